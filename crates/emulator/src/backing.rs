@@ -1,4 +1,4 @@
-//! Where the bytes of a volume are: in memory, or in a file.
+//! Where the bytes of a volume are kept: in memory, or in a file.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -24,10 +24,10 @@ pub enum Backing {
 /// Why a file cannot back a volume.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    /// Something else lies there.
+    /// It has other content.
     #[error(
-        "{path} exists and holds {found} that no volume of {wanted} left here; name a new file, \
-         or add --read-only to serve it as it is"
+        "{path} holds {found} that no volume of {wanted} wrote; name a new file, or add --read-only \
+         to serve it as it is"
     )]
     Other {
         /// The file.
@@ -40,7 +40,7 @@ pub enum FileError {
     /// Not a regular file.
     #[error("{0} is no regular file; a volume is kept in memory or in a file")]
     NoFile(PathBuf),
-    /// A volume that nobody writes to needs a file with content.
+    /// A read-only volume needs a file of its size.
     #[error("{path} has {found}, and the volume has {wanted}; --size {found} serves all of it")]
     Short {
         /// The file.
@@ -63,13 +63,13 @@ pub enum FileError {
     },
 }
 
-/// Set on files that we made: the size of the volume, in bytes.
+/// Extended attribute of our files: the size of the volume, in bytes.
 const MARK: &std::ffi::CStr = c"user.blocklab.volume";
 
 /// Opens the backing file of a volume of `size`; one that is not there or empty is made.
 ///
 /// # Errors
-/// When it holds something that no volume of this size left there, or cannot be opened.
+/// If it has content that no volume of this size left there, or cannot be opened.
 pub fn open_file(path: &Path, size: Bytes, read_only: bool) -> Result<Backing, FileError> {
     let system = |error| FileError::System {
         path: path.to_owned(),
@@ -119,7 +119,7 @@ fn system_of(path: &Path) -> impl Fn(io::Error) -> FileError + '_ {
     }
 }
 
-/// Two servers on one file would each undo what the other wrote.
+/// Two servers on one file would overwrite each other's data.
 fn lock(file: &File, shared: bool) -> io::Result<()> {
     let kind = if shared { libc::LOCK_SH } else { libc::LOCK_EX };
     // SAFETY: only numbers are passed.
@@ -269,7 +269,7 @@ impl Bytestore {
     }
 }
 
-/// From the file system's own knowledge; one that has none calls everything data.
+/// As the file system reports it; one that has no extents reports everything as data.
 fn file_extent(file: &File, offset: u64, len: u64) -> (bool, u64) {
     let seek = |whence| {
         // SAFETY: only numbers are passed; the position of the file is used by nobody.
@@ -293,7 +293,7 @@ fn punch(file: &File, offset: u64, len: u64) -> io::Result<()> {
     if unsafe { libc::fallocate(file.as_raw_fd(), mode, from, bytes) } == 0 {
         return Ok(());
     }
-    // A file system that cannot: zeros are as good.
+    // On a file system without holes, zeros are as good.
     let zeros = vec![0; (GROUP as usize).min(len as usize)];
     let mut at = offset;
     while at < offset + len {

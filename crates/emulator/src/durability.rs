@@ -1,4 +1,4 @@
-//! What would be lost if the power went: the pages as they were before writes that nobody flushed.
+//! The undo log of a power cut: pages as they were before writes that no flush has covered.
 //!
 //! ```text
 //!   generation      1          2         now
@@ -6,8 +6,8 @@
 //!   page 9     before X ──────────────▶ Y        its images are dropped, so B and Y are durable
 //! ```
 //!
-//! A flush that arrives begins a generation: what was written before it is in older ones, which are
-//! dropped when it is done. At a power cut each 512-byte sector of a page comes back as it is in one
+//! A flush that arrives begins a generation: earlier writes are in older ones, which are dropped when
+//! the flush completes. At a power cut each 512-byte sector of a page comes back as it is in one
 //! of the images or as it is now. The log is bounded, and when it is full, the oldest page becomes
 //! durable: so does a drive's cache, which writes back what it has no room for.
 
@@ -32,12 +32,12 @@ struct Generation {
     order: VecDeque<u64>,
 }
 
-/// How much of what nobody flushed a power cut takes.
+/// How much of the unflushed data a power cut loses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Loss {
+pub(crate) enum Loss {
     /// All of it.
     All,
-    /// Each sector of it by chance, on its own.
+    /// Each sector at random.
     Torn,
 }
 
@@ -62,7 +62,7 @@ impl UndoLog {
     #[inline]
     pub(crate) fn needs(&self, generation: u64, page: u64) -> bool {
         let last = self.generations.back();
-        // An older number than the last one is a write that a flush overtook: either holds for it.
+        // A number older than the last one is a write that a flush overtook: it may be lost or kept.
         !last.is_some_and(|it| it.number >= generation && it.before.contains_key(&page))
     }
 
@@ -105,7 +105,7 @@ impl UndoLog {
         }
     }
 
-    /// What was written up to a generation is durable.
+    /// Writes up to a generation are durable.
     pub(crate) fn flushed(&mut self, generation: u64) {
         while let Some(oldest) = self.generations.front() {
             if oldest.number > generation {
@@ -125,8 +125,7 @@ impl UndoLog {
         }
     }
 
-    /// Empties the log; gives the pages that come back otherwise than they are. `now` tells how a
-    /// page is.
+    /// Empties the log, and returns the pages to restore. `now` reads a page's present content.
     pub(crate) fn cut(
         &mut self,
         loss: Loss,

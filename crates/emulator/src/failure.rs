@@ -9,14 +9,14 @@ pub enum Failure {
     Io,
     /// No room.
     NoSpace,
-    /// The volume may not be written to.
+    /// The volume is read-only.
     ReadOnly,
     /// Beyond the end, or not understood.
     Invalid,
-    /// The request is sound and this volume cannot do it.
+    /// A valid request that this volume does not support.
     Unsupported,
-    /// The volume is gone.
-    Gone,
+    /// The volume is detached.
+    Detached,
 }
 
 impl Failure {
@@ -29,7 +29,7 @@ impl Failure {
             Self::ReadOnly => libc::EPERM,
             Self::Invalid => libc::EINVAL,
             Self::Unsupported => libc::EOPNOTSUPP,
-            Self::Gone => libc::ESHUTDOWN,
+            Self::Detached => libc::ESHUTDOWN,
         }
     }
 }
@@ -39,7 +39,7 @@ impl From<blocklab_device::Fault> for Failure {
         match fault {
             blocklab_device::Fault::Io => Self::Io,
             blocklab_device::Fault::Full => Self::NoSpace,
-            blocklab_device::Fault::Detached => Self::Gone,
+            blocklab_device::Fault::Detached => Self::Detached,
         }
     }
 }

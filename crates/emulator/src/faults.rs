@@ -1,14 +1,14 @@
-//! What goes wrong with a volume on purpose.
+//! Injected faults of a volume.
 //!
 //! ```text
 //!              from          until
 //!   ────────────┼──────────────┼─────────▶ time
 //!   error       │▒▒▒▒▒▒▒▒▒▒▒▒▒▒│            a share of the operations that arrive fails
 //!   latency     │▒▒▒▒▒▒▒▒▒▒▒▒▒▒│            a share of them takes longer
-//!   stall     ──┼──────────────┼▶ all at once: nothing leaves in between, also what came before
+//!   stall     ──┼──────────────┼▶ all: no reply leaves in between, also of earlier requests
 //! ```
 //!
-//! A volume that is gone is no fault of this kind: [`crate::Volume::detach`].
+//! A detached volume is no such fault: see `Volume::detach`.
 
 use blocklab_device::{Direction, Io};
 use blocklab_random::Stream;
@@ -16,28 +16,28 @@ use blocklab_units::Nanos;
 
 use crate::Failure;
 
-/// What happens to an operation that is hit.
+/// The effect on an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Harm {
+pub(crate) enum FaultKind {
     /// It fails, and changes nothing.
     Error(Failure),
     /// It takes so much longer.
     Latency(Nanos),
-    /// It is answered when the fault is over.
+    /// Its reply waits for the end of the fault.
     Stall,
 }
 
 /// A fault between two moments.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Fault {
-    /// By which it is found again.
+pub(crate) struct Fault {
+    /// The number of the command that brought it.
     pub number: u64,
     /// The first moment.
     pub from: Nanos,
     /// The first moment after it; [`Nanos::MAX`]: until it is ended.
     pub until: Nanos,
-    /// What it does.
-    pub harm: Harm,
+    /// Its effect.
+    pub kind: FaultKind,
     /// The share of the operations that it hits, in per cent, by [`Direction`].
     pub percents: [f64; 4],
     /// Only operations that touch these bytes: the first one, and the first one after them.
@@ -46,7 +46,7 @@ pub struct Fault {
 
 impl Fault {
     fn concerns(&self, io: Io) -> bool {
-        // A flush has no place.
+        // A flush has no range.
         let touches = |(first, beyond): (u64, u64)| {
             let end = io.offset + u64::from(io.len).max(1);
             io.direction != Direction::Flush && io.offset < beyond && end > first
@@ -59,7 +59,7 @@ impl Fault {
     }
 }
 
-/// A fault at work.
+/// A fault with its random stream and its count.
 #[derive(Debug)]
 struct ActiveFault {
     fault: Fault,
@@ -75,15 +75,16 @@ pub(crate) struct Faults {
     past: Vec<(u64, u64)>,
 }
 
-/// What befalls an operation that arrives.
+/// The effect of all faults on one operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Befallen {
+pub(crate) struct FaultEffect {
     pub(crate) failure: Option<Failure>,
     pub(crate) added: Nanos,
 }
 
 impl Faults {
-    /// Each fault has a chance of its own, so that another one changes nothing for it.
+    /// Each fault has a random stream of its own, so that other faults do not change which operations
+    /// it hits.
     pub(crate) fn add(&mut self, fault: Fault, seed: u64) {
         self.active.push(ActiveFault {
             chance: Stream::new(seed, "injected fault", fault.number),
@@ -96,7 +97,7 @@ impl Faults {
         self.active.is_empty()
     }
 
-    /// Takes those out that are over; gives whether one may still come or is there.
+    /// Retires the ended ones; returns whether any is left.
     pub(crate) fn forget_past(&mut self, now: Nanos) -> bool {
         let over = |active: &mut ActiveFault| active.fault.until <= now;
         let gone = self.active.extract_if(.., over);
@@ -106,14 +107,14 @@ impl Faults {
 
     /// Ends all of them, or one.
     pub(crate) fn clear(&mut self, number: Option<u64>) {
-        let meant = |it: &mut ActiveFault| number.is_none_or(|number| it.fault.number == number);
-        let gone = self.active.extract_if(.., meant);
+        let selected = |it: &mut ActiveFault| number.is_none_or(|number| it.fault.number == number);
+        let gone = self.active.extract_if(.., selected);
         self.past.extend(gone.map(|it| (it.fault.number, it.hits)));
     }
 
-    /// An operation arrives.
-    pub(crate) fn befall(&mut self, now: Nanos, io: Io) -> Befallen {
-        let mut befallen = Befallen::default();
+    /// Draws which faults hit an operation that arrives.
+    pub(crate) fn hit(&mut self, now: Nanos, io: Io) -> FaultEffect {
+        let mut effect = FaultEffect::default();
         for it in &mut self.active {
             if !it.fault.lasts_at(now) || !it.fault.concerns(io) {
                 continue;
@@ -124,18 +125,21 @@ impl Faults {
                 continue;
             }
             it.hits += 1;
-            match it.fault.harm {
-                Harm::Error(failure) => befallen.failure = Some(failure),
-                Harm::Latency(added) => befallen.added = befallen.added.saturating_add(added),
-                Harm::Stall => {}
+            match it.fault.kind {
+                FaultKind::Error(failure) => effect.failure = Some(failure),
+                FaultKind::Latency(added) => effect.added = effect.added.saturating_add(added),
+                FaultKind::Stall => {}
             }
         }
-        befallen
+        effect
     }
 
-    /// Until when nothing leaves.
+    /// The end of the stall that lasts at `now`.
     pub(crate) fn stalled_until(&self, now: Nanos) -> Option<Nanos> {
-        let stalls = self.active.iter().filter(|it| it.fault.harm == Harm::Stall);
+        let stalls = self
+            .active
+            .iter()
+            .filter(|it| it.fault.kind == FaultKind::Stall);
         let lasting = stalls.filter(|it| it.fault.lasts_at(now));
         lasting.map(|it| it.fault.until).max()
     }
@@ -149,7 +153,7 @@ impl Faults {
             .sum()
     }
 
-    /// Those that last or are still to come, and what each has hit.
+    /// The active and coming ones, and how many operations each has hit.
     pub(crate) fn list(&self) -> Vec<(Fault, u64)> {
         let all = self.active.iter();
         all.map(|it| (it.fault.clone(), it.hits)).collect()
@@ -160,12 +164,12 @@ impl Faults {
 mod tests {
     use super::*;
 
-    fn fault(harm: Harm, percent: f64) -> Fault {
+    fn fault(kind: FaultKind, percent: f64) -> Fault {
         Fault {
             number: 1,
             from: Nanos::from_secs(10),
             until: Nanos::from_secs(20),
-            harm,
+            kind,
             percents: [percent; 4],
             range: Some((4096, 8192)),
         }
@@ -182,10 +186,10 @@ mod tests {
     #[test]
     fn a_fault_hits_its_time_and_its_range_only() {
         let mut faults = Faults::default();
-        faults.add(fault(Harm::Error(Failure::Io), 100.0), 1);
+        faults.add(fault(FaultKind::Error(Failure::Io), 100.0), 1);
         let failed = |faults: &mut Faults, second, io| {
-            let befallen = faults.befall(Nanos::from_secs(second), io);
-            befallen.failure.is_some()
+            let effect = faults.hit(Nanos::from_secs(second), io);
+            effect.failure.is_some()
         };
         for (second, io, hit) in [
             (9, read(4096, 512), false),
@@ -206,10 +210,10 @@ mod tests {
     fn a_share_is_hit_and_the_same_ones_from_the_same_seed() {
         let run = |seed| {
             let mut faults = Faults::default();
-            faults.add(fault(Harm::Latency(Nanos(5)), 1.0), seed);
+            faults.add(fault(FaultKind::Latency(Nanos(5)), 1.0), seed);
             let hits = (0..100_000).map(|_| {
-                let befallen = faults.befall(Nanos::from_secs(12), read(4096, 1));
-                befallen.added == Nanos(5)
+                let effect = faults.hit(Nanos::from_secs(12), read(4096, 1));
+                effect.added == Nanos(5)
             });
             hits.collect::<Vec<_>>()
         };
@@ -221,7 +225,7 @@ mod tests {
     #[test]
     fn a_stall_holds_until_its_end() {
         let mut faults = Faults::default();
-        faults.add(fault(Harm::Stall, 100.0), 1);
+        faults.add(fault(FaultKind::Stall, 100.0), 1);
         let until = |second| faults.stalled_until(Nanos::from_secs(second));
         assert_eq!(
             [until(9), until(10), until(20)],

@@ -6,7 +6,7 @@ use blocklab_device::{Answer, Device, Invalid, Io, LimitName, VolumeSpec, Wait};
 use blocklab_targets::Clock;
 use blocklab_units::{Bytes, Nanos};
 
-/// A device whose volumes are served each for itself and share what the instance grants.
+/// A device whose volumes are served one by one and share the limits of the instance.
 #[derive(Debug)]
 pub struct Instance {
     clock: Clock,
@@ -25,18 +25,18 @@ struct Shared {
 #[derive(Debug, Clone, Copy, Default)]
 struct Waits {
     sum: Nanos,
-    /// Up to here it is in the sum.
+    /// The end of the last wait in the sum.
     until: Nanos,
 }
 
 impl Waits {
-    /// Operations come in order of time, so what lies before the end of the last wait is counted.
+    /// Operations come in order of time, so time before the end of the last wait is counted already.
     fn add(&mut self, wait: Wait) {
         self.sum = self.sum + wait.until.since(wait.from.max(self.until));
         self.until = self.until.max(wait.until);
     }
 
-    /// Up to `now`: an operation that came may wait for a while yet.
+    /// Up to `now`: the last operation may still be waiting.
     fn up_to(self, now: Nanos) -> Nanos {
         self.sum.since(self.until.since(now))
     }
@@ -104,8 +104,7 @@ impl Instance {
     }
 
     /// First byte and length of a volume, from 0; `None`: there is no such volume.
-    #[must_use]
-    pub fn span(&self, volume: usize) -> Option<(u64, Bytes)> {
+    pub(crate) fn span(&self, volume: usize) -> Option<(u64, Bytes)> {
         self.lock().device.span(volume)
     }
 
@@ -120,17 +119,14 @@ impl Instance {
 
     /// The burst buckets of a volume, or those that all share (`None`), hold this share from now on.
     /// Gives how many there are.
-    pub fn set_credits(&self, volume: Option<usize>, share: f64) -> usize {
+    pub(crate) fn set_credits(&self, volume: Option<usize>, share: f64) -> usize {
         let mut shared = self.lock();
         let now = self.clock.now().max(shared.last);
         shared.device.set_credits(volume, now, share)
     }
 
     /// A volume becomes another one of its size; what is in flight stays as it was.
-    ///
-    /// # Errors
-    /// The first rule that the new one breaks.
-    pub fn modify(&self, volume: usize, to: VolumeSpec) -> Result<(), Invalid> {
+    pub(crate) fn modify(&self, volume: usize, to: VolumeSpec) -> Result<(), Invalid> {
         let mut shared = self.lock();
         let now = self.clock.now().max(shared.last);
         shared.device.modify(volume, now, to)?;
@@ -146,8 +142,7 @@ impl Instance {
     }
 
     /// The clock of all arrivals.
-    #[must_use]
-    pub const fn clock(&self) -> Clock {
+    pub(crate) const fn clock(&self) -> Clock {
         self.clock
     }
 }

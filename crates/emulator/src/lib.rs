@@ -1,5 +1,5 @@
 //! In: a device as plain data, a place for its bytes, and requests of other programs.
-//! Out: replies when the model says so, and what those programs did, for the Record.
+//! Out: replies at the model's moments, and what those programs did, for the Record.
 //! Never: a catalog, a judgement, words for people.
 //!
 //! ```text
@@ -9,10 +9,10 @@
 //!            Schedule ──(wait)──▶ settle ──▶ reply        observed: counters, lateness
 //! ```
 //!
-//! The model says when; the thread of a connection waits. A front end uses nothing but [`Volume`],
-//! [`Schedule`] and [`Alarm`]. What is done to a volume on purpose comes from [`control`].
+//! The model computes when a request completes; the thread of a connection waits until then. A front
+//! end uses nothing but `Volume`, `Schedule` and `Timer`. Injected faults and changed rates come from
+//! [`control`].
 
-mod alarm;
 mod backing;
 mod durability;
 mod failure;
@@ -24,6 +24,7 @@ mod observed;
 mod pages;
 mod real_time;
 mod schedule;
+mod sleep_plan;
 mod stripes;
 mod volume;
 mod wait;
@@ -32,16 +33,19 @@ pub mod control;
 pub mod fuse;
 pub mod nbd;
 
-pub use alarm::{Alarm, Spin};
 pub use backing::{Backing, FileError, open_file};
-pub use durability::Loss;
 pub use failure::Failure;
-pub use faults::{Fault, Harm};
 pub use instance::Instance;
 pub use measurement::{Sampler, ServiceFacts};
 pub use memory::MemoryLimit;
 pub use observed::{FailureCounter, LatencyCounter, Observed, OperationCounter};
 pub use real_time::forgive_stalls;
-pub use schedule::Schedule;
-pub use volume::{Settled, Ticket, Volume, VolumeSetup};
-pub use wait::Bell;
+pub use sleep_plan::Spin;
+pub use volume::{Volume, VolumeSetup};
+
+use durability::Loss;
+use faults::{Fault, FaultKind};
+use schedule::Schedule;
+use sleep_plan::SleepPlan;
+use volume::{Settled, Ticket};
+use wait::Waker;

@@ -26,22 +26,22 @@ pub struct Sampler {
     balances: Vec<BurstBalance>,
 }
 
-/// What is not the volume's own knowledge.
+/// Facts that the volume does not know.
 #[derive(Debug)]
 pub struct ServiceFacts<'a> {
     /// The volume's name.
     pub name: &'a str,
-    /// `nbd`, or what else the clients spoke.
+    /// The protocol of the clients, such as `nbd`.
     pub protocol: &'a str,
     /// How many clients came.
     pub clients: u64,
-    /// By how much burst buckets were made smaller.
+    /// The factor by which burst buckets were divided.
     pub speed: Option<f64>,
     /// Requests that have no reply.
     pub in_flight: u32,
     /// For each limit that held something back, for how long.
     pub waited: Vec<(LimitName, Nanos)>,
-    /// What was done to it on purpose.
+    /// Commands that were carried out on it.
     pub events: Vec<ControlEvent>,
 }
 

@@ -14,7 +14,7 @@ use blocklab_units::Bytes;
 
 use crate::pages::{GROUP, PAGE, PAGES_PER_GROUP, Page, new_page, pieces};
 
-/// How much memory all volumes of a server may use together for what was written to them.
+/// The memory that all volumes of a server may use together for written data.
 #[derive(Debug)]
 pub struct MemoryLimit {
     most: u64,
@@ -22,7 +22,7 @@ pub struct MemoryLimit {
 }
 
 impl MemoryLimit {
-    /// So many bytes, in whole pages of 4 KiB.
+    /// A limit in bytes; memory is used in pages of 4 KiB.
     #[must_use]
     pub fn new(most: Bytes) -> Arc<Self> {
         let used = AtomicU64::new(0);
@@ -52,8 +52,8 @@ impl MemoryLimit {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Full;
 
-/// The number of a group is spread over the table by a multiplication: it comes from a client, but
-/// two groups never share a number, and a stripe holds each 64th.
+/// Multiplicative hashing of group numbers. They come from a client, but two groups never share a
+/// number, and a stripe holds every 64th.
 #[derive(Debug, Default)]
 pub(crate) struct NumberHasher(u64);
 

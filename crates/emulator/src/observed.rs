@@ -93,7 +93,7 @@ pub struct FailureCounter {
     pub direction: Direction,
     /// How many.
     pub count: u64,
-    /// When the first one was answered.
+    /// When the first one got its reply.
     pub first_at: Nanos,
     /// Where it was.
     pub first_offset: u64,
@@ -103,7 +103,7 @@ pub struct FailureCounter {
 #[derive(Debug, Clone, Default)]
 pub struct Observed {
     directions: [OperationCounter; 4],
-    /// By how much replies were later than the model said.
+    /// Lateness of replies after the model's moment.
     pub late: LatencyCounter,
     /// Operations by how many others were in flight when they came: none, 1, 2-3, 4-7, 8-15, 16-31,
     /// 32 and more.

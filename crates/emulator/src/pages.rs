@@ -1,4 +1,4 @@
-//! A page: what memory is given for, and what the durability log keeps.
+//! A page: the unit of memory and of the undo log.
 
 /// Bytes of a page.
 pub(crate) const PAGE: usize = 4096;

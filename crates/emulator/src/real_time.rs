@@ -1,11 +1,11 @@
-//! What a model forgives in real time.
+//! Real time: the model makes up for stalls of the machine.
 
 use blocklab_device::DeviceSpec;
 use blocklab_units::Nanos;
 
-/// A limiter without a bucket loses for ever what a client did not ask for while its thread, or
-/// ours, did not run: with two busy processors, a fifth of the rate. So long a stall is made up for;
-/// it costs at most 2 % more than the rate in the first second.
+/// A limiter without a bucket never makes up for time in which the client's thread, or ours, did not
+/// run: with two busy processors it loses a fifth of its rate. A bucket of 20 ms makes up for stalls
+/// of that length, and raises the rate of the first second by at most 2 %.
 const FORGIVEN: Nanos = Nanos::from_millis(20);
 
 /// Gives every limiter at least a bucket of 20 ms of its rate. Whether one had less.

@@ -1,14 +1,13 @@
-//! What is admitted and not yet due.
+//! Requests in flight, by the moment at which they are due.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
 use blocklab_units::Nanos;
 
-/// Things that are due at a moment; of those that are due together, the first one in comes first
-/// out.
+/// A queue by due time; first in, first out among equal ones.
 #[derive(Debug)]
-pub struct Schedule<T> {
+pub(crate) struct Schedule<T> {
     heap: BinaryHeap<Entry<T>>,
     made: u64,
 }
@@ -52,39 +51,36 @@ impl<T> Default for Schedule<T> {
 
 impl<T> Schedule<T> {
     /// Adds one.
-    pub fn push(&mut self, due: Nanos, thing: T) {
+    pub(crate) fn push(&mut self, due: Nanos, thing: T) {
         let number = self.made;
         self.made += 1;
         self.heap.push(Entry { due, number, thing });
     }
 
     /// When the next one is due.
-    #[must_use]
-    pub fn next(&self) -> Option<Nanos> {
+    pub(crate) fn next(&self) -> Option<Nanos> {
         self.heap.peek().map(|entry| entry.due)
     }
 
     /// Takes one that is due at `now` or before.
-    pub fn pop(&mut self, now: Nanos) -> Option<(Nanos, T)> {
+    pub(crate) fn pop(&mut self, now: Nanos) -> Option<(Nanos, T)> {
         let is_due = self.heap.peek().is_some_and(|entry| entry.due <= now);
         let entry = is_due.then(|| self.heap.pop()).flatten()?;
         Some((entry.due, entry.thing))
     }
 
     /// How many there are.
-    #[must_use]
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.heap.len()
     }
 
     /// Whether there is none.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.heap.is_empty()
     }
 
     /// Takes all of them, in no order.
-    pub fn drain(&mut self) -> impl Iterator<Item = T> {
+    pub(crate) fn drain(&mut self) -> impl Iterator<Item = T> {
         self.heap.drain().map(|entry| entry.thing)
     }
 }

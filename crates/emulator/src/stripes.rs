@@ -1,4 +1,4 @@
-//! The bytes of a volume with what is not yet durable, under as many locks as threads seldom meet on.
+//! The bytes of a volume and its undo logs, under enough locks that threads seldom contend.
 //!
 //! ```text
 //!   offset   0        1 MiB     2 MiB            64 MiB
@@ -19,7 +19,7 @@ use crate::pages::{GROUP, PAGE, pieces};
 
 const STRIPES: u64 = 64;
 
-/// Most bytes of before-images: what a power cut can take at most.
+/// Most bytes of before-images, and so of data that a power cut can lose.
 pub(crate) const LOG_BYTES: usize = 64 << 20;
 
 #[derive(Debug)]
@@ -145,7 +145,7 @@ impl Stripes {
         }
     }
 
-    /// Whether there is nothing at an offset, and for how long that goes on: at most `len` bytes.
+    /// Whether an offset is a hole, and the length of the extent: at most `len` bytes.
     pub(crate) fn extent(&self, offset: u64, len: u64) -> (bool, u64) {
         let mut run: Option<(bool, u64)> = None;
         for (mut at, piece) in pieces(offset, len, GROUP) {
@@ -163,7 +163,7 @@ impl Stripes {
         run.unwrap_or((false, len))
     }
 
-    /// Everything is zero, and durably so.
+    /// Erases everything, durably.
     pub(crate) fn wipe(&self, backing: &Backing) -> Result<(), StoreError> {
         for (index, stripe) in self.stripes.iter().enumerate() {
             let mut stripe = stripe.write().expect("no panic under this lock");
@@ -177,8 +177,8 @@ impl Stripes {
         Ok(())
     }
 
-    /// Changes so many bits of what was written within a range, and gives the offsets of their
-    /// bytes: as often as it is drawn, a bit may change back.
+    /// Flips bits of written data within a range, and returns the offsets of their bytes. A bit that
+    /// is drawn twice flips back.
     pub(crate) fn flip(
         &self,
         count: u64,
@@ -208,7 +208,7 @@ impl Stripes {
         (0..count).map(flip).collect()
     }
 
-    /// Below the log: the medium itself has changed.
+    /// Not logged: the medium itself changes.
     fn flip_bit(&self, offset: u64, bit: u64) -> Result<(), StoreError> {
         let mut stripe = self.change(offset);
         let mut byte = Vec::with_capacity(1);
@@ -216,7 +216,7 @@ impl Stripes {
         stripe.bytes.write(offset, &[byte[0] ^ 1 << bit])
     }
 
-    /// The power goes: gives how many pages came back otherwise than they were.
+    /// A power cut: returns how many pages changed.
     pub(crate) fn cut(&self, loss: Loss, seed: u64) -> Result<u64, StoreError> {
         let mut changed = 0;
         for (index, stripe) in self.stripes.iter().enumerate() {

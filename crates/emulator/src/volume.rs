@@ -1,5 +1,4 @@
-//! One volume that is served: the model's answer to each request, its bytes, and what was done to
-//! it.
+//! One served volume: the model's answer to each request, the bytes, the faults, and the counters.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, RwLock, RwLockReadGuard, Weak};
@@ -13,20 +12,20 @@ use crate::durability::Loss;
 use crate::faults::{Fault, Faults};
 use crate::observed::{Done, Observed};
 use crate::stripes::Stripes;
-use crate::{Bell, Failure, Instance};
+use crate::{Failure, Instance, Waker};
 
 /// What a volume is made of.
 #[derive(Debug)]
 pub struct VolumeSetup {
-    /// By which clients and people call it.
+    /// The name of the export and of its measurement.
     pub name: String,
-    /// What clients see: at most the size of the model's volume.
+    /// The size that clients see: at most that of the model's volume.
     pub size: Bytes,
-    /// Writes fail.
+    /// All writes fail.
     pub read_only: bool,
-    /// Where its bytes are.
+    /// Where its bytes are kept.
     pub backing: Backing,
-    /// The model, and which of its volumes this is; `None`: everything is done at once.
+    /// The model, and which of its volumes this is; `None`: requests complete at once.
     pub model: Option<(Arc<Instance>, usize)>,
     /// The clock where there is no model.
     pub clock: Clock,
@@ -35,41 +34,40 @@ pub struct VolumeSetup {
 /// A request that was admitted. Each ends in [`Volume::settle`] or [`Volume::abandon`].
 #[derive(Debug)]
 #[must_use]
-pub struct Ticket {
-    /// What was asked for.
+pub(crate) struct Ticket {
+    /// The operation.
     pub io: Io,
-    /// When it came.
+    /// When it arrived.
     pub arrived: Nanos,
-    /// When it is done.
+    /// When it completes.
     pub due: Nanos,
-    /// When it would be done without a stall.
+    /// When it would complete without a stall.
     planned: Nanos,
     result: Result<(), Failure>,
-    /// Of a flush: what it covers.
+    /// Of a flush: the generation of writes that it covers.
     mark: Option<u64>,
-    /// It is durable when it is done.
+    /// Its data is durable on completion.
     forced: bool,
-    /// How often the volume had been taken away when it came.
-    absences: u64,
+    /// How often the volume had been removed when it arrived.
+    removals: u64,
     follows: bool,
     among: u32,
 }
 
 impl Ticket {
-    /// Whether it will succeed, as far as the model goes: a write that fails changes nothing.
-    #[must_use]
-    pub const fn is_sound(&self) -> bool {
+    /// Whether the model lets it succeed: a write that fails changes nothing.
+    pub(crate) const fn is_sound(&self) -> bool {
         self.result.is_ok()
     }
 
-    /// A write, trim or zeroing that is durable when it is done.
-    pub const fn forced(mut self, forced: bool) -> Self {
+    /// Makes a write, trim or zeroing durable on completion.
+    pub(crate) const fn forced(mut self, forced: bool) -> Self {
         self.forced = forced;
         self
     }
 
-    /// It was on its way for so long before anybody looked: the model's answer holds from then.
-    pub fn sent_earlier(mut self, by: Nanos) -> Self {
+    /// The request waited for so long before the server read it: the model's answer holds from then.
+    pub(crate) fn sent_earlier(mut self, by: Nanos) -> Self {
         let by = by.min(self.due.since(self.arrived)).min(self.arrived);
         self.arrived = self.arrived - by;
         self.due = self.due - by;
@@ -78,12 +76,12 @@ impl Ticket {
     }
 }
 
-/// What has become of a request when it was due.
+/// The outcome of a request at its moment.
 #[derive(Debug)]
-pub enum Settled {
-    /// It is done, or has failed.
+pub(crate) enum Settled {
+    /// It has completed, or failed.
     Done(Result<(), Failure>),
-    /// Not yet: it is due later.
+    /// A stall holds it until a later moment.
     Later(Nanos, Ticket),
 }
 
@@ -111,18 +109,18 @@ pub struct Volume {
     observed: Mutex<Observed>,
     faults: Mutex<Faults>,
     /// Whether there are faults.
-    is_troubled: AtomicBool,
-    is_gone: AtomicBool,
-    /// How often it was taken away: what came before the last time is never done.
-    absences: AtomicU64,
-    /// Held for reading while bytes change or become durable, for writing while the power goes.
+    has_faults: AtomicBool,
+    is_detached: AtomicBool,
+    /// How often it was removed: requests from before the last removal fail.
+    removals: AtomicU64,
+    /// Held for reading while bytes change or become durable, for writing during a power cut.
     power: RwLock<()>,
-    bells: Mutex<Vec<Weak<Bell>>>,
+    wakers: Mutex<Vec<Weak<Waker>>>,
 }
 
 impl Volume {
     /// # Panics
-    /// When the model has no such volume, or a smaller one: the caller looked.
+    /// If the model has no such volume, or a smaller one: the caller has checked that.
     #[must_use]
     pub fn new(setup: VolumeSetup) -> Arc<Self> {
         let size = setup.size.0;
@@ -149,15 +147,15 @@ impl Volume {
             last_end: AtomicU64::new(u64::MAX),
             observed: Mutex::new(Observed::default()),
             faults: Mutex::default(),
-            is_troubled: AtomicBool::new(false),
-            is_gone: AtomicBool::new(false),
-            absences: AtomicU64::new(0),
+            has_faults: AtomicBool::new(false),
+            is_detached: AtomicBool::new(false),
+            removals: AtomicU64::new(0),
             power: RwLock::new(()),
-            bells: Mutex::new(Vec::new()),
+            wakers: Mutex::new(Vec::new()),
         })
     }
 
-    /// By which clients and people call it.
+    /// The name of the export and of its measurement.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
@@ -176,28 +174,25 @@ impl Volume {
     }
 
     /// The model, and which of its volumes this is.
-    #[must_use]
-    pub fn model(&self) -> Option<(&Instance, usize)> {
+    pub(crate) fn model(&self) -> Option<(&Instance, usize)> {
         let part = self.model.as_ref()?;
         Some((&part.instance, part.index))
     }
 
     /// The clock of tickets.
-    #[must_use]
-    pub const fn clock(&self) -> Clock {
+    pub(crate) const fn clock(&self) -> Clock {
         self.clock
     }
 
     /// Whether a range lies within the volume.
-    #[must_use]
-    pub fn holds(&self, offset: u64, len: u64) -> bool {
+    pub(crate) fn holds(&self, offset: u64, len: u64) -> bool {
         offset.checked_add(len).is_some_and(|end| end <= self.size)
     }
 
     /// A request arrives now. Reads, writes and trims must lie within the volume; a flush has no
     /// length.
     #[inline]
-    pub fn admit(&self, direction: Direction, offset: u64, len: u32) -> Ticket {
+    pub(crate) fn admit(&self, direction: Direction, offset: u64, len: u32) -> Ticket {
         debug_assert!(self.holds(offset, len.into()), "the front end looked");
         let io = Io {
             direction,
@@ -208,8 +203,8 @@ impl Volume {
         let end = offset + u64::from(len);
         let follows = self.last_end.swap(end, Ordering::Relaxed) == offset;
         let among = self.in_flight.fetch_add(1, Ordering::Relaxed);
-        let absences = self.absences.load(Ordering::Acquire);
-        let (arrived, due, result) = self.ask(io);
+        let removals = self.removals.load(Ordering::Acquire);
+        let (arrived, due, result) = self.model_answer(io);
         let mut ticket = Ticket {
             io,
             arrived,
@@ -218,22 +213,22 @@ impl Volume {
             result,
             mark,
             forced: false,
-            absences,
+            removals,
             follows,
             among,
         };
-        if self.is_troubled.load(Ordering::Acquire) {
-            self.befall(&mut ticket);
+        if self.has_faults.load(Ordering::Acquire) {
+            self.apply_faults(&mut ticket);
         }
         ticket
     }
 
-    /// What the model says.
+    /// The moment, and the model's answer.
     #[inline]
-    fn ask(&self, io: Io) -> (Nanos, Nanos, Result<(), Failure>) {
-        if self.is_gone.load(Ordering::Acquire) {
+    fn model_answer(&self, io: Io) -> (Nanos, Nanos, Result<(), Failure>) {
+        if self.is_detached.load(Ordering::Acquire) {
             let now = self.clock.now();
-            return (now, now, Err(Failure::Gone));
+            return (now, now, Err(Failure::Detached));
         }
         match &self.model {
             None => {
@@ -249,17 +244,17 @@ impl Volume {
     }
 
     #[cold]
-    fn befall(&self, ticket: &mut Ticket) {
+    fn apply_faults(&self, ticket: &mut Ticket) {
         let mut faults = self.faults();
-        let befallen = faults.befall(ticket.arrived, ticket.io);
-        if let (Some(failure), Ok(())) = (befallen.failure, ticket.result) {
+        let effect = faults.hit(ticket.arrived, ticket.io);
+        if let (Some(failure), Ok(())) = (effect.failure, ticket.result) {
             ticket.result = Err(failure);
         }
-        ticket.planned = ticket.planned.saturating_add(befallen.added);
+        ticket.planned = ticket.planned.saturating_add(effect.added);
         let stalled = faults.stalled_until(ticket.arrived);
         ticket.due = ticket.planned.max(stalled.unwrap_or(Nanos::ZERO));
         if !faults.forget_past(ticket.arrived) {
-            self.is_troubled.store(false, Ordering::Release);
+            self.has_faults.store(false, Ordering::Release);
         }
     }
 
@@ -267,22 +262,26 @@ impl Volume {
         self.faults.lock().expect("no panic under this lock")
     }
 
-    /// Whether a request that was admitted may still change something or be done.
+    /// Whether the volume was never removed since the request arrived.
     #[inline]
-    fn still_holds(&self, ticket: &Ticket) -> bool {
-        ticket.absences == self.absences.load(Ordering::Acquire)
+    fn is_current(&self, ticket: &Ticket) -> bool {
+        ticket.removals == self.removals.load(Ordering::Acquire)
     }
 
-    /// The power stays on as long as this is held.
+    /// While this is held, no power cut happens.
     fn powered(&self) -> RwLockReadGuard<'_, ()> {
         self.power.read().expect("no panic under this lock")
     }
 
-    /// A request is due: what has become of it. `own` is what became of its bytes. A reply that is
-    /// given is counted.
+    /// A request is due: its outcome, which is counted. `own` is the outcome of its data transfer.
     #[inline]
-    pub fn settle(&self, mut ticket: Ticket, now: Nanos, own: Result<(), Failure>) -> Settled {
-        if self.is_troubled.load(Ordering::Acquire) && self.still_holds(&ticket) {
+    pub(crate) fn settle(
+        &self,
+        mut ticket: Ticket,
+        now: Nanos,
+        own: Result<(), Failure>,
+    ) -> Settled {
+        if self.has_faults.load(Ordering::Acquire) && self.is_current(&ticket) {
             let stalled = self.faults().stalled_until(now);
             if let Some(until) = stalled.filter(|until| *until > now) {
                 ticket.due = until;
@@ -294,14 +293,14 @@ impl Volume {
         Settled::Done(result)
     }
 
-    /// Makes durable what is to be, unless the volume was taken away since the request came.
+    /// Makes flushed and forced data durable, unless the volume was removed since the request arrived.
     #[inline]
     fn finish(&self, ticket: &Ticket) -> Result<(), Failure> {
         let durable = ticket.mark.is_some() || ticket.forced;
-        // A power cut between this look and the durability would break the promise.
+        // A power cut between this check and the durability would break the promise.
         let power = durable.then(|| self.powered());
-        if !self.still_holds(ticket) {
-            return Err(Failure::Gone);
+        if !self.is_current(ticket) {
+            return Err(Failure::Detached);
         }
         if let Some(mark) = ticket.mark {
             self.bytes.flushed(mark);
@@ -313,22 +312,21 @@ impl Volume {
         Ok(())
     }
 
-    /// After [`Volume::ring`]: when a request that is in flight is due now.
-    #[must_use]
-    pub fn due(&self, ticket: &Ticket, now: Nanos) -> Nanos {
-        if !self.still_holds(ticket) {
+    /// After [`Volume::wake_all`]: the new moment of a request in flight.
+    pub(crate) fn due(&self, ticket: &Ticket, now: Nanos) -> Nanos {
+        if !self.is_current(ticket) {
             return now;
         }
         match self.faults().stalled_until(now) {
             Some(until) => ticket.planned.max(until),
-            // What a stall held back and would be done long ago is done now, and not late.
+            // A stall that ended early held it back: it completes now, and does not count as late.
             None if ticket.due > ticket.planned => ticket.planned.max(now),
             None => ticket.planned,
         }
     }
 
-    /// Nobody waits for the reply any more.
-    pub fn abandon(&self, _: Ticket) {
+    /// The client has gone: no reply is sent.
+    pub(crate) fn abandon(&self, _: Ticket) {
         self.in_flight.fetch_sub(1, Ordering::Relaxed);
     }
 
@@ -351,7 +349,7 @@ impl Volume {
         self.observed.lock().expect("no panic under this lock")
     }
 
-    /// What was done so far.
+    /// The counters so far.
     #[must_use]
     pub fn observed(&self) -> Observed {
         self.observing().clone()
@@ -364,30 +362,26 @@ impl Volume {
     }
 
     /// Appends the bytes of a read that is due.
-    ///
-    /// # Errors
-    /// When the backing cannot give them; a part may have been appended.
     #[inline]
-    pub fn read(&self, offset: u64, len: usize, into: &mut Vec<u8>) -> Result<(), Failure> {
+    pub(crate) fn read(&self, offset: u64, len: usize, into: &mut Vec<u8>) -> Result<(), Failure> {
         Ok(self.bytes.read(offset, len as u64, into)?)
     }
 
-    /// Bytes of a write, when they arrive: a power cut until it is flushed may take them.
-    ///
-    /// # Errors
-    /// When there is no room, the backing cannot take them, or the volume was taken away since the
-    /// request came; a part may have been written.
+    /// Stores bytes of a write as they arrive; until a flush, a power cut may lose them.
     #[inline]
-    pub fn write(&self, ticket: &Ticket, offset: u64, from: &[u8]) -> Result<(), Failure> {
+    pub(crate) fn write(&self, ticket: &Ticket, offset: u64, from: &[u8]) -> Result<(), Failure> {
         let _power = self.may_change(ticket)?;
         Ok(self.bytes.write(offset, from)?)
     }
 
-    /// Makes a range zero; with `keep` it goes on using its room.
-    ///
-    /// # Errors
-    /// As [`Self::write`].
-    pub fn zero(&self, ticket: &Ticket, offset: u64, len: u64, keep: bool) -> Result<(), Failure> {
+    /// Makes a range zero; with `keep` its room stays allocated.
+    pub(crate) fn zero(
+        &self,
+        ticket: &Ticket,
+        offset: u64,
+        len: u64,
+        keep: bool,
+    ) -> Result<(), Failure> {
         let _power = self.may_change(ticket)?;
         match keep {
             true => Ok(self.bytes.zero(offset, len)?),
@@ -397,111 +391,100 @@ impl Volume {
 
     fn may_change(&self, ticket: &Ticket) -> Result<RwLockReadGuard<'_, ()>, Failure> {
         let power = self.powered();
-        match (self.read_only, self.still_holds(ticket)) {
+        match (self.read_only, self.is_current(ticket)) {
             (true, _) => Err(Failure::ReadOnly),
-            (false, false) => Err(Failure::Gone),
+            (false, false) => Err(Failure::Detached),
             (false, true) => Ok(power),
         }
     }
 
     /// Whether nothing was ever written at an offset (or it was trimmed), and for how many bytes
     /// that holds, at most `len`.
-    #[must_use]
-    pub fn extent(&self, offset: u64, len: u64) -> (bool, u64) {
+    pub(crate) fn extent(&self, offset: u64, len: u64) -> (bool, u64) {
         self.bytes.extent(offset, len)
     }
 
-    /// The power goes: what nobody flushed is lost, or torn by the seed, and the volume is gone
-    /// until it is attached. Gives how many pages of 4 KiB came back otherwise than they were.
-    ///
-    /// # Errors
-    /// When the backing cannot be written to.
-    pub fn cut_power(&self, loss: Loss, seed: u64) -> Result<u64, Failure> {
-        let lost = self.take_away(|| self.bytes.cut(loss, seed))?;
+    /// A power cut: unflushed data is lost, or torn by the seed, and the volume is detached. Returns
+    /// how many pages of 4 KiB changed.
+    pub(crate) fn cut_power(&self, loss: Loss, seed: u64) -> Result<u64, Failure> {
+        let lost = self.remove(|| self.bytes.cut(loss, seed))?;
         Ok(lost)
     }
 
-    /// It is gone until it is attached: what is in flight and what comes fails. What was written
-    /// stays.
-    pub fn detach(&self) {
-        self.take_away(|| ());
+    /// Until it is attached, requests in flight and new ones fail. Written data stays.
+    pub(crate) fn detach(&self) {
+        self.remove(|| ());
     }
 
-    /// It is gone until it is attached, and comes back empty, as the local disk of an instance that
-    /// was stopped.
-    ///
-    /// # Errors
-    /// When the backing cannot be emptied.
-    pub fn wipe(&self) -> Result<(), Failure> {
-        Ok(self.take_away(|| self.bytes.wipe(&self.backing))?)
+    /// Detaches it and erases it, like the local disk of a stopped instance.
+    pub(crate) fn wipe(&self) -> Result<(), Failure> {
+        Ok(self.remove(|| self.bytes.wipe(&self.backing))?)
     }
 
-    fn take_away<T>(&self, meanwhile: impl FnOnce() -> T) -> T {
+    fn remove<T>(&self, meanwhile: impl FnOnce() -> T) -> T {
         let power = self.power.write().expect("no panic under this lock");
-        self.is_gone.store(true, Ordering::Release);
-        self.absences.fetch_add(1, Ordering::AcqRel);
+        self.is_detached.store(true, Ordering::Release);
+        self.removals.fetch_add(1, Ordering::AcqRel);
         let done = meanwhile();
         drop(power);
-        self.ring();
+        self.wake_all();
         done
     }
 
-    /// It is back.
-    pub fn attach(&self) {
-        self.is_gone.store(false, Ordering::Release);
+    /// Ends a detachment.
+    pub(crate) fn attach(&self) {
+        self.is_detached.store(false, Ordering::Release);
     }
 
-    /// Whether it is there.
-    #[must_use]
-    pub fn is_attached(&self) -> bool {
-        !self.is_gone.load(Ordering::Acquire)
+    /// Whether clients can use it.
+    pub(crate) fn is_attached(&self) -> bool {
+        !self.is_detached.load(Ordering::Acquire)
     }
 
-    /// From now on a fault befalls it.
-    pub fn inject(&self, fault: Fault, seed: u64) {
+    /// Adds a fault.
+    pub(crate) fn inject(&self, fault: Fault, seed: u64) {
         self.faults().add(fault, seed);
-        self.is_troubled.store(true, Ordering::Release);
-        self.ring();
+        self.has_faults.store(true, Ordering::Release);
+        self.wake_all();
     }
 
     /// Ends one fault, or all of them (`None`).
-    pub fn clear(&self, number: Option<u64>) {
+    pub(crate) fn clear(&self, number: Option<u64>) {
         let mut faults = self.faults();
         faults.clear(number);
-        self.is_troubled
-            .store(!faults.is_empty(), Ordering::Release);
+        self.has_faults.store(!faults.is_empty(), Ordering::Release);
         drop(faults);
-        self.ring();
+        self.wake_all();
     }
 
-    /// The faults that last or are still to come, and how many operations each has hit.
-    #[must_use]
-    pub fn faults_now(&self) -> Vec<(Fault, u64)> {
+    /// The active and coming faults, and how many operations each has hit.
+    pub(crate) fn faults_now(&self) -> Vec<(Fault, u64)> {
         let mut faults = self.faults();
         faults.forget_past(self.clock.now());
         faults.list()
     }
 
-    /// How many operations a fault has hit, also one that is over.
-    #[must_use]
-    pub fn hits(&self, fault: u64) -> u64 {
+    /// How many operations a fault has hit, also after its end.
+    pub(crate) fn hits(&self, fault: u64) -> u64 {
         self.faults().hits(fault)
     }
 
-    /// Changes so many bits that were written within a range, chosen by the seed: gives their
-    /// bytes' offsets. None, where nothing was written.
-    ///
-    /// # Errors
-    /// When the backing cannot take them.
-    pub fn flip_bits(&self, count: u64, range: (u64, u64), seed: u64) -> Result<Vec<u64>, Failure> {
+    /// Flips bits of written data within a range, chosen by the seed. Returns the offsets of their
+    /// bytes; none if nothing was written there.
+    pub(crate) fn flip_bits(
+        &self,
+        count: u64,
+        range: (u64, u64),
+        seed: u64,
+    ) -> Result<Vec<u64>, Failure> {
         let _power = self.powered();
         Ok(self.bytes.flip(count, range, seed)?)
     }
 
-    /// The backing file reaches its own disk.
+    /// Syncs the backing file to its disk.
     ///
     /// # Errors
-    /// When it cannot.
+    /// The system's.
     pub fn sync(&self) -> std::io::Result<()> {
         match (&self.backing, self.read_only) {
             (Backing::File(file), false) => file.sync_all(),
@@ -509,19 +492,19 @@ impl Volume {
         }
     }
 
-    /// A thread with requests in flight wants to be woken when [`Volume::ring`] says that they may
-    /// be due otherwise than they were.
-    pub fn wakes(&self, bell: &Arc<Bell>) {
-        let mut bells = self.bells.lock().expect("no panic under this lock");
-        bells.retain(|known| known.strong_count() > 0);
-        bells.push(Arc::downgrade(bell));
+    /// Registers a thread with requests in flight: [`Volume::wake_all`] wakes it when their moments may
+    /// have changed.
+    pub(crate) fn register(&self, waker: &Arc<Waker>) {
+        let mut wakers = self.wakers.lock().expect("no panic under this lock");
+        wakers.retain(|known| known.strong_count() > 0);
+        wakers.push(Arc::downgrade(waker));
     }
 
     /// Wakes all threads with requests in flight.
-    pub fn ring(&self) {
-        let bells = self.bells.lock().expect("no panic under this lock");
-        for bell in bells.iter().filter_map(Weak::upgrade) {
-            bell.ring();
+    pub(crate) fn wake_all(&self) {
+        let wakers = self.wakers.lock().expect("no panic under this lock");
+        for waker in wakers.iter().filter_map(Weak::upgrade) {
+            waker.wake();
         }
     }
 }

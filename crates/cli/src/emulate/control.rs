@@ -1,4 +1,4 @@
-//! The desk of a server: where commands come from, and what a volume becomes by one.
+//! The controller of a server: where commands come from, and what a volume becomes by one.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,7 +8,9 @@ use blocklab_catalog::{Address, Catalog, Error, resolve};
 use blocklab_console::terminal;
 use blocklab_device::VolumeSpec;
 use blocklab_emulator::Volume;
-use blocklab_emulator::control::{Command, ControlSocket, Controlled, Desk, Modify, Settings};
+use blocklab_emulator::control::{
+    Command, ControlSocket, Controlled, Controller, Modify, Settings,
+};
 use blocklab_emulator::nbd::{self, Access, Listener};
 use blocklab_record::ControlEvent;
 use blocklab_units::Nanos;
@@ -19,9 +21,9 @@ use crate::args::EmulateArgs;
 /// Keys of an address that a provider changes while a volume is in use.
 const KEYS: [&str; 2] = ["iops", "throughput"];
 
-/// A desk, its socket, and what is to be done at a moment of the run.
+/// A controller, its socket, and what is to be done at a moment of the run.
 pub(super) struct Control {
-    desk: Arc<Desk>,
+    controller: Arc<Controller>,
     _socket: Option<ControlSocket>,
     /// The last one comes first.
     planned: Vec<(Nanos, Command)>,
@@ -75,13 +77,19 @@ impl Control {
                 is_local: model.is_local(index),
             });
         let modify = modify(model)?;
-        let desk = Arc::new(Desk::new(controlled.collect(), model.seed, began, modify));
+        let controller = Arc::new(Controller::new(
+            controlled.collect(),
+            model.seed,
+            began,
+            modify,
+        ));
         let in_order: Vec<_> = planned.iter().rev().map(|(_, it)| it.clone()).collect();
-        desk.check(&in_order)
+        controller
+            .check(&in_order)
             .map_err(|why| anyhow!("--at: {why}"))?;
         Ok(Self {
             _socket: None,
-            desk,
+            controller,
             planned,
             began,
         })
@@ -89,7 +97,7 @@ impl Control {
 
     /// From now on clients of the socket can give commands.
     pub(super) fn listen(&mut self, listener: Option<Listener>) -> Result<()> {
-        let socket = listener.map(|it| ControlSocket::start(it, Arc::clone(&self.desk)));
+        let socket = listener.map(|it| ControlSocket::start(it, Arc::clone(&self.controller)));
         self._socket = socket.transpose().context("cannot take commands")?;
         Ok(())
     }
@@ -104,7 +112,7 @@ impl Control {
             let Some((_, command)) = self.planned.pop() else {
                 return;
             };
-            if let Err(why) = self.desk.run(&command) {
+            if let Err(why) = self.controller.run(&command) {
                 terminal::warn(&format!("--at: {}: {why}", command.text));
             }
         }
@@ -120,7 +128,7 @@ impl Control {
     }
 
     pub(super) fn events_of(&self, index: usize) -> Vec<ControlEvent> {
-        self.desk.events_of(index)
+        self.controller.events_of(index)
     }
 }
 

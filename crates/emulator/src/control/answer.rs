@@ -12,7 +12,7 @@ pub struct Answer {
     pub error: Option<String>,
     /// Since the start of the run.
     pub at_s: f64,
-    /// The volumes that were meant, as they are now.
+    /// The volumes that were selected, as they are now.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub volumes: Vec<VolumeState>,
     /// Of a power cut: pages of 4 KiB that came back otherwise than they were.

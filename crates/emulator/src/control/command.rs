@@ -4,7 +4,7 @@ use blocklab_record::ControlAction;
 use blocklab_units::{Bytes, Nanos, did_you_mean};
 
 use super::templates::{TEMPLATES, Template};
-use crate::{Failure, Harm, Loss};
+use crate::{Failure, FaultKind, Loss};
 
 /// One command.
 #[derive(Debug)]
@@ -255,7 +255,7 @@ pub(super) enum Order {
     /// A share from 0 to 1.
     Credits(f64),
     Inject {
-        harm: Harm,
+        kind: FaultKind,
         percents: [f64; 4],
         range: Option<(u64, u64)>,
         lasts: Option<Nanos>,
@@ -292,13 +292,13 @@ impl std::str::FromStr for Command {
 
     fn from_str(line: &str) -> Result<Self, BadCommand> {
         let mut words = line.split_whitespace().peekable();
-        let said_fault = words.next_if_eq(&"fault").is_some();
+        let with_prefix = words.next_if_eq(&"fault").is_some();
         let name = words.next().unwrap_or_default();
-        let row = find(name, said_fault).map_err(BadCommand)?;
+        let row = find(name, with_prefix).map_err(BadCommand)?;
         let wrong = |why: String| BadCommand(format!("{why}; write `{}`", row.usage()));
         let words = Words::read(row, words).map_err(wrong)?;
         let order = (row.read)(&words).map_err(wrong)?;
-        let rest = line.split_whitespace().skip(usize::from(said_fault) + 1);
+        let rest = line.split_whitespace().skip(usize::from(with_prefix) + 1);
         let head = if row.is_fault { "fault " } else { "" };
         let text = std::iter::once(format!("{head}{}", row.name));
         let text: Vec<_> = text.chain(rest.map(str::to_owned)).collect();
@@ -312,11 +312,11 @@ impl std::str::FromStr for Command {
 }
 
 /// `fault` may be left out where nothing else has the name.
-fn find(name: &str, said_fault: bool) -> Result<&'static Row, String> {
-    let rows = || ROWS.iter().filter(|row| row.is_fault || !said_fault);
+fn find(name: &str, with_prefix: bool) -> Result<&'static Row, String> {
+    let rows = || ROWS.iter().filter(|row| row.is_fault || !with_prefix);
     let names = || rows().map(|row| row.name);
     rows().find(|row| row.is_called(name)).ok_or_else(|| {
-        let what = if said_fault { "fault" } else { "command" };
+        let what = if with_prefix { "fault" } else { "command" };
         let all = || format!("there are {}", names().collect::<Vec<_>>().join(", "));
         let hint = did_you_mean(name, names(), all);
         match name {
@@ -411,13 +411,13 @@ impl Words {
         }
     }
 
-    fn inject(&self, harm: Harm, percent: f64, lasts: Option<Nanos>) -> Result<Order, String> {
-        let told = self.flag("--for").map(time).transpose()?;
+    fn inject(&self, kind: FaultKind, percent: f64, lasts: Option<Nanos>) -> Result<Order, String> {
+        let for_time = self.flag("--for").map(time).transpose()?;
         Ok(Order::Inject {
-            harm,
+            kind,
             percents: self.percents(percent)?,
             range: self.range()?,
-            lasts: lasts.or(told),
+            lasts: lasts.or(for_time),
         })
     }
 }
@@ -455,12 +455,12 @@ fn credits(words: &Words) -> Result<Order, String> {
     }
 }
 
-/// Errors that can be asked for.
+/// Errors that can be injected.
 const ERRORS: [(&str, Failure); 4] = [
     ("EIO", Failure::Io),
     ("ENOSPC", Failure::NoSpace),
     ("EPERM", Failure::ReadOnly),
-    ("ESHUTDOWN", Failure::Gone),
+    ("ESHUTDOWN", Failure::Detached),
 ];
 
 /// The least share that means anything.
@@ -474,7 +474,7 @@ fn error(words: &Words) -> Result<Order, String> {
         let names = ERRORS.map(|(name, _)| name);
         format!("`{name}` is none of {}", names.join(", "))
     })?;
-    words.inject(Harm::Error(*failure), share, None)
+    words.inject(FaultKind::Error(*failure), share, None)
 }
 
 fn latency(words: &Words) -> Result<Order, String> {
@@ -482,7 +482,7 @@ fn latency(words: &Words) -> Result<Order, String> {
     let added = time(added.strip_prefix('+').unwrap_or(added))?;
     let share = words.arguments.get(1);
     let share = share.map_or(Ok(100.0), |share| percent(share, LEAST))?;
-    words.inject(Harm::Latency(added), share, None)
+    words.inject(FaultKind::Latency(added), share, None)
 }
 
 fn template(words: &Words) -> Result<Order, String> {
@@ -503,10 +503,10 @@ fn template(words: &Words) -> Result<Order, String> {
 
 fn stall(words: &Words) -> Result<Order, String> {
     let lasts = time(words.first("for how long")?)?;
-    words.inject(Harm::Stall, 100.0, Some(lasts))
+    words.inject(FaultKind::Stall, 100.0, Some(lasts))
 }
 
-/// A medium with more than that is no medium, and each is told in the answer.
+/// The answer lists each flip, so their number is bounded.
 const MOST_FLIPS: u64 = 1000;
 
 fn bitflip(words: &Words) -> Result<Order, String> {
@@ -543,31 +543,31 @@ mod tests {
 
     #[test]
     fn faults_as_people_write_them() {
-        let inject = |harm, percents, range, seconds: Option<u64>| Order::Inject {
-            harm,
+        let inject = |kind, percents, range, seconds: Option<u64>| Order::Inject {
+            kind,
             percents,
             range,
             lasts: seconds.map(Nanos::from_secs),
         };
-        let io = Harm::Error(Failure::Io);
+        let io = FaultKind::Error(Failure::Io);
         assert_eq!(order("fault error 1%"), inject(io, [1.0; 4], None, None));
         assert_eq!(
             order("fault error 0.5 --on=read --range 1GiB.. --errno ENOSPC --for 10s"),
             inject(
-                Harm::Error(Failure::NoSpace),
+                FaultKind::Error(Failure::NoSpace),
                 [0.5, 0.0, 0.0, 0.0],
                 Some((1 << 30, u64::MAX)),
                 Some(10)
             )
         );
-        let slow = Harm::Latency(Nanos::from_millis(20));
+        let slow = FaultKind::Latency(Nanos::from_millis(20));
         assert_eq!(
             order("latency +20ms 5% --on write"),
             inject(slow, [0.0, 5.0, 5.0, 5.0], None, None)
         );
         assert_eq!(
             order("fault stall 5s"),
-            inject(Harm::Stall, [100.0; 4], None, Some(5))
+            inject(FaultKind::Stall, [100.0; 4], None, Some(5))
         );
         assert_eq!(
             order("fault aws:ebs:pause-volume-io 5s"),

@@ -9,34 +9,34 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-use super::{Answer, Desk};
+use super::{Answer, Controller};
 use crate::nbd::Listener;
-use crate::wait::{Bell, Interest, wait};
+use crate::wait::{Interest, Waker, wait};
 
 /// Bytes of a line.
 const LONGEST: u64 = 4096;
 /// Clients at a time; one more is hung up on.
 const MOST_CLIENTS: usize = 16;
-/// A client that says nothing for so long, or takes no answer, is hung up on.
+/// The server hangs up on a client that sends or reads nothing for so long.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A socket at which commands are taken. It ends when it is dropped.
 #[derive(Debug)]
 pub struct ControlSocket {
-    bell: Arc<Bell>,
+    waker: Arc<Waker>,
     stops: Arc<AtomicBool>,
     accepting: Option<JoinHandle<()>>,
 }
 
 impl ControlSocket {
-    /// Takes commands for a desk.
+    /// Takes commands for a controller.
     ///
     /// # Errors
     /// When no thread can be started.
-    pub fn start(listener: Listener, desk: Arc<Desk>) -> io::Result<Self> {
-        let bell = Arc::new(Bell::new()?);
+    pub fn start(listener: Listener, controller: Arc<Controller>) -> io::Result<Self> {
+        let waker = Arc::new(Waker::new()?);
         let stops = Arc::new(AtomicBool::new(false));
-        let (rung, ended) = (Arc::clone(&bell), Arc::clone(&stops));
+        let (woken, ended) = (Arc::clone(&waker), Arc::clone(&stops));
         let clients = Arc::new(AtomicUsize::new(0));
         let read = Interest {
             read: true,
@@ -44,20 +44,20 @@ impl ControlSocket {
         };
         let accept = move || {
             while !ended.load(Ordering::Acquire) {
-                let Ok(ready) = wait(listener.as_fd(), read, &rung, None) else {
+                let Ok(ready) = wait(listener.as_fd(), read, &woken, None) else {
                     return;
                 };
                 if ready.read
                     && let Ok(socket) = listener.accept()
                 {
-                    admit(socket, &desk, &clients);
+                    admit(socket, &controller, &clients);
                 }
             }
         };
         let thread = Builder::new().name("control".to_owned());
         Ok(Self {
             accepting: Some(thread.spawn(accept)?),
-            bell,
+            waker,
             stops,
         })
     }
@@ -66,39 +66,39 @@ impl ControlSocket {
 impl Drop for ControlSocket {
     fn drop(&mut self) {
         self.stops.store(true, Ordering::Release);
-        self.bell.ring();
+        self.waker.wake();
         if let Some(thread) = self.accepting.take() {
-            // A thread that panicked has said so.
+            // A thread that panicked has printed that.
             let _ = thread.join();
         }
     }
 }
 
-/// One place among the clients.
-struct Place(Arc<AtomicUsize>);
+/// One slot among the clients.
+struct ClientSlot(Arc<AtomicUsize>);
 
-impl Drop for Place {
+impl Drop for ClientSlot {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
-fn admit(socket: OwnedFd, desk: &Arc<Desk>, clients: &Arc<AtomicUsize>) {
-    let place = Place(Arc::clone(clients));
+fn admit(socket: OwnedFd, controller: &Arc<Controller>, clients: &Arc<AtomicUsize>) {
+    let slot = ClientSlot(Arc::clone(clients));
     if clients.fetch_add(1, Ordering::AcqRel) >= MOST_CLIENTS {
         return;
     }
-    let desk = Arc::clone(desk);
+    let controller = Arc::clone(controller);
     let work = move || {
-        let _place = place;
+        let _slot = slot;
         // A client that goes away is no matter of ours.
-        let _ = serve(UnixStream::from(socket), &desk);
+        let _ = serve(UnixStream::from(socket), &controller);
     };
     // Without a thread the client is hung up on.
     let _ = Builder::new().name("control client".to_owned()).spawn(work);
 }
 
-fn serve(socket: UnixStream, desk: &Desk) -> io::Result<()> {
+fn serve(socket: UnixStream, controller: &Controller) -> io::Result<()> {
     socket.set_read_timeout(Some(PATIENCE))?;
     socket.set_write_timeout(Some(PATIENCE))?;
     let mut lines = BufReader::new(socket.try_clone()?);
@@ -110,7 +110,7 @@ fn serve(socket: UnixStream, desk: &Desk) -> io::Result<()> {
             return Ok(());
         }
         let answer = match std::str::from_utf8(&line) {
-            Ok(text) if line.ends_with(b"\n") => desk.answer(text.trim_end()),
+            Ok(text) if line.ends_with(b"\n") => controller.answer(text.trim_end()),
             _ => return Ok(()),
         };
         let mut text = serde_json::to_string(&answer).map_err(io::Error::other)?;

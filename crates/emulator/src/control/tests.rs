@@ -1,4 +1,4 @@
-//! A desk with volumes in memory.
+//! A controller of volumes in memory.
 
 use std::sync::Arc;
 
@@ -51,7 +51,7 @@ fn spec(iops: f64, bursts: bool) -> VolumeSpec {
 }
 
 /// Two volumes of one instance, the second one a local disk.
-fn desk(bursts: bool) -> (Desk, Vec<Arc<Volume>>) {
+fn controller(bursts: bool) -> (Controller, Vec<Arc<Volume>>) {
     let spec_of = DeviceSpec {
         name: "two".to_owned(),
         volumes: vec![spec(1000.0, bursts); 2],
@@ -90,11 +90,11 @@ fn desk(bursts: bool) -> (Desk, Vec<Arc<Volume>>) {
             _ => Err("not sold".to_owned()),
         }
     };
-    let desk = Desk::new(controlled.collect(), 1, clock.now(), Box::new(modify));
-    (desk, volumes)
+    let controller = Controller::new(controlled.collect(), 1, clock.now(), Box::new(modify));
+    (controller, volumes)
 }
 
-/// A write that is settled when the model says so.
+/// A write that is settled at the model's moment.
 fn write(volume: &Volume, byte: u8) -> Result<(), Failure> {
     let ticket = volume.admit(Direction::Write, 0, 4096);
     let own = match ticket.is_sound() {
@@ -115,66 +115,70 @@ fn first_byte(volume: &Volume) -> u8 {
 }
 
 #[track_caller]
-fn done(desk: &Desk, line: &str) -> Answer {
-    let answer = desk.answer(line);
+fn done(controller: &Controller, line: &str) -> Answer {
+    let answer = controller.answer(line);
     assert_eq!(answer.error, None, "{line}");
     answer
 }
 
 #[track_caller]
-fn refused(desk: &Desk, line: &str, words: &str) {
-    let error = desk.answer(line).error.expect(line);
+fn refused(controller: &Controller, line: &str, words: &str) {
+    let error = controller.answer(line).error.expect(line);
     assert!(error.contains(words), "{line}: {error}");
 }
 
 #[test]
 fn a_power_cut_takes_what_nobody_flushed_and_fails_all_until_it_is_attached() {
-    let (desk, volumes) = desk(false);
+    let (controller, volumes) = controller(false);
     write(&volumes[0], 7).expect("room");
-    let answer = done(&desk, "fault power-cut --volume a");
+    let answer = done(&controller, "fault power-cut --volume a");
     assert_eq!(answer.lost_pages, Some(1));
     assert!(!answer.volumes[0].attached && volumes[1].is_attached());
-    assert_eq!(write(&volumes[0], 8), Err(Failure::Gone));
-    refused(&desk, "fault power-cut --volume a", "gone already");
-    done(&desk, "fault attach");
+    assert_eq!(write(&volumes[0], 8), Err(Failure::Detached));
+    refused(&controller, "fault power-cut --volume a", "gone already");
+    done(&controller, "fault attach");
     assert_eq!(first_byte(&volumes[0]), 0);
-    refused(&desk, "fault attach", "a, b is there");
-    let events = desk.events_of(0);
+    refused(&controller, "fault attach", "a, b is there");
+    let events = controller.events_of(0);
     let kinds: Vec<_> = events.iter().map(|it| (it.action, it.hits)).collect();
     assert_eq!(
         kinds,
         [(ControlAction::PowerCut, 1), (ControlAction::Attach, 0)]
     );
     assert_eq!(events[0].until_ns, Some(events[1].at_ns));
-    assert_eq!(desk.events_of(1).len(), 1, "the cut was of the other one");
+    assert_eq!(
+        controller.events_of(1).len(),
+        1,
+        "the cut was of the other one"
+    );
 }
 
 #[test]
 fn a_stopped_instance_empties_its_own_disks_and_keeps_volumes() {
-    let (desk, volumes) = desk(false);
+    let (controller, volumes) = controller(false);
     for volume in &volumes {
         write(volume, 7).expect("room");
     }
-    refused(&desk, "fault stop --volume a", "takes no --volume");
-    done(&desk, "fault stop");
-    assert_eq!(write(&volumes[0], 8), Err(Failure::Gone));
-    done(&desk, "fault attach");
+    refused(&controller, "fault stop --volume a", "takes no --volume");
+    done(&controller, "fault stop");
+    assert_eq!(write(&volumes[0], 8), Err(Failure::Detached));
+    done(&controller, "fault attach");
     assert_eq!([first_byte(&volumes[0]), first_byte(&volumes[1])], [7, 0]);
 }
 
 #[test]
 fn errors_are_counted_where_they_hit() {
-    let (desk, volumes) = desk(false);
-    done(&desk, "fault error 100% --on write --volume b");
+    let (controller, volumes) = controller(false);
+    done(&controller, "fault error 100% --on write --volume b");
     assert_eq!(write(&volumes[0], 1), Ok(()));
     assert_eq!(write(&volumes[1], 1), Err(Failure::Io));
-    let fault = &done(&desk, "fault list --volume b").volumes[0].faults[0];
+    let fault = &done(&controller, "fault list --volume b").volumes[0].faults[0];
     assert_eq!((fault.number, fault.hits, fault.until_s), (1, 1, None));
-    refused(&desk, "fault clear 2", "`fault list`");
-    done(&desk, "fault clear 1");
+    refused(&controller, "fault clear 2", "`fault list`");
+    done(&controller, "fault clear 1");
     assert_eq!(write(&volumes[1], 1), Ok(()));
-    assert_eq!(desk.events_of(1)[0].hits, 1, "also when it is over");
-    refused(&desk, "status --volume c", "what is served: a, b");
+    assert_eq!(controller.events_of(1)[0].hits, 1, "also when it is over");
+    refused(&controller, "status --volume c", "what is served: a, b");
 }
 
 /// Seconds between the first and the last of a thousand reads that arrive together.
@@ -194,13 +198,13 @@ fn span_of_thousand(volume: &Volume) -> f64 {
 /// one alone gave it the 4,000 IOPS too.
 #[test]
 fn settings_that_one_volume_refuses_change_none() {
-    let (desk, volumes) = desk(false);
-    refused(&desk, "set iops=4000", "not sold");
-    done(&desk, "set throughput=1 --volume a");
+    let (controller, volumes) = controller(false);
+    refused(&controller, "set iops=4000", "not sold");
+    done(&controller, "set throughput=1 --volume a");
     let span = span_of_thousand(&volumes[0]);
     assert!((0.99..1.0).contains(&span), "{span}");
-    done(&desk, "set iops=2000 --volume a");
-    done(&desk, "set throughput=2 --volume a");
+    done(&controller, "set iops=2000 --volume a");
+    done(&controller, "set throughput=2 --volume a");
     let span = span_of_thousand(&volumes[0]);
     assert!((0.49..0.5).contains(&span), "another key leaves it: {span}");
 }
@@ -208,10 +212,10 @@ fn settings_that_one_volume_refuses_change_none() {
 /// What `--at 1h` had no volume, bucket or rate for was a warning after an hour.
 #[test]
 fn commands_of_a_later_moment_are_checked_and_not_carried_out() {
-    let (desk, volumes) = desk(false);
+    let (controller, volumes) = controller(false);
     let check = |lines: &[&str]| {
         let commands: Vec<Command> = lines.iter().map(|it| it.parse().expect(it)).collect();
-        desk.check(&commands)
+        controller.check(&commands)
     };
     for (line, words) in [
         ("fault stall 5s --volume c", "no volume `c`"),
@@ -228,20 +232,20 @@ fn commands_of_a_later_moment_are_checked_and_not_carried_out() {
         "fault attach",
     ])
     .expect("sold");
-    assert_eq!(desk.events_of(0), []);
+    assert_eq!(controller.events_of(0), []);
     assert!(span_of_thousand(&volumes[0]) > 0.9, "nothing was set");
 }
 
 #[test]
 fn rates_and_credits_change_where_there_are_any() {
-    let (rates, volumes) = desk(false);
+    let (rates, volumes) = controller(false);
     refused(&rates, "credits drain", "no burst bucket");
     refused(&rates, "set iops=3", "not sold");
     assert_eq!(rates.events_of(0), [], "nothing was done");
     done(&rates, "set iops=2000");
     let span = span_of_thousand(&volumes[0]);
     assert!((0.49..0.5).contains(&span), "{span}");
-    let (bursting, _) = desk(true);
+    let (bursting, _) = controller(true);
     let left = |line| done(&bursting, line).volumes[0].balances[0].1;
     assert!(left("credits drain --volume a") < 1e5);
     assert!((4.9e5..6e5).contains(&left("credits 50% --volume a")));
@@ -295,10 +299,10 @@ fn volumes_share_what_their_instance_grants() {
 #[test]
 fn bits_change_where_something_was_written_and_the_same_ones_from_the_same_seed() {
     let flip = || {
-        let (desk, volumes) = desk(false);
-        refused(&desk, "fault bitflip 1", "write first");
+        let (controller, volumes) = controller(false);
+        refused(&controller, "fault bitflip 1", "write first");
         write(&volumes[0], 0).expect("room");
-        let flipped = done(&desk, "fault bitflip 1 --volume a").flipped;
+        let flipped = done(&controller, "fault bitflip 1 --volume a").flipped;
         let mut bytes = Vec::new();
         volumes[0].read(0, 4096, &mut bytes).expect("in memory");
         let changed: Vec<_> = (0u64..)
@@ -314,8 +318,12 @@ fn bits_change_where_something_was_written_and_the_same_ones_from_the_same_seed(
 
 #[test]
 fn a_template_is_a_course_of_latencies() {
-    let (desk, _) = desk(false);
-    let volumes = done(&desk, "fault template intermittent-latency --volume a").volumes;
+    let (controller, _) = controller(false);
+    let volumes = done(
+        &controller,
+        "fault template intermittent-latency --volume a",
+    )
+    .volumes;
     let faults = &volumes[0].faults;
     let spans: Vec<_> = faults
         .iter()
@@ -334,7 +342,7 @@ fn lines_over_a_socket_and_clients_that_are_none() {
     let path = folder.path().join("control");
     let address = crate::nbd::Address::Unix(path.clone());
     let listener = crate::nbd::Listener::new(&address, crate::nbd::Access::Local).expect("free");
-    let socket = ControlSocket::start(listener, Arc::new(desk(false).0)).expect("threads");
+    let socket = ControlSocket::start(listener, Arc::new(controller(false).0)).expect("threads");
     let silent: Vec<_> = (0..40).map(|_| UnixStream::connect(&path)).collect();
     drop(silent);
     let mut client = loop {

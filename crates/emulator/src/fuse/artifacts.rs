@@ -6,8 +6,7 @@
 //!   /run/blocklab/4711-123456.mount   its own folder, where none was named
 //! ```
 //!
-//! A note without its lock is that of a process that is gone. Nothing is undone because a note says
-//! so: a mount has to carry the note's name as its source, a block device to have the file of that
+//! A note without its lock is that of a process that is gone. A note alone undoes nothing: a mount has to carry the note's name as its source, a block device to have the file of that
 //! mount (or the disk sequence number that was written down) behind it, a socket to have nobody who
 //! listens, a folder to be empty.
 

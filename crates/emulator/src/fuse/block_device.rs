@@ -29,7 +29,7 @@ pub enum BlockError {
          the devices /dev/loop* and CAP_SYS_ADMIN, or use --fuse DIR or --nbd"
     )]
     NotAllowed,
-    /// A container, say, which does not see all of the machine.
+    /// In a container that does not see all devices.
     #[error(
         "{0} is not there; a container has to be given the devices /dev/loop*, or use --fuse DIR \
          or --nbd"
@@ -90,7 +90,7 @@ pub(super) struct BlockDevice {
     file: PathBuf,
 }
 
-/// Who asks for root's work.
+/// Whether this process can make one.
 pub(super) fn may_make() -> Result<(), BlockError> {
     // SAFETY: the call takes nothing and cannot fail.
     if unsafe { libc::geteuid() } != 0 {
@@ -175,7 +175,7 @@ impl BlockDevice {
         }
     }
 
-    /// Opens it so that nobody else can have it open as an own: a file system that is mounted, say.
+    /// Opens it so that nobody else can have it open as an own: for example a mounted file system.
     pub(super) fn is_claimed(&self) -> bool {
         let mut options = OpenOptions::new();
         options.read(true).custom_flags(libc::O_EXCL);

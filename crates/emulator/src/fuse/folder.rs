@@ -121,7 +121,7 @@ impl Folder {
     }
 
     /// A volume has its size and its owner. A program that empties the file before it writes, as
-    /// `dd` does, finds a device that does not heed it.
+    /// `dd` does, changes nothing, as on a device.
     fn change(&self, file: Attributes, change: Change, out: &mut Vec<u8>) -> Result<(), i32> {
         match change {
             Change::Size(size) if size != file.size => return Err(libc::EINVAL),

@@ -1,4 +1,4 @@
-//! Volumes as files of a folder, and as block devices: what programs use that know no NBD.
+//! Volumes as files of a folder and as block devices, for programs without NBD.
 //!
 //! ```text
 //!   program ─▶ file system ─▶ /dev/loop3 ─▶ DIR/volume ─▶ /dev/fuse ─▶ Session ─▶ Volume

@@ -21,7 +21,7 @@ pub enum MountError {
          --nbd"
     )]
     NoFuse,
-    /// A container, say.
+    /// In a container without the rights.
     #[error(
         "this process may not {what}; a container has to be given /dev/fuse and the right to \
          mount (CAP_SYS_ADMIN), or serve with --nbd"
@@ -50,7 +50,7 @@ pub enum MountError {
     /// A name that cannot be written down.
     #[error("{0} has bytes in its name that are no UTF-8; name another folder")]
     Name(PathBuf),
-    /// Not root, and nobody to ask.
+    /// Not root, and no helper installed.
     #[error(
         "only root may mount, and the program fusermount3 is not here; install it (package fuse3), \
          run as root, or serve with --nbd"
@@ -61,7 +61,7 @@ pub enum MountError {
     Helper {
         /// The folder.
         at: PathBuf,
-        /// What it said.
+        /// Its output.
         words: String,
     },
     /// The system's refusal.
@@ -74,7 +74,7 @@ pub enum MountError {
     },
 }
 
-/// The kind of our mounts, as mountinfo tells it.
+/// The type of our mounts in mountinfo.
 const KIND: &str = "fuse.blocklab";
 
 /// Ours with this source, wherever they are.
@@ -92,12 +92,12 @@ fn is_uppermost(at: &Path, source: &str) -> bool {
 }
 
 /// A folder that may be mounted on, held so that nobody can put another one in its place.
-pub(super) struct Place {
+pub(super) struct MountPoint {
     held: File,
     pub(super) path: PathBuf,
 }
 
-impl Place {
+impl MountPoint {
     /// # Errors
     /// When it is no empty folder.
     pub(super) fn new(path: &Path) -> Result<Self, MountError> {
@@ -196,13 +196,13 @@ impl Place {
         command.args(["-o", &options, "--"]).arg(&self.path);
         command.env("_FUSE_COMMFD", there.as_raw_fd().to_string());
         command.stdin(Stdio::null()).stdout(Stdio::null());
-        let said = command.output().map_err(|error| match error.kind() {
+        let output = command.output().map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => MountError::NoHelper,
             _ => self.refused(error),
         })?;
         drop(there);
-        if !said.status.success() {
-            let words = String::from_utf8_lossy(&said.stderr).trim().to_owned();
+        if !output.status.success() {
+            let words = String::from_utf8_lossy(&output.stderr).trim().to_owned();
             let at = self.path.clone();
             return Err(MountError::Helper { at, words });
         }

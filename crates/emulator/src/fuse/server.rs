@@ -8,7 +8,7 @@ use std::thread::{Builder, JoinHandle};
 use super::artifacts::Artifacts;
 use super::block_device::{self, BlockDevice, BlockError};
 use super::folder::Folder;
-use super::mount::{self, MountError, Place};
+use super::mount::{self, MountError, MountPoint};
 use super::session::Session;
 use crate::{Spin, Volume};
 
@@ -21,7 +21,7 @@ pub enum ServeError {
     /// The block device.
     #[error(transparent)]
     Block(#[from] BlockError),
-    /// What is needed besides.
+    /// Another resource.
     #[error("the mount cannot be served: {0}")]
     System(#[from] io::Error),
 }
@@ -59,8 +59,8 @@ impl FuseServer {
             block_device::may_make()?;
         }
         let place = match at {
-            Some(at) => Place::new(at)?,
-            None => Place::new(&artifacts.own_folder()?)?,
+            Some(at) => MountPoint::new(at)?,
+            None => MountPoint::new(&artifacts.own_folder()?)?,
         };
         let folder = Arc::new(Folder::new(volumes));
         let read_only = volumes.iter().all(|volume| volume.is_read_only());
@@ -91,7 +91,7 @@ impl FuseServer {
     fn spawn(&mut self, session: Session) -> io::Result<()> {
         let name = format!("fuse {}", self.threads.len());
         let thread = Builder::new().name(name).spawn(move || {
-            // Its end is that of the mount: whoever uses it is told by the kernel.
+            // It ends with the mount: the kernel reports errors to the users.
             let _ = session.run();
         })?;
         self.threads.push(thread);
@@ -130,7 +130,7 @@ impl FuseServer {
     /// When the mount is gone, waits until all requests in flight are settled.
     pub fn join(self) {
         for thread in self.threads {
-            // A thread that panicked has said so.
+            // A thread that panicked has printed that.
             let _ = thread.join();
         }
     }

@@ -18,8 +18,8 @@ use blocklab_units::Nanos;
 
 use super::folder::Folder;
 use super::wire::{self, Message, REQUEST_BUFFER, Reply, Request};
-use crate::wait::{Bell, Interest, Timer, precise_timers, wait_until_due};
-use crate::{Alarm, Failure, Schedule, Settled, Spin, Ticket, Volume};
+use crate::wait::{Interest, Timer, Waker, precise_timers, wait_until_due};
+use crate::{Failure, Schedule, Settled, SleepPlan, Spin, Ticket, Volume};
 
 /// What the reply to a request needs.
 #[derive(Debug, Clone, Copy)]
@@ -42,11 +42,11 @@ struct Pending {
     node: u64,
     ticket: Ticket,
     work: Work,
-    /// What went wrong with its data.
+    /// The outcome of its data transfer.
     own: Result<(), Failure>,
 }
 
-/// What came of looking for a request.
+/// The result of reading a request.
 #[derive(Debug, PartialEq, Eq)]
 enum Received {
     Request(usize),
@@ -62,8 +62,8 @@ pub(super) struct Session {
     reply: Reply,
     schedule: Schedule<Pending>,
     timer: Timer,
-    bell: Arc<Bell>,
-    /// How long what is read now has waited for this thread to wake.
+    waker: Arc<Waker>,
+    /// How long the request just read has waited for this thread to wake.
     waking: Nanos,
     sleeps_in_read: bool,
 }
@@ -72,9 +72,9 @@ impl Session {
     /// # Errors
     /// When no more descriptors are allowed.
     pub(super) fn new(device: OwnedFd, folder: &Arc<Folder>, spin: Spin) -> io::Result<Self> {
-        let bell = Arc::new(Bell::new()?);
+        let waker = Arc::new(Waker::new()?);
         for volume in folder.volumes() {
-            volume.wakes(&bell);
+            volume.register(&waker);
         }
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         Ok(Self {
@@ -83,15 +83,14 @@ impl Session {
             input: vec![0; REQUEST_BUFFER].into(),
             reply: Reply::default(),
             schedule: Schedule::default(),
-            timer: Timer::new(Alarm::new(spin.is_on(processors)))?,
-            bell,
+            timer: Timer::new(SleepPlan::new(spin.is_on(processors)))?,
+            waker,
             waking: Nanos::ZERO,
             sleeps_in_read: true,
         })
     }
 
-    /// The first request of a mount says what the kernel can do; the others come when it is
-    /// answered.
+    /// The first request of a mount lists the kernel's features; the others follow its reply.
     pub(super) fn begin(&mut self) -> io::Result<()> {
         match self.receive()? {
             Received::Request(len) => self.answer(len),
@@ -113,7 +112,7 @@ impl Session {
                 Received::Nothing => {}
                 Received::End => return Ok(()),
             }
-            self.give_due();
+            self.send_due();
         }
     }
 
@@ -122,14 +121,14 @@ impl Session {
         let clock = self.clock();
         let began = clock.now();
         let received = self.receive()?;
-        let usual = self.timer.alarm().usual_lateness();
+        let usual = self.timer.plan().usual_lateness();
         // A lone request that ends a sleep was sent about a wake-up ago.
         let slept = clock.now().since(began) > usual;
         self.waking = if slept { usual } else { Nanos::ZERO };
         Ok(received)
     }
 
-    /// Takes what has come, or else sleeps up to the moment when something is due.
+    /// Takes a request that has come, or else sleeps until a reply is due.
     fn sleep_until_due(&mut self) -> io::Result<Received> {
         self.waking = Nanos::ZERO;
         self.set_sleeps_in_read(false)?;
@@ -139,7 +138,7 @@ impl Session {
         }
         let now = self.clock().now();
         match self.schedule.next() {
-            Some(due) if due > self.timer.alarm().horizon(now) => {
+            Some(due) if due > self.timer.plan().horizon(now) => {
                 if !self.timer.set(now, due)? {
                     std::hint::spin_loop();
                     return Ok(Received::Nothing);
@@ -151,12 +150,12 @@ impl Session {
             read: true,
             write: false,
         };
-        let ready = wait_until_due(self.device.as_fd(), read, &self.bell, &self.timer)?;
+        let ready = wait_until_due(self.device.as_fd(), read, &self.waker, &self.timer)?;
         if ready.timed_out {
             self.timer.ended(self.clock().now());
         }
-        if ready.rung {
-            self.look_again();
+        if ready.woken {
+            self.recompute_due();
         }
         match ready.read {
             true => self.receive(),
@@ -370,7 +369,7 @@ impl Session {
         }
     }
 
-    /// At once what is due, the others when they are.
+    /// Settles a request that is due at once, and schedules the others.
     fn admitted(&mut self, pending: Pending) {
         let Ticket { arrived, due, .. } = pending.ticket;
         match due <= arrived {
@@ -379,20 +378,20 @@ impl Session {
         }
     }
 
-    /// Replies to all that is due.
-    fn give_due(&mut self) {
+    /// Sends the replies that are due.
+    fn send_due(&mut self) {
         if self.schedule.is_empty() {
             return;
         }
         let now = self.clock().now();
-        let horizon = self.timer.alarm().horizon(now);
+        let horizon = self.timer.plan().horizon(now);
         while let Some((_, pending)) = self.schedule.pop(horizon) {
             self.settle(pending, now);
         }
     }
 
-    /// What is in flight may be due otherwise than it was: all of it is asked about now.
-    fn look_again(&mut self) {
+    /// The moments of all requests in flight may have changed.
+    fn recompute_due(&mut self) {
         let now = self.clock().now();
         let pending: Vec<_> = self.schedule.drain().collect();
         for mut pending in pending {
@@ -403,7 +402,7 @@ impl Session {
         }
     }
 
-    /// The reply, unless it is due later than it was.
+    /// Sends the reply, unless a stall holds it.
     fn settle(&mut self, pending: Pending, now: Nanos) {
         let Pending {
             unique,
@@ -464,7 +463,7 @@ impl Drop for Session {
 }
 
 /// A reply that the kernel does not take is one that nobody waits for any more: the program gave
-/// up, or the mount is gone, which the next read tells.
+/// up, or the mount is gone, which the next read reports.
 fn write(device: &OwnedFd, reply: &[u8]) {
     // SAFETY: the bytes live through the call with their length.
     unsafe { libc::write(device.as_raw_fd(), reply.as_ptr().cast(), reply.len()) };
@@ -472,8 +471,8 @@ fn write(device: &OwnedFd, reply: &[u8]) {
 
 const fn error_number(failure: Failure) -> i32 {
     match failure {
-        // A device that is gone is an error to those who have it open.
-        Failure::Io | Failure::Gone => libc::EIO,
+        // Programs that have a removed device open get EIO.
+        Failure::Io | Failure::Detached => libc::EIO,
         Failure::NoSpace => libc::ENOSPC,
         Failure::ReadOnly => libc::EROFS,
         Failure::Invalid => libc::EINVAL,
@@ -481,8 +480,8 @@ const fn error_number(failure: Failure) -> i32 {
     }
 }
 
-/// Memory that this thread needs is not to be had by writing to a file system that lies on its own
-/// volume, which would wait for this thread.
+/// Keeps the kernel from reclaiming memory for this thread by writing to a file system on its own
+/// volume: that would wait for this thread.
 fn spare_reclaim() {
     /// `linux/prctl.h`
     const PR_SET_IO_FLUSHER: libc::c_int = 57;

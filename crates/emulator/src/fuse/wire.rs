@@ -1,4 +1,4 @@
-//! What the kernel asks of a file system's server, and the replies, as bytes (protocol 7 of FUSE).
+//! Requests of the kernel to a file system's server, and the replies, as bytes (FUSE protocol 7).
 //!
 //! ```text
 //!   request: len opcode unique node uid gid pid … │ what the opcode needs │ data or a name
@@ -75,7 +75,7 @@ mod set {
     pub const HANDLE: u32 = 1 << 6;
 }
 
-/// What is asked.
+/// A request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Request<'a> {
     Init {
@@ -133,12 +133,12 @@ pub(super) enum Request<'a> {
     Unknown,
 }
 
-/// What SETATTR asks for.
+/// The change that SETATTR requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Change {
     /// Another size.
     Size(u64),
-    /// A file that is emptied as it is opened; devices do not heed that.
+    /// A file that is emptied as it is opened; devices ignore that.
     Emptied,
     /// Another owner or mode.
     Rights,
@@ -292,7 +292,7 @@ impl Reply {
     }
 }
 
-/// What is told of the folder or of a file.
+/// Attributes of the folder or of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Attributes {
     pub(super) node: u64,

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use blocklab_device::Direction;
 use blocklab_units::Nanos;
 
-use super::entry::shake_hands;
+use super::entry::handshake_on;
 use super::handshake::Session;
 use super::input::{Input, Received};
 use super::limits::Limits;
@@ -23,10 +23,10 @@ use super::outbox::Outbox;
 use super::service::Service;
 use super::transmission::{Command, MOST_DROPPED, MOST_EXTENTS, REQUEST, Request, extents};
 use super::wire::Wire;
-use crate::wait::{Bell, Interest, Ready, Timer, precise_timers, wait, wait_until_due};
-use crate::{Alarm, Failure, Schedule, Settled, Ticket, Volume};
+use crate::wait::{Interest, Ready, Timer, Waker, precise_timers, wait, wait_until_due};
+use crate::{Failure, Schedule, Settled, SleepPlan, Ticket, Volume};
 
-/// Serves one client until it goes. `entered` is called when it has chosen an export.
+/// Serves one client until it leaves. `entered` is called when it has chosen an export.
 pub(super) fn serve(service: &Service, socket: &OwnedFd, entered: &dyn Fn()) -> io::Result<()> {
     let mut wire = Wire::new(socket.as_fd());
     let served = serve_wire(service, &mut wire, entered);
@@ -37,14 +37,14 @@ pub(super) fn serve(service: &Service, socket: &OwnedFd, entered: &dyn Fn()) -> 
 fn serve_wire(service: &Service, wire: &mut Wire<'_>, entered: &dyn Fn()) -> io::Result<()> {
     let mut input = Input::new();
     let mut outbox = Outbox::new();
-    let shaken = shake_hands(service, wire, &mut input, &mut outbox, entered)?;
+    let shaken = handshake_on(service, wire, &mut input, &mut outbox, entered)?;
     let Some(session) = shaken else {
         return Ok(());
     };
     precise_timers();
     let volume = Arc::clone(&service.volumes[session.export]);
-    let bell = Arc::new(Bell::new()?);
-    volume.wakes(&bell);
+    let waker = Arc::new(Waker::new()?);
+    volume.register(&waker);
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let connection = Connection {
         wire,
@@ -55,8 +55,8 @@ fn serve_wire(service: &Service, wire: &mut Wire<'_>, entered: &dyn Fn()) -> io:
         outbox,
         body: Body::None,
         schedule: Schedule::default(),
-        timer: Timer::new(Alarm::new(service.spin.is_on(processors)))?,
-        bell: &bell,
+        timer: Timer::new(SleepPlan::new(service.spin.is_on(processors)))?,
+        waker: &waker,
         ends: false,
         waking: Nanos::ZERO,
     };
@@ -71,7 +71,7 @@ struct Pending {
     offset: u64,
     len: u32,
     command: Command,
-    /// What went wrong with its data.
+    /// The outcome of its data transfer.
     own: Result<(), Failure>,
 }
 
@@ -100,14 +100,14 @@ struct Connection<'a, 'w> {
     body: Body,
     schedule: Schedule<Pending>,
     timer: Timer,
-    bell: &'a Arc<Bell>,
+    waker: &'a Arc<Waker>,
     /// The client sends nothing more.
     ends: bool,
-    /// How long what is read now has waited for this thread to wake.
+    /// How long the bytes just read have waited for this thread to wake.
     waking: Nanos,
 }
 
-/// What follows cannot be understood.
+/// The stream cannot be parsed any further.
 fn broken(what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what)
 }
@@ -116,7 +116,7 @@ impl Connection<'_, '_> {
     fn run(mut self) -> io::Result<()> {
         loop {
             self.use_input()?;
-            self.give_due();
+            self.send_due();
             self.outbox.send(self.wire, self.volume)?;
             if self.ends && self.schedule.is_empty() && self.outbox.is_empty() {
                 return Ok(());
@@ -128,12 +128,12 @@ impl Connection<'_, '_> {
         }
     }
 
-    /// Whether another request may be taken in: what is in flight and what is unsent are bounded.
+    /// Whether another request may be accepted: requests in flight and unsent replies are bounded.
     fn has_room(&self) -> bool {
         self.outbox.has_room() && self.schedule.len() < self.limits.in_flight
     }
 
-    /// Whether what has arrived was left because there was no room, and now there is.
+    /// Whether requests that arrived while there was no room can now be used.
     fn must_use_input(&self) -> bool {
         let whole = match &self.body {
             Body::None => self.input.unused().len() >= REQUEST,
@@ -233,7 +233,7 @@ impl Connection<'_, '_> {
         }
     }
 
-    /// At once what is due, the others when they are.
+    /// Settles a request that is due at once, and schedules the others.
     fn admitted(&mut self, pending: Pending) {
         let Ticket { arrived, due, .. } = pending.ticket;
         match due <= arrived && self.outbox.has_room() {
@@ -242,7 +242,7 @@ impl Connection<'_, '_> {
         }
     }
 
-    /// Data of a write goes to the volume as it comes: a long one needs no room of its own.
+    /// Data of a write goes to the volume as it arrives: a long one needs no buffer of its own.
     fn use_data(&mut self, mut pending: Pending, left: u32) -> bool {
         let data = self.input.unused();
         let data = &data[..data.len().min(left as usize)];
@@ -281,13 +281,13 @@ impl Connection<'_, '_> {
         used > 0
     }
 
-    /// Replies to all that is due.
-    fn give_due(&mut self) {
+    /// Sends the replies that are due.
+    fn send_due(&mut self) {
         if self.schedule.is_empty() {
             return;
         }
         let now = self.volume.clock().now();
-        let horizon = self.timer.alarm().horizon(now);
+        let horizon = self.timer.plan().horizon(now);
         while self.outbox.has_room() {
             match self.schedule.pop(horizon) {
                 Some((_, pending)) => self.settle(pending, now),
@@ -296,7 +296,7 @@ impl Connection<'_, '_> {
         }
     }
 
-    /// The reply, unless it is due later than it was.
+    /// Sends the reply, unless a stall holds it.
     fn settle(&mut self, pending: Pending, now: Nanos) {
         let Pending {
             ticket,
@@ -315,7 +315,7 @@ impl Connection<'_, '_> {
                     self.outbox.read(self.volume, structured, cookie, range)
                 }
                 Command::Status { one } => {
-                    self.tell_extents(cookie, offset, len, one);
+                    self.report_extents(cookie, offset, len, one);
                     Ok(())
                 }
                 _ => Ok(()),
@@ -345,7 +345,7 @@ impl Connection<'_, '_> {
         }
     }
 
-    fn tell_extents(&mut self, cookie: u64, offset: u64, len: u32, one: bool) {
+    fn report_extents(&mut self, cookie: u64, offset: u64, len: u32, one: bool) {
         let most = if one { 1 } else { MOST_EXTENTS };
         let end = offset + u64::from(len);
         let mut found: Vec<(u32, bool)> = Vec::new();
@@ -358,7 +358,7 @@ impl Connection<'_, '_> {
         extents(self.outbox.bytes(), cookie, &found);
     }
 
-    /// Until something arrives, may be sent, or is due.
+    /// Waits until bytes arrive, can be sent, or a reply is due.
     fn wait(&mut self) -> io::Result<()> {
         let is_within = !matches!(self.body, Body::None) || !self.input.is_empty();
         let may_read = self.has_room() && !self.ends;
@@ -372,14 +372,14 @@ impl Connection<'_, '_> {
             read: may_read,
             write: !self.outbox.is_empty(),
         };
-        let (socket, bell) = (self.wire.socket(), self.bell);
+        let (socket, waker) = (self.wire.socket(), self.waker);
         let now = self.volume.clock().now();
-        // With an outbox that takes nothing more, what is due waits for the client to read.
+        // While the outbox is full, replies wait for the client to read.
         let due = self.schedule.next().filter(|_| self.outbox.has_room());
         let ready = match due {
-            Some(due) if due <= self.timer.alarm().horizon(now) => return Ok(()),
+            Some(due) if due <= self.timer.plan().horizon(now) => return Ok(()),
             Some(due) if self.timer.set(now, due)? => {
-                let ready = wait_until_due(socket, interest, bell, &self.timer)?;
+                let ready = wait_until_due(socket, interest, waker, &self.timer)?;
                 if ready.timed_out {
                     self.timer.ended(self.volume.clock().now());
                 }
@@ -392,7 +392,7 @@ impl Connection<'_, '_> {
             None => {
                 let stalled = (is_within && may_read) || interest.write;
                 let limit = stalled.then(|| self.limits.within_request.into());
-                let ready = wait(socket, interest, bell, limit)?;
+                let ready = wait(socket, interest, waker, limit)?;
                 if ready.timed_out {
                     return Err(io::ErrorKind::TimedOut.into());
                 }
@@ -403,8 +403,8 @@ impl Connection<'_, '_> {
     }
 
     fn after_wait(&mut self, ready: Ready) -> io::Result<()> {
-        if ready.rung {
-            self.look_again();
+        if ready.woken {
+            self.recompute_due();
         }
         match ready.read {
             true => self.receive(false),
@@ -412,8 +412,8 @@ impl Connection<'_, '_> {
         }
     }
 
-    /// What is in flight may be due otherwise than it was: all of it is asked about now.
-    fn look_again(&mut self) {
+    /// The moments of all requests in flight may have changed.
+    fn recompute_due(&mut self) {
         let now = self.volume.clock().now();
         let pending: Vec<_> = self.schedule.drain().collect();
         for mut pending in pending {
@@ -428,7 +428,7 @@ impl Connection<'_, '_> {
         let clock = self.volume.clock();
         let began = clock.now();
         let received = self.input.receive(self.wire, wait)?;
-        let usual = self.timer.alarm().usual_lateness();
+        let usual = self.timer.plan().usual_lateness();
         let slept = wait && clock.now().since(began) > usual;
         self.waking = if slept { usual } else { Nanos::ZERO };
         if received == Received::End {

@@ -1,5 +1,5 @@
-//! How a client comes in: the handshake on a socket, in the clear and then by TLS where it is asked
-//! for, all of it before one deadline.
+//! The handshake on a socket, in clear text and then by TLS if it is required, all of it before one
+//! deadline.
 
 use std::io;
 
@@ -10,10 +10,11 @@ use super::input::{Input, Received};
 use super::outbox::Outbox;
 use super::service::Service;
 use super::wire::Wire;
-use crate::wait::{Bell, Interest, wait};
+use crate::wait::{Interest, Waker, wait};
 
-/// Until the client has chosen; `None`: it goes, or has to. `entered` is called when it has.
-pub(super) fn shake_hands(
+/// Runs until the client has chosen an export; `None`: the connection ends. `entered` is called when
+/// it has chosen.
+pub(super) fn handshake_on(
     service: &Service,
     wire: &mut Wire<'_>,
     input: &mut Input,
@@ -23,47 +24,47 @@ pub(super) fn shake_hands(
     let volume = &service.volumes[0];
     let clock = volume.clock();
     let until = clock.now() + service.limits.handshake;
-    let bell = Bell::new()?;
+    let waker = Waker::new()?;
     let privacy = match service.tls {
         None => Privacy::Never,
         Some(_) => Privacy::Required,
     };
     let mut handshake = Handshake::new(&service.exports, privacy);
     outbox.bytes().extend_from_slice(&greeting());
-    let mut turn = Turn::Talks;
+    let mut phase = Phase::Options;
     loop {
-        while turn == Turn::Talks && outbox.has_room() {
+        while phase == Phase::Options && outbox.has_room() {
             match handshake.step(input.unused(), outbox.bytes()) {
                 Step::More => break,
                 Step::Used(used) => input.use_up(used),
                 Step::StartTls(used) => {
                     input.use_up(used);
-                    // What follows in the clear was not sent by a client that waits for the
-                    // answer: somebody on the way wants it to count as the client's.
-                    turn = match input.is_empty() {
-                        true => Turn::Encrypts,
-                        false => Turn::Closes,
+                    // A client waits for the answer before it sends more. Bytes that follow in
+                    // clear text were injected by somebody on the way.
+                    phase = match input.is_empty() {
+                        true => Phase::StartTls,
+                        false => Phase::Close,
                     };
                 }
                 Step::Enter(used, session) => {
                     input.use_up(used);
-                    // Before the client hears of it: from then on it is no dallier.
+                    // Before the client gets its reply: from then on nobody replaces it.
                     entered();
-                    turn = Turn::Enters(session);
+                    phase = Phase::Enter(session);
                 }
-                Step::Close => turn = Turn::Closes,
+                Step::Close => phase = Phase::Close,
             }
         }
         outbox.send(wire, volume)?;
         if outbox.is_empty() {
-            match (turn, &service.tls) {
-                (Turn::Talks, _) => {}
-                (Turn::Encrypts, Some(tls)) => {
+            match (phase, &service.tls) {
+                (Phase::Options, _) => {}
+                (Phase::StartTls, Some(tls)) => {
                     wire.encrypt(tls)?;
-                    turn = Turn::Talks;
+                    phase = Phase::Options;
                 }
-                (Turn::Enters(session), _) => return Ok(Some(session)),
-                (Turn::Closes | Turn::Encrypts, _) => return Ok(None),
+                (Phase::Enter(session), _) => return Ok(Some(session)),
+                (Phase::Close | Phase::StartTls, _) => return Ok(None),
             }
         }
         let left = until.since(clock.now());
@@ -71,26 +72,26 @@ pub(super) fn shake_hands(
             return Ok(None);
         }
         let interest = Interest {
-            read: turn == Turn::Talks && outbox.has_room(),
+            read: phase == Phase::Options && outbox.has_room(),
             write: !outbox.is_empty(),
         };
         let held = interest.read && wire.holds_some();
-        let ready = held || wait(wire.socket(), interest, &bell, Some(left.into()))?.read;
+        let ready = held || wait(wire.socket(), interest, &waker, Some(left.into()))?.read;
         if interest.read && ready && input.receive(wire, false)? == Received::End {
             return Ok(None);
         }
     }
 }
 
-/// Whose turn it is.
+/// What follows when the replies are sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Turn {
-    /// The client's, with another option.
-    Talks,
-    /// When the answer is sent, TLS begins.
-    Encrypts,
-    /// When the answer is sent, requests follow.
-    Enters(Session),
-    /// When the answer is sent, the connection ends.
-    Closes,
+enum Phase {
+    /// Another option of the client.
+    Options,
+    /// TLS begins.
+    StartTls,
+    /// Requests follow.
+    Enter(Session),
+    /// The connection ends.
+    Close,
 }

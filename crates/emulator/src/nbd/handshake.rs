@@ -1,4 +1,4 @@
-//! The first part of a connection: which export, and what both sides understand.
+//! The first part of a connection: the choice of an export and of protocol features.
 //!
 //! ```text
 //!   server  NBDMAGIC IHAVEOPT flags          IHAVEOPT-reply …            reply: info, ack
@@ -15,7 +15,7 @@ use super::numbers::{
 /// A volume as clients see it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Export {
-    /// Asked for by this name; the first one also by the empty name.
+    /// Its name; the first one can also be requested by the empty name.
     pub name: String,
     /// For people.
     pub description: String,
@@ -27,26 +27,26 @@ pub struct Export {
     pub rotational: bool,
 }
 
-/// What was agreed on.
+/// The negotiated export and features.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Session {
     /// Index of the export.
     pub export: usize,
     /// Replies are structured where the protocol has them so.
     pub structured: bool,
-    /// The client may ask for the allocation of a range.
+    /// `base:allocation` was negotiated.
     pub allocation: bool,
 }
 
-/// What has become of the bytes so far.
+/// The result of parsing the bytes so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
     /// More are needed.
     More,
     /// So many were used; there may be more in the buffer.
     Used(usize),
-    /// So many were used; when the reply is sent, TLS begins. Whatever else has arrived came in
-    /// the clear and is to be distrusted.
+    /// So many were used; when the reply is sent, TLS begins. Further bytes arrived in clear text and
+    /// cannot be trusted.
     StartTls(usize),
     /// So many were used; requests follow.
     Enter(usize, Session),
@@ -56,19 +56,19 @@ pub enum Step {
 
 /// Longest option; names have at most 4,096 bytes.
 const MOST_BYTES: usize = 8 << 10;
-/// Options of one handshake; a client that lists asks for each export besides.
+/// Options of one handshake, in addition to one for each export that a client lists.
 const MOST_OPTIONS: usize = 32;
 /// A text on the wire has at most so many bytes.
 const LONGEST_NAME: usize = 4096;
 const CLIENT_FLAGS: usize = 4;
 const OPTION_HEADER: usize = 16;
 
-/// Who may listen on the way.
+/// Whether the connection is encrypted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Privacy {
-    /// There are no certificates; everything is in the clear.
+    /// Without certificates everything is in clear text.
     Never,
-    /// Nothing is told before TLS has begun.
+    /// The server reveals nothing before TLS begins.
     Required,
     /// It has begun.
     Begun,
@@ -81,12 +81,12 @@ pub struct Handshake<'a> {
     privacy: Privacy,
     zeroes: Option<bool>,
     structured: bool,
-    /// The export for which the allocation was asked for.
+    /// The export for which `base:allocation` was negotiated.
     allocation_of: Option<usize>,
     options: usize,
 }
 
-/// What the server says first.
+/// The first bytes of the server.
 #[must_use]
 pub fn greeting() -> [u8; 18] {
     let mut bytes = [0; 18];
@@ -153,13 +153,13 @@ impl<'a> Handshake<'a> {
         }
     }
 
-    /// Takes what the client sent, and appends what is to be answered.
+    /// Parses bytes of the client, and appends the reply.
     pub fn step(&mut self, input: &[u8], out: &mut Vec<u8>) -> Step {
         if self.zeroes.is_none() {
             return self.client_flags(input);
         }
         let Some((header, rest)) = input.split_at_checked(OPTION_HEADER) else {
-            // A wrong beginning is wrong however short it is.
+            // A wrong prefix of the magic number is wrong already.
             let known = input.len().min(OPTION_MAGIC.len());
             return match input[..known] == OPTION_MAGIC[..known] {
                 true => Step::More,
@@ -205,7 +205,7 @@ impl<'a> Handshake<'a> {
                 }
                 Err(kind) => Err(kind),
             },
-            // The oldest way in has no way to refuse.
+            // EXPORT_NAME has no error reply.
             option::EXPORT_NAME if self.privacy == Privacy::Required => return Step::Close,
             option::ABORT => {
                 answer(out, number, reply::ACK, &[]);
@@ -231,7 +231,7 @@ impl<'a> Handshake<'a> {
         Step::Used(used)
     }
 
-    /// What was agreed on in the clear may be a forgery: nothing of it holds any more.
+    /// Features negotiated in clear text may be forged: they are reset.
     fn start_tls(&mut self, data: &[u8]) -> Result<(), u32> {
         match self.privacy {
             Privacy::Never => return Err(reply::ERR_UNSUP),
@@ -278,7 +278,7 @@ impl<'a> Handshake<'a> {
         flags
     }
 
-    /// The oldest way in: no reply but the facts, and no way to refuse.
+    /// The oldest option: its reply is the size and flags, and it has no error reply.
     fn export_name(&self, data: &[u8], used: usize, out: &mut Vec<u8>) -> Step {
         let name = std::str::from_utf8(data).ok();
         let Some(export) = name.and_then(|name| self.find(name)) else {
@@ -310,9 +310,9 @@ impl<'a> Handshake<'a> {
         Ok(())
     }
 
-    /// The facts of an export. What was asked for besides is told where there is something to tell.
+    /// Replies with the facts of an export, and with the name and description if requested.
     fn info(&self, number: u32, data: &[u8], out: &mut Vec<u8>) -> Result<usize, u32> {
-        let asked = || {
+        let parse = || {
             let mut fields = Fields(data);
             let name = fields.text()?;
             let count = fields.u16()?;
@@ -321,29 +321,29 @@ impl<'a> Handshake<'a> {
             fields.end().filter(|()| whole)?;
             Some((name, wanted))
         };
-        let (name, wanted) = asked().ok_or(reply::ERR_INVALID)?;
+        let (name, wanted) = parse().ok_or(reply::ERR_INVALID)?;
         let place = self.find(name).ok_or(reply::ERR_UNKNOWN)?;
         let export = &self.exports[place];
-        let mut tell = |kind: u16, parts: [&[u8]; 3]| {
+        let mut send = |kind: u16, parts: [&[u8]; 3]| {
             let [a, b, c] = parts;
             answer(out, number, reply::INFO, &[&kind.to_be_bytes(), a, b, c]);
         };
         let flags = self.flags(place).to_be_bytes();
-        tell(info::EXPORT, [&export.size.to_be_bytes(), &flags, &[]]);
+        send(info::EXPORT, [&export.size.to_be_bytes(), &flags, &[]]);
         let sizes = [1, PREFERRED_BLOCK, MAX_BLOCK].map(u32::to_be_bytes);
-        tell(info::BLOCK_SIZE, [&sizes[0], &sizes[1], &sizes[2]]);
+        send(info::BLOCK_SIZE, [&sizes[0], &sizes[1], &sizes[2]]);
         if wanted.contains(&info::NAME) {
-            tell(info::NAME, [export.name.as_bytes(), &[], &[]]);
+            send(info::NAME, [export.name.as_bytes(), &[], &[]]);
         }
         if wanted.contains(&info::DESCRIPTION) {
-            tell(info::DESCRIPTION, [export.description.as_bytes(), &[], &[]]);
+            send(info::DESCRIPTION, [export.description.as_bytes(), &[], &[]]);
         }
         answer(out, number, reply::ACK, &[]);
         Ok(place)
     }
 
     fn meta_context(&mut self, number: u32, data: &[u8], out: &mut Vec<u8>) -> Result<(), u32> {
-        let asked = || {
+        let parse = || {
             let mut fields = Fields(data);
             let name = fields.text()?;
             let count = fields.u32()?;
@@ -354,16 +354,16 @@ impl<'a> Handshake<'a> {
         };
         let is_set = number == option::SET_META_CONTEXT;
         if is_set {
-            // A client that asks again has given up what it asked for before, also by a mistake.
+            // A second request replaces the first one, even if it is invalid.
             self.allocation_of = None;
         }
-        let asked = asked().filter(|_| self.structured);
-        let (name, queries) = asked.ok_or(reply::ERR_INVALID)?;
+        let parsed = parse().filter(|_| self.structured);
+        let (name, queries) = parsed.ok_or(reply::ERR_INVALID)?;
         let export = self.find(name).ok_or(reply::ERR_UNKNOWN)?;
         let fits = |query: &&str| *query == ALLOCATION || (!is_set && *query == "base:");
         let lists_all = !is_set && queries.is_empty();
         if lists_all || queries.iter().any(fits) {
-            // In a list the number means nothing.
+            // The number is unused in a list.
             let id = if is_set { ALLOCATION_ID } else { 0 }.to_be_bytes();
             let parts = [&id, ALLOCATION.as_bytes()];
             answer(out, number, reply::META_CONTEXT, &parts);
@@ -455,7 +455,7 @@ mod tests {
         assert_eq!(kinds, [reply::ERR_UNSUP; 3]);
     }
 
-    /// What was agreed on before TLS could be a forgery: it holds no more, and nothing is told.
+    /// Features negotiated before TLS could be forged, so they are reset; and exports stay hidden.
     #[test]
     fn with_certificates_nothing_is_told_or_kept_before_tls() {
         let exports = exports();

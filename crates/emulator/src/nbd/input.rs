@@ -1,4 +1,4 @@
-//! What a client sent and nobody has used yet.
+//! Received bytes that are not parsed yet.
 
 use std::io;
 
@@ -15,7 +15,7 @@ pub(super) struct Input {
     end: usize,
 }
 
-/// How a look at the socket ended.
+/// The result of reading from the socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Received {
     Some,

@@ -1,12 +1,12 @@
-//! What a client may take.
+//! Limits of one client.
 
 use blocklab_units::Nanos;
 
-/// What one client may take from the others.
+/// Limits that protect clients from each other.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// Clients at a time. One more takes the place of the one that has dallied longest over its
-    /// handshake, and is turned away where there is none.
+    /// Clients at a time. One more replaces the client that has been in its handshake longest; if none
+    /// is in its handshake, it is turned away.
     pub connections: usize,
     /// Time for the handshake.
     pub handshake: Nanos,

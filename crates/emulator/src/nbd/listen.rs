@@ -1,4 +1,4 @@
-//! Where clients find the server.
+//! Listening sockets.
 
 use std::fs;
 use std::io;
@@ -9,7 +9,7 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-/// A place to listen at, as it is written.
+/// An address to listen at, as the user writes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Address {
     /// `unix:PATH`
@@ -18,7 +18,7 @@ pub enum Address {
     Tcp(String),
 }
 
-/// Why nobody can be served there.
+/// Why the server cannot listen there.
 #[derive(Debug, thiserror::Error)]
 pub enum ListenError {
     /// Not an address.
@@ -120,7 +120,7 @@ impl Listener {
     /// The kernel's, also of a client that went away.
     pub fn accept(&self) -> io::Result<OwnedFd> {
         let nobody = std::ptr::null_mut();
-        // SAFETY: no address is asked for; the descriptor belongs to nobody else.
+        // SAFETY: no address is requested; the descriptor belongs to nobody else.
         unsafe {
             let fd = libc::accept4(
                 self.socket.as_raw_fd(),
@@ -207,7 +207,7 @@ fn unix(path: &Path, access: Access) -> Result<Listener, ListenError> {
     })
 }
 
-/// A socket at which nobody listens was left by a server that was killed: it is removed.
+/// Removes a socket at which nobody listens: a killed server left it.
 fn make_room(path: &Path, address: &str) -> Result<(), ListenError> {
     let Ok(facts) = fs::symlink_metadata(path) else {
         return Ok(());
@@ -217,7 +217,7 @@ fn make_room(path: &Path, address: &str) -> Result<(), ListenError> {
     }
     match UnixStream::connect(path) {
         Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
-            // One that cannot be removed is in use as far as bind goes.
+            // If it cannot be removed, bind reports it as in use.
             let _ = fs::remove_file(path);
             Ok(())
         }
@@ -325,7 +325,7 @@ mod tests {
         let address = Address::Tcp("0.0.0.0:0".to_owned());
         let refused = Listener::new(&address, Access::Local).expect_err("open");
         assert!(matches!(refused, ListenError::Open { .. }), "{refused}");
-        Listener::new(&address, Access::Insecure).expect("said");
+        Listener::new(&address, Access::Insecure).expect("allowed");
         Listener::new(&Address::Tcp("127.0.0.1:0".to_owned()), Access::Local)
             .expect("this machine");
     }

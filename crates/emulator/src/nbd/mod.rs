@@ -5,7 +5,7 @@
 //!   server ─▶ accept ─▶ connection (a thread each)
 //!                         handshake      bytes in, bytes out: pure
 //!                         transmission   bytes in, bytes out: pure
-//!                         wire (a socket, perhaps with TLS), schedule, alarm
+//!                         wire (a socket, perhaps with TLS), schedule, timer
 //! ```
 
 mod connection;

@@ -109,6 +109,6 @@ pub(crate) const fn error_number(failure: Failure) -> u32 {
         Failure::Invalid => 22,
         Failure::NoSpace => 28,
         Failure::Unsupported => 95,
-        Failure::Gone => 108,
+        Failure::Detached => 108,
     }
 }

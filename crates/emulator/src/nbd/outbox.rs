@@ -80,7 +80,7 @@ impl Outbox {
     /// Sends what the socket takes without waiting.
     pub(super) fn send(&mut self, wire: &mut Wire<'_>, volume: &Volume) -> io::Result<()> {
         let sent = self.give(wire, volume);
-        // Also what the wire has to say by itself.
+        // Also records of TLS itself.
         self.is_held = !wire.flush()?;
         sent
     }
@@ -103,7 +103,7 @@ impl Outbox {
             let piece = left.min(PIECE as u64);
             let rest = left - piece;
             self.rest = (rest > 0).then_some((offset + piece, rest));
-            // The beginning is with the client: nothing but the end of the connection tells it.
+            // The client has the header already: only the end of the connection can report it.
             let fetched = volume.read(offset, piece as usize, &mut self.bytes);
             fetched.map_err(|_| io::Error::other("the backing failed in the midst of a reply"))?;
         }

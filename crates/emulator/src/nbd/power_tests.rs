@@ -48,7 +48,7 @@ impl Expected {
     }
 
     fn answered(&mut self, cookie: u64) {
-        match self.sent.remove(&cookie).expect("asked for") {
+        match self.sent.remove(&cookie).expect("sent") {
             Meaning::Nothing => {}
             Meaning::Forced(sectors, value) => {
                 for sector in sectors {
@@ -87,7 +87,7 @@ fn send(client: &mut Client, expected: &mut Expected, chance: &mut Stream) {
         expected.may[sector as usize].push(value);
     }
     let meaning = match (forced, zeroes) {
-        // Zero is no value that is told from another zero.
+        // Zeros cannot be told apart, so they are no value.
         (true, false) => Meaning::Forced(sectors.clone(), value),
         _ => Meaning::Nothing,
     };

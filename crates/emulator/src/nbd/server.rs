@@ -13,7 +13,7 @@ use super::limits::Limits;
 use super::listen::Listener;
 use super::service::Service;
 use super::tls::Tls;
-use crate::wait::{Bell, Interest, wait};
+use crate::wait::{Interest, Waker, wait};
 use crate::{Spin, Volume};
 
 #[derive(Debug)]
@@ -68,9 +68,9 @@ fn shut(socket: &OwnedFd, how: i32) {
 pub struct Server {
     clients: Arc<Clients>,
     stops: Arc<AtomicBool>,
-    /// Each with a bell of its own: of several threads that wait for one, the first to wake would
-    /// hush it for the others.
-    accepting: Vec<(Arc<Bell>, JoinHandle<()>)>,
+    /// Each with a waker of its own: of several threads that wait for one, the first to wake would
+    /// reset it for the others.
+    accepting: Vec<(Arc<Waker>, JoinHandle<()>)>,
 }
 
 /// What stays in flight may take so long when the server ends.
@@ -107,17 +107,17 @@ impl Server {
             accepting: Vec::new(),
         };
         for listener in listeners {
-            let bell = Arc::new(Bell::new()?);
+            let waker = Arc::new(Waker::new()?);
             let acceptor = Acceptor {
                 service: Arc::clone(&service),
                 clients: Arc::clone(&server.clients),
-                bell: Arc::clone(&bell),
+                waker: Arc::clone(&waker),
                 stops: Arc::clone(&server.stops),
                 listener,
             };
             let thread = Builder::new().name("accept".to_owned());
             let thread = thread.spawn(move || acceptor.run())?;
-            server.accepting.push((bell, thread));
+            server.accepting.push((waker, thread));
         }
         Ok(server)
     }
@@ -138,9 +138,9 @@ impl Server {
     /// Accepts nobody any more, answers what is in flight, and hangs up.
     pub fn stop(&mut self) {
         self.stops.store(true, Ordering::Release);
-        while let Some((bell, thread)) = self.accepting.pop() {
-            bell.ring();
-            // A thread that panicked has said so.
+        while let Some((waker, thread)) = self.accepting.pop() {
+            waker.wake();
+            // A thread that panicked has printed that.
             let _ = thread.join();
         }
         self.clients.hang_up(libc::SHUT_RD);
@@ -160,7 +160,7 @@ impl Drop for Server {
 struct Acceptor {
     service: Arc<Service>,
     clients: Arc<Clients>,
-    bell: Arc<Bell>,
+    waker: Arc<Waker>,
     stops: Arc<AtomicBool>,
     listener: Listener,
 }
@@ -172,7 +172,7 @@ impl Acceptor {
             write: false,
         };
         while !self.stops.load(Ordering::Acquire) {
-            let Ok(ready) = wait(self.listener.as_fd(), read, &self.bell, None) else {
+            let Ok(ready) = wait(self.listener.as_fd(), read, &self.waker, None) else {
                 return;
             };
             if ready.read
@@ -183,7 +183,7 @@ impl Acceptor {
         }
     }
 
-    /// With no descriptor left, accepting fails at once, again and again, until a client goes.
+    /// With no descriptor left, accepting fails at once, again and again, until a client leaves.
     fn pause_after(&self, error: &io::Error) {
         let transient = [libc::EMFILE, libc::ENFILE, libc::ENOBUFS, libc::ENOMEM];
         if error
@@ -211,9 +211,9 @@ impl Acceptor {
         };
         let mut list = clients.list();
         if list.len() >= self.service.limits.connections {
-            let dallies = |client: &Client| !client.entered.load(Ordering::Relaxed);
+            let in_handshake = |client: &Client| !client.entered.load(Ordering::Relaxed);
             // In the order in which they came.
-            let Some(oldest) = list.iter().position(dallies) else {
+            let Some(oldest) = list.iter().position(in_handshake) else {
                 clients.turned_away.fetch_add(1, Ordering::Relaxed);
                 return Ok(());
             };
@@ -222,16 +222,15 @@ impl Acceptor {
         list.push(client);
         drop(list);
         let service = Arc::clone(&self.service);
-        let goes = Leaves(Arc::clone(clients), number);
+        let guard = ClientGuard(Arc::clone(clients), number);
         let work = move || {
-            let goes = goes;
-            // A client that breaks the rules or goes away is no matter of the others; its end is
-            // all that is told to it.
+            let guard = guard;
+            // An error concerns this client alone, and the end of its connection reports it.
             let _ = serve(&service, &socket, &|| {
                 entered.store(true, Ordering::Relaxed)
             });
             shut(&socket, libc::SHUT_RDWR);
-            drop(goes);
+            drop(guard);
         };
         let thread = Builder::new().name(format!("client {number}"));
         thread.stack_size(256 << 10).spawn(work)?;
@@ -240,9 +239,9 @@ impl Acceptor {
 }
 
 /// Takes a client off the list, also when its thread panics or was never started.
-struct Leaves(Arc<Clients>, u64);
+struct ClientGuard(Arc<Clients>, u64);
 
-impl Drop for Leaves {
+impl Drop for ClientGuard {
     fn drop(&mut self) {
         self.0.remove(self.1);
     }

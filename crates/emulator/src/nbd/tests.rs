@@ -49,7 +49,7 @@ pub(super) struct Client {
 }
 
 impl Client {
-    /// Connected, and nothing said.
+    /// Connected, nothing sent.
     fn new(limits: Limits) -> Self {
         let (socket, theirs) = UnixStream::pair().expect("a pair");
         // A server that hangs fails the test instead of holding it up.
@@ -326,7 +326,7 @@ fn hundreds_of_silent_clients_keep_nobody_out() {
     drop((silent, more));
 }
 
-/// A server at two places did not end when it was told to: both threads waited for one bell, and the
+/// A server at two places did not end on request: both threads waited for one waker, and the
 /// first to wake hushed it before the other one had seen it.
 #[test]
 fn a_server_at_several_places_ends_each_time() {
@@ -354,17 +354,17 @@ fn a_server_at_several_places_ends_each_time() {
 #[test]
 fn a_stall_holds_what_is_in_flight_and_a_detach_fails_it() {
     let mut client = Client::entered();
-    let fault = |harm, until| crate::Fault {
+    let fault = |kind, until| crate::Fault {
         number: 1,
         from: Nanos::ZERO,
         until,
-        harm,
+        kind,
         percents: [100.0; 4],
         range: None,
     };
     client
         .volume
-        .inject(fault(crate::Harm::Stall, Nanos::MAX), 1);
+        .inject(fault(crate::FaultKind::Stall, Nanos::MAX), 1);
     client.ask(command::FLUSH, 0, 1, 0, 0);
     client.ask(command::READ, 0, 2, 0, 4);
     while client.volume.in_flight() < 2 {
@@ -376,7 +376,7 @@ fn a_stall_holds_what_is_in_flight_and_a_detach_fails_it() {
     client.get(4);
     client
         .volume
-        .inject(fault(crate::Harm::Stall, Nanos::MAX), 1);
+        .inject(fault(crate::FaultKind::Stall, Nanos::MAX), 1);
     client.ask(command::FLUSH, 0, 3, 0, 0);
     while client.volume.in_flight() < 1 {
         std::thread::yield_now();
@@ -387,7 +387,7 @@ fn a_stall_holds_what_is_in_flight_and_a_detach_fails_it() {
     client.volume.clear(None);
     assert_eq!(client.reply(), (4, 108), "gone on arrival");
     client.volume.attach();
-    let error = crate::Harm::Error(crate::Failure::NoSpace);
+    let error = crate::FaultKind::Error(crate::Failure::NoSpace);
     client.volume.inject(fault(error, Nanos::MAX), 1);
     client.ask(command::WRITE, 0, 5, 0, 4);
     client.put(b"data");
@@ -398,7 +398,7 @@ fn a_stall_holds_what_is_in_flight_and_a_detach_fails_it() {
     assert_eq!(client.get(4), [0; 4], "a write that failed changed nothing");
     let failures = client.volume.observed().failures;
     let counts: Vec<_> = failures.iter().map(|it| (it.failure, it.count)).collect();
-    use crate::Failure::{Gone, NoSpace};
-    assert_eq!(counts, [(Gone, 1), (Gone, 1), (NoSpace, 1)]);
+    use crate::Failure::{Detached, NoSpace};
+    assert_eq!(counts, [(Detached, 1), (Detached, 1), (NoSpace, 1)]);
     client.leave().expect("a sound client");
 }

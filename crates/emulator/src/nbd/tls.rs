@@ -184,7 +184,7 @@ impl Cipher {
         let mut bytes = &self.arrived[self.taken..self.filled];
         self.taken += self.session.read_tls(&mut bytes)?;
         if let Err(error) = self.session.process_new_packets() {
-            // The client is told why, if it takes that.
+            // An alert reports the reason, if the client still reads.
             let _ = self.flush(from);
             return Err(io::Error::new(io::ErrorKind::InvalidData, error));
         }

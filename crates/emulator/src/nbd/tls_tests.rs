@@ -42,7 +42,7 @@ fn certificates() -> Option<TempDir> {
     Some(folder)
 }
 
-/// A connection on which nothing was said.
+/// A connection on which nothing was sent.
 fn connect(pki: &Path, limits: Limits) -> (UnixStream, JoinHandle<io::Result<()>>) {
     let (socket, theirs) = UnixStream::pair().expect("a pair");
     // A server that hangs fails the test instead of holding it up.
@@ -149,7 +149,10 @@ fn without_a_certificate_of_the_authority_nobody_gets_in() {
         let mut client = encrypted(socket, pki.path(), own);
         let error = client.read_exact(&mut [0]).expect_err("refused");
         let error = error.to_string();
-        assert!(error.contains("alert"), "it is told why: {error}");
+        assert!(
+            error.contains("alert"),
+            "the alert names the reason: {error}"
+        );
         server.join().expect("no panic").expect_err("a stranger");
     }
 }
@@ -162,11 +165,11 @@ fn in_the_clear_nothing_is_served() {
     let read = request(command::READ, 0, 1, 0, 4096);
     let by_name = b"IHAVEOPT\0\0\0\x01\0\0\0\0".to_vec();
     let injected = [STARTTLS, &by_name].concat();
-    for (said, answer) in [(read, 0), (by_name, 0), (injected, 20)] {
+    for (sent, answer) in [(read, 0), (by_name, 0), (injected, 20)] {
         let (mut socket, server) = connect(pki.path(), Limits::default());
         get::<18>(&mut socket);
-        let said = [&3u32.to_be_bytes()[..], &said].concat();
-        socket.write_all(&said).expect("sent");
+        let sent = [&3u32.to_be_bytes()[..], &sent].concat();
+        socket.write_all(&sent).expect("sent");
         let mut rest = Vec::new();
         // An end with unread bytes is a reset.
         let _ = socket.read_to_end(&mut rest);
@@ -184,10 +187,10 @@ fn who_stops_in_the_midst_of_the_handshake_of_tls_is_hung_up_on() {
         ..Limits::default()
     };
     // The header of a record that never comes, and nothing at all.
-    for said in [&[22, 3, 1, 2, 0, 1][..], &[]] {
+    for sent in [&[22, 3, 1, 2, 0, 1][..], &[]] {
         let (mut socket, server) = connect(pki.path(), limits);
         agree(&mut socket);
-        socket.write_all(said).expect("sent");
+        socket.write_all(sent).expect("sent");
         let _ = socket.read_to_end(&mut Vec::new()).expect("the end");
         server
             .join()

@@ -19,7 +19,7 @@ use crate::Failure;
 pub const REQUEST: usize = 28;
 /// A write of more than twice the greatest length is no mistake of a client that can be talked to.
 pub const MOST_DROPPED: u64 = 2 * MAX_BLOCK as u64;
-/// Extents told in one reply: a client asks again where it ends.
+/// Extents in one reply: a client sends another request for the rest.
 pub const MOST_EXTENTS: usize = 512;
 
 /// A request as it was sent.
@@ -73,7 +73,7 @@ pub enum Command {
 }
 
 impl Command {
-    /// Whether it asks to be durable when it is done.
+    /// Whether its data has to be durable on completion.
     #[must_use]
     pub const fn is_forced(self) -> bool {
         matches!(

@@ -33,7 +33,7 @@ impl<'a> Wire<'a> {
         self.socket
     }
 
-    /// Whether something is here already that no wait for the socket tells of.
+    /// Whether bytes are buffered here, for which the socket does not become readable.
     pub(super) fn holds_some(&self) -> bool {
         self.cipher.as_ref().is_some_and(|it| it.holds_some())
     }
@@ -62,7 +62,7 @@ impl<'a> Wire<'a> {
         }
     }
 
-    /// Tells the client that this is the end, and that nobody has cut the connection short.
+    /// Sends the end of the stream, so that the client knows that nobody cut the connection.
     pub(super) fn close(&mut self) {
         if let Some(cipher) = &mut self.cipher {
             cipher.close(self.socket);

@@ -10,7 +10,7 @@ use blocklab_units::{Nanos, visible};
 use super::answer::{Answer, CONTROL_FORMAT, FaultState, VolumeState};
 use super::command::{Command, Order};
 use super::templates::Template;
-use crate::{Fault, Harm, Instance, Volume};
+use crate::{Fault, FaultKind, Instance, Volume};
 
 /// A volume with these settings in its address, the last of a key counts; or why it is not sold.
 pub type Modify = dyn Fn(usize, &Settings) -> Result<VolumeSpec, String> + Send + Sync;
@@ -41,7 +41,7 @@ struct Event {
 }
 
 /// Carries out commands.
-pub struct Desk {
+pub struct Controller {
     volumes: Vec<Controlled>,
     seed: u64,
     clock: Clock,
@@ -58,10 +58,17 @@ struct Done {
     settings: Vec<Vec<(String, String)>>,
 }
 
+/// A volume of an instance with other settings.
+struct Modified<'a> {
+    instance: &'a Instance,
+    volume: usize,
+    spec: VolumeSpec,
+}
+
 /// A run keeps no more: each stays in memory and in the Record.
 const MOST_EVENTS: usize = 10_000;
 
-impl Desk {
+impl Controller {
     /// For volumes whose run began at a moment of their clock.
     ///
     /// # Panics
@@ -95,10 +102,12 @@ impl Desk {
     pub fn check(&self, commands: &[Command]) -> Result<(), String> {
         let mut settings = self.done().settings.clone();
         let mut check = |command: &Command| {
-            let meant = self.meant(command)?;
+            let selected = self.selected(command)?;
             match &command.order {
-                Order::Set(pairs) => self.modified(&meant, pairs, &mut settings).map(drop),
-                Order::Credits(_) if !self.have_credits(&meant) => Err(self.no_credits(&meant)),
+                Order::Set(pairs) => self.modified(&selected, pairs, &mut settings).map(drop),
+                Order::Credits(_) if !self.have_credits(&selected) => {
+                    Err(self.no_credits(&selected))
+                }
                 _ => Ok(()),
             }
         };
@@ -129,7 +138,7 @@ impl Desk {
     /// # Errors
     /// When these volumes cannot do it: what would work.
     pub fn run(&self, command: &Command) -> Result<Answer, String> {
-        let meant = self.meant(command)?;
+        let selected = self.selected(command)?;
         let mut done = self.done();
         let Done { events, settings } = &mut *done;
         if command.action.is_some() && events.len() >= MOST_EVENTS {
@@ -144,20 +153,20 @@ impl Desk {
             action: command.action.unwrap_or(ControlAction::Clear),
             command: visible(&command.text).into_owned(),
             fault: None,
-            volumes: meant.iter().map(|index| (*index, 0)).collect(),
+            volumes: selected.iter().map(|index| (*index, 0)).collect(),
         };
         let number = events.len() as u64 + 1;
         let mut answer = Answer::default();
         match &command.order {
             Order::Status => {}
-            Order::Set(pairs) => self.set(&meant, pairs, settings)?,
-            Order::Credits(share) => self.credits(&meant, command, *share)?,
+            Order::Set(pairs) => self.set(&selected, pairs, settings)?,
+            Order::Credits(share) => self.credits(&selected, command, *share)?,
             order @ (Order::Inject { .. } | Order::Course(_)) => {
                 event.fault = Some(number);
-                event.until = self.inject(&meant, now, number, order);
+                event.until = self.inject(&selected, now, number, order);
             }
-            Order::Clear(which) => self.clear(&meant, now, *which, events)?,
-            Order::Attach => self.attach(&meant, now, events)?,
+            Order::Clear(which) => self.clear(&selected, now, *which, events)?,
+            Order::Attach => self.attach(&selected, now, events)?,
             Order::Bitflip { count, range } => {
                 answer.flipped = self.flip(&mut event, *count, *range, number)?;
             }
@@ -169,7 +178,7 @@ impl Desk {
         if command.action.is_some() {
             events.push(event);
         }
-        answer.volumes = meant
+        answer.volumes = selected
             .iter()
             .map(|index| self.state(*index, events))
             .collect();
@@ -177,7 +186,7 @@ impl Desk {
     }
 
     /// The volumes that a command is for.
-    fn meant(&self, command: &Command) -> Result<Vec<usize>, String> {
+    fn selected(&self, command: &Command) -> Result<Vec<usize>, String> {
         let Some(name) = &command.volume else {
             return Ok((0..self.volumes.len()).collect());
         };
@@ -197,21 +206,20 @@ impl Desk {
         &self.volumes[index].volume
     }
 
-    fn name_all(&self, meant: &[usize]) -> String {
-        let names: Vec<_> = meant.iter().map(|it| self.volume(*it).name()).collect();
+    fn name_all(&self, selected: &[usize]) -> String {
+        let names: Vec<_> = selected.iter().map(|it| self.volume(*it).name()).collect();
         names.join(", ")
     }
 
     fn set(
         &self,
-        meant: &[usize],
+        selected: &[usize],
         pairs: &Settings,
         settings: &mut [Vec<(String, String)>],
     ) -> Result<(), String> {
-        for ((instance, part), spec) in self.modified(meant, pairs, settings)? {
-            instance
-                .modify(part, spec)
-                .map_err(|error| error.to_string())?;
+        for it in self.modified(selected, pairs, settings)? {
+            let done = it.instance.modify(it.volume, it.spec);
+            done.map_err(|error| error.to_string())?;
         }
         Ok(())
     }
@@ -219,26 +227,31 @@ impl Desk {
     /// What the volumes become. If one of them is refused, all keep the settings that they have.
     fn modified(
         &self,
-        meant: &[usize],
+        selected: &[usize],
         pairs: &Settings,
         settings: &mut [Vec<(String, String)>],
-    ) -> Result<Vec<((&Instance, usize), VolumeSpec)>, String> {
+    ) -> Result<Vec<Modified<'_>>, String> {
         let with = |index: &usize| [&settings[*index], pairs].concat();
-        let all: Vec<_> = meant.iter().map(with).collect();
-        let modified = meant.iter().zip(&all).map(|(index, pairs)| {
+        let all: Vec<_> = selected.iter().map(with).collect();
+        let modified = selected.iter().zip(&all).map(|(index, pairs)| {
             let spec = (self.modify)(*index, pairs)?;
-            Ok((self.volume(*index).model().ok_or_else(no_model)?, spec))
+            let (instance, volume) = self.volume(*index).model().ok_or_else(no_model)?;
+            Ok(Modified {
+                instance,
+                volume,
+                spec,
+            })
         });
         let modified: Vec<_> = modified.collect::<Result<_, String>>()?;
-        for (index, pairs) in meant.iter().zip(all) {
+        for (index, pairs) in selected.iter().zip(all) {
             settings[*index] = pairs;
         }
         Ok(modified)
     }
 
-    fn credits(&self, meant: &[usize], command: &Command, share: f64) -> Result<(), String> {
+    fn credits(&self, selected: &[usize], command: &Command, share: f64) -> Result<(), String> {
         let mut found = 0;
-        for (nth, index) in meant.iter().enumerate() {
+        for (nth, index) in selected.iter().enumerate() {
             let Some((instance, part)) = self.volume(*index).model() else {
                 continue;
             };
@@ -249,31 +262,33 @@ impl Desk {
             }
         }
         match found {
-            0 => Err(self.no_credits(meant)),
+            0 => Err(self.no_credits(selected)),
             _ => Ok(()),
         }
     }
 
-    fn have_credits(&self, meant: &[usize]) -> bool {
-        let models = meant.iter().filter_map(|index| self.volume(*index).model());
+    fn have_credits(&self, selected: &[usize]) -> bool {
+        let models = selected
+            .iter()
+            .filter_map(|index| self.volume(*index).model());
         let mut balances = models.map(|(instance, part)| instance.balances(part));
         balances.any(|balances| !balances.is_empty())
     }
 
-    fn no_credits(&self, meant: &[usize]) -> String {
+    fn no_credits(&self, selected: &[usize]) -> String {
         format!(
             "{} has no burst bucket to drain or fill, nor has its instance; `set iops=N` changes \
              what is provisioned",
-            self.name_all(meant)
+            self.name_all(selected)
         )
     }
 
     /// Gives when it is over.
-    fn inject(&self, meant: &[usize], now: Nanos, number: u64, order: &Order) -> Option<Nanos> {
+    fn inject(&self, selected: &[usize], now: Nanos, number: u64, order: &Order) -> Option<Nanos> {
         let faults = match order {
             Order::Course(template) => course(template, now, number),
             Order::Inject {
-                harm,
+                kind,
                 percents,
                 range,
                 lasts,
@@ -281,14 +296,14 @@ impl Desk {
                 number,
                 from: now,
                 until: lasts.map_or(Nanos::MAX, |lasts| now.saturating_add(lasts)),
-                harm: *harm,
+                kind: *kind,
                 percents: *percents,
                 range: *range,
             }],
             _ => Vec::new(),
         };
         let until = faults.iter().map(|fault| fault.until).max();
-        for index in meant {
+        for index in selected {
             for fault in &faults {
                 // A chance of its own for each volume.
                 let seed = self.seed.wrapping_add(*index as u64);
@@ -300,12 +315,12 @@ impl Desk {
 
     fn clear(
         &self,
-        meant: &[usize],
+        selected: &[usize],
         now: Nanos,
         which: Option<u64>,
         events: &mut [Event],
     ) -> Result<(), String> {
-        let lasting: Vec<u64> = meant
+        let lasting: Vec<u64> = selected
             .iter()
             .flat_map(|index| self.volume(*index).faults_now())
             .map(|(fault, _)| fault.number)
@@ -315,7 +330,7 @@ impl Desk {
                 "no fault of the number {number} lasts; `fault list` shows those that do"
             ));
         }
-        for index in meant {
+        for index in selected {
             self.volume(*index).clear(which);
         }
         let ends = |event: &&mut Event| {
@@ -354,13 +369,13 @@ impl Desk {
         Ok(sum)
     }
 
-    fn attach(&self, meant: &[usize], now: Nanos, events: &mut [Event]) -> Result<(), String> {
-        let is_gone = |index: &&usize| !self.volume(**index).is_attached();
-        let gone: Vec<usize> = meant.iter().filter(is_gone).copied().collect();
+    fn attach(&self, selected: &[usize], now: Nanos, events: &mut [Event]) -> Result<(), String> {
+        let is_detached = |index: &&usize| !self.volume(**index).is_attached();
+        let gone: Vec<usize> = selected.iter().filter(is_detached).copied().collect();
         if gone.is_empty() {
             return Err(format!(
                 "{} is there; `fault detach`, `fault power-cut` and `fault stop` take it away",
-                self.name_all(meant)
+                self.name_all(selected)
             ));
         }
         for index in &gone {
@@ -479,7 +494,7 @@ fn course(template: &Template, now: Nanos, number: u64) -> Vec<Fault> {
                 number,
                 from,
                 until,
-                harm: Harm::Latency(step.added),
+                kind: FaultKind::Latency(step.added),
                 percents: [reads, writes, writes, writes],
                 range: None,
             });
