@@ -230,9 +230,7 @@ fn job(observed: &Observed, facts: &ServiceFacts<'_>, began: Nanos, ended: Nanos
         direct: None,
         asked_iops: None,
         asked_bytes_per_s: None,
-        elapsed_ns: observed.first.map_or(ended.since(began).0, |first| {
-            observed.last.since(first).0.max(1)
-        }),
+        elapsed_ns: observed.active().unwrap_or(ended.since(began)).0,
         stopped: Stopped::Runtime,
         directions: directions.collect::<BTreeMap<_, _>>(),
         errors: errors(observed, began),
@@ -257,9 +255,7 @@ fn load(
     facts: &ServiceFacts<'_>,
     balances: Vec<BurstBalance>,
 ) -> ObservedLoad {
-    let active = observed
-        .first
-        .map_or(Nanos::ZERO, |first| observed.last.since(first));
+    let active = observed.active().unwrap_or(Nanos::ZERO);
     let counted = DIRECTIONS.map(|(direction, way)| (way, observed.direction(direction)));
     let occurred = counted.into_iter().filter(|(_, counter)| counter.ios > 0);
     let waiting: f64 = DIRECTIONS

@@ -138,6 +138,12 @@ impl Observed {
         &self.directions[direction as usize]
     }
 
+    /// From the first arrival to the last reply; `None`: no time passed between them.
+    pub(crate) fn active(&self) -> Option<Nanos> {
+        let active = self.last.since(self.first?);
+        (active > Nanos::ZERO).then_some(active)
+    }
+
     pub(crate) fn record(&mut self, done: Done) {
         let counter = &mut self.directions[done.direction as usize];
         self.late.record(done.at.since(done.due));
@@ -188,6 +194,29 @@ mod tests {
     fn classes_of_sizes() {
         let got = [0, 1, 512, 513, 4096, 65_536, u32::MAX - 511].map(size_class);
         assert_eq!(got, [0, 0, 0, 1, 3, 7, SIZES - 1]);
+    }
+
+    /// One operation that took no time was reported as a rate of 1,000,000,000 IOPS.
+    #[test]
+    fn one_operation_without_a_delay_has_no_rate() {
+        let mut observed = Observed::default();
+        assert_eq!(observed.active(), None);
+        let mut done = Done {
+            direction: Direction::Read,
+            len: 4096,
+            arrived: Nanos(100),
+            due: Nanos(100),
+            at: Nanos(100),
+            failure: None,
+            offset: 0,
+            follows: false,
+            among: 0,
+        };
+        observed.record(done);
+        assert_eq!(observed.active(), None);
+        done.at = Nanos(300);
+        observed.record(done);
+        assert_eq!(observed.active(), Some(Nanos(200)));
     }
 
     #[test]
