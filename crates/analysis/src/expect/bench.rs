@@ -1,5 +1,7 @@
 use blocklab_catalog::Date;
-use blocklab_device::{Binding, DeviceSpec, LimitKind, Load, Phase, Prediction, predict};
+use blocklab_device::{
+    Binding, DeviceSpec, LimitKind, LimitName, Load, Phase, Prediction, predict,
+};
 use blocklab_record::JobResult;
 use blocklab_record::Measurement;
 use blocklab_units::{Bytes, Nanos};
@@ -113,8 +115,12 @@ impl<'a> Bench<'a> {
         else {
             return Why::NotComparable;
         };
+        // Not every pass finds a full bucket: the mean of them lies between both rates.
+        let without_bucket = lasting(predicted).next().filter(|it| limited(it));
         let as_expected = |iops: f64| {
-            (iops / expected - 1.0).abs() <= NEAR || seen.distance(predicted, iops) <= NEAR
+            (iops / expected - 1.0).abs() <= NEAR
+                || seen.distance(predicted, iops) <= NEAR
+                || without_bucket.is_some_and(|it| (it.iops..expected).contains(&iops))
         };
         if as_expected(seen.iops) {
             return Why::AsExpected;
@@ -254,16 +260,36 @@ impl<'a> Seen<'a> {
     /// How far a rate is from what a limit and not the latency makes of the load: over the measured
     /// time, or in any phase that lasts, since the device need not have been rested.
     fn distance(&self, predicted: &Prediction, iops: f64) -> f64 {
-        let limited = |phase: &Phase| phase.binding != Binding::Latency;
         let (from, until) = self.window;
         let whole = limited(predicted.at(until)).then(|| predicted.iops_mean(from, until));
         let phases = lasting(predicted)
-            .filter(|it| limited(it))
+            .filter(|phase| limited(phase))
             .map(|it| it.iops);
         let rates = phases.chain(whole);
         rates.fold(f64::INFINITY, |least, rate| {
             least.min((iops / rate - 1.0).abs())
         })
+    }
+
+    /// The rate of the first pass while a limit was to bind that binds for a part of the time only.
+    pub(super) fn level(&self, limit: &LimitName) -> Option<f64> {
+        let phases = &self.predicted.as_ref()?.phases;
+        let place = phases.iter().position(|it| it.binding.is(limit))?;
+        let from = phases[place].begins.max(self.window.0);
+        let next = phases.get(place + 1).map_or(Nanos::MAX, |it| it.begins);
+        let until = next.min(self.window.1);
+        if until.since(from) < MOMENT || (from, until) == self.window {
+            return None;
+        }
+        let series = self.case.passes.first()?.series.iter();
+        let inside = series.filter(|it| {
+            let begins = it.end_ns.saturating_sub(it.length_ns);
+            begins >= from.0 && it.end_ns <= until.0
+        });
+        let (ios, ns) = inside.fold((0, 0), |(ios, ns), it| {
+            (ios + it.read.ios + it.write.ios, ns + it.length_ns)
+        });
+        (ns > 0).then(|| ios as f64 * 1e9 / ns as f64)
     }
 
     /// The phase in which most of the measured time lies: the one at its middle.
@@ -294,6 +320,10 @@ impl<'a> Seen<'a> {
             why: self.why.clone(),
         }
     }
+}
+
+fn limited(phase: &Phase) -> bool {
+    phase.binding != Binding::Latency
 }
 
 /// Whether a limit of the instance binds.

@@ -130,7 +130,8 @@ fn share<'a>(bench: &'a Bench<'_>, seen: &'a Seen<'a>, limit: &Limit) -> Option<
         let found = names.into_iter().find(|(name, _)| *name == &limit.name);
         found.map(|(_, rate)| rate)
     })?;
-    let value = seen.iops / rate;
+    let level = seen.level(&limit.name);
+    let value = level.unwrap_or(seen.iops) / rate;
     // A full bucket, or a burst, lets more pass: what is beyond must be beyond that too.
     let most = seen
         .predicted
@@ -140,7 +141,7 @@ fn share<'a>(bench: &'a Bench<'_>, seen: &'a Seen<'a>, limit: &Limit) -> Option<
     Some(Share {
         seen,
         value,
-        tested: binds,
+        tested: binds || level.is_some(),
         beyond: binds && value > 1.0 + ABOVE && seen.iops > most * (1.0 + ABOVE),
     })
 }

@@ -482,3 +482,44 @@ fn the_day_of_limits_lies_in_the_life_of_the_type() {
     let today = "local@i3.xlarge";
     speaks(writes(4, 18_750.0), today, "limit-of-another-date", words);
 }
+
+/// 50 minutes on 100 GiB of gp2 gave 3,000 IOPS while the credits lasted and 300 afterwards, as
+/// documented, and the burst was called missed, because the mean of both is 2,100.
+#[test]
+fn a_burst_that_ended_was_delivered_while_it_lasted() {
+    let mut record = record(&[Sketch {
+        seconds: 3000,
+        ..case(4, 2100.0)
+    }]);
+    for measurement in &mut record.measurements {
+        for (second, slice) in measurement.series.iter_mut().enumerate() {
+            slice.read.ios = if second < 2000 { 3000 } else { 300 };
+        }
+    }
+    let compared = against(&record, "gp2:100GiB")
+        .expected
+        .expect("a comparison");
+    let mut limits = compared.limits.iter();
+    let mut delivered = |name: &str| {
+        let found = limits.find(|it| it.limit.ends_with(name)).expect("a limit");
+        (found.state, found.delivered.map(f64::round))
+    };
+    assert_eq!(delivered("(baseline)"), (State::Met, Some(300.0)));
+    assert_eq!(delivered("(burst)"), (State::Met, Some(3000.0)));
+}
+
+/// Passes of a second: the first spent the bucket, 5,970 IOPS, and the second had 3,000. Their mean
+/// was called below the 3,000 that are documented.
+#[test]
+fn a_bucket_that_one_pass_found_full_is_as_expected() {
+    let short = Sketch {
+        seconds: 1,
+        iops: vec![5970.0, 3000.0],
+        ..case(4, 0.0)
+    };
+    let compared = against(&record(&[short]), "gp3:100GiB").expected;
+    assert_eq!(
+        compared.expect("a comparison").cases[0].why,
+        Why::AsExpected
+    );
+}
