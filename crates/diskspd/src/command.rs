@@ -2,13 +2,14 @@
 
 use blocklab_record::{Note, NoteLevel};
 use blocklab_syntax::Mistake;
+use blocklab_syntax::option::Support;
 
-use super::options::{Draft, OPTIONS, Opt, Support, find};
+use super::options::{Draft, OPTIONS, Opt, find};
 use super::paths::template;
 use super::spec::{Cache, Profile, Target};
 use super::validate::validate;
 
-/// What a command line asks for.
+/// What a command line requests.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Asked {
     /// `-?`.
@@ -21,7 +22,7 @@ pub enum Asked {
     Load(Profile),
 }
 
-/// What may be said beside `-X`.
+/// What may accompany `-X`.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Overrides {
     /// The file.
@@ -37,7 +38,7 @@ pub struct Overrides {
 /// A command line and what was understood differently.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Parsed {
-    /// What is asked for.
+    /// What is requested.
     pub asked: Asked,
     /// What was understood differently, by option.
     pub notes: Vec<Note>,
@@ -91,21 +92,17 @@ fn apply(draft: &mut Draft, argument: &str) -> Result<&'static Opt, Mistake> {
         let wrong = format!("there is no such option; {hint}-? prints all");
         return Err(Mistake::new(argument, wrong));
     };
-    (option.set)(draft, option.name, &argument[option.name.len()..])?;
+    (option.value.set)(draft, option.name, &argument[option.name.len()..])?;
     Ok(option)
 }
 
-/// What the row of the table says of an option that changes nothing. Options that are only nearly
-/// honoured in some forms tell it themselves when the plan is made.
+/// The Note on an option that changes nothing. Options that are approximated in some forms get theirs
+/// when the plan is made.
 fn note(option: &Opt, argument: &str) -> Option<Note> {
-    // These stand in the profile, so the plan tells of them, wherever the profile comes from.
-    let told_later = ["-l", "-x"].contains(&option.name);
-    match option.support {
-        Support::Ignored(here) if !told_later => {
-            Some(Note::new(NoteLevel::Ignored, argument, here))
-        }
-        _ => None,
-    }
+    // These are in the profile, so the plan notes them, wherever the profile comes from.
+    let noted_later = ["-l", "-x"].contains(&option.name);
+    let is_ignored = option.support == Support::Ignored && !noted_later;
+    is_ignored.then(|| Note::new(NoteLevel::Ignored, argument, option.here))
 }
 
 fn asked(draft: Draft, targets: &[String], options: &[&String]) -> Result<Asked, Mistake> {
@@ -161,7 +158,7 @@ fn exclusive(options: &[&String]) -> Result<(), Mistake> {
     }
     match (bounds.first(), limits.first()) {
         (Some(bounds), Some(limit)) if bounds.contains(':') => {
-            let wrong = format!("it excludes the length of {bounds}: both say where the load ends");
+            let wrong = format!("it excludes the length of {bounds}: both set where the load ends");
             Err(Mistake::new(*limit, wrong))
         }
         _ => Ok(()),
@@ -185,7 +182,7 @@ fn overrides(draft: Draft, targets: &[String], options: &[&String]) -> Result<Ov
     let is_beside = |option: &str| find(option).is_some_and(|row| BESIDE.contains(&row.name));
     if let Some(other) = options.iter().find(|option| !is_beside(option)) {
         let wrong =
-            "beside -X only -d, -W, -C, -R, -v and -z may stand: the rest is in the profile";
+            "with -X, only -d, -W, -C, -R, -v and -z are allowed: the rest is in the profile";
         return Err(Mistake::new(other.as_str(), wrong));
     }
     Ok(Overrides {
@@ -197,7 +194,7 @@ fn overrides(draft: Draft, targets: &[String], options: &[&String]) -> Result<Ov
 }
 
 impl Overrides {
-    /// Puts what the command line says in the place of what the profile does.
+    /// Replaces settings of the profile by those of the command line.
     pub(super) fn apply(&self, mut profile: Profile) -> Result<Profile, Mistake> {
         let mut used = vec![false; self.targets.len()];
         let mut spans = std::mem::take(&mut profile.timespans);

@@ -81,9 +81,9 @@ pub fn zones(distribution: &Distribution, len: Option<u64>) -> Result<Vec<(f64, 
         }
         used += width;
     }
-    let said: u32 = zones.iter().map(|(io, _)| io).sum();
+    let used_io: u32 = zones.iter().map(|(io, _)| io).sum();
     if used < whole {
-        zones.push((100 - said.min(100), whole - used));
+        zones.push((100 - used_io.min(100), whole - used));
     }
     shares(&zones, whole)
 }
@@ -136,7 +136,7 @@ mod tests {
             Some(20 * gib),
             &[(100.0, 50.0), (0.0, 50.0)],
         );
-        // A width of 0 is the rest; only a profile in XML can say so.
+        // A width of 0 is the rest; only a profile in XML can hold one.
         let rest = Distribution::Absolute(vec![(80, gib), (20, 0)]);
         let found = zones(&rest, Some(4 * gib)).expect("sound");
         assert_eq!(found, [(80.0, 25.0), (20.0, 75.0)]);

@@ -7,57 +7,32 @@ use std::ops::RangeInclusive;
 use blocklab_record::NoteLevel;
 use blocklab_syntax::Mistake;
 use blocklab_syntax::number::{number, size, some_size};
+use blocklab_syntax::option::{self, Support};
 
 use super::distribution;
 use super::spec::{Buffers, Cache, Format, MapFlush, Profile, Target, Throughput, TimeSpan};
 
-/// How well an option is honoured. No run of the original is compared, so no row is called exact.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Support {
-    /// As the manual and the published source say.
-    Documented,
-    /// Nearly, with this difference.
-    Near(&'static str),
-    /// Changes nothing here, for this reason.
-    Ignored(&'static str),
-    /// The original does not have it.
-    Ours,
-}
-
-impl Support {
-    /// The level of a note about it.
-    pub const fn level(self) -> Option<NoteLevel> {
-        match self {
-            Self::Documented | Self::Ours => None,
-            Self::Near(_) => Some(NoteLevel::Approximated),
-            Self::Ignored(_) => Some(NoteLevel::Ignored),
-        }
-    }
-
-    /// What is done here, where that differs.
-    pub const fn here(self) -> &'static str {
-        match self {
-            Self::Documented | Self::Ours => "",
-            Self::Near(here) | Self::Ignored(here) => here,
-        }
-    }
-}
-
 /// Takes what follows the name of an option, which it is given for its mistakes.
 type Set = fn(&mut Draft, &str, &str) -> Result<(), Mistake>;
 
-/// One option.
-pub(super) struct Opt {
-    /// What it begins with; the longest match counts.
-    pub name: &'static str,
+/// One option. It begins with its name; the longest match counts. The original does not run here, so
+/// no row is called exact.
+pub(super) type Opt = option::Opt<Row>;
+
+/// What a row holds besides.
+pub(super) struct Row {
     /// As the manual writes it.
     pub form: &'static str,
-    /// Without it.
-    pub default: &'static str,
-    /// One sentence.
-    pub meaning: &'static str,
-    pub support: Support,
     pub set: Set,
+}
+
+/// The level of a note about an option.
+pub(super) const fn level(support: Support) -> Option<NoteLevel> {
+    match support {
+        Support::Nearly => Some(NoteLevel::Approximated),
+        Support::Ignored => Some(NoteLevel::Ignored),
+        _ => None,
+    }
 }
 
 /// Options as they come in.
@@ -118,12 +93,14 @@ macro_rules! rows {
     ($($name:literal $form:literal $default:literal ($($set:tt)*)
         $meaning:literal $support:ident $(($here:literal))?)*) => {
         &[$(Opt {
+            chapter: "",
             name: $name,
-            form: $form,
+            aliases: &[],
+            value: Row { form: $form, set: setter!($($set)*) },
             default: $default,
             meaning: $meaning,
-            support: Support::$support $(($here))?,
-            set: setter!($($set)*),
+            support: Support::$support,
+            here: concat!($($here)?),
         }),*]
     };
 }
@@ -138,14 +115,14 @@ pub(super) static OPTIONS: &[Opt] = rows! {
         "Experimental flags." Ignored("there are none")
     "-a" "-a[g#,]#[,#,…], -ag" "-ag" (with affinity)
         "Bind the threads to these processors in turn."
-        Near("a list binds, and -ag binds to all in turn; without either the scheduler places the threads; there is one processor group, 0, of processors 0 to 255")
+        Nearly("a list binds, and -ag binds to all in turn; without either the scheduler places the threads; there is one processor group, 0, of processors 0 to 255")
     "-b" "-b<size>[KMGT]" "64K" (with block)
-        "Block size. It is read before all others, whatever its place." Near("at most 1 GiB")
+        "Block size. It is read before all others, whatever its place." Mostly("at most 1 GiB")
     "-B" "-B<offset>[:<length>]" "0" (with bounds)
         "Use the target from this byte on, and so far; a length excludes -f." Documented
     "-c" "-c<size>[KMGTb]" "–" (size target.file_size)
         "Make the file, of this size."
-        Near("a file that exists and is large enough is used as it is, and is refused for writing unless it was made here or --destroy-data names it; a new one is filled with random bytes and stays")
+        Mostly("a file that exists and is large enough is used as it is, and is refused for writing unless it was made here or --destroy-data names it; a new one is filled with random bytes and stays")
     "-C" "-C<seconds>" "0" (number ANY => span.cooldown)
         "Load after the measured time; in no result." Documented
     "-d" "-d<seconds>" "10" (number SOME => span.duration)
@@ -156,21 +133,21 @@ pub(super) static OPTIONS: &[Opt] = rows! {
         "Event tracing of Windows." Ignored("Linux has no ETW")
     "-f" "-f<size>[KMGTb]; -f<r|s|t>…" "–" (with limit_or_hints)
         "Use the target up to this byte; or hints for opening it."
-        Near("a size holds exactly; hints are replaced by the advice that fits the pattern")
+        Nearly("a size holds exactly; hints are replaced by the advice that fits the pattern")
     "-F" "-F<count>" "–" (number 1..=4096 => span.thread_count)
         "Threads for all targets together."
-        Near("each pair of thread and target is a thread of its own; under -O one thread works on all targets, in turn; at most 4,096")
+        Nearly("each pair of thread and target is a thread of its own; under -O one thread works on all targets, in turn; at most 4,096")
     "-g" "-g<bytes per ms>, -g<n>i" "no limit" (with throughput)
         "Limit of each thread on each target, in bytes a millisecond or IOPS." Documented
     "-h" "-h" "–" (with |draft, option, rest| bare(option, rest).and_then(|()| caching(draft, option, "h")))
-        "The old word for -Sh." Near("as -Sh")
+        "The old word for -Sh." Mostly("as -Sh")
     "-i" "-i<count>" "no bursts" (number SOME => target.burst)
-        "Operations in a burst; with -j." Near("the pause begins when the burst has come back")
+        "Operations in a burst; with -j." Nearly("the pause begins when the burst has come back")
     "-j" "-j<milliseconds>" "no bursts" (number SOME => target.think_ms)
-        "Time between two bursts; with -i." Near("the pause begins when the burst has come back")
+        "Time between two bursts; with -i." Nearly("the pause begins when the burst has come back")
     "-I" "-I<1|2|3>" "3" (number 1..=3 => target.priority)
         "I/O priority: very low, low, normal."
-        Near("very low is the idle class of the block layer, low the last of its best effort; most devices ignore both")
+        Nearly("very low is the idle class of the block layer, low the last of its best effort; most devices ignore both")
     "-l" "-l" "–" (flag target.large_pages)
         "Large pages for the buffers." Ignored("the kernel decides (transparent huge pages)")
     "-L" "-L" "–" (flag span.measure_latency)
@@ -178,49 +155,49 @@ pub(super) static OPTIONS: &[Opt] = rows! {
     "-n" "-n" "–" (flag span.disable_affinity)
         "No affinity; not with -a." Documented
     "-N" "-N<v|n|i>" "none" (with flushing)
-        "How mapped memory is flushed; with -Sm." Near("msync after each write in all three modes")
+        "How mapped memory is flushed; with -Sm." Nearly("msync after each write in all three modes")
     "-o" "-o<count>" "2" (number 1..=32768 => target.requests)
-        "Operations in flight per thread and target; 1 is synchronous I/O." Near("at most 32,768")
+        "Operations in flight per thread and target; 1 is synchronous I/O." Mostly("at most 32,768")
     "-O" "-O<count>" "–" (number 1..=32768 => span.request_count)
         "Operations in flight per thread over all targets; with -F."
-        Near("the targets of a thread take turns by their weights; none is drawn by lot")
+        Nearly("the targets of a thread take turns by their weights; none is drawn by lot")
     "-p" "-p" "–" (flag target.parallel)
         "All operations in flight begin at the same offset."
-        Near("each operation in flight is a thread of its own, all from the same offset")
+        Nearly("each operation in flight is a thread of its own, all from the same offset")
     "-P" "-P[<count>]" "none" (with progress)
         "A dot for so many operations (65536)." Ignored("the progress is that of blocklab")
     "-r" "-r[<align>[KMGTb]]" "sequential; aligned to the block size" (with random)
         "Random offsets; not with -s." Documented
     "-rd" "-rdpct<IO>/<share>:…, -rdabs<IO>/<size>:…" "uniform" (with distributed)
         "How random offsets are distributed."
-        Near("-rdabs needs the size of the target: models and targets that are not there yet want -c or -f")
+        Mostly("-rdabs needs the size of the target: models and targets that are not there yet want -c or -f")
     "-rs" "-rs<per cent>" "100 with -r" (with |draft, option, rest| number(option, rest, 1..=100).map(|ratio| draft.random_ratio = Some(ratio)))
         "So many of the operations are random; -r gives their alignment." Documented
     "-R" "-R[p]<text|xml>" "text" (with results)
         "How the result is printed; with p only the profile, and nothing is run." Documented
     "-s" "-s[<stride>[KMGTb]]" "the block size" (with stride)
-        "Sequential offsets, so far apart; not with -r and -rs." Documented
+        "Sequential offsets at this distance; not with -r and -rs." Documented
     "-si" "-si[<stride>[KMGTb]]" "–" (with interlocked)
         "The threads share one sequence; in place of -s." Documented
     "-S" "-S[b|h|m|r|u|w]…" "-Sb" (with caching)
         "Caches: b all, u none of the system's (also plain -S), w write through, h = uw, r only a server's, m mapped memory."
-        Near("u is O_DIRECT where the file system has it, w is O_DSYNC, r is as u")
+        Nearly("u is O_DIRECT where the file system has it, w is O_DSYNC, r is as u")
     "-t" "-t<count>" "1" (number 1..=4096 => target.threads)
-        "Threads for each target; not with -F." Near("at most 4,096")
+        "Threads for each target; not with -F." Mostly("at most 4,096")
     "-T" "-T<offset>[KMGTb]" "0" (size target.thread_stride)
         "Thread k begins k times so far behind the first." Documented
     "-v" "-v[s]" "–" (with verbose)
-        "Say more." Ignored("`blocklab show` says more of every run")
+        "Verbose output." Ignored("`blocklab show` has more on every run")
     "-w" "-w[<per cent>]" "0" (with writes)
         "So many of the operations write."
-        Near("a target that holds data is refused unless --destroy-data names it")
+        Mostly("a target that holds data is refused unless --destroy-data names it")
     "-W" "-W<seconds>" "5" (number ANY => span.warmup)
         "Load before the measured time." Documented
     "-x" "-x" "–" (flag span.completion_routines)
         "Completion routines in place of completion ports." Ignored("both are io_uring here")
     "-X" "-X<file>" "–" (with profile_file)
         "The profile comes from an XML file; -d, -W, -C, -R, -v and -z may override it, and targets take the places of *1, *2, …."
-        Near("elements are honoured as their options are; ETW, Progress, Verbose, VerboseStats, PrecreateFiles and ExperimentFlags change nothing")
+        Nearly("elements are honoured as their options are; ETW, Progress, Verbose, VerboseStats, PrecreateFiles and ExperimentFlags change nothing")
     "-ye" "-ye<event>" "–" (with |draft, option, rest| {
             draft.event = Some(rest.to_owned());
             event(draft, option, rest)
@@ -238,10 +215,10 @@ pub(super) static OPTIONS: &[Opt] = rows! {
         "Signal an event when the run begins." Ignored("Linux has no named events")
     "-z" "-z[<seed>]" "0" (with seed)
         "Seed of all chance; without a number from the clock."
-        Near("a seed repeats the offsets of a run made here, not those of the original")
+        Mostly("a seed repeats the offsets of a run made here, not those of the original")
     "-Z" "-Z; -Z<size>[KMGTb][,<file>]" "0, 1, … 255, again and again" (with buffers)
         "What writes carry: zeros, or bytes of a buffer of this size, random or out of a file."
-        Near("zeros, the pattern 0 … 255, files and random buffers up to 16 MiB are as documented; for a larger one, random bytes of which no two blocks are equal")
+        Nearly("zeros, the pattern 0 … 255, files and random buffers up to 16 MiB are as documented; for a larger one, random bytes of which no two blocks are equal")
     "-Zr" "-Zr" "–" (flag span.random_write_data)
         "Fresh random bytes for each write." Documented
     "--map" "--map 'E:\\=/data/'" "–" (wants "FROM=TO, such as --map 'E:\\=/data/'")
@@ -430,7 +407,7 @@ fn interlocked(draft: &mut Draft, option: &str, rest: &str) -> Result<(), Mistak
     stride(draft, option, rest)
 }
 
-/// Plain `-S` is `-Su`. Flags may be combined, but each thing be said once.
+/// Plain `-S` is `-Su`. Flags may be combined, but each setting may be given once.
 fn caching(draft: &mut Draft, _: &str, rest: &str) -> Result<(), Mistake> {
     let flags = if rest.is_empty() { "u" } else { rest };
     for flag in flags.chars() {
@@ -443,15 +420,15 @@ fn caching(draft: &mut Draft, _: &str, rest: &str) -> Result<(), Mistake> {
             'm' => (None, false),
             _ => return Err(none_of("-S", flag, "b, h, m, r, u and w")),
         };
-        let twice = |what| Mistake::new("-S", format!("`{flag}` says again, or against, {what}"));
+        let twice = |what| Mistake::new("-S", format!("`{flag}` repeats or contradicts {what}"));
         if cache.is_some() && draft.cache.is_some() {
-            return Err(twice("what an earlier flag says of the cache"));
+            return Err(twice("an earlier flag for the cache"));
         }
         if through && draft.target.write_through {
-            return Err(twice("that writes go through"));
+            return Err(twice("write-through"));
         }
         if flag == 'm' && draft.target.mapped {
-            return Err(twice("that memory is mapped"));
+            return Err(twice("mapped memory"));
         }
         draft.cache = draft.cache.or(cache);
         draft.target.write_through |= through;

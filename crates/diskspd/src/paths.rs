@@ -1,4 +1,4 @@
-//! Names of Windows: what they are called here, or what would have to be said.
+//! Names of Windows: what they are called here, or which `--map` is missing.
 
 use blocklab_syntax::Mistake;
 
@@ -44,7 +44,7 @@ pub fn here(path: &str, mappings: &[Mapping]) -> Result<String, Mistake> {
     let Some(example) = windows(path) else {
         return Ok(path.to_owned());
     };
-    let wrong = format!("a name of Windows; say what it is called here: {example}");
+    let wrong = format!("a name of Windows; map it to a name of Linux: {example}");
     Err(Mistake::new(path, wrong))
 }
 

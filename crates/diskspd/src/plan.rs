@@ -115,7 +115,7 @@ impl Maker<'_> {
         let mut paths = Vec::new();
         for target in &span.targets {
             paths.push(self.place(target)?);
-            self.tell(span, target);
+            self.note_differences(span, target);
         }
         let mut paired = match span.request_count {
             0 => self.by_target(span, &paths)?,
@@ -270,7 +270,7 @@ impl Maker<'_> {
         Some(self.terms.size.map_or(bytes, |size| size.0))
     }
 
-    /// Where what is used ends, as far as the profile says: a limit beyond the end is none.
+    /// Where what is used ends, as far as the profile sets it: a limit beyond the end is none.
     fn end(&self, target: &Target) -> Option<u64> {
         let size = self.made(target).or_else(|| self.known_size(target));
         match target.max_file_size {
@@ -323,7 +323,7 @@ fn runs(target: &Target) -> Option<Runs> {
 /// As large a buffer is kept in memory by each thread, and in each write a part of it.
 const LARGEST_WINDOW: u64 = 16 << 20;
 
-/// The buffer out of which writes are taken, where that can be told from random bytes of which no
+/// The buffer out of which writes are taken, where that can be distinguished from random bytes of which no
 /// two blocks are equal.
 pub(super) fn window(target: &Target) -> Option<Bytes> {
     match &target.buffers {

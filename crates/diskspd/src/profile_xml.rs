@@ -1,5 +1,5 @@
 //! A profile as XML, read and written: the elements of the published schema, nothing else. One row
-//! an element says what it holds.
+//! the name of an element.
 
 use blocklab_syntax::Mistake;
 use blocklab_syntax::xml_tree::{Element, document};
@@ -13,7 +13,7 @@ use super::validate::validate;
 
 /// What elements hold, and how that is read and written.
 struct Field<T> {
-    /// Names of the elements; more than one where they say one thing together.
+    /// Names of the elements; more than one where they set one thing together.
     names: &'static [&'static str],
     read: fn(&mut T, &Element) -> Result<(), Mistake>,
     write: fn(&T, &mut Sheet),
@@ -108,8 +108,8 @@ const TARGET: &[Field<Target>] = fields! {
 /// Elements of a profile that the schema knows and nothing here needs.
 const UNHEEDED: [(&str, &str); 6] = [
     ("Progress", "the progress is that of blocklab"),
-    ("Verbose", "`blocklab show` says more of every run"),
-    ("VerboseStats", "`blocklab show` says more of every run"),
+    ("Verbose", "`blocklab show` has more on every run"),
+    ("VerboseStats", "`blocklab show` has more on every run"),
     (
         "PrecreateFiles",
         "all files are made before the first time span",
@@ -118,7 +118,7 @@ const UNHEEDED: [(&str, &str); 6] = [
     ("ExperimentFlags", "there are none"),
 ];
 
-/// A profile, with what the command line says beside `-X`.
+/// A profile, with the overrides of the command line.
 ///
 /// # Errors
 /// Text that is no XML, a document type, elements that the schema does not know, values that do
@@ -206,9 +206,9 @@ fn read_profile(element: &Element) -> Result<Profile, Mistake> {
     })
 }
 
-/// The elements without use here that ask for something.
+/// The elements without use here that request something.
 fn unheeded(element: &Element) -> Vec<(&'static str, &'static str)> {
-    let says = |name: &str| {
+    let is_set = |name: &str| {
         let child = element.child(name);
         let texts = child.into_iter().flat_map(|child| {
             let inner = child.children.iter().map(|inner| inner.text.trim());
@@ -217,7 +217,7 @@ fn unheeded(element: &Element) -> Vec<(&'static str, &'static str)> {
         let mut texts = texts.filter(|text| !text.is_empty());
         texts.any(|text| !matches!(text, "0" | "false"))
     };
-    let asking = UNHEEDED.into_iter().filter(|(name, _)| says(name));
+    let asking = UNHEEDED.into_iter().filter(|(name, _)| is_set(name));
     asking.collect()
 }
 
@@ -238,7 +238,7 @@ pub(super) fn write_profile(sheet: &mut Sheet, profile: &Profile) {
     });
 }
 
-/// Only the command line says so, and no profile is written with it.
+/// Only the command line sets it, and no profile is written with it.
 fn read_round_robin(span: &mut TimeSpan, element: &Element) -> Result<(), Mistake> {
     span.round_robin = element.flag("GroupAffinity")?.unwrap_or(false);
     Ok(())
@@ -300,7 +300,7 @@ fn write_targets(span: &TimeSpan, sheet: &mut Sheet) {
     });
 }
 
-/// What a command line could not say either.
+/// Limits that a command line has, too.
 fn limits(target: &Target) -> Result<(), Mistake> {
     for (name, value, least, most) in [
         ("WriteRatio", target.write_ratio, 0, 100),
@@ -325,10 +325,10 @@ fn read_path(target: &mut Target, element: &Element) -> Result<(), Mistake> {
 }
 
 fn read_cache(target: &mut Target, element: &Element) -> Result<(), Mistake> {
-    let says = |name| element.flag(name).map(|flag| flag.unwrap_or(false));
-    let all_off = says("DisableAllCache")?;
-    target.write_through = all_off || says("WriteThrough")?;
-    target.cache = match (says("DisableOSCache")?, says("DisableLocalCache")?) {
+    let is_set = |name| element.flag(name).map(|flag| flag.unwrap_or(false));
+    let all_off = is_set("DisableAllCache")?;
+    target.write_through = all_off || is_set("WriteThrough")?;
+    target.cache = match (is_set("DisableOSCache")?, is_set("DisableLocalCache")?) {
         (os, _) if os || all_off => Cache::None,
         (_, true) => Cache::NotLocal,
         _ => Cache::Cached,
@@ -378,7 +378,7 @@ fn write_flush(target: &Target, sheet: &mut Sheet) {
         .for_each(|(name, _)| sheet.leaf("FlushType", name));
 }
 
-/// Whether it asks for bytes that are made anew for each write: random ones without a source.
+/// Whether it requests bytes that are made anew for each write: random ones without a source.
 fn is_fresh(element: &Element) -> bool {
     let content = element.child("WriteBufferContent");
     content.is_some_and(|content| {

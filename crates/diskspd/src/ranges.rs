@@ -1,4 +1,4 @@
-//! `-rd` in the text: the ranges that were asked for, and those that a target of its size got.
+//! `-rd` in the text: the ranges that were requested, and those that a target of its size got.
 
 use super::distribution::zones;
 use super::results::{Outcome, Row};

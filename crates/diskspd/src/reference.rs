@@ -1,6 +1,6 @@
 //! The usage text and the compatibility page, from the option table.
 
-use super::options::{OPTIONS, Support};
+use super::options::OPTIONS;
 
 /// What `-?` prints.
 #[must_use]
@@ -11,13 +11,15 @@ pub fn usage() -> String {
          emu:ADDRESS or null. Options come before targets.\n\n",
     );
     for option in OPTIONS {
-        text.push_str(&format!("  {}\n        {}", option.form, option.meaning));
+        text.push_str(&format!(
+            "  {}\n        {}",
+            option.value.form, option.meaning
+        ));
         if option.default != "–" {
             text.push_str(&format!(" [{}]", option.default));
         }
-        let here = option.support.here();
-        if !here.is_empty() {
-            text.push_str(&format!("\n        Here: {here}."));
+        if !option.here.is_empty() {
+            text.push_str(&format!("\n        Here: {}.", option.here));
         }
         text.push('\n');
     }
@@ -30,15 +32,8 @@ pub fn reference() -> String {
     let mut page = String::from(include_str!("reference.md"));
     page.push_str("\n| option | default | meaning | here |\n|---|---|---|---|\n");
     for option in OPTIONS {
-        let form = option.form.replace('|', "\\|");
-        let (default, meaning) = (option.default, option.meaning);
-        let here = match option.support {
-            Support::Ours => "ours".to_owned(),
-            Support::Documented => "as documented".to_owned(),
-            Support::Ignored(here) => format!("ignored, with a note: {here}"),
-            Support::Near(here) => format!("approximated: {here}"),
-        };
-        page.push_str(&format!("| `{form}` | {default} | {meaning} | {here} |\n"));
+        let form = format!("`{}`", option.value.form);
+        page.push_str(&option.line(&form, Some(option.default)));
     }
     page
 }

@@ -63,7 +63,7 @@ pub(super) struct Rate {
     pub served: [Served; 2],
 }
 
-/// The machine, as far as no record tells.
+/// What no record holds of the machine.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct System {
     /// Its name.
@@ -72,7 +72,7 @@ pub struct System {
     pub command_line: String,
     /// By time span: its processors; none in virtual time.
     pub processors: Vec<Vec<Processor>>,
-    /// By time span: its intervals, where they were asked for.
+    /// By time span: its intervals, where they were requested.
     pub buckets: Vec<Vec<Bucket>>,
 }
 
@@ -297,7 +297,7 @@ mod tests {
     use super::*;
 
     /// The rows 3-nines to 9-nines of 1,000 operations ended below `max`, at the edge of its bucket:
-    /// 15.794 beside 15.836. Where less than one operation lies beyond a percentile, it is the
+    /// 15.794 against 15.836. Where less than one operation lies beyond a percentile, it is the
     /// slowest one.
     #[test]
     fn a_percentile_beyond_which_nothing_lies_is_the_maximum() {

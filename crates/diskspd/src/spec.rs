@@ -2,7 +2,7 @@
 
 use blocklab_units::with_defaults;
 
-/// Everything that one call asks for.
+/// Everything that one call requests.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Profile {
     /// One after the other.
@@ -11,7 +11,7 @@ pub struct Profile {
     pub format: Format,
     /// Operations between two dots; 0: none.
     pub progress: u32,
-    /// Say more (`-v`).
+    /// Verbose output (`-v`).
     pub verbose: bool,
     /// Only check the profile and print it (`-Rp`).
     pub profile_only: bool,
@@ -47,7 +47,7 @@ with_defaults! {
         pub request_count: u32 = 0,
         /// Processor groups and processors, in turn.
         pub affinity: Vec<(u16, u32)> = Vec::new(),
-        /// Threads are bound to all processors in turn, as the command line says (`-ag`).
+        /// Threads are bound to all processors in turn, as the command line requests (`-ag`).
         pub round_robin: bool = false,
         /// No affinity (`-n`).
         pub disable_affinity: bool = false,

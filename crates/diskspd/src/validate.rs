@@ -33,7 +33,7 @@ const RULES: [Rule; 26] = [
     ("ThreadTargets", |span, target| !is_pool(span) && !target.threads_of_pool.is_empty(),
         "they need the ThreadCount and the RequestCount of the time span"),
     ("ThreadTargets", |span, target| names_no_thread(span, target),
-        "there is no such thread: they are numbered from 0, and ThreadCount says how many"),
+        "there is no such thread: they are numbered from 0 to ThreadCount - 1"),
     ("-p", |span, target| is_pool(span) && target.parallel,
         "it excludes -O: operations of common threads have no sequence of their own"),
     // Where operations go.

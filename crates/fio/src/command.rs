@@ -4,7 +4,7 @@ use blocklab_syntax::{Mistake, Place};
 use blocklab_units::with_defaults;
 
 use super::number::{Clock, time};
-use super::options::{Opt, find, hint, options};
+use super::options::{Kind, Opt, find, hint, options};
 use super::source::{Section, Setting};
 use super::value::some;
 
@@ -247,7 +247,7 @@ pub fn parse(arguments: &[String]) -> Result<Command, Mistake> {
                 done.map_err(|why| Mistake::here(&Place::COMMAND_LINE, why))?;
             }
             None => {
-                let is_flag = find(name).is_some_and(Opt::stands_alone);
+                let is_flag = find(name).is_some_and(|option| option.value == Kind::Flag);
                 let value = match (value, is_flag) {
                     (None, false) => given.next().cloned(),
                     (value, _) => value,

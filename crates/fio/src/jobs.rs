@@ -2,7 +2,7 @@
 
 use super::engine;
 use super::number::Scale;
-use super::options::{Opt, find, hint};
+use super::options::{find, hint, is_of_engines};
 use super::priority;
 use super::source::{Section, Setting};
 use super::spec::{Given, Spec};
@@ -111,7 +111,7 @@ fn in_order(settings: &[Setting]) -> Vec<&Setting> {
         _ if setting.at.file.is_none() => 1,
         key if FIRST.contains(&key) => 0,
         key if LAST.contains(&key) => 2,
-        key if find(key).map_or_else(|| engine::is_of_absent(key), Opt::is_of_engines) => 3,
+        key if find(key).map_or_else(|| engine::is_of_absent(key), is_of_engines) => 3,
         _ => 1,
     };
     let mut ordered: Vec<&Setting> = settings.iter().collect();

@@ -1,22 +1,4 @@
-//! What a row of the option table says: how an option is written, what it takes, how well it is
-//! honoured.
-
-/// How well an option is honoured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Support {
-    /// As fio does: a case of `proof/data/exact/fio.txt` compares the two.
-    Exact,
-    /// As fio's manual says; no case compares the two.
-    Documented,
-    /// As fio does, except in what `here` says.
-    Mostly,
-    /// Nearly: a Note says in what it differs.
-    Nearly,
-    /// Not at all, and harmless: a Note says so.
-    Ignored,
-    /// A job that asks for it is not run.
-    Refused,
-}
+//! What an option of fio takes, and when fio has it.
 
 /// What an option takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,66 +33,18 @@ pub enum Kind {
     Word(&'static str),
 }
 
-/// One option.
-#[derive(Debug)]
-pub struct Opt {
-    /// As fio's manual writes it.
-    pub name: &'static str,
-    /// Other names of it.
-    pub aliases: &'static [&'static str],
-    /// What it takes.
-    pub kind: Kind,
-    /// Without it; `-`: nothing.
-    pub default: &'static str,
-    /// How well it is honoured.
-    pub support: Support,
-    /// What it asks for, in one sentence.
-    pub meaning: &'static str,
-    /// What is done here where that differs, what is not compared with fio, or what would work in
-    /// its place.
-    pub here: &'static str,
-    /// The heading under which it stands.
-    pub chapter: &'static str,
+/// One option. Where it differs from fio, [`here`](Opt::here) says how, what is not compared with
+/// fio, or what would work in its place.
+pub type Opt = blocklab_syntax::option::Opt<Kind>;
+
+/// Whether only some engines have it.
+#[must_use]
+pub fn is_of_engines(option: &Opt) -> bool {
+    option.chapter == "Options of single engines"
 }
 
-impl Opt {
-    /// Its name and its aliases.
-    pub fn names(&self) -> impl Iterator<Item = &'static str> {
-        std::iter::once(self.name).chain(self.aliases.iter().copied())
-    }
-
-    /// Whether only some engines have it.
-    #[must_use]
-    pub fn is_of_engines(&self) -> bool {
-        self.chapter == OF_ENGINES
-    }
-
-    /// Whether fio 3.33 has not got it yet.
-    #[must_use]
-    pub fn is_later(&self) -> bool {
-        self.here.starts_with("of a later fio")
-    }
-
-    /// Whether it may be given without a value.
-    #[must_use]
-    pub const fn stands_alone(&self) -> bool {
-        matches!(self.kind, Kind::Flag)
-    }
-
-    /// How well it is honoured, in words.
-    #[must_use]
-    pub fn honoured(&self) -> String {
-        let word = match self.support {
-            Support::Exact => return "exact".to_owned(),
-            Support::Documented => "as documented",
-            Support::Mostly => "differs",
-            Support::Nearly => "approximated",
-            Support::Ignored => "ignored",
-            Support::Refused => "refused",
-        };
-        format!("{word}: {}", self.here)
-    }
+/// Whether fio 3.33 has not got it yet.
+#[must_use]
+pub fn is_later(option: &Opt) -> bool {
+    option.here.starts_with("of a later fio")
 }
-
-/// The chapter of what only some engines have.
-const OF_ENGINES: &str = "Options of single engines";

@@ -6,7 +6,8 @@ mod table;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-pub use crate::option::{Kind, Opt, Support};
+pub use crate::option::{Kind, Opt, is_later, is_of_engines};
+pub use blocklab_syntax::option::Support;
 pub(super) use table::Options;
 use table::TABLE;
 
@@ -65,7 +66,7 @@ mod tests {
     fn every_row_has_a_type_that_fits_its_kind() {
         Options::new(|_| None);
         for option in options() {
-            let text = match option.kind {
+            let text = match option.value {
                 Kind::Word(words) => words.split(' ').next().expect("a word").to_owned(),
                 Kind::Ranges => "4k-8k".to_owned(),
                 Kind::Int(low, _) => low.max(1).to_string(),
@@ -80,8 +81,8 @@ mod tests {
     #[test]
     fn names_and_aliases_are_found() {
         assert_eq!(find("blocksize").map(|option| option.name), Some("bs"));
-        assert!(find("cmdprio").is_some_and(Opt::is_of_engines));
-        assert!(!find("ioengine").is_some_and(Opt::is_of_engines));
+        assert!(find("cmdprio").is_some_and(is_of_engines));
+        assert!(!find("ioengine").is_some_and(is_of_engines));
         assert!(find("nonsense").is_none());
         assert_eq!(hint("ioengin"), "; did you mean ioengine?");
     }

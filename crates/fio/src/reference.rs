@@ -14,25 +14,14 @@ pub fn reference() -> String {
                 "\n## {chapter}\n\n| option | default | meaning | here |\n|---|---|---|---|\n"
             ));
         }
-        page.push_str(&format!(
-            "| {} | {} | {} | {} |\n",
-            option
-                .names()
-                .map(|name| format!("`{name}`"))
-                .collect::<Vec<_>>()
-                .join(", "),
-            default(option),
-            option.meaning.replace('|', "\\|"),
-            option
-                .honoured()
-                .replacen("ignored:", "ignored, with a note:", 1)
-        ));
+        let names: Vec<String> = option.names().map(|name| format!("`{name}`")).collect();
+        page.push_str(&option.line(&names.join(", "), Some(&default(option))));
     }
     page
 }
 
 fn default(option: &Opt) -> String {
-    match (option.default, option.kind) {
+    match (option.default, option.value) {
         ("-", Kind::Flag) => "0".to_owned(),
         ("-", _) => "–".to_owned(),
         (default, _) => format!("`{default}`"),

@@ -19,7 +19,7 @@ pub fn text(bytes: &[u8]) -> Option<String> {
     }
 }
 
-/// Half a character at the end is one that was cut off: the parsers tell what is missing.
+/// Half a character at the end is one that was cut off: the parsers report what is missing.
 fn utf16(bytes: &[u8], parse: fn([u8; 2]) -> u16) -> Option<String> {
     let pairs = bytes.chunks_exact(2);
     let units: Vec<u16> = pairs.map(|pair| parse([pair[0], pair[1]])).collect();

@@ -6,6 +6,7 @@
 
 pub mod encoding;
 pub mod number;
+pub mod option;
 pub mod xml_tree;
 
 use std::fmt;
@@ -16,7 +17,7 @@ use std::sync::Arc;
 pub struct Place {
     /// Name of the file; nothing: the command line.
     pub file: Option<Arc<str>>,
-    /// From 1.
+    /// From 1; 0: the whole text.
     pub line: usize,
 }
 
@@ -31,6 +32,7 @@ impl Place {
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.file {
+            Some(file) if self.line == 0 => f.write_str(file),
             Some(file) => write!(f, "{file}:{}", self.line),
             None => f.write_str("command line"),
         }
@@ -43,7 +45,7 @@ impl fmt::Display for Place {
 pub struct Mistake {
     /// Where, if its language has several places.
     pub place: Option<Place>,
-    /// The option, element or target that it is about; empty: the message says it.
+    /// The option, element or target that it is about; empty: the message names it.
     pub about: String,
     /// What is wrong, and what would work.
     pub message: String,
@@ -60,7 +62,7 @@ impl Mistake {
         }
     }
 
-    /// At this place, in words that say themselves what they are about.
+    /// At this place, with a message that names its subject itself.
     #[must_use]
     pub fn here(place: &Place, message: impl Into<String>) -> Self {
         Self::new("", message).at(place)

@@ -50,10 +50,10 @@ impl Element {
         found.map(|(_, value)| &**value)
     }
 
-    /// Whether a child says yes, where it is there.
+    /// The value of a child that holds a Boolean, if there is one.
     ///
     /// # Errors
-    /// [`Mistake`] where it says neither.
+    /// [`Mistake`] where it holds neither true nor false.
     pub fn flag(&self, name: &str) -> Result<Option<bool>, Mistake> {
         match self.text_of(name) {
             None => Ok(None),

@@ -35,7 +35,7 @@ use blocklab_console::{chance, keeper, listen, place, status, terminal};
 /// As the original: the command line cannot be understood.
 const NOT_UNDERSTOOD: u8 = 3;
 
-/// Runs what the arguments ask for.
+/// Runs what the arguments request.
 pub fn run(args: &DiskspdArgs, store: &Store) -> Result<ExitCode> {
     keeper::keep(|| {
         attempt(&args.args, store).unwrap_or_else(|error| {
@@ -152,7 +152,7 @@ fn measure(profile: &Profile, mut notes: Vec<Note>, own: &OwnOptions, store: &St
         Format::Xml => dialect::xml(&record, profile, &prepared, &system),
     });
     let is_kept = own.no_save || keep(&mut record, store);
-    // Nobody asked for the default affinity, so it does not accompany every run; `show` has it.
+    // Nobody requested the default affinity, so it does not accompany every run; `show` has it.
     let notes = record.notes.iter().filter(|note| note.subject != "-ag");
     tell_more(&record, notes, own.quiet, is_kept && !own.no_save);
     printed?;
@@ -231,7 +231,7 @@ fn make_files(
     Ok(true)
 }
 
-/// A file that is there and smaller than what is asked for, emptied: ours, or one that was named
+/// A file that is there and smaller than what is requested, emptied: ours, or one that was named
 /// for it.
 fn gives_way(handle: &Handle, size: Bytes, guard: &Guard) -> Result<Option<Handle>> {
     let metadata = handle.metadata()?;
@@ -278,7 +278,7 @@ fn fill(
         // The file was there before: it is empty again, and stays.
         let _ = handle.file().set_len(0);
     } else if handle.is_at(path) {
-        // What is half made helps nobody; a second failure would say nothing new.
+        // What is half made helps nobody; a second failure would add nothing.
         let _ = fs::remove_file(path);
     }
     Ok(made?)

@@ -58,7 +58,7 @@ impl<'a> Keeping<'a> {
             Ok(folder) => return Some(folder),
             Err(error) => self.fails(&anyhow!(error).context("the run cannot be kept")),
         }
-        let kept = self.elsewhere().and_then(|other| {
+        let kept = self.other_store().and_then(|other| {
             let folder = other.keep(record)?;
             Ok((other.root().to_path_buf(), folder))
         });
@@ -93,7 +93,7 @@ impl<'a> Keeping<'a> {
     }
 
     fn page_elsewhere(&mut self, page: &str) {
-        let written = self.elsewhere().and_then(|other| {
+        let written = self.other_store().and_then(|other| {
             let path = Store::page(other.root());
             output::write(&path, page, Over::Ours).map(|()| path)
         });
@@ -103,7 +103,7 @@ impl<'a> Keeping<'a> {
         }
     }
 
-    /// A result that could not be printed is told, and stops nothing: it is kept.
+    /// A result that could not be printed is reported, and stops nothing: it is kept.
     pub fn printed(&mut self, printed: Result<()>) {
         if let Err(error) = printed {
             self.fails(&error);
@@ -116,7 +116,7 @@ impl<'a> Keeping<'a> {
     }
 
     /// A store of this command alone, in a folder that nobody else can have prepared.
-    fn elsewhere(&mut self) -> Result<&Store> {
+    fn other_store(&mut self) -> Result<&Store> {
         if self.other.is_none() {
             self.other = Some(Store::open(fresh_folder()?));
         }
@@ -147,7 +147,7 @@ fn fresh_folder() -> Result<PathBuf> {
     Err(failure)
 }
 
-/// Keeps what is measured so far, after every measurement; tells once that it cannot.
+/// Keeps what is measured so far, after every measurement; reports once that it cannot.
 pub struct Checkpoints<'a> {
     store: Option<&'a Store>,
     has_warned: bool,
@@ -162,7 +162,7 @@ impl<'a> Checkpoints<'a> {
         }
     }
 
-    /// Keeps what is done so far; trouble is told once.
+    /// Keeps what is done so far; trouble is reported once.
     pub fn keep(&mut self, record: &Record) {
         let Some(store) = self.store else { return };
         match store.checkpoint(record) {

@@ -1,4 +1,4 @@
-//! Files that the user asks for: pages, tables, reports, logs.
+//! Files that the user requests: pages, tables, reports, logs.
 //!
 //! A path may lead to a disk, or to somebody's file. So what is there is held first, looked at,
 //! and then opened through that hold: what is judged is what is written to, whatever becomes of
@@ -10,7 +10,7 @@
 //!  a file        ──▶ ours, empty, or `Over::Files`: written over; else refused
 //! ```
 //!
-//! A page says itself that it is ours. Other files get an extended attribute with their size and
+//! A page names us in its head. Other files get an extended attribute with their size and
 //! the moment of their last change: a copy does not carry it, and a file that somebody has edited
 //! does not fit it any longer.
 
@@ -31,7 +31,7 @@ use blocklab_console::terminal;
 pub enum Over {
     /// Only what blocklab wrote.
     Ours,
-    /// Any regular file: as the tool does whose language is spoken, or as `--force` says.
+    /// Any regular file: as the original does, or with `--force`.
     Files,
 }
 
@@ -79,7 +79,7 @@ pub fn append(path: &Path) -> Result<File> {
     at_its_end.with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// Whether the file could be written now, so that it is told before anything is measured. Leaves
+/// Whether the file could be written now, so that it is reported before anything is measured. Leaves
 /// everything as it is.
 pub fn try_out(path: &Path, over: Over) -> Result<()> {
     // To open a pipe would wait for its reader.
@@ -141,7 +141,7 @@ fn not_in_dev(file: &File) -> io::Result<()> {
     if !metadata.is_file() || !is_there {
         return Ok(());
     }
-    // By the name that it really has: a link may lead elsewhere by now. What cannot be removed is
+    // By the name that it really has: a link may lead to another place by now. What cannot be removed is
     // refused all the same.
     let made = fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd()));
     let _ = made.and_then(fs::remove_file);

@@ -9,7 +9,7 @@ use blocklab_diskspd::{Processor, Usage};
 pub struct Ticks(Vec<(u32, [u64; 3])>);
 
 impl Ticks {
-    /// As of now; empty where the kernel does not tell.
+    /// As of now; empty where the kernel does not report them.
     pub fn now() -> Self {
         Self::read(&fs::read_to_string("/proc/stat").unwrap_or_default())
     }

@@ -116,8 +116,8 @@ pub fn planned(case: &Case) -> Nanos {
     times.max().unwrap_or_default()
 }
 
-/// On standard error, beside the result: what failed, and unless all is to be quiet these notes,
-/// and where a saved run is told in full.
+/// Prints on standard error what failed, and unless all is to be quiet these notes, and the command
+/// that shows a saved run.
 pub fn tell_more<'n>(
     record: &Record,
     notes: impl Iterator<Item = &'n Note>,

@@ -19,8 +19,8 @@ use blocklab_console::{keeper, listen, place, status, terminal};
 use blocklab_record::{Note, NoteLevel, Record};
 use blocklab_store::Store;
 use blocklab_vdbench::{
-    self as dialect, Command, Inputs, Mistake, Place, Repeat, Run, Script, Validation, prepare,
-    quick_test, recovery_run, validate,
+    self as dialect, Command, Inputs, Mistake, ParameterFile, Place, Repeat, Run, Validation,
+    prepare, quick_test, recovery_run, validate,
 };
 use blocklab_workload::Workload;
 
@@ -32,7 +32,7 @@ use crate::args::VdbenchArgs;
 use crate::keeping;
 use crate::tool_run::{ToolRun, exit_code, hold, keep, seed, tell_more, tell_notes, with_keeping};
 
-/// Runs what the arguments ask for.
+/// Runs what the arguments request.
 pub fn run(args: &VdbenchArgs, store: &Store) -> Result<ExitCode> {
     keeper::keep(|| {
         attempt(&args.args, store).unwrap_or_else(|error| {
@@ -62,9 +62,9 @@ fn attempt(arguments: &[String], store: &Store) -> Result<u8> {
         }
         fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
     };
-    let mut script = dialect::parse(&command, &read, &machine::is_here)?;
-    restart(&mut script, &command)?;
-    script.notes.extend(ignored(&command));
+    let mut file = dialect::parse(&command, &read, &machine::is_here)?;
+    restart(&mut file, &command)?;
+    file.notes.extend(ignored(&command));
     keeping::try_out(store, own.no_save || command.simulate)?;
     let folder = Folder::make(command.output.as_deref().unwrap_or("output"))?;
     let greeting = greeting(&command, &folder);
@@ -72,10 +72,10 @@ fn attempt(arguments: &[String], store: &Store) -> Result<u8> {
     terminal::print(greeting)?;
     folder.copy_parameters(&command.files, &read)?;
     if command.simulate {
-        let (validation, _) = journals::asked(command.validation, &script, &folder);
-        return simulate(&script, validation, &folder);
+        let (validation, _) = journals::asked(command.validation, &file, &folder);
+        return simulate(&file, validation, &folder);
     }
-    measure(&command, script, &own, &folder, store)
+    measure(&command, file, &own, &folder, store)
 }
 
 /// The name under which the built-in test is read.
@@ -98,14 +98,14 @@ fn greeting(command: &Command, folder: &Folder) -> String {
 }
 
 /// `-r RD`: what comes before it is left out.
-fn restart(script: &mut Script, command: &Command) -> Result<()> {
+fn restart(file: &mut ParameterFile, command: &Command) -> Result<()> {
     let Some(name) = &command.restart else {
         return Ok(());
     };
-    let at = script.runs.iter().position(|run| run.name == *name);
+    let at = file.runs.iter().position(|run| run.name == *name);
     let missing = || Mistake::new("-r", format!("there is no run {name}"));
     let at = at.ok_or_else(|| missing().at(&Place::COMMAND_LINE))?;
-    script.runs.drain(..at);
+    file.runs.drain(..at);
     Ok(())
 }
 
@@ -115,17 +115,17 @@ fn ignored(command: &Command) -> Vec<Note> {
 }
 
 /// `-s`: prints the runs, their number and how long they take.
-fn simulate(script: &Script, validation: Validation, folder: &Folder) -> Result<u8> {
+fn simulate(file: &ParameterFile, validation: Validation, folder: &Folder) -> Result<u8> {
     let recovery = validation.recover.then(recovery_run);
     let own: &[Run] = match validation.recover_only {
         true => &[],
-        false => &script.runs,
+        false => &file.runs,
     };
     let runs: Vec<&Run> = recovery.iter().chain(own).collect();
     let clock = times::now().clock;
     let lines = runs.iter().map(|run| run.simulated()).chain([total(&runs)]);
     let text: String = lines.map(|line| format!("{clock} {line}\n")).collect();
-    tell_notes(script.notes.iter());
+    tell_notes(file.notes.iter());
     let end = format!(
         "{clock} Vdbench simulation completed successfully. Output directory: {} \n\n",
         folder.path.display()
@@ -150,15 +150,15 @@ fn total(runs: &[&Run]) -> String {
 
 fn measure(
     command: &Command,
-    script: Script,
+    file: ParameterFile,
     own: &OwnOptions,
     folder: &Folder,
     store: &Store,
 ) -> Result<u8> {
-    let (validation, directory) = journals::asked(command.validation, &script, folder);
+    let (validation, directory) = journals::asked(command.validation, &file, folder);
     let interrupted = listen()?;
     let guard = place::guard(&own.destroy, store);
-    let (sizes, format) = luns::look(&script, &guard, validation.recover)?;
+    let (sizes, format) = luns::look(&file, &guard, validation.recover)?;
     let mut inputs = Inputs {
         sizes,
         format,
@@ -167,15 +167,15 @@ fn measure(
     };
     let root = inputs.seed;
     let begun = Instant::now();
-    let repeat = command.repeat.or(script.general.repeat);
+    let repeat = command.repeat.or(file.general.repeat);
     let mut rounds = 0;
-    commands::run(&script.general.startcmd, folder)?;
-    let mut prepared = prepare(&script, &inputs)?;
-    let journals = Journals::open(&script, &prepared, &inputs, &directory)?;
+    commands::run(&file.general.startcmd, folder)?;
+    let mut prepared = prepare(&file, &inputs)?;
+    let journals = Journals::open(&file, &prepared, &inputs, &directory)?;
     let validated = &journals.validated;
     let code = loop {
         if inputs.validation.validate {
-            validate(&mut prepared, &script, &inputs, validated);
+            validate(&mut prepared, &file, &inputs, validated);
         }
         let tool_run = ToolRun {
             plan: prepared.plan.clone(),
@@ -184,8 +184,7 @@ fn measure(
             guard: &guard,
             create: true,
         };
-        let mut reporter =
-            Reporter::new(&script, &prepared, &inputs, folder, store, own, validated)?;
+        let mut reporter = Reporter::new(&file, &prepared, &inputs, folder, store, own, validated)?;
         let held = hold(tool_run, &interrupted, store, &mut reporter);
         if let Some(error) = reporter.trouble.take() {
             if let (Ok(Some(mut record)), false) = (held, own.no_save) {
@@ -207,14 +206,14 @@ fn measure(
         inputs.format.clear();
         inputs.seed = Workload::seed_of(root, rounds);
         inputs.validation.recover = false;
-        prepared = prepare(&script, &inputs)?;
+        prepared = prepare(&file, &inputs)?;
     };
-    commands::run(&script.general.endcmd, folder)?;
+    commands::run(&file.general.endcmd, folder)?;
     completed(folder, code)?;
     Ok(code)
 }
 
-/// Whether the script is run once more.
+/// Whether all runs are run once more.
 fn is_repeated(repeat: Option<Repeat>, rounds: u64, begun: Instant) -> bool {
     match repeat {
         None => false,

@@ -4,7 +4,7 @@ use super::defs::Repeat;
 use super::error::{Mistake, Place};
 use super::setters::repeat;
 
-/// Data validation, as asked for with -v and -j.
+/// Data validation, as requested with -v and -j.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Validation {
     /// -v: what was written is checked when it is next read or written.
@@ -88,7 +88,7 @@ impl Validation {
     }
 }
 
-/// What the command line asks for.
+/// What the command line requests.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Command {
     /// Parameter files, in order.
@@ -97,7 +97,7 @@ pub struct Command {
     pub variables: Vec<(String, String)>,
     /// Where reports go.
     pub output: Option<String>,
-    /// Only say what would be run.
+    /// Only print what would be run.
     pub simulate: bool,
     /// Seconds instead of every elapsed=; 0: as written.
     pub elapsed: u64,

@@ -2,7 +2,7 @@
 
 use blocklab_workload::{Job, Share};
 
-use super::Script;
+use super::ParameterFile;
 use super::defs::Seek;
 use super::error::{Mistake, Subject};
 use super::rates::PlannedJob;
@@ -13,8 +13,8 @@ const THREADS: u32 = 8;
 
 /// Operations in flight of a workload on one device made of several; nothing of any other
 /// workload.
-pub fn concatenated_threads(script: &Script, run: &Run, one: &Use) -> Option<u32> {
-    let is_concatenated = script.general.concatenate && one.sds.len() > 1;
+pub fn concatenated_threads(file: &ParameterFile, run: &Run, one: &Use) -> Option<u32> {
+    let is_concatenated = file.general.concatenate && one.sds.len() > 1;
     is_concatenated.then(|| run.threads.or(one.wd.threads).unwrap_or(THREADS))
 }
 
@@ -22,9 +22,9 @@ pub fn concatenated_threads(script: &Script, run: &Run, one: &Use) -> Option<u32
 ///
 /// # Errors
 /// What does depend on it.
-pub(super) fn check(script: &Script, validates: bool, one: &Use) -> Result<(), Mistake> {
+pub(super) fn check(file: &ParameterFile, validates: bool, one: &Use) -> Result<(), Mistake> {
     let wd = &one.wd;
-    let sds = || one.sds.iter().map(|index| &script.sds[*index]);
+    let sds = || one.sds.iter().map(|index| &file.sds[*index]);
     let flags = sds().next().map(|sd| sd.openflags);
     let refused = [
         (wd.seek != Seek::Percent(100.0), "any seekpct= but 100"),
@@ -34,7 +34,7 @@ pub(super) fn check(script: &Script, validates: bool, one: &Use) -> Result<(), M
         (sds().any(|sd| sd.range.is_some()), "range= of an sd"),
         (wd.rhpct > 0.0 || wd.whpct > 0.0, "rhpct= or whpct="),
         (validates, "data validation"),
-        (script.general.data_errors.remove, "data_errors=remove"),
+        (file.general.data_errors.remove, "data_errors=remove"),
         (
             wd.openflags.is_none() && sds().any(|sd| Some(sd.openflags) != flags),
             "storage opened in different ways",

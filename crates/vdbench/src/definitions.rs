@@ -51,7 +51,7 @@ impl<'a> Definitions<'a> {
             hosts: Hosts {
                 is_here,
                 label: None,
-                elsewhere: None,
+                other_host: None,
                 is_default: false,
                 is_default_here: false,
             },
@@ -186,7 +186,7 @@ pub(super) struct Hosts<'a> {
     label: Option<String>,
     /// Its name stands where an address is missing, and it is no name of this machine. The error,
     /// until an address follows.
-    elsewhere: Option<Mistake>,
+    other_host: Option<Mistake>,
     /// Parameters of `hd=default` come now.
     is_default: bool,
     /// `hd=default` has an address of this machine, which those have that give none.
@@ -214,7 +214,7 @@ impl Hosts<'_> {
             )));
         }
         let is_here = self.is_default_here || (self.is_here)(&name);
-        self.elsewhere = (!is_here).then(|| elsewhere(parameter, &name));
+        self.other_host = (!is_here).then(|| other_host(parameter, &name));
         self.label = Some(name);
         Ok(())
     }
@@ -223,18 +223,18 @@ impl Hosts<'_> {
     pub(super) fn system(&mut self, arg: &Argument<'_>) -> Result<(), Mistake> {
         let address = arg.names()?.swap_remove(0);
         if !(self.is_here)(&address) {
-            return Err(elsewhere(arg.parameter, &address));
+            return Err(other_host(arg.parameter, &address));
         }
         match self.is_default {
             true => self.is_default_here = true,
-            false => self.elsewhere = None,
+            false => self.other_host = None,
         }
         Ok(())
     }
 
     /// The host definitions are over.
     pub(super) fn finish(&mut self) -> Result<(), Mistake> {
-        self.elsewhere.take().map_or(Ok(()), Err)
+        self.other_host.take().map_or(Ok(()), Err)
     }
 
     /// `host=` of a storage or workload definition.
@@ -243,12 +243,12 @@ impl Hosts<'_> {
         let words = arg.words()?;
         match words.iter().find(|word| !known.contains(&word.as_str())) {
             None => Ok(()),
-            Some(name) => Err(elsewhere(arg.parameter, name)),
+            Some(name) => Err(other_host(arg.parameter, name)),
         }
     }
 }
 
-fn elsewhere(parameter: &Parameter, name: &str) -> Mistake {
+fn other_host(parameter: &Parameter, name: &str) -> Mistake {
     parameter.error(format_args!(
         "only this host runs, and {name} is another; localhost, 127.0.0.1 or this machine's own \
          name would work. Several hosts at once are not run"

@@ -6,6 +6,7 @@ use super::defs::LoopKind;
 use super::error::{Mistake, Subject};
 use super::scan::Parameter;
 use super::value::{Argument, Kind};
+use blocklab_syntax::option::{Opt, Support};
 
 /// Where a keyword may stand, in the order in which sections come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -31,106 +32,85 @@ impl Section {
     }
 }
 
-/// What is done with a keyword. One that is accepted carries what sets it, one that is done
-/// differently how it differs, and the others have no place for that.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Support {
-    /// As in the original: a test holds what that was seen to do (`proof/data/exact/vdbench.txt`).
-    Exact(Setter),
-    /// As the original's manual says; nothing that it was seen to do is compared.
-    Documented(Setter),
-    /// Nearly, with this difference.
-    Near(&'static str, Setter),
-    /// Has no effect here, for this reason; a Note tells the user so.
-    Ignored(&'static str),
-    /// Refused for this reason.
-    Refused(&'static str),
-}
-
 /// Puts a value where it belongs in the definition that is being read.
 pub(super) type Setter = fn(&mut Definitions<'_>, &Argument<'_>) -> Result<(), Mistake>;
 
-impl Support {
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Self::Exact(_) => "exact",
-            Self::Documented(_) => "as documented",
-            Self::Near(..) => "near",
-            Self::Ignored(_) => "ignored, with a note",
-            Self::Refused(_) => "refused",
-        }
-    }
-
-    /// How it differs from the original.
-    pub(super) const fn difference(self) -> &'static str {
-        match self {
-            Self::Exact(_) | Self::Documented(_) => "",
-            Self::Near(difference, _) | Self::Ignored(difference) | Self::Refused(difference) => {
-                difference
-            }
-        }
-    }
-}
-
-/// One keyword in one section.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Keyword {
-    pub(super) section: Section,
-    pub(super) name: &'static str,
-    pub(super) meaning: &'static str,
-    pub(super) support: Support,
-}
+/// One keyword in one section. An accepted one carries what sets it.
+pub(super) type Keyword = Opt<(Section, Option<Setter>)>;
 
 /// `Section "name" "meaning" Support("difference") => what sets it`. A row whose keyword is
 /// accepted and that lacks the last part does not compile.
 macro_rules! rows {
     (|$all:ident, $arg:ident| $(
         $section:ident $name:literal $meaning:literal
-        $support:ident $(($difference:literal))? $(=> $set:expr)?
+        $support:ident $(($here:literal))? $(=> $set:expr)?
     )*) => {
-        &[$(Keyword {
-            section: Section::$section,
-            name: $name,
-            meaning: $meaning,
-            support: Support::$support(
-                $($difference,)?
-                $(|$all, $arg| {
-                    $set;
-                    Ok(())
-                })?
-            ),
+        &[$({
+            has_setter!($support $($set)?);
+            Keyword {
+                chapter: Section::$section.name(),
+                name: $name,
+                aliases: &[],
+                value: (Section::$section, setter!($(|$all, $arg| $set)?)),
+                default: "",
+                meaning: $meaning,
+                support: Support::$support,
+                here: concat!($($here)?),
+            }
         }),*]
     };
+}
+
+macro_rules! setter {
+    () => {
+        None
+    };
+    (|$all:ident, $arg:ident| $set:expr) => {
+        Some(|$all, $arg| {
+            $set;
+            Ok(())
+        })
+    };
+}
+
+/// What is ignored or refused has no setter, and all else has one.
+macro_rules! has_setter {
+    (Ignored) => {};
+    (Refused) => {};
+    (Exact $set:expr) => {};
+    (Documented $set:expr) => {};
+    (Mostly $set:expr) => {};
+    (Nearly $set:expr) => {};
 }
 
 #[rustfmt::skip]
 pub(super) const KEYWORDS: &[Keyword] = rows! { |all, arg|
     General "abort_failed_skew" "end where a share is missed by so many per cent" Ignored("the run goes on; the skew report shows the differences")
     General "auxreport" "reports of a Java class" Ignored("Java is not run")
-    General "compratio" "what is written compresses so well" Near("by zeros behind noise in each 4 KiB") => all.general.compratio = Some(arg.ratio(arg.number()?)?)
-    General "compression" "compratio, in per cent" Near("by zeros behind noise in each 4 KiB") => all.general.compratio = Some(arg.ratio(100.0 / arg.number()?)?)
+    General "compratio" "what is written compresses so well" Nearly("by zeros behind noise in each 4 KiB") => all.general.compratio = Some(arg.ratio(arg.number()?)?)
+    General "compression" "compratio, in per cent" Nearly("by zeros behind noise in each 4 KiB") => all.general.compratio = Some(arg.ratio(100.0 / arg.number()?)?)
     General "compressionseed" "seed of the data pattern" Ignored("the seed of the run decides")
-    General "concatenatesds" "one device made of all storage definitions" Near("random workloads only, and without data validation, data_errors=remove, ranges, strides, streams, hit areas and storage that is opened in different ways; each storage definition does its part of the operations, by its size, and none is drawn by lot") => all.general.concatenate = arg.yes()?
+    General "concatenatesds" "one device made of all storage definitions" Mostly("random workloads only, and without data validation, data_errors=remove, ranges, strides, streams, hit areas and storage that is opened in different ways; each storage definition does its part of the operations, by its size, and none is drawn by lot") => all.general.concatenate = arg.yes()?
     General "create_anchors" "make the directories of file systems" Ignored("file system workloads are not run")
-    General "data_errors" "what a failed operation or a wrong block leads to: n of them end all (50), remove or (remove,n) ends the use of that sd, stop and a \"command\" end all at the first one" Near("a command finds $lun, $lba, $size and $output in its environment, runs when the run has ended, and $size is empty of a failed operation") => all.general.data_errors = arg.data_errors()?
-    General "dataerrors" "as data_errors" Near("as data_errors") => all.general.data_errors = arg.data_errors()?
+    General "data_errors" "what a failed operation or a wrong block leads to: n of them end all (50), remove or (remove,n) ends the use of that sd, stop and a \"command\" end all at the first one" Mostly("a command finds $lun, $lba, $size and $output in its environment, runs when the run has ended, and $size is empty of a failed operation") => all.general.data_errors = arg.data_errors()?
+    General "dataerrors" "as data_errors" Mostly("as data_errors") => all.general.data_errors = arg.data_errors()?
     General "debug" "switches of the original's own code" Ignored("that code is not here")
-    General "dedupratio" "what is written repeats itself so often" Near("in units of 4 KiB, by 64 repeated blocks") => all.general.dedupratio = Some(arg.ratio(arg.number()?)?)
+    General "dedupratio" "what is written repeats itself so often" Nearly("in units of 4 KiB, by 64 repeated blocks") => all.general.dedupratio = Some(arg.ratio(arg.number()?)?)
     General "dedupunit" "size of what repeats" Ignored("blocks of 4 KiB repeat")
     General "dedupsets" "how many different repeated blocks" Ignored("64 blocks repeat")
     General "deduphotsets" "uneven use of the sets" Ignored("all are used evenly")
     General "dedupflipflop" "changing duplicates on rewriting" Ignored("duplicates do not change")
-    General "startcmd" "a shell command before all runs, with cons, sum or log: where its output goes" Near("a command that fails ends everything; a copy of its output goes to the log in any case") => all.general.startcmd = arg.words()?
-    General "start_cmd" "as startcmd" Near("as startcmd") => all.general.startcmd = arg.words()?
-    General "endcmd" "a shell command after all runs" Near("as startcmd") => all.general.endcmd = arg.words()?
-    General "end_cmd" "as endcmd" Near("as startcmd") => all.general.endcmd = arg.words()?
+    General "startcmd" "a shell command before all runs, with cons, sum or log: where its output goes" Mostly("a command that fails ends everything; a copy of its output goes to the log in any case") => all.general.startcmd = arg.words()?
+    General "start_cmd" "as startcmd" Mostly("as startcmd") => all.general.startcmd = arg.words()?
+    General "endcmd" "a shell command after all runs" Mostly("as startcmd") => all.general.endcmd = arg.words()?
+    General "end_cmd" "as endcmd" Mostly("as startcmd") => all.general.endcmd = arg.words()?
     General "formatsds" "yes: format all files again; no: never" Documented => all.general.formatsds = Some(arg.yes()?)
     General "formatxfersize" "block size of SD_format (128k)" Documented => all.general.formatxfersize = Some(arg.sectors(arg.whole()?)?)
     General "fwd_thread_adjust" "rounding of threads of file system workloads" Ignored("file system workloads are not run")
     General "heartbeat_error" "of hosts that do not answer" Ignored("one host runs")
-    General "histogram" "upper edges of its buckets (default,50,100u,1m,2s), without a unit in microseconds; a number that is not above the one before is a step; suppress leaves empty ends out" Near("an operation within 0.8 % of an edge may be counted on its other side; a list of another name than default is refused") => all.general.histogram = arg.buckets()?
+    General "histogram" "upper edges of its buckets (default,50,100u,1m,2s), without a unit in microseconds; a number that is not above the one before is a step; suppress leaves empty ends out" Mostly("an operation within 0.8 % of an edge may be counted on its other side; a list of another name than default is refused") => all.general.histogram = arg.buckets()?
     General "ios_per_jvm" "operations a second that one JVM makes" Ignored("Java is not run")
-    General "journal" "yes, recover, only, ignore_pending, maponly, noflush as -j -jr -jro -jri -jm -jn" Near("journals of the original cannot be read; a directory for all journals is taken, too") => all.general.journal = arg.journal()?
+    General "journal" "yes, recover, only, ignore_pending, maponly, noflush as -j -jr -jro -jri -jm -jn" Mostly("journals of the original cannot be read; a directory for all journals is taken, too") => all.general.journal = arg.journal()?
     General "loop" "all runs again: a number of times, or for so long (60s, 5m, 1h)" Documented => all.general.repeat = Some(arg.repeat()?)
     General "messagescan" "reading the system's log" Ignored("it is not read")
     General "misc" "switches of the original's own code" Ignored("that code is not here")
@@ -145,9 +125,9 @@ pub(super) const KEYWORDS: &[Keyword] = rows! { |all, arg|
     General "swat" "reports for another program" Refused("the original dropped it, too")
     General "timeout" "of hosts that do not answer" Ignored("one host runs")
     General "unix2windows" "paths for Windows" Ignored("Linux has others")
-    General "validate" "data validation: yes, no, or read_after_write, no_preread, time, as -v -vr -vw -vt" Near("reads that validation adds enter all figures as reads") => all.general.validate = arg.names()?
-    Host "hd" "a name for a host, or default" Near("localhost, 127.0.0.1 or a name of this machine; one such definition") => all.hosts.begin(arg)?
-    Host "system" "its address" Near("an address or a name of this machine") => all.hosts.system(arg)?
+    General "validate" "data validation: yes, no, or read_after_write, no_preread, time, as -v -vr -vw -vt" Mostly("reads that validation adds enter all figures as reads") => all.general.validate = arg.names()?
+    Host "hd" "a name for a host, or default" Mostly("localhost, 127.0.0.1 or a name of this machine; one such definition") => all.hosts.begin(arg)?
+    Host "system" "its address" Mostly("an address or a name of this machine") => all.hosts.system(arg)?
     Host "vdbench" "where the original lies there" Ignored("it is not needed")
     Host "shell" "how it is reached" Ignored("this machine needs none")
     Host "user" "who reaches it" Ignored("this machine needs none")
@@ -155,25 +135,25 @@ pub(super) const KEYWORDS: &[Keyword] = rows! { |all, arg|
     Host "clients" "so many hosts that stand for others" Refused("one host runs")
     Host "mount" "mount it for the run" Refused("nothing is mounted")
     Storage "sd" "its name, or default" Documented => all.begin_storage(arg)?
-    Storage "lun" "a file or a device" Near("what holds data is written to only with --destroy-data; sim:ADDRESS and emu:ADDRESS are models") => all.set_lun(arg)?
-    Storage "host" "which hosts use it" Near("the one that runs") => all.hosts.check(arg)?
-    Storage "hd" "as host" Near("the one that runs") => all.hosts.check(arg)?
+    Storage "lun" "a file or a device" Mostly("what holds data is written to only with --destroy-data; sim:ADDRESS and emu:ADDRESS are models") => all.set_lun(arg)?
+    Storage "host" "which hosts use it" Mostly("the one that runs") => all.hosts.check(arg)?
+    Storage "hd" "as host" Mostly("the one that runs") => all.hosts.check(arg)?
     Storage "count" "(start,n): so many of them, numbered" Documented => all.sds.current().count = Some(arg.count()?)
     Storage "size" "bytes; of a file that is made, its size" Documented => all.sds.current().size = arg.shared_size()?
     Storage "threads" "operations in flight (8), shared by its workloads" Documented => all.sds.current().threads = arg.threads()?
     Storage "hitarea" "bytes at the beginning that hits go to (1m)" Documented => all.sds.current().hitarea = arg.whole()?
     Storage "offset" "added to every offset" Documented => all.sds.current().offset = arg.multiple()?
     Storage "align" "offsets are multiples of it" Documented => all.sds.current().align = arg.multiple()?
-    Storage "openflags" "o_direct, directio, o_sync, o_dsync, o_rsync, fsync" Near("fsync at the end has no effect; numbers are refused") => all.sds.current().openflags = arg.openflags()?
-    Storage "range" "(low,high) in per cent or bytes" Near("a range beyond 100 per cent ends at the end") => all.sds.current().range = Some(arg.range()?)
-    Storage "journal" "directory of its journal" Near("journals of the original cannot be read") => all.sds.current().journal = Some(arg.word()?)
+    Storage "openflags" "o_direct, directio, o_sync, o_dsync, o_rsync, fsync" Mostly("fsync at the end has no effect; numbers are refused") => all.sds.current().openflags = arg.openflags()?
+    Storage "range" "(low,high) in per cent or bytes" Mostly("a range beyond 100 per cent ends at the end") => all.sds.current().range = Some(arg.range()?)
+    Storage "journal" "directory of its journal" Mostly("journals of the original cannot be read") => all.sds.current().journal = Some(arg.word()?)
     Storage "replay" "traces" Refused("they are not run")
     Storage "streams" "sequential streams" Refused("it belongs to the workload")
     Storage "resetlun" "SCSI resets" Ignored("none are sent")
     Storage "resetbus" "SCSI resets" Ignored("none are sent")
     Storage "kstat" "statistics of Solaris" Ignored("Linux has others")
     Storage "instance" "statistics of Solaris" Ignored("Linux has others")
-    Storage "dedupratio" "as in general, of this one" Near("in units of 4 KiB, by 64 repeated blocks") => all.sds.current().dedupratio = Some(arg.ratio(arg.number()?)?)
+    Storage "dedupratio" "as in general, of this one" Nearly("in units of 4 KiB, by 64 repeated blocks") => all.sds.current().dedupratio = Some(arg.ratio(arg.number()?)?)
     Storage "dedupunit" "as in general" Ignored("blocks of 4 KiB repeat")
     Storage "dedupsets" "as in general" Ignored("64 blocks repeat")
     Storage "deduphotsets" "as in general" Ignored("all are used evenly")
@@ -181,24 +161,24 @@ pub(super) const KEYWORDS: &[Keyword] = rows! { |all, arg|
     Workload "wd" "its name, or default" Documented => all.begin_workload(arg)?
     Workload "sd" "which storage: names, sd*, (sd1-sd9)" Documented => all.wds.current().sds = Some(arg.names()?)
     Workload "skew" "its share of the rate, in per cent" Documented => all.wds.current().skew = arg.percent()?
-    Workload "xfersize" "size (4k), mix (4k,10,8k,90), or (min,max,align)" Near("of more than 1,024 sizes between min and max, some are left out") => all.wds.current().xfersize = arg.xfersize()?
+    Workload "xfersize" "size (4k), mix (4k,10,8k,90), or (min,max,align)" Mostly("of more than 1,024 sizes between min and max, some are left out") => all.wds.current().xfersize = arg.xfersize()?
     Workload "rdpct" "reads, in per cent (100)" Documented => all.wds.current().rdpct = arg.percent()?.trunc()
     Workload "readpct" "as rdpct" Documented => all.wds.current().rdpct = arg.percent()?.trunc()
     Workload "wrpct" "writes, in per cent" Documented => all.wds.current().rdpct = 100.0 - arg.percent()?.trunc()
     Workload "writepct" "as wrpct" Documented => all.wds.current().rdpct = 100.0 - arg.percent()?.trunc()
     Workload "rhpct" "share of the reads that go to the hit area" Documented => all.wds.current().rhpct = arg.percent()?
     Workload "whpct" "share of the writes that go to the hit area" Documented => all.wds.current().whpct = arg.percent()?
-    Workload "range" "(low,high) in per cent or bytes" Near("a range beyond 100 per cent ends at the end") => all.wds.current().set_range(arg.range()?, false)
-    Workload "hotband" "(low,high): a range of which some blocks are used more" Near("80 per cent of the operations go to 20 per cent of its blocks") => all.wds.current().set_range(arg.range()?, true)
-    Workload "seekpct" "random share (100), random, sequential, sequentialnz or seqnz, eof, poisson" Near("sequentialnz begins at the start of the range; poisson draws parts of the range by Poisson's law") => all.wds.current().seek = arg.seek()?
-    Workload "stride" "(min,max): how far the next operation is" Near("of different ones the mean") => all.wds.current().stride = Some(arg.stride()?)
+    Workload "range" "(low,high) in per cent or bytes" Mostly("a range beyond 100 per cent ends at the end") => all.wds.current().set_range(arg.range()?, false)
+    Workload "hotband" "(low,high): a range of which some blocks are used more" Mostly("80 per cent of the operations go to 20 per cent of its blocks") => all.wds.current().set_range(arg.range()?, true)
+    Workload "seekpct" "random share (100), random, sequential, sequentialnz or seqnz, eof, poisson" Mostly("sequentialnz begins at the start of the range; poisson draws parts of the range by Poisson's law") => all.wds.current().seek = arg.seek()?
+    Workload "stride" "(min,max): how far the next operation is" Mostly("of different ones the mean") => all.wds.current().stride = Some(arg.stride()?)
     Workload "streams" "so many sequential streams, each in its part" Documented => all.wds.current().streams = arg.streams()?
     Workload "iorate" "a rate of its own, besides the run's" Documented => all.wds.current().iorate = arg.own_rate()?
-    Workload "priority" "who is served first" Near("of fixed rates before the rest") => all.wds.current().priority = Some(arg.priority()?)
-    Workload "threads" "threads of a concatenation" Near("8 where neither these nor those of the run are given") => all.wds.current().threads = Some(arg.threads_up_to(4096)?)
-    Workload "host" "which hosts run it" Near("the one that runs") => all.hosts.check(arg)?
-    Workload "hd" "as host" Near("the one that runs") => all.hosts.check(arg)?
-    Workload "openflags" "as of sd" Near("fsync at the end has no effect; numbers are refused") => all.wds.current().openflags = Some(arg.openflags()?)
+    Workload "priority" "who is served first" Nearly("of fixed rates before the rest") => all.wds.current().priority = Some(arg.priority()?)
+    Workload "threads" "threads of a concatenation" Mostly("8 where neither these nor those of the run are given") => all.wds.current().threads = Some(arg.threads_up_to(4096)?)
+    Workload "host" "which hosts run it" Mostly("the one that runs") => all.hosts.check(arg)?
+    Workload "hd" "as host" Mostly("the one that runs") => all.hosts.check(arg)?
+    Workload "openflags" "as of sd" Mostly("fsync at the end has no effect; numbers are refused") => all.wds.current().openflags = Some(arg.openflags()?)
     Workload "user" "a Java class" Refused("Java is not run")
     Run "rd" "its name, or default" Documented => all.begin_run(arg)?
     Run "wd" "which workloads: names, wd*" Documented => all.set_workloads(arg)?
@@ -210,35 +190,35 @@ pub(super) const KEYWORDS: &[Keyword] = rows! { |all, arg|
     Run "interval" "seconds of a report line (1)" Documented => all.rds.current().options.interval = arg.seconds()?
     Run "warmup" "seconds before the counted ones" Documented => all.rds.current().options.warmup = arg.seconds()?
     Run "pause" "seconds after it" Documented => all.rds.current().options.pause = arg.seconds()?
-    Run "maxdata" "end after so many bytes, below 100 so many times the size" Near("each device its share") => all.rds.current().options.maxdata.all = Some(arg.above_zero()?)
-    Run "maxdataread" "maxdata, of reads" Near("each device its share; counted are reads and writes") => all.rds.current().options.maxdata.read = Some(arg.above_zero()?)
-    Run "maxdatawritten" "maxdata, of writes" Near("each device its share; counted are reads and writes") => all.rds.current().options.maxdata.written = Some(arg.above_zero()?)
-    Run "distribution" "exponential, uniform, deterministic, variable, spike" Near("variable and spike take turns through the rates") => arg.distribution(all.rds.current())?
-    Run "openflags" "as of sd" Near("fsync at the end has no effect; numbers are refused") => all.rds.current().options.openflags = Some(arg.openflags()?)
+    Run "maxdata" "end after so many bytes, below 100 so many times the size" Nearly("each device its share") => all.rds.current().options.maxdata.all = Some(arg.above_zero()?)
+    Run "maxdataread" "maxdata, of reads" Nearly("each device its share; counted are reads and writes") => all.rds.current().options.maxdata.read = Some(arg.above_zero()?)
+    Run "maxdatawritten" "maxdata, of writes" Nearly("each device its share; counted are reads and writes") => all.rds.current().options.maxdata.written = Some(arg.above_zero()?)
+    Run "distribution" "exponential, uniform, deterministic, variable, spike" Mostly("variable and spike take turns through the rates") => arg.distribution(all.rds.current())?
+    Run "openflags" "as of sd" Mostly("fsync at the end has no effect; numbers are refused") => all.rds.current().options.openflags = Some(arg.openflags()?)
     Run "replay" "traces" Refused("they are not run")
-    Run "startcmd" "a shell command before it" Near("as in general") => all.rds.current().options.startcmd = arg.words()?
-    Run "start_cmd" "as startcmd" Near("as in general") => all.rds.current().options.startcmd = arg.words()?
-    Run "endcmd" "a shell command after it" Near("as in general") => all.rds.current().options.endcmd = arg.words()?
-    Run "end_cmd" "as endcmd" Near("as in general") => all.rds.current().options.endcmd = arg.words()?
+    Run "startcmd" "a shell command before it" Mostly("as in general") => all.rds.current().options.startcmd = arg.words()?
+    Run "start_cmd" "as startcmd" Mostly("as in general") => all.rds.current().options.startcmd = arg.words()?
+    Run "endcmd" "a shell command after it" Mostly("as in general") => all.rds.current().options.endcmd = arg.words()?
+    Run "end_cmd" "as endcmd" Mostly("as in general") => all.rds.current().options.endcmd = arg.words()?
     Run "format" "of file system workloads" Ignored("file system workloads are not run")
     Run "forxfersize" "a run for each" Documented => all.rds.current().put_loop(LoopKind::Xfersize, arg.sizes()?)
     Run "forthreads" "a run for each" Documented => all.rds.current().put_loop(LoopKind::Threads, arg.thread_counts()?)
     Run "forrdpct" "a run for each" Documented => all.rds.current().put_loop(LoopKind::Rdpct, arg.shares()?)
     Run "forrhpct" "a run for each" Documented => all.rds.current().put_loop(LoopKind::Rhpct, arg.shares()?)
     Run "forwhpct" "a run for each" Documented => all.rds.current().put_loop(LoopKind::Whpct, arg.shares()?)
-    Run "forseekpct" "a run for each" Near("sequentialnz and poisson are taken as sequential and random") => all.rds.current().put_loop(LoopKind::Seekpct, arg.seeks(Kind::Number)?)
+    Run "forseekpct" "a run for each" Mostly("sequentialnz and poisson are taken as sequential and random") => all.rds.current().put_loop(LoopKind::Seekpct, arg.seeks(Kind::Number)?)
     Run "forhitarea" "a run for each" Documented => all.rds.current().put_loop(LoopKind::Hitarea, arg.each(|it, bytes| Ok(it.as_whole(bytes)? as f64))?)
-    Run "forcompratio" "a run for each" Near("by zeros behind noise in each 4 KiB") => all.rds.current().put_loop(LoopKind::Comp, arg.each(Argument::ratio)?)
-    Run "forcompression" "a run for each" Near("by zeros behind noise in each 4 KiB") => all.rds.current().put_loop(LoopKind::Comp, arg.compressions()?)
+    Run "forcompratio" "a run for each" Nearly("by zeros behind noise in each 4 KiB") => all.rds.current().put_loop(LoopKind::Comp, arg.each(Argument::ratio)?)
+    Run "forcompression" "a run for each" Nearly("by zeros behind noise in each 4 KiB") => all.rds.current().put_loop(LoopKind::Comp, arg.compressions()?)
     Run "xfersize" "as forxfersize" Documented => all.rds.current().put_loop(LoopKind::Xfersize, arg.sizes()?)
     Run "threads" "as forthreads" Documented => all.rds.current().put_loop(LoopKind::Threads, arg.thread_counts()?)
     Run "rdpct" "as forrdpct" Documented => all.rds.current().put_loop(LoopKind::Rdpct, arg.shares()?)
     Run "rhpct" "as forrhpct" Documented => all.rds.current().put_loop(LoopKind::Rhpct, arg.shares()?)
     Run "whpct" "as forwhpct" Documented => all.rds.current().put_loop(LoopKind::Whpct, arg.shares()?)
-    Run "seekpct" "as forseekpct" Near("as forseekpct") => all.rds.current().put_loop(LoopKind::Seekpct, arg.seeks(Kind::Word)?)
+    Run "seekpct" "as forseekpct" Mostly("as forseekpct") => all.rds.current().put_loop(LoopKind::Seekpct, arg.seeks(Kind::Word)?)
     Run "hitarea" "as forhitarea" Documented => all.rds.current().put_loop(LoopKind::Hitarea, arg.each(|it, bytes| Ok(it.as_whole(bytes)? as f64))?)
-    Run "compratio" "as forcompratio" Near("as forcompratio") => all.rds.current().put_loop(LoopKind::Comp, arg.each(Argument::ratio)?)
-    Run "compression" "as forcompression" Near("as forcompression") => all.rds.current().put_loop(LoopKind::Comp, arg.compressions()?)
+    Run "compratio" "as forcompratio" Nearly("as forcompratio") => all.rds.current().put_loop(LoopKind::Comp, arg.each(Argument::ratio)?)
+    Run "compression" "as forcompression" Nearly("as forcompression") => all.rds.current().put_loop(LoopKind::Comp, arg.compressions()?)
 };
 
 /// Where the original decides what an abbreviation of two keywords means; and `host` opens a host
@@ -261,7 +241,7 @@ const SHORT: [(&str, &[&str]); 6] = [
 /// A word that stands for several keywords, or for none.
 pub(super) fn find(section: Section, parameter: &Parameter) -> Result<&'static Keyword, Mistake> {
     let word = &*parameter.keyword;
-    let here = || KEYWORDS.iter().filter(|row| row.section == section);
+    let here = || KEYWORDS.iter().filter(|row| row.value.0 == section);
     let short = SHORT.iter().find(|(_, short)| short.contains(&word));
     let named = |name: &str| here().find(|row| row.name == name);
     let exact = named(word).or_else(|| short.and_then(|(name, _)| named(name)));
@@ -276,7 +256,7 @@ pub(super) fn find(section: Section, parameter: &Parameter) -> Result<&'static K
         _ => {
             let names: Vec<&str> = rows.iter().map(|row| row.name).collect();
             let names = names.join(" or ");
-            let message = format_args!("it may stand for {names}; more letters would tell");
+            let message = format_args!("it may stand for {names}; write more letters");
             Err(parameter.error(message))
         }
     }
@@ -285,15 +265,12 @@ pub(super) fn find(section: Section, parameter: &Parameter) -> Result<&'static K
 fn unknown(section: Section, word: &str) -> String {
     let message = format!("there is no such keyword in the {} section", section.name());
     if let Some(row) = KEYWORDS.iter().find(|row| row.name == word) {
-        let place = if row.section < section {
-            "before"
-        } else {
-            "behind"
-        };
-        let other = row.section.name();
+        let (other, _) = row.value;
+        let place = if other < section { "before" } else { "behind" };
+        let other = other.name();
         return format!("{message}; it belongs to the {other} section, which stands {place} it");
     }
-    let here = KEYWORDS.iter().filter(|row| row.section == section);
+    let here = KEYWORDS.iter().filter(|row| row.value.0 == section);
     match blocklab_units::nearest(word, here.map(|row| row.name)) {
         Some(near) => format!("{message}; perhaps {near}="),
         None => message,
@@ -311,12 +288,9 @@ pub fn reference() -> String {
     page.push_str(&format!("\n## Command line\n\n```\n{}```\n", usage()));
     for (section, name) in Section::ALL {
         page.push_str(&format!("\n## {name}\n\n"));
-        page.push_str("| keyword | meaning | here | difference |\n|---|---|---|---|\n");
-        for row in KEYWORDS.iter().filter(|row| row.section == section) {
-            let (name, meaning) = (row.name, row.meaning);
-            let (support, difference) = (row.support.name(), row.support.difference());
-            let line = format!("| `{name}` | {meaning} | {support} | {difference} |\n");
-            page.push_str(&line);
+        page.push_str("| keyword | meaning | here |\n|---|---|---|\n");
+        for row in KEYWORDS.iter().filter(|row| row.value.0 == section) {
+            page.push_str(&row.line(&format!("`{}`", row.name), None));
         }
     }
     page
@@ -342,7 +316,7 @@ mod tests {
 
     /// The page called `hd` exact, and its text said "only this host"; `openflags` was exact, and
     /// fsync had no effect. A difference has a column of its own now, which an exact row lacks, and
-    /// what stands in the meaning must tell of none.
+    /// the meaning must describe none.
     #[test]
     fn an_exact_row_tells_of_no_difference() {
         const DIFFERS: [&str; 12] = [
@@ -359,25 +333,26 @@ mod tests {
             "refused",
             "as far as",
         ];
-        for row in KEYWORDS {
-            let Keyword {
-                name,
-                meaning,
-                support,
-                ..
-            } = row;
-            let difference = support.difference();
+        for Opt {
+            name,
+            meaning,
+            support,
+            here,
+            ..
+        } in KEYWORDS
+        {
             match support {
-                Support::Exact(_) | Support::Documented(_) => {
+                Support::Exact | Support::Documented => {
                     let words = DIFFERS.iter().find(|words| meaning.contains(**words));
                     assert_eq!(words, None, "{name} does not differ: {meaning}");
+                    assert_eq!(*here, "", "{name}");
                 }
-                _ => assert!(!difference.is_empty(), "{name}: a difference must be told"),
+                _ => assert!(!here.is_empty(), "{name}: the difference is missing"),
             }
         }
     }
 
-    /// What is said of another row must hold of this one: `as forseekpct` is near where that is.
+    /// A row that refers to another one has its support: `as forseekpct` differs where that does.
     #[test]
     fn rows_that_refer_to_another_one_have_its_support() {
         for row in KEYWORDS {
@@ -386,14 +361,9 @@ mod tests {
             };
             let own = KEYWORDS
                 .iter()
-                .find(|it| it.section == row.section && it.name == name);
+                .find(|it| it.value.0 == row.value.0 && it.name == name);
             let Some(other) = own else { continue };
-            assert_eq!(
-                row.support.name(),
-                other.support.name(),
-                "{} is as {name}",
-                row.name
-            );
+            assert_eq!(row.support, other.support, "{} is as {name}", row.name);
         }
     }
 

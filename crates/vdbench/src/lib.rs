@@ -5,7 +5,7 @@
 //! Vdbench: parameter files to runs, runs to workloads.
 //!
 //! ```text
-//!  -f files ─▶ lines ─▶ scan ─▶ read ─▶ expand ─▶ Script ─▶ plan ─▶ one case a run
+//!  -f files ─▶ lines ─▶ scan ─▶ read ─▶ expand ─▶ ParameterFile ─▶ plan ─▶ one case a run
 //!              include  a=b,c   sd wd rd  loops, curves        pools of jobs
 //!                                 ▲
 //!                     keywords: a row and a setter for each
@@ -65,7 +65,7 @@ pub use validate::{RECOVERY, Validated, key_plans, recovery_run, validate};
 
 /// Parameter files, as meant.
 #[derive(Debug, Clone)]
-pub struct Script {
+pub struct ParameterFile {
     /// General parameters.
     pub general: General,
     /// The name that this host has in the parameters and in the names of reports.
@@ -88,11 +88,11 @@ pub fn parse(
     command: &Command,
     read: Reader<'_>,
     is_here: &dyn Fn(&str) -> bool,
-) -> Result<Script, Mistake> {
+) -> Result<ParameterFile, Mistake> {
     let lines = lines::Lines::read(&command.files, &command.variables, read)?;
     let parameters = scan::scan(&lines, command.extra.as_deref())?;
     let all = read::definitions(&parameters, is_here)?;
-    Ok(Script {
+    Ok(ParameterFile {
         runs: expand::runs(&all, command)?,
         host: all.hosts.label().to_owned(),
         general: all.general,

@@ -102,15 +102,15 @@ impl<'a> Lines<'a> {
         Ok(true)
     }
 
-    /// A bare name is looked for beside the file that includes it, then in the current directory.
+    /// A bare name is looked for next to the file that includes it, then in the current directory.
     fn include(&mut self, name: &str, place: &Place) -> Result<(), Mistake> {
         if name.is_empty() {
             let message = "a file name must follow, as in include=luns.vdb";
             return Err(Mistake::new("include=", message).at(place));
         }
         let file = place.file.as_deref().filter(|_| !name.contains('/'));
-        let beside = file.and_then(|file| Some(Path::new(file).parent()?.join(name)));
-        match beside {
+        let sibling = file.and_then(|file| Some(Path::new(file).parent()?.join(name)));
+        match sibling {
             Some(path) if (self.read)(&path).is_ok() => self.file(&path.to_string_lossy(), place),
             _ => self.file(name, place),
         }
@@ -134,7 +134,7 @@ impl<'a> Lines<'a> {
                 let word = text[at + 1..].split([',', ' ', ')']).next().unwrap_or("");
                 let name = word.get(1..).unwrap_or("");
                 let message = format!(
-                    "nothing on the command line says what it stands for; {name}=VALUE after the \
+                    "the command line does not define it; {name}=VALUE after the \
                      file would"
                 );
                 Err(Mistake::new(word, message).at(place))

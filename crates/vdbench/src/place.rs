@@ -9,7 +9,7 @@ use super::run::Use;
 
 /// Where the operations of a workload go on a storage definition.
 pub(super) struct Placement {
-    /// One, or one for each stream with what tells it apart.
+    /// One, or one for each stream with its suffix.
     pub(super) regions: Vec<(String, Region)>,
     pub(super) pattern: Pattern,
     pub(super) hits: Option<Hits>,

@@ -10,7 +10,7 @@ use blocklab_workload::{
     MostErrors, Pattern, Plan, Pooled, Stop, Workload,
 };
 
-use super::Script;
+use super::ParameterFile;
 use super::command::Validation;
 use super::concat;
 use super::defs::{General, LoopKind, OpenFlags, RunOptions, Sd, Seek, Wd, Xfersize};
@@ -41,7 +41,7 @@ pub struct Planned {
     pub planned_jobs: Vec<PlannedJob>,
 }
 
-/// A script as a plan.
+/// Parameter files as a plan.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Prepared {
     /// A case for each run.
@@ -58,31 +58,31 @@ pub(super) const FORMAT: &str = "SD_format";
 const FORMAT_THREADS: u32 = 2;
 /// Where formatting begins.
 const FIRST: u64 = 4096;
-/// Bytes of one of them, where nothing else is asked for.
+/// Bytes of one of them, where nothing else is requested.
 const FORMAT_BLOCK: u64 = 128 << 10;
 
-/// What is run for a script.
+/// Plans the runs of parameter files.
 ///
 /// # Errors
 /// Storage that holds no block, devices without o_direct, streams that do not divide the threads.
-pub fn prepare(script: &Script, inputs: &Inputs) -> Result<Prepared, Mistake> {
+pub fn prepare(file: &ParameterFile, inputs: &Inputs) -> Result<Prepared, Mistake> {
     let mut maker = Maker {
-        script,
+        file,
         inputs,
-        notes: script.notes.clone(),
+        notes: file.notes.clone(),
     };
     let (mut runs, mut cases) = (Vec::new(), Vec::new());
     if !inputs.format.is_empty() {
-        let (planned, case) = format(script, inputs);
+        let (planned, case) = format(file, inputs);
         runs.push(planned);
         cases.push(case);
     }
-    for run in &script.runs {
+    for run in &file.runs {
         let (planned, case) = maker.case(run, &cases)?;
         runs.push(planned);
         cases.push(case);
     }
-    limit_errors(script, &mut cases, &runs);
+    limit_errors(file, &mut cases, &runs);
     Ok(Prepared {
         plan: Plan::once("vdbench", "Parameter files of Vdbench.", cases),
         runs,
@@ -92,14 +92,14 @@ pub fn prepare(script: &Script, inputs: &Inputs) -> Result<Prepared, Mistake> {
 
 /// Gives the jobs of all runs their limit. All runs count together, and with
 /// `remove` each storage definition by itself.
-pub(super) fn limit_errors(script: &Script, cases: &mut [Case], runs: &[Planned]) {
-    let asked = &script.general.data_errors;
+pub(super) fn limit_errors(file: &ParameterFile, cases: &mut [Case], runs: &[Planned]) {
+    let asked = &file.general.data_errors;
     let all = MostErrors::new(asked.most, 0);
     let limit = |(counter, _)| match asked.remove {
         true => MostErrors::new(asked.most, counter),
         false => all.clone(),
     };
-    let limits: Vec<MostErrors> = (1..).zip(&script.sds).map(limit).collect();
+    let limits: Vec<MostErrors> = (1..).zip(&file.sds).map(limit).collect();
     for (case, planned) in cases.iter_mut().zip(runs) {
         for (job, planned_job) in case.workload.jobs.iter_mut().zip(&planned.planned_jobs) {
             if let Some(pool) = &mut job.pool {
@@ -113,10 +113,10 @@ pub(super) fn limit_errors(script: &Script, cases: &mut [Case], runs: &[Planned]
 }
 
 /// The run that writes files before all others.
-fn format(script: &Script, inputs: &Inputs) -> (Planned, Case) {
-    let block = script.general.formatxfersize.unwrap_or(FORMAT_BLOCK);
+fn format(file: &ParameterFile, inputs: &Inputs) -> (Planned, Case) {
+    let block = file.general.formatxfersize.unwrap_or(FORMAT_BLOCK);
     let job = |index: &usize| {
-        let (sd, size) = (&script.sds[*index], inputs.sizes[*index]);
+        let (sd, size) = (&file.sds[*index], inputs.sizes[*index]);
         // Not even this run touches block 0.
         let begin = FIRST.min(size / 2) / 512 * 512;
         let block = block.min(size - begin);
@@ -137,7 +137,7 @@ fn format(script: &Script, inputs: &Inputs) -> (Planned, Case) {
     own_case(run, inputs.seed, inputs.format.iter().map(job).collect())
 }
 
-/// A run that no definition asks for: as fast as can be, until it has done all.
+/// A run that no definition requests: as fast as can be, until it has done all.
 pub(super) fn own_run(name: &str, threads: u32, uses: Vec<Use>) -> Run {
     Run {
         name: name.to_owned(),
@@ -194,7 +194,7 @@ pub(super) fn own_case(run: Run, seed: u64, jobs: Vec<(usize, Job)>) -> (Planned
 }
 
 struct Maker<'a> {
-    script: &'a Script,
+    file: &'a ParameterFile,
     inputs: &'a Inputs,
     notes: Vec<Note>,
 }
@@ -210,9 +210,9 @@ impl Maker<'_> {
         let skews = skews(run);
         for (one, skew) in run.uses.iter().zip(skews) {
             let jobs_before = jobs.len();
-            let of_all = concat::concatenated_threads(self.script, run, one);
+            let of_all = concat::concatenated_threads(self.file, run, one);
             if of_all.is_some() {
-                concat::check(self.script, self.inputs.validation.validate, one)?;
+                concat::check(self.file, self.inputs.validation.validate, one)?;
             }
             for sd in &one.sds {
                 for job in self.jobs(run, one, *sd)? {
@@ -238,6 +238,13 @@ impl Maker<'_> {
                 }
             }
         }
+        if !run.bursts.is_empty() {
+            let subject = format!("distribution=variable of rd={}", run.name);
+            self.note(
+                subject,
+                "spike and variable both take turns through the rates",
+            );
+        }
         let mut settings: Vec<(String, String)> = run.loops.settings().collect();
         if let Rate::CurvePoint(percent) = run.rate {
             settings.push(("curve".to_owned(), format!("{percent}%")));
@@ -259,7 +266,7 @@ impl Maker<'_> {
     /// A workload on one storage definition: one job, or one for each stream.
     fn jobs(&mut self, run: &Run, one: &Use, sd: usize) -> Result<Vec<Job>, Mistake> {
         let (wd, size) = (&one.wd, self.inputs.sizes[sd]);
-        let definition = &self.script.sds[sd];
+        let definition = &self.file.sds[sd];
         let own = run.options.openflags.or(wd.openflags);
         let flags = own.unwrap_or(definition.openflags);
         let is_direct = flags.direct || !definition.lun.starts_with("/dev/");
@@ -288,7 +295,7 @@ impl Maker<'_> {
                 region,
                 pattern: placement.pattern.clone(),
                 align: (definition.align > 0).then_some([Bytes(definition.align); 3]),
-                content: content(&self.script.general, definition, run),
+                content: content(&self.file.general, definition, run),
                 stop: Stop {
                     loops: (wd.seek == Seek::Eof).then_some(1),
                     runtime,

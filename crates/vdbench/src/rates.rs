@@ -10,7 +10,7 @@ use super::run::Run;
 /// What a job of a case is.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlannedJob {
-    /// Name of its workload; empty of a job that no workload asks for: formatting, recovery.
+    /// Name of its workload; empty of a job that no workload requests: formatting, recovery.
     pub wd: String,
     /// Index of its storage definition.
     pub sd: usize,
@@ -76,7 +76,7 @@ pub fn set_rate(case: &mut Case, run: &Run, planned_jobs: &[PlannedJob], rate: f
     }
 }
 
-/// The shares that workloads had in a run, spread over their storage as they were asked for, for
+/// The shares that workloads had in a run, spread over their storage as they were requested, for
 /// the points of its curve. `ios` are the operations of each job.
 pub fn observed(planned_jobs: &[PlannedJob], ios: &[u64]) -> Vec<PlannedJob> {
     let mut by_wd: BTreeMap<&str, (u64, f64)> = BTreeMap::new();

@@ -4,9 +4,10 @@ use blocklab_record::{Note, NoteLevel};
 
 use super::definitions::Definitions;
 use super::error::{Mistake, Subject};
-use super::keywords::{Section, Support, find};
+use super::keywords::{Section, find};
 use super::scan::Parameter;
 use super::value::Argument;
+use blocklab_syntax::option::Support;
 
 /// Reads everything. `is_here` decides of a name or an address whether it is this machine's.
 pub(super) fn definitions<'a>(
@@ -25,21 +26,21 @@ pub(super) fn definitions<'a>(
 
 fn read(section: Section, parameter: &Parameter, all: &mut Definitions<'_>) -> Result<(), Mistake> {
     let row = find(section, parameter)?;
-    let name = row.name;
-    match row.support {
-        Support::Exact(set) | Support::Documented(set) | Support::Near(_, set) => {
-            set(all, &Argument { parameter, name })
-        }
-        Support::Ignored(reason) => {
-            let subject = format!("{name}={}", parameter.text());
-            let text = format!("has no effect here: {reason}");
-            Note::new(NoteLevel::Ignored, subject, text).add_to(&mut all.notes);
-            Ok(())
-        }
-        Support::Refused(reason) => {
-            Err(parameter.error(format_args!("{name} is not run: {reason}")))
-        }
+    let (name, here) = (row.name, row.here);
+    if let (_, Some(set)) = row.value {
+        set(all, &Argument { parameter, name })?;
     }
+    let (level, text) = match row.support {
+        Support::Nearly => (NoteLevel::Approximated, here.to_owned()),
+        Support::Ignored => (NoteLevel::Ignored, format!("has no effect here: {here}")),
+        Support::Refused => {
+            return Err(parameter.error(format_args!("{name} is not run: {here}")));
+        }
+        _ => return Ok(()),
+    };
+    let subject = format!("{name}={}", parameter.text());
+    Note::new(level, subject, text).add_to(&mut all.notes);
+    Ok(())
 }
 
 /// The section of a parameter that follows one of `now`: it may open the next one.

@@ -30,7 +30,7 @@ const NOWHERE: Shown = ([""; 2], [(0, 0); 2]);
 
 #[rustfmt::skip]
 const COLUMNS: [Column; 30] = [
-    Column("reqrate", "I/O rate that was asked for", Setting(|row| Some(row.reqrate)), NOWHERE),
+    Column("reqrate", "I/O rate that was requested", Setting(|row| Some(row.reqrate)), NOWHERE),
     Column("rate", "I/O rate that was observed", Figure(Figures::rate), (["i/o", "rate"], [(11, 1), (11, 2)])),
     Column("MB/sec", "MiB a second", Figure(Figures::mib), (["MB/sec", "1024**2"], [(9, 2), (9, 2)])),
     Column("bytes/io", "Mean size of an operation", Figure(Figures::bytes_per_io), (["bytes", "i/o"], [(8, 0), (8, 0)])),
@@ -44,15 +44,15 @@ const COLUMNS: [Column; 30] = [
     Column("resp_std", "Standard deviation of the response time in ms", Figure(|it| it.both().stddev_ms()), (["resp", "stddev"], [(9, 3), (9, 3)])),
     Column("read_std", "Standard deviation of reads in ms", Figure(|it| it.read.stddev_ms()), NOWHERE),
     Column("write_std", "Standard deviation of writes in ms", Figure(|it| it.write.stddev_ms()), NOWHERE),
-    Column("xfersize", "Size of an operation that was asked for", Setting(|row| row.same(|wd| wd.xfersize.named() as f64)), NOWHERE),
+    Column("xfersize", "Size of an operation that was requested", Setting(|row| row.same(|wd| wd.xfersize.named() as f64)), NOWHERE),
     Column("threads", "Threads that were asked for", Setting(|row| row.threads), NOWHERE),
-    Column("rdpct", "Share of reads that was asked for", Setting(|row| row.same(|wd| wd.rdpct)), NOWHERE),
-    Column("rhpct", "Share of read hits that was asked for", Setting(|row| row.same(|wd| wd.rhpct)), NOWHERE),
-    Column("whpct", "Share of write hits that was asked for", Setting(|row| row.same(|wd| wd.whpct)), NOWHERE),
-    Column("seekpct", "Share of seeks that was asked for", Setting(FlatRow::seekpct), NOWHERE),
+    Column("rdpct", "Share of reads that was requested", Setting(|row| row.same(|wd| wd.rdpct)), NOWHERE),
+    Column("rhpct", "Share of read hits that was requested", Setting(|row| row.same(|wd| wd.rhpct)), NOWHERE),
+    Column("whpct", "Share of write hits that was requested", Setting(|row| row.same(|wd| wd.whpct)), NOWHERE),
+    Column("seekpct", "Share of seeks that was requested", Setting(FlatRow::seekpct), NOWHERE),
     Column("lunsize", "Size of all storage in GiB", Setting(|row| Some(row.lunsize)), NOWHERE),
     Column("version", "Not available", Setting(|_| None), NOWHERE),
-    Column("compratio", "Compression that was asked for", Setting(|row| Some(row.compratio)), NOWHERE),
+    Column("compratio", "Compression that was requested", Setting(|row| Some(row.compratio)), NOWHERE),
     Column("dedupratio", "Duplicates that were asked for", Setting(|row| row.dedupratio), NOWHERE),
     Column("queue_depth", "Mean operations in flight", Figure(Figures::depth), (["queue", "depth"], [(7, 1), (6, 1)])),
     Column("cpu_used", "Processors: user and system, in per cent", OfCpu(Cpu::used), (["cpu%", "sys+u"], [(6, 1), (0, 0)])),
@@ -160,7 +160,7 @@ pub struct FlatRow {
     pub run: Run,
     /// The interval, or `avg_2-4`.
     pub label: String,
-    /// What was asked for.
+    /// What was requested.
     pub reqrate: f64,
     /// Nothing where storage definitions differ.
     pub threads: Option<f64>,
@@ -168,7 +168,7 @@ pub struct FlatRow {
     pub lunsize: f64,
     /// 1: none.
     pub compratio: f64,
-    /// Nothing where none was asked for.
+    /// Nothing where none was requested.
     pub dedupratio: Option<f64>,
 }
 
@@ -227,7 +227,7 @@ pub struct SkewRow {
     pub name: String,
     /// What it did.
     pub figures: Figures,
-    /// The share that was asked for, in per cent; nothing where it has a rate of its own.
+    /// The share that was requested, in per cent; nothing where it has a rate of its own.
     pub asked: Option<f64>,
 }
 
@@ -363,7 +363,7 @@ pub fn anchor(index: usize, clock: &str, banner: &str) -> String {
 pub struct CurvePoint {
     /// Name of the run.
     pub run: String,
-    /// What was asked for; nothing of a maximum.
+    /// What was requested; nothing of a maximum.
     pub asked: Option<f64>,
     /// Operations a second that were done.
     pub rate: f64,
@@ -440,7 +440,7 @@ mod tests {
         );
     }
 
-    /// In virtual time no processor does the work, and the columns said 0.0. The lines are those of
+    /// In virtual time no processor does the work, and the columns showed 0.0. The lines are those of
     /// a run of 5.04.07 on a host without figures of its processors.
     #[test]
     fn what_is_not_known_of_processors_has_no_columns() {

@@ -8,7 +8,7 @@ const CURVE_RATE: f64 = 9_999_977.0;
 /// What simulation takes for the maximum of a curve, and for the rate of the run before.
 const PRETENDED: f64 = 10_000.0;
 
-/// What rate a run asks for.
+/// What rate a run requests.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum Rate {
     /// As fast as it goes.
@@ -197,7 +197,7 @@ mod tests {
     use super::{share, size};
 
     /// Seen in a run of Vdbench 5.04.07 with `curve=(10,50,100,110,120)`: 26,698.7 operations a
-    /// second at the maximum, and these rates asked for at the points of the curve.
+    /// second at the maximum, and these rates requested at the points of the curve.
     #[test]
     fn rates_are_rounded_up_as_in_the_original() {
         let curve = 26_698.7;

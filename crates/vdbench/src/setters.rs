@@ -468,7 +468,7 @@ impl Argument<'_> {
 }
 
 impl Rd {
-    /// A loop asked for again takes its new place.
+    /// A loop requested again takes its new place.
     pub(super) fn put_loop(&mut self, kind: LoopKind, values: Vec<f64>) {
         self.loops.retain(|(known, _)| *known != kind);
         self.loops.push((kind, values));

@@ -29,7 +29,7 @@ fn words(line: &str) -> Vec<String> {
     line.split_whitespace().map(str::to_owned).collect()
 }
 
-fn parsed(text: &str, arguments: &str) -> Result<Script, Mistake> {
+fn parsed(text: &str, arguments: &str) -> Result<ParameterFile, Mistake> {
     let command = command(&words(&format!("-f p {arguments}")))?;
     parse(&command, &files(&[("p", text.to_owned())]), &is_here)
 }
@@ -169,7 +169,7 @@ fn the_command_line_is_the_originals() {
 }
 
 /// The guide's own list lost every number without a unit: one bucket from 0 to 1 ms was left, and
-/// nothing was said.
+/// nothing was noted.
 #[test]
 fn numbers_without_a_unit_are_microseconds_in_histograms() {
     let list = "histogram=(default,20,40,60,80,100,200,400,600,800,1m,2m)";
@@ -206,8 +206,8 @@ fn data_errors_in_all_their_forms() {
         ("dataerrors=remove_device", errors(1, None, true)),
         ("data_errors=(remove,7)", errors(7, None, true)),
         (
-            "data_errors=\"sh tell.sh $lun $lba\"",
-            errors(1, Some("sh tell.sh $lun $lba"), false),
+            "data_errors=\"sh report.sh $lun $lba\"",
+            errors(1, Some("sh report.sh $lun $lba"), false),
         ),
     ] {
         assert_eq!(asked(line), expected, "{line}");
@@ -215,7 +215,7 @@ fn data_errors_in_all_their_forms() {
     assert_eq!(asked("messagescan=no"), errors(50, None, false));
 }
 
-/// A page that called a keyword exact while a run with it said in a note how it differs.
+/// A page that called a keyword exact while a note of a run with it stated a difference.
 #[test]
 fn what_a_note_tells_of_differs_on_the_page() {
     let text = "dedupratio=2\nsd=sd1,lun=a,size=1g,openflags=fsync\n\
@@ -236,7 +236,7 @@ fn what_a_note_tells_of_differs_on_the_page() {
     let mut found = 0;
     for note in &prepared.notes {
         let word = note.subject.split(['=', ' ']).next().unwrap_or_default();
-        let is_of = |row: &&keywords::Keyword| match row.section {
+        let is_of = |row: &&keywords::Keyword| match row.value.0 {
             keywords::Section::Storage => note.subject.contains(" of sd="),
             keywords::Section::Workload => note.subject.contains(" of wd="),
             _ => !note.subject.contains(" of "),
@@ -245,15 +245,33 @@ fn what_a_note_tells_of_differs_on_the_page() {
         let rows = rows.filter(is_of);
         for row in rows {
             found += 1;
-            assert!(
-                !row.support.difference().is_empty(),
-                "{}: {}",
-                note.subject,
-                note.text
-            );
+            assert!(!row.here.is_empty(), "{}: {}", note.subject, note.text);
         }
     }
     assert!(found >= 9, "{:?}", prepared.notes);
+}
+
+/// `maxdataread=1m` ended a run after a megabyte of reads and writes, and `compratio=2` or
+/// `distribution=variable` were approximated, and the run had no note of it: only the page knew.
+#[test]
+fn what_is_approximated_is_noted() {
+    let text = "compratio=2\nsd=sd1,lun=a,dedupratio=2\nwd=wd1,sd=sd1\n\
+                rd=rd1,wd=wd1,iorate=(5,1),maxdataread=1m,distribution=variable,elapsed=2\n";
+    let inputs = Inputs {
+        sizes: vec![1 << 30],
+        ..Inputs::default()
+    };
+    let prepared = prepare(&parsed(text, "").unwrap(), &inputs).unwrap();
+    let subjects: Vec<&str> = prepared.notes.iter().map(|note| &*note.subject).collect();
+    let expected = [
+        "compratio=2",
+        "dedupratio=2",
+        "maxdataread=1m",
+        "distribution=variable of rd=rd1",
+    ];
+    assert_eq!(subjects, expected);
+    let approximated = blocklab_record::NoteLevel::Approximated;
+    assert!(prepared.notes.iter().all(|note| note.level == approximated));
 }
 
 /// Nothing is dropped in silence.

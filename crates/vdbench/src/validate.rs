@@ -9,7 +9,7 @@ use blocklab_workload::{
     BlockSizes, Case, Job, Journal, KeyPlan, Mix, Pattern, Validation as Check,
 };
 
-use super::Script;
+use super::ParameterFile;
 use super::defs::Sd;
 use super::error::{Mistake, Subject};
 use super::plan::{Inputs, Planned, Prepared, limit_errors, own_case, own_job, own_run, own_use};
@@ -37,7 +37,7 @@ pub struct Validated {
 /// Sizes, ranges and alignments that cut blocks.
 pub fn key_plans(
     prepared: &Prepared,
-    script: &Script,
+    file: &ParameterFile,
     inputs: &Inputs,
 ) -> Result<Vec<Option<KeyPlan>>, Mistake> {
     let plan = |(index, sd): (usize, &Sd)| {
@@ -46,7 +46,7 @@ pub fn key_plans(
             return Ok(None);
         };
         check_blocks(sd, block, &jobs)?;
-        let ratio = script.general.compratio.unwrap_or(1.0);
+        let ratio = file.general.compratio.unwrap_or(1.0);
         Ok(Some(KeyPlan {
             name: sd.name.clone(),
             block,
@@ -54,10 +54,10 @@ pub fn key_plans(
             times: inputs.validation.times,
         }))
     };
-    script.sds.iter().enumerate().map(plan).collect()
+    file.sds.iter().enumerate().map(plan).collect()
 }
 
-/// Jobs that a workload asks for.
+/// Jobs that a workload requests.
 fn jobs_on(prepared: &Prepared, sd: usize) -> Vec<&Job> {
     let cases = prepared.plan.cases.iter().zip(&prepared.runs);
     let pairs = cases.flat_map(|(case, run)| case.workload.jobs.iter().zip(&run.planned_jobs));
@@ -103,7 +103,7 @@ fn check_blocks(sd: &Sd, block: u64, jobs: &[&Job]) -> Result<(), Mistake> {
 /// others. `validated` has an entry for each storage definition.
 pub fn validate(
     prepared: &mut Prepared,
-    script: &Script,
+    file: &ParameterFile,
     inputs: &Inputs,
     validated: &[Option<Validated>],
 ) {
@@ -120,26 +120,26 @@ pub fn validate(
             if planned_job.wd.is_empty() {
                 format_whole_blocks(job, validated.keys.block(), inputs.sizes[planned_job.sd]);
             }
-            attach(job, validated, validated.journal.clone(), script, inputs);
+            attach(job, validated, validated.journal.clone(), file, inputs);
         }
     }
     if asked.recover {
-        let (planned, case) = recovery(script, inputs, validated);
+        let (planned, case) = recovery(file, inputs, validated);
         prepared.runs.insert(0, planned);
         prepared.plan.cases.insert(0, case);
-        limit_errors(script, &mut prepared.plan.cases, &prepared.runs);
+        limit_errors(file, &mut prepared.plan.cases, &prepared.runs);
     }
-    prepared.notes.extend(notes(script, inputs));
+    prepared.notes.extend(notes(file, inputs));
 }
 
 fn attach(
     job: &mut Job,
     validated: &Validated,
     journal: Option<Journal>,
-    script: &Script,
+    file: &ParameterFile,
     inputs: &Inputs,
 ) {
-    let errors = &script.general.data_errors;
+    let errors = &file.general.data_errors;
     if let Some(pooled) = &mut job.pool {
         pooled.validation = Some(Check {
             keys: validated.keys.plan().clone(),
@@ -166,10 +166,14 @@ fn format_whole_blocks(job: &mut Job, block: u64, end: u64) {
 
 /// Reads every block once. It keeps no journal of its own: until it is over, the old one is all
 /// that is known.
-fn recovery(script: &Script, inputs: &Inputs, validated: &[Option<Validated>]) -> (Planned, Case) {
+fn recovery(
+    file: &ParameterFile,
+    inputs: &Inputs,
+    validated: &[Option<Validated>],
+) -> (Planned, Case) {
     let mut jobs = Vec::new();
     let mut uses = Vec::new();
-    for (index, sd) in script.sds.iter().enumerate() {
+    for (index, sd) in file.sds.iter().enumerate() {
         let Some(validated) = &validated[index] else {
             continue;
         };
@@ -182,7 +186,7 @@ fn recovery(script: &Script, inputs: &Inputs, validated: &[Option<Validated>]) -
         job.sizes = BlockSizes::fixed(Bytes(read.unwrap_or(1) * block));
         job.region.offset = Bytes(block);
         job.region.size = Some(Bytes(whole));
-        attach(&mut job, validated, None, script, inputs);
+        attach(&mut job, validated, None, file, inputs);
         let size = job.sizes.largest().0;
         uses.push(own_use(RECOVERY, size, 100.0, vec![index]));
         jobs.push((index, job));
@@ -199,9 +203,9 @@ pub fn recovery_run() -> Run {
     own_run(RECOVERY, RECOVERY_THREADS, Vec::new())
 }
 
-fn notes(script: &Script, inputs: &Inputs) -> Vec<Note> {
+fn notes(file: &ParameterFile, inputs: &Inputs) -> Vec<Note> {
     let asked = inputs.validation;
-    let dedup = script.sds.iter().any(|sd| sd.dedupratio.is_some());
+    let dedup = file.sds.iter().any(|sd| sd.dedupratio.is_some());
     let notes = [
         (
             !asked.no_preread || asked.read_after_write,
@@ -209,12 +213,12 @@ fn notes(script: &Script, inputs: &Inputs) -> Vec<Note> {
             "its own reads, before or after writes, enter all figures as reads",
         ),
         (
-            dedup || script.general.dedupratio.is_some(),
+            dedup || file.general.dedupratio.is_some(),
             "dedupratio",
             "with data validation every sector carries its own place, so none is alike",
         ),
         (
-            script.runs.iter().any(|run| run.compratio.is_some()),
+            file.runs.iter().any(|run| run.compratio.is_some()),
             "forcompratio",
             "with data validation the ratio of the general section holds for all runs",
         ),
@@ -233,7 +237,7 @@ mod tests {
         name == "localhost"
     }
 
-    fn script(text: &str) -> Script {
+    fn file(text: &str) -> ParameterFile {
         let command = Command {
             files: vec!["parm".to_owned()],
             ..Command::default()
@@ -252,9 +256,9 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, expected: Result<u64, &str>) {
-        let (script, inputs) = (script(text), inputs(Validation::default()));
-        let prepared = prepare(&script, &inputs).expect(text);
-        match (key_plans(&prepared, &script, &inputs), expected) {
+        let (file, inputs) = (file(text), inputs(Validation::default()));
+        let prepared = prepare(&file, &inputs).expect(text);
+        match (key_plans(&prepared, &file, &inputs), expected) {
             (Ok(plans), Ok(block)) => assert_eq!(plans[0].as_ref().expect("used").block, block),
             (Err(error), Err(words)) => {
                 assert!(error.to_string().contains(words), "{error}");
@@ -294,16 +298,16 @@ mod tests {
             recover: true,
             ..Validation::default()
         };
-        let (script, inputs) = (script(text), inputs(asked));
-        let mut prepared = prepare(&script, &inputs).expect(text);
-        let plans = key_plans(&prepared, &script, &inputs).expect(text);
+        let (file, inputs) = (file(text), inputs(asked));
+        let mut prepared = prepare(&file, &inputs).expect(text);
+        let plans = key_plans(&prepared, &file, &inputs).expect(text);
         let plan = plans[0].clone().expect("sd1 is used");
         let keys = Arc::new(KeyMap::new(&plan, 1 << 20, Arc::default()));
         let validated = [Some(Validated {
             keys,
             journal: None,
         })];
-        validate(&mut prepared, &script, &inputs, &validated);
+        validate(&mut prepared, &file, &inputs, &validated);
         let jobs: Vec<&Job> = prepared
             .plan
             .cases

@@ -27,10 +27,10 @@ pub(super) enum Kind {
 /// More values than any list needs; a bound for ranges such as `(1-1t,1)`.
 const MOST: usize = 10_240;
 
-/// What `iorate=max` asks for, as a number that files and flat files carry.
+/// What `iorate=max` requests, as a number that files and flat files carry.
 pub(super) const MAX_RATE: f64 = 9_999_988.0;
 
-/// A parameter whose keyword is known, and its values as what they are asked for.
+/// A parameter whose keyword is known, and its values as what they are requested.
 pub(super) struct Argument<'a> {
     pub(super) parameter: &'a Parameter,
     pub(super) name: &'static str,
@@ -270,7 +270,7 @@ fn words(tokens: &[Token], parameter: &Parameter) -> Result<Vec<String>, Mistake
     while let Some(token) = tokens.next() {
         match token {
             Token::Word(word) => list.push(word.clone()),
-            // Of `iorate=(curve,max)`: elsewhere `max` is a word.
+            // Of `iorate=(curve,max)`: in other keywords `max` is a word.
             Token::Number(number) if *number == MAX_RATE => list.push("max".to_owned()),
             Token::Number(number) => {
                 return Err(parameter.error(format_args!(

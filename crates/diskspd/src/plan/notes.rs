@@ -1,14 +1,14 @@
-//! What is done differently from what a profile asks for.
+//! What is done differently from what a profile requests.
 
 use blocklab_record::{Note, NoteLevel};
 use blocklab_units::Bytes;
 
-use super::super::options::find;
+use super::super::options::{find, level};
 use super::super::spec::{Buffers, Cache, Target, TimeSpan};
 use super::{Maker, window};
 
-/// An option, whether a profile asks for what is done differently of it, and how that differs;
-/// empty: as the table of options says. The level is always that of the table, so that nobody who
+/// An option, whether a profile requests what is done differently of it, and how that differs;
+/// empty: as in the table of options. The level is always that of the table, so that nobody who
 /// chose an option for its row finds another note about it.
 type Difference = (&'static str, fn(&TimeSpan, &Target) -> bool, &'static str);
 
@@ -38,22 +38,21 @@ impl Maker<'_> {
         Note::new(level, subject, text).add_to(&mut self.prepared.notes);
     }
 
-    /// What is done differently from what this target asks for.
-    pub(super) fn tell(&mut self, span: &TimeSpan, target: &Target) {
+    /// What is done differently from what this target requests.
+    pub(super) fn note_differences(&mut self, span: &TimeSpan, target: &Target) {
         let asked = DIFFERENCES
             .iter()
             .filter(|(_, applies, _)| applies(span, target));
         for (subject, _, text) in asked {
-            let support = find(subject).expect("a row of the table").support;
-            let level = support.level().expect("a row that differs");
-            let text = Some(*text).filter(|text| !text.is_empty());
-            let text = text.unwrap_or(support.here());
+            let row = find(subject).expect("a row of the table");
+            let level = level(row.support).expect("a row that differs");
+            let text = if text.is_empty() { row.here } else { text };
             self.note(level, subject, text);
         }
         let made = Bytes(target.file_size);
         let other = self.terms.size.filter(|size| *size != made);
         if let (Some(size), true) = (other, target.file_size > 0) {
-            let text = format!("files are made with {size}, as --size says, in place of {made}");
+            let text = format!("files are made with {size} (--size) instead of {made}");
             self.note(NoteLevel::Approximated, "-c", text);
         }
         let is_source = matches!(target.buffers, Buffers::Source { .. });
@@ -70,12 +69,12 @@ mod tests {
     use super::*;
 
     /// The page called -j and -O exact, though a run of them noted in what it differs. What the plan
-    /// notes of an option has the level that the table says of it, and each has a row that differs.
+    /// notes of an option has the level of the table, and each has a row that differs.
     #[test]
     fn what_the_plan_notes_stands_in_the_table() {
         for (subject, ..) in &DIFFERENCES {
             let row = find(subject).expect(subject);
-            assert!(row.support.level().is_some(), "{subject}");
+            assert!(level(row.support).is_some(), "{subject}");
         }
     }
 }

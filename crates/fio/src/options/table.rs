@@ -5,6 +5,7 @@
 //! `proof/data/exact/fio.txt` compares the option with fio. A row that claims exact, documented or
 //! mostly has a field, or nothing compiles; so it is with a field that no code reads.
 
+use blocklab_syntax::option::Support;
 use blocklab_units::Nanos;
 
 use super::find;
@@ -12,7 +13,7 @@ use crate::option::Kind::{
     Bool, Flag, Floats, Int, Micros, Name, Percents, Ranges as OfRanges, Seconds, Share as OfShare,
     Size, Sizes as OfSizes, Text, Word as OneOf,
 };
-use crate::option::{Opt, Support};
+use crate::option::Opt;
 use crate::value::{Meant, Ranges, Share, Sizes, Value, Word};
 
 const MAX: i64 = i64::MAX;
@@ -25,7 +26,7 @@ macro_rules! options {
         pub(super) static TABLE: &[Opt] = &[$($(Opt {
             name: $name,
             aliases: &[$($alias),*],
-            kind: $kind,
+            value: $kind,
             default: $default,
             support: Support::$support,
             meaning: $meaning,

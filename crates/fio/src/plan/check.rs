@@ -28,7 +28,7 @@ impl Maker<'_> {
             }
             match option.support {
                 // Where it is not, whoever carries it out says so.
-                Support::Exact | Support::Documented | Support::Mostly => {}
+                Support::Exact | Support::Documented | Support::Mostly | Support::Ours => {}
                 Support::Nearly => self.note(NoteLevel::Approximated, name, option.here),
                 Support::Ignored => self.note(NoteLevel::Ignored, name, option.here),
                 // What is not run may ask for anything.

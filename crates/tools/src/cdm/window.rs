@@ -8,7 +8,7 @@ use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// The window: a row for each test, a column each for reads, writes and mixes.
 ///
-/// On a terminal: numbers three lines high, redrawn while they change. Elsewhere: one line a
+/// On a terminal: numbers three lines high, redrawn while they change. Without a terminal: one line a
 /// finished test. Never starts a thread.
 pub struct Window {
     view: View,
@@ -62,7 +62,7 @@ impl Window {
     /// A step of the preparation: `laying out 1 GiB`, done and total bytes.
     pub fn laying_out(&self, what: &str, done: u64, total: u64) {
         let share = 100 * u128::from(done) / u128::from(total.max(1));
-        self.say(&format!(
+        self.print(&format!(
             "{}: {} of {} ({share} %)",
             visible(what),
             Bytes(done),
@@ -77,7 +77,7 @@ impl Window {
         }
         self.at = Some((row, column));
         let [kind, queue] = &self.labels[row];
-        self.say(&format!("{kind} {queue} {}, {what}", self.titles[column]));
+        self.print(&format!("{kind} {queue} {}, {what}", self.titles[column]));
         self.draw();
     }
 
@@ -121,7 +121,7 @@ impl Window {
         }
     }
 
-    fn say(&self, words: &str) {
+    fn print(&self, words: &str) {
         if let View::Block { lines, .. } = &self.view {
             lines[0].set_message(words.to_owned());
         }

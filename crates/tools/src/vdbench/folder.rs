@@ -44,7 +44,7 @@ impl Folder {
         Ok(folder)
     }
 
-    /// Only what a run wrote is removed: files that say of themselves that they are such a report,
+    /// Only what a run wrote is removed: files whose title names such a report,
     /// and of this name. Other pages, and reports that somebody gave another name, stay.
     fn clear(&self) -> Result<()> {
         let entries = context(fs::read_dir(&self.path), "read the directory", &self.path)?;

@@ -11,7 +11,7 @@ use anyhow::Result;
 use blocklab_driver::{journal_path, map_path};
 use blocklab_record::{Record, Status};
 use blocklab_vdbench::{
-    Inputs, Mistake, Prepared, Script, Sd, Subject, Validated, Validation, key_plans,
+    Inputs, Mistake, ParameterFile, Prepared, Sd, Subject, Validated, Validation, key_plans,
 };
 use blocklab_verify::{KeyMap, SavedKeys, Wrongs, saved_name};
 use blocklab_workload::{Journal, KeyPlan};
@@ -20,12 +20,16 @@ use super::context;
 use super::folder::Folder;
 use crate::output;
 
-/// What the command line and the parameter files ask for together, and where journals go that no
+/// What the command line and the parameter files request together, and where journals go that no
 /// storage definition has a directory for.
-pub fn asked(of_command: Validation, script: &Script, folder: &Folder) -> (Validation, PathBuf) {
+pub fn asked(
+    of_command: Validation,
+    file: &ParameterFile,
+    folder: &Folder,
+) -> (Validation, PathBuf) {
     let mut validation = of_command;
-    validation.add_words(&script.general.validate);
-    let directory = validation.add_journal_words(&script.general.journal);
+    validation.add_words(&file.general.validate);
+    let directory = validation.add_journal_words(&file.general.journal);
     let directory = directory.map_or(folder.path.clone(), PathBuf::from);
     (validation, directory)
 }
@@ -44,7 +48,7 @@ pub struct Journals<'a> {
 impl<'a> Journals<'a> {
     /// The keys of every storage definition. `directory` is that of the journals.
     pub fn open(
-        script: &Script,
+        file: &ParameterFile,
         prepared: &Prepared,
         inputs: &Inputs,
         directory: &'a Path,
@@ -57,10 +61,10 @@ impl<'a> Journals<'a> {
             locks: Vec::new(),
         };
         let plans = match inputs.validation.validate {
-            true => key_plans(prepared, script, inputs)?,
-            false => vec![None; script.sds.len()],
+            true => key_plans(prepared, file, inputs)?,
+            false => vec![None; file.sds.len()],
         };
-        for (plan, (sd, size)) in plans.into_iter().zip(script.sds.iter().zip(&inputs.sizes)) {
+        for (plan, (sd, size)) in plans.into_iter().zip(file.sds.iter().zip(&inputs.sizes)) {
             let validated = plan
                 .map(|plan| journals.open_storage(sd, &plan, *size))
                 .transpose()?;

@@ -10,19 +10,19 @@ use blocklab_catalog::{Address, resolve};
 use blocklab_device::Device;
 use blocklab_host::guard::{Guard, mark};
 use blocklab_host::{Handle, facts_of};
-use blocklab_vdbench::{Script, Sd, Subject};
+use blocklab_vdbench::{ParameterFile, Sd, Subject};
 
 use super::context;
 
 /// Looks at every lun that a run uses, and makes files that are missing. Those may be overwritten.
 /// Returns the sizes of all storage definitions, and which of them are written first.
-pub fn look(script: &Script, guard: &Guard, keep: bool) -> Result<(Vec<u64>, Vec<usize>)> {
+pub fn look(file: &ParameterFile, guard: &Guard, keep: bool) -> Result<(Vec<u64>, Vec<usize>)> {
     let used = |index: usize| {
-        let uses = script.runs.iter().flat_map(|run| &run.uses);
+        let uses = file.runs.iter().flat_map(|run| &run.uses);
         uses.flat_map(|one| &one.sds).any(|sd| *sd == index)
     };
     let (mut sizes, mut format) = (Vec::new(), Vec::new());
-    for (index, sd) in script.sds.iter().enumerate() {
+    for (index, sd) in file.sds.iter().enumerate() {
         if !used(index) {
             sizes.push(sd.size);
             continue;
@@ -35,8 +35,8 @@ pub fn look(script: &Script, guard: &Guard, keep: bool) -> Result<(Vec<u64>, Vec
         let message = format_args!("size={size} is more than the {bytes} bytes of {lun}");
         sd.check(is_file || size <= bytes, message)?;
         let short = is_file && bytes < size;
-        let again = script.general.formatsds == Some(true) && is_file;
-        if (short || again) && script.general.formatsds != Some(false) && !keep {
+        let again = file.general.formatsds == Some(true) && is_file;
+        if (short || again) && file.general.formatsds != Some(false) && !keep {
             format.push(index);
         }
         if short {
@@ -87,7 +87,7 @@ fn capacity(address: &str) -> Result<u64> {
     Ok(Device::new(&resolved.spec, 0)?.capacity().0)
 }
 
-/// A new file is ours and may be overwritten; of one with content the user must have said so.
+/// A new file is ours and may be overwritten; of one with content the user must have allowed it.
 fn make(sd: &Sd, size: u64, there: u64, guard: &Guard) -> Result<()> {
     let path = Path::new(&sd.lun);
     let handle = match guard.open(path) {

@@ -17,8 +17,8 @@ use blocklab_store::Store;
 use blocklab_study::Observer;
 use blocklab_units::{Bytes, Nanos};
 use blocklab_vdbench::{
-    CurvePoint, Figures, FlatRow, Inputs, Planned, PlannedJob, Prepared, Rate, Script, Validated,
-    anchor, concatenated_threads, curve_text, flat_row, heading, interval_row, set_rate,
+    CurvePoint, Figures, FlatRow, Inputs, ParameterFile, Planned, PlannedJob, Prepared, Rate,
+    Validated, anchor, concatenated_threads, curve_text, flat_row, heading, interval_row, set_rate,
 };
 use blocklab_verify::KeyMap;
 use blocklab_workload::Case;
@@ -33,7 +33,7 @@ use crate::keeping::Checkpoints;
 
 /// Sees every run of a tool_run.
 pub struct Reporter<'a> {
-    script: &'a Script,
+    file: &'a ParameterFile,
     prepared: &'a Prepared,
     inputs: &'a Inputs,
     folder: &'a Folder,
@@ -65,7 +65,7 @@ struct CurrentRun {
     planned_jobs: Vec<PlannedJob>,
     /// Measurements before it.
     measured: usize,
-    /// The rate that it asks for.
+    /// The rate that it requests.
     reqrate: f64,
     counted: Counted,
     /// Those that enter no average, unless the run has no others.
@@ -153,7 +153,7 @@ impl Counted {
 
 impl<'a> Reporter<'a> {
     pub fn new(
-        script: &'a Script,
+        file: &'a ParameterFile,
         prepared: &'a Prepared,
         inputs: &'a Inputs,
         folder: &'a Folder,
@@ -167,12 +167,12 @@ impl<'a> Reporter<'a> {
         };
         let jobs = prepared.runs.iter().flat_map(|run| &run.planned_jobs);
         let reporter = Self {
-            script,
+            file,
             prepared,
             inputs,
             folder,
             checkpoints: Checkpoints::new((!options.no_save).then_some(store)),
-            in_real_time: !script.sds.iter().any(|sd| sd.lun.starts_with("sim:")),
+            in_real_time: !file.sds.iter().any(|sd| sd.lun.starts_with("sim:")),
             start: Zoned::now(),
             passed: Nanos::ZERO,
             parts: Part::of_jobs(jobs),
@@ -199,7 +199,7 @@ impl<'a> Reporter<'a> {
 
     fn name<'n>(&'n self, part: &'n Part) -> &'n str {
         match part {
-            Part::Storage(sd) => &self.script.sds[*sd].name,
+            Part::Storage(sd) => &self.file.sds[*sd].name,
             Part::Workload(name) => name,
         }
     }
@@ -322,11 +322,11 @@ impl<'a> Reporter<'a> {
     fn flat(&self, moment: &Moment, label: &str) -> FlatRow {
         let run = &self.planned().run;
         let used: BTreeSet<usize> = self.run.planned_jobs.iter().map(|job| job.sd).collect();
-        let own = only(used.iter().map(|sd| self.script.sds[*sd].threads));
+        let own = only(used.iter().map(|sd| self.file.sds[*sd].threads));
         let threads = run.uses.iter();
-        let threads = threads.map(|one| concatenated_threads(self.script, run, one).or(own));
+        let threads = threads.map(|one| concatenated_threads(self.file, run, one).or(own));
         let bytes: u64 = used.iter().map(|sd| self.inputs.sizes[*sd]).sum();
-        let general = &self.script.general;
+        let general = &self.file.general;
         FlatRow {
             time: moment.clock.clone(),
             timestamp: moment.stamp.clone(),
@@ -363,7 +363,7 @@ impl Observer for Reporter<'_> {
         let run = &self.planned().run;
         if self.trouble.is_some()
             || self.earlier.is_over
-            || (self.has_wrong_blocks() && !self.script.general.data_errors.remove)
+            || (self.has_wrong_blocks() && !self.file.general.data_errors.remove)
             || !self.leave_out_removed(case)
             || (self.earlier.stopped && matches!(run.rate, Rate::CurvePoint(_)))
         {

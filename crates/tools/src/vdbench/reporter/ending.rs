@@ -83,7 +83,7 @@ impl Reporter<'_> {
                     sum.merge(&histogram);
                 }
             }
-            histogram(title, &sum, &self.script.general.histogram)
+            histogram(title, &sum, &self.file.general.histogram)
         };
         let text = section("Reads and writes:", &[Direction::Read, Direction::Write])
             + &section("Reads:", &[Direction::Read])
@@ -119,7 +119,7 @@ impl Reporter<'_> {
         let parts = self.run.counted.parts.iter();
         let (sds, wds): (Vec<_>, Vec<_>) =
             parts.partition(|(part, _)| matches!(part, Part::Storage(_)));
-        let slave = format!("{}-0", self.script.host);
+        let slave = format!("{}-0", self.file.host);
         let names = self.parts.iter().map(|part| self.name(part));
         let widths = names.chain([&*slave]).map(str::len);
         Skew {

@@ -23,11 +23,11 @@ impl Reporter<'_> {
         !self.run.planned_jobs.is_empty()
     }
 
-    /// Reports failed operations, and does what `data_errors=` asks for.
+    /// Reports failed operations, and does what `data_errors=` requests.
     pub(super) fn errors(&mut self, measurement: &Measurement, moment: &Moment) -> Result<()> {
         let mut text = String::new();
         for (job, planned_job) in measurement.jobs.iter().zip(&self.run.planned_jobs) {
-            let sd = &self.script.sds[planned_job.sd];
+            let sd = &self.file.sds[planned_job.sd];
             // Wrong blocks were reported as they came.
             let others = job.errors.iter();
             for error in others.filter(|error| error.kind != ErrorKind::Verify) {
@@ -61,13 +61,13 @@ impl Reporter<'_> {
     fn remove_failed(&mut self, measurement: &Measurement, moment: &Moment) -> String {
         let mut text = String::new();
         for (job, planned_job) in measurement.jobs.iter().zip(&self.run.planned_jobs) {
-            let is_removed = self.script.general.data_errors.remove
+            let is_removed = self.file.general.data_errors.remove
                 && job.stopped == Stopped::Error
                 && self.earlier.removed.insert(planned_job.sd);
             if is_removed {
                 text.push_str(&format!(
                     "{} sd={} had as many errors as data_errors= allows and is used no more\n",
-                    moment.clock, self.script.sds[planned_job.sd].name
+                    moment.clock, self.file.sds[planned_job.sd].name
                 ));
             }
         }
@@ -76,7 +76,7 @@ impl Reporter<'_> {
 
     /// Without `remove`, too many errors end all runs; then a command is run.
     fn end_after_errors(&mut self, measurement: &Measurement) -> Result<()> {
-        let asked = &self.script.general.data_errors;
+        let asked = &self.file.general.data_errors;
         let mut jobs = measurement.jobs.iter();
         let ended = jobs.any(|job| job.stopped == Stopped::Error);
         if asked.remove || !ended {
@@ -94,7 +94,7 @@ impl Reporter<'_> {
         let mut text = String::new();
         for (index, validated) in self.validated.iter().enumerate() {
             let Some(validated) = validated else { continue };
-            let lun = &self.script.sds[index].lun;
+            let lun = &self.file.sds[index].lun;
             for block in validated.keys.wrong_blocks(self.reported[index]) {
                 text.push_str(&miscompare_text(&block, lun, &times::at_micros));
                 self.earlier.first_error.get_or_insert_with(|| ErrorPlace {

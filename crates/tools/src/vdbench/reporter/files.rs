@@ -60,7 +60,7 @@ impl Reporter<'_> {
             text.push_str(&link(title, name));
         }
         text.push('\n');
-        text.push_str(&link("Link to HOST reports:", &self.script.host));
+        text.push_str(&link("Link to HOST reports:", &self.file.host));
         text.push_str(&link("Link to response time histogram:", "histogram"));
         text.push_str(&link("Link to workload skew report:", "skew"));
         let parts = self.parts.iter();
@@ -79,7 +79,7 @@ impl Reporter<'_> {
 
     /// The host, its one process and the machine.
     fn create_hosts(&self, runs: &str) -> Result<()> {
-        let host = &*self.script.host;
+        let host = &*self.file.host;
         let slave = format!("{host}-0");
         let stdout = format!("{slave}.stdout");
         let summary = format!("{slave} summary");
@@ -112,7 +112,7 @@ impl Reporter<'_> {
 
     /// One process is both the master and its slave.
     fn connected(&self) -> Result<()> {
-        let (host, own) = (&self.script.host, process::id());
+        let (host, own) = (&self.file.host, process::id());
         let slave = format!("Slave {host}-0 (pid {own:>6}) connected to master {own}");
         for event in [
             "Starting slaves",
@@ -138,7 +138,7 @@ impl Reporter<'_> {
 
     /// Reports in which every line about the whole run stands.
     pub(super) fn whole_reports(&self) -> [String; 4] {
-        let host = &self.script.host;
+        let host = &self.file.host;
         ["summary", "logfile", host, &format!("{host}-0")].map(str::to_owned)
     }
 }
