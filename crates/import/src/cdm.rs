@@ -3,8 +3,9 @@
 //! A row is the best of several passes, rates and latency each for itself; the rows of versions
 //! before 7 hold no latency. KDiskMark takes the mean of them in its default profile.
 
-use super::NotAResult;
 use super::figures::Figures;
+use super::{not_a_result, not_a_result_at};
+use blocklab_syntax::Mistake;
 use blocklab_workload::Pattern;
 
 use super::record::{Case, Found, Job};
@@ -18,21 +19,21 @@ struct Row {
     block: u64,
     queues: u32,
     threads: u32,
-    /// Share of reads; `None`: the section tells.
+    /// Share of reads; `None`: that of the section.
     reads: Option<u8>,
     mb_per_s: f64,
     iops: Option<f64>,
     latency_us: Option<f64>,
 }
 
-pub(super) fn read(text: &str) -> Result<Found, NotAResult> {
+pub(super) fn read(text: &str) -> Result<Found, Mistake> {
     let mut found = Found::default();
     let mut section = None;
     let mut rows: Vec<(Row, u8)> = Vec::new();
     let mut seconds = None;
     for (index, line) in text.lines().enumerate() {
         let line = line.trim();
-        let wrong = |message| NotAResult::at(index + 1, message);
+        let wrong = |message| not_a_result_at(index + 1, message);
         if let Some(tool) = tool(line).filter(|_| found.tool.is_empty()) {
             found.tool = tool;
         } else if line.starts_with('[') && !line.contains(':') {
@@ -47,13 +48,13 @@ pub(super) fn read(text: &str) -> Result<Found, NotAResult> {
         }
     }
     if found.tool.is_empty() {
-        return Err(NotAResult::whole(
+        return Err(not_a_result(
             "no line `CrystalDiskMark VERSION …` or `KDiskMark (VERSION)…` in it: copy the report \
              with its head",
         ));
     }
     if rows.is_empty() {
-        return Err(NotAResult::whole("no row of figures in it: it is cut off"));
+        return Err(not_a_result("no row of figures in it: it is cut off"));
     }
     let kde = found.tool.starts_with("KDiskMark");
     found.note(match kde {
@@ -68,8 +69,8 @@ pub(super) fn read(text: &str) -> Result<Found, NotAResult> {
     });
     if seconds.is_none() {
         found.notes.push(format!(
-            "the measuring time of a test is not told: {SECONDS} s, the program's default, is \
-             taken, which no rate depends on"
+            "the report does not give the measuring time of a test: {SECONDS} s, the program's \
+             default, is assumed; no rate depends on it"
         ));
     }
     let seconds = seconds.unwrap_or(SECONDS);
@@ -156,7 +157,7 @@ fn row(line: &str) -> Result<Row, String> {
     let glued = glued.replace("KB", "KiB");
     let digits = glued.find(|c: char| c.is_ascii_digit());
     let block = digits.and_then(|at| size(&glued[at..]));
-    // Before version 7, sequential rows say no size: 128 KiB with a queue, 1 MiB without one.
+    // Before version 7, sequential rows give no size: 128 KiB with a queue, 1 MiB without one.
     let block = block.unwrap_or(if queues.is_some() { 128 << 10 } else { 1 << 20 });
     let before = |unit: &str, open: char| {
         let (value, _) = figures.split_once(unit)?;
@@ -210,7 +211,7 @@ impl Row {
             read_percent: Some(reads),
             threads: self.threads,
             depth: self.queues,
-            // KDiskMark has a setting for it, which its report does not tell.
+            // KDiskMark has a setting for it, which its report does not show.
             direct: (!kde).then_some(true),
             seconds,
             read: figures(share),

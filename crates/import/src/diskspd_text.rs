@@ -1,13 +1,14 @@
 //! DiskSpd's text, of 2.2 and of 2.0.21a.
 
-use super::NotAResult;
 use super::figures::Figures;
 use super::record::{Case, Found, Job, random_percent};
 use super::scan::{after, moment, number, size, whole};
+use super::{not_a_result, not_a_result_at};
 use blocklab_diskspd::{self as diskspd, Asked, Cache, Throughput};
+use blocklab_syntax::Mistake;
 use blocklab_workload::Pattern;
 
-/// A target of a time span, as `Input parameters:` tells it.
+/// A target of a time span, as `Input parameters:` describes it.
 #[derive(Debug, Clone, Default)]
 struct Target {
     path: String,
@@ -22,7 +23,7 @@ struct Row {
     figures: Figures,
 }
 
-/// What is told of one time span after its run.
+/// The results of one time span.
 #[derive(Debug, Default)]
 struct Outcome {
     seconds: f64,
@@ -30,7 +31,7 @@ struct Outcome {
     /// Of reads and of writes.
     rows: [Vec<Row>; 2],
     tables: Vec<Table>,
-    /// Index of what was asked for.
+    /// Index of what was requested.
     asked: usize,
 }
 
@@ -73,19 +74,19 @@ struct Reading {
     columns: Vec<String>,
     /// The last line that was not empty: the title of a table.
     title: String,
-    /// Time spans that earlier runs of the same file asked for.
+    /// Time spans that earlier runs of the same file requested.
     before: usize,
     /// Command lines, and how many time spans came before each.
     commands: Vec<(usize, String)>,
 }
 
-pub(super) fn read(text: &str) -> Result<Found, NotAResult> {
+pub(super) fn read(text: &str) -> Result<Found, Mistake> {
     let mut reading = Reading::default();
     reading.found.tool = "DiskSpd 2.0".to_owned();
     let mut part = Part::Before;
     for (index, line) in text.lines().enumerate() {
         let next = reading.line(line.trim_end(), part);
-        part = next.map_err(|message| NotAResult::at(index + 1, message))?;
+        part = next.map_err(|message| not_a_result_at(index + 1, message))?;
         if !line.trim().is_empty() {
             line.trim().clone_into(&mut reading.title);
         }
@@ -228,7 +229,7 @@ impl Reading {
     }
 
     /// The `total:` row is a sum of the rows above it, which are the measurement: where it is another
-    /// one, the threads count, and a note says so.
+    /// one, the threads count, and a note states it.
     fn compare_total(&mut self, bytes: &str, cells: &[&str], way: usize) {
         let Some(outcome) = self.outcomes.last() else {
             return;
@@ -242,9 +243,8 @@ impl Reading {
         let table = ["Read IO", "Write IO"][way];
         if (sum.ios, sum.bytes) != (ios, bytes) {
             let text = format!(
-                "timespan-{}, {table}: the total: row tells {ios} operations and {bytes} bytes, its \
-                 threads add up to {} and {}; the threads are taken, since the total is only their \
-                 sum",
+                "timespan-{}, {table}: the total: row shows {ios} operations and {bytes} bytes, its \
+                 threads add up to {} and {}; the threads count, since the total is only their sum",
                 self.outcomes.len(),
                 sum.ios,
                 sum.bytes
@@ -269,16 +269,16 @@ impl Reading {
         Ok(())
     }
 
-    fn done(mut self) -> Result<Found, NotAResult> {
+    fn done(mut self) -> Result<Found, Mistake> {
         if self.outcomes.is_empty() {
-            return Err(NotAResult::whole(
+            return Err(not_a_result(
                 "no `Results for timespan` in it: not DiskSpd's text, or cut off before its end",
             ));
         }
         for (index, outcome) in self.outcomes.iter().enumerate() {
             if outcome.seconds == 0.0 || outcome.rows.concat().is_empty() {
                 let message = format!("the results of timespan {} are cut off", index + 1);
-                return Err(NotAResult::whole(message));
+                return Err(not_a_result(message));
             }
             let mut commands = self.commands.iter().rev();
             let command = commands.find(|(before, _)| *before <= index);
@@ -292,12 +292,12 @@ impl Reading {
                 ..Case::default()
             });
         }
-        self.tell_commands();
+        self.note_commands();
         Ok(self.found)
     }
 
-    /// Files to which several runs were appended tell which is which.
-    fn tell_commands(&mut self) {
+    /// Names each run of a file to which several were appended.
+    fn note_commands(&mut self) {
         match &self.commands[..] {
             [] => {}
             [(_, only)] => self.found.command.clone_from(only),
@@ -343,7 +343,7 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
-/// What a command line or a profile asks for on a target.
+/// The request of a command line or a profile for a target.
 pub(super) fn asked_for(target: &diskspd::Target) -> Job {
     let threads = f64::from(target.threads);
     let (iops, bytes) = match target.throughput {
@@ -473,7 +473,7 @@ fn share(label: &str) -> Option<f64> {
     (0.0..=100.0).contains(&percent).then_some(percent / 100.0)
 }
 
-/// Tells that a run without `-L` has no latency.
+/// Notes that a run without `-L` has no latency.
 pub(super) fn untimed(jobs: &[Job], found: &mut Found) {
     let is_untimed = |job: &Job| job.read.mean.or(job.write.mean).is_none();
     if jobs.iter().any(is_untimed) {
@@ -537,7 +537,9 @@ impl Outcome {
         let jobs: Vec<Job> = jobs.collect();
         let told = |job: &Job| job.read.shape.is_known() || job.write.shape.is_known();
         if !self.tables.is_empty() && !jobs.iter().any(told) {
-            found.note("percentiles are told for all targets together: none are known of one");
+            found.note(
+                "percentiles are reported for all targets together: those of each are unknown",
+            );
         }
         untimed(&jobs, found);
         paths

@@ -2,12 +2,13 @@
 
 use blocklab_record::{Interval, IntervalDirection, Statistic, Unknown};
 
-use super::NotAResult;
 use super::diskspd_text::{asked_for, sum, untimed};
 use super::figures::Figures;
+use super::not_a_result;
 use super::record::{Case, Found, Job};
 use super::scan::{moment, number, whole};
 use blocklab_diskspd::{Overrides, TimeSpan, read_xml};
+use blocklab_syntax::Mistake;
 use blocklab_syntax::xml_tree::{Element, document};
 
 /// Where the document begins: what was printed before it, such as warnings, is none of it.
@@ -21,7 +22,7 @@ pub(super) fn begins(text: &str) -> Option<usize> {
 const END: &str = "</Results>";
 
 /// One document, or several that runs have appended to one file.
-pub(super) fn read(text: &str) -> Result<Found, NotAResult> {
+pub(super) fn read(text: &str) -> Result<Found, Mistake> {
     let mut found = Found {
         tool: "DiskSpd".to_owned(),
         ..Found::default()
@@ -38,10 +39,10 @@ pub(super) fn read(text: &str) -> Result<Found, NotAResult> {
     }
 }
 
-fn results(text: &str, found: &mut Found) -> Result<(), NotAResult> {
-    let root = document(text).map_err(|mistake| NotAResult::whole(mistake.to_string()))?;
+fn results(text: &str, found: &mut Found) -> Result<(), Mistake> {
+    let root = document(text).map_err(|mistake| not_a_result(mistake.to_string()))?;
     if root.name != "Results" {
-        return Err(NotAResult::whole(format!(
+        return Err(not_a_result(format!(
             "the document is a <{}>, and DiskSpd's <Results> are wanted",
             root.name
         )));
@@ -64,7 +65,7 @@ fn results(text: &str, found: &mut Found) -> Result<(), NotAResult> {
     Ok(())
 }
 
-/// What the result says was asked for.
+/// The request, as the result holds it.
 fn profile(text: &str, root: &Element, found: &mut Found) -> Vec<TimeSpan> {
     // Templates may stand in it.
     let as_it_is = Overrides {
@@ -76,7 +77,7 @@ fn profile(text: &str, root: &Element, found: &mut Found) -> Vec<TimeSpan> {
         Some(Ok(profile)) => profile.timespans,
         Some(Err(mistake)) => {
             found.note(&format!(
-                "its profile is not understood ({mistake}), so what was asked for is not known"
+                "its profile is not understood ({mistake}), so the request is unknown"
             ));
             Vec::new()
         }
@@ -93,7 +94,7 @@ fn case(
     asked: Option<&TimeSpan>,
     index: usize,
     found: &mut Found,
-) -> Result<Case, NotAResult> {
+) -> Result<Case, Mistake> {
     let seconds = figure(span, "TestTimeSeconds").unwrap_or(0.0);
     found.processors = figure(span, "ProcCount").unwrap_or(0.0) as u32;
     let rows = span.all("Thread").flat_map(|thread| thread.all("Target"));
@@ -128,7 +129,7 @@ fn case(
         jobs.push(job);
     }
     if span.child("Latency").is_some() && paths.len() > 1 {
-        found.note("percentiles are told for all targets together: none are known of one");
+        found.note("percentiles are reported for all targets together: those of each are unknown");
     }
     untimed(&jobs, found);
     let busy = span.child("CpuUtilization");
@@ -147,15 +148,13 @@ fn case(
 }
 
 /// What every thread did on a target in one direction.
-fn ways(rows: &[&Element], way: &str) -> Result<Vec<Figures>, NotAResult> {
+fn ways(rows: &[&Element], way: &str) -> Result<Vec<Figures>, Mistake> {
     let figures = rows.iter().map(|row| {
         let count = |what: &str| {
             let name = format!("{way}{what}");
             let cut_off = format!("a target of a thread without <{name}>: it is cut off");
-            let text = row
-                .text_of(&name)
-                .ok_or_else(|| NotAResult::whole(cut_off))?;
-            whole(text).ok_or_else(|| NotAResult::whole(format!("<{name}>: `{text}` is no number")))
+            let text = row.text_of(&name).ok_or_else(|| not_a_result(cut_off))?;
+            whole(text).ok_or_else(|| not_a_result(format!("<{name}>: `{text}` is no number")))
         };
         let ms = |name: String| figure(row, &name).map(|ms| ms * 1e6);
         Ok(Figures {
@@ -177,14 +176,14 @@ fn shape(figures: &mut Figures, latency: &Element, name: &str) {
     figures.take(latency.all("Bucket").filter_map(pair));
 }
 
-/// What was asked for on a target; of the first one where none has this path.
+/// The request for a target; that for the first one where none has this path.
 fn settings(asked: Option<&TimeSpan>, path: &str) -> Job {
     let targets = asked.map_or(&[][..], |span| &span.targets);
     let own = targets.iter().find(|target| target.path == path);
     own.or(targets.first()).map(asked_for).unwrap_or_default()
 }
 
-/// What the intervals of `-D` do not tell.
+/// What the intervals of `-D` do not hold.
 fn unknown(block: Option<u64>) -> Unknown {
     use Statistic::{Bytes, Max, Mean, P50, P99};
     let bytes = block.is_none().then_some(Bytes);

@@ -1,4 +1,4 @@
-//! Latency as other programs tell it: moments, and a few percentiles or buckets.
+//! Latency as other programs report it: moments, and a few percentiles or buckets.
 
 use blocklab_record::{DirectionResult, Latency, Percentile, Statistic, Unknown};
 use blocklab_stats::Histogram;
@@ -15,7 +15,7 @@ pub(super) struct Figures {
     pub shape: Shape,
 }
 
-/// How the distribution is told.
+/// How the distribution is reported.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) enum Shape {
     /// Not at all.
@@ -28,8 +28,8 @@ pub(super) enum Shape {
 }
 
 impl Shape {
-    /// Whether it tells the quantile of this share.
-    fn tells(&self, share: f64) -> bool {
+    /// Whether it holds the quantile of this share.
+    fn holds(&self, share: f64) -> bool {
         match self {
             Self::Unknown => false,
             Self::Percentiles(list) => list.iter().any(|(told, _)| (told - share).abs() < 1e-9),
@@ -100,7 +100,7 @@ impl Figures {
         Histogram::from_counts(counts)
     }
 
-    /// What the text does not tell.
+    /// What the text does not hold.
     fn unknown(&self) -> Unknown {
         let single = [
             (self.min, Statistic::Min),
@@ -109,7 +109,7 @@ impl Figures {
             (self.stddev, Statistic::Stddev),
         ];
         let single = single.iter().filter(|(figure, _)| figure.is_none());
-        let quantiles = Percentile::kept().filter(|(it, _)| !self.shape.tells(it.share));
+        let quantiles = Percentile::kept().filter(|(it, _)| !self.shape.holds(it.share));
         single
             .map(|it| it.1)
             .chain(quantiles.map(|it| it.1))

@@ -2,8 +2,9 @@
 
 use serde_json::{Map, Value};
 
-use super::NotAResult;
 use super::figures::{Figures, Shape};
+use super::{not_a_result, not_a_result_at};
+use blocklab_syntax::Mistake;
 use blocklab_workload::Pattern;
 
 use super::record::{Case, Found, Job};
@@ -11,20 +12,20 @@ use super::scan::size;
 
 type Object = Map<String, Value>;
 
-pub(super) fn read(text: &str) -> Result<Found, NotAResult> {
+pub(super) fn read(text: &str) -> Result<Found, Mistake> {
     // fio prints its warnings before the document, and status output in several documents.
     let document = last_document(text)?;
     let root: Value = serde_json::from_str(document).map_err(|error| {
         let before = text.len() - text[text.find(document).unwrap_or(0)..].len();
         let line = text[..before].matches('\n').count() + error.line();
-        NotAResult::at(
+        not_a_result_at(
             line,
             format!("{error}; is it fio's --output-format=json, and whole?"),
         )
     })?;
     let version = root.get("fio version").and_then(Value::as_str);
     let Some(version) = version else {
-        return Err(NotAResult::whole("no `fio version` in it: not fio's JSON"));
+        return Err(not_a_result("no `fio version` in it: not fio's JSON"));
     };
     let global = global_options(&root);
     let mut jobs = list(&root, "jobs");
@@ -64,7 +65,7 @@ pub(super) fn names(cases: &mut [Case]) {
     }
 }
 
-fn last_document(text: &str) -> Result<&str, NotAResult> {
+fn last_document(text: &str) -> Result<&str, Mistake> {
     let mut at = 0;
     let lines = text.split_inclusive('\n').map(|line| {
         at += line.len();
@@ -73,7 +74,7 @@ fn last_document(text: &str) -> Result<&str, NotAResult> {
     let opening = lines.filter(|(_, line)| line.trim_end() == "{");
     let begin = opening.last().map(|(at, _)| at).or_else(|| text.find('{'));
     let neither = "neither JSON nor terse output of fio";
-    let begin = begin.ok_or_else(|| NotAResult::whole(neither))?;
+    let begin = begin.ok_or_else(|| not_a_result(neither))?;
     // What follows the last brace is no part of it.
     let end = text.rfind('}').map_or(text.len(), |end| end + 1);
     Ok(&text[begin..end.max(begin)])
@@ -133,14 +134,14 @@ fn job(object: &Object, options: &Options) -> Job {
         trim: figures(object.get("trim")),
         ..Job::default()
     };
-    // Before 3.0, a result has no options: what was asked for is not known.
+    // Before 3.0, a result has no options: the request is unknown.
     match options.is_empty() {
         true => told,
         false => asked(told, options),
     }
 }
 
-/// With what the options say, and fio's own defaults where they say nothing.
+/// With the options that are given, and fio's own defaults for the others.
 fn asked(told: Job, options: &Options) -> Job {
     let text = |names: [&str; 2]| {
         let found = options.get(names[0]).or(options.get(names[1]));

@@ -1,7 +1,7 @@
 //! Results of other programs as Records, so that they can be compared, diagnosed, priced, charted.
 //!
 //! In: what fio, DiskSpd, CrystalDiskMark and Vdbench printed; records of other machines.
-//! Out: Records with what those texts tell, and Notes on what they do not.
+//! Out: Records with what those texts hold, and Notes on what they lack.
 //! Never: a figure that the text does not hold or that does not follow from it.
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
@@ -20,6 +20,7 @@ mod tests;
 mod vdbench;
 
 use blocklab_record::Record;
+use blocklab_syntax::{Mistake, Place};
 
 pub use stored::stored;
 
@@ -48,55 +49,31 @@ pub struct Source {
     pub text: String,
 }
 
-/// A text that is no result of that program.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{source_name}{}: {message}", place(*line))]
-pub struct NotAResult {
-    /// The file.
-    pub source_name: String,
-    /// From 1; 0: the whole text.
-    pub line: usize,
-    /// What is wrong, and what would work.
-    pub message: String,
+/// A text that is no result of that program: what is wrong, and what would work.
+fn not_a_result(message: impl Into<String>) -> Mistake {
+    not_a_result_at(0, message)
 }
 
-fn place(line: usize) -> String {
-    match line {
-        0 => String::new(),
-        line => format!(", line {line}"),
-    }
+/// The same of one line. A parser does not know the name of its file.
+fn not_a_result_at(line: usize, message: impl Into<String>) -> Mistake {
+    Mistake::here(&Place { file: None, line }, message)
 }
 
-impl NotAResult {
-    fn whole(message: impl Into<String>) -> Self {
-        Self::at(0, message)
-    }
-
-    /// The file's name is not known to its parser.
-    fn at(line: usize, message: impl Into<String>) -> Self {
-        Self {
-            source_name: String::new(),
-            line,
-            message: message.into(),
-        }
-    }
-
-    fn of(self, source_name: &str) -> Self {
-        Self {
-            source_name: source_name.to_owned(),
-            ..self
-        }
-    }
+/// Adds the name of the file.
+fn named(mistake: Mistake, file: &str) -> Mistake {
+    let line = mistake.place.as_ref().map_or(0, |place| place.line);
+    let file = Some(file.into());
+    mistake.at(&Place { file, line })
 }
 
 /// Bytes as text: see [`blocklab_syntax::encoding`].
 ///
 /// # Errors
 /// Other encodings.
-pub fn decode(name: &str, bytes: &[u8]) -> Result<Source, NotAResult> {
+pub fn decode(name: &str, bytes: &[u8]) -> Result<Source, Mistake> {
     let unknown = "neither UTF-8 nor UTF-16 text; save the report as UTF-8";
     let text = blocklab_syntax::encoding::text(bytes);
-    let text = text.ok_or_else(|| NotAResult::whole(unknown).of(name))?;
+    let text = text.ok_or_else(|| named(not_a_result(unknown), name))?;
     Ok(Source {
         name: name.to_owned(),
         text,
@@ -108,9 +85,9 @@ pub fn decode(name: &str, bytes: &[u8]) -> Result<Source, NotAResult> {
 ///
 /// # Errors
 /// A text that is something else, that ends too early, or whose figures contradict themselves.
-pub fn import(tool: Tool, sources: &[Source]) -> Result<Record, NotAResult> {
+pub fn import(tool: Tool, sources: &[Source]) -> Result<Record, Mistake> {
     let Some(first) = sources.first() else {
-        return Err(NotAResult::whole("no file was given").of("nothing"));
+        return Err(not_a_result("no file was given"));
     };
     let text = &first.text;
     let found = match tool {
@@ -124,6 +101,6 @@ pub fn import(tool: Tool, sources: &[Source]) -> Result<Record, NotAResult> {
         Tool::Vdbench => vdbench::read(sources),
     };
     let found = found.and_then(record::Found::checked);
-    let found = found.map_err(|wrong| wrong.of(&first.name))?;
+    let found = found.map_err(|wrong| named(wrong, &first.name))?;
     Ok(found.record(&first.name))
 }

@@ -10,24 +10,25 @@ use blocklab_record::{
     Unknown,
 };
 
-use super::NotAResult;
 use super::figures::Figures;
+use super::not_a_result;
+use blocklab_syntax::Mistake;
 
-/// A result as the text tells it.
+/// A result as the text reports it.
 #[derive(Debug, Default)]
 pub(super) struct Found {
     /// `DiskSpd 2.2`.
     pub tool: String,
-    /// What was asked for, as it was typed or nearly so; empty: not told.
+    /// The request, as it was typed or nearly so; empty: unknown.
     pub command: String,
-    /// RFC 3339; empty: not told.
+    /// RFC 3339; empty: unknown.
     pub started_at: String,
     pub os: String,
     pub processors: u32,
     pub cases: Vec<Case>,
-    /// Of the targets: path and bytes (0: not told).
+    /// Of the targets: path and bytes (0: unknown).
     pub targets: Vec<(String, u64)>,
-    /// What the figures rest on and what the text does not tell.
+    /// What the figures rest on and what the text does not hold.
     pub notes: Vec<String>,
 }
 
@@ -50,15 +51,15 @@ pub(super) struct Job {
     pub name: String,
     pub engine: String,
     pub pattern: Option<Pattern>,
-    /// In bytes; 0: not told.
+    /// In bytes; 0: unknown.
     pub block: u64,
-    /// Share of reads; `None`: not told.
+    /// Share of reads; `None`: unknown.
     pub read_percent: Option<u8>,
-    /// 0: not told.
+    /// 0: unknown.
     pub threads: u32,
-    /// Of a thread; 0: not told.
+    /// Of a thread; 0: unknown.
     pub depth: u32,
-    /// `None`: not told.
+    /// `None`: unknown.
     pub direct: Option<bool>,
     pub write_through: bool,
     pub asked_iops: Option<f64>,
@@ -76,7 +77,7 @@ const LONGEST_SECONDS: f64 = 1e9;
 const MOST_OPERATIONS: u64 = 1 << 53;
 
 impl Found {
-    /// Tells it once.
+    /// Adds a note once.
     pub fn note(&mut self, text: &str) {
         if !self.notes.iter().any(|known| known == text) {
             self.notes.push(text.to_owned());
@@ -103,14 +104,14 @@ impl Found {
     }
 
     /// Whether the figures can be those of a measurement.
-    pub fn checked(self) -> Result<Self, NotAResult> {
+    pub fn checked(self) -> Result<Self, Mistake> {
         if self.cases.iter().all(|case| case.jobs.is_empty()) {
-            return Err(NotAResult::whole("it holds no result of a run"));
+            return Err(not_a_result("it holds no result of a run"));
         }
         for case in &self.cases {
             for job in &case.jobs {
                 sane(job).map_err(|message| {
-                    NotAResult::whole(format!("{}, {}: {message}", case.name, job.name))
+                    not_a_result(format!("{}, {}: {message}", case.name, job.name))
                 })?;
             }
         }
@@ -123,7 +124,7 @@ impl Found {
             subject: "import".to_owned(),
             text,
         };
-        let text = format!("read from {source}: only what that text tells is known");
+        let text = format!("read from {source}: only what that text holds is known");
         let first = note(NoteLevel::Assumed, text);
         let more = self.notes.into_iter();
         let more = more.map(|text| note(NoteLevel::Approximated, text));
@@ -295,14 +296,14 @@ impl Job {
         }
     }
 
-    /// As the Records of our own runs say it.
+    /// As in the Records of our own runs.
     fn mix(&self) -> Option<Mix> {
-        let told = self.read_percent.or(match (self.read.ios, self.write.ios) {
+        let reads = self.read_percent.or(match (self.read.ios, self.write.ios) {
             (_, 0) if self.trim.ios == 0 => Some(100),
             (0, _) if self.trim.ios == 0 => Some(0),
             _ => None,
         });
-        let read = told?.min(100);
+        let read = reads?.min(100);
         Some(Mix {
             read,
             write: 100 - read,

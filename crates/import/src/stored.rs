@@ -3,7 +3,9 @@
 use blocklab_record::{BadRecord, Record};
 use serde_json::Value;
 
-use crate::{NotAResult, Source};
+use blocklab_syntax::Mistake;
+
+use crate::{Source, named, not_a_result, not_a_result_at};
 
 /// How a line of `run --json-lines` begins.
 const BEGINNING: &str = "{\"line_format\"";
@@ -16,16 +18,16 @@ const LINE_FORMAT: u64 = 1;
 ///
 /// # Errors
 /// A text without a run; a line that is cut off; a record that is newer than this version.
-pub fn stored(source: &Source) -> Result<Vec<Record>, NotAResult> {
+pub fn stored(source: &Source) -> Result<Vec<Record>, Mistake> {
     let found = match Record::from_json(source.text.trim()) {
         Ok(record) => Ok(vec![record]),
         Err(BadRecord::Shape(_)) => in_lines(&source.text),
-        Err(newer) => Err(NotAResult::whole(newer.to_string())),
+        Err(newer) => Err(not_a_result(newer.to_string())),
     };
-    found.map_err(|wrong| wrong.of(&source.name))
+    found.map_err(|wrong| named(wrong, &source.name))
 }
 
-fn in_lines(text: &str) -> Result<Vec<Record>, NotAResult> {
+fn in_lines(text: &str) -> Result<Vec<Record>, Mistake> {
     let mut records = Vec::new();
     let mut is_one = false;
     for (number, line) in text.lines().enumerate() {
@@ -33,7 +35,7 @@ fn in_lines(text: &str) -> Result<Vec<Record>, NotAResult> {
             continue;
         };
         is_one = true;
-        let wrong = |message: String| NotAResult::at(number + 1, message);
+        let wrong = |message: String| not_a_result_at(number + 1, message);
         let line: Value = serde_json::from_str(line[start..].trim_end()).map_err(|error| {
             wrong(format!(
                 "the line of a run is damaged or cut off ({error}); take the log anew"
@@ -53,10 +55,10 @@ fn in_lines(text: &str) -> Result<Vec<Record>, NotAResult> {
     }
     match (records.is_empty(), is_one) {
         (false, _) => Ok(records),
-        (true, true) => Err(NotAResult::whole(
+        (true, true) => Err(not_a_result(
             "these lines end before the record: the run was cut off or is not finished",
         )),
-        (true, false) => Err(NotAResult::whole(
+        (true, false) => Err(not_a_result(
             "no run is in it; `blocklab export RUN --format json` and `blocklab run --json-lines` \
              write what this reads",
         )),
@@ -100,7 +102,7 @@ mod tests {
             ("{\"fio version\": \"fio-3.33\"}", "no run is in it"),
             (
                 &cut[..cut.len() - 40],
-                "line 1: the line of a run is damaged",
+                "log:1: the line of a run is damaged",
             ),
             (
                 "{\"line_format\": 1, \"kind\": \"begun\"}",

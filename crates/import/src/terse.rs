@@ -9,11 +9,12 @@
 //!
 //! Sizes in KiB, latencies in microseconds.
 
-use super::NotAResult;
 use super::figures::{Figures, Shape};
 use super::fio::names;
+use super::not_a_result_at;
 use super::record::{Found, Job};
 use super::scan::number;
+use blocklab_syntax::Mistake;
 
 /// Where things stand in the fields of a direction.
 const KIB: usize = 0;
@@ -39,7 +40,7 @@ fn version(line: &str) -> Option<(u32, usize, usize)> {
     line.contains(';').then_some(layout)
 }
 
-pub(super) fn read(text: &str) -> Result<Found, NotAResult> {
+pub(super) fn read(text: &str) -> Result<Found, Mistake> {
     let mut found = Found {
         tool: "fio".to_owned(),
         ..Found::default()
@@ -56,19 +57,19 @@ pub(super) fn read(text: &str) -> Result<Found, NotAResult> {
                 fields.len(),
                 head + ways * width
             );
-            return Err(NotAResult::at(index + 1, message));
+            return Err(not_a_result_at(index + 1, message));
         }
         if version > 2 {
             found.tool = fields[1].replacen("fio-", "fio ", 1);
         }
         let job = job(&fields, head, width, ways);
-        let job = job.map_err(|message| NotAResult::at(index + 1, message))?;
+        let job = job.map_err(|message| not_a_result_at(index + 1, message))?;
         let group = format!("group-{}", fields[head - 2]);
         found.job(group, job);
     }
     names(&mut found.cases);
     found.notes.push(
-        "terse output tells neither pattern, depth, threads nor engine; block sizes are bytes by \
+        "terse output holds neither pattern, depth, threads nor engine; block sizes are bytes by \
          operations"
             .to_owned(),
     );

@@ -89,7 +89,7 @@ total:\r
     max |      3.000 |      4.300 |      4.300\r
 ";
 
-/// Another target beside the one above, with its own percentiles.
+/// Another target next to the one above, with its own percentiles.
 fn two_targets(title: &str, total: &str) -> String {
     let row = "     1 |        24576000 |         3000 |       0.78 |     100.00 |    2.000 |     \
                0.100 | E:\\my (old) data.dat (20GiB)\r\n";
@@ -382,7 +382,7 @@ fn vdbench(files: &[(&str, &str)]) -> Record {
     import(Tool::Vdbench, &sources).expect("sound")
 }
 
-/// Somebody asked for 100 and for 200 operations a second in one run definition and was told "150
+/// Somebody requested 100 and for 200 operations a second in one run definition and got "150
 /// IOPS ± 247 %": loops give many runs one name, and runs of one name were passes of one case.
 #[test]
 fn each_loop_of_vdbench_is_a_case_of_its_own() {
@@ -515,7 +515,7 @@ fn the_time_of_a_vdbench_run_is_that_of_its_average() {
     assert_eq!(ramp, 3);
 }
 
-/// A text whose total says 2,242,082 operations and whose threads add up to 5,000 was imported with
+/// A text whose total is 2,242,082 operations and whose threads add up to 5,000 was imported with
 /// 5,000, without a word.
 #[test]
 fn a_total_that_its_threads_contradict_is_noted() {
@@ -544,7 +544,7 @@ fn a_total_that_its_threads_contradict_is_noted() {
     }
 }
 
-/// `-Suw` stood on the command line, and the import said "buffered", because the text had no block
+/// `-Suw` stood on the command line, and the import showed "buffered", because the text had no block
 /// of parameters.
 #[test]
 fn a_command_line_tells_what_no_parameters_tell() {
@@ -567,7 +567,7 @@ fn a_command_line_tells_what_no_parameters_tell() {
     assert_eq!(record.measurements[0].jobs[0].depth, 0);
 }
 
-/// A spreadsheet read "p99 = 0 ns" of reports that tell no percentile, and every run of Vdbench was
+/// A spreadsheet read "p99 = 0 ns" of reports without percentiles, and every run of Vdbench was
 /// O_DIRECT with one operation in flight.
 #[test]
 fn what_a_text_does_not_tell_is_null() {
@@ -689,7 +689,7 @@ fn old_fio_counts_in_microseconds_and_kib() {
     near(service.mean_ns, 100_000.0);
     near(service.p50_ns as f64, 99_000.0);
     near(service.p99_ns as f64, 200_000.0);
-    // The story: such a result, of a job at depth 32, was told to have been 4 KiB sequential reads
+    // The story: such a result, of a job at depth 32, was shown as 4 KiB sequential reads
     // by psync, one in flight, and a finding doubted its latencies for that.
     assert_eq!(
         (

@@ -1,4 +1,4 @@
-//! Vdbench's output directory: `flatfile.html` tells every run, `histogram.html` its latencies.
+//! Vdbench's output directory: `flatfile.html` holds every run, `histogram.html` its latencies.
 
 use std::rc::Rc;
 
@@ -9,9 +9,10 @@ use blocklab_workload::Pattern;
 
 use super::record::{Case, Found, Job, nanos, random_percent};
 use super::scan::{moment, number};
-use super::{NotAResult, Source};
+use super::{Source, not_a_result, not_a_result_at};
+use blocklab_syntax::Mistake;
 
-pub(super) fn read(sources: &[Source]) -> Result<Found, NotAResult> {
+pub(super) fn read(sources: &[Source]) -> Result<Found, Mistake> {
     let text = |name: &str| {
         let found = sources.iter().find(|it| it.name.ends_with(name));
         found.map(|it| it.text.as_str())
@@ -66,7 +67,7 @@ impl Row<'_> {
     }
 }
 
-fn rows(text: &str, found: &mut Found) -> Result<First, NotAResult> {
+fn rows(text: &str, found: &mut Found) -> Result<First, Mistake> {
     let mut first: Option<First> = None;
     let mut columns: Rc<[&str]> = Rc::new([]);
     let mut pending: Vec<Row<'_>> = Vec::new();
@@ -86,7 +87,7 @@ fn rows(text: &str, found: &mut Found) -> Result<First, NotAResult> {
         if cells.len() < columns.len() {
             let (cells, columns) = (cells.len(), columns.len());
             let message = format!("{cells} fields under {columns} columns: cut off");
-            return Err(NotAResult::at(index + 1, message));
+            return Err(not_a_result_at(index + 1, message));
         }
         let row = Row {
             columns: Rc::clone(&columns),
@@ -103,7 +104,7 @@ fn rows(text: &str, found: &mut Found) -> Result<First, NotAResult> {
         let intervals = std::mem::take(&mut pending);
         let case = case(&row, &intervals);
         let case = case.ok_or_else(|| {
-            NotAResult::at(index + 1, "an average without rate, resp or bytes/io")
+            not_a_result_at(index + 1, "an average without rate, resp or bytes/io")
         })?;
         let version = row.text("version");
         if !version.is_empty() {
@@ -112,19 +113,17 @@ fn rows(text: &str, found: &mut Found) -> Result<First, NotAResult> {
         found.cases.push(case);
     }
     if columns.is_empty() {
-        return Err(NotAResult::whole(
+        return Err(not_a_result(
             "no line of column names that begins with `tod`: not a flatfile.html",
         ));
     }
     match first {
         Some(first) if !found.cases.is_empty() => Ok(first),
-        _ => Err(NotAResult::whole(
-            "no `avg_` row in it: no run came to its end",
-        )),
+        _ => Err(not_a_result("no `avg_` row in it: no run came to its end")),
     }
 }
 
-/// When it all began: `summary.html` tells it, in UTC too since 5.04.07; else the first interval does.
+/// When it all began: by `summary.html`, in UTC too since 5.04.07, or else by the first interval.
 fn date(summary: &str, first: First, found: &mut Found) {
     let mut lines = summary.lines();
     let created = lines.find_map(|line| Some(line.split_once(", created ")?.1));
@@ -180,7 +179,7 @@ fn time_of_day(text: &str) -> Option<f64> {
     }
 }
 
-/// Seconds of an interval. The flat file tells none: rows come at its end, a little late now and
+/// Seconds of an interval. The flat file has none: rows come at its end, a little late now and
 /// then, so the median of their distances is it.
 fn length(rows: &[Row<'_>]) -> f64 {
     let times = rows.iter().filter_map(|row| time_of_day(row.text("tod")));
@@ -241,7 +240,7 @@ fn case(row: &Row<'_>, intervals: &[Row<'_>]) -> Option<Case> {
     row.value("resp")?;
     let reads = row.value("read%").unwrap_or(100.0).min(100.0) / 100.0;
     let side = |share: f64, way: &str| {
-        // What is told of reads and writes together is that of one only where it is alone.
+        // A figure of reads and writes together is that of one only where there is no other.
         let alone = share >= 1.0;
         let ms = |what: &str| {
             let both = match what {
@@ -260,10 +259,10 @@ fn case(row: &Row<'_>, intervals: &[Row<'_>]) -> Option<Case> {
             ..Figures::default()
         }
     };
-    // Beyond what any run asks for: its words for "as fast as it goes".
+    // Beyond what any run requests: its words for "as fast as it goes".
     let asked = row.value("reqrate");
     let asked = asked.filter(|it| *it > 0.0 && *it < 999_900.0);
-    // It formats targets before their first use: one after the other, whatever the columns say.
+    // It formats targets before their first use: one after the other, whatever the columns show.
     let formats = name == "SD_format";
     let random = row.value("seekpct").filter(|_| !formats);
     let told = row.value("rdpct").filter(|_| !formats);
@@ -296,7 +295,7 @@ fn case(row: &Row<'_>, intervals: &[Row<'_>]) -> Option<Case> {
     })
 }
 
-/// What loops may set, as far as the flat file tells it.
+/// What loops may set, as far as the flat file holds it.
 fn columns(row: &Row<'_>) -> Vec<(String, String)> {
     let all = "reqrate xfersize threads rdpct rhpct whpct seekpct lunsize".split(' ');
     let told = all.map(|name| (name.to_owned(), row.text(name).to_owned()));
@@ -306,7 +305,7 @@ fn columns(row: &Row<'_>) -> Vec<(String, String)> {
 /// Times and counts: the upper edge of a bucket stands for it.
 type Counts = Vec<(f64, u64)>;
 
-/// A run as a report announces it, and what `histogram.html` tells of it.
+/// A run as a report announces it, and its counts in `histogram.html`.
 #[derive(Debug, Clone, Default)]
 struct Start {
     name: String,
@@ -405,7 +404,7 @@ fn histograms(starts: &[Start], found: &mut Found) {
 }
 
 /// Runs of one name are passes of one case only where their loops are the same. Where no report
-/// tells the loops, each run stays a case of its own, named by the columns that differ.
+/// shows the loops, each run stays a case of its own, named by the columns that differ.
 fn name_runs(reports: [&[Start]; 2], found: &mut Found) {
     for (name, places) in by_name(&found.cases) {
         let mut tried = reports.iter();
@@ -417,7 +416,7 @@ fn name_runs(reports: [&[Start]; 2], found: &mut Found) {
         };
         if !known && places.len() > 1 {
             found.note(
-                "neither summary.html nor histogram.html tells the loops of runs with the same \
+                "neither summary.html nor histogram.html shows the loops of runs with the same \
                  name: the columns that differ name them",
             );
         }
