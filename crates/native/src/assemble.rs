@@ -13,7 +13,7 @@ use super::raw::Entry;
 pub(super) enum Fate {
     /// It is in force.
     Used,
-    /// A more specific level says it anew, at this place.
+    /// A more specific level sets it again, at this place.
     Replaced(Range<usize>),
     /// It is a detail of a choice that was not made; why.
     Unfit(String),
@@ -65,7 +65,7 @@ fn choose<'a>(levels: &[&[Entry<'a>]], fates: &mut Fates<'a>) -> Result<Vec<Entr
                     let (one, two) = (earlier.key.name, entry.key.name);
                     let wrong = format!("`{two}` and `{one}` exclude each other");
                     return Err(Complaint::new(entry.place.clone(), wrong)
-                        .hint("they say the same thing in two ways: keep one"));
+                        .hint("both set the same thing: keep one"));
                 }
                 Some((_, earlier)) => {
                     fates.push((entry.clone(), Fate::Replaced(earlier.place.clone())));

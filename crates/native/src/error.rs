@@ -96,7 +96,7 @@ struct Excerpt {
 }
 
 impl Excerpt {
-    /// More characters than this are cut: they would wrap, and the caret would point elsewhere.
+    /// More characters than this are cut: they would wrap, and the caret would point at another place.
     const WIDEST: usize = 110;
     const LEAD: usize = 50;
 

@@ -1,5 +1,5 @@
-//! What a job can hold and no key says: it comes from other languages, and lives in the plan's
-//! JSON.
+//! What a job can hold and no key expresses: it comes from other languages, and is kept in the
+//! plan's JSON.
 
 use std::collections::BTreeSet;
 
@@ -33,7 +33,7 @@ const ROWS: &[Row] = rows! {
     "run_follow" "runs.follow_percent" "runs of random length" "DiskSpd" "-rs"
     "run_step" "runs.step" "the distance in a run" "DiskSpd" "-rs"
     "run_one_way" "runs.one_way" "runs in one direction" "DiskSpd" "-rs"
-    "draws" "rng_label" "draws that are those of another job" "fio" "verify"
+    "draws" "rng_label" "random draws of another job" "fio" "verify"
     "target_turn" "target_turn" "several operations on a target in turn" "fio" "file_service_type"
     "align" "align" "alignments by direction" "fio" "blockalign"
     "pattern.listed" "pattern.listed" "blocks in the order of a list" "fio" "random_distribution"
@@ -65,20 +65,20 @@ const ROWS: &[Row] = rows! {
 };
 
 /// What an unknown key is called where it is known.
-pub(super) fn elsewhere(name: &str) -> Option<String> {
-    told(|row| row.was == name || row.option == name)
+pub(super) fn foreign_key(name: &str) -> Option<String> {
+    find(|row| row.was == name || row.option == name)
 }
 
 /// The same of a field of a small table.
-pub(super) fn field_elsewhere(name: &str) -> Option<String> {
-    told(|row| {
+pub(super) fn foreign_field(name: &str) -> Option<String> {
+    find(|row| {
         row.was
             .split_once('.')
             .is_some_and(|(_, field)| field == name)
     })
 }
 
-fn told(is_meant: impl Fn(&Row) -> bool) -> Option<String> {
+fn find(is_meant: impl Fn(&Row) -> bool) -> Option<String> {
     let row = ROWS.iter().find(|row| is_meant(row))?;
     let (language, option) = (row.language, row.option);
     Some(format!("only the {language} language has this: {option}"))
@@ -108,8 +108,8 @@ pub(super) fn differences(path: &str, one: &Value, other: &Value, found: &mut BT
     }
 }
 
-/// A field in words, and how the language that has it says it.
-pub(super) fn said(field: &str) -> String {
+/// A field in words, with its name in the language that has it.
+pub(super) fn in_words(field: &str) -> String {
     let within = |row: &&Row| {
         let rest = field.strip_prefix(row.field);
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))

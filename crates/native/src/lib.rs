@@ -88,13 +88,13 @@ fn name_from(file_name: &str) -> &str {
     }
 }
 
-/// What the TOML parser says; in words of our own for the slips that people make most.
+/// The TOML parser's message; in words of our own for the slips that people make most.
 fn no_toml(text: &str, error: &toml::de::Error) -> Complaint {
     let span = error.span().unwrap_or(0..0);
     let complaint = |message: &str| Complaint::new(span.clone(), message);
     if error.message() == "duplicate key" {
         let key = text.get(span.clone()).unwrap_or_default().trim();
-        return complaint(&format!("`{key}` is said twice in this place"))
+        return complaint(&format!("`{key}` is given twice in this place"))
             .hint("keep one of the two; to run both, sweep it in [matrix]");
     }
     if let Some((key, value)) = bare_text(error::line_at(text, span.start)) {

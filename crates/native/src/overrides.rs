@@ -1,10 +1,10 @@
-//! What the command line says over a study.
+//! What the command line overrides in a study.
 
 use blocklab_record::{Note, NoteLevel};
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{Case, Job, Plan, Region, Spread};
 
-/// What is said over a plan; `None` leaves it as it is.
+/// What replaces a part of a plan; `None` leaves it as it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Overrides {
     /// Measured time of every job; other ends of a job stay.
@@ -19,7 +19,7 @@ pub struct Overrides {
     pub read_only: bool,
 }
 
-/// Applies them. A Note tells of every case that is left out; a plan of which nothing is left has
+/// Applies them. A Note names every case that is left out; a plan of which nothing is left has
 /// no cases.
 pub fn apply(plan: &mut Plan, overrides: &Overrides) -> Vec<Note> {
     plan.passes = overrides.passes.unwrap_or(plan.passes);

@@ -6,7 +6,7 @@ use blocklab_workload::Job;
 
 use super::error::Complaint;
 use super::keys::{self, CASE, Case, Key, Need, STUDY, Study};
-use super::left_out::elsewhere;
+use super::left_out::foreign_key;
 use super::publication::KEYS as PUBLICATION;
 use super::value::{Node, Value};
 use blocklab_units::nearest;
@@ -212,7 +212,7 @@ fn job_entries<'a>(table: Value<'a>, level: &str) -> Result<Vec<Entry<'a>>, Comp
         .collect()
 }
 
-/// Finds the row of a job key and tries its value, so that a wrong one is told even where a more
+/// Finds the row of a job key and tries its value, so that a wrong one is reported even where a more
 /// specific level replaces it.
 fn job_entry<'a>(
     name: &str,
@@ -268,7 +268,7 @@ fn job_key(
         let wrong = Complaint::new(place.clone(), format!("unknown key `{name}` in {level}"));
         if STUDY.iter().any(|key| key.name == name) {
             return wrong.hint(format!(
-                "`{name}` is said once for the study: above the first [section]"
+                "`{name}` is set once for the study: above the first [section]"
             ));
         }
         let own = keys::job_keys().map(|key| key.name);
@@ -280,7 +280,7 @@ fn stranger_above(name: &str, place: Range<usize>) -> Complaint {
     let wrong = Complaint::new(place, format!("unknown key `{name}`"));
     if keys::job_key(name).is_some() {
         return wrong.hint(format!(
-            "`{name}` says what a job does: it stands below [defaults], [[case]] or [matrix]"
+            "`{name}` is a key of a job: it stands below [defaults], [[case]] or [matrix]"
         ));
     }
     let own = STUDY.iter().map(|key| key.name);
@@ -290,17 +290,17 @@ fn stranger_above(name: &str, place: Range<usize>) -> Complaint {
 
 /// The nearest known key, or what another tool's name is called here, or all that may stand here.
 fn stranger(wrong: Complaint, name: &str, known: impl Iterator<Item = &'static str>) -> Complaint {
-    if let Some(key) = keys::job_keys().find(|key| key.elsewhere.contains(&name)) {
+    if let Some(key) = keys::job_keys().find(|key| key.other_names.contains(&name)) {
         let wrong = wrong.hint(format!(
             "that is called `{}` here: {}",
             key.name, key.meaning
         ));
         return key.with_advice(wrong);
     }
-    if let Some(key) = STUDY.iter().find(|key| key.elsewhere.contains(&name)) {
+    if let Some(key) = STUDY.iter().find(|key| key.other_names.contains(&name)) {
         return key.with_advice(wrong.hint(format!("that is called `{}` here", key.name)));
     }
-    if let Some(hint) = elsewhere(name) {
+    if let Some(hint) = foreign_key(name) {
         return wrong.hint(hint);
     }
     let known: Vec<&str> = known.collect();

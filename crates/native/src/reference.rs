@@ -80,7 +80,7 @@ fn meaning<T>(key: &Key<T>) -> String {
 fn default<T>(key: &Key<T>, plain: &T) -> String {
     let shown = || (key.show)(plain);
     match (key.default, key.need) {
-        (Some(said), _) => said.to_owned(),
+        (Some(words), _) => words.to_owned(),
         (None, Need::Completes(..)) => "must be given".to_owned(),
         (None, _) => shown().unwrap_or_else(|| "none".to_owned()),
     }

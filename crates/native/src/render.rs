@@ -6,7 +6,7 @@ use blocklab_units::visible;
 use blocklab_workload::{Case, Job, Plan};
 
 use super::keys::{self, CASE, Key, STUDY, Study, job_keys, quoted};
-use super::left_out::{differences, json, said};
+use super::left_out::{differences, in_words, json};
 use super::parse;
 
 /// Writes a plan in the native format. What all jobs have in common stands in `[defaults]`,
@@ -154,7 +154,11 @@ pub fn left_out(plan: &Plan) -> Vec<(String, String)> {
         }
         let mut fields = BTreeSet::new();
         differences("", &json(job), &json(&read), &mut fields);
-        found.extend(fields.iter().map(|field| (job.name.clone(), said(field))));
+        found.extend(
+            fields
+                .iter()
+                .map(|field| (job.name.clone(), in_words(field))),
+        );
     }
     found.dedup();
     found

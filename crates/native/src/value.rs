@@ -7,7 +7,7 @@ use toml::Spanned;
 use toml::de::DeValue;
 
 use super::error::Complaint;
-use super::left_out::field_elsewhere;
+use super::left_out::foreign_field;
 use blocklab_units::nearest;
 
 pub(super) type Node<'a> = Spanned<DeValue<'a>>;
@@ -246,7 +246,7 @@ impl<'v> Value<'v> {
         for (key, span, value) in self.entries()? {
             let Some(index) = names.iter().position(|name| *name == key) else {
                 let wrong = Complaint::new(span, format!("unknown key `{key}`"));
-                return Err(match field_elsewhere(key) {
+                return Err(match foreign_field(key) {
                     Some(hint) => wrong.hint(hint),
                     None => wrong.guess(nearest(key, names)),
                 });

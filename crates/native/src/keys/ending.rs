@@ -17,29 +17,29 @@ pub const END: Section<Job> = Section {
     keys: keys! { Job:
         "ramp" = "\"300ms\"", (time ramp),
             "Load before the measured time; not in any result.",
-            elsewhere: &["ramp_time", "warmup"];
+            other_names: &["ramp_time", "warmup"];
         "runtime" = "\"2s\"",
             (own "time",
                 |job, value| put(&mut job.stop.runtime, value.unless_none(|time| time.time())),
                 |job| Some(job.stop.runtime.map_or_else(|| quoted("none"), time))),
             "Measured time, after the ramp. The first end that is reached counts.",
-            allowed: Allowed::Said("a time, or \"none\" beside `stop_bytes` or `loops`"),
-            default: Some("\"10s\"; none where `stop_bytes` or `loops` is given"), elsewhere: &["duration", "elapsed", "time_based"];
+            allowed: Allowed::Text("a time, or \"none\" with `stop_bytes` or `loops`"),
+            default: Some("\"10s\"; none where `stop_bytes` or `loops` is given"), other_names: &["duration", "elapsed", "time_based"];
         "cool_down" = "\"1s\"", (rare time cool_down),
             "Load after the measured time; not in any result. Needs a runtime.",
             default: Some("none");
         "ends_others" = "\"always\"", (word ENDS ends_others),
             "Whether the end of this job ends the jobs that run at the same time: never, only if it failed, or always.",
-            elsewhere: &["exitall", "exitall_on_error"];
+            other_names: &["exitall", "exitall_on_error"];
         "stop_bytes" = "\"20GiB\"", (maybe size stop.bytes),
             "Ends a thread after this many bytes.",
-            allowed: Allowed::Said("a size above 0, or \"none\""), elsewhere: &["io_size", "io_limit"];
+            allowed: Allowed::Text("a size above 0, or \"none\""), other_names: &["io_size", "io_limit"];
         "stop_ios" = "100000", (maybe whole stop.ios),
             "Ends a thread after this many operations, not counting flushes.",
-            allowed: Allowed::Said("a number above 0, or \"none\""), elsewhere: &["number_ios"];
+            allowed: Allowed::Text("a number above 0, or \"none\""), other_names: &["number_ios"];
         "loops" = "1", (maybe count stop.loops),
             "Ends a thread after this many passes over the region.",
-            allowed: Allowed::Said("a number above 0, or \"none\"");
+            allowed: Allowed::Text("a number above 0, or \"none\"");
         "steady" = "\"slope\"",
             (own "word",
                 |job, value| {
@@ -48,7 +48,7 @@ pub const END: Section<Job> = Section {
                 },
                 |job| spoken(&RULES, &rule(&job.stop.steady?))),
             "Ends the job as soon as it is steady; `runtime` is then the longest wait. `snia`: over five rounds, largest and smallest are within 20 % of the mean and the slope over the window is within 10 %. `slope`: only the slope. `deviation`: only the largest deviation from the mean.",
-            allowed: Allowed::WordsOr(&names(&RULES), "\"none\""), default: Some("none"), elsewhere: &["steadystate", "ss"];
+            allowed: Allowed::WordsOr(&names(&RULES), "\"none\""), default: Some("none"), other_names: &["steadystate", "ss"];
         "steady_variable" = "\"latency\"",
             (own "word",
                 |job, value| put(parts(steady(job)).0, value.word(&VARIABLES)),
@@ -66,7 +66,7 @@ pub const END: Section<Job> = Section {
             default: Some("\"60s\""), need: Need::Given("steady");
         "steady_after" = "\"30s\"", (rare time stop.steady_after),
             "Measured time before the first round; it counts in results but not for the rule.",
-            default: Some("none"), need: Need::Given("steady"), elsewhere: &["ss_ramp"];
+            default: Some("none"), need: Need::Given("steady"), other_names: &["ss_ramp"];
         "steady_rounds" = "10",
             (own "whole number",
                 |job, value| {
@@ -79,7 +79,7 @@ pub const END: Section<Job> = Section {
                 },
                 |job| drift(&mut job.stop.steady?).map(|(rounds, _)| rounds.to_string())),
             "Rounds in the window.",
-            allowed: Allowed::Said("1 to 10000; a slope needs 3"), default: Some("5"), need: Need::Given("steady"), elsewhere: &["ss_dur"];
+            allowed: Allowed::Text("1 to 10000; a slope needs 3"), default: Some("5"), need: Need::Given("steady"), other_names: &["ss_dur"];
         "steady_limit_percent" = "2.5",
             (own "number",
                 |job, value| set_limit(job, value, Limit::Percent),
@@ -88,7 +88,7 @@ pub const END: Section<Job> = Section {
                     Limit::Absolute(_) => None,
                 }),
             "Largest slope per round, or deviation, in per cent of the mean.",
-            allowed: Allowed::Said("above 0"), default: Some("10.0"), need: Need::Given("steady");
+            allowed: Allowed::Text("above 0"), default: Some("10.0"), need: Need::Given("steady");
         "steady_limit" = "500.0",
             (own "number",
                 |job, value| set_limit(job, value, Limit::Absolute),
@@ -97,7 +97,7 @@ pub const END: Section<Job> = Section {
                     Limit::Percent(_) => None,
                 }),
             "The same limit in operations or bytes a second, or in nanoseconds.",
-            allowed: Allowed::Said("above 0"), need: Need::Given("steady");
+            allowed: Allowed::Text("above 0"), need: Need::Given("steady");
     },
 };
 
@@ -106,31 +106,31 @@ pub const CARE: Section<Job> = Section {
     keys: keys! { Job:
         "fsync_every" = "32", (count flush.fsync_every),
             "An fsync after this many writes of a thread; 0 is never.",
-            elsewhere: &["fsync"];
+            other_names: &["fsync"];
         "fdatasync_every" = "1", (count flush.fdatasync_every),
             "An fdatasync after this many writes of a thread; 0 is never.",
-            elsewhere: &["fdatasync"];
+            other_names: &["fdatasync"];
         "fsync_at_end" = "true", (flag flush.at_end),
             "An fsync at the end of a thread, within the measured time.",
-            elsewhere: &["end_fsync"];
+            other_names: &["end_fsync"];
         "on_error" = "\"continue\"",
             (own "word",
                 |job, value| put(&mut job.on_error, policy(value)),
                 |job| spoken(&POLICIES, &job.on_error).or_else(|| shown_policy(job.on_error))),
             "After a failed operation: end the job, or count the failure and continue until 1,000 fail in a row. A list continues only after failures of the medium (EIO, EILSEQ) of these kinds: reads, writes (also trims and flushes), wrong data.",
-            allowed: Allowed::WordsOr(&names(&POLICIES), "a list of \"read\", \"write\", \"verify\""), elsewhere: &["continue_on_error", "data_errors"];
+            allowed: Allowed::WordsOr(&names(&POLICIES), "a list of \"read\", \"write\", \"verify\""), other_names: &["continue_on_error", "data_errors"];
         "max_latency" = "\"1s\"", (maybe time max_latency),
             "An operation that takes longer counts as failed (ETIMEDOUT).",
-            allowed: Allowed::Said("a time, or \"none\"");
+            allowed: Allowed::Text("a time, or \"none\"");
         "ignored_errors" = "[[\"read\", 5], [\"write\", 28]]",
             (own "list of pairs",
                 |job, value| put(&mut job.ignored_errors, value.list()?.into_iter().map(ignored).collect()),
                 |job| list(&job.ignored_errors, |(of, errno)| pair(quoted(of.name()), errno.to_string()))),
             "Failures that count as success: a direction and an error number.",
-            allowed: Allowed::Said("pairs such as [\"read\", 5]"), default: Some("none"), elsewhere: &["ignore_error"];
+            allowed: Allowed::Text("pairs such as [\"read\", 5]"), default: Some("none"), other_names: &["ignore_error"];
         "until_full" = "true", (rare flag stop_on_enospc),
             "A write that finds no space ends the job without a failure.",
-            elsewhere: &["fill_device"];
+            other_names: &["fill_device"];
     },
 };
 
@@ -143,15 +143,15 @@ pub const PROOF: Section<Job> = Section {
                 |job| shown_verify(job.verify.as_ref()?)),
             "Written data carries a checksum and is compared when it is read back. A table: `checksum`; `interval` (bytes that a header covers); `when` (after-writes, never, or { every, batch } writes; only: data that an earlier run of this job wrote); `fatal` (the first miscompare ends the job).",
             allowed: Allowed::WordsOr(&names(&CHECKSUMS), "a table, or \"none\""), default: Some("none"),
-            elsewhere: &["verify_interval", "verify_fatal", "do_verify", "verify_backlog"];
+            other_names: &["verify_interval", "verify_fatal", "do_verify", "verify_backlog"];
         "measure_depths" = "true", (rare flag measure.depths),
             "Counts how many operations were in flight at each issue, and how many each call moved.";
         "sample_bandwidth" = "\"500ms\"", (maybe time measure.bandwidth_every),
             "Samples the bandwidth of each direction at this interval.",
-            allowed: Allowed::Said("from 1 ms, or \"none\""), elsewhere: &["bwavgtime"];
+            allowed: Allowed::Text("from 1 ms, or \"none\""), other_names: &["bwavgtime"];
         "sample_iops" = "\"500ms\"", (maybe time measure.iops_every),
             "Samples the operations per second of each direction at this interval.",
-            allowed: Allowed::Said("from 1 ms, or \"none\""), elsewhere: &["iopsavgtime"];
+            allowed: Allowed::Text("from 1 ms, or \"none\""), other_names: &["iopsavgtime"];
     },
 };
 

@@ -18,21 +18,21 @@ pub const TARGET: Section<Job> = Section {
                 |job, value| put(&mut job.targets, value.list_or_one().into_iter().map(Value::name).collect()),
                 |job| list(&job.targets, |target| quoted(target))),
             "Files, directories or devices of this job.",
-            default: Some("what `--target` names"), elsewhere: &["filename", "directory", "target", "file", "lun"];
+            default: Some("what `--target` names"), other_names: &["filename", "directory", "target", "file", "lun"];
         "target_order" = "\"round-robin\"",
             (own "word",
                 |job, value| put(&mut job.target_order, target_order(value)),
                 |job| spoken(&TARGET_ORDERS, &job.target_order).or_else(|| shown_skew(job.target_order))),
             "How a job uses several targets: in turn for each operation, at random for each operation, one for each thread, or one after the other; or at random with a skew, the first targets most often.",
             allowed: Allowed::WordsOr(&names(&TARGET_ORDERS), "{ zipf = theta }, { pareto = h }, { normal = deviation }"),
-            elsewhere: &["file_service_type"];
+            other_names: &["file_service_type"];
         "offset" = "\"1GiB\"", (size region.offset),
             "Start of the tested region.",
-            elsewhere: &["seekpos"];
+            other_names: &["seekpos"];
         "size" = "\"10GiB\"", (maybe size region.size),
             "Length of the region.",
-            allowed: Allowed::Said("a size, or \"none\": to the end of the target"),
-            default: Some("to the end of the target; of a scratch file, what `--size` says"), elsewhere: &["filesize", "range"];
+            allowed: Allowed::Text("a size, or \"none\": to the end of the target"),
+            default: Some("to the end of the target; of a scratch file, that of `--size`"), other_names: &["filesize", "range"];
         "spread" = "\"sliced\"", (word SPREADS region.spread),
             "How the threads share the region: all of it, from evenly spaced starts (`staggered`); all of it, from the same start (`same`); a slice each (`sliced`); or one common position (`shared`, sequential only).",
             group: Some("spread");
@@ -56,19 +56,19 @@ pub const ROAD: Section<Job> = Section {
                 |job, value| put(&mut job.engine, value.word(&ENGINES)),
                 |job| Some(quoted(job.engine.name()))),
             "The system calls to use.",
-            allowed: Allowed::Words(&names(&ENGINES)), elsewhere: &["ioengine"];
+            allowed: Allowed::Words(&names(&ENGINES)), other_names: &["ioengine"];
         "sqpoll" = "true", (flag sqpoll of uring, shown_uring),
             "A kernel thread polls for submissions; it uses a processor.",
-            need: Need::With("engine", "io_uring"), elsewhere: &["sqthread_poll"];
+            need: Need::With("engine", "io_uring"), other_names: &["sqthread_poll"];
         "iopoll" = "true", (flag iopoll of uring, shown_uring),
             "Polls for completions; needs direct access and a device with poll queues.",
             need: Need::With("engine", "io_uring");
         "fixed_buffers" = "false", (flag fixed_buffers of uring, shown_uring),
             "Registers the buffers, so that their pages are pinned once.",
-            need: Need::With("engine", "io_uring"), elsewhere: &["fixedbufs"];
+            need: Need::With("engine", "io_uring"), other_names: &["fixedbufs"];
         "fixed_files" = "false", (flag fixed_files of uring, shown_uring),
             "Registers the files.",
-            need: Need::With("engine", "io_uring"), elsewhere: &["registerfiles"];
+            need: Need::With("engine", "io_uring"), other_names: &["registerfiles"];
         "hipri" = "true", (flag hipri of pvsync2, shown_pvsync2),
             "Polls for the completion of each call (RWF_HIPRI).",
             default: Some("false"), need: Need::With("engine", "pvsync2");
@@ -80,44 +80,44 @@ pub const ROAD: Section<Job> = Section {
             default: Some("false"), need: Need::With("engine", "pvsync2");
         "access" = "\"direct\"", (word ACCESSES access),
             "Whether to use the page cache; `auto` bypasses it if the file system allows.",
-            elsewhere: &["direct", "buffered", "openflags", "o_direct"];
+            other_names: &["direct", "buffered", "openflags", "o_direct"];
         "durability" = "\"dsync\"", (word DURABILITIES durability),
             "What survives a power cut after a completed write: nothing is promised, its data (O_DSYNC), or its data and metadata (O_SYNC).",
-            elsewhere: &["sync", "write_through"];
+            other_names: &["sync", "write_through"];
         "advice" = "\"none\"", (word ADVICE hints.advice),
             "The access pattern that the kernel is advised of.",
-            elsewhere: &["fadvise_hint"];
+            other_names: &["fadvise_hint"];
         "lifetime" = "\"short\"", (word LIFETIMES hints.lifetime),
             "The write lifetime hint for the kernel.",
-            elsewhere: &["write_hint"];
+            other_names: &["write_hint"];
         "threads" = "4", (count threads),
             "Identical threads of the job.",
-            allowed: Allowed::Said("1 to 4096"), elsewhere: &["numjobs", "jobs", "workers"];
+            allowed: Allowed::Text("1 to 4096"), other_names: &["numjobs", "jobs", "workers"];
         "depth" = "32", (count depth),
             "Operations in flight per thread; sync, psync, pvsync2 and mmap have one.",
-            allowed: Allowed::Said("1 to 32768"), elsewhere: &["iodepth", "queue_depth", "qd", "outstanding"];
+            allowed: Allowed::Text("1 to 32768"), other_names: &["iodepth", "queue_depth", "qd", "outstanding"];
         "batch_submit" = "16", (count batch.submit),
             "Most operations submitted in one call.",
-            allowed: Allowed::Said("a number; 0: a quarter of the depth, 1 to 16"), elsewhere: &["iodepth_batch", "iodepth_batch_submit"];
+            allowed: Allowed::Text("a number; 0: a quarter of the depth, 1 to 16"), other_names: &["iodepth_batch", "iodepth_batch_submit"];
         "batch_take" = "1", (count batch.take),
             "Most completions handled before the queue is filled again.",
-            allowed: Allowed::Said("a number; 0: all that are there"), elsewhere: &["iodepth_batch_complete_max"];
+            allowed: Allowed::Text("a number; 0: all that are there"), other_names: &["iodepth_batch_complete_max"];
         "batch_complete" = "8", (count batch.complete),
             "Least completions that a wait returns with.",
-            allowed: Allowed::Said("1 to the depth"), elsewhere: &["iodepth_batch_complete", "iodepth_batch_complete_min"];
+            allowed: Allowed::Text("1 to the depth"), other_names: &["iodepth_batch_complete", "iodepth_batch_complete_min"];
         "batch_low" = "8", (rare count batch.low),
             "After the queue was full, nothing is issued until this few operations are in flight.",
-            allowed: Allowed::Said("below the depth; 0: never waits"), elsewhere: &["iodepth_low"];
+            allowed: Allowed::Text("below the depth; 0: never waits"), other_names: &["iodepth_low"];
         "cpus" = "\"0-3,7\"",
             (own "list of whole numbers",
                 |job, value| put(&mut job.pin, value.processors()),
                 |job| list(&job.pin, u32::to_string)),
             "Processors: thread k runs on entry k, starting over if there are more threads.",
-            allowed: Allowed::Said("a list, or a text of numbers and ranges"),
-            default: Some("anywhere"), elsewhere: &["cpus_allowed", "affinity", "cpumask"];
+            allowed: Allowed::Text("a list, or a text of numbers and ranges"),
+            default: Some("anywhere"), other_names: &["cpus_allowed", "affinity", "cpumask"];
         "submit_latency" = "true", (flag submit_latency),
             "Measures the submitting call separately; costs a system call a batch.",
-            elsewhere: &["slat"];
+            other_names: &["slat"];
     },
 };
 

@@ -2,12 +2,12 @@
 //! the tail of the example are all derived from it.
 //!
 //! ```text
-//!   "depth" = "32", (count depth), "Operations in flight per thread.", allowed: Said("1 to 32768");
-//!    name     example  kind, field    meaning                           whatever else is to be said
+//!   "depth" = "32", (count depth), "Operations in flight per thread.", allowed: Text("1 to 32768");
+//!    name     example  kind, field    meaning                           whatever else there is
 //! ```
 //!
-//! A kind says what a value is called, how it is read and how it is written; `maybe` before it
-//! takes `"none"`. What has no kind says so itself: `(own "size or table", read, show)`.
+//! A kind decides what a value is called, how it is read and how it is written; `maybe` before it
+//! takes `"none"`. A value without a kind brings its own: `(own "size or table", read, show)`.
 
 mod ending;
 mod job;
@@ -30,19 +30,19 @@ pub(super) struct Key<T> {
     pub kind: &'static str,
     /// One sentence.
     pub meaning: &'static str,
-    /// Values that it takes, beyond what the kind says.
+    /// Values that it takes, beyond what the kind implies.
     pub allowed: Allowed,
     /// A value, as it is written.
     pub example: &'static str,
-    /// The default in words, where [`Key::show`] of a new job does not tell it.
+    /// The default in words, where [`Key::show`] of a new job does not give it.
     pub default: Option<&'static str>,
     /// Names of the same thing in other tools: for hints only.
-    pub elsewhere: &'static [&'static str],
-    /// Keys of one group say the same thing in different ways: the most specific one counts.
+    pub other_names: &'static [&'static str],
+    /// Keys of one group set the same thing in different ways: the most specific one counts.
     pub group: Option<&'static str>,
     /// Where it makes sense.
     pub need: Need,
-    /// Whether a text says it only where it is not the default.
+    /// Whether it is written only where it is not the default.
     pub rare: bool,
     /// Puts the value into its place.
     pub set: fn(&mut T, Value<'_>) -> Result<(), Complaint>,
@@ -53,20 +53,20 @@ pub(super) struct Key<T> {
 /// What a key takes.
 #[derive(Clone, Copy)]
 pub(super) enum Allowed {
-    /// Told in words; empty: whatever the kind says.
-    Said(&'static str),
+    /// Described in words; empty: whatever the kind implies.
+    Text(&'static str),
     /// One of these words.
     Words(&'static [&'static str]),
-    /// One of these words, or what is said.
+    /// One of these words, or what is described.
     WordsOr(&'static [&'static str], &'static str),
 }
 
 impl Allowed {
-    /// For a hint or a table; nothing where the kind says it all.
+    /// For a hint or a table; nothing where the kind is enough.
     pub fn text(self) -> Option<String> {
         match self {
-            Self::Said("") => None,
-            Self::Said(text) => Some(text.to_owned()),
+            Self::Text("") => None,
+            Self::Text(text) => Some(text.to_owned()),
             Self::Words(words) => Some(words.join(", ")),
             Self::WordsOr(words, text) => Some(format!("{}, or {text}", words.join(", "))),
         }
@@ -124,10 +124,10 @@ impl<T> Key<T> {
         name: "",
         kind: "",
         meaning: "",
-        allowed: Allowed::Said(""),
+        allowed: Allowed::Text(""),
         example: "",
         default: None,
-        elsewhere: &[],
+        other_names: &[],
         group: None,
         need: Need::Nothing,
         rare: false,
@@ -140,7 +140,7 @@ impl<T> Key<T> {
         format!("{} = {}", self.name, self.example)
     }
 
-    /// Reads a value; a complaint tells what is allowed and shows an example.
+    /// Reads a value; a complaint lists what is allowed and shows an example.
     pub fn read(&self, into: &mut T, value: Value<'_>) -> Result<(), Complaint> {
         (self.set)(into, value).map_err(|complaint| {
             let complaint = Complaint {
@@ -180,7 +180,7 @@ macro_rules! text {
     ($kind:ident) => { words::plain };
 }
 
-/// What the kind of a row says of it.
+/// What the kind of a row sets in it.
 macro_rules! row {
     ($of:ident (own $kind:literal, $set:expr, $show:expr)) => {
         Key::<$of> { kind: $kind, set: $set, show: $show, ..Key::ROW }
@@ -294,7 +294,7 @@ pub(super) fn job_key(name: &str) -> Option<&'static Key<Job>> {
     job_keys().find(|key| key.name == name)
 }
 
-/// Whether the two say the same thing.
+/// Whether the two set the same thing.
 pub(super) fn same_group(a: &Key<Job>, b: &Key<Job>) -> bool {
     a.name == b.name || (a.group.is_some() && a.group == b.group)
 }

@@ -24,13 +24,13 @@ pub const OPERATIONS: Section<Job> = Section {
                 |job, value| put(&mut job.pattern, value.word(&PATTERNS).map(|open| open())),
                 |job| Some(quoted(pattern_name(&job.pattern)))),
             "Offsets of the operations. `random-once` hits every block once a pass; with several sizes it shortens a block that would reach into one already hit; if sizes differ only by direction, each keeps its size and some pieces are hit twice. From `strided` on, each pattern needs one of the keys below.",
-            allowed: Allowed::Words(&names(&PATTERNS)), elsewhere: &["random_distribution", "seekpct"];
+            allowed: Allowed::Words(&names(&PATTERNS)), other_names: &["random_distribution", "seekpct"];
         "stride" = "\"1MiB\"", (size in Strided stride),
             "Distance between the starts of two operations.",
-            allowed: Allowed::Said("a size above 0"), need: Need::Completes("pattern", "strided");
+            allowed: Allowed::Text("a size above 0"), need: Need::Completes("pattern", "strided");
         "back" = "\"8KiB\"", (size in Backward back),
             "How far before the end of an operation the next one starts.",
-            allowed: Allowed::Said("a size above 0"), need: Need::Completes("pattern", "backward");
+            allowed: Allowed::Text("a size above 0"), need: Need::Completes("pattern", "backward");
         "percent_random" = "30",
             (own "per cent",
                 |job, value| put(&mut job.pattern, value.percent().map(Pattern::PercentRandom)),
@@ -39,16 +39,16 @@ pub const OPERATIONS: Section<Job> = Section {
                     _ => None,
                 }),
             "Share of operations that go to a random offset instead of the next one.",
-            allowed: Allowed::Said("0 to 100"), need: Need::Completes("pattern", "percent-random"), elsewhere: &["percentage_random"];
+            allowed: Allowed::Text("0 to 100"), need: Need::Completes("pattern", "percent-random"), other_names: &["percentage_random"];
         "theta" = "1.2", (number in Zipf theta),
             "Exponent of Zipf's law: the block of rank k is hit in proportion to k^-theta.",
-            allowed: Allowed::Said("above 0, below 100, not 1"), need: Need::Completes("pattern", "zipf");
+            allowed: Allowed::Text("above 0, below 100, not 1"), need: Need::Completes("pattern", "zipf");
         "h" = "0.2", (number in Pareto h),
             "Skew of Pareto's rule: a share 1 - h of the accesses goes to a share h of the blocks. 0.2 is the 80/20 rule, 0.5 is even.",
-            allowed: Allowed::Said("above 0, below 1"), need: Need::Completes("pattern", "pareto");
+            allowed: Allowed::Text("above 0, below 1"), need: Need::Completes("pattern", "pareto");
         "deviation" = "15", (number in Normal deviation_percent),
             "Standard deviation around the middle, in per cent of the region.",
-            allowed: Allowed::Said("above 0, at most 100"), need: Need::Completes("pattern", "normal");
+            allowed: Allowed::Text("above 0, at most 100"), need: Need::Completes("pattern", "normal");
         "zones" = "[[80, 20], [20, 80]]",
             (own "list of pairs",
                 |job, value| put(&mut job.pattern, zones(value).map(Pattern::Zones)),
@@ -57,36 +57,36 @@ pub const OPERATIONS: Section<Job> = Section {
                     _ => None,
                 }),
             "Consecutive zones: share of the operations and share of the region, in per cent.",
-            allowed: Allowed::Said("pairs whose first and whose second numbers add up to 100"),
-            need: Need::Completes("pattern", "zones"), elsewhere: &["hotband"];
+            allowed: Allowed::Text("pairs whose first and whose second numbers add up to 100"),
+            need: Need::Completes("pattern", "zones"), other_names: &["hotband"];
         "mix" = "{ read = 70, write = 30 }",
             (own "word or table",
                 |job, value| put(&mut job.mix, mix(value)),
                 |job| spoken(&MIXES, &job.mix).or_else(|| Some(shown_mix(job.mix)))),
             "Kind of the operations, or shares in per cent.",
             allowed: Allowed::WordsOr(&names(&MIXES), "a table whose shares add up to 100"),
-            elsewhere: &["rw", "readwrite", "operation"], group: Some("mix");
+            other_names: &["rw", "readwrite", "operation"], group: Some("mix");
         "read_percent" = "70",
             (own "per cent",
                 |job, value| put(&mut job.mix, value.percent().map(Mix::reads)),
                 |_| None),
             "Instead of `mix`: the share of reads; the rest are writes.",
-            allowed: Allowed::Said("0 to 100"), default: Some("none"),
-            elsewhere: &["rwmixread", "rdpct", "readpct"], group: Some("mix");
+            allowed: Allowed::Text("0 to 100"), default: Some("none"),
+            other_names: &["rwmixread", "rdpct", "readpct"], group: Some("mix");
         "block_size" = "\"64KiB\"",
             (own "size, list or table",
                 |job, value| put(&mut job.sizes, block_sizes(value)),
                 |job| Some(shown_sizes(&job.sizes))),
             "Size of the operations: a size, a list of sizes with weights, or a table of either by direction (trims as writes by default).",
-            allowed: Allowed::Said("\"4KiB\", [[\"4KiB\", 60], [\"64KiB\", 40]], { read = \"4KiB\", write = \"64KiB\" }; at most 1 GiB"),
-            elsewhere: &["bs", "blocksize", "bssplit", "xfersize", "bsrange"];
+            allowed: Allowed::Text("\"4KiB\", [[\"4KiB\", 60], [\"64KiB\", 40]], { read = \"4KiB\", write = \"64KiB\" }; at most 1 GiB"),
+            other_names: &["bs", "blocksize", "bssplit", "xfersize", "bsrange"];
         "content" = "{ compress = 50, dedupe = 20 }",
             (own "word or table",
                 |job, value| put(&mut job.content, content(value)),
                 |job| spoken(&CONTENTS, &job.content).or_else(|| shown_content(job.content))),
             "Written data: zeros (`zero`); random bytes made once, each block unique (`random`); random bytes made once, the same in each write (`same`); new random bytes for every write (`fresh`); or a share that compresses and a share of blocks that repeat earlier ones, in per cent.",
             allowed: Allowed::WordsOr(&names(&CONTENTS), "a table with `compress` or `dedupe`"),
-            elsewhere: &["refill_buffers", "scramble_buffers", "zero_buffers", "buffer_compress_percentage", "dedupe_percentage", "compratio", "dedupratio"];
+            other_names: &["refill_buffers", "scramble_buffers", "zero_buffers", "buffer_compress_percentage", "dedupe_percentage", "compratio", "dedupratio"];
     },
 };
 
@@ -95,36 +95,36 @@ pub const FINER: Section<Job> = Section {
     keys: keys! { Job:
         "size_draw" = "\"multiples\"", (word SIZE_DRAWS size_draw),
             "How sizes are drawn from `block_size`: one of the list by weight (`listed`); a multiple of the smallest up to the largest (`multiples`); any number of bytes between the two (`any-byte`).",
-            elsewhere: &["bs_unaligned"];
+            other_names: &["bs_unaligned"];
         "align" = "\"512\"",
             (own "size",
                 |job, value| put(&mut job.align, value.unless_none(|size| size.size().map(|all| [all; 3]))),
                 |job| job.align.filter(|align| *align == [align[0]; 3]).map(|align| size(align[0]))),
             "Alignment of random offsets; if smaller than a block, blocks may overlap.",
-            allowed: Allowed::Said("a size above 0, or \"none\""), default: Some("the smallest block"), elsewhere: &["blockalign", "ba"];
+            allowed: Allowed::Text("a size above 0, or \"none\""), default: Some("the smallest block"), other_names: &["blockalign", "ba"];
         "window" = "{ bytes = \"1MiB\", range = \"2MiB\", skip = \"0\" }", (table window, window, shown_window),
             "A window that moves over the region: operations stay within its `range` until `bytes` were moved; the next window starts `skip` after its end.",
-            allowed: Allowed::Said("sizes for `bytes`, `range` and `skip`, or \"none\""), elsewhere: &["zonesize", "zoneskip", "zonerange"];
+            allowed: Allowed::Text("sizes for `bytes`, `range` and `skip`, or \"none\""), other_names: &["zonesize", "zoneskip", "zonerange"];
         "positions_apart" = "true", (rare flag per_direction_position),
             "Reads, writes and trims each have a sequential position of their own.";
         "trim_first" = "true", (rare flag trim_first),
             "Each write follows a trim of the same range.",
-            elsewhere: &["trimwrite"];
+            other_names: &["trimwrite"];
         "no_overlap" = "true", (rare flag no_overlap),
             "An operation waits while an overlapping one of its thread is in flight.",
-            elsewhere: &["serialize_overlap"];
+            other_names: &["serialize_overlap"];
         "forget_every" = "\"1GiB\"", (maybe size drop_cache_every),
             "For buffered access: drops the targets from the page cache after this many bytes of a thread, so that each pass reads the device.",
-            allowed: Allowed::Said("a size above 0, or \"none\""), elsewhere: &["invalidate"];
+            allowed: Allowed::Text("a size above 0, or \"none\""), other_names: &["invalidate"];
         "fill" = "\"deadbeef\"",
             (own "text",
                 |job, value| put(&mut job.fill, value.unless_none(hex)),
                 |job| job.fill.as_deref().map(shown_hex)),
             "Writes these bytes, repeated, instead of `content`.",
-            allowed: Allowed::Said("two hexadecimal digits a byte, or \"none\""), default: Some("none"), elsewhere: &["buffer_pattern"];
+            allowed: Allowed::Text("two hexadecimal digits a byte, or \"none\""), default: Some("none"), other_names: &["buffer_pattern"];
         "content_unit" = "\"8KiB\"", (rare size content_unit),
             "The unit in which `content` compresses and repeats.",
-            allowed: Allowed::Said("from 512 bytes"), elsewhere: &["buffer_compress_chunk", "dedupunit"];
+            allowed: Allowed::Text("from 512 bytes"), other_names: &["buffer_compress_chunk", "dedupunit"];
     },
 };
 
@@ -136,21 +136,21 @@ pub const PACE: Section<Job> = Section {
                 |job, value| put(&mut job.pace, pace(value, iops)),
                 |job| shown_rate(job.pace, as_iops)),
             "Operations per second of the whole job, shared evenly by its threads. A table gives each direction its own schedule.",
-            allowed: Allowed::Said("above 0, { read, write, trim }, or \"none\""), default: Some("none"),
-            elsewhere: &["iorate", "iops", "fwdrate"], group: Some("rate");
+            allowed: Allowed::Text("above 0, { read, write, trim }, or \"none\""), default: Some("none"),
+            other_names: &["iorate", "iops", "fwdrate"], group: Some("rate");
         "rate_bytes" = "\"100MB\"",
             (own "size a second or table",
                 |job, value| put(&mut job.pace, pace(value, bytes)),
                 |job| shown_rate(job.pace, as_bytes)),
             "Bytes per second of the whole job, shared evenly by its threads. A table gives each direction its own schedule.",
-            allowed: Allowed::Said("above 0, { read, write, trim }, or \"none\""), default: Some("none"),
-            elsewhere: &["rate", "throughput"], group: Some("rate");
+            allowed: Allowed::Text("above 0, { read, write, trim }, or \"none\""), default: Some("none"),
+            other_names: &["rate", "throughput"], group: Some("rate");
         "arrivals" = "\"poisson\"",
             (own "word",
                 |job, value| value.word(&ARRIVALS).map(|how| job.pace = arriving(how, job.pace)),
                 |job| spoken(&ARRIVALS, &arrivals(job.pace))),
             "`closed`: the next operation starts when one ends, never faster than the rate; the job does not catch up after a stall. `fixed` and `poisson`: operations arrive at the rate, at even or random intervals, whatever the target does. Response latency counts from the moment an operation was due; operations that never started enter it with the time they waited.",
-            allowed: Allowed::Words(&names(&ARRIVALS)), elsewhere: &["rate_process", "distribution"];
+            allowed: Allowed::Words(&names(&ARRIVALS)), other_names: &["rate_process", "distribution"];
         "think" = "\"10ms\"",
             (own "time",
                 |job, value| {
@@ -159,7 +159,7 @@ pub const PACE: Section<Job> = Section {
                 },
                 |job| job.think.map(|think| time(think.pause))),
             "Pause of a thread between its operations.",
-            allowed: Allowed::Said("a time, or \"none\""), default: Some("none"), elsewhere: &["thinktime"];
+            allowed: Allowed::Text("a time, or \"none\""), default: Some("none"), other_names: &["thinktime"];
         "think_every" = "64",
             (own "whole number",
                 |job, value| {
@@ -168,7 +168,7 @@ pub const PACE: Section<Job> = Section {
                 },
                 |job| job.think.map(|think| think.every.to_string())),
             "Operations between two pauses.",
-            allowed: Allowed::Said("from 1"), default: Some("1"), need: Need::Given("think"), elsewhere: &["thinktime_blocks"];
+            allowed: Allowed::Text("from 1"), default: Some("1"), need: Need::Given("think"), other_names: &["thinktime_blocks"];
     },
 };
 
@@ -177,34 +177,34 @@ pub const THROTTLING: Section<Job> = Section {
     keys: keys! { Job:
         "start_delay" = "\"5s\"", (rare time start_delay),
             "Starts the job this much later than the run.",
-            default: Some("none"), elsewhere: &["startdelay"];
+            default: Some("none"), other_names: &["startdelay"];
         "least_iops" = "{ read = 1000 }",
             (own "table",
                 |job, value| put(&mut job.min_rate, value.unless_none(|table| least(table, iops))),
                 |job| shown_least(job.min_rate?, as_iops)),
             "Fails the job below this many operations per second, by direction, in any `cycle`.",
-            allowed: Allowed::Said("`read`, `write`, `trim`, `cycle` (1 s), `settle` (0), or \"none\""), default: Some("none"),
-            elsewhere: &["rate_iops_min"], group: Some("least");
+            allowed: Allowed::Text("`read`, `write`, `trim`, `cycle` (1 s), `settle` (0), or \"none\""), default: Some("none"),
+            other_names: &["rate_iops_min"], group: Some("least");
         "least_bytes" = "{ write = \"50MiB\", cycle = \"5s\" }",
             (own "table",
                 |job, value| put(&mut job.min_rate, value.unless_none(|table| least(table, bytes))),
                 |job| shown_least(job.min_rate?, as_bytes)),
             "Fails the job below this many bytes per second, by direction, in any `cycle`.",
-            allowed: Allowed::Said("`read`, `write`, `trim`, `cycle` (1 s), `settle` (0), or \"none\""), default: Some("none"),
-            elsewhere: &["rate_min", "rate_cycle"], group: Some("least");
+            allowed: Allowed::Text("`read`, `write`, `trim`, `cycle` (1 s), `settle` (0), or \"none\""), default: Some("none"),
+            other_names: &["rate_min", "rate_cycle"], group: Some("least");
         "flow" = "{ group = 1, weight = 3, pause = \"0\" }", (table flow, flow, shown_flow),
             "Jobs of one `group` do operations in proportion to their `weight`; a job that is ahead waits for `pause` and checks again.",
-            allowed: Allowed::Said("whole numbers and a time, or \"none\"");
+            allowed: Allowed::Text("whole numbers and a time, or \"none\"");
         "latency_target" = "{ limit = \"1ms\", window = \"2s\", percentile = 99.0 }", (table latency_target, latency_target, shown_latency_target),
             "Searches the depth at which `percentile` per cent of the operations take at most `limit` over a `window`; with `go_on` the job continues at this depth, else it ends.",
-            allowed: Allowed::Said("times, a number and a flag, or \"none\""), elsewhere: &["latency_window", "latency_percentile", "latency_run"];
+            allowed: Allowed::Text("times, a number and a flag, or \"none\""), other_names: &["latency_window", "latency_percentile", "latency_run"];
         "nice" = "5", (rare signed priority.nice),
             "CPU priority of the threads, added to the program's own.",
-            allowed: Allowed::Said("-20 (first) to 19 (last)");
+            allowed: Allowed::Text("-20 (first) to 19 (last)");
         "io_priority" = "{ class = \"best-effort\", level = 4 }", (table priority.io, io_priority, shown_io_priority),
             "I/O priority of the operations; most devices ignore it.",
-            allowed: Allowed::Said("`class`: realtime, best-effort or idle; `level`: 0 (first) to 7; or \"none\""),
-            elsewhere: &["prio", "prioclass", "priority"];
+            allowed: Allowed::Text("`class`: realtime, best-effort or idle; `level`: 0 (first) to 7; or \"none\""),
+            other_names: &["prio", "prioclass", "priority"];
     },
 };
 

@@ -20,7 +20,7 @@ with_defaults! {
     }
 }
 
-/// What a case says besides its load.
+/// What a case holds besides its load.
 #[derive(Default)]
 pub struct Case {
     pub name: String,
@@ -58,8 +58,8 @@ pub static STUDY: &[Key<Study>] = keys! { Study:
             |study, value| put(&mut study.seed, value.seed().map(Some)),
             |study| shown_seed(study.seed)),
         "Random seed: the same seed gives the same offsets, sizes and content. Each pass draws its own, except for verified data.",
-        allowed: Allowed::Said("0 to 2^64 - 1; from 2^63 on in quotes"),
-        default: Some("drawn anew for each run, and recorded"), elsewhere: &["randseed"];
+        allowed: Allowed::Text("0 to 2^64 - 1; from 2^63 on in quotes"),
+        default: Some("drawn anew for each run, and recorded"), other_names: &["randseed"];
     "passes" = "3",
         (own "whole number",
             |study, value| {
@@ -68,7 +68,7 @@ pub static STUDY: &[Key<Study>] = keys! { Study:
             },
             |study| Some(study.plan.passes.to_string())),
         "How often each case is measured; with three or more, results have a confidence interval.",
-        allowed: Allowed::Said("1 to 100000"), elsewhere: &["repeat", "repeats", "runs", "iterations"];
+        allowed: Allowed::Text("1 to 100000"), other_names: &["repeat", "repeats", "runs", "iterations"];
     "discard" = "1",
         (own "whole number",
             |study, value| {
@@ -77,7 +77,7 @@ pub static STUDY: &[Key<Study>] = keys! { Study:
             },
             |study| Some(study.plan.discard.to_string())),
         "Warm-up passes of each case; they are recorded as pass 0 and enter no figure.",
-        allowed: Allowed::Said("0 to 1000");
+        allowed: Allowed::Text("0 to 1000");
     "aggregate" = "\"median\"", (word AGGREGATES plan.aggregate),
         "How the passes of a case become one figure.";
     "order" = "\"interleaved\"", (word ORDERS plan.order),
@@ -100,7 +100,7 @@ pub static CASE: &[Key<Case>] = keys! { Case:
             |case, value| put(&mut case.seed, value.seed().map(Some)),
             |case| shown_seed(case.seed)),
         "A seed for this case only.",
-        allowed: Allowed::Said("0 to 2^64 - 1; from 2^63 on in quotes"), default: Some("the study's"), elsewhere: &["randseed"];
+        allowed: Allowed::Text("0 to 2^64 - 1; from 2^63 on in quotes"), default: Some("the study's"), other_names: &["randseed"];
     "settings" = "[[\"depth\", \"32\"]]",
         (own "list of pairs",
             |case, value| put(&mut case.settings, settings(value)),
@@ -112,7 +112,7 @@ pub static CASE: &[Key<Case>] = keys! { Case:
             |case, value| put(&mut case.rate_percent, shares(value)),
             |_| None),
         "Repeats the case at these shares, in per cent, of the rate that it reached at full speed. Operations arrive at random intervals, whatever the target does; shares above 100 overload it.",
-        allowed: Allowed::Said("above 0, at most 1000"), default: Some("none"), elsewhere: &["curve"];
+        allowed: Allowed::Text("above 0, at most 1000"), default: Some("none"), other_names: &["curve"];
     "rate_ramp" = "\"500ms\"",
         (own "time",
             |case, value| put(&mut case.rate_ramp, value.time().map(Some)),

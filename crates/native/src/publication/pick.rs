@@ -1,4 +1,4 @@
-//! What a row, a column or a check says of a cell, and the cell that it comes to.
+//! The part of a cell that a row, a column or a check selects, and the cell that results.
 
 use blocklab_publication::{Cell, Family, Figure, Scope, System};
 
@@ -68,7 +68,7 @@ pub(super) fn figure(value: Value<'_>) -> Result<Figure, Complaint> {
     text.parse().map_err(|_| value.complaint(figure_hint(text)))
 }
 
-/// What is said of a word that is no figure.
+/// The error for a word that is no figure.
 pub(super) fn figure_hint(text: &str) -> String {
     let guess = nearest(text, Figure::names());
     let hint = guess.map_or_else(
@@ -95,7 +95,7 @@ pub(super) struct Pick {
 }
 
 impl Pick {
-    /// What this says, and what `other` says of the rest.
+    /// Fills in from `other` what this leaves open.
     pub fn or(&self, other: &Self) -> Self {
         let mut settings = self.settings.clone();
         settings.extend(other.settings.iter().cloned());
@@ -109,16 +109,13 @@ impl Pick {
         }
     }
 
-    /// The cell; nothing where no case has these settings. Says what is missing.
+    /// The cell; nothing where no case has these settings. The error names what is missing.
     pub fn cell(&self, known: &Known) -> Result<Option<Cell>, String> {
-        let system = self
-            .system
-            .clone()
-            .ok_or("of which system? `system` tells")?;
-        let figure = self.figure.ok_or("which figure? `figure` tells")?;
+        let system = self.system.clone().ok_or("of which system? Set `system`")?;
+        let figure = self.figure.ok_or("which figure? Set `figure`")?;
         let case = match figure.scope() {
             Scope::System => None,
-            Scope::Sweep => Some(self.case.clone().ok_or("of which sweep? `case` tells")?),
+            Scope::Sweep => Some(self.case.clone().ok_or("of which sweep? Set `case`")?),
             Scope::Case => match self.only_case(known)? {
                 Some(case) => Some(case),
                 None => return Ok(None),
@@ -154,7 +151,7 @@ impl Pick {
             [] => Ok(None),
             [(_, case)] => Ok(Some(case.clone())),
             [(_, a), (_, b), ..] => Err(format!(
-                "of which case? `{a}` and `{b}` fit, and perhaps more; `case` or a setting tells"
+                "of which case? `{a}` and `{b}` match, and perhaps more; set `case` or a setting"
             )),
         }
     }

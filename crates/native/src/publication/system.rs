@@ -63,7 +63,7 @@ pub(super) fn systems(sections: Vec<Value<'_>>) -> Result<Vec<System>, Complaint
 }
 
 const HEAD: &str = "system,case,figure,value";
-/// Where not every figure was measured, a last column tells its basis.
+/// Where not every figure was measured, a last column names its basis.
 const HEAD_WITH_BASIS: &str = "system,case,figure,value,basis";
 
 pub(super) fn published(
@@ -80,7 +80,7 @@ pub(super) fn published(
         let line = text.lines().nth(number).unwrap_or_default();
         figures
             .complaint(format!("line {} of the figures: {what}", number + 1))
-            .hint(format!("it says: {line}"))
+            .hint(format!("the error is: {line}"))
             .hint(format!(
                 "the columns are {HEAD}, and behind them `basis` where it is needed; a line that begins with # is none"
             ))

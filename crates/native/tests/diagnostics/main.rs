@@ -1,4 +1,4 @@
-//! What people are told about typical mistakes, word by word.
+//! The messages for typical mistakes, word by word.
 
 mod rules;
 mod sections;

@@ -63,7 +63,7 @@ rate_bytes = "1MB"
   |
 4 | rate_bytes = "1MB"
   | ^^^^^^^^^^
-  = they say the same thing in two ways: keep one
+  = both set the same thing: keep one
 "#,
     );
 }

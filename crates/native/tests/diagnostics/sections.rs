@@ -15,7 +15,7 @@ name = "a"
   |
 3 | passes = 3
   | ^^^^^^
-  = `passes` is said once for the study: above the first [section]
+  = `passes` is set once for the study: above the first [section]
 "#,
     );
 }
@@ -31,7 +31,7 @@ name = "a"
   |
 1 | depth = 4
   | ^^^^^
-  = `depth` says what a job does: it stands below [defaults], [[case]] or [matrix]
+  = `depth` is a key of a job: it stands below [defaults], [[case]] or [matrix]
 "#,
     );
 }

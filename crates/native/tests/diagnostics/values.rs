@@ -134,7 +134,7 @@ runtime = "2 fortnights"
   |
 3 | runtime = "2 fortnights"
   |           ^^^^^^^^^^^^^^
-  = allowed: a time, or "none" beside `stop_bytes` or `loops`
+  = allowed: a time, or "none" with `stop_bytes` or `loops`
   = example: runtime = "2s"
 "#,
     );
@@ -148,7 +148,7 @@ name = "a"
 depth = 3
 depth = 4
 "#,
-        r#"study.toml:4:1: `depth` is said twice in this place
+        r#"study.toml:4:1: `depth` is given twice in this place
   |
 4 | depth = 4
   | ^^^^^

@@ -1,4 +1,4 @@
-//! What only few jobs ask for.
+//! Keys that few jobs use.
 
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{

@@ -88,7 +88,7 @@ proptest! {
 }
 
 /// What other languages brought stood in keys that nobody wrote by hand. It has none now; a text
-/// that says nothing of it would look like the same load.
+/// without a word on it would look like the same load.
 #[test]
 fn what_has_no_key_is_named() {
     let check = |edit: fn(&mut Job), expected: &str| {
