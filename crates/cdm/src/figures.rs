@@ -4,7 +4,7 @@ use blocklab_record::{JobResult, Measurement, Record};
 
 use super::{Form, Taking, Test, Way, case_name};
 
-/// What one pass delivered, or what a row says of all.
+/// What one pass delivered, or a row's figures for all passes.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Figures {
     /// 10^6 bytes a second.

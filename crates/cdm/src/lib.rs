@@ -75,7 +75,7 @@ pub enum Taking {
     Mean,
 }
 
-/// What the user asks for.
+/// What the user requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wish {
     /// Whose tests and report.
@@ -105,7 +105,7 @@ pub struct Wish {
 /// A wish with all that its version and profile decide.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Form {
-    /// What was asked for.
+    /// What was requested.
     pub wish: Wish,
     /// Passes that count.
     pub loops: u32,

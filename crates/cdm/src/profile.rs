@@ -44,7 +44,7 @@ impl Version {
         matches!(self, Self::V8 | Self::V9)
     }
 
-    /// Passes that count, where nobody says otherwise.
+    /// Passes that count by default.
     pub(super) const fn loops(self) -> u32 {
         if matches!(self, Self::V9) { 3 } else { 5 }
     }

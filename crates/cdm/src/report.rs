@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{Figures, Form, Row, Taking, Version, Way, rows};
 
-/// What the report says of its making that no record knows.
+/// Facts of the report that no record holds.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Imprint {
     /// Whether the run had all rights.
@@ -198,7 +198,7 @@ fn date(record: &Record) -> String {
 }
 
 /// Every pass of every test in MB/s, with what the best one hides: the median, and how far the
-/// passes lie apart.
+/// passes differ.
 #[must_use]
 pub fn all_passes(record: &Record, form: &Form) -> String {
     let rows = rows(record, form);
