@@ -117,7 +117,7 @@ fn a_profile_fills_its_templates_and_keeps_its_weights() {
     }
     refused(&stand, &["-Xp.xml", models[0]], 3, "not filled");
     refused(&stand, &["-Xnone.xml"], 3, "cannot be read");
-    refused(&stand, &["-Xp.xml", "-b4K", models[0]], 3, "beside -X only");
+    refused(&stand, &["-Xp.xml", "-b4K", models[0]], 3, "with -X, only");
 }
 
 #[test]

@@ -539,7 +539,7 @@ fn a_total_that_its_threads_contradict_is_noted() {
         .iter()
         .find(|note| note.text.contains("total: row"));
     let told = &told.expect("a note").text;
-    for words in ["Write IO", "2242082", "1000", "the threads are taken"] {
+    for words in ["Write IO", "2242082", "1000", "the threads count"] {
         assert!(told.contains(words), "{told}");
     }
 }
