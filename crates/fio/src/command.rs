@@ -57,7 +57,7 @@ with_defaults! {
         pub inflate_log: Option<String> = None,
         /// `--cpuclock-test`: whether the processor's counter can be trusted.
         pub clock_test: bool = false,
-        /// `--idle-prof`: whose idleness is told.
+        /// `--idle-prof`: whose idleness is reported.
         pub idle: Option<Profiled> = None,
         /// `--bandwidth-log`: throughput of all jobs in files.
         pub bandwidth_log: bool = false,
@@ -65,14 +65,14 @@ with_defaults! {
         pub eta_interval: u64 = 1_000_000_000,
         /// `--aux-path`: where state files lie.
         pub aux_path: Option<String> = None,
-        /// `--debug`: what is told while running.
+        /// `--debug`: the subjects that are printed.
         pub debug: Vec<String> = Vec::new(),
         /// Options that change nothing here, with what was done.
         pub ignored: Vec<(String, &'static str)> = Vec::new(),
     }
 }
 
-/// Whose idleness `--idle-prof` tells.
+/// Whose idleness `--idle-prof` reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Profiled {
     /// That of all processors together.
@@ -110,7 +110,7 @@ enum Takes {
 }
 use Takes::{Always, Nothing, Perhaps};
 
-/// The options that are of no job, as `--help` tells them: with what they take, and what they do.
+/// The options that belong to no job, as `--help` lists them: their values and what they do.
 pub fn general_options() -> impl Iterator<Item = (String, &'static str)> {
     OWN.iter().map(|(name, _, takes, what, _)| {
         let takes = if takes.is_empty() {
@@ -159,7 +159,7 @@ const OWN: [(&str, Takes, &str, &str, Set); 39] = [
     ("crctest", Perhaps, "TYPE", "Refused: it measures the processor", test_processor),
     ("memcpytest", Perhaps, "TYPE", "Refused: it measures the processor", test_processor),
     ("profile", Always, "NAME", "Refused: write its jobs out in a job file", |_, _, value| Err(format!("--profile={value} is not supported: write its jobs out in a job file"))),
-    ("idle-prof", Always, "WHOSE", "system or percpu: tell how idle the processors were; calibrate", |own, _, value| put(&mut own.idle, Some(profiled(&value)?))),
+    ("idle-prof", Always, "WHOSE", "system or percpu: report how idle the processors were; calibrate", |own, _, value| put(&mut own.idle, Some(profiled(&value)?))),
     ("status-interval", Always, "T", "Print the results so far every T seconds", |own, _, value| put(&mut own.status_interval, some(time(&value, Clock::Seconds)?))),
     ("inflate-log", Always, "FILE", "Print a compressed log as text", |own, _, value| put(&mut own.inflate_log, Some(value))),
     ("trigger-file", Always, "FILE", "Refused: no triggers", refuse),
@@ -360,7 +360,7 @@ fn debug(text: &str) -> Result<Vec<String>, String> {
     }
 }
 
-/// What `--debug` can be asked to tell of.
+/// The subjects of `--debug`.
 pub const DEBUG_WORDS: &str = "process,file,io,mem,blktrace,verify,random,parse,diskutil,job,\
                                mutex,profile,time,net,rate,compress,steadystate,helperthread,zbd,\
                                all";

@@ -116,7 +116,7 @@ pub(super) const fn whole_seconds(time: Nanos) -> u64 {
     time.0.div_ceil(1_000_000_000)
 }
 
-/// In the largest unit that says it exactly: `4K`, `1G`, `1000`.
+/// In the largest unit that expresses it exactly: `4K`, `1G`, `1000`.
 pub(super) fn bytes(bytes: Bytes) -> String {
     for (unit, shift) in [("G", 30), ("M", 20), ("K", 10)] {
         if bytes.0 >= 1 << shift && bytes.0.is_multiple_of(1 << shift) {

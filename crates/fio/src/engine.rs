@@ -256,7 +256,7 @@ pub(super) fn is_diskless(options: &Options) -> bool {
     engine.is_some_and(|engine| !engine.counts_bytes())
 }
 
-/// A program that runs beside the jobs.
+/// A program that runs alongside the jobs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Program {
     /// Its path, or its name.
@@ -267,9 +267,9 @@ pub struct Program {
     pub delay: Nanos,
     /// How long it may run.
     pub limit: Nanos,
-    /// How long it has to end when it is asked to.
+    /// How long it may take to end after it was requested to.
     pub grace: Nanos,
-    /// Whether what it says goes into files that are called after the job.
+    /// Whether its output goes into files that are named after the job.
     pub redirects: bool,
 }
 

@@ -144,7 +144,7 @@ pub(super) fn ground(
     })
 }
 
-/// What is missing where nothing tells how much there is to work on.
+/// What is missing where nothing determines how much there is to work on.
 fn unsized_words(spec: &Spec, paths: &[String]) -> String {
     let words = format!("{}: you need to specify size=", spec.name);
     match paths.iter().find(|path| path.starts_with("/dev/")) {
@@ -153,7 +153,7 @@ fn unsized_words(spec: &Spec, paths: &[String]) -> String {
     }
 }
 
-/// Bytes worked on in each file, where the job says it.
+/// Bytes worked on in each file, where the job sets it.
 fn each(spec: &Spec, paths: &[String], there: u64, offset: u64) -> Result<Option<u64>, Mistake> {
     let count = paths.len() as u64;
     if let Some([(low, high), ..]) = spec.options.filesize {

@@ -29,7 +29,7 @@ pub struct LogRule {
     untaken: [bool; 3],
     /// Length of the spans that one line is about; nothing: a line an operation.
     pub average: Option<Nanos>,
-    /// Which latency of its span a line tells.
+    /// Which latency of its span a line reports.
     pub window: WindowValue,
     /// Length of the spans of histograms.
     histogram: Nanos,
@@ -51,7 +51,7 @@ pub struct LogRule {
     blocks: [u64; 3],
 }
 
-/// What a line tells of the latencies of its span.
+/// What a line reports of the latencies of its span.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum WindowValue {
     /// Their mean.
@@ -112,7 +112,7 @@ impl LogKind {
     }
 }
 
-/// What a line tells, besides its value.
+/// What a line reports, besides its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Logged {
     /// Since the end of the ramp.

@@ -179,7 +179,7 @@ fn entry(text: &str) -> Result<(Bytes, u8, Option<IoPriority>), String> {
             let priority = io_priority(number(class)?, number(level)?);
             (percent(share)?, Some(priority))
         }
-        // Of a hint nothing is told to the kernel, as with fio 3.33; a note says so.
+        // The hint is not passed to the kernel, as with fio 3.33; a note reports that.
         [share, class, level, hint] => {
             number(hint)?;
             let priority = io_priority(number(class)?, number(level)?);

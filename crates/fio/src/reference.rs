@@ -33,7 +33,7 @@ mod tests {
     use super::*;
     use crate::options::{Support, find};
 
-    /// What is told before the tables.
+    /// The part of the page before the tables.
     fn differing() -> &'static str {
         let page = include_str!("reference.md");
         let (_, told) = page.split_once("## What differs").expect("the heading");

@@ -92,7 +92,7 @@ impl House {
         Ok(())
     }
 
-    /// What a run that writes says of it.
+    /// What a run that writes reports of it.
     fn warning(&self) -> Option<String> {
         let names = self.by_environment.join(", ");
         (!names.is_empty()).then(|| format!("fio: {GIVEN_UP} gives up all data on {names}\n"))
@@ -155,7 +155,7 @@ fn attempt(arguments: &[String], store: &Store) -> Result<u8> {
         return Err(anyhow!(words));
     }
     let debug = Debug::of(general);
-    let opening = debug.opening(&sections);
+    let opening = debug.opening(&sections) + &debug.seeds(&prepared.plan.cases);
     if general.parse_only {
         terminal::print(&opening)?;
         return Ok(status::DONE);

@@ -66,7 +66,7 @@ options! {
     "Job" {
         "description", Text, "-", Exact, "A text that is printed with the results.", "", description: Option<String>;
         "name", Text, "-", Exact, "The name of the job.", "", name: Option<String>;
-        "wait_for", Text, "-", Mostly, "Begin when all clones of that job have ended.", "where others run beside that one, the job begins when these have ended, too, and so do those behind it without a `wait_for` of their own", wait_for: Option<String>;
+        "wait_for", Text, "-", Mostly, "Begin when all clones of that job have ended.", "where others run alongside that one, the job begins when these have ended, too, and so do those behind it without a `wait_for` of their own", wait_for: Option<String>;
         "numjobs", Int(1, MAX), "1", Exact, "Clones of the job.", "", numjobs: u64;
         "thread", Flag, "-", Ignored, "Threads in place of processes.", "every clone is a thread of one process", thread: bool;
         "threads", Flag, "-", Ignored, "A word that old job files have for `thread`.", "every clone is a thread of one process";
@@ -92,7 +92,7 @@ options! {
         "nrfiles" "nr_files", Int(0, MAX), "1", Nearly, "Files of the job.", "0 files are one; with fio the job then does nothing", nrfiles: u64;
         "openfiles", Int(0, MAX), "-", Ignored, "How many of them are open at a time.", "all files are kept open";
         "file_service_type", Text, "roundrobin", Exact, "In which order the files take turns.", "", file_service_type: String;
-        "size", OfShare, "-", Mostly, "Bytes that the job's files have in all.", "a job that has neither a size nor anything that is there is a mistake, and nothing runs; fio runs the others and fails it", size: Option<Share>;
+        "size", OfShare, "-", Mostly, "Bytes that the job's files have in all.", "a job that has no size and names nothing that exists is a mistake, and nothing runs; fio runs the others and fails it", size: Option<Share>;
         "io_size" "io_limit", OfShare, "-", Exact, "Bytes that the job moves.", "", io_size: Option<Share>;
         "filesize", OfRanges, "-", Nearly, "Size of each file, or from which range it is drawn.", "of a range, files get sizes evenly spread over it", filesize: Option<Ranges>;
         "fill_device" "fill_fs", Bool, "0", Nearly, "Write until there is no more space.", "`size` must be given, and the file has that length from the beginning", fill_device: bool;
@@ -102,7 +102,7 @@ options! {
         "offset_align", Size, "0", Exact, "What `offset` in per cent is rounded up to.", "", offset_align: u64;
         "number_ios", Int(0, MAX), "0", Exact, "End after so many operations.", "", number_ios: u32;
         "fallocate", OneOf("none native posix keep truncate 0 1"), "native", Nearly, "How space is set aside for a file that will be written.", "`none` gives it its length without space, all others set the space aside", fallocate: Word;
-        "filetype", OneOf("none file block char"), "none", Ignored, "What the files are, so that nobody has to look.", "of a later fio: each file is looked at once";
+        "filetype", OneOf("none file block char"), "none", Ignored, "The kind of the files, so that they need not be examined.", "of a later fio: each file is examined once";
         "create_serialize", Bool, "1", Ignored, "Make files one after the other.", "they always are";
         "create_fsync", Bool, "1", Ignored, "Flush a file when it is made.", "it always is";
         "create_on_open", Bool, "0", Ignored, "Make files when they are opened.", "files are made before the run";
@@ -114,8 +114,8 @@ options! {
         "unlink_each_loop", Bool, "0", Ignored, "Remove the files between two passes.", "they stay: a pass writes over what the one before it left; fio makes them anew where they are written, and fails where they are read";
         "overwrite", Bool, "0", Exact, "Write the files before the run, so that it overwrites.", "", overwrite: bool;
         "invalidate", Bool, "1", Documented, "Drop the file's cached pages before each pass.", "which cached pages are dropped is not compared", invalidate: bool;
-        "fadvise_hint", OneOf("0 1 random sequential noreuse"), "1", Exact, "Tell the kernel the pattern.", "", fadvise_hint: Word;
-        "write_hint", OneOf("none short medium long extreme"), "-", Mostly, "Tell the device how long the data will live.", "with `direct`, too, the hint is of the inode; fio 3.33 asks for one of the open file, which newer kernels refuse", write_hint: Word;
+        "fadvise_hint", OneOf("0 1 random sequential noreuse"), "1", Exact, "Advise the kernel of the pattern.", "", fadvise_hint: Word;
+        "write_hint", OneOf("none short medium long extreme"), "-", Mostly, "Advise the device of the expected lifetime of the data.", "with `direct`, too, the hint is of the inode; fio 3.33 requests one for the open file, which newer kernels refuse", write_hint: Word;
     }
     "Pattern" {
         "rw" "readwrite", Text, "read", Mostly, "The kinds of operation, and `:N` or `:BYTES` for runs and strides.", "trims of regular files punch holes, which fio fails on; a sequential job with a gap begins again at the file's start until all bytes are moved", rw: String;
@@ -152,7 +152,7 @@ options! {
         "zone_reset_frequency", Floats, "-", Refused, "How often zones are reset.", "zoned devices are not driven as such";
     }
     "Engine" {
-        "ioengine", Text, "psync", Mostly, "The road to the kernel.", "`filecreate` and `filedelete` are refused under `--readonly`", ioengine: String;
+        "ioengine", Text, "psync", Mostly, "The interface to the kernel.", "`filecreate` and `filedelete` are refused under `--readonly`", ioengine: String;
         "iodepth", Int(1, MAX), "1", Mostly, "Operations in flight of each clone.", "without `iodepth_batch`, `iodepth_batch_complete_min` or `iodepth_batch_complete_max` completions are taken all at once and handed over again in batches, so fewer are in flight for moments than fio keeps", iodepth: u32;
         "iodepth_batch" "iodepth_batch_submit", Int(0, MAX), "1", Documented, "Operations handed over in one call.", "which call hands over which operation is not compared", iodepth_batch: Option<u32>;
         "iodepth_batch_complete_min" "iodepth_batch_complete", Int(0, MAX), "1", Documented, "Completions that a wait is for.", "how many completions a call takes is not compared", iodepth_batch_complete_min: Option<u32>;
@@ -162,7 +162,7 @@ options! {
         "io_submit_mode", OneOf("inline offload"), "inline", Nearly, "Hand operations to other threads.", "operations are submitted by the job's own thread; `rate_process=poisson` counts latency from the arrival in any case";
         "direct", Bool, "0", Exact, "O_DIRECT.", "", direct: bool;
         "buffered", Bool, "1", Exact, "The contrary of `direct`.", "", buffered: bool;
-        "atomic", Bool, "0", Nearly, "Atomic writes.", "as `direct=1`: no Linux has the flag that would ask for more", atomic: bool;
+        "atomic", Bool, "0", Nearly, "Atomic writes.", "as `direct=1`: no Linux has a flag that would request more", atomic: bool;
         "sync", OneOf("none 0 sync 1 dsync"), "none", Exact, "O_SYNC or O_DSYNC.", "", sync: Word;
         "fsync", Int(0, MAX), "0", Mostly, "An fsync after so many writes.", "the flush after the last write of a job is made and counted; under io_uring and posixaio fio issues more of them", fsync: u32;
         "fdatasync", Int(0, MAX), "0", Mostly, "An fdatasync after so many writes.", "the flush after the last write of a job is made and counted", fdatasync: u32;
@@ -173,18 +173,18 @@ options! {
         "sync_file_range", Text, "-", Exact, "Flush what was written, part by part.", "", sync_file_range: Option<String>;
         "mem" "iomem", Text, "malloc", Ignored, "Where buffers lie.", "buffers are anonymous memory, aligned to the page", mem: String;
         "iomem_align" "mem_align", Size, "-", Ignored, "How buffers are aligned.", "buffers are aligned to the page";
-        "hugepage-size", Size, "2097152", Ignored, "Size of a huge page.", "no huge pages are asked for";
+        "hugepage-size", Size, "2097152", Ignored, "Size of a huge page.", "no huge pages are requested";
         "lockmem", Size, "0", Ignored, "Lock memory, so that less is free.", "a control group would limit it";
     }
     "Options of single engines" {
-        "cpuload", Int(0, 100), "-", Nearly, "cpuio: share of the time that is burnt.", "a chunk is a read of no bytes with a pause behind it, and other engines' jobs do not end it", cpuload: Option<u32>;
-        "cpuchunks", Micros, "50000", Nearly, "cpuio: how long is burnt at a time.", "see `cpuload`", cpuchunks: Nanos;
-        "cpumode", OneOf("noop qsort"), "noop", Ignored, "cpuio: what burns it.", "a loop that looks at the clock";
+        "cpuload", Int(0, 100), "-", Nearly, "cpuio: share of the time spent computing.", "a chunk is a read of no bytes with a pause behind it, and other engines' jobs do not end it", cpuload: Option<u32>;
+        "cpuchunks", Micros, "50000", Nearly, "cpuio: length of one period of computing.", "see `cpuload`", cpuchunks: Nanos;
+        "cpumode", OneOf("noop qsort"), "noop", Ignored, "cpuio: how that time is spent.", "a loop that looks at the clock";
         "exit_on_io_done", Bool, "0", Ignored, "cpuio: end when all jobs that move bytes have ended.", "it ends by its runtime; `exitall` in the other jobs ends it with the first of them";
-        "program", Text, "-", Mostly, "exec: the program that runs beside the jobs.", "without `runtime` the job is a mistake: fio never ends it", program: Option<String>;
+        "program", Text, "-", Mostly, "exec: the program that runs alongside the jobs.", "without `runtime` the job is a mistake: fio never ends it", program: Option<String>;
         "arguments", Text, "-", Documented, "exec: its arguments; `%r` is the runtime in seconds, `%n` the name of the job.", "what the program does is not compared", arguments: Option<String>;
         "grace_time", Int(0, 86400), "1", Documented, "exec: seconds that it has to end when its time is over.", "what the program does is not compared", grace_time: u32;
-        "std_redirect", Bool, "1", Documented, "exec: what it says goes into `JOB.stdout` and `JOB.stderr`.", "what the program does is not compared", std_redirect: bool;
+        "std_redirect", Bool, "1", Documented, "exec: its output goes into `JOB.stdout` and `JOB.stderr`.", "what the program does is not compared", std_redirect: bool;
         "userspace_reap", Flag, "-", Ignored, "libaio: take completions without a system call.", "they are taken as is fastest";
         "hipri", Flag, "-", Exact, "Poll for completions.", "", hipri: bool;
         "hipri_percentage", Int(0, 100), "100", Nearly, "pvsync2: poll for a share of the operations.", "`hipri` polls for all of them";
@@ -198,10 +198,10 @@ options! {
         "force_async", Int(0, MAX), "0", Ignored, "io_uring: hand every so many operations to a worker.", "the kernel decides what it hands to a worker";
         "cmd_type", Text, "-", Refused, "Kind of a passed-through command.", "io_uring_cmd is not spoken";
         "cmdprio_percentage", Text, "0", Mostly, "libaio, io_uring: share of the operations, in per cent, that carry a priority of their own.", "what reads to verify keeps the priority of its thread", cmdprio_percentage: String;
-        "cmdprio_class", Text, "-", Documented, "Class of that priority; real time without it.", "compared are the class and level that the results tell", cmdprio_class: String;
+        "cmdprio_class", Text, "-", Documented, "Class of that priority; real time without it.", "compared are the class and level in the results", cmdprio_class: String;
         "cmdprio", Text, "0", Mostly, "Level of that priority.", "a mistake in it ends the run; fio runs the other jobs", cmdprio: String;
         "cmdprio_bssplit", Text, "-", Mostly, "That share by block size, each with a class and a level of its own where they are given.", "parts that are no numbers, or too many, are a mistake; fio drops them", cmdprio_bssplit: Option<String>;
-        "thp", Int(0, 1), "0", Ignored, "mmap: huge pages.", "no huge pages are asked for";
+        "thp", Int(0, 1), "0", Ignored, "mmap: huge pages.", "no huge pages are requested";
         "stat_type", OneOf("stat lstat statx"), "stat", Ignored, "filestat: which call.", "`stat`";
     }
     "Time and rate" {
@@ -259,19 +259,19 @@ options! {
         "verify_write_sequence", Bool, "1", Documented, "Whether a block must hold the write that is expected there, by its number.", "of a later fio: no case compares it with fio 3.33", verify_write_sequence: bool;
         "verify_header_seed", Bool, "1", Ignored, "Whether the seed in a header must be the one that is expected.", "of a later fio: the seed in a header is not compared";
         "verify_fatal", Bool, "0", Documented, "End at the first mismatch.", "what is done after a mismatch is not compared", verify_fatal: bool;
-        "verify_dump", Bool, "0", Nearly, "Leave flawed blocks in files.", "what was read is left in FILE.OFFSET.received; what belongs there can be told only of patterns, in the message", verify_dump: bool;
+        "verify_dump", Bool, "0", Nearly, "Leave flawed blocks in files.", "what was read is left in FILE.OFFSET.received; the expected data is reported only for patterns, in the message", verify_dump: bool;
         "verify_async", Int(0, MAX), "0", Ignored, "Threads that check.", "the thread that reads a block checks it";
         "verify_async_cpus", Text, "-", Ignored, "Their processors.", "the thread that reads a block checks it";
         "verifysort", Bool, "1", Ignored, "Check in order of the offsets.", "blocks are checked in the order in which the job reads them";
         "verifysort_nr", Int(0, MAX), "-", Ignored, "How many are brought into order at a time.", "blocks are checked in the order in which the job reads them";
         "verify_backlog", Int(0, MAX), "-", Documented, "Check after so many writes.", "the order of writes and reads is not compared", verify_backlog: u64;
         "verify_backlog_batch", Int(0, MAX), "-", Documented, "How many are checked then.", "the order of writes and reads is not compared", verify_backlog_batch: u64;
-        "verify_state_load", Bool, "0", Exact, "Verify no more than the state file of an earlier run tells of.", "", verify_state_load: bool;
-        "verify_state_save", Bool, "1", Exact, "Leave a state file that tells how far the writes came.", "", verify_state_save: bool;
+        "verify_state_load", Bool, "0", Exact, "Verify no more than the state file of an earlier run covers.", "", verify_state_load: bool;
+        "verify_state_save", Bool, "1", Exact, "Leave a state file that records how far the writes came.", "", verify_state_save: bool;
         "verify_policy", OneOf("completed fsynced"), "completed", Documented, "Which writes of a saved state are checked: all, or those that a flush made durable.", "of a later fio: no case compares it with fio 3.33", verify_policy: Word;
         "experimental_verify", Bool, "-", Ignored, "Replay the requests to check them.", "requests are always replayed";
         "trim_percentage", Int(0, 100), "0", Nearly, "Share of the written blocks that are trimmed before they are checked, with `trim_backlog`.", "in jobs that write without trimming, too: fio 3.33 itself ends with a broken assertion there", trim_percentage: u32;
-        "trim_verify_zero", Bool, "1", Documented, "Whether they must be zeros then.", "no device with trimmed blocks that are not zeros is there to compare", trim_verify_zero: bool;
+        "trim_verify_zero", Bool, "1", Documented, "Whether they must be zeros then.", "no device whose trimmed blocks are not zeros was available for a comparison", trim_verify_zero: bool;
         "trim_backlog", Int(0, MAX), "-", Documented, "Trim each time that so many writes wait to be checked.", "the order of trims and reads is not compared", trim_backlog: u64;
         "trim_backlog_batch", Int(0, MAX), "-", Nearly, "How many then.", "so many: fio 3.33 trims all that were chosen", trim_backlog_batch: u64;
     }

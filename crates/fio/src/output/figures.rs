@@ -21,7 +21,7 @@ pub(super) const EDGES: [&str; 12] = [
 pub(super) struct Figures<'a> {
     /// The first of its clones.
     pub clone: &'a CloneFacts,
-    /// The last one, whose options are told.
+    /// The last one, whose options are reported.
     pub last: &'a CloneFacts,
     /// How many they are.
     pub members: u32,

@@ -158,7 +158,7 @@ impl Flow {
         }
     }
 
-    /// What is told by priority: nothing where there is one only.
+    /// What is reported by priority: nothing where there is only one.
     pub(super) fn told_priorities(&self) -> &[OfPriority] {
         match self.priorities.len() {
             0 | 1 => &[],

@@ -1,4 +1,4 @@
-//! What `--idle-prof` tells.
+//! The output of `--idle-prof`.
 
 use super::super::command::Profiled;
 use super::tree::{Members, Tree, members};
@@ -6,7 +6,7 @@ use super::tree::{Members, Tree, members};
 /// How idle the processors were.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Idleness {
-    /// What of it is told.
+    /// Which part of it is reported.
     pub how: Profiled,
     /// Of each processor its number, and how much of its time was left over, in per cent.
     pub processors: Vec<(usize, f64)>,

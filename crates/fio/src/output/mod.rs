@@ -39,7 +39,7 @@ pub struct Moment {
     pub elapsed_s: u64,
     /// When the jobs of these names began, in ms of the clocks that they name.
     pub starts: BTreeMap<String, u64>,
-    /// How idle the processors were, where that was asked.
+    /// How idle the processors were, where that was requested.
     pub idleness: Option<Idleness>,
 }
 
@@ -51,7 +51,7 @@ struct Disk {
     util: f64,
 }
 
-/// The devices below the targets; none where no job wants them told.
+/// The devices below the targets; none where no job wants them reported.
 fn disks(measurements: &[Measurement], prepared: &Prepared) -> Vec<Disk> {
     let mut disks: Vec<Disk> = Vec::new();
     if !prepared.clones.iter().any(|clone| clone.style.disks) {

@@ -27,7 +27,7 @@ pub struct Style {
     pub sought: Sought,
 }
 
-/// `latency_target` and its kin, as they are told.
+/// `latency_target` and related options, as they are reported.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sought {
     /// 0: none.
@@ -49,7 +49,7 @@ pub enum Unified {
     Both,
 }
 
-/// Which latency is told by priority.
+/// Which latency is reported by priority.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ByPriority {
     Completion = 1,
@@ -72,7 +72,7 @@ impl ByPriority {
 const MOST_PERCENTILES: usize = 20;
 
 impl Style {
-    /// The latency that is told by priority: one of two, if it is taken.
+    /// The latency that is reported by priority: one of two, if it is taken.
     pub(super) const fn by_priority(&self) -> Option<ByPriority> {
         match (self.percentiles_of, self.latencies) {
             ([_, _, true], [_, _, true]) => Some(ByPriority::Total),

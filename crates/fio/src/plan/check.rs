@@ -67,7 +67,7 @@ impl Maker<'_> {
         }
         if priority::has_hint(options) {
             let text =
-                "the hint behind class and level is not told to the kernel, as with fio 3.33";
+                "the hint after class and level is not passed to the kernel, as with fio 3.33";
             self.note(NoteLevel::Ignored, "cmdprio_bssplit", text);
         }
         let stores = options.direct || options.fsync > 0 || options.fdatasync > 0;

@@ -10,7 +10,7 @@ use crate::output::Style;
 use crate::pattern::{self, ReadWrite};
 use crate::spec::Spec;
 
-/// What the report and the run say and do of a clone, besides its load.
+/// What the report and the run need to know of a clone, besides its load.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CloneFacts {
     /// Index of the case.
@@ -41,9 +41,9 @@ pub struct CloneFacts {
     pub style: Style,
     /// Commands before and after the job.
     pub commands: [Option<String>; 2],
-    /// The clock by which its start is told, where it is: fio 3.33 knew no such key.
+    /// The clock by which its start is reported, where it is: fio 3.33 has no such key.
     pub start_clock: Option<u32>,
-    /// The program that runs beside the jobs in its place.
+    /// The program that runs alongside the jobs in its place.
     pub program: Option<Program>,
     /// Whether cached pages are dropped before the run.
     pub invalidate: bool,
@@ -68,7 +68,7 @@ pub struct CloneFacts {
     pub ends_all: bool,
     /// Whether it asks for a thread and not for a process.
     pub thread: bool,
-    /// Whether errors are counted and told.
+    /// Whether errors are counted and reported.
     pub counts_errors: bool,
     /// Whether flawed blocks are left in files.
     pub dumps: bool,

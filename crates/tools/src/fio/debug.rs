@@ -10,7 +10,7 @@ use std::{fs, process};
 use blocklab_fio::{CloneFacts, DEBUG_WORDS, General, Section};
 use blocklab_record::Measurement;
 use blocklab_worker::{JobLog, LogEntry};
-use blocklab_workload::{Direction, Job, Log, Plan, Steady};
+use blocklab_workload::{Case, Direction, Job, Log, Plan, Steady};
 
 use blocklab_console::terminal;
 
@@ -21,11 +21,11 @@ macro_rules! tell {
     };
 }
 
-/// What is told.
+/// What is printed.
 #[derive(Debug, Default)]
 pub struct Debug {
     words: Vec<&'static str>,
-    /// `job:2`: the only clone of which is told, from 1; 0 where that was asked without a number.
+    /// `job:2`: the only clone that is printed, from 1; 0 where no number was given.
     only: Option<usize>,
 }
 
@@ -60,7 +60,7 @@ impl Debug {
         }
     }
 
-    /// What stands before everything else: what is told, and how the jobs were read.
+    /// What stands before everything else: what is printed, and how the jobs were read.
     pub fn opening(&self, sections: &[Section]) -> String {
         let mut text = String::new();
         for word in &self.words {
@@ -86,7 +86,24 @@ impl Debug {
         text
     }
 
-    /// Single operations are told only where they are kept.
+    /// The seed of each case, from which all its draws come. Scripts that compare seeds got no line
+    /// to compare.
+    pub fn seeds(&self, cases: &[Case]) -> String {
+        let mut text = String::new();
+        for case in cases {
+            tell!(self, &mut text, "random", "FIO_RAND_NR_OFFS=1");
+            tell!(
+                self,
+                &mut text,
+                "random",
+                "rand_seeds[0]={}",
+                case.workload.seed
+            );
+        }
+        text
+    }
+
+    /// Single operations are printed only where they are kept.
     pub fn prepare(&self, plan: &mut Plan) {
         let of_operations = ["io", "random", "verify"];
         if !of_operations.iter().any(|word| self.wants(word)) {
@@ -326,6 +343,15 @@ mod tests {
         ] {
             assert_eq!(threshold(text).as_deref(), Some(told));
         }
+    }
+
+    /// `--debug=random` printed no seeds, and another `randseed` looked like the same one.
+    #[test]
+    fn another_seed_is_another_line() {
+        let seeds = |seed| debug(&["random"]).seeds(&[Case::new("1", seed, Vec::new())]);
+        assert!(seeds(5).contains("FIO_RAND_NR_OFFS=1\n"));
+        assert!(seeds(5).ends_with("rand_seeds[0]=5\n"));
+        assert_ne!(seeds(5), seeds(6));
     }
 
     #[test]

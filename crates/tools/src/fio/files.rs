@@ -293,7 +293,7 @@ pub enum Around {
     After,
 }
 
-/// Runs the commands of these clones, once for each job. Returns what there is to tell of them,
+/// Runs the commands of these clones, once for each job. Returns the lines to print about them,
 /// and which jobs' commands failed.
 pub fn commands<'a>(
     clones: impl Iterator<Item = &'a CloneFacts>,

@@ -1,4 +1,4 @@
-//! What the command says of itself.
+//! The help texts of the command.
 
 use anyhow::{Result, anyhow};
 use blocklab_fio::{

@@ -1,5 +1,5 @@
 //! `--idle-prof`: how idle the processors were. On each of them a thread that runs only where
-//! nothing else does goes through units of work; how many it came through tells how much time was
+//! nothing else does goes through units of work; how many it came through shows how much time was
 //! left over.
 
 use std::hint::black_box;

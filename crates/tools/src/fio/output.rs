@@ -1,4 +1,4 @@
-//! The results, in every form that was asked for.
+//! The results, in every requested form.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -22,12 +22,12 @@ pub struct Out<'a> {
     to: Option<File>,
     /// What `--idle-prof` found.
     pub idleness: Option<Idleness>,
-    /// When jobs began, of those that tell it.
+    /// When jobs began, for those that report it.
     pub starts: BTreeMap<String, u64>,
 }
 
 impl<'a> Out<'a> {
-    /// Opens it: a file that cannot be written is told before anything runs.
+    /// Opens it: a file that cannot be written is reported before anything runs.
     pub fn open(general: &'a General) -> Result<Self> {
         let create = |path: &String| output::create(Path::new(path), Over::Files);
         let to = general.output.as_ref().map(create).transpose();

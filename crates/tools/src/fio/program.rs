@@ -1,4 +1,4 @@
-//! The programs of `ioengine=exec`: each runs beside the jobs of its case, until its time is over.
+//! The programs of `ioengine=exec`: each runs alongside the jobs of its case, until its time is over.
 
 use std::io;
 use std::os::unix::process::CommandExt;

@@ -31,7 +31,7 @@ pub struct Watcher<'a> {
     view: LiveView<'a>,
     prepared: &'a Prepared,
     current: usize,
-    /// What ends the line that tells how far the run is; nothing: there is none.
+    /// What ends the line of progress; nothing: there is none.
     eta: Option<char>,
     /// Planned time of the case under way; zero where it is unknown.
     planned: Nanos,
@@ -55,7 +55,7 @@ pub struct Watcher<'a> {
     before: Vec<Measurement>,
     /// What the logs of each clone count from.
     epochs_ms: Vec<u64>,
-    /// The programs that run beside the jobs of the case under way.
+    /// The programs that run alongside the jobs of the current case.
     programs: Programs,
     begun: Instant,
 }
@@ -124,7 +124,7 @@ impl<'a> Watcher<'a> {
         Ok(())
     }
 
-    /// When the jobs of a case begin, of those that tell it.
+    /// When the jobs of a case begin, for those that report it.
     fn note_starts(&self, step: usize, jobs: &[Job]) {
         let Some(out) = self.out else { return };
         for clone in self.prepared.clones_of(step) {
