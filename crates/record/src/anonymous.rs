@@ -127,7 +127,7 @@ impl Names {
         for (name, value) in fields {
             match value {
                 // A relative path looks like any other word: the field tells what it is.
-                Value::String(text) if name == "path" || name == "source" => {
+                Value::String(text) if name == "path" => {
                     *text = match self.known.get(text) {
                         Some(stand_in) => stand_in.clone(),
                         None if text == "null" => text.clone(),
@@ -264,5 +264,20 @@ mod tests {
         assert_eq!(bare.targets, record.targets);
         assert_eq!(bare.asked.name, "quick");
         assert_eq!(bare.environment, record.environment);
+        assert_eq!(bare.overhead, record.overhead);
+    }
+
+    /// The name of the clock and the sources of the limits were replaced by `(path)` too: a record
+    /// from a colleague no longer said on what its model rests.
+    #[test]
+    fn sources_stay_unless_they_are_paths() {
+        let limits = |sources: [&str; 2]| {
+            let sources = sources.map(|source| serde_json::json!({ "source": source }));
+            serde_json::json!({ "limits": sources })
+        };
+        let guide = "EC2 user guide, ebs-volume-types.md";
+        let mut value = limits([guide, "/home/bob/limits.ods"]);
+        Names::default().replace_in(&mut value);
+        assert_eq!(value, limits([guide, PATH]));
     }
 }
