@@ -17,7 +17,7 @@ class Picks {
 
   color(key) {
     const own = this.entries.find((entry) => entry.key === key).color;
-    return own || (this.has(key) ? seriesColor(this.places.indexOf(key)) : "var(--s1)");
+    return own || (this.has(key) ? seriesColor(this.places.indexOf(key)) : "var(--muted)");
   }
 
   /** Into a free place, else into the first one. */

@@ -6,7 +6,7 @@
 function rowLayout(width, rows, thickness, zoomed) {
   const stacked = width < 620;
   const longest = Math.max(8, ...rows.map(({ label }) => label.length));
-  const left = stacked ? 2 : Math.min(230, longest * 7.2 + 18);
+  const left = stacked ? 2 : Math.min(width / 3, longest * 7.2 + 18);
   let top = zoomed ? 40 : 12;
   const places = rows.map(({ items }) => {
     const head = stacked ? 18 : 0;
@@ -36,7 +36,14 @@ function paintRowLabel(chart, layout, place, text) {
   const at = stacked
     ? { x: 0, y: place.top - 6, class: "row-label" }
     : { x: left - 12, y: place.top + place.height / 2 + 4, class: "row-label right" };
-  chart.labels.append(svg("text", at, text));
+  chart.labels.append(svg("text", at, shortened(text, stacked ? chart.width : left - 12)));
+}
+
+/** What of a text fits: its ends, where cases differ most. */
+function shortened(text, width) {
+  const most = Math.max(8, Math.floor(width / 6.9));
+  if (text.length <= most) return text;
+  return `${text.slice(0, most / 2)}…${text.slice(1 - most / 2)}`;
 }
 
 /** Index of the row under a height; rows reach to the middle between them. */

@@ -1,7 +1,7 @@
 // Charts of a study. Their element holds all that they show: marks, places, words.
 
 function studyChart(host) {
-  const given = JSON.parse(host.dataset.chartData);
+  const given = JSON.parse(host.querySelector("script").textContent);
   if (given.margin !== undefined) forestChart(host, given);
   else if (given.figures) sweepCharts(host, given);
   else if (given.lines) studyLines(host, given);
@@ -52,7 +52,7 @@ function drawnLines({ x, lines }) {
 function lineKeys(lines) {
   const keys = [];
   if (lines.some(({ mark }) => mark !== null)) keys.push(el("span", { class: "key-line dotted" }), "saturation point or knee");
-  if (lines.some(({ path }) => path)) keys.push(el("span", { class: "key-dots" }), "overload: more was asked for, no more was done");
+  if (lines.some(({ path }) => path)) keys.push(el("span", { class: "key-dots" }), "overload: more requested, no more delivered");
   return keys.length ? [el("div", { class: "key" }, ...keys)] : [];
 }
 

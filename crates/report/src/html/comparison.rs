@@ -13,7 +13,6 @@ pub fn section(comparison: &Comparison) -> Markup {
     html! {
         section id="comparison" {
             h2 { "Comparison" }
-            p class="lead" { (versus::legend(comparison)) }
             @for difference in &comparison.differences {
                 p class={ "verdict " (if difference.warning.is_some() { "doubt" } else { "plain" }) } {
                     (versus::difference(difference))
@@ -25,6 +24,7 @@ pub fn section(comparison: &Comparison) -> Markup {
                 @if !against.pairs.is_empty() { (table(comparison, against)) }
                 @if !against.unmatched.is_empty() { (unmatched(against)) }
             }
+            p class="hint" { (versus::legend(comparison)) }
         }
     }
 }

@@ -10,6 +10,9 @@ use super::side::Side;
 use super::tables::{card, heads};
 use crate::facts;
 
+/// More bars than this are no picture.
+const MOST_BARS: usize = 40;
+
 /// Of every case of a run that kept enough of its course; nothing where none did.
 pub fn section(side: &Side<'_>) -> Markup {
     let rows = side.assessment.rows.iter();
@@ -19,6 +22,11 @@ pub fn section(side: &Side<'_>) -> Markup {
         Some((facts::label(row, it), share))
     });
     let known: Vec<(String, f64)> = known.collect();
+    let mut drawn: Vec<_> = known.iter().collect();
+    if drawn.len() > MOST_BARS {
+        drawn.sort_by(|(_, a), (_, b)| a.total_cmp(b));
+        drawn.truncate(MOST_BARS);
+    }
     let title = format!("Share of the time within {NEAR_PERCENT} % of the median rate");
     let text = |share: f64| format!("{share:.1}");
     let row = |label: &String, share: f64| BarRow {
@@ -34,12 +42,10 @@ pub fn section(side: &Side<'_>) -> Markup {
             details: Vec::new(),
         }],
     };
+    let rows = drawn.iter().map(|(label, share)| row(label, *share));
     let chart = BarChart {
-        unit: "% of the time",
-        rows: known
-            .iter()
-            .map(|(label, share)| row(label, *share))
-            .collect(),
+        unit: "%",
+        rows: rows.collect(),
     };
     let titles = [("case", ""), ("% of the time", "number")];
     let rows = html! {
@@ -51,7 +57,13 @@ pub fn section(side: &Side<'_>) -> Markup {
         @if !known.is_empty() {
             section id="consistency" {
                 h2 { "Consistency" }
-                p class="lead" { (title) ", ramps apart. Steady devices come near to 100 %." }
+                p class="lead" {
+                    (title) ", without ramps. Steady devices come close to 100 %."
+                    @if drawn.len() < known.len() {
+                        " The bars are the " (drawn.len()) " least steady of " (known.len())
+                        " cases; the table has all."
+                    }
+                }
                 (charts::card(&title, &chart))
                 details class="points" {
                     summary { "As a table" }

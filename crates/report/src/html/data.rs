@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use blocklab_analysis::{Estimate, Row, RowDirection};
 use blocklab_record::{Interval, IntervalDirection, Measurement, Record, Statistic};
+use maud::PreEscaped;
 use serde::{Serialize, Serializer};
 
 use super::side::Side;
@@ -16,11 +17,19 @@ use crate::fields::fields;
 /// writes about 80. What every pass has besides (its name, a dot in a chart) still adds up.
 const CURVE_POINTS: usize = 40_000;
 const SERIES_SLICES: usize = 5_000;
+/// So many of the points each row leaves to its line in the tables.
+const POINTS_OF_A_ROW: usize = 55;
 /// Of hundreds of cases each still has a shape.
-const LEAST_POINTS: usize = 14;
+const LEAST_POINTS: usize = 11;
 
 /// JSON for a `<script>` element: no `<` in it can end the element.
-pub fn json(sides: &[Side<'_>]) -> String {
+pub fn embedded(data: &impl Serialize) -> PreEscaped<String> {
+    let text = serde_json::to_string(data).expect("the page's data holds no exotic keys");
+    PreEscaped(text.replace('<', "\\u003c"))
+}
+
+/// What the charts of latency and time are drawn from.
+pub fn json(sides: &[Side<'_>]) -> PreEscaped<String> {
     let all: Vec<&Record> = sides.iter().map(|side| side.record).collect();
     let errors = sides.iter().map(|it| it.assessment.quantile_error_percent);
     let page = fields! {
@@ -29,15 +38,15 @@ pub fn json(sides: &[Side<'_>]) -> String {
         cite: facts::cite(&all),
         quantile_error_percent: errors.flatten().reduce(f64::max),
     };
-    let text = serde_json::to_string(&page).expect("the page's data holds no exotic keys");
-    text.replace('<', "\\u003c")
+    embedded(&page)
 }
 
 fn record(side: &Side<'_>, sides: &[Side<'_>]) -> impl Serialize + use<> {
     let all = sides.iter().flat_map(|side| side.assessment.directions());
     let drawn = |(_, it): (_, &RowDirection)| 1 + usize::from(!it.response_bins.is_empty());
     let distributions: usize = all.map(drawn).sum();
-    let room = CURVE_POINTS / (2 * distributions.max(1));
+    let points = CURVE_POINTS.saturating_sub(POINTS_OF_A_ROW * distributions);
+    let room = points / (2 * distributions.max(1));
     let slices: usize = sides.iter().map(|side| slices(side.record)).sum();
     let merged = slices.div_ceil(SERIES_SLICES).max(1);
     let rows = side.assessment.directions().map(|(row, it)| {

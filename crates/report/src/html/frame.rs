@@ -112,7 +112,7 @@ pub fn page(records: &[(&Record, &Assessment)], opening: Option<Opening<'_>>) ->
                 (top(&sides, opening))
                 main id="main" { (sections(&sides, opening)) }
                 (foot(&sides))
-                script type="application/json" id="data" { (PreEscaped(data::json(&sides))) }
+                script type="application/json" id="data" { (data::json(&sides)) }
                 script { (PreEscaped(script)) }
             }
         }
@@ -168,8 +168,8 @@ fn top(sides: &[Side<'_>], opening: Option<&Opening<'_>>) -> Markup {
                 nav aria-label="Sections" {
                     @if let Some((id, name, _)) = opening { a href={ "#" (id) } { (name) } }
                     @if findings::any(sides) { a href="#findings" { "Findings" } }
-                    @if plots(sides).is_some() { a href="#curve" { "Curve" } }
                     @if sweeps::any(sides) { a href="#sweeps" { "Sweeps" } }
+                    @if plots(sides).is_some() { a href="#curve" { "Curve" } }
                     @if has_bars(sides) { a href="#suite" { "Suite" } }
                     a href="#latency" { "Latency" }
                     a href="#time" { "Over time" }

@@ -8,6 +8,7 @@ use maud::{Markup, html};
 use super::side::{self, Side, alike, whose};
 use super::verdict;
 use crate::facts;
+use crate::versus;
 
 /// Title, verdict and the big numbers.
 pub fn summary(sides: &[Side<'_>]) -> Markup {
@@ -82,7 +83,12 @@ fn heading(side: &Side<'_>) -> Markup {
             h2 class="system" { (side.swatch()) (system) }
             p class="lead address" { (subject(side)) }
         } @else {
-            h1 { (side.swatch()) (asked.name) @if let Some(path) = target(side) { " on " (path) } }
+            h1 {
+                (side.swatch())
+                // A comparison calls the runs by letters.
+                @if !side.alone { (versus::letter(side.index)) ": " }
+                (asked.name) @if let Some(path) = target(side) { " on " (path) }
+            }
             @if !asked.description.is_empty() { p class="lead" { (asked.description) } }
             (measured_on(side))
             @if let Some(note) = &side.record.note { p class="user-note" { (note) } }

@@ -96,11 +96,13 @@ fn head(title: &str, kind: &str) -> Markup {
 
 fn name(side: &Side<'_>, row: &Row, direction: &RowDirection) -> Markup {
     let doubted = facts::is_doubted(&row.case, &side.assessment.findings);
+    // A matrix builds the names of its cases from its settings.
+    let is_unnamed = |(key, value): &(String, String)| !row.case.contains(&format!("{key}{value}"));
     html! {
         th scope="row" title=(row.what) {
             (facts::label(row, direction))
             @if doubted { (headline::doubt()) }
-            @if !row.settings.is_empty() {
+            @if row.settings.iter().any(is_unnamed) {
                 span class="settings" {
                     @for (key, value) in &row.settings { " " (key) "=" (value) }
                 }
