@@ -12,10 +12,10 @@ pub(crate) fn made_visible(record: &Record, json: &str) -> Option<Record> {
     if is_visible(record, json) {
         return None;
     }
-    let mut value = serde_json::to_value(record).ok()?;
+    let mut value = serde_json::from_str(&record.to_json()).ok()?;
     mend(&mut value, false);
     // Texts became texts: it is a record still.
-    serde_json::from_value(value).ok()
+    Record::from_json(&value.to_string()).ok()
 }
 
 /// A quick look, without taking the record apart: nothing is hidden in the JSON itself, and its
