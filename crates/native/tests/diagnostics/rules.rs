@@ -13,7 +13,7 @@ pattern = "strided"
   |
 3 | pattern = "strided"
   |           ^^^^^^^^^
-  = Distance between the beginnings of two operations.
+  = Distance between the starts of two operations.
   = allowed: a size above 0
   = example: stride = "1MiB"
 "#,
