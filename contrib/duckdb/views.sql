@@ -17,10 +17,10 @@ select * from read_parquet('runs/*.parquet', union_by_name = true);
 create or replace view counted as
 select * from figures where run_status = 'complete' and "pass" > 0 and direction is not null;
 
--- One row for each run, case and direction: the median of its passes, and how far they scatter.
+-- One row for each run, case, job and direction: the median of its passes, and how far they scatter.
 create or replace view medians as
 select
-    run, run_started_at, study, target, origin, "case", direction,
+    run, run_started_at, study, target, origin, "case", job, direction,
     count(*) as passes,
     median(iops) as iops,
     stddev_samp(iops) / nullif(avg(iops), 0) * 100 as iops_scatter_percent,
@@ -31,16 +31,16 @@ select
 from counted
 group by all;
 
--- Each case of a target against the run before it: 1 is unchanged.
+-- Each job of a case of a target against the run before it: 1 is unchanged.
 create or replace view changes as
 select
-    target, study, "case", direction, run, run_started_at, iops,
+    target, study, "case", job, direction, run, run_started_at, iops,
     iops / lag(iops) over before as iops_ratio,
     p99_us / lag(p99_us) over before as p99_ratio
 from medians
-window before as (partition by target, study, "case", direction order by run_started_at);
+window before as (partition by target, study, "case", job, direction order by run_started_at);
 
--- The fastest run of every case.
+-- The fastest run of every job of every case.
 create or replace view fastest as
 select * from medians
-qualify row_number() over (partition by "case", direction order by iops desc) = 1;
+qualify row_number() over (partition by "case", job, direction order by iops desc) = 1;
