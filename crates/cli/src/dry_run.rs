@@ -8,7 +8,7 @@ use blocklab_record::TargetKind;
 use blocklab_report::text;
 use blocklab_store::Store;
 use blocklab_study::{Forecast, TargetForecast, forecast};
-use blocklab_units::{Bytes, Ink, Nanos, Style, count};
+use blocklab_units::{Bytes, Ink, Nanos, Style, significant};
 use blocklab_workload::Plan;
 use serde::Serialize;
 
@@ -199,7 +199,7 @@ impl Told {
         if self.bounded_bytes > 0 {
             parts.push(format!(
                 "at most {} by loads with a given amount or rate",
-                gigabytes(self.bounded_bytes as f64)
+                amount(self.bounded_bytes as f64)
             ));
         }
         let time = Nanos::from_secs_f64(self.unbounded_s);
@@ -209,12 +209,12 @@ impl Told {
                 let by_time = all - laid_out - self.bounded_bytes;
                 parts.push(format!(
                     "for {time}, at most {} under the limits of the model",
-                    gigabytes(by_time as f64)
+                    amount(by_time as f64)
                 ));
             }
             None => parts.push(format!(
                 "for {time}, as much as the target takes: {} at 1 GB/s{}",
-                gigabytes(self.unbounded_s * FOR_SCALE.as_f64()),
+                amount(self.unbounded_s * FOR_SCALE.as_f64()),
                 self.times_over()
             )),
         }
@@ -262,9 +262,12 @@ impl Told {
 
 impl Cost {
     fn text(&self) -> String {
+        let amount = match self.amount {
+            ..0.005 if self.amount > 0.0 => "less than 0.01".to_owned(),
+            amount => format!("{amount:.2}"),
+        };
         format!(
-            "{:.2} {} for this time on the real volume, at {:.3} {} an hour ({})",
-            self.amount,
+            "{amount} {} for this time on the real volume, at {:.3} {} an hour ({})",
             self.currency,
             self.per_hour,
             self.currency,
@@ -273,8 +276,14 @@ impl Cost {
     }
 }
 
-fn gigabytes(bytes: f64) -> String {
-    format!("{} GB", count(bytes / 1e9))
+/// In the unit that keeps three figures: a small load writes 16.4 MB, not 0 GB.
+fn amount(bytes: f64) -> String {
+    let (unit, name) = match bytes {
+        ..1e6 => (1e3, "kB"),
+        ..1e9 => (1e6, "MB"),
+        _ => (1e9, "GB"),
+    };
+    format!("{} {name}", significant(bytes / unit, 3))
 }
 
 fn number(of: usize, what: &str) -> String {
