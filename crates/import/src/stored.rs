@@ -13,18 +13,40 @@ const BEGINNING: &str = "{\"line_format\"";
 /// The newest form of those lines that is read.
 const LINE_FORMAT: u64 = 1;
 
+/// More of anything was never measured: sums of it would overflow.
+const MOST: u64 = 1 << 56;
+
 /// The runs that a text holds, as they are: a record, or lines of which some are one. What else a
 /// log holds (the words of a shell, the name of a container before each line) is passed over.
 ///
 /// # Errors
-/// A text without a run; a line that is cut off; a record that is newer than this version.
+/// A text without a run; a line that is cut off; a record that is newer than this version, or
+/// holds figures that nobody can have measured.
 pub fn stored(source: &Source) -> Result<Vec<Record>, Mistake> {
-    let found = match Record::from_json(source.text.trim()) {
-        Ok(record) => Ok(vec![record]),
+    let text = source.text.trim();
+    let found = match Record::from_json(text) {
+        Ok(record) => {
+            let known = serde_json::from_str(text).map_err(|error| error.to_string());
+            let sane = known.and_then(|value: Value| sane(&value["measurements"]));
+            sane.map(|()| vec![record]).map_err(not_a_result)
+        }
         Err(BadRecord::Shape(_)) => in_lines(&source.text),
         Err(newer) => Err(not_a_result(newer.to_string())),
     };
     found.map_err(|wrong| named(wrong, &source.name))
+}
+
+fn sane(figures: &Value) -> Result<(), String> {
+    match figures {
+        Value::Array(all) => all.iter().try_for_each(sane),
+        Value::Object(all) => all.values().try_for_each(sane),
+        figure => match figure.as_u64().filter(|it| *it > MOST) {
+            Some(found) => Err(format!(
+                "a figure of {found} cannot be: the record is damaged"
+            )),
+            None => Ok(()),
+        },
+    }
 }
 
 fn in_lines(text: &str) -> Result<Vec<Record>, Mistake> {
@@ -49,6 +71,7 @@ fn in_lines(text: &str) -> Result<Vec<Record>, Mistake> {
             )));
         }
         if let Some(record) = line.get("record") {
+            sane(&record["measurements"]).map_err(&wrong)?;
             let record = Record::from_json(&record.to_string());
             records.push(record.map_err(|error| wrong(error.to_string()))?);
         }
@@ -92,6 +115,18 @@ mod tests {
             line(RECORD)
         );
         assert_eq!(read(&log).expect("a log"), whole);
+    }
+
+    /// Sums of such figures overflowed, and the command panicked.
+    #[test]
+    fn figures_that_cannot_be_are_refused() {
+        let mut value: Value = serde_json::from_str(RECORD).expect("a golden record");
+        value["measurements"][0]["elapsed_ns"] = u64::MAX.into();
+        let damaged = value.to_string();
+        for text in [line(&damaged), damaged] {
+            let told = read(&text).expect_err("a damaged record");
+            assert!(told.contains("18446744073709551615 cannot be"), "{told}");
+        }
     }
 
     #[test]

@@ -86,7 +86,9 @@ impl Latency {
             Some(Statistic::P9999) => Some(self.p9999_ns),
             _ => {
                 let histogram = self.histogram().ok()?;
-                Some(histogram.quantile(of.share).clamp(self.min_ns, self.max_ns))
+                // A damaged record may have a least above its greatest.
+                let least = self.min_ns.min(self.max_ns);
+                Some(histogram.quantile(of.share).clamp(least, self.max_ns))
             }
         }
     }
