@@ -52,9 +52,13 @@ fn expected(class: &Path, node: Option<&Path>, size: Bytes) -> Result<String> {
     };
     let class_text = read(class)?;
     let node_text = node.map(read).transpose()?;
-    let found = address(&class_text, node_text.as_deref(), size)
-        .with_context(|| class.display().to_string())?;
+    let names = match node {
+        Some(node) => format!("{} and {}", class.display(), node.display()),
+        None => class.display().to_string(),
+    };
+    let found = address(&class_text, node_text.as_deref(), size).with_context(|| names.clone())?;
+    // On a line of its own, so that its marks stand below what they mean.
     resolve_text(&found, &place::load_catalog()?)
-        .map_err(|error| anyhow::anyhow!("{}: {error}", class.display()))?;
+        .map_err(|error| anyhow::anyhow!("the catalog refuses the address of {names}:\n{error}"))?;
     Ok(found)
 }

@@ -35,6 +35,14 @@ pub fn address(class: &str, node: Option<&str>, size: Bytes) -> Result<String, M
             EBS[0]
         )));
     }
+    // All are texts in Kubernetes: passing over a number would promise less than the class does.
+    let mut parameters = class["parameters"].as_object().into_iter().flatten();
+    if let Some((key, value)) = parameters.find(|(_, value)| !value.is_string()) {
+        return Err(Mistake(format!(
+            "the class {}: {key} is {value}, and not a text, as kubectl prints it",
+            name(&class)
+        )));
+    }
     // Parameters have no case of their own.
     let parameter = |wanted: &str| {
         let parameters = class["parameters"].as_object()?;
@@ -196,6 +204,7 @@ mod tests {
             ("[1]", None, "no StorageClass"),
             (&*other, None, "--expect ADDRESS"),
             (&*class(&json!({ "iops": "many" })), None, "no whole number"),
+            (&*class(&json!({ "iops": 6000 })), None, "iops is 6000"),
             (
                 &*class(&json!({})),
                 Some("{\"kind\": \"Node\"}"),
