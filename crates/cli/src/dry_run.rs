@@ -170,6 +170,14 @@ fn in_words(shared: &Shared<'_>, systems: &[Told], store: &Store, style: Style) 
             out += &style.hang(Ink::Dim, name, INDENT, &text);
         }
     }
+    if shared.args.repeat_until.is_some() {
+        let more = format!(
+            "passes are added until the rates are known, which write and take more; none begins \
+             after {} of measured time",
+            shared.args.repeat_for
+        );
+        out += &style.hang(Ink::Dim, "then", INDENT, &more);
+    }
     let kept = match shared.args.no_save {
         true => "nowhere (--no-save)".to_owned(),
         false => store.root().display().to_string(),
