@@ -86,7 +86,13 @@ fn written(plan: &Plan) -> Written {
         let mut longest = Nanos::ZERO;
         for job in jobs.filter(|job| job.writes() && job.engine.needs_target()) {
             match amount(job) {
-                Some(bytes) => all.bytes = all.bytes + bytes * rounds,
+                Some(bytes) => {
+                    all.bytes = all.bytes + bytes * rounds;
+                    // A ramp counts in no amount, and only a rate holds it back.
+                    if rate(job.pace).is_none() {
+                        longest = longest.max(job.ramp);
+                    }
+                }
                 // Jobs that run side by side share the target.
                 None => longest = longest.max(job.ramp + job.stop.runtime.unwrap_or_default()),
             }
