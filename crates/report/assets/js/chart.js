@@ -1,6 +1,7 @@
 // A chart: its frame, its axis along the bottom, hover, zoom and keys. What is drawn inside, and
 // what stands under the pointer, is told by the `content` that it is given:
 //   name, label          for the reader of the page, and of the screen
+//   view                 what the link calls its zoom, where that is not the name
 //   x: {axis, title, full()}   axis, and the places that the whole view spans
 //   box(width, zoomed)   {left, right, top, bottom, height}: the plot within the picture
 //   paint(chart)         draws into chart.plot

@@ -56,7 +56,9 @@ function paintForest(chart, content, { rows, margin, left }) {
       chart.plot.append(svg("path", { d: `M${from} ${y}H${to}M${from} ${y - 4}v8M${to} ${y - 4}v8`, class: "whisker", style: { stroke: color } }));
     }
     chart.plot.append(svg("circle", { cx: chart.px(Math.log10(row.ratio)), cy: y, r: 4.5, class: "mark", style: { fill: color } }));
-    if (layout.stacked) chart.labels.append(svg("text", { x: chart.width, y: place.top - 6, class: "aside end" }, row.text));
+    // Beside a long name, only the ratio has room.
+    const fits = (row.label.length + row.text.length) * 7 < chart.width;
+    if (layout.stacked) chart.labels.append(svg("text", { x: chart.width, y: place.top - 6, class: "aside end" }, fits ? row.text : row.text.split(" ")[0]));
     else chart.labels.append(svg("text", { x: chart.box.right + 12, y: y + 4, class: "aside" }, row.text));
   });
 }

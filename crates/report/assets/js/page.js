@@ -146,7 +146,7 @@ function suite(card) {
   legend(card, entries, hidden, redraw);
   const grid = el("div", { class: "grid-2" });
   card.append(grid);
-  for (const panel of panels) {
+  for (const [place, panel] of panels.entries()) {
     const host = el("div", {});
     grid.append(host);
     const state = { kind: panel };
@@ -160,7 +160,7 @@ function suite(card) {
       drawn[0].whole();
     })]));
     drawn.push(barChart(host, {
-      name: "suite", label: `Bars: ${title.textContent}. Up and down choose a case.`,
+      name: "suite", view: `suite-${place + 1}`, label: `Bars: ${title.textContent}. Up and down choose a case.`,
       x: { axis: linearAxis(shortText), get title() { return state.kind.unit; }, full: () => [0, most() * 1.02] },
       rows: () => grouped(visible()), figure: (row) => state.kind.of(row), unit: () => state.kind.unit,
     }));
@@ -296,7 +296,11 @@ function overTime(card) {
   const redraw = () => state.charts.forEach((chart) => chart.render());
   const fillKeys = () => {
     keys.replaceChildren();
-    const passes = [...new Map(passesOf(name, QUANTITIES[0]).map((line) => [line.pass, line])).values()];
+    const lines = passesOf(name, QUANTITIES[0]).filter(isPicked);
+    const passes = [...new Map(lines.map((line) => [line.pass, line])).values()];
+    // More lines than colours tell nothing apart: the first passes wait in the legend.
+    const most = Math.max(1, Math.floor((MOST_SERIES * passes.length) / lines.length));
+    for (const { pass } of passes.slice(0, -most)) hiddenPasses.add(pass);
     legend(keys, passes.map(({ pass, color }) => ({ key: pass, name: `pass ${pass}`, color: several ? "var(--muted)" : color })), hiddenPasses, redraw);
     if (several) legend(keys, runEntries(), hiddenRuns, redraw);
   };
@@ -342,7 +346,7 @@ function wholeRun(card) {
     const frame = el("div", {});
     grid.append(frame);
     return lineChart(frame, {
-      name: `run-${of}`, label: `Lines: ${title} over the whole run.`, stairs: true, say,
+      name: `run-${of}`, view: "whole-run", label: `Lines: ${title} over the whole run.`, stairs: true, say,
       x: { axis: linearAxis(secondsText), title: "time since the run began", full: () => full, say: secondsText },
       side: { axis: logAxis(axis), title }, lines: () => drawn[k].map((line) => ({ ...line, y: line.y.map((v) => (v > 0 ? v : null)) })), height: () => 250,
     });
@@ -355,7 +359,7 @@ function timeChart(grid, quantity, name, hiddenPasses, hiddenRuns) {
   const host = el("div", {});
   grid.append(host);
   return lineChart(host, {
-    name: `time-${quantity.name}`, label: `Lines: ${quantity.title} over time.`,
+    name: `time-${quantity.name}`, view: "over-time", label: `Lines: ${quantity.title} over time.`,
     x: { axis: linearAxis(secondsText), title: "time", full: () => [0, Math.max(0.001, ...passes().flatMap(({ end }) => end.slice(-1)))], say: secondsText },
     side: { axis: quantity.axis, title: quantity.title, zero: quantity.zero }, say: quantity.say,
     stairs: true, lines: () => passesOf(name(), quantity).filter(({ record, pass }) => !hiddenPasses.has(pass) && !hiddenRuns.has(record) && isPicked({ record })),

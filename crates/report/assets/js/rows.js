@@ -124,6 +124,7 @@ function paintSpread(chart, { low, high, each, passes }, middle, height) {
   (passes > 1 ? each : []).forEach((value, k) => {
     const jitter = each.length > 1 ? (k / (each.length - 1) - 0.5) * height * 0.5 : 0;
     chart.plot.append(svg("circle", { cx: chart.px(value), cy: middle + jitter, r: 2.6, class: "pass-dot" }));
+    reach = Math.max(reach, chart.px(value));
   });
   return reach;
 }

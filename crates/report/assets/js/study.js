@@ -112,7 +112,7 @@ function sweepCharts(host, { title, across, by, figures, is_map: isMap }) {
     const frame = el("div", {});
     grid.append(frame);
     drawn.push(lineFrame(frame, chart, {
-      name: `sweep-${name}`, title: `${title}: ${name}`, all,
+      name: `sweep-${name}`, view: `sweep-${title}`, title: `${title}: ${name}`, all,
       lines: () => all.filter(({ key }) => shown.has(key)), height: () => 250,
     }));
   }

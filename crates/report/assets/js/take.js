@@ -16,6 +16,11 @@ function fileName(words, ending) {
   return `blocklab-${data.records[0].id}-${stem}.${ending}`;
 }
 
+/** What a chart shows, without its kind and its keys. */
+function titleOf(chart) {
+  return chart.content.label.replace(/^[^:]*: /, "").replace(/\. .*$|\.$/, "");
+}
+
 /** Mixed colours as every program reads them. */
 function plainColor(value) {
   if (!/^(oklab|oklch|color)/.test(value)) return value;
@@ -43,7 +48,7 @@ function picture(chart) {
   const color = (name) => page.getPropertyValue(name);
   const words = (text, y, size) => svg("text", { x: 0, y, style: { fill: color("--muted"), "font-family": page.fontFamily, "font-size": size } }, text);
   copy.prepend(svg("rect", { x: 0, y: -32, width, height: whole, style: { fill: color("--surface") } }));
-  copy.append(words(chart.content.label.replace(/^[^:]*: /, ""), -16, "13px"), words(data.cite, height + 10, "10px"));
+  copy.append(words(titleOf(chart), -16, "13px"), words(data.cite, height + 10, "10px"));
   return new XMLSerializer().serializeToString(copy);
 }
 
@@ -68,7 +73,7 @@ function takeButton(name, label, act) {
 
 /** Beside every chart; they show when it is pointed at or reached by key. */
 function takingPictures(chart) {
-  const words = chart.content.label.replace(/^[^:]*: /, "").replace(/\. .*$|\.$/, "");
+  const words = titleOf(chart);
   chart.frame.append(el("div", { class: "take no-print" },
     takeButton("SVG", `Save as SVG: ${words}`, () => saved(fileName(words, "svg"), "image/svg+xml", picture(chart))),
     takeButton("PNG", `Save as PNG: ${words}`, () => savePng(chart, fileName(words, "png")))));
@@ -133,9 +138,9 @@ function remembered(name, options) {
   return Math.max(0, options.indexOf(VIEW.get(name)));
 }
 
-/** Zoomed as the link says; it is told again when that changes. */
+/** Zoomed as the link says; it is told again when that changes. Charts that zoom together share a `view`. */
 function remembering(chart) {
-  const name = chart.content.name;
+  const name = chart.content.view || chart.content.name;
   const [low, high] = (VIEW.get(name) || "").split(":").map(Number);
   if (low < high) chart.zoom(low, high);
   chart.zoomed = () => remember(name, chart.view ? chart.view.map((place) => Number(place.toPrecision(6))).join(":") : null);

@@ -170,10 +170,12 @@ fn top(sides: &[Side<'_>], opening: Option<&Opening<'_>>) -> Markup {
                     @if findings::any(sides) { a href="#findings" { "Findings" } }
                     @if sweeps::any(sides) { a href="#sweeps" { "Sweeps" } }
                     @if plots(sides).is_some() { a href="#curve" { "Curve" } }
-                    @if has_bars(sides) { a href="#suite" { "Suite" } }
-                    a href="#latency" { "Latency" }
-                    a href="#time" { "Over time" }
-                    a href="#numbers" { "Table" }
+                    @if has_figures(sides) {
+                        @if has_bars(sides) { a href="#suite" { "Suite" } }
+                        a href="#latency" { "Latency" }
+                        a href="#time" { "Over time" }
+                        a href="#numbers" { "Table" }
+                    }
                     @if model::any(sides) { a href="#model" { "Model" } }
                     @if origin::has_machine(sides) { a href="#machine" { "Machine" } }
                     a href="#workload" { "Repeat it" }
@@ -203,7 +205,7 @@ fn sections(sides: &[Side<'_>], opening: Option<&Opening<'_>>) -> Markup {
         (findings::findings(sides))
         (sweeps::section(sides))
         @if let Some(plot) = plots(sides) { (study::curves(&plot)) }
-        @if sides.iter().any(|side| !side.assessment.rows.is_empty()) {
+        @if has_figures(sides) {
             (charts(sides))
             @if let [side] = sides { (consistency::section(side)) }
             (numbers::table(sides))
@@ -231,6 +233,12 @@ fn plots(sides: &[Side<'_>]) -> Option<Plot> {
         all.lines.extend(plot.lines);
         all
     })
+}
+
+/// Whether any operation completed: nothing else is drawn, or fills a table.
+fn has_figures(sides: &[Side<'_>]) -> bool {
+    let has = |side: &Side<'_>| side.assessment.directions().next().is_some();
+    sides.iter().any(has)
 }
 
 /// Whether any case is no point of a sweep.
