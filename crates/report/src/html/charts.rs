@@ -5,10 +5,9 @@ use std::borrow::Cow;
 
 use blocklab_analysis::study::{Drawn, Entry, Line, Plot, Point, Table};
 use blocklab_units::latency;
-use maud::{Markup, html};
+use maud::{Markup, PreEscaped, html};
 use serde::Serialize;
 
-use super::data;
 use crate::shown::{self, fixed};
 
 /// One figure over another.
@@ -85,7 +84,7 @@ pub struct Bar<'a> {
 pub fn card(label: &str, chart: &impl Serialize) -> Markup {
     html! {
         div class="card study-chart needs-script" data-label=(label) {
-            script type="application/json" { (data::embedded(chart)) }
+            script type="application/json" { (embedded(chart)) }
         }
     }
 }
@@ -251,4 +250,10 @@ pub fn of_plot(plot: &Plot) -> Markup {
 pub fn is_wide(values: &[f64]) -> bool {
     let low = values.iter().copied().fold(f64::INFINITY, f64::min);
     low > 0.0 && values.iter().copied().fold(0.0, f64::max) / low >= 16.0
+}
+
+/// JSON for a `<script>` element: no `<` in it can end the element.
+pub fn embedded(data: &impl Serialize) -> PreEscaped<String> {
+    let text = serde_json::to_string(data).expect("the page's data holds no exotic keys");
+    PreEscaped(text.replace('<', "\\u003c"))
 }

@@ -7,6 +7,7 @@ use blocklab_record::{Interval, IntervalDirection, Measurement, Record, Statisti
 use maud::PreEscaped;
 use serde::{Serialize, Serializer};
 
+use super::charts;
 use super::side::Side;
 use super::sweeps;
 use crate::facts;
@@ -22,12 +23,6 @@ const POINTS_OF_A_ROW: usize = 55;
 /// Of hundreds of cases each still has a shape.
 const LEAST_POINTS: usize = 11;
 
-/// JSON for a `<script>` element: no `<` in it can end the element.
-pub fn embedded(data: &impl Serialize) -> PreEscaped<String> {
-    let text = serde_json::to_string(data).expect("the page's data holds no exotic keys");
-    PreEscaped(text.replace('<', "\\u003c"))
-}
-
 /// What the charts of latency and time are drawn from.
 pub fn json(sides: &[Side<'_>]) -> PreEscaped<String> {
     let all: Vec<&Record> = sides.iter().map(|side| side.record).collect();
@@ -38,7 +33,7 @@ pub fn json(sides: &[Side<'_>]) -> PreEscaped<String> {
         cite: facts::cite(&all),
         quantile_error_percent: errors.flatten().reduce(f64::max),
     };
-    embedded(&page)
+    charts::embedded(&page)
 }
 
 fn record(side: &Side<'_>, sides: &[Side<'_>]) -> impl Serialize + use<> {
