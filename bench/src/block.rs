@@ -19,7 +19,7 @@ struct Server(Child);
 impl Drop for Server {
     fn drop(&mut self) {
         // SAFETY: our own child, which nobody has waited for.
-        unsafe { libc::kill(self.0.id() as i32, libc::SIGINT) };
+        unsafe { libc::kill(self.0.id() as i32, libc::SIGTERM) };
         let _ = self.0.wait();
     }
 }
