@@ -1,10 +1,12 @@
 //! Submission times and queue depths, kept only where more than the service latency is wanted.
 
+use std::sync::Mutex;
+
 use blocklab_units::Nanos;
 use blocklab_workload::Direction;
 
 use crate::in_flight::InFlight;
-use crate::log::LogEntry;
+use crate::log::{LogBook, LogEntry};
 use crate::recorder::{DepthCounters, DirectionCounters, Recorder};
 
 /// The submissions of one worker.
@@ -39,6 +41,7 @@ impl SubmitTimes {
         }
     }
 
+    #[inline]
     pub(crate) fn handed_over(
         &mut self,
         ios: &[InFlight],
@@ -59,17 +62,16 @@ impl SubmitTimes {
         }
     }
 
-    /// Logs a completed operation, where there is a log.
-    #[inline]
+    /// Logs a completed operation.
     pub(crate) fn log(
         &self,
+        log: &Mutex<LogBook>,
         io: &InFlight,
         slot: usize,
         now: Nanos,
         from: Nanos,
         recorder: &Recorder,
     ) {
-        let Some(log) = &recorder.log else { return };
         let tally = recorder.tally(io.direction);
         let is_split = tally.is_some_and(|tally| tally.submit.is_some());
         let entry = LogEntry {
@@ -89,6 +91,7 @@ impl SubmitTimes {
         log.lock().expect("no panic under this lock").write(entry);
     }
 
+    #[inline]
     pub(crate) fn completed(&self, tally: &DirectionCounters, slot: usize, now: Nanos) {
         if let Some(completion) = &tally.completion {
             completion.record(self.since_handed_over(slot, now).0);
@@ -96,6 +99,7 @@ impl SubmitTimes {
     }
 
     /// The time since the submitting call returned.
+    #[inline]
     pub(crate) fn since_handed_over(&self, slot: usize, now: Nanos) -> Nanos {
         now.since(self.handed[slot])
     }

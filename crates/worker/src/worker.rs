@@ -61,7 +61,10 @@ pub enum Action {
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct Worker {
-    /// Only window, budget and the next request matter: true of most jobs, and of all fast ones.
+    /// Only window, budget and the next request decide what comes next: true of most jobs, and of all
+    /// fast ones.
+    is_unruled: bool,
+    /// And only the service latency is recorded.
     is_plain: bool,
     ending: Option<Stopped>,
     failures_in_a_row: u32,
@@ -107,6 +110,7 @@ impl Worker {
         let others = jobs.collect::<Result<_, Invalid>>()?;
         let pooled = lead.pool.as_ref();
         let mut worker = Self {
+            is_unruled: false,
             is_plain: false,
             ending: None,
             failures_in_a_row: 0,
@@ -143,13 +147,13 @@ impl Worker {
             worker.verifier = Verifier::of(&lead, depth, draws);
             worker.issue_rules = IssueRules::of(&lead, draws, parts.sizes, &parts.shared.flows)?;
             worker.io_priority = IoPriorityDraw::of(&lead, draws);
-            worker.is_plain = worker.counts_bytes
-                && worker.submit_times.is_none()
+            worker.is_unruled = worker.counts_bytes
                 && worker.verifier.is_none()
                 && worker.issue_rules.is_none()
                 && worker.io_priority.is_none()
                 && worker.first.pacer.is_never_late()
                 && worker.flush.is_only_at_the_end();
+            worker.is_plain = worker.is_unruled && worker.submit_times.is_none();
         }
         worker.free = parts.slots;
         Ok(worker)
@@ -189,7 +193,8 @@ impl Worker {
         self.first.pooled.is_some()
     }
 
-    /// Whether only window, budget and the next request matter.
+    /// Whether only window, budget and the next request decide what comes next, and only the service
+    /// latency is recorded.
     pub const fn is_plain(&self) -> bool {
         self.is_plain
     }
@@ -221,7 +226,7 @@ impl Worker {
             let spent = self.is_spent() || self.stopper.is_requested();
             if (now >= self.window.deadline && !self.cools_down(spent)) || spent {
                 self.end(now);
-            } else if self.is_plain {
+            } else if self.is_unruled {
                 return self.issue_next(now);
             } else {
                 return self.go_on(now);
@@ -236,7 +241,7 @@ impl Worker {
         self.first.budget == 0 && self.others.iter().all(|job| job.budget == 0)
     }
 
-    /// [`Worker::go_on`] of a plain worker, which no rule delays.
+    /// [`Worker::go_on`] of a worker that no rule delays.
     #[inline]
     fn issue_next(&mut self, now: Nanos) -> Action {
         let Some(slot) = self.free.pop() else {
@@ -244,7 +249,10 @@ impl Worker {
         };
         let request = self.first.requests.next_request();
         self.spend(&request, now);
-        self.launch(slot, 0, &request, now, now)
+        let index = slot.index();
+        let action = self.launch(slot, 0, &request, now, now);
+        self.mark(index);
+        action
     }
 
     #[inline]
@@ -323,7 +331,7 @@ impl Worker {
         let mut action = self.launch(slot, 0, &request, now, intended);
         if let Action::Issue(io) = &mut action {
             self.draw_priority(io);
-            self.mark(&io.slot);
+            self.mark(io.slot.index());
             if let Some(verifier) = &mut self.verifier {
                 verifier.issued(io.slot.index(), &request);
             }
@@ -334,7 +342,7 @@ impl Worker {
         action
     }
 
-    /// Takes a request of a plain worker from its budget, and counts it for the final flush.
+    /// Takes a request of a worker without rules from its budget, and counts it for the final flush.
     #[inline]
     fn spend(&mut self, request: &Request, now: Nanos) {
         if now >= self.window.measure_from {
@@ -396,10 +404,10 @@ impl Worker {
     }
 
     #[inline]
-    fn mark(&mut self, slot: &Slot) {
+    fn mark(&mut self, slot: usize) {
         let in_flight = self.depth_in_use();
         if let Some(submit_times) = &mut self.submit_times {
-            submit_times.issued(slot.index(), in_flight, &self.first.recorder);
+            submit_times.issued(slot, in_flight, &self.first.recorder);
         }
     }
 
@@ -431,7 +439,7 @@ impl Worker {
         let mut action = self.launch(slot, 0, request, now, now);
         if let Action::Issue(io) = &mut action {
             io.sync = sync;
-            self.mark(&io.slot);
+            self.mark(io.slot.index());
         }
         action
     }

@@ -100,7 +100,7 @@ impl Worker {
             return;
         }
         self.failures_in_a_row = 0;
-        if !self.is_plain {
+        if !self.is_unruled {
             if !POOL {
                 self.first.pacer.completed();
             }
@@ -123,7 +123,10 @@ impl Worker {
         }
         if let Some(submit_times) = &self.submit_times {
             submit_times.completed(tally, index, now);
-            submit_times.log(&io, index, now, self.window.measure_from, &job.recorder);
+            if let Some(log) = &job.recorder.log {
+                let from = self.window.measure_from;
+                submit_times.log(log, &io, index, now, from, &job.recorder);
+            }
         }
         if let Some(table) = &tally.by_priority {
             let submit_times = self.submit_times.as_ref();
