@@ -39,6 +39,14 @@ impl Date {
         sound.then_some(Self { year, month, day })
     }
 
+    /// Whole years until a later day; 0 until an earlier one.
+    #[must_use]
+    pub fn years_until(self, later: Self) -> u16 {
+        let is_incomplete = (later.month, later.day) < (self.month, self.day);
+        let years = later.year.saturating_sub(self.year);
+        years.saturating_sub(u16::from(is_incomplete))
+    }
+
     /// The day before; the first day of all has none and is its own.
     #[must_use]
     pub(crate) fn day_before(self) -> Self {
@@ -139,6 +147,15 @@ mod tests {
             let date: Date = day.parse().expect("a day");
             assert_eq!(date.day_before().to_string(), before);
         }
+    }
+
+    #[test]
+    fn a_year_is_over_on_its_day() {
+        let date = |text: &str| text.parse::<Date>().expect("a day");
+        let years = |from, to| date(from).years_until(date(to));
+        assert_eq!(years("2021-07-01", "2026-06-30"), 4);
+        assert_eq!(years("2021-07-01", "2026-07-01"), 5);
+        assert_eq!(years("2026-07-01", "2021-07-01"), 0);
     }
 
     #[test]

@@ -302,6 +302,38 @@ impl Priced {
     }
 }
 
+/// A price list that is so old that it may no longer hold.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct OldList {
+    /// Its day.
+    pub date: Date,
+    /// Whole years since then.
+    pub years: u16,
+    /// What was priced by it, at least in part.
+    pub names: Vec<String>,
+}
+
+/// The lists that are a year old or more, the oldest first.
+#[must_use]
+pub fn old_lists(priced: &[Priced], today: Date) -> Vec<OldList> {
+    let mut dates: Vec<Date> = priced.iter().flat_map(|it| it.dates.clone()).collect();
+    dates.sort_unstable();
+    dates.dedup();
+    let list = |date: Date| OldList {
+        date,
+        years: date.years_until(today),
+        names: {
+            let of_it = priced.iter().filter(|it| it.dates.contains(&date));
+            of_it.map(|it| it.name.clone()).collect()
+        },
+    };
+    dates
+        .into_iter()
+        .map(list)
+        .filter(|it| it.years > 0)
+        .collect()
+}
+
 fn insert<T: PartialEq>(list: &mut Vec<T>, value: T) {
     if !list.contains(&value) {
         list.push(value);

@@ -1,15 +1,17 @@
 use anyhow::{Context, Result, anyhow, bail};
 use blocklab_analysis::{assess, best_output};
 use blocklab_catalog::unit_price::{Bought, By, Priced, price as priced, sort};
-use blocklab_catalog::{Address, Catalog};
+use blocklab_catalog::{Address, Catalog, Date};
 use blocklab_record::Record;
 use blocklab_report::{json, text};
 use blocklab_store::Store;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 
 use crate::args::{PriceArgs, PriceBy};
 use blocklab_console::terminal;
 
-/// Says what runs and addresses cost, cheapest first.
+/// Prints what runs and addresses cost, cheapest first.
 pub fn price(args: &PriceArgs, store: &Store) -> Result<()> {
     let catalog = blocklab_console::place::load_catalog()?;
     let mut all = Vec::new();
@@ -29,19 +31,28 @@ pub fn price(args: &PriceArgs, store: &Store) -> Result<()> {
     };
     sort(&mut all, by);
     let currency = args.currency.as_ref();
+    let today = today();
     terminal::print_styled(match args.json {
-        true => json::prices(&all, by, currency),
-        false => text::prices(&all, by, currency, terminal::style()),
+        true => json::prices(&all, by, currency, today),
+        false => text::prices(&all, by, currency, today, terminal::style()),
     })
+}
+
+/// The day in UTC.
+fn today() -> Date {
+    let day = Timestamp::now().to_zoned(TimeZone::UTC).date();
+    let (year, month) = (day.year().unsigned_abs(), day.month().unsigned_abs());
+    let day = Date::new(year, month, day.day().unsigned_abs());
+    day.expect("Linux keeps no time before 1970")
 }
 
 /// Before the id in the name of a run.
 const RUN: &str = "run ";
 
-/// What is said where nothing has a price: a table of dashes would say less.
+/// The error where nothing has a price: a table of dashes would be no answer.
 fn unpriced(all: &[Priced]) -> Option<String> {
     let known = |it: &Priced| it.usd_per_month.is_some() || !it.costs.is_empty();
-    // Of an address the page says itself which list holds no price of it.
+    // The output for an address names the list that holds no price of it.
     let a_run = all.iter().any(|it| it.name.starts_with(RUN));
     if !a_run || all.iter().any(known) {
         return None;
@@ -90,7 +101,7 @@ fn of_run(args: &PriceArgs, store: &Store, run: &str, catalog: &Catalog) -> Resu
     Ok(priced(&name, &bought?, Some(&output)))
 }
 
-/// What a run stands for: what the user says, else its own address where it was modelled.
+/// What a run stands for: what the user names, else its own address where it was modelled.
 pub fn addresses(record: &Record, bought_as: Option<&str>) -> Result<Vec<String>> {
     let modelled = |path: &str| {
         let address = path.strip_prefix("sim:").or(path.strip_prefix("emu:"));

@@ -7,7 +7,8 @@ use blocklab_analysis::expect::Diagnosis;
 use blocklab_analysis::gate::Gate;
 use blocklab_analysis::study::Outcome;
 use blocklab_analysis::{Assessment, ResponseNs, Row, RowDirection};
-use blocklab_catalog::unit_price::{By, Currency, Priced};
+use blocklab_catalog::Date;
+use blocklab_catalog::unit_price::{By, Currency, Priced, old_lists};
 use blocklab_device::Limit;
 use blocklab_record::{Measurement, PERCENTILES, Percentile, Record, Statistic, TargetFacts};
 use serde::{Serialize, Serializer};
@@ -77,7 +78,7 @@ pub fn summary(record: &Record, assessment: &Assessment, gate: Option<&Gate>) ->
         id: &record.id,
         name: &record.asked.name,
         description: &record.asked.description,
-        // Of the user; `null` without one.
+        // By the user; `null` without one.
         note: &record.note,
         origin: record.origin,
         status: record.status,
@@ -102,7 +103,7 @@ pub fn summary(record: &Record, assessment: &Assessment, gate: Option<&Gate>) ->
     })
 }
 
-/// One direction of a case; `null` is what another program did not tell.
+/// One direction of a case; `null` is what another program did not report.
 fn direction(row: &Row, of: &RowDirection) -> impl Serialize {
     let known = |statistic| !of.unknown.has(statistic);
     let service = |(it, ns): (&Percentile, u64)| {
@@ -125,7 +126,7 @@ fn direction(row: &Row, of: &RowDirection) -> impl Serialize {
         ios: of.ios,
         // The highest quantile beyond which lie ten operations or more.
         quantile_supported_max: of.highest_quantile(),
-        // Of all directions of the case.
+        // All directions of the case together.
         case_errors: row.errors,
         case_cpu_ns_per_io: row.cpu_ns_per_io,
     }
@@ -182,7 +183,7 @@ fn target(of: &TargetFacts) -> impl Serialize {
     }
 }
 
-/// Runs beside each other. `run` and `baseline` are places in the list of runs.
+/// Runs side by side. `run` and `baseline` are places in the list of runs.
 #[must_use]
 pub fn comparison(records: &[&Record], comparison: &Comparison, gate: Option<&Gate>) -> String {
     let run = |record: &&Record| {
@@ -225,8 +226,14 @@ pub fn diagnosis(record: &Record, diagnosis: &Diagnosis, gate: Option<&Gate>) ->
 /// What runs and addresses cost, cheapest first. All amounts are in US dollars; `currency` is the
 /// rate that the user gave.
 #[must_use]
-pub fn prices(priced: &[Priced], by: By, currency: Option<&Currency>) -> String {
-    object(&fields! { price_format: 1, by: by, currency: currency, priced: priced })
+pub fn prices(priced: &[Priced], by: By, currency: Option<&Currency>, today: Date) -> String {
+    object(&fields! {
+        price_format: 1,
+        by: by,
+        currency: currency,
+        priced: priced,
+        old_lists: old_lists(priced, today),
+    })
 }
 
 /// A repeated study.

@@ -1,4 +1,5 @@
-use blocklab_catalog::unit_price::{By, Currency, Priced, Unit, UnitPrice};
+use blocklab_catalog::Date;
+use blocklab_catalog::unit_price::{By, Currency, OldList, Priced, Unit, UnitPrice, old_lists};
 
 use super::grid::{self, Cells};
 use crate::evidence;
@@ -13,10 +14,16 @@ const UNITS: [(&str, Unit); 5] = [
     ("an hour per 1M IOPS", Unit::MillionIopsHour),
 ];
 
-/// What each costs, in the order given: a table, then every quotient with its inputs, then every
-/// price with region, day and source. Ends with a newline.
+/// What each costs, in the order given: which lists are old today, a table, then every quotient with
+/// its inputs, then every price with region, day and source. Ends with a newline.
 #[must_use]
-pub fn prices(priced: &[Priced], by: By, currency: Option<&Currency>, style: Style) -> String {
+pub fn prices(
+    priced: &[Priced],
+    by: By,
+    currency: Option<&Currency>,
+    today: Date,
+    style: Style,
+) -> String {
     let money = Money {
         currency,
         own: "USD",
@@ -29,7 +36,7 @@ pub fn prices(priced: &[Priced], by: By, currency: Option<&Currency>, style: Sty
         .collect();
     let mut parts = vec![
         opening(by, money, style),
-        ages(priced, style),
+        ages(priced, today, style),
         table(priced, money, style),
     ];
     parts.extend(details);
@@ -90,24 +97,22 @@ fn opening(by: By, money: Money<'_>, style: Style) -> String {
     style.hang(Ink::Bold, "", 0, &text)
 }
 
-/// Prices of lists that lie years apart are no fair comparison.
-fn ages(priced: &[Priced], style: Style) -> String {
-    let days = || priced.iter().flat_map(|it| &it.dates);
-    let (Some(first), Some(last)) = (days().min(), days().max()) else {
-        return String::new();
+/// A finding for each old list: what it prices may cost something else today.
+fn ages(priced: &[Priced], today: Date, style: Style) -> String {
+    let finding = |list: OldList| {
+        let years = match list.years {
+            1 => "1 year".to_owned(),
+            n => format!("{n} years"),
+        };
+        let text = format!(
+            "the price list of {} is {years} old ({}): amounts, and what is cheapest, may have \
+             changed since",
+            list.date,
+            list.names.join(" and ")
+        );
+        style.hang(Ink::Yellow, "!", 2, &text)
     };
-    let years = i32::from(last.year()) - i32::from(first.year());
-    if years < 2 {
-        return String::new();
-    }
-    let old = priced.iter().filter(|it| it.dates.contains(first));
-    let old: Vec<&str> = old.map(|it| &*it.name).collect();
-    let text = format!(
-        "prices of {} are partly of {first}, about {years} years older than the newest here \
-         ({last}): what is cheapest may have changed since",
-        old.join(" and ")
-    );
-    style.hang(Ink::Yellow, "!", 2, &text)
+    old_lists(priced, today).into_iter().map(finding).collect()
 }
 
 /// The figures that at least one of them has; nothing where none has a price.
@@ -210,7 +215,7 @@ fn place_and_day(priced: &Priced) -> String {
     format!("{}, {days}", priced.regions.join(" and "))
 }
 
-/// Money is never told without them.
+/// The regions and days of all prices: no amount stands without them.
 fn when(priced: &Priced) -> String {
     let dates: Vec<String> = priced.dates.iter().map(ToString::to_string).collect();
     match dates.is_empty() {
@@ -245,6 +250,24 @@ fn quotient(of: &UnitPrice, money: Money<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The story: prices of five years ago stood there as if of today, where no second list was newer.
+    #[test]
+    fn an_old_list_is_a_finding_and_a_new_one_is_none() {
+        let date = |text: &str| text.parse().expect("a day");
+        let of = |name: &str, dates: &[&str]| Priced {
+            name: name.to_owned(),
+            dates: dates.iter().map(|it| date(it)).collect(),
+            ..Priced::default()
+        };
+        let found = |of: Priced| ages(&[of], date("2026-07-20"), Style::default());
+        assert_eq!(found(of("gp3", &["2025-08-01", "2026-07-06"])), "");
+        assert_eq!(
+            found(of("gp3", &["2021-07-01", "2026-07-06"])),
+            "! the price list of 2021-07-01 is 5 years old (gp3): amounts, and what is
+  cheapest, may have changed since\n"
+        );
+    }
 
     #[test]
     fn amounts_have_the_figures_that_they_deserve() {
