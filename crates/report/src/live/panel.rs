@@ -10,7 +10,7 @@ use crate::facts::{DIRECTIONS, directions};
 
 /// Slices that a line of blocks shows.
 const WIDTH: usize = 48;
-/// Lines that a panel has at most: three directions, an empty one, two lines of blocks, and credits.
+/// Lines that a panel has at most: three directions, one for the ramp, two lines of blocks, and credits.
 pub const LINES: usize = 8;
 
 /// The last slices of the measurement under way, and the credits.
@@ -84,10 +84,13 @@ impl Panel {
         if lines.is_empty() {
             lines.push("no operation completed".to_owned());
         }
-        if self.latest.ramp {
-            lines[0].push_str("  ramp");
-        }
-        lines.push(String::new());
+        // Behind the figures there is no room for it in 80 columns.
+        let ramp = if self.latest.ramp {
+            "ramp: not counted"
+        } else {
+            ""
+        };
+        lines.push(ramp.to_owned());
         let most = self.rates.iter().copied().fold(0.0, f64::max);
         let slowest = self.tails.iter().copied().max().unwrap_or(0);
         let rates: String = self.rates.iter().map(|it| block(*it, most)).collect();
@@ -201,6 +204,20 @@ mod tests {
             lines[5],
             "left   5,110,000  gp2: burst credits, empty in 29 min 22 s"
         );
+    }
+
+    /// The story: the word stood behind the figures, and 80 columns cut it to "ram".
+    #[test]
+    fn the_ramp_is_named_in_80_columns() {
+        let mut panel = Panel::default();
+        let ramp = Interval {
+            ramp: true,
+            ..slice(1_234_567)
+        };
+        panel.add(&ramp, Nanos::from_secs(1));
+        let lines = panel.lines();
+        assert!(lines[..2].iter().all(|line| line.chars().count() <= 74));
+        assert_eq!(lines[2], "ramp: not counted");
     }
 
     #[test]
