@@ -74,7 +74,7 @@ pub(crate) fn purchase(catalog: &Catalog, offer: &Offer, region: &str, what: &Pu
         .map(|price| match price.source.split_once(ASSUMED) {
             Some((_, why)) => {
                 let above = count(price.above);
-                format!("price of {} above {above}: assumed: {why}", price.what)
+                format!("price of {} above {above}: {why}", price.what)
             }
             None => format!(
                 "{}: the oldest known price, of {}, is assumed",

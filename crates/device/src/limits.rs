@@ -208,7 +208,7 @@ impl DeviceSpec {
             }
         }
         let sentence = |(owner, why, figures): (String, String, Vec<String>)| {
-            format!("{owner}: {}: assumed: {why}", figures.join(", "))
+            format!("{owner}: {}: {why}", figures.join(", "))
         };
         groups.into_iter().map(sentence).collect()
     }

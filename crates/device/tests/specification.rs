@@ -124,9 +124,9 @@ fn what_is_assumed_says_so() {
     let assumptions = rich().assumptions();
     let expected = [
         "2 x gp2: read latency 1000 µs, read latency per KiB 2.2 µs/KiB, write latency 1000 µs, \
-         write latency per KiB 2.2 µs/KiB: assumed: 1 ms, because the vendor asks for a queue of 1 \
+         write latency per KiB 2.2 µs/KiB: 1 ms, because the vendor asks for a queue of 1 \
          per 1,000 IOPS",
-        "2 x gp2: scatter of latencies, sigma 0.295: assumed: scatter of another type",
+        "2 x gp2: scatter of latencies, sigma 0.295: scatter of another type",
     ];
     assert_eq!(assumptions, expected);
 }

@@ -1,4 +1,4 @@
-//! The model: which device was asked in place of a real one, and what it rests on.
+//! The model: which device took the place of a real one, and what it rests on.
 
 use blocklab_device::Limit;
 use blocklab_record::TargetFacts;
@@ -29,7 +29,7 @@ pub fn section(sides: &[Side<'_>]) -> Markup {
                         p class="lead" { (model::meaning(side.record.origin)) }
                     }
                     @for target in &targets {
-                        (device(target))
+                        (device(side, target))
                     }
                 }
             }
@@ -37,7 +37,8 @@ pub fn section(sides: &[Side<'_>]) -> Markup {
     }
 }
 
-fn device(target: &TargetFacts) -> Markup {
+fn device(side: &Side<'_>, target: &TargetFacts) -> Markup {
+    let named = |what: &str| side.own(&format!("{what} of {}", target.path));
     let of = |bound| -> Vec<&Limit> {
         target
             .limits
@@ -56,16 +57,16 @@ fn device(target: &TargetFacts) -> Markup {
                 @for sentence in &target.assumptions {
                     li {
                         span class="badge assumed" { "assumed" } " "
-                        (prose(&model::assumption(sentence)))
+                        (prose(sentence))
                     }
                 }
             }
         }
-        @if !limits.is_empty() { (table(&format!("Limits of {}", target.path), &limits)) }
+        @if !limits.is_empty() { (table(&named("Limits"), &limits)) }
         @if !bounds.is_empty() {
             details class="bounds" {
                 summary { "Bounds of what may be bought, which held nothing back here" }
-                (table(&format!("Bounds of {}", target.path), &bounds))
+                (table(&named("Bounds"), &bounds))
             }
         }
     }
@@ -105,7 +106,7 @@ fn of_many(sides: &[Side<'_>]) -> Markup {
     let meanings = alike(targets().map(|(_, it)| (model::meaning(it.record.origin), it)));
     let assumed = targets().flat_map(|(target, side)| {
         let all = target.assumptions.iter();
-        all.map(move |it| (model::assumption(it), side))
+        all.map(move |it| (it.as_str(), side))
     });
     let limits = |bound: bool| {
         let all = targets().flat_map(|(target, side): (&TargetFacts, _)| {
@@ -122,7 +123,7 @@ fn of_many(sides: &[Side<'_>]) -> Markup {
                 @for (sentence, members) in alike(assumed) {
                     li {
                         span class="badge assumed" { "assumed" } " "
-                        (prose(&sentence)) (whose(&members, all))
+                        (prose(sentence)) (whose(&members, all))
                     }
                 }
             }

@@ -78,8 +78,8 @@ fn target(road: &str) -> TargetFacts {
         size_bytes: Bytes(100 << 30),
         limits: limits(),
         assumptions: vec![
-            "gp2: read latency 1000 µs: assumed: nobody measured it".to_owned(),
-            "gp2: scatter of latencies, sigma 0.3: assumed: as that of another type, which is \
+            "gp2: read latency 1000 µs: nobody measured it".to_owned(),
+            "gp2: scatter of latencies, sigma 0.3: as that of another type, which is \
              the only one that was ever measured"
                 .to_owned(),
         ],
