@@ -269,9 +269,9 @@ pub struct Check {
     pub max: Option<f64>,
 }
 
-/// A row a figure: what it is, of what, its name, its title for people, its decimals.
+/// A row a figure: what it is a figure of, its name, what it is for people, its unit, its decimals.
 macro_rules! figures {
-    ($($(#[$doc:meta])* $figure:ident: $scope:ident, $name:literal, $title:literal, $decimals:literal;)*) => {
+    ($($(#[$doc:meta])* $figure:ident: $scope:ident, $name:literal, $what:literal, $unit:literal, $decimals:literal;)*) => {
         /// A figure that tables can show.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum Figure {
@@ -282,104 +282,139 @@ macro_rules! figures {
             WithinUs(u32),
         }
 
-        const FIGURES: &[(Figure, Scope, &str, &str, usize)] = &[
-            $((Figure::$figure, Scope::$scope, $name, $title, $decimals),)*
+        const FIGURES: &[(Figure, Scope, &str, Quantity<&str>, usize)] = &[
+            $((Figure::$figure, Scope::$scope, $name, Quantity { what: $what, unit: $unit }, $decimals),)*
         ];
     };
 }
 
 figures! {
     /// Operations a second.
-    Iops: Case, "iops", "IOPS", 0;
+    Iops: Case, "iops", "", "IOPS", 0;
     /// 10^6 bytes a second.
-    MbPerS: Case, "mb_per_s", "MB/s", 1;
+    MbPerS: Case, "mb_per_s", "", "MB/s", 1;
     /// 2^20 bytes a second.
-    MibPerS: Case, "mib_per_s", "MiB/s", 1;
+    MibPerS: Case, "mib_per_s", "", "MiB/s", 1;
     /// Completed operations of one pass.
-    Operations: Case, "operations", "operations", 0;
+    Operations: Case, "operations", "operations", "", 0;
     /// Mean service latency in microseconds.
-    MeanUs: Case, "mean_us", "mean, µs", 1;
+    MeanUs: Case, "mean_us", "mean", "µs", 1;
     /// Its standard deviation.
-    StdevUs: Case, "stdev_us", "standard deviation, µs", 1;
+    StdevUs: Case, "stdev_us", "standard deviation", "µs", 1;
     /// The smallest.
-    MinUs: Case, "min_us", "smallest, µs", 0;
+    MinUs: Case, "min_us", "smallest", "µs", 0;
     /// The largest.
-    MaxUs: Case, "max_us", "largest, µs", 0;
+    MaxUs: Case, "max_us", "largest", "µs", 0;
     /// Processor time of the threads in user mode, per cent of their running time.
-    CpuUserPercent: Case, "cpu_user_percent", "processor, user, %", 2;
+    CpuUserPercent: Case, "cpu_user_percent", "processor, user", "%", 2;
     /// Processor time of the threads in the kernel, per cent of their running time.
-    CpuSystemPercent: Case, "cpu_system_percent", "processor, system, %", 2;
+    CpuSystemPercent: Case, "cpu_system_percent", "processor, system", "%", 2;
     /// How often the threads gave up a processor or lost it.
-    ContextSwitches: Case, "context_switches", "context switches", 0;
+    ContextSwitches: Case, "context_switches", "context switches", "", 0;
     /// Reads and writes that the device below the target completed.
-    DiskIos: Case, "disk_ios", "requests at the disk", 0;
+    DiskIos: Case, "disk_ios", "requests at the disk", "", 0;
     /// Time in which that device had a request in flight, in per cent.
-    DiskBusyPercent: Case, "disk_busy_percent", "disk busy, %", 2;
+    DiskBusyPercent: Case, "disk_busy_percent", "disk busy", "%", 2;
     /// Of a sweep: from where on 95 % of its largest rate are reached.
-    Saturation: Sweep, "saturation", "saturation point", 0;
+    Saturation: Sweep, "saturation", "saturation point", "", 0;
     /// Of a sweep: how far its smallest rate lies below its largest, in per cent.
-    FallPercent: Sweep, "fall_percent", "fall, %", 1;
+    FallPercent: Sweep, "fall_percent", "fall", "%", 1;
     /// Of a sweep: the rate of its peak, the point of the highest latency among those within 1 % of
     /// the largest rate.
-    PeakIops: Sweep, "peak_iops", "peak, IOPS", 0;
+    PeakIops: Sweep, "peak_iops", "peak", "IOPS", 0;
     /// Of a sweep: throughput at its peak in 10^6 bytes a second.
-    PeakMbPerS: Sweep, "peak_mb_per_s", "peak, MB/s", 0;
+    PeakMbPerS: Sweep, "peak_mb_per_s", "peak", "MB/s", 0;
     /// Of a sweep: throughput at its peak in 1,000 x 2^20 bytes a second, which some print as GB/s.
-    PeakThousandMibPerS: Sweep, "peak_thousand_mib_per_s", "peak, 1,000 MiB/s", 2;
+    PeakThousandMibPerS: Sweep, "peak_thousand_mib_per_s", "peak", "1,000 MiB/s", 2;
     /// Of a sweep: mean latency, in microseconds, at its peak.
-    LatencyAtPeakUs: Sweep, "latency_at_peak_us", "latency at the peak, µs", 0;
+    LatencyAtPeakUs: Sweep, "latency_at_peak_us", "latency at the peak", "µs", 0;
     /// Of a sweep: operations a second where the mean latency passes one millisecond.
-    IopsAt1Ms: Sweep, "iops_at_1ms", "IOPS where 1 ms is passed", 0;
+    IopsAt1Ms: Sweep, "iops_at_1ms", "IOPS where 1 ms is passed", "", 0;
     /// Of a sweep: operations a second at the knee of its curve.
-    IopsAtKnee: Sweep, "iops_at_knee", "IOPS at the knee", 0;
+    IopsAtKnee: Sweep, "iops_at_knee", "IOPS at the knee", "", 0;
     /// Of the address: documented random reads of 4 KiB a second.
-    DocumentedReadIops: System, "documented_read_iops", "random reads, IOPS", 0;
+    DocumentedReadIops: System, "documented_read_iops", "random reads", "IOPS", 0;
     /// Of the address: documented random writes of 4 KiB a second.
-    DocumentedWriteIops: System, "documented_write_iops", "writes, IOPS", 0;
+    DocumentedWriteIops: System, "documented_write_iops", "writes", "IOPS", 0;
     /// Of the address: documented sequential reads of local disks in 10^6 bytes a second.
-    DocumentedReadMbPerS: System, "documented_read_mb_per_s", "reads, MB/s", 0;
+    DocumentedReadMbPerS: System, "documented_read_mb_per_s", "reads", "MB/s", 0;
     /// Of the address: size of all volumes or local disks in 10^9 bytes.
-    CapacityGb: System, "capacity_gb", "size, GB", 0;
+    CapacityGb: System, "capacity_gb", "size", "GB", 0;
     /// Of the address: the same in 2^30 bytes.
-    CapacityGib: System, "capacity_gib", "size, GiB", 1;
+    CapacityGib: System, "capacity_gib", "size", "GiB", 1;
     /// Of the address: disks of the instance's own.
-    Disks: System, "disks", "disks", 0;
+    Disks: System, "disks", "disks", "", 0;
     /// Of the address: size of each of them in 10^9 bytes.
-    DiskGb: System, "disk_gb", "size of each, GB", 0;
+    DiskGb: System, "disk_gb", "size of each", "GB", 0;
     /// Of the address: the largest volume of its type, in 2^30 bytes.
-    MaxVolumeGib: System, "max_volume_gib", "largest volume, GiB", 0;
+    MaxVolumeGib: System, "max_volume_gib", "largest volume", "GiB", 0;
     /// Of the instance: virtual processors.
-    Vcpus: System, "vcpus", "vCPU", 0;
+    Vcpus: System, "vcpus", "vCPU", "", 0;
     /// Of the instance: memory in 2^30 bytes.
-    MemoryGib: System, "memory_gib", "memory, GiB", 2;
+    MemoryGib: System, "memory_gib", "memory", "GiB", 2;
     /// Of the instance: network bandwidth in 10^9 bits a second, the most.
-    NetworkGbps: System, "network_gbps", "network, Gbit/s", 1;
+    NetworkGbps: System, "network_gbps", "network", "Gbit/s", 1;
     /// Of the instance: bandwidth to EBS in 10^9 bits a second, the most.
-    EbsGbps: System, "ebs_gbps", "EBS, Gbit/s", 1;
+    EbsGbps: System, "ebs_gbps", "EBS", "Gbit/s", 1;
     /// Of the instance: the same in 10^6 bytes a second.
-    EbsMbPerS: System, "ebs_mb_per_s", "EBS, MB/s", 2;
+    EbsMbPerS: System, "ebs_mb_per_s", "EBS", "MB/s", 2;
     /// Of the address: what a volume may move for as long as its credit lasts, in MiB a second.
-    BurstMibPerS: System, "burst_mib_per_s", "burst, MiB/s", 1;
+    BurstMibPerS: System, "burst_mib_per_s", "burst", "MiB/s", 1;
     /// Of the address: what it may move always.
-    BaseMibPerS: System, "base_mib_per_s", "baseline, MiB/s", 1;
+    BaseMibPerS: System, "base_mib_per_s", "baseline", "MiB/s", 1;
     /// The baseline as the vendor's console prints it, rounded up.
-    ConsoleBaseMibPerS: System, "console_base_mib_per_s", "console, baseline, MiB/s", 0;
+    ConsoleBaseMibPerS: System, "console_base_mib_per_s", "console, baseline", "MiB/s", 0;
     /// The burst as the vendor's console prints it, rounded up.
-    ConsoleBurstMibPerS: System, "console_burst_mib_per_s", "console, burst, MiB/s", 0;
+    ConsoleBurstMibPerS: System, "console_burst_mib_per_s", "console, burst", "MiB/s", 0;
     /// Of the address: US dollars an hour, all of it.
-    UsdPerHour: System, "usd_per_hour", "USD an hour", 3;
+    UsdPerHour: System, "usd_per_hour", "USD an hour", "", 3;
     /// Of the address: US dollars a month, without the instance where there is a volume.
-    UsdPerMonth: System, "usd_per_month", "USD a month", 2;
+    UsdPerMonth: System, "usd_per_month", "USD a month", "", 2;
     /// Of the address: the same for 10^12 bytes of its size.
-    UsdPerTbMonth: System, "usd_per_tb_month", "USD a month per TB", 2;
+    UsdPerTbMonth: System, "usd_per_tb_month", "USD a month per TB", "", 2;
     /// US dollars an hour for a million documented reads a second.
-    UsdHourPerMillionReadIops: System, "usd_hour_per_million_read_iops", "USD an hour per 1,000,000 read IOPS", 2;
+    UsdHourPerMillionReadIops: System, "usd_hour_per_million_read_iops", "USD an hour per 1,000,000 read IOPS", "", 2;
     /// US dollars an hour for a million documented writes a second.
-    UsdHourPerMillionWriteIops: System, "usd_hour_per_million_write_iops", "USD an hour per 1,000,000 write IOPS", 2;
+    UsdHourPerMillionWriteIops: System, "usd_hour_per_million_write_iops", "USD an hour per 1,000,000 write IOPS", "", 2;
     /// 10^6 bytes a second for a US dollar a month.
-    MbPerSPerUsd: Case, "mb_per_s_per_usd", "MB/s per USD a month", 3;
+    MbPerSPerUsd: Case, "mb_per_s_per_usd", "MB/s per USD a month", "", 3;
     /// Operations a second for a US dollar a month.
-    IopsPerUsd: Case, "iops_per_usd", "IOPS per USD a month", 2;
+    IopsPerUsd: Case, "iops_per_usd", "IOPS per USD a month", "", 2;
+}
+
+/// What is measured, and in which unit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Quantity<T = String> {
+    /// `mean service time`; empty where the unit says it all: `IOPS`.
+    pub what: T,
+    /// Empty for a plain number.
+    pub unit: &'static str,
+}
+
+const MICROS: &str = "µs";
+
+impl Quantity {
+    /// The nanoseconds of one unit, where it is a time.
+    #[must_use]
+    pub fn nanos(&self) -> Option<f64> {
+        (self.unit == MICROS).then_some(1e3)
+    }
+}
+
+/// `mean service time, µs`; `IOPS`.
+impl fmt::Display for Quantity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&*self.what, self.unit) {
+            ("", only) | (only, "") => f.write_str(only),
+            (what, unit) => write!(f, "{what}, {unit}"),
+        }
+    }
+}
+
+impl Serialize for Quantity {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(self)
+    }
 }
 
 /// What a figure is a figure of.
@@ -394,7 +429,7 @@ pub enum Scope {
 }
 
 impl Figure {
-    fn row(self) -> Option<&'static (Self, Scope, &'static str, &'static str, usize)> {
+    fn row(self) -> Option<&'static (Self, Scope, &'static str, Quantity<&'static str>, usize)> {
         FIGURES.iter().find(|(figure, ..)| *figure == self)
     }
 
@@ -411,11 +446,20 @@ impl Figure {
     /// For people: `MiB/s`, `p99.9, µs`.
     #[must_use]
     pub fn title(self) -> String {
-        match (self, self.row()) {
-            (Self::QuantileUs(thousandths), _) => format!("p{}, µs", percent(thousandths)),
-            (Self::WithinUs(us), _) => format!("within {us} µs, %"),
-            (_, row) => row.map_or("", |row| row.3).to_owned(),
-        }
+        self.quantity().to_string()
+    }
+
+    /// What it is, and its unit.
+    #[must_use]
+    pub fn quantity(self) -> Quantity {
+        let (what, unit) = match (self, self.row()) {
+            (Self::QuantileUs(thousandths), _) => (format!("p{}", percent(thousandths)), MICROS),
+            (Self::WithinUs(us), _) => (format!("within {us} µs"), "%"),
+            (_, row) => row.map_or_else(Default::default, |(.., it, _)| {
+                (it.what.to_owned(), it.unit)
+            }),
+        };
+        Quantity { what, unit }
     }
 
     /// Decimals that it deserves.

@@ -7,7 +7,7 @@ use blocklab_units::{count, stated};
 
 use crate::facts;
 
-/// A figure with so many decimals, thousands set apart: `206,250`, `28.60`.
+/// A figure with so many decimals, thousands separated: `206,250`, `28.60`.
 pub fn fixed(value: f64, decimals: usize) -> String {
     let text = format!("{:.decimals$}", value.abs());
     let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
@@ -34,7 +34,7 @@ pub struct Column<'a> {
     pub is_ours: bool,
 }
 
-/// The columns of a table: ours, and beside each what was published and the difference.
+/// The columns of a table: ours, and next to each what was published and the difference.
 pub fn columns(table: &Table) -> Vec<Column<'_>> {
     let mut all = Vec::new();
     for (index, title) in table.columns.iter().enumerate() {
@@ -179,12 +179,14 @@ pub fn line_name(plot: &Plot, line: &Line) -> String {
 /// `NVMe: peak 3,300,000 IOPS at 310 µs mean service time; knee at …; 1,000 µs is passed at … (between … and …)`.
 pub fn line(plot: &Plot, line: &Line) -> String {
     let name = line_name(plot, line);
-    let across = |value: f64| format!("{} {}", count(value), unit(&plot.x));
-    let up = |value: f64| format!("{} {}", rounded(value), unit(&plot.y));
+    let across = |value: f64| format!("{} {}", count(value), plot.x.unit);
+    let up = |value: f64| format!("{} {}", rounded(value), plot.y.unit);
     let mut parts = Vec::new();
     if let Some(peak) = line.peak {
-        let (across, up) = (across(peak.x), up(peak.y));
-        parts.push(format!("peak {across} at {up}{}", kind(&plot.y)));
+        // The same load has a service time and a response time, far apart.
+        let what = &plot.y.what;
+        let text = format!("peak {} at {} {what}", across(peak.x), up(peak.y));
+        parts.push(text.trim_end().to_owned());
     }
     if let Some(knee) = line.knee {
         parts.push(format!("knee at {}, {}", across(knee.x), up(knee.y)));
@@ -207,28 +209,6 @@ pub fn line(plot: &Plot, line: &Line) -> String {
         _ => {}
     }
     format!("{name}: {}.", parts.join("; "))
-}
-
-/// ` mean service time` of `mean service time, µs`: the same load has both, far apart.
-fn kind(title: &str) -> String {
-    let kind = title.rsplit_once(", ").map_or("", |(kind, _)| kind);
-    match kind.ends_with("time") {
-        true => format!(" {kind}"),
-        false => String::new(),
-    }
-}
-
-/// The title without its unit, and the nanoseconds of one: `mean` and 1,000 of `mean, µs`.
-pub fn time_title(title: &str) -> (&str, Option<f64>) {
-    match title.strip_suffix(", µs") {
-        Some(what) => (what, Some(1e3)),
-        None => (title, None),
-    }
-}
-
-/// `µs` of `mean, µs`.
-fn unit(title: &str) -> &str {
-    title.rsplit(", ").next().unwrap_or(title)
 }
 
 /// How far ours lie from the published figures.
@@ -264,7 +244,7 @@ pub fn is_modelled(outcome: &Outcome) -> bool {
 
 /// What to make of figures that a model gave.
 pub const MODELLED: &str = "Where a system was simulated, \"confirmed\" and \"contradicted\" are what \
-                            the model says: documented limits and published latencies are in it. \
+                            the model gives: documented limits and published latencies are in it. \
                             \"True by construction\" is what a model made of the promises cannot but \
                             say. A run on the real thing decides.";
 

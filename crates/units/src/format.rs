@@ -53,11 +53,18 @@ pub fn rate(value: f64) -> String {
 /// A latency in nanoseconds, for people: `850 ns`, `12.3 µs`, `4.56 ms`, `2.00 s`.
 #[must_use]
 pub fn latency(nanos: f64) -> String {
+    let (number, unit) = latency_and_unit(nanos);
+    format!("{number} {unit}")
+}
+
+/// The two parts of a [`latency`].
+#[must_use]
+pub fn latency_and_unit(nanos: f64) -> (String, &'static str) {
     match nanos {
-        n if n < 999.5 => format!("{n:.0} ns"),
-        n if n < 999_500.0 => format!("{} µs", three_figures(n / 1e3)),
-        n if n < 999_500_000.0 => format!("{} ms", three_figures(n / 1e6)),
-        n => format!("{} s", three_figures(n / 1e9)),
+        n if n < 999.5 => (format!("{n:.0}"), "ns"),
+        n if n < 999_500.0 => (three_figures(n / 1e3), "µs"),
+        n if n < 999_500_000.0 => (three_figures(n / 1e6), "ms"),
+        n => (three_figures(n / 1e9), "s"),
     }
 }
 

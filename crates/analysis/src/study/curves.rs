@@ -1,5 +1,6 @@
 //! Latency over rate, of a Record whose cases are points of curves.
 
+use blocklab_publication::{Figure, Quantity};
 use blocklab_record::{Measurement, Record};
 use blocklab_stats::Summary;
 
@@ -7,7 +8,7 @@ use super::tables::{Line, Plot};
 use crate::rows::Aggregate;
 use crate::sweeps::{number, without};
 
-/// Settings by which more or less is asked of a device: shares of a full rate, as Vdbench's curves
+/// Settings that change the load on a device: shares of a full rate, as Vdbench's curves
 /// and the native sweep have them, rates, and operations in flight. Of several, the first here.
 const LOADS: [&str; 5] = ["curve", "rate_percent", "rate", "depth", "threads"];
 /// The bound of latency that is looked for, in microseconds.
@@ -28,10 +29,10 @@ pub fn curves(record: &Record) -> Option<Plot> {
         let (Some(load), Some(mut pass)) = (load, pass(measurement)) else {
             continue;
         };
-        let Some(asked) = number(&load.1) else {
+        let Some(amount) = number(&load.1) else {
             continue;
         };
-        pass.asked = asked;
+        pass.load = amount;
         let family = without(measurement.case.clone(), load);
         match families.iter_mut().find(|(known, _)| *known == family) {
             Some((_, passes)) => passes.push(pass),
@@ -42,9 +43,9 @@ pub fn curves(record: &Record) -> Option<Plot> {
     let lines = families.iter().filter_map(|it| line(it, aggregate));
     let lines: Vec<Line> = lines.collect();
     let mut all = families.iter().flat_map(|(_, passes)| passes);
-    let (from, y) = match all.all(|pass| pass.responds) {
-        true => ("the moment an operation was due", "mean response time, µs"),
-        false => ("submission", "mean service time, µs"),
+    let (from, latency) = match all.all(|pass| pass.responds) {
+        true => ("the moment an operation was due", "mean response time"),
+        false => ("submission", "mean service time"),
     };
     (!lines.is_empty()).then(|| Plot {
         title: "Latency over rate".to_owned(),
@@ -52,8 +53,11 @@ pub fn curves(record: &Record) -> Option<Plot> {
             "Mean from {from} to its completion. At the knee the rate divided by the latency is \
              largest; between two points a straight line is assumed."
         ),
-        x: "IOPS".to_owned(),
-        y: y.to_owned(),
+        x: Figure::Iops.quantity(),
+        y: Quantity {
+            what: latency.to_owned(),
+            ..Figure::MeanUs.quantity()
+        },
         bound: Some(BOUND_US),
         lines,
     })
@@ -63,7 +67,7 @@ pub fn curves(record: &Record) -> Option<Plot> {
 struct Pass {
     case: String,
     /// The setting: of all points of a curve in the same unit.
-    asked: f64,
+    load: f64,
     iops: f64,
     mean_us: f64,
     /// Whether every operation of it was due at some moment.
@@ -84,7 +88,7 @@ fn pass(measurement: &Measurement) -> Option<Pass> {
     }
     (count > 0.0).then(|| Pass {
         case: measurement.case.clone(),
-        asked: 0.0,
+        load: 0.0,
         iops,
         mean_us: sum_ns / count / 1e3,
         responds,
@@ -109,7 +113,7 @@ fn headline(passes: &[&Pass], aggregate: Aggregate) -> Option<(f64, f64)> {
 }
 
 fn line((family, passes): &(String, Vec<Pass>), aggregate: Aggregate) -> Option<Line> {
-    let mut cases: Vec<(f64, &str)> = passes.iter().map(|it| (it.asked, &*it.case)).collect();
+    let mut cases: Vec<(f64, &str)> = passes.iter().map(|it| (it.load, &*it.case)).collect();
     cases.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(b.1)));
     cases.dedup();
     if cases.len() < 2 {

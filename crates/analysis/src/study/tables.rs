@@ -1,6 +1,6 @@
 //! Tables and curves with their figures in them.
 
-use blocklab_publication::{self as publication, Cell, Curve, Drawn, Figure};
+use blocklab_publication::{self as publication, Cell, Curve, Drawn, Figure, Quantity};
 use serde::Serialize;
 
 use super::figures::Sources;
@@ -29,7 +29,7 @@ pub struct Table {
     pub drawing: Drawn,
     /// The rows as numbers, where they are.
     pub places: Option<Vec<f64>>,
-    /// Of a column over rows that are numbers: where its rates saturate, ours and published.
+    /// Where the rates of a column saturate over rows that are numbers, ours and published.
     pub saturations: Vec<[Option<Saturation>; 2]>,
 }
 
@@ -42,9 +42,9 @@ pub struct Entry {
     pub unit: String,
     /// Decimals that it deserves.
     pub decimals: usize,
-    /// Of which case; `None`: of the system.
+    /// Its case; `None` for a figure of the system.
     pub case: Option<String>,
-    /// Of which system.
+    /// Its system.
     pub system: String,
     /// Ours.
     pub ours: Option<Value>,
@@ -137,9 +137,9 @@ pub struct Plot {
     /// Below it.
     pub note: String,
     /// To the right: `IOPS`.
-    pub x: String,
-    /// Upwards: `mean, µs`.
-    pub y: String,
+    pub x: Quantity,
+    /// Upwards: `mean service time, µs`.
+    pub y: Quantity,
     /// A bound of `y`.
     pub bound: Option<f64>,
     /// A line a system and sweep.
@@ -149,9 +149,9 @@ pub struct Plot {
 /// A line of a plot.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Line {
-    /// Of which system.
+    /// Its system.
     pub system: String,
-    /// Of which sweep, where there are several.
+    /// Its sweep, where there are several.
     pub family: String,
     /// By `x`, and after them those of overload.
     pub points: Vec<Point>,
@@ -165,7 +165,7 @@ pub struct Line {
 }
 
 impl Line {
-    /// Through the points of a sweep, given in the order of the load that was asked for.
+    /// Through the points of a sweep, given in the order of the requested load.
     pub(super) fn through(
         (system, family): (&str, &str),
         (x, y): (&[f64], &[f64]),
@@ -192,7 +192,7 @@ pub struct Point {
     pub x: f64,
     /// Upwards.
     pub y: f64,
-    /// Whether more was asked for than at the largest `x`, and no more was done.
+    /// Whether more was requested than at the largest `x`, and no more was done.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub past_peak: bool,
 }
@@ -207,19 +207,20 @@ pub(super) fn plot(of: &Curve, sources: &Sources<'_>) -> Plot {
     Plot {
         title: of.title.clone(),
         note: of.note.clone(),
-        x: of.x.title(),
-        y: latency_title(of.y),
+        x: of.x.quantity(),
+        y: latency(of.y),
         bound: of.bound,
         lines,
     }
 }
 
 /// A page may draw response times of the same load elsewhere.
-fn latency_title(of: Figure) -> String {
-    match of {
-        Figure::MeanUs => "mean service time, µs".to_owned(),
-        other => other.title(),
+fn latency(of: Figure) -> Quantity {
+    let mut quantity = of.quantity();
+    if of == Figure::MeanUs {
+        "mean service time".clone_into(&mut quantity.what);
     }
+    quantity
 }
 
 fn line(of: &Curve, system: &str, family: &str, sources: &Sources<'_>) -> Option<Line> {
@@ -239,9 +240,9 @@ mod tests {
     /// times the latency, and the line through all points by rate went up to it and down again.
     #[test]
     fn overload_is_no_part_of_the_line() {
-        let asked = [50.0, 100.0, 98.5, 98.0];
+        let rates = [50.0, 100.0, 98.5, 98.0];
         let waited = [400.0, 500.0, 9000.0, 20_000.0];
-        let line = Line::through(("disk", ""), (&asked, &waited), Some(1000.0));
+        let line = Line::through(("disk", ""), (&rates, &waited), Some(1000.0));
         let found: Vec<_> = line.points.iter().map(|it| (it.x, it.past_peak)).collect();
         assert_eq!(
             found,

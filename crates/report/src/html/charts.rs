@@ -1,5 +1,5 @@
 //! The charts of studies as data: where the marks stand, in which colour, and the words for each.
-//! The page's script draws them (`docs/adr/0008-charts.md`); a table beside each holds its figures.
+//! The page's script draws them (`docs/adr/0008-charts.md`); a table next to each holds its figures.
 
 use std::borrow::Cow;
 
@@ -20,7 +20,7 @@ pub struct LineChart<'a> {
 
 #[derive(Serialize)]
 pub struct Axis<'a> {
-    pub title: &'a str,
+    pub title: Cow<'a, str>,
     pub logarithmic: bool,
     /// Whether the figures are nanoseconds.
     pub is_time: bool,
@@ -76,7 +76,7 @@ pub struct Bar<'a> {
     pub high: Option<f64>,
     pub published: Option<f64>,
     pub text: String,
-    /// What is said of it besides: a name and a text each.
+    /// More about it: a name and a text each.
     pub details: Vec<(&'static str, String)>,
 }
 
@@ -121,9 +121,9 @@ fn unit(table: &Table, column: usize) -> &str {
 }
 
 impl<'a> Axis<'a> {
-    pub fn new(title: &'a str, logarithmic: bool) -> Self {
+    pub fn new(title: impl Into<Cow<'a, str>>, logarithmic: bool) -> Self {
         Self {
-            title,
+            title: title.into(),
             logarithmic,
             is_time: false,
             ticks: Vec::new(),
@@ -167,7 +167,7 @@ fn lines<'a>(table: &'a Table, places: &[f64], unit: &'a str) -> LineChart<'a> {
     LineChart {
         x: Axis {
             ticks: places.iter().copied().zip(names).collect(),
-            ..Axis::new(&table.corner, is_wide(places))
+            ..Axis::new(&*table.corner, is_wide(places))
         },
         y: Axis::new(unit, false),
         lines,
@@ -208,17 +208,22 @@ fn bars<'a>(table: &'a Table, of: &'a str) -> BarChart<'a> {
 
 /// A line a system and sweep.
 pub fn of_plot(plot: &Plot) -> Markup {
-    let (y_title, scale) = shown::time_title(&plot.y);
+    let scale = plot.y.nanos();
+    let up_title = match scale {
+        // The rules along the axis have units of their own.
+        Some(_) => plot.y.what.clone(),
+        None => plot.y.to_string(),
+    };
     let points = || plot.lines.iter().flat_map(|line| &line.points);
     let across: Vec<f64> = points().map(|it| it.x).collect();
     let up: Vec<f64> = points().map(|it| it.y).chain(plot.bound).collect();
     let point = |it: &Point| DrawnPoint {
         x: it.x,
         y: it.y * scale.unwrap_or(1.0),
-        at: format!("{} {}", fixed(it.x, 0), plot.x),
+        at: format!("{} {}", fixed(it.x, 0), plot.x.unit),
         text: match scale {
             Some(scale) => latency(it.y * scale),
-            None => format!("{} {}", fixed(it.y, 0), plot.y),
+            None => format!("{} {}", fixed(it.y, 0), plot.y.unit),
         },
         past_peak: it.past_peak,
     };
@@ -231,11 +236,11 @@ pub fn of_plot(plot: &Plot) -> Markup {
         mark: line.knee.map(|it| it.x),
     };
     let chart = LineChart {
-        x: Axis::new(&plot.x, is_wide(&across)),
+        x: Axis::new(plot.x.to_string(), is_wide(&across)),
         y: Axis {
             bound: plot.bound.map(|bound| bound * scale.unwrap_or(1.0)),
             is_time: scale.is_some(),
-            ..Axis::new(y_title, is_wide(&up))
+            ..Axis::new(up_title, is_wide(&up))
         },
         lines: plot.lines.iter().enumerate().map(line).collect(),
     };

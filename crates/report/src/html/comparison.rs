@@ -31,10 +31,7 @@ pub fn section(comparison: &Comparison) -> Markup {
 
 /// How many times faster each load is, those that changed first.
 fn forest(comparison: &Comparison, against: &Against) -> Markup {
-    let (base, other) = (
-        versus::letter(comparison.baseline),
-        versus::letter(against.run),
-    );
+    let other = versus::letter(against.run);
     let row = |pair: &&Pair| {
         let contrast = pair.headline()?;
         let ratio = contrast.ratio?;
@@ -46,20 +43,19 @@ fn forest(comparison: &Comparison, against: &Against) -> Markup {
         let figures = versus::titles(comparison, against);
         let cells = versus::cells(contrast);
         let details = figures.into_iter().zip(cells).take(4);
-        let verdict = versus::verdict(contrast.verdict);
         Some(fields! {
             label: format!("{} {}, {}", pair.case, pair.direction, contrast.quantity.label()),
-            verdict: verdict,
+            verdict: versus::verdict(contrast.verdict),
             ratio: speed(ratio),
             low: low,
             high: high,
-            text: format!("{}× {verdict}", versus::times(speed(ratio))),
+            times: format!("{}×", versus::times(speed(ratio))),
             details: details.collect::<Vec<_>>(),
         })
     };
     let pairs = versus::changed_first(against);
     let rows: Vec<_> = pairs.iter().filter_map(row).collect();
-    let title = format!("{other} against {base}");
+    let title = versus::title(comparison, against);
     let data = fields! {
         title: title.clone(),
         margin: comparison.at_least_percent,
@@ -83,7 +79,12 @@ fn table(comparison: &Comparison, against: &Against) -> Markup {
             }
         }
     };
-    card("Comparison", "", heads(&titles), rows)
+    card(
+        &versus::title(comparison, against),
+        "",
+        heads(&titles),
+        rows,
+    )
 }
 
 fn row(comparison: &Comparison, pair: &Pair, contrast: &Contrast, first: bool) -> Markup {

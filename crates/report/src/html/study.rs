@@ -9,6 +9,8 @@ use super::{charts, headline, systems};
 use crate::facts;
 use crate::shown::{self, columns, fixed};
 
+/// More columns than this need smaller figures on paper.
+const WIDE: usize = 13;
 /// More curves than this stand three in a row.
 const FEW_PLOTS: usize = 4;
 
@@ -132,7 +134,8 @@ fn figures(table: &Table) -> Markup {
             }
         }
     };
-    card(&table.title, "", heads(&titles), rows)
+    let class = if titles.len() > WIDE { "wide" } else { "" };
+    card(&table.title, class, heads(&titles), rows)
 }
 
 /// The curves of a run by itself.
@@ -146,10 +149,11 @@ pub fn curves(plot: &Plot) -> Markup {
 }
 
 fn plotted(plot: &Plot) -> Markup {
+    let (x, y) = (plot.x.to_string(), plot.y.to_string());
     let titles = [
         ("curve", ""),
-        (&plot.x, "number"),
-        (&plot.y, "number"),
+        (&*x, "number"),
+        (&*y, "number"),
         ("beyond the peak", ""),
     ];
     let rows = html! {

@@ -96,15 +96,15 @@ pub fn section(sides: &[Side<'_>]) -> Markup {
                 }
                 @for side in sides {
                     @if !side.sweeps.is_empty() { (side.title()) }
-                    @for sweep in &side.sweeps { (sweep_of(sweep)) }
+                    @for sweep in &side.sweeps { (sweep_of(side, sweep)) }
                 }
             }
         }
     }
 }
 
-fn sweep_of(sweep: &Sweep<'_>) -> Markup {
-    let title = format!("{}, {}", sweep.name, sweep.direction);
+fn sweep_of(side: &Side<'_>, sweep: &Sweep<'_>) -> Markup {
+    let title = side.own(&format!("{}, {}", sweep.name, sweep.direction));
     let figures = FIGURES.iter().map(|figure| {
         fields! { name: figure.name, chart: chart(sweep, figure) }
     });
@@ -170,7 +170,7 @@ fn chart<'a>(sweep: &'a Sweep<'_>, figure: &'static Figure) -> impl Serialize + 
     LineChart {
         x: charts::Axis {
             ticks: places.iter().copied().zip(names).collect(),
-            ..charts::Axis::new(&sweep.across.setting, charts::is_wide(places))
+            ..charts::Axis::new(&*sweep.across.setting, charts::is_wide(places))
         },
         y: charts::Axis {
             is_time: figure.is_time,

@@ -1,11 +1,11 @@
-use blocklab_analysis::compare::{Against, Comparison, Contrast, Pair, Verdict};
+use blocklab_analysis::compare::{Against, Comparison, Pair, Verdict};
 use blocklab_record::Record;
 
 use super::grid;
 use crate::versus;
 use blocklab_units::{Ink, Style};
 
-/// Runs beside each other: who they are, what differs around them, every load that both have,
+/// Runs side by side: who they are, what differs around them, every load that both have,
 /// and what only one has. Ends with a newline.
 ///
 /// # Panics
@@ -64,15 +64,20 @@ fn table(comparison: &Comparison, against: &Against, style: Style) -> String {
     let contrasts = || against.pairs.iter().flat_map(|pair| &pair.contrasts);
     let mut rows = vec![[&[String::new()], &versus::titles(comparison, against)[..]].concat()];
     rows.extend(contrasts().map(|it| [&[it.quantity.label()], &versus::cells(it)[..]].concat()));
-    let lines = grid::lines(&rows, |column| column > 0, grid::room(style, 4), 2);
+    let inks: Vec<Ink> = contrasts().map(|it| ink(it.verdict)).collect();
+    let verdicts = rows[0].len() - 1;
+    let paint = |row: usize, column: usize, text: &str| match row.checked_sub(1) {
+        Some(contrast) if column == verdicts => style.paint(inks[contrast], text),
+        _ => text.to_owned(),
+    };
+    let room = grid::room(style, 4);
+    let lines = grid::painted(&rows, |column| column > 0, room, 2, paint);
     let mut lines = lines.iter().map(|line| grid::indented(line, 4));
     let titles = lines.next().unwrap_or_default();
     out.push_str(&format!("{}\n", style.paint(Ink::Dim, titles.trim_end())));
     for pair in &against.pairs {
         out.push_str(&opening(pair, style));
-        for (contrast, line) in pair.contrasts.iter().zip(&mut lines) {
-            out.push_str(&painted(contrast, &line, style));
-        }
+        out.extend(lines.by_ref().take(pair.contrasts.len()));
         if let Some(could) = versus::could_show(comparison, pair) {
             out.push_str(&style.aside(4, &could));
         }
@@ -89,17 +94,12 @@ fn opening(pair: &Pair, style: Style) -> String {
     out
 }
 
-fn painted(contrast: &Contrast, line: &str, style: Style) -> String {
-    let word = versus::verdict(contrast.verdict);
-    let ink = match contrast.verdict {
+const fn ink(verdict: Verdict) -> Ink {
+    match verdict {
         Verdict::Faster => Ink::Green,
         Verdict::Slower => Ink::Red,
         Verdict::NoDifference | Verdict::Negligible | Verdict::Unknown => Ink::Dim,
-    };
-    let Some(start) = line.trim_end().strip_suffix(word) else {
-        return line.to_owned();
-    };
-    format!("{start}{}\n", style.paint(ink, word))
+    }
 }
 
 fn unmatched(against: &Against, style: Style) -> String {

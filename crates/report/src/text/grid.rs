@@ -17,6 +17,17 @@ pub fn lines<R: AsRef<[String]>>(
     room: usize,
     least: usize,
 ) -> Vec<String> {
+    painted(rows, right, room, least, |_, _, text| text.to_owned())
+}
+
+/// The same; `paint` colours a cell by its row and its column.
+pub fn painted<R: AsRef<[String]>>(
+    rows: &[R],
+    right: impl Fn(usize) -> bool,
+    room: usize,
+    least: usize,
+    paint: impl Fn(usize, usize, &str) -> String,
+) -> Vec<String> {
     let columns = rows.iter().map(|row| row.as_ref().len()).max().unwrap_or(0);
     let cells = |column: usize| rows.iter().filter_map(move |row| row.as_ref().get(column));
     let widest = |column| cells(column).map(|cell| width(cell)).max().unwrap_or(0);
@@ -26,12 +37,13 @@ pub fn lines<R: AsRef<[String]>>(
     };
     let ways = [(0, GAP), (0, least), (1, GAP)];
     let (from, gap) = ways.into_iter().find(fits).unwrap_or((1, least));
-    let line = |row: &R| {
+    let line = |(at, row): (usize, &R)| {
         let cell = |(column, cell): (usize, &String)| {
             let blanks = " ".repeat(widths[column] - width(cell));
+            let text = paint(at, column, cell);
             match right(column) {
-                true => blanks + cell,
-                false => cell.clone() + &blanks,
+                true => blanks + &text,
+                false => text + &blanks,
             }
         };
         let cells = row.as_ref().iter().enumerate().skip(from).map(cell);
@@ -43,10 +55,10 @@ pub fn lines<R: AsRef<[String]>>(
             name => format!("{}\n{}{line}", name.concat(), " ".repeat(gap)),
         }
     };
-    rows.iter().map(line).collect()
+    rows.iter().enumerate().map(line).collect()
 }
 
-/// Columns beside a margin; without end where no terminal is the reader.
+/// Columns next to a margin; no bound where no terminal is the reader.
 pub fn room(style: Style, margin: usize) -> usize {
     style.width.map_or(usize::MAX, |width| {
         usize::from(width).saturating_sub(margin)
@@ -84,7 +96,7 @@ pub struct Cells {
 }
 
 /// A table under a margin. Titles wider than their column go over several lines, but no column is
-/// narrower than `title`. Columns that do not fit beside the others follow in a block below, with
+/// narrower than `title`. Columns that do not fit next to the others follow in a block below, with
 /// the names again.
 pub fn blocks(cells: &Cells, margin: usize, title: usize, style: Style) -> String {
     let names = cells.rows.iter().map(|(name, _)| width(name));

@@ -2,7 +2,7 @@
 //! turns back.
 
 use blocklab_analysis::study::{
-    Drawn, Entry, Line, Outcome, Plot, Point, Saturation, Table, Value,
+    Drawn, Entry, Line, Outcome, Plot, Point, Quantity, Saturation, Table, Value,
 };
 
 fn entry(value: f64, unit: &str, published: Option<f64>) -> Option<Entry> {
@@ -105,6 +105,13 @@ fn line() -> Line {
     }
 }
 
+fn quantity(what: &str, unit: &'static str) -> Quantity {
+    Quantity {
+        what: what.to_owned(),
+        unit,
+    }
+}
+
 pub fn outcome() -> Outcome {
     Outcome {
         source: String::new(),
@@ -115,8 +122,8 @@ pub fn outcome() -> Outcome {
         plots: vec![Plot {
             title: "Latency over rate".to_owned(),
             note: String::new(),
-            x: "IOPS".to_owned(),
-            y: "mean, µs".to_owned(),
+            x: quantity("", "IOPS"),
+            y: quantity("mean service time", "µs"),
             bound: Some(1_000.0),
             lines: vec![line()],
         }],
