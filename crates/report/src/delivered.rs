@@ -22,7 +22,7 @@ pub fn limit_cells(of: &LimitCheck) -> [String; 4] {
     ]
 }
 
-/// Which case it was, or which load would tell; empty where nothing is known of either.
+/// The case that reached it, or the load that would; empty where neither is known.
 pub fn limit_how(of: &LimitCheck) -> String {
     match (&of.how_to_test, &of.case) {
         (Some(HowToTest::Not(why)), _) => why.clone(),
@@ -32,7 +32,7 @@ pub fn limit_how(of: &LimitCheck) -> String {
     }
 }
 
-/// The same, and who says so.
+/// The same, and its source.
 pub fn limit_words(of: &LimitCheck) -> String {
     let how = limit_how(of);
     match how.is_empty() {
@@ -72,11 +72,11 @@ fn why(of: &CaseCheck) -> String {
 /// `7 limits of gp3:…: 2 met, 5 not tested.`
 pub fn outcome(compared: &Compared) -> String {
     let all = [State::Exceeded, State::Missed, State::Met, State::NotTested];
-    let told = facts::tally(&all, compared.limits.iter().map(|it| it.state));
+    let states = facts::tally(&all, compared.limits.iter().map(|it| it.state));
     match compared.limits.len() {
         0 => format!("{}: no limit is documented.", compared.address),
-        1 => format!("1 limit of {}: {told}.", compared.address),
-        n => format!("{n} limits of {}: {told}.", compared.address),
+        1 => format!("1 limit of {}: {states}.", compared.address),
+        n => format!("{n} limits of {}: {states}.", compared.address),
     }
 }
 

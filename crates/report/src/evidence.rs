@@ -29,7 +29,7 @@ impl<'a> Grid<'a> {
         (columns > 0).then_some(grid)
     }
 
-    /// Whether it says which case each figure is of.
+    /// Whether it names the case of each figure.
     pub fn names_cases(&self) -> bool {
         self.rows.iter().any(|(case, _)| case.is_some())
     }

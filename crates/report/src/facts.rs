@@ -67,18 +67,18 @@ pub fn device_warnings(bits: u8) -> String {
     named.join(", ")
 }
 
-/// `5 confirmed, 1 contradicted`, in the order of `kinds`: nothing is said of what does not occur.
+/// `5 confirmed, 1 contradicted`, in the order of `kinds`: what does not occur is left out.
 pub fn tally<T: PartialEq + Serialize>(
     kinds: &[T],
     all: impl Iterator<Item = T> + Clone,
 ) -> String {
     let number = |kind: &T| all.clone().filter(|it| it == kind).count();
-    let told = kinds.iter().map(|kind| (number(kind), kind));
-    let told = told.filter(|(number, _)| *number > 0);
-    let told: Vec<String> = told
+    let counts = kinds.iter().map(|kind| (number(kind), kind));
+    let counts = counts.filter(|(number, _)| *number > 0);
+    let counts: Vec<String> = counts
         .map(|(n, kind)| format!("{n} {}", word(kind)))
         .collect();
-    told.join(", ")
+    counts.join(", ")
 }
 
 /// What a reader must know of a run that did not end as planned.
@@ -244,7 +244,7 @@ pub fn measured_on(record: &Record) -> Vec<(&'static str, String)> {
         .targets
         .iter()
         .for_each(|it| lines.extend(target_lines(it)));
-    // A model is asked by no engine; what one would allow stands in the cases.
+    // No engine drives a model; what one would allow stands in the cases.
     let engines = engines(record);
     if matches!(record.origin, Origin::Measured | Origin::Imported) && !engines.is_empty() {
         lines.push(("engine", engines));
@@ -261,30 +261,49 @@ pub fn target_lines(of: &TargetFacts) -> Vec<(&'static str, String)> {
     lines
 }
 
-/// Name of a row: the case, and the direction where the name does not already say it.
+/// Name of a row: the case, and the direction where the name lacks it.
 pub fn label(row: &Row, direction: &RowDirection) -> String {
-    let said = row.directions.len() == 1
+    let is_named = row.directions.len() == 1
         && row
             .case
             .split(|c: char| !c.is_alphanumeric())
             .any(|part| part == direction.direction.name());
-    if said {
+    if is_named {
         return row.case.clone();
     }
     format!("{} {}", row.case, direction.direction)
 }
 
-/// Stands for an interval that tells nothing.
+/// Stands for an interval that shows only that more passes are needed.
 pub const TOO_FEW: &str = "too few passes";
 
-/// `1.2 %` of the figure, or `–` where there is no interval. One that is wider than the figure
-/// itself, or that nothing at all lies within, is no news but that more passes are needed.
+/// Half of an interval, as a share of the figure.
+pub enum HalfWidth {
+    /// One pass has no interval.
+    Unknown,
+    /// The interval is wider than the figure itself, or reaches zero.
+    TooFewPasses,
+    /// In per cent.
+    Percent(f64),
+}
+
+impl HalfWidth {
+    pub fn new(estimate: &Estimate) -> Self {
+        let reaches_zero = estimate.low.is_some_and(|low| low <= 0.0);
+        match estimate.half_width_percent() {
+            None => Self::Unknown,
+            Some(percent) if percent > 100.0 || reaches_zero => Self::TooFewPasses,
+            Some(percent) => Self::Percent(percent),
+        }
+    }
+}
+
+/// `1.2 %` of the figure, or `–` where there is no interval.
 pub fn plus_minus(estimate: &Estimate) -> String {
-    let reaches_zero = estimate.low.is_some_and(|low| low <= 0.0);
-    match estimate.half_width_percent() {
-        None => "–".to_owned(),
-        Some(percent) if percent > 100.0 || reaches_zero => TOO_FEW.to_owned(),
-        Some(percent) => half(percent),
+    match HalfWidth::new(estimate) {
+        HalfWidth::Unknown => "–".to_owned(),
+        HalfWidth::TooFewPasses => TOO_FEW.to_owned(),
+        HalfWidth::Percent(percent) => half(percent),
     }
 }
 
@@ -376,14 +395,14 @@ pub fn good(findings: &[Finding]) -> Option<&Finding> {
     findings.iter().find(|it| it.severity == Severity::Good)
 }
 
-/// Whether a Finding says that this case means less than it seems to.
+/// Whether a finding doubts the figures of this case.
 pub fn is_doubted(case: &str, findings: &[Finding]) -> bool {
     findings.iter().any(|finding| {
         finding.severity > Severity::Info && finding.subject.iter().any(|name| name == case)
     })
 }
 
-/// The directions of which an interval tells.
+/// The directions of an interval.
 pub const DIRECTIONS: [&str; 3] = ["read", "write", "trim"];
 
 /// An interval's figures in the order of [`DIRECTIONS`].
@@ -483,10 +502,10 @@ pub fn passes(rows: &[Row]) -> Vec<u32> {
 mod tests {
     use super::*;
 
-    /// The story: passes of 100 and 1,000 were told as "± 363 %", which is true and useless.
+    /// The story: passes of 100 and 1,000 were shown as "± 363 %", which is true and useless.
     #[test]
     fn an_interval_wider_than_the_figure_says_what_it_takes() {
-        let told = |low, high| {
+        let shown = |low, high| {
             plus_minus(&Estimate {
                 value: 100.0,
                 low,
@@ -497,11 +516,11 @@ mod tests {
                 passes: 2,
             })
         };
-        assert_eq!(told(Some(90.0), Some(110.0)), "10 %");
-        assert_eq!(told(Some(1.0), Some(200.0)), "100 %");
-        assert_eq!(told(Some(1.0), Some(300.0)), TOO_FEW);
-        assert_eq!(told(Some(0.0), Some(150.0)), TOO_FEW);
-        assert_eq!(told(None, None), "–");
+        assert_eq!(shown(Some(90.0), Some(110.0)), "10 %");
+        assert_eq!(shown(Some(1.0), Some(200.0)), "100 %");
+        assert_eq!(shown(Some(1.0), Some(300.0)), TOO_FEW);
+        assert_eq!(shown(Some(0.0), Some(150.0)), TOO_FEW);
+        assert_eq!(shown(None, None), "–");
     }
 
     #[track_caller]

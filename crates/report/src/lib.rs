@@ -1,4 +1,4 @@
-//! In: Records and what is said of them; intervals while a run lasts.
+//! In: Records and their findings; intervals while a run lasts.
 //! Out: text, JSON, one HTML file; a live screen on a terminal.
 //! Never: computes a statistic, judges a figure, opens a network connection.
 
@@ -19,4 +19,5 @@ mod fields;
 mod figures;
 mod model;
 mod shown;
+mod verdict;
 mod versus;

@@ -28,16 +28,19 @@ pub fn summary(record: &Record, assessment: &Assessment) -> String {
         out.push_str(&format!("\n{paced}"));
     }
     out.push_str(&format!("\n{}\n", rows::explained(record, assessment)));
-    let told = assessment.findings.iter();
-    for (index, finding) in told.filter(|it| it.severity != Severity::Good).enumerate() {
+    let findings = assessment.findings.iter();
+    for (index, finding) in findings
+        .filter(|it| it.severity != Severity::Good)
+        .enumerate()
+    {
         let gap = if index == 0 { "\n" } else { "" };
-        let (word, said) = (facts::word(finding.severity), plain(&finding.statement));
-        out.push_str(&format!("{gap}- **{word}**: {said}\n"));
+        let (word, statement) = (facts::word(finding.severity), plain(&finding.statement));
+        out.push_str(&format!("{gap}- **{word}**: {statement}\n"));
     }
     out
 }
 
-/// A row for each direction; `wanted` is told whether it has a response latency. Empty without
+/// A row for each direction; `wanted` gets whether it has a response latency. Empty without
 /// rows.
 fn figures_of(
     assessment: &Assessment,

@@ -1,64 +1,58 @@
-//! One sentence on whether the figures can be used.
+//! One sentence on whether the figures of a run can be used: one wording for text and HTML.
 
-use blocklab_analysis::{Finding, Severity};
-use maud::{Markup, html};
+use blocklab_analysis::{Assessment, Finding, Severity};
+use blocklab_record::Record;
 
-use super::side::Side;
 use crate::facts;
 
-/// The sentence, in the colour of its gravity, leading to the findings where there are any.
-pub fn verdict(side: &Side<'_>) -> Markup {
-    let (class, text) = words(side);
-    let findings = &side.assessment.findings;
-    html! {
-        p class={ "verdict " (class) } {
-            (text)
-            @if findings.iter().any(|it| it.severity > Severity::Info) {
-                " " a href="#findings" { "Read\u{a0}why" }
-            }
-        }
-    }
+/// What a reader may do with the figures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trust {
+    Use,
+    Doubt,
+    Discard,
 }
 
-fn words(side: &Side<'_>) -> (&'static str, String) {
-    if let Some(ending) = facts::ending(side.record) {
-        return ("bad", ending);
+/// The sentence, and what it amounts to.
+pub fn verdict(record: &Record, assessment: &Assessment) -> (Trust, String) {
+    if let Some(ending) = facts::ending(record) {
+        return (Trust::Discard, ending);
     }
-    let findings = &side.assessment.findings;
+    let findings = &assessment.findings;
     let unusable = |which| format!("do not use the results of {which}.");
     if let Some(text) = judged(findings, Severity::Critical, unusable) {
-        return ("bad", text);
+        return (Trust::Discard, text);
     }
     let doubtful = |which| format!("treat the results of {which} with caution.");
     if let Some(text) = judged(findings, Severity::Warning, doubtful) {
-        return ("doubt", text);
+        return (Trust::Doubt, text);
     }
     let known = facts::good(findings).map_or(
         "Everything planned was done, and no finding doubts a figure.",
         |finding| &finding.statement,
     );
-    ("good", known.to_owned())
+    (Trust::Use, known.to_owned())
 }
 
-/// What the findings of one severity mean together, of the cases that they concern; nothing without
+/// What the findings of one severity mean together for the cases that they concern; `None` without
 /// one.
 fn judged(
     findings: &[Finding],
     severity: Severity,
-    say: impl Fn(String) -> String,
+    advise: impl Fn(String) -> String,
 ) -> Option<String> {
-    let grave = || findings.iter().filter(|f| f.severity == severity);
-    let number = grave().count();
+    let of_severity = || findings.iter().filter(|f| f.severity == severity);
+    let number = of_severity().count();
     if number == 0 {
         return None;
     }
     let mut cases: Vec<&str> = Vec::new();
-    for case in grave().flat_map(|finding| &finding.subject) {
+    for case in of_severity().flat_map(|finding| &finding.subject) {
         if !cases.contains(&case.as_str()) {
             cases.push(case);
         }
     }
-    let whole = grave().any(|finding| finding.subject.is_empty());
+    let whole = of_severity().any(|finding| finding.subject.is_empty());
     let which = if whole {
         "this run".to_owned()
     } else {
@@ -70,7 +64,7 @@ fn judged(
         (_, 1) => "One warning".to_owned(),
         (_, n) => format!("{n} warnings"),
     };
-    Some(format!("{word}: {}", say(which)))
+    Some(format!("{word}: {}", advise(which)))
 }
 
 /// `a`, `a and b`, `a, b and 3 more`.

@@ -47,17 +47,17 @@ pub fn subject(record: &Record) -> String {
     }
 }
 
-/// `origin: measured | simulated: predictions stand beside measurements …`
+/// `origin: measured | simulated: predictions are compared with measurements …`
 pub fn difference(of: &Difference) -> String {
     let shown = |value: &String| match value.is_empty() {
         true => "not known".to_owned(),
         false => value.clone(),
     };
     let values: Vec<String> = of.values.iter().map(shown).collect();
-    let told = format!("{} differs: {}", of.what, values.join(" | "));
+    let text = format!("{} differs: {}", of.what, values.join(" | "));
     match of.warning {
-        Some(warning) => format!("{told}: {warning}"),
-        None => told,
+        Some(warning) => format!("{text}: {warning}"),
+        None => text,
     }
 }
 
@@ -160,13 +160,15 @@ pub const fn verdict(verdict: Verdict) -> &'static str {
     }
 }
 
+/// `B against A`
+pub fn title(comparison: &Comparison, against: &Against) -> String {
+    let (base, other) = (letter(comparison.baseline), letter(against.run));
+    format!("{other} against {base}")
+}
+
 /// `B against A, 8 loads: faster in 5, slower in 1, no difference shown in 2.`
 pub fn outcome(comparison: &Comparison, against: &Against) -> String {
-    let opening = format!(
-        "{} against {}",
-        letter(against.run),
-        letter(comparison.baseline)
-    );
+    let opening = title(comparison, against);
     let number = against.pairs.len();
     if number == 0 {
         return format!("{opening}: no load is the same, so nothing can be compared.");
@@ -186,9 +188,9 @@ pub fn outcome(comparison: &Comparison, against: &Against) -> String {
         Verdict::Unknown,
     ];
     let counts = all.iter().map(|it| (against.count(*it), verdict(*it)));
-    let told = counts.filter(|(count, _)| *count > 0);
-    let told: Vec<String> = told.map(|(n, word)| format!("{word} in {n}")).collect();
-    format!("{opening}, {loads}: {}.", told.join(", "))
+    let counts = counts.filter(|(count, _)| *count > 0);
+    let counts: Vec<String> = counts.map(|(n, word)| format!("{word} in {n}")).collect();
+    format!("{opening}, {loads}: {}.", counts.join(", "))
 }
 
 fn uncertain(against: &Against) -> &'static str {
@@ -231,7 +233,8 @@ pub fn legend(comparison: &Comparison) -> String {
         ));
     }
     if pairs().any(|pair| pair.verdict == Verdict::Unknown) {
-        parts.push("A single pass cannot tell its scatter: nothing is called better on it.".into());
+        parts
+            .push("A single pass has no scatter: nothing is called faster or slower by it.".into());
     }
     parts.join(" ")
 }

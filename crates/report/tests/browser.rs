@@ -76,6 +76,14 @@ fn a_reader_explores_the_report() {
     a_chart_and_a_table_can_be_taken_away(&browser, &assessment);
     a_picture_and_markdown_can_be_taken_away(&browser);
     a_zoom_comes_back_by_its_link(&browser);
+    let (mut record, mut assessment) = sample::run("7f3a2c", 1.0);
+    sample::add_passes(&mut record, 12);
+    sample::repeat(&mut record, &mut assessment, 2);
+    let crowded = address(&folder, "crowded.html", &[(&record, &assessment)]);
+    browser.open(&crowded);
+    no_frame_has_more_than_eight_colours(&browser);
+    a_picture_says_what_its_colours_are(&browser);
+    each_chart_keeps_its_own_zoom_in_the_link(&browser);
     let nine = sample::many(9);
     let nine: Vec<_> = nine.iter().map(|(record, it)| (record, it)).collect();
     let many = address(&folder, "many.html", &nine);
@@ -84,7 +92,9 @@ fn a_reader_explores_the_report() {
     a_narrow_screen_scrolls_in_one_direction_only(&browser);
     nothing_was_said_or_fetched(
         &browser,
-        &[&one, &paced, &modelled, &two, &study, &swept, &swept, &many],
+        &[
+            &one, &paced, &modelled, &two, &study, &swept, &swept, &crowded, &crowded, &many,
+        ],
     );
 }
 
@@ -478,6 +488,75 @@ fn a_zoom_comes_back_by_its_link(browser: &Browser) {
     browser.open("about:blank");
     browser.open(&link);
     assert_eq!(range(), zoomed);
+}
+
+/// The story: sixteen cases of the whole run had sixteen colours, and twelve passes of a case twelve
+/// lines that nobody could tell apart.
+fn no_frame_has_more_than_eight_colours(browser: &Browser) {
+    let colours = "return [...document.querySelectorAll('.chart')].map((chart) =>
+                   [chart.dataset.chart, new Set([...chart.querySelectorAll('.line, .bar, .ridge')]
+                     .map((mark) => mark.style.stroke || mark.style.fill)).size])";
+    let colours = browser.run(colours, json!([]));
+    let colours: Vec<(String, u64)> = serde_json::from_value(colours).expect("names and numbers");
+    assert!(colours.iter().any(|(name, _)| name == "run-iops"));
+    for (name, number) in colours {
+        assert!((1..=8).contains(&number), "{name}: {number}");
+    }
+    assert_eq!(browser.count("[data-chart=time-iops] .line"), 8);
+    assert_eq!(browser.count("#time-card .entry[aria-pressed=false]"), 4);
+    assert_eq!(browser.count("[data-chart=run-iops] .line"), 8);
+}
+
+/// The story: the legend stood on the page alone, and whoever got the picture saw eight colours
+/// without a name, of a case without a name.
+fn a_picture_says_what_its_colours_are(browser: &Browser) {
+    let taken = "const kept = []; const make = URL.createObjectURL;
+                 URL.createObjectURL = (blob) => { kept.push(blob); return make(blob); };
+                 HTMLAnchorElement.prototype.click = () => {};
+                 for (const name of arguments[0]) document.querySelector(`[data-chart=${name}] .take button`).click();
+                 return Promise.all(kept.map((blob) => blob.text()))
+                   .then((all) => all.map((text) => [...new DOMParser().parseFromString(text, 'image/svg+xml')
+                     .querySelectorAll('text')].map((one) => one.textContent)))";
+    let charts = json!([["percentiles", "time-iops", "run-p99", "suite"]]);
+    let taken: Vec<Vec<String>> =
+        serde_json::from_value(browser.run(taken, charts)).expect("texts of four pictures");
+    for (picture, wanted) in taken.iter().zip([
+        &["latency by percentile: every case", "seq1m-q8-read"][..],
+        &["IOPS over time: seq1m-q8-read", "pass 5", "pass 12"],
+        &["p99 latency over the whole run", "seq1m-q8-write"],
+        &["suite: Large blocks: throughput", "read", "write"],
+    ]) {
+        for text in wanted {
+            assert!(picture.iter().any(|it| it == text), "{text} in {picture:?}");
+        }
+        let cited = picture.iter().any(|it| it.contains("run 7f3a2c"));
+        assert!(cited, "{picture:?}");
+    }
+}
+
+/// The story: the link kept one zoom for all charts, so that another chart opened where it was not.
+fn each_chart_keeps_its_own_zoom_in_the_link(browser: &Browser) {
+    let charts = ["[data-chart=percentiles]", "[data-chart=time-iops]"];
+    let ranges = || {
+        let range = "return arguments[0].map((chart) => {
+                       const s = document.querySelector(chart + ' svg').dataset;
+                       return [s.low, s.high].map((place) => Number(place).toPrecision(5)); })";
+        browser.run(range, json!([charts]))
+    };
+    let whole = ranges();
+    for chart in charts {
+        let (x, y) = browser.middle(&format!(
+            "return document.querySelectorAll('{chart} .tick-x')[1]"
+        ));
+        browser.drag((x, y - 100.0), (x + 90.0, y - 100.0));
+    }
+    let zoomed = ranges();
+    assert!(zoomed[0] != whole[0] && zoomed[1] != whole[1], "{zoomed}");
+    let link = browser.run("return location.href", json!([]));
+    let link = link.as_str().expect("a link").to_owned();
+    browser.open("about:blank");
+    browser.open(&link);
+    assert_eq!(ranges(), zoomed);
 }
 
 fn of_many_systems_eight_are_drawn(browser: &Browser) {

@@ -3,6 +3,7 @@
 mod sample;
 
 use blocklab_analysis::Assessment;
+use blocklab_analysis::compare::{Margins, compare};
 use blocklab_analysis::study::{Judged, Verdict};
 use blocklab_record::Origin;
 use blocklab_report::html;
@@ -162,6 +163,52 @@ fn one_case_and_five_hundred_are_pages() {
         assert!(page.len() < 2_000_000, "{cases}: {} bytes", page.len());
         assert_eq!(page.matches("<th scope=\"row\" title=").count(), cases);
     }
+}
+
+/// The story: of a run in which every operation failed, the page had a heading and an empty frame for
+/// each chart, and links to them.
+#[test]
+fn a_run_without_figures_has_no_charts() {
+    let (record, mut assessment) = sample::run("7f3a2c", 1.0);
+    let page = html::page(&[(&record, &assessment)]);
+    let charts = ["suite", "latency", "time", "numbers"];
+    assert!(
+        charts
+            .iter()
+            .all(|it| page.contains(&format!("id=\"{it}\"")))
+    );
+    assessment.rows.clear();
+    let page = html::page(&[(&record, &assessment)]);
+    for chart in charts {
+        assert!(!page.contains(&format!("id=\"{chart}\"")), "{chart}");
+        assert!(!page.contains(&format!("href=\"#{chart}\"")), "{chart}");
+    }
+}
+
+/// The story: the evidence of both runs had the same name, on the page for those who hear it, and as
+/// a file for those who saved it.
+#[test]
+fn no_two_tables_of_a_comparison_have_the_same_name() {
+    let all: Vec<_> = [("7f3a2c", 1.0), ("91be04c", 1.31), ("91be04d", 0.7)]
+        .into_iter()
+        .map(|(id, factor)| sample::run(id, factor))
+        .map(|(mut record, assessment)| {
+            sample::model(&mut record, Origin::Simulated);
+            sample::fail(&mut record);
+            (record, assessment)
+        })
+        .collect();
+    let records: Vec<_> = all.iter().map(|(record, _)| record).collect();
+    let comparison = compare(&records, 0, Margins::default());
+    let all: Vec<_> = all.iter().map(|(record, it)| (record, it)).collect();
+    let page = html::comparison(&all, &comparison);
+    let regions = page.split("role=\"region\" aria-label=\"").skip(1);
+    let mut names: Vec<&str> = regions.filter_map(|it| it.split('"').next()).collect();
+    let number = names.len();
+    assert!(number > 10, "{names:?}");
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), number, "{names:?}");
 }
 
 /// The data of the page, the data of a chart, and the script itself.

@@ -2,6 +2,7 @@
 
 mod sample;
 
+use blocklab_analysis::expect::Diagnosis;
 use blocklab_analysis::{Assessment, Estimate, ResponseNs, Row, RowDirection};
 use blocklab_record::{Origin, Percentiles, Record, Status};
 use blocklab_report::text;
@@ -430,4 +431,57 @@ The model
             is the only one that was ever measured
 ",
     );
+}
+
+/// The story: without an address to compare with, the verdict on the figures had to be put together
+/// from the findings, and nothing said who documents the limits.
+#[test]
+fn a_diagnosis_opens_with_its_verdict_and_ends_with_its_sources() {
+    let (mut record, assessment) = quick();
+    sample::model(&mut record, Origin::Simulated);
+    let diagnosis = Diagnosis {
+        assessment,
+        expected: None,
+    };
+    let shown = text::diagnosis(&record, &diagnosis, Style::default());
+    let verdict = "One warning: treat the results of rnd4k-q32-read with caution.\n\nquick: ";
+    assert!(shown.starts_with(verdict), "{shown}");
+    for lines in [
+        "
+Limits in force
+  gp2: volume throughput               128 MiB/s [1]
+",
+        "
+Sources
+  [1] documented: a guide, chapter 3, 2024-08-02
+  [2] assumed: nobody measured it
+",
+    ] {
+        assert!(shown.contains(lines), "{lines}\n--- shown:\n{shown}");
+    }
+}
+
+/// The story: "too few passes" in one row made the table so wide that every name went on a line of
+/// its own, and the titles left a terminal of 24 lines.
+#[test]
+fn the_result_of_the_default_run_stands_on_24_lines_whatever_is_marked() {
+    let (record, mut assessment) = quick();
+    for row in &mut assessment.rows {
+        row.directions[0].iops.low = Some(0.0);
+        row.directions[0].ios = 2_000;
+    }
+    assessment.findings[0].subject = assessment.rows.iter().map(|it| it.case.clone()).collect();
+    let style = Style {
+        color: false,
+        width: Some(80),
+    };
+    let shown = text::table(&record, &assessment, style);
+    let row = "! rnd4k-q1-write       0.4       87.4  11.4 ms  9.81 ms  38.1 ms   ~350 ms  few\n";
+    assert!(shown.contains(row), "{shown}");
+    assert!(
+        shown.contains("few: too few passes for an interval."),
+        "{shown}"
+    );
+    // Below it stand the page, the command that shows it again, and the prompt.
+    assert!(shown.lines().count() <= 24 - 4, "{shown}");
 }

@@ -1,6 +1,9 @@
 // A chart: its frame, its axis along the bottom, hover, zoom and keys. What is drawn inside, and
-// what stands under the pointer, is told by the `content` that it is given:
-//   name, label          for the reader of the page, and of the screen
+// what stands under the pointer, comes from its `content`:
+//   name                 for the style, the tests, and the link
+//   kind, title, how     for readers of the screen, and for pictures: what it is, and how to move in it
+//   about()              what is chosen of several: a case, a quantity
+//   hint                 how to read the marks, for pictures
 //   view                 what the link calls its zoom, where that is not the name
 //   x: {axis, title, full()}   axis, and the places that the whole view spans
 //   box(width, zoomed)   {left, right, top, bottom, height}: the plot within the picture
@@ -8,7 +11,7 @@
 //   probe(chart, px, py) {px, title, entries: [{color, name, value, py, near}]} or null
 //   stops(chart)         places in px at which the keyboard stops
 
-let charts = 0;
+const charts = [];
 
 class Chart {
   constructor(host, content) {
@@ -16,16 +19,16 @@ class Chart {
     this.view = null;
     this.yView = null;
     this.peers = [this];
-    this.id = `chart-${charts += 1}`;
+    this.id = `chart-${charts.push(this)}`;
     this.tip = el("div", { class: "tooltip", hidden: "" });
-    this.said = el("div", { class: "unseen", "aria-live": "polite" });
+    this.spoken = el("div", { class: "unseen", "aria-live": "polite" });
     this.back = el("button", { type: "button", class: "back", hidden: "" }, "Reset zoom");
     this.picture = svg("svg", {
       class: "picture", tabindex: 0, role: "application",
-      "aria-roledescription": "chart", "aria-label": content.label,
+      "aria-roledescription": "chart",
     });
     this.frame = el("div", { class: "chart", "data-chart": content.name },
-      this.picture, this.tip, this.back, this.said);
+      this.picture, this.tip, this.back, this.spoken);
     host.append(this.frame);
     listen(this);
     this.render();
@@ -59,6 +62,7 @@ class Chart {
     this.box = this.content.box(this.width, Boolean(this.view));
     const { left, right, top, bottom, height } = this.box;
     this.picture.setAttribute("viewBox", `0 0 ${this.width} ${height}`);
+    this.picture.setAttribute("aria-label", `${this.content.kind}: ${titleOf(this)}. ${this.content.how || ""}`.trim());
     this.picture.replaceChildren();
     const clip = svg("clipPath", { id: this.id },
       svg("rect", { x: left, y: top - 4, width: right - left, height: bottom - top + 8 }));
@@ -118,11 +122,11 @@ class Chart {
       peer.view = whole ? null : [start, start + span];
       peer.render();
     }
-    this.told();
+    this.changed();
   }
 
   /** To whoever keeps what is looked at. */
-  told() {
+  changed() {
     if (this.zoomed) this.zoomed();
   }
 
@@ -143,7 +147,7 @@ class Chart {
       peer.yView = null;
       peer.render();
     }
-    this.told();
+    this.changed();
   }
 
   // ---- hover
@@ -158,13 +162,13 @@ class Chart {
     this.at = { px: found.px, py };
     this.cross(found);
     showTip(this, found, px, py);
-    if (aloud) this.said.textContent = spoken(found);
+    if (aloud) this.spoken.textContent = spoken(found);
     for (const peer of this.peers) {
       if (peer !== this) peer.follow(found.px, this);
     }
   }
 
-  /** The same moment in a chart beside the one under the pointer. */
+  /** The same moment in a chart next to the one under the pointer. */
   follow(px, leader) {
     const mine = this.px(leader.place(px));
     const found = this.content.probe(this, mine, this.box.top);
@@ -216,9 +220,9 @@ function placeTip(chart, px, py) {
   // It may leave its chart, but not the window.
   const { left } = chart.frame.getBoundingClientRect();
   const [first, last] = [8 - left, document.documentElement.clientWidth - 8 - width - left];
-  const beside = px + 16 > last ? px - 16 - width : px + 16;
-  const x = Math.max(first, Math.min(beside, last));
-  // In charts with rows the tip stands below the row that it tells of.
+  const side = px + 16 > last ? px - 16 - width : px + 16;
+  const x = Math.max(first, Math.min(side, last));
+  // In charts with rows the tip stands below its row.
   const wanted = chart.content.rowMiddles ? py + 20 : py - height / 2;
   const y = Math.min(Math.max(wanted, 0), Math.max(0, chart.box.height - height + 60));
   chart.tip.style.transform = `translate(${Math.round(x)}px, ${Math.round(y)}px)`;

@@ -1,5 +1,5 @@
 // A forest plot: how many times faster each load is, with the interval, around a line at 1.
-//   rows  {label, verdict, ratio, low, high, text, details: [[name, text]]}
+//   rows  {label, verdict, ratio, low, high, times, details: [[name, text]]}
 //   margin  differences up to this, in per cent, do not matter
 
 const FOREST_ROW = 18;
@@ -8,15 +8,16 @@ function forestChart(host, { title, rows, margin, sides: [left, right] }) {
   const axis = logAxis((value) => `${Number(value.toPrecision(4))}×`);
   const full = forestRange(rows, margin);
   const content = rowContent({
-    name: "forest", label: `Forest plot: ${title}. Up and down choose a load.`,
+    name: "forest", kind: "Forest plot", title, how: "Up and down choose a load.",
+    hint: "Dots: ratio; lines: 95 % interval; shaded: differences too small to matter.",
     x: { axis, title: right, full: () => full },
-    rows: () => rows.map((row) => ({ label: row.label, items: [row] })), margin: (width) => (width < 620 ? 4 : 190),
+    rows: () => rows.map((row) => ({ label: row.label, items: [row] })), margin: (width) => (width < 620 ? 4 : 200),
   }, (width, all, zoomed) => rowLayout(width, all, () => FOREST_ROW, zoomed));
   content.paint = (chart) => paintForest(chart, content, { rows, margin, left });
   content.probe = (chart, px, py) => {
     const row = rows[rowAt(content.layout(chart), py)];
     const entries = row.details.map(([name, value]) => ({ color: "transparent", name, value }));
-    return { px: chart.px(Math.log10(row.ratio)), title: row.label, entries: [{ color: verdictColor(row), name: row.verdict, value: row.text }, ...entries] };
+    return { px: chart.px(Math.log10(row.ratio)), title: row.label, entries: [{ color: verdictColor(row), name: row.verdict, value: row.times }, ...entries] };
   };
   content.stops = (chart, here) => [chart.px(Math.log10(rows[rowAt(content.layout(chart), here.py)].ratio))];
   return new Chart(host, content);
@@ -57,8 +58,9 @@ function paintForest(chart, content, { rows, margin, left }) {
     }
     chart.plot.append(svg("circle", { cx: chart.px(Math.log10(row.ratio)), cy: y, r: 4.5, class: "mark", style: { fill: color } }));
     // Beside a long name, only the ratio has room.
-    const fits = (row.label.length + row.text.length) * 7 < chart.width;
-    if (layout.stacked) chart.labels.append(svg("text", { x: chart.width, y: place.top - 6, class: "aside end" }, fits ? row.text : row.text.split(" ")[0]));
-    else chart.labels.append(svg("text", { x: chart.box.right + 12, y: y + 4, class: "aside" }, row.text));
+    const text = `${row.times} ${row.verdict}`;
+    const fits = (row.label.length + text.length) * 7 < chart.width;
+    if (layout.stacked) chart.labels.append(svg("text", { x: chart.width, y: place.top - 6, class: "aside end" }, fits ? text : row.times));
+    else chart.labels.append(svg("text", { x: chart.box.right + 12, y: y + 4, class: "aside" }, text));
   });
 }

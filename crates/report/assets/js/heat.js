@@ -58,11 +58,11 @@ function paintHeat(chart, rows) {
   });
 }
 
-function probeHeat(chart, { rows, columns, across, by, figure }, px, py) {
+function probeHeat(chart, { rows, columns, across, by, about }, px, py) {
   const all = rows();
   const row = all[Math.min(all.length - 1, Math.max(0, Math.floor((py - chart.box.top) / CELL)))];
   const column = Math.min(columns.length - 1, Math.max(0, Math.floor(chart.place(px))));
   const cell = row.cells[column];
   const value = cell ? cell.text : "not measured";
-  return { px: chart.px(column + 0.5), title: `${by} ${row.label}, ${across} ${columns[column]}`, entries: [{ color: "transparent", name: figure(), value }] };
+  return { px: chart.px(column + 0.5), title: `${by} ${row.label}, ${across} ${columns[column]}`, entries: [{ color: "transparent", name: about(), value }] };
 }

@@ -34,7 +34,7 @@ function rowColor(record, row) {
   return cases ? cases.color(row.label) : seriesColor(families.indexOf(row.family));
 }
 
-/** Calls a chart when something else is picked, and tells whether a row is. */
+/** Calls a chart when something else is picked. */
 function picked(changed) {
   for (const picks of [systems, cases]) if (picks) picks.changed.push(changed);
 }
@@ -43,7 +43,7 @@ function dashOf(direction) {
   return DASHES[Math.max(0, directions.indexOf(direction)) % DASHES.length];
 }
 
-/** All rows of all records with what tells them apart. */
+/** All rows of all records with what distinguishes them. */
 const rows = data.records.flatMap(({ label, rows: own }, record) =>
   own.map((row) => ({ record, run: label, row, get color() { return rowColor(record, row); }, dash: dashOf(row.direction) })));
 
@@ -125,7 +125,7 @@ function grouped(visible) {
 /** More bars than this are no picture. */
 const MOST_BARS = 40;
 
-/** Bytes of an operation from which on its throughput says more than its rate. */
+/** Bytes of an operation from which on its throughput matters more than its rate. */
 const LARGE = 32768;
 const isLarge = ({ row }) => row.mbps.value * 1e6 >= LARGE * row.iops.value && row.iops.value > 0;
 const KINDS = [
@@ -160,7 +160,8 @@ function suite(card) {
       drawn[0].whole();
     })]));
     drawn.push(barChart(host, {
-      name: "suite", view: `suite-${place + 1}`, label: `Bars: ${title.textContent}. Up and down choose a case.`,
+      name: "suite", view: `suite-${place + 1}`, kind: "Bars", title: "suite", about: () => title.textContent, how: "Up and down choose a case.",
+      hint: BAR_HINT,
       x: { axis: linearAxis(shortText), get title() { return state.kind.unit; }, full: () => [0, most() * 1.02] },
       rows: () => grouped(visible()), figure: (row) => state.kind.of(row), unit: () => state.kind.unit,
     }));
@@ -215,7 +216,8 @@ function percentiles(card) {
   if (!cases || several) legend(card, several ? runEntries() : curves, hidden, () => chart.render());
   picked(() => chart.render());
   const chart = lineChart(card, {
-    name: "percentiles", label: "Lines: latency by percentile for every case.",
+    name: "percentiles", kind: "Lines", title: "latency by percentile", about: () => only || "every case",
+    hint: "Pale: fewer than ten operations lie beyond.",
     x: { axis: tailAxis, title: "percentile", full: () => full, say: percentileText },
     side: { axis: logAxis(shortLatency), title: "latency" }, say: latencyText,
     lines: visible, height: (width) => (width < 620 ? 320 : 420),
@@ -235,7 +237,8 @@ function histogram(card) {
     el("span", { class: "key-line" }), "median", el("span", { class: "key-line dotted" }), "p99"));
   if (several) legend(card, runEntries(), hidden, () => chart.render());
   const chart = ridgeChart(card, {
-    name: "histogram", label: "Histograms of the latency, one row a case. Up and down choose a case.",
+    name: "histogram", kind: "Histograms", title: "latency, one row a case", how: "Up and down choose a case.",
+    hint: "Every row in its own scale; upright lines: median, dotted: p99.",
     x: { axis: logAxis(shortLatency), title: "latency", full: () => full },
     rows: () => grouped(visible()),
   });
@@ -298,7 +301,7 @@ function overTime(card) {
     keys.replaceChildren();
     const lines = passesOf(name, QUANTITIES[0]).filter(isPicked);
     const passes = [...new Map(lines.map((line) => [line.pass, line])).values()];
-    // More lines than colours tell nothing apart: the first passes wait in the legend.
+    // With more lines than colours nothing is distinguished: the first passes wait in the legend.
     const most = Math.max(1, Math.floor((MOST_SERIES * passes.length) / lines.length));
     for (const { pass } of passes.slice(0, -most)) hiddenPasses.add(pass);
     legend(keys, passes.map(({ pass, color }) => ({ key: pass, name: `pass ${pass}`, color: several ? "var(--muted)" : color })), hiddenPasses, redraw);
@@ -322,36 +325,46 @@ function overTime(card) {
   wholeRun(card);
 }
 
-/** Every pass of every case where it lay in the run: what came before shows in what came after. */
+/** A row's passes as one line: a value holds until the next, and between passes there is none. */
+function lineOfRun(item, passes, of) {
+  const { row: { case: name, direction, label } } = item;
+  const mine = passes.filter((pass) => pass.case === name && pass.directions[direction] && pass.end.length);
+  const start = mine.length ? mine[0].started : 0;
+  const x = mine.flatMap(({ started, end }) => [started, ...end.map((at) => at + started)]);
+  const y = mine.flatMap(({ directions: moved }) => [null, ...moved[direction][of].map((value) => (value > 0 ? value : null))]);
+  return { ...item, key: label, name: label, color: item.color, from: start, x, y };
+}
+
+/** Every case where its passes lay in the run: what came before shows in what came after. */
 function wholeRun(card) {
-  const [{ passes, rows: own }] = data.records;
+  const [{ passes }] = data.records;
   if (several || !passes.some(({ started }) => started > 0)) return;
   const host = el("div", { class: "map" });
   const grid = el("div", { class: "grid-2" });
-  const lines = ({ of }) => passes.flatMap((pass) => Object.entries(pass.directions).map(([direction, series]) => {
-    const row = own.find((one) => one.case === pass.case && one.direction === direction);
-    return {
-      name: `${pass.case}, pass ${pass.pass}, ${direction}`, color: row ? rowColor(0, row) : "var(--muted)", dash: dashOf(direction),
-      from: pass.started, x: pass.end.map((end) => end + pass.started), y: series[of],
-    };
-  })).filter(({ x }) => x.length);
   const kinds = [{ of: "iops", title: "IOPS", axis: shortText, say: (v) => `${countText(v)} IOPS` }, { of: "p99", title: "p99 latency", axis: shortLatency, say: latencyText }];
-  const drawn = kinds.map((kind) => lines(kind));
-  if (!drawn[0].length) return;
-  const full = [0, Math.max(...drawn[0].flatMap(({ x }) => x.slice(-1)))];
+  const hidden = new Set();
+  const lines = ({ of }) => rows.filter((item) => isPickedCase(item) && !hidden.has(item.row.label))
+    .map((item) => lineOfRun(item, passes, of)).filter(({ x }) => x.length);
+  const drawn = lines(kinds[0]);
+  if (!drawn.length) return;
+  const full = [0, Math.max(...passes.map(({ started, end }) => started + (end[end.length - 1] || 0)))];
+  const redraw = () => charts.forEach((chart) => chart.render());
   head(host, "The whole run", el("span", { class: "key" }, "every pass where it lay in the run"));
+  if (!cases) legend(host, drawn, hidden, redraw);
   host.append(grid);
   card.append(host);
-  const charts = kinds.map(({ of, title, axis, say }, k) => {
+  const charts = kinds.map((kind) => {
+    const { of, title, axis, say } = kind;
     const frame = el("div", {});
     grid.append(frame);
     return lineChart(frame, {
-      name: `run-${of}`, view: "whole-run", label: `Lines: ${title} over the whole run.`, stairs: true, say,
+      name: `run-${of}`, view: "whole-run", kind: "Lines", title: `${title} over the whole run`, stairs: true, say,
       x: { axis: linearAxis(secondsText), title: "time since the run began", full: () => full, say: secondsText },
-      side: { axis: logAxis(axis), title }, lines: () => drawn[k].map((line) => ({ ...line, y: line.y.map((v) => (v > 0 ? v : null)) })), height: () => 250,
+      side: { axis: logAxis(axis), title }, lines: () => lines(kind), height: () => 250,
     });
   });
   for (const chart of charts) chart.peers = charts;
+  picked(redraw);
 }
 
 function timeChart(grid, quantity, name, hiddenPasses, hiddenRuns) {
@@ -359,7 +372,7 @@ function timeChart(grid, quantity, name, hiddenPasses, hiddenRuns) {
   const host = el("div", {});
   grid.append(host);
   return lineChart(host, {
-    name: `time-${quantity.name}`, view: "over-time", label: `Lines: ${quantity.title} over time.`,
+    name: `time-${quantity.name}`, view: "over-time", kind: "Lines", title: `${quantity.title} over time`, about: name,
     x: { axis: linearAxis(secondsText), title: "time", full: () => [0, Math.max(0.001, ...passes().flatMap(({ end }) => end.slice(-1)))], say: secondsText },
     side: { axis: quantity.axis, title: quantity.title, zero: quantity.zero }, say: quantity.say,
     stairs: true, lines: () => passesOf(name(), quantity).filter(({ record, pass }) => !hiddenPasses.has(pass) && !hiddenRuns.has(record) && isPicked({ record })),
@@ -389,21 +402,11 @@ function compareCells(a, b) {
 function copying(button) {
   const text = button.parentElement.querySelector("pre").textContent;
   button.addEventListener("click", async () => {
-    const done = await copied(text, button.parentElement.querySelector("code"));
+    const done = await written(text);
+    if (!done) getSelection().selectAllChildren(button.parentElement.querySelector("code"));
     button.textContent = done ? "Copied" : "Selected: press Ctrl+C";
     setTimeout(() => { button.textContent = "Copy"; }, 2000);
   });
-}
-
-/** Where the browser does not let a page write the clipboard, the text is left selected. */
-async function copied(text, node) {
-  try {
-    await navigator.clipboard.writeText(text);
-    return true;
-  } catch (refused) {
-    getSelection().selectAllChildren(node);
-    return false;
-  }
 }
 
 function theme(button) {
@@ -431,17 +434,25 @@ if (rows.length) {
   histogram(document.getElementById("histogram-card"));
   overTime(document.getElementById("time-card"));
 }
-/** Paper cannot be clicked: the observations open for it, and close again. */
-function unfolding() {
+/** Paper cannot be clicked and is narrow: for it the observations open, and the charts are drawn anew. */
+function printing() {
   let opened = [];
+  const setPaper = (is) => {
+    document.documentElement.classList.toggle("paper", is);
+    charts.forEach((chart) => chart.resized());
+  };
   addEventListener("beforeprint", () => {
+    setPaper(true);
     opened = [...document.querySelectorAll("details.infos:not(.long, [open])")];
     opened.forEach((details) => { details.open = true; });
   });
-  addEventListener("afterprint", () => opened.forEach((details) => { details.open = false; }));
+  addEventListener("afterprint", () => {
+    opened.forEach((details) => { details.open = false; });
+    setPaper(false);
+  });
 }
 
-unfolding();
+printing();
 document.querySelectorAll(".study-chart").forEach(studyChart);
 document.querySelectorAll(".scroll").forEach(takingTables);
 document.querySelectorAll("table.sortable").forEach(sortable);

@@ -1,7 +1,7 @@
-// What is drawn of many: eight at most, each in a colour of its own as long as it is drawn.
+// What is drawn when there are many: eight at most, each in a colour of its own as long as it is drawn.
 //   entries  {key, name, color}: without a colour of its own, an entry has that of its place
 
-/** More than this many series in one frame cannot be told apart. */
+/** More than this many series in one frame cannot be distinguished. */
 const MOST_SERIES = 8;
 
 class Picks {
@@ -26,16 +26,16 @@ class Picks {
     if (free >= 0) this.places[free] = key;
     else if (this.places.length < MOST_SERIES) this.places.push(key);
     else this.places[0] = key;
-    this.tell();
+    this.notify();
   }
 
   remove(key) {
     if (this.places.filter((place) => place !== null).length < 2) return;
     this.places[this.places.indexOf(key)] = null;
-    this.tell();
+    this.notify();
   }
 
-  tell() {
+  notify() {
     for (const listener of this.changed) listener();
   }
 
@@ -61,7 +61,7 @@ class Picks {
   }
 }
 
-/** A legend for few, a list to pick from for many; tells what is drawn, and in which colour. */
+/** A legend for few, a list to pick from for many; answers what is drawn, and in which colour. */
 function shownBy(host, entries, what, changed) {
   if (entries.length > MOST_SERIES) {
     const step = entries.length / MOST_SERIES;

@@ -54,13 +54,15 @@ function rowAt({ places }, py) {
 
 // ---- bars
 
+const BAR_HINT = "Whiskers: 95 % interval; dots: passes; upright lines: published.";
 const BAR = 20;
 const THIN_BAR = 13;
 
 function barChart(host, options) {
   const thickness = (items) => (items === 1 ? BAR : items * THIN_BAR + (items - 1) * 3);
-  const content = rowContent({ ...options, margin: (width) => (width < 620 ? 78 : 104) },
-    (width, rows, zoomed) => rowLayout(width, rows, thickness, zoomed));
+  const texts = () => options.rows().flatMap(({ items }) => items.map(({ row }) => `${figureText(options.figure(row))} ${options.unit()}`));
+  const margin = () => 7.5 * Math.max(...texts().map(({ length }) => length), 8) + 16;
+  const content = rowContent({ ...options, margin }, (width, rows, zoomed) => rowLayout(width, rows, thickness, zoomed));
   content.paint = (chart) => paintBars(chart, content);
   content.probe = (chart, px, py) => probeBars(chart, content, py);
   content.stops = (chart, here) => barStops(chart, content, here);
@@ -112,7 +114,7 @@ function paintPublished(chart, { published }, top, height) {
 }
 
 /** Whisker and dots; returns how far they reach. */
-function paintSpread(chart, { low, high, each, passes }, middle, height) {
+function paintSpread(chart, { low, high, each = [] }, middle, height) {
   let reach = -Infinity;
   if (low !== null && high !== null) {
     const [from, to] = [chart.px(Math.max(0, low)), chart.px(high)];
@@ -121,8 +123,8 @@ function paintSpread(chart, { low, high, each, passes }, middle, height) {
     chart.plot.append(svg("path", { d: path, class: "whisker-halo" }), svg("path", { d: path, class: "whisker" }));
     reach = to;
   }
-  (passes > 1 ? each : []).forEach((value, k) => {
-    const jitter = each.length > 1 ? (k / (each.length - 1) - 0.5) * height * 0.5 : 0;
+  (each.length > 1 ? each : []).forEach((value, k) => {
+    const jitter = (k / (each.length - 1) - 0.5) * height * 0.5;
     chart.plot.append(svg("circle", { cx: chart.px(value), cy: middle + jitter, r: 2.6, class: "pass-dot" }));
     reach = Math.max(reach, chart.px(value));
   });
@@ -163,7 +165,7 @@ function probeBars(chart, content, py) {
   return { px: chart.px(first.value), title: label, entries, note: items[0].row.what };
 }
 
-function barDetails({ low, high, each, passes, cv, details: given }, unit) {
+function barDetails({ low, high, each, cv, details: given }, unit) {
   const details = [];
   const line = (name, value) => details.push({ color: "transparent", name, value });
   if (given) {
@@ -171,7 +173,7 @@ function barDetails({ low, high, each, passes, cv, details: given }, unit) {
     return details;
   }
   if (low !== null && high !== null) line("95 % interval", `${rateText(low)} – ${rateText(high)} ${unit}`);
-  if (passes > 1) {
+  if (each.length > 1) {
     line("passes", each.map(rateText).join(" · "));
     line("deviation", percentText(cv));
   }

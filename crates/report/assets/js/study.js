@@ -59,7 +59,7 @@ function lineKeys(lines) {
 function lineFrame(host, { x, y }, options) {
   const full = givenRange(options.all.flatMap((line) => line.x), x);
   return lineChart(host, {
-    label: `Lines: ${options.title}.`, dots: true,
+    kind: "Lines", dots: true,
     x: { axis: givenAxis(x), title: x.title, full: () => full },
     side: { axis: givenAxis(y), title: y.title, zero: !y.logarithmic, bound: y.bound },
     ...options,
@@ -136,8 +136,8 @@ function sweepMap(host, { title, across, by, figures }) {
   }));
   host.append(frame);
   const chart = heatChart(frame, {
-    name: "heat", label: `Heat map: ${title}. Arrows choose a cell.`, across, by,
-    columns: x.ticks.map(([, label]) => label), rows, figure: () => shown.name,
+    name: "heat", kind: "Heat map", title, how: "Arrows choose a cell.", about: () => shown.name, across, by,
+    hint: `A row for each ${by}; stronger colour: larger figure.`, columns: x.ticks.map(([, label]) => label), rows,
   });
 }
 
@@ -150,7 +150,7 @@ function studyBars(host, { unit, rows: given }) {
   const most = () => Math.max(1e-9, ...visible().flatMap((row) => row.items).map(({ row }) => Math.max(row.value, row.high, row.published)));
   const shown = shownBy(host, entries, "Bars", () => chart.render());
   const chart = barChart(host, {
-    name: "study", label: `Bars: ${host.dataset.label}. Up and down choose a row.`,
+    name: "study", kind: "Bars", title: host.dataset.label, how: "Up and down choose a row.", hint: BAR_HINT,
     x: { axis: linearAxis(shortText), title: unit, full: () => [0, most() * 1.02] },
     rows: visible, figure: (bar) => bar, unit: () => unit,
   });

@@ -16,9 +16,50 @@ function fileName(words, ending) {
   return `blocklab-${data.records[0].id}-${stem}.${ending}`;
 }
 
-/** What a chart shows, without its kind and its keys. */
-function titleOf(chart) {
-  return chart.content.label.replace(/^[^:]*: /, "").replace(/\. .*$|\.$/, "");
+/** What a chart shows, and what is chosen of several. */
+function titleOf({ content: { title, about } }) {
+  return about ? `${title}: ${about()}` : title;
+}
+
+/** What distinguishes the marks of a chart: the legend of the page. Names of rows stand next to them. */
+function keysOf({ content }) {
+  const items = content.lines ? content.lines() : content.rows().flatMap((row) => row.items || []);
+  const keys = items.flatMap((item) => {
+    if (item.name) return [item];
+    return item.row && content.figure && directions.length > 1 ? [{ name: item.row.direction, color: "var(--muted)", hatched: item.hatched }] : [];
+  });
+  if (items.some(({ mark = null }) => mark !== null)) keys.push({ name: "saturation point or knee", color: "var(--muted)", dash: "2 3" });
+  return [...new Map(keys.map((key) => [key.name, key])).values()];
+}
+
+/** The legend from a height on; returns where it ends. */
+function paintKeys(chart, host, from) {
+  let [x, y] = [0, from];
+  for (const { name, color, dash, thin, hatched } of keysOf(chart)) {
+    const text = shortened(name, chart.width - 40);
+    const room = text.length * 6.9 + 36;
+    if (x > 0 && x + room > chart.width) [x, y] = [0, y + 18];
+    const line = chart.content.lines;
+    host.append(
+      line ? svg("line", { x1: x, x2: x + 18, y1: y - 4, y2: y - 4, class: thin ? "line thin" : "line", "stroke-dasharray": dash, style: { stroke: color } })
+        : svg("rect", { x, y: y - 10, width: 12, height: 12, style: { fill: hatched ? hatch(chart, color) : color } }),
+      svg("text", { x: x + 24, y, class: "aside" }, text),
+    );
+    x += room;
+  }
+  return x > 0 ? y + 18 : from;
+}
+
+/** Words in lines that fit into the width of a chart; returns where they end. */
+function paintWords(chart, host, from, text, look) {
+  const lines = [""];
+  for (const word of text.split(" ")) {
+    const last = lines.length - 1;
+    if (lines[last] && (lines[last].length + word.length) * 6.9 > chart.width) lines.push(word);
+    else lines[last] = `${lines[last]} ${word}`.trim();
+  }
+  lines.forEach((line, k) => host.append(svg("text", { x: 0, y: from + 16 * k, class: look }, line)));
+  return from + 16 * lines.length;
 }
 
 /** Mixed colours as every program reads them. */
@@ -30,9 +71,16 @@ function plainColor(value) {
   return `rgb(${[...pen.getImageData(0, 0, 1, 1).data.slice(0, 3)].join(", ")})`;
 }
 
-/** The picture by itself: its styles in it, the page's colour behind it, its words above it. */
+/** The picture by itself: its styles in it, the page's colour behind it, title and legend above it,
+ * how to read it and whose it is below it. */
 function picture(chart) {
-  const { picture: shown, width, box: { height } } = chart;
+  const { picture: shown, width, box: { height }, content: { hint } } = chart;
+  const [above, below] = [svg("g", {}), svg("g", {})];
+  // Drawn within the page, for its styles.
+  shown.append(above, below);
+  const top = paintKeys(chart, above, paintWords(chart, above, 16, titleOf(chart), "row-label") + 6);
+  above.setAttribute("transform", `translate(0 ${-top})`);
+  const whole = top + paintWords(chart, below, height + 14, [hint, data.cite].filter(Boolean).join(" "), "title");
   const copy = shown.cloneNode(true);
   const [from, to] = [shown, copy].map((root) => [...root.querySelectorAll("*")]);
   from.forEach((node, k) => {
@@ -41,14 +89,11 @@ function picture(chart) {
     to[k].removeAttribute("style");
     for (const name of STYLES) to[k].style.setProperty(name, plainColor(style.getPropertyValue(name)));
   });
-  const page = getComputedStyle(document.body);
-  const whole = height + 46;
+  above.remove();
+  below.remove();
   for (const name of ["tabindex", "role", "aria-roledescription", "class"]) copy.removeAttribute(name);
-  for (const [name, value] of [["xmlns", SVG_SPACE], ["width", width], ["height", whole], ["viewBox", `0 -32 ${width} ${whole}`]]) copy.setAttribute(name, value);
-  const color = (name) => page.getPropertyValue(name);
-  const words = (text, y, size) => svg("text", { x: 0, y, style: { fill: color("--muted"), "font-family": page.fontFamily, "font-size": size } }, text);
-  copy.prepend(svg("rect", { x: 0, y: -32, width, height: whole, style: { fill: color("--surface") } }));
-  copy.append(words(titleOf(chart), -16, "13px"), words(data.cite, height + 10, "10px"));
+  for (const [name, value] of [["xmlns", SVG_SPACE], ["width", width], ["height", whole], ["viewBox", `0 ${-top} ${width} ${whole}`]]) copy.setAttribute(name, value);
+  copy.prepend(svg("rect", { x: 0, y: -top, width, height: whole, style: { fill: getComputedStyle(document.body).getPropertyValue("--surface") } }));
   return new XMLSerializer().serializeToString(copy);
 }
 
@@ -71,12 +116,12 @@ function takeButton(name, label, act) {
   return button;
 }
 
-/** Beside every chart; they show when it is pointed at or reached by key. */
+/** Next to every chart; they show when it is pointed at or reached by key. */
 function takingPictures(chart) {
-  const words = titleOf(chart);
+  const { title } = chart.content;
   chart.frame.append(el("div", { class: "take no-print" },
-    takeButton("SVG", `Save as SVG: ${words}`, () => saved(fileName(words, "svg"), "image/svg+xml", picture(chart))),
-    takeButton("PNG", `Save as PNG: ${words}`, () => savePng(chart, fileName(words, "png")))));
+    takeButton("SVG", `Save as SVG: ${title}`, () => saved(fileName(titleOf(chart), "svg"), "image/svg+xml", picture(chart))),
+    takeButton("PNG", `Save as PNG: ${title}`, () => savePng(chart, fileName(titleOf(chart), "png")))));
 }
 
 // ---- tables
@@ -112,6 +157,7 @@ function takingTables(region) {
   region.parentElement.classList.add("taken");
 }
 
+/** Whether the browser let the page write the clipboard. */
 async function written(text) {
   try {
     await navigator.clipboard.writeText(text);
@@ -138,7 +184,7 @@ function remembered(name, options) {
   return Math.max(0, options.indexOf(VIEW.get(name)));
 }
 
-/** Zoomed as the link says; it is told again when that changes. Charts that zoom together share a `view`. */
+/** Zoomed as the link says; the link changes with it. Charts that zoom together share a `view`. */
 function remembering(chart) {
   const name = chart.content.view || chart.content.name;
   const [low, high] = (VIEW.get(name) || "").split(":").map(Number);

@@ -13,7 +13,7 @@ use crate::facts;
 /// More bars than this are no picture.
 const MOST_BARS: usize = 40;
 
-/// Of every case of a run that kept enough of its course; nothing where none did.
+/// The consistency of every case with enough slices; nothing where none has them.
 pub fn section(side: &Side<'_>) -> Markup {
     let rows = side.assessment.rows.iter();
     let all = rows.flat_map(|row| row.directions.iter().map(move |it| (row, it)));

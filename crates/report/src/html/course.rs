@@ -18,7 +18,7 @@ pub fn course(sides: &[Side<'_>]) -> Markup {
             @if side::many(sides) { (of_many(sides)) }
             @for side in sides.iter().filter(|_| !side::many(sides)) {
                 (side.title())
-                (errors(side.record))
+                (errors(side))
                 div class="columns" {
                     (list("Operations", census(side.record)))
                     @if let Some(overhead) = &side.record.overhead {
@@ -92,8 +92,8 @@ fn notes(record: &Record) -> Markup {
 }
 
 /// What failed; nothing where nothing did.
-fn errors(record: &Record) -> Markup {
-    let failures = facts::failures(record);
+fn errors(side: &Side<'_>) -> Markup {
+    let failures = facts::failures(side.record);
     let texts = ["case", "error", "direction"].map(|title| (title, ""));
     let numbers = ["count", "first after", "first at offset"].map(|title| (title, "number"));
     let rows = html! {
@@ -111,7 +111,7 @@ fn errors(record: &Record) -> Markup {
     html! {
         @if !failures.is_empty() {
             div class="card flush bad" {
-                (scrolling("Errors", "", heads(&[texts, numbers].concat()), rows))
+                (scrolling(&side.own("Errors"), "", heads(&[texts, numbers].concat()), rows))
             }
         }
     }
@@ -141,7 +141,7 @@ fn of_many(sides: &[Side<'_>]) -> Markup {
     });
     html! {
         @for side in sides {
-            @let errors = errors(side.record);
+            @let errors = errors(side);
             @if !errors.0.is_empty() { (side.title()) (errors) }
         }
         details class="infos" {

@@ -15,12 +15,12 @@ use crate::fields::fields;
 
 /// Points of all curves and histograms of a page together, and of all series. Both keep the pages of
 /// the built-in studies below 2 MB: a point costs about 20 bytes, a slice of a series with reads and
-/// writes about 80. What every pass has besides (its name, a dot in a chart) still adds up.
+/// writes about 80. What every pass has in addition (its name, a dot in a chart) still adds up.
 const CURVE_POINTS: usize = 40_000;
 const SERIES_SLICES: usize = 5_000;
 /// So many of the points each row leaves to its line in the tables.
 const POINTS_OF_A_ROW: usize = 55;
-/// Of hundreds of cases each still has a shape.
+/// Each of hundreds of cases still has a shape.
 const LEAST_POINTS: usize = 11;
 
 /// What the charts of latency and time are drawn from.
@@ -46,7 +46,9 @@ fn record(side: &Side<'_>, sides: &[Side<'_>]) -> impl Serialize + use<> {
     let merged = slices.div_ceil(SERIES_SLICES).max(1);
     let rows = side.assessment.directions().map(|(row, it)| {
         fields! {
-            is_swept: sweeps::has(side, &row.case),
+            // Only where it is a point of a sweep.
+            #[serde(flatten)]
+            swept: sweeps::has(side, &row.case).then(|| fields! { is_swept: true }),
             #[serde(flatten)]
             row: row_data(row, it, room.max(LEAST_POINTS)),
         }
@@ -133,7 +135,6 @@ fn estimate(of: &Estimate, each: &[f64], scale: f64) -> impl Serialize + use<> {
         low: of.low.map(scaled),
         high: of.high.map(scaled),
         cv: six_figures(of.cv_percent),
-        passes: of.passes,
         // Each pass that counts, in order.
         each: each.iter().copied().map(scaled).collect::<Vec<_>>(),
     }

@@ -11,7 +11,7 @@ use super::tables::{heads, scrolling};
 use crate::evidence::Grid;
 use crate::facts;
 
-/// Up to so many names of cases stand beside a statement; the table has them all.
+/// Up to so many names of cases follow a statement; the table has them all.
 const CHIPS: usize = 4;
 
 /// What doubts a figure as a list, what explains one folded below it. What is good stands in the
@@ -29,18 +29,18 @@ pub fn findings(sides: &[Side<'_>]) -> Markup {
         all.map(|(side, it)| entry(it, side, &html! {}, &html! {}))
             .collect()
     };
-    let grave = of(|severity| severity > Severity::Info);
+    let severe = of(|severity| severity > Severity::Info);
     let infos = of(|severity| severity == Severity::Info);
     html! {
-        @if !grave.is_empty() || !infos.is_empty() {
+        @if !severe.is_empty() || !infos.is_empty() {
             section id="findings" {
                 h2 { "Findings" }
-                @if !grave.is_empty() {
-                    ul class="findings" { @for it in &grave { (it) } }
+                @if !severe.is_empty() {
+                    ul class="findings" { @for it in &severe { (it) } }
                 }
                 @if !infos.is_empty() {
                     details class="infos" {
-                        summary { (observations(infos.len(), grave.len())) }
+                        summary { (observations(infos.len(), severe.len())) }
                         ul class="findings" { @for it in &infos { (it) } }
                     }
                 }
@@ -65,7 +65,7 @@ fn alike_rules(sides: &[Side<'_>], wanted: fn(Severity) -> bool) -> Vec<Markup> 
 
 fn group(members: &[(&Finding, &Side<'_>)], all: usize) -> Markup {
     let (first, side) = members[0];
-    let said = alike(
+    let statements = alike(
         members
             .iter()
             .map(|(finding, side)| (finding.statement.as_str(), *side)),
@@ -77,18 +77,18 @@ fn group(members: &[(&Finding, &Side<'_>)], all: usize) -> Markup {
         }
     }
     let more = html! {
-        @if said.len() > 1 {
+        @if statements.len() > 1 {
             details class="evidence" {
                 summary { "In " (systems.len()) " of " (all) " systems" }
                 ul {
-                    @for (statement, members) in &said {
+                    @for (statement, members) in &statements {
                         li { (prose(statement)) (whose(members, all)) }
                     }
                 }
             }
         }
     };
-    let example = if said.len() > 1 {
+    let example = if statements.len() > 1 {
         &systems[..1]
     } else {
         &systems[..]
@@ -103,15 +103,15 @@ pub fn any(sides: &[Side<'_>]) -> bool {
 }
 
 /// `3 more observations`
-fn observations(infos: usize, grave: usize) -> String {
-    let more = if grave > 0 { " more" } else { "" };
+fn observations(infos: usize, severe: usize) -> String {
+    let more = if severe > 0 { " more" } else { "" };
     match infos {
         1 => format!("1{more} observation"),
         n => format!("{n}{more} observations"),
     }
 }
 
-/// One of them; `names`: the systems that it holds of, `more`: what is to be said besides.
+/// One finding; `names`: its systems; `more`: what follows it.
 fn entry(finding: &Finding, side: &Side<'_>, names: &Markup, more: &Markup) -> Markup {
     let severity = facts::word(finding.severity);
     html! {
@@ -127,7 +127,7 @@ fn entry(finding: &Finding, side: &Side<'_>, names: &Markup, more: &Markup) -> M
             (more)
             details class="evidence" {
                 summary { "Evidence" @if !names.0.is_empty() { " in " (side.name()) } }
-                @if let Some(grid) = Grid::of(finding) { (table(&grid, finding)) }
+                @if let Some(grid) = Grid::of(finding) { (table(&grid, finding, side)) }
                 p class="confidence" {
                     (facts::confidence(finding.confidence)) " confidence · rule "
                     code { (finding.rule) }
@@ -152,7 +152,7 @@ fn chips(finding: &Finding, side: &Side<'_>) -> Markup {
     }
 }
 
-fn table(grid: &Grid<'_>, of: &Finding) -> Markup {
+fn table(grid: &Grid<'_>, of: &Finding, side: &Side<'_>) -> Markup {
     let cases = grid.names_cases();
     let titles = grid.titles.iter().map(|title| (*title, "number"));
     let titles: Vec<_> = cases
@@ -169,7 +169,7 @@ fn table(grid: &Grid<'_>, of: &Finding) -> Markup {
         }
     };
     let case = of.subject.first().map_or("all cases", String::as_str);
-    let label = format!("Evidence: {}, {case}", of.rule);
+    let label = side.own(&format!("Evidence: {}, {case}", of.rule));
     scrolling(&label, "", heads(&titles), rows)
 }
 
@@ -179,13 +179,13 @@ mod tests {
 
     #[test]
     fn observations_are_counted() {
-        for (infos, grave, expected) in [
+        for (infos, severe, expected) in [
             (1, 0, "1 observation"),
             (3, 0, "3 observations"),
             (1, 2, "1 more observation"),
             (2, 1, "2 more observations"),
         ] {
-            assert_eq!(observations(infos, grave), expected);
+            assert_eq!(observations(infos, severe), expected);
         }
     }
 }

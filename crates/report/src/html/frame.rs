@@ -20,7 +20,7 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; \
 /// By which a later version knows that it wrote the page.
 const GENERATOR: &str = concat!("blocklab ", env!("CARGO_PKG_VERSION"));
 
-/// Bytes at the beginning of a page that tell whose it is.
+/// Bytes at the beginning of a page that name the program that wrote it.
 pub const HEAD: u64 = 8192;
 
 /// Whether a file that begins so is a page of ours.
@@ -35,7 +35,7 @@ pub fn is_page(head: &[u8]) -> bool {
         && (has("<meta name=\"generator\" content=\"blocklab ") || before)
 }
 
-/// Dark where the reader's system says so or the button was pressed; never on paper.
+/// Dark where the reader's system is, or after a press of the button; never on paper.
 const STYLE: &str = concat!(
     include_str!("../../assets/report.css"),
     include_str!("../../assets/charts.css"),
@@ -61,6 +61,20 @@ const SCRIPT: [&str; 10] = [
     include_str!("../../assets/js/study.js"),
     include_str!("../../assets/js/page.js"),
 ];
+
+/// In one closure, without the comments: they are for those who read the source.
+fn script() -> String {
+    let is_code = |line: &&str| {
+        let line = line.trim_start();
+        !line.is_empty() && !["//", "/**", "* "].iter().any(|it| line.starts_with(it))
+    };
+    let lines = SCRIPT.iter().flat_map(|file| file.lines());
+    let code: Vec<&str> = lines.filter(is_code).collect();
+    format!(
+        "(function () {{\n\"use strict\";\n{}\n}})();\n",
+        code.join("\n")
+    )
+}
 
 /// A section that stands before what the Records say by themselves: where links lead, its name in
 /// the navigation, and all of it.
@@ -91,10 +105,6 @@ pub fn page(records: &[(&Record, &Assessment)], opening: Option<Opening<'_>>) ->
             part: parts.get(index).copied(),
         })
         .collect();
-    let script = format!(
-        "(function () {{\n\"use strict\";\n{}}})();\n",
-        SCRIPT.concat()
-    );
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -113,7 +123,7 @@ pub fn page(records: &[(&Record, &Assessment)], opening: Option<Opening<'_>>) ->
                 main id="main" { (sections(&sides, opening)) }
                 (foot(&sides))
                 script type="application/json" id="data" { (data::json(&sides)) }
-                script { (PreEscaped(script)) }
+                script { (PreEscaped(script())) }
             }
         }
     }
@@ -263,7 +273,7 @@ fn charts(sides: &[Side<'_>]) -> Markup {
                 "The charts need JavaScript. Every number is in the tables below."
             }
         }
-        div id="picks" class="card needs-script no-print" {}
+        div id="picks" class="card needs-script" {}
         @if has_bars(sides) { section id="suite" class="needs-script" {
             h2 { "The suite" }
             p class="lead" {

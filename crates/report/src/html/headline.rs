@@ -1,13 +1,13 @@
 //! What a reader wants to know first: the big numbers, and whether to believe them.
 
-use blocklab_analysis::{Estimate, Row, RowDirection};
+use blocklab_analysis::{Estimate, Row, RowDirection, Severity};
 use blocklab_record::{Origin, Status};
-use blocklab_units::{count, latency, rate};
+use blocklab_units::{count, latency_and_unit, rate};
 use maud::{Markup, html};
 
 use super::side::{self, Side, alike, whose};
-use super::verdict;
-use crate::facts;
+use crate::facts::{self, HalfWidth};
+use crate::verdict::{self, Trust};
 use crate::versus;
 
 /// Title, verdict and the big numbers.
@@ -42,7 +42,7 @@ pub fn summary(sides: &[Side<'_>]) -> Markup {
                     @if let Some(text) = unmeasured(side.record.origin) {
                         p class="unmeasured" { (text) " " a href="#model" { "What the model rests on" } }
                     }
-                    (verdict::verdict(side))
+                    (verdict(side))
                 }
               }
             } }
@@ -51,13 +51,32 @@ pub fn summary(sides: &[Side<'_>]) -> Markup {
     }
 }
 
+/// Whether the figures can be used; it links to the findings that say why not.
+fn verdict(side: &Side<'_>) -> Markup {
+    let (trust, text) = verdict::verdict(side.record, side.assessment);
+    let class = match trust {
+        Trust::Use => "good",
+        Trust::Doubt => "doubt",
+        Trust::Discard => "bad",
+    };
+    let findings = &side.assessment.findings;
+    html! {
+        p class={ "verdict " (class) } {
+            (text)
+            @if findings.iter().any(|it| it.severity > Severity::Info) {
+                " " a href="#findings" { "Read\u{a0}why" }
+            }
+        }
+    }
+}
+
 /// What must be known of figures that no device gave: each sentence once.
 fn unmeasured_many(sides: &[Side<'_>]) -> Markup {
-    let told = sides
+    let sentences = sides
         .iter()
         .filter_map(|it| Some((unmeasured(it.record.origin)?, it)));
     html! {
-        @for (text, members) in alike(told) {
+        @for (text, members) in alike(sentences) {
             p class="unmeasured" {
                 (text) " " a href="#model" { "What the model rests on" }
                 (whose(&members, sides.len()))
@@ -150,10 +169,10 @@ pub struct Tile {
     what: &'static str,
     /// Above a column of a table.
     brief: &'static str,
-    /// The largest is the best; nothing where another program did not tell.
+    /// The largest is the best; `None` where another program did not report it.
     rank: fn(&RowDirection) -> Option<f64>,
     show: fn(&RowDirection) -> (String, &'static str),
-    beside: fn(&RowDirection) -> Option<String>,
+    aside: fn(&RowDirection) -> Option<String>,
 }
 
 const TILES: [Tile; 3] = [
@@ -162,42 +181,33 @@ const TILES: [Tile; 3] = [
         brief: "MB/s",
         rank: |d| Some(d.bytes_per_s.value),
         show: |d| (rate(d.bytes_per_s.value / 1e6), "MB/s"),
-        beside: |d| spread(&d.bytes_per_s),
+        aside: |d| spread(&d.bytes_per_s),
     },
     Tile {
         what: "rate",
         brief: "IOPS",
         rank: |d| Some(d.iops.value),
         show: |d| (count(d.iops.value), "IOPS"),
-        beside: |d| spread(&d.iops),
+        aside: |d| spread(&d.iops),
     },
     Tile {
         what: "latency, median",
         brief: "p50",
         rank: |d| d.knows(0.5).then(|| -(d.service_ns.at("p50") as f64)),
-        show: |d| split_latency(d.service_ns.at("p50")),
-        beside: |d| {
+        show: |d| latency_and_unit(d.service_ns.at("p50") as f64),
+        aside: |d| {
             let p99 = facts::quantile(d, 0.99, d.service_ns.at("p99"));
             Some(format!("p99 {p99}"))
         },
     },
 ];
 
-/// Number and unit apart, so that the unit can be set smaller.
-fn split_latency(ns: u64) -> (String, &'static str) {
-    let text = latency(ns as f64);
-    let (number, unit) = text.split_once(' ').unwrap_or((&text, ""));
-    let unit = ["ns", "µs", "ms", "s"]
-        .into_iter()
-        .find(|known| *known == unit);
-    (number.to_owned(), unit.unwrap_or_default())
-}
-
 fn spread(estimate: &Estimate) -> Option<String> {
-    estimate.half_width_percent()?;
-    match facts::plus_minus(estimate) {
-        few if few == facts::TOO_FEW => Some(few),
-        percent => Some(format!("± {percent}")),
+    let text = facts::plus_minus(estimate);
+    match HalfWidth::new(estimate) {
+        HalfWidth::Unknown => None,
+        HalfWidth::TooFewPasses => Some(text),
+        HalfWidth::Percent(_) => Some(format!("± {text}")),
     }
 }
 
@@ -237,7 +247,7 @@ pub fn tiles_shown(sides: &[Side<'_>]) -> Vec<(Shown, String)> {
 }
 
 /// The best row of each kind; of several records the same case of each, as far as they have it.
-/// Of many only the best and the least.
+/// With many records, only the best and the least.
 pub fn tiles(sides: &[Side<'_>]) -> Markup {
     html! {
         div class="tiles" {
@@ -287,7 +297,7 @@ fn figures<'a>(
         own.drain(middle);
         return own;
     }
-    // Different cases beside each other would look like a difference between the Records.
+    // Different cases side by side would look like a difference between the Records.
     let case = own.first().map(|(_, (row, _))| row.case.clone());
     for (side, found) in &mut own {
         let rows = side.assessment.rows.iter();
@@ -322,7 +332,7 @@ fn source(side: &Side<'_>, row: &Row, direction: &RowDirection, tile: &Tile) -> 
             (facts::label(row, direction))
             @if facts::is_doubted(&row.case, &side.assessment.findings) { (doubt()) }
         }
-        @if let Some(text) = (tile.beside)(direction) { " " span class="beside" { (text) } }
+        @if let Some(text) = (tile.aside)(direction) { " " span class="beside" { (text) } }
     }
 }
 

@@ -18,7 +18,6 @@ mod study;
 mod sweeps;
 mod systems;
 mod tables;
-mod verdict;
 
 use blocklab_analysis::Assessment;
 use blocklab_analysis::compare::Comparison;

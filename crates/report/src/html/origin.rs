@@ -68,10 +68,10 @@ pub fn list(title: &str, facts: Facts) -> Markup {
 
 /// Only the facts that are known.
 pub fn known(facts: Vec<(&'static str, Option<String>)>) -> Facts {
-    let told = |(name, value): (&'static str, Option<String>)| {
+    let filled = |(name, value): (&'static str, Option<String>)| {
         Some((name, value.filter(|text| !text.is_empty())?))
     };
-    facts.into_iter().filter_map(told).collect()
+    facts.into_iter().filter_map(filled).collect()
 }
 
 fn size(bytes: Bytes) -> Option<String> {
@@ -257,7 +257,7 @@ fn command(record: &Record, file: &str) -> String {
     format!("blocklab run {file}{targets}")
 }
 
-/// What the command does not ask for by itself, and should not.
+/// The permission that the command lacks, and should not have by itself.
 fn permission(record: &Record) -> Option<&'static str> {
     let jobs = record.measurements.iter().flat_map(|m| &m.jobs);
     let mut directions = jobs.flat_map(|job| job.directions.keys());
@@ -325,7 +325,7 @@ mod tests {
         }
     }
 
-    /// The story: `--target /nonexistent` was measured, and the page said to repeat it with
+    /// The story: `--target /nonexistent` was measured, and the page repeated it with
     /// `--target .`: another disk.
     #[test]
     fn a_target_is_repeated_as_it_was_typed() {

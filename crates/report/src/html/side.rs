@@ -1,4 +1,4 @@
-//! A Record on the page, beside others.
+//! A Record on the page, alone or side by side with others.
 
 use blocklab_analysis::Assessment;
 use blocklab_analysis::sweeps::Sweep;
@@ -9,7 +9,7 @@ use maud::{Markup, html};
 pub struct Side<'a> {
     /// What was measured.
     pub record: &'a Record,
-    /// What is said of it.
+    /// Its rows and findings.
     pub assessment: &'a Assessment,
     /// Tells it from its neighbours: `quick 7f3a2c`.
     pub label: String,
@@ -21,7 +21,7 @@ pub struct Side<'a> {
     pub has_color: bool,
     /// Its cases that one matrix made.
     pub sweeps: Vec<Sweep<'a>>,
-    /// Of several that a study holds against each other: the study, and what this one is in it.
+    /// The study that compares it with the other records, and its system in that study.
     pub part: Option<(&'a str, &'a str)>,
 }
 
@@ -40,6 +40,14 @@ impl Side<'_> {
         self.part.map_or(&self.label, |(_, system)| system)
     }
 
+    /// A name for what each Record of the page has, as a landmark and as a file: no two are equal.
+    pub fn own(&self, what: &str) -> String {
+        match self.alone {
+            true => what.to_owned(),
+            false => format!("{what}, {}", self.name()),
+        }
+    }
+
     /// What the part of a section is of; nothing when it is alone.
     pub fn title(&self) -> Markup {
         html! { @if !self.alone { h3 class="run-title" { (self.swatch()) (self.label) } } }
@@ -48,7 +56,7 @@ impl Side<'_> {
 
 /// Up to so many Records each have a head, figures, a model and a plan of their own.
 const FEW: usize = 4;
-/// Up to so many names stand beside what they have in common.
+/// Up to so many names follow what they have in common.
 const NAMES: usize = 6;
 
 /// Whether each Record by itself would bury what they show together: there are many, or a study

@@ -5,8 +5,8 @@ use blocklab_units::{Bytes, Ink, Style, count, latency, rate, significant, width
 
 use super::grid;
 
-/// What was fitted and from what, every cell of the disk beside the model's, how far the model can
-/// be trusted, and what the records cannot tell. Ends with a newline.
+/// What was fitted and from what, every cell of the disk next to the model's, how far the model can
+/// be trusted, and what the records do not show. Ends with a newline.
 #[must_use]
 pub fn calibration(fitted: &Calibration, residuals: &Residuals, style: Style) -> String {
     let parts = [
@@ -138,7 +138,7 @@ fn off(percent: f64) -> String {
 
 /// The judgement, and the errors by figure.
 fn errors(residuals: &Residuals, style: Style) -> String {
-    let (ink, word, says) = match residuals.quality {
+    let (ink, word, meaning) = match residuals.quality {
         Quality::Good => (
             Ink::Green,
             "good",
@@ -157,7 +157,7 @@ fn errors(residuals: &Residuals, style: Style) -> String {
              when nothing else uses it, with a longer --runtime, before anything rests on this.",
         ),
     };
-    let mut out = style.hang(ink, &format!("Fit: {word}  "), 11, says);
+    let mut out = style.hang(ink, &format!("Fit: {word}  "), 11, meaning);
     let figures = [
         ("IOPS", &residuals.iops),
         ("mean", &residuals.mean_ns),
@@ -166,7 +166,7 @@ fn errors(residuals: &Residuals, style: Style) -> String {
     ];
     for (name, errors) in figures {
         if let Some(errors) = errors {
-            out.push_str(&format!("  {name:<4}  {}\n", told(errors)));
+            out.push_str(&format!("  {name:<4}  {}\n", error_text(errors)));
         }
     }
     if let Some(percent) = residuals.passes_differ_percent {
@@ -179,7 +179,7 @@ fn errors(residuals: &Residuals, style: Style) -> String {
     out
 }
 
-fn told(errors: &Errors) -> String {
+fn error_text(errors: &Errors) -> String {
     let worst = &errors.worst;
     format!(
         "off by {:>5.1} % in half of {} loads, {:>5.1} % in nine of ten, {} at worst ({})",

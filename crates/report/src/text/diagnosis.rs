@@ -1,4 +1,5 @@
 use blocklab_analysis::expect::{Compared, Diagnosis, State};
+use blocklab_analysis::{Assessment, Severity};
 use blocklab_record::Record;
 
 use super::findings::findings;
@@ -6,25 +7,70 @@ use super::grid;
 use super::header::header;
 use crate::delivered::{CASE_TITLES, LIMIT_TITLES, case_cells, limit_cells, limit_how, outcome};
 use crate::evidence;
+use crate::model;
+use crate::verdict::{Trust, verdict};
 use blocklab_units::{Ink, Style};
 
-/// What a run is worth: the verdict on what was bought, the limits and cases behind it, all findings
-/// with their evidence, and last, by number, who documents the limits. Ends with a newline.
+/// What a run is worth: first the verdict on what was bought and on the figures, then the limits and
+/// cases behind it, all findings with their evidence, and last, by number, the source of each limit.
+/// Ends with a newline.
 #[must_use]
 pub fn diagnosis(record: &Record, diagnosis: &Diagnosis, style: Style) -> String {
     let compared = diagnosis.expected.as_ref();
     let mut sources = Vec::new();
-    let mut parts = Vec::new();
-    parts.extend(compared.map(|it| style.hang(Ink::Bold, "", 0, &outcome(it))));
-    parts.push(header(record, style));
-    parts.extend(compared.map(|it| limits(it, &mut sources, style)));
+    let mut parts = vec![
+        verdicts(record, diagnosis, style),
+        header(record, style),
+        match compared {
+            Some(compared) => limits(compared, &mut sources, style),
+            None => limits_in_force(record, &mut sources, style),
+        },
+    ];
     parts.extend(compared.map(|it| cases(it, style)));
-    parts.push(match findings(&diagnosis.assessment, style) {
-        none if none.is_empty() => "No findings.\n".to_owned(),
-        some => some,
-    });
-    parts.push(super::numbered("Documented by", &sources, style));
+    parts.push(findings(&unsaid(&diagnosis.assessment), style));
+    parts.push(super::numbered("Sources", &sources, style));
     super::joined(parts)
+}
+
+fn verdicts(record: &Record, diagnosis: &Diagnosis, style: Style) -> String {
+    let (trust, sentence) = verdict(record, &diagnosis.assessment);
+    let ink = match trust {
+        Trust::Use => Ink::Green,
+        Trust::Doubt => Ink::Yellow,
+        Trust::Discard => Ink::Red,
+    };
+    let outcome = diagnosis.expected.as_ref().map(outcome);
+    let outcome = outcome.map(|text| style.hang(Ink::Bold, "", 0, &text));
+    let lines = style.wrap(&sentence, 0).into_iter();
+    let lines = lines.map(|line| style.paint(ink, &line) + "\n");
+    outcome.into_iter().chain(lines).collect()
+}
+
+/// The findings but for the one that the verdict has said already.
+fn unsaid(assessment: &Assessment) -> Assessment {
+    let mut rest = assessment.clone();
+    rest.findings.retain(|it| it.severity != Severity::Good);
+    rest
+}
+
+/// The number of a source in the list below, as it stands behind what it documents.
+fn cited(sources: &mut Vec<String>, source: &str) -> String {
+    let known = evidence::place(sources, |known| known == source, || source.to_owned());
+    format!(" [{}]", known + 1)
+}
+
+/// The limits that could hold back a run of a modelled device, which nobody compared.
+fn limits_in_force(record: &Record, sources: &mut Vec<String>, style: Style) -> String {
+    let limits = model::targets(record).flat_map(|target| &target.limits);
+    let limits = limits.filter(|limit| !limit.is_bound());
+    let pairs = limits.map(|limit| {
+        let cited = cited(sources, &limit.origin.to_string());
+        (limit.name.to_string(), model::value(limit) + &cited)
+    });
+    match grid::pairs(&pairs.collect::<Vec<_>>(), 2, style) {
+        none if none.is_empty() => none,
+        lines => format!("{}\n{lines}", style.paint(Ink::Bold, "Limits in force")),
+    }
 }
 
 /// A line a limit, its source by number.
@@ -33,8 +79,7 @@ fn limits(compared: &Compared, sources: &mut Vec<String>, style: Style) -> Strin
     let rows = compared.limits.iter().map(|it| {
         let mut cells = limit_cells(it);
         if !it.origin.is_empty() {
-            let known = evidence::place(sources, |known| *known == it.origin, || it.origin.clone());
-            cells[3].push_str(&format!(" [{}]", known + 1));
+            cells[3].push_str(&cited(sources, &it.origin));
         }
         (&it.limit, cells)
     });

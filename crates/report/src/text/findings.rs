@@ -25,19 +25,19 @@ pub fn brief(record: &Record, assessment: &Assessment, style: Style) -> String {
         }
         out
     });
-    let told = section("Findings", blocks, style);
+    let findings = section("Findings", blocks, style);
     let folded = |finding: &Finding| finding.severity != Severity::Good;
     if !assessment.findings.iter().any(folded) {
-        return told;
+        return findings;
     }
     let more = format!(
         "`blocklab show {} --findings` shows the evidence.",
         record.id
     );
-    told + &style.aside(INDENT, &more)
+    findings + &style.aside(INDENT, &more)
 }
 
-/// The findings with all evidence, gravest first; empty when there are none.
+/// The findings with all evidence, most severe first; empty when there are none.
 #[must_use]
 pub fn findings(assessment: &Assessment, style: Style) -> String {
     let blocks = assessment.findings.iter().enumerate();
@@ -80,7 +80,7 @@ fn advice(finding: &Finding, style: Style) -> String {
     lines.collect()
 }
 
-/// A table where there are cases to tell apart, else one line; then how sure, and by which rule.
+/// A table for several cases, else one line; then how sure, and by which rule.
 fn evidence(finding: &Finding, style: Style) -> String {
     let mut out = String::new();
     if let Some(grid) = Grid::of(finding) {

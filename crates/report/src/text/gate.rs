@@ -43,7 +43,7 @@ fn check(check: &Check, style: Style) -> String {
 fn counts(check: &Check) -> String {
     let all = [Answer::Fail, Answer::Undecided, Answer::Pass];
     match facts::tally(&all, check.judged.iter().map(|it| it.answer)) {
-        told if told.contains(',') => format!(" ({told})"),
+        several if several.contains(',') => format!(" ({several})"),
         _ => String::new(),
     }
 }

@@ -3,17 +3,29 @@ use blocklab_record::{Percentile, Record};
 use blocklab_units::{Ink, Style};
 
 use super::grid;
-use crate::facts;
+use crate::facts::{self, HalfWidth};
 use crate::figures::{self, Column};
+
+/// In a terminal of 80 columns, longer words than these would put every name on a line of its own,
+/// and the titles out of sight.
+const FEW: &str = "few";
 
 /// The short table: the interval of the IOPS comes last.
 pub fn service() -> Vec<Column> {
     let mut brief = figures::service();
     brief.retain(|column| column.is_brief);
     if let Some(at) = brief.iter().position(|column| column.title == "±") {
+        brief[at].text = Box::new(|it| match has_few_passes(it) {
+            true => FEW.to_owned(),
+            false => facts::plus_minus(&it.iops),
+        });
         brief[at..].rotate_left(1);
     }
     brief
+}
+
+fn has_few_passes(of: &RowDirection) -> bool {
+    matches!(HalfWidth::new(&of.iops), HalfWidth::TooFewPasses)
 }
 
 /// One line a case and direction, with a legend. Empty when nothing was measured.
@@ -88,12 +100,15 @@ fn legend(record: &Record, assessment: &Assessment, lines: &[Line<'_>]) -> Strin
     if lines.iter().any(|line| line.direction.iops.low.is_some()) {
         parts.push("± is half the 95 % confidence interval of the IOPS.".to_owned());
     }
+    if lines.iter().any(|line| has_few_passes(line.direction)) {
+        parts.push(format!("{FEW}: too few passes for an interval."));
+    }
     parts.push(match assessment.quantile_error_percent {
         Some(error) => format!(
             "Latency is service time; its percentiles are of all passes and within {} of the truth.",
             facts::percent(error)
         ),
-        None => format!("Latencies are as {} tells them.", record.tool),
+        None => format!("Latencies are as {} reports them.", record.tool),
     });
     if lines
         .iter()

@@ -14,9 +14,9 @@ use blocklab_units::{Ink, Style};
 const MARGIN: usize = 2;
 /// Narrowest title of a column.
 const TITLE: usize = 9;
-/// Systems whose findings are told one by one; of more, only what doubts a figure.
+/// Up to so many systems show all their findings; more show only what doubts a figure.
 const FEW: usize = 3;
-/// Systems of which more are not told one by one.
+/// Up to so many systems are listed one by one.
 const MANY: usize = 6;
 
 /// Everything that a study shows, ending with a newline.
@@ -54,23 +54,23 @@ fn head(name: &str, description: &str, outcome: &Outcome, style: Style) -> Strin
     out
 }
 
-/// Each with what played it; of many only how many there are, since the page tells the rest.
+/// Each with what played it; of many only their number, since the page lists them.
 fn systems(outcome: &Outcome, style: Style) -> String {
     let measured = || outcome.systems.iter().filter(|it| it.run.is_some());
     let number = measured().count();
     if number > MANY {
-        let text = format!("{number} systems; the page tells what played each, and its price.");
+        let text = format!("{number} systems; the page shows what played each, and its price.");
         return style.aside(0, &text);
     }
     let mut out = String::new();
     for party in measured() {
         out.push_str(&format!("{}\n", style.paint(Ink::Bold, &party.name)));
-        let mut told = shown::played(party);
+        let mut text = shown::played(party);
         let hour = shown::hour(party);
         if !hour.is_empty() {
-            told.push_str(&format!(" · {hour}"));
+            text.push_str(&format!(" · {hour}"));
         }
-        out.push_str(&margin(&told, style));
+        out.push_str(&margin(&text, style));
         out.push_str(&style.aside(MARGIN, &party.because));
     }
     out
@@ -141,16 +141,16 @@ fn conclusion(judged: &Judged, style: Style) -> String {
 
 fn found(runs: &[(&Record, &Assessment)], style: Style) -> String {
     if runs.len() <= FEW {
-        let told = runs.iter().map(|(record, assessment)| {
+        let blocks = runs.iter().map(|(record, assessment)| {
             let title = style.paint(Ink::Bold, &record.asked.name);
             format!("{title}\n{}", findings::brief(record, assessment, style))
         });
-        return told.collect::<Vec<_>>().join("\n");
+        return blocks.collect::<Vec<_>>().join("\n");
     }
     let mut out = String::new();
     for (record, assessment) in runs {
-        let grave = assessment.findings.iter();
-        for finding in grave.filter(|it| it.severity > Severity::Info) {
+        let doubting = assessment.findings.iter();
+        for finding in doubting.filter(|it| it.severity > Severity::Info) {
             let text = format!("{}: {}", record.asked.name, finding.statement);
             out.push_str(&style.hang(Ink::Yellow, "  warning", 12, &text));
         }

@@ -124,6 +124,34 @@ pub fn sweep(assessment: &mut Assessment) {
     }
 }
 
+/// Every case under other names as well, so many times: more than there are colours.
+pub fn repeat(record: &mut Record, assessment: &mut Assessment, times: usize) {
+    let (rows, measurements) = (assessment.rows.clone(), record.measurements.clone());
+    for copy in 1..times {
+        let named = |case: &str| format!("{case}-{copy}");
+        assessment.rows.extend(rows.iter().cloned().map(|mut row| {
+            row.case = named(&row.case);
+            row
+        }));
+        let copies = measurements.iter().cloned().map(|mut measurement| {
+            measurement.case = named(&measurement.case);
+            measurement
+        });
+        record.measurements.extend(copies);
+    }
+}
+
+/// The passes of the first case again and again, up to so many.
+pub fn add_passes(record: &mut Record, passes: u32) {
+    let first = record.measurements[0].clone();
+    for pass in PASSES + 1..=passes {
+        let mut measurement = first.clone();
+        measurement.pass = pass;
+        measurement.started_ns = u64::from(pass) * 60_000_000_000;
+        record.measurements.push(measurement);
+    }
+}
+
 /// So many runs of the same load on slower and slower disks.
 pub fn many(runs: usize) -> Vec<(Record, Assessment)> {
     let each = |run: usize| self::run(&format!("7f3a{run}c"), 1.0 / (1.0 + run as f64));
@@ -329,15 +357,15 @@ fn row(shape: &Shape, passes: &[(Measurement, Histogram)]) -> Row {
         "sequential"
     };
     let (size, direction_name) = (Bytes(shape.block), shape.direction);
-    let besides = format!("io_uring, {size} {random} {direction_name}");
+    let other_settings = format!("io_uring, {size} {random} {direction_name}");
     Row {
         case: shape.name.to_owned(),
         settings: Vec::new(),
-        what: format!("{besides}, depth {}, 1 thread", shape.depth),
+        what: format!("{other_settings}, depth {}, 1 thread", shape.depth),
         only_job: Some(OnlyJob {
             depth: shape.depth,
             threads: 1,
-            besides,
+            other_settings,
         }),
         directions: vec![direction],
         errors: 0,
