@@ -10,8 +10,8 @@ use crate::view::{CaseView, Cases};
 
 /// Summarises a Record by case and judges it.
 ///
-/// Rows stand in the order in which their cases first appear; findings gravest first. Never
-/// panics on a damaged record: what cannot be read is left out of its row and said in a finding.
+/// Rows stand in the order in which their cases first appear; findings most severe first. Never
+/// panics on a damaged record: what cannot be read is left out of its row and named in a finding.
 /// Takes a few tens of microseconds a measurement, most of it to unpack histograms.
 #[must_use]
 pub fn assess(record: &Record) -> Assessment {
@@ -85,13 +85,13 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the figures are: no panic, gravest first, and every finding is a sentence
+        /// Whatever the figures are: no panic, most severe first, and every finding is a sentence
         /// about a known case with finite numbers.
         #[test]
         fn any_record_can_be_judged(sketches in prop::collection::vec(sketch(), 0..5)) {
             let assessment = assess(&record(&sketches));
-            let gravity: Vec<_> = assessment.findings.iter().map(|f| f.severity).collect();
-            prop_assert!(gravity.is_sorted_by(|a, b| a >= b));
+            let severities: Vec<_> = assessment.findings.iter().map(|f| f.severity).collect();
+            prop_assert!(severities.is_sorted_by(|a, b| a >= b));
             for finding in &assessment.findings {
                 prop_assert!(finding.statement.ends_with('.'), "{}", finding.statement);
                 prop_assert!(!finding.statement.contains("NaN"), "{}", finding.statement);

@@ -47,7 +47,7 @@ pub struct RowDirection {
     pub each_bytes_per_s: Vec<f64>,
     /// Mean service latency.
     pub mean_ns: Estimate,
-    /// Of all passes' histograms merged.
+    /// From all passes' histograms merged.
     pub service_ns: Percentiles,
     /// Exact.
     pub min_ns: u64,
@@ -61,7 +61,7 @@ pub struct RowDirection {
     pub response_bins: Vec<(u64, u64, u64)>,
     /// Operations in all passes.
     pub ios: u64,
-    /// What another program did not tell; the fields of it mean nothing.
+    /// What another program did not report; these fields mean nothing.
     pub unknown: Unknown,
     /// The merged histogram as (quantile 0 to 1, ns) for a percentile curve: one point a bucket.
     pub curve: Vec<(f64, u64)>,
@@ -72,7 +72,7 @@ pub struct RowDirection {
 /// The response latency of one direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ResponseNs {
-    /// Of all passes' histograms merged.
+    /// From all passes' histograms merged.
     pub percentiles: Percentiles,
     /// Exact.
     pub max: u64,
@@ -95,7 +95,7 @@ impl RowDirection {
     }
 
     /// The highest of the usual quantiles that the operations support; `None`: not even half of
-    /// them tell anything.
+    /// them are enough.
     #[must_use]
     pub fn highest_quantile(&self) -> Option<f64> {
         let mut supported = PERCENTILES.iter().rev().map(|it| it.share);
@@ -122,7 +122,7 @@ pub struct Row {
     pub cpu_ns_per_io: f64,
 }
 
-/// The settings of a job that cases written one by one vary, apart from all others.
+/// The settings of a job that cases written one by one vary, and all others together.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OnlyJob {
     /// Operations in flight of each thread; 0: unknown.
@@ -130,7 +130,7 @@ pub struct OnlyJob {
     /// Threads; 0: unknown.
     pub threads: u32,
     /// The rest in words: `io_uring, 4 KiB random read`.
-    pub besides: String,
+    pub other_settings: String,
 }
 
 impl Row {
@@ -141,7 +141,7 @@ impl Row {
     }
 }
 
-/// How grave a Finding is.
+/// How severe a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
@@ -187,7 +187,7 @@ pub struct Finding {
     pub rule: &'static str,
     /// Case or cases; empty: the whole run.
     pub subject: Vec<String>,
-    /// How grave.
+    /// How severe.
     pub severity: Severity,
     /// How sure.
     pub confidence: Confidence,
@@ -199,12 +199,12 @@ pub struct Finding {
     pub advice: Option<String>,
 }
 
-/// Everything that is said of a Record.
+/// The rows and findings of a record.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Assessment {
     /// One a case, in the order of the plan.
     pub rows: Vec<Row>,
-    /// Gravest first.
+    /// Most severe first.
     pub findings: Vec<Finding>,
     /// Largest relative error of the quantiles, in per cent: half a histogram bucket; `None` where
     /// another program measured them.

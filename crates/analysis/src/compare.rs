@@ -1,4 +1,4 @@
-//! Runs beside each other: the same load on both, and whether a difference is more than scatter.
+//! Runs side by side: the same load on both, and whether a difference is more than scatter.
 
 mod contrast;
 mod differences;
@@ -23,7 +23,7 @@ pub struct Margins {
     /// The least difference that matters: a smaller one is not called faster or slower, however
     /// certain it is.
     pub at_least_percent: f64,
-    /// The difference for which the necessary passes are told.
+    /// The difference for which the necessary passes are given.
     pub show_percent: f64,
 }
 
@@ -50,7 +50,7 @@ pub struct Comparison {
     pub at_least_percent: f64,
     /// What `passes_to_show` of a figure is about.
     pub show_percent: f64,
-    /// What is not the same around the loads, gravest first.
+    /// What is not the same around the loads, most severe first.
     pub differences: Vec<Difference>,
     /// One a run that is not the baseline, in the order given.
     pub against: Vec<Against>,
@@ -91,10 +91,10 @@ pub struct Pair {
     pub what: String,
     /// In what the two sides differ although the load is the same: `engine: psync | io_uring`.
     pub differs: Vec<String>,
-    /// Whether a rate was asked for: then the device can only show in latencies.
+    /// Whether a rate was requested: then the device can only show in latencies.
     #[serde(skip)]
     pub is_paced: bool,
-    /// Of the rate; where a rate was asked for, of the mean latency.
+    /// The verdict on the rate; where a rate was requested, on the mean latency.
     pub verdict: Verdict,
     /// The rate first, then latencies.
     pub contrasts: Vec<Contrast>,
@@ -275,7 +275,7 @@ mod tests {
         assert_eq!(judged(2.0), Verdict::Negligible);
     }
 
-    /// The story: two runs of three passes were told "no difference shown", and their owner read
+    /// The story: two runs of three passes were reported as "no difference shown", and their owner read
     /// "the same"; the passes could not have shown a difference of a third.
     #[test]
     fn what_could_have_been_shown_is_told() {
@@ -338,10 +338,10 @@ mod tests {
             Margins::default(),
         );
         assert!(found.against[0].pairs.is_empty());
-        let told: Vec<_> = found.against[0].unmatched.iter().collect();
-        assert_eq!(told.len(), 3);
-        assert_eq!(told[0].why, "block size differs: 4 KiB | 8 KiB");
-        assert_eq!(told[1].why, "only this run has this load");
+        let unmatched: Vec<_> = found.against[0].unmatched.iter().collect();
+        assert_eq!(unmatched.len(), 3);
+        assert_eq!(unmatched[0].why, "block size differs: 4 KiB | 8 KiB");
+        assert_eq!(unmatched[1].why, "only this run has this load");
     }
 
     #[test]

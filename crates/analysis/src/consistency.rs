@@ -72,7 +72,7 @@ mod tests {
         reads[3] = 0;
         reads[4] = 300;
         assert_eq!(share(&reads), Some(80.0));
-        assert_eq!(share(&reads[..9]), None, "nine seconds tell nothing");
+        assert_eq!(share(&reads[..9]), None, "nine seconds show nothing");
         assert_eq!(share(&[0; 20]), None, "nothing moved");
     }
 }

@@ -41,16 +41,16 @@ pub struct Expectation<'a> {
     pub priced: Option<&'a Priced>,
 }
 
-/// A Record, everything that is said of it, and how it stands to what was bought.
+/// The rows and findings of a record, and how it compares with what was bought.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Diagnosis {
-    /// Rows, and all findings: the record's own and those of the comparison, gravest first.
+    /// Rows, and all findings: the record's own and those of the comparison, most severe first.
     pub assessment: Assessment,
-    /// What was held against it.
+    /// What it was compared with.
     pub expected: Option<Compared>,
 }
 
-/// A run beside documents.
+/// A run compared with documents.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Compared {
     /// In the shortest spelling, until somebody puts what the user wrote in its place.
@@ -61,7 +61,7 @@ pub struct Compared {
     pub limits: Vec<LimitCheck>,
 }
 
-/// A case beside what documents let one expect.
+/// A case compared with what documents let one expect.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CaseCheck {
     /// Its name.
@@ -78,7 +78,7 @@ pub struct CaseCheck {
 
 type Rule = fn(&Bench<'_>) -> Vec<Finding>;
 
-/// In the order in which findings of the same gravity are shown.
+/// In the order in which findings of the same severity are shown.
 const RULES: [Rule; 18] = [
     elsewhere::setting_not_in_effect,
     elsewhere::other_volume_type,

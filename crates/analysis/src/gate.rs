@@ -18,7 +18,7 @@ pub use missed::missed;
 pub use slower::slower;
 pub use warning::warning;
 
-/// What is said of a condition.
+/// The answer to a condition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
@@ -47,7 +47,7 @@ pub struct Judged {
 }
 
 impl Judged {
-    /// Where it is undecided: how many passes would tell.
+    /// Where it is undecided: how many passes would decide.
     fn decided_by(mut self, passes: Option<u32>) -> Self {
         if self.answer == Answer::Undecided {
             self.passes_to_decide = passes;

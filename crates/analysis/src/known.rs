@@ -36,7 +36,7 @@ pub(crate) enum Level {
 }
 
 impl<'a> KnownLimits<'a> {
-    /// Of several targets nothing is known: how the load fell on them is not recorded.
+    /// Empty for several targets: how the load fell on them is not recorded.
     pub(crate) fn of(record: &'a Record) -> Self {
         let [target] = &*record.targets else {
             return Self::default();
@@ -76,7 +76,7 @@ impl KnownRate<'_> {
         self.limit.unit == LimitUnit::Iops
     }
 
-    /// Of so many operations and bytes a second, how many of its units.
+    /// Operations and bytes a second in its unit.
     pub(crate) fn counted(&self, iops: f64, bytes_per_s: f64) -> f64 {
         match self.counts_operations() {
             true => iops,
@@ -85,7 +85,7 @@ impl KnownRate<'_> {
     }
 }
 
-/// `None` for what binds no rate, for a peak, which lasts as long as nobody tells, and for a
+/// `None` for what binds no rate, for a peak, which lasts for an unknown time, and for a
 /// bucket, which belongs to its burst.
 fn known<'a>(limit: &'a Limit, all: &[Limit]) -> Option<KnownRate<'a>> {
     let scale = limit.unit.per_second()?;
@@ -94,7 +94,7 @@ fn known<'a>(limit: &'a Limit, all: &[Limit]) -> Option<KnownRate<'a>> {
         LimitKind::Rate { .. } | LimitKind::PhysicalMaximum { .. } => Level::Steady,
         LimitKind::Baseline { .. } => Level::Baseline,
         LimitKind::Burst { limiter } => {
-            let beside = |kind: LimitKind| {
+            let sibling = |kind: LimitKind| {
                 let is_it = |other: &&Limit| {
                     other.name.owner == limit.name.owner
                         && other.name.volumes == limit.name.volumes
@@ -103,8 +103,8 @@ fn known<'a>(limit: &'a Limit, all: &[Limit]) -> Option<KnownRate<'a>> {
                 Some(all.iter().find(is_it)?.value)
             };
             let limiter = || limiter.clone();
-            let leaves = beside(LimitKind::Baseline { limiter: limiter() })?;
-            let bucket = beside(LimitKind::Bucket { limiter: limiter() })?;
+            let leaves = sibling(LimitKind::Baseline { limiter: limiter() })?;
+            let bucket = sibling(LimitKind::Bucket { limiter: limiter() })?;
             Level::Burst {
                 lasts: bucket / ((limit.value - leaves) * scale),
                 leaves: leaves * times,

@@ -190,7 +190,7 @@ impl Merged {
         merged
     }
 
-    /// Of what could be read.
+    /// Those of what could be read.
     fn percentiles(&self) -> Percentiles {
         Percentiles::new(&self.histogram, self.min, self.max)
     }
@@ -261,7 +261,7 @@ pub(crate) struct Failures<'a> {
     pub(crate) first: &'a ErrorCount,
 }
 
-/// What the best cases of a run deliver; `origin` says what kind of figures they are.
+/// What the best cases of a run deliver; `origin` is what kind of figures they are.
 #[must_use]
 pub fn best_output(rows: &[Row], origin: &str) -> Output {
     let best = |value: fn(&RowDirection) -> f64| {

@@ -61,9 +61,12 @@ fn by_hand(rows: &[Row]) -> Vec<(String, Vec<Point<'_>>)> {
             row,
             settings: settings(job),
         };
-        match families.iter_mut().find(|(known, _)| *known == job.besides) {
+        match families
+            .iter_mut()
+            .find(|(known, _)| *known == job.other_settings)
+        {
             Some((_, points)) => points.push(point),
-            None => families.push((job.besides.clone(), vec![point])),
+            None => families.push((job.other_settings.clone(), vec![point])),
         }
     }
     families.retain(|(_, points)| {
@@ -125,7 +128,7 @@ fn family<'a>(name: &str, points: &[Point<'a>]) -> Vec<Sweep<'a>> {
     let several = |place: &usize| axes[*place].values.len() > 1;
     let is_number = |place: &usize| axes[*place].places.is_some();
     let varied = || (0..settings).filter(several);
-    // Of equally long ones the first.
+    // The first of equally long ones.
     let across = varied().filter(is_number).rev();
     let Some(across) = across.max_by_key(|place| axes[*place].values.len()) else {
         return Vec::new();

@@ -33,7 +33,7 @@ impl Cases<'_> {
     }
 
     /// Whether the device model answered in real time: what its pacing costs is no fault of a
-    /// target, and its limits tell what it holds back.
+    /// target, and its limits name what it holds back.
     pub(crate) fn is_emulated(&self) -> bool {
         self.record.origin == Origin::Emulated
     }

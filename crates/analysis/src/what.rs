@@ -27,11 +27,11 @@ pub(crate) fn only_job(jobs: &[JobResult]) -> Option<OnlyJob> {
     Some(OnlyJob {
         depth: job.effective_depth,
         threads: job.threads,
-        besides: one(job, 0, 0),
+        other_settings: one(job, 0, 0),
     })
 }
 
-/// What the device is asked for: `4 KiB random read, depth 32, 1 thread`.
+/// The load on the device: `4 KiB random read, depth 32, 1 thread`.
 pub(crate) fn without_engine(jobs: &[JobResult]) -> String {
     let each: Vec<String> = jobs
         .iter()
@@ -58,10 +58,10 @@ fn load(job: &JobResult, depth: u32, threads: u32) -> String {
 fn one(job: &JobResult, depth: u32, threads: u32) -> String {
     let mut text = format!("{}, {}", job.engine, load(job, depth, threads));
     if let Some(rate) = job.asked_iops {
-        text += &format!(", {} IOPS asked for", count(rate));
+        text += &format!(", {} IOPS requested", count(rate));
     }
     if let Some(rate) = job.asked_bytes_per_s {
-        text += &format!(", {}/s asked for", Bytes(rate as u64));
+        text += &format!(", {}/s requested", Bytes(rate as u64));
     }
     if job.think {
         text += ", with pauses";
@@ -97,7 +97,7 @@ mod tests {
             |job| (job.direct, job.threads) = (Some(false), 4),
             "io_uring, 4 KiB random read, depth 32, 4 threads, through the page cache",
         );
-        // Another program told none of it.
+        // Another program reported none of it.
         check(
             |job| (job.direct, job.threads, job.effective_depth) = (None, 0, 0),
             "io_uring, 4 KiB random read",
@@ -107,7 +107,7 @@ mod tests {
                 job.asked_iops = Some(3000.0);
                 job.durability = Durability::Dsync;
             },
-            "io_uring, 4 KiB random read, depth 32, 1 thread, 3,000 IOPS asked for, O_DSYNC",
+            "io_uring, 4 KiB random read, depth 32, 1 thread, 3,000 IOPS requested, O_DSYNC",
         );
     }
 

@@ -12,7 +12,7 @@ use blocklab_workload::{Engine, Job, Plan, Replay, TraceFile};
 
 use crate::args::RunArgs;
 
-/// What a run asked for.
+/// The load of a run.
 pub struct Again {
     /// Its id.
     pub id: String,
@@ -22,7 +22,7 @@ pub struct Again {
     pub targets: Vec<String>,
 }
 
-/// What the Record of a run says, if that is all of it.
+/// The plan in the record of a run, if it is complete.
 pub fn of(run: &str, args: &RunArgs, store: &Store) -> Result<Again> {
     let record = store.load(run)?.record;
     let id = &record.id;
@@ -96,7 +96,7 @@ fn read_again(id: &str, replay: &Replay) -> Result<Replay> {
     })
 }
 
-/// On the null target every job had the null engine, whatever its study said, and that is what
+/// On the null target every job had the null engine, whatever its study named, and that is what
 /// the text of an older record holds.
 fn ran_on_nothing(record: &Record, jobs: &[&Job]) -> bool {
     let is_null = |job: &&Job| job.engine == Engine::Null;

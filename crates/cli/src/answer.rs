@@ -1,4 +1,4 @@
-//! What commands print besides a report: JSON with its form, a page, and the answer to `--fail-on`.
+//! What commands print in addition to a report: JSON with its form, a page, and the answer to `--fail-on`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -37,7 +37,7 @@ pub fn only<'a, T>(key: &'static str, value: &'a T) -> BTreeMap<&'static str, &'
     BTreeMap::from([(key, value)])
 }
 
-/// What `--fail-on warning` says of these runs.
+/// The answer of `--fail-on warning` on these runs.
 pub fn gate_of(args: &RunArgs, runs: &[(&Record, &Assessment)]) -> Option<Gate> {
     let runs = runs.iter().map(|(record, it)| (*record, &it.findings[..]));
     let runs: Vec<(&Record, &[Finding])> = runs.collect();
@@ -90,7 +90,7 @@ pub fn last_lines<'a>(
         .collect()
 }
 
-/// The file of the page: where the user said, else beside the record.
+/// The file of the page: where the user chose, else in the folder of the record.
 pub fn page_path(args: &RunArgs, usual: Option<PathBuf>) -> Option<PathBuf> {
     match goes_to_output(args) {
         true => None,

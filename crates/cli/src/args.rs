@@ -386,7 +386,7 @@ mod tests {
                     continue;
                 }
                 ('|' | '>' | '&', None) => break,
-                // A comment stands apart.
+                // A comment is separate.
                 _ if blanks > 1 => break,
                 ('\'', None) => quote = Some(letter),
                 ('\'', Some(_)) => quote = None,

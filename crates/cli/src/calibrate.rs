@@ -51,12 +51,12 @@ pub fn calibrate(args: &CalibrateArgs, store: &Store) -> Result<ExitCode> {
     }
     terminal::print_styled(match args.json {
         true => json(args, &fitted, &residuals)?,
-        false => told(args, &fitted, &residuals),
+        false => in_words(args, &fitted, &residuals),
     })?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn told(args: &CalibrateArgs, fitted: &Calibration, residuals: &Residuals) -> String {
+fn in_words(args: &CalibrateArgs, fitted: &Calibration, residuals: &Residuals) -> String {
     let words = text::calibration(fitted, residuals, terminal::style());
     let closing = match &args.output {
         Some(path) => format!(
@@ -85,7 +85,7 @@ fn json(args: &CalibrateArgs, fitted: &Calibration, residuals: &Residuals) -> Re
     answer::json(("calibration_format", 1), &whole)
 }
 
-/// What the file says of itself.
+/// The comment at the head of the file.
 fn foreword(fitted: &Calibration, residuals: &Residuals) -> String {
     let mut lines = vec![format!(
         "Made by `blocklab calibrate {}`.",
@@ -145,7 +145,7 @@ fn simulate(
     }
 }
 
-/// So many operations of a load tell its rate, and its 99th percentile: the model has no bucket
+/// So many operations of a load show its rate, and its 99th percentile: the model has no bucket
 /// that a longer run would empty.
 const OPERATIONS: f64 = 100_000.0;
 

@@ -25,7 +25,7 @@ pub fn run(args: &CatalogArgs) -> Result<()> {
 }
 
 fn show(args: &CatalogShowArgs) -> Result<()> {
-    let sheet = describe(&args.address, &place::load_catalog()?).map_err(told)?;
+    let sheet = describe(&args.address, &place::load_catalog()?).map_err(readable)?;
     terminal::print(match args.json {
         true => answer::json(("catalog_show_format", 1), &sheet)?,
         false => sheet::text(&sheet),
@@ -33,7 +33,7 @@ fn show(args: &CatalogShowArgs) -> Result<()> {
 }
 
 /// A message of several lines begins on a line of its own, so that its pointer points.
-fn told(error: blocklab_catalog::Error) -> anyhow::Error {
+fn readable(error: blocklab_catalog::Error) -> anyhow::Error {
     let text = error.to_string();
     match text.contains('\n') {
         true => anyhow::anyhow!("cannot use this address:\n{text}"),

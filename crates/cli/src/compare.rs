@@ -35,12 +35,12 @@ pub fn compare(args: &CompareArgs, store: &Store) -> Result<ExitCode> {
 
 /// A run shows no difference from itself, whatever happened: a pipeline that compares `latest` with
 /// `latest` would pass for ever.
-fn all_different(asked: &[String], records: &[Record]) -> Result<()> {
+fn all_different(names: &[String], records: &[Record]) -> Result<()> {
     for (place, record) in records.iter().enumerate() {
         if records[..place].iter().any(|it| it.id == record.id) {
             bail!(
                 "{} name the same run {} more than once; comparing a run with itself shows nothing",
-                asked.join(" "),
+                names.join(" "),
                 record.id
             );
         }

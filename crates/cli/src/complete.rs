@@ -1,6 +1,6 @@
-//! What a shell completes besides our own words: runs, studies, addresses.
+//! What a shell completes in addition to our own words: runs, studies, addresses.
 //!
-//! The scripts of `blocklab completions` ask `blocklab __complete WORD…`: the words of the line up to
+//! The scripts of `blocklab completions` call `blocklab __complete WORD…`: the words of the line up to
 //! the cursor, without the program's name. The name of the value that is expected there (`RUN`) says
 //! what is listed; where that is nothing, the shell completes options and files as it does.
 
@@ -18,8 +18,8 @@ use crate::args::Cli;
 /// The word by which a shell asks. No command: it has no help, no page and no promise.
 const ASKED: &str = "__complete";
 
-/// The words after it, where the program is asked so.
-pub fn asked(arguments: &[OsString]) -> Option<Vec<String>> {
+/// The words to complete, where the shell requests it.
+pub fn requested(arguments: &[OsString]) -> Option<Vec<String>> {
     let (word, rest) = arguments.get(1..)?.split_first()?;
     let text = |word: &OsString| word.to_string_lossy().into_owned();
     (word == ASKED).then(|| rest.iter().map(text).collect())
@@ -157,7 +157,7 @@ fn addresses(begun: &str, catalog: &Catalog) -> Vec<String> {
     }
 }
 
-/// The script for our own words, and what makes a shell ask for names; nothing for shells that
+/// The script for our own words, and what makes a shell request names; nothing for shells that
 /// cannot.
 pub fn with_names(shell: Shell, words: &str) -> String {
     let asks = match shell {
@@ -169,7 +169,7 @@ pub fn with_names(shell: Shell, words: &str) -> String {
     format!("{words}{asks}")
 }
 
-/// For the value of an option fish asks that option alone, so that each has to ask us.
+/// For the value of an option fish runs the completion of that option alone, so each needs its own.
 fn fish(words: &str) -> String {
     let line = |line: &str| match line.ends_with(" -r") || line.ends_with(" -r -F") {
         true => format!("{line} -k -a \"(__blocklab_names)\"\n"),

@@ -100,7 +100,7 @@ fn kind(device: &Device) -> String {
     }
 }
 
-/// What is on the device, the liveliest first: where it is mounted, or what its marks tell.
+/// What is on the device, the liveliest first: where it is mounted, or what its marks show.
 fn content(device: &Device) -> String {
     if let Some(mount) = device.mounts.first() {
         let more = match device.mounts.len() {
@@ -187,8 +187,8 @@ Reading is always allowed. --destroy-data=NAME-OR-SERIAL allows overwriting a de
         assert_eq!(text(&[root, volume("nvme1n1")]), expected);
     }
 
-    /// The story: a cloud volume on flash was listed as a spinning disk, because virtio says so of
-    /// every disk whose host does not tell.
+    /// The story: a cloud volume on flash was listed as a spinning disk, because virtio reports so for
+    /// every disk whose host does not know.
     #[test]
     fn what_a_virtual_disk_says_of_its_rotation_is_not_believed() {
         let of = |transport: &str, rotational| {

@@ -17,7 +17,7 @@ use crate::stored::each;
 use blocklab_console::terminal;
 use blocklab_tools::output::{self, Over};
 
-/// Says what holds runs back, and whether they got what was bought.
+/// Prints what holds runs back, and whether they got what was bought.
 pub fn diagnose(args: &DiagnoseArgs, store: &Store) -> Result<ExitCode> {
     if args.html.is_some() && args.runs.len() > 1 {
         bail!(
@@ -45,7 +45,7 @@ pub fn diagnose(args: &DiagnoseArgs, store: &Store) -> Result<ExitCode> {
     Ok(gate::status(worst, args.strict).into())
 }
 
-/// What is said of one run, in words or in JSON; its page is written.
+/// The diagnosis of one run, in words or in JSON; its page is written.
 fn one(args: &DiagnoseArgs, record: &Record, catalog: &Catalog) -> Result<(String, Option<Gate>)> {
     let bought = args.expect.as_deref();
     let bought = bought.map(|text| find(text, record, catalog)).transpose()?;
@@ -63,7 +63,7 @@ fn one(args: &DiagnoseArgs, record: &Record, catalog: &Catalog) -> Result<(Strin
         output::write(path, page, Over::forced(args.force))?;
     }
     let gate = judge_all(args, record, &diagnosis);
-    let told = match args.json {
+    let text = match args.json {
         true => json::diagnosis(record, &diagnosis, gate.as_ref()),
         false => {
             let words = text::diagnosis(record, &diagnosis, terminal::style());
@@ -72,7 +72,7 @@ fn one(args: &DiagnoseArgs, record: &Record, catalog: &Catalog) -> Result<(Strin
             words + &page.collect::<String>() + &gate::words(gate.as_ref())
         }
     };
-    Ok((told, gate))
+    Ok((text, gate))
 }
 
 fn judge_all(args: &DiagnoseArgs, record: &Record, diagnosis: &Diagnosis) -> Option<Gate> {

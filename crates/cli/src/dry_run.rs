@@ -13,8 +13,8 @@ use blocklab_workload::Plan;
 use serde::Serialize;
 
 use crate::answer;
-use crate::asked_study::Study;
-use crate::study::{self, Casting, Shared};
+use crate::selected_study::Study;
+use crate::study::{self, Shared, SystemPlan};
 
 /// Width of the names at the left.
 const INDENT: usize = 10;
@@ -24,15 +24,15 @@ const FOR_SCALE: Bytes = Bytes(1_000_000_000);
 
 /// What one system of a study would see, or the only one.
 #[derive(Serialize)]
-struct Told {
-    /// Of a study of several systems.
+struct SystemForecast {
+    /// The system, in a study of several.
     system: Option<String>,
     cases: usize,
     passes: u32,
-    targets: Vec<ToldTarget>,
+    targets: Vec<TargetLine>,
     /// At most; `null` where only the time ends a load and no limit is known.
     written_bytes: Option<u64>,
-    /// Of which by loads that end after an amount, or have a rate.
+    /// The part of it by loads that end after an amount, or have a rate.
     bounded_bytes: u64,
     /// Time in which loads write as fast as the target takes it.
     unbounded_s: f64,
@@ -40,14 +40,14 @@ struct Told {
     duration_s: f64,
     /// Measurements that end after an amount, whose time is not in `duration_s`.
     untimed_measurements: usize,
-    /// Of what a modelled address stands for, rented for so long; `null` where no price is known.
+    /// The price of what a modelled address stands for, rented for so long; `null` where no price is known.
     cost: Option<Cost>,
     #[serde(skip)]
     lines: Vec<(&'static str, String)>,
 }
 
 #[derive(Serialize)]
-struct ToldTarget {
+struct TargetLine {
     path: String,
     kind: TargetKind,
     size_bytes: u64,
@@ -64,14 +64,14 @@ struct Cost {
     regions: Vec<String>,
 }
 
-/// Tells what `shared` would do; nothing is made, measured or changed.
-pub fn tell(shared: &Shared<'_>, store: &Store) -> Result<()> {
+/// Prints what `shared` would do; nothing is made, measured or changed.
+pub fn print(shared: &Shared<'_>, store: &Store) -> Result<()> {
     let mut systems = Vec::new();
-    for casting in cast(shared, store)? {
-        let part = shared.part(String::new(), casting.plan, &casting.targets);
+    for system_plan in plans(shared, store)? {
+        let part = shared.part(String::new(), system_plan.plan, &system_plan.targets);
         let found = forecast(&part.assignment)?;
         let plan = &part.assignment.plan;
-        systems.push(told(casting.system, plan, found, shared.catalog));
+        systems.push(forecast_of(system_plan.system, plan, found, shared.catalog));
     }
     terminal::print_styled(match shared.args.json {
         true => answer::json(("dry_run_format", 1), &answer::only("systems", &systems))?,
@@ -80,11 +80,11 @@ pub fn tell(shared: &Shared<'_>, store: &Store) -> Result<()> {
 }
 
 /// Every plan that would be run, with its targets.
-fn cast(shared: &Shared<'_>, store: &Store) -> Result<Vec<Casting>> {
+fn plans(shared: &Shared<'_>, store: &Store) -> Result<Vec<SystemPlan>> {
     let Study { plan, targets, .. } = shared.study;
-    match study::takes_part(shared.args, shared.study)? {
-        true => study::castings(shared.args, shared.study, store),
-        false => Ok(vec![Casting {
+    match study::is_multi_system(shared.args, shared.study)? {
+        true => study::system_plans(shared.args, shared.study, store),
+        false => Ok(vec![SystemPlan {
             system: None,
             plan: plan.clone(),
             targets: targets.clone(),
@@ -92,7 +92,12 @@ fn cast(shared: &Shared<'_>, store: &Store) -> Result<Vec<Casting>> {
     }
 }
 
-fn told(system: Option<String>, plan: &Plan, found: Forecast, catalog: &Catalog) -> Told {
+fn forecast_of(
+    system: Option<String>,
+    plan: &Plan,
+    found: Forecast,
+    catalog: &Catalog,
+) -> SystemForecast {
     let lines = found.targets.iter().flat_map(lines_of).collect();
     // Several targets share what a load writes; no one of them takes more than its own limit.
     let written: Vec<_> = found.targets.iter().filter(|it| it.is_written).collect();
@@ -104,7 +109,7 @@ fn told(system: Option<String>, plan: &Plan, found: Forecast, catalog: &Catalog)
         (_, None) => None,
     };
     let laid_out: u64 = found.targets.iter().map(|it| it.laid_out.0).sum();
-    Told {
+    SystemForecast {
         system,
         cases: plan.cases.len(),
         passes: plan.rounds(),
@@ -119,8 +124,8 @@ fn told(system: Option<String>, plan: &Plan, found: Forecast, catalog: &Catalog)
     }
 }
 
-fn target(of: TargetForecast) -> ToldTarget {
-    ToldTarget {
+fn target(of: TargetForecast) -> TargetLine {
+    TargetLine {
         path: of.facts.path,
         kind: of.facts.kind,
         size_bytes: of.facts.size_bytes.0,
@@ -155,18 +160,23 @@ fn cost(found: &Forecast, catalog: &Catalog) -> Option<Cost> {
     })
 }
 
-fn in_words(shared: &Shared<'_>, systems: &[Told], store: &Store, style: Style) -> String {
+fn in_words(
+    shared: &Shared<'_>,
+    systems: &[SystemForecast],
+    store: &Store,
+    style: Style,
+) -> String {
     let name = &shared.study.plan.name;
     let mut out = style.paint(Ink::Bold, &format!("{name}: what a run would do")) + "\n";
-    for told in systems {
+    for one in systems {
         out.push('\n');
-        if let Some(system) = &told.system {
+        if let Some(system) = &one.system {
             out += &style.hang(Ink::Bold, "system", INDENT, system);
         }
-        for (name, text) in &told.lines {
+        for (name, text) in &one.lines {
             out += &style.hang(Ink::Dim, name, INDENT, text);
         }
-        for (name, text) in told.sentences() {
+        for (name, text) in one.sentences() {
             out += &style.hang(Ink::Dim, name, INDENT, &text);
         }
     }
@@ -187,7 +197,7 @@ fn in_words(shared: &Shared<'_>, systems: &[Told], store: &Store, style: Style) 
         + "\nNothing was measured or changed. Without --dry-run, the same command does it.\n"
 }
 
-impl Told {
+impl SystemForecast {
     fn sentences(&self) -> Vec<(&'static str, String)> {
         let mut all = vec![("writes", self.writes()), ("takes", self.takes())];
         all.extend(self.cost.as_ref().map(|cost| ("costs", cost.text())));
@@ -232,10 +242,10 @@ impl Told {
         }
     }
 
-    /// The same beside the size of the devices below: endurance is counted in full writes.
+    /// The same, with the size of the devices below: endurance is counted in full writes.
     fn times_over(&self) -> String {
         let size: u64 = self.targets.iter().map(|it| it.size_bytes).sum();
-        let is_device = |it: &ToldTarget| it.kind == TargetKind::BlockDevice;
+        let is_device = |it: &TargetLine| it.kind == TargetKind::BlockDevice;
         match self.targets.iter().all(is_device) && size > 0 {
             true => {
                 let times = self.unbounded_s * FOR_SCALE.as_f64() / size as f64;
@@ -252,7 +262,7 @@ impl Told {
             true => " of virtual time",
             false => "",
         };
-        let besides = match self.untimed_measurements {
+        let untimed = match self.untimed_measurements {
             0 => String::new(),
             some => format!(", and {some} measurements that last until their amount is done"),
         };
@@ -261,7 +271,7 @@ impl Told {
             false => "",
         };
         format!(
-            "{time}{what}{filling} ({}, {}){besides}",
+            "{time}{what}{filling} ({}, {}){untimed}",
             number(self.cases, "case"),
             number(self.passes as usize, "pass")
         )

@@ -82,7 +82,7 @@ const LOOK: Duration = Duration::from_millis(50);
 struct Model {
     text: String,
     resolved: Option<Resolved>,
-    /// Of each volume.
+    /// One for each volume.
     addresses: Vec<Address>,
     instance: Option<Arc<Instance>>,
     clock: Clock,
@@ -279,7 +279,7 @@ impl Model {
 /// Clients address no less.
 const SECTOR: u64 = 512;
 
-/// Burst buckets hold less, and what is spent of them is told in the same proportion of time.
+/// Burst buckets hold less, and what is spent of them is shown in the same proportion of time.
 fn quicken(spec: &mut DeviceSpec, factor: f64) -> Result<()> {
     let volumes = spec.volumes.iter_mut().flat_map(|it| &mut it.credits);
     let instance = spec.instance.iter_mut().flat_map(|it| &mut it.credits);
@@ -441,7 +441,7 @@ fn end(args: &EmulateArgs, store: &Store, record: &mut Record) -> Result<ExitCod
     keeping.keep(record);
     match keeping.is_well {
         true => {
-            terminal::tell(&format!("Kept  blocklab diagnose {}", record.id));
+            terminal::inform(&format!("Kept  blocklab diagnose {}", record.id));
             Ok(ExitCode::SUCCESS)
         }
         false => Ok(ExitCode::from(FAILED)),

@@ -41,7 +41,7 @@ pub fn emulate_ctl(args: &EmulateCtlArgs) -> Result<ExitCode> {
     match (&answer.error, json) {
         (_, true) => terminal::print(line)?,
         (Some(error), false) => return Err(anyhow!("{error}")),
-        (None, false) => terminal::print(told(&answer))?,
+        (None, false) => terminal::print(in_words(&answer))?,
     }
     Ok(match answer.error {
         Some(_) => ExitCode::from(status::MISTAKE),
@@ -49,7 +49,7 @@ pub fn emulate_ctl(args: &EmulateCtlArgs) -> Result<ExitCode> {
     })
 }
 
-fn told(answer: &Answer) -> String {
+fn in_words(answer: &Answer) -> String {
     let mut lines: Vec<String> = answer.volumes.iter().flat_map(volume).collect();
     if let Some(pages) = answer.lost_pages {
         let bytes = Bytes(pages * 4096);

@@ -41,7 +41,7 @@ pub fn import(args: &ImportArgs, store: &Store) -> Result<ExitCode> {
         record.id = store.new_id(Timestamp::now(), chance()?);
         is_well &= tool_run::keep(record, store);
     }
-    terminal::print_styled(told(&records, args.json)?)?;
+    terminal::print_styled(in_words(&records, args.json)?)?;
     Ok(ExitCode::from(tool_run::with_keeping(
         status::DONE,
         is_well,
@@ -59,7 +59,7 @@ fn runs_in(tool: ImportTool, path: &Path) -> Result<Vec<Record>> {
     Ok(vec![read::import(tool, &sources(tool, path)?)?])
 }
 
-fn told(records: &[Record], json: bool) -> Result<String> {
+fn in_words(records: &[Record], json: bool) -> Result<String> {
     let ids: Vec<&str> = records.iter().map(|record| &*record.id).collect();
     if json {
         return answer::json(("import_format", 1), &answer::only("runs", &ids));
@@ -77,7 +77,7 @@ fn sources(tool: Tool, path: &Path) -> Result<Vec<Source>> {
         return Ok(vec![source(path)?]);
     }
     if !path.is_dir() {
-        // The flat file alone tells the runs.
+        // The flat file alone names the runs.
         return Ok(vec![source(path)?]);
     }
     let there = VDBENCH_FILES.iter().map(|name| path.join(name));
@@ -116,12 +116,12 @@ fn source(path: &Path) -> Result<Source> {
     Ok(read::decode(&name, &bytes)?)
 }
 
-/// Prints a job file of one tool in the language of another, and says on standard error what was understood differently.
+/// Prints a job file of one tool in the language of another, and lists on standard error what was understood differently.
 pub fn convert(args: &ConvertArgs) -> Result<()> {
     let ends_so = Path::new(&args.file).extension() == Some("fio".as_ref());
     if args.from.is_none() && !ends_so {
         bail!(
-            "cannot tell the format of {} from its name: only fio job files can be converted; if it is one, \
+            "the name of {} does not show its format: only fio job files can be converted; if it is one, \
              add --from fio",
             args.file
         );
@@ -133,7 +133,7 @@ pub fn convert(args: &ConvertArgs) -> Result<()> {
         Language::Vdbench => fio::to_vdbench(&prepared)?,
     };
     for note in &prepared.notes {
-        terminal::tell(&format!("note: {}: {}", note.subject, note.text));
+        terminal::inform(&format!("note: {}: {}", note.subject, note.text));
     }
     terminal::print(text)
 }

@@ -24,7 +24,7 @@ pub fn words(gate: Option<&Gate>) -> String {
 /// The answer on standard error, where standard output holds a page.
 pub fn aside(gate: Option<&Gate>) {
     if gate.is_some() {
-        terminal::tell(words(gate).trim());
+        terminal::inform(words(gate).trim());
     }
 }
 

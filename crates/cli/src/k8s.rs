@@ -11,7 +11,7 @@ use blocklab_units::Bytes;
 
 use crate::args::{K8sArgs, K8sCommand, K8sManifestArgs};
 
-/// Prints the text that was asked for.
+/// Prints the requested text.
 pub fn k8s(args: &K8sArgs) -> Result<()> {
     match &args.command {
         K8sCommand::Manifest(args) => terminal::print(manifest(&measurement(args)?)?),

@@ -99,9 +99,9 @@ const STATUS: usize = 2;
 const NUMBER: usize = 3;
 const NAME: usize = 4;
 const TARGET: usize = 5;
-/// A narrower terminal does without the moment, which the id tells.
+/// A narrower terminal does without the moment, which the id contains.
 const WIDE: usize = 110;
-/// Of a name and of a target so much is kept, or the column goes.
+/// So many columns of a name and of a target stay, or the column goes.
 const LEAST: usize = 8;
 
 /// Cut to `width` columns where there is one: the target gives way first, then the name, and on a
@@ -163,7 +163,7 @@ fn cut_end(text: &str, width: usize) -> String {
     }
 }
 
-/// The end of a path says more than its beginning.
+/// The end of a path identifies it better than its beginning.
 fn cut_start(text: &str, width: usize) -> String {
     let length = text.chars().count();
     match length > width {

@@ -5,7 +5,6 @@
 mod again;
 mod answer;
 mod args;
-mod asked_study;
 mod calibrate;
 mod catalog;
 mod compare;
@@ -24,6 +23,7 @@ mod note;
 mod price;
 mod repeat;
 mod run;
+mod selected_study;
 mod stored;
 mod study;
 mod watch;
@@ -44,7 +44,7 @@ fn main() -> ExitCode {
     // SAFETY: no handler is installed, and there is one thread.
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
     let arguments = by_name(env::args_os());
-    if let Some(words) = complete::asked(&arguments) {
+    if let Some(words) = complete::requested(&arguments) {
         complete::print(&words);
         return ExitCode::SUCCESS;
     }

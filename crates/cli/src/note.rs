@@ -43,15 +43,15 @@ pub fn note(args: &NoteArgs, store: &Store) -> Result<()> {
 /// its text, which no run keeps.
 fn studies(id: &str, store: &Store) -> Vec<String> {
     let runs = store.list().runs;
-    let page = |beside: &Listed| {
-        let path = Store::study_page(&store.root().join(&beside.id));
+    let page = |listed: &Listed| {
+        let path = Store::study_page(&store.root().join(&listed.id));
         let page = fs::read_to_string(&path)
             .ok()
             .filter(|it| it.contains(id))?;
         let shown = runs.iter().filter(|it| page.contains(&it.id));
         let with: String = shown.map(|it| format!(" --with {}", it.id)).collect();
-        let study = match studies::builtin(&beside.study) {
-            Some(_) => &*beside.study,
+        let study = match studies::builtin(&listed.study) {
+            Some(_) => &*listed.study,
             None => "STUDY.toml",
         };
         Some(format!(
@@ -62,7 +62,7 @@ fn studies(id: &str, store: &Store) -> Vec<String> {
     runs.iter().filter_map(page).collect()
 }
 
-/// The page that the run left beside its record shows the note as well. A page that somebody
+/// The page that the run left with its record shows the note as well. A page that somebody
 /// changed, or deleted, stays as it is.
 fn refresh(stored: &Stored) -> Result<()> {
     let Some(folder) = stored.file.parent() else {

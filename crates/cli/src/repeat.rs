@@ -31,7 +31,7 @@ impl Repeat {
         spent < self.limit.0 && self.open(record).iter().any(|it| it == case)
     }
 
-    /// The cases with a rate whose interval is wider than asked for.
+    /// The cases with a rate whose interval is wider than requested.
     pub fn open(&self, record: &Record) -> Vec<String> {
         let rows = assess(record).rows.into_iter();
         let open = rows.filter(|row| {
@@ -56,7 +56,7 @@ impl Repeat {
         Note::new(NoteLevel::Approximated, "passes", &*text)
     }
 
-    /// What is told when the time was over first.
+    /// The warning when the time was over first.
     pub fn missed(&self, record: &Record) -> Option<String> {
         let open = self.open(record);
         (!open.is_empty()).then(|| {

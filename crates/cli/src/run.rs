@@ -13,10 +13,10 @@ use jiff::Timestamp;
 
 use crate::answer::{closing, gate_of, is_for_people, judged, last_lines, page_path, print};
 use crate::args::RunArgs;
-use crate::asked_study::{example, listed, study};
 use crate::dry_run;
 use crate::gate;
 use crate::repeat::Repeat;
+use crate::selected_study::{example, listed, study};
 use crate::study;
 use crate::watch::Watch;
 use blocklab_console::status::{FAILED, INTERRUPTED, MISTAKE};
@@ -61,7 +61,7 @@ fn dry_run(args: &RunArgs, store: &Store) -> Result<()> {
         catalog: &place::load_catalog()?,
         interrupted: &AtomicBool::new(false),
     };
-    dry_run::tell(&shared, store)
+    dry_run::print(&shared, store)
 }
 
 /// Whether a job file of fio stands in the place of a study.
@@ -81,7 +81,7 @@ fn measure(args: &RunArgs, store: &Store) -> Result<u8> {
     if let Some(name) = &args.name {
         study.plan.name.clone_from(name);
     }
-    if study::takes_part(args, &study)? {
+    if study::is_multi_system(args, &study)? {
         return study::hold(args, &study, store);
     }
     let (catalog, interrupted) = (place::load_catalog()?, listen()?);
@@ -130,7 +130,7 @@ fn measure_job_file(args: &RunArgs, store: &Store) -> Result<u8> {
     }
 }
 
-/// Prints what was asked for, keeps the run, writes the page: in this order, so that a run that
+/// Prints the result, keeps the run, writes the page: in this order, so that a run that
 /// cannot be kept is seen.
 fn present(args: &RunArgs, store: &Store, record: &mut Record) -> Result<u8> {
     if !args.no_save {
@@ -164,7 +164,7 @@ fn present(args: &RunArgs, store: &Store, record: &mut Record) -> Result<u8> {
         true if is_for_people(args) => terminal::print(closing)?,
         true => {}
         // Somebody who sees no result still learns where it is.
-        false => terminal::tell(&closing),
+        false => terminal::inform(&closing),
     }
     match is_printed {
         true => judged(args, gate.as_ref())?,

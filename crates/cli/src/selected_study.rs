@@ -22,11 +22,11 @@ use crate::repeat::Repeat;
 pub struct Study {
     /// Its text, as it was written; the id of the run that it repeats.
     pub source: String,
-    /// The load, with what the command line says over it.
+    /// The load, with the overrides of the command line.
     pub plan: Plan,
     /// What was made of the text.
     pub notes: Vec<Note>,
-    /// What it shows besides.
+    /// What it shows in addition.
     pub publication: Publication,
     /// Whether another engine may stand in for the one that is not to be had here: its author
     /// named none, or is the program.
@@ -35,7 +35,7 @@ pub struct Study {
     pub targets: Vec<String>,
 }
 
-/// The study that the arguments name, with what they say over it.
+/// The study that the arguments name, with their overrides.
 pub fn study(args: &RunArgs, store: &Store) -> Result<Study> {
     let mut read = match (&args.again, args.load.rw) {
         (Some(run), _) => of_run(run, args, store)?,
@@ -148,8 +148,8 @@ fn choose(plan: &mut Plan, names: &[String]) -> Result<()> {
     Ok(())
 }
 
-fn of_text(asked: &str) -> Result<Loaded> {
-    let (source, name, built_in) = source(asked)?;
+fn of_text(name_or_path: &str) -> Result<Loaded> {
+    let (source, name, built_in) = source(name_or_path)?;
     loaded(source, name, built_in)
 }
 
@@ -185,7 +185,7 @@ fn of_run(run: &str, args: &RunArgs, store: &Store) -> Result<Loaded> {
     })
 }
 
-/// A region without a single block cannot be worked on; it is better said before anything runs.
+/// A region without a single block cannot be worked on; the error comes before anything runs.
 fn has_room(args: &RunArgs, name: &str, job: &Job) -> Result<()> {
     let (Some(size), block) = (job.region.size, job.least_room()) else {
         return Ok(());
@@ -213,7 +213,7 @@ pub fn example(study: &str) -> Result<&'static str> {
     }
 }
 
-/// What `--list` prints: the built-in studies, or the cases of the one that was asked for.
+/// What `--list` prints: the built-in studies, or the cases of the selected one.
 pub fn listed(args: &RunArgs, store: &Store, style: Style) -> Result<String> {
     if args.study.is_none() && args.again.is_none() {
         return studies::builtin_names()

@@ -58,7 +58,7 @@ fn only(names: &[String], record: &mut Record, assessment: &mut Assessment) -> R
     Ok(())
 }
 
-/// All that is said of a run, and all that a model of it rests on.
+/// All findings on a run, and all that a model of it rests on.
 fn evidence(record: &Record, assessment: &Assessment, style: Style) -> String {
     let findings = match text::findings(assessment, style) {
         none if none.is_empty() => "no findings\n".to_owned(),
@@ -70,7 +70,7 @@ fn evidence(record: &Record, assessment: &Assessment, style: Style) -> String {
     }
 }
 
-/// Makes the page of one or more runs again, and says where it is.
+/// Makes the page of one or more runs again, and prints where it is.
 pub fn report(args: &ReportArgs, store: &Store) -> Result<()> {
     if let Some(path) = &args.html {
         output::try_out(path, Over::forced(args.force))?;
@@ -129,7 +129,7 @@ pub fn export(args: &ExportArgs, store: &Store) -> Result<()> {
     }
 }
 
-/// As asked for, else as the name of the output file ends.
+/// As requested, else as the name of the output file ends.
 fn format(args: &ExportArgs) -> Result<Format> {
     let end = args.output.as_ref().and_then(|path| path.extension());
     let of_name = end.and_then(|end| Format::from_str(&end.to_string_lossy(), true).ok());
@@ -142,7 +142,7 @@ fn format(args: &ExportArgs) -> Result<Format> {
     })
 }
 
-/// Removes runs, all that are named or none, and says what is gone and what stays.
+/// Removes runs, all that are named or none, and prints what is gone and what stays.
 pub fn rm(args: &RmArgs, store: &Store) -> Result<()> {
     // All are found before any is removed: `latest latest` is one run.
     let removals = store.removals(&args.runs)?;

@@ -1,6 +1,6 @@
 //! `blocklab run` of a study of several systems: who plays which, the runs, and their report.
 
-mod cast;
+mod assignments;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -23,13 +23,13 @@ use blocklab_tools::output::Over;
 use blocklab_workload::Plan;
 use jiff::Timestamp;
 
-pub use cast::takes_part;
-use cast::{Player, Role, roles};
+pub use assignments::is_multi_system;
+use assignments::{StandIn, SystemAssignment, assignments};
 
 use crate::answer::{closing, gate_of, is_for_people, judged, last_lines, page_path, print};
 use crate::args::RunArgs;
-use crate::asked_study::Study;
 use crate::gate;
+use crate::selected_study::Study;
 use crate::watch::Watch;
 
 /// What all runs of one command share.
@@ -68,8 +68,8 @@ impl<'a> Shared<'a> {
 pub fn hold(args: &RunArgs, study: &Study, store: &Store) -> Result<u8> {
     let catalog = place::load_catalog()?;
     let bought = bought(&study.publication.systems, &catalog)?;
-    let roles = roles(args, study, store)?;
-    let mut resume = resume(args, study, store, &roles)?;
+    let assignments = assignments(args, study, store)?;
+    let mut resume = resume(args, study, store, &assignments)?;
     let (interrupted, guard) = (listen()?, place::guard(&args.destroy_data, store));
     let shared = Shared {
         args,
@@ -80,16 +80,16 @@ pub fn hold(args: &RunArgs, study: &Study, store: &Store) -> Result<u8> {
     };
     let mut runs: Vec<(String, Record)> = Vec::new();
     let mut fresh: Vec<(&str, Part<'_>)> = Vec::new();
-    for Role { system, player } in &roles {
-        match player {
-            Player::Run(record) => runs.push((system.name.clone(), (**record).clone())),
-            Player::Targets(targets) => {
+    for SystemAssignment { system, stand_in } in &assignments {
+        match stand_in {
+            StandIn::Run(record) => runs.push((system.name.clone(), (**record).clone())),
+            StandIn::Targets(targets) => {
                 let part = part(&shared, system, targets, &mut resume, store)?;
                 fresh.push((&system.name, part));
             }
         }
     }
-    let lasting = roles.iter().any(Role::is_lasting) && !args.no_save;
+    let lasting = assignments.iter().any(SystemAssignment::is_lasting) && !args.no_save;
     if lasting {
         let kept = resume.write(store.root());
         kept.context("cannot save the progress of the study")?;
@@ -118,23 +118,23 @@ pub fn hold(args: &RunArgs, study: &Study, store: &Store) -> Result<u8> {
 }
 
 /// A plan with its targets, and the system of a study that they play.
-pub struct Casting {
+pub struct SystemPlan {
     pub system: Option<String>,
     pub plan: Plan,
     pub targets: Vec<String>,
 }
 
 /// The plans of the systems that would be measured now.
-pub fn castings(args: &RunArgs, study: &Study, store: &Store) -> Result<Vec<Casting>> {
+pub fn system_plans(args: &RunArgs, study: &Study, store: &Store) -> Result<Vec<SystemPlan>> {
     let seed = study.plan.cases.first().map_or(0, |it| it.workload.seed);
-    let fresh = roles(args, study, store)?.into_iter();
-    let fresh = fresh.filter_map(|Role { system, player }| match player {
-        Player::Targets(targets) => Some(Casting {
+    let fresh = assignments(args, study, store)?.into_iter();
+    let fresh = fresh.filter_map(|SystemAssignment { system, stand_in }| match stand_in {
+        StandIn::Targets(targets) => Some(SystemPlan {
             system: Some(system.name.clone()),
             plan: plan_of(&study.plan, system, seed),
             targets,
         }),
-        Player::Run(_) => None,
+        StandIn::Run(_) => None,
     });
     Ok(fresh.collect())
 }
@@ -290,10 +290,18 @@ fn listed(address: &Address, catalog: &Catalog) -> Option<Listed> {
 }
 
 /// What is known of the same study that was interrupted, or of none yet.
-fn resume(args: &RunArgs, study: &Study, store: &Store, roles: &[Role<'_>]) -> Result<ResumeState> {
-    let cast: Vec<String> = roles.iter().map(Role::described).collect();
-    let asked = [&*study.source, &said_over(args), &cast.join("; ")].join("\n");
-    if let Some(state) = ResumeState::find(store.root(), &asked).filter(|_| !args.no_save) {
+fn resume(
+    args: &RunArgs,
+    study: &Study,
+    store: &Store,
+    assignments: &[SystemAssignment<'_>],
+) -> Result<ResumeState> {
+    let described: Vec<String> = assignments
+        .iter()
+        .map(SystemAssignment::described)
+        .collect();
+    let identity = [&*study.source, &overridden(args), &described.join("; ")].join("\n");
+    if let Some(state) = ResumeState::find(store.root(), &identity).filter(|_| !args.no_save) {
         if !args.fresh {
             return Ok(state);
         }
@@ -302,14 +310,14 @@ fn resume(args: &RunArgs, study: &Study, store: &Store, roles: &[Role<'_>]) -> R
     }
     let seed = study.plan.cases.first().map_or(0, |it| it.workload.seed);
     Ok(ResumeState {
-        asked,
+        asked: identity,
         seed: seed.to_string(),
         runs: BTreeMap::new(),
     })
 }
 
-/// What the command line says over a study.
-fn said_over(args: &RunArgs) -> String {
+/// The options that override a study.
+fn overridden(args: &RunArgs) -> String {
     format!(
         "{:?} {:?} {:?} {:?} {}",
         args.size, args.runtime, args.repeat, args.seed, args.read_only

@@ -38,7 +38,7 @@ struct Part {
 }
 
 impl<'a> Watch<'a> {
-    /// Of plans that take turns, each with the name of its system where there are several.
+    /// Plans that take turns, each with the name of its system where there are several.
     pub fn new(args: &RunArgs, plans: &[(Option<&str>, &Plan)], store: &'a Store) -> Self {
         let part = |(system, plan): &(Option<&str>, &Plan)| Part {
             system: system.map(str::to_owned),
@@ -127,7 +127,7 @@ impl Observer for Watch<'_> {
             self.screen.measured(measurement);
             if self.in_lines {
                 let system = self.parts[self.current].system.as_deref();
-                // Who does not read any more is told when the result is printed.
+                // A reader who has gone is noticed when the result is printed.
                 let _ = terminal::print(json::measured(&record.id, system, measurement));
             }
         }

@@ -2,7 +2,7 @@
 //!
 //! A thread in an uninterruptible wait for a slow or dead device cannot be ended by anybody, and
 //! its process stays until the device answers. So the work is done in a child, and the parent
-//! leaves as soon as the child has said how it ended:
+//! leaves as soon as the child has reported how it ended:
 //!
 //! ```text
 //!   parent: waits ──────────────────────────▶ reads the exit code, reaps the child if it can
@@ -67,7 +67,7 @@ pub fn keep(work: impl FnOnce() -> u8) -> Result<ExitCode> {
     }
 }
 
-/// Waits at the child's end of the leash. A byte says that the child is left behind; an end without
+/// Waits at the child's end of the leash. A byte means that the child is left behind; an end without
 /// one, that the parent was killed, and the child is to end as by a signal of its own.
 fn hold(leash: OwnedFd) -> io::Result<()> {
     let wait = move || match File::from(leash).read(&mut [0]) {
@@ -101,7 +101,7 @@ static EARLY: AtomicU32 = AtomicU32::new(0);
 /// Whether a signal to end has come.
 static SIGNALLED: AtomicBool = AtomicBool::new(false);
 
-/// Takes the id of the run of which something is kept, to the parent: it tells of it when the child
+/// Takes the id of the run of which something is kept, to the parent: it names it when the child
 /// is killed.
 static KEPT: OnceLock<File> = OnceLock::new();
 
@@ -160,10 +160,10 @@ fn pass_on_early(child: i32) {
 /// Asks for results so far.
 const ASKING: i32 = libc::SIGUSR1;
 
-/// Targets are held open from the look at them to the end of the run, beside what the workers
+/// Targets are held open from the look at them to the end of the run, in addition to what the workers
 /// open: as many as the hard limit allows, where the usual soft one is 1,024. Root may have more.
 fn allow_many_files() {
-    // What the kernel allows root unless fs.nr_open says otherwise.
+    // What the kernel allows root unless fs.nr_open differs.
     const MOST: libc::rlim_t = 1 << 20;
     // SAFETY: the kernel fills the structure, and reads it again; it lives through both calls.
     unsafe {
@@ -293,7 +293,7 @@ impl SignalsOnlyInSleep {
     /// Whether the pipe can be read before the time is over or a signal comes; without a limit it
     /// waits as long as it takes.
     fn until_readable(&self, reader: &File, at_most: Option<Duration>) -> bool {
-        let mut ask = libc::pollfd {
+        let mut poll = libc::pollfd {
             fd: reader.as_raw_fd(),
             events: libc::POLLIN,
             revents: 0,
@@ -304,7 +304,7 @@ impl SignalsOnlyInSleep {
         });
         let limit = limit.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
         // SAFETY: one valid entry, and a limit and a set that live as long as the call.
-        unsafe { libc::ppoll(&raw mut ask, 1, limit, &raw const self.outside) > 0 }
+        unsafe { libc::ppoll(&raw mut poll, 1, limit, &raw const self.outside) > 0 }
     }
 }
 
@@ -343,7 +343,7 @@ fn reap(child: i32, before: MemoryKills, names: File) -> ExitCode {
         }
         false => {
             let signal = libc::WTERMSIG(status);
-            tell(signal, before, names);
+            report_end(signal, before, names);
             ExitCode::from(128u8.wrapping_add(signal as u8))
         }
     }
@@ -358,7 +358,7 @@ fn last(mut names: File) -> Option<String> {
     kept.lines().last().map(str::to_owned)
 }
 
-fn tell(signal: i32, before: MemoryKills, names: File) {
+fn report_end(signal: i32, before: MemoryKills, names: File) {
     if let Some(words) = killed::words(signal, before, last(names).as_deref()) {
         crate::terminal::complain(&anyhow!(words));
     }

@@ -1,4 +1,4 @@
-//! What is said of a process that was killed while it measured.
+//! The message about a process that was killed while it measured.
 
 use std::fs;
 
@@ -56,7 +56,7 @@ fn count(text: &str) -> Option<u64> {
     text.lines().find_map(line)
 }
 
-/// What is said, and nothing of a signal by which the user ended it himself. `kept`: the id of the
+/// The message; none for a signal by which the user ended it himself. `kept`: the id of the
 /// run that holds what was measured.
 pub fn words(signal: i32, before: MemoryKills, kept: Option<&str>) -> Option<String> {
     if [libc::SIGINT, libc::SIGTERM, libc::SIGHUP].contains(&signal) {
@@ -91,7 +91,7 @@ fn cause(signal: i32, before: MemoryKills, now: MemoryKills) -> &'static str {
         }
         libc::SIGKILL => {
             " (SIGKILL): by somebody, or by another program; not for want of memory, as far as \
-             the kernel's counters tell"
+             the kernel's counters show"
         }
         libc::SIGXFSZ => " (SIGXFSZ): a file became larger than `ulimit -f` allows",
         libc::SIGXCPU => " (SIGXCPU): it used more processor time than `ulimit -t` allows",
@@ -158,8 +158,8 @@ mod tests {
                 "fault of blocklab",
             ),
         ] {
-            let said = cause(signal, before, now);
-            assert!(said.contains(words), "{signal}: {said}");
+            let message = cause(signal, before, now);
+            assert!(message.contains(words), "{signal}: {message}");
         }
         // Somebody's Ctrl-C needs no explanation.
         assert_eq!(words(libc::SIGINT, MemoryKills::default(), None), None);

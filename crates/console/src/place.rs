@@ -14,8 +14,8 @@ use crate::terminal;
 
 /// The store that the user means: `--store`, else `$BLOCKLAB_STORE`, else
 /// `$XDG_DATA_HOME/blocklab/runs`, else `~/.local/share/blocklab/runs`.
-pub fn store(asked: Option<PathBuf>) -> Result<Store> {
-    let root = asked.or_else(|| root(|name| env::var_os(name)));
+pub fn store(given: Option<PathBuf>) -> Result<Store> {
+    let root = given.or_else(|| root(|name| env::var_os(name)));
     root.map(Store::open).context(
         "cannot find the store of runs: none of BLOCKLAB_STORE, XDG_DATA_HOME and HOME is set; name a \
          directory with --store DIR",
@@ -35,7 +35,7 @@ pub fn memory(store: &Store) -> Memory {
 /// The embedded figures of volumes and instances, and the user's own above them.
 ///
 /// # Errors
-/// Where a file of the user's own cannot be read, or says what cannot be.
+/// Where a file of the user's own cannot be read, or holds what cannot be.
 pub fn load_catalog() -> Result<Catalog> {
     match catalog() {
         Some(folder) => Ok(Catalog::load(&folder)?),

@@ -1,6 +1,6 @@
 //! Exit statuses, as the help text promises them.
 
-/// Everything that was asked for.
+/// Everything was done as requested.
 pub const DONE: u8 = 0;
 /// The run failed: what was measured is kept.
 pub const FAILED: u8 = 1;

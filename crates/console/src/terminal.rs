@@ -1,4 +1,4 @@
-//! Words to the user: standard output, standard error, colours.
+//! Text for the user: standard output, standard error, colours.
 //!
 //! Names of jobs, folders and devices, and the records of others, hold whatever somebody put
 //! there. All text for people passes here, and nothing that a terminal obeys gets through but our
@@ -81,7 +81,7 @@ fn shown(text: &str, colors: bool) -> Cow<'_, str> {
     shown.into()
 }
 
-/// Columns and lines of standard error, where it is a terminal; 0 where that does not tell.
+/// Columns and lines of standard error, where it is a terminal; 0 where it does not report them.
 pub fn size() -> Option<(u16, u16)> {
     let size = terminal_size::terminal_size_of(io::stderr());
     let known = size.map_or((0, 0), |(width, height)| (width.0, height.0));
@@ -97,7 +97,7 @@ pub fn style() -> Style {
     }
 }
 
-/// Tells standard error what went wrong.
+/// Prints what went wrong to standard error.
 pub fn complain(error: &anyhow::Error) {
     let head = match io::stderr().is_terminal() && colors_wanted() {
         true => "\x1b[1;31merror:\x1b[0m",
@@ -109,11 +109,11 @@ pub fn complain(error: &anyhow::Error) {
         true => "; `ulimit -f` limits the size of files, or the file system does",
         false => "",
     };
-    // Nobody is left to tell when standard error is closed.
+    // Nobody reads on when standard error is closed.
     let _ = writeln!(io::stderr(), "{head} {}{limit}", visible_lines(&text));
 }
 
-/// Tells standard error something that did not stop us.
+/// Prints to standard error what did not stop us.
 pub fn warn(text: &str) {
     let _ = writeln!(io::stderr(), "warning: {}", visible_lines(text));
 }
@@ -124,8 +124,8 @@ fn colors_wanted() -> bool {
     unset(env::var_os("NO_COLOR")) && env::var_os("TERM").as_deref() != Some(OsStr::new("dumb"))
 }
 
-/// Says something on standard error, beside a result that others will read.
-pub fn tell(text: &str) {
+/// Prints to standard error, next to a result that others will read.
+pub fn inform(text: &str) {
     let _ = writeln!(io::stderr(), "{}", visible_lines(text));
 }
 

@@ -98,7 +98,7 @@ fn present(args: &CdmArgs, store: &Store, record: &mut Record, form: &Form) -> b
         // On standard error, so that what is printed can be pasted as it is.
         record.failure.iter().for_each(|text| terminal::warn(text));
         if is_kept && !args.no_save {
-            terminal::tell(&format!("\nMore    blocklab show {}", record.id));
+            terminal::inform(&format!("\nMore    blocklab show {}", record.id));
         }
     }
     printed.is_ok() && is_kept

@@ -262,7 +262,7 @@ fn fill(
 ) -> Result<bool> {
     let path = handle.path();
     if !own.quiet {
-        terminal::tell(&format!("making {} ({size})", path.display()));
+        terminal::inform(&format!("making {} ({size})", path.display()));
     }
     let layout = Layout {
         file: &handle.file(),

@@ -243,7 +243,7 @@ fn measure(
     signal_hook::flag::register(libc::SIGUSR1, Arc::clone(&asked))?;
     let out = RefCell::new(output::Out::open(general)?);
     for remark in &prepared.remarks {
-        terminal::tell(&format!("fio: {remark}"));
+        terminal::inform(&format!("fio: {remark}"));
     }
     out.borrow_mut().put(told.opening)?;
     if let Some(warning) = house.warning().filter(|_| prepared.plan.writes()) {
@@ -309,9 +309,9 @@ fn run_plan(
 fn exit_code(record: &Record) -> u8 {
     let jobs = record.measurements.iter().flat_map(|it| &it.jobs);
     let lines: Vec<String> = jobs.filter_map(complaint).collect();
-    lines.iter().for_each(|line| terminal::tell(line));
+    lines.iter().for_each(|line| terminal::inform(line));
     if let Some(failure) = record.failure.as_ref().filter(|_| lines.is_empty()) {
-        terminal::tell(&format!("fio: {failure}"));
+        terminal::inform(&format!("fio: {failure}"));
     }
     match record.status {
         Status::Complete => status::DONE,

@@ -130,13 +130,13 @@ pub fn tell_more<'n>(
     }
     tell_notes(notes);
     if is_saved {
-        terminal::tell(&format!("More    blocklab show {}", record.id));
+        terminal::inform(&format!("More    blocklab show {}", record.id));
     }
 }
 
 /// On standard error.
 pub fn tell_notes<'n>(notes: impl Iterator<Item = &'n Note>) {
-    notes.for_each(|note| terminal::tell(&format!("note: {}: {}", note.subject, note.text)));
+    notes.for_each(|note| terminal::inform(&format!("note: {}: {}", note.subject, note.text)));
 }
 
 /// Keeps the record, whose result has been printed, and its page. Whether both are where they

@@ -82,7 +82,7 @@ const EVENTS: [Event; 24] = [
         let results = job_of(it).directions.values_mut();
         results.for_each(|it| it.service.mean_ns *= 1.3);
     }),
-    ("told-by-volume", true, |it| {
+    ("volume-statistics", true, |it| {
         let us = of(it).elapsed_ns / 1000;
         of(it).disks[0].exceeded = Some(Exceeded {
             volume_iops_us: us * 9 / 10,

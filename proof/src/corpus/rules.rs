@@ -50,7 +50,7 @@ pub const RULES: [(&str, &str); 64] = [
     ("too-short", "less than ten seconds of a real disk"),
     ("few-samples", "less than a thousand operations"),
     ("at-limit", "enough is in flight for twice the limit"),
-    ("told-by-volume", "the volume's own statistics"),
+    ("volume-statistics", "the volume's own statistics"),
     ("bound-by", "operations of a served volume that waited"),
     ("never-bound", "a served volume where none waited"),
     ("byte-cap", "a byte limit, at four sizes"),

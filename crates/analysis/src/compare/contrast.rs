@@ -20,7 +20,7 @@ pub enum Verdict {
     Faster,
     /// Worse than the baseline.
     Slower,
-    /// The interval holds "equal", or the difference is below what can be told apart.
+    /// The interval holds "equal", or the difference is below what can be distinguished.
     NoDifference,
     /// A difference is shown, and it is smaller than the least that matters.
     Negligible,
@@ -95,7 +95,7 @@ impl Quantity {
         matches!(self, Self::Mean(_))
     }
 
-    /// How far apart two figures must lie to be told apart at all: both quantiles may be wrong by
+    /// How far two figures must differ to be distinguished at all: both quantiles may be wrong by
     /// half a bucket.
     pub(crate) const fn resolution(self) -> f64 {
         match self {
@@ -116,9 +116,9 @@ impl Serialize for Quantity {
 pub struct Contrast {
     /// Which, with its unit.
     pub quantity: Quantity,
-    /// Of the baseline, in the unit of the quantity: as its own table shows it.
+    /// The baseline's, in the unit of the quantity: as its own table shows it.
     pub baseline: f64,
-    /// Of the other run, as its own table shows it.
+    /// The other run's, as its own table shows it.
     pub other: f64,
     /// The geometric mean of the other's passes over that of the baseline's: scatter in per cent
     /// has an interval only there. `None`: the baseline has none, or nothing moved.
@@ -127,7 +127,7 @@ pub struct Contrast {
     pub ci95_low: Option<f64>,
     /// Upper end of it.
     pub ci95_high: Option<f64>,
-    /// Of the baseline and of the other run.
+    /// The baseline's and the other run's.
     pub passes: [usize; 2],
     /// Smallest difference, in per cent, that these passes would have shown; `None` with one pass
     /// on a side.
@@ -212,9 +212,9 @@ fn contrast(quantity: Quantity, base: &Load<'_>, other: &Load<'_>, margins: Marg
 
 fn verdict(quantity: Quantity, found: Ratio, margins: Margins) -> Verdict {
     let away = (found.value - 1.0).abs();
-    let apart = away > quantity.resolution();
-    let more = apart && found.interval.low > 1.0;
-    let less = apart && found.interval.high < 1.0;
+    let is_distinct = away > quantity.resolution();
+    let more = is_distinct && found.interval.low > 1.0;
+    let less = is_distinct && found.interval.high < 1.0;
     match (more, less, quantity.is_latency()) {
         (false, false, _) => Verdict::NoDifference,
         _ if away < margins.at_least_percent / 100.0 => Verdict::Negligible,
@@ -242,7 +242,7 @@ fn shown(load: &Load<'_>, quantity: Quantity, passes: &[f64]) -> f64 {
     }
 }
 
-/// Of positive values; 0 where there is none, or one that is not positive.
+/// For positive values; 0 where there is none, or one that is not positive.
 fn geometric(values: &[f64]) -> f64 {
     let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
     Summary::of(&logs).map_or(0.0, |summary| summary.mean.exp())
@@ -269,7 +269,7 @@ fn latency_of(result: &DirectionResult, clocked: Clocked) -> Option<&Latency> {
     }
 }
 
-/// Of all jobs of a pass.
+/// All jobs of a pass together.
 fn latencies<'a>(part: &[(u64, &'a DirectionResult)], clocked: Clocked) -> Vec<&'a Latency> {
     let all = part.iter().filter_map(|(_, it)| latency_of(it, clocked));
     all.filter(|latency| latency.count > 0).collect()
@@ -281,7 +281,7 @@ fn mean(parts: &[&Latency]) -> Option<f64> {
     (count > 0).then(|| time / count as f64)
 }
 
-/// Of all parts together. A histogram that cannot be read leaves no quantile.
+/// All parts together. A histogram that cannot be read leaves no quantile.
 fn percentile(parts: &[&Latency], of: &Percentile) -> Option<f64> {
     if let [latency] = parts {
         return latency

@@ -9,7 +9,7 @@ pub struct Difference {
     pub what: &'static str,
     /// One a run, in the order given.
     pub values: Vec<String>,
-    /// Why figures may differ for this reason alone; `None`: it is only told.
+    /// Why figures may differ for this reason alone; `None`: it is only listed.
     pub warning: Option<&'static str>,
 }
 
@@ -33,7 +33,7 @@ const ASPECTS: [Aspect; 10] = [
     ),
     (
         "origin",
-        Some("predictions stand beside measurements: a difference may be the model's error."),
+        Some("predictions are compared with measurements: a difference may be the model's error."),
         |record| record.origin.name().to_owned(),
     ),
     (
@@ -109,7 +109,7 @@ fn measured_time(records: &[&Record]) -> Option<Difference> {
 /// Disks that differ by less at the start are as warm as each other.
 const SAME_CELSIUS: i32 = 5;
 
-/// Of the warmest device at the start, where the machine told it of every run.
+/// The temperature of the warmest device at the start, where every run has it.
 fn temperature(records: &[&Record]) -> Option<Difference> {
     let of = |record: &&Record| -> Option<i32> {
         let devices = record.targets.iter().flat_map(|it| &it.devices);
@@ -179,14 +179,14 @@ mod tests {
         other.origin = blocklab_record::Origin::Simulated;
         other.environment.kernel = "7.0".to_owned();
         let found = all(&[&one, &other]);
-        let told: Vec<_> = found.iter().map(|it| it.what).collect();
-        assert_eq!(told, ["origin", "kernel"]);
+        let names: Vec<_> = found.iter().map(|it| it.what).collect();
+        assert_eq!(names, ["origin", "kernel"]);
         assert_eq!(found[0].values, ["measured", "simulated"]);
         assert!(found[0].warning.is_some() && found[1].warning.is_none());
         assert_eq!(all(&[&one, &one]), []);
     }
 
-    /// The story: an update of a drive's firmware between two runs was not told.
+    /// The story: an update of a drive's firmware between two runs was not shown.
     #[test]
     fn other_firmware_and_another_governor_are_told() {
         let of = |firmware: &str, governor: &str| {
@@ -196,8 +196,8 @@ mod tests {
             run
         };
         let found = all(&[&of("3.0", "performance"), &of("3.1", "powersave")]);
-        let told: Vec<_> = found.iter().map(|it| it.what).collect();
-        assert_eq!(told, ["target", "processor"]);
+        let names: Vec<_> = found.iter().map(|it| it.what).collect();
+        assert_eq!(names, ["target", "processor"]);
         assert!(
             found[0].values[1].ends_with(" 3.1"),
             "{:?}",
@@ -207,7 +207,7 @@ mod tests {
     }
 
     /// The story: runs of 2 s and of 5 s were compared, the longer one had drained the credits, and
-    /// nothing on the page said that the times differ.
+    /// nothing on the page showed that the times differ.
     #[test]
     fn passes_of_another_length_are_told() {
         let of = |seconds: u32| {
@@ -228,7 +228,7 @@ mod tests {
     }
 
     /// The story: a disk of 71 °C was compared with its own run at 38 °C, and the page of each run
-    /// told the temperature, but not the comparison.
+    /// showed the temperature, but not the comparison.
     #[test]
     fn a_disk_that_is_warmer_is_told() {
         let of = |celsius: Option<i32>| {

@@ -88,7 +88,7 @@ impl<'a> Load<'a> {
         self.passes.iter().flatten().map(|(_, result)| *result)
     }
 
-    /// Whether a rate was asked for: then the device can only show in latencies.
+    /// Whether a rate was requested: then the device can only show in latencies.
     pub(super) fn is_paced(&self) -> bool {
         self.jobs.iter().any(|job| job.pace != PaceKind::Closed)
     }
@@ -113,7 +113,7 @@ impl<'a> Load<'a> {
                 ("asked bytes per second", rate(job.asked_bytes_per_s)),
                 ("pauses", job.think.to_string()),
             ];
-            // Four jobs of one thread ask for what one job of four threads does.
+            // Four jobs of one thread request what one job of four threads does.
             match kinds.iter_mut().find(|(kind, _)| *kind == own) {
                 Some((_, threads)) => *threads += job.threads,
                 None => kinds.push((own, job.threads)),
@@ -132,7 +132,7 @@ impl<'a> Load<'a> {
 
     /// In what the sides differ that does not make it another load.
     pub(super) fn differs(&self, other: &Self) -> Vec<String> {
-        let told: [Told; 3] = [
+        let settings: [Setting; 3] = [
             ("engine", |job| job.engine.to_string()),
             ("really in flight", |job| {
                 (u64::from(job.threads) * u64::from(job.effective_depth)).to_string()
@@ -140,12 +140,12 @@ impl<'a> Load<'a> {
             ("page cache", |job| match job.direct {
                 Some(true) => "not used".to_owned(),
                 Some(false) => "used".to_owned(),
-                None => "not told".to_owned(),
+                None => "not known".to_owned(),
             }),
         ];
         let mut found: Vec<String> = Vec::new();
         for (one, other) in self.jobs.iter().zip(other.jobs) {
-            for (name, of) in told {
+            for (name, of) in settings {
                 let text = format!("{name}: {} | {}", of(one), of(other));
                 if of(one) != of(other) && !found.contains(&text) {
                     found.push(text);
@@ -157,7 +157,7 @@ impl<'a> Load<'a> {
 }
 
 /// A name, and what a job has of it.
-type Told = (&'static str, fn(&JobResult) -> String);
+type Setting = (&'static str, fn(&JobResult) -> String);
 
 /// What two runs have in common.
 pub(super) struct Matched<'a> {
@@ -226,13 +226,13 @@ type Kind = Vec<(&'static str, String)>;
 /// `block size differs: 4 KiB | 8 KiB`, the baseline's first.
 fn differing(mine: &Kind, theirs: &Kind, mine_first: bool) -> String {
     let pairs = mine.iter().zip(theirs).filter(|(a, b)| a != b);
-    let told = pairs.map(|((name, a), (_, b))| match mine_first {
+    let differing = pairs.map(|((name, a), (_, b))| match mine_first {
         true => format!("{name} differs: {a} | {b}"),
         false => format!("{name} differs: {b} | {a}"),
     });
-    let told: Vec<String> = told.collect();
-    match told.is_empty() {
+    let differing: Vec<String> = differing.collect();
+    match differing.is_empty() {
         true => "the load differs".to_owned(),
-        false => told.join(", "),
+        false => differing.join(", "),
     }
 }

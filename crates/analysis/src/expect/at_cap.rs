@@ -5,7 +5,7 @@ use blocklab_units::{Nanos, count};
 
 use super::bench::{Bench, NEAR, Seen, Why, of_instance};
 use crate::rules::hit::info;
-use crate::rules::says::{fixed, number, percent, time};
+use crate::rules::statement::{fixed, number, percent, time};
 use crate::{Confidence, Finding};
 
 /// More than so many times what fills the limit only waits.
@@ -18,7 +18,7 @@ fn limit<'a>(seen: &'a Seen<'_>) -> Option<&'a Phase> {
     (limited && seen.why == Why::AsExpected).then_some(phase)
 }
 
-/// Whether the record carries this limit: then its own rule has told of it.
+/// Whether the record carries this limit: then its own rule has a finding on it.
 fn is_told(bench: &Bench<'_>, phase: &Phase) -> bool {
     let mut limits = bench.cases.record.targets.iter().flat_map(|it| &it.limits);
     limits.any(|limit| phase.binding.is(&limit.name))

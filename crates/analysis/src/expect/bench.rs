@@ -156,7 +156,7 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// Whether something else than what the address names explains the rate: what the record says
+    /// Whether something else than what the address names explains the rate: what the record names
     /// of its target, the type without settings, another type, another instance.
     fn bought_otherwise(&self, seen: &Seen<'_>, load: Load, documented: f64) -> Option<Why> {
         if let Some(kind) = &self.others.recorded_type {
@@ -366,7 +366,7 @@ fn load(case: &CaseView<'_>) -> Option<Load> {
     })
 }
 
-/// Of the first pass: the ramp, and what was measured after it.
+/// The measured time of the first pass: from the end of its ramp to its end.
 fn window(case: &CaseView<'_>) -> (Nanos, Nanos) {
     let of = |pass: &Measurement| {
         let ramp: u64 = pass

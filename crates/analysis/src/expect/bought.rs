@@ -7,7 +7,7 @@ use blocklab_units::Bytes;
 use super::bench::{Bench, Why};
 use crate::Finding;
 use crate::rules::hit::{info, of_run};
-use crate::rules::says::{number, speed, word};
+use crate::rules::statement::{number, speed, word};
 
 /// Rule 20: nobody promises anything, so nothing can be missed.
 pub(super) fn best_effort(bench: &Bench<'_>) -> Vec<Finding> {

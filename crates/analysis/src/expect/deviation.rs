@@ -4,7 +4,7 @@ use blocklab_catalog::{Address, Filter, Listed, Offer};
 
 use super::bench::{ABOVE, Bench, LITTLE, Seen, Why};
 use crate::rules::hit::{Hit, info, warning};
-use crate::rules::says::{fixed, number, percent, word};
+use crate::rules::statement::{fixed, number, percent, word};
 use crate::{Confidence, Finding, Severity};
 
 /// Rule 17: an instance's own disk can do what its largest sibling's disks are documented with.
@@ -62,7 +62,7 @@ pub(super) fn above_every_limit(bench: &Bench<'_>) -> Vec<Finding> {
         .because(&Why::Above)
         .filter(|seen| sibling(bench, seen).is_none());
     let advice = "Look for a cache, for operations that were merged, or for another volume than \
-                  the address says.";
+                  the address names.";
     bench.joined("above-every-limit", Some(advice), unexplained, |seen| {
         let (expected, phase) = (seen.expected()?, seen.phase()?);
         Some(

@@ -4,7 +4,7 @@ use blocklab_device::predict;
 
 use super::bench::{Bench, Why};
 use crate::rules::hit::{info, warning};
-use crate::rules::says::{fixed, listed, number, speed, word};
+use crate::rules::statement::{fixed, listed, number, speed, word};
 use crate::{Confidence, Finding};
 
 /// Rule 7: the provisioned setting is paid for and not in effect.
@@ -81,14 +81,14 @@ pub(super) fn other_instance_size(bench: &Bench<'_>) -> Vec<Finding> {
                 }
             };
             let more = names.len().saturating_sub(NAMED);
-            let mut told: Vec<&str> = names.iter().take(NAMED).map(String::as_str).collect();
+            let mut named: Vec<&str> = names.iter().take(NAMED).map(String::as_str).collect();
             let rest = format!("{more} other sizes");
             if more > 0 {
-                told.push(&rest);
+                named.push(&rest);
             }
             let mb = seen.iops * load.block.as_f64() / 1e6;
             let slots = [
-                fixed(listed(&told, "or")),
+                fixed(listed(&named, "or")),
                 number(seen.iops),
                 speed(mb),
                 number(expected),

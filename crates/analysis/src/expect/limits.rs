@@ -21,7 +21,7 @@ pub enum State {
     NotTested,
 }
 
-/// A documented limit beside what was delivered of it.
+/// A documented limit and what was delivered of it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LimitCheck {
     /// `gp3: volume IOPS`.
@@ -45,7 +45,7 @@ pub struct LimitCheck {
     /// Variance of the logarithms of its passes.
     #[serde(skip)]
     pub scatter: Option<f64>,
-    /// Of a limit that was not tested.
+    /// Only for a limit that was not tested.
     pub how_to_test: Option<HowToTest>,
 }
 
@@ -156,7 +156,7 @@ const SOON: Nanos = Nanos::from_secs(30);
 fn how(bench: &Bench<'_>, limit: &Limit) -> HowToTest {
     let spec = &bench.given.resolved.spec;
     let volumes = u32::try_from(spec.volumes.len()).unwrap_or(1);
-    // Small operations ask for IOPS, and of the others the largest for bytes.
+    // Small operations load the IOPS, and of the others the largest load the bytes.
     let mut first = None;
     for (streams, pattern) in [(0, "random"), (volumes, "sequential")] {
         for (read_percent, direction) in [(100, "reads"), (0, "writes")] {

@@ -13,7 +13,7 @@ use super::Expectation;
 const LOCAL: &str = "local";
 
 /// Devices to try where a rate is not as expected. Those that are many are resolved when first
-/// asked for.
+/// requested.
 #[derive(Default)]
 pub(super) struct Others {
     /// The type of volume that the record's own limits name, where it is another one.

@@ -48,7 +48,7 @@ fn rule<'a>(diagnosis: &'a Diagnosis, rule: &str) -> Option<&'a Finding> {
     found.find(|it| it.rule == rule)
 }
 
-/// The rule speaks, and says this.
+/// The rule has a finding with these words.
 #[track_caller]
 fn speaks(sketch: Sketch, address: &str, name: &str, words: &str) -> Finding {
     let diagnosis = against(&record(&[sketch]), address);
@@ -81,7 +81,7 @@ fn what_is_documented_is_delivered() {
     let words = "what is documented as gp3: volume IOPS is delivered: 100 % of it";
     speaks(case(4, 6000.0), LARGE, "at-documented-limit", words);
     silent(case(4, 4000.0), LARGE, "at-documented-limit");
-    // Of volume (MiB/s) and instance (MB/s) the smaller one binds.
+    // The smaller one of volume (MiB/s) and instance (MB/s) binds.
     let words = "r5d.xlarge: EBS throughput (burst)";
     let fast = "gp3:1TiB,iops=16000,throughput=1000@r5d.xlarge";
     speaks(
@@ -137,7 +137,7 @@ fn a_burst_ends() {
 }
 
 /// A gp2 volume without credits delivered its 300 IOPS, which were called as expected, and nothing
-/// told that the 3,000 of yesterday were a burst.
+/// warned that the 3,000 of yesterday were a burst.
 #[test]
 fn a_burst_has_ended() {
     let words = "300 IOPS are what gp2: burst credits (baseline) leaves once the burst is used up; \
@@ -297,12 +297,12 @@ fn a_healthy_volume_gets_no_scary_finding() {
         (writes(4, 18_750.0), "local,as-of=2017-02-27@i3.xlarge"),
     ] {
         let diagnosis = against(&record(&[sketch]), address);
-        let grave = diagnosis
+        let severe = diagnosis
             .assessment
             .findings
             .iter()
             .find(|it| it.severity > Severity::Info);
-        assert_eq!(grave, None, "{address}");
+        assert_eq!(severe, None, "{address}");
     }
 }
 
@@ -399,7 +399,7 @@ fn the_price_of_what_was_delivered_is_recomputed() {
 }
 
 /// gp2 of 100 GiB was held against gp3 of 6,000 IOPS: the settings were called not in effect, with
-/// high confidence, and the record said gp2 all the time.
+/// high confidence, and the record named gp2 all the time.
 #[test]
 fn another_type_than_was_bought() {
     let name = "other-volume-type";

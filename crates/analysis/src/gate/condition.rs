@@ -24,7 +24,7 @@ pub struct NoCondition {
 }
 
 impl Condition {
-    /// What a load may lose where nothing else is said.
+    /// What a load may lose where no other share is given.
     pub const LOSS_PERCENT: f64 = 5.0;
 }
 

@@ -4,7 +4,7 @@ use super::{Answer, Check, Condition, Judged, check};
 use crate::compare::{Against, Comparison, Contrast, Pair};
 
 /// Whether a run lost more than `percent` of the baseline, load by load: of the rate, and where a
-/// rate was asked for, whether the mean latency grew by more than that.
+/// rate was requested, whether the mean latency grew by more than that.
 ///
 /// A load that only the baseline has, and a run that did not end as planned, leave it undecided.
 ///
@@ -79,7 +79,7 @@ fn verdict(of: &Contrast, percent: f64) -> (Answer, String) {
     (answer, format!("{figures}; allowed {limit:.3}"))
 }
 
-/// The ratio at which more than the allowed share is lost. What cannot be told apart at all is no
+/// The ratio at which more than the allowed share is lost. What cannot be distinguished at all is no
 /// loss.
 fn bound(of: &Contrast, percent: f64) -> f64 {
     let share = (percent / 100.0).max(of.quantity.resolution());
@@ -137,7 +137,7 @@ mod tests {
         );
     }
 
-    /// The story: a job compared two runs of three noisy passes with the rule "slower", was told
+    /// The story: a job compared two runs of three noisy passes with the rule "slower", read
     /// "no difference shown", and let through a driver that had lost a tenth of its rate.
     #[test]
     fn what_the_passes_cannot_show_is_not_passed() {

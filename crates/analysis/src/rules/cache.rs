@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::hit::{Hit, of_run, per_case, warning};
-use super::says::{delay, percent as share_of, word};
+use super::statement::{delay, percent as share_of, word};
 use crate::view::{CaseView, Cases, disk_bytes};
 use crate::{Confidence, Finding};
 use blocklab_record::Measurement;
@@ -38,7 +38,7 @@ pub(super) fn page_cache_reads(cases: &Cases<'_>) -> Vec<Finding> {
     })
 }
 
-/// Without a view of the device, only the latency can tell.
+/// Without a view of the device, only the latency shows it.
 fn too_quick(case: &CaseView<'_>) -> Option<Hit> {
     let mut directions = case.row.directions.iter();
     let reads = directions.find(|d| d.direction == Direction::Read)?;
@@ -217,7 +217,7 @@ impl Share {
         }
     }
 
-    /// What is said rests on it.
+    /// The finding rests on it.
     fn under(&self, hit: Hit) -> Hit {
         hit.with(
             &format!("{} by the load", self.verb()),

@@ -3,8 +3,8 @@
 use blocklab_units::{Bytes, count};
 
 use super::hit::{Hit, info, joined};
-use super::says::{Slot, fixed};
 use super::sibling::{Axis, SAME_PERCENT, families, is_flat, level};
+use super::statement::{Slot, fixed};
 use super::{limits, processor};
 use crate::view::{CaseView, Cases};
 use crate::{Confidence, Finding};
@@ -41,12 +41,12 @@ pub(super) fn iops_cap(cases: &Cases<'_>) -> Vec<Finding> {
     let finding = |plateau: &Vec<&CaseView<'_>>| {
         let [level, smallest, largest] = level_slots(plateau, CaseView::iops)?;
         let flat = plateau.iter().any(|case| is_flat(&depths, case));
-        let (confidence, besides) = match (flat, plateau[0].slots() >= MANY) {
+        let (confidence, addition) = match (flat, plateau[0].slots() >= MANY) {
             (true, _) => (Confidence::Medium, ", and whatever the depth"),
             (false, true) => (Confidence::Low, ""),
             (false, false) => return None,
         };
-        let slots = [level, smallest, largest, fixed(besides)];
+        let slots = [level, smallest, largest, fixed(addition)];
         let text =
             "the rate is {} IOPS whatever the block size from {} to {}{}: a cap on operations";
         let hits = plateau.iter().map(|case| {

@@ -6,16 +6,16 @@ use blocklab_record::{Carrier, TargetKind};
 use blocklab_workload::EngineKind;
 
 use super::hit::{info, of_run, per_case, warning};
-use super::says::{percent as share_of, word};
+use super::statement::{percent as share_of, word};
 use crate::Finding;
 use crate::view::Cases;
 
 /// Where files of a container that are on no volume lie.
 const LAYERED: [&str; 3] = ["overlay", "aufs", "fuse-overlayfs"];
-/// Less than this share of the time changes no figure that is told.
+/// Less than this share of the time changes no figure that is shown.
 const THROTTLED_PERCENT: f64 = 1.0;
 
-/// Another engine carried the operations than the one that was asked for.
+/// Another engine carried the operations than the requested one.
 pub(super) fn engine_replaced(cases: &Cases<'_>) -> Vec<Finding> {
     let Some(plan) = &cases.record.asked.plan else {
         return Vec::new();
@@ -24,11 +24,15 @@ pub(super) fn engine_replaced(cases: &Cases<'_>) -> Vec<Finding> {
     let replaced = cases.record.measurements.iter().find_map(|measurement| {
         let case = planned.get(&measurement.case)?;
         let mut jobs = case.workload.jobs.iter().zip(&measurement.jobs);
-        jobs.find_map(|(asked, got)| match (asked.engine.kind(), &got.engine) {
-            (EngineKind::IoUring, Carrier::Engine(EngineKind::IoUring | EngineKind::Null)) => None,
-            (EngineKind::IoUring, Carrier::Engine(other)) => Some(other.name()),
-            _ => None,
-        })
+        jobs.find_map(
+            |(planned, got)| match (planned.engine.kind(), &got.engine) {
+                (EngineKind::IoUring, Carrier::Engine(EngineKind::IoUring | EngineKind::Null)) => {
+                    None
+                }
+                (EngineKind::IoUring, Carrier::Engine(other)) => Some(other.name()),
+                _ => None,
+            },
+        )
     });
     let Some(engine) = replaced else {
         return Vec::new();
@@ -109,9 +113,9 @@ mod tests {
     use super::*;
     use crate::testing::{Sketch, record, silent, the};
 
-    /// Only a note among others told it, and figures of two engines were compared.
+    /// Only a note among others reported it, and figures of two engines were compared.
     #[test]
-    fn another_engine_than_the_one_that_was_asked_for_is_told() {
+    fn another_engine_than_the_requested_one_has_a_finding() {
         let mut record = record(&[Sketch::default()]);
         let case = record.measurements[0].case.clone();
         let case = Case::new(case, 0, vec![Job::default()]);
@@ -123,10 +127,10 @@ mod tests {
         silent(&record, "engine-replaced");
     }
 
-    /// A pod with half a processor measured half of what its volume delivers, and was told that the
+    /// A pod with half a processor measured half of what its volume delivers, and its user read that the
     /// volume is slow.
     #[test]
-    fn a_quota_that_held_us_back_is_told() {
+    fn a_quota_that_held_us_back_has_a_finding() {
         let mut record = record(&[Sketch::default()]);
         record.environment.processor_quota = Some(0.5);
         for pass in &mut record.measurements {
@@ -138,7 +142,7 @@ mod tests {
         }
         let finding = the(&record, "quota-throttled");
         assert!(finding.statement.contains("25 %"), "{finding:?}");
-        // The kernel counts each processor: two that waited told of 100 % of the time, whatever ran.
+        // The kernel counts each processor: two that waited made 100 % of the time, whatever ran.
         for pass in &mut record.measurements {
             pass.throttled_ns = Some(pass.elapsed_ns * 3 / 2);
         }

@@ -8,15 +8,15 @@ use blocklab_units::count;
 use blocklab_workload::Direction;
 
 use super::hit::{Hit, info, joined, per_case, warning};
-use super::says::{Slot, delay, fixed, number, word};
 use super::sibling::{Axis, families};
+use super::statement::{Slot, delay, fixed, number, word};
 use super::{limits, processor};
 use crate::view::{CaseView, Cases};
 use crate::{Confidence, Finding};
 
 /// Little's law must hold within this, else the time is not where the figures say.
 const LAW_PERCENT: f64 = 10.0;
-/// Failed operations, as a share of the others, from which the law tells nothing.
+/// Failed operations, as a share of the others, from which the law shows nothing.
 const FAILED: f64 = 0.01;
 /// A deeper sibling must gain at least so much for depth to be what was missing.
 const GAIN: f64 = 1.25;
@@ -42,7 +42,7 @@ pub(super) fn useless_depth(cases: &Cases<'_>) -> Vec<Finding> {
                     number(f64::from(job.depth)),
                 ],
             )
-            .with("depth asked for", f64::from(job.depth), "")
+            .with("requested depth", f64::from(job.depth), "")
             .with("depth in force", f64::from(job.effective_depth), ""),
         )
     })
@@ -76,12 +76,12 @@ pub(super) fn littles_law(cases: &Cases<'_>) -> Vec<Finding> {
 fn must_hold(case: &CaseView<'_>) -> bool {
     case.is_saturating()
         && !case.is_null()
-        // Of some runs of other programs no latency is known.
+        // Some runs of other programs have no latency.
         && case.latency_ns() > 0.0
         && case.jobs().all(|job| job.stopped == Stopped::Runtime)
         && case.ios() >= 100 * case.slots() * case.passes.len() as u64
         && case.slots() > 0
-        // What failed was in flight, and no latency tells for how long.
+        // What failed was in flight, and no latency shows for how long.
         && failed_share(case) < FAILED
 }
 
@@ -131,7 +131,7 @@ fn is_waiting(cases: &Cases<'_>, case: &CaseView<'_>) -> bool {
     case.iops() > 0.0 && !case.is_null() && !processor::is_limited(cases, case)
 }
 
-/// What is said of the members of families.
+/// The findings on the members of families.
 fn among<'a>(
     families: &[Vec<&'a CaseView<'a>>],
     judge: impl Fn(&[&CaseView<'a>], &CaseView<'a>) -> Option<Hit>,
@@ -290,7 +290,7 @@ mod tests {
     }
 
     /// The story: "IOPS times latency gives 5.11 to 21.24 operations in flight where there are
-    /// always 8 to 32": two ranges of different cases, of which nobody could tell what lacked.
+    /// always 8 to 32": two ranges of different cases, which hid what was missing.
     #[test]
     fn littles_law_is_told_by_depth_and_the_worst_by_name() {
         let of = |case: &str, depth: u32, share: f64| Sketch {
@@ -299,19 +299,20 @@ mod tests {
             ..Sketch::named(case)
         };
         let record = record(&[of("a", 32, 0.8), of("b", 8, 0.7), of("c", 32, 0.5)]);
-        let told = found(&record, "littles-law").into_iter();
-        let told: Vec<_> = told.map(|finding| finding.statement).collect();
-        assert_eq!(told.len(), 2, "{told:?}");
+        let found = found(&record, "littles-law").into_iter();
+        let statements: Vec<_> = found.map(|finding| finding.statement).collect();
+        assert_eq!(statements.len(), 2, "{statements:?}");
         assert!(
-            told.iter().any(|it| it
+            statements.iter().any(|it| it
                 .starts_with("a and c: IOPS × latency is 16.00 to 25.60, the queue depth is 32 ")
                 && it.ends_with("; worst in c.")),
-            "{told:?}"
+            "{statements:?}"
         );
         assert!(
-            told.iter()
+            statements
+                .iter()
                 .any(|it| it.contains("5.60") && it.contains("the queue depth is 8 ")),
-            "{told:?}"
+            "{statements:?}"
         );
     }
 

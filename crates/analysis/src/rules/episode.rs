@@ -5,8 +5,8 @@ use blocklab_stats::median;
 use blocklab_units::Nanos;
 
 use super::hit::{per_case, warning};
-use super::says::{Slot, delay, number, time};
 use super::slices::{ios, levels, moving, whole};
+use super::statement::{Slot, delay, number, time};
 use crate::view::{CaseView, Cases};
 use crate::{Confidence, Finding};
 
@@ -21,7 +21,7 @@ const SHORTEST: f64 = 1e9;
 const SLOWER: f64 = 1.5;
 /// And by so many times what the slices of the pass scatter.
 const SCATTER: f64 = 5.0;
-/// Of a normal distribution, the standard deviation over the median distance from the median.
+/// The standard deviation of a normal distribution over its median distance from the median.
 const DEVIATION: f64 = 1.4826;
 /// Where this is exceeded more often in one pass, it is how the target works.
 const MOST: usize = 3;
@@ -48,7 +48,7 @@ fn slices(pass: &Measurement) -> Option<Vec<&Interval>> {
 pub(super) fn standstill(cases: &Cases<'_>) -> Vec<Finding> {
     let advice = cases.words(
         "Look into the kernel's log for timeouts and resets of the device, and at what its provider \
-         tells of that moment. The rate of the rest of the pass stands in the evidence.",
+         is about that moment. The rate of the rest of the pass stands in the evidence.",
         "The device is described with a fault at that moment. The rate of the rest of the pass \
          stands in the evidence.",
     );
@@ -73,7 +73,7 @@ pub(super) fn standstill(cases: &Cases<'_>) -> Vec<Finding> {
 }
 
 /// The longest time in which nothing completed. The slices around it are filled in part, and the
-/// operations that waited tell how long it was at most.
+/// operations that waited show how long it was at most.
 fn still(pass: &Measurement) -> Option<Span> {
     let slices = slices(pass)?;
     let (usual, waits) = usual(&slices)?;

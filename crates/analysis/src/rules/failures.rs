@@ -5,7 +5,7 @@ use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::errno;
 
 use super::hit::{Hit, critical, joined, of_run, per_case, warning};
-use super::says::{Slot, number, time, word};
+use super::statement::{Slot, number, time, word};
 use crate::view::Cases;
 use crate::{Finding, Severity};
 
@@ -317,7 +317,7 @@ mod tests {
     }
 
     /// A disk stopped answering 2 s into a case, and the user pressed Ctrl-C 18 s later: the run was
-    /// shown with the figures of its first 2 s, and nothing told of the 8 operations that waited.
+    /// shown with the figures of its first 2 s, and nothing showed the 8 operations that waited.
     #[test]
     fn operations_in_flight_at_a_signal_are_told_with_their_age() {
         let mut record = record(&[Sketch::default()]);

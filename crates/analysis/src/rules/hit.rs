@@ -1,21 +1,21 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use super::says::{Slot, listed, sentence};
+use super::statement::{Slot, listed, sentence};
 use crate::view::{CaseView, Cases};
 use crate::{Confidence, Evidence, Finding, Severity};
 
 /// Up to so many cases are named; of more, only their number.
 const NAMES: usize = 2;
 
-/// What a rule says of one case, or of the run: a sentence and the figures that it rests on.
+/// What a rule finds in one case, or in the run: a sentence and the figures that it rests on.
 pub(crate) struct Hit {
     severity: Severity,
     confidence: Confidence,
     /// Without its subject, with `{}` where figures and names stand.
     text: &'static str,
     slots: Vec<Slot>,
-    /// A clause that follows where one case speaks alone: it would not survive a range.
+    /// A clause that follows where the finding has one case: it would not survive a range.
     alone: Option<(&'static str, Vec<Slot>)>,
     /// How bad it is: of several cases, the worst is named.
     badness: Option<f64>,
@@ -107,7 +107,7 @@ pub(crate) fn per_case<'a>(
     )
 }
 
-/// One finding for all hits of the same gravity that say the same of the same limit. It names the
+/// One finding for all hits of the same severity with the same statement on the same limit. It names the
 /// worst of them and is as sure as the least sure; the evidence of every case stays.
 pub(crate) fn joined<'a>(
     cases: &Cases<'_>,
@@ -168,17 +168,17 @@ fn found(
     }
 }
 
-/// What all of these say together, in the words of the first; they share its text.
+/// The statement on all of these, in the words of the first; they share its text.
 fn together(hits: &[Hit]) -> String {
     let slots: Vec<&[Slot]> = hits.iter().map(|hit| &hit.slots[..]).collect();
-    let said = sentence(hits[0].text, &slots);
+    let sentence_of_all = sentence(hits[0].text, &slots);
     match (hits, &hits[0].alone) {
-        ([_], Some((text, slots))) => said + &sentence(text, &[slots]),
-        _ => said,
+        ([_], Some((text, slots))) => sentence_of_all + &sentence(text, &[slots]),
+        _ => sentence_of_all,
     }
 }
 
-/// Place of the worst of several; `None` where one speaks alone or none is worse than the others.
+/// Place of the worst of several; `None` for a single one, or where none is worse than the others.
 fn worst(hits: &[Hit]) -> Option<usize> {
     let grades: Vec<f64> = hits.iter().filter_map(|hit| hit.badness).collect();
     let least = grades.iter().copied().reduce(f64::min)?;
@@ -190,7 +190,7 @@ fn worst(hits: &[Hit]) -> Option<usize> {
     (grades.len() == hits.len() && most > least).then_some(place)
 }
 
-/// `a:`, `a and b:`, `In 5 of 8 cases,`: of whom the statement is, out of so many cases.
+/// `a:`, `a and b:`, `In 5 of 8 cases,`: the cases of the statement, out of so many cases.
 fn opening(names: &[&str], of: usize) -> String {
     match names.len() {
         0..=NAMES => format!("{}:", listed(names, "and")),
@@ -201,7 +201,7 @@ fn opening(names: &[&str], of: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::says::{percent, speed};
+    use super::super::statement::{percent, speed};
     use super::*;
     use crate::testing::record;
 
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn one_case_speaks_for_itself() {
+    fn one_case_is_one_finding() {
         let found = found(vec![hit("a", 7.0, Severity::Info)]);
         assert_eq!(found[0].statement, "a: 7 % of it is gone.");
         assert_eq!(found[0].evidence[0].name, "gone");
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn one_case_tells_more() {
+    fn one_case_has_a_longer_sentence() {
         let fell = |to| info("it fell by {}", [percent(40.0)]).alone(": to {}", [speed(to)]);
         assert_eq!(together(&[fell(300.0)]), "it fell by 40 %: to 300");
         assert_eq!(together(&[fell(300.0), fell(200.0)]), "it fell by 40 %");
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn unlike_gravity_stays_apart() {
+    fn another_severity_is_another_finding() {
         let found = found(vec![
             hit("a", 1.0, Severity::Info),
             hit("b", 2.0, Severity::Critical),

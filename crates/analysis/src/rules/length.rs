@@ -4,7 +4,7 @@ use blocklab_record::PERCENTILES;
 use blocklab_units::Nanos;
 
 use super::hit::{Hit, per_case};
-use super::says::{number, time, word};
+use super::statement::{number, time, word};
 use crate::view::Cases;
 use crate::{Finding, Severity};
 
@@ -20,7 +20,7 @@ const SPENDS_NS: u64 = 950_000_000;
 const ENOUGH_AFTER_RAMP_NS: u64 = 2_000_000_000;
 
 /// Too little time for what the target holds back. Of a modelled target that is no guess: the
-/// rules on its limits tell what it held back.
+/// rules on its limits name what it held back.
 pub(super) fn too_short(cases: &Cases<'_>) -> Vec<Finding> {
     let advice = "Use a longer --runtime: at least ten seconds a case, or a ramp of a second before \
                   each pass; and minutes on anything with burst credits or a write cache.";
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn short_runs_are_told() {
+    fn short_runs_have_a_finding() {
         let severity = |seconds| the(&record(&[lasting(seconds, 1e6)]), "too-short").severity;
         assert_eq!(severity(1), Severity::Warning);
         assert_eq!(severity(3), Severity::Info);
@@ -115,7 +115,7 @@ mod tests {
         silent(&simulated, "too-short");
     }
 
-    /// The story: the default study ran every case for six seconds and told its user, after every
+    /// The story: the default study ran every case for six seconds and warned its user, after every
     /// run on every disk, that six seconds were too few.
     #[test]
     fn a_ramp_that_spends_what_was_saved_makes_up_for_time() {
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn one_finding_tells_of_every_case() {
+    fn one_finding_covers_every_case() {
         let slow = |name: &str, iops| Sketch {
             case: name.to_owned(),
             ..lasting(10, iops)

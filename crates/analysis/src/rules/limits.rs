@@ -8,8 +8,8 @@ use blocklab_workload::Direction;
 
 use super::hit::{Hit, info, joined, per_case, warning};
 use super::processor;
-use super::says::{Slot, fixed, number, percent, time};
 use super::sibling::{Axis, families, is_flat};
+use super::statement::{Slot, fixed, number, percent, time};
 use crate::known::{KnownLimits, KnownRate, Level};
 use crate::view::{CaseView, Cases};
 use crate::{Confidence, Finding};
@@ -154,7 +154,7 @@ fn hit(at: &At<'_>, limits: &KnownLimits<'_>, depths: &[Vec<&CaseView<'_>>]) -> 
     let share = at.share() * 100.0;
     let [value, how, name] = named(limit);
     let slots = [value, how, name, percent(share)];
-    let told = |hit: Hit| {
+    let evidence = |hit: Hit| {
         hit.confidence(confidence(at, depths))
             .with("rate", at.rate, limit.unit())
             .with("limit", limit.value, limit.unit())
@@ -165,11 +165,11 @@ fn hit(at: &At<'_>, limits: &KnownLimits<'_>, depths: &[Vec<&CaseView<'_>>]) -> 
         Level::Burst { lasts, leaves } => {
             let lasting = time(Nanos((lasts * 1e9) as u64));
             let left = [lasting, in_unit(leaves, limit.unit())];
-            told(info(BURST, [&slots[..], &left].concat()))
+            evidence(info(BURST, [&slots[..], &left].concat()))
                 .with("what the burst leaves", leaves, limit.unit())
                 .with("a full bucket lasts", lasts, "s")
         }
-        Level::Steady | Level::Baseline => told(info(STEADY, slots)),
+        Level::Steady | Level::Baseline => evidence(info(STEADY, slots)),
     };
     let Some(enough) = in_service(case, limits).map(f64::ceil) else {
         return hit;
@@ -229,7 +229,7 @@ pub(super) fn above_limit(cases: &Cases<'_>) -> Vec<Finding> {
     })
 }
 
-/// Merged operations count as fewer than the host sees, so sequential ones tell nothing of a
+/// Merged operations count as fewer than the host sees, so sequential ones show nothing of a
 /// limit on operations.
 fn saved_up(cases: &Cases<'_>, limits: &KnownLimits<'_>, case: &CaseView<'_>) -> Option<Hit> {
     let random = case.jobs().all(|job| job.is_random());
@@ -312,7 +312,7 @@ mod tests {
         ]
     }
 
-    /// `gp3:1TiB,iops=6000,throughput=500@r5d.xlarge`, as its record tells.
+    /// `gp3:1TiB,iops=6000,throughput=500@r5d.xlarge`, as its record has it.
     fn gp3() -> Vec<Limit> {
         let documented = |kind, value, unit| {
             let origin = Origin::documented("guide", "2024");
@@ -395,7 +395,7 @@ mod tests {
 
     /// 2,000 reads of 4 KiB, one at a time, are 500 µs each and no limit of anybody's.
     #[test]
-    fn far_from_every_limit_nothing_is_said() {
+    fn far_from_every_limit_there_is_no_finding() {
         silent(&with(gp3(), &[reads("q1", 2000.0, 4, 1)]), "at-limit");
         let missed = 6000.0 * (1.0 - NEAR) - 10.0;
         silent(&with(gp3(), &[reads("q4", missed, 4, 4)]), "at-limit");
@@ -494,9 +494,9 @@ mod tests {
             let kind = rate(limiter);
             let limits = vec![limit(owner, kind, 3e3, LimitUnit::Iops, Origin::Given)];
             let finding = the(&with(limits, &[reads("a", 3000.0, 4, 32)]), "at-limit");
-            let told = format!("a: 3,000 IOPS is the limit, given for {owner}: {limiter};");
+            let start = format!("a: 3,000 IOPS is the limit, given for {owner}: {limiter};");
             assert!(
-                finding.statement.starts_with(&told),
+                finding.statement.starts_with(&start),
                 "{}",
                 finding.statement
             );
@@ -541,7 +541,7 @@ mod tests {
     /// The story: "In 13 of 28 cases, the rate is 105 to 150 % of a limit of 125 to 6,000 MiB/s":
     /// the 6,000 were operations a second of another limit.
     #[test]
-    fn only_cases_above_the_same_limit_are_told_together() {
+    fn only_cases_above_the_same_limit_share_a_finding() {
         let lasting = |case: &str, iops, kib| Sketch {
             seconds: 2,
             ..reads(case, iops, kib, 32)
@@ -551,9 +551,10 @@ mod tests {
             lasting("smaller", 7500.0, 4),
             lasting("large", 700.0, 1024),
         ];
-        let mut told = found(&with(gp3(), &sketches), "above-limit").into_iter();
+        let mut findings = found(&with(gp3(), &sketches), "above-limit").into_iter();
         let mut statement = || {
-            told.next()
+            findings
+                .next()
                 .map(|finding| finding.statement)
                 .unwrap_or_default()
         };

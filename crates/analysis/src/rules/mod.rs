@@ -16,11 +16,11 @@ mod pacing;
 mod passes;
 pub(crate) mod processor;
 mod rate;
-pub(crate) mod says;
 mod series;
 mod sibling;
 mod slices;
 mod sound;
+pub(crate) mod statement;
 mod tail;
 mod volume;
 
@@ -31,7 +31,7 @@ use crate::{Finding, Severity};
 
 type Rule = fn(&Cases<'_>) -> Vec<Finding>;
 
-/// In the order in which findings of the same gravity are shown: what spoils a figure comes
+/// In the order in which findings of the same severity are shown: what spoils a figure comes
 /// before what explains it.
 const RULES: [Rule; 51] = [
     failures::accounting,
@@ -77,7 +77,7 @@ const RULES: [Rule; 51] = [
     length::too_short,
     length::few_samples,
     limits::at_limit,
-    volume::told_by_volume,
+    volume::volume_statistics,
     observed::bound_by,
     observed::never_bound,
     caps::byte_cap,
@@ -87,7 +87,7 @@ const RULES: [Rule; 51] = [
     depth::latency_bound,
 ];
 
-/// What every rule finds, gravest first, then in the order of the rules; and what is established,
+/// What every rule finds, most severe first, then in the order of the rules; and what is established,
 /// where no rule doubts a figure.
 pub(crate) fn judge(cases: &Cases<'_>) -> Vec<Finding> {
     let mut findings: Vec<_> = RULES.iter().flat_map(|rule| rule(cases)).collect();

@@ -1,4 +1,4 @@
-//! Of a volume that was served to other programs: which limit held them back, and what the next one
+//! A volume that was served to other programs: which limit held them back, and what the next one
 //! would be. The model knows for what each operation waited, so this is no inference.
 
 use blocklab_device::{Covers, Limit, LimitKind, LimitName};
@@ -7,7 +7,7 @@ use blocklab_units::Nanos;
 use blocklab_workload::Direction;
 
 use super::hit::{Hit, info, per_case, warning};
-use super::says::{Slot, delay, fixed, percent, time};
+use super::statement::{Slot, delay, fixed, percent, time};
 use crate::Finding;
 use crate::view::{CaseView, Cases};
 
@@ -95,7 +95,7 @@ fn nearest(hit: Hit, limit: &LimitName, used_percent: f64) -> Hit {
         .with(&format!("{limit}: used"), used_percent, "%")
 }
 
-/// Of the limits for which nobody waited, the one that the load came nearest to, and how near.
+/// The limit nearest to the load among those for which nobody waited, and the share of it that was used.
 fn next<'a>(
     cases: &Cases<'a>,
     case: &CaseView<'_>,

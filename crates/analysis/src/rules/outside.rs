@@ -7,7 +7,7 @@ use blocklab_units::Nanos;
 use blocklab_workload::{Direction, Durability};
 
 use super::hit::{per_case, warning};
-use super::says::{percent as share_of, time, word};
+use super::statement::{percent as share_of, time, word};
 use crate::view::{CaseView, Cases, disk_bytes};
 use crate::{Confidence, Finding};
 
@@ -29,11 +29,11 @@ pub(super) fn stood_still(cases: &Cases<'_>) -> Vec<Finding> {
     })
 }
 
-/// Less than this share of our own bytes is what every running system writes beside.
+/// Less than this share of our own bytes is what every running system writes anyway.
 const MUCH_PERCENT: f64 = 25.0;
 /// Fewer bytes than this are no evidence.
 const ENOUGH_BYTES: f64 = 1e6;
-/// File systems that write data in place, and next to nothing besides.
+/// File systems that write data in place, and next to nothing else.
 const IN_PLACE: [&str; 4] = ["ext2", "ext3", "ext4", "xfs"];
 
 /// The disk moved far more than the load did: a second run, a backup, another machine's load that
@@ -79,7 +79,7 @@ fn bytes_arrive(case: &CaseView<'_>) -> bool {
 }
 
 /// Whether the bytes that a disk writes can be compared with those of the load. A file system
-/// writes besides where space must be found or changes are flushed.
+/// writes more where space must be found or changes are flushed.
 fn writes_tell(cases: &Cases<'_>, case: &CaseView<'_>) -> bool {
     let plain = |target: &TargetFacts| match (target.kind, &target.file_system) {
         (TargetKind::BlockDevice, _) => true,
@@ -138,7 +138,7 @@ mod tests {
     use crate::testing::{Sketch, record, silent, the};
 
     /// Somebody sent SIGSTOP to a run for three seconds. They were in its highest latency and in
-    /// its time, and nothing told that the device had no part in it.
+    /// its time, and no finding said that the device had no part in it.
     #[test]
     fn a_program_that_was_stopped() {
         let stopped = |still: Option<u64>| {
@@ -155,7 +155,7 @@ mod tests {
         silent(&stopped(None), "stood-still");
     }
 
-    /// A case on a disk that moved `percent` of its bytes besides, in a direction.
+    /// A case on a disk that moved `percent` more of its bytes, in a direction.
     fn shared(sketch: Sketch, direction: &str, percent: u64) -> Record {
         let mut record = record(&[sketch]);
         for measurement in &mut record.measurements {
@@ -176,7 +176,7 @@ mod tests {
         }
     }
 
-    /// Two runs in one directory halved each other's figures, and neither said a word.
+    /// Two runs in one directory halved each other's figures, and neither had a finding.
     #[test]
     fn another_run_on_the_same_disk() {
         let finding = the(&shared(Sketch::default(), "read", 102), "disk-shared");

@@ -1,8 +1,8 @@
 //! A limiter that paces shows in the shape of the latencies.
 
 use super::hit::{info, per_case};
-use super::says::{Slot, delay, number, percent};
 use super::sibling::{Axis, families, is_flat};
+use super::statement::{Slot, delay, number, percent};
 use super::{limits, processor, series};
 use crate::view::{CaseView, Cases};
 use crate::{Confidence, Finding, RowDirection};
@@ -56,14 +56,14 @@ pub(super) fn paced(cases: &Cases<'_>) -> Vec<Finding> {
     })
 }
 
-/// Whether the rate hardly changes from second to second, in every pass that can tell.
+/// Whether the rate hardly changes from second to second, in every pass that shows it.
 fn is_even(case: &CaseView<'_>) -> bool {
-    let mut told = case
+    let mut spreads = case
         .passes
         .iter()
         .filter_map(|pass| series::unevenness(pass))
         .peekable();
-    told.peek().is_some() && told.all(|uneven| uneven < EVEN)
+    spreads.peek().is_some() && spreads.all(|uneven| uneven < EVEN)
 }
 
 struct Spike {

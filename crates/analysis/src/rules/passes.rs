@@ -4,13 +4,13 @@ use blocklab_stats::{Drift, Outlier, Summary, drift, outliers};
 
 use super::episode::undisturbed;
 use super::hit::{per_case, warning};
-use super::says::{Slot, number, percent, speed, word};
+use super::statement::{Slot, number, percent, speed, word};
 use crate::view::{CaseView, Cases};
 use crate::{Confidence, Finding};
 
 /// Standard deviation over mean, in per cent, above which passes scatter.
 const SCATTER_PERCENT: f64 = 10.0;
-/// Passes that agree within this share of their median are not told apart.
+/// Passes that agree within this share of their median are not distinguished.
 const AGREE: f64 = 0.01;
 /// A trend that ends nearer than this to where it began is of no consequence.
 const DRIFT_PERCENT: f64 = 5.0;
@@ -30,7 +30,7 @@ const DRAWN: &str = "A pass begins where the ones before it left the device, and
 /// Credits that are left over make the first pass the fastest.
 fn left_over(cases: &Cases<'_>) -> &'static str {
     let began_fast = |case: &CaseView<'_>| {
-        // What happened within a pass is told with its time, and no credits explain it.
+        // What happened within a pass is reported with its time, and no credits explain it.
         let is_whole = undisturbed(case).is_none();
         let passes = case.pass_iops.split_first().filter(|_| is_whole);
         passes.is_some_and(|(first, later)| later.iter().all(|it| it < first))
@@ -41,14 +41,14 @@ fn left_over(cases: &Cases<'_>) -> &'static str {
     }
 }
 
-/// One pass lies apart from the others.
+/// One pass differs from the others.
 pub(super) fn outlier_pass(cases: &Cases<'_>) -> Vec<Finding> {
     let advice = cases.words(
         "Look for what else used the machine or the device in that pass, or measure again.",
         left_over(cases),
     );
     per_case(cases, "outlier-pass", Some(advice), |case| {
-        let found = apart(case)?;
+        let found = outlier(case)?;
         let iops = case.pass_iops[found.index];
         let median = Summary::of(&case.pass_iops)?.median;
         Some(
@@ -72,7 +72,7 @@ pub(super) fn outlier_pass(cases: &Cases<'_>) -> Vec<Finding> {
     })
 }
 
-fn apart(case: &CaseView<'_>) -> Option<Outlier> {
+fn outlier(case: &CaseView<'_>) -> Option<Outlier> {
     let found = outliers(&case.pass_iops, AGREE).into_iter();
     found.max_by(|a, b| a.score.abs().total_cmp(&b.score.abs()))
 }
@@ -124,7 +124,7 @@ pub(super) fn scatter(cases: &Cases<'_>) -> Vec<Finding> {
     per_case(cases, "scatter", Some(advice), |case| {
         let summary = Summary::of(&case.pass_iops).filter(|summary| summary.count >= 2)?;
         let scatter = summary.cv() * 100.0;
-        if scatter <= SCATTER_PERCENT || apart(case).is_some() || drifts(case).is_some() {
+        if scatter <= SCATTER_PERCENT || outlier(case).is_some() || drifts(case).is_some() {
             return None;
         }
         Some(
@@ -163,7 +163,7 @@ mod tests {
         }])
     }
 
-    /// The story: simulated passes of which the third was the fastest were told to have begun with
+    /// The story: simulated passes of which the third was the fastest were said to have begun with
     /// credits that earlier ones had left.
     #[test]
     fn credits_are_left_over_only_where_the_first_pass_was_the_fastest() {
@@ -221,7 +221,7 @@ mod tests {
         );
     }
 
-    /// The story: "IOPS fell by 154 % from the first to the last of 3 passes", and +145 % told as
+    /// The story: "IOPS fell by 154 % from the first to the last of 3 passes", and +145 % reported as
     /// "rose by 84 %".
     #[test]
     fn a_trend_is_told_of_where_it_began() {

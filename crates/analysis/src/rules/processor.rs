@@ -5,7 +5,7 @@ use blocklab_units::count;
 use blocklab_workload::{Direction, EngineKind};
 
 use super::hit::{info, of_run, per_case, warning};
-use super::says::{delay, number, percent as share_of, word};
+use super::statement::{delay, number, percent as share_of, word};
 use crate::view::{CaseView, Cases};
 use crate::{Confidence, Finding};
 
@@ -74,7 +74,7 @@ pub(super) fn machine_busy(cases: &Cases<'_>) -> Vec<Finding> {
     let advice = "Stop what else runs on the machine and measure again.";
     per_case(cases, "machine-busy", Some(advice), |case| {
         let busy = case.machine_busy_percent();
-        // Of an imported run, nobody knows what the program itself took of it.
+        // Nobody knows what the program itself took of an imported run.
         let imported = cases.record.origin == Origin::Imported;
         let others = is_full(case) && !is_ours(cases, case) && !imported;
         others.then(|| {
@@ -139,7 +139,7 @@ const FLUSHES: &str = "io_uring handed operations to worker threads of the kerne
                        once: flushes and trims always go there";
 
 /// io_uring could not do the work without blocking. Flushes and hole punching always go to
-/// workers, so with them in the mix the workers tell little.
+/// workers, so with them in the mix the workers show little.
 pub(super) fn uring_workers(cases: &Cases<'_>) -> Vec<Finding> {
     let advice = "Compare with psync or libaio on this target: without the hand-over they may be \
                   quicker and cheaper.";
@@ -214,7 +214,7 @@ mod tests {
         silent(&with(|m| m.cpu.busiest_thread_percent = 90), "cpu-limit");
     }
 
-    /// The story: a run on `emu:gp3` said that the processor was the limit, because the thread
+    /// The story: a run on `emu:gp3` had the finding that the processor was the limit, because the thread
     /// that paces polls for the moment at which the next operation is due.
     #[test]
     fn a_thread_that_paces_a_model_is_no_limit() {
@@ -249,7 +249,7 @@ mod tests {
         silent(&busy(5), "cpu-limit");
     }
 
-    /// A run of DiskSpd on two processors that it kept 98 % busy itself was told that "other
+    /// A run of DiskSpd on two processors that it kept 98 % busy itself read that "other
     /// programs kept the machine 98 % busy".
     #[test]
     fn of_another_programs_run_nobody_else_is_blamed() {

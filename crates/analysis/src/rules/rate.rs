@@ -1,9 +1,9 @@
-//! The pace that was asked for.
+//! The requested rate.
 
 use blocklab_record::{JobResult, PaceKind};
 
 use super::hit::{per_case, warning};
-use super::says::{Slot, fixed, speed};
+use super::statement::{Slot, fixed, speed};
 use crate::Finding;
 use crate::view::Cases;
 
@@ -12,26 +12,26 @@ const REACHED: f64 = 0.98;
 /// Share of the operations that may start late at the end of a run without a word.
 const LATE: f64 = 0.001;
 
-const SLOWER: &str = "{} {} were asked for and {} delivered in the worst pass";
-const LATE_TOO: &str = "{} {} were asked for and {} delivered in the worst pass; {} operations \
+const SLOWER: &str = "{} {} were requested and {} delivered in the worst pass";
+const LATE_TOO: &str = "{} {} were requested and {} delivered in the worst pass; {} operations \
                         were due and never began";
 
-/// Less was delivered than asked for, or many operations were due and never issued.
+/// Less was delivered than requested, or many operations were due and never issued.
 pub(super) fn rate_missed(cases: &Cases<'_>) -> Vec<Finding> {
-    let advice = "Ask for less, or give it more depth or threads. Service latency leaves out what \
+    let advice = "Request less, or give it more depth or threads. Service latency leaves out what \
                   never began; response latency counts it.";
     per_case(cases, "rate-missed", Some(advice), |case| {
         let worst = case.jobs().filter_map(missed);
         let worst = worst.min_by(|a, b| a.share().total_cmp(&b.share()))?;
         let unit = worst.unit;
-        let slots = [speed(worst.asked), fixed(unit), speed(worst.delivered)];
+        let slots = [speed(worst.requested), fixed(unit), speed(worst.delivered)];
         let hit = match worst.overdue {
             0 => warning(SLOWER, slots),
             n => warning(LATE_TOO, [&slots[..], &[Slot::Sum(n as f64)]].concat()),
         };
         Some(
             hit.graded(1.0 - worst.share())
-                .with("asked for", worst.asked, unit)
+                .with("requested", worst.requested, unit)
                 .with("delivered in the worst pass", worst.delivered, unit)
                 .with("never began", worst.overdue as f64, ""),
         )
@@ -39,7 +39,7 @@ pub(super) fn rate_missed(cases: &Cases<'_>) -> Vec<Finding> {
 }
 
 struct Missed {
-    asked: f64,
+    requested: f64,
     delivered: f64,
     overdue: u64,
     unit: &'static str,
@@ -47,14 +47,14 @@ struct Missed {
 
 impl Missed {
     fn share(&self) -> f64 {
-        self.delivered / self.asked
+        self.delivered / self.requested
     }
 }
 
 fn missed(job: &JobResult) -> Option<Missed> {
-    let (asked, delivered, unit) = match (job.asked_iops, job.asked_bytes_per_s) {
-        (Some(asked), _) => (asked, job.iops(), "IOPS"),
-        (None, Some(asked)) => (asked / 1e6, job.bytes_per_s() / 1e6, "MB/s"),
+    let (requested, delivered, unit) = match (job.asked_iops, job.asked_bytes_per_s) {
+        (Some(rate), _) => (rate, job.iops(), "IOPS"),
+        (None, Some(rate)) => (rate / 1e6, job.bytes_per_s() / 1e6, "MB/s"),
         (None, None) => return None,
     };
     let census = &job.accounting;
@@ -64,16 +64,16 @@ fn missed(job: &JobResult) -> Option<Missed> {
         _ => 0.0,
     };
     // More is missing than the end of a run and chance explain.
-    let is_short = delivered / asked < REACHED - scatter;
+    let is_short = delivered / requested < REACHED - scatter;
     let found = Missed {
-        asked,
+        requested,
         delivered,
         overdue: census.overdue,
         unit,
     };
     // What was due in the last moments had no time to begin.
     let late = census.overdue as f64 / census.issued.max(1) as f64;
-    (asked > 0.0 && (is_short || late > LATE)).then_some(found)
+    (requested > 0.0 && (is_short || late > LATE)).then_some(found)
 }
 
 #[cfg(test)]
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
     use crate::testing::{Sketch, record, silent, the};
 
-    fn asked(edit: impl Fn(&mut JobResult)) -> Record {
+    fn paced(edit: impl Fn(&mut JobResult)) -> Record {
         let mut record = record(&[Sketch::default()]);
         let jobs = record.measurements.iter_mut().flat_map(|m| &mut m.jobs);
         jobs.for_each(edit);
@@ -92,23 +92,23 @@ mod tests {
 
     #[test]
     fn a_rate_that_was_not_reached() {
-        let finding = the(&asked(|job| job.asked_iops = Some(12_000.0)), "rate-missed");
+        let finding = the(&paced(|job| job.asked_iops = Some(12_000.0)), "rate-missed");
         assert!(
             finding
                 .statement
-                .contains("12,000 IOPS were asked for and 10,000 delivered"),
+                .contains("12,000 IOPS were requested and 10,000 delivered"),
             "{finding:?}"
         );
-        silent(&asked(|job| job.asked_iops = Some(10_100.0)), "rate-missed");
-        silent(&asked(|_| {}), "rate-missed");
+        silent(&paced(|job| job.asked_iops = Some(10_100.0)), "rate-missed");
+        silent(&paced(|_| {}), "rate-missed");
     }
 
-    /// The story: of operations that arrive by chance fewer came in a short run than the rate says on
-    /// average, and a healthy disk was told that it missed its rate.
+    /// The story: of operations that arrive by chance fewer came in a short run than the rate is on
+    /// average, and a healthy disk read that it missed its rate.
     #[test]
     fn arrivals_by_chance_scatter() {
         let few = |asked_iops| {
-            asked(move |job| {
+            paced(move |job| {
                 job.asked_iops = Some(asked_iops);
                 job.pace = PaceKind::OpenPoisson;
                 job.accounting.issued = 100;
@@ -121,20 +121,20 @@ mod tests {
     #[test]
     fn a_rate_in_bytes() {
         let finding = the(
-            &asked(|job| job.asked_bytes_per_s = Some(100e6)),
+            &paced(|job| job.asked_bytes_per_s = Some(100e6)),
             "rate-missed",
         );
         assert!(
             finding
                 .statement
-                .contains("100 MB/s were asked for and 41.0")
+                .contains("100 MB/s were requested and 41.0")
         );
     }
 
     #[test]
     fn operations_that_never_began() {
         let late = |overdue| {
-            asked(move |job| {
+            paced(move |job| {
                 job.asked_iops = Some(10_000.0);
                 job.accounting.overdue = overdue;
             })

@@ -6,8 +6,8 @@ use blocklab_units::Nanos;
 
 use super::episode;
 use super::hit::{Hit, per_case};
-use super::says::{number, percent as share_of, speed, time};
 use super::slices::{levels, whole};
+use super::statement::{number, percent as share_of, speed, time};
 use crate::view::{CaseView, Cases};
 use crate::{Confidence, Finding, Severity};
 
@@ -155,7 +155,7 @@ fn drifts(pass: &Measurement) -> Option<Drift> {
         chance,
     };
     let real = chance < CHANCE && found.percent_of_first().abs() > DRIFT_PERCENT;
-    // What began and ended within the pass has a time, and is told with it.
+    // What began and ended within the pass has a time, and is reported with it.
     let is_trend = step(pass).is_none() && !episode::is_disturbed(pass);
     (real && is_trend).then_some(found)
 }

@@ -56,7 +56,7 @@ fn kind<'a>(case: &'a CaseView<'a>, axis: Axis) -> Option<Vec<String>> {
     let direct = match job.direct {
         Some(true) => "direct",
         Some(false) => "buffered",
-        None => "not told",
+        None => "not known",
     };
     let mut key = vec![
         job.engine.to_string(),

@@ -5,7 +5,7 @@ use blocklab_stats::Summary;
 
 use super::hit::{Hit, of_run};
 use super::length::percentile;
-use super::says::word;
+use super::statement::word;
 use crate::view::{CaseView, Cases};
 use crate::{Finding, Severity};
 
@@ -20,9 +20,9 @@ pub(super) fn established(cases: &Cases<'_>) -> Option<Finding> {
         1 => format!("The case was {done}"),
         n => format!("All {n} cases were {done}"),
     };
-    let (repeated, apart) = agreement(&cases.list);
+    let (repeated, spread) = agreement(&cases.list);
     let (supported, highest) = support(&cases.list);
-    // Another pass of a simulation is another draw of the same chances: one tells as much.
+    // Another pass of a simulation is another draw of the same chances: one shows as much.
     let once = cases.is_simulated() && cases.list.iter().all(|it| it.passes.len() == 1);
     let known = match (once, supported) {
         (true, Some(supported)) => supported,
@@ -31,22 +31,22 @@ pub(super) fn established(cases: &Cases<'_>) -> Option<Finding> {
     };
     let text = "{} without a failure; {}";
     let hit = Hit::new(Severity::Good, text, [word(subject), word(known)])
-        .with("passes apart at most", apart, "%")
+        .with("largest spread of the passes", spread, "%")
         .with("supported up to", highest, "p");
     Some(of_run("sound", None, hit))
 }
 
-/// How far the passes of a case lie apart, at most: the largest less the smallest, of their mean.
+/// The largest spread of the passes of a case: the largest less the smallest, of their mean.
 fn agreement(list: &[CaseView<'_>]) -> (String, Option<f64>) {
     let passes = list.iter().map(|case| case.pass_iops.len());
     let (fewest, most) = (passes.clone().min(), passes.max());
-    let apart = |case: &CaseView<'_>| {
+    let spread = |case: &CaseView<'_>| {
         let summary = Summary::of(&case.pass_iops)?;
         Some((summary.max - summary.min) / summary.mean * 100.0)
     };
-    let widest = list.iter().filter_map(apart).fold(0.0, f64::max);
+    let widest = list.iter().filter_map(spread).fold(0.0, f64::max);
     let passes = match (fewest, most) {
-        (Some(1), _) => return ("one pass cannot tell how far it repeats".to_owned(), None),
+        (Some(1), _) => return ("one pass does not show how far it repeats".to_owned(), None),
         (Some(2), Some(2)) => "both passes".to_owned(),
         (Some(fewest), Some(most)) if fewest == most => format!("the {most} passes"),
         _ => "the passes".to_owned(),
@@ -60,7 +60,7 @@ fn agreement(list: &[CaseView<'_>]) -> (String, Option<f64>) {
 }
 
 /// Up to which percentile every case and direction has operations enough; nothing where another
-/// program told none of some.
+/// program reported none for some.
 fn support(list: &[CaseView<'_>]) -> (Option<String>, Option<f64>) {
     let moved = list.iter().flat_map(|case| case.row.moved());
     if moved.clone().any(|direction| !direction.knows(0.5)) {
@@ -115,7 +115,7 @@ mod tests {
         );
         check(
             &[passes("a", &[900.0])],
-            "The case was measured without a failure; one pass cannot tell how far it repeats, \
+            "The case was measured without a failure; one pass does not show how far it repeats, \
              and percentiles up to p99 are supported.",
         );
     }
@@ -130,10 +130,10 @@ mod tests {
         );
     }
 
-    /// Of a report without a single percentile it was said that "percentiles up to p99 are supported
+    /// A report without a single percentile had the finding "percentiles up to p99 are supported
     /// in every case", within 0.78 %.
     #[test]
-    fn percentiles_that_nobody_told_are_not_supported() {
+    fn percentiles_that_nobody_reported_are_not_supported() {
         let mut record = record(&[passes("a", &[900.0])]);
         record.origin = Origin::Imported;
         let jobs = record.measurements.iter_mut().flat_map(|m| &mut m.jobs);
@@ -148,7 +148,7 @@ mod tests {
         }
         assert_eq!(
             the(&record, "sound").statement,
-            "The case was imported without a failure; one pass cannot tell how far it repeats."
+            "The case was imported without a failure; one pass does not show how far it repeats."
         );
         silent(&record, "few-samples");
         let assessment = crate::assess(&record);

@@ -1,4 +1,4 @@
-//! A statement that one case can make, or many together: its figures become ranges.
+//! A statement on one case, or on many together: its figures become ranges.
 
 use blocklab_units::{Nanos, count, latency, rate};
 
@@ -16,7 +16,7 @@ pub(crate) enum Slot {
     Fixed(String),
 }
 
-/// What several cases say together: of each its slots, in the order of the `{}` of the text.
+/// The sentence on several cases: `cases` are the slots of each, in the order of the `{}`.
 pub(crate) fn sentence(text: &str, cases: &[&[Slot]]) -> String {
     let mut parts = text.split("{}");
     let mut filled = parts.next().unwrap_or_default().to_owned();
@@ -112,7 +112,7 @@ pub(crate) fn time(time: Nanos) -> Slot {
     })
 }
 
-/// What several cases must have in common to be told together.
+/// What several cases must have in common to share a finding.
 pub(crate) fn fixed(text: impl Into<String>) -> Slot {
     Slot::Fixed(text.into())
 }

@@ -6,8 +6,8 @@ use blocklab_workload::Direction;
 
 use super::hit::{per_case, warning};
 use super::length::percentile;
-use super::says::{Slot, delay, word};
 use super::slices::{ios, levels, moving, whole};
+use super::statement::{Slot, delay, word};
 use super::{episode, processor};
 use crate::view::{CaseView, Cases};
 use crate::{Finding, RowDirection};
@@ -99,11 +99,13 @@ fn lasts(case: &CaseView<'_>, direction: &RowDirection) -> bool {
         _ => slice.write,
     };
     let slices = case.passes.iter().filter_map(|pass| whole(pass)).flatten();
-    let told = slices
+    let known = slices
         .map(of)
         .filter(|it| it.ios >= IN_SLICE && it.p50_ns > 0);
     let [(_, _, least), _] = HEAVY;
-    let ratios: Vec<f64> = told.map(|it| it.p99_ns as f64 / it.p50_ns as f64).collect();
+    let ratios: Vec<f64> = known
+        .map(|it| it.p99_ns as f64 / it.p50_ns as f64)
+        .collect();
     match ratios.len() >= SLICES {
         true => {
             // A tail of one in a thousand shows in the longest of a slice, not in its p99.
@@ -125,7 +127,7 @@ fn spread(
     median(&longest) >= HEAVY[1].2 * direction.service_ns.at("p50") as f64
 }
 
-/// Whether the rate of a pass has one level, as far as its slices tell.
+/// Whether the rate of a pass has one level, as far as its slices show.
 fn is_level(pass: &Measurement) -> bool {
     let Some(slices) = whole(pass) else {
         return true;
@@ -141,7 +143,7 @@ fn is_level(pass: &Measurement) -> bool {
 /// tail of the medium.
 fn is_paced(pass: &Measurement, case: &CaseView<'_>) -> bool {
     let slices = whole(pass).unwrap_or_default();
-    // A rate that was asked for is even in itself.
+    // A requested rate is even in itself.
     if !case.is_saturating()
         || slices.len() < SLICES
         || moving(slices[0]).iter().all(|it| it.p50_ns == 0)
@@ -182,7 +184,7 @@ mod tests {
         }
     }
 
-    /// One read in fifty took sixty times as long, and no finding said so.
+    /// One read in fifty took sixty times as long, without a finding.
     #[test]
     fn two_in_a_hundred_take_fifty_times_as_long() {
         let slow = Sketch {

@@ -1,19 +1,19 @@
-//! What an EBS volume says itself: for how long more was asked of a limit than it is.
+//! The own statistics of an EBS volume: for how long more was requested than a limit allows.
 
 use blocklab_record::{Exceeded, Measurement};
 
 use super::hit::{info, per_case};
-use super::says::{fixed, percent};
+use super::statement::{fixed, percent};
 use crate::Finding;
 use crate::view::{CaseView, Cases};
 
 /// Share of the measured time from which a limit counts as the one that binds.
 const MOST: f64 = 0.5;
 
-/// A limit of which the statistics tell: its name and its figure.
-type Told = (&'static str, fn(&Exceeded) -> u64);
+/// A limit in the statistics: its name and its figure.
+type Statistic = (&'static str, fn(&Exceeded) -> u64);
 
-const LIMITS: [Told; 4] = [
+const LIMITS: [Statistic; 4] = [
     ("the volume's IOPS", |it| it.volume_iops_us),
     ("the volume's bytes a second", |it| it.volume_throughput_us),
     ("the instance's IOPS for its volumes", |it| {
@@ -24,16 +24,16 @@ const LIMITS: [Told; 4] = [
     }),
 ];
 
-/// The limit that was exceeded for most of the measured time. The volume counts what was asked of
-/// it, so this is no inference.
-pub(super) fn told_by_volume(cases: &Cases<'_>) -> Vec<Finding> {
+/// The limit that was exceeded for most of the measured time. The volume counts the
+/// requests, so this is no inference.
+pub(super) fn volume_statistics(cases: &Cases<'_>) -> Vec<Finding> {
     let advice = "More load only adds latency. A limit of the volume can be raised by itself; one \
                   of the instance needs a larger instance.";
-    per_case(cases, "told-by-volume", Some(advice), |case| {
+    per_case(cases, "volume-statistics", Some(advice), |case| {
         let shares = LIMITS.map(|(name, of)| (name, share(case, of)));
         let (name, most) = shares.into_iter().max_by(|(_, a), (_, b)| a.total_cmp(b))?;
         let hit = info(
-            "{} are the limit: by the volume's own statistics, more was asked for in {} of the time",
+            "{} are the limit: by the volume's own statistics, more was requested in {} of the time",
             [fixed(name), percent(most * 100.0)],
         );
         (most >= MOST).then(|| {
@@ -48,8 +48,8 @@ pub(super) fn told_by_volume(cases: &Cases<'_>) -> Vec<Finding> {
 fn share(case: &CaseView<'_>, of: fn(&Exceeded) -> u64) -> f64 {
     let time: u64 = case.passes.iter().map(|pass| pass.elapsed_ns).sum();
     let longest = |pass: &&Measurement| {
-        let told = pass.disks.iter().filter_map(|disk| disk.exceeded.as_ref());
-        told.map(of).max().unwrap_or(0)
+        let exceeded = pass.disks.iter().filter_map(|disk| disk.exceeded.as_ref());
+        exceeded.map(of).max().unwrap_or(0)
     };
     let exceeded: u64 = case.passes.iter().map(longest).sum();
     (exceeded as f64 * 1e3 / time.max(1) as f64).min(1.0)
@@ -64,7 +64,7 @@ mod tests {
     #[test]
     fn the_limit_that_was_exceeded_longest() {
         let mut record = record(&[Sketch::default()]);
-        silent(&record, "told-by-volume");
+        silent(&record, "volume-statistics");
         for measurement in &mut record.measurements {
             let us = measurement.elapsed_ns / 1000;
             measurement.disks[0].exceeded = Some(Exceeded {
@@ -73,7 +73,7 @@ mod tests {
                 ..Exceeded::default()
             });
         }
-        let finding = the(&record, "told-by-volume");
+        let finding = the(&record, "volume-statistics");
         assert!(
             finding
                 .statement
@@ -94,6 +94,6 @@ mod tests {
                 ..Exceeded::default()
             });
         }
-        silent(&record, "told-by-volume");
+        silent(&record, "volume-statistics");
     }
 }

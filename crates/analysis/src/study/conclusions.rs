@@ -98,7 +98,7 @@ fn within(check: &Check, value: f64) -> bool {
     check.min.is_none_or(|min| value >= min) && check.max.is_none_or(|max| value <= max)
 }
 
-/// `IOPS of i3.xlarge over i2.xlarge: 191 % to 468 %, at least 150 % is said; published 192 % to 472 %`.
+/// `IOPS of i3.xlarge over i2.xlarge: 191 % to 468 %, tested against at least 150 %; published 192 % to 472 %`.
 fn reason(check: &Check, ours: &[Option<f64>], theirs: &[Option<f64>]) -> String {
     let name = match check.name.as_str() {
         "" => check.cells.first().map(described).unwrap_or_default(),
@@ -106,14 +106,14 @@ fn reason(check: &Check, ours: &[Option<f64>], theirs: &[Option<f64>]) -> String
     };
     let is_ratio = check.cells.iter().any(Cell::is_ratio);
     let unit = if is_ratio { " %" } else { "" };
-    let said = match (check.min, check.max) {
+    let claimed = match (check.min, check.max) {
         (Some(min), Some(max)) => format!("{}{unit} to {}{unit}", stated(min), stated(max)),
         (Some(min), None) => format!("at least {}{unit}", stated(min)),
         (None, Some(max)) => format!("at most {}{unit}", stated(max)),
         (None, None) => String::new(),
     };
     let found = range(ours, unit).unwrap_or_else(|| "no figure".to_owned());
-    let mut text = format!("{name}: {found}, tested against {said}");
+    let mut text = format!("{name}: {found}, tested against {claimed}");
     if let Some(theirs) = range(theirs, unit) {
         text.push_str(&format!("; published {theirs}"));
     }

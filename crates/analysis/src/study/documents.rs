@@ -10,7 +10,7 @@ use super::value::Value;
 /// Seconds of a month of [`HOURS_PER_MONTH`].
 const MONTH: f64 = HOURS_PER_MONTH * 3600.0;
 
-/// A figure of the system itself; `None`: nobody says.
+/// A figure of the system itself; `None`: unknown.
 pub(super) fn figure(of: &SystemOutcome<'_>, figure: Figure) -> Option<Value> {
     let from_list = of.listed.and_then(|it| listed(it, figure));
     let value = from_list.or_else(|| of_address(of, of.bought?, figure));
@@ -84,7 +84,7 @@ fn is_rate(kind: &LimitKind, name: &str) -> bool {
     matches!(kind, LimitKind::Rate { limiter, .. } if limiter == name)
 }
 
-/// Of the volume or of the local disks: what the instance grants to volumes is left out.
+/// A limit of the volume or of the local disks: what the instance grants to volumes is left out.
 fn limit(bought: &Resolved, unit: LimitUnit, wanted: impl Fn(&LimitKind) -> bool) -> Option<f64> {
     let granted = |limit: &Limit| limit.name.volumes.is_none() && !limit.is_bound();
     let mut all = bought.limits.iter();

@@ -71,8 +71,8 @@ impl<'a> Sources<'a> {
             self.publication.published(system, case, figure)
         };
         let of = |system: &str, case: Option<&str>| {
-            let said = plain(system, case, cell.figure).map(Value::exact);
-            said.or_else(|| match (cell.figure.scope(), case) {
+            let value = plain(system, case, cell.figure).map(Value::exact);
+            value.or_else(|| match (cell.figure.scope(), case) {
                 (Scope::Sweep, Some(family)) => {
                     let point = |case: &str, figure| plain(system, Some(case), figure);
                     sweep::figure(
@@ -87,17 +87,17 @@ impl<'a> Sources<'a> {
         Some(settled(cell, of)?.value)
     }
 
-    /// Of one case on one system.
+    /// A figure of one case on one system.
     pub fn case(&self, system: &str, case: &str, figure: Figure) -> Option<Value> {
         let row = *self.rows.get(&(system, case))?;
         let latencies = || Latencies::of(row);
         let exact = |value: f64| Some(Value::exact(value));
-        // Another program may not have told it.
-        let told = |statistic| row.directions.iter().all(|it| !it.unknown.has(statistic));
+        // Another program may not have reported it.
+        let is_known = |statistic| row.directions.iter().all(|it| !it.unknown.has(statistic));
         match figure {
-            Figure::MeanUs if !told(Statistic::Mean) => None,
-            Figure::MinUs if !told(Statistic::Min) => None,
-            Figure::MaxUs if !told(Statistic::Max) => None,
+            Figure::MeanUs if !is_known(Statistic::Mean) => None,
+            Figure::MinUs if !is_known(Statistic::Min) => None,
+            Figure::MaxUs if !is_known(Statistic::Max) => None,
             Figure::Iops => total(row, |it| it.iops),
             Figure::MbPerS => Some(total(row, |it| it.bytes_per_s)?.times(1e-6)),
             Figure::MibPerS => Some(total(row, |it| it.bytes_per_s)?.times(1.0 / 1_048_576.0)),

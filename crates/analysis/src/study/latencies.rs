@@ -42,7 +42,7 @@ impl Latencies {
         })
     }
 
-    /// Of the middles of the bins: the error is that of a bin, below 1 % of the latency.
+    /// By the middles of the bins: the error is that of a bin, below 1 % of the latency.
     pub fn stdev_us(&self) -> Option<f64> {
         let count = self.count() as f64;
         let middle = |(low, high, n): &(u64, u64, u64)| ((low + high) as f64 / 2e3, *n as f64);

@@ -1,5 +1,5 @@
 //! A study that was repeated: the author's tables with our figures in them, the published ones
-//! beside, and what becomes of the conclusions.
+//! next to them, and what becomes of the conclusions.
 
 mod conclusions;
 mod curves;
@@ -12,8 +12,8 @@ mod usage;
 mod value;
 
 use blocklab_catalog::{Listed, Resolved};
-pub use blocklab_publication::Drawn;
 use blocklab_publication::{Basis, Cell, Figure, Publication, Scope, System};
+pub use blocklab_publication::{Drawn, Quantity};
 use blocklab_record::{Origin, Record};
 use serde::Serialize;
 
@@ -32,7 +32,7 @@ use crate::Assessment;
 pub struct SystemOutcome<'a> {
     /// The system.
     pub system: &'a System,
-    /// What was measured on it, and what is said of that.
+    /// What was measured on it, and its rows and findings.
     pub run: Option<(&'a Record, &'a Assessment)>,
     /// Its documents and prices.
     pub bought: Option<&'a Resolved>,
@@ -66,9 +66,9 @@ pub struct Outcome {
 /// A published figure and ours.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Compared {
-    /// Of which system.
+    /// Its system.
     pub system: String,
-    /// Of which case or sweep.
+    /// Its case or sweep.
     pub case: String,
     /// Which figure.
     pub figure: Figure,
@@ -109,7 +109,7 @@ pub struct Party {
     pub usd_per_hour: Option<f64>,
     /// Whose list, of which day.
     pub price_list: Option<String>,
-    /// The list is younger than the day that was asked for.
+    /// The list is younger than the day that was requested.
     pub price_assumed: bool,
 }
 

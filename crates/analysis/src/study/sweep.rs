@@ -143,9 +143,9 @@ pub(super) fn saturation(points: &[(f64, f64)]) -> Option<Saturation> {
     })
 }
 
-/// The points of a curve, given in the order of the load that was asked for, in the order in which
+/// The points of a curve, given in the order of the requested load, in the order in which
 /// it is drawn, and how many of them reach up to the highest rate. These are a line by rate; what
-/// was asked beyond that brought no more, and only waited: those points follow by latency.
+/// was requested beyond that brought no more, and only waited: those points follow by latency.
 pub(super) fn ordered(rates: &[f64], latencies: &[f64]) -> (Vec<(f64, f64)>, usize) {
     let points = rates.iter().copied().zip(latencies.iter().copied());
     let mut points: Vec<(f64, f64)> = points.collect();
@@ -158,14 +158,14 @@ pub(super) fn ordered(rates: &[f64], latencies: &[f64]) -> (Vec<(f64, f64)>, usi
     (points, upto)
 }
 
-/// Of a curve.
+/// The knee of a curve.
 pub(super) fn knee(points: &[(f64, f64)]) -> Option<(f64, f64)> {
     let sound = points.iter().filter(|(x, y)| *x > 0.0 && *y > 0.0);
     let power = |(x, y): &(f64, f64)| x / y;
     sound.copied().max_by(|a, b| power(a).total_cmp(&power(b)))
 }
 
-/// Of a curve as it is drawn.
+/// Where a curve as it is drawn passes a bound.
 pub(super) fn crossing(points: &[(f64, f64)], bound: f64) -> Option<Crossing> {
     let pairs = points.windows(2).map(|pair| (pair[0], pair[1]));
     let mut passing = pairs.filter(|(a, b)| a.1 <= bound && b.1 > bound);
@@ -213,7 +213,7 @@ mod tests {
     }
 
     /// A point at 100 % of the rate chanced on half a per cent more than the one at 120 %, and its
-    /// latency of 1.1 ms stood beside the published 59 ms.
+    /// latency of 1.1 ms stood next to the published 59 ms.
     #[test]
     fn the_peak_is_the_point_of_the_highest_load() {
         let points = [

@@ -255,10 +255,10 @@ mod tests {
 
     #[test]
     fn the_help_names_every_built_in_study() {
-        let told = RUN_EXAMPLES.rsplit("Built-in studies: ").next();
-        let told = told.unwrap_or_default();
+        let listed = RUN_EXAMPLES.rsplit("Built-in studies: ").next();
+        let listed = listed.unwrap_or_default();
         for name in blocklab_native::studies::builtin_names() {
-            assert!(told.contains(name), "{name}: {told}");
+            assert!(listed.contains(name), "{name}: {listed}");
         }
     }
 

@@ -185,7 +185,7 @@ fn ratios(ratios: &[Ratio], currency: &str) -> String {
     section("What a delivered unit costs", &aligned(&rows, &[1]))
 }
 
-/// Sources, each told once and named by its number.
+/// Sources, each once, named by its number.
 struct Sources(Vec<String>);
 
 impl Sources {

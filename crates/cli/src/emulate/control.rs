@@ -55,7 +55,7 @@ pub(super) fn planned(args: &EmulateArgs) -> Result<Vec<(Nanos, Command)>> {
         Ok((at, command))
     };
     let mut planned = args.at.chunks(2).map(pair).collect::<Result<Vec<_>>>()?;
-    // Of those at one moment, the first one written is done first.
+    // Commands of one moment run in the order in which they were written.
     planned.reverse();
     planned.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
     Ok(planned)

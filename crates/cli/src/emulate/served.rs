@@ -115,7 +115,7 @@ const fn serves_files(args: &EmulateArgs) -> bool {
     args.fuse.is_some() || args.block
 }
 
-/// Where clients find the volumes: as it was asked for, with the devices that were made.
+/// Where clients find the volumes: as requested, with the devices that were made.
 fn addresses(args: &EmulateArgs, files: Option<&FuseServer>) -> String {
     let nbd = args.nbd.iter().cloned();
     let folder = args.fuse.iter().map(PathBuf::as_path);
@@ -158,7 +158,7 @@ fn begin_artifacts(args: &EmulateArgs) -> Result<Option<Artifacts>> {
                 words(&holder)
             ),
         };
-        terminal::tell(&text);
+        terminal::inform(&text);
     }
     Ok(Some(artifacts))
 }
@@ -196,7 +196,7 @@ fn announce(
 ) -> Result<()> {
     if !args.quiet {
         let places: Vec<_> = places.iter().map(String::as_str).collect();
-        terminal::tell(&observed::opening(what, Bytes(volumes[0].size()), &places));
+        terminal::inform(&observed::opening(what, Bytes(volumes[0].size()), &places));
     }
     let devices = files.map_or(&[][..], FuseServer::devices);
     for (device, volume) in devices.iter().zip(volumes) {
@@ -215,7 +215,7 @@ const LOOK: Duration = Duration::from_millis(50);
 /// Whether all users went in time.
 fn release(artifacts: &mut Artifacts) -> bool {
     let until = Instant::now() + GRACE;
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     loop {
         let holders = artifacts.undo();
         if holders.is_empty() {
@@ -225,18 +225,18 @@ fn release(artifacts: &mut Artifacts) -> bool {
             break;
         }
         for holder in holders {
-            if !told.contains(&holder) {
-                terminal::tell(&format!(
+            if !reported.contains(&holder) {
+                terminal::inform(&format!(
                     "Still in use: {}. In 10 s its users get errors.",
                     words(&holder)
                 ));
-                told.push(holder);
+                reported.push(holder);
             }
         }
         std::thread::sleep(LOOK);
     }
     for holder in artifacts.undo_by_force() {
-        terminal::tell(&format!("Cut off: {}.", words(&holder)));
+        terminal::inform(&format!("Cut off: {}.", words(&holder)));
     }
     false
 }

@@ -1,4 +1,4 @@
-//! Who plays which system: a target, a model, or a run that was made earlier.
+//! What stands for each system of a study: a target, a model, or an earlier run.
 
 use anyhow::{Result, bail};
 use blocklab_publication::System;
@@ -7,19 +7,19 @@ use blocklab_store::Store;
 use blocklab_units::did_you_mean;
 
 use crate::args::RunArgs;
-use crate::asked_study::Study;
+use crate::selected_study::Study;
 
 /// Targets that stand for the model of every system.
 const MODELS: [&str; 2] = ["sim", "emu"];
 
-/// A system of a study, and who plays it.
-pub struct Role<'a> {
+/// A system of a study, and what stands for it.
+pub struct SystemAssignment<'a> {
     pub system: &'a System,
-    pub player: Player,
+    pub stand_in: StandIn,
 }
 
-/// Who plays a system.
-pub enum Player {
+/// What stands for a system.
+pub enum StandIn {
     /// What is measured now.
     Targets(Vec<String>),
     /// An earlier run.
@@ -27,11 +27,11 @@ pub enum Player {
 }
 
 /// Whether a study is to be run as one of several systems, and not as a load on a target.
-pub fn takes_part(args: &RunArgs, study: &Study) -> Result<bool> {
+pub fn is_multi_system(args: &RunArgs, study: &Study) -> Result<bool> {
     let systems: Vec<&System> = measured(study).collect();
-    let asked = !args.system.is_empty() || !args.with_run.is_empty();
+    let is_selected = !args.system.is_empty() || !args.with_run.is_empty();
     if systems.is_empty() {
-        if asked || models(&args.target) {
+        if is_selected || models(&args.target) {
             bail!(
                 "the study {} has no systems; --system, --with and the targets sim and emu work only \
                  for studies that have some, such as i3-vs-i2",
@@ -41,7 +41,7 @@ pub fn takes_part(args: &RunArgs, study: &Study) -> Result<bool> {
         return Ok(false);
     }
     let names: Vec<&str> = systems.iter().map(|it| &*it.name).collect();
-    if asked || args.target.is_empty() || models(&args.target) || names.len() == 1 {
+    if is_selected || args.target.is_empty() || models(&args.target) || names.len() == 1 {
         return Ok(true);
     }
     bail!(
@@ -61,9 +61,13 @@ fn models(targets: &[String]) -> bool {
     matches!(targets, [only] if MODELS.contains(&only.as_str()))
 }
 
-/// Who plays each system, in the order of the study: as the command line says; who is not named is
-/// simulated, or left out where no model can play it.
-pub fn roles<'a>(args: &RunArgs, study: &'a Study, store: &Store) -> Result<Vec<Role<'a>>> {
+/// What stands for each system, in the order of the study: as the command line has it; a system that
+/// it does not name is simulated, or left out where it has no model.
+pub fn assignments<'a>(
+    args: &RunArgs,
+    study: &'a Study,
+    store: &Store,
+) -> Result<Vec<SystemAssignment<'a>>> {
     for name in &args.system {
         find(study, name)?;
     }
@@ -77,41 +81,41 @@ pub fn roles<'a>(args: &RunArgs, study: &'a Study, store: &Store) -> Result<Vec<
     }
     let is_named = |system: &System| args.system.contains(&system.name);
     let is_alone = measured(study).count() == 1;
-    let can_be_played = |system: &&System| {
-        let played = earlier.iter().any(|(name, _)| *name == system.name);
-        system.predicted || played || is_named(system) || is_alone
+    let has_stand_in = |system: &&System| {
+        let has_run = earlier.iter().any(|(name, _)| *name == system.name);
+        system.predicted || has_run || is_named(system) || is_alone
     };
-    let playing: Vec<&System> = measured(study).filter(can_be_played).collect();
-    let role = |system: &'a System| {
+    let systems: Vec<&System> = measured(study).filter(has_stand_in).collect();
+    let assignment = |system: &'a System| {
         let run = earlier.iter().position(|(name, _)| *name == system.name);
-        let player = match run {
-            Some(place) => Player::Run(Box::new(earlier.swap_remove(place).1)),
-            None => Player::Targets(targets(args, study, system)?),
+        let stand_in = match run {
+            Some(place) => StandIn::Run(Box::new(earlier.swap_remove(place).1)),
+            None => StandIn::Targets(targets(args, study, system)?),
         };
-        Ok(Role { system, player })
+        Ok(SystemAssignment { system, stand_in })
     };
-    playing.into_iter().map(role).collect()
+    systems.into_iter().map(assignment).collect()
 }
 
-impl Role<'_> {
+impl SystemAssignment<'_> {
     /// Whether it is measured in real time, so that an interruption costs something.
     pub fn is_lasting(&self) -> bool {
-        match &self.player {
-            Player::Targets(targets) => targets.iter().any(|it| !it.starts_with("sim:")),
-            Player::Run(_) => false,
+        match &self.stand_in {
+            StandIn::Targets(targets) => targets.iter().any(|it| !it.starts_with("sim:")),
+            StandIn::Run(_) => false,
         }
     }
 
-    /// A text that is the same for the same player.
+    /// A text that is the same for the same stand-in.
     pub fn described(&self) -> String {
-        match &self.player {
-            Player::Targets(targets) => format!("{} on {targets:?}", self.system.name),
-            Player::Run(record) => format!("{} by {}", self.system.name, record.id),
+        match &self.stand_in {
+            StandIn::Targets(targets) => format!("{} on {targets:?}", self.system.name),
+            StandIn::Run(record) => format!("{} by {}", self.system.name, record.id),
         }
     }
 }
 
-/// What plays a system.
+/// The targets that stand for a system.
 fn targets(args: &RunArgs, study: &Study, system: &System) -> Result<Vec<String>> {
     let model = |clock: &str| vec![format!("{clock}:{}", system.address)];
     let own = |text: &String| match MODELS.contains(&text.as_str()) {
@@ -151,7 +155,7 @@ fn find<'s>(study: &'s Study, name: &str) -> Result<&'s System> {
     )
 }
 
-/// The system that a run plays: the one named before `=`, else the one of its own name.
+/// The system that a run stands for: the one named before `=`, else the one of its own name.
 fn earlier_run(study: &Study, store: &Store, text: &str) -> Result<(String, Record)> {
     let named = text.split_once('=');
     let named = named.filter(|(name, _)| measured(study).any(|it| it.name == *name));

@@ -65,11 +65,11 @@ fn tell(clone: &CloneFacts, job: &Job, block: &KeptMiscompare) -> Result<()> {
         offset: block.offset,
         bytes: &block.bytes,
     };
-    terminal::tell(&flawed.words());
+    terminal::inform(&flawed.words());
     if clone.dumps && !block.bytes.is_empty() {
         let path = flawed.dump();
         output::write(Path::new(&path), &block.bytes, Over::Files)?;
-        terminal::tell(&format!("       received data dumped as {path}"));
+        terminal::inform(&format!("       received data dumped as {path}"));
     }
     Ok(())
 }
@@ -322,7 +322,7 @@ pub fn print_inflated(path: &str) -> Result<u8> {
             Ok(status::DONE)
         }
         Err(error) => {
-            terminal::tell(&format!("fio: {path}: {error}"));
+            terminal::inform(&format!("fio: {path}: {error}"));
             Ok(match error {
                 Unreadable::Foreign(_) => FOREIGN,
                 _ => status::FAILED,

@@ -68,7 +68,7 @@ impl Debug {
         }
         match self.only {
             None => {}
-            Some(0) => terminal::tell("fio: missing job number"),
+            Some(0) => terminal::inform("fio: missing job number"),
             Some(number) => {
                 let _ = writeln!(text, "fio: set debug jobno {number}");
             }

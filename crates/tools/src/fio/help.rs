@@ -64,7 +64,7 @@ fn command_help(name: &str) -> Result<String> {
         return Ok(options().iter().map(line).collect());
     }
     let Some(option) = find_option(name) else {
-        terminal::tell(&format!("No such command: {name}{}", option_hint(name)));
+        terminal::inform(&format!("No such command: {name}{}", option_hint(name)));
         return Ok(String::new());
     };
     Ok(described(option))

@@ -61,7 +61,7 @@ impl<'a> Out<'a> {
         if self.to.is_some() || self.general.formats.contains(&Format::Normal) {
             return terminal::print(line);
         }
-        terminal::tell(line.trim_end());
+        terminal::inform(line.trim_end());
         Ok(())
     }
 
