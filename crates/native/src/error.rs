@@ -87,7 +87,7 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// The part of a line that is shown: of a very long one, what surrounds the mistake.
+/// The part of a line that is shown; for a very long one, what surrounds the mistake.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Excerpt {
     text: String,

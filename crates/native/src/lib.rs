@@ -50,7 +50,7 @@ pub struct Parsed {
     pub seed_given: bool,
     /// Whether the text chooses an engine, by its name or by an option that only one has.
     pub engine_given: bool,
-    /// What it shows besides: systems, tables, published figures, conclusions.
+    /// What else it shows: systems, tables, published figures, conclusions.
     pub publication: Publication,
 }
 

@@ -141,6 +141,7 @@ fn a_governor_stands_before_its_details() {
 fn no_name_means_two_things() {
     let mut names: Vec<&str> = keys::job_keys().map(|key| key.name).collect();
     names.extend(CASE.iter().map(|key| key.name));
+    names.extend(keys::job_keys().filter_map(|key| key.former));
     let foreign = keys::job_keys().flat_map(|key| key.other_names);
     for name in foreign {
         assert!(!names.contains(name), "`{name}` is a key and a hint");

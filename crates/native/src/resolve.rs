@@ -373,7 +373,7 @@ fn swept_name(name: &str, swept: &[(String, String)]) -> String {
     full
 }
 
-/// Letters, digits, `.` and `_` of a value; whatever stands between becomes one dash.
+/// Letters, digits, `.` and `_` of a value; any other characters between become one dash.
 fn slug(value: &str) -> String {
     let keep = |c: char| c.is_alphanumeric() || c == '.' || c == '_';
     let words: Vec<&str> = value

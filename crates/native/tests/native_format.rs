@@ -33,6 +33,22 @@ fn names(plan: &Plan) -> Vec<&str> {
     plan.cases.iter().map(|case| case.name.as_str()).collect()
 }
 
+/// Studies and records with the former names of keys are out there.
+#[test]
+fn former_names_of_keys_are_read() {
+    for (former, now, value) in [
+        ("positions_apart", "per_direction_position", "true"),
+        ("forget_every", "drop_cache_every", "\"1GiB\""),
+        ("until_full", "stop_on_enospc", "true"),
+        ("least_iops", "min_iops", "{ read = 1000 }"),
+        ("least_bytes", "min_bytes", "{ write = \"50MiB\" }"),
+    ] {
+        let job = |key: &str| only_job(&format!("{key} = {value}"));
+        assert_ne!(job(now), Job::new("x"), "{now}");
+        assert_eq!(job(former), job(now), "{former}");
+    }
+}
+
 #[test]
 fn a_job_without_keys_is_a_plain_job() {
     check("", |_| ());

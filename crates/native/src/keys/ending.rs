@@ -101,7 +101,7 @@ pub const END: Section<Job> = Section {
     },
 };
 
-pub const CARE: Section<Job> = Section {
+pub const FAILURES: Section<Job> = Section {
     title: "Flushes and failures",
     keys: keys! { Job:
         "fsync_every" = "32", (count flush.fsync_every),
@@ -128,13 +128,13 @@ pub const CARE: Section<Job> = Section {
                 |job| list(&job.ignored_errors, |(of, errno)| pair(quoted(of.name()), errno.to_string()))),
             "Failures that count as success: a direction and an error number.",
             allowed: Allowed::Text("pairs such as [\"read\", 5]"), default: Some("none"), other_names: &["ignore_error"];
-        "until_full" = "true", (rare flag stop_on_enospc),
+        "stop_on_enospc" = "true", (rare flag stop_on_enospc),
             "A write that finds no space ends the job without a failure.",
-            other_names: &["fill_device"];
+            former: Some("until_full"), other_names: &["fill_device"];
     },
 };
 
-pub const PROOF: Section<Job> = Section {
+pub const VERIFICATION: Section<Job> = Section {
     title: "Verification and samples",
     keys: keys! { Job:
         "verify" = "\"crc32c\"",

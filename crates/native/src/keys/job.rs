@@ -48,7 +48,7 @@ pub const TARGET: Section<Job> = Section {
     },
 };
 
-pub const ROAD: Section<Job> = Section {
+pub const IO_PATH: Section<Job> = Section {
     title: "Engine and access",
     keys: keys! { Job:
         "engine" = "\"io_uring\"",

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!   "depth" = "32", (count depth), "Operations in flight per thread.", allowed: Text("1 to 32768");
-//!    name     example  kind, field    meaning                           whatever else there is
+//!    name     example  kind, field    meaning                           other facts
 //! ```
 //!
 //! A kind decides what a value is called, how it is read and how it is written; `maybe` before it
@@ -36,6 +36,8 @@ pub(super) struct Key<T> {
     pub example: &'static str,
     /// The default in words, where [`Key::show`] of a new job does not give it.
     pub default: Option<&'static str>,
+    /// The name that the key had before: older studies and records use it, so it is still read.
+    pub former: Option<&'static str>,
     /// Names of the same thing in other tools: for hints only.
     pub other_names: &'static [&'static str],
     /// Keys of one group set the same thing in different ways: the most specific one counts.
@@ -53,7 +55,7 @@ pub(super) struct Key<T> {
 /// What a key takes.
 #[derive(Clone, Copy)]
 pub(super) enum Allowed {
-    /// Described in words; empty: whatever the kind implies.
+    /// A description; empty: what the kind implies.
     Text(&'static str),
     /// One of these words.
     Words(&'static [&'static str]),
@@ -127,6 +129,7 @@ impl<T> Key<T> {
         allowed: Allowed::Text(""),
         example: "",
         default: None,
+        former: None,
         other_names: &[],
         group: None,
         need: Need::Nothing,
@@ -274,14 +277,14 @@ pub(super) struct Section<T: 'static> {
 /// this order.
 pub(super) static JOB: [Section<Job>; 9] = [
     job::TARGET,
-    job::ROAD,
+    job::IO_PATH,
     operations::OPERATIONS,
-    operations::FINER,
+    operations::DETAILS,
     operations::PACE,
     operations::THROTTLING,
     ending::END,
-    ending::CARE,
-    ending::PROOF,
+    ending::FAILURES,
+    ending::VERIFICATION,
 ];
 
 /// Every key of a job, in order.
@@ -289,9 +292,9 @@ pub(super) fn job_keys() -> impl Iterator<Item = &'static Key<Job>> {
     JOB.iter().flat_map(|section| section.keys)
 }
 
-/// The row of this name.
+/// The row of this name, or of this former name.
 pub(super) fn job_key(name: &str) -> Option<&'static Key<Job>> {
-    job_keys().find(|key| key.name == name)
+    job_keys().find(|key| key.name == name || key.former == Some(name))
 }
 
 /// Whether the two set the same thing.

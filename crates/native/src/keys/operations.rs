@@ -90,7 +90,7 @@ pub const OPERATIONS: Section<Job> = Section {
     },
 };
 
-pub const FINER: Section<Job> = Section {
+pub const DETAILS: Section<Job> = Section {
     title: "Operations: details",
     keys: keys! { Job:
         "size_draw" = "\"multiples\"", (word SIZE_DRAWS size_draw),
@@ -105,17 +105,18 @@ pub const FINER: Section<Job> = Section {
         "window" = "{ bytes = \"1MiB\", range = \"2MiB\", skip = \"0\" }", (table window, window, shown_window),
             "A window that moves over the region: operations stay within its `range` until `bytes` were moved; the next window starts `skip` after its end.",
             allowed: Allowed::Text("sizes for `bytes`, `range` and `skip`, or \"none\""), other_names: &["zonesize", "zoneskip", "zonerange"];
-        "positions_apart" = "true", (rare flag per_direction_position),
-            "Reads, writes and trims each have a sequential position of their own.";
+        "per_direction_position" = "true", (rare flag per_direction_position),
+            "Reads, writes and trims each have a sequential position of their own.",
+            former: Some("positions_apart");
         "trim_first" = "true", (rare flag trim_first),
             "Each write follows a trim of the same range.",
             other_names: &["trimwrite"];
         "no_overlap" = "true", (rare flag no_overlap),
             "An operation waits while an overlapping one of its thread is in flight.",
             other_names: &["serialize_overlap"];
-        "forget_every" = "\"1GiB\"", (maybe size drop_cache_every),
+        "drop_cache_every" = "\"1GiB\"", (maybe size drop_cache_every),
             "For buffered access: drops the targets from the page cache after this many bytes of a thread, so that each pass reads the device.",
-            allowed: Allowed::Text("a size above 0, or \"none\""), other_names: &["invalidate"];
+            allowed: Allowed::Text("a size above 0, or \"none\""), former: Some("forget_every"), other_names: &["invalidate"];
         "fill" = "\"deadbeef\"",
             (own "text",
                 |job, value| put(&mut job.fill, value.unless_none(hex)),
@@ -178,20 +179,20 @@ pub const THROTTLING: Section<Job> = Section {
         "start_delay" = "\"5s\"", (rare time start_delay),
             "Starts the job this much later than the run.",
             default: Some("none"), other_names: &["startdelay"];
-        "least_iops" = "{ read = 1000 }",
+        "min_iops" = "{ read = 1000 }",
             (own "table",
-                |job, value| put(&mut job.min_rate, value.unless_none(|table| least(table, iops))),
-                |job| shown_least(job.min_rate?, as_iops)),
+                |job, value| put(&mut job.min_rate, value.unless_none(|table| min_rate(table, iops))),
+                |job| shown_min_rate(job.min_rate?, as_iops)),
             "Fails the job below this many operations per second, by direction, in any `cycle`.",
             allowed: Allowed::Text("`read`, `write`, `trim`, `cycle` (1 s), `settle` (0), or \"none\""), default: Some("none"),
-            other_names: &["rate_iops_min"], group: Some("least");
-        "least_bytes" = "{ write = \"50MiB\", cycle = \"5s\" }",
+            former: Some("least_iops"), other_names: &["rate_iops_min"], group: Some("min_rate");
+        "min_bytes" = "{ write = \"50MiB\", cycle = \"5s\" }",
             (own "table",
-                |job, value| put(&mut job.min_rate, value.unless_none(|table| least(table, bytes))),
-                |job| shown_least(job.min_rate?, as_bytes)),
+                |job, value| put(&mut job.min_rate, value.unless_none(|table| min_rate(table, bytes))),
+                |job| shown_min_rate(job.min_rate?, as_bytes)),
             "Fails the job below this many bytes per second, by direction, in any `cycle`.",
             allowed: Allowed::Text("`read`, `write`, `trim`, `cycle` (1 s), `settle` (0), or \"none\""), default: Some("none"),
-            other_names: &["rate_min", "rate_cycle"], group: Some("least");
+            former: Some("least_bytes"), other_names: &["rate_min", "rate_cycle"], group: Some("min_rate");
         "flow" = "{ group = 1, weight = 3, pause = \"0\" }", (table flow, flow, shown_flow),
             "Jobs of one `group` do operations in proportion to their `weight`; a job that is ahead waits for `pause` and checks again.",
             allowed: Allowed::Text("whole numbers and a time, or \"none\"");
@@ -438,7 +439,7 @@ const fn arrivals(pace: Pace) -> Arrivals {
     }
 }
 
-fn least(value: Value<'_>, read: ReadRate) -> Result<MinRate, Complaint> {
+fn min_rate(value: Value<'_>, read: ReadRate) -> Result<MinRate, Complaint> {
     let [reads, writes, trims, cycle, settle] =
         value.fields(["read", "write", "trim", "cycle", "settle"])?;
     Ok(MinRate {
@@ -448,14 +449,14 @@ fn least(value: Value<'_>, read: ReadRate) -> Result<MinRate, Complaint> {
     })
 }
 
-fn shown_least(least: MinRate, kind: NumberOf) -> Option<String> {
-    let [read, write, trim] = numbers(least.rates, kind)?;
-    let settle = (least.settle > Nanos::ZERO).then(|| time(least.settle));
+fn shown_min_rate(rule: MinRate, kind: NumberOf) -> Option<String> {
+    let [read, write, trim] = numbers(rule.rates, kind)?;
+    let settle = (rule.settle > Nanos::ZERO).then(|| time(rule.settle));
     Some(shown_table(&[
         ("read", read),
         ("write", write),
         ("trim", trim),
-        ("cycle", Some(time(least.cycle))),
+        ("cycle", Some(time(rule.cycle))),
         ("settle", settle),
     ]))
 }

@@ -20,7 +20,7 @@ with_defaults! {
     }
 }
 
-/// What a case holds besides its load.
+/// What a case holds in addition to its load.
 #[derive(Default)]
 pub struct Case {
     pub name: String,
@@ -28,7 +28,7 @@ pub struct Case {
     pub seed: Option<u64>,
     /// Shares of the full rate, in per cent, at which the case runs again.
     pub rate_percent: Vec<f64>,
-    /// Of the runs at those shares, where it is not that of the jobs.
+    /// The ramp of the runs at those shares, where it is not that of the jobs.
     pub rate_ramp: Option<Nanos>,
 }
 

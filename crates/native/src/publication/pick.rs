@@ -140,7 +140,7 @@ impl Pick {
                 .collect(),
         };
         let fitting: Vec<Made> = made.into_iter().filter(|it| self.fits(&it.0)).collect();
-        // Of a case and its repetitions at lower rates, the name alone means the case.
+        // The name alone means the case, not its repetitions at lower rates.
         let named = fitting
             .iter()
             .find(|(_, case)| self.case.as_ref() == Some(case));

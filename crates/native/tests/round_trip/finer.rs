@@ -60,9 +60,9 @@ prop_compose! {
         advice in 0..4_usize,
         lifetime in 0..6_usize,
     ) -> Job {
-        let [apart, trim_first, no_overlap, shared, low] = flags;
+        let [own_position, trim_first, no_overlap, shared, low] = flags;
         let largest = job.sizes.largest();
-        let (pattern, spread) = match shared && !apart {
+        let (pattern, spread) = match shared && !own_position {
             true => (Pattern::Sequential, Spread::Shared),
             false => (job.pattern.clone(), job.region.spread),
         };
@@ -76,7 +76,7 @@ prop_compose! {
                 range: Bytes(range.0.max(largest.0)),
                 skip,
             }),
-            per_direction_position: apart,
+            per_direction_position: own_position,
             trim_first: trim_first && job.mix.trim == 0,
             no_overlap,
             fill: fill.map(Into::into),

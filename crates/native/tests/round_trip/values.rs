@@ -148,7 +148,7 @@ pub(super) fn pace() -> impl Strategy<Value = Pace> {
     ]
 }
 
-/// Of one kind, and one at least.
+/// Values of one kind, at least one.
 pub(super) fn rates() -> impl Strategy<Value = [Option<Rate>; 3]> {
     let numbers = [
         of(0.001..9e11_f64),
