@@ -12,7 +12,7 @@ use std::io;
 use std::path::Path;
 
 use blocklab_catalog::{Address, Catalog, describe, device_file};
-use blocklab_diskspd::{self as diskspd_language, Asked, Overrides, Profile};
+use blocklab_diskspd::{self as diskspd_language, Overrides, Profile, Requested};
 use blocklab_emulator::nbd::handshake::{Export, Handshake, Privacy, Session, Step};
 use blocklab_emulator::nbd::transmission::{Command, REQUEST, Request};
 use blocklab_fio::{self as fio_language, State};
@@ -96,7 +96,7 @@ fn requests(mut rest: &[u8], session: Session, size: u64) {
 }
 
 /// Addresses: what is read is shown so that it reads back as the same, a mistake lies within the
-/// text, and whatever is asked for is a device or a refusal.
+/// text, and whatever is requested is a device or a refusal.
 pub fn address(bytes: &[u8]) {
     let Some(text) = text(bytes) else { return };
     match Address::parse(text) {
@@ -137,7 +137,7 @@ pub fn diskspd(bytes: &[u8]) {
     let Some(text) = text(bytes) else { return };
     let words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
     if let Ok(parsed) = diskspd_language::parse(&words)
-        && let Asked::Load(profile) = parsed.asked
+        && let Requested::Load(profile) = parsed.requested
     {
         attempt(&profile);
     }

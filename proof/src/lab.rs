@@ -164,8 +164,8 @@ pub fn fio(lab: &Lab, words: &[&str]) -> String {
 /// When it failed or complained.
 #[track_caller]
 pub fn good(said: Said) -> String {
-    let heard = (said.code, said.err.as_str());
-    assert_eq!(heard, (Some(0), ""), "{}", said.out);
+    let received = (said.code, said.err.as_str());
+    assert_eq!(received, (Some(0), ""), "{}", said.out);
     said.out
 }
 

@@ -18,7 +18,7 @@ const MISSED: &[(&str, Kind)] = &[
 
 /// `docs/accuracy.md` is derived: `BLESS=1 cargo test -p blocklab-proof --test accuracy` rewrites it.
 #[test]
-fn as_near_as_asked_and_the_page_tells_it() {
+fn as_near_as_requested_and_the_page_shows_it() {
     let studies = Study::all();
     let outcomes = repeat_all(&studies);
     let path = root().join("docs/accuracy.md");

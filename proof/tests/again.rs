@@ -33,9 +33,9 @@ fn lab() -> Lab {
 #[track_caller]
 fn run(lab: &Lab, args: &[&str]) -> String {
     let always = ["run", "brief.toml", "--target", "null", "--quiet"];
-    let said = lab.blocklab(always.iter().chain(args).copied());
-    assert_eq!(said.code, Some(0), "{}{}", said.out, said.err);
-    said.out
+    let ran = lab.blocklab(always.iter().chain(args).copied());
+    assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
+    ran.out
 }
 
 fn latest(lab: &Lab) -> Record {
@@ -45,11 +45,11 @@ fn latest(lab: &Lab) -> Record {
 #[test]
 fn the_words_and_the_page_of_a_run_come_again_byte_by_byte() {
     let lab = lab();
-    let said = run(&lab, &["--html", "first.html"]);
+    let ran = run(&lab, &["--html", "first.html"]);
     let shown = lab.blocklab(["show", "latest"]).out;
     assert!(
-        said.starts_with(&shown),
-        "run said\n{said}\nshow says\n{shown}"
+        ran.starts_with(&shown),
+        "run said\n{ran}\nshow says\n{shown}"
     );
     let first = std::fs::read_to_string(lab.path().join("first.html")).expect("the page");
     let again = lab.blocklab(["report", "latest", "--html", "-"]).out;
@@ -57,12 +57,15 @@ fn the_words_and_the_page_of_a_run_come_again_byte_by_byte() {
 }
 
 #[test]
-fn a_kept_run_balances_and_says_what_was_asked() {
+fn a_kept_run_balances_and_reports_what_was_requested() {
     let lab = lab();
     run(&lab, &["--seed", "7"]);
     let record = latest(&lab);
     assert_eq!(
-        (record.asked.name.as_str(), record.asked.seed.as_str()),
+        (
+            record.requested.name.as_str(),
+            record.requested.seed.as_str()
+        ),
         ("brief", "7")
     );
     assert_eq!(record.measurements.len(), 4);
@@ -74,23 +77,23 @@ fn a_kept_run_balances_and_says_what_was_asked() {
 
 /// The record holds the workload as text, too, for people: saved and run, it asks for the same.
 #[test]
-fn the_load_of_a_run_can_be_asked_for_again() {
+fn the_load_of_a_run_can_be_requested_again() {
     let lab = lab();
     run(&lab, &[]);
     let first = latest(&lab);
-    std::fs::write(lab.path().join("brief.toml"), &first.asked.native).expect("written");
+    std::fs::write(lab.path().join("brief.toml"), &first.requested.native).expect("written");
     run(&lab, &[]);
     let second = latest(&lab);
     assert_ne!(first.id, second.id);
-    assert_eq!(first.asked.seed, second.asked.seed);
-    assert_eq!(first.asked.native, second.asked.native);
+    assert_eq!(first.requested.seed, second.requested.seed);
+    assert_eq!(first.requested.native, second.requested.native);
 }
 
 /// What the load did, without what the simulation itself cost.
 #[track_caller]
 fn same_figures(first: &Record, second: &Record) {
     assert_ne!(first.id, second.id);
-    assert_eq!(first.asked, second.asked);
+    assert_eq!(first.requested, second.requested);
     assert_eq!(first.measurements.len(), second.measurements.len());
     for (one, other) in first.measurements.iter().zip(&second.measurements) {
         assert_eq!((&one.case, one.pass), (&other.case, other.pass));
@@ -102,8 +105,8 @@ fn same_figures(first: &Record, second: &Record) {
 #[track_caller]
 fn again(lab: &Lab, args: &[&str]) -> Record {
     let always = ["run", "--again", "latest", "--quiet"];
-    let said = lab.blocklab(always.iter().chain(args).copied());
-    assert_eq!(said.code, Some(0), "{}{}", said.out, said.err);
+    let ran = lab.blocklab(always.iter().chain(args).copied());
+    assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
     latest(lab)
 }
 
@@ -111,8 +114,8 @@ fn again(lab: &Lab, args: &[&str]) -> Record {
 fn a_simulated_run_comes_again_with_the_same_figures() {
     let lab = lab();
     let sim = "sim:gp3:1TiB@r5d.xlarge";
-    let said = lab.blocklab(["run", "--target", sim, "--runtime", "1s", "--quiet"]);
-    assert_eq!(said.code, Some(0), "{}", said.err);
+    let ran = lab.blocklab(["run", "--target", sim, "--runtime", "1s", "--quiet"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
     let first = latest(&lab);
     let second = again(&lab, &[]);
     same_figures(&first, &second);
@@ -126,8 +129,8 @@ fn a_job_file_of_fio_comes_again_without_the_file() {
     let text = "[a]\nfilename=sim:gp3:1TiB@r5d.xlarge\nrw=randrw\nsize=64m\nruntime=1\n\
                 time_based\n";
     std::fs::write(lab.path().join("a.fio"), text).expect("written");
-    let said = lab.blocklab(["fio", "a.fio"]);
-    assert_eq!(said.code, Some(0), "{}{}", said.out, said.err);
+    let ran = lab.blocklab(["fio", "a.fio"]);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
     std::fs::remove_file(lab.path().join("a.fio")).expect("removed");
     let first = latest(&lab);
     same_figures(&first, &again(&lab, &[]));
@@ -141,8 +144,8 @@ fn a_command_line_of_diskspd_comes_again() {
     let line = [
         "diskspd", "-b8K", "-d2", "-W0", "-o4", "-t2", "-rs30", "-w40", "-Rtext",
     ];
-    let said = lab.blocklab(line.into_iter().chain(["sim:gp3:1TiB@r5d.xlarge"]));
-    assert_eq!(said.code, Some(0), "{}{}", said.out, said.err);
+    let ran = lab.blocklab(line.into_iter().chain(["sim:gp3:1TiB@r5d.xlarge"]));
+    assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
     let first = latest(&lab);
     same_figures(&first, &again(&lab, &[]));
 }
@@ -154,8 +157,8 @@ fn a_parameter_file_of_vdbench_comes_again_with_the_rates_that_it_came_to() {
                 wd=wd1,sd=sd1,rdpct=100,skew=75\nwd=wd2,sd=sd1,rdpct=0,skew=25,xfersize=8k\n\
                 rd=rd1,wd=wd*,iorate=curve,curve=(20,50),elapsed=4,interval=2,threads=16\n";
     std::fs::write(lab.path().join("parm"), file).expect("written");
-    let said = lab.blocklab(["vdbench", "-f", "parm", "-o", "out"]);
-    assert_eq!(said.code, Some(0), "{}{}", said.out, said.err);
+    let ran = lab.blocklab(["vdbench", "-f", "parm", "-o", "out"]);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
     std::fs::remove_file(lab.path().join("parm")).expect("removed");
     let first = latest(&lab);
     same_figures(&first, &again(&lab, &[]));
@@ -172,19 +175,19 @@ fn a_trace_comes_again_from_its_file_as_long_as_that_is_the_same() {
     let job = "[a]\nread_iolog=trace\nreplay_redirect=sim:gp3:1TiB@r5d.xlarge\n\
                replay_scale=2\n";
     std::fs::write(lab.path().join("a.fio"), job).expect("written");
-    let said = lab.blocklab(["fio", "a.fio"]);
-    assert_eq!(said.code, Some(0), "{}{}", said.out, said.err);
+    let ran = lab.blocklab(["fio", "a.fio"]);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
     let first = latest(&lab);
     same_figures(&first, &again(&lab, &[]));
     std::fs::write(lab.path().join("trace"), trace.replace("512", "1024")).expect("written");
-    let said = lab.blocklab(["run", "--again", &first.id]);
-    assert_eq!(said.code, Some(2), "{}{}", said.out, said.err);
-    let told = said.err.contains(&first.id) && said.err.contains("the trace trace");
-    assert!(told && said.err.contains("changed since"), "{}", said.err);
+    let ran = lab.blocklab(["run", "--again", &first.id]);
+    assert_eq!(ran.code, Some(2), "{}{}", ran.out, ran.err);
+    let printed = ran.err.contains(&first.id) && ran.err.contains("the trace trace");
+    assert!(printed && ran.err.contains("changed since"), "{}", ran.err);
     std::fs::remove_file(lab.path().join("trace")).expect("removed");
-    let said = lab.blocklab(["run", "--again", &first.id]);
-    assert_eq!(said.code, Some(2), "{}{}", said.out, said.err);
-    assert!(said.err.contains("cannot read"), "{}", said.err);
+    let ran = lab.blocklab(["run", "--again", &first.id]);
+    assert_eq!(ran.code, Some(2), "{}{}", ran.out, ran.err);
+    assert!(ran.err.contains("cannot read"), "{}", ran.err);
 }
 
 /// Ids of runs of another year.
@@ -195,7 +198,7 @@ const PARTIAL: &str = "20250101-000000-bbb";
 fn without_plan(record: Record, id: &str) -> Record {
     let mut record = record;
     record.id = id.to_owned();
-    (record.asked.plan, record.asked.plan_format) = (None, None);
+    (record.requested.plan, record.requested.plan_format) = (None, None);
     record
 }
 
@@ -203,12 +206,12 @@ fn without_plan(record: Record, id: &str) -> Record {
 fn the_text_of_an_older_record_is_read() {
     let lab = lab();
     let sim = "sim:gp3:1TiB@r5d.xlarge";
-    let said = lab.blocklab(["run", "--target", sim, "--runtime", "1s", "--quiet"]);
-    assert_eq!(said.code, Some(0), "{}", said.err);
+    let ran = lab.blocklab(["run", "--target", sim, "--runtime", "1s", "--quiet"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
     let first = latest(&lab);
     lab.keep(&without_plan(first.clone(), OLDER));
-    let said = lab.blocklab(["run", "--again", OLDER, "--quiet"]);
-    assert_eq!(said.code, Some(0), "{}{}", said.out, said.err);
+    let ran = lab.blocklab(["run", "--again", OLDER, "--quiet"]);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
     same_figures(&first, &latest(&lab));
 }
 
@@ -220,9 +223,9 @@ fn what_an_older_record_does_not_hold_is_refused() {
     run(&lab, &["--seed", "7"]);
     let older = without_plan(latest(&lab), OLDER);
     lab.keep(&older);
-    let said = lab.blocklab(["run", "--again", OLDER, "--target", "."]);
-    assert_eq!(said.code, Some(2), "{}{}", said.out, said.err);
-    assert!(said.err.contains("names no engine"), "{}", said.err);
+    let ran = lab.blocklab(["run", "--again", OLDER, "--target", "."]);
+    assert_eq!(ran.code, Some(2), "{}{}", ran.out, ran.err);
+    assert!(ran.err.contains("names no engine"), "{}", ran.err);
     let mut partial = without_plan(older, PARTIAL);
     partial.notes.push(Note {
         level: NoteLevel::Approximated,
@@ -230,20 +233,20 @@ fn what_an_older_record_does_not_hold_is_refused() {
         text: "the study kept with this run leaves out settings".to_owned(),
     });
     lab.keep(&partial);
-    let said = lab.blocklab(["run", "--again", PARTIAL]);
-    assert_eq!(said.code, Some(2), "{}{}", said.out, said.err);
-    assert!(said.err.contains("run the original script"), "{}", said.err);
+    let ran = lab.blocklab(["run", "--again", PARTIAL]);
+    assert_eq!(ran.code, Some(2), "{}{}", ran.out, ran.err);
+    assert!(ran.err.contains("run the original script"), "{}", ran.err);
 }
 
 /// A run on null was refused on any other target: its record held the null engine alone.
 #[test]
-fn a_run_on_null_comes_again_on_a_disk_by_the_engine_that_was_asked_for() {
+fn a_run_on_null_comes_again_on_a_disk_by_the_engine_that_was_requested() {
     let lab = lab();
     let study = STUDY.replace("engine = \"null\"", "engine = \"psync\"");
     std::fs::write(lab.path().join("brief.toml"), study).expect("written");
     run(&lab, &["--seed", "7"]);
     let first = latest(&lab);
-    assert_eq!(again(&lab, &[]).asked, first.asked);
+    assert_eq!(again(&lab, &[]).requested, first.requested);
     let other = again(&lab, &["--target", "disk", "--create", "--size", "1MiB"]);
     let jobs = other.measurements.iter().flat_map(|it| &it.jobs);
     let engines: Vec<String> = jobs.map(|job| job.engine.to_string()).collect();

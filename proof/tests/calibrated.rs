@@ -13,7 +13,7 @@ const MEAN_MOST: f64 = 25.0;
 /// saves up was lost, and by 501 % in latency, because reads waited behind writes that a limiter of
 /// their own held back.
 #[test]
-fn other_loads_are_told_by_the_model() {
+fn other_loads_are_predicted_by_the_model() {
     let rows: Vec<Row> = thread::scope(|scope| {
         let started = DISKS.map(|(disk, device)| scope.spawn(move || row(disk, device)));
         let ended = started.into_iter();

@@ -11,13 +11,13 @@ fn the_report_is_imported_with_the_figures_that_it_shows() {
     let stand = Stand::new();
     for (version, rows) in [("9", 8), ("8", 8), ("6", 8), ("5", 8)] {
         let line = ["cdm", "--quiet", "--cdm-version", version, "--loops", "2"];
-        let said = stand.lab.blocklab(line.into_iter().chain(MODEL));
-        assert_eq!((said.code, &*said.err), (Some(0), ""), "{version}");
-        let shown: Vec<f64> = said.out.lines().filter_map(mb_per_s).collect();
-        assert_eq!(shown.len(), rows, "{}", said.out);
-        std::fs::write(stand.lab.path().join("report"), &said.out).expect("written");
-        let said = stand.lab.blocklab(["import", "cdm", "report"]);
-        assert_eq!((said.code, &*said.err), (Some(0), ""), "{version}");
+        let run = stand.lab.blocklab(line.into_iter().chain(MODEL));
+        assert_eq!((run.code, &*run.err), (Some(0), ""), "{version}");
+        let shown: Vec<f64> = run.out.lines().filter_map(mb_per_s).collect();
+        assert_eq!(shown.len(), rows, "{}", run.out);
+        std::fs::write(stand.lab.path().join("report"), &run.out).expect("written");
+        let run = stand.lab.blocklab(["import", "cdm", "report"]);
+        assert_eq!((run.code, &*run.err), (Some(0), ""), "{version}");
         let record = stand.latest();
         let imported = record.measurements.iter().map(|it| {
             let bytes: f64 = it.jobs.iter().map(|job| job.bytes_per_s()).sum();
@@ -50,8 +50,8 @@ fn what_a_version_does_not_have_is_refused() {
         ),
     ] {
         let all = ["cdm"].into_iter().chain(line).chain(MODEL);
-        let said = stand.lab.blocklab(all);
-        assert_eq!(said.code, Some(2), "{line:?}");
-        assert!(said.err.contains(words), "{line:?}: {}", said.err);
+        let run = stand.lab.blocklab(all);
+        assert_eq!(run.code, Some(2), "{line:?}");
+        assert!(run.err.contains(words), "{line:?}: {}", run.err);
     }
 }

@@ -22,16 +22,12 @@ fn lab() -> Lab {
 /// A user's mistake: code 2, nothing on standard output, and words that help.
 #[track_caller]
 fn refused(lab: &Lab, args: &[&str], words: &[&str]) {
-    let said = lab.blocklab(args.iter().copied());
-    assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{args:?}");
-    assert!(said.err.starts_with("error: "), "{args:?}: {}", said.err);
-    assert!(!said.err.contains("panicked"), "{args:?}: {}", said.err);
+    let ran = lab.blocklab(args.iter().copied());
+    assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{args:?}");
+    assert!(ran.err.starts_with("error: "), "{args:?}: {}", ran.err);
+    assert!(!ran.err.contains("panicked"), "{args:?}: {}", ran.err);
     for word in words {
-        assert!(
-            said.err.contains(word),
-            "{args:?}: no {word} in {}",
-            said.err
-        );
+        assert!(ran.err.contains(word), "{args:?}: no {word} in {}", ran.err);
     }
 }
 
@@ -67,7 +63,7 @@ fn mistakes_say_what_would_work() {
 }
 
 #[test]
-fn an_empty_store_is_no_mistake_until_a_run_is_asked_for() {
+fn an_empty_store_is_no_mistake_until_a_run_is_requested() {
     let lab = Lab::new();
     assert!(good(lab.blocklab(["list"])).contains("`blocklab run` makes one"));
     let nothing = json(&good(lab.blocklab(["list", "--json"])));
@@ -150,7 +146,7 @@ fn a_run_is_found_by_its_name() {
     let lab = Lab::new();
     let named = |id: &str, name: &str| {
         let mut run = record(id, "2026-11-20T19:01:42Z");
-        run.asked.name = name.to_owned();
+        run.requested.name = name.to_owned();
         lab.keep(&run);
     };
     named(FIRST, "before");
@@ -184,7 +180,7 @@ fn a_run_is_found_by_its_name() {
 
 /// The story: messages that only their authors understood.
 #[test]
-fn a_mistake_is_told_with_what_would_work() {
+fn a_mistake_is_reported_with_what_would_work() {
     let lab = lab();
     let sim = ["run", "-q", "-t", "sim:gp3:1TiB"];
     let run = |more: &[&'static str]| [&sim, more].concat();
@@ -222,7 +218,7 @@ fn the_name_of_a_file_tells_the_format() {
     good(lab.blocklab(["export", "latest", "-o", "y.JSON"]));
     let whole = std::fs::read_to_string(lab.path().join("y.JSON")).expect("written");
     assert_eq!(json(&whole)["id"], SECOND);
-    // What is asked for counts more than the name.
+    // What is requested counts more than the name.
     good(lab.blocklab(["export", "latest", "-o", "z.csv", "-f", "json"]));
     let whole = std::fs::read_to_string(lab.path().join("z.csv")).expect("written");
     assert_eq!(json(&whole)["id"], SECOND);
@@ -275,12 +271,12 @@ fn a_damaged_run_is_a_warning_and_hides_no_other() {
     let broken = lab.store().root().join(BROKEN);
     std::fs::create_dir(&broken).expect("a folder");
     std::fs::write(broken.join("record.json"), "nonsense").expect("a file");
-    let said = lab.blocklab(["list"]);
-    assert_eq!((said.code, said.out.lines().count()), (Some(0), 3));
+    let ran = lab.blocklab(["list"]);
+    assert_eq!((ran.code, ran.out.lines().count()), (Some(0), 3));
     assert!(
-        said.err.starts_with("warning: ") && said.err.contains(BROKEN),
+        ran.err.starts_with("warning: ") && ran.err.contains(BROKEN),
         "{}",
-        said.err
+        ran.err
     );
     assert!(good(lab.blocklab(["rm", BROKEN])).contains(BROKEN));
     assert_eq!(lab.blocklab(["list"]).err, "");
@@ -317,9 +313,9 @@ fn a_run_is_shown_the_same_every_time() {
 #[test]
 fn a_report_can_be_made_again_and_is_the_same() {
     let lab = lab();
-    let said = good(lab.blocklab(["report", "latest"]));
+    let ran = good(lab.blocklab(["report", "latest"]));
     let name = format!("blocklab-report-{SECOND}.html");
-    assert_eq!(said.trim_end(), name);
+    assert_eq!(ran.trim_end(), name);
     let page = std::fs::read_to_string(lab.path().join(&name)).expect("the page");
     assert!(page.contains("<html") && page.contains(SECOND));
     assert_eq!(good(lab.blocklab(["report", "012", "--html", "-"])), page);
@@ -346,7 +342,7 @@ fn figures_leave_in_three_formats() {
 }
 
 #[test]
-fn removing_says_what_is_gone_and_spares_the_rest() {
+fn removing_reports_what_is_gone_and_spares_the_rest() {
     let lab = lab();
     let other = self::lab();
     let theirs = other.store().root().join(FIRST);
@@ -356,11 +352,8 @@ fn removing_says_what_is_gone_and_spares_the_rest() {
         &["only runs of the store"],
     );
     assert!(theirs.exists());
-    let said = good(lab.blocklab(["rm", "k3f"]));
-    assert!(
-        said.starts_with("removed ") && said.contains(FIRST),
-        "{said}"
-    );
+    let ran = good(lab.blocklab(["rm", "k3f"]));
+    assert!(ran.starts_with("removed ") && ran.contains(FIRST), "{ran}");
     assert_eq!(good(lab.blocklab(["list"])).lines().count(), 2);
     refused(&lab, &["show", "k3f"], &["no run"]);
 }
@@ -371,23 +364,23 @@ fn removing_says_what_is_gone_and_spares_the_rest() {
 fn removing_is_all_or_nothing_and_of_runs_only() {
     let lab = lab();
     let runs = || good(lab.blocklab(["list"])).lines().count() - 1;
-    let said = good(lab.blocklab(["rm", "latest", "--dry-run"]));
-    assert!(said.starts_with("would remove ") && said.contains(SECOND));
+    let ran = good(lab.blocklab(["rm", "latest", "--dry-run"]));
+    assert!(ran.starts_with("would remove ") && ran.contains(SECOND));
     assert_eq!(runs(), 2);
     refused(&lab, &["rm", "latest", "nosuch"], &["`nosuch`"]);
     assert_eq!(runs(), 2);
     let notes = lab.store().root().join(SECOND).join("notes.txt");
     std::fs::write(&notes, "mine").expect("a file");
-    let said = good(lab.blocklab(["rm", "latest", "latest"]));
-    assert!(said.contains("the folder stays") && said.contains("notes.txt"));
+    let ran = good(lab.blocklab(["rm", "latest", "latest"]));
+    assert!(ran.contains("the folder stays") && ran.contains("notes.txt"));
     assert_eq!((runs(), notes.exists()), (1, true));
 
     let home = lab.path().join("home");
     std::fs::create_dir_all(home.join("zoe/docs")).expect("a tree");
     let home = home.to_str().expect("text");
     for spec in ["latest", "zo", "zoe", &format!("{home}/zoe")] {
-        let said = lab.blocklab(["--store", home, "rm", spec]);
-        assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{spec}");
+        let ran = lab.blocklab(["--store", home, "rm", spec]);
+        assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{spec}");
     }
     assert!(lab.path().join("home/zoe/docs").exists());
 }
@@ -395,8 +388,8 @@ fn removing_is_all_or_nothing_and_of_runs_only() {
 #[test]
 fn a_note_is_shown_everywhere_and_obeyed_nowhere() {
     let lab = lab();
-    let said = good(lab.blocklab(["note", "k3f"]));
-    assert!(said.contains("has no note"), "{said}");
+    let ran = good(lab.blocklab(["note", "k3f"]));
+    assert!(ran.contains("has no note"), "{ran}");
     let text = "firmware 3.1\u{1b}[2J, <b>after fill</b>";
     good(lab.blocklab(["note", "k3f", text]));
     for words in [
@@ -408,11 +401,11 @@ fn a_note_is_shown_everywhere_and_obeyed_nowhere() {
         vec!["export", "k3f", "-f", "json"],
         vec!["report", "k3f", "--html", "-"],
     ] {
-        let said = good(lab.blocklab(words.iter().copied()));
-        assert!(said.contains("firmware 3.1"), "{words:?} of\n{said}");
+        let ran = good(lab.blocklab(words.iter().copied()));
+        assert!(ran.contains("firmware 3.1"), "{words:?} of\n{ran}");
         let is_data = words[0] == "export";
-        assert!(is_data || !said.contains('\u{1b}'), "{words:?}");
-        assert!(words[0] != "report" || !said.contains("<b>after fill"));
+        assert!(is_data || !ran.contains('\u{1b}'), "{words:?}");
+        assert!(words[0] != "report" || !ran.contains("<b>after fill"));
     }
     refused(&lab, &["note", "k3f", " "], &["--delete"]);
     refused(&lab, &["note", "nosuch", "x"], &["no run"]);
@@ -426,7 +419,7 @@ fn a_note_is_shown_everywhere_and_obeyed_nowhere() {
 }
 
 #[test]
-fn the_store_is_where_the_user_says() {
+fn the_store_is_where_the_user_chooses() {
     let lab = lab();
     let other = Lab::new();
     let root = lab.store().root().to_path_buf();
@@ -446,7 +439,7 @@ fn nothing_that_a_terminal_obeys_is_printed() {
     let lab = Lab::new();
     let evil = "a\u{1b}]0;title\u{7}\u{1b}[31mb\u{9b}8m\u{202e}c\nerror: lost";
     let mut run = record(FIRST, "2026-11-20T19:01:42Z");
-    run.asked.name = evil.into();
+    run.requested.name = evil.into();
     run.failure = Some(evil.into());
     run.targets[0].path = evil.into();
     run.measurements[0].jobs[0].name = evil.into();
@@ -487,18 +480,18 @@ fn nothing_that_a_terminal_obeys_is_printed() {
         &fio,
         &fio_json,
     ] {
-        let said = lab.blocklab(args.iter().copied());
-        let said = format!("{}{}", said.out, said.err);
+        let ran = lab.blocklab(args.iter().copied());
+        let ran = format!("{}{}", ran.out, ran.err);
         let obeyed = |c: char| c.is_control() && c != '\n' && c != '\t' || c == '\u{202e}';
-        assert!(!said.contains(obeyed), "{args:?}: {said:?}");
-        assert!(!said.contains("\nerror: lost"), "{args:?}: {said}");
-        assert!(said.len() > 20, "{args:?}: {said}");
+        assert!(!ran.contains(obeyed), "{args:?}: {ran:?}");
+        assert!(!ran.contains("\nerror: lost"), "{args:?}: {ran}");
+        assert!(ran.len() > 20, "{args:?}: {ran}");
     }
     // Other programs get what is stored; spreadsheets, no formula.
     let exported = good(lab.blocklab(["export", "latest", "-f", "json"]));
     assert_eq!(exported, run.to_json());
     run.id = SECOND.into();
-    run.asked.name = "=cmd|' /C calc'!A0".into();
+    run.requested.name = "=cmd|' /C calc'!A0".into();
     lab.keep(&run);
     let table = good(lab.blocklab(["export", SECOND, "-f", "csv"]));
     assert!(
@@ -576,7 +569,7 @@ fn the_examples_of_the_help_run() {
     for (last, name) in [("k3f", "before"), ("012", "old"), ("9ab", "new")] {
         let mut other = one.clone();
         other.id = format!("20261120-190142-{last}");
-        other.asked.name = name.to_owned();
+        other.requested.name = name.to_owned();
         lab.keep(&other);
     }
     let mut run = 0;
@@ -588,10 +581,10 @@ fn the_examples_of_the_help_run() {
         for line in help.lines().filter(|line| line.starts_with(&start)) {
             let typed = line.trim().split("  ").next().expect("a command");
             let typed = typed.split(" | ").next().expect("a command");
-            let said = lab.shell(typed);
-            let fine = [Some(0), Some(4), Some(5)].contains(&said.code);
-            assert!(fine, "{typed}: {}", said.err);
-            assert!(!said.err.contains("panicked"), "{typed}: {}", said.err);
+            let ran = lab.shell(typed);
+            let fine = [Some(0), Some(4), Some(5)].contains(&ran.code);
+            assert!(fine, "{typed}: {}", ran.err);
+            assert!(!ran.err.contains("panicked"), "{typed}: {}", ran.err);
             run += 1;
         }
     }
@@ -625,9 +618,9 @@ fn fish_completes_the_values_of_options() {
         let asked = format!(
             "fish --no-config -c \"blocklab completions fish | source; complete -C 'blocklab {line}'\""
         );
-        let said = lab.shell(&asked);
-        let offered = said.out.lines().any(|it| it.starts_with(wanted));
-        assert!(offered, "{line}: {}{}", said.out, said.err);
+        let ran = lab.shell(&asked);
+        let offered = ran.out.lines().any(|it| it.starts_with(wanted));
+        assert!(offered, "{line}: {}{}", ran.out, ran.err);
     }
 }
 

@@ -25,18 +25,18 @@ fn run(lab: &Lab, study: &str, address: &str, more: &[&str]) -> String {
     std::fs::write(lab.path().join("study.toml"), study).expect("written");
     let target = format!("sim:{address}");
     let fixed = ["run", "study.toml", "-q", "--json", "-t", &target];
-    let said = good(lab.blocklab(fixed.into_iter().chain(more.iter().copied())));
-    json(&said)["id"].as_str().expect("an id").to_owned()
+    let ran = good(lab.blocklab(fixed.into_iter().chain(more.iter().copied())));
+    json(&ran)["id"].as_str().expect("an id").to_owned()
 }
 
 /// Each pair's case and verdict.
 fn verdicts(comparison: &Value) -> Vec<(String, String)> {
     let text = |value: &Value| value.as_str().expect("text").to_owned();
     let pairs = comparison["against"][0]["pairs"].as_array().expect("pairs");
-    let told = pairs
+    let printed = pairs
         .iter()
         .map(|it| (text(&it["case"]), text(&it["verdict"])));
-    told.collect()
+    printed.collect()
 }
 
 /// Twice the provisioned IOPS: twice as fast where the limit binds, the same where latency does.
@@ -111,19 +111,19 @@ fn the_page_opens_with_the_comparison() {
     let lab = Lab::new();
     let one = run(&lab, STUDY, "gp3:1TiB", &[]);
     let other = run(&lab, STUDY, "gp3:1TiB", &[]);
-    let said = good(lab.blocklab(["compare", &one, &other, "--html", "-"]));
-    let at = |words: &str| said.find(words).unwrap_or_else(|| panic!("no {words}"));
+    let ran = good(lab.blocklab(["compare", &one, &other, "--html", "-"]));
+    let at = |words: &str| ran.find(words).unwrap_or_else(|| panic!("no {words}"));
     assert!(at("id=\"comparison\"") < at("id=\"suite\""));
-    assert!(said.contains("no difference shown"));
+    assert!(ran.contains("no difference shown"));
 }
 
 #[test]
 fn one_run_is_no_comparison() {
     let lab = Lab::new();
     let one = run(&lab, STUDY, "gp3:1TiB", &[]);
-    let said = lab.blocklab(["compare", &one]);
-    assert_eq!(said.code, Some(2));
-    assert!(said.err.contains("name two or more"), "{}", said.err);
+    let ran = lab.blocklab(["compare", &one]);
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.err.contains("name two or more"), "{}", ran.err);
 }
 
 /// The story: a script meant to hold a new run against an old one and gave `latest` twice. There
@@ -133,10 +133,10 @@ fn a_run_against_itself_is_refused() {
     let lab = Lab::new();
     let one = run(&lab, STUDY, "gp3:1TiB", &[]);
     for second in ["latest", &one] {
-        let said = lab.blocklab(["compare", "latest", second]);
-        assert_eq!(said.code, Some(2), "{}", said.out);
-        assert!(said.err.contains(&one), "{}", said.err);
-        assert!(said.err.contains("more than once"), "{}", said.err);
+        let ran = lab.blocklab(["compare", "latest", second]);
+        assert_eq!(ran.code, Some(2), "{}", ran.out);
+        assert!(ran.err.contains(&one), "{}", ran.err);
+        assert!(ran.err.contains("more than once"), "{}", ran.err);
     }
 }
 
@@ -160,15 +160,9 @@ fn a_pipeline_ends_where_a_load_is_slower() {
         (&slow, &again, "warning", 0, "warning: pass"),
         (&fast, &slow, "warning,slower", 4, "slower:5%: fail"),
     ] {
-        let said = gated(a, b, &["--strict", "--fail-on", condition]);
-        assert_eq!(
-            said.code,
-            Some(code),
-            "{condition}: {}{}",
-            said.out,
-            said.err
-        );
-        assert!(said.out.contains(answer), "{answer}: {}", said.out);
+        let ran = gated(a, b, &["--strict", "--fail-on", condition]);
+        assert_eq!(ran.code, Some(code), "{condition}: {}{}", ran.out, ran.err);
+        assert!(ran.out.contains(answer), "{answer}: {}", ran.out);
         let shown = json(&gated(a, b, &["--json", "--fail-on", condition]).out);
         let answer = if code == 4 { "fail" } else { "pass" };
         assert_eq!(shown["gate"]["answer"], answer);
@@ -180,7 +174,7 @@ fn a_pipeline_ends_where_a_load_is_slower() {
 
 /// What cannot be told is no pass and no failure: it is printed, and only `--strict` ends with it.
 #[test]
-fn a_pipeline_is_told_what_is_undecided() {
+fn a_pipeline_learns_what_is_undecided() {
     let lab = Lab::new();
     let once = ["--repeat", "1"];
     let one = run(&lab, STUDY, "gp3:1TiB@r5d.xlarge", &once);
@@ -202,8 +196,8 @@ fn a_pipeline_is_told_what_is_undecided() {
         "--strict without a condition asks nothing"
     );
     for wrong in ["missed", "slower:100%", "slowr", ""] {
-        let said = lab.blocklab(["compare", &one, &two, "--fail-on", wrong]);
-        assert_eq!(said.code, Some(2), "{wrong}: {}", said.err);
+        let ran = lab.blocklab(["compare", &one, &two, "--fail-on", wrong]);
+        assert_eq!(ran.code, Some(2), "{wrong}: {}", ran.err);
     }
 }
 
@@ -243,9 +237,9 @@ fn a_difference_that_does_not_matter_is_not_called() {
     );
 }
 
-/// The story: runs of 2 s and 5 s stood beside each other, and only the target was said to differ.
+/// The story: runs of 2 s and 5 s stood next to each other, and only the target was said to differ.
 #[test]
-fn passes_of_another_length_are_told() {
+fn passes_of_another_length_are_reported() {
     let lab = Lab::new();
     let short = run(&lab, STUDY, "gp3:1TiB", &["--runtime", "2s"]);
     let long = run(&lab, STUDY, "gp3:1TiB", &[]);

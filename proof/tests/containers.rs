@@ -22,12 +22,12 @@ fn forbidden(lab: &Lab, calls: &[&str], study: &str) -> Option<(i32, String, Str
     let plain = Command::new("strace")
         .args(["-f", "-e", "trace=none", "true"])
         .output();
-    if !plain.is_ok_and(|told| told.status.success()) {
+    if !plain.is_ok_and(|printed| printed.status.success()) {
         println!("skipped: strace cannot follow a program here");
         return None;
     }
     let command = lab.command();
-    let told = strace
+    let printed = strace
         .arg(command.get_program())
         .args(["run", "small.toml", "--target", ".", "--json", "--store"])
         .arg(lab.path().join("runs"))
@@ -35,8 +35,8 @@ fn forbidden(lab: &Lab, calls: &[&str], study: &str) -> Option<(i32, String, Str
         .output()
         .unwrap();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let (out, error) = (text(&told.stdout), text(&told.stderr));
-    Some((told.status.code().unwrap_or(-1), out, error))
+    let (out, error) = (text(&printed.stdout), text(&printed.stderr));
+    Some((printed.status.code().unwrap_or(-1), out, error))
 }
 
 /// `libaio` of `libaio, 4 KiB random read, depth 1, 1 thread`.
@@ -96,9 +96,9 @@ fn a_quota_that_holds_us_back_is_a_finding() {
         group.0.display(),
         command.get_program().display(),
     );
-    let told = Command::new("sh").args(["-c", &line]).output().unwrap();
-    let out = String::from_utf8_lossy(&told.stdout);
-    assert_eq!(told.status.code(), Some(0), "{told:?}");
+    let printed = Command::new("sh").args(["-c", &line]).output().unwrap();
+    let out = String::from_utf8_lossy(&printed.stdout);
+    assert_eq!(printed.status.code(), Some(0), "{printed:?}");
     assert!(out.contains("quota-throttled"), "{out}");
     assert_eq!(json(&out)["environment"]["processor_quota"], 0.2);
 }

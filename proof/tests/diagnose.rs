@@ -97,7 +97,7 @@ fn the_limits_of_the_day_of_the_measurement() {
 }
 
 #[test]
-fn a_burst_is_told_with_what_remains() {
+fn a_burst_is_reported_with_what_remains() {
     let found = diagnosed("gp2:100GiB@m5.24xlarge", "gp2:100GiB@m5.24xlarge");
     assert!(
         findings(&found).contains(&("documented-burst", "info")),
@@ -215,14 +215,14 @@ fn a_run_ends_with_4_where_a_finding_warns() {
         let words = ["run", study, "-q", "-t", "sim:gp3:1TiB@r5d.xlarge"];
         lab.blocklab(words.into_iter().chain(["--fail-on", "warning"]))
     };
-    let said = run("deep.toml");
-    assert_eq!(said.code, Some(4), "{}{}", said.out, said.err);
-    assert!(said.out.contains("warning: fail"), "{}", said.out);
+    let ran = run("deep.toml");
+    assert_eq!(ran.code, Some(4), "{}{}", ran.out, ran.err);
+    assert!(ran.out.contains("warning: fail"), "{}", ran.out);
     assert_eq!(run("study.toml").code, Some(0));
     let slower = ["run", "study.toml", "--fail-on", "slower"];
-    let said = lab.blocklab(slower);
-    assert_eq!(said.code, Some(2));
-    assert!(said.err.contains("blocklab compare"), "{}", said.err);
+    let ran = lab.blocklab(slower);
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.err.contains("blocklab compare"), "{}", ran.err);
 }
 
 /// The story: a described volume was called `2 x ssd`, another one's cap `volume IOPS (peak)`. Both
@@ -247,8 +247,11 @@ fn the_limit_of_a_described_device_is_named_whatever_it_is_called() {
         let findings = summary["findings"].as_array().expect("findings");
         let found = findings.iter().find(|it| it["rule"] == "at-limit");
         let statement = found.expect("at-limit")["statement"].as_str();
-        let told = format!("3,000 IOPS is the limit, given for {kind}: {cap};");
-        assert!(statement.expect("a text").contains(&told), "{statement:?}");
+        let printed = format!("3,000 IOPS is the limit, given for {kind}: {cap};");
+        assert!(
+            statement.expect("a text").contains(&printed),
+            "{statement:?}"
+        );
         let limit = &summary["targets"][0]["limits"][0];
         assert_eq!(limit["name"], format!("{kind}: {cap}"));
     }

@@ -8,21 +8,21 @@ use stand::Stand;
 
 const MAP: &str = r"E:\=sim:gp3:1TiB@r5d.xlarge";
 
-/// What a command line prints; what is noted beside it is no concern here.
+/// What a command line prints; what is noted next to it is no concern here.
 fn printed(stand: &Stand, line: &[&str]) -> String {
     let all: Vec<&str> = ["diskspd", "--quiet"].iter().chain(line).copied().collect();
-    let said = stand.lab.blocklab(all);
-    assert_eq!(said.code, Some(0), "{line:?}: {}", said.err);
-    said.out
+    let ran = stand.lab.blocklab(all);
+    assert_eq!(ran.code, Some(0), "{line:?}: {}", ran.err);
+    ran.out
 }
 
 /// Code, and what is complained of.
 #[track_caller]
 fn refused(stand: &Stand, line: &[&str], code: i32, words: &str) {
     let all: Vec<&str> = ["diskspd"].iter().chain(line).copied().collect();
-    let said = stand.lab.blocklab(all);
-    assert_eq!(said.code, Some(code), "{line:?}: {}", said.err);
-    assert!(said.err.contains(words), "{line:?}: {}", said.err);
+    let ran = stand.lab.blocklab(all);
+    assert_eq!(ran.code, Some(code), "{line:?}: {}", ran.err);
+    assert!(ran.err.contains(words), "{line:?}: {}", ran.err);
 }
 
 /// Operations and bytes by direction, of all targets.
@@ -82,8 +82,8 @@ fn what_is_printed_is_imported_with_the_same_figures() {
         let wide = wide.encode_utf16().flat_map(u16::to_le_bytes);
         let bytes: Vec<u8> = [0xff, 0xfe].into_iter().chain(wide).collect();
         std::fs::write(stand.lab.path().join("result"), bytes).expect("written");
-        let said = stand.lab.blocklab(["import", "diskspd", "result"]);
-        assert_eq!((said.code, &*said.err), (Some(0), ""), "{text}");
+        let ran = stand.lab.blocklab(["import", "diskspd", "result"]);
+        assert_eq!((ran.code, &*ran.err), (Some(0), ""), "{text}");
         let imported = stand.latest();
         assert_eq!(moved(&imported), moved(&own), "{layout:?}");
         let p99 = |record: &Record| {
@@ -145,9 +145,9 @@ fn files_and_limits_are_taken_as_they_are_there() {
 #[test]
 fn mistakes_end_with_three() {
     let stand = Stand::new();
-    let said = stand.lab.blocklab(["diskspd"]);
-    assert_eq!(said.code, Some(3), "{}", said.err);
-    assert!(said.out.starts_with("Usage: diskspd"), "{}", said.out);
+    let ran = stand.lab.blocklab(["diskspd"]);
+    assert_eq!(ran.code, Some(3), "{}", ran.err);
+    assert!(ran.out.starts_with("Usage: diskspd"), "{}", ran.out);
     refused(&stand, &["-a255", "null"], 3, "there is no processor 255");
     refused(&stand, &["-F2", "-t2", "null"], 3, "it excludes -t");
     refused(&stand, &[r"E:\x.dat"], 3, "--map");

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use blocklab_diskspd::{
-    Asked, MapFlush, Mapping, Overrides, Parsed, Prepared, Profile, Terms, parse, prepare,
+    MapFlush, Mapping, Overrides, Parsed, Prepared, Profile, Requested, Terms, parse, prepare,
     profile_xml, read_xml,
 };
 use blocklab_workload::{Access, Content, Durability, Job, Pace, Pattern, Plan, Rate, Spread};
@@ -27,9 +27,9 @@ fn terms() -> Terms {
 }
 
 fn load(line: &str) -> Result<(Profile, Prepared, Vec<String>), String> {
-    let Parsed { asked, notes } = parse(&words(line)).map_err(|mistake| mistake.to_string())?;
-    let Asked::Load(profile) = asked else {
-        return Err(format!("{asked:?}"));
+    let Parsed { requested, notes } = parse(&words(line)).map_err(|mistake| mistake.to_string())?;
+    let Requested::Load(profile) = requested else {
+        return Err(format!("{requested:?}"));
     };
     let prepared = prepare(&profile, &terms()).map_err(|mistake| mistake.to_string())?;
     let notes = notes.iter().chain(&prepared.notes);
@@ -210,7 +210,7 @@ fn accepted_lines_mean_what_is_written_here() {
     );
 }
 
-/// A script whose author had left an old `-s8K` beside `-r` ran random load without a word, where
+/// A script whose author had left an old `-s8K` next to `-r` ran random load without a word, where
 /// DiskSpd stops with status 3. All that its own tests of the command line reject is rejected here.
 #[test]
 fn rejected_lines_say_why() {
@@ -343,7 +343,7 @@ fn bad_xml_is_refused_with_its_reason() {
 }
 
 #[test]
-fn all_elements_of_the_schema_are_heeded_or_told() {
+fn all_elements_of_the_schema_are_heeded_or_noted() {
     let mapped = profile_with(
         "<MemoryMappedIo>true</MemoryMappedIo><FlushType>NonVolatileMemory</FlushType>",
     );
@@ -361,8 +361,8 @@ fn all_elements_of_the_schema_are_heeded_or_told() {
     );
     let profile = read_xml(&tracing, &Overrides::default()).expect("sound");
     let prepared = prepare(&profile, &terms()).expect("a plan");
-    let told: Vec<&str> = prepared.notes.iter().map(|note| &*note.subject).collect();
-    assert!(told.starts_with(&["Progress", "ETW"]), "{told:?}");
+    let output: Vec<&str> = prepared.notes.iter().map(|note| &*note.subject).collect();
+    assert!(output.starts_with(&["Progress", "ETW"]), "{output:?}");
     let fresh = profile_with("").replace(
         "<Targets>",
         "<RandomWriteData>true</RandomWriteData><Targets>",

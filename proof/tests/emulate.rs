@@ -92,10 +92,10 @@ fn what_a_program_did_to_a_served_volume_is_kept_and_diagnosed() {
     assert_eq!(load.directions[&Direction::Write].sequential_percent, 75.0);
     assert!(load.lateness.is_some(), "replies were timed");
     assert_eq!(load.balances.len(), 1, "{:?}", load.balances);
-    let told = json(&good(lab.blocklab(["diagnose", "db", "--json"])));
+    let printed = json(&good(lab.blocklab(["diagnose", "db", "--json"])));
     assert!(
-        told.to_string().contains("no limit of the volume"),
-        "{told}"
+        printed.to_string().contains("no limit of the volume"),
+        "{printed}"
     );
 }
 
@@ -152,12 +152,12 @@ fn a_power_cut_takes_what_was_not_flushed_and_the_record_names_it() {
             ("set iops=4000", 0)
         ]
     );
-    let told = json(&good(lab.blocklab(["diagnose", "db", "--json"]))).to_string();
+    let printed = json(&good(lab.blocklab(["diagnose", "db", "--json"]))).to_string();
     assert!(
-        told.contains("injected on purpose: `fault power-cut`"),
-        "{told}"
+        printed.contains("injected on purpose: `fault power-cut`"),
+        "{printed}"
     );
-    assert!(told.contains("`set iops=4000`"), "{told}");
+    assert!(printed.contains("`set iops=4000`"), "{printed}");
 }
 
 #[test]
@@ -165,14 +165,14 @@ fn several_volumes_of_an_instance_are_exports_of_one_server() {
     let lab = Lab::new();
     let arguments = "gp3:1GiB st1:125GiB --on m5.large --nbd unix:s --control unix:c --name db";
     let server = Server::start(&lab, &arguments.split(' ').collect::<Vec<_>>());
-    let told = control(&lab, "fault detach --volume db2");
+    let printed = control(&lab, "fault detach --volume db2");
     assert_eq!(
-        (&told["volumes"][0]["name"], &told["volumes"][1]),
+        (&printed["volumes"][0]["name"], &printed["volumes"][1]),
         (&"db2".into(), &().into())
     );
     ask(&mut connect(&lab.path().join("s")), WRITE, 0, &[1; 4096], 0);
-    let told = control(&lab, "status");
-    let of = |nth: usize, key: &str| told["volumes"][nth][key].clone();
+    let printed = control(&lab, "status");
+    let of = |nth: usize, key: &str| printed["volumes"][nth][key].clone();
     assert_eq!([of(0, "attached"), of(1, "attached")], [true, false]);
     assert_eq!([of(0, "writes"), of(1, "writes")], [1, 0]);
     server.end();
@@ -212,11 +212,11 @@ fn a_write_beyond_the_memory_limit_is_enospc_and_kept_as_such() {
     server.end();
     let record = lab.store().load("latest").expect("kept").record;
     let errors = &record.measurements[0].jobs[0].errors;
-    let told: Vec<_> = errors
+    let printed: Vec<_> = errors
         .iter()
         .map(|it| (it.kind.to_string(), it.count))
         .collect();
-    assert_eq!(told, [("ENOSPC".to_owned(), 1)]);
+    assert_eq!(printed, [("ENOSPC".to_owned(), 1)]);
 }
 
 #[test]
@@ -258,13 +258,13 @@ fn a_backing_file_is_found_again_and_keeps_what_was_written() {
 }
 
 #[test]
-fn mistakes_are_refused_in_a_line_that_says_what_would_work() {
+fn mistakes_are_refused_in_a_line_with_what_would_work() {
     let lab = Lab::new();
     std::fs::write(lab.path().join("photo.jpg"), b"precious").expect("a file");
     let check = |arguments: &str, words: &str| {
-        let said = lab.blocklab(std::iter::once("emulate").chain(arguments.split(' ')));
-        assert_eq!(said.code, Some(2), "{arguments}: {}", said.err);
-        assert!(said.err.contains(words), "{arguments}: {}", said.err);
+        let run = lab.blocklab(std::iter::once("emulate").chain(arguments.split(' ')));
+        assert_eq!(run.code, Some(2), "{arguments}: {}", run.err);
+        assert!(run.err.contains(words), "{arguments}: {}", run.err);
     };
     check("gp3:1GiB --nbd /tmp/s", "write unix:PATH");
     check("gp3:1GiB --nbd unix:photo.jpg", "is no socket");

@@ -185,7 +185,7 @@ fn the_next_server_undoes_what_a_killed_one_left() {
     let other = empty_folder(&lab, "e");
     let next = ["null", "--size", "64MiB", "--no-save", "--fuse"];
     let next = Served::start(&lab, &[&next[..], &[text(&other)]].concat());
-    assert_eq!(traces(text(&folder)), [""; 0], "{}", next.told);
+    assert_eq!(traces(text(&folder)), [""; 0], "{}", next.printed);
     assert!(
         !sockets.iter().any(|it| it.exists()),
         "the sockets are gone"
@@ -241,9 +241,9 @@ fn folders_that_cannot_be_mounted_on_are_refused_in_a_line() {
     fs::write(full.join("photo.jpg"), b"precious").expect("a file");
     let check = |folder: &str, words: &str| {
         let arguments = ["emulate", "null", "--size", "1MiB", "--no-save", "--fuse"];
-        let said = lab.blocklab([&arguments[..], &[folder]].concat());
-        assert_eq!(said.code, Some(2), "{folder}: {}", said.err);
-        assert!(said.err.contains(words), "{folder}: {}", said.err);
+        let ran = lab.blocklab([&arguments[..], &[folder]].concat());
+        assert_eq!(ran.code, Some(2), "{folder}: {}", ran.err);
+        assert!(ran.err.contains(words), "{folder}: {}", ran.err);
     };
     check("nonesuch", "mkdir");
     check("full", "is not empty");

@@ -65,9 +65,9 @@ fn libnbd_copies_by_tls_and_strangers_get_nothing() {
     }
     let plain = format!("nbd+unix:///?socket={}/s", lab.path().display());
     for refused in [plain, uri(&lab, "nobody"), uri(&lab, "stranger")] {
-        let said = run("nbdinfo", &[&refused]);
-        assert!(!said.status.success(), "{refused}: {said:?}");
-        assert!(!String::from_utf8_lossy(&said.stdout).contains("export-size"));
+        let ran = run("nbdinfo", &[&refused]);
+        assert!(!ran.status.success(), "{refused}: {ran:?}");
+        assert!(!String::from_utf8_lossy(&ran.stdout).contains("export-size"));
     }
     let size = run("nbdinfo", &["--size", &own]);
     assert_eq!(size.stdout, b"8388608\n", "served as before: {size:?}");
@@ -90,15 +90,15 @@ fn qemu_reads_what_it_wrote_by_tls() {
     let mut words = vec!["--object", &object, "--image-opts", &image];
     words.extend(["-c", "write -P 7 12345 100000", "-c", "flush"]);
     words.extend(["-c", "read -P 7 12345 100000"]);
-    let said = run("qemu-io", &words);
-    let text = String::from_utf8_lossy(&said.stderr).into_owned();
+    let ran = run("qemu-io", &words);
+    let text = String::from_utf8_lossy(&ran.stderr).into_owned();
     if text.contains("TLS") && text.contains("not") && text.contains("support") {
         skip("QEMU by TLS", &text);
         return;
     }
-    assert!(said.status.success(), "{said:?}");
-    let told = String::from_utf8_lossy(&said.stdout);
-    assert!(told.contains("read 100000/100000"), "{told}");
-    assert!(!told.contains("verification failed"), "{told}");
+    assert!(ran.status.success(), "{ran:?}");
+    let printed = String::from_utf8_lossy(&ran.stdout);
+    assert!(printed.contains("read 100000/100000"), "{printed}");
+    assert!(!printed.contains("verification failed"), "{printed}");
     assert_eq!(served.end(), Some(0));
 }

@@ -18,7 +18,7 @@
 //! `data/exact/fio.txt` names the cases that show an option. Each must find a difference between
 //! fio with that option and fio without it: so it would find that we do not heed it.
 
-mod beside;
+mod differential;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -27,8 +27,8 @@ use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use beside::{Answer, Blocks, Rules, answer};
 use blocklab_proof::{Lab, root, shown};
+use differential::{Answer, Blocks, Rules, answer};
 use serde_json::Value;
 
 /// Keys and types: what programs that read the JSON rely on.
@@ -55,7 +55,7 @@ fn moved(job: &Value, what: &str) -> Vec<u64> {
     DIRECTIONS.iter().map(of).collect()
 }
 
-/// What is wrong with ours, beside theirs.
+/// What is wrong with ours, next to theirs.
 fn compare(rules: &Rules, theirs: &Answer, ours: &Answer) -> Vec<String> {
     if rules.is_ours_alone {
         return Vec::new();
@@ -329,7 +329,7 @@ fn an_option_is_exact_where_a_case_compares_it_and_nowhere_else() {
 #[test]
 fn results_so_far_tell_what_was_moved() {
     let lab = Lab::new();
-    let said = lab.blocklab([
+    let run = lab.blocklab([
         "fio",
         "--no-save",
         "--name=a",
@@ -342,7 +342,7 @@ fn results_so_far_tell_what_was_moved() {
         "--status-interval=1",
         "--output-format=json",
     ]);
-    let documents = serde_json::Deserializer::from_str(&said.out).into_iter::<Value>();
+    let documents = serde_json::Deserializer::from_str(&run.out).into_iter::<Value>();
     let moved: Vec<u64> = documents
         .map(|json| json.expect("JSON")["jobs"][0]["read"]["io_bytes"].as_u64())
         .map(|bytes| bytes.expect("a number"))

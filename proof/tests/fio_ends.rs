@@ -59,9 +59,9 @@ fn a_full_file_system_ends_a_job_that_fills_it() {
             "fio --no-save --output-format=json --name=a --rw=write --size=4m --fallocate=none --{more}"
         );
         let filename = format!("--filename={}", text(&file));
-        let said = lab.blocklab(line.split(' ').chain([&*filename]));
-        assert_eq!(said.code, Some(code), "{more}: {}", said.err);
-        let json: Value = serde_json::from_str(&said.out).expect("JSON");
+        let run = lab.blocklab(line.split(' ').chain([&*filename]));
+        assert_eq!(run.code, Some(code), "{more}: {}", run.err);
+        let json: Value = serde_json::from_str(&run.out).expect("JSON");
         let job = &json["jobs"][0];
         assert_eq!(job["error"], error, "{more}");
         let written = job["write"]["io_bytes"].as_u64().expect("a number");
@@ -77,9 +77,9 @@ fn a_full_file_system_ends_a_job_that_fills_it() {
 /// clock, so that there is nothing to fail.
 #[test]
 fn the_clock_test_prints_one_line_and_ends_well() {
-    let said = Lab::new().blocklab(["fio", "--cpuclock-test"]);
-    assert_eq!((said.code, said.out.lines().count()), (Some(0), 1));
-    assert!(said.out.contains("CLOCK_MONOTONIC"), "{}", said.out);
+    let run = Lab::new().blocklab(["fio", "--cpuclock-test"]);
+    assert_eq!((run.code, run.out.lines().count()), (Some(0), 1));
+    assert!(run.out.contains("CLOCK_MONOTONIC"), "{}", run.out);
 }
 
 #[test]

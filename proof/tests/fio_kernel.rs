@@ -10,16 +10,13 @@ use stand::kernel::Loop;
 use stand::{MIB, tool};
 
 /// How many operations each call of `program` handed over to io_uring; nothing where it cannot be
-/// asked, which is told.
+/// asked, which is reported.
 fn handed_over(lab: &Lab, program: &str, options: &str) -> Option<Vec<u32>> {
     let job = "--name=a --filename=f --size=256k --rw=randread --ioengine=io_uring --iodepth=8";
     let trace = "strace -f -qq -e trace=io_uring_enter -o calls";
-    let said = lab.shell(&format!("{trace} {program} {job} {options}"));
-    if said.code != Some(0) {
-        println!(
-            "skipped: {program} with io_uring under strace: {}",
-            said.err
-        );
+    let ran = lab.shell(&format!("{trace} {program} {job} {options}"));
+    if ran.code != Some(0) {
+        println!("skipped: {program} with io_uring under strace: {}", ran.err);
         return None;
     }
     let calls = fs::read_to_string(lab.path().join("calls")).expect("a trace");
@@ -30,7 +27,7 @@ fn handed_over(lab: &Lab, program: &str, options: &str) -> Option<Vec<u32>> {
 
 /// `iodepth_batch` was a wish: however it was set, a quarter of the depth was handed over in a call.
 #[test]
-fn a_call_hands_over_what_iodepth_batch_says() {
+fn a_call_hands_over_what_iodepth_batch_sets() {
     if tool("strace", &["-V"]).is_none() {
         return;
     }
@@ -68,7 +65,7 @@ fn job(lab: &Lab, device: &Loop, name: &str, options: &str) -> Said {
 /// Scripts that run again on a used disk had no way but to name it in each command; a name that may
 /// be another disk tomorrow gives up nothing.
 #[test]
-fn the_environment_gives_up_the_disk_that_it_names_and_says_so() {
+fn the_environment_gives_up_the_disk_that_it_names_and_reports_that() {
     let Some(device) = Loop::attach(8 * MIB, &[]) else {
         return;
     };

@@ -60,20 +60,14 @@ fn a_directory_that_holds_something_stays() {
         ("dirdelete", "--readonly"),
     ] {
         let line = format!("fio --no-save --name=x --filesize=4k --ioengine={engine} {more}");
-        let said = lab.blocklab(line.split_whitespace());
-        assert_eq!(
-            said.code,
-            Some(1),
-            "{engine} {more}: {}{}",
-            said.out,
-            said.err
-        );
+        let run = lab.blocklab(line.split_whitespace());
+        assert_eq!(run.code, Some(1), "{engine} {more}: {}{}", run.out, run.err);
         assert!(kept.is_file(), "{engine} {more}");
     }
 }
 
 #[test]
-fn a_program_runs_beside_the_jobs_and_ends_with_its_time() {
+fn a_program_runs_alongside_the_jobs_and_ends_with_its_time() {
     let lab = Lab::new();
     fs::write(
         lab.path().join("jobs.fio"),
@@ -87,12 +81,12 @@ fn a_program_runs_beside_the_jobs_and_ends_with_its_time() {
         (&"says".into(), &0.into())
     );
     assert_eq!(job["read"]["io_bytes"], 0);
-    let told = fs::read_to_string(lab.path().join("says.stdout")).expect("what it said");
-    assert_eq!(told, "says.1.\"a.b\".");
+    let printed = fs::read_to_string(lab.path().join("says.stdout")).expect("what it said");
+    assert_eq!(printed, "says.1.\"a.b\".");
     for line in ["--program=/bin/true", "--runtime=1"] {
-        let said = lab.blocklab(["fio", "--no-save", "--name=x", "--ioengine=exec", line]);
-        assert_eq!(said.code, Some(1), "{}", said.out);
-        assert!(said.err.contains("exec needs"), "{}", said.err);
+        let run = lab.blocklab(["fio", "--no-save", "--name=x", "--ioengine=exec", line]);
+        assert_eq!(run.code, Some(1), "{}", run.out);
+        assert!(run.err.contains("exec needs"), "{}", run.err);
     }
 }
 

@@ -34,9 +34,9 @@ fn lines(mut command: Command, folder: &Path, files: &[(&str, &str)], line: &str
         .iter()
         .any(|part| line.contains(part))
     };
-    let mut told: Vec<String> = text.lines().filter(wanted).map(without_figures).collect();
-    told.insert(0, format!("exit {:?}", output.status.code()));
-    told
+    let mut printed: Vec<String> = text.lines().filter(wanted).map(without_figures).collect();
+    printed.insert(0, format!("exit {:?}", output.status.code()));
+    printed
 }
 
 /// Of results only what opens them stays: the rest is time.

@@ -1,4 +1,4 @@
-//! Operations that carry priorities of their own, beside Debian's fio: which of them are told
+//! Operations that carry priorities of their own, next to Debian's fio: which of them are reported
 //! apart, how they are counted, printed and logged, and that the kernel hears of them.
 
 use std::collections::BTreeMap;
@@ -69,7 +69,7 @@ fn told(job: &Value, direction: &str) -> Vec<(u64, u64, String, u64)> {
 }
 
 #[test]
-fn the_same_priorities_are_told_and_have_the_same_shares() {
+fn the_same_priorities_are_reported_and_have_the_same_shares() {
     if !fio_is_there() {
         return;
     }
@@ -193,9 +193,9 @@ fn the_kernel_hears_of_each_operation() {
             "--output-format=json",
         ];
         let error = |share: &str| {
-            let said = lab.blocklab(words.iter().copied().chain([share]));
-            let at = said.out.find('{').expect("JSON");
-            json(&said.out[at..])["error"].as_i64()
+            let run = lab.blocklab(words.iter().copied().chain([share]));
+            let at = run.out.find('{').expect("JSON");
+            json(&run.out[at..])["error"].as_i64()
         };
         assert_eq!(error("--cmdprio_percentage=0"), Some(0), "{engine}");
         assert_eq!(error("--cmdprio_percentage=100"), Some(EPERM), "{engine}");

@@ -18,10 +18,10 @@ fn as_fio(lab: &Lab, words: &[&str]) {
         return;
     }
     let mut command = Command::new("fio");
-    let said = command.current_dir(lab.path()).args(words).output();
-    let said = said.expect("fio starts");
-    let err = String::from_utf8_lossy(&said.stderr);
-    assert_eq!(said.status.code(), Some(1), "{words:?}: {err}");
+    let run = command.current_dir(lab.path()).args(words).output();
+    let run = run.expect("fio starts");
+    let err = String::from_utf8_lossy(&run.stderr);
+    assert_eq!(run.status.code(), Some(1), "{words:?}: {err}");
     assert!(err.contains(REFUSED), "{words:?}: {err}");
 }
 
@@ -35,10 +35,10 @@ fn a_file_that_is_too_short_does_not_grow() {
     for more in [&[][..], &["--allow_file_create=0"], &["--fallocate=none"]] {
         let line = ["--readonly", "--name=a", "--filename=f", "--rw=read"];
         let line = [&line[..], &["--size=4m"], more].concat();
-        let said = ours(&lab, &line);
-        assert_eq!((said.code, said.out.as_str()), (Some(1), ""), "{more:?}");
+        let run = ours(&lab, &line);
+        assert_eq!((run.code, run.out.as_str()), (Some(1), ""), "{more:?}");
         for word in [REFUSED, "f has", "4 MiB"] {
-            assert!(said.err.contains(word), "{more:?}: {}", said.err);
+            assert!(run.err.contains(word), "{more:?}: {}", run.err);
         }
         as_fio(&lab, &line);
         let bytes = fs::read(&file).expect("the file");
@@ -59,9 +59,9 @@ fn a_file_does_not_grow_where_none_may_be_made() {
     fs::write(&file, "short").expect("written");
     let line = ["--name=a", "--filename=f", "--size=64k"];
     for rw in ["--rw=randread", "--rw=write"] {
-        let said = ours(&lab, &[&line[..], &["--allow_file_create=0", rw]].concat());
-        assert_eq!(said.code, Some(1), "{rw}: {}", said.err);
-        assert!(said.err.contains("allow_file_create=0"), "{}", said.err);
+        let run = ours(&lab, &[&line[..], &["--allow_file_create=0", rw]].concat());
+        assert_eq!(run.code, Some(1), "{rw}: {}", run.err);
+        assert!(run.err.contains("allow_file_create=0"), "{}", run.err);
         assert_eq!(fs::read(&file).expect("there"), b"short", "{rw}");
     }
 }
@@ -70,14 +70,14 @@ fn a_file_does_not_grow_where_none_may_be_made() {
 fn no_file_is_made() {
     let lab = Lab::new();
     let line = ["--readonly", "--name=a", "--filename=new", "--size=64k"];
-    let said = ours(&lab, &line);
-    assert_eq!(said.code, Some(1));
-    assert!(said.err.contains(REFUSED), "{}", said.err);
+    let run = ours(&lab, &line);
+    assert_eq!(run.code, Some(1));
+    assert!(run.err.contains(REFUSED), "{}", run.err);
     as_fio(&lab, &line);
     let making = [&line[..], &["--ioengine=filecreate"]].concat();
-    let said = ours(&lab, &making);
-    assert_eq!(said.code, Some(1));
-    assert!(said.err.contains("filecreate"), "{}", said.err);
+    let run = ours(&lab, &making);
+    assert_eq!(run.code, Some(1));
+    assert!(run.err.contains("filecreate"), "{}", run.err);
     assert!(!lab.path().join("new").exists());
 }
 
@@ -88,9 +88,9 @@ fn no_file_is_removed_by_an_engine() {
     let file = lab.path().join("f");
     fs::write(&file, "precious").expect("written");
     let line = ["--readonly", "--name=a", "--filename=f", "--size=4k"];
-    let said = ours(&lab, &[&line[..], &["--ioengine=filedelete"]].concat());
-    assert_eq!(said.code, Some(1), "{}", said.err);
-    assert!(said.err.contains("filedelete"), "{}", said.err);
+    let run = ours(&lab, &[&line[..], &["--ioengine=filedelete"]].concat());
+    assert_eq!(run.code, Some(1), "{}", run.err);
+    assert!(run.err.contains("filedelete"), "{}", run.err);
     assert_eq!(fs::read(&file).expect("there"), b"precious");
 }
 
@@ -103,9 +103,9 @@ fn the_native_command_keeps_the_same_promise() {
         "[a]\nfilename=f\nsize=64k\nrw=read\n",
     )
     .expect("written");
-    let said = lab.blocklab(["run", "a.fio", "--read-only", "--quiet"]);
-    assert_eq!(said.code, Some(2));
-    assert!(said.err.contains(REFUSED), "{}", said.err);
+    let run = lab.blocklab(["run", "a.fio", "--read-only", "--quiet"]);
+    assert_eq!(run.code, Some(2));
+    assert!(run.err.contains(REFUSED), "{}", run.err);
     assert_eq!(fs::read(lab.path().join("f")).expect("there"), b"short");
 }
 
@@ -117,8 +117,8 @@ fn what_is_long_enough_is_read_and_removed_on_demand() {
     let line = ["--readonly", "--name=a", "--filename=f", "--size=64k"];
     for (unlink, stays) in [("--unlink=0", true), ("--unlink=1", false)] {
         fs::write(&file, vec![7; 64 << 10]).expect("written");
-        let said = ours(&lab, &[&line[..], &[unlink]].concat());
-        assert_eq!((said.code, said.err.as_str()), (Some(0), ""), "{unlink}");
+        let run = ours(&lab, &[&line[..], &[unlink]].concat());
+        assert_eq!((run.code, run.err.as_str()), (Some(0), ""), "{unlink}");
         assert_eq!(file.exists(), stays, "{unlink}");
     }
 }

@@ -1,4 +1,4 @@
-//! Trims, beside Debian's fio on a loop device: how many there are, and what is read back.
+//! Trims, next to Debian's fio on a loop device: how many there are, and what is read back.
 
 mod stand;
 
@@ -78,8 +78,8 @@ fn the_share_that_is_trimmed_is_that_of_fio() {
     let ours = counts(ours(&lab, &device), &device, &words);
     assert!(theirs.0 && ours.0, "{theirs:?} {ours:?}");
     assert_eq!(ours.1[..2], theirs.1[..2]);
-    let apart = ours.1[2].abs_diff(theirs.1[2]);
-    assert!(apart <= 4 * 12, "{theirs:?} {ours:?}");
+    let separate = ours.1[2].abs_diff(theirs.1[2]);
+    assert!(separate <= 4 * 12, "{theirs:?} {ours:?}");
 }
 
 /// The job that the manual describes; fio 3.33 breaks down over it.

@@ -234,7 +234,7 @@ fn every_dependency_is_used_and_has_its_reason() {
             used(name),
             "{name} is in the workspace, and nothing uses it"
         );
-        let told = reasons.contains(&format!("`{name}`"));
-        assert!(told, "{name}: {adr} does not tell why it is here");
+        let printed = reasons.contains(&format!("`{name}`"));
+        assert!(printed, "{name}: {adr} does not tell why it is here");
     }
 }

@@ -25,8 +25,8 @@ fn printed(stand: &Stand, output: &[&str]) -> Option<String> {
 
 fn imported(stand: &Stand, text: &str) -> Record {
     std::fs::write(stand.lab.path().join("result"), text).expect("written");
-    let said = stand.lab.blocklab(["import", "fio", "result"]);
-    assert_eq!((said.code, &*said.err), (Some(0), ""), "{text}");
+    let run = stand.lab.blocklab(["import", "fio", "result"]);
+    assert_eq!((run.code, &*run.err), (Some(0), ""), "{text}");
     stand.latest()
 }
 

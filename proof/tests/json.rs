@@ -32,8 +32,8 @@ fn shown(lab: &Lab, words: &[&str]) -> Value {
         .env("XDG_DATA_HOME", lab.path())
         .output();
     let output = output.expect("it starts");
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{words:?}: {told}");
+    let found = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{words:?}: {found}");
     json(&String::from_utf8(output.stdout).expect("text"))
 }
 
@@ -89,7 +89,7 @@ fn printed(lab: &Lab) -> Vec<(&'static str, Value)> {
 }
 
 /// The story: four forms carried a version and five were bare arrays; a script that read
-/// `.[0].name` would have broken with the first field beside the list.
+/// `.[0].name` would have broken with the first field next to the list.
 #[test]
 fn every_form_has_the_version_that_the_page_names() {
     let lab = Lab::new();

@@ -28,7 +28,7 @@ exec_prerun=sh break.sh
 ";
 
 /// A lab with a store, a parameter file and a job file. Their runs begin with a command that puts
-/// a file in the place of the store, or does what is asked for in place of that.
+/// a file in the place of the store, or does what is requested in place of that.
 fn lab(meanwhile: &str) -> Lab {
     let lab = Lab::new();
     for (name, content) in [("p", PARAMETERS), ("j.fio", JOB), ("break.sh", meanwhile)] {
@@ -57,7 +57,7 @@ fn said(lab: &Lab, store: &str, line: &str) -> Said {
 /// The story: a study ran for an hour, and then its store turned out to be a file, full, or not
 /// writable: exit code 2, and not a word of the result.
 #[test]
-fn a_store_that_cannot_be_written_is_told_before_the_first_pass() {
+fn a_store_that_cannot_be_written_is_reported_before_the_first_pass() {
     let lab = lab("touch begun");
     let full = Mount::memory("512k");
     let full = full.as_ref().map(|mount| mount.path().join("runs"));
@@ -93,7 +93,7 @@ fn a_store_that_cannot_be_written_is_told_before_the_first_pass() {
 
 /// The story: `--html` to a place that is not there was found when everything was measured.
 #[test]
-fn a_page_that_cannot_be_written_is_told_before_the_first_pass() {
+fn a_page_that_cannot_be_written_is_reported_before_the_first_pass() {
     let lab = lab("touch begun");
     for (html, why) in [("no/x.html", "No such file"), (".", "directory")] {
         let line = format!("run j.fio --quiet --html {html}");
@@ -111,9 +111,9 @@ fn a_page_that_cannot_be_written_is_told_before_the_first_pass() {
 }
 
 /// The story: the disk of the store went away while a run lasted. The result is printed first,
-/// whatever its form; then the run is kept in another place, which is told.
+/// whatever its form; then the run is kept in another place, which is reported.
 #[test]
-fn a_run_whose_store_fails_is_printed_and_kept_elsewhere() {
+fn a_run_whose_store_fails_is_printed_and_kept_in_another_place() {
     for (line, result) in [
         ("run j.fio --quiet", "IOPS"),
         ("run j.fio --quiet --json", "\"summary_format\""),
@@ -132,8 +132,8 @@ fn a_run_whose_store_fails_is_printed_and_kept_elsewhere() {
             panic!("{line}: {folders:?}: {}", said.err);
         };
         let stored = Store::open(folder).load("latest").expect("kept there");
-        let told = format!("--store {} show {}", text(folder), stored.record.id);
-        assert!(said.err.contains(&told), "{line}: {}", said.err);
+        let printed = format!("--store {} show {}", text(folder), stored.record.id);
+        assert!(said.err.contains(&printed), "{line}: {}", said.err);
         assert!(!stored.record.measurements.is_empty(), "{line}");
         let runs = fs::read_to_string(lab.path().join("runs"));
         assert_eq!(runs.expect("a file"), "", "{line}");
@@ -145,18 +145,18 @@ fn a_run_whose_store_fails_is_printed_and_kept_elsewhere() {
 fn a_page_that_fails_at_the_end_costs_nothing_else() {
     let lab = lab("mkdir pages/x.html");
     fs::create_dir(lab.path().join("pages")).expect("a folder");
-    let told = said(&lab, "runs", "run j.fio --quiet --html pages/x.html");
-    assert!(told.out.contains("IOPS"), "{}", told.out);
-    assert_eq!(told.code, Some(1), "{}", told.err);
+    let printed = said(&lab, "runs", "run j.fio --quiet --html pages/x.html");
+    assert!(printed.out.contains("IOPS"), "{}", printed.out);
+    assert_eq!(printed.code, Some(1), "{}", printed.err);
     let id = lab.store().load("latest").expect("kept").record.id;
     let again = format!("blocklab report {id} --html");
-    assert!(told.err.contains(&again), "{}", told.err);
+    assert!(printed.err.contains(&again), "{}", printed.err);
     // Without a run that is kept, the page itself goes elsewhere.
     fs::remove_dir(lab.path().join("pages/x.html")).expect("removed");
     let line = "run j.fio --quiet --no-save --html pages/x.html";
-    let told = said(&lab, "runs", line);
-    assert_eq!(told.code, Some(1), "{}", told.err);
-    let page = told
+    let printed = said(&lab, "runs", line);
+    assert_eq!(printed.code, Some(1), "{}", printed.err);
+    let page = printed
         .err
         .lines()
         .find_map(|line| line.split_once("the page is in "));
@@ -167,7 +167,7 @@ fn a_page_that_fails_at_the_end_costs_nothing_else() {
 /// The story: the disk behind `blocklab run > result.txt` was full. The run was kept, the command
 /// ended with 2 as if nothing had been measured, and did not say where the result was.
 #[test]
-fn a_result_that_cannot_be_printed_is_told_of_with_where_it_is() {
+fn a_result_that_cannot_be_printed_is_reported_with_where_it_is() {
     let lab = lab("true");
     let line = [
         "run",
@@ -191,7 +191,7 @@ fn a_result_that_cannot_be_printed_is_told_of_with_where_it_is() {
 /// The story: a worker process was killed, and the command ended with 137 and not a word: neither
 /// by whom, nor that the measurements until then were kept.
 #[test]
-fn a_killed_worker_is_told_of_with_what_is_kept() {
+fn a_killed_worker_is_reported_with_what_is_kept() {
     let lab = Lab::new();
     let study = "\
         name = \"endless\"\npasses = 1000\n[[case]]\nname = \"a\"\nengine = \"null\"\n\
@@ -208,9 +208,9 @@ fn a_killed_worker_is_told_of_with_what_is_kept() {
     let words = ended.last_words();
     let stored = lab.store().load("latest").expect("kept");
     assert!(stored.partial && !stored.record.measurements.is_empty());
-    let told = format!("is kept: blocklab show {}", stored.record.id);
+    let printed = format!("is kept: blocklab show {}", stored.record.id);
     assert!(
-        words.contains("signal 9 (SIGKILL)") && words.contains(&told),
+        words.contains("signal 9 (SIGKILL)") && words.contains(&printed),
         "{words}"
     );
     good(lab.blocklab(["show", &stored.record.id]));
@@ -219,7 +219,7 @@ fn a_killed_worker_is_told_of_with_what_is_kept() {
 /// The story: under `ulimit -f` the first write beyond it killed the program with SIGXFSZ: exit
 /// code 153, no word, and the half-made scratch file stayed.
 #[test]
-fn the_limit_of_file_sizes_is_told_and_leaves_nothing() {
+fn the_limit_of_file_sizes_is_reported_and_leaves_nothing() {
     let lab = Lab::new();
     let disk = lab.path().join("disk");
     fs::create_dir(&disk).expect("a folder");

@@ -59,16 +59,19 @@ fn passes_are_added_until_the_rate_is_known() {
             "run -q --case rand4k-q1-read --repeat 3 --seed 1 --runtime 100ms --json \
              --repeat-until {until} --repeat-for {limit} --target {VOLUME}"
         );
-        let said = lab.blocklab(line.split_whitespace());
-        assert_eq!(said.code, Some(0), "{}", said.err);
-        let value: serde_json::Value = serde_json::from_str(&said.out).expect("JSON");
+        let run = lab.blocklab(line.split_whitespace());
+        assert_eq!(run.code, Some(0), "{}", run.err);
+        let value: serde_json::Value = serde_json::from_str(&run.out).expect("JSON");
         let passes = value["rows"][0]["iops"]["passes"].as_u64().expect("passes");
-        (passes, said.err)
+        (passes, run.err)
     };
-    let (few, told) = passes("50%", "10min");
-    assert!(few == 3 && told.is_empty(), "{few}: {told}");
+    let (few, printed) = passes("50%", "10min");
+    assert!(few == 3 && printed.is_empty(), "{few}: {printed}");
     let (more, _) = passes("2%", "10min");
     assert!(more > 3, "{more}");
-    let (none, told) = passes("0.0001%", "1s");
-    assert!(none == 3 && told.contains("--repeat-for"), "{none}: {told}");
+    let (none, printed) = passes("0.0001%", "1s");
+    assert!(
+        none == 3 && printed.contains("--repeat-for"),
+        "{none}: {printed}"
+    );
 }

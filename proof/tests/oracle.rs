@@ -31,7 +31,7 @@ fn seen_by_kernel(device: &Loop, direction: &str) -> Moved {
 }
 
 /// The same as the record tells it, of the one disk below its target.
-fn told_by_record(record: &Record, direction: &str) -> Moved {
+fn known_by_record(record: &Record, direction: &str) -> Moved {
     let disk = &record.measurements[0].disks[0];
     match direction {
         "read" => (disk.read_ios + disk.read_merges, disk.read_bytes),
@@ -50,7 +50,7 @@ fn quiet_loop(size: u64) -> Option<Loop> {
     Some(device)
 }
 
-/// Direct operations reach the device as many and as large as they were asked for.
+/// Direct operations reach the device as many and as large as they were requested.
 #[test]
 fn the_block_layer_counts_the_same() {
     let Some(device) = quiet_loop(16 * MIB) else {
@@ -81,12 +81,12 @@ fn is_witnessed(device: &Loop, study: &str, direction: &str) -> bool {
     let stand = Stand::new();
     let named = ["--target", device.path(), "--destroy-data", device.name()];
     let before = seen_by_kernel(device, direction);
-    let said = stand.run(study, &named);
+    let ran = stand.run(study, &named);
     let after = seen_by_kernel(device, direction);
-    if said.err.contains("engine io_uring cannot be used here") {
+    if ran.err.contains("engine io_uring cannot be used here") {
         return false;
     }
-    assert_eq!(said.code, Some(0), "{}", said.err);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
     let record = stand.latest();
     stand::assert_sound(&record);
     let completed = jobs(&record)
@@ -96,8 +96,8 @@ fn is_witnessed(device: &Loop, study: &str, direction: &str) -> bool {
     // Before a direct load, one block is read to see whether that works at all.
     let probes = u64::from(direction == "read");
     let expected = (completed + probes, (completed + probes) * 4 * KIB);
-    let told = told_by_record(&record, direction);
-    assert_eq!(told, expected, "the record of\n{study}");
+    let printed = known_by_record(&record, direction);
+    assert_eq!(printed, expected, "the record of\n{study}");
     let seen = (after.0 - before.0, after.1 - before.1);
     assert_eq!(seen, expected, "the kernel's counters over\n{study}");
     true
@@ -122,16 +122,16 @@ fn every_block_is_written_exactly_once() {
     }
 }
 
-/// Two tools are asked for the same load, and both say that they did just that.
+/// Two tools get the same load, and both report that they did just that.
 #[test]
 fn fio_and_blocklab_count_the_same_load() {
     let job = "--name=zero --ioengine=psync --filename=/dev/zero --rw=randread --bs=4k --size=64m";
     let options = "--number_ios=5000 --output-format=json";
     let args: Vec<&str> = job.split(' ').chain(options.split(' ')).collect();
-    let Some(said) = tool("fio", &args) else {
+    let Some(ran) = tool("fio", &args) else {
         return;
     };
-    let fio: Value = serde_json::from_str(&said).expect("JSON");
+    let fio: Value = serde_json::from_str(&ran).expect("JSON");
     let fio = &fio["jobs"][0]["read"];
     let stand = Stand::new();
     let study = "[[case]]\nname = \"zero\"\nengine = \"psync\"\naccess = \"buffered\"\n\
@@ -231,19 +231,19 @@ fn in_flight(job: &JobResult) -> f64 {
 
 /// No machine is so slow or so loaded that more operations are in flight than there is room for.
 #[test]
-fn no_more_is_in_flight_than_was_asked_for() {
+fn no_more_is_in_flight_than_was_requested() {
     let stand = Stand::new();
     for (engine, depth, threads) in [("psync", 1, 4), ("libaio", 16, 2), ("io_uring", 16, 2)] {
         let study = format!(
             "[[case]]\nname = \"a\"\nengine = \"{engine}\"\ndepth = {depth}\n\
              threads = {threads}\nsize = \"4MiB\"\nruntime = \"50ms\"\n"
         );
-        let said = stand.run(&study, &["--target", stand.disk_text()]);
-        if said.err.contains("engine io_uring cannot be used here") {
+        let ran = stand.run(&study, &["--target", stand.disk_text()]);
+        if ran.err.contains("engine io_uring cannot be used here") {
             skip("io_uring", "this machine does not offer it");
             continue;
         }
-        assert_eq!(said.code, Some(0), "{}", said.err);
+        assert_eq!(ran.code, Some(0), "{}", ran.err);
         let record = stand.latest();
         let job = jobs(&record).next().expect("a job");
         let room = f64::from(depth * threads);

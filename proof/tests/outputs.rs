@@ -53,10 +53,10 @@ fn what_somebody_else_wrote_stays_until_it_is_forced() {
     let path = lab.path().join("mine.html");
     fs::write(&path, "precious").expect("written");
     for line in OURS {
-        let said = run(&lab, line, "mine.html", false);
-        assert_eq!((said.code, &*said.out), (Some(2), ""), "{line}");
-        assert!(said.err.contains("mine.html"), "{line}: {}", said.err);
-        assert!(said.err.contains("--force"), "{line}: {}", said.err);
+        let ran = run(&lab, line, "mine.html", false);
+        assert_eq!((ran.code, &*ran.out), (Some(2), ""), "{line}");
+        assert!(ran.err.contains("mine.html"), "{line}: {}", ran.err);
+        assert!(ran.err.contains("--force"), "{line}: {}", ran.err);
         assert_eq!(
             fs::read_to_string(&path).expect("text"),
             "precious",
@@ -107,13 +107,13 @@ fn no_result_is_written_to_a_device() {
     for line in OURS.into_iter().chain(THEIRS) {
         let force = OURS.contains(&line);
         for file in [device.path(), "link"] {
-            let said = run(&lab, line, file, force);
-            assert_ne!(said.code, Some(0), "{line}");
-            assert!(said.err.contains("it is a device"), "{line}: {}", said.err);
+            let ran = run(&lab, line, file, force);
+            assert_ne!(ran.code, Some(0), "{line}");
+            assert!(ran.err.contains("it is a device"), "{line}: {}", ran.err);
         }
     }
-    let said = lab.blocklab(["man", "--out", ".", "--force"]);
-    assert!(said.err.contains("it is a device"), "{}", said.err);
+    let ran = lab.blocklab(["man", "--out", ".", "--force"]);
+    assert!(ran.err.contains("it is a device"), "{}", ran.err);
     assert!(
         before == fs::read(device.path()).expect("readable"),
         "{}",
@@ -162,8 +162,8 @@ fn an_output_directory_of_vdbench_keeps_what_is_not_its_own() {
         fs::remove_file(folder.join(name)).expect("removed");
         symlink(device.path(), folder.join(name)).expect("a link");
     }
-    let said = vdbench();
-    assert!(said.err.contains("it is a device"), "{}", said.err);
+    let ran = vdbench();
+    assert!(ran.err.contains("it is a device"), "{}", ran.err);
     assert!(before == fs::read(device.path()).expect("readable"));
 }
 
@@ -179,9 +179,9 @@ fn man_prints_the_page_of_a_command() {
         let page = good(lab.blocklab(command.iter().copied()));
         assert!(page.contains(title), "{command:?}: {page}");
     }
-    let said = lab.blocklab(["man", "rum"]);
-    assert_eq!(said.code, Some(2));
-    assert!(said.err.contains("did you mean run?"), "{}", said.err);
+    let ran = lab.blocklab(["man", "rum"]);
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.err.contains("did you mean run?"), "{}", ran.err);
     assert_eq!(fs::read_dir(lab.path()).expect("a folder").count(), 0);
     good(lab.blocklab(["man", "--out", "pages"]));
     assert!(lab.path().join("pages/blocklab-run.1").exists());

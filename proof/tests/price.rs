@@ -16,8 +16,8 @@ fn per(priced: &Value, unit: &str) -> f64 {
 fn a_million_iops_for_an_hour_to_the_cent() {
     let lab = Lab::new();
     let address = "local,as-of=2017-02-27@i3.xlarge";
-    let said = good(lab.blocklab(["price", address, "--region", "ap-northeast-1", "--json"]));
-    let found = &json(&said)["priced"][0];
+    let ran = good(lab.blocklab(["price", address, "--region", "ap-northeast-1", "--json"]));
+    let found = &json(&ran)["priced"][0];
     let usd = per(found, "million_iops_hour");
     assert!((usd - 0.366 / 0.206_25).abs() < 1e-9, "{usd}");
     assert_eq!(found["regions"][0], "ap-northeast-1");
@@ -27,7 +27,7 @@ fn a_million_iops_for_an_hour_to_the_cent() {
 /// The story: the price of a run of a device that was described by hand was a table of dashes, and
 /// the command ended with 0.
 #[test]
-fn what_has_no_price_is_told() {
+fn what_has_no_price_is_reported() {
     let lab = Lab::new();
     let mut run = record("20261120-190142-k3f", "2026-11-20T19:01:42Z");
     run.targets[0].path = "sim:./mine.toml".to_owned();
@@ -38,22 +38,22 @@ fn what_has_no_price_is_told() {
         .and_then(|it| it.split("```").next());
     std::fs::write(lab.path().join("mine.toml"), mine.expect("a device")).expect("written");
     lab.keep(&run);
-    let said = lab.blocklab(["price", "latest"]);
-    assert_eq!(said.code, Some(2), "{}", said.out);
-    assert_eq!(said.out, "", "no table of dashes");
-    assert!(said.err.contains("no price is known"), "{}", said.err);
-    let told = good(lab.blocklab(["price", "latest", "--as", "gp3:1TiB@r5d.xlarge"]));
-    assert!(told.contains("gp3:1TiB@r5d.xlarge"), "{told}");
+    let ran = lab.blocklab(["price", "latest"]);
+    assert_eq!(ran.code, Some(2), "{}", ran.out);
+    assert_eq!(ran.out, "", "no table of dashes");
+    assert!(ran.err.contains("no price is known"), "{}", ran.err);
+    let printed = good(lab.blocklab(["price", "latest", "--as", "gp3:1TiB@r5d.xlarge"]));
+    assert!(printed.contains("gp3:1TiB@r5d.xlarge"), "{printed}");
 }
 
 #[test]
-fn the_unit_that_is_asked_for_decides_the_order() {
+fn the_unit_that_is_requested_decides_the_order() {
     let lab = Lab::new();
     // Cheap to keep data on, and dear by the operation; and the other way round.
     let (large, fast) = ("sc1:16TiB@m5.large", "gp3:100GiB@m5.large");
     let first = |by: &str| {
-        let said = good(lab.blocklab(["price", large, fast, "--by", by, "--json"]));
-        json(&said)["priced"][0]["name"]
+        let ran = good(lab.blocklab(["price", large, fast, "--by", by, "--json"]));
+        json(&ran)["priced"][0]["name"]
             .as_str()
             .expect("a name")
             .to_owned()
@@ -80,13 +80,13 @@ fn money_comes_with_region_day_source_and_inputs() {
 }
 
 #[test]
-fn a_measured_run_must_be_told_what_it_was_bought_as() {
+fn a_measured_run_needs_what_it_was_bought_as() {
     let lab = Lab::new();
     let id = "20261120-190142-k3f";
     lab.keep(&record(id, "2026-11-20T19:01:42Z"));
-    let said = lab.blocklab(["price", id]);
-    assert_eq!((said.code, said.out.as_str()), (Some(2), ""));
-    assert!(said.err.contains("--as "), "{}", said.err);
+    let ran = lab.blocklab(["price", id]);
+    assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""));
+    assert!(ran.err.contains("--as "), "{}", ran.err);
     let text = good(lab.blocklab(["price", id, "--as", "gp3:1TiB@r5d.xlarge"]));
     assert!(text.contains("bought as gp3:1TiB@r5d.xlarge") && text.contains("measured: mixed"));
 }
@@ -107,8 +107,8 @@ fn what_is_unknown_is_no_price() {
         ),
         (&["price", "gp3", "--currency", "EUR"], "such as EUR=0.92"),
     ] {
-        let said = lab.blocklab(args.iter().copied());
-        assert_eq!(said.code, Some(2), "{args:?}");
-        assert!(said.err.contains(words), "{args:?}: {}", said.err);
+        let ran = lab.blocklab(args.iter().copied());
+        assert_eq!(ran.code, Some(2), "{args:?}");
+        assert!(ran.err.contains(words), "{args:?}: {}", ran.err);
     }
 }

@@ -21,7 +21,7 @@ fn python(module: &str) -> Option<Command> {
     let probe = Command::new(&program)
         .args(["-c", &format!("import {module}")])
         .output();
-    if !probe.is_ok_and(|told| told.status.success()) {
+    if !probe.is_ok_and(|printed| printed.status.success()) {
         println!("skipped: no python3 with {module} here");
         return None;
     }
@@ -29,15 +29,15 @@ fn python(module: &str) -> Option<Command> {
 }
 
 #[track_caller]
-fn well(told: &Output) -> String {
+fn well(printed: &Output) -> String {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     assert!(
-        told.status.success(),
+        printed.status.success(),
         "{}{}",
-        text(&told.stdout),
-        text(&told.stderr)
+        text(&printed.stdout),
+        text(&printed.stderr)
     );
-    text(&told.stdout)
+    text(&printed.stdout)
 }
 
 fn run_folder(lab: &Lab) -> std::path::PathBuf {
@@ -48,7 +48,7 @@ fn run_folder(lab: &Lab) -> std::path::PathBuf {
 }
 
 #[test]
-fn the_python_reader_says_what_export_says() {
+fn the_python_reader_agrees_with_export() {
     let lab = lab();
     for (what, option) in [("totals", None), ("series", Some("--series"))] {
         let Some(mut python) = python("zlib") else {
@@ -56,7 +56,7 @@ fn the_python_reader_says_what_export_says() {
         };
         let line = "export latest --store runs --format csv -o table.csv --force";
         good(lab.blocklab(line.split(' ').chain(option)));
-        let told = python
+        let printed = python
             .arg(root().join("proof/readers/same.py"))
             .args([
                 run_folder(&lab).as_path(),
@@ -65,7 +65,7 @@ fn the_python_reader_says_what_export_says() {
             ])
             .output()
             .unwrap();
-        assert!(well(&told).contains("are the same"));
+        assert!(well(&printed).contains("are the same"));
     }
 }
 
@@ -83,16 +83,16 @@ fn the_python_reader_refuses_what_is_no_run() {
     .unwrap();
     let script = "import blocklab\nfor name in ('other.json', 'newer.json'):\n    try:\n        \
                   blocklab.load(name)\n    except blocklab.NotARun as error:\n        print(error)\n";
-    let told = python
+    let printed = python
         .args(["-c", script])
         .current_dir(lab.path())
         .env("PYTHONPATH", root().join("contrib/python"))
         .output()
         .unwrap();
-    let said = well(&told);
+    let ran = well(&printed);
     assert!(
-        said.contains("no record of blocklab") && said.contains("format 99"),
-        "{said}"
+        ran.contains("no record of blocklab") && ran.contains("format 99"),
+        "{ran}"
     );
 }
 
@@ -107,7 +107,7 @@ fn the_cells_of_the_notebook_run() {
                   == 10\nstate = {}\nfor cell in cells:\n    if cell['cell_type'] == 'code':\n        \
                   exec(compile(''.join(cell['source']), cell['id'], 'exec'), state)\n\
                   print(len(state['run'].totals), len(state['seconds']))\n";
-    let told = python
+    let printed = python
         .args(["-c", script])
         .arg(root().join("contrib/python/run.ipynb"))
         .current_dir(lab.path())
@@ -116,7 +116,7 @@ fn the_cells_of_the_notebook_run() {
         .env("MPLBACKEND", "agg")
         .output()
         .unwrap();
-    assert!(well(&told).starts_with("16 "), "{told:?}");
+    assert!(well(&printed).starts_with("16 "), "{printed:?}");
 }
 
 /// The story: a field of `--json` was renamed, and every script that read it broke in silence.
@@ -160,8 +160,8 @@ fn outputs_keep_their_schemas() {
             return;
         };
         let script = root().join("proof/readers/schemas.py");
-        let told = python.arg(script).arg(kind).args(&files).output().unwrap();
-        assert_eq!(well(&told).trim(), count, "{kind}");
+        let printed = python.arg(script).arg(kind).args(&files).output().unwrap();
+        assert_eq!(well(&printed).trim(), count, "{kind}");
     }
 }
 
@@ -182,13 +182,13 @@ fn the_views_for_duckdb_answer() {
                   for view in ('figures', 'counted', 'medians', 'changes', 'fastest'):\n    \
                   print(view, base.execute(f'select count(*) from {view}').fetchone()[0])\n\
                   print(base.execute('select max(abs(iops_ratio - 1)) from changes').fetchone()[0])\n";
-    let told = python
+    let printed = python
         .args(["-c", script])
         .arg(root().join("contrib/duckdb/views.sql"))
         .current_dir(lab.path())
         .output()
         .unwrap();
-    let said = well(&told);
+    let ran = well(&printed);
     let expected = "figures 32\ncounted 32\nmedians 16\nchanges 16\nfastest 8\n0.0\n";
-    assert_eq!(said, expected, "the same seed gives the same figures");
+    assert_eq!(ran, expected, "the same seed gives the same figures");
 }

@@ -71,8 +71,8 @@ fn a_directory_is_measured_kept_shown_and_left_as_it_was() {
 #[test]
 fn json_is_one_object_and_nothing_else() {
     let stand = Stand::new();
-    let said = good(stand.run(TINY, &["--target", stand.disk_text(), "--json"]));
-    let value: Value = serde_json::from_str(&said).expect("one value");
+    let ran = good(stand.run(TINY, &["--target", stand.disk_text(), "--json"]));
+    let value: Value = serde_json::from_str(&ran).expect("one value");
     let rows = value["rows"].as_array().expect("rows");
     let rows: Vec<_> = rows.iter().map(|row| (&row["case"], &row["ios"])).collect();
     let expected = [("reads", 128), ("writes", 128)];
@@ -140,8 +140,8 @@ fn every_case(stand: &Stand, study: &str, target: &str) -> usize {
         let job = &measurement.jobs[0];
         let moved = (ios(job, "read"), job.accounting.failed);
         assert_eq!(moved, (32, 0), "{target} {}", job.name);
-        let (_, asked) = &measurement.settings[0];
-        let used = if target == "null" { "null" } else { asked };
+        let (_, wanted) = &measurement.settings[0];
+        let used = if target == "null" { "null" } else { wanted };
         assert_eq!(job.engine.to_string(), used, "{target} {}", job.name);
         let (_, access) = &measurement.settings[1];
         let direct = job.direct.expect("known of our own runs");
@@ -193,7 +193,7 @@ fn a_job_goes_over_several_targets() {
 }
 
 #[test]
-fn a_matrix_makes_every_combination_and_tells_them_apart() {
+fn a_matrix_makes_every_combination_and_distinguishes_them() {
     let stand = Stand::new();
     let study = r#"
         name = "sweep"
@@ -245,7 +245,7 @@ fn arrivals_at_a_rate_have_a_response_latency() {
         assert_eq!((reads.ios, response.count), (400, 400), "{arrivals}");
         assert!(response.mean_ns >= reads.service.mean_ns, "{arrivals}");
         assert!(response.max_ns >= reads.service.max_ns, "{arrivals}");
-        assert_eq!(job.asked_iops, Some(2000.0));
+        assert_eq!(job.requested_iops, Some(2000.0));
         // 400 arrivals at 2000 a second; at random distances within five standard deviations.
         assert!(
             job.elapsed_ns >= 150_000_000,
@@ -269,11 +269,11 @@ fn a_closed_loop_at_a_rate_is_held_back() {
     let record = stand.record(study, &["--target", "null"]);
     let job = jobs(&record).next().expect("a job");
     assert_eq!((job.pace.name(), ios(job, "read")), ("capped", 256));
-    assert_eq!(job.asked_bytes_per_s, Some(4.0 * MIB as f64));
+    assert_eq!(job.requested_bytes_per_s, Some(4.0 * MIB as f64));
     assert!(job.elapsed_ns >= 240_000_000, "{}", job.elapsed_ns);
 }
 
-/// As many threads as large hosts are asked for, and as many jobs.
+/// As many threads as for large hosts, and as many jobs.
 #[test]
 fn a_hundred_and_twenty_eight_jobs_lose_nothing() {
     let stand = Stand::new();
@@ -365,7 +365,7 @@ fn a_study_may_come_through_a_pipe() {
     drop(pipe);
     let output = child.wait_with_output().expect("it ends");
     assert_eq!(output.status.code(), Some(0));
-    assert_eq!(stand.latest().asked.name, "tiny");
+    assert_eq!(stand.latest().requested.name, "tiny");
 }
 
 #[test]
@@ -374,7 +374,7 @@ fn the_example_is_a_study_that_runs() {
     let example = good(stand.lab.blocklab(["run", "--example"]));
     let short = ["--runtime", "1ms", "--repeat", "1", "--target", "null"];
     let record = stand.record(&example, &short);
-    assert_eq!(record.asked.name, "example");
+    assert_eq!(record.requested.name, "example");
     assert!(record.measurements.len() > 5);
     let built_in = good(stand.lab.blocklab(["run", "--example", "im4gn"]));
     assert!(built_in.contains("\nname = \"im4gn\"\n"), "{built_in}");
@@ -384,7 +384,7 @@ fn the_example_is_a_study_that_runs() {
 }
 
 #[test]
-fn what_is_no_target_is_told() {
+fn what_is_no_target_is_reported() {
     let stand = Stand::new();
     let fifo = stand.disk().join("pipe");
     let fifo = stand::text(&fifo);
@@ -401,17 +401,17 @@ fn what_is_no_target_is_told() {
     if tool("mkfifo", &[fifo]).is_some() {
         stand.refused(TINY, &["--target", fifo], &[fifo, "pipe"]);
     }
-    let said = stand
+    let ran = stand
         .lab
         .blocklab(["run", "no-such-study", "--target", "null"]);
-    assert_eq!(said.code, Some(2));
-    assert!(said.err.contains("no-such-study") && said.err.contains("quick"));
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.err.contains("no-such-study") && ran.err.contains("quick"));
 }
 
 /// `--target /mnt/dta`, mistyped or not mounted, once made a file on the disk below and measured
 /// that, without a word. Asked for by --create, the file is made, and gone after the run.
 #[test]
-fn a_target_that_does_not_exist_is_made_only_when_asked_for() {
+fn a_target_that_does_not_exist_is_made_only_when_requested() {
     let stand = Stand::new();
     let new = stand.disk().join("new");
     let target = ["--target", stand::text(&new)];
@@ -425,10 +425,10 @@ fn a_target_that_does_not_exist_is_made_only_when_asked_for() {
     assert!(stand.left().is_empty());
 }
 
-/// Without rights the run says so, and leaves nothing. Root has all rights, but writes to no
+/// Without rights the run reports that, and leaves nothing. Root has all rights, but writes to no
 /// file system that is read-only.
 #[test]
-fn a_directory_that_may_not_be_written_to_is_told() {
+fn a_directory_that_may_not_be_written_to_is_reported() {
     let stand = Stand::new();
     let folder = stand.disk().join("closed");
     fs::create_dir(&folder).expect("a folder");

@@ -300,13 +300,13 @@ fn a_target_that_fills_up_during_the_run() {
         );
         let given_up = format!("--destroy-data={}", text(&file));
         let named = ["--target", text(&file), &given_up];
-        let said = stand.run(&study, &named);
-        if said.err.contains("engine io_uring cannot be used here") {
+        let ran = stand.run(&study, &named);
+        if ran.err.contains("engine io_uring cannot be used here") {
             skip("io_uring", "this machine does not offer it");
             continue;
         }
-        assert_eq!(said.code, Some(1), "{engine}: {}", said.err);
-        assert!(said.out.contains("ENOSPC"), "{engine}: {}", said.out);
+        assert_eq!(ran.code, Some(1), "{engine}: {}", ran.err);
+        assert!(ran.out.contains("ENOSPC"), "{engine}: {}", ran.out);
         let record = stand.latest();
         stand::assert_sound(&record);
         assert_eq!(record.status, Status::Failed, "{engine}");

@@ -32,14 +32,14 @@ fn the_same_seed_asks_for_the_same() {
     "#;
     let run = |seed| stand.record(study, &["--target", "null", "--seed", seed]);
     let (first, again, other) = (run("11"), run("11"), run("12"));
-    assert_eq!(first.asked, again.asked);
-    assert_ne!(first.asked.native, other.asked.native);
+    assert_eq!(first.requested, again.requested);
+    assert_ne!(first.requested.native, other.requested.native);
     let all = |record| jobs(record).flat_map(requests).collect::<Vec<_>>();
     assert_eq!(all(&first), all(&again));
     assert_ne!(all(&first), all(&other), "another draw of sizes");
     let drawn = stand.record(study, &["--target", "null"]);
     let drawn_again = stand.record(study, &["--target", "null"]);
-    assert_ne!(drawn.asked.seed, drawn_again.asked.seed);
+    assert_ne!(drawn.requested.seed, drawn_again.requested.seed);
 }
 
 #[test]

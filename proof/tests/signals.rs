@@ -91,9 +91,9 @@ fn a_signal_keeps_what_was_measured() {
         let ended = running.end_by(signal, false);
         let record = assert_interrupted(&stand, ended, &how);
         assert!(record.measurements.len() >= 2, "{how}");
-        assert!(record.asked.passes > record.measurements.len() as u32);
-        let said = stand.lab.blocklab(["show", "latest"]);
-        assert!(said.out.contains("interrupted"), "{how}: {}", said.out);
+        assert!(record.requested.passes > record.measurements.len() as u32);
+        let run = stand.lab.blocklab(["show", "latest"]);
+        assert!(run.out.contains("interrupted"), "{how}: {}", run.out);
     }
 }
 
@@ -164,11 +164,11 @@ fn a_target_that_hangs_is_left_behind() {
     assert!(long.accounting.in_flight > 0, "{:?}", long.accounting);
     let oldest = long.accounting.oldest_in_flight_ns.expect("an age");
     assert!(long.directions[&Direction::Write].service.max_ns >= oldest);
-    let said = stand.lab.blocklab(["show", "latest"]);
+    let run = stand.lab.blocklab(["show", "latest"]);
     assert!(
-        said.out.contains("operations were not answered for up to"),
+        run.out.contains("operations were not answered for up to"),
         "{}",
-        said.out
+        run.out
     );
 }
 

@@ -89,10 +89,10 @@ fn shares_within_a_latency_are_those_of_the_fio_form() {
 fn a_note_names_the_page_of_the_study_that_lacks_it() {
     let lab = Lab::new();
     good(lab.blocklab(["run", "im4gn", "-q", "--json", "-t", "sim"]));
-    let said = good(lab.blocklab(["note", "latest", "another queue"]));
-    let (_, command) = said.split_once("study.html shows it after  ").expect(&said);
-    assert!(command.starts_with("blocklab run im4gn --with "), "{said}");
-    let page = said.lines().nth(1).and_then(|it| it.split(' ').next());
+    let run = good(lab.blocklab(["note", "latest", "another queue"]));
+    let (_, command) = run.split_once("study.html shows it after  ").expect(&run);
+    assert!(command.starts_with("blocklab run im4gn --with "), "{run}");
+    let page = run.lines().nth(1).and_then(|it| it.split(' ').next());
     let page = page.expect("a path");
     let shows = || {
         fs::read_to_string(page)
@@ -158,7 +158,7 @@ fn the_vdbench_form_gives_what_the_native_form_gives() {
         short.join("\n").replace("rd=seq_read", "*")
     );
     fs::write(lab.path().join("short.vdb"), text).expect("written");
-    let said = lab.blocklab([
+    let run = lab.blocklab([
         "vdbench",
         "--no-save",
         "-f",
@@ -168,8 +168,8 @@ fn the_vdbench_form_gives_what_the_native_form_gives() {
         "-o",
         "out",
     ]);
-    assert_eq!(said.code, Some(0), "{}", said.err);
-    let average = said.out.lines().find(|line| line.contains("avg_"));
+    assert_eq!(run.code, Some(0), "{}", run.err);
+    let average = run.out.lines().find(|line| line.contains("avg_"));
     let words: Vec<&str> = average.expect("a result").split_whitespace().collect();
     let number = |place: usize| words[place].parse::<f64>().expect("a number");
     // 16 threads on each of 30 devices are 480 in flight.
@@ -275,12 +275,12 @@ checks = [{ systems = "here", over = "there", cases = "reads", figure = "iops", 
 }
 
 #[test]
-fn mistakes_are_told_with_what_would_work() {
+fn mistakes_are_reported_with_what_would_work() {
     let lab = Lab::new();
     let check = |line: &[&str], words: &[&str]| {
-        let said = lab.blocklab(line.iter().copied());
-        assert_eq!(said.code, Some(2), "{}", said.out);
-        assert!(words.iter().all(|it| said.err.contains(it)), "{}", said.err);
+        let run = lab.blocklab(line.iter().copied());
+        assert_eq!(run.code, Some(2), "{}", run.out);
+        assert!(words.iter().all(|it| run.err.contains(it)), "{}", run.err);
     };
     check(
         &["run", "i3-vs-i2", "--target", "."],

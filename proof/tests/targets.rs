@@ -1,5 +1,5 @@
 //! A target is what it was when it was judged, nobody else writes to it meanwhile, and nothing is
-//! made where nobody asked for it.
+//! made where nobody requested it.
 
 mod stand;
 
@@ -402,7 +402,7 @@ fn a_bare_file_name_gives_up_the_file_that_lies_here() {
 
 /// Who may not open a device was told "Permission denied", and not what would work.
 #[test]
-fn a_device_that_may_not_be_opened_is_told_with_what_would_work() {
+fn a_device_that_may_not_be_opened_is_reported_with_what_would_work() {
     let Some(device) = Loop::attach(16 * MIB, &[]) else {
         return;
     };

@@ -46,19 +46,14 @@ fn write(stand: &Stand, disk: &Loop, more: &[&str]) -> Said {
 }
 
 #[track_caller]
-fn is_written(said: &Said) {
-    assert_eq!(
-        (said.code, said.err.as_str()),
-        (Some(0), ""),
-        "{}",
-        said.out
-    );
+fn is_written(ran: &Said) {
+    assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{}", ran.out);
 }
 
 #[track_caller]
-fn is_refused(said: &Said) {
-    assert_eq!(said.code, Some(2), "{}", said.err);
-    assert!(said.err.contains(UNKNOWN), "{}", said.err);
+fn is_refused(ran: &Said) {
+    assert_eq!(ran.code, Some(2), "{}", ran.err);
+    assert!(ran.err.contains(UNKNOWN), "{}", ran.err);
 }
 
 /// The samples that a store remembers.
@@ -125,14 +120,14 @@ fn no_language_takes_it_for_blank() {
         &["vdbench", "-f", "p", "-o", "out"],
     ];
     for line in lines {
-        let said = stand.lab.blocklab(line.iter().copied());
+        let ran = stand.lab.blocklab(line.iter().copied());
         assert!(
-            said.err.contains(UNKNOWN),
+            ran.err.contains(UNKNOWN),
             "{line:?}: {} {}",
-            said.out,
-            said.err
+            ran.out,
+            ran.err
         );
-        assert_ne!(said.code, Some(0), "{line:?}");
+        assert_ne!(ran.code, Some(0), "{line:?}");
         assert!(disk.bytes() == before, "{line:?}: it was changed");
     }
     let devices = stand.lab.blocklab(["devices"]);
@@ -188,8 +183,8 @@ fn what_was_not_written_to_stays_unknown() {
     };
     let stand = Stand::new();
     let named = format!("--destroy-data={}", disk.name());
-    let said = write(&stand, &disk, &[&named, "--size", "4KiB"]);
-    assert_eq!(said.code, Some(2), "{}", said.err);
+    let ran = write(&stand, &disk, &[&named, "--size", "4KiB"]);
+    assert_eq!(ran.code, Some(2), "{}", ran.err);
     assert_eq!(remembered(&stand), Vec::<PathBuf>::new());
     is_refused(&write(&stand, &disk, &[]));
 }
@@ -253,15 +248,15 @@ fn a_memory_that_cannot_be_written_costs_no_figure() {
     let folder = stand.lab.store().root().join(".devices");
     fs::create_dir_all(stand.lab.store().root()).expect("a store");
     fs::write(&folder, "a file in its place").expect("written");
-    let said = write(&stand, &disk, &["--json"]);
-    assert_eq!(said.code, Some(0), "{}", said.err);
-    assert!(said.out.starts_with('{'), "{}", said.out);
+    let ran = write(&stand, &disk, &["--json"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    assert!(ran.out.starts_with('{'), "{}", ran.out);
     let words = [
         "warning: cannot keep what the run left on",
         "--destroy-data",
     ];
     for word in words {
-        assert!(said.err.contains(word), "{}", said.err);
+        assert!(ran.err.contains(word), "{}", ran.err);
     }
     is_refused(&write(&stand, &disk, &[]));
 }
@@ -286,8 +281,8 @@ fn the_mark_of_our_files_does_not_cover_what_was_copied_over_them() {
     let mine = vec![b'x'; 4 * MIB as usize];
     let open = File::options().write(true).open(&file).expect("there");
     open.write_all_at(&mine, 0).expect("copied");
-    let said = run();
-    assert_ne!(said.code, Some(0));
-    assert!(said.err.contains("not as a run left it"), "{}", said.err);
+    let ran = run();
+    assert_ne!(ran.code, Some(0));
+    assert!(ran.err.contains("not as a run left it"), "{}", ran.err);
     assert!(fs::read(&file).expect("there") == mine, "it was changed");
 }

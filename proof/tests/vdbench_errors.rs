@@ -29,10 +29,10 @@ fn report(lab: &Lab, name: &str) -> String {
 #[test]
 fn storage_that_fails_is_used_no_more_and_the_others_go_on() {
     let lab = Lab::new();
-    let said = run(&lab, "data_errors=remove", "lun");
-    assert_eq!(said.code, Some(1), "{}{}", said.out, said.err);
+    let ran = run(&lab, "data_errors=remove", "lun");
+    assert_eq!(ran.code, Some(1), "{}{}", ran.out, ran.err);
     let removed = "sd=sd1 had as many errors as data_errors= allows and is used no more";
-    assert_eq!(said.out.matches(removed).count(), 1, "{}", said.out);
+    assert_eq!(ran.out.matches(removed).count(), 1, "{}", ran.out);
     assert!(report(&lab, "errorlog.html").contains(removed));
     let rows = |name: &str, run: &str| {
         let text = report(&lab, name);
@@ -48,10 +48,10 @@ fn storage_that_fails_is_used_no_more_and_the_others_go_on() {
 #[test]
 fn so_many_errors_end_all_runs() {
     let lab = Lab::new();
-    let said = run(&lab, "dataerrors=3", "lun");
-    assert_eq!(said.code, Some(1), "{}{}", said.out, said.err);
-    assert!(said.out.contains("Starting RD=rd1;"), "{}", said.out);
-    assert!(!said.out.contains("Starting RD=rd2;"), "{}", said.out);
+    let ran = run(&lab, "dataerrors=3", "lun");
+    assert_eq!(ran.code, Some(1), "{}{}", ran.out, ran.err);
+    assert!(ran.out.contains("Starting RD=rd1;"), "{}", ran.out);
+    assert!(!ran.out.contains("Starting RD=rd2;"), "{}", ran.out);
     let record = lab.store().load("latest").expect("the run was kept").record;
     let jobs = record.measurements.iter().flat_map(|it| &it.jobs);
     let errors: u64 = jobs
@@ -65,33 +65,33 @@ fn so_many_errors_end_all_runs() {
 /// A run of which every operation failed ended with `completed successfully` and status 0. The
 /// original ends at the 50th error.
 #[test]
-fn fifty_errors_end_all_runs_where_nothing_else_is_asked_for() {
+fn fifty_errors_end_all_runs_where_nothing_else_is_requested() {
     let lab = Lab::new();
-    let said = run(&lab, "messagescan=no", "lun");
-    assert_eq!(said.code, Some(1), "{}{}", said.out, said.err);
-    assert!(!said.out.contains("Starting RD=rd2;"), "{}", said.out);
-    assert!(!said.out.contains("completed successfully"), "{}", said.out);
+    let ran = run(&lab, "messagescan=no", "lun");
+    assert_eq!(ran.code, Some(1), "{}{}", ran.out, ran.err);
+    assert!(!ran.out.contains("Starting RD=rd2;"), "{}", ran.out);
+    assert!(!ran.out.contains("completed successfully"), "{}", ran.out);
 }
 
 /// The command finds where it was. The name of the file is one that would be a command of its own
 /// if it were pasted into the line.
 #[test]
-fn a_command_is_told_where_the_first_error_was() {
+fn a_command_gets_the_place_of_the_first_error() {
     let lab = Lab::new();
     let command = "data_errors=\"echo first: $lun at $lba, $size. > $output/told; echo heard\"";
-    let said = run(&lab, command, "lun;touch pwned");
-    assert_eq!(said.code, Some(1), "{}{}", said.out, said.err);
-    let told = std::fs::read_to_string(lab.path().join("out/told")).expect("it was written");
-    let lba = told
+    let ran = run(&lab, command, "lun;touch pwned");
+    assert_eq!(ran.code, Some(1), "{}{}", ran.out, ran.err);
+    let printed = std::fs::read_to_string(lab.path().join("out/told")).expect("it was written");
+    let lba = printed
         .strip_prefix("first: lun;touch pwned at ")
         .and_then(|rest| rest.strip_suffix(", .\n"));
-    let lba = lba.unwrap_or_else(|| panic!("{told}"));
+    let lba = lba.unwrap_or_else(|| panic!("{printed}"));
     let lba: u64 = lba.parse().expect(lba);
     assert!(lba >= 4096 && lba.is_multiple_of(4096), "{lba}");
-    assert!(said.out.contains("\nheard\n"), "{}", said.out);
+    assert!(ran.out.contains("\nheard\n"), "{}", ran.out);
     assert!(
         !lab.path().join("pwned").exists(),
         "the name was taken for a command"
     );
-    assert!(!said.out.contains("Starting RD=rd2;"), "{}", said.out);
+    assert!(!ran.out.contains("Starting RD=rd2;"), "{}", ran.out);
 }

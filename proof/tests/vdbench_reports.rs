@@ -10,8 +10,8 @@ const FILE: &str = "sd=sd1,lun=sim:local@i3.xlarge\nsd=sd2,lun=sim:local@i3.xlar
 /// Runs `file`; its reports go to `out`.
 fn run(lab: &Lab, file: &str) {
     std::fs::write(lab.path().join("parm"), file).expect("a file can be written");
-    let said = lab.blocklab(["vdbench", "-f", "parm", "-o", "out"]);
-    assert_eq!(said.code, Some(0), "{}{}", said.out, said.err);
+    let ran = lab.blocklab(["vdbench", "-f", "parm", "-o", "out"]);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
 }
 
 fn report(lab: &Lab, name: &str) -> String {
@@ -195,7 +195,7 @@ fn reports_carry_the_name_of_the_host() {
 
 /// `histogram=` with numbers of which most have no unit, end to end.
 #[test]
-fn a_histogram_has_the_buckets_that_were_asked_for() {
+fn a_histogram_has_the_buckets_that_were_requested() {
     let lab = Lab::new();
     let list = "histogram=(default,20,40,60,80,100,200,400,600,800,1m,2m)";
     run(&lab, &format!("{list}\n{FILE}"));
@@ -234,8 +234,8 @@ fn a_histogram_has_the_buckets_that_were_asked_for() {
 fn an_average_has_the_maximum_of_its_intervals() {
     let lab = Lab::new();
     std::fs::write(lab.path().join("parm"), FILE).expect("a file can be written");
-    let said = lab.blocklab(["vdbench", "-f", "parm", "-o", "out", "--seed", "1"]);
-    assert_eq!(said.code, Some(0), "{}{}", said.out, said.err);
+    let ran = lab.blocklab(["vdbench", "-f", "parm", "-o", "out", "--seed", "1"]);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
     let flat = report(&lab, "flatfile.html");
     let rows: Vec<Vec<&str>> = flat
         .lines()

@@ -9,8 +9,8 @@ fn vdbench(lab: &Lab, file: &str, more: &[&str]) -> Said {
     lab.blocklab(args.iter().chain(more).copied())
 }
 
-fn text(said: &Said) -> String {
-    format!("{}{}", said.out, said.err)
+fn text(ran: &Said) -> String {
+    format!("{}{}", ran.out, ran.err)
 }
 
 /// The figures of a row: all words behind the label.
@@ -45,10 +45,10 @@ fn a_curve_on_a_model_holds_its_rates() {
     let maximum = row(&words, "avg_2-6", 0)[0];
     for (n, percent) in [(1, 20.0), (2, 50.0)] {
         let figures = row(&words, "avg_2-6", n);
-        let asked = (maximum.trunc() * percent / 100.0 / 100.0).ceil() * 100.0;
+        let wanted = (maximum.trunc() * percent / 100.0 / 100.0).ceil() * 100.0;
         assert!(
-            (figures[0] / asked - 1.0).abs() < 0.01,
-            "{asked} asked: {figures:?}"
+            (figures[0] / wanted - 1.0).abs() < 0.01,
+            "{wanted} asked: {figures:?}"
         );
         assert!((figures[3] - 75.0).abs() < 1.0, "reads: {figures:?}");
     }
@@ -206,9 +206,9 @@ fn mistakes_end_with_status_2() {
         ),
     ] {
         let output = vdbench(&lab, file, &[]);
-        let said = text(&output);
-        assert_eq!(output.code, Some(2), "{said}");
-        assert!(said.contains(words), "{said}");
+        let ran = text(&output);
+        assert_eq!(output.code, Some(2), "{ran}");
+        assert!(ran.contains(words), "{ran}");
     }
 }
 
@@ -287,7 +287,7 @@ fn this_host_runs_by_any_of_its_names() {
     assert!(output.err.contains(words), "{}", output.err);
 }
 
-/// The story: two runs of one rate delivered 88.33 and 88.33 of the 100 that were asked for, and
+/// The story: two runs of one rate delivered 88.33 and 88.33 of the 100 that were requested, and
 /// `-l` gave them again, because every run drew the same arrivals. What repeats its draws looks
 /// steadier than it is, and no number of repetitions averages them out.
 #[test]
@@ -322,7 +322,7 @@ fn a_repetition_keeps_the_seed_that_it_drew_from() {
     let listed = lab.store().list().runs;
     let runs = listed.iter().map(|run| lab.store().load(&run.id));
     let seeds: Vec<String> = runs
-        .map(|run| run.expect("it is kept").record.asked.seed)
+        .map(|run| run.expect("it is kept").record.requested.seed)
         .collect();
     assert_eq!(seeds.len(), 2);
     assert!(

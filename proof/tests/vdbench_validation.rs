@@ -30,8 +30,8 @@ fn healthy_storage_validates() {
     let lab = Lab::new();
     for args in [&["-v"][..], &["-vr"], &["-vw"], &["-vt"]] {
         let _ = std::fs::remove_file(lab.path().join("lun"));
-        let said = validate(&lab, "true", "", args);
-        assert_eq!(said.code, Some(0), "{args:?}: {}{}", said.out, said.err);
+        let ran = validate(&lab, "true", "", args);
+        assert_eq!(ran.code, Some(0), "{args:?}: {}{}", ran.out, ran.err);
         assert!(!log(&lab).contains("error:"), "{}", log(&lab));
     }
 }
@@ -42,9 +42,9 @@ fn healthy_storage_validates() {
 fn a_changed_sector_is_found() {
     let lab = Lab::new();
     let meddle = "printf wrong | dd of=lun bs=512 seek=43 conv=notrunc";
-    let said = validate(&lab, meddle, "", &["-vt"]);
-    assert_eq!(said.code, Some(1), "{}{}", said.out, said.err);
-    for text in [log(&lab), said.out] {
+    let ran = validate(&lab, meddle, "", &["-vt"]);
+    assert_eq!(ran.code, Some(1), "{}{}", ran.out, ran.err);
+    for text in [log(&lab), ran.out] {
         for words in [
             "block at byte 0x5000 (20480), 4096 bytes; found by rd=read",
             "key expected: 2",
@@ -65,7 +65,7 @@ fn a_changed_sector_is_found() {
         (ErrorKind::Verify, 0x5000)
     );
     let verified = record.measurements[2].jobs[0].verified.expect("counted");
-    assert_eq!((verified.blocks, verified.flawed), (63, 1));
+    assert_eq!((verified.blocks, verified.miscompared), (63, 1));
     assert!(
         record
             .failure
@@ -79,8 +79,8 @@ fn a_changed_sector_is_found() {
 fn an_old_block_is_found() {
     let lab = Lab::new();
     let meddle = "dd if=old of=lun bs=4096 skip=9 seek=9 count=1 conv=notrunc";
-    let said = validate(&lab, meddle, "", &["-v"]);
-    assert_eq!(said.code, Some(1), "{}{}", said.out, said.err);
+    let ran = validate(&lab, meddle, "", &["-v"]);
+    assert_eq!(ran.code, Some(1), "{}{}", ran.out, ran.err);
     for words in [
         "block at byte 0x9000",
         "key expected: 2",
@@ -88,7 +88,7 @@ fn an_old_block_is_found() {
         "lba 0x9000: another write of this place; found key 1, lba 0x9000, sd sd1, written ",
         "not kept; -vt keeps it",
     ] {
-        assert!(said.out.contains(words), "{words} is not in\n{}", said.out);
+        assert!(ran.out.contains(words), "{words} is not in\n{}", ran.out);
     }
 }
 
@@ -97,12 +97,15 @@ fn an_old_block_is_found() {
 fn a_block_of_another_place_is_found() {
     let lab = Lab::new();
     let meddle = "dd if=lun of=lun bs=4096 skip=9 seek=20 count=4 conv=notrunc";
-    let said = validate(&lab, meddle, "data_errors=1\n", &["-v"]);
-    assert_eq!(said.code, Some(1), "{}{}", said.out, said.err);
+    let ran = validate(&lab, meddle, "data_errors=1\n", &["-v"]);
+    assert_eq!(ran.code, Some(1), "{}{}", ran.out, ran.err);
     let words = "written for another place; found key 2, lba 0x9000, sd sd1";
-    assert!(said.out.contains(words), "{}", said.out);
-    let told = said.out.matches("Data validation error").count();
-    assert!((1..=2).contains(&told), "two reads were in flight: {told}");
+    assert!(ran.out.contains(words), "{}", ran.out);
+    let printed = ran.out.matches("Data validation error").count();
+    assert!(
+        (1..=2).contains(&printed),
+        "two reads were in flight: {printed}"
+    );
 }
 
 #[test]
@@ -110,17 +113,17 @@ fn what_keeps_no_data_is_not_validated() {
     let lab = Lab::new();
     let file = "sd=sd1,lun=sim:local@i3.xlarge\nwd=wd1,sd=sd1\nrd=rd1,wd=wd1,iorate=max\n";
     std::fs::write(lab.path().join("parm"), file).expect("a file can be written");
-    let said = lab.blocklab(["vdbench", "-f", "parm", "-o", "out", "-v"]);
-    assert_eq!(said.code, Some(2), "{}{}", said.out, said.err);
+    let ran = lab.blocklab(["vdbench", "-f", "parm", "-o", "out", "-v"]);
+    assert_eq!(ran.code, Some(2), "{}{}", ran.out, ran.err);
     assert!(
-        said.err
+        ran.err
             .contains("parm:1: sd=sd1: sim:local@i3.xlarge is a model"),
         "{}",
-        said.err
+        ran.err
     );
 }
 
-/// A file of 1 MiB that is written at random for `seconds`, with a journal beside it.
+/// A file of 1 MiB that is written at random for `seconds`, with a journal next to it.
 fn journalled(lab: &Lab, seconds: u32) {
     let lun = lab.path().join("lun");
     let file = format!(
@@ -188,27 +191,27 @@ fn a_killed_run_is_recovered() {
     journalled(&lab, 60);
     kill_in_the_middle(&lab);
     for _ in 0..2 {
-        let said = again(&lab, "-jro");
-        assert_eq!(said.code, Some(0), "{}{}", said.out, said.err);
+        let ran = again(&lab, "-jro");
+        assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
         assert!(
-            said.out.contains("Starting RD=journal_recovery"),
+            ran.out.contains("Starting RD=journal_recovery"),
             "{}",
-            said.out
+            ran.out
         );
-        assert!(said.out.contains("sd=sd1: of "), "{}", said.out);
-        assert!(!said.out.contains("RD=rd1"), "{}", said.out);
+        assert!(ran.out.contains("sd=sd1: of "), "{}", ran.out);
+        assert!(!ran.out.contains("RD=rd1"), "{}", ran.out);
     }
     journalled(&lab, 2);
-    let said = again(&lab, "-jr");
-    assert_eq!(said.code, Some(0), "{}{}", said.out, said.err);
-    assert!(said.out.contains("Starting RD=rd1"), "{}", said.out);
+    let ran = again(&lab, "-jr");
+    assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
+    assert!(ran.out.contains("Starting RD=rd1"), "{}", ran.out);
     // That run has ended: its map says all, and nothing was in flight.
-    let said = again(&lab, "-jro");
-    assert_eq!(said.code, Some(0), "{}{}", said.out, said.err);
+    let ran = again(&lab, "-jro");
+    assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
     assert!(
-        said.out.contains("of 0 writes that were in flight"),
+        ran.out.contains("of 0 writes that were in flight"),
         "{}",
-        said.out
+        ran.out
     );
 }
 
@@ -222,38 +225,37 @@ fn a_lost_write_is_found_after_a_kill() {
     let mut bytes = std::fs::read(&path).expect("it is there");
     bytes[0x8000..0xc000].fill(0);
     std::fs::write(&path, bytes).expect("it can be written");
-    let said = again(&lab, "-jr");
-    assert_eq!(said.code, Some(1), "{}{}", said.out, said.err);
+    let ran = again(&lab, "-jr");
+    assert_eq!(ran.code, Some(1), "{}{}", ran.out, ran.err);
     for words in [
         "block at byte 0x9000",
         "nothing but zeros",
         "found by rd=journal_recovery",
     ] {
-        assert!(said.out.contains(words), "{words} is not in\n{}", said.out);
+        assert!(ran.out.contains(words), "{words} is not in\n{}", ran.out);
     }
-    assert!(!said.out.contains("Starting RD=rd1"), "{}", said.out);
+    assert!(!ran.out.contains("Starting RD=rd1"), "{}", ran.out);
 }
 
 #[test]
-fn journals_that_cannot_be_used_are_told() {
+fn journals_that_cannot_be_used_are_reported() {
     let lab = Lab::new();
     journalled(&lab, 60);
-    let said = again(&lab, "-jr");
-    assert_eq!(said.code, Some(2), "{}{}", said.out, said.err);
+    let ran = again(&lab, "-jr");
+    assert_eq!(ran.code, Some(2), "{}{}", ran.out, ran.err);
     assert!(
-        said.err
-            .contains("out/sd1.map cannot be used: No such file"),
+        ran.err.contains("out/sd1.map cannot be used: No such file"),
         "{}",
-        said.err
+        ran.err
     );
     kill_in_the_middle(&lab);
     let journal = lab.path().join("out/sd1.jnl");
     let whole = std::fs::read(&journal).expect("it is there");
     let check = |bytes: &[u8], words: &str| {
         std::fs::write(&journal, bytes).expect("it can be written");
-        let said = again(&lab, "-jro");
-        assert_eq!(said.code, Some(2), "{}{}", said.out, said.err);
-        assert!(said.err.contains(words), "{}", said.err);
+        let ran = again(&lab, "-jro");
+        assert_eq!(ran.code, Some(2), "{}{}", ran.out, ran.err);
+        assert!(ran.err.contains(words), "{}", ran.err);
     };
     check(
         &whole[..5000],

@@ -50,7 +50,7 @@ impl Kind {
         }
     }
 
-    /// Largest median and 90th percentile of the absolute errors that are asked for, in per cent.
+    /// Largest median and 90th percentile of the absolute errors that are requested, in per cent.
     #[must_use]
     pub fn asked(self, study: &str) -> (f64, f64) {
         match (self, study) {

@@ -194,8 +194,8 @@ fn mean(sizes: &SizeMix) -> Bytes {
 pub fn simulate(plan: Plan, address: &str) -> Record {
     let targets = [format!("sim:{address}")];
     let guard = Guard::default();
-    let asked = assignment(plan, &targets, &guard);
-    let record = run_plan(asked, &mut Unwatched).expect("a run");
+    let requested = assignment(plan, &targets, &guard);
+    let record = run_plan(requested, &mut Unwatched).expect("a run");
     assert_eq!(record.status, Status::Complete, "{:?}", record.failure);
     record
 }

@@ -83,7 +83,7 @@ fn lengths() -> Vec<Scenario> {
 
 const HOST: &str = "m5.24xlarge";
 
-/// A volume that delivers a share of what was sold, and does not say so.
+/// A volume that delivers a share of what was sold, and does not report that.
 fn sold() -> Vec<Scenario> {
     let mut all = Vec::new();
     for iops in [5000_u32, 8000, 12_000] {

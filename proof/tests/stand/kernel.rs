@@ -15,7 +15,7 @@ pub struct Loop {
 }
 
 impl Loop {
-    /// A blank one of `size` bytes; nothing where this machine gives none, which is told.
+    /// A blank one of `size` bytes; nothing where this machine gives none, which is reported.
     pub fn attach(size: u64, options: &[&str]) -> Option<Self> {
         if !is_root("loop devices") {
             return None;

@@ -1,4 +1,4 @@
-//! A lab beside a folder on the disk of the build tree, and what this machine lends to tests.
+//! A lab next to a folder on the disk of the build tree, and what this machine lends to tests.
 //!
 //! Each test binary uses its own part of it.
 #![allow(dead_code)]
@@ -85,8 +85,8 @@ impl Stand {
     /// Runs a study that must succeed, and gives what it left.
     #[track_caller]
     pub fn record(&self, study: &str, args: &[&str]) -> Record {
-        let said = self.run(study, args);
-        assert_eq!((said.code, said.err.as_str()), (Some(0), ""), "{study}");
+        let ran = self.run(study, args);
+        assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{study}");
         let record = self.latest();
         assert_sound(&record);
         record
@@ -97,13 +97,13 @@ impl Stand {
     #[track_caller]
     pub fn refused(&self, study: &str, args: &[&str], words: &[&str]) {
         let before = self.left();
-        let said = self.run(study, args);
-        let context = format!("{study}\n{args:?}\n{}", said.err);
-        assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{context}");
-        assert!(said.err.starts_with("error: "), "{context}");
-        assert!(!said.err.contains("panicked"), "{context}");
+        let ran = self.run(study, args);
+        let context = format!("{study}\n{args:?}\n{}", ran.err);
+        assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{context}");
+        assert!(ran.err.starts_with("error: "), "{context}");
+        assert!(!ran.err.contains("panicked"), "{context}");
         for word in words {
-            assert!(said.err.contains(word), "no `{word}` in {context}");
+            assert!(ran.err.contains(word), "no `{word}` in {context}");
         }
         assert!(self.lab.store().load("latest").is_err(), "{context}");
         assert_eq!(self.left(), before, "{context}");
@@ -187,7 +187,7 @@ pub fn tool(program: &str, args: &[&str]) -> Option<String> {
     }
 }
 
-/// Whether the tests run as root; what is skipped otherwise is told.
+/// Whether the tests run as root; what is skipped otherwise is reported.
 pub fn is_root(what: &str) -> bool {
     use std::os::unix::fs::MetadataExt;
     let root = fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0);

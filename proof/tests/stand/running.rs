@@ -147,14 +147,14 @@ impl Running {
     }
 
     fn end_to(mut self, signal: &str, to: &str) -> Ended {
-        let asked = Instant::now();
+        let requested = Instant::now();
         send(signal, to);
         let status = patiently(&format!("a run after SIG{signal}"), move || {
             self.child.wait().expect("our own child")
         });
         Ended {
             status,
-            took: asked.elapsed(),
+            took: requested.elapsed(),
             progress: self.progress,
         }
     }

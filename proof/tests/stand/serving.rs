@@ -15,7 +15,7 @@ pub struct Served {
     /// What `--block` made.
     pub device: Option<String>,
     /// What was told before it served.
-    pub told: String,
+    pub printed: String,
 }
 
 impl Served {
@@ -26,10 +26,10 @@ impl Served {
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("it starts");
         let mut words = BufReader::new(child.stderr.take().expect("a pipe"));
-        let mut told = String::new();
-        while !told.contains("Serving") {
-            let len = words.read_line(&mut told).expect("text");
-            assert!(len > 0, "it does not serve: {told}");
+        let mut printed = String::new();
+        while !printed.contains("Serving") {
+            let len = words.read_line(&mut printed).expect("text");
+            assert!(len > 0, "it does not serve: {printed}");
         }
         let mut output = BufReader::new(child.stdout.take().expect("a pipe"));
         let device = arguments.contains(&"--block").then(|| {
@@ -43,7 +43,7 @@ impl Served {
         Self {
             child,
             device,
-            told,
+            printed,
         }
     }
 
@@ -52,7 +52,7 @@ impl Served {
         Self {
             child,
             device: None,
-            told: String::new(),
+            printed: String::new(),
         }
     }
 
@@ -91,7 +91,7 @@ impl Drop for Served {
     }
 }
 
-/// Whether files and block devices can be served here; what is skipped otherwise is told.
+/// Whether files and block devices can be served here; what is skipped otherwise is reported.
 pub fn can_serve_files(what: &str, block: bool) -> bool {
     if !is_root(what) {
         return false;

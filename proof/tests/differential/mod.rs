@@ -84,13 +84,13 @@ fn calls(trace: &str) -> BTreeSet<String> {
             "fcntl" => word.contains("HINT") || word.contains("LIFE"),
             _ => true,
         };
-        let mut told: Vec<&str> = words.filter(is_flag).filter(wanted).collect();
+        let mut printed: Vec<&str> = words.filter(is_flag).filter(wanted).collect();
         let is_rank = matches!(name, "setpriority" | "ioprio_set" | "sched_setaffinity");
         if is_rank {
-            told.push(arguments.rsplit([',', '[']).next()?.trim());
+            printed.push(arguments.rsplit([',', '[']).next()?.trim());
         }
-        let is_told = !told.is_empty() || !matches!(name, "openat" | "fcntl");
-        is_told.then(|| format!("{name} {}", told.join(" ")))
+        let is_told = !printed.is_empty() || !matches!(name, "openat" | "fcntl");
+        is_told.then(|| format!("{name} {}", printed.join(" ")))
     };
     trace.lines().filter_map(call).collect()
 }

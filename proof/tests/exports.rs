@@ -13,16 +13,16 @@ fn words(line: &str) -> impl Iterator<Item = &str> {
 }
 
 #[test]
-fn a_dry_run_tells_and_leaves_nothing() {
+fn a_dry_run_reports_and_leaves_nothing() {
     let lab = Lab::new();
     let load = "run -q --rw write --bs 64k --runtime 100ms --size 8MiB --target . --json";
-    let told = json(&good(lab.blocklab(words(&format!("{load} --dry-run")))));
+    let printed = json(&good(lab.blocklab(words(&format!("{load} --dry-run")))));
     let here: Vec<_> = std::fs::read_dir(lab.path()).unwrap().collect();
     assert!(here.is_empty(), "{here:?}");
-    let target = &told["systems"][0]["targets"][0];
+    let target = &printed["systems"][0]["targets"][0];
     assert_eq!(target["laid_out_bytes"], 8 << 20);
-    assert_eq!(told["systems"][0]["duration_s"], 3.3);
-    assert_eq!(told["systems"][0]["written_bytes"], Value::Null);
+    assert_eq!(printed["systems"][0]["duration_s"], 3.3);
+    assert_eq!(printed["systems"][0]["written_bytes"], Value::Null);
     // What it says of the target is what the run then has.
     let ran = json(&good(lab.blocklab(words(load))));
     assert_eq!(ran["targets"][0]["size_bytes"], target["size_bytes"]);
@@ -37,8 +37,8 @@ fn a_run_writes_no_more_than_its_forecast() {
         "run -q --rw write --bs 1M --depth 8 --runtime 2s --seed 1 --target sim:gp3:1TiB --json",
         "run -q --rw randrw --bs 4k --depth 64 --runtime 2s --seed 1 --target sim:st1:2TiB --json",
     ] {
-        let told = json(&good(lab.blocklab(words(&format!("{load} --dry-run")))));
-        let most = told["systems"][0]["written_bytes"]
+        let printed = json(&good(lab.blocklab(words(&format!("{load} --dry-run")))));
+        let most = printed["systems"][0]["written_bytes"]
             .as_f64()
             .expect("a bound");
         let ran = json(&good(lab.blocklab(words(load))));
@@ -59,19 +59,19 @@ fn a_run_writes_no_more_than_its_forecast() {
 fn a_dry_run_refuses_what_the_run_would_refuse() {
     let lab = Lab::new();
     std::fs::write(lab.path().join("mine"), "precious").unwrap();
-    for (target, said) in [
+    for (target, run) in [
         ("mine", "a file with content"),
         ("nowhere/x", "does not exist"),
         ("sim:gp9:1TiB", "gp9"),
     ] {
-        let told = lab.blocklab(["run", "--dry-run", "--target", target]);
-        assert_eq!(told.code, Some(2), "{target}: {}", told.out);
-        assert!(told.err.contains(said), "{target}: {}", told.err);
+        let printed = lab.blocklab(["run", "--dry-run", "--target", target]);
+        assert_eq!(printed.code, Some(2), "{target}: {}", printed.out);
+        assert!(printed.err.contains(run), "{target}: {}", printed.err);
     }
 }
 
 #[test]
-fn a_log_of_lines_becomes_the_same_run_elsewhere() {
+fn a_log_of_lines_becomes_the_same_run_on_another_machine() {
     let (here, there) = (Lab::new(), Lab::new());
     let log = good(here.blocklab(words(&format!("{LOAD} --json-lines"))));
     let kinds: Vec<String> = log

@@ -1,4 +1,4 @@
-//! Two roads to the same figures: a modelled volume paced in real time, and in virtual time.
+//! A load in real time and in virtual time gives the same figures on a modelled volume.
 //!
 //! The model, the worker and the accounting are the same on both; what differs is the clock and
 //! the driver. The volume is so slow that it does not matter how late this machine wakes a thread:
@@ -65,8 +65,8 @@ fn lab() -> Lab {
 /// What a run left in a store of its own, where no other can be the latest.
 fn record(target: &str) -> Record {
     let lab = lab();
-    let said = lab.blocklab(["run", "roads.toml", "--quiet", "--target", target]);
-    assert_eq!(said.code, Some(0), "{}{}", said.out, said.err);
+    let run = lab.blocklab(["run", "roads.toml", "--quiet", "--target", target]);
+    assert_eq!(run.code, Some(0), "{}{}", run.out, run.err);
     lab.store().load("latest").expect("a kept run").record
 }
 

@@ -1,5 +1,5 @@
-//! What fio tells beside the results: how far a run is, how idle the processors were, what all jobs
-//! moved together. In its shape, beside Debian's fio where that is installed.
+//! What fio tells next to the results: how far a run is, how idle the processors were, what all jobs
+//! moved together. In its shape, next to Debian's fio where that is installed.
 
 use std::fs;
 use std::process::Command;
@@ -43,10 +43,10 @@ fn first_eta(text: &str) -> Option<&str> {
 fn a_young_run_tells_its_jobs_and_rates_alone() {
     let lab = Lab::new();
     let words = ["--eta=always"];
-    let told = ours(&lab, &words);
-    assert_eq!(first_eta(&told), Some("Jobs: 1 (f=1), 0-100 IOPS"));
+    let printed = ours(&lab, &words);
+    assert_eq!(first_eta(&printed), Some("Jobs: 1 (f=1), 0-100 IOPS"));
     if let Some(theirs) = theirs(&lab, &words) {
-        assert_eq!(first_eta(&told), first_eta(&theirs));
+        assert_eq!(first_eta(&printed), first_eta(&theirs));
     }
 }
 
@@ -62,16 +62,16 @@ fn idleness(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn idleness_is_told_in_the_words_of_fio() {
+fn idleness_is_reported_in_the_words_of_fio() {
     let lab = Lab::new();
     for words in [
         &["--idle-prof=percpu"][..],
         &["--idle-prof=system", "--output-format=json"],
     ] {
-        let told = idleness(&ours(&lab, words));
-        assert!(told.len() >= 3, "{words:?}: {told:?}");
+        let printed = idleness(&ours(&lab, words));
+        assert!(printed.len() >= 3, "{words:?}: {printed:?}");
         if let Some(theirs) = theirs(&lab, words) {
-            assert_eq!(told, idleness(&theirs), "{words:?}");
+            assert_eq!(printed, idleness(&theirs), "{words:?}");
         }
     }
 }
@@ -100,13 +100,13 @@ fn results_so_far_tell_of_the_disks() {
     let folder = folder.expect("a folder on the disk");
     let lab = Lab::new();
     let place = format!("--directory={}", folder.path().display());
-    let said = ours(&lab, &[&place, "--ioengine=psync", "--status-interval=1"]);
-    let results = said.matches("Run status group").count();
-    assert!(results >= 2, "{said}");
-    let disks = said.matches("Disk stats").count();
+    let run = ours(&lab, &[&place, "--ioengine=psync", "--status-interval=1"]);
+    let results = run.matches("Run status group").count();
+    assert!(results >= 2, "{run}");
+    let disks = run.matches("Disk stats").count();
     // A file system in memory has none.
     assert!(
         disks == results || disks == 0,
-        "{disks} of {results}: {said}"
+        "{disks} of {results}: {run}"
     );
 }

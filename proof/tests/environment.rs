@@ -1,4 +1,4 @@
-//! What comes from outside of a run is told: a host's page cache below a loop device, a second
+//! What comes from outside of a run is reported: a host's page cache below a loop device, a second
 //! run on the disk, a program that was stopped.
 
 mod stand;
