@@ -263,12 +263,12 @@ fn notes(wish: &Wish) -> Vec<Note> {
     let affinity =
         "threads are not bound to processors as the original binds them; the scheduler places them";
     let no_writes = "the tests that write are left out: the run is read-only";
-    let told = [
+    let notes = [
         (true, NoteLevel::Ignored, "-ag", affinity),
         (true, NoteLevel::Approximated, "test data", data),
         (wish.read_only, NoteLevel::Ignored, "writes", no_writes),
     ];
-    let applying = told.into_iter().filter(|(applies, ..)| *applies);
+    let applying = notes.into_iter().filter(|(applies, ..)| *applies);
     applying
         .map(|(_, level, subject, text)| Note::new(level, subject, text))
         .collect()

@@ -59,9 +59,9 @@ pub enum Profile {
     Peak,
     /// Only one operation at a time.
     Real,
-    /// As the default, for drives with many queues.
+    /// The default for drives with many queues.
     Nvme,
-    /// As the default, shorter, with long rests.
+    /// The default, shorter and with long rests.
     Flash,
     /// One sequential test.
     Demo,

@@ -11,7 +11,7 @@ use super::{Figures, Form, Row, Taking, Version, Way, rows};
 pub struct Imprint {
     /// Whether the run had all rights.
     pub admin: bool,
-    /// Of the processor, as Rust names it: `x86_64`.
+    /// The processor architecture, as Rust names it: `x86_64`.
     pub arch: String,
     /// The user's own line.
     pub comment: Option<String>,

@@ -115,7 +115,7 @@ fn check_mistake(wish: Wish, expected: &str) {
 }
 
 #[test]
-fn what_the_original_does_not_have_is_told() {
+fn what_the_original_does_not_have_is_noted() {
     let of = wish;
     check_mistake(
         Wish {

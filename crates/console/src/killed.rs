@@ -5,7 +5,7 @@ use std::fs;
 /// How often the kernel has killed a process for want of memory, until now.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct MemoryKills {
-    /// In the control group of this process; `None`: it cannot be read.
+    /// Kills in the control group of this process; `None`: unknown.
     group: Option<u64>,
     /// In the whole machine.
     machine: Option<u64>,
@@ -56,7 +56,7 @@ fn count(text: &str) -> Option<u64> {
     text.lines().find_map(line)
 }
 
-/// The message; none for a signal by which the user ended it himself. `kept`: the id of the
+/// The message; `None` for a signal by which the user ended it himself. `kept`: the id of the
 /// run that holds what was measured.
 pub fn words(signal: i32, before: MemoryKills, kept: Option<&str>) -> Option<String> {
     if [libc::SIGINT, libc::SIGTERM, libc::SIGHUP].contains(&signal) {

@@ -2,11 +2,11 @@
 //! Out: a store, a guard and a catalog as the user has them; text on a terminal; an exit code.
 //! Never: what is run.
 
-pub mod keeper;
 mod killed;
 pub mod place;
 mod signals;
 pub mod status;
+pub mod supervisor;
 pub mod terminal;
 
 pub use place::chance;

@@ -14,13 +14,13 @@ use crate::status::INTERRUPTED;
 /// the parent passes its own signal on: the process that measures gets two or three for one.
 const ECHO: Duration = Duration::from_millis(500);
 
-/// The first Ctrl-C or SIGTERM asks for an orderly end, a later one ends at once.
+/// The first Ctrl-C or SIGTERM requests an orderly end, a later one ends at once.
 pub fn listen() -> Result<Arc<AtomicBool>> {
     let interrupted = Arc::new(AtomicBool::new(false));
     let first = Arc::new(AtomicU64::new(0));
     for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
         let (interrupted, first) = (Arc::clone(&interrupted), Arc::clone(&first));
-        let obey = move || {
+        let handler = move || {
             interrupted.store(true, Ordering::Relaxed);
             if is_another(&first, now()) {
                 signal_hook::low_level::exit(i32::from(INTERRUPTED));
@@ -28,7 +28,7 @@ pub fn listen() -> Result<Arc<AtomicBool>> {
         };
         // SAFETY: the action uses atomics, reads a clock, and may call _exit: all of that is
         // async-signal-safe.
-        unsafe { signal_hook::low_level::register(signal, obey) }
+        unsafe { signal_hook::low_level::register(signal, handler) }
             .context("cannot listen for signals")?;
     }
     Ok(interrupted)

@@ -1,7 +1,7 @@
 //! Text for the user: standard output, standard error, colours.
 //!
-//! Names of jobs, folders and devices, and the records of others, hold whatever somebody put
-//! there. All text for people passes here, and nothing that a terminal obeys gets through but our
+//! Names of jobs, folders and devices, and the records of others, may hold any characters. All text
+//! for people passes here, and no control sequence reaches the terminal but our
 //! own colours.
 
 use std::borrow::Cow;
@@ -104,7 +104,7 @@ pub fn complain(error: &anyhow::Error) {
         false => "error:",
     };
     let text = format!("{error:#}");
-    // Whichever file it was: the kernel's words do not say whose limit it is.
+    // The number is in the text of whichever file it was; the kernel does not report whose limit it is.
     let limit = match text.contains(&format!("(os error {})", libc::EFBIG)) {
         true => "; `ulimit -f` limits the size of files, or the file system does",
         false => "",

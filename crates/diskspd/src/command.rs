@@ -11,7 +11,7 @@ use super::validate::validate;
 
 /// What a command line requests.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Asked {
+pub enum Requested {
     /// `-?`.
     Usage,
     /// `-ye`: set an event and quit.
@@ -39,7 +39,7 @@ pub struct Overrides {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Parsed {
     /// What is requested.
-    pub asked: Asked,
+    pub requested: Requested,
     /// What was understood differently, by option.
     pub notes: Vec<Note>,
 }
@@ -69,8 +69,8 @@ pub fn parse(arguments: &[String]) -> Result<Parsed, Mistake> {
         let wrong = "options come before the targets, and this one stands behind one";
         return Err(Mistake::new(late.as_str(), wrong));
     }
-    let asked = asked(draft, targets, &options)?;
-    Ok(Parsed { asked, notes })
+    let requested = requested(draft, targets, &options)?;
+    Ok(Parsed { requested, notes })
 }
 
 /// `/b4K` as `-b4K`, as on Windows. Paths begin with a slash here, so only what stands alone and
@@ -105,16 +105,16 @@ fn note(option: &Opt, argument: &str) -> Option<Note> {
     is_ignored.then(|| Note::new(NoteLevel::Ignored, argument, option.here))
 }
 
-fn asked(draft: Draft, targets: &[String], options: &[&String]) -> Result<Asked, Mistake> {
+fn requested(draft: Draft, targets: &[String], options: &[&String]) -> Result<Requested, Mistake> {
     if draft.usage {
-        return Ok(Asked::Usage);
+        return Ok(Requested::Usage);
     }
     if let Some(event) = draft.event {
-        return Ok(Asked::Event(event));
+        return Ok(Requested::Event(event));
     }
     exclusive(options)?;
     if draft.xml.is_some() {
-        return overrides(draft, targets, options).map(Asked::Xml);
+        return overrides(draft, targets, options).map(Requested::Xml);
     }
     if targets.is_empty() {
         let wrong = "at least one is wanted behind the options: a file, a directory, a device";
@@ -126,7 +126,7 @@ fn asked(draft: Draft, targets: &[String], options: &[&String]) -> Result<Asked,
     }
     let profile = profile(draft, targets);
     validate(&profile)?;
-    Ok(Asked::Load(profile))
+    Ok(Requested::Load(profile))
 }
 
 /// Checks the options as they were typed: which exclude each other, and which may stand once. A
@@ -178,9 +178,9 @@ fn twice(first: &str, second: &str) -> Mistake {
 }
 
 fn overrides(draft: Draft, targets: &[String], options: &[&String]) -> Result<Overrides, Mistake> {
-    const BESIDE: [&str; 7] = ["-X", "-d", "-W", "-C", "-R", "-v", "-z"];
-    let is_beside = |option: &str| find(option).is_some_and(|row| BESIDE.contains(&row.name));
-    if let Some(other) = options.iter().find(|option| !is_beside(option)) {
+    const ALLOWED: [&str; 7] = ["-X", "-d", "-W", "-C", "-R", "-v", "-z"];
+    let is_allowed = |option: &str| find(option).is_some_and(|row| ALLOWED.contains(&row.name));
+    if let Some(other) = options.iter().find(|option| !is_allowed(option)) {
         let wrong =
             "with -X, only -d, -W, -C, -R, -v and -z are allowed: the rest is in the profile";
         return Err(Mistake::new(other.as_str(), wrong));

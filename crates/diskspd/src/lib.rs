@@ -34,7 +34,7 @@ mod validate;
 mod xml;
 
 pub use blocklab_syntax::Mistake;
-pub use command::{Asked, Overrides, Parsed, parse};
+pub use command::{Overrides, Parsed, Requested, parse};
 pub use paths::{Mapping, here};
 pub use plan::{Pair, Prepared, Span, Terms, prepare};
 pub use profile_text::{Layout, profile_text};

@@ -19,7 +19,7 @@ type Set = fn(&mut Draft, &str, &str) -> Result<(), Mistake>;
 /// no row is called exact.
 pub(super) type Opt = option::Opt<Row>;
 
-/// What a row holds besides.
+/// What else a row holds.
 pub(super) struct Row {
     /// As the manual writes it.
     pub form: &'static str,
@@ -117,7 +117,7 @@ pub(super) static OPTIONS: &[Opt] = rows! {
         "Bind the threads to these processors in turn."
         Nearly("a list binds, and -ag binds to all in turn; without either the scheduler places the threads; there is one processor group, 0, of processors 0 to 255")
     "-b" "-b<size>[KMGT]" "64K" (with block)
-        "Block size. It is read before all others, whatever its place." Mostly("at most 1 GiB")
+        "Block size. It is read before all others, in any place." Mostly("at most 1 GiB")
     "-B" "-B<offset>[:<length>]" "0" (with bounds)
         "Use the target from this byte on, and so far; a length excludes -f." Documented
     "-c" "-c<size>[KMGTb]" "–" (size target.file_size)

@@ -140,8 +140,8 @@ impl Maker<'_> {
 
     fn processors_are_there(&self, span: &TimeSpan) -> Result<(), Mistake> {
         let there = &self.terms.processors;
-        let mut asked = span.affinity.iter().map(|(_, cpu)| cpu);
-        let missing = asked.find(|cpu| !there.contains(cpu));
+        let mut requested = span.affinity.iter().map(|(_, cpu)| cpu);
+        let missing = requested.find(|cpu| !there.contains(cpu));
         let (Some(cpu), Some(last)) = (missing, there.iter().max()) else {
             return Ok(());
         };
@@ -274,13 +274,13 @@ impl Maker<'_> {
     fn end(&self, target: &Target) -> Option<u64> {
         let size = self.made(target).or_else(|| self.known_size(target));
         match target.max_file_size {
-            // A target that is there is used to its end, whatever its size will be then.
+            // A target that exists is used to its end, of any size.
             0 => self.made(target),
             limit => Some(size.map_or(limit, |size| size.min(limit))),
         }
     }
 
-    /// Of a target that is there.
+    /// Size of a target that exists.
     fn known_size(&self, target: &Target) -> Option<u64> {
         let path = super::paths::here(&target.path, &self.terms.mappings).ok()?;
         let known = self.terms.sizes.iter().find(|(name, _)| *name == path);

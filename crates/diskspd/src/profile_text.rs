@@ -146,7 +146,7 @@ fn target_lines(span: &TimeSpan, target: &Target, layout: Layout) -> Vec<String>
         Throughput::Iops(iops) => format!("throughput rate-limited to {iops} IOPS"),
         Throughput::BytesPerMs(bytes) => format!("throughput rate-limited to {bytes} B/ms"),
     }));
-    lines.0.extend(ranges::asked(target));
+    lines.0.extend(ranges::requested(target));
     lines.0
 }
 

@@ -106,7 +106,7 @@ const TARGET: &[Field<Target>] = fields! {
 };
 
 /// Elements of a profile that the schema knows and nothing here needs.
-const UNHEEDED: [(&str, &str); 6] = [
+const IGNORED: [(&str, &str); 6] = [
     ("Progress", "the progress is that of blocklab"),
     ("Verbose", "`blocklab show` has more on every run"),
     ("VerboseStats", "`blocklab show` has more on every run"),
@@ -174,7 +174,7 @@ fn write_fields<T>(from: &T, fields: &[Field<T>], sheet: &mut Sheet) {
 }
 
 fn read_profile(element: &Element) -> Result<Profile, Mistake> {
-    let names = UNHEEDED.map(|(name, _)| name);
+    let names = IGNORED.map(|(name, _)| name);
     let own = ["ResultFormat", "TimeSpans"];
     known(element, &[&names[..], &own[..]].concat())?;
     let mut timespans = Vec::new();
@@ -217,8 +217,8 @@ fn unheeded(element: &Element) -> Vec<(&'static str, &'static str)> {
         let mut texts = texts.filter(|text| !text.is_empty());
         texts.any(|text| !matches!(text, "0" | "false"))
     };
-    let asking = UNHEEDED.into_iter().filter(|(name, _)| is_set(name));
-    asking.collect()
+    let set = IGNORED.into_iter().filter(|(name, _)| is_set(name));
+    set.collect()
 }
 
 pub(super) fn write_profile(sheet: &mut Sheet, profile: &Profile) {

@@ -6,7 +6,7 @@ use super::spec::{Distribution, Target};
 use super::units::kmgt;
 
 /// The lines of the profile.
-pub(super) fn asked(target: &Target) -> Vec<String> {
+pub(super) fn requested(target: &Target) -> Vec<String> {
     let Some(distribution) = &target.distribution else {
         return Vec::new();
     };
@@ -55,7 +55,7 @@ fn range(io: u32, start: u64, end: Option<u64>) -> String {
 /// What the targets got, each with the threads that worked on it so; empty without `-rd`.
 pub(super) fn effective(outcome: &Outcome<'_>) -> String {
     let mut text = String::new();
-    for (index, target) in outcome.asked.targets.iter().enumerate() {
+    for (index, target) in outcome.requested.targets.iter().enumerate() {
         let rows = || outcome.rows.iter().filter(|row| row.pair.target == index);
         let lines = rows().next().map(|row| got(target, row));
         let Some(lines) = lines.filter(|lines| !lines.is_empty()) else {
@@ -89,7 +89,7 @@ fn got(target: &Target, row: &Row<'_>) -> Vec<String> {
     let mut edge = |width: f64| {
         share += width;
         let bytes = (len as f64 * share / 100.0).round() as u64;
-        // The last one ends with the target, whatever its size.
+        // The last one ends with the target, of any size.
         let is_last = share > 99.999_999;
         target.base + if is_last { len } else { bytes / step * step }
     };
@@ -121,7 +121,7 @@ mod tests {
 
     fn lines(distribution: Distribution) -> Vec<String> {
         let distribution = Some(distribution);
-        asked(&Target {
+        requested(&Target {
             distribution,
             ..Target::default()
         })

@@ -59,7 +59,7 @@ pub(super) struct Rate {
     pub end_ns: u64,
     pub read: f64,
     pub write: f64,
-    /// Of reads and of writes.
+    /// Counts of reads and of writes.
     pub served: [Served; 2],
 }
 
@@ -70,9 +70,9 @@ pub struct System {
     pub computer: String,
     /// The command line, as it was typed.
     pub command_line: String,
-    /// By time span: its processors; none in virtual time.
+    /// The processors of each time span; none in virtual time.
     pub processors: Vec<Vec<Processor>>,
-    /// By time span: its intervals, where they were requested.
+    /// The intervals of each time span, where they were requested.
     pub buckets: Vec<Vec<Bucket>>,
 }
 
@@ -158,13 +158,13 @@ pub(super) struct Row<'a> {
     pub path: &'a str,
     pub both: Both,
     pub file_size: u64,
-    /// Of this thread on this target.
+    /// Figures of this thread on this target.
     pub rates: Vec<Rate>,
 }
 
 /// A time span's results.
 pub(super) struct Outcome<'a> {
-    pub asked: &'a TimeSpan,
+    pub requested: &'a TimeSpan,
     pub seconds: f64,
     pub threads: u32,
     pub rows: Vec<Row<'a>>,
@@ -181,16 +181,16 @@ pub(super) fn outcomes<'a>(
     system: &'a System,
 ) -> impl Iterator<Item = Option<Outcome<'a>>> {
     let spans = prepared.spans.iter().zip(&profile.timespans).enumerate();
-    spans.map(move |(index, (span, asked))| {
+    spans.map(move |(index, (span, requested))| {
         let measurement = record.measurements.iter().find(|m| m.case == span.case)?;
         let buckets = system.buckets.get(index).map_or(&[][..], Vec::as_slice);
-        let row = |pair| row(record, measurement, buckets, asked, pair);
+        let row = |pair| row(record, measurement, buckets, requested, pair);
         let rows: Vec<Row<'_>> = span.pairs.iter().map(row).collect();
         let mut sum = Both::default();
         rows.iter().for_each(|row| sum.merge(&row.both));
         let elapsed = measurement.jobs.iter().map(|job| job.elapsed_ns).max();
         Some(Outcome {
-            asked,
+            requested,
             seconds: elapsed.unwrap_or(0) as f64 / 1e9,
             threads: span.threads,
             rows,
@@ -230,7 +230,7 @@ fn row<'a>(
     record: &Record,
     measurement: &Measurement,
     buckets: &[Bucket],
-    asked: &'a TimeSpan,
+    requested: &'a TimeSpan,
     pair: &'a Pair,
 ) -> Row<'a> {
     let mut both = Both::default();
@@ -249,7 +249,7 @@ fn row<'a>(
     let size = target.or(only).map_or(0, |facts| facts.size_bytes.0);
     Row {
         pair,
-        path: asked.targets.get(pair.target).map_or("", |it| &it.path),
+        path: requested.targets.get(pair.target).map_or("", |it| &it.path),
         both,
         file_size: match (pair.file_size, size) {
             (0, size) => size,

@@ -41,7 +41,7 @@ fn processor(id: u32, user: f64) -> Processor {
 fn printed(line: &str, layout: Layout) -> (String, String) {
     let arguments: Vec<String> = line.split(' ').map(str::to_owned).collect();
     let Ok(Parsed {
-        asked: Asked::Load(profile),
+        requested: Requested::Load(profile),
         ..
     }) = parse(&arguments)
     else {
@@ -135,7 +135,7 @@ fn the_text_of_several_time_spans() {
 fn the_head_tells_the_command_line_and_the_processors_by_group() {
     let arguments = ["-a0,1".to_owned(), "x.dat".to_owned()];
     let Ok(Parsed {
-        asked: Asked::Load(profile),
+        requested: Requested::Load(profile),
         ..
     }) = parse(&arguments)
     else {
@@ -154,10 +154,10 @@ fn the_xml_of_2_2() {
 }
 
 #[test]
-fn a_time_span_that_was_not_reached_is_told() {
+fn a_time_span_that_was_not_reached_is_reported() {
     let arguments = ["x.dat".to_owned()];
     let Ok(Parsed {
-        asked: Asked::Load(profile),
+        requested: Requested::Load(profile),
         ..
     }) = parse(&arguments)
     else {

@@ -103,10 +103,10 @@ type Table = (&'static str, fn(&Both) -> Tally, fn(&Rate) -> f64);
 type Column = (bool, &'static str, fn(&Processor) -> u32);
 
 fn time_span(outcome: &Outcome<'_>, layout: Layout) -> String {
-    let (asked, seconds, threads) = (outcome.asked, outcome.seconds, outcome.threads);
+    let (requested, seconds, threads) = (outcome.requested, outcome.seconds, outcome.threads);
     let mut text = format!("actual test time:\t{seconds:.2}s\nthread count:\t\t{threads}\n");
-    if asked.thread_count > 0 && asked.request_count > 0 {
-        text.push_str(&format!("request count:\t\t{}\n", asked.request_count));
+    if requested.thread_count > 0 && requested.request_count > 0 {
+        text.push_str(&format!("request count:\t\t{}\n", requested.request_count));
     }
     if layout == Layout::V2_0_21a {
         text.push_str(&format!("proc count:\t\t{}\n", outcome.processors.len()));
@@ -123,7 +123,7 @@ fn time_span(outcome: &Outcome<'_>, layout: Layout) -> String {
         let rows = table(outcome, layout, pick, ios);
         text.push_str(&format!("\n{title}\n{rows}"));
     }
-    if asked.measure_latency {
+    if requested.measure_latency {
         text.push_str(&latency_tables(outcome, layout));
     }
     text
@@ -182,7 +182,7 @@ fn table(
     pick: fn(&Both) -> Tally,
     ios: fn(&Rate) -> f64,
 ) -> String {
-    let asked = outcome.asked;
+    let requested = outcome.requested;
     let file_size = match layout {
         Layout::V2_2 => kmgt,
         Layout::V2_0_21a => old_file_size,
@@ -190,9 +190,9 @@ fn table(
     let mut head =
         String::from("thread |       bytes     |     I/Os     |    MiB/s   |  I/O per s |");
     for (is_shown, column) in [
-        (asked.measure_latency, "  AvgLat  |"),
-        (asked.iops_std_dev, " IopsStdDev |"),
-        (asked.measure_latency, " LatStdDev |"),
+        (requested.measure_latency, "  AvgLat  |"),
+        (requested.iops_std_dev, " IopsStdDev |"),
+        (requested.measure_latency, " LatStdDev |"),
         (true, "  file"),
     ] {
         head.push_str(if is_shown { column } else { "" });
@@ -231,16 +231,16 @@ fn amounts(tally: &Tally, seconds: f64) -> String {
 }
 
 fn figures(tally: &Tally, outcome: &Outcome<'_>, of_rate: Option<f64>) -> String {
-    let asked = outcome.asked;
+    let requested = outcome.requested;
     let [mean, of_latency] = tally.moments_ms();
     let mut text = amounts(tally, outcome.seconds.max(1e-9));
-    if asked.measure_latency {
+    if requested.measure_latency {
         text.push_str(&format!(" | {:>8.3}", mean.unwrap_or(0.0)));
     }
-    if asked.iops_std_dev {
+    if requested.iops_std_dev {
         text.push_str(&format!(" | {}", figure(of_rate, 10, 2)));
     }
-    if asked.measure_latency {
+    if requested.measure_latency {
         text.push_str(&format!(" |  {}", figure(of_latency, 8, 3)));
     }
     text
@@ -267,7 +267,7 @@ const QUANTILES: [(&str, f64); 15] = [
 
 fn latency_tables(outcome: &Outcome<'_>, layout: Layout) -> String {
     let mut text = String::new();
-    let targets = &outcome.asked.targets;
+    let targets = &outcome.requested.targets;
     if targets.len() > 1 {
         for (index, target) in targets.iter().enumerate() {
             let mut both = Both::default();

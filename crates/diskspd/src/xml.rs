@@ -83,19 +83,19 @@ fn topology(sheet: &mut Sheet, processors: &[Processor]) {
 }
 
 fn time_span(sheet: &mut Sheet, outcome: &Outcome<'_>) {
-    let asked = outcome.asked;
+    let requested = outcome.requested;
     sheet.nest("TimeSpan", |sheet| {
         sheet.leaf("TestTimeSeconds", format_args!("{:.2}", outcome.seconds));
         sheet.leaf("ThreadCount", outcome.threads);
-        sheet.leaf("RequestCount", asked.request_count);
+        sheet.leaf("RequestCount", requested.request_count);
         sheet.leaf("ProcCount", outcome.processors.len());
         if !outcome.processors.is_empty() {
             sheet.nest("CpuUtilization", |sheet| usage(sheet, outcome.processors));
         }
-        if asked.measure_latency {
+        if requested.measure_latency {
             sheet.nest("Latency", |sheet| latency(sheet, &outcome.sum));
         }
-        if asked.iops_std_dev {
+        if requested.iops_std_dev {
             sheet.nest("Iops", |sheet| series(sheet, &outcome.rates));
         }
         threads(sheet, outcome);
@@ -194,13 +194,15 @@ fn threads(sheet: &mut Sheet, outcome: &Outcome<'_>) {
         sheet.nest("Thread", |sheet| {
             sheet.leaf("Id", rows[0].pair.thread);
             for row in rows {
-                sheet.nest("Target", |sheet| thread_target(sheet, row, outcome.asked));
+                sheet.nest("Target", |sheet| {
+                    thread_target(sheet, row, outcome.requested)
+                });
             }
         });
     }
 }
 
-fn thread_target(sheet: &mut Sheet, row: &Row<'_>, asked: &TimeSpan) {
+fn thread_target(sheet: &mut Sheet, row: &Row<'_>, requested: &TimeSpan) {
     let (read, write) = (&row.both.read.served, &row.both.write.served);
     sheet.leaf("Path", row.path);
     sheet.leaf("BytesCount", read.bytes + write.bytes);
@@ -210,7 +212,7 @@ fn thread_target(sheet: &mut Sheet, row: &Row<'_>, asked: &TimeSpan) {
     sheet.leaf("ReadCount", read.ios);
     sheet.leaf("WriteBytes", write.bytes);
     sheet.leaf("WriteCount", write.ios);
-    if asked.measure_latency {
+    if requested.measure_latency {
         let means = [
             "AverageReadLatencyMilliseconds",
             "AverageWriteLatencyMilliseconds",
@@ -218,7 +220,7 @@ fn thread_target(sheet: &mut Sheet, row: &Row<'_>, asked: &TimeSpan) {
         ];
         moments(sheet, &row.both, means);
     }
-    if asked.iops_std_dev {
+    if requested.iops_std_dev {
         sheet.nest("Iops", |sheet| series(sheet, &row.rates));
     }
 }

@@ -117,8 +117,8 @@ fn foot(line: &str, found: &mut Found, seconds: &mut Option<f64>) {
     } else if let Some(rest) = after(line, "OS") {
         found.os = rest.trim_start_matches([' ', ':']).to_owned();
     } else if let Some(rest) = after(line, "Time: Measure ") {
-        let told = rest.split(' ').next().and_then(number);
-        *seconds = told.filter(|it| *it > 0.0);
+        let time = rest.split(' ').next().and_then(number);
+        *seconds = time.filter(|it| *it > 0.0);
     } else if let Some(rest) = after(line, "Test") {
         let rest = rest.trim_start_matches([' ', ':']);
         found.command = rest.to_owned();

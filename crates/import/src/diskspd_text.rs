@@ -4,7 +4,7 @@ use super::figures::Figures;
 use super::record::{Case, Found, Job, random_percent};
 use super::scan::{after, moment, number, size, whole};
 use super::{not_a_result, not_a_result_at};
-use blocklab_diskspd::{self as diskspd, Asked, Cache, Throughput};
+use blocklab_diskspd::{self as diskspd, Cache, Requested, Throughput};
 use blocklab_syntax::Mistake;
 use blocklab_workload::Pattern;
 
@@ -28,11 +28,11 @@ struct Row {
 struct Outcome {
     seconds: f64,
     busy_percent: Option<f64>,
-    /// Of reads and of writes.
+    /// Figures of reads and of writes.
     rows: [Vec<Row>; 2],
     tables: Vec<Table>,
     /// Index of what was requested.
-    asked: usize,
+    requested: usize,
 }
 
 /// A table of percentiles.
@@ -40,7 +40,7 @@ struct Outcome {
 struct Table {
     /// Nothing: of all targets together.
     path: Option<String>,
-    /// Of reads and of writes: shares and nanoseconds.
+    /// Percentiles of reads and of writes: shares and nanoseconds.
     shapes: [Vec<(f64, f64)>; 2],
 }
 
@@ -68,7 +68,7 @@ const TITLES: [(&str, Part); 5] = [
 #[derive(Default)]
 struct Reading {
     found: Found,
-    asked: Vec<Vec<Target>>,
+    requested: Vec<Vec<Target>>,
     outcomes: Vec<Outcome>,
     /// Columns of the table at hand.
     columns: Vec<String>,
@@ -101,19 +101,19 @@ impl Reading {
             // Only 2.1 and later print it.
             self.found.tool = "DiskSpd 2.2".to_owned();
             self.commands.push((self.outcomes.len(), rest.to_owned()));
-            self.before = self.asked.len();
+            self.before = self.requested.len();
             return Ok(Part::Before);
         }
         if let Some((_, part)) = TITLES.iter().find(|(title, _)| *title == trimmed) {
             if *part == Part::Parameters {
-                self.before = self.asked.len();
+                self.before = self.requested.len();
             }
             return Ok(*part);
         }
         if let Some(number) = trimmed.strip_prefix("Results for timespan ") {
             let number = whole(number.trim_end_matches(':')).unwrap_or(1);
             self.outcomes.push(Outcome {
-                asked: self.before + number.clamp(1, 1 << 20) as usize - 1,
+                requested: self.before + number.clamp(1, 1 << 20) as usize - 1,
                 ..Outcome::default()
             });
             return Ok(Part::Results);
@@ -151,10 +151,10 @@ impl Reading {
 
     fn parameter(&mut self, line: &str) -> Result<(), String> {
         if line.starts_with("timespan:") {
-            self.asked.push(Vec::new());
+            self.requested.push(Vec::new());
             return Ok(());
         }
-        let Some(span) = self.asked.last_mut() else {
+        let Some(span) = self.requested.last_mut() else {
             return Ok(());
         };
         if let Some(path) = after(line, "path:") {
@@ -283,8 +283,12 @@ impl Reading {
             let mut commands = self.commands.iter().rev();
             let command = commands.find(|(before, _)| *before <= index);
             let typed = || command.map(|(_, line)| typed(line)).unwrap_or_default();
-            let asked = self.asked.get(outcome.asked).cloned().unwrap_or_else(typed);
-            let jobs = outcome.jobs(&asked, &mut self.found);
+            let requested = self
+                .requested
+                .get(outcome.requested)
+                .cloned()
+                .unwrap_or_else(typed);
+            let jobs = outcome.jobs(&requested, &mut self.found);
             self.found.cases.push(Case {
                 name: format!("timespan-{}", index + 1),
                 jobs,
@@ -315,14 +319,14 @@ impl Reading {
 /// understood.
 fn typed(line: &str) -> Vec<Target> {
     let words: Vec<String> = words(line).into_iter().skip(1).collect();
-    match diskspd::parse(&words).map(|parsed| parsed.asked) {
-        Ok(Asked::Load(profile)) => {
+    match diskspd::parse(&words).map(|parsed| parsed.requested) {
+        Ok(Requested::Load(profile)) => {
             let targets = profile.timespans.iter().flat_map(|span| &span.targets);
-            let told = |target: &diskspd::Target| Target {
+            let known = |target: &diskspd::Target| Target {
                 path: target.path.clone(),
-                job: asked_for(target),
+                job: requested_for(target),
             };
-            targets.map(told).collect()
+            targets.map(known).collect()
         }
         _ => Vec::new(),
     }
@@ -344,7 +348,7 @@ fn words(line: &str) -> Vec<String> {
 }
 
 /// The request of a command line or a profile for a target.
-pub(super) fn asked_for(target: &diskspd::Target) -> Job {
+pub(super) fn requested_for(target: &diskspd::Target) -> Job {
     let threads = f64::from(target.threads);
     let (iops, bytes) = match target.throughput {
         Some(Throughput::Iops(iops)) => (Some(f64::from(iops) * threads), None),
@@ -363,8 +367,8 @@ pub(super) fn asked_for(target: &diskspd::Target) -> Job {
             Cache::NotLocal => None,
         },
         write_through: target.write_through,
-        asked_iops: iops,
-        asked_bytes_per_s: bytes,
+        requested_iops: iops,
+        requested_bytes_per_s: bytes,
         think: target.think_ms > 0,
         ..Job::default()
     }
@@ -423,8 +427,8 @@ fn limit(job: &mut Job, rest: &str) -> Option<()> {
     let (value, unit) = rest.split_once(' ').unwrap_or((rest, ""));
     let all = number(value).map(|each| each * f64::from(job.threads.max(1)));
     match unit {
-        "IOPS" => job.asked_iops = all,
-        _ => job.asked_bytes_per_s = all.map(|it| it * 1000.0),
+        "IOPS" => job.requested_iops = all,
+        _ => job.requested_bytes_per_s = all.map(|it| it * 1000.0),
     }
     Some(())
 }
@@ -505,7 +509,7 @@ pub(super) fn sum<'a>(rows: impl Iterator<Item = &'a Figures>) -> Figures {
 }
 
 impl Outcome {
-    fn jobs(&self, asked: &[Target], found: &mut Found) -> Vec<Job> {
+    fn jobs(&self, requested: &[Target], found: &mut Found) -> Vec<Job> {
         let mut paths: Vec<(String, u64)> = Vec::new();
         for row in self.rows.iter().flatten() {
             if !paths.iter().any(|(path, _)| *path == row.path) {
@@ -514,9 +518,9 @@ impl Outcome {
         }
         let alone = paths.len() == 1;
         let jobs = paths.iter().enumerate().map(|(index, (path, _))| {
-            let told = asked.iter().find(|target| target.path == *path);
-            let told = told.or(asked.first()).map(|target| target.job.clone());
-            let mut job = told.unwrap_or_default();
+            let own = requested.iter().find(|target| target.path == *path);
+            let own = own.or(requested.first()).map(|target| target.job.clone());
+            let mut job = own.unwrap_or_default();
             job.engine = "diskspd".to_owned();
             job.name = format!("target{index}");
             job.seconds = self.seconds;
@@ -535,8 +539,8 @@ impl Outcome {
             job
         });
         let jobs: Vec<Job> = jobs.collect();
-        let told = |job: &Job| job.read.shape.is_known() || job.write.shape.is_known();
-        if !self.tables.is_empty() && !jobs.iter().any(told) {
+        let is_known = |job: &Job| job.read.shape.is_known() || job.write.shape.is_known();
+        if !self.tables.is_empty() && !jobs.iter().any(is_known) {
             found.note(
                 "percentiles are reported for all targets together: those of each are unknown",
             );

@@ -2,7 +2,7 @@
 
 use blocklab_record::{Interval, IntervalDirection, Statistic, Unknown};
 
-use super::diskspd_text::{asked_for, sum, untimed};
+use super::diskspd_text::{requested_for, sum, untimed};
 use super::figures::Figures;
 use super::not_a_result;
 use super::record::{Case, Found, Job};
@@ -56,10 +56,10 @@ fn results(text: &str, found: &mut Found) -> Result<(), Mistake> {
             found.started_at = system.text_of("RunTime").map(moment).unwrap_or_default();
         }
     }
-    let asked = profile(text, &root, found);
+    let requested = profile(text, &root, found);
     for (index, span) in root.all("TimeSpan").enumerate() {
         let number = found.cases.len();
-        let case = case(span, asked.get(index), number, found)?;
+        let case = case(span, requested.get(index), number, found)?;
         found.cases.push(case);
     }
     Ok(())
@@ -91,7 +91,7 @@ fn figure(element: &Element, name: &str) -> Option<f64> {
 
 fn case(
     span: &Element,
-    asked: Option<&TimeSpan>,
+    requested: Option<&TimeSpan>,
     index: usize,
     found: &mut Found,
 ) -> Result<Case, Mistake> {
@@ -114,7 +114,7 @@ fn case(
             .filter(|it| it.0 == *path)
             .map(|it| it.1)
             .collect();
-        let mut job = settings(asked, path);
+        let mut job = settings(requested, path);
         job.engine = "diskspd".to_owned();
         job.name = format!("target{number}");
         job.seconds = seconds;
@@ -134,7 +134,7 @@ fn case(
     untimed(&jobs, found);
     let busy = span.child("CpuUtilization");
     let busy = busy.and_then(|it| it.child("Average"));
-    // Of targets with different blocks, nobody knows the bytes of an interval.
+    // With different blocks of the targets, the bytes of an interval are unknown.
     let block = jobs.first().map(|job| job.block);
     let block = block.filter(|block| *block > 0 && jobs.iter().all(|job| job.block == *block));
     let iops = span.child("Iops").map(|iops| series(iops, block));
@@ -177,10 +177,12 @@ fn shape(figures: &mut Figures, latency: &Element, name: &str) {
 }
 
 /// The request for a target; that for the first one where none has this path.
-fn settings(asked: Option<&TimeSpan>, path: &str) -> Job {
-    let targets = asked.map_or(&[][..], |span| &span.targets);
+fn settings(requested: Option<&TimeSpan>, path: &str) -> Job {
+    let targets = requested.map_or(&[][..], |span| &span.targets);
     let own = targets.iter().find(|target| target.path == path);
-    own.or(targets.first()).map(asked_for).unwrap_or_default()
+    own.or(targets.first())
+        .map(requested_for)
+        .unwrap_or_default()
 }
 
 /// What the intervals of `-D` do not hold.

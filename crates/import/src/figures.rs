@@ -32,7 +32,7 @@ impl Shape {
     fn holds(&self, share: f64) -> bool {
         match self {
             Self::Unknown => false,
-            Self::Percentiles(list) => list.iter().any(|(told, _)| (told - share).abs() < 1e-9),
+            Self::Percentiles(list) => list.iter().any(|(known, _)| (known - share).abs() < 1e-9),
             Self::Counts(list) => !list.is_empty(),
         }
     }
@@ -125,7 +125,7 @@ impl Figures {
         let (min, max) = (edge(self.min, 0.0), edge(self.max, 1.0));
         let max = max.max(min);
         Latency {
-            // The moments are of all operations, whatever the histogram holds.
+            // The moments cover all operations, also those that the histogram lacks.
             count: self.ios,
             mean_ns: self.mean.unwrap_or(0.0),
             stddev_ns: self.stddev.unwrap_or(0.0),

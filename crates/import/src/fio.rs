@@ -108,7 +108,7 @@ fn strings(object: Option<&Value>) -> Options {
         .collect()
 }
 
-/// With several hosts, a list of them.
+/// A list of hosts, where there are several.
 fn global_options(root: &Value) -> Options {
     let value = root.get("global options");
     match value.and_then(Value::as_array) {
@@ -124,7 +124,7 @@ fn options(job: &Object, global: &Options) -> Options {
 }
 
 fn job(object: &Object, options: &Options) -> Job {
-    let told = Job {
+    let printed = Job {
         name: text_of(object, "jobname").unwrap_or("job").to_owned(),
         engine: "fio".to_owned(),
         seconds: seconds(object),
@@ -136,13 +136,13 @@ fn job(object: &Object, options: &Options) -> Job {
     };
     // Before 3.0, a result has no options: the request is unknown.
     match options.is_empty() {
-        true => told,
-        false => asked(told, options),
+        true => printed,
+        false => requested(printed, options),
     }
 }
 
-/// With the options that are given, and fio's own defaults for the others.
-fn asked(told: Job, options: &Options) -> Job {
+/// Adds the options that are given, and fio's own defaults for the others.
+fn requested(printed: Job, options: &Options) -> Job {
     let text = |names: [&str; 2]| {
         let found = options.get(names[0]).or(options.get(names[1]));
         found.map(String::as_str)
@@ -177,10 +177,10 @@ fn asked(told: Job, options: &Options) -> Job {
         depth: number("iodepth").filter(|_| asynchronous).unwrap_or(1),
         direct: Some(on("direct")),
         write_through: on("sync"),
-        asked_iops: one("rate_iops").and_then(|it| it.parse().ok()),
-        asked_bytes_per_s: one("rate").and_then(size).map(|it| it as f64),
+        requested_iops: one("rate_iops").and_then(|it| it.parse().ok()),
+        requested_bytes_per_s: one("rate").and_then(size).map(|it| it as f64),
         think: one("thinktime").is_some(),
-        ..told
+        ..printed
     }
 }
 
@@ -212,7 +212,7 @@ fn figures(side: Option<&Value>) -> Figures {
             None => Some((of(name.to_owned())?, 1e3)),
         }
     };
-    // With `gtod_reduce` or `disable_clat`, zeros of no sample.
+    // `gtod_reduce` or `disable_clat` leave zeros without a sample.
     let sampled = |(object, _): &(&Object, f64)| object.get("N").and_then(Value::as_u64) != Some(0);
     let measured = |name: &str| latency(name).filter(sampled);
     let completion = measured("clat").or_else(|| measured("lat"));

@@ -43,7 +43,7 @@ pub const VDBENCH_FILES: [&str; 3] = ["flatfile.html", "histogram.html", "summar
 /// A text as it came: its name and what it holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source {
-    /// For messages and Notes: the path.
+    /// The path, for messages and Notes.
     pub name: String,
     /// The text.
     pub text: String,

@@ -5,9 +5,9 @@ use blocklab_workload::{Access, BlockSizes, Direction, Durability, Mix, Pattern}
 use std::collections::BTreeMap;
 
 use blocklab_record::{
-    Accounting, Asked, Carrier, Cpu, Environment, FORMAT, Interval, JobResult, Measurement, Note,
-    NoteLevel, Origin, PaceKind, Processor, Record, Statistic, Status, Stopped, TargetFacts,
-    Unknown,
+    Accounting, Carrier, Cpu, Environment, FORMAT, Interval, JobResult, Measurement, Note,
+    NoteLevel, Origin, PaceKind, Processor, Record, Requested, Statistic, Status, Stopped,
+    TargetFacts, Unknown,
 };
 
 use super::figures::Figures;
@@ -26,7 +26,7 @@ pub(super) struct Found {
     pub os: String,
     pub processors: u32,
     pub cases: Vec<Case>,
-    /// Of the targets: path and bytes (0: unknown).
+    /// The targets: path and bytes (0: unknown).
     pub targets: Vec<(String, u64)>,
     /// What the figures rest on and what the text does not hold.
     pub notes: Vec<String>,
@@ -42,7 +42,7 @@ pub(super) struct Case {
     pub pass: u32,
     pub jobs: Vec<Job>,
     pub series: Vec<Interval>,
-    /// Of all processors, in per cent.
+    /// Share of all processors, in per cent.
     pub busy_percent: Option<f64>,
 }
 
@@ -51,19 +51,19 @@ pub(super) struct Job {
     pub name: String,
     pub engine: String,
     pub pattern: Option<Pattern>,
-    /// In bytes; 0: unknown.
+    /// Size in bytes; 0: unknown.
     pub block: u64,
     /// Share of reads; `None`: unknown.
     pub read_percent: Option<u8>,
     /// 0: unknown.
     pub threads: u32,
-    /// Of a thread; 0: unknown.
+    /// Depth of a thread; 0: unknown.
     pub depth: u32,
     /// `None`: unknown.
     pub direct: Option<bool>,
     pub write_through: bool,
-    pub asked_iops: Option<f64>,
-    pub asked_bytes_per_s: Option<f64>,
+    pub requested_iops: Option<f64>,
+    pub requested_bytes_per_s: Option<f64>,
     pub think: bool,
     pub seconds: f64,
     pub errors: u64,
@@ -142,7 +142,7 @@ impl Found {
             origin: Origin::Imported,
             status: Status::Complete,
             failure: None,
-            asked: Asked {
+            requested: Requested {
                 name: name.to_lowercase(),
                 description: match self.command.is_empty() {
                     true => format!("A result of {}.", self.tool),
@@ -151,7 +151,7 @@ impl Found {
                 seed: "0".to_owned(),
                 aggregate: "mean".to_owned(),
                 passes: passes.unwrap_or(1).max(1),
-                ..Asked::default()
+                ..Requested::default()
             },
             environment: Environment {
                 os: self.os,
@@ -250,7 +250,7 @@ impl Job {
             .map(|(direction, figures)| (*direction, figures.result()))
             .collect();
         let completed = ways.iter().map(|(_, figures)| figures.ios).sum();
-        let is_capped = self.asked_iops.is_some() || self.asked_bytes_per_s.is_some();
+        let is_capped = self.requested_iops.is_some() || self.requested_bytes_per_s.is_some();
         JobResult {
             mix: self.mix(),
             block_sizes: (self.block > 0).then(|| BlockSizes::fixed(Bytes(self.block))),
@@ -271,8 +271,8 @@ impl Job {
             depth: self.depth,
             effective_depth: self.depth,
             direct: self.direct,
-            asked_iops: self.asked_iops,
-            asked_bytes_per_s: self.asked_bytes_per_s,
+            requested_iops: self.requested_iops,
+            requested_bytes_per_s: self.requested_bytes_per_s,
             elapsed_ns: nanos(self.seconds),
             stopped: Stopped::Runtime,
             directions,

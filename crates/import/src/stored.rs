@@ -124,8 +124,8 @@ mod tests {
         value["measurements"][0]["elapsed_ns"] = u64::MAX.into();
         let damaged = value.to_string();
         for text in [line(&damaged), damaged] {
-            let told = read(&text).expect_err("a damaged record");
-            assert!(told.contains("18446744073709551615 cannot be"), "{told}");
+            let error = read(&text).expect_err("a damaged record");
+            assert!(error.contains("18446744073709551615 cannot be"), "{error}");
         }
     }
 
@@ -146,8 +146,8 @@ mod tests {
             ("{\"line_format\": 9}", "newer than this version"),
             ("{\"format\": 99}", "newer than this version"),
         ] {
-            let told = read(text).expect_err(text);
-            assert!(told.contains(words), "{text}: {told}");
+            let error = read(text).expect_err(text);
+            assert!(error.contains(words), "{text}: {error}");
         }
     }
 }

@@ -131,12 +131,12 @@ fn runs_appended_to_one_file_keep_their_own_settings() {
     let text = format!("{first}\nCommand Line: diskspd -b64K second\n{second}");
     let record = read(Tool::DiskSpd, &text);
     let jobs: Vec<_> = record.measurements.iter().map(|m| &m.jobs[0]).collect();
-    let told: Vec<_> = jobs
+    let sizes: Vec<_> = jobs
         .iter()
         .map(|job| (job.block_size_name(), job.threads))
         .collect();
-    assert_eq!(told, [("8 KiB".to_owned(), 2), ("64 KiB".to_owned(), 3)]);
-    assert_eq!(record.asked.description, "2 runs in one text");
+    assert_eq!(sizes, [("8 KiB".to_owned(), 2), ("64 KiB".to_owned(), 3)]);
+    assert_eq!(record.requested.description, "2 runs in one text");
     let notes: Vec<_> = record.notes.iter().map(|note| &*note.text).collect();
     assert!(
         notes.contains(&"timespan-2: diskspd -b64K second"),
@@ -334,7 +334,7 @@ fn vdbench_with_and_without_its_histogram() {
     assert_eq!(record.measurements[0].case, "rd1_(10%)");
     assert_eq!(record.tool, "Vdbench 50407");
     assert_eq!(record.started_at, "2026-11-20T16:09:10Z");
-    assert_eq!(job.asked_iops, Some(2700.0));
+    assert_eq!(job.requested_iops, Some(2700.0));
     // One interval of two seconds.
     assert_eq!(job.elapsed_ns, 2_000_000_000);
     near(job.iops(), 2700.0);
@@ -398,7 +398,10 @@ fn each_loop_of_vdbench_is_a_case_of_its_own() {
     };
     assert_eq!(first.case, "rd1 iorate=100 threads=8");
     assert_eq!(second.case, "rd1 iorate=200 threads=8");
-    assert_eq!((first.pass, second.pass, record.asked.passes), (1, 1, 1));
+    assert_eq!(
+        (first.pass, second.pass, record.requested.passes),
+        (1, 1, 1)
+    );
     let pairs = [("iorate", "200"), ("threads", "8")];
     let pairs = pairs.map(|(key, value)| (key.to_owned(), value.to_owned()));
     assert_eq!(second.settings, pairs);
@@ -435,11 +438,11 @@ fn the_same_loops_again_are_another_pass() {
         .map(|m| (&*m.case, m.pass))
         .collect();
     assert_eq!(passes, [("rd1", 1), ("rd1", 2)]);
-    assert_eq!(record.asked.passes, 2);
+    assert_eq!(record.requested.passes, 2);
 }
 
 #[test]
-fn without_a_summary_runs_of_one_name_stay_apart() {
+fn without_a_summary_runs_of_one_name_stay_separate() {
     let record = vdbench(&[("o/flatfile.html", VDBENCH_LOOPS)]);
     let cases: Vec<_> = record
         .measurements
@@ -457,7 +460,7 @@ fn without_a_summary_runs_of_one_name_stay_apart() {
     assert_eq!(cases, [("rd1", 1), ("rd1 (2)", 1)]);
 }
 
-/// Of a run that was stopped there is an announcement and no average.
+/// A run that was stopped has an announcement and no average.
 #[test]
 fn a_stopped_run_takes_nothing_from_the_others() {
     let summary = vdbench_summary("iorate=100", "iorate=200");
@@ -534,20 +537,20 @@ fn a_total_that_its_threads_contradict_is_noted() {
     );
     let job = &record.measurements[0].jobs[0];
     assert_eq!(job.directions[&Direction::Write].ios, 1000);
-    let told = record
+    let note = record
         .notes
         .iter()
         .find(|note| note.text.contains("total: row"));
-    let told = &told.expect("a note").text;
+    let text = &note.expect("a note").text;
     for words in ["Write IO", "2242082", "1000", "the threads count"] {
-        assert!(told.contains(words), "{told}");
+        assert!(text.contains(words), "{text}");
     }
 }
 
 /// `-Suw` stood on the command line, and the import showed "buffered", because the text had no block
 /// of parameters.
 #[test]
-fn a_command_line_tells_what_no_parameters_tell() {
+fn a_command_line_holds_what_parameters_lack() {
     let (_, rest) = WINDOWS.split_once("Input parameters:").expect("a block");
     let (_, rest) = rest.split_once("System information:").expect("a block");
     let bare = |command: &str| format!("{command}System information:{rest}");
@@ -697,7 +700,7 @@ fn old_fio_counts_in_microseconds_and_kib() {
             &*job.pattern_name(),
             &*job.block_size_name()
         ),
-        ("fio", "not told", "not told")
+        ("fio", "unknown", "unknown")
     );
     assert_eq!((job.depth, job.effective_depth, job.threads), (0, 0, 0));
     assert_eq!((job.direct, &*job.mix_name()), (None, "read"));

@@ -260,12 +260,12 @@ fn case(row: &Row<'_>, intervals: &[Row<'_>]) -> Option<Case> {
         }
     };
     // Beyond what any run requests: its words for "as fast as it goes".
-    let asked = row.value("reqrate");
-    let asked = asked.filter(|it| *it > 0.0 && *it < 999_900.0);
-    // It formats targets before their first use: one after the other, whatever the columns show.
+    let requested = row.value("reqrate");
+    let requested = requested.filter(|it| *it > 0.0 && *it < 999_900.0);
+    // It formats targets before their first use, one after the other; the columns do not apply.
     let formats = name == "SD_format";
     let random = row.value("seekpct").filter(|_| !formats);
-    let told = row.value("rdpct").filter(|_| !formats);
+    let read_percent = row.value("rdpct").filter(|_| !formats);
     let series = intervals.iter().filter_map(|row| slice(row, each, first));
     Some(Case {
         jobs: vec![Job {
@@ -279,9 +279,9 @@ fn case(row: &Row<'_>, intervals: &[Row<'_>]) -> Option<Case> {
                 true => bytes as u64,
                 false => row.value("xfersize").unwrap_or(0.0) as u64,
             },
-            read_percent: told.map(|it| it.min(100.0) as u8),
+            read_percent: read_percent.map(|it| it.min(100.0) as u8),
             threads: row.value("threads").unwrap_or(0.0) as u32,
-            asked_iops: asked,
+            requested_iops: requested,
             seconds,
             read: side(reads, "read"),
             write: side(1.0 - reads, "write"),
@@ -298,8 +298,8 @@ fn case(row: &Row<'_>, intervals: &[Row<'_>]) -> Option<Case> {
 /// What loops may set, as far as the flat file holds it.
 fn columns(row: &Row<'_>) -> Vec<(String, String)> {
     let all = "reqrate xfersize threads rdpct rhpct whpct seekpct lunsize".split(' ');
-    let told = all.map(|name| (name.to_owned(), row.text(name).to_owned()));
-    told.filter(|(_, value)| !value.is_empty()).collect()
+    let values = all.map(|name| (name.to_owned(), row.text(name).to_owned()));
+    values.filter(|(_, value)| !value.is_empty()).collect()
 }
 
 /// Times and counts: the upper edge of a bucket stands for it.
@@ -311,7 +311,7 @@ struct Start {
     name: String,
     /// `threads=4`, `iorate=200`; empty without loops.
     loops: Vec<(String, String)>,
-    /// Of reads and of writes.
+    /// Figures of reads and of writes.
     counts: [Counts; 2],
 }
 
@@ -331,7 +331,7 @@ fn start(line: &str) -> Option<Start> {
 /// The runs of a report in their order.
 fn starts(text: &str) -> Vec<Start> {
     let mut found: Vec<Start> = Vec::new();
-    // Of the table at hand; nothing: of reads and writes together.
+    // The direction of the present table; `None`: reads and writes together.
     let mut way = None;
     for line in text.lines() {
         if let Some(start) = start(line) {
@@ -444,7 +444,7 @@ fn name_runs(reports: [&[Start]; 2], found: &mut Found) {
     }
 }
 
-/// Of settings with the same names, those that are not the same for all.
+/// Those settings of the same names that are not the same for all.
 fn differing<'s>(
     all: impl Iterator<Item = &'s Vec<(String, String)>>,
 ) -> Vec<Vec<(String, String)>> {

@@ -11,7 +11,7 @@ mod yaml;
 pub use manifest::{Measurement, manifest};
 pub use offer::address;
 
-/// Something that Kubernetes would not take, or that says nothing of a volume.
+/// Something that Kubernetes would not take, or that does not identify a volume.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Mistake(pub String);

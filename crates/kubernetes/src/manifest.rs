@@ -20,13 +20,13 @@ const LOG_STAYS_S: u32 = 86_400;
 /// What is to be measured, and how.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Measurement {
-    /// Of the job and the claim.
+    /// Name of the job and the claim.
     pub name: String,
     /// Where they are made; `None`: where kubectl points to.
     pub namespace: Option<String>,
-    /// Its volume is claimed; `None`: of the default class.
+    /// Its volume is claimed; `None`: the default class.
     pub storage_class: Option<String>,
-    /// Of the volume.
+    /// Size of the volume.
     pub size: Bytes,
     /// A raw device instead of a file system.
     pub block: bool,
@@ -48,7 +48,7 @@ pub struct Measurement {
     pub expected: Option<String>,
 }
 
-/// The text for `kubectl apply -f -`: comments that tell what to do with it, the claim, the job.
+/// The text for `kubectl apply -f -`: comments on how to use it, the claim, the job.
 ///
 /// The pod keeps the security standard *restricted*
 /// (<https://kubernetes.io/docs/concepts/security/pod-security-standards/>), unless it runs as root;

@@ -212,8 +212,8 @@ mod tests {
             ),
             (&*class(&json!({})), Some("{\"kind\": \"Pod\"}"), "no Node"),
         ] {
-            let told = address(class, node, Bytes::GIB).expect_err(words);
-            assert!(told.0.contains(words), "{told}");
+            let error = address(class, node, Bytes::GIB).expect_err(words);
+            assert!(error.0.contains(words), "{error}");
         }
     }
 }

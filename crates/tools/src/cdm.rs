@@ -20,12 +20,12 @@ use self::window::Window;
 use crate::args::{CdmArgs, CdmProfile};
 use crate::keeping::{self, Checkpoints};
 use crate::output::{self, Over};
-use crate::tool_run::{ToolRun, exit_code, hold, keep, seed, with_keeping};
-use blocklab_console::{keeper, listen, place, status, terminal};
+use crate::tool_run::{ToolRun, exit_code, keep, run_tool, seed, with_keeping};
+use blocklab_console::{listen, place, status, supervisor, terminal};
 
 /// Measures, keeps, and prints the report.
 pub fn run(args: &CdmArgs, store: &Store) -> Result<ExitCode> {
-    keeper::keep(|| {
+    supervisor::supervise(|| {
         measure(args, store).unwrap_or_else(|error| {
             terminal::complain(&error);
             status::MISTAKE
@@ -49,9 +49,9 @@ fn measure(args: &CdmArgs, store: &Store) -> Result<u8> {
         create: args.create,
     };
     let mut watcher = Watcher::new(args, &form, store);
-    let held = hold(tool_run, &*listen()?, store, &mut watcher);
+    let outcome = run_tool(tool_run, &*listen()?, store, &mut watcher);
     watcher.window.finished();
-    let Some(mut record) = held? else {
+    let Some(mut record) = outcome? else {
         return Ok(status::INTERRUPTED);
     };
     let is_well = present(args, store, &mut record, &form);
@@ -95,7 +95,7 @@ fn present(args: &CdmArgs, store: &Store, record: &mut Record, form: &Form) -> b
     }
     let is_kept = args.no_save || keep(record, store);
     if !args.quiet {
-        // On standard error, so that what is printed can be pasted as it is.
+        // It goes to standard error, so that the output can be pasted as it is.
         record.failure.iter().for_each(|text| terminal::warn(text));
         if is_kept && !args.no_save {
             terminal::inform(&format!("\nMore    blocklab show {}", record.id));

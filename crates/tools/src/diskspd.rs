@@ -12,8 +12,8 @@ use std::{fs, io};
 
 use anyhow::{Context, Result, bail};
 use blocklab_diskspd::{
-    self as dialect, Asked, Buffers, Format, Mistake, Overrides, Parsed, Prepared, Profile, System,
-    Target, Terms,
+    self as dialect, Buffers, Format, Mistake, Overrides, Parsed, Prepared, Profile, Requested,
+    System, Target, Terms,
 };
 use blocklab_driver::{Layout, lay_out};
 use blocklab_host::guard::{Guard, mark};
@@ -29,15 +29,15 @@ use self::watch::Watcher;
 use crate::args::DiskspdArgs;
 use crate::keeping;
 use crate::processors::Ticks;
-use crate::tool_run::{ToolRun, code_of, exit_code, hold, keep, tell_more, with_keeping};
-use blocklab_console::{chance, keeper, listen, place, status, terminal};
+use crate::tool_run::{ToolRun, code_of, exit_code, keep, print_more, run_tool, with_keeping};
+use blocklab_console::{chance, listen, place, status, supervisor, terminal};
 
-/// As the original: the command line cannot be understood.
+/// The original's code for an invalid command line.
 const NOT_UNDERSTOOD: u8 = 3;
 
 /// Runs what the arguments request.
 pub fn run(args: &DiskspdArgs, store: &Store) -> Result<ExitCode> {
-    keeper::keep(|| {
+    supervisor::supervise(|| {
         attempt(&args.args, store).unwrap_or_else(|error| {
             terminal::complain(&error);
             if error.is::<Mistake>() {
@@ -57,19 +57,22 @@ fn attempt(arguments: &[String], store: &Store) -> Result<u8> {
     if own.help {
         return Ok(status::DONE);
     }
-    let Parsed { asked, mut notes } = dialect::parse(&own.rest)?;
-    let mut profile = match asked {
-        Asked::Usage => {
+    let Parsed {
+        requested,
+        mut notes,
+    } = dialect::parse(&own.rest)?;
+    let mut profile = match requested {
+        Requested::Usage => {
             terminal::print(dialect::usage())?;
             return Ok(status::DONE);
         }
-        Asked::Event(name) => {
+        Requested::Event(name) => {
             let nothing = "Linux has no named events; nothing was done";
             terminal::warn(&format!("-ye{name}: {nothing}"));
             return Ok(status::DONE);
         }
-        Asked::Xml(overrides) => from_xml(&overrides)?,
-        Asked::Load(profile) => profile,
+        Requested::Xml(overrides) => from_xml(&overrides)?,
+        Requested::Load(profile) => profile,
     };
     if own.read_only {
         notes.extend(only_reads(&mut profile));
@@ -135,9 +138,9 @@ fn measure(profile: &Profile, mut notes: Vec<Note>, own: &OwnOptions, store: &St
         create: true,
     };
     let mut watcher = Watcher::new(own, profile, &prepared.plan, store);
-    let held = hold(tool_run, &interrupted, store, &mut watcher);
+    let outcome = run_tool(tool_run, &interrupted, store, &mut watcher);
     watcher.view.screen.finished();
-    let Some(mut record) = held? else {
+    let Some(mut record) = outcome? else {
         return Ok(status::INTERRUPTED);
     };
     let system = System {
@@ -154,12 +157,12 @@ fn measure(profile: &Profile, mut notes: Vec<Note>, own: &OwnOptions, store: &St
     let is_kept = own.no_save || keep(&mut record, store);
     // Nobody requested the default affinity, so it does not accompany every run; `show` has it.
     let notes = record.notes.iter().filter(|note| note.subject != "-ag");
-    tell_more(&record, notes, own.quiet, is_kept && !own.no_save);
+    print_more(&record, notes, own.quiet, is_kept && !own.no_save);
     printed?;
     Ok(with_keeping(exit_code(&record), is_kept))
 }
 
-/// Of the targets that are there already: files and block devices.
+/// The kinds of the targets that exist already: files and block devices.
 fn sizes(profile: &Profile, own: &OwnOptions, guard: &Guard) -> Vec<(String, Bytes)> {
     let targets = profile.timespans.iter().flat_map(|span| &span.targets);
     let paths = targets.filter_map(|target| dialect::here(&target.path, &own.mappings).ok());
@@ -289,7 +292,7 @@ fn computer() -> String {
     name.trim().to_owned()
 }
 
-/// As it was typed, in quotes where there are blanks.
+/// The argument as it was typed, in quotes where it has blanks.
 fn command_line(arguments: &[String]) -> String {
     let quoted = |argument: &String| match argument.contains(' ') {
         true => format!("\"{argument}\""),

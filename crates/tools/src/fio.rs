@@ -34,10 +34,11 @@ use self::idle::Profiler;
 use self::watch::Watcher;
 use crate::args::FioArgs;
 use crate::keeping;
-use crate::tool_run::{ToolRun, code_of, hold, keep, with_keeping};
-use blocklab_console::{keeper, listen, place, status, terminal};
+use crate::own_options;
+use crate::tool_run::{ToolRun, code_of, keep, run_tool, with_keeping};
+use blocklab_console::{listen, place, status, supervisor, terminal};
 
-/// As fio: terminated by a signal.
+/// Fio's code for termination by a signal.
 const INTERRUPTED: u8 = 128;
 
 /// The variable of the environment by which scripts that run again on a used disk name it.
@@ -45,7 +46,7 @@ const GIVEN_UP: &str = "BLOCKLAB_FIO_DESTROY_DATA";
 
 /// Options of our own among those of fio.
 #[derive(Debug, Default)]
-struct House {
+struct OwnOptions {
     destroy: Vec<String>,
     /// Those of them that stand in the environment.
     by_environment: Vec<String>,
@@ -53,25 +54,22 @@ struct House {
     rest: Vec<String>,
 }
 
-impl House {
+impl OwnOptions {
     fn split(arguments: &[String]) -> Result<Self> {
-        let mut house = Self::default();
-        let mut arguments = arguments.iter();
-        while let Some(argument) = arguments.next() {
-            match argument.as_str() {
-                "--no-save" => house.no_save = true,
-                "--destroy-data" => {
-                    let name = arguments.next();
+        let mut own = Self::default();
+        let rest = own_options::split(arguments, |name, value| -> Result<bool> {
+            match name {
+                "no-save" => own.no_save = true,
+                "destroy-data" => {
+                    let name = value();
                     let name = name.ok_or_else(|| anyhow!("--destroy-data: a name must follow"))?;
-                    house.destroy.push(name.clone());
+                    own.destroy.push(name);
                 }
-                other => match other.strip_prefix("--destroy-data=") {
-                    Some(name) => house.destroy.push(name.to_owned()),
-                    None => house.rest.push(other.to_owned()),
-                },
+                _ => return Ok(false),
             }
-        }
-        Ok(house)
+            Ok(true)
+        })?;
+        Ok(Self { rest, ..own })
     }
 
     /// Takes what the environment gives up, with commas between. It outlives the command that it
@@ -99,9 +97,9 @@ impl House {
     }
 }
 
-/// Runs what the arguments ask for.
+/// Runs what the arguments request.
 pub fn run(args: &FioArgs, store: &Store) -> Result<ExitCode> {
-    keeper::keep(|| {
+    supervisor::supervise(|| {
         attempt(&args.args, store).unwrap_or_else(|error| {
             terminal::complain(&error);
             code_of(&error, status::FAILED)
@@ -110,11 +108,11 @@ pub fn run(args: &FioArgs, store: &Store) -> Result<ExitCode> {
 }
 
 fn attempt(arguments: &[String], store: &Store) -> Result<u8> {
-    let mut house = House::split(arguments)?;
-    house.give_up(env::var(GIVEN_UP).ok().as_deref())?;
-    let command = dialect::parse_command(&house.rest)?;
+    let mut own = OwnOptions::split(arguments)?;
+    own.give_up(env::var(GIVEN_UP).ok().as_deref())?;
+    let command = dialect::parse_command(&own.rest)?;
     let general = &command.general;
-    if let Some(text) = help::asked(general)? {
+    if let Some(text) = help::requested(general)? {
         terminal::print(text)?;
         return Ok(status::DONE);
     }
@@ -167,11 +165,11 @@ fn attempt(arguments: &[String], store: &Store) -> Result<u8> {
     let ignored = ignored.map(|(option, why)| Note::new(NoteLevel::Ignored, &**option, *why));
     prepared.notes.extend(ignored);
     debug.prepare(&mut prepared.plan);
-    let told = Told {
+    let debugging = Debugging {
         debug,
         opening: &opening,
     };
-    measure((&prepared, &prepare), general, &house, store, told)
+    measure((&prepared, &prepare), general, &own, store, debugging)
 }
 
 /// What the run is called in the store.
@@ -224,7 +222,7 @@ fn follow(sections: &mut [Section]) {
 }
 
 /// What `--debug` adds.
-struct Told<'a> {
+struct Debugging<'a> {
     debug: Debug,
     opening: &'a str,
 }
@@ -232,29 +230,29 @@ struct Told<'a> {
 fn measure(
     (prepared, again): (&Prepared, &dyn Fn() -> Result<Prepared>),
     general: &General,
-    house: &House,
+    own: &OwnOptions,
     store: &Store,
-    told: Told<'_>,
+    debugging: Debugging<'_>,
 ) -> Result<u8> {
-    keeping::try_out(store, house.no_save)?;
+    keeping::try_out(store, own.no_save)?;
     artifacts::try_out(prepared)?;
     let interrupted = listen()?;
-    let asked = Arc::new(AtomicBool::new(false));
-    signal_hook::flag::register(libc::SIGUSR1, Arc::clone(&asked))?;
+    let requested = Arc::new(AtomicBool::new(false));
+    signal_hook::flag::register(libc::SIGUSR1, Arc::clone(&requested))?;
     let out = RefCell::new(output::Out::open(general)?);
     for remark in &prepared.remarks {
         terminal::inform(&format!("fio: {remark}"));
     }
-    out.borrow_mut().put(told.opening)?;
-    if let Some(warning) = house.warning().filter(|_| prepared.plan.writes()) {
+    out.borrow_mut().put(debugging.opening)?;
+    if let Some(warning) = own.warning().filter(|_| prepared.plan.writes()) {
         out.borrow_mut().warn(&warning)?;
     }
     out.borrow_mut().begin(prepared)?;
     for line in files::plans(prepared) {
-        out.borrow_mut().tell(&line)?;
+        out.borrow_mut().print(&line)?;
     }
-    out.borrow_mut().tell(&dialect::capped(prepared))?;
-    let guard = place::guard(&house.destroy, store);
+    out.borrow_mut().print(&dialect::capped(prepared))?;
+    let guard = place::guard(&own.destroy, store);
     if !files::make(prepared, &interrupted, &guard)? {
         return Ok(INTERRUPTED);
     }
@@ -262,11 +260,11 @@ fn measure(
         out.borrow_mut().end(&[], prepared, Nanos::ZERO)?;
         return Ok(status::DONE);
     }
-    let kept = (!house.no_save).then_some(store);
+    let kept = (!own.no_save).then_some(store);
     let mut watcher = Watcher::new(prepared, general, kept, &out);
-    watcher.debug = told.debug;
+    watcher.debug = debugging.debug;
     watcher.again = Some(again);
-    watcher.asked = asked;
+    watcher.requested = requested;
     watcher.aggregate = general.bandwidth_log.then(Aggregate::open).transpose()?;
     let profiler = general.idle.map(Profiler::start);
     let record = run_plan(prepared, &guard, &interrupted, store, &mut watcher);
@@ -280,7 +278,7 @@ fn measure(
     let printed = out
         .borrow_mut()
         .end(&record.measurements, prepared, elapsed);
-    let is_kept = house.no_save || keep(&mut record, store);
+    let is_kept = own.no_save || keep(&mut record, store);
     printed?;
     let unfit = prepared.clones.iter().any(|clone| clone.is_unfit);
     Ok(with_keeping(exit_code(&record), is_kept && !unfit))
@@ -300,12 +298,12 @@ fn run_plan(
         guard,
         create: true,
     };
-    let held = hold(tool_run, interrupted, store, watcher);
+    let outcome = run_tool(tool_run, interrupted, store, watcher);
     watcher.finished();
-    held
+    outcome
 }
 
-/// As fio: how many jobs failed, 128 after a signal.
+/// Fio's codes: how many jobs failed, 128 after a signal.
 fn exit_code(record: &Record) -> u8 {
     let jobs = record.measurements.iter().flat_map(|it| &it.jobs);
     let lines: Vec<String> = jobs.filter_map(complaint).collect();
@@ -353,12 +351,12 @@ pub fn prepared(path: &str) -> Result<Prepared> {
     environment::prepare(&resolved, &name(&inputs), None, Presence::Looked)
 }
 
-/// A job file that `blocklab run` was given, and what was said beside it.
+/// A job file that `blocklab run` was given, and the options next to it.
 #[derive(Debug)]
 pub struct JobFile<'a> {
     /// Its path.
     pub path: &'a str,
-    /// Whether a target, a size or a time was given, which the file says itself.
+    /// Whether a target, a size or a time was given, which the file has itself.
     pub is_reshaped: bool,
     /// Whether nothing may be written.
     pub read_only: bool,
@@ -370,10 +368,10 @@ pub struct JobFile<'a> {
     pub quiet: bool,
 }
 
-/// `blocklab run JOB.fio`: the record of a job file, for the house's own report.
+/// `blocklab run JOB.fio`: the record of a job file, for the own's own report.
 pub fn study(file: &JobFile<'_>, store: &Store) -> Result<Option<Record>> {
     if file.is_reshaped {
-        let words = "a job file of fio says itself where, how big and how long: \
+        let words = "a job file of fio has its own target, size and time: \
                      filename=, size= and runtime= in its [global] section would change it";
         return Err(Mistake::here(&Place::COMMAND_LINE, words).into());
     }
@@ -412,25 +410,25 @@ mod tests {
     #[test]
     fn ours_are_taken_out_wherever_they_stand() {
         let words = ["--name=a", "--no-save", "--destroy-data=sdb", "--size=1m"];
-        let house = House::split(&words.map(str::to_owned)).expect("a sound line");
-        assert_eq!(house.rest, ["--name=a", "--size=1m"]);
-        assert_eq!(house.destroy, ["sdb"]);
-        assert!(house.no_save);
+        let own = OwnOptions::split(&words.map(str::to_owned)).expect("a sound line");
+        assert_eq!(own.rest, ["--name=a", "--size=1m"]);
+        assert_eq!(own.destroy, ["sdb"]);
+        assert!(own.no_save);
     }
 
     #[test]
     fn the_environment_names_disks_by_what_stays_theirs() {
-        let mut house = House::default();
+        let mut own = OwnOptions::default();
         let given = "S3Z8NB, /dev/disk/by-id/nvme-Fast_0123,";
-        house.give_up(Some(given)).expect("serial and by-id name");
-        assert_eq!(house.destroy, ["S3Z8NB", "nvme-Fast_0123"]);
-        let warning = house.warning().expect("a run tells of it");
+        own.give_up(Some(given)).expect("serial and by-id name");
+        assert_eq!(own.destroy, ["S3Z8NB", "nvme-Fast_0123"]);
+        let warning = own.warning().expect("a run warns of it");
         assert!(warning.contains("S3Z8NB, nvme-Fast_0123"), "{warning}");
         for name in ["/dev/sdb", "./image", "/dev/disk/by-path/pci-0000"] {
-            let refused = House::default().give_up(Some(name));
+            let refused = OwnOptions::default().give_up(Some(name));
             let refused = refused.expect_err(name).to_string();
             assert!(refused.contains("by-id"), "{refused}");
         }
-        assert_eq!(House::default().warning(), None);
+        assert_eq!(OwnOptions::default().warning(), None);
     }
 }

@@ -10,9 +10,9 @@ use blocklab_record::Record;
 use blocklab_store::Store;
 
 use crate::output::{self, Over};
-use blocklab_console::{chance, keeper, terminal};
+use blocklab_console::{chance, supervisor, terminal};
 
-/// The store cannot be written to, whatever the command: the user's mistake.
+/// The store cannot be written to: the user's mistake, for every command.
 #[derive(Debug)]
 pub struct NoStore;
 
@@ -87,12 +87,12 @@ impl<'a> Keeping<'a> {
         self.fails(&error);
         match again {
             Some(again) => terminal::warn(&format!("the run is kept; the page again: {again}")),
-            None => self.page_elsewhere(page),
+            None => self.page_in_temp(page),
         }
         false
     }
 
-    fn page_elsewhere(&mut self, page: &str) {
+    fn page_in_temp(&mut self, page: &str) {
         let written = self.other_store().and_then(|other| {
             let path = Store::page(other.root());
             output::write(&path, page, Over::Ours).map(|()| path)
@@ -166,7 +166,7 @@ impl<'a> Checkpoints<'a> {
     pub fn keep(&mut self, record: &Record) {
         let Some(store) = self.store else { return };
         match store.checkpoint(record) {
-            Ok(()) => keeper::kept(&record.id),
+            Ok(()) => supervisor::note_kept(&record.id),
             Err(_) if self.has_warned => {}
             Err(error) => {
                 self.has_warned = true;

@@ -8,6 +8,7 @@ pub mod diskspd;
 pub mod fio;
 pub mod keeping;
 pub mod output;
+mod own_options;
 mod processors;
 pub mod tool_run;
 pub mod vdbench;

@@ -1,7 +1,7 @@
 //! Files that the user requests: pages, tables, reports, logs.
 //!
 //! A path may lead to a disk, or to somebody's file. So what is there is held first, looked at,
-//! and then opened through that hold: what is judged is what is written to, whatever becomes of
+//! and then opened through that hold: what is judged is what is written to, whatever happens to
 //! the path meanwhile.
 //!
 //! ```text
@@ -22,6 +22,7 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use blocklab_host::{set_xattr, xattr};
 use blocklab_report::html;
 
 use blocklab_console::terminal;
@@ -127,7 +128,7 @@ fn reopen(path: &Path, over: Over) -> io::Result<File> {
         }
         held => held?,
     };
-    let through = PathBuf::from(format!("/proc/self/fd/{}", held.as_raw_fd()));
+    let through = through(&held);
     judge(&held.metadata()?, Some(&through), over)?;
     OpenOptions::new().write(true).open(through)
 }
@@ -141,9 +142,9 @@ fn not_in_dev(file: &File) -> io::Result<()> {
     if !metadata.is_file() || !is_there {
         return Ok(());
     }
-    // By the name that it really has: a link may lead to another place by now. What cannot be removed is
+    // Removed by its real name: a link may lead to another place by now. What cannot be removed is
     // refused all the same.
-    let made = fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd()));
+    let made = fs::read_link(through(file));
     let _ = made.and_then(fs::remove_file);
     let why = "it does not exist, and /dev is no place for files";
     Err(io::Error::new(ErrorKind::InvalidInput, why))
@@ -181,7 +182,7 @@ fn is_harmless(metadata: &Metadata, through: Option<&Path>) -> bool {
         let file = through.and_then(|path| options.open(path).ok());
         file.is_some_and(|file| io::IsTerminal::is_terminal(&file))
     };
-    // The majors of terminals, so that nothing else is opened to be asked.
+    // The majors of terminals, so that nothing else is opened to be queried.
     match major {
         1 => [3, 5, 7].contains(&minor),
         4 | 5 | 136..=143 => is_terminal(),
@@ -203,34 +204,19 @@ const MARK: &CStr = c"user.blocklab.output";
 
 /// Where the file system keeps no such marks, the file counts as anybody's.
 fn mark(file: &File) {
-    let Some(state) = state(file) else { return };
-    // SAFETY: the descriptor is open, the name ends in a zero byte, and the value is as long as is
-    // said.
-    unsafe {
-        libc::fsetxattr(
-            file.as_raw_fd(),
-            MARK.as_ptr(),
-            state.as_ptr().cast(),
-            state.len(),
-            0,
-        )
-    };
+    if let Some(state) = state(file) {
+        set_xattr(&through(file), MARK, &state);
+    }
 }
 
 fn marked(file: &File) -> bool {
-    let mut text = [0; 64];
-    // SAFETY: the descriptor is open, the name ends in a zero byte, and the buffer is as long as
-    // is said.
-    let len = unsafe {
-        libc::fgetxattr(
-            file.as_raw_fd(),
-            MARK.as_ptr(),
-            text.as_mut_ptr().cast(),
-            text.len(),
-        )
-    };
-    let text = usize::try_from(len).ok().and_then(|len| text.get(..len));
-    text.is_some() && text == state(file).as_deref().map(str::as_bytes)
+    let text = xattr(&through(file), MARK);
+    text.is_some() && text == state(file)
+}
+
+/// A path that leads to the open file.
+fn through(file: &File) -> PathBuf {
+    PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }
 
 /// Size and last change of a regular file.

@@ -26,7 +26,7 @@ impl Ticks {
         Self(own.filter_map(processor).collect())
     }
 
-    /// Of the processors.
+    /// Numbers of the processors.
     pub fn numbers(&self) -> Vec<u32> {
         self.0.iter().map(|(number, _)| *number).collect()
     }

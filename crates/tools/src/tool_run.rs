@@ -1,4 +1,4 @@
-//! One run for a front end that speaks another tool's language: conducted, kept, its page made.
+//! One run for the front end of another tool's language: run, kept, its page written.
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -33,15 +33,15 @@ pub struct ToolRun<'a> {
 }
 
 /// A seed for a run whose user named none.
-pub fn seed(asked: Option<u64>) -> Result<u64> {
-    match asked {
+pub fn seed(requested: Option<u64>) -> Result<u64> {
+    match requested {
         Some(seed) => Ok(seed),
         None => Ok(chance()? & 0xffff_ffff),
     }
 }
 
 /// Runs it; nothing when a signal came before the first measurement.
-pub fn hold(
+pub fn run_tool(
     tool_run: ToolRun<'_>,
     interrupted: &AtomicBool,
     store: &Store,
@@ -118,7 +118,7 @@ pub fn planned(case: &Case) -> Nanos {
 
 /// Prints on standard error what failed, and unless all is to be quiet these notes, and the command
 /// that shows a saved run.
-pub fn tell_more<'n>(
+pub fn print_more<'n>(
     record: &Record,
     notes: impl Iterator<Item = &'n Note>,
     is_quiet: bool,
@@ -128,14 +128,14 @@ pub fn tell_more<'n>(
     if is_quiet {
         return;
     }
-    tell_notes(notes);
+    print_notes(notes);
     if is_saved {
         terminal::inform(&format!("More    blocklab show {}", record.id));
     }
 }
 
 /// On standard error.
-pub fn tell_notes<'n>(notes: impl Iterator<Item = &'n Note>) {
+pub fn print_notes<'n>(notes: impl Iterator<Item = &'n Note>) {
     notes.for_each(|note| terminal::inform(&format!("note: {}: {}", note.subject, note.text)));
 }
 
@@ -170,7 +170,7 @@ pub fn code_of(error: &anyhow::Error, otherwise: u8) -> u8 {
     }
 }
 
-/// As everywhere: 0 done, 1 failed, 130 interrupted.
+/// The common codes: 0 done, 1 failed, 130 interrupted.
 pub const fn exit_code(record: &Record) -> u8 {
     match record.status {
         Status::Complete => status::DONE,

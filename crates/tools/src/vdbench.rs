@@ -15,7 +15,7 @@ use std::time::Instant;
 use std::{fs, io};
 
 use anyhow::{Context, Result};
-use blocklab_console::{keeper, listen, place, status, terminal};
+use blocklab_console::{listen, place, status, supervisor, terminal};
 use blocklab_record::{Note, NoteLevel, Record};
 use blocklab_store::Store;
 use blocklab_vdbench::{
@@ -30,11 +30,13 @@ use self::own_options::OwnOptions;
 use self::reporter::Reporter;
 use crate::args::VdbenchArgs;
 use crate::keeping;
-use crate::tool_run::{ToolRun, exit_code, hold, keep, seed, tell_more, tell_notes, with_keeping};
+use crate::tool_run::{
+    ToolRun, exit_code, keep, print_more, print_notes, run_tool, seed, with_keeping,
+};
 
 /// Runs what the arguments request.
 pub fn run(args: &VdbenchArgs, store: &Store) -> Result<ExitCode> {
-    keeper::keep(|| {
+    supervisor::supervise(|| {
         attempt(&args.args, store).unwrap_or_else(|error| {
             terminal::complain(&error);
             status::MISTAKE
@@ -72,7 +74,7 @@ fn attempt(arguments: &[String], store: &Store) -> Result<u8> {
     terminal::print(greeting)?;
     folder.copy_parameters(&command.files, &read)?;
     if command.simulate {
-        let (validation, _) = journals::asked(command.validation, &file, &folder);
+        let (validation, _) = journals::requested(command.validation, &file, &folder);
         return simulate(&file, validation, &folder);
     }
     measure(&command, file, &own, &folder, store)
@@ -125,7 +127,7 @@ fn simulate(file: &ParameterFile, validation: Validation, folder: &Folder) -> Re
     let clock = times::now().clock;
     let lines = runs.iter().map(|run| run.simulated()).chain([total(&runs)]);
     let text: String = lines.map(|line| format!("{clock} {line}\n")).collect();
-    tell_notes(file.notes.iter());
+    print_notes(file.notes.iter());
     let end = format!(
         "{clock} Vdbench simulation completed successfully. Output directory: {} \n\n",
         folder.path.display()
@@ -155,7 +157,7 @@ fn measure(
     folder: &Folder,
     store: &Store,
 ) -> Result<u8> {
-    let (validation, directory) = journals::asked(command.validation, &file, folder);
+    let (validation, directory) = journals::requested(command.validation, &file, folder);
     let interrupted = listen()?;
     let guard = place::guard(&own.destroy, store);
     let (sizes, format) = luns::look(&file, &guard, validation.recover)?;
@@ -185,14 +187,14 @@ fn measure(
             create: true,
         };
         let mut reporter = Reporter::new(&file, &prepared, &inputs, folder, store, own, validated)?;
-        let held = hold(tool_run, &interrupted, store, &mut reporter);
+        let outcome = run_tool(tool_run, &interrupted, store, &mut reporter);
         if let Some(error) = reporter.trouble.take() {
-            if let (Ok(Some(mut record)), false) = (held, own.no_save) {
+            if let (Ok(Some(mut record)), false) = (outcome, own.no_save) {
                 keep(&mut record, store);
             }
             return Err(error);
         }
-        let Some(mut record) = held? else {
+        let Some(mut record) = outcome? else {
             return Ok(status::INTERRUPTED);
         };
         journals::fail_on_miscompares(&mut record, validated);
@@ -251,7 +253,7 @@ fn finish(
     let is_kept = own.no_save || keep(record, store);
     printed?;
     let is_saved = is_kept && !own.no_save;
-    tell_more(record, record.notes.iter(), own.quiet, is_saved);
+    print_more(record, record.notes.iter(), own.quiet, is_saved);
     Ok(is_kept)
 }
 

@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_size_is_said() {
+    fn what_is_no_size_is_refused() {
         for text in ["", "k", "4q", "-1", "1e400", "nan", "0.3", "99999999999TiB"] {
             let error = text.parse::<Bytes>().unwrap_err();
             assert!(

@@ -1,4 +1,4 @@
-/// A struct whose fields carry what holds where nobody says otherwise: its `Default`.
+/// A struct whose fields have their default values: its `Default`.
 #[macro_export]
 macro_rules! with_defaults {
     ($(#[$about:meta])* $seen:vis struct $name:ident {

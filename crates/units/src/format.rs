@@ -1,4 +1,4 @@
-/// A whole number with thousands set apart: `1,234,567`.
+/// A whole number with thousands separated: `1,234,567`.
 #[must_use]
 pub fn count(value: f64) -> String {
     let digits = format!("{:.0}", value.abs());
@@ -28,7 +28,7 @@ pub fn significant(value: f64, figures: i32) -> String {
     trimmed(value, (figures - 1 - before).clamp(0, 9) as usize)
 }
 
-/// At most so many decimals, and none that say nothing; thousands set apart.
+/// At most so many decimals, without trailing zeros; thousands separated.
 #[must_use]
 pub fn trimmed(value: f64, decimals: usize) -> String {
     let text = format!("{value:.decimals$}");

@@ -13,7 +13,7 @@ pub fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) ->
         .map(|(_, candidate)| candidate)
 }
 
-/// `did you mean gp3?`; where nothing is near, what `otherwise` says.
+/// `did you mean gp3?`; where nothing is near, `otherwise`.
 pub fn did_you_mean<'c>(
     word: &str,
     candidates: impl IntoIterator<Item = &'c str>,

@@ -65,7 +65,7 @@ impl Style {
         format!("{code}{text}{PLAIN}")
     }
 
-    /// The text broken at blanks into lines that fit beside a margin of `indent` columns. A number
+    /// The text broken at blanks into lines that fit next to a margin of `indent` columns. A number
     /// stays with its unit. What is longer than a line stands on its own and is not cut: paths
     /// stay copyable.
     #[must_use]
@@ -74,7 +74,7 @@ impl Style {
         wrapped(words(text), room)
     }
 
-    /// As much of the text as one line beside a margin holds, and a sign that there is more. It
+    /// As much of the text as one line next to a margin holds, and a sign that there is more. It
     /// ends with a clause where that leaves most of the line.
     #[must_use]
     pub fn cut(self, text: &str, indent: usize) -> String {
@@ -86,7 +86,7 @@ impl Style {
         format!("{} …", &first[..clause.unwrap_or(first.len())])
     }
 
-    /// The text wrapped beside a margin, as what may be overlooked.
+    /// The text wrapped next to a margin, as what may be overlooked.
     #[must_use]
     pub fn aside(self, indent: usize, text: &str) -> String {
         let margin = " ".repeat(indent);

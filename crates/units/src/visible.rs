@@ -1,7 +1,7 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// The text with every character that a terminal obeys, or that changes how others are read, as
+/// The text with every character that controls a terminal, or that changes how others are read, as
 /// an escape: `\u001b`. Line ends and tabs are escaped too, so that a name stays on its line.
 ///
 /// The escapes are those of JSON: there they stand for the same characters.

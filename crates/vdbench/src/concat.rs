@@ -8,7 +8,7 @@ use super::error::{Mistake, Subject};
 use super::rates::PlannedJob;
 use super::run::{Run, Use};
 
-/// Operations in flight of a concatenation for which no others are asked.
+/// Operations in flight of a concatenation for which no others are requested.
 const THREADS: u32 = 8;
 
 /// Operations in flight of a workload on one device made of several; nothing of any other

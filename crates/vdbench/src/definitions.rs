@@ -178,7 +178,7 @@ fn counting(text: &str, number: i64) -> String {
     }
 }
 
-/// `hd=`: only this machine runs, whatever it is called.
+/// `hd=`: only this machine runs, under any name.
 pub(super) struct Hosts<'a> {
     /// Whether a name or an address is this machine's.
     is_here: &'a dyn Fn(&str) -> bool,

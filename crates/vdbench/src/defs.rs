@@ -277,7 +277,7 @@ impl LoopKind {
 
 /// `iorate=` as written.
 #[derive(Debug, Clone, PartialEq)]
-pub enum AskedRate {
+pub enum RequestedRate {
     /// As fast as it goes.
     Max,
     /// A maximum, then shares of it.
@@ -344,7 +344,7 @@ pub(super) struct Rd {
     pub(super) name: String,
     pub(super) wds: Vec<String>,
     pub(super) sds: Option<Vec<String>>,
-    pub(super) iorate: Option<AskedRate>,
+    pub(super) iorate: Option<RequestedRate>,
     pub(super) curve: Option<Vec<f64>>,
     /// Rates take turns.
     pub(super) variable: bool,

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::command::Command;
 use super::definitions::Definitions;
-use super::defs::{AskedRate, LoopKind, Rd, RunOptions, Sd, Seek, Wd, Xfersize};
+use super::defs::{LoopKind, Rd, RequestedRate, RunOptions, Sd, Seek, Wd, Xfersize};
 use super::error::{Mistake, Place, Subject};
 use super::run::{Loops, Rate, Run, Use};
 use super::value::MAX_RATE;
@@ -36,7 +36,7 @@ pub(super) fn runs(all: &Definitions<'_>, command: &Command) -> Result<Vec<Run>,
 }
 
 fn override_times(options: &mut RunOptions, command: &Command) {
-    let set = |asked: u64, written: u64| if asked > 0 { asked } else { written };
+    let set = |requested: u64, written: u64| if requested > 0 { requested } else { written };
     options.elapsed = options.elapsed.map(|seconds| set(command.elapsed, seconds));
     options.interval = set(command.interval, options.interval);
     options.warmup = set(command.warmup, options.warmup);
@@ -89,17 +89,17 @@ fn repeat_for_storage(rd: Rd, sds: &[Sd]) -> Result<Vec<Rd>, Mistake> {
 /// All runs of one definition: loops outermost first, the rate innermost.
 fn expand(rd: &Rd, all: &Definitions<'_>, runs: &mut Vec<Run>) -> Result<(), Mistake> {
     let uses = uses(rd, all)?;
-    let Some(asked) = rd.iorate.clone() else {
+    let Some(requested) = rd.iorate.clone() else {
         return Err(rd.error("it has no iorate=; a number, max or curve would work"));
     };
     check_shares(rd, &uses)?;
     let mut loops = rd.loops.clone();
     let mut bursts = Vec::new();
     let mut has_rate = false;
-    let first = match &asked {
-        AskedRate::Max => Rate::Max,
-        AskedRate::Curve => Rate::CurveMax,
-        AskedRate::Rates(rates) => {
+    let first = match &requested {
+        RequestedRate::Max => Rate::Max,
+        RequestedRate::Curve => Rate::CurveMax,
+        RequestedRate::Rates(rates) => {
             if rd.variable {
                 bursts = rates.clone();
             } else if rates.len() > 1 {
@@ -132,7 +132,7 @@ fn expand(rd: &Rd, all: &Definitions<'_>, runs: &mut Vec<Run>) -> Result<(), Mis
             loops: set,
         };
         runs.push(run.clone());
-        if asked == AskedRate::Curve {
+        if requested == RequestedRate::Curve {
             let points = rd.curve.as_deref().unwrap_or(&CURVE);
             runs.extend(points.iter().map(|point| Run {
                 name: format!("{}_({point}%)", run.name),
@@ -210,7 +210,7 @@ fn uses(rd: &Rd, all: &Definitions<'_>) -> Result<Vec<Use>, Mistake> {
 
 /// Which of the names a pattern stands for; one at least.
 fn matching<'n>(
-    asking: &impl Subject,
+    subject: &impl Subject,
     keyword: &str,
     pattern: &str,
     names: impl Iterator<Item = &'n str> + Clone,
@@ -223,7 +223,7 @@ fn matching<'n>(
         true => {
             let near = blocklab_units::nearest(pattern, names);
             let near = near.map_or(String::new(), |near| format!("; perhaps {near}"));
-            Err(asking.error(format_args!("{keyword}={pattern} is defined nowhere{near}")))
+            Err(subject.error(format_args!("{keyword}={pattern} is defined nowhere{near}")))
         }
     }
 }
@@ -246,17 +246,17 @@ fn storage(rd: &Rd, wd: &Wd, sds: &[Sd]) -> Result<Vec<usize>, Mistake> {
 }
 
 fn find_storage(
-    asking: &impl Subject,
+    subject: &impl Subject,
     patterns: &[String],
     sds: &[Sd],
 ) -> Result<Vec<usize>, Mistake> {
     let mut found = Vec::new();
     let mut taken = vec![false; sds.len()];
     for pattern in patterns {
-        for index in matching(asking, "sd", pattern, sds.iter().map(|sd| &*sd.name))? {
+        for index in matching(subject, "sd", pattern, sds.iter().map(|sd| &*sd.name))? {
             let is_twice = std::mem::replace(&mut taken[index], true);
             let message = format_args!("sd={} is named twice", sds[index].name);
-            asking.check(!is_twice, message)?;
+            subject.check(!is_twice, message)?;
             found.push(index);
         }
     }
@@ -273,10 +273,10 @@ fn check_shares(rd: &Rd, uses: &[Use]) -> Result<(), Mistake> {
         )));
     }
     let sharing = || uses.iter().filter(|one| one.wd.iorate == 0.0);
-    let asked: f64 = sharing().map(|one| one.wd.skew).sum();
+    let requested: f64 = sharing().map(|one| one.wd.skew).sum();
     let is_open = sharing().any(|one| one.wd.skew == 0.0);
-    let is_whole = (is_open && asked < 99.9999) || (asked - 100.0).abs() < 1e-4;
-    let message = format_args!("the skews of its workloads add up to {asked:.2}, not to 100");
+    let is_whole = (is_open && requested < 99.9999) || (requested - 100.0).abs() < 1e-4;
+    let message = format_args!("the skews of its workloads add up to {requested:.2}, not to 100");
     rd.check(sharing().next().is_none() || is_whole, message)
 }
 

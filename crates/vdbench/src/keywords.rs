@@ -173,7 +173,7 @@ pub(super) const KEYWORDS: &[Keyword] = rows! { |all, arg|
     Workload "seekpct" "random share (100), random, sequential, sequentialnz or seqnz, eof, poisson" Mostly("sequentialnz begins at the start of the range; poisson draws parts of the range by Poisson's law") => all.wds.current().seek = arg.seek()?
     Workload "stride" "(min,max): how far the next operation is" Mostly("of different ones the mean") => all.wds.current().stride = Some(arg.stride()?)
     Workload "streams" "so many sequential streams, each in its part" Documented => all.wds.current().streams = arg.streams()?
-    Workload "iorate" "a rate of its own, besides the run's" Documented => all.wds.current().iorate = arg.own_rate()?
+    Workload "iorate" "a rate of its own, in addition to the run's" Documented => all.wds.current().iorate = arg.own_rate()?
     Workload "priority" "who is served first" Nearly("of fixed rates before the rest") => all.wds.current().priority = Some(arg.priority()?)
     Workload "threads" "threads of a concatenation" Mostly("8 where neither these nor those of the run are given") => all.wds.current().threads = Some(arg.threads_up_to(4096)?)
     Workload "host" "which hosts run it" Mostly("the one that runs") => all.hosts.check(arg)?

@@ -46,7 +46,7 @@ pub fn miscompare_text(block: &WrongBlock, lun: &str, moment: &dyn Fn(u64) -> St
 
 fn sector_text(sector: &WrongSector, moment: &dyn Fn(u64) -> String) -> String {
     let mut text = format!("lba {:#x}: {}", sector.offset, sector.kind);
-    if sector.is_told() {
+    if sector.has_header() {
         let name = String::from_utf8_lossy(&sector.found_name);
         text.push_str(&format!(
             "; found key {}, lba {:#x}, sd {}, written {}",

@@ -109,7 +109,7 @@ fn ends(range: Range, size: u64, notes: &mut Notes) -> (u64, u64) {
 
 fn too_small(sd: &Sd, size: u64, block: u64) -> Mistake {
     sd.error(format_args!(
-        "its {size} bytes, or the range of them, hold no block of {block} besides block 0, which \
+        "its {size} bytes, or the range of them, hold no block of {block} except block 0, which \
          is never touched"
     ))
 }
@@ -173,8 +173,8 @@ fn poisson(middle: f64) -> Vec<Zone> {
 const MOST_SIZES: u64 = 1024;
 
 /// What sizes are drawn.
-pub(super) fn sizes(asked: &Xfersize, notes: &mut Notes) -> BlockSizes {
-    match asked {
+pub(super) fn sizes(requested: &Xfersize, notes: &mut Notes) -> BlockSizes {
+    match requested {
         Xfersize::Fixed(size) => BlockSizes::fixed(Bytes(*size)),
         Xfersize::Mix(mix) => {
             let weight = |share: f64| (share * 1000.0).round() as u32;

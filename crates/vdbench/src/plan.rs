@@ -93,10 +93,10 @@ pub fn prepare(file: &ParameterFile, inputs: &Inputs) -> Result<Prepared, Mistak
 /// Gives the jobs of all runs their limit. All runs count together, and with
 /// `remove` each storage definition by itself.
 pub(super) fn limit_errors(file: &ParameterFile, cases: &mut [Case], runs: &[Planned]) {
-    let asked = &file.general.data_errors;
-    let all = MostErrors::new(asked.most, 0);
-    let limit = |(counter, _)| match asked.remove {
-        true => MostErrors::new(asked.most, counter),
+    let requested = &file.general.data_errors;
+    let all = MostErrors::new(requested.most, 0);
+    let limit = |(counter, _)| match requested.remove {
+        true => MostErrors::new(requested.most, counter),
         false => all.clone(),
     };
     let limits: Vec<MostErrors> = (1..).zip(&file.sds).map(limit).collect();
@@ -105,7 +105,7 @@ pub(super) fn limit_errors(file: &ParameterFile, cases: &mut [Case], runs: &[Pla
             if let Some(pool) = &mut job.pool {
                 pool.most_errors = Some(limits[planned_job.sd].clone());
             }
-            if !asked.remove {
+            if !requested.remove {
                 job.ends_others = EndsOthers::OnError;
             }
         }
@@ -348,9 +348,9 @@ fn times(options: &RunOptions) -> (Nanos, Option<Nanos>) {
 /// Shares of the workloads in per cent; those without one share what is left.
 fn skews(run: &Run) -> Vec<f64> {
     let sharing = || run.uses.iter().filter(|one| one.wd.iorate == 0.0);
-    let asked: f64 = sharing().map(|one| one.wd.skew).sum();
+    let requested: f64 = sharing().map(|one| one.wd.skew).sum();
     let open = sharing().filter(|one| one.wd.skew == 0.0).count().max(1);
-    let rest = (100.0 - asked).max(0.0) / open as f64;
+    let rest = (100.0 - requested).max(0.0) / open as f64;
     let skew = |one: &Use| match one.wd.skew {
         _ if one.wd.iorate > 0.0 => 0.0,
         0.0 => rest,
@@ -389,16 +389,16 @@ fn content(general: &General, sd: &Sd, run: &Run) -> Content {
 /// `maxdata`: each job has an even part of it.
 fn limit(case: &mut Case, run: &Run, sizes: &[u64]) {
     let most = run.options.maxdata;
-    let asked = [most.all, most.read, most.written];
-    let Some(asked) = asked.into_iter().flatten().reduce(f64::min) else {
+    let requested = [most.all, most.read, most.written];
+    let Some(requested) = requested.into_iter().flatten().reduce(f64::min) else {
         return;
     };
     let used: BTreeSet<usize> = run.uses.iter().flat_map(|one| one.sds.clone()).collect();
     let all: u64 = used.iter().map(|index| sizes[*index]).sum();
-    let bytes = if asked < 100.0 {
-        asked * all as f64
+    let bytes = if requested < 100.0 {
+        requested * all as f64
     } else {
-        asked
+        requested
     };
     let jobs = &mut case.workload.jobs;
     let each = (bytes / jobs.len().max(1) as f64) as u64;

@@ -32,11 +32,11 @@ pub(super) fn nominal(run: &Run) -> f64 {
 
 /// Gives every job of a case its part of a rate. A maximum leaves all free, or keeps their shares.
 pub fn set_rate(case: &mut Case, run: &Run, planned_jobs: &[PlannedJob], rate: f64) {
-    let asked = |job: &PlannedJob| job.fixed.unwrap_or(rate * job.skew / 100.0);
+    let requested = |job: &PlannedJob| job.fixed.unwrap_or(rate * job.skew / 100.0);
     let mut in_pool: BTreeMap<String, f64> = BTreeMap::new();
     for (job, planned_job) in case.workload.jobs.iter().zip(planned_jobs) {
         if let Some(pooled) = &job.pool {
-            *in_pool.entry(pooled.pool.clone()).or_default() += asked(planned_job);
+            *in_pool.entry(pooled.pool.clone()).or_default() += requested(planned_job);
         }
     }
     for (job, planned_job) in case.workload.jobs.iter_mut().zip(planned_jobs) {
@@ -44,7 +44,7 @@ pub fn set_rate(case: &mut Case, run: &Run, planned_jobs: &[PlannedJob], rate: f
             continue;
         };
         // The oldest waits equally long in all of them, so that a full queue keeps their shares.
-        let part = asked(planned_job) / in_pool[&pooled.pool].max(1e-9);
+        let part = requested(planned_job) / in_pool[&pooled.pool].max(1e-9);
         pooled.queue = ((QUEUE * part).round() as u32).max(1);
         pooled.uniform = run.options.arrivals == Arrivals::Uniform;
         let speed = match planned_job.fixed {
@@ -60,7 +60,7 @@ pub fn set_rate(case: &mut Case, run: &Run, planned_jobs: &[PlannedJob], rate: f
                 }
                 continue;
             }
-            None => asked(planned_job),
+            None => requested(planned_job),
         };
         // Arrivals keep the shares.
         pooled.share = None;

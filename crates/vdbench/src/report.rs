@@ -16,7 +16,7 @@ enum Value {
     OfCpu(fn(&Cpu) -> f64),
 }
 
-/// Tables besides the flat file, which has all columns.
+/// Tables other than the flat file, which has all columns.
 #[derive(Clone, Copy)]
 enum Table {
     Summary,
@@ -45,7 +45,7 @@ const COLUMNS: [Column; 30] = [
     Column("read_std", "Standard deviation of reads in ms", Figure(|it| it.read.stddev_ms()), NOWHERE),
     Column("write_std", "Standard deviation of writes in ms", Figure(|it| it.write.stddev_ms()), NOWHERE),
     Column("xfersize", "Size of an operation that was requested", Setting(|row| row.same(|wd| wd.xfersize.named() as f64)), NOWHERE),
-    Column("threads", "Threads that were asked for", Setting(|row| row.threads), NOWHERE),
+    Column("threads", "Threads that were requested", Setting(|row| row.threads), NOWHERE),
     Column("rdpct", "Share of reads that was requested", Setting(|row| row.same(|wd| wd.rdpct)), NOWHERE),
     Column("rhpct", "Share of read hits that was requested", Setting(|row| row.same(|wd| wd.rhpct)), NOWHERE),
     Column("whpct", "Share of write hits that was requested", Setting(|row| row.same(|wd| wd.whpct)), NOWHERE),
@@ -53,7 +53,7 @@ const COLUMNS: [Column; 30] = [
     Column("lunsize", "Size of all storage in GiB", Setting(|row| Some(row.lunsize)), NOWHERE),
     Column("version", "Not available", Setting(|_| None), NOWHERE),
     Column("compratio", "Compression that was requested", Setting(|row| Some(row.compratio)), NOWHERE),
-    Column("dedupratio", "Duplicates that were asked for", Setting(|row| row.dedupratio), NOWHERE),
+    Column("dedupratio", "Duplicates that were requested", Setting(|row| row.dedupratio), NOWHERE),
     Column("queue_depth", "Mean operations in flight", Figure(Figures::depth), (["queue", "depth"], [(7, 1), (6, 1)])),
     Column("cpu_used", "Processors: user and system, in per cent", OfCpu(Cpu::used), (["cpu%", "sys+u"], [(6, 1), (0, 0)])),
     Column("cpu_user", "Processors: user, in per cent", OfCpu(|cpu| cpu.user), NOWHERE),
@@ -149,7 +149,7 @@ pub fn flat_header() -> String {
     text + &format!("{time:>12} {stamp:>23} {rest} \n")
 }
 
-/// What a row of the flat file holds besides the figures.
+/// What a row of the flat file holds in addition to the figures.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct FlatRow {
     /// `16:09:12.040`.
@@ -228,7 +228,7 @@ pub struct SkewRow {
     /// What it did.
     pub figures: Figures,
     /// The share that was requested, in per cent; nothing where it has a rate of its own.
-    pub asked: Option<f64>,
+    pub requested: Option<f64>,
 }
 
 /// The report of one run.
@@ -286,13 +286,13 @@ impl Skew {
         for row in &self.wds {
             let observed = row.figures.both().ios as f64 * 100.0 / all;
             sum += observed;
-            let asked = row.asked.map(|asked| format!("{asked:.2}%"));
-            let asked = asked.unwrap_or("n/a".to_owned());
-            let delta = row.asked.map(|asked| asked - observed);
+            let requested = row.requested.map(|requested| format!("{requested:.2}%"));
+            let requested = requested.unwrap_or("n/a".to_owned());
+            let delta = row.requested.map(|requested| requested - observed);
             let delta = delta.filter(|delta| delta.abs() >= SHOWN);
             let delta = delta.map_or(String::new(), |delta| format!("{delta:>6.2}%"));
             let figures = self.row(&row.name, &row.figures);
-            lines.push(format!("{figures} {asked:>9} {observed:>7.2}% {delta}"));
+            lines.push(format!("{figures} {requested:>9} {observed:>7.2}% {delta}"));
         }
         let total = self.row("Total", &self.total);
         lines.push(format!("{total} {:>8.2}% {sum:>7.2}%", 100.0));
@@ -330,7 +330,7 @@ pub fn links(label: &str, links: &[(&str, &str)]) -> String {
     format!("{label:<33}{}\n", lines.join(&between))
 }
 
-/// Links to where each run begins, one a line. Of a run that differs from the one before in its
+/// Links to where each run begins, one a line. For a run that differs from the one before in its
 /// last word alone, only that word is a link, below its fellow.
 pub fn run_links(runs: &[&Run]) -> String {
     let mut text = String::new();
@@ -364,7 +364,7 @@ pub struct CurvePoint {
     /// Name of the run.
     pub run: String,
     /// What was requested; nothing of a maximum.
-    pub asked: Option<f64>,
+    pub requested: Option<f64>,
     /// Operations a second that were done.
     pub rate: f64,
     /// Mean from submission to completion, in milliseconds.
@@ -377,15 +377,15 @@ pub struct CurvePoint {
 pub fn curve_text(name: &str, points: &[CurvePoint]) -> String {
     let mut text = format!(
         "Curve {name}: mean latency against rate\n{:<24}{:>12}{:>12}{:>14}{:>14}\n",
-        "run", "asked", "rate", "service ms", "response ms"
+        "run", "requested", "rate", "service ms", "response ms"
     );
     for point in points {
-        let asked = point.asked.map(|asked| format!("{asked:.0}"));
-        let asked = asked.unwrap_or("max".to_owned());
+        let requested = point.requested.map(|requested| format!("{requested:.0}"));
+        let requested = requested.unwrap_or("max".to_owned());
         let response = point.response_ms.map(|ms| format!("{ms:.3}"));
         let response = response.unwrap_or("-".to_owned());
         text.push_str(&format!(
-            "{:<24}{asked:>12}{:>12.1}{:>14.3}{response:>14}\n",
+            "{:<24}{requested:>12}{:>12.1}{:>14.3}{response:>14}\n",
             point.run, point.rate, point.service_ms
         ));
     }
@@ -555,7 +555,7 @@ mod tests {
         let row = |name: &str, figures: Figures| SkewRow {
             name: name.to_owned(),
             figures,
-            asked: Some(50.0),
+            requested: Some(50.0),
         };
         let (first, second) = (shares(312, 155), shares(400, 115));
         let report = Skew {
@@ -604,7 +604,7 @@ mod tests {
     fn point(rate: f64, ms: f64) -> CurvePoint {
         CurvePoint {
             run: format!("rd1_({rate}%)"),
-            asked: Some(rate),
+            requested: Some(rate),
             rate,
             service_ms: ms / 2.0,
             response_ms: Some(ms),
@@ -614,12 +614,12 @@ mod tests {
     #[test]
     fn a_curve_is_a_table() {
         let mut points = vec![point(5000.0, 0.25), point(8000.0, 0.4)];
-        points[0].asked = None;
+        points[0].requested = None;
         points[0].response_ms = None;
         assert_eq!(
             curve_text("rd1", &points),
             "Curve rd1: mean latency against rate\n\
-             run                            asked        rate    service ms   response ms\n\
+             run                        requested        rate    service ms   response ms\n\
              rd1_(5000%)                      max      5000.0         0.125             -\n\
              rd1_(8000%)                     8000      8000.0         0.200         0.400\n"
         );

@@ -129,7 +129,7 @@ pub(super) fn size(value: f64) -> String {
 pub struct Use {
     /// What is done.
     pub wd: Wd,
-    /// On what: indices of the parameters's storage.
+    /// Indices of its storage in the parameters.
     pub sds: Vec<usize>,
 }
 

@@ -1,13 +1,13 @@
 //! What keywords mean whose values take more than a number or a word.
 
 use super::defs::{
-    Arrivals, AskedRate, Buckets, DataErrors, LoopKind, OpenFlags, Range, Rd, Repeat, Seek,
+    Arrivals, Buckets, DataErrors, LoopKind, OpenFlags, Range, Rd, Repeat, RequestedRate, Seek,
     Xfersize,
 };
 use super::error::{Mistake, Subject};
 use super::value::{Argument, Kind, MAX_RATE, Values};
 
-/// What `journal=` may be besides a directory.
+/// What `journal=` may be other than a directory.
 const JOURNAL: &str = "yes, no, recover, only, ignore_pending, maponly, noflush, time, y";
 /// What `data_errors=` may be.
 const ERRORS: &str = "a number of errors, remove, (remove,n), stop or one command in quotes would \
@@ -371,15 +371,15 @@ impl Argument<'_> {
         Ok(number)
     }
 
-    pub(super) fn iorate(&self) -> Result<AskedRate, Mistake> {
+    pub(super) fn iorate(&self) -> Result<RequestedRate, Mistake> {
         match self.values(Kind::Rate)? {
-            Values::Numbers(numbers) if numbers == [MAX_RATE] => Ok(AskedRate::Max),
+            Values::Numbers(numbers) if numbers == [MAX_RATE] => Ok(RequestedRate::Max),
             Values::Numbers(numbers) => {
                 match numbers
                     .iter()
                     .find(|rate| **rate == 0.0 || rate.abs() >= 1e9)
                 {
-                    None => Ok(AskedRate::Rates(numbers)),
+                    None => Ok(RequestedRate::Rates(numbers)),
                     Some(rate) => {
                         let message = format_args!("a rate of {rate}; it is above 0, or max");
                         Err(self.error(message))
@@ -388,8 +388,8 @@ impl Argument<'_> {
             }
             Values::Words(words) => match &*words.join(",") {
                 // A curve begins with its maximum anyway.
-                "curve" | "curve,max" => Ok(AskedRate::Curve),
-                word if word.eq_ignore_ascii_case("max") => Ok(AskedRate::Max),
+                "curve" | "curve,max" => Ok(RequestedRate::Curve),
+                word if word.eq_ignore_ascii_case("max") => Ok(RequestedRate::Max),
                 other => Err(self.error(format_args!(
                     "`{other}` is no rate; a number, max, curve or a list of numbers would work"
                 ))),
@@ -468,7 +468,7 @@ impl Argument<'_> {
 }
 
 impl Rd {
-    /// A loop requested again takes its new place.
+    /// A loop that is given again takes its new place.
     pub(super) fn put_loop(&mut self, kind: LoopKind, values: Vec<f64>) {
         self.loops.retain(|(known, _)| *known != kind);
         self.loops.push((kind, values));

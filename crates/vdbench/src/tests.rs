@@ -185,7 +185,7 @@ fn numbers_without_a_unit_are_microseconds_in_histograms() {
 
 #[test]
 fn data_errors_in_all_their_forms() {
-    let asked = |line: &str| {
+    let requested = |line: &str| {
         let run = "sd=sd1,lun=a\nwd=wd1,sd=sd1\nrd=rd1,wd=wd1,iorate=5\n";
         parsed(&format!("{line}\n{run}"), "")
             .unwrap()
@@ -210,9 +210,9 @@ fn data_errors_in_all_their_forms() {
             errors(1, Some("sh report.sh $lun $lba"), false),
         ),
     ] {
-        assert_eq!(asked(line), expected, "{line}");
+        assert_eq!(requested(line), expected, "{line}");
     }
-    assert_eq!(asked("messagescan=no"), errors(50, None, false));
+    assert_eq!(requested("messagescan=no"), errors(50, None, false));
 }
 
 /// A page that called a keyword exact while a note of a run with it stated a difference.

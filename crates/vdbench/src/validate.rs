@@ -30,7 +30,7 @@ pub struct Validated {
     pub journal: Option<Journal>,
 }
 
-/// By storage definition: how its keys are made; nothing of one that no run uses. The smallest
+/// How the keys of each storage definition are made; empty for one that no run uses. The smallest
 /// operation of all runs is the block that has a key.
 ///
 /// # Errors
@@ -107,8 +107,8 @@ pub fn validate(
     inputs: &Inputs,
     validated: &[Option<Validated>],
 ) {
-    let asked = inputs.validation;
-    if asked.recover_only {
+    let requested = inputs.validation;
+    if requested.recover_only {
         prepared.plan.cases.clear();
         prepared.runs.clear();
     }
@@ -123,7 +123,7 @@ pub fn validate(
             attach(job, validated, validated.journal.clone(), file, inputs);
         }
     }
-    if asked.recover {
+    if requested.recover {
         let (planned, case) = recovery(file, inputs, validated);
         prepared.runs.insert(0, planned);
         prepared.plan.cases.insert(0, case);
@@ -204,11 +204,11 @@ pub fn recovery_run() -> Run {
 }
 
 fn notes(file: &ParameterFile, inputs: &Inputs) -> Vec<Note> {
-    let asked = inputs.validation;
+    let requested = inputs.validation;
     let dedup = file.sds.iter().any(|sd| sd.dedupratio.is_some());
     let notes = [
         (
-            !asked.no_preread || asked.read_after_write,
+            !requested.no_preread || requested.read_after_write,
             "data validation",
             "its own reads, before or after writes, enter all figures as reads",
         ),
@@ -293,12 +293,12 @@ mod tests {
     fn formatting_writes_whole_blocks() {
         let text = "sd=sd1,lun=f,size=1m\nwd=wd1,sd=sd1,xfersize=24k,rdpct=0\n\
                     rd=rd1,wd=wd1,iorate=max,elapsed=2,interval=1\n";
-        let asked = Validation {
+        let requested = Validation {
             validate: true,
             recover: true,
             ..Validation::default()
         };
-        let (file, inputs) = (file(text), inputs(asked));
+        let (file, inputs) = (file(text), inputs(requested));
         let mut prepared = prepare(&file, &inputs).expect(text);
         let plans = key_plans(&prepared, &file, &inputs).expect(text);
         let plan = plans[0].clone().expect("sd1 is used");

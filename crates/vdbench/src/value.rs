@@ -270,7 +270,7 @@ fn words(tokens: &[Token], parameter: &Parameter) -> Result<Vec<String>, Mistake
     while let Some(token) = tokens.next() {
         match token {
             Token::Word(word) => list.push(word.clone()),
-            // Of `iorate=(curve,max)`: in other keywords `max` is a word.
+            // For `iorate=(curve,max)`; in other keywords `max` is a word.
             Token::Number(number) if *number == MAX_RATE => list.push("max".to_owned()),
             Token::Number(number) => {
                 return Err(parameter.error(format_args!(

@@ -40,10 +40,10 @@ impl Maker<'_> {
 
     /// What is done differently from what this target requests.
     pub(super) fn note_differences(&mut self, span: &TimeSpan, target: &Target) {
-        let asked = DIFFERENCES
+        let requested = DIFFERENCES
             .iter()
             .filter(|(_, applies, _)| applies(span, target));
-        for (subject, _, text) in asked {
+        for (subject, _, text) in requested {
             let row = find(subject).expect("a row of the table");
             let level = level(row.support).expect("a row that differs");
             let text = if text.is_empty() { row.here } else { text };

@@ -8,13 +8,13 @@ use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// The window: a row for each test, a column each for reads, writes and mixes.
 ///
-/// On a terminal: numbers three lines high, redrawn while they change. Without a terminal: one line a
+/// On a terminal it shows numbers three lines high, redrawn while they change. Without one, one line a
 /// finished test. Never starts a thread.
 pub struct Window {
     view: View,
     titles: Vec<String>,
     labels: Vec<[String; 2]>,
-    /// By row, then column: MB/s.
+    /// MB/s by row, then column.
     cells: Vec<Vec<Option<f64>>>,
     at: Option<(usize, usize)>,
 }

@@ -3,6 +3,8 @@
 use blocklab_diskspd::{Layout, Mapping, Mistake};
 use blocklab_units::Bytes;
 
+use crate::own_options;
+
 /// Our own options, and what is left for the dialect.
 #[derive(Debug, Default)]
 pub struct OwnOptions {
@@ -18,33 +20,29 @@ pub struct OwnOptions {
 }
 
 impl OwnOptions {
-    /// Takes out what is ours: `--name=value` or `--name value`.
+    /// Takes out what is ours.
     pub fn split(arguments: &[String]) -> Result<Self, Mistake> {
         let mut own = Self::default();
-        let mut arguments = arguments.iter();
-        while let Some(argument) = arguments.next() {
-            let Some(option) = argument.strip_prefix("--") else {
-                own.rest.push(argument.clone());
-                continue;
-            };
-            let (name, given) = match option.split_once('=') {
-                Some((name, value)) => (name, Some(value.to_owned())),
-                None => (option, None),
-            };
+        let rest = own_options::split(arguments, |name, value| -> Result<bool, Mistake> {
             match name {
                 "read-only" => own.read_only = true,
                 "no-save" => own.no_save = true,
                 "quiet" => own.quiet = true,
                 "help" => own.help = true,
-                _ => own.set(name, || given.or_else(|| arguments.next().cloned()))?,
+                _ => own.set(name, value)?,
             }
-        }
-        Ok(own)
+            Ok(true)
+        })?;
+        Ok(Self { rest, ..own })
     }
 
-    fn set(&mut self, name: &str, value: impl FnOnce() -> Option<String>) -> Result<(), Mistake> {
+    fn set(
+        &mut self,
+        name: &str,
+        value: &mut dyn FnMut() -> Option<String>,
+    ) -> Result<(), Mistake> {
         let mistake = |message: String| Mistake::new(format!("--{name}"), message);
-        let value = || value().ok_or_else(|| mistake("a value must follow".to_owned()));
+        let mut value = || value().ok_or_else(|| mistake("a value must follow".to_owned()));
         match name {
             "map" => self.mappings.push(value()?.parse()?),
             "destroy-data" => self.destroy.push(value()?),

@@ -17,9 +17,9 @@ use crate::tool_run::LiveView;
 /// Draws the live screen, keeps what is measured, and looks at the processors.
 pub struct Watcher<'a> {
     pub view: LiveView<'a>,
-    /// By time span, what each processor did in its measured time.
+    /// What each processor did in the measured time of each time span.
     pub processors: Vec<Vec<Processor>>,
-    /// By time span, what was done in the intervals of `-D`.
+    /// What was done in the intervals of `-D` of each time span.
     pub buckets: Vec<Vec<Bucket>>,
     spans: &'a [TimeSpan],
     /// Index of the time span under way.

@@ -1,4 +1,4 @@
-//! What jobs leave besides their results: logs and traces, state files, words about flawed blocks;
+//! What jobs leave in addition to their results: logs and traces, state files, messages on miscompares;
 //! and the logs of `--bandwidth-log` and `--inflate-log`.
 
 use std::fs::{self, File};
@@ -41,9 +41,12 @@ pub fn leave(
                 write_trace(path, job, log)?;
             }
         }
-        let flawed = outcome.flawed.iter().filter(|(job, _)| *job == clone.job);
+        let flawed = outcome
+            .miscompares
+            .iter()
+            .filter(|(job, _)| *job == clone.job);
         for (_, block) in flawed {
-            tell(clone, job, block)?;
+            report(clone, job, block)?;
         }
         let progress = outcome.progress.iter().find(|(name, _)| *name == clone.job);
         if let (Some(path), Some((_, progress))) = (&clone.state, progress) {
@@ -54,7 +57,7 @@ pub fn leave(
     Ok(())
 }
 
-fn tell(clone: &CloneFacts, job: &Job, block: &KeptMiscompare) -> Result<()> {
+fn report(clone: &CloneFacts, job: &Job, block: &KeptMiscompare) -> Result<()> {
     let flawed = Flawed {
         verify: &clone.verify,
         file: job
@@ -150,7 +153,7 @@ pub fn epoch_ms(rule: &LogRule) -> u64 {
     }
 }
 
-/// Of the clock of this number.
+/// The clock of this number.
 pub fn clock_ms(id: i32) -> u64 {
     let mut time = libc::timespec {
         tv_sec: 0,
@@ -195,7 +198,7 @@ fn samples(
     mut put: impl FnMut(Sample) -> io::Result<()>,
 ) -> io::Result<()> {
     let rule = &clone.logs;
-    // Of an engine that waits for each operation, fio knows no submission.
+    // For an engine that waits for each operation, fio knows no submission.
     if kind == LogKind::Submission && !clone.is_asynchronous {
         return Ok(());
     }
@@ -257,7 +260,7 @@ fn of_entry(entry: &LogEntry, kind: LogKind) -> u64 {
     }
 }
 
-/// The mean and the largest of a span. Nothing of rates over the cut span at the end: fio tells
+/// The mean and the largest of a span. Rates of the cut span at the end are left out: fio prints
 /// whole ones only.
 fn of_span(span: &LogSpan, kind: LogKind, rule: &LogRule) -> Option<(u64, u64)> {
     let is_whole = Some(span.length) == rule.average;
@@ -280,7 +283,7 @@ const AGGREGATES: [&str; 3] = ["agg-read_bw.log", "agg-write_bw.log", "agg-trim_
 pub struct Aggregate([File; 3]);
 
 impl Aggregate {
-    /// In the current folder, as fio.
+    /// The files are in the current folder, as fio's.
     pub fn open() -> Result<Self> {
         let open = |path| output::create(Path::new(path), Over::Files);
         let [read, write, trim] = AGGREGATES.map(open);
@@ -299,7 +302,7 @@ impl Aggregate {
     }
 }
 
-/// As fio: a log that is not compressed as it should be.
+/// A log that is not compressed as it should be, as in fio.
 const FOREIGN: u8 = 253;
 
 /// `--inflate-log`: prints the text of a compressed log, and returns the exit code.

@@ -1,4 +1,4 @@
-//! The command's own time, beside the measured one.
+//! The command's own time, in addition to the measured one.
 
 use std::time::Instant;
 

@@ -1,6 +1,6 @@
 //! `--debug`: what a run did, in the lines that scripts look for.
 //!
-//! They are written when the jobs between two stonewalls have ended, job by job: telling them while
+//! They are written when the jobs between two stonewalls have ended, job by job: printing them while
 //! the clock runs would be measured, too.
 
 use std::fmt::Write;
@@ -15,9 +15,9 @@ use blocklab_workload::{Case, Direction, Job, Log, Plan, Steady};
 use blocklab_console::terminal;
 
 /// Adds a line about a word to a text, where that word is wanted.
-macro_rules! tell {
+macro_rules! line {
     ($debug:expr, $to:expr, $word:literal, $($line:tt)*) => {
-        $debug.tell($to, $word, format_args!($($line)*))
+        $debug.write($to, $word, format_args!($($line)*))
     };
 }
 
@@ -31,7 +31,7 @@ pub struct Debug {
 
 impl Debug {
     pub fn of(general: &General) -> Self {
-        let asked = |word: &str| {
+        let requested = |word: &str| {
             let mut given = general.debug.iter();
             given.any(|it| it == "all" || it.split(':').next() == Some(word))
         };
@@ -43,7 +43,7 @@ impl Debug {
             number.parse().unwrap_or(0)
         });
         Self {
-            words: words.filter(|word| asked(word)).collect(),
+            words: words.filter(|word| requested(word)).collect(),
             only,
         }
     }
@@ -53,7 +53,7 @@ impl Debug {
     }
 
     /// Adds a line about `word`, where it is wanted.
-    fn tell(&self, to: &mut String, word: &str, line: std::fmt::Arguments<'_>) {
+    fn write(&self, to: &mut String, word: &str, line: std::fmt::Arguments<'_>) {
         if self.wants(word) {
             // Writing to a text does not fail.
             let _ = writeln!(to, "{word:<8} {:<5} {line}", process::id());
@@ -76,11 +76,11 @@ impl Debug {
         for setting in sections.iter().flat_map(|section| &section.settings) {
             let value = setting.value.as_deref().unwrap_or_default();
             let key = &setting.key;
-            tell!(self, &mut text, "parse", "handle_option={key}, ptr={value}");
+            line!(self, &mut text, "parse", "handle_option={key}, ptr={value}");
             if let "ss" | "steadystate" = &**key
                 && let Some(threshold) = threshold(value)
             {
-                tell!(self, &mut text, "parse", "{threshold}");
+                line!(self, &mut text, "parse", "{threshold}");
             }
         }
         text
@@ -91,8 +91,8 @@ impl Debug {
     pub fn seeds(&self, cases: &[Case]) -> String {
         let mut text = String::new();
         for case in cases {
-            tell!(self, &mut text, "random", "FIO_RAND_NR_OFFS=1");
-            tell!(
+            line!(self, &mut text, "random", "FIO_RAND_NR_OFFS=1");
+            line!(
                 self,
                 &mut text,
                 "random",
@@ -139,18 +139,18 @@ impl Debug {
         let to = &mut text;
         self.disks(to, job);
         let buffers = u64::from(job.effective_depth()) * job.sizes.largest().0;
-        tell!(self, to, "mem", "Alloc {buffers} for buffers");
-        tell!(self, to, "io", "load ioengine {}", clone.engine);
+        line!(self, to, "mem", "Alloc {buffers} for buffers");
+        line!(self, to, "io", "load ioengine {}", clone.engine);
         self.states(to, ["NOT_CREATED", "CREATED", "INITIALIZED", "RUNNING"]);
         for (index, path) in job.targets.iter().enumerate() {
-            tell!(self, to, "file", "add file {path}");
-            tell!(
+            line!(self, to, "file", "add file {path}");
+            line!(
                 self,
                 to,
                 "file",
                 "file {index:#x} \"{path}\" added at {index}"
             );
-            tell!(self, to, "file", "fd open {path}");
+            line!(self, to, "file", "fd open {path}");
         }
         for entry in log.into_iter().flat_map(|log| &log.entries) {
             self.operation(to, job, entry);
@@ -160,10 +160,10 @@ impl Debug {
             self.verified(to, &clone.verify, entries);
         }
         for path in &job.targets {
-            tell!(self, to, "file", "fd close {path}");
+            line!(self, to, "file", "fd close {path}");
         }
-        tell!(self, to, "mem", "free malloc mem");
-        tell!(self, to, "io", "close ioengine {}", clone.engine);
+        line!(self, to, "mem", "free malloc mem");
+        line!(self, to, "io", "close ioengine {}", clone.engine);
         self.states(to, ["RUNNING", "FINISHING", "EXITED", "REAPED"]);
         text
     }
@@ -172,11 +172,11 @@ impl Debug {
         let pid = process::id();
         for pair in states.windows(2) {
             let [from, next] = [pair[0], pair[1]];
-            tell!(self, to, "process", "pid={pid}: runstate {from} -> {next}");
+            line!(self, to, "process", "pid={pid}: runstate {from} -> {next}");
         }
     }
 
-    /// The disks below its files, and what their counters say now.
+    /// The disks below its files, and their counters now.
     fn disks(&self, to: &mut String, job: &Job) {
         if !self.wants("diskutil") {
             return;
@@ -186,17 +186,17 @@ impl Debug {
             let Some((device, disk)) = disk_below(path) else {
                 continue;
             };
-            tell!(self, to, "diskutil", "{path} belongs to maj/min {device}");
+            line!(self, to, "diskutil", "{path} belongs to maj/min {device}");
             if known.contains(&disk) {
                 continue;
             }
             let folder = format!("/sys/block/{disk}");
-            tell!(self, to, "diskutil", "add maj/min {device}: {folder}");
-            tell!(self, to, "diskutil", "add {disk} to list");
-            tell!(self, to, "diskutil", "open stat file: {folder}/stat");
+            line!(self, to, "diskutil", "add maj/min {device}: {folder}");
+            line!(self, to, "diskutil", "add {disk} to list");
+            line!(self, to, "diskutil", "open stat file: {folder}/stat");
             if let Ok(counters) = fs::read_to_string(format!("{folder}/stat")) {
                 let counters = counters.trim_end();
-                tell!(self, to, "diskutil", "{folder}/stat: {counters}");
+                line!(self, to, "diskutil", "{folder}/stat: {counters}");
             }
             known.push(disk);
         }
@@ -214,26 +214,26 @@ impl Debug {
         {
             let io = format_args!("{kind} io_u {target:#x}, len {len}").to_string();
             match direction {
-                Direction::Write => tell!(self, to, "verify", "fill {io}"),
+                Direction::Write => line!(self, to, "verify", "fill {io}"),
                 Direction::Read => {
                     if !std::mem::replace(&mut reads, true) {
-                        tell!(self, to, "verify", "starting loop");
+                        line!(self, to, "verify", "starting loop");
                     }
                     let io = io.replacen(kind, &format!("{kind} verify"), 1);
-                    tell!(self, to, "verify", "{io}");
+                    line!(self, to, "verify", "{io}");
                 }
                 Direction::Trim | Direction::Sync => {}
             }
         }
         if reads {
-            tell!(self, to, "verify", "exiting loop");
+            line!(self, to, "verify", "exiting loop");
         }
     }
 
     fn operation(&self, to: &mut String, job: &Job, entry: &LogEntry) {
         let number = entry.direction as u8;
         if !job.pattern.is_sequential() {
-            tell!(self, to, "random", "off rand {}", entry.offset);
+            line!(self, to, "random", "off rand {}", entry.offset);
         }
         let file = job
             .targets
@@ -244,7 +244,7 @@ impl Debug {
                 "{step}: io_u {:#x}: off={:#x},len={:#x},ddir={number},file={file}",
                 entry.target, entry.offset, entry.len
             );
-            self.tell(to, "io", what);
+            self.write(to, "io", what);
         }
     }
 
@@ -270,7 +270,7 @@ impl Debug {
                     "steadystate_check() thread: 0, groupid: {group}, rate_msec: {ms}, \
                      iops: {iops}, bw: {bw}, head: 0, tail: {tail}"
                 );
-                self.tell(&mut text, "steadystate", line);
+                self.write(&mut text, "steadystate", line);
             }
         }
         text
@@ -303,7 +303,7 @@ fn disk_below(path: &str) -> Option<(String, String)> {
     let device = format!("{}/{}", libc::major(number), libc::minor(number));
     let link = fs::read_link(format!("/sys/dev/block/{}", device.replace('/', ":"))).ok()?;
     let mut names = link.iter().rev().filter_map(|name| name.to_str());
-    // Of a partition, the disk is the folder around it.
+    // The disk of a partition is the folder around it.
     let disk = names.find(|name| fs::exists(format!("/sys/block/{name}")).unwrap_or(false))?;
     Some((device, disk.to_owned()))
 }
@@ -335,13 +335,13 @@ mod tests {
     }
 
     #[test]
-    fn thresholds_of_steady_states_are_told() {
-        for (text, told) in [
+    fn thresholds_of_steady_states_are_printed() {
+        for (text, expected) in [
             ("iops:10", "set steady state IOPS threshold to 10.000000"),
             ("bw_slope:.1%", "set steady state threshold to 0.100000%"),
             ("bw:12", "set steady state BW threshold to 12"),
         ] {
-            assert_eq!(threshold(text).as_deref(), Some(told));
+            assert_eq!(threshold(text).as_deref(), Some(expected));
         }
     }
 
@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_chooses_the_clone_that_is_told_of() {
+    fn a_number_chooses_the_clone() {
         assert_eq!(debug(&["io", "job:2"]).only, Some(2));
         assert_eq!(debug(&["io:1", "job"]).only, Some(0));
         assert_eq!(debug(&["io"]).only, None);
@@ -369,11 +369,11 @@ mod tests {
         let entries = [entry(Direction::Write), entry(Direction::Read)];
         debug(&["verify"]).verified(&mut text, "md5", &entries);
         let lines: Vec<&str> = text.lines().map(|line| &line[9..]).collect();
-        let told = lines
+        let numbers = lines
             .iter()
             .map(|line| line.split_once(' ').map(|(_, what)| what.trim()));
         assert_eq!(
-            told.collect::<Vec<_>>(),
+            numbers.collect::<Vec<_>>(),
             [
                 Some("fill md5 io_u 0x0, len 4096"),
                 Some("starting loop"),

@@ -1,4 +1,4 @@
-//! What a job file asks the machine for.
+//! What a job file requires of the machine.
 
 use std::io::Read;
 use std::path::Path;
@@ -157,7 +157,7 @@ fn configured_processors() -> u32 {
     u32::try_from(count).unwrap_or(1).max(1)
 }
 
-/// Of the machine.
+/// Facts of the machine.
 fn memory_kib() -> u64 {
     let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let kib = text.lines().find_map(|line| {

@@ -65,8 +65,8 @@ pub fn make(prepared: &Prepared, interrupted: &AtomicBool, guard: &Guard) -> Res
     Ok(true)
 }
 
-/// Of a run that only reads: refuses jobs for which a file would have to be made or to grow. Fio
-/// tells so in these words, measures what there is, and fails at the end of the file; here nothing
+/// Refuses, in a run that only reads, jobs for which a file would have to be made or to grow. Fio
+/// prints these words, measures what there is, and fails at the end of the file; here nothing
 /// is run.
 pub fn leaves_all_as_it_is(prepared: &Prepared) -> Result<()> {
     const REFUSED: &str = "refusing extend of file due to read-only";
@@ -83,7 +83,7 @@ pub fn leaves_all_as_it_is(prepared: &Prepared) -> Result<()> {
                 engine.name()
             );
         }
-        // Fio lets it; but who asks to read only wants to find his files afterwards.
+        // Fio allows it, but a user who wants to read only expects his files to stay.
         if engine.removes_names() {
             bail!(
                 "the ioengine={} of job {name} removes {what}, and the run is read-only",
@@ -176,7 +176,7 @@ fn create(file: &Planned, interrupted: &AtomicBool, guard: &Guard) -> Result<boo
     };
     let made = lay_out(layout, interrupted, |_| {});
     if !matches!(made, Ok(true)) && handle.is_at(path) {
-        // What is half made helps nobody; a second failure would say nothing new.
+        // A half-made file is of no use; a second failure would add nothing.
         let _ = fs::remove_file(path);
     }
     Ok(made?)
@@ -270,7 +270,7 @@ pub fn before<'a>(clones: impl Iterator<Item = &'a CloneFacts>, jobs: &[Job]) {
 }
 
 /// What will be created must not be there: an empty directory goes, and an empty file. Whether a longer one holds
-/// anything, its number of blocks does not say: some file systems count none, and a disk image
+/// anything, its number of blocks does not show: some file systems count none, and a disk image
 /// without content is one all the same.
 fn make_room(path: &Path) {
     let Ok(metadata) = fs::symlink_metadata(path) else {
@@ -299,7 +299,7 @@ pub fn commands<'a>(
     clones: impl Iterator<Item = &'a CloneFacts>,
     around: Around,
 ) -> (Vec<String>, Vec<usize>) {
-    let (mut told, mut failed, mut commanded) = (Vec::new(), Vec::new(), None);
+    let (mut lines, mut failed, mut commanded) = (Vec::new(), Vec::new(), None);
     for clone in clones {
         if commanded == Some(clone.spec) {
             continue;
@@ -313,7 +313,7 @@ pub fn commands<'a>(
             Around::After => "postrun",
         };
         let path = format!("{}.{suffix}.txt", clone.name.replace('/', "_"));
-        told.push(format!(
+        lines.push(format!(
             "{} : Saving output of {suffix} in {path}\n",
             clone.name
         ));
@@ -321,10 +321,10 @@ pub fn commands<'a>(
             failed.push(clone.spec);
         }
     }
-    (told, failed)
+    (lines, failed)
 }
 
-/// What the command says goes where fio puts it: into `JOB.prerun.txt`. Whether it went well.
+/// The output of the command goes to `JOB.prerun.txt`, as in fio. Returns whether it succeeded.
 fn command(text: &str, path: &str, suffix: &str) -> bool {
     let ran = output::create(Path::new(path), Over::Files).and_then(|mut out| {
         let output = Command::new("sh").arg("-c").arg(text).output()?;

@@ -13,7 +13,7 @@ const CLOCK: &str = "cs: not tested: times are those of the kernel's clock (CLOC
                      not of the processor's counter\n";
 
 /// The answer to `--version`, `--help`, `--cmdhelp`, `--enghelp` and their like, where one of them was given.
-pub fn asked(general: &General) -> Result<Option<String>> {
+pub fn requested(general: &General) -> Result<Option<String>> {
     if general.version {
         return Ok(Some(format!("{VERSION}\n")));
     }
@@ -44,7 +44,7 @@ pub fn usage() -> String {
     const OURS: [(&str, &str); 2] = [
         (
             "--destroy-data=NAME",
-            "Allow to overwrite this device, whatever it holds",
+            "Allow overwriting this device, whatever it holds",
         ),
         ("--no-save", "Do not keep the run"),
     ];

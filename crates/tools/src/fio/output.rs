@@ -49,7 +49,7 @@ impl<'a> Out<'a> {
     }
 
     /// A word to people, where they read along.
-    pub fn tell(&mut self, line: &str) -> Result<()> {
+    pub fn print(&mut self, line: &str) -> Result<()> {
         match self.general.formats.contains(&Format::Normal) {
             true => self.put(line),
             false => Ok(()),
@@ -65,7 +65,7 @@ impl<'a> Out<'a> {
         Ok(())
     }
 
-    /// A word that stands before the results, whatever their form.
+    /// Text before the results, in any format.
     pub fn put(&mut self, text: &str) -> Result<()> {
         match &mut self.to {
             None => terminal::print(text),
@@ -97,7 +97,7 @@ impl<'a> Out<'a> {
         ];
         for format in ORDER {
             let wants = |format| self.general.formats.contains(&format);
-            // With all buckets it says the same and more.
+            // With all buckets it holds the same and more.
             let repeats = format == Format::Json && wants(Format::JsonPlus);
             if !wants(format) || repeats {
                 continue;

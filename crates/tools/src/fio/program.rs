@@ -51,7 +51,7 @@ impl Drop for Programs {
     fn drop(&mut self) {
         self.over.store(true, Ordering::Relaxed);
         for thread in self.threads.drain(..) {
-            // One that panicked has nothing to tell.
+            // One that panicked has no result.
             let _ = thread.join();
         }
     }

@@ -35,13 +35,13 @@ pub struct Watcher<'a> {
     eta: Option<char>,
     /// Planned time of the case under way; zero where it is unknown.
     planned: Nanos,
-    /// What `--debug` asks for.
+    /// The settings of `--debug`.
     pub debug: Debug,
     /// Plans anew, with what jobs have left by then.
     pub again: Option<&'a dyn Fn() -> Result<Prepared>>,
     /// What adds up the throughput of all jobs.
     pub aggregate: Option<Aggregate>,
-    /// How often the ETA line is renewed, when the next one is due, and what it says of rates.
+    /// How often the ETA line is renewed, when the next one is due, and its rates.
     eta_every: Nanos,
     eta_due: Nanos,
     rates: String,
@@ -49,8 +49,8 @@ pub struct Watcher<'a> {
     out: Option<&'a RefCell<Out<'a>>>,
     /// How often those so far are printed.
     status: Option<Nanos>,
-    /// Raised by a signal that asks for them.
-    pub asked: Arc<AtomicBool>,
+    /// Raised by a signal that requests them.
+    pub requested: Arc<AtomicBool>,
     /// What was measured before the case under way.
     before: Vec<Measurement>,
     /// What the logs of each clone count from.
@@ -61,7 +61,7 @@ pub struct Watcher<'a> {
 }
 
 impl<'a> Watcher<'a> {
-    /// On a terminal, where the results do not go to the same one as JSON.
+    /// Whether it is on a terminal to which the results do not go as JSON.
     pub fn new(
         prepared: &'a Prepared,
         general: &General,
@@ -94,7 +94,7 @@ impl<'a> Watcher<'a> {
             eta_due: Nanos::ZERO,
             rates: String::new(),
             status: None,
-            asked: Arc::default(),
+            requested: Arc::default(),
             before: Vec::new(),
             epochs_ms: Vec::new(),
             programs: Programs::default(),
@@ -136,14 +136,14 @@ impl<'a> Watcher<'a> {
         }
     }
 
-    fn say(&self, text: &str) {
+    fn print(&self, text: &str) {
         if let Some(Err(error)) = self.out.map(|out| out.borrow_mut().put(text)) {
             terminal::complain(&error);
         }
     }
 
-    /// On standard output, as fio.
-    fn tell_eta(&mut self, interval: &Interval, elapsed: Nanos) {
+    /// Goes to standard output, as fio's.
+    fn print_eta(&mut self, interval: &Interval, elapsed: Nanos) {
         let Some(end) = self.eta.filter(|_| elapsed >= self.eta_due) else {
             return;
         };
@@ -158,8 +158,8 @@ impl<'a> Watcher<'a> {
 
     /// Runs the commands around the jobs of a case. Which jobs' commands failed.
     fn commands(&self, step: usize, around: Around) -> Vec<usize> {
-        let (told, failed) = files::commands(self.prepared.clones_of(step), around);
-        told.iter().for_each(|line| self.say(line));
+        let (lines, failed) = files::commands(self.prepared.clones_of(step), around);
+        lines.iter().for_each(|line| self.print(line));
         failed
     }
 
@@ -227,7 +227,7 @@ impl Observer for Watcher<'_> {
 
     fn interval(&mut self, interval: &Interval, elapsed: Nanos) {
         self.view.screen.interval(interval, elapsed);
-        self.tell_eta(interval, elapsed);
+        self.print_eta(interval, elapsed);
         self.add_up(interval);
     }
 
@@ -242,7 +242,7 @@ impl Observer for Watcher<'_> {
             let log = outcome.logs.iter().find(|(name, _)| *name == clone.job);
             if let Some(job) = job {
                 let log = log.map(|(_, log)| log);
-                self.say(&self.debug.job(number + 1, clone, job, log));
+                self.print(&self.debug.job(number + 1, clone, job, log));
             }
         }
         if let Err(error) = artifacts::leave(&clones, case, outcome, &self.epochs_ms) {
@@ -254,8 +254,8 @@ impl Observer for Watcher<'_> {
         self.status
     }
 
-    fn is_asked(&mut self) -> bool {
-        self.asked.swap(false, Ordering::Relaxed)
+    fn is_requested(&mut self) -> bool {
+        self.requested.swap(false, Ordering::Relaxed)
     }
 
     fn status(&mut self, so_far: &Measurement) {
@@ -275,7 +275,7 @@ impl Observer for Watcher<'_> {
         self.commands(self.current, Around::After);
         if let Some(measured) = record.measurements.last() {
             let clones: Vec<_> = self.prepared.clones_of(self.current).collect();
-            self.say(&self.debug.rounds(&clones, measured));
+            self.print(&self.debug.rounds(&clones, measured));
         }
         self.view.ended(record);
     }

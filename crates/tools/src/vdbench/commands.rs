@@ -15,8 +15,8 @@ pub fn run(words: &[String], folder: &Folder) -> Result<()> {
     ];
     let is_own = |word: &&String| own.contains(&word.as_str());
     let (outputs, commands): (Vec<&String>, Vec<&String>) = words.iter().partition(is_own);
-    let is_asked = |start: &str| outputs.iter().any(|word| word.starts_with(start));
-    let (to_console, to_summary) = (is_asked("cons"), is_asked("sum"));
+    let is_requested = |start: &str| outputs.iter().any(|word| word.starts_with(start));
+    let (to_console, to_summary) = (is_requested("cons"), is_requested("sum"));
     for command in commands {
         let output = shell(command, folder, &[])?;
         let text = format!("Command: {command}\n{}", both(&output));

@@ -22,7 +22,7 @@ use crate::output;
 
 /// What the command line and the parameter files request together, and where journals go that no
 /// storage definition has a directory for.
-pub fn asked(
+pub fn requested(
     of_command: Validation,
     file: &ParameterFile,
     folder: &Folder,
@@ -36,10 +36,10 @@ pub fn asked(
 
 /// What is validated.
 pub struct Journals<'a> {
-    asked: Validation,
+    requested: Validation,
     directory: &'a Path,
     wrongs: Arc<Wrongs>,
-    /// By storage definition: its keys; nothing where nothing is validated.
+    /// The keys of each storage definition; empty where nothing is validated.
     pub validated: Vec<Option<Validated>>,
     /// Held until the end, so that nobody else uses the journals.
     locks: Vec<File>,
@@ -54,7 +54,7 @@ impl<'a> Journals<'a> {
         directory: &'a Path,
     ) -> Result<Self> {
         let mut journals = Self {
-            asked: inputs.validation,
+            requested: inputs.validation,
             directory,
             wrongs: Arc::default(),
             validated: Vec::new(),
@@ -83,7 +83,7 @@ impl<'a> Journals<'a> {
         sd.check(!is_model, message)?;
         let journal = self.journal(sd)?;
         let keys = match &journal {
-            Some(journal) if self.asked.recover => self.recover(sd, plan, size, journal)?,
+            Some(journal) if self.requested.recover => self.recover(sd, plan, size, journal)?,
             _ => KeyMap::new(plan, size, Arc::clone(&self.wrongs)),
         };
         Ok(Validated {
@@ -93,7 +93,7 @@ impl<'a> Journals<'a> {
     }
 
     fn journal(&mut self, sd: &Sd) -> Result<Option<Journal>> {
-        if !self.asked.journal {
+        if !self.requested.journal {
             return Ok(None);
         }
         let directory = sd.journal.as_deref().map_or(self.directory, Path::new);
@@ -102,13 +102,13 @@ impl<'a> Journals<'a> {
         let path = directory.join(sd.name.replace('/', "_"));
         let path = path.to_string_lossy().into_owned();
         let notes = journal_path(&path);
-        if !self.asked.recover || notes.exists() {
+        if !self.requested.recover || notes.exists() {
             self.locks.push(lock(sd, &notes)?);
         }
         Ok(Some(Journal {
             path,
-            map_only: self.asked.map_only,
-            sync: !self.asked.no_flush,
+            map_only: self.requested.map_only,
+            sync: !self.requested.no_flush,
         }))
     }
 
@@ -141,7 +141,7 @@ impl<'a> Journals<'a> {
         }
         let pending = saved.replay(&read(sd, &notes)?);
         let mut pending = pending.map_err(|fault| cannot_use(sd, &notes, fault))?;
-        if self.asked.ignore_pending {
+        if self.requested.ignore_pending {
             for block in pending.keys() {
                 saved.keys[*block] = 0;
             }

@@ -7,7 +7,7 @@ use blocklab_vdbench::Cpu;
 
 use crate::processors::kinds;
 
-/// Whether a name or an address is this machine's. No name server is asked.
+/// Whether a name or an address is this machine's. No name server is queried.
 pub fn is_here(name: &str) -> bool {
     if name.eq_ignore_ascii_case("localhost") {
         return true;
@@ -52,7 +52,7 @@ impl Processors {
     }
 }
 
-/// Of the first line, the sum of all.
+/// The sum of all fields of the first line.
 fn read(stat: &str) -> [u64; 4] {
     let line = stat.lines().next().unwrap_or_default();
     kinds(line.split_ascii_whitespace().skip(1))
@@ -65,7 +65,7 @@ mod tests {
     #[test]
     fn this_machine_has_several_names() {
         assert!(is_here("localhost") && is_here("127.0.0.1"));
-        // Of the addresses that documentation may use; no machine has them.
+        // An address reserved for documentation; no machine has it.
         assert!(!is_here("192.0.2.1") && !is_here("0.0.0.0") && !is_here(""));
         assert!(is_name_of("bench7", "bench7.example.org"));
         assert!(is_name_of("Bench7.example.org", "bench7.example.org"));

@@ -2,6 +2,8 @@
 
 use anyhow::{Context, Result, bail};
 
+use crate::own_options;
+
 /// Stands where the original names its owner.
 pub const WRITTEN_BY: &str = concat!(
     "Written by blocklab ",
@@ -21,20 +23,10 @@ pub struct OwnOptions {
 }
 
 impl OwnOptions {
-    /// Takes them out: `--name=value` or `--name value`.
+    /// Takes them out.
     pub fn split(arguments: &[String]) -> Result<Self> {
         let mut own = Self::default();
-        let mut arguments = arguments.iter();
-        while let Some(argument) = arguments.next() {
-            let Some(option) = argument.strip_prefix("--") else {
-                own.rest.push(argument.clone());
-                continue;
-            };
-            let (name, text) = option.split_once('=').unwrap_or((option, ""));
-            let mut value = || match text {
-                "" => arguments.next().cloned(),
-                text => Some(text.to_owned()),
-            };
+        let rest = own_options::split(arguments, |name, value| -> Result<bool> {
             match name {
                 "no-save" => own.no_save = true,
                 "quiet" => own.quiet = true,
@@ -53,7 +45,8 @@ impl OwnOptions {
                      --quiet, --seed and --help"
                 ),
             }
-        }
-        Ok(own)
+            Ok(true)
+        })?;
+        Ok(Self { rest, ..own })
     }
 }

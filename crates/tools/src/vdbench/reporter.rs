@@ -48,7 +48,7 @@ pub struct Reporter<'a> {
     run: CurrentRun,
     earlier: Earlier,
     processors: Processors,
-    /// By storage definition: its keys, where data is validated, and how many wrong blocks of it
+    /// The keys of each storage definition, where data is validated, and how many wrong blocks of it
     /// were reported.
     validated: &'a [Option<Validated>],
     reported: Vec<usize>,

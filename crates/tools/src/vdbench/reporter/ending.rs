@@ -113,7 +113,7 @@ impl Reporter<'_> {
             SkewRow {
                 name: self.name(part).to_owned(),
                 figures: *figures,
-                asked: (!has_rate).then(|| own().map(|job| job.skew).sum()),
+                requested: (!has_rate).then(|| own().map(|job| job.skew).sum()),
             }
         };
         let parts = self.run.counted.parts.iter();
@@ -144,7 +144,7 @@ impl Reporter<'_> {
         }
         let point = CurvePoint {
             run: planned.run.name.clone(),
-            asked: (!planned.run.rate.is_max()).then_some(self.run.reqrate),
+            requested: (!planned.run.rate.is_max()).then_some(self.run.reqrate),
             rate: average.rate(),
             service_ms: average.both().mean_ms(),
             response_ms: (count > 0.0).then(|| sum / count / 1e6),

@@ -76,14 +76,14 @@ impl Reporter<'_> {
 
     /// Without `remove`, too many errors end all runs; then a command is run.
     fn end_after_errors(&mut self, measurement: &Measurement) -> Result<()> {
-        let asked = &self.file.general.data_errors;
+        let requested = &self.file.general.data_errors;
         let mut jobs = measurement.jobs.iter();
         let ended = jobs.any(|job| job.stopped == Stopped::Error);
-        if asked.remove || !ended {
+        if requested.remove || !ended {
             return Ok(());
         }
         self.earlier.is_over = true;
-        match (&asked.command, &self.earlier.first_error) {
+        match (&requested.command, &self.earlier.first_error) {
             (Some(command), Some(place)) => commands::after_error(command, place, self.folder),
             _ => Ok(()),
         }

@@ -10,7 +10,7 @@
 //! ```
 //!
 //! A child that is left behind holds no output of the command, so that a pipe behind it ends. It
-//! learns of that, and of the parent's death, by a second pipe, its leash, which a thread of its own
+//! learns of that, and of the parent's death, by a second pipe, which a thread of its own
 //! holds: the thread that measures may already hang.
 
 use std::fs::{File, OpenOptions};
@@ -29,23 +29,23 @@ use crate::killed::{self, MemoryKills};
 /// Runs `work` in a child and gives its exit code. `work` must print everything itself.
 ///
 /// It must be called while there is one thread: a forked copy of several is not sound.
-pub fn keep(work: impl FnOnce() -> u8) -> Result<ExitCode> {
+pub fn supervise(work: impl FnOnce() -> u8) -> Result<ExitCode> {
     let (reader, writer) = pipe(libc::O_CLOEXEC).context("cannot make a pipe")?;
     let (names, namer) = pipe(libc::O_CLOEXEC | libc::O_NONBLOCK).context("cannot make a pipe")?;
-    let (leash, hand) = pipe(libc::O_CLOEXEC).context("cannot make a pipe")?;
+    let (end_request, end_sender) = pipe(libc::O_CLOEXEC).context("cannot make a pipe")?;
     let before = MemoryKills::now();
     forward_signals();
     // SAFETY: this is the only thread, so the child's copy of the process is whole.
     match unsafe { libc::fork() } {
         -1 => Err(io::Error::last_os_error()).context("cannot start a process"),
         0 => {
-            drop((reader, names, hand));
+            drop((reader, names, end_sender));
             // The first and only time.
             let _ = KEPT.set(File::from(namer));
             set_handlers(libc::SIG_DFL, 0);
             allow_many_files();
-            let held = hold(leash).context("cannot start a thread");
-            let code = match held {
+            let waiting = await_end_request(end_request).context("cannot start a thread");
+            let code = match waiting {
                 Ok(()) => work(),
                 Err(error) => {
                     crate::terminal::complain(&error);
@@ -60,24 +60,24 @@ pub fn keep(work: impl FnOnce() -> u8) -> Result<ExitCode> {
         child => {
             CHILD.store(child, Ordering::Relaxed);
             pass_on_early(child);
-            drop((writer, namer, leash));
-            let ended = await_child(child, File::from(reader), File::from(hand));
+            drop((writer, namer, end_request));
+            let ended = await_child(child, File::from(reader), File::from(end_sender));
             Ok(ended.unwrap_or_else(|| reap(child, before, File::from(names))))
         }
     }
 }
 
-/// Waits at the child's end of the leash. A byte means that the child is left behind; an end without
+/// Waits at the child's end of the pipe. A byte means that the child is left behind; an end without
 /// one, that the parent was killed, and the child is to end as by a signal of its own.
-fn hold(leash: OwnedFd) -> io::Result<()> {
-    let wait = move || match File::from(leash).read(&mut [0]) {
+fn await_end_request(end_request: OwnedFd) -> io::Result<()> {
+    let wait = move || match File::from(end_request).read(&mut [0]) {
         Ok(1) => let_go_of_output(),
         // SAFETY: only numbers are passed.
         _ => unsafe {
             libc::kill(libc::getpid(), libc::SIGTERM);
         },
     };
-    Builder::new().name("leash".to_owned()).spawn(wait)?;
+    Builder::new().name("end-request".to_owned()).spawn(wait)?;
     Ok(())
 }
 
@@ -95,18 +95,18 @@ fn let_go_of_output() {
 
 /// The child, for the signal handler.
 static CHILD: AtomicI32 = AtomicI32::new(0);
-/// Signals that came before the child was known here, as bits: it may run, and say so, before the
+/// Signals that came before the child was known here, as bits: it may run, and report that, before the
 /// parent comes to itself after the fork.
 static EARLY: AtomicU32 = AtomicU32::new(0);
 /// Whether a signal to end has come.
 static SIGNALLED: AtomicBool = AtomicBool::new(false);
 
-/// Takes the id of the run of which something is kept, to the parent: it names it when the child
+/// Passes the id of the run that is kept to the parent, which reports it when the child
 /// is killed.
 static KEPT: OnceLock<File> = OnceLock::new();
 
 /// Something of this run is kept from now on.
-pub fn kept(id: &str) {
+pub fn note_kept(id: &str) {
     if let Some(mut parent) = KEPT.get() {
         // A pipe that is full names the run already.
         let _ = parent.write_all(format!("{id}\n").as_bytes());
@@ -160,10 +160,10 @@ fn pass_on_early(child: i32) {
 /// Asks for results so far.
 const ASKING: i32 = libc::SIGUSR1;
 
-/// Targets are held open from the look at them to the end of the run, in addition to what the workers
+/// Targets are held open from the first check to the end of the run, in addition to what the workers
 /// open: as many as the hard limit allows, where the usual soft one is 1,024. Root may have more.
 fn allow_many_files() {
-    // What the kernel allows root unless fs.nr_open differs.
+    // The kernel allows root this many by default (fs.nr_open).
     const MOST: libc::rlim_t = 1 << 20;
     // SAFETY: the kernel fills the structure, and reads it again; it lives through both calls.
     unsafe {
@@ -207,14 +207,14 @@ fn leave(code: i32) -> ! {
 /// How long a child that has reported may take to go before it is left behind.
 const PATIENCE: Duration = Duration::from_millis(300);
 /// How long the whole end may take after a signal. The child gives up what is in flight after three
-/// quarters of a second itself; only one that hangs elsewhere needs all of this.
+/// quarters of a second itself; only one that hangs somewhere else needs all of this.
 const GRACE: Duration = Duration::from_millis(1400);
 const PIECE: Duration = Duration::from_millis(10);
 
 /// The exit code; `None` when the child ended without a word.
-fn await_child(child: i32, mut reader: File, hand: File) -> Option<ExitCode> {
+fn await_child(child: i32, mut reader: File, end_sender: File) -> Option<ExitCode> {
     let Some(signalled) = await_word(&reader) else {
-        return Some(leave_behind(hand));
+        return Some(leave_behind(end_sender));
     };
     let mut code = [0];
     let Ok(1) = reader.read(&mut code) else {
@@ -233,9 +233,9 @@ fn await_child(child: i32, mut reader: File, hand: File) -> Option<ExitCode> {
     Some(ExitCode::from(code[0]))
 }
 
-fn leave_behind(mut hand: File) -> ExitCode {
+fn leave_behind(mut end_sender: File) -> ExitCode {
     // A child that is gone after all needs no word.
-    let _ = hand.write_all(&[0]);
+    let _ = end_sender.write_all(&[0]);
     crate::terminal::warn(
         "interrupted; the target did not answer, and a process is left that waits for it and keeps \
          the run when it can",
@@ -343,7 +343,7 @@ fn reap(child: i32, before: MemoryKills, names: File) -> ExitCode {
         }
         false => {
             let signal = libc::WTERMSIG(status);
-            report_end(signal, before, names);
+            report(signal, before, names);
             ExitCode::from(128u8.wrapping_add(signal as u8))
         }
     }
@@ -358,7 +358,7 @@ fn last(mut names: File) -> Option<String> {
     kept.lines().last().map(str::to_owned)
 }
 
-fn report_end(signal: i32, before: MemoryKills, names: File) {
+fn report(signal: i32, before: MemoryKills, names: File) {
     if let Some(words) = killed::words(signal, before, last(names).as_deref()) {
         crate::terminal::complain(&anyhow!(words));
     }
