@@ -87,7 +87,8 @@ class Run:
             )
         self.record = record
         self.id = record["id"]
-        self.name = record["asked"]["name"]
+        requested = record.get("requested") or record["asked"]  # the name in older records
+        self.name = requested["name"]
 
     def __repr__(self):
         return f"<run {self.id}: {self.name}, {self.record['status']}>"

@@ -16,7 +16,7 @@ use crate::view::{CaseView, Cases};
 #[must_use]
 pub fn assess(record: &Record) -> Assessment {
     let groups = by_case(&record.measurements);
-    let aggregate = Aggregate::named(&record.asked.aggregate);
+    let aggregate = Aggregate::named(&record.requested.aggregate);
     let rows: Vec<_> = groups.iter().map(|group| row(group, aggregate)).collect();
     let views = groups.into_iter().zip(&rows);
     let cases = Cases {

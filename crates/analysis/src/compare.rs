@@ -235,7 +235,7 @@ mod tests {
     #[test]
     fn a_comparison_shows_the_figures_of_each_runs_own_table() {
         let mut scattered = run(&[10_000.0, 11_000.0, 40_000.0]);
-        scattered.asked.aggregate = "median".to_owned();
+        scattered.requested.aggregate = "median".to_owned();
         let own = &crate::assess(&scattered).rows[0].directions[0];
         let pair = only(&scattered, &scattered);
         let figure = |name: &str| {

@@ -286,7 +286,7 @@ mod tests {
 
     fn read(sketch: Sketch, aggregate: &str) -> RowDirection {
         let mut record = record(&[sketch]);
-        record.asked.aggregate = aggregate.to_owned();
+        record.requested.aggregate = aggregate.to_owned();
         assess(&record).rows.remove(0).directions.remove(0)
     }
 

@@ -188,7 +188,7 @@ impl<'a> CaseView<'a> {
     /// Whether every slot is always meant to be full: no rate, no pauses.
     pub(crate) fn is_saturating(&self) -> bool {
         let full = |job: &JobResult| {
-            let unpaced = job.asked_iops.is_none() && job.asked_bytes_per_s.is_none();
+            let unpaced = job.requested_iops.is_none() && job.requested_bytes_per_s.is_none();
             unpaced && job.pace == PaceKind::Closed && !job.think
         };
         self.jobs().all(full)

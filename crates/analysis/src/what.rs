@@ -57,10 +57,10 @@ fn load(job: &JobResult, depth: u32, threads: u32) -> String {
 
 fn one(job: &JobResult, depth: u32, threads: u32) -> String {
     let mut text = format!("{}, {}", job.engine, load(job, depth, threads));
-    if let Some(rate) = job.asked_iops {
+    if let Some(rate) = job.requested_iops {
         text += &format!(", {} IOPS requested", count(rate));
     }
-    if let Some(rate) = job.asked_bytes_per_s {
+    if let Some(rate) = job.requested_bytes_per_s {
         text += &format!(", {}/s requested", Bytes(rate as u64));
     }
     if job.think {
@@ -104,7 +104,7 @@ mod tests {
         );
         check(
             |job| {
-                job.asked_iops = Some(3000.0);
+                job.requested_iops = Some(3000.0);
                 job.durability = Durability::Dsync;
             },
             "io_uring, 4 KiB random read, depth 32, 1 thread, 3,000 IOPS requested, O_DSYNC",

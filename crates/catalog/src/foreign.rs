@@ -151,10 +151,10 @@ fn size(offer: &Offer, row: &Row<'_>, assumptions: &mut Vec<String>) -> Result<B
 
 /// Provisioned values lie below the maximum of the type.
 fn settings(offer: &Offer, spec: &mut VolumeSpec) -> Result<(), Refusal> {
-    let asked_iops = offer.iops.map(|iops| iops as f64);
+    let requested_iops = offer.iops.map(|iops| iops as f64);
     let asked_mibps = offer.throughput_mibps.map(|mibps| mibps as f64);
     let asked = [
-        ("iops", asked_iops, asked_iops.map(Rate::Iops)),
+        ("iops", requested_iops, requested_iops.map(Rate::Iops)),
         ("throughput", asked_mibps, asked_mibps.map(Rate::MibPerS)),
     ];
     for (key, value, rate) in asked {

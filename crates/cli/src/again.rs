@@ -31,7 +31,7 @@ pub fn of(run: &str, args: &RunArgs, store: &Store) -> Result<Again> {
             "{id} was imported and cannot be repeated: run the script of the program that measured it"
         );
     }
-    let typed = record.targets.iter().filter_map(|it| it.asked.clone());
+    let typed = record.targets.iter().filter_map(|it| it.address.clone());
     let targets: Vec<String> = typed.collect();
     let mut plan = plan_of(&record)?;
     let cases = plan.cases.iter_mut();
@@ -44,7 +44,10 @@ pub fn of(run: &str, args: &RunArgs, store: &Store) -> Result<Again> {
     if args.target.is_empty() && targets.is_empty() && !unnamed.is_empty() {
         bail!("the record of {id} does not name its target: add --target");
     }
-    if record.asked.plan.is_none() && !args.target.is_empty() && ran_on_nothing(&record, &unnamed) {
+    if record.requested.plan.is_none()
+        && !args.target.is_empty()
+        && ran_on_nothing(&record, &unnamed)
+    {
         bail!(
             "{id} ran on `null`, and its record names no engine for another target: run the \
              study itself"
@@ -59,7 +62,7 @@ pub fn of(run: &str, args: &RunArgs, store: &Store) -> Result<Again> {
 
 /// The plan that a run has kept; of a run from before plans were kept, what its text means.
 pub fn plan_of(record: &Record) -> Result<Plan> {
-    if let Some(plan) = &record.asked.plan {
+    if let Some(plan) = &record.requested.plan {
         return Ok(plan.clone());
     }
     let id = &record.id;
@@ -70,7 +73,7 @@ pub fn plan_of(record: &Record) -> Result<Plan> {
             note.text
         );
     }
-    let parsed = native::parse(&record.asked.native, id).map_err(|error| anyhow!("{error}"))?;
+    let parsed = native::parse(&record.requested.native, id).map_err(|error| anyhow!("{error}"))?;
     Ok(parsed.plan)
 }
 

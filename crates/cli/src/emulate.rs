@@ -20,7 +20,7 @@ use blocklab_emulator::{
     open_file,
 };
 use blocklab_record::{
-    Asked, FORMAT, Note, NoteLevel, Origin, Record, Status, TargetFacts, TargetKind,
+    FORMAT, Note, NoteLevel, Origin, Record, Requested, Status, TargetFacts, TargetKind,
 };
 use blocklab_report::observed::{self, Now};
 use blocklab_report::text;
@@ -231,13 +231,13 @@ impl Model {
             origin: Origin::Emulated,
             status: Status::Complete,
             failure: None,
-            asked: Asked {
+            requested: Requested {
                 name: args.name.clone().unwrap_or_else(|| self.text.clone()),
                 description: format!("{} served at {}", self.text, places),
                 seed: self.seed.to_string(),
                 aggregate: "mean".to_owned(),
                 passes: 1,
-                ..Asked::default()
+                ..Requested::default()
             },
             environment: blocklab_host::environment(),
             targets: vec![TargetFacts {

@@ -20,7 +20,7 @@ use crate::selected_study::{example, listed, study};
 use crate::study;
 use crate::watch::Watch;
 use blocklab_console::status::{FAILED, INTERRUPTED, MISTAKE};
-use blocklab_console::{chance, keeper, listen, place, terminal};
+use blocklab_console::{chance, listen, place, supervisor, terminal};
 use blocklab_tools::fio::{self, JobFile};
 use blocklab_tools::keeping::{self, Keeping};
 use blocklab_tools::output::{self, Over};
@@ -39,7 +39,7 @@ pub fn run(args: &RunArgs, store: &Store) -> Result<ExitCode> {
         dry_run(args, store)?;
         return Ok(ExitCode::SUCCESS);
     }
-    keeper::keep(|| {
+    supervisor::supervise(|| {
         measure(args, store).unwrap_or_else(|error| {
             terminal::complain(&error);
             MISTAKE

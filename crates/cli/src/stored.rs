@@ -111,7 +111,7 @@ pub fn export(args: &ExportArgs, store: &Store) -> Result<()> {
     }
     let mut record = store.load_unchanged(&args.run)?.record;
     if args.anonymous {
-        let is_builtin = studies::builtin(record.asked.study()).is_some();
+        let is_builtin = studies::builtin(record.requested.study()).is_some();
         record = record.anonymous(is_builtin);
     }
     let rows = match args.series {

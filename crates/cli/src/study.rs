@@ -310,7 +310,7 @@ fn resume(
     }
     let seed = study.plan.cases.first().map_or(0, |it| it.workload.seed);
     Ok(ResumeState {
-        asked: identity,
+        requested: identity,
         seed: seed.to_string(),
         runs: BTreeMap::new(),
     })

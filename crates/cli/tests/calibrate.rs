@@ -96,9 +96,9 @@ impl Bench {
         command
             .current_dir(self.path())
             .env("BLOCKLAB_STORE", self.path().join("runs"));
-        let said = command.args(line.split(' ')).output().expect("it starts");
+        let run = command.args(line.split(' ')).output().expect("it starts");
         let text = |bytes| String::from_utf8(bytes).expect("text");
-        (said.status.code(), text(said.stdout), text(said.stderr))
+        (run.status.code(), text(run.stdout), text(run.stderr))
     }
 
     #[track_caller]
@@ -121,7 +121,7 @@ impl Bench {
 
     fn calibrated(&self, device: &str, runtime: &str) -> (Record, DeviceSpec) {
         let first = self.measure(device, runtime);
-        let said = self.does("calibrate latest --allow-simulated -o fitted.toml");
+        let run = self.does("calibrate latest --allow-simulated -o fitted.toml");
         for words in [
             "read latency",
             "random write\n    4 KiB q1 ",
@@ -129,10 +129,10 @@ impl Bench {
             "Not known\n",
             "--target sim:./fitted.toml\n",
         ] {
-            assert!(said.contains(words), "{words}: {said}");
+            assert!(run.contains(words), "{words}: {run}");
         }
-        let widest = said.lines().map(|line| line.chars().count()).max();
-        assert!(widest < Some(140), "{said}");
+        let widest = run.lines().map(|line| line.chars().count()).max();
+        assert!(widest < Some(140), "{run}");
         let text = std::fs::read_to_string(self.path().join("fitted.toml")).expect("the device");
         (first, device_file::parse(&text).expect("a device file"))
     }
@@ -266,14 +266,11 @@ fn a_file_that_exists_is_kept_and_figures_come_as_json() {
     );
     let kept = || std::fs::read_to_string(bench.path().join("mine.toml")).expect("text");
     assert_eq!(kept(), "precious");
-    let said = bench.does(&format!("{line} --force --json"));
-    let said: serde_json::Value = serde_json::from_str(&said).expect("JSON");
-    assert_eq!(
-        said["residuals"]["cells"].as_array().map(Vec::len),
-        Some(50)
-    );
+    let run = bench.does(&format!("{line} --force --json"));
+    let run: serde_json::Value = serde_json::from_str(&run).expect("JSON");
+    assert_eq!(run["residuals"]["cells"].as_array().map(Vec::len), Some(50));
     assert!(
-        said["calibration"]["unknown"][0]
+        run["calibration"]["unknown"][0]
             .as_str()
             .is_some_and(|it| it.contains("writes were not measured"))
     );

@@ -116,10 +116,10 @@ fn a_device_described_by_hand() {
     assert!(sheet.contains("777"), "{sheet}");
     fs::write(path, "[[volume]]\ncapacty = \"1TiB\"\n").expect("written");
     let output = blocklab(home.path(), &["show", path]);
-    let told = text(&output.stderr);
+    let printed = text(&output.stderr);
     assert!(
-        told.contains("disk.toml:2:1: unknown key `capacty`; did you mean `capacity`?"),
-        "{told}"
+        printed.contains("disk.toml:2:1: unknown key `capacty`; did you mean `capacity`?"),
+        "{printed}"
     );
 }
 
@@ -195,14 +195,14 @@ fn newer_figures() {
     let sample = samples.join("describe-instance-types.json");
     let sample = sample.to_str().expect("text");
     let output = blocklab(home.path(), &["import", "--date", "2026-11-20", sample]);
-    let told = text(&output.stdout);
+    let printed = text(&output.stdout);
     assert!(
-        told.contains("~ r5d.xlarge: EBS maximum IOPS: 18750 -> 24000"),
-        "{told}"
+        printed.contains("~ r5d.xlarge: EBS maximum IOPS: 18750 -> 24000"),
+        "{printed}"
     );
     assert!(
-        told.contains("2 changed, 5 added, 5 unchanged; 1 entries not used here"),
-        "{told}"
+        printed.contains("2 changed, 5 added, 5 unchanged; 1 entries not used here"),
+        "{printed}"
     );
     assert!(home.path().join("blocklab/catalog/imported.txt").exists());
     let sheet = text(&blocklab(home.path(), &["show", "gp3@r5d.xlarge"]).stdout);
@@ -212,7 +212,7 @@ fn newer_figures() {
         &["list", "--json", "--family", "z9"],
     ));
     assert_eq!(listed["types"][0]["ebs_base_iops"], 400_000.0);
-    let elsewhere = tempfile::tempdir().expect("a folder");
-    let output = blocklab(elsewhere.path(), &["list", "--family", "z9"]);
+    let other = tempfile::tempdir().expect("a folder");
+    let output = blocklab(other.path(), &["list", "--family", "z9"]);
     assert_eq!(output.status.code(), Some(2));
 }

@@ -1,4 +1,4 @@
-//! Who the calling thread is to the kernel: its control group, user and group.
+//! The credentials of the calling thread: its control group, user and group.
 
 use std::fs;
 use std::io;
@@ -7,8 +7,8 @@ use blocklab_workload::Job;
 
 use crate::Error;
 
-/// Makes the calling thread what its job asks for. The C library would change all threads of the
-/// process: the kernel knows credentials of single ones.
+/// Gives the calling thread the credentials of its job. The C library would change all threads of
+/// the process, so the system calls are made directly.
 pub(super) fn take(job: &Job) -> Result<(), Error> {
     let credentials = &job.credentials;
     let failed = |deed: String, cause: io::Error| Error::Credentials {
@@ -24,11 +24,11 @@ pub(super) fn take(job: &Job) -> Result<(), Error> {
         join(folder).map_err(|cause| failed(format!("join the control group {folder}"), cause))?;
     }
     if let Some(group) = credentials.group {
-        become_one(libc::SYS_setgid, group)
+        set_id(libc::SYS_setgid, group)
             .map_err(|cause| failed(format!("run as group {group}"), cause))?;
     }
     if let Some(user) = credentials.user {
-        become_one(libc::SYS_setuid, user)
+        set_id(libc::SYS_setuid, user)
             .map_err(|cause| failed(format!("run as user {user}"), cause))?;
     }
     Ok(())
@@ -40,7 +40,7 @@ fn join(folder: &str) -> io::Result<()> {
     fs::write(format!("{folder}/tasks"), thread.to_string())
 }
 
-fn become_one(call: libc::c_long, id: u32) -> io::Result<()> {
+fn set_id(call: libc::c_long, id: u32) -> io::Result<()> {
     // SAFETY: only a number is passed; the credentials of the calling thread change, of no other.
     match unsafe { libc::syscall(call, id) } {
         0 => Ok(()),

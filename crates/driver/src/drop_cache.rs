@@ -1,11 +1,11 @@
-//! Asks the page cache to drop the targets, again and again.
+//! Drops the targets from the page cache at intervals.
 
 use std::fs::File;
 use std::os::fd::AsRawFd;
 
 use super::TargetFile;
 
-/// What a thread has left before the cache is asked again.
+/// How many bytes a thread moves before it drops the cache again.
 pub(crate) struct DropCache {
     files: Vec<File>,
     every: u64,
@@ -13,7 +13,7 @@ pub(crate) struct DropCache {
 }
 
 impl DropCache {
-    /// Whatever cannot be opened is not forgotten: its operations will tell why.
+    /// A file that cannot be opened is not dropped: its operations will fail.
     pub(crate) fn new(files: &[TargetFile], every: u64) -> Self {
         let files = files
             .iter()

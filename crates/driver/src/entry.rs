@@ -35,7 +35,7 @@ impl Entry {
         // Even a read of the fallocate engine allocates.
         let write = job.writes() || job.flush.at_end || job.engine == Engine::Falloc;
         let is_model = emulated(job, files)?.is_some();
-        // In a pool, a target may be for jobs that only read: its jobs are asked one by one.
+        // In a pool, a target may be for jobs that only read, so its jobs are checked one by one.
         if !is_model && job.engine.needs_target() && job.pool.is_none() {
             permitted(job, files)?;
         }
@@ -46,7 +46,7 @@ impl Entry {
             };
             return Ok((entry, None));
         }
-        // A mapping goes through the page cache whatever the flags say.
+        // A mapping always goes through the page cache.
         let direct = job.access != Access::Buffered && job.engine != Engine::Mmap;
         let attempt = Self { direct, write };
         match attempt.try_all(job, files) {
@@ -118,7 +118,7 @@ impl Entry {
     }
 }
 
-/// The devices of a job that works on the model in real time; `None` of a job that works on this
+/// The devices of a job that works on the model in real time; `None` for a job that works on this
 /// machine's files.
 pub(super) fn emulated(job: &Job, files: &[TargetFile]) -> Result<Option<Vec<Model>>, Error> {
     let model = |file: &TargetFile| match &file.backing {

@@ -14,7 +14,7 @@ pub enum Error {
         /// What does not fit.
         invalid: Invalid,
     },
-    /// A target cannot be opened as the job asks.
+    /// A target cannot be opened as the job requests.
     #[error("job `{job}`: cannot open {path} ({how}): {cause}{hint}")]
     Open {
         /// Name of the job.
@@ -40,7 +40,7 @@ pub enum Error {
         /// What would work.
         hint: String,
     },
-    /// A thread cannot become who it should be.
+    /// A thread cannot take its credentials.
     #[error("job `{job}`: cannot {deed}: {cause}{hint}")]
     Credentials {
         /// Name of the job.
@@ -57,7 +57,7 @@ pub enum Error {
     Thread {
         /// Which one.
         number: u32,
-        /// Of how many.
+        /// How many there are.
         total: u32,
         /// The kernel's answer.
         cause: io::Error,
@@ -73,13 +73,13 @@ pub enum Error {
     /// A job would need two clocks.
     #[error(
         "job `{job}` has simulated targets and others: simulated ones live in virtual time; \
-         emu: instead of sim: would work beside real ones, in a job of its own"
+         emu: instead of sim: would work next to real ones, in a job of its own"
     )]
     MixedClocks {
         /// Name of the job.
         job: String,
     },
-    /// A file that is needed cannot be made.
+    /// A file that is needed cannot be created.
     #[error("cannot lay out {path} ({size}): {cause}")]
     LayOut {
         /// The file.
@@ -89,7 +89,7 @@ pub enum Error {
         /// The kernel's answer.
         cause: io::Error,
     },
-    /// What is written cannot be noted.
+    /// The journal cannot be written.
     #[error("cannot keep the journal {path}: {cause}; another directory would work")]
     Journal {
         /// One of its files.

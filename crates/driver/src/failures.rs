@@ -1,9 +1,9 @@
-//! What failed, as the results tell it: by kind, the earliest first.
+//! The failures of a job by kind, the earliest first.
 
 use blocklab_record::{ErrorCount, ErrorKind};
 use blocklab_verify::MiscompareKind;
 use blocklab_worker::{Failure, KeptMiscompare};
-use blocklab_workload::Direction;
+use blocklab_workload::{Direction, errno};
 
 use super::workers::WorkerStatus;
 
@@ -32,17 +32,9 @@ fn error_count(failure: &Failure) -> ErrorCount {
     let (kind, message) = match failure.errno {
         0 => (
             ErrorKind::Short,
-            "fewer bytes were moved than asked for".to_owned(),
+            "fewer bytes were moved than requested".to_owned(),
         ),
-        errno => {
-            let text = std::io::Error::from_raw_os_error(errno).to_string();
-            let message = text
-                .split(" (os error")
-                .next()
-                .unwrap_or_default()
-                .to_owned();
-            (ErrorKind::Errno(errno), message)
-        }
+        number => (ErrorKind::Errno(number), errno::message(number)),
     };
     ErrorCount {
         kind,
@@ -54,8 +46,9 @@ fn error_count(failure: &Failure) -> ErrorCount {
     }
 }
 
-/// Data that came back otherwise than it was written: by headers as one kind of failure, by keys each
-/// block by itself, where of very many the last stands for the rest.
+/// Data that came back different from what was written. Miscompares by headers are one kind of
+/// failure. Those by keys are listed block by block; where there are very many, the last one counts
+/// the rest.
 pub(super) fn miscompares(members: &[&WorkerStatus]) -> Vec<ErrorCount> {
     let all = members.iter().map(|member| member.recorder.miscompares());
     let found: Vec<_> = all.filter(|found| found.count > 0).collect();

@@ -1,4 +1,4 @@
-//! IntervalSeries at intervals that the tap asks for, job by job, the ramp included.
+//! The slices that a tap requests, job by job, the ramp included.
 
 use blocklab_record::Served;
 use blocklab_stats::Histogram;
@@ -9,7 +9,7 @@ use blocklab_workload::{Direction, Job};
 use super::Tap;
 use super::workers::{WorkerStatus, members_of};
 
-/// A stretch of a run, job by job.
+/// One slice of a run, job by job.
 #[derive(Debug, Clone, PartialEq)]
 pub struct IntervalData {
     /// From 1.
@@ -51,8 +51,7 @@ impl Counted {
     }
 }
 
-/// The lower edge of the lowest bucket in which there is something, and the upper edge of the
-/// highest.
+/// The lower edge of the lowest bucket that is not empty, and the upper edge of the highest.
 pub(crate) fn edges(histogram: &Histogram) -> (u64, u64) {
     let lowest = histogram.counts().iter().position(|count| *count > 0);
     let highest = histogram.counts().iter().rposition(|count| *count > 0);
@@ -74,7 +73,7 @@ struct Held {
 }
 
 impl Held {
-    /// With what ended during the ramp, or without.
+    /// The counters, with or without what ended during the ramp.
     fn of(members: &[WorkerStatus], job: usize, warm: bool, direction: Direction) -> Self {
         let tallies = |recorder: fn(&WorkerStatus) -> Option<&Recorder>| -> Vec<_> {
             let mine = members_of(members, job).filter_map(recorder);
@@ -100,7 +99,7 @@ impl Held {
         }
     }
 
-    /// No operation since `earlier` took longer: that of the ramp counts while it goes on.
+    /// A bound that no operation since `earlier` exceeds; the ramp's counts while it lasts.
     fn bound(&self, earlier: &Self) -> u64 {
         match self.ramp_ios > earlier.ramp_ios {
             true => self.longest.max(self.ramp_longest),
@@ -122,15 +121,15 @@ impl Held {
     }
 }
 
-/// Cuts slices for a tap that asked for them.
+/// Cuts the slices that a tap requests.
 pub(crate) struct IntervalTicker {
     every: Nanos,
     start: Nanos,
     begun: Nanos,
     number: u32,
     before: Vec<[Held; 2]>,
-    /// By job: whether it is in a pool. Vdbench, whose jobs those are, shows its warm-up in every
-    /// interval; the other tools do not.
+    /// Whether each job is in a pool. Those are Vdbench's, which shows its warm-up in every interval;
+    /// the other tools do not.
     pooled: Vec<bool>,
 }
 
@@ -138,7 +137,7 @@ pub(crate) struct IntervalTicker {
 const SHORTEST: Nanos = Nanos::from_millis(10);
 
 impl IntervalTicker {
-    /// Nothing where the tap asks for no slices.
+    /// `None` where the tap requests no slices.
     pub(crate) fn of(tap: &dyn Tap, start: Nanos, jobs: &[Job]) -> Option<Self> {
         let every = tap.interval_length().filter(|every| *every > Nanos::ZERO)?;
         Some(Self {
@@ -156,14 +155,14 @@ impl IntervalTicker {
         self.start + Nanos(self.every.0 * u64::from(self.number + 1))
     }
 
-    /// Tells of every slice that has ended.
+    /// Passes on every slice that has ended.
     pub(crate) fn look(&mut self, members: &[WorkerStatus], now: Nanos, tap: &mut dyn Tap) {
         while now >= self.boundary() {
             self.cut(members, self.boundary(), tap);
         }
     }
 
-    /// Tells of the rest.
+    /// Passes on the rest.
     pub(crate) fn finish(
         &mut self,
         members: &[WorkerStatus],

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! A new map takes the place of the old one at once, with a higher generation; what is left of an
-//! older journal then says nothing.
+//! older journal is then void.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -19,10 +19,9 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use blocklab_targets::Target;
 use blocklab_units::Nanos;
 use blocklab_verify::{JournalWriter, KeyMap, MapState, SavedKeys};
-use blocklab_workload::{Completion, Direction, Io, Job, Journal};
+use blocklab_workload::{Completion, Direction, Io, Job, Journal, Validation};
 
-use crate::Error;
-use crate::keys::RunKeys;
+use crate::{Error, Tap, TargetFile};
 
 /// The file with the keys of a journal at this path.
 #[must_use]
@@ -42,6 +41,31 @@ fn with_ending(path: &str, ending: &str) -> PathBuf {
     PathBuf::from(path)
 }
 
+/// The keys of each storage whose data is compared by them, by its name.
+pub(crate) struct RunKeys(BTreeMap<String, Arc<KeyMap>>);
+
+impl RunKeys {
+    /// Keys that the tap has kept from earlier runs; those of other storage start unknown.
+    pub(crate) fn new(jobs: &[Job], targets: &[Vec<TargetFile>], tap: &dyn Tap) -> Self {
+        let mut keys = BTreeMap::new();
+        for (job, files) in jobs.iter().zip(targets) {
+            if let Some(Validation { keys: plan, .. }) = job.validation() {
+                keys.entry(plan.name.clone()).or_insert_with(|| {
+                    let size = files.first().map_or(0, |file| file.size);
+                    let new = || Arc::new(KeyMap::new(plan, size, Arc::default()));
+                    tap.keys(&plan.name).unwrap_or_else(new)
+                });
+            }
+        }
+        Self(keys)
+    }
+
+    /// The keys of a job, where its data is compared by keys.
+    pub(crate) fn of_job(&self, job: &Job) -> Option<Arc<KeyMap>> {
+        self.0.get(&job.validation()?.keys.name).map(Arc::clone)
+    }
+}
+
 /// The journals of a run, by their path.
 #[derive(Debug, Default)]
 pub(crate) struct Journals(BTreeMap<String, Arc<OpenJournal>>);
@@ -52,7 +76,7 @@ pub(crate) struct OpenJournal {
     how: Journal,
     keys: Arc<KeyMap>,
     generation: u64,
-    /// Nothing where only maps are kept.
+    /// `None` where only maps are kept.
     notes: Option<Mutex<Notes>>,
 }
 
@@ -63,7 +87,7 @@ struct Notes {
 }
 
 impl Journals {
-    /// Of all jobs that keep one.
+    /// The journals of all jobs that keep one.
     pub(crate) fn begin(jobs: &[Job], keys: &RunKeys) -> Result<Self, Error> {
         let mut journals = BTreeMap::new();
         for job in jobs {
@@ -87,7 +111,7 @@ impl Journals {
         self.0.get(&journal_of(job)?.path).map(Arc::clone)
     }
 
-    /// Nothing is in flight any more: the maps say all.
+    /// Writes the maps, when nothing is in flight any more.
     pub(crate) fn end(&self) -> Result<(), Error> {
         for journal in self.0.values() {
             journal.end().map_err(|cause| Error::Journal {
@@ -158,7 +182,7 @@ fn last_generation(path: &Path) -> u64 {
 
 fn write_map(path: &str, saved: &SavedKeys) -> io::Result<()> {
     let (new, map) = (with_ending(path, ".map.new"), map_path(path));
-    // What lies there is left of a run that was killed, or a link to somewhere.
+    // A file there is left from a killed run, or a link to somewhere.
     match fs::remove_file(&new) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
@@ -195,7 +219,7 @@ pub(crate) struct Journalled {
     inner: Box<dyn Target>,
     journal: Arc<OpenJournal>,
     held: Vec<Io>,
-    /// By slot: offset and length of the write in it.
+    /// Offset and length of the write in each slot.
     writes: Vec<Option<(u64, u32)>>,
 }
 
@@ -285,7 +309,7 @@ mod tests {
 
     use super::*;
 
-    /// A target that tells how long the journal was when each operation came.
+    /// A target that records how long the journal was when each operation came.
     struct Watching {
         path: PathBuf,
         lengths: Arc<Mutex<Vec<u64>>>,

@@ -20,7 +20,7 @@ pub struct Layout<'a> {
     pub path: &'a Path,
     /// How big.
     pub size: Bytes,
-    /// What it is filled with: reads of zeros or holes would tell nothing of the device.
+    /// Its content: reads of zeros or holes would not show the device.
     pub content: Content,
     /// Seed of the content.
     pub seed: u64,
@@ -30,7 +30,7 @@ pub struct Layout<'a> {
 const CHUNK: usize = 4 << 20;
 
 /// Writes the whole file and flushes it to the device. Returns false, and leaves what there is,
-/// when it was interrupted. `progress` is told of the bytes written so far.
+/// when it was interrupted. `progress` gets the bytes written so far.
 ///
 /// # Errors
 /// When it cannot be written (no space, no permission).

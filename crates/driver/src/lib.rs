@@ -18,7 +18,6 @@ mod error;
 mod failures;
 mod interval_ticker;
 mod journal;
-mod keys;
 mod layout;
 mod min_rate;
 mod overhead;
@@ -33,7 +32,6 @@ mod thread;
 mod thread_groups;
 mod threads;
 mod usage;
-mod wanted;
 mod watch;
 mod workers;
 
@@ -50,7 +48,7 @@ use blocklab_verify::KeyMap;
 use blocklab_worker::{JobLog, KeptMiscompare, Progress};
 use blocklab_workload::Workload;
 
-use crate::journal::Journals;
+use crate::journal::{Journals, RunKeys};
 use crate::results::Frame;
 
 pub use error::Error;
@@ -74,9 +72,9 @@ pub enum Backing {
 /// A file or device that a job works on.
 #[derive(Debug, Clone)]
 pub struct TargetFile {
-    /// Its name, for people, and for engines that work on names.
+    /// Its name, for messages, and for engines that work on names.
     pub path: PathBuf,
-    /// What all others open again, so that a name that changes meanwhile leads them nowhere else;
+    /// What all other engines open again, so that a name that changes meanwhile has no effect;
     /// without it they open the name.
     pub held: Option<Arc<File>>,
     /// Bytes that may be used.
@@ -109,7 +107,7 @@ impl TargetFile {
     }
 }
 
-/// What may come from outside while a workload runs.
+/// How a run is ended from outside.
 #[derive(Debug, Clone, Copy)]
 pub struct Control<'a> {
     /// Set by a signal handler: end, keep what was measured.
@@ -133,25 +131,25 @@ impl<'a> Control<'a> {
     }
 }
 
-/// Sees the intervals while they are made. It takes nothing from the measurement.
+/// Receives the intervals while a run goes on. It does not change the measurement.
 pub trait Tap {
     /// What happened since the last call, about twice a second; `elapsed` counts from the start,
     /// the ramp included.
     fn interval(&mut self, interval: &Interval, elapsed: Nanos);
 
-    /// How long the slices are that it wants; nothing: none.
+    /// The length of the slices that it wants; `None`: it wants none.
     fn interval_length(&self) -> Option<Nanos> {
         None
     }
 
-    /// How often it wants to know everything that was measured so far; nothing: never. Simulated
-    /// runs, which take no time, do not tell it.
+    /// How often it wants everything that was measured so far; `None`: never. Simulated runs, which
+    /// take no time, do not report it.
     fn status_every(&self) -> Option<Nanos> {
         None
     }
 
-    /// Whether it wants that now, too.
-    fn is_asked(&mut self) -> bool {
+    /// Whether it also wants that now.
+    fn is_requested(&mut self) -> bool {
         false
     }
 
@@ -167,7 +165,7 @@ pub trait Tap {
     }
 }
 
-/// A tap that looks away.
+/// A tap that ignores everything.
 impl Tap for () {
     fn interval(&mut self, _: &Interval, _: Nanos) {}
 }
@@ -177,7 +175,7 @@ impl Tap for () {
 pub struct Run<'a> {
     /// The jobs.
     pub workload: &'a Workload,
-    /// The files of each job, in the order of the jobs. Of a job with the null engine only the
+    /// The files of each job, in the order of the jobs. For a job with the null engine only their
     /// sizes matter.
     pub targets: &'a [Vec<TargetFile>],
     /// The clock of the whole run.
@@ -187,29 +185,28 @@ pub struct Run<'a> {
 /// What a run of a workload left.
 #[derive(Debug)]
 pub struct Outcome {
-    /// Without name, pass, settings and disks, which the caller knows.
+    /// The measurement without name, pass, settings and disks, which the caller knows.
     pub measurement: Measurement,
-    /// What was done differently from what was asked.
+    /// What was done differently from what was requested.
     pub notes: Vec<Note>,
     /// Whether threads were left hanging in the kernel: nothing more should be run.
     pub abandoned: bool,
-    /// Of each thread the first hundred blocks that came back otherwise than they were written,
-    /// with the name of the job that read them.
-    pub flawed: Vec<(String, KeptMiscompare)>,
-    /// Of each thread that keeps a log: the name of its job, and the log.
+    /// The first hundred miscompared blocks of each thread, with the name of the job that read them.
+    pub miscompares: Vec<(String, KeptMiscompare)>,
+    /// The name of the job and the log of each thread that keeps one.
     pub logs: Vec<(String, JobLog)>,
-    /// Of each thread whose writes are verified: the name of its job, and how far they came.
+    /// The name of the job and the progress of each thread whose writes are verified.
     pub progress: Vec<(String, Progress)>,
 }
 
 /// Runs a workload to its end and returns what it left.
 ///
 /// # Errors
-/// When it cannot begin; from then on whatever happens is data.
+/// When it cannot begin; from then on every failure is data.
 pub fn run(run: Run<'_>, control: Control<'_>, tap: &mut dyn Tap) -> Result<Outcome, Error> {
     let called = run.clock.now();
     let jobs = &run.workload.jobs;
-    let keys = keys::RunKeys::of(jobs, run.targets, tap);
+    let keys = RunKeys::new(jobs, run.targets, tap);
     let journals = Journals::begin(jobs, &keys)?;
     let mut threads = threads::Threads::spawn_all(run, &keys, &journals)?;
     let before = usage::Usage::now();
@@ -227,7 +224,7 @@ pub fn run(run: Run<'_>, control: Control<'_>, tap: &mut dyn Tap) -> Result<Outc
         outcome.notes.push(Note {
             level: NoteLevel::Approximated,
             subject: "journal".to_owned(),
-            text: format!("{error}; what was noted before is still there"),
+            text: format!("{error}; what was logged before is still there"),
         });
     }
     Ok(outcome)

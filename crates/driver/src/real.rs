@@ -25,9 +25,9 @@ pub(crate) struct Grouping {
 
 /// Drives a worker against a target until it is done.
 ///
-/// An operation's submission time is the last moment read before it: of the reap before, or of
-/// the hand-over before it in the same round. The latency thus includes our own few nanoseconds
-/// of preparation, and never less than what the caller of the kernel saw.
+/// An operation's submission time is the last time read before it: at the previous reap, or at the
+/// previous hand-over in the same round. The latency thus includes our own few nanoseconds
+/// of preparation, and is never less than what a caller of the kernel sees.
 fn drive<T: Target>(
     worker: &mut Worker,
     target: &mut T,
@@ -35,7 +35,7 @@ fn drive<T: Target>(
     grouping: Grouping,
 ) -> io::Result<()> {
     let mut done: Vec<Completion> = Vec::with_capacity(worker.depth());
-    // Otherwise what came back is answered before anything new is handed over.
+    // Otherwise completions are answered before anything new is handed over.
     let at_once = grouping.submit as usize >= worker.depth() && !grouping.measure_submit;
     let mut staged = 0;
     let mut now = target.now();
@@ -57,7 +57,7 @@ fn drive<T: Target>(
             }
         };
         let at_least = worker.depth_in_use().min(grouping.complete as usize);
-        // Some came back before that were too many to be answered at once.
+        // Earlier completions were too many to be answered at once.
         let has_some = !done.is_empty() && done.len() >= at_least;
         if staged > 0 {
             if grouping.measure_submit || has_some {
@@ -99,7 +99,7 @@ fn drive<T: Target>(
     }
 }
 
-/// Burns the processor. Nothing is in flight: a worker spins in its pauses only.
+/// Busy-waits. Nothing is in flight: a worker spins in its pauses only.
 fn spin<T: Target>(target: &T, until: Nanos) -> Nanos {
     loop {
         let now = target.now();
@@ -110,7 +110,7 @@ fn spin<T: Target>(target: &T, until: Nanos) -> Nanos {
     }
 }
 
-/// A target with the loop that is made for it: no operation pays for the choice of its engine.
+/// A target with a loop compiled for it, so that no operation pays for the choice of its engine.
 pub(crate) trait DrivenTarget: Target {
     /// See [`drive`].
     fn drive(
@@ -132,7 +132,7 @@ impl<T: Target> DrivenTarget for T {
     }
 }
 
-/// Makes that of whatever engine there is.
+/// Makes a [`DrivenTarget`] of any engine.
 pub(crate) struct ToDrive;
 
 impl TargetVisitor for ToDrive {
@@ -147,12 +147,12 @@ impl TargetVisitor for ToDrive {
 pub(crate) struct BufferFiller {
     pub(crate) buffers: Buffers,
     pub(crate) content: ContentMaker,
-    /// Where written data is to be recognised.
+    /// How written data is verified, where it is.
     pub(crate) check: Option<Box<DataCheck>>,
     pub(crate) clock: Clock,
     /// Microseconds since 1970 at the zero of the clock.
     pub(crate) epoch_micros: u64,
-    /// Where the page cache is to forget what was moved.
+    /// How the page cache drops what was moved, where it must.
     pub(crate) drop_cache: Option<Box<DropCache>>,
 }
 
@@ -200,7 +200,7 @@ impl BufferFiller {
         }
     }
 
-    /// Since 1970.
+    /// Microseconds since 1970.
     fn micros(&self) -> u64 {
         self.epoch_micros + self.clock.now().0 / 1000
     }

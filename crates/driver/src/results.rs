@@ -26,7 +26,7 @@ pub(crate) struct Frame {
 }
 
 impl Frame {
-    /// Nothing was used yet.
+    /// A frame before anything was used.
     pub(crate) fn from(called: Nanos, start: Nanos) -> Self {
         Self {
             called,
@@ -44,13 +44,13 @@ pub(crate) fn outcome(run: Run<'_>, workers: &Workers, frame: &Frame, seen: Seen
         measurement,
         notes: notes(run, workers),
         abandoned: seen.abandoned,
-        flawed: flawed(run, workers),
+        miscompares: kept_miscompares(run, workers),
         logs: logs(run, workers, frame.start),
         progress: progress(run, workers),
     }
 }
 
-/// What the threads told, and of what a model takes no notice.
+/// The notes of the threads, and those on what a model ignores.
 fn notes(run: Run<'_>, workers: &Workers) -> Vec<Note> {
     let mut notes = workers.notes.clone();
     for (job, files) in run.workload.jobs.iter().zip(run.targets) {
@@ -74,14 +74,14 @@ pub(crate) fn so_far(run: Run<'_>, workers: &Workers, frame: &Frame, seen: &Seen
     for (index, job) in measurement.jobs.iter_mut().enumerate() {
         let mut members = members_of(&workers.members, index);
         if job.stopped == Stopped::Stalled && members.any(|member| member.ended.is_none()) {
-            // It has not ended: it is no worse than one that has.
+            // It has not ended, so it is not stalled.
             job.stopped = Stopped::Runtime;
         }
     }
     measurement
 }
 
-/// Without the series.
+/// The measurement without its series.
 fn measurement(run: Run<'_>, workers: &Workers, frame: &Frame, seen: &Seen) -> Measurement {
     let first = workers
         .members
@@ -127,9 +127,9 @@ fn busiest_thread(workers: &Workers, elapsed: Nanos) -> u32 {
 
 fn job_result(job: &Job, index: usize, workers: &Workers, frame: &Frame, seen: &Seen) -> JobResult {
     let members: Vec<&WorkerStatus> = members_of(&workers.members, index).collect();
-    let stopped = gravest(&members);
+    let stopped = most_severe(&members);
     let unanswered = unanswered(&members, seen);
-    let (asked_iops, asked_bytes_per_s) = asked(job.pace);
+    let (requested_iops, requested_bytes_per_s) = requested(job.pace);
     JobResult {
         name: job.name.clone(),
         engine: Carrier::Engine(job.engine.kind()),
@@ -145,8 +145,8 @@ fn job_result(job: &Job, index: usize, workers: &Workers, frame: &Frame, seen: &
         depth: job.depth,
         effective_depth: job.effective_depth(),
         direct: Some(workers.direct[index]),
-        asked_iops,
-        asked_bytes_per_s,
+        requested_iops,
+        requested_bytes_per_s,
         elapsed_ns: measured_time(job, &members, frame.start, seen, stopped).0,
         stopped,
         directions: directions(
@@ -180,7 +180,7 @@ fn job_result(job: &Job, index: usize, workers: &Workers, frame: &Frame, seen: &
     }
 }
 
-const fn asked(pace: Pace) -> (Option<f64>, Option<f64>) {
+const fn requested(pace: Pace) -> (Option<f64>, Option<f64>) {
     match pace {
         Pace::Closed | Pace::ByDirection { .. } => (None, None),
         Pace::Capped(rate) | Pace::OpenFixed(rate) | Pace::OpenPoisson(rate) => match rate {
@@ -190,9 +190,9 @@ const fn asked(pace: Pace) -> (Option<f64>, Option<f64>) {
     }
 }
 
-fn gravest(members: &[&WorkerStatus]) -> Stopped {
+fn most_severe(members: &[&WorkerStatus]) -> Stopped {
     let of = |member: &&WorkerStatus| match (member.ended, member.stopper.reason()) {
-        // After a signal nobody waits long: what did not come back in time is no hang.
+        // After a signal the wait is short: what did not come back in time is no hang.
         (None, Some(Stopped::Interrupted)) => Stopped::Interrupted,
         (None, _) => Stopped::Stalled,
         (Some(stopped), reason) => reason.unwrap_or(stopped),
@@ -281,14 +281,14 @@ fn verified(job: &Job, members: &[&WorkerStatus], start: Nanos) -> Option<Verifi
         assumed_bytes: recorders()
             .map(|recorder| recorder.assumed_bytes.get())
             .sum(),
-        flawed: recorders()
+        miscompared: recorders()
             .map(|recorder| recorder.miscompares().count)
             .sum(),
     })
 }
 
 /// The miscompares that are kept one by one, of all jobs.
-fn flawed(run: Run<'_>, workers: &Workers) -> Vec<(String, KeptMiscompare)> {
+fn kept_miscompares(run: Run<'_>, workers: &Workers) -> Vec<(String, KeptMiscompare)> {
     let of = |member: &WorkerStatus| {
         let job = run.workload.jobs[member.job].name.clone();
         let kept = member.recorder.miscompares().kept.into_iter();
@@ -317,7 +317,7 @@ fn progress(run: Run<'_>, workers: &Workers) -> Vec<(String, Progress)> {
     workers.members.iter().filter_map(of).collect()
 }
 
-/// Of several threads, the sum of what each found.
+/// The sum of what each thread found.
 fn found_depth(members: &[&WorkerStatus]) -> Option<u32> {
     let found = members
         .iter()
@@ -325,8 +325,7 @@ fn found_depth(members: &[&WorkerStatus]) -> Option<u32> {
     found.reduce(|sum, depth| sum + depth).map(|sum| sum as u32)
 }
 
-/// Direction and age of the operations that were left behind; none while somebody still waits for
-/// them.
+/// Direction and age of the operations that were given up; empty while they are still waited for.
 fn unanswered(members: &[&WorkerStatus], seen: &Seen) -> Vec<(Direction, Nanos)> {
     let left = members
         .iter()
@@ -401,8 +400,8 @@ fn detail(
     }))
 }
 
-/// The census. For threads that have ended, nothing may be missing: that is our promise, not the
-/// device's.
+/// The count of operations. None may be missing for threads that have ended: that is our promise,
+/// not the device's.
 fn accounting(members: &[&WorkerStatus]) -> Accounting {
     let mut total = Accounting::default();
     for member in members {

@@ -28,8 +28,8 @@ impl Quantity {
         }
     }
 
-    /// Takes a sample when it is time. What looks on may come late; the rate is that of the time
-    /// that really went by.
+    /// Takes a sample when it is due. It may be late, so the rate is computed over the time that
+    /// really passed.
     fn look(&mut self, now: Nanos, totals: impl Fn() -> [u64; 3]) {
         if now < self.due {
             return;
@@ -57,11 +57,11 @@ pub(crate) struct Sampler {
 }
 
 impl Sampler {
-    /// One for each job that asks for samples.
+    /// One for each job that requests samples.
     pub(crate) fn all(jobs: &[Job], start: Nanos) -> Vec<Self> {
-        let asks =
+        let has_samples =
             |job: &Job| job.measure.bandwidth_every.is_some() || job.measure.iops_every.is_some();
-        let jobs = jobs.iter().enumerate().filter(|(_, job)| asks(job));
+        let jobs = jobs.iter().enumerate().filter(|(_, job)| has_samples(job));
         jobs.map(|(index, job)| Self::of(index, job, start))
             .collect()
     }
@@ -77,7 +77,7 @@ impl Sampler {
         }
     }
 
-    /// When the next sample is due; nothing after the end of the job's time.
+    /// When the next sample is due; `None` after the end of the job's time.
     pub(crate) fn next(&self) -> Option<Nanos> {
         let quantities = [&self.bandwidth, &self.iops].into_iter().flatten();
         let next = quantities.map(|quantity| quantity.due).min()?;

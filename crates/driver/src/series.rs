@@ -1,4 +1,4 @@
-//! IntervalSeries of what the recorders count.
+//! The counters of the recorders, cut into slices of time.
 
 use blocklab_record::{Interval, IntervalDirection};
 use blocklab_units::Nanos;
@@ -35,7 +35,7 @@ fn can_be_fine(jobs: &[Job]) -> bool {
     threads <= 64 && jobs.iter().all(|job| job.stop.steady.is_none())
 }
 
-/// Of a run of at most an hour.
+/// The interval of a run of at most an hour.
 fn fine(planned: u64) -> Nanos {
     let lengths = [1000, 500, 200].map(Nanos::from_millis);
     let enough = lengths.into_iter().find(|it| planned / it.0 >= 10);
@@ -48,7 +48,7 @@ const MOST: u64 = 3600;
 /// Cuts the counters of all recorders into slices.
 pub(crate) struct IntervalSeries {
     start: Nanos,
-    /// Until here nothing is measured.
+    /// The start of the measured time.
     ramp_end: Nanos,
     /// When the last job is to end.
     deadline: Nanos,
@@ -59,7 +59,7 @@ pub(crate) struct IntervalSeries {
 
 impl IntervalSeries {
     /// The measured time begins with the first job whose ramp is over: its slices add up to the
-    /// totals of all jobs, whatever their ramps.
+    /// totals of all jobs, also where their ramps differ.
     pub(crate) fn new(start: Nanos, windows: &[Window], cpu: u64) -> Self {
         let measured = windows.iter().map(|window| window.measure_from).min();
         let deadline = windows.iter().map(|window| window.deadline).max();
@@ -92,7 +92,7 @@ impl IntervalSeries {
     /// Closes the current slice.
     pub(crate) fn slice(&mut self, members: &[WorkerStatus], now: Nanos, used: Used) -> Interval {
         let ramp = self.begun < self.ramp_end;
-        // The look comes a moment after the boundary, and what ended in that moment counts.
+        // This runs a moment after the boundary, and what ended in between counts.
         let now = if ramp { now.min(self.ramp_end) } else { now };
         let recorders = || {
             let all = members.iter().map(|member| &*member.recorder);

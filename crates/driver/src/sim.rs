@@ -24,7 +24,7 @@ use blocklab_workload::{Completion, EndsOthers, Slot};
 use super::results::{self, Frame};
 use super::thread_groups::{Allowances, thread_groups};
 use super::usage::Used;
-use super::watch::{Pulse, Watch};
+use super::watch::{ClockKind, Watch};
 use super::workers::Workers;
 use super::{Backing, Control, Outcome, Run, Tap, TargetFile};
 use crate::Error;
@@ -45,7 +45,14 @@ pub fn simulate(
     let models = models(run.targets);
     let mut devices: Vec<_> = models.iter().map(Model::lock).collect();
     let mut simulation = Simulation::new(run, &models, start)?;
-    let mut watch = Watch::new(run, control, Pulse::Exact, start, Used::default(), tap);
+    let mut watch = Watch::new(
+        run,
+        control,
+        ClockKind::Virtual,
+        start,
+        Used::default(),
+        tap,
+    );
     let mut borrowed: Vec<&mut Device> = devices
         .iter_mut()
         .map(|shared| &mut shared.device)
@@ -53,7 +60,7 @@ pub fn simulate(
     simulation.play(&mut borrowed, &mut watch, control.drain_limit, tap);
     let frame = Frame::from(start, start);
     let mut outcome = results::outcome(run, &simulation.workers, &frame, watch.seen);
-    // Our own processor time is no property of a simulated run.
+    // The processor time of this program is no property of a simulated run.
     outcome.measurement = Measurement {
         cpu: Default::default(),
         ..outcome.measurement
@@ -182,7 +189,7 @@ impl Simulation {
         watch.seen.abandoned = self.working > 0;
     }
 
-    /// One worker's turn: something of it came back, or it wanted to be asked.
+    /// Calls one worker: an operation of it came back, or it requested to be woken.
     #[inline(always)]
     fn turn(&mut self, index: usize, returned: Option<Completion>, devices: &mut [&mut Device]) {
         let round = SimStep {
@@ -196,14 +203,14 @@ impl Simulation {
         }
     }
 
-    /// A worker has done all that it had to.
+    /// A worker has ended.
     #[cold]
     fn leave(&mut self, index: usize) {
         self.working -= 1;
         self.sim_workers[index].has_left = true;
         let worker = &self.sim_workers[index];
-        let beside = |other: &SimWorker| other.member == worker.member && !other.has_left;
-        if self.sim_workers.iter().any(beside) {
+        let is_left = |other: &SimWorker| other.member == worker.member && !other.has_left;
+        if self.sim_workers.iter().any(is_left) {
             return;
         }
         worker.worker.leave();

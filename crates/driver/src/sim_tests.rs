@@ -389,7 +389,7 @@ fn an_open_loop_beyond_the_limit_leaves_a_backlog() {
     );
 }
 
-/// The story: 400 operations were asked for, the device lagged behind their rate, and the response
+/// The story: 400 operations were requested, the device lagged behind their rate, and the response
 /// latency counted 406: those beyond the 400th were taken for due.
 #[test]
 fn a_job_that_moved_all_it_was_to_move_owes_nothing() {
@@ -422,8 +422,8 @@ fn a_job_that_moved_all_it_was_to_move_owes_nothing() {
 }
 
 /// The story: a volume stopped answering halfway through a run of 500 IOPS and was still silent at
-/// its end. 1,500 operations were due and never began. A closed loop told of a p99 of 2.94 s; fixed
-/// and Poisson arrivals, which are asked for because they hide nothing, told of 610 µs.
+/// its end. 1,500 operations were due and never began. A closed loop reported a p99 of 2.94 s; fixed
+/// and Poisson arrivals, which are chosen because they hide nothing, reported 610 µs.
 #[test]
 fn a_stall_that_outlasts_the_run_is_in_the_response_latency_of_every_pace() {
     let stall = FaultSpec {

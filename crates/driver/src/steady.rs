@@ -15,12 +15,12 @@ pub(crate) struct Rounds {
     round: Nanos,
     variable: SteadyVariable,
     after: Nanos,
-    /// When the last one was closed, and what was done by then. It comes a little after its
-    /// moment, and on a busy machine much: what was done counts for the time that it took.
+    /// When the last one was closed, and what was done by then. It is closed late on a busy
+    /// machine, so rates are computed over the time that really passed.
     last: Nanos,
     before: [f64; 3],
     rounds: Vec<SteadyRound>,
-    /// Nothing is judged from then on: what is told is what was judged.
+    /// Nothing is judged from then on, so that the rounds reported are those that were judged.
     is_steady: bool,
 }
 
@@ -164,7 +164,7 @@ mod tests {
     }
 
     /// A look that came late on a busy machine counted as one round what was done in one and a
-    /// half: a steady load was not seen as one, and what was told was not what was judged.
+    /// half: a steady load was not recognised, and other rounds were reported than were judged.
     #[test]
     fn what_was_done_counts_for_the_time_that_it_took() {
         let looks = [(1000, 100.0), (2500, 250.0), (3000, 300.0), (4000, 900.0)];

@@ -1,5 +1,5 @@
-//! Supervises the threads of a run in real time: looks on, wakes those who overstay, gives up those who
-//! hang.
+//! Supervises the threads of a run in real time: samples them, interrupts those that are late, gives
+//! up those that hang.
 
 use std::time::Duration;
 
@@ -10,15 +10,15 @@ use blocklab_workload::Engine;
 use super::results::{Frame, so_far};
 use super::threads::Threads;
 use super::usage::{self, Usage, Used};
-use super::watch::{Pulse, Seen, Watch};
+use super::watch::{ClockKind, Seen, Watch};
 use super::workers::WorkerStatus;
 use super::{Control, Run, Tap};
 
-/// How often a signal and the deadlines are looked at.
+/// How often a signal and the deadlines are checked.
 const TICK: Duration = Duration::from_millis(100);
 /// How often a thread that should have ended is woken from its system call.
-const NUDGE: Duration = Duration::from_millis(20);
-/// From so long on, a wake-up that comes too late is no delay but a standstill.
+const INTERRUPT: Duration = Duration::from_millis(20);
+/// A wake-up that is late by this much or more counts as a standstill.
 const STANDSTILL: Duration = Duration::from_secs(1);
 
 pub(crate) struct Supervisor<'a> {
@@ -43,7 +43,7 @@ impl<'a> Supervisor<'a> {
         Self {
             uses_uring: engines.any(|engine| matches!(engine, Engine::IoUring(_))),
             expected_threads: usage::threads(),
-            watch: Watch::new(run, control, Pulse::Late, frame.start, used, tap),
+            watch: Watch::new(run, control, ClockKind::Real, frame.start, used, tap),
             status: status.map(|every| (every, frame.start.saturating_add(every))),
             run,
             control,
@@ -69,7 +69,7 @@ impl<'a> Supervisor<'a> {
             let now = clock.now();
             let used = self.used();
             self.watch.look(threads.members(), now, used, tap);
-            self.tell_status(threads, tap, now);
+            self.report_status(threads, tap, now);
             threads.interrupt(|member| self.should_have_ended(member, now));
             if self.is_hopeless(threads, now) {
                 self.give_up(threads);
@@ -82,12 +82,12 @@ impl<'a> Supervisor<'a> {
         (self.frame, self.watch.seen)
     }
 
-    /// How long to sleep: to the next tick, or shorter when somebody overstays.
+    /// How long to sleep: to the next tick, or shorter when a thread is late.
     fn patience(&self, threads: &Threads, now: Nanos) -> Duration {
         let overstays =
             |member: &WorkerStatus| member.ended.is_none() && self.should_have_ended(member, now);
         if threads.members().iter().any(overstays) {
-            return NUDGE;
+            return INTERRUPT;
         }
         let left = Duration::from(self.watch.next(now).since(now));
         left.clamp(Duration::from_millis(1), TICK)
@@ -105,7 +105,7 @@ impl<'a> Supervisor<'a> {
     }
 
     fn used(&mut self) -> Used {
-        // The cheap count first: without extra threads there are no workers.
+        // The cheap count comes first: without extra threads there are no io_uring workers.
         let uring_workers = match self.uses_uring && usage::threads() > self.expected_threads {
             true => usage::uring_workers(),
             false => 0,
@@ -118,11 +118,11 @@ impl<'a> Supervisor<'a> {
         }
     }
 
-    fn tell_status(&mut self, threads: &Threads, tap: &mut dyn Tap, now: Nanos) {
-        let is_asked = tap.is_asked();
+    fn report_status(&mut self, threads: &Threads, tap: &mut dyn Tap, now: Nanos) {
+        let is_requested = tap.is_requested();
         match self.status.filter(|(_, due)| now >= *due) {
             Some((every, due)) => self.status = Some((every, due.saturating_add(every))),
-            None if is_asked => {}
+            None if is_requested => {}
             None => return,
         }
         self.frame.after = Usage::now();
@@ -151,7 +151,7 @@ impl<'a> Supervisor<'a> {
         waiting.any(|member| {
             let deadline = self.watch.windows[member.job].over;
             let last = Nanos(member.recorder.last_completion.get());
-            // A slow drain is no hang: operations that come back renew the patience.
+            // A slow drain is no hang: operations that come back extend the limit.
             let since = deadline.max(last);
             self.should_have_ended(member, now)
                 && deadline != Nanos::MAX

@@ -1,4 +1,4 @@
-//! What one thread does: gears up, waits at the gate, drives its worker, says how it ended.
+//! One thread: prepares, waits at the gate, drives its worker, reports how it ended.
 
 use std::io;
 use std::sync::mpsc::Sender;
@@ -22,7 +22,7 @@ use super::usage::ThreadUsage;
 use crate::Error;
 use crate::journal::{Journalled, OpenJournal};
 
-/// The gate that all threads of a run pass at the same moment: holds everybody until all are ready.
+/// The gate that all threads of a run pass at the same moment, once all are ready.
 #[derive(Default)]
 pub(super) struct Gate {
     order: Mutex<Option<Order>>,
@@ -52,7 +52,7 @@ impl Gate {
     }
 }
 
-/// What a thread tells before the gate: whether something was done differently, or why it cannot.
+/// What a thread reports before the gate: whether something was done differently, or why it fails.
 pub(super) type Ready = Result<Option<Note>, Error>;
 
 /// What one thread is to do.
@@ -63,21 +63,21 @@ pub(super) struct ThreadSpec {
     pub(super) seed: u64,
     pub(super) files: Vec<TargetFile>,
     pub(super) entry: Entry,
-    /// Of an emulated device: how long to watch the clock before a completion.
+    /// How long an emulated device busy-waits before a completion.
     pub(super) watch: Nanos,
     pub(super) clock: Clock,
     pub(super) recorder: Arc<Recorder>,
     pub(super) stopper: Arc<Stopper>,
     pub(super) shared: Arc<Shared>,
-    /// Where writes are noted, if they are.
+    /// Where writes are logged, if they are.
     pub(super) journal: Option<Arc<OpenJournal>>,
-    /// What its data is compared by, where keys do that.
+    /// The keys by which its data is compared, if it is.
     pub(super) keys: Option<Arc<KeyMap>>,
-    /// Its job, or all of a pool.
+    /// Its job, or all jobs of a pool.
     pub(super) parts: Vec<JobParts>,
 }
 
-/// Everything a thread needs, readied before the gate.
+/// Everything a thread needs, prepared before the gate.
 struct ThreadState {
     worker: Worker,
     target: Box<dyn DrivenTarget>,
@@ -138,7 +138,7 @@ impl ThreadSpec {
             complete: self.job.batch.complete.min(self.job.effective_depth()),
             take: match self.job.batch.take {
                 0 => usize::MAX,
-                // What is waited for together is answered together.
+                // Completions that are waited for together are answered together.
                 take => take.max(self.job.batch.complete) as usize,
             },
             measure_submit: self.job.submit_latency && self.job.engine.is_asynchronous(),
@@ -195,8 +195,8 @@ impl ThreadSpec {
             None => target,
         };
         let check = self.data_check().filter(|_| keeps).map(Box::new);
-        let forgets = job.drop_cache_every.filter(|_| keeps && !self.entry.direct);
-        let drop_cache = forgets.map(|every| Box::new(DropCache::new(&self.files, every.0)));
+        let every = job.drop_cache_every.filter(|_| keeps && !self.entry.direct);
+        let drop_cache = every.map(|every| Box::new(DropCache::new(&self.files, every.0)));
         Ok(ThreadState {
             worker,
             target,
@@ -212,14 +212,14 @@ impl ThreadSpec {
         })
     }
 
-    /// How what is written is recognised, if it is.
+    /// How written data is verified, if it is.
     fn data_check(&self) -> Option<DataCheck> {
         let verify = self.job.verify.as_ref();
         let headers = || Some(DataCheck::Headers(BlockHeaders::new(verify?, self.seed)));
         self.keys.clone().map(DataCheck::Keys).or_else(headers)
     }
 
-    /// What the thread drives, and whether it keeps data: of a model or of engines that move none
+    /// The target that the thread drives, and whether it keeps data: a model and engines that move none
     /// there is nothing to compare.
     fn target(&self, buffers: &Buffers) -> Result<(Box<dyn DrivenTarget>, bool), Error> {
         let (engine, depth) = (self.job.engine, self.job.effective_depth());
@@ -252,8 +252,8 @@ impl ThreadSpec {
                 let opening = self.entry.opening(&self.job, file);
                 let opened = open(&file.open_path(), opening, file.size)
                     .map_err(|source| self.entry.cannot_open(&self.job, file, source))?;
-                let told = opened.hint(self.job.hints, random, self.entry.direct);
-                told.map_err(|error| self.engine_error(error, LIFETIME))?;
+                let hinted = opened.hint(self.job.hints, random, self.entry.direct);
+                hinted.map_err(|error| self.engine_error(error, LIFETIME))?;
                 Ok(opened)
             })
             .collect()
@@ -288,7 +288,7 @@ fn pin(job: &Job, thread: u32) {
     }
 }
 
-/// Gives the calling thread its priorities; tells what the kernel refused.
+/// Gives the calling thread its priorities; returns what the kernel refused.
 fn prefer(job: &Job) -> Option<Note> {
     const WHO_PROCESS: libc::c_int = 1;
     let Priority { nice, io } = job.priority;
@@ -313,7 +313,7 @@ fn prefer(job: &Job) -> Option<Note> {
     })
 }
 
-/// The kernel may round this thread's timers by 50 microseconds unless told otherwise.
+/// The kernel rounds this thread's timers by up to 50 microseconds unless this is set.
 fn sharpen_timers() {
     // SAFETY: sets a number of the calling thread.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };

@@ -6,22 +6,23 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use blocklab_units::Nanos;
-use blocklab_worker::{Allowance, JobParts, Recorder, Shares, Stopper, Wanted};
-use blocklab_workload::{BlockSizes, Job, Mix, SizeMix};
+use blocklab_worker::{
+    Allowance, JobParts, PriorityTable, Recorder, RecorderSpec, Shares, Stopper, has_schedule,
+};
+use blocklab_workload::{BlockSizes, Direction, Job, Mix, SizeMix};
 
 use super::TargetFile;
-use super::wanted::wanted;
 use super::workers::WorkerStatus;
 
 /// The jobs of one thread, or of identical threads.
 pub(super) struct ThreadGroup {
-    /// What the thread opens and needs buffers for: the job, or all of the pool in one.
+    /// What the thread opens and needs buffers for: the job, or all jobs of the pool in one.
     pub(super) job: Job,
-    /// By index: one, or all jobs of the pool.
+    /// The indices of one job, or of all jobs of the pool.
     pub(super) jobs: Vec<usize>,
     /// The targets of all of them.
     pub(super) files: Vec<TargetFile>,
-    /// By job: which of those are its own.
+    /// Which of those belong to each job.
     own_files: Vec<Range<usize>>,
 }
 
@@ -66,7 +67,7 @@ impl ThreadGroup {
         if first == self.files.len() {
             self.files.extend_from_slice(files);
         }
-        // Whoever writes to it opens it for all.
+        // A job that writes to a target opens it for all.
         for (mine, other) in self.files[first..].iter_mut().zip(files) {
             mine.may_write |= other.may_write;
         }
@@ -93,7 +94,7 @@ impl ThreadGroup {
     }
 }
 
-/// By job: what it may do of its group's work.
+/// What each job may do of its group's work.
 pub(super) struct Allowances(BTreeMap<usize, Allowance>);
 
 impl Allowances {
@@ -118,8 +119,8 @@ impl Allowances {
         Self(allowances)
     }
 
-    /// What the next thread of a group is made of, and who its jobs are to the results. Threads that
-    /// count together have one recorder.
+    /// The parts of the next thread of a group, and the status of its jobs for the results. Threads
+    /// that count together have one recorder.
     pub(super) fn thread(
         &mut self,
         group: &ThreadGroup,
@@ -131,10 +132,10 @@ impl Allowances {
         own.map(|(index, files)| {
             let job = &jobs[*index];
             let recorder = common.cloned().unwrap_or_else(|| {
-                Arc::new(Recorder::new(Wanted {
+                Arc::new(Recorder::new(RecorderSpec {
                     // All jobs of a pool have the window of the first.
                     ramp: group.job.ramp > Nanos::ZERO,
-                    ..wanted(job)
+                    ..recorder_spec(job)
                 }))
             });
             let parts = JobParts {
@@ -146,5 +147,39 @@ impl Allowances {
             (parts, WorkerStatus::new(*index, recorder, stopper))
         })
         .unzip()
+    }
+}
+
+/// What is counted of a job.
+fn recorder_spec(job: &Job) -> RecorderSpec {
+    let flush = job.flush;
+    let every = [flush.fsync_every, flush.fdatasync_every, flush.range_every];
+    let flushes = flush.at_end || every.iter().any(|every| *every > 0);
+    let goes = |direction, share: u8| match &job.replay {
+        Some(replay) => replay.goes(direction),
+        None => share > 0,
+    };
+    let submit = job.submit_latency && job.engine.is_asynchronous();
+    // A job that only reads back is not counted by priority.
+    let by_priority = |direction, share| match goes(direction, share) {
+        true => PriorityTable::for_job(job, direction, submit),
+        false => None,
+    };
+    RecorderSpec {
+        directions: [
+            goes(Direction::Read, job.mix.read) || job.reads_back(),
+            goes(Direction::Write, job.mix.write),
+            goes(Direction::Trim, job.mix.trim) || job.trim_first || job.trims_written(),
+            goes(Direction::Sync, 0) || flushes,
+        ],
+        response: has_schedule(job),
+        submit,
+        depths: job.measure.depths,
+        log: job.log,
+        ramp: job.ramp > Nanos::ZERO,
+        by_priority: [
+            by_priority(Direction::Read, job.mix.read),
+            by_priority(Direction::Write, job.mix.write),
+        ],
     }
 }

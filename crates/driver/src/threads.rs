@@ -1,4 +1,4 @@
-//! The threads of a run: made, readied, released together, and if need be left behind.
+//! The threads of a run: spawned, prepared, released together, and given up where they hang.
 
 use std::io;
 use std::os::unix::thread::JoinHandleExt;
@@ -19,12 +19,12 @@ use super::thread_groups::{Allowances, ThreadGroup, thread_groups};
 use super::workers::{WorkerStatus, Workers};
 use crate::Error;
 use crate::journal::Journals;
-use crate::keys::RunKeys;
+use crate::journal::RunKeys;
 
 /// All threads of a run.
 pub(crate) struct Threads {
     pub(crate) workers: Workers,
-    /// One a member, in the same order; nothing once it is joined.
+    /// One for each member, in the same order; `None` once it is joined.
     handles: Vec<Option<JoinHandle<()>>>,
     gate: Arc<Gate>,
     endings: Receiver<(usize, Stopped)>,
@@ -46,9 +46,9 @@ impl Threads {
             gate: Arc::default(),
             endings,
         };
-        let trouble = threads.spawn_groups(run, keys, journals, (&ready_sender, &end_sender));
+        let failure = threads.spawn_groups(run, keys, journals, (&ready_sender, &end_sender));
         drop((ready_sender, end_sender));
-        threads.gather(&ready, trouble.err())
+        threads.gather(&ready, failure.err())
     }
 
     fn spawn_groups(
@@ -119,11 +119,11 @@ impl Threads {
         Ok(())
     }
 
-    /// Waits for everybody's answer; after any trouble sends all home.
+    /// Waits until every thread is ready; after an error aborts all of them.
     fn gather(
         mut self,
         ready: &Receiver<Ready>,
-        mut trouble: Option<Error>,
+        mut failure: Option<Error>,
     ) -> Result<Self, Error> {
         for _ in 0..self.handles.iter().flatten().count() {
             match ready.recv() {
@@ -132,11 +132,11 @@ impl Threads {
                         self.workers.notes.push(note);
                     }
                 }
-                Ok(Err(error)) => trouble = trouble.or(Some(error)),
+                Ok(Err(error)) => failure = failure.or(Some(error)),
                 Err(_) => break,
             }
         }
-        let Some(error) = trouble else {
+        let Some(error) = failure else {
             return Ok(self);
         };
         self.gate.give(Order::Abort);
@@ -146,7 +146,7 @@ impl Threads {
         Err(error)
     }
 
-    /// Lets everybody begin, and says when that was.
+    /// Releases all threads, and returns when that was.
     pub(crate) fn open_gate(&self, clock: Clock) -> Nanos {
         let start = clock.now();
         self.gate.give(Order::Begin(start));
@@ -165,7 +165,7 @@ impl Threads {
             }
             Err(RecvTimeoutError::Timeout) => false,
             Err(RecvTimeoutError::Disconnected) => {
-                // Every thread is gone; one that panicked has not said so.
+                // Every thread is gone; one that panicked could not report its end.
                 for member in &mut self.workers.members {
                     member.ended = member.ended.or(Some(Stopped::Error));
                 }
@@ -182,7 +182,7 @@ impl Threads {
         self.members().iter().all(|member| member.ended.is_some())
     }
 
-    /// Interrupts the system calls of the threads that have not ended and are chosen.
+    /// Interrupts the system calls of the chosen threads that have not ended.
     pub(crate) fn interrupt(&self, of: impl Fn(&WorkerStatus) -> bool) {
         for (member, handle) in self.members().iter().zip(&self.handles) {
             if let Some(handle) = handle
@@ -190,7 +190,7 @@ impl Threads {
                 .filter(|_| member.ended.is_none() && of(member))
             {
                 // SAFETY: the thread is not joined, so its id is valid; the handler does nothing.
-                unsafe { libc::pthread_kill(handle.as_pthread_t(), NUDGE) };
+                unsafe { libc::pthread_kill(handle.as_pthread_t(), INTERRUPT) };
             }
         }
     }
@@ -204,7 +204,7 @@ fn shared(run: Run<'_>) -> Shared {
     }
 }
 
-/// How the threads of a group open their targets, once it is clear that all its jobs may use them.
+/// How the threads of a group open their targets, after checking that all its jobs may use them.
 fn entry(run: Run<'_>, group: &ThreadGroup) -> Result<(Entry, Option<Note>), Error> {
     if group.job.pool.is_some() {
         for index in &group.jobs {
@@ -222,7 +222,7 @@ fn epoch_micros(clock: Clock) -> u64 {
 }
 
 /// Its default action would end the process, so nobody else sends it for another purpose.
-const NUDGE: i32 = libc::SIGUSR2;
+const INTERRUPT: i32 = libc::SIGUSR2;
 
 fn install_nudge() {
     extern "C" fn nothing(_: i32) {}
@@ -232,7 +232,7 @@ fn install_nudge() {
         unsafe {
             let mut action: libc::sigaction = std::mem::zeroed();
             action.sa_sigaction = nothing as *const () as usize;
-            libc::sigaction(NUDGE, &raw const action, std::ptr::null_mut());
+            libc::sigaction(INTERRUPT, &raw const action, std::ptr::null_mut());
         }
     });
 }

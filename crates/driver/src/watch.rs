@@ -1,5 +1,4 @@
-//! Looks on while the workers work, on either clock: intervals, samples, rates, the steady state, a
-//! signal.
+//! Watches the workers on either clock: intervals, samples, rates, the steady state, a signal.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -20,41 +19,41 @@ use super::{Control, Run, Tap};
 pub(crate) struct Seen {
     pub(crate) series: Vec<Interval>,
     pub(crate) end: Nanos,
-    /// When a signal asked for the end.
+    /// When a signal ended the run.
     pub(crate) interrupted_at: Option<Nanos>,
     pub(crate) uring_workers_max: u32,
-    /// For how long this process did not run although it was due.
+    /// How long this process did not run although it was runnable.
     pub(crate) stood_still: Nanos,
     pub(crate) abandoned: bool,
     pub(crate) samples: Vec<Sampler>,
     pub(crate) min_rate: Vec<MinRates>,
-    /// By job.
+    /// The steady-state rule of each job.
     pub(crate) steady: Vec<Option<Rounds>>,
 }
 
 /// Which clock a run has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Pulse {
-    /// Real time: the look comes a little after what it is for.
-    Late,
+pub(crate) enum ClockKind {
+    /// Real time: a look comes a little after the moment that it is for.
+    Real,
     /// Virtual time: it stands still for a look. Steady states and signals are looked for ten times
     /// a simulated second.
-    Exact,
+    Virtual,
 }
 
-impl Pulse {
-    /// How often the tap is told. A view that is told of every simulated second would take longer
-    /// than the simulation.
+impl ClockKind {
+    /// How often the tap gets an interval. A view of every simulated second would take longer than
+    /// the simulation.
     const fn tap_every(self) -> Nanos {
         match self {
-            Self::Late => Nanos::from_millis(500),
-            Self::Exact => Nanos::from_secs(10),
+            Self::Real => Nanos::from_millis(500),
+            Self::Virtual => Nanos::from_secs(10),
         }
     }
 }
 
 pub(crate) struct Watch<'a> {
-    pulse: Pulse,
+    clock_kind: ClockKind,
     control: Control<'a>,
     start: Nanos,
     pub(crate) windows: Vec<Window>,
@@ -71,7 +70,7 @@ impl<'a> Watch<'a> {
     pub(crate) fn new(
         run: Run<'_>,
         control: Control<'a>,
-        pulse: Pulse,
+        clock_kind: ClockKind,
         start: Nanos,
         used: Used,
         tap: &dyn Tap,
@@ -79,7 +78,7 @@ impl<'a> Watch<'a> {
         let jobs = &run.workload.jobs;
         let windows: Vec<Window> = jobs.iter().map(|job| Window::of(job, start)).collect();
         Self {
-            pulse,
+            clock_kind,
             control,
             start,
             cool_from: Window::cool_from(&windows),
@@ -107,14 +106,14 @@ impl<'a> Watch<'a> {
         let boundary = self.series.boundary(self.interval);
         let samples = self.seen.samples.iter().filter_map(Sampler::next);
         let ahead = samples.filter(|sample| *sample > now);
-        let next = match self.pulse {
+        let next = match self.clock_kind {
             // What ends at the boundary itself belongs to the interval before it.
-            Pulse::Exact => {
+            ClockKind::Virtual => {
                 let soon = now.saturating_add(Nanos::from_millis(100));
                 let looks = [boundary.saturating_add(Nanos(1)), soon];
                 ahead.chain(looks).min()
             }
-            Pulse::Late => {
+            ClockKind::Real => {
                 let ends = |window: &Window| [window.deadline, window.over];
                 let ends = self.windows.iter().flat_map(ends);
                 let ticks = self.interval_ticker.as_ref().map(IntervalTicker::boundary);
@@ -133,25 +132,25 @@ impl<'a> Watch<'a> {
         tap: &mut dyn Tap,
     ) {
         let measured = now.min(self.cool_from);
-        match self.pulse {
-            Pulse::Exact => {
+        match self.clock_kind {
+            ClockKind::Virtual => {
                 while measured > self.series.boundary(self.interval) {
                     self.close(members, self.series.boundary(self.interval), used);
                 }
             }
-            // The last one before a load that is in no result is closed at the end: what is counted
-            // late is in the totals, too.
-            Pulse::Late if measured >= self.series.boundary(self.interval) => {
+            // The last one before a load that is in no result is closed at the end, since what is
+            // counted late is in the totals, too.
+            ClockKind::Real if measured >= self.series.boundary(self.interval) => {
                 self.close(members, now, used);
             }
-            Pulse::Late => {}
+            ClockKind::Real => {}
         }
         if let Some(interval_ticker) = &mut self.interval_ticker {
             interval_ticker.look(members, measured, tap);
         }
-        let due = self.tapped.boundary(self.pulse.tap_every());
+        let due = self.tapped.boundary(self.clock_kind.tap_every());
         if now >= due && self.tapped.begun < self.cool_from {
-            self.tell(members, measured, used, tap);
+            self.report(members, measured, used, tap);
         }
         for sampler in &mut self.seen.samples {
             sampler.look(members, now);
@@ -190,14 +189,14 @@ impl<'a> Watch<'a> {
         while self.series.begun < end.min(self.cool_from) {
             self.close(members, end, used);
         }
-        // Most simulated cases end before it is told of again.
-        if self.pulse == Pulse::Exact && self.tapped.begun < end {
-            self.tell(members, end, used, tap);
+        // Most simulated cases end before the next interval of the tap.
+        if self.clock_kind == ClockKind::Virtual && self.tapped.begun < end {
+            self.report(members, end, used, tap);
         }
         self.seen.end = end;
     }
 
-    fn tell(&mut self, members: &[WorkerStatus], now: Nanos, used: Used, tap: &mut dyn Tap) {
+    fn report(&mut self, members: &[WorkerStatus], now: Nanos, used: Used, tap: &mut dyn Tap) {
         let interval = self.tapped.slice(members, now, used);
         tap.interval(&interval, now.since(self.start));
     }

@@ -1,4 +1,4 @@
-//! Who takes part in a run, as the results see it.
+//! The workers of a run, as the results see them.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ pub(crate) struct WorkerStatus {
     pub(crate) job: usize,
     pub(crate) recorder: Arc<Recorder>,
     pub(crate) stopper: Arc<Stopper>,
-    /// How it ended; nothing while it works, or when it had to be left behind.
+    /// How it ended; `None` while it works, or when it was given up.
     pub(crate) ended: Option<Stopped>,
 }
 
@@ -37,7 +37,7 @@ pub(crate) fn members_of(
 /// The directions that move data, in the order of their numbers.
 pub(crate) const MOVING: [Direction; 3] = [Direction::Read, Direction::Write, Direction::Trim];
 
-/// What a job has done of something, by direction.
+/// The sum of one counter of a job, by direction.
 pub(crate) fn moved(
     members: &[WorkerStatus],
     job: usize,
@@ -53,15 +53,15 @@ pub(crate) fn moved(
 /// All workers of a run, and what was found out while they were made.
 pub(crate) struct Workers {
     pub(crate) members: Vec<WorkerStatus>,
-    /// By job: whether O_DIRECT is in force.
+    /// Whether O_DIRECT is in force for each job.
     pub(crate) direct: Vec<bool>,
-    /// By job: what its end means for the others.
+    /// What the end of each job means for the others.
     ends_others: Vec<EndsOthers>,
     pub(crate) notes: Vec<Note>,
 }
 
 impl Workers {
-    /// Nobody yet.
+    /// No workers yet.
     pub(crate) fn new(jobs: &[Job], direct: bool) -> Self {
         Self {
             members: Vec::new(),
@@ -71,16 +71,16 @@ impl Workers {
         }
     }
 
-    /// Ends the jobs beside one that has ended and takes them with it.
+    /// Ends all other jobs when one has ended that ends them.
     pub(crate) fn end_others(&self) {
-        let takes = |member: &WorkerStatus| match (member.ended, self.ends_others[member.job]) {
+        let ends = |member: &WorkerStatus| match (member.ended, self.ends_others[member.job]) {
             (None, _) | (_, EndsOthers::Never) => false,
             (Some(stopped), EndsOthers::OnError) => {
                 matches!(stopped, Stopped::Error | Stopped::Stalled)
             }
             (Some(_), EndsOthers::Always) => true,
         };
-        if self.members.iter().any(takes) {
+        if self.members.iter().any(ends) {
             let others = self.members.iter().filter(|member| member.ended.is_none());
             others.for_each(|member| member.stopper.request(Stopped::Runtime));
         }

@@ -108,7 +108,7 @@ fn file_of(byte: u8, len: u64) -> tempfile::NamedTempFile {
 }
 
 #[test]
-fn every_engine_reads_what_it_was_asked_to() {
+fn every_engine_reads_what_was_requested() {
     let file = file_of(7, 4 * MIB);
     for engine in engines() {
         let result = result(job(engine, Mix::READ), target(file.path(), 4 * MIB));
@@ -187,18 +187,18 @@ fn direct_access_works_where_the_file_system_has_it() {
 #[test]
 fn where_there_is_no_direct_access_it_says_so() {
     let zero = || target(Path::new("/dev/zero"), MIB);
-    let asked = |access| Job {
+    let requested = |access| Job {
         access,
         ..job(Engine::Psync, Mix::READ)
     };
-    let outcome = start(asked(Access::DirectIfPossible), zero()).unwrap();
+    let outcome = start(requested(Access::DirectIfPossible), zero()).unwrap();
     assert_eq!(outcome.measurement.jobs[0].direct, Some(false));
     assert!(
         outcome.notes[0]
             .text
             .contains("went through the page cache")
     );
-    let error = start(asked(Access::Direct), zero())
+    let error = start(requested(Access::Direct), zero())
         .unwrap_err()
         .to_string();
     assert!(
@@ -278,7 +278,7 @@ fn trims_punch_holes() {
 }
 
 #[test]
-fn flushes_are_counted_apart() {
+fn flushes_are_counted_separately() {
     let file = file_of(7, MIB);
     for engine in engines() {
         // The one after the last write and the one at the end are the same.
@@ -333,11 +333,11 @@ fn an_open_loop_records_both_latencies() {
     assert_eq!(reads.ios, 2000);
     assert_eq!(response.count, reads.ios + result.accounting.overdue);
     assert!(response.mean_ns >= reads.service.mean_ns);
-    assert_eq!(result.asked_iops, Some(20_000.0));
+    assert_eq!(result.requested_iops, Some(20_000.0));
 }
 
 #[test]
-fn the_submitting_call_is_measured_when_asked() {
+fn the_submitting_call_is_measured_when_requested() {
     let file = file_of(7, MIB);
     for engine in engines()
         .into_iter()
@@ -456,7 +456,7 @@ fn space_is_given_and_cut_off() {
     );
 }
 
-/// It needs no file, moves no bytes, and is busy for as long as it says.
+/// It needs no file, moves no bytes, and is busy for the time in its settings.
 #[test]
 fn a_processor_is_kept_busy() {
     let chunk = Nanos::from_millis(2);
@@ -485,7 +485,7 @@ fn without_bytes_a_number_of_bytes_is_no_end() {
 }
 
 #[test]
-fn names_are_made_asked_for_and_deleted() {
+fn names_are_created_looked_up_and_deleted() {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let files: Vec<TargetFile> = (0..20)
         .map(|number| target(&folder.path().join(number.to_string()), 4096))
@@ -513,9 +513,9 @@ fn names_are_made_asked_for_and_deleted() {
 }
 
 /// What was given for the grouping of operations was taken for a hint: eight were handed over where
-/// one was asked for, and all that was there was answered at once.
+/// one was requested, and all that was there was answered at once.
 #[test]
-fn operations_are_grouped_as_asked() {
+fn operations_are_grouped_as_requested() {
     let file = file_of(1, MIB);
     // (submit, complete, take): classes of 0, up to 4, 8, 16, ... operations.
     let classes = |batch: Batch| {
@@ -529,7 +529,7 @@ fn operations_are_grouped_as_asked() {
         };
         let found = result(Job { depth: 32, ..job }, target(file.path(), MIB));
         assert_eq!(found.accounting.completed, 256);
-        found.depths.expect("depths were asked for")
+        found.depths.expect("depths were requested")
     };
     let one = classes(Batch {
         submit: 1,

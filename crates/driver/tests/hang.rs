@@ -106,7 +106,7 @@ fn the_wait_for_what_is_not_answered_counts_to_the_signal() {
     );
 }
 
-/// Of 1,000 operations a second, asked for without a word on arrivals, a third never happened while
+/// Of 1,000 operations a second, requested without arrivals, a third never happened while
 /// the target stood still for 2 s of 6, and the percentiles looked well: service p99.9 15 ms, of the
 /// one operation that waited a single sample, and no response latency at all.
 #[test]
@@ -171,9 +171,9 @@ fn a_stall_shows_under_every_rate() {
                 (1900..2000).contains(&census.overdue),
                 "{pace:?}: {census:?}"
             );
-            let told = read.count + write.count;
-            assert_eq!(told, census.completed + census.overdue, "{pace:?}");
-            let share = write.count as f64 / told as f64;
+            let counted = read.count + write.count;
+            assert_eq!(counted, census.completed + census.overdue, "{pace:?}");
+            let share = write.count as f64 / counted as f64;
             assert!((0.23..0.27).contains(&share), "{pace:?}: {share}");
         }
     }

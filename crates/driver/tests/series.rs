@@ -89,7 +89,7 @@ fn assert_adds_up(measurement: &Measurement) {
 }
 
 /// A pass with a ramp of 3 s showed three slices without an operation, where 94,045 had ended, and
-/// 50 of the 2,417 writes after the ramp were in its last slice: no chart told whether the ramp was
+/// 50 of the 2,417 writes after the ramp were in its last slice: no chart showed whether the ramp was
 /// long enough, and no series added up to its totals.
 #[track_caller]
 fn assert_ramp_is_filled(measurement: &Measurement, ramp_ms: u64) {

@@ -1,4 +1,4 @@
-//! What was written comes back, or it is told.
+//! What was written comes back, or a miscompare is reported.
 
 use blocklab_record::ErrorKind;
 use blocklab_workload::Direction;
@@ -70,14 +70,14 @@ fn writing(verify: Verify) -> Job {
     }
 }
 
-/// (blocks compared, flawed, kind of the first flaw)
+/// (blocks compared, miscompared, kind of the first miscompare)
 fn verdict(outcome: &Outcome) -> (u64, u64, Option<MiscompareKind>) {
     let verified = outcome.measurement.jobs[0].verified.unwrap();
     let first = outcome
-        .flawed
+        .miscompares
         .first()
         .map(|(_, block)| block.miscompare.kind.clone());
-    (verified.blocks, verified.flawed, first)
+    (verified.blocks, verified.miscompared, first)
 }
 
 #[test]
@@ -157,7 +157,7 @@ fn a_backlog_is_read_back_while_the_writes_go_on() {
 }
 
 /// The path of a lost write: the first run writes, something overwrites one block with an older
-/// state of it, and both kinds of later check tell which block it is.
+/// state of it, and both kinds of later check name the block.
 #[test]
 fn a_block_that_changed_is_told_by_a_later_run() {
     let file = empty_file();
@@ -183,14 +183,20 @@ fn a_block_that_changed_is_told_by_a_later_run() {
     let outcome = play(&reading, file.path());
     assert_eq!(verdict(&outcome), (256, 2, Some(MiscompareKind::Checksum)));
     assert_eq!(
-        (outcome.flawed[0].1.offset, outcome.flawed[0].1.bytes[2000]),
+        (
+            outcome.miscompares[0].1.offset,
+            outcome.miscompares[0].1.bytes[2000]
+        ),
         (40 * 4096, b'?')
     );
     assert_eq!(
-        outcome.flawed[1].1.miscompare.kind,
+        outcome.miscompares[1].1.miscompare.kind,
         MiscompareKind::NoHeader
     );
-    assert!(outcome.flawed[1].1.bytes.is_empty(), "one was to be kept");
+    assert!(
+        outcome.miscompares[1].1.bytes.is_empty(),
+        "one was to be kept"
+    );
     let errors = &outcome.measurement.jobs[0].errors;
     assert_eq!((errors[0].kind, errors[0].count), (ErrorKind::Verify, 2));
 

@@ -9,7 +9,7 @@ use blocklab_record::{
     SizeCount, Statistic, Stopped, Unknown, WaitedFor,
 };
 use blocklab_units::Nanos;
-use blocklab_workload::{Direction as Way, Durability};
+use blocklab_workload::{Direction as Way, Durability, errno};
 
 use crate::observed::{FailureCounter, Observed, OperationCounter};
 
@@ -180,12 +180,10 @@ fn errors(observed: &Observed, began: Nanos) -> Vec<ErrorCount> {
         let ways = DIRECTIONS.iter();
         let mut ways = ways.filter(|(direction, _)| *direction == it.direction);
         let (_, way) = ways.next().expect("a table of all directions");
-        let errno = it.failure.errno();
-        let text = std::io::Error::from_raw_os_error(errno).to_string();
-        let words = text.split(" (os error").next();
+        let number = it.failure.errno();
         ErrorCount {
-            kind: ErrorKind::Errno(errno),
-            message: words.unwrap_or_default().to_owned(),
+            kind: ErrorKind::Errno(number),
+            message: errno::message(number),
             direction: *way,
             count: it.count,
             first_at_ns: it.first_at.since(began).0,
@@ -228,8 +226,8 @@ fn job(observed: &Observed, facts: &ServiceFacts<'_>, began: Nanos, ended: Nanos
         depth: 0,
         effective_depth: 0,
         direct: None,
-        asked_iops: None,
-        asked_bytes_per_s: None,
+        requested_iops: None,
+        requested_bytes_per_s: None,
         elapsed_ns: observed.active().unwrap_or(ended.since(began)).0,
         stopped: Stopped::Runtime,
         directions: directions.collect::<BTreeMap<_, _>>(),

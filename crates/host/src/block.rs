@@ -6,7 +6,7 @@ use blocklab_units::Bytes;
 
 use crate::roots::Roots;
 
-/// sysfs counts sizes and places in units of 512 bytes, whatever the device's blocks are.
+/// sysfs counts sizes and offsets in units of 512 bytes, regardless of the device's block size.
 const SECTOR: u64 = 512;
 
 /// A disk, a partition, or a device made of others, as sysfs shows it.
@@ -17,7 +17,7 @@ pub(crate) struct Node {
     pub(crate) parent: Option<String>,
     /// Where a partition begins on its disk.
     pub(crate) start: u64,
-    /// Of a disk.
+    /// The partitions of a disk.
     pub(crate) partitions: Vec<String>,
     /// Devices that are made of this one: dm, md, bcache.
     pub(crate) holders: Vec<String>,
@@ -130,7 +130,7 @@ fn facts(roots: &Roots, disk: &str, own: &str, name: &str) -> BlockDevice {
         firmware: ["device/firmware_rev", "device/rev"]
             .iter()
             .find_map(|file| roots.text(format!("{disk}/{file}"))),
-        // Only where somebody asks: it takes a command to the device.
+        // Filled in on request only, since it takes a command to the device.
         health: None,
         model,
     }
@@ -172,7 +172,7 @@ fn scsi_serial(roots: &Roots, disk: &str) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-/// EC2 tells by the NVMe model text what kind of volume it is.
+/// On EC2, the NVMe model text names the kind of volume.
 fn cloud(model: &str) -> Option<&'static str> {
     match model {
         "Amazon Elastic Block Store" => Some("ebs"),
@@ -204,7 +204,7 @@ const TRANSPORTS: [(&str, &str); 19] = [
     ("fd", "floppy"),
 ];
 
-/// By the name, and for SCSI by the path, on which USB and ATA show.
+/// The transport by the name, and for SCSI by the path, which shows USB and ATA.
 fn transport(roots: &Roots, disk: &str) -> String {
     let name = disk.rsplit('/').next().unwrap_or(disk);
     let known = TRANSPORTS

@@ -45,7 +45,7 @@ pub(crate) fn memory_limit(roots: &Roots) -> Option<Bytes> {
     limits.filter(|limit| *limit < NO_LIMIT).min().map(Bytes)
 }
 
-/// For how long, in nanoseconds since its group was made, the threads of this process were due and
+/// How long, in nanoseconds since its group was made, the threads of this process were runnable and
 /// held back by the quota. `None` where nothing counts that.
 #[must_use]
 pub fn throttled_ns() -> Option<u64> {
@@ -83,14 +83,14 @@ fn levels(roots: &Roots, controller: &str) -> Vec<String> {
         _ => format!("{MOUNTED}/{controllers}"),
     }];
     match controller {
-        // Beside version 1, version 2 has a folder of its own.
+        // Next to version 1, version 2 has a folder of its own.
         "" => bases.push(format!("{MOUNTED}/unified")),
         _ => bases.push(format!("{MOUNTED}/{controller}")),
     }
     bases.dedup();
     let parts: Vec<&str> = path.split('/').filter(|it| !it.is_empty()).collect();
     let below = (0..=parts.len()).map(|depth| parts[..depth].join("/"));
-    // A container sees its own group as the root, and may be told a path that it cannot see.
+    // A container sees its own group as the root, and may get a path that it cannot see.
     let folders = below.flat_map(|path| bases.iter().map(move |base| format!("{base}/{path}")));
     folders.collect()
 }
@@ -157,7 +157,7 @@ mod tests {
         assert_eq!(throttled(&roots), Some(77));
     }
 
-    /// A container may be told the path of its group as the host sees it.
+    /// A container may get the path of its group as the host sees it.
     #[test]
     fn a_group_that_is_seen_as_the_root_is_found() {
         let folder = tempfile::tempdir().expect("a folder");
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_made_up_where_nothing_is_told() {
+    fn without_files_there_is_no_value() {
         let folder = tempfile::tempdir().expect("a folder");
         let roots = Roots::at(folder.path());
         assert_eq!(processor_quota(&roots), None);

@@ -35,7 +35,7 @@ pub(crate) fn claim(path: &Path) -> Claim {
     Claim::Taken
 }
 
-/// For reading, which never touches the medium; for writing where only that is allowed.
+/// Opened for reading, which never touches the medium, or for writing where only that is allowed.
 fn open_exclusively(path: &Path) -> io::Result<File> {
     let open = |options: &mut OpenOptions| {
         let flags = libc::O_EXCL | libc::O_NONBLOCK;

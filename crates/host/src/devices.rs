@@ -4,8 +4,8 @@ use blocklab_record::BlockDevice;
 use serde::Serialize;
 
 use crate::block::Node;
+use crate::check::{Use, check_device};
 use crate::guard::Content;
-use crate::judge::{Use, judge};
 use crate::machine::Machine;
 use crate::memory::Memory;
 use crate::reason::Reason;
@@ -25,7 +25,7 @@ pub struct Mounted {
 /// Whether blocklab would agree to write to a device.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Verdict {
-    /// It would, without being told by name.
+    /// It would, without having to name it.
     pub writes: bool,
     /// Every reason why not, in plain words.
     pub reasons: Vec<String>,
@@ -34,7 +34,7 @@ pub struct Verdict {
 /// A block device, what it is made of and used for, and whether it may be written to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Device {
-    /// What the kernel says of it.
+    /// What the kernel reports of it.
     #[serde(flatten)]
     pub facts: BlockDevice,
     /// `/dev/sda`.
@@ -43,7 +43,7 @@ pub struct Device {
     pub read_only: bool,
     /// The disk of a partition.
     pub parent: Option<String>,
-    /// Of a disk.
+    /// The partitions of a disk.
     pub partitions: Vec<String>,
     /// Devices that are made of this one.
     pub holders: Vec<String>,
@@ -55,7 +55,7 @@ pub struct Device {
     pub mounts: Vec<Mounted>,
     /// In use as swap.
     pub swap: bool,
-    /// Marks found on it; empty too where it cannot be read, which the verdict says.
+    /// Marks found on it; also empty where it cannot be read, which the verdict shows.
     pub signatures: Vec<Signature>,
     /// Whether it may be written to.
     pub verdict: Verdict,
@@ -79,11 +79,11 @@ fn is_there(node: &Node) -> bool {
 fn device(machine: &Machine, node: &Node, memory: Option<&Memory>) -> Device {
     let name = &node.facts.name;
     let path = machine.open_path(name);
-    let judgement = judge(machine, node, (&path, &path), Use::Unknown);
-    let reasons = judgement.own.iter().chain(&judgement.around);
+    let found_reasons = check_device(machine, node, (&path, &path), Use::Unknown);
+    let reasons = found_reasons.own.iter().chain(&found_reasons.around);
     let mut reasons: Vec<String> = reasons.map(ToString::to_string).collect();
-    if judgement.own.is_empty()
-        && let Content::Speaks(cause) = Content::of(machine, node, &path, memory)
+    if found_reasons.own.is_empty()
+        && let Content::Data(cause) = Content::of(machine, node, &path, memory)
     {
         let subject = node.path();
         reasons.push(Reason { subject, cause }.to_string());
@@ -104,7 +104,7 @@ fn device(machine: &Machine, node: &Node, memory: Option<&Memory>) -> Device {
         backing_file: node.backing_file.clone(),
         mounts: mounts.collect(),
         swap: machine.is_swap(name),
-        signatures: judgement.signatures,
+        signatures: found_reasons.signatures,
         verdict: Verdict {
             writes: reasons.is_empty(),
             reasons,

@@ -1,6 +1,6 @@
-//! What an EBS volume tells of itself: a page of statistics behind an NVMe command.
+//! The statistics of an EBS volume, which an NVMe command reads.
 //!
-//! The page is the vendor's log page D0h: a number that tells it from others, then counters of 64
+//! The page is the vendor's log page D0h: a number that identifies it, then counters of 64
 //! bits since the volume was attached (Amazon's documentation of EBS detailed performance
 //! statistics; their order as in the vendor's tools for Linux).
 
@@ -16,12 +16,12 @@ const LOG: u8 = 0xd0;
 const NAMESPACE: u32 = 1;
 const PAGE: usize = 4096;
 const MAGIC: u32 = 0x3c23_b510;
-/// Before these counters: the number, four bytes of nothing, six counters of operations, bytes and
-/// times.
+/// The number, four unused bytes and six counters of operations, bytes and times come before these
+/// counters.
 const EXCEEDED_AT: usize = 8 + 6 * 8;
 
 /// The counters of a volume since it was attached, by the kernel name of its device or of a
-/// partition on it. Nothing where the device is none, or does not tell.
+/// partition on it. `None` where the device is no EBS volume, or does not report them.
 pub(crate) fn exceeded(roots: &Roots, name: &str) -> Option<Exceeded> {
     let disk = disk(name)?;
     let model = roots.text(format!("/sys/class/block/{disk}/device/model"))?;
@@ -75,13 +75,13 @@ mod tests {
             let at = 8 + 8 * index;
             page[at..at + 8].copy_from_slice(&value.to_le_bytes());
         }
-        let told = Exceeded {
+        let expected = Exceeded {
             volume_iops_us: 5,
             volume_throughput_us: 6,
             instance_iops_us: 7,
             instance_throughput_us: 8,
         };
-        assert_eq!(parse(&page), Some(told));
+        assert_eq!(parse(&page), Some(expected));
         page[0] ^= 1;
         assert_eq!(parse(&page), None, "another vendor's page");
     }

@@ -4,7 +4,7 @@ use blocklab_units::Bytes;
 use crate::cgroup;
 use crate::roots::Roots;
 
-/// The machine as it is now. What it does not tell is left empty; nothing fails.
+/// The machine as it is now. What it does not report is left empty; nothing fails.
 #[must_use]
 pub fn environment() -> Environment {
     let mut found = read(&Roots::real());
@@ -68,7 +68,7 @@ fn memory(meminfo: &str) -> Bytes {
     Bytes(kib.unwrap_or(0) << 10)
 }
 
-/// x86 names its model; ARM tells two numbers, of which the server cores of the clouds are known.
+/// x86 names its model; ARM reports two numbers, of which those of the clouds' server cores are known.
 fn model(cpuinfo: &str) -> String {
     if let Some(name) = field(cpuinfo, "model name") {
         return name.to_owned();
@@ -100,7 +100,7 @@ fn allowed_count(status: &str) -> u32 {
     ranges.sum()
 }
 
-/// What the firmware's vendor text says about the hypervisor below.
+/// The hypervisor, by the vendor text of the firmware.
 const VENDORS: [(&str, &str); 6] = [
     ("Amazon EC2", "Amazon Nitro"),
     ("Google", "Google KVM"),
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn an_older_xen_instance_has_no_type_to_tell() {
+    fn an_older_xen_instance_has_no_type() {
         let folder = tempfile::tempdir().unwrap();
         let roots = lay(
             folder.path(),

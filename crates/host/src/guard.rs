@@ -2,9 +2,9 @@
 //! Out: a [`Permission`], or a [`Refusal`] with every reason and what would work.
 //! Never: a write; a guess that lets a write happen; a second look at a name.
 
-mod left;
 mod ours;
 mod refusal;
+mod remains;
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,17 +14,17 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use crate::block::Node;
+use crate::check::{Use, check_device, plain};
 use crate::claim::{Claim, claim, users};
 use crate::handle::{Handle, NewPath, id_of};
-use crate::judge::{Use, judge, plain};
 use crate::machine::{FileId, Machine, number_text};
 use crate::memory::Memory;
 use crate::reason::{Cause, Reason};
 
-pub(crate) use left::Content;
-use left::{Allowed, Remains};
 pub use ours::mark;
 pub use refusal::Refusal;
+pub(crate) use remains::Content;
+use remains::{Allowed, Remains};
 
 /// That something may be written to. Only [`Guard::may_write`] makes one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,22 +70,22 @@ impl Guard {
         }
     }
 
-    /// Lets a device be written to that still shows what an earlier run left on it, and keeps what
-    /// this one leaves, when the guard is dropped. `tell` gets the words where that fails.
+    /// Lets a device be written to that still holds what an earlier run left on it, and remembers
+    /// what this one leaves, when the guard is dropped. `report` gets a message where that fails.
     #[must_use]
-    pub fn with_memory(self, memory: Memory, tell: fn(&str)) -> Self {
+    pub fn with_memory(self, memory: Memory, report: fn(&str)) -> Self {
         Self {
-            remains: Remains::with_memory(memory, tell),
+            remains: Remains::with_memory(memory, report),
             ..self
         }
     }
 
-    /// Tells that a run wrote to what this path led to: its content is ours now.
+    /// Notes that a run wrote to what this path led to: its content is ours now.
     pub fn has_written(&self, path: &Path) {
         self.remains.are_on(path);
     }
 
-    /// Tells that operations did not come back: nobody knows what they will have done.
+    /// Notes that operations did not come back: what they will have done is unknown.
     pub fn hangs(&self) {
         self.remains.are_unknown();
     }
@@ -120,7 +120,7 @@ impl Guard {
     }
 
     /// Lets the content of a regular file be overwritten, as other tools do with files that their
-    /// job files name. What uses the file still speaks against it.
+    /// job files name. The uses of the file still count.
     ///
     /// # Errors
     /// As `fstat`.
@@ -135,7 +135,7 @@ impl Guard {
     /// Decides whether this may be written to.
     ///
     /// A block device may when it is blank and nobody uses it; a file when it has no content or
-    /// blocklab made it ([`mark`]). Names lift what speaks of content, never a use. A directory
+    /// blocklab made it ([`mark`]). Names lift reasons about content, never about use. A directory
     /// may always: what is made there is ours.
     ///
     /// # Errors
@@ -177,11 +177,11 @@ impl Guard {
             Claim::Taken => Use::Taken(users(metadata.rdev())),
             _ => Use::Free,
         };
-        let judgement = judge(&machine, node, (&handle.reopen_path(), &found), others);
+        let found_reasons = check_device(&machine, node, (&handle.reopen_path(), &found), others);
         let mut own = Named {
             name: node.facts.name.clone(),
             given_up: names_device(&machine, node, &self.names),
-            reasons: judgement.own,
+            reasons: found_reasons.own,
         };
         let mut is_known = false;
         // What we hold already holds nothing but what we wrote since.
@@ -189,14 +189,14 @@ impl Guard {
             match Content::of(&machine, node, &handle.reopen_path(), self.remains.memory()) {
                 Content::Blank => {}
                 Content::Known => is_known = true,
-                Content::Speaks(cause) => own.reasons.push(about(&found, cause)),
+                Content::Data(cause) => own.reasons.push(about(&found, cause)),
             }
         }
         let disk = node.parent.as_deref().and_then(|name| machine.node(name));
         let around = disk.map(|disk| Named {
             name: disk.facts.name.clone(),
             given_up: names_device(&machine, disk, &self.names),
-            reasons: judgement.around,
+            reasons: found_reasons.around,
         });
         let permission = decide(path, [own].into_iter().chain(around))?;
         match claimed {
@@ -301,7 +301,7 @@ fn refusal(path: &Path, reasons: Vec<Reason>, names: Vec<String>) -> Refusal {
     }
 }
 
-/// `/dev/null` (1:3) and `/dev/zero` (1:5), by whatever path.
+/// `/dev/null` (1:3) and `/dev/zero` (1:5), by any path.
 fn is_sink(metadata: &Metadata) -> bool {
     metadata.file_type().is_char_device()
         && ["1:3", "1:5"].contains(&&*number_text(metadata.rdev()))
@@ -336,7 +336,7 @@ impl Named {
     }
 }
 
-fn decide(asked: &Path, groups: impl Iterator<Item = Named>) -> Result<Permission, Refusal> {
+fn decide(requested: &Path, groups: impl Iterator<Item = Named>) -> Result<Permission, Refusal> {
     let (mut lifted, mut remaining, mut names) = (Vec::new(), Vec::new(), Vec::new());
     for group in groups {
         if !group.reasons.is_empty() {
@@ -358,7 +358,7 @@ fn decide(asked: &Path, groups: impl Iterator<Item = Named>) -> Result<Permissio
     if !remaining.iter().all(|reason| reason.cause.can_be_lifted()) {
         names.clear();
     }
-    Err(refusal(asked, remaining, names))
+    Err(refusal(requested, remaining, names))
 }
 
 /// Whether an entry names exactly this device.
@@ -373,8 +373,8 @@ fn names_device(machine: &Machine, node: &Node, names: &[String]) -> bool {
     })
 }
 
-/// Whether the path is a node of the device. A name without a slash is none: whatever lies in the
-/// current directory has no say.
+/// Whether the path is a node of the device. A name without a slash is none: files in the
+/// current directory do not count.
 fn leads_to(machine: &Machine, path: &Path, node: &Node) -> bool {
     let absolute = path.is_absolute() || path.components().count() > 1;
     absolute && machine.device_at(path).as_deref() == Some(&node.facts.name)

@@ -11,7 +11,7 @@ use crate::machine::FileId;
 /// What a path led to when it was opened, links followed.
 ///
 /// Whoever judges it and whoever uses it goes through the same descriptor, so a link or a name
-/// that is changed meanwhile leads nobody elsewhere. The descriptor only holds the place
+/// that is changed meanwhile has no effect. The descriptor only holds the place
 /// (`O_PATH`): opening a pipe, a tape or a watchdog that way does nothing to it.
 #[derive(Debug, Clone)]
 pub struct Handle {
@@ -47,7 +47,7 @@ impl Handle {
         }
     }
 
-    /// As it was asked for.
+    /// As it was requested.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
@@ -59,7 +59,7 @@ impl Handle {
         fs::read_link(self.reopen_path()).unwrap_or_else(|_| self.path.clone())
     }
 
-    /// A path that leads to the descriptor, and so to the same thing whatever becomes of its
+    /// A path that leads to the descriptor, and so to the same thing whatever happens to its
     /// name. It is valid in this process while the handle or [`Handle::file`] lives.
     #[must_use]
     pub fn reopen_path(&self) -> PathBuf {
@@ -118,7 +118,7 @@ impl NewPath {
         }
     }
 
-    /// As it was asked for.
+    /// As it was requested.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
@@ -169,11 +169,11 @@ mod tests {
         let handle = Handle::open(&at("link")).unwrap();
         fs::remove_file(at("link")).unwrap();
         symlink("second", at("link")).unwrap();
-        fs::rename(at("first"), at("elsewhere")).unwrap();
+        fs::rename(at("first"), at("other")).unwrap();
         let read = handle.reopen(File::options().read(true)).unwrap();
         assert_eq!(io::read_to_string(read).unwrap(), "first");
-        assert_eq!(handle.resolved(), at("elsewhere").canonicalize().unwrap());
-        assert!(handle.is_at(&at("elsewhere")));
+        assert_eq!(handle.resolved(), at("other").canonicalize().unwrap());
+        assert!(handle.is_at(&at("other")));
         assert!(!handle.is_at(&at("link")));
     }
 

@@ -1,8 +1,8 @@
-//! How a device is: its temperature and its wear, where it tells.
+//! The health of a device: its temperature and its wear, where it reports them.
 //!
-//! The kernel shows the temperature in hwmon (of NVMe devices, and of ATA disks with the module
+//! The kernel shows the temperature in hwmon (for NVMe devices, and for ATA disks with the module
 //! `drivetemp`). Wear is in the SMART log page of NVMe (02h of the NVM Express base specification,
-//! 2.0, figure 207): it takes the right to open the device.
+//! 2.0, figure 207), which takes the right to open the device.
 
 use std::fs::{self, File};
 use std::os::unix::fs::OpenOptionsExt;
@@ -16,7 +16,7 @@ const PAGE: usize = 512;
 const SMART: u8 = 0x02;
 const WHOLE_CONTROLLER: u32 = u32::MAX;
 
-/// Of the disk, or of the disk below a partition; `None` where nothing is told.
+/// The health of a disk, or of the disk below a partition; `None` where it reports nothing.
 pub(crate) fn health(roots: &Roots, name: &str) -> Option<DeviceHealth> {
     let folder = format!("/sys/class/block/{name}");
     // A partition lies in the folder of its disk.
@@ -38,7 +38,7 @@ fn disk_of(roots: &Roots, folder: &str) -> Option<String> {
     Some(own.parent()?.file_name()?.to_str()?.to_owned())
 }
 
-/// The first sensor, in thousandths of a degree: of NVMe the composite temperature. Kernels before
+/// The first sensor, in thousandths of a degree; for NVMe it is the composite temperature. Kernels before
 /// 5.18 have one more folder in between.
 fn temperature(roots: &Roots, device: &str) -> Option<i32> {
     let below = |folder: &str| -> Vec<String> {
@@ -72,7 +72,7 @@ fn parse(page: &[u8; PAGE]) -> DeviceHealth {
         return DeviceHealth::default();
     }
     let kelvin = i32::from(u16::from_le_bytes([page[1], page[2]]));
-    // Counters have 128 bits; one beyond 64 is none that a device has.
+    // Counters have 128 bits; no device reaches more than 64 of them.
     let counter = |at: usize| {
         let bytes: [u8; 16] = page[at..at + 16].try_into().expect("sixteen bytes");
         u64::try_from(u128::from_le_bytes(bytes)).ok()
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_told_is_nothing_and_not_0() {
+    fn a_missing_temperature_is_none_and_not_0() {
         check(&[("sys/class/block/vda/size", "1")], "vda", None);
         let of = "sys/class/block/sda/device/hwmon/hwmon2/temp1_input";
         check(&[(of, "\n")], "sda", None);
@@ -142,13 +142,13 @@ mod tests {
     /// The page as `nvme smart-log` shows it: 0 critical warnings, 311 K, 100 % spare, 3 % used,
     /// 1,234,567 units written, 8,760 hours, no media error.
     #[test]
-    fn the_smart_page_tells_of_wear() {
+    fn the_smart_page_has_the_wear() {
         let mut page = [0; PAGE];
         page[1..3].copy_from_slice(&311_u16.to_le_bytes());
         page[3..6].copy_from_slice(&[100, 10, 3]);
         page[48..56].copy_from_slice(&1_234_567_u64.to_le_bytes());
         page[128..136].copy_from_slice(&8_760_u64.to_le_bytes());
-        let told = DeviceHealth {
+        let expected = DeviceHealth {
             temperature_celsius: Some(38),
             spare_percent: Some(100),
             wear_percent: Some(3),
@@ -157,7 +157,7 @@ mod tests {
             media_errors: Some(0),
             critical_warning: 0,
         };
-        assert_eq!(parse(&page), told);
+        assert_eq!(parse(&page), expected);
         page[48..64].fill(0xff);
         assert_eq!(parse(&page).written_bytes, None, "beyond every device");
     }

@@ -19,11 +19,12 @@ mod nvme;
 mod sample;
 mod target;
 mod usage;
+mod xattr;
 
 pub mod signatures;
 
+mod check;
 pub mod guard;
-mod judge;
 mod reason;
 
 mod devices;
@@ -37,3 +38,4 @@ pub use mounts::{Mount, mounts};
 pub use reason::{Cause, Reason};
 pub use target::{facts_of, target_facts};
 pub use usage::{disk_stats, since};
+pub use xattr::{set_xattr, xattr};

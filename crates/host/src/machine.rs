@@ -28,12 +28,12 @@ pub(crate) struct Machine {
     pools: Vec<(String, BTreeSet<String>)>,
 }
 
-/// For how long a look serves: a look takes some 10 ms, and a file some 10 us.
+/// How long a look at the machine stays valid: it takes some 10 ms, and a file some 10 us.
 const RECENT: Duration = Duration::from_millis(200);
 
 const MOUNTS: &str = "/proc/self/mountinfo";
 
-/// Whether a mount came or went since the table was opened: the kernel tells it by a priority
+/// Whether a mount came or went since the table was opened. The kernel signals it by a priority
 /// event, which costs one call where reading the table costs ten.
 fn has_changed(mounts: &File) -> bool {
     let mut poll = libc::pollfd {
@@ -50,14 +50,14 @@ fn has_changed(mounts: &File) -> bool {
 pub(crate) type FileId = (u64, u64);
 
 impl Machine {
-    /// As this machine is now.
+    /// This machine as it is now.
     pub(crate) fn look() -> Self {
         Self::look_at(Roots::real())
     }
 
-    /// As this machine was at most [`RECENT`] ago and with the same mounts: what lies below
-    /// thousands of files is not looked up for each of them. Only for files; a device may have
-    /// been attached anew a moment ago.
+    /// This machine as it was at most [`RECENT`] ago and with the same mounts, so that what lies
+    /// below thousands of files is not looked up for each of them. It serves files only: a device
+    /// may have been attached again a moment ago.
     pub(crate) fn recent() -> Arc<Self> {
         static LAST: Mutex<Option<(Instant, File, Arc<Machine>)>> = Mutex::new(None);
         let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
@@ -67,7 +67,7 @@ impl Machine {
         {
             return Arc::clone(machine);
         }
-        // Opened before the look: a change during the look is told afterwards.
+        // The table is opened before the look, so that a change during the look is seen later.
         let mounts = File::open(MOUNTS);
         let machine = Arc::new(Self::look());
         *last = mounts
@@ -236,8 +236,8 @@ impl Machine {
     /// By the kernel's own number of the mount; before Linux 5.8 by the longest mount point on
     /// the way, of several at the same point the last.
     fn mount_index(&self, path: &Path) -> Option<usize> {
-        let told = crate::syscall::extra(&self.roots.path(path)).ok();
-        let id = told.and_then(|extra| extra.mount_id);
+        let extra = crate::syscall::extra(&self.roots.path(path)).ok();
+        let id = extra.and_then(|extra| extra.mount_id);
         if let Some(index) = self.mounts.iter().position(|mount| Some(mount.id) == id) {
             return Some(index);
         }
@@ -277,7 +277,7 @@ fn btrfs_pools(roots: &Roots) -> Vec<(String, BTreeSet<String>)> {
     pools.filter(|(_, devices)| !devices.is_empty()).collect()
 }
 
-/// `254:0` of a block device's node, whatever its path.
+/// The number of a block device's node, `254:0`.
 pub(crate) fn block_number(path: &Path) -> Option<String> {
     let metadata = fs::metadata(path).ok()?;
     metadata

@@ -15,14 +15,14 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// In this folder, which need not exist.
+    /// The memory in this folder, which need not exist.
     #[must_use]
     pub const fn at(folder: PathBuf) -> Self {
         Self { folder }
     }
 
-    /// Whether this is what the last run left on the device. A file that is damaged, or another
-    /// device's, tells nothing.
+    /// Whether this is what the last run left on the device. A file that is damaged, or
+    /// another device's, does not count.
     pub(crate) fn knows(&self, identity: &str, digest: &str) -> bool {
         let kept = fs::read_to_string(self.file(identity));
         kept.is_ok_and(|kept| kept == text(identity, digest))
@@ -31,7 +31,7 @@ impl Memory {
     /// Keeps what a run left on a device.
     ///
     /// # Errors
-    /// Of the file system, with the path.
+    /// Those of the file system, with the path.
     pub(crate) fn keep(&self, identity: &str, digest: &str) -> io::Result<()> {
         let file = self.file(identity);
         let fresh = file.with_extension(format!("new-{}", std::process::id()));
@@ -39,7 +39,7 @@ impl Memory {
             .and_then(|()| write(&fresh, &text(identity, digest)))
             .and_then(|()| fs::rename(&fresh, &file));
         kept.map_err(|error| {
-            // It may not be there; an error here would say nothing new.
+            // It may not be there; an error here would add nothing.
             let _ = fs::remove_file(&fresh);
             named(&file, &error)
         })
@@ -48,8 +48,8 @@ impl Memory {
     /// Forgets a device, on which a run is about to write: if it is killed, nothing is known.
     ///
     /// # Errors
-    /// Of the file system, with the path.
-    pub(crate) fn forget(&self, identity: &str) -> io::Result<()> {
+    /// Those of the file system, with the path.
+    pub(crate) fn remove(&self, identity: &str) -> io::Result<()> {
         let file = self.file(identity);
         match fs::remove_file(&file) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(named(&file, &error)),
@@ -81,9 +81,9 @@ fn text(identity: &str, digest: &str) -> String {
     format!("samples 1\n{identity}\n{digest}\n")
 }
 
-/// What tells a device from all others, in one line: its serial number; of a loop device its
-/// file; of what has neither the number that this boot gave it. Its size besides, and of a
-/// partition its place. `None`: nothing does, and it is never known again.
+/// What identifies a device, in one line: its serial number; for a loop device its file; without
+/// either the number that this boot gave it. The size is added, and the offset of a partition.
+/// `None`: nothing identifies it, so it is never recognised.
 pub(crate) fn identity(machine: &Machine, node: &Node) -> Option<String> {
     let disk = node.parent.as_deref().and_then(|name| machine.node(name));
     let disk = disk.unwrap_or(node);
@@ -93,7 +93,7 @@ pub(crate) fn identity(machine: &Machine, node: &Node) -> Option<String> {
         Some(_) => format!("{own}, from {}, {size} bytes", node.start),
         None => format!("{own}, {size} bytes"),
     };
-    // A serial number is whatever the device says.
+    // A device may report any characters as its serial number.
     Some(line.escape_debug().to_string())
 }
 
@@ -124,14 +124,14 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let memory = Memory::at(folder.path().join("a/b"));
         assert!(!memory.knows("disk 1", "d1"));
-        memory.forget("disk 1").unwrap();
+        memory.remove("disk 1").unwrap();
         memory.keep("disk 1", "d1").unwrap();
         assert!(memory.knows("disk 1", "d1"));
         assert!(!memory.knows("disk 1", "d2"));
         assert!(!memory.knows("disk 2", "d1"));
         memory.keep("disk 1", "d2").unwrap();
         assert!(memory.knows("disk 1", "d2"));
-        memory.forget("disk 1").unwrap();
+        memory.remove("disk 1").unwrap();
         assert!(!memory.knows("disk 1", "d2"));
     }
 
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_cannot_be_made_is_told() {
+    fn a_folder_that_cannot_be_made_is_reported() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("file");
         fs::write(&file, "").unwrap();

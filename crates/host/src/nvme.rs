@@ -25,7 +25,7 @@ struct AdminCommand {
 /// Reads the log page of this number; `namespace`: all ones for the whole controller.
 ///
 /// # Errors
-/// As `ioctl`: without the right to ask, and of a device that is no NVMe.
+/// The errors of `ioctl`: missing rights, and a device that is no NVMe.
 pub(crate) fn log_page(device: &File, log: u8, namespace: u32, page: &mut [u8]) -> io::Result<()> {
     const GET_LOG_PAGE: u8 = 0x02;
     /// _IOWR('N', 0x41, struct nvme_admin_cmd)

@@ -55,7 +55,7 @@ pub enum Cause {
     },
     /// This user may not look at it.
     Forbidden,
-    /// Nobody can say what is on it; the text is the system's.
+    /// It cannot be read, so its content is unknown; the text is the system's.
     Unreadable(String),
     /// A regular file that has data.
     Content(Bytes),
@@ -67,7 +67,7 @@ pub enum Cause {
     NoCapacity,
     /// A character device other than `/dev/null` and `/dev/zero`.
     CharDevice,
-    /// A pipe, a socket: the text says what.
+    /// A pipe or a socket, as the text names it.
     NotStorage(&'static str),
     /// A file or folder of the kernel's, not of a disk; the text is the file system.
     Kernels(String),
@@ -117,7 +117,7 @@ impl Cause {
 }
 
 impl Reason {
-    /// What would end the use that this reason tells of.
+    /// What would end the use in this reason.
     pub(crate) fn how_it_ends(&self) -> Option<String> {
         let subject = self.subject.display();
         match &self.cause {

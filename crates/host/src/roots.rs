@@ -22,7 +22,7 @@ impl Roots {
         }
     }
 
-    /// Whether devices can be asked, and not only files.
+    /// Whether devices can be requested, and not only files.
     pub(crate) fn is_real(&self) -> bool {
         self.base.is_none()
     }

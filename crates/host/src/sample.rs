@@ -1,5 +1,5 @@
 //! Samples of what is on a device or in a file: what is looked at where no known mark stands, and
-//! what tells the next run whether anybody has written since.
+//! what shows the next run whether anybody has written since.
 //!
 //! ```text
 //!   |1 MiB| strip 1 | strip 2 |  …  | strip 254 |1 MiB|
@@ -35,9 +35,9 @@ pub(crate) struct Samples {
     pub(crate) digest: String,
 }
 
-/// Reads the samples of a device or file of `size` bytes: 3 MiB at most. The kernel is told of all
-/// places first, so that a disk may take them in the order that suits it, and to forget them
-/// afterwards.
+/// Reads the samples of a device or file of `size` bytes: 3 MiB at most. The kernel gets all
+/// places first, so that a disk may take them in the order that suits it, and drops them from its
+/// cache afterwards.
 ///
 /// # Errors
 /// The first one of reading.
@@ -87,7 +87,7 @@ fn places(size: u64, seed: u64) -> Vec<(u64, u64)> {
     let between = (0..STRIPS).map(|number| {
         let room = strip - PLACE + 1;
         let offset = EDGE + number * strip + mixed(seed, number) % room;
-        // Whole sectors, whatever their size. The place before ends where this one may begin at
+        // Whole sectors, of any size. The place before ends where this one may begin at
         // the earliest: it was rounded down as well.
         (offset / PLACE * PLACE, PLACE)
     });
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn places_lie_in_order_and_apart() {
+    fn places_are_in_order_and_do_not_overlap() {
         for (size, seed) in [(4 << 20, 1), ((1 << 30) + 12_345, 2), (1 << 44, 3)] {
             let places = places(size, seed);
             assert_eq!(places.len(), 256);

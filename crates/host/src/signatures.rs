@@ -25,13 +25,13 @@ pub struct Signature {
 }
 
 /// Looks at every place where a known mark may stand, at the start, the mirrors and the end of a
-/// device of `size` bytes. `read` fills the whole buffer from the given offset; it is never asked
+/// device of `size` bytes. `read` fills the whole buffer from the given offset; it is never requested
 /// for bytes beyond `size`. In the order of the places; a kind appears as often as its mark does.
 ///
 /// Reads about 1 MiB.
 ///
 /// # Errors
-/// The first one of `read`: nothing can be said then.
+/// The first error of `read`; the content is then unknown.
 pub fn probe(
     mut read: impl FnMut(u64, &mut [u8]) -> io::Result<()>,
     size: u64,

@@ -6,13 +6,13 @@ use std::path::Path;
 
 use blocklab_units::Bytes;
 
-/// What `statx` tells beyond `stat`.
+/// What `statx` reports in addition to `stat`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Extra {
     /// The mount that the path lies on, as numbered in mountinfo (Linux 5.8 and later).
     pub(crate) mount_id: Option<u64>,
     /// Alignment of memory and of offsets for O_DIRECT, 0 where it is refused; nothing where
-    /// the kernel (before 6.1) or the file system does not tell.
+    /// the kernel (before 6.1) or the file system does not report it.
     pub(crate) direct: Option<(u32, u32)>,
 }
 
@@ -37,11 +37,11 @@ pub(crate) fn extra(path: &Path) -> io::Result<Extra> {
     }
     // SAFETY: zeroed before the call, and every bit pattern is a valid value of these integers.
     let found = unsafe { found.assume_init() };
-    let told = |bit| found.stx_mask & bit != 0;
+    let has = |bit| found.stx_mask & bit != 0;
     let direct = (found.stx_dio_mem_align, found.stx_dio_offset_align);
     Ok(Extra {
-        mount_id: told(libc::STATX_MNT_ID).then_some(found.stx_mnt_id),
-        direct: told(libc::STATX_DIOALIGN).then_some(direct),
+        mount_id: has(libc::STATX_MNT_ID).then_some(found.stx_mnt_id),
+        direct: has(libc::STATX_DIOALIGN).then_some(direct),
     })
 }
 

@@ -17,7 +17,7 @@ use crate::syscall;
 /// What a target is and what lies below it: its file system, the block devices from the nearest
 /// to the farthest, its size, the alignment that O_DIRECT needs.
 ///
-/// A directory is told as [`TargetKind::Scratch`] with size 0 and without alignment: those belong
+/// A directory is reported as [`TargetKind::Scratch`] with size 0 and without alignment: those belong
 /// to the file that is going to be made there.
 ///
 /// # Errors
@@ -29,7 +29,7 @@ pub fn target_facts(path: &Path) -> io::Result<TargetFacts> {
     facts_of(&handle).map_err(named)
 }
 
-/// As [`target_facts`], of what is open already.
+/// [`target_facts`] of what is open already.
 ///
 /// # Errors
 /// Where it cannot be looked at.
@@ -112,7 +112,7 @@ fn file_system(path: &Path, mount: &Mount) -> io::Result<FileSystem> {
     })
 }
 
-/// The end of the device, as an opened one tells it; nothing without the right to open it.
+/// The size of the device, as an opened one reports it; `None` without the right to open it.
 fn device_size(path: &Path) -> Option<Bytes> {
     let mut file = File::options()
         .read(true)
@@ -122,7 +122,7 @@ fn device_size(path: &Path) -> Option<Bytes> {
     file.seek(SeekFrom::End(0)).ok().map(Bytes)
 }
 
-/// What the kernel tells. Where it does not (before Linux 6.1, and some file systems): the
+/// What the kernel reports. Where it does not (before Linux 6.1, and some file systems): the
 /// logical block of the device below, which every O_DIRECT needs at most for memory and at least
 /// for offsets, or 4 KiB without a device, if O_DIRECT is offered at all.
 fn direct_align(
@@ -182,7 +182,7 @@ mod tests {
         assert!(facts.file_system.is_some());
     }
 
-    /// Relative paths were once looked up from the root, and told of the wrong file system.
+    /// Relative paths were once looked up from the root, and the wrong file system was reported.
     #[test]
     fn a_relative_path_begins_where_we_stand() {
         let here = std::env::current_dir().unwrap();

@@ -3,7 +3,7 @@ use blocklab_record::{DiskUse, Exceeded};
 use crate::ebs;
 use crate::roots::Roots;
 
-/// A sector in `/sys/block/*/stat` is 512 bytes, whatever the device's blocks are.
+/// A sector in `/sys/block/*/stat` is 512 bytes, regardless of the device's block size.
 const SECTOR: u64 = 512;
 
 /// The block layer's counters of a device or partition since it appeared, by kernel name.

@@ -1,5 +1,5 @@
 //! The guard and the facts on real block devices: loop devices that each test attaches and
-//! detaches. Without root or loop devices the tests tell so and pass over.
+//! detaches. Without root or loop devices the tests report that and do nothing.
 
 use std::fs::{self, File};
 use std::io::ErrorKind;
@@ -110,14 +110,14 @@ impl Drop for Loop {
     }
 }
 
-fn ask(path: &Path, destroy: &[&str]) -> Result<Permission, Refusal> {
+fn may_write(path: &Path, destroy: &[&str]) -> Result<Permission, Refusal> {
     let destroy: Vec<String> = destroy.iter().map(|entry| (*entry).to_owned()).collect();
     Guard::new(&destroy).may_write(&Handle::open(path).unwrap())
 }
 
 /// The reasons of a refusal, with `DEVICE` for the device's path.
 fn reasons(device: &Loop, path: &Path) -> Vec<String> {
-    let refusal = ask(path, &[]).expect_err("is refused");
+    let refusal = may_write(path, &[]).expect_err("is refused");
     let texts = refusal.reasons.iter().map(ToString::to_string);
     texts
         .map(|text| text.replace(device.path(), "DEVICE"))
@@ -129,7 +129,7 @@ fn a_blank_device_may_be_written_and_its_file_may_not() {
     let Some(device) = Loop::attach(16 * MIB, &[]) else {
         return;
     };
-    assert!(ask(&device.device, &[]).is_ok());
+    assert!(may_write(&device.device, &[]).is_ok());
     let facts = device.facts();
     assert!(facts.verdict.writes, "{:?}", facts.verdict);
     assert_eq!(facts.backing_file.as_deref(), Some(device.file.as_path()));
@@ -152,9 +152,9 @@ fn a_file_system_is_given_up_by_the_name_of_its_device_only() {
     }
     let expected = ["DEVICE holds an ext4 file system (mark at byte 1024)"];
     assert_eq!(reasons(&device, &device.device), expected);
-    assert!(ask(&device.device, &["vda", "loop", "disk.img", "/dev"]).is_err());
+    assert!(may_write(&device.device, &["vda", "loop", "disk.img", "/dev"]).is_err());
     for name in [device.name(), device.path()] {
-        let permission = ask(&device.device, &[name]).unwrap();
+        let permission = may_write(&device.device, &[name]).unwrap();
         assert_eq!(permission.reasons_lifted().len(), 1);
     }
     assert!(!device.facts().verdict.writes);
@@ -171,7 +171,7 @@ fn a_mounted_device_is_refused_by_every_path() {
     let Some(point) = device.mount() else { return };
     let text = format!("holds a mounted ext4 file system (on {})", point.display());
     assert_eq!(reasons(&device, &device.device), [format!("DEVICE {text}")]);
-    let refusal = ask(&device.device, &[]).unwrap_err().to_string();
+    let refusal = may_write(&device.device, &[]).unwrap_err().to_string();
     assert_eq!(
         refusal,
         format!(
@@ -183,7 +183,7 @@ fn a_mounted_device_is_refused_by_every_path() {
     );
     let link = device.folder.path().join("link");
     std::os::unix::fs::symlink(&device.device, &link).unwrap();
-    assert_eq!(ask(&link, &[]).unwrap_err().reasons.len(), 1);
+    assert_eq!(may_write(&link, &[]).unwrap_err().reasons.len(), 1);
     // A second node of the same number is the same device.
     let copy = device.folder.path().join("copy");
     let number = fs::metadata(&device.device).unwrap().rdev();
@@ -192,9 +192,9 @@ fn a_mounted_device_is_refused_by_every_path() {
         libc::minor(number).to_string(),
     );
     if run("mknod", &[copy.to_str().unwrap(), "b", &major, &minor]).is_some() {
-        let refusal = ask(&copy, &[]).unwrap_err();
+        let refusal = may_write(&copy, &[]).unwrap_err();
         assert_eq!(refusal.reasons.len(), 1);
-        assert!(ask(&copy, &[device.name()]).is_err());
+        assert!(may_write(&copy, &[device.name()]).is_err());
     }
 }
 
@@ -211,9 +211,9 @@ fn a_device_that_another_program_has_for_itself() {
         .unwrap();
     let expected = ["DEVICE is in exclusive use by the kernel or by another program"];
     assert_eq!(reasons(&device, &device.device), expected);
-    assert!(ask(&device.device, &[device.name()]).is_err());
+    assert!(may_write(&device.device, &[device.name()]).is_err());
     drop(owner);
-    assert!(ask(&device.device, &[]).is_ok());
+    assert!(may_write(&device.device, &[]).is_ok());
 }
 
 /// The guard looked once, before hours of load, and held nothing: a second run wrote to the same
@@ -245,7 +245,7 @@ fn a_device_is_held_as_long_as_the_guard_lives() {
 }
 
 #[test]
-fn swap_in_use_is_told() {
+fn swap_in_use_is_reported() {
     let Some(mut device) = Loop::attach(16 * MIB, &[]) else {
         return;
     };
@@ -289,17 +289,20 @@ fn a_disk_answers_for_its_partitions_and_they_for_themselves() {
         ];
         assert_eq!(reasons(&device, &device.device), expected);
         // The second partition does not suffer from what is on the first.
-        assert!(ask(&part, &[]).is_ok());
+        assert!(may_write(&part, &[]).is_ok());
         if run("mkfs.ext4", &["-q", part.to_str().unwrap()]).is_some() {
-            assert_eq!(ask(&part, &[]).unwrap_err().names, [format!("{name}p1")]);
+            assert_eq!(
+                may_write(&part, &[]).unwrap_err().names,
+                [format!("{name}p1")]
+            );
             let sibling = PathBuf::from(format!("{}p2", device.path()));
-            assert!(ask(&sibling, &[]).is_ok());
+            assert!(may_write(&sibling, &[]).is_ok());
             assert_eq!(reasons(&device, &device.device).len(), 3);
             // Giving up a partition does not give up the disk; the other way round it does not
             // either, for the partition was not named.
-            assert!(ask(&device.device, &[&format!("{name}p1")]).is_err());
-            assert!(ask(&part, &[name]).is_err());
-            assert!(ask(&device.device, &[name]).is_ok());
+            assert!(may_write(&device.device, &[&format!("{name}p1")]).is_err());
+            assert!(may_write(&part, &[name]).is_err());
+            assert!(may_write(&device.device, &[name]).is_ok());
         }
         let facts = target_facts(&part).unwrap();
         assert_eq!(facts.devices[0].name, format!("{name}p1"));
@@ -328,7 +331,7 @@ fn a_loop_over_a_loop() {
 }
 
 /// The facts of a device were those of a look up to 200 ms old: a loop device that had been
-/// attached again in between was told with the backing and the size of before.
+/// attached again in between was reported with the backing and the size of before.
 #[test]
 fn a_device_is_told_as_it_is_now() {
     let Some(device) = Loop::attach(16 * MIB, &[]) else {
@@ -396,7 +399,7 @@ fn a_read_only_device_is_refused_whatever_is_named() {
     let Some(device) = Loop::attach(16 * MIB, &["--read-only"]) else {
         return;
     };
-    let refusal = ask(&device.device, &[device.name()]).unwrap_err();
+    let refusal = may_write(&device.device, &[device.name()]).unwrap_err();
     let expected = format!(
         "{} is read-only; blocklab does not write to it. To measure reads only: --read-only.",
         device.path()
@@ -418,23 +421,23 @@ fn the_facts_of_a_device_with_large_blocks() {
     assert_eq!(facts.devices[0].logical_block_bytes, Bytes(4096));
 }
 
-/// Without rights nobody can say what is on a device, so it is not written to.
+/// Without rights the content of a device is unknown, so it is not written to.
 #[test]
 fn a_device_that_may_not_be_looked_at() {
     let Some(device) = Loop::attach(16 * MIB, &[]) else {
         return;
     };
     let path = device.device.clone();
-    let asked = std::thread::spawn(move || {
+    let requested = std::thread::spawn(move || {
         // SAFETY: the bare call changes the rights of this thread alone, which ends right after.
         let status = unsafe { libc::syscall(libc::SYS_setresuid, 65534, 65534, 65534) };
-        (status == 0).then(|| ask(&path, &[]))
+        (status == 0).then(|| may_write(&path, &[]))
     });
-    let Some(asked) = asked.join().unwrap() else {
+    let Some(requested) = requested.join().unwrap() else {
         eprintln!("skipped: rights cannot be dropped here");
         return;
     };
-    let text = asked
+    let text = requested
         .unwrap_err()
         .to_string()
         .replace(device.path(), "DEVICE");
@@ -468,10 +471,10 @@ fn what_a_run_left_is_known_and_other_data_is_not() {
     let handle = Handle::open(&device.device).unwrap();
     put(7);
     let refusal = guard(&[]).may_write(&handle).unwrap_err();
-    let told = refusal.to_string();
+    let text = refusal.to_string();
     assert!(
-        told.contains("of an unknown kind (the first was found at byte 777)"),
-        "{told}"
+        text.contains("of an unknown kind (the first was found at byte 777)"),
+        "{text}"
     );
     assert_eq!(refusal.names, [device.name()]);
 

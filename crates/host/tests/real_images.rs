@@ -1,5 +1,5 @@
 //! Images made by the real tools carry the marks that we look for. A tool that is not installed,
-//! or that cannot work here, is told and passed over.
+//! or that cannot work here, is reported and left out.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -139,7 +139,7 @@ fn containers() {
 
 #[test]
 fn what_wipefs_wipes_is_blank_again() {
-    // Of btrfs, the tool leaves the mirror at 64 MiB, from which the file system can be restored.
+    // For btrfs, the tool leaves the mirror at 64 MiB, from which the file system can be restored.
     for make in ["mkfs.ext4 -q -F {}", "mkfs.vfat {}", "mkswap {}"] {
         check(&format!("{make} && wipefs -a -q {{}}"), 64 * MIB, &[]);
     }

@@ -1,13 +1,13 @@
-//! A record without what tells whose machine it was.
+//! A record without anything that shows whose machine it was.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use crate::{Asked, Record, TargetFacts, TargetKind};
+use crate::{Record, Requested, TargetFacts, TargetKind};
 
-/// Mount options whose values tell nothing of a place or a person. Of others with a value only the
-/// name stays.
+/// Mount options whose values reveal no place and no person. Only the name of any other option
+/// stays.
 const HARMLESS_OPTIONS: [&str; 14] = [
     "commit", "data", "discard", "errors", "logbsize", "logbufs", "proto", "rsize", "size",
     "stripe", "sunit", "swidth", "vers", "wsize",
@@ -30,7 +30,7 @@ impl Record {
         let mut bare = self.clone();
         bare.note = None;
         if !is_published {
-            bare.asked.rename();
+            bare.requested.rename();
         }
         let mut names = Names::default();
         for target in &mut bare.targets {
@@ -42,8 +42,8 @@ impl Record {
     }
 }
 
-impl Asked {
-    /// Takes away the words of whoever wrote the study.
+impl Requested {
+    /// Removes the texts of whoever wrote the study.
     fn rename(&mut self) {
         const NAME: &str = "study";
         for words in [&self.name, &self.description] {
@@ -82,8 +82,8 @@ fn strip(target: &mut TargetFacts, names: &mut Names) {
     let names_nobody = target.kind == TargetKind::Null || is_offer(&target.path);
     if !names_nobody {
         let stand_in = names.call(&target.path, "target");
-        if let Some(asked) = &target.asked {
-            names.known.insert(asked.clone(), stand_in);
+        if let Some(address) = &target.address {
+            names.known.insert(address.clone(), stand_in);
         }
     }
 }
@@ -126,7 +126,7 @@ impl Names {
     fn replace_in_fields(&self, fields: &mut Map<String, Value>) {
         for (name, value) in fields {
             match value {
-                // A relative path looks like any other word: the field tells what it is.
+                // A relative path looks like any other word: only the field shows what it is.
                 Value::String(text) if name == "path" => {
                     *text = match self.known.get(text) {
                         Some(stand_in) => stand_in.clone(),
@@ -178,7 +178,7 @@ impl Names {
         if let Some(stand_in) = self.known.get(bare) {
             return format!("{stand_in}{end}");
         }
-        // An address of a device file keeps the word that says so.
+        // An address of a device file keeps its scheme.
         let (head, rest) = match bare.split_once(':') {
             Some((head @ ("sim" | "emu"), rest)) => (format!("{head}:"), rest),
             _ => (String::new(), bare),
@@ -204,14 +204,14 @@ mod tests {
         Record::from_json(text).expect("a golden record")
     }
 
-    /// People paste records into tickets. What they would not have said must be nowhere in the
-    /// text, also not in a note, a failure or the text of the study.
+    /// People paste records into tickets. What they want to keep private must be nowhere
+    /// in the text, also not in a note, a failure or the text of the study.
     #[test]
     fn nothing_that_identifies_is_left() {
         let mut record = sample();
-        record.asked.name = "acme-nightly".to_owned();
-        record.asked.description = "What Acme needs".to_owned();
-        record.asked.native =
+        record.requested.name = "acme-nightly".to_owned();
+        record.requested.description = "What Acme needs".to_owned();
+        record.requested.native =
             "name = \"acme-nightly\"\ntarget = \"/srv/acme/x\"\ntrace = '/home/bob/t.csv'\n"
                 .to_owned();
         record.note = Some("for Bob".to_owned());
@@ -224,7 +224,7 @@ mod tests {
         )];
         record.targets = vec![TargetFacts {
             path: "/srv/acme/x".to_owned(),
-            asked: Some("acme/rel".to_owned()),
+            address: Some("acme/rel".to_owned()),
             file_system: Some(FileSystem {
                 mount_point: "/srv/acme".to_owned(),
                 options: "rw,vers=4.2,addr=10.1.2.3,username=bob".to_owned(),
@@ -238,8 +238,8 @@ mod tests {
         }];
         let bare = record.anonymous(false);
         let text = bare.to_json();
-        for told in ["acme", "Acme", "bob", "Bob", "10.1.2.3", "S4EVNX0"] {
-            assert!(!text.contains(told), "{told} is in {text}");
+        for private in ["acme", "Acme", "bob", "Bob", "10.1.2.3", "S4EVNX0"] {
+            assert!(!text.contains(private), "{private} is in {text}");
         }
         assert_eq!(bare.targets[0].path, "target1");
         let system = bare.targets[0].file_system.as_ref().expect("it is known");
@@ -254,7 +254,7 @@ mod tests {
     #[test]
     fn what_names_nobody_stays() {
         let mut record = sample();
-        record.asked.name = "quick".to_owned();
+        record.requested.name = "quick".to_owned();
         record.targets = vec![TargetFacts {
             path: "sim:gp3:1TiB@r5d.xlarge".to_owned(),
             kind: TargetKind::Model,
@@ -262,13 +262,13 @@ mod tests {
         }];
         let bare = record.anonymous(true);
         assert_eq!(bare.targets, record.targets);
-        assert_eq!(bare.asked.name, "quick");
+        assert_eq!(bare.requested.name, "quick");
         assert_eq!(bare.environment, record.environment);
         assert_eq!(bare.overhead, record.overhead);
     }
 
     /// The name of the clock and the sources of the limits were replaced by `(path)` too: a record
-    /// from a colleague no longer said on what its model rests.
+    /// from a colleague no longer named the sources of its model.
     #[test]
     fn sources_stay_unless_they_are_paths() {
         let limits = |sources: [&str; 2]| {

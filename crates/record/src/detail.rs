@@ -1,4 +1,4 @@
-//! Figures of a job that are kept only where they were asked for.
+//! Figures of a job that are kept only where they were requested.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,9 +13,9 @@ pub struct ThreadUse {
     pub user_ns: u64,
     /// In the kernel, on behalf of the threads themselves; kernel workers are not in it.
     pub system_ns: u64,
-    /// Waits given up of their own accord.
+    /// Voluntary context switches.
     pub voluntary_switches: u64,
-    /// Preemptions.
+    /// Involuntary context switches.
     pub involuntary_switches: u64,
     /// Page faults without I/O.
     pub minor_faults: u64,
@@ -34,12 +34,12 @@ pub struct Samples {
     pub max: f64,
     /// Mean.
     pub mean: f64,
-    /// Of the samples as a part of all (divided by count - 1).
+    /// Standard deviation of the samples as a part of all (divided by count - 1).
     pub stddev: f64,
 }
 
 impl Samples {
-    /// Of these values.
+    /// The samples of these values.
     #[must_use]
     pub fn of(values: &[f64]) -> Self {
         let count = values.len();
@@ -61,15 +61,15 @@ impl Samples {
 /// One direction of a job, beyond what is always kept.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct DirectionDetail {
-    /// From the return of the submitting call to the completion. `None` of synchronous engines,
+    /// From the return of the submitting call to the completion. `None` for synchronous engines,
     /// whose submitting call is the operation.
     pub completion: Option<Latency>,
     /// Bytes per second, sampled.
     pub bytes_per_s: Samples,
     /// Operations per second, sampled.
     pub iops: Samples,
-    /// By what they carried for the block layer's scheduler, where some carried a priority of
-    /// their own: the thread's first, then as the job names them; only those that occurred.
+    /// By I/O priority, where some operations had one of their own: the thread's first, then in
+    /// the order of the job; only those that occurred.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by_priority: Vec<ByPriority>,
 }
@@ -120,13 +120,14 @@ pub struct SteadyRound {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Verified {
     /// When the first thread had written all and began to read back, since the beginning of the
-    /// measured time; `None` of a job that only reads.
+    /// measured time; `None` for a job that only reads.
     pub began_ns: Option<u64>,
     /// Blocks compared.
     pub blocks: u64,
     /// Those that differ.
-    pub flawed: u64,
-    /// Of a job that only reads back: writes for which it stands, which were not made.
+    #[serde(alias = "flawed")]
+    pub miscompared: u64,
+    /// Writes for which a job stands that only reads back; they were not made.
     #[serde(default, skip_serializing_if = "is_none")]
     pub assumed_writes: u64,
     /// Their bytes.

@@ -11,7 +11,7 @@ pub struct Processor {
     pub count: u32,
     /// cpufreq governor of the first processor, where there is one.
     pub governor: Option<String>,
-    /// Frequency of the first processor when the run began, where cpufreq tells it.
+    /// Frequency of the first processor when the run began, where cpufreq reports it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frequency_mhz: Option<u32>,
     /// Hypervisor vendor, where the kernel sees one.
@@ -29,7 +29,7 @@ pub struct Environment {
     pub processor: Processor,
     /// Memory of the machine.
     pub memory_bytes: Bytes,
-    /// Instance type, where the firmware or the environment tells it: `m5.large`.
+    /// Instance type, where the firmware or the environment names it: `m5.large`.
     pub instance: Option<String>,
     /// Clock source of the kernel: `tsc`.
     pub clocksource: String,
@@ -58,7 +58,7 @@ pub struct BlockDevice {
     pub logical_block_bytes: Bytes,
     /// Unit that the medium writes without read-modify-write.
     pub physical_block_bytes: Bytes,
-    /// Spinning medium, as the kernel believes.
+    /// Whether the kernel takes it for a spinning medium.
     pub rotational: bool,
     /// Scheduler in force: `none`, `mq-deadline`.
     pub scheduler: Option<String>,
@@ -72,23 +72,23 @@ pub struct BlockDevice {
     pub discard_max_bytes: Bytes,
     /// `ebs`, `instance-store`, or nothing.
     pub cloud: Option<String>,
-    /// Transport, as far as the name tells: `nvme`, `virtio`, `scsi`, `loop`, `zram`.
+    /// Transport, as far as the name shows it: `nvme`, `virtio`, `scsi`, `loop`, `zram`.
     pub transport: String,
-    /// Of a loop device: whether it reads and writes its file past the page cache.
+    /// Whether a loop device reads and writes its file past the page cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loop_direct: Option<bool>,
-    /// Version of its firmware, where it tells.
+    /// Version of its firmware, where it reports one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub firmware: Option<String>,
-    /// How it was when the run began, where it tells.
+    /// Its health when the run began, where it reports that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub health: Option<DeviceHealth>,
 }
 
-/// How a device was when the run began. What it does not tell is `None`.
+/// The health of a device when the run began. What it does not report is `None`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct DeviceHealth {
-    /// Of the device as a whole.
+    /// Temperature of the device as a whole.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub temperature_celsius: Option<i32>,
     /// Share of the rated writes that is used up; above 100 beyond the rating, at most 255.
@@ -106,7 +106,7 @@ pub struct DeviceHealth {
     /// Data that could not be read back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub media_errors: Option<u64>,
-    /// What the device warns of: bits of the SMART log page of NVMe; 0: nothing.
+    /// The warnings of the device: bits of the SMART log page of NVMe; 0: nothing.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub critical_warning: u8,
 }
@@ -154,13 +154,13 @@ pub enum TargetKind {
 /// What the load goes to.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct TargetFacts {
-    /// As the user named it; of a scratch file, which has no name of its own, its directory and
+    /// The path that the user gave. A scratch file has no name of its own: its directory and
     /// `blocklab.scratch`.
     pub path: String,
-    /// As the user typed it, with which the same target is named again; `None` in older records,
-    /// and where nobody typed it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub asked: Option<String>,
+    /// The address as the user typed it, which names the same target again; `None` in older records,
+    /// and where nobody typed one.
+    #[serde(default, skip_serializing_if = "Option::is_none", alias = "asked")]
+    pub address: Option<String>,
     /// What it is.
     pub kind: TargetKind,
     /// Its size.
@@ -173,8 +173,8 @@ pub struct TargetFacts {
     pub direct_memory_align: Option<u32>,
     /// Alignment of offsets and sizes that O_DIRECT needs, where it is offered.
     pub direct_offset_align: Option<u32>,
-    /// Of a modelled device: every limit that was in force, and the bounds of what may be bought.
+    /// Every limit of a modelled device that was in force, and the bounds of what may be bought.
     pub limits: Vec<Limit>,
-    /// Of a modelled device: what its figures assume, one sentence each.
+    /// What the figures of a modelled device assume, one sentence each.
     pub assumptions: Vec<String>,
 }

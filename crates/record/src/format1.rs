@@ -1,6 +1,6 @@
-//! Records of format 1. There limits and loads were texts for people, and what they mean had to be
-//! read from those: this is the one place where it still is. The words of a limit's name were not
-//! unique, so a doubtful one is settled by what stands beside it.
+//! Records of format 1. There limits and loads are texts for people, and this is the one place that
+//! still parses those. The words of a limit's name are not unique: the other limits decide what a
+//! doubtful one means.
 
 use blocklab_device::{Covers, Limit, LimitKind, LimitName, LimitUnit, Operation, Origin};
 use blocklab_units::Bytes;
@@ -76,8 +76,8 @@ pub(crate) fn loads(record: &mut Value) -> Result<(), serde_json::Error> {
     Ok(())
 }
 
-/// `zipf 1.2`, and with runs that go on `80 % zipf 1.2`. Of zones only the number was kept, which is
-/// no pattern.
+/// `zipf 1.2`, and with sequential runs `80 % zipf 1.2`. Zones are kept as their number, which is no
+/// pattern.
 fn pattern(text: &str) -> (Option<Pattern>, Option<Runs>) {
     let share = text.split_once(" % ");
     if let Some((Ok(percent), law)) = share.map(|(share, law)| (share.parse::<f64>(), law)) {
@@ -124,8 +124,8 @@ fn mix(text: &str) -> Option<Mix> {
     Some(Mix { read, write, trim })
 }
 
-/// `4 KiB 60 %, 64 KiB 40 %`, and where the directions differ `read 4 KiB, write 64 KiB`. Those that
-/// did not occur were not told: they get the first ones.
+/// `4 KiB 60 %, 64 KiB 40 %`, and where the directions differ `read 4 KiB, write 64 KiB`. The text
+/// lacks directions that did not occur: they get the first sizes.
 fn block_sizes(text: &str) -> Option<BlockSizes> {
     let mut found: Vec<(Option<Direction>, SizeMix)> = Vec::new();
     for part in text.split(", ") {
@@ -188,7 +188,7 @@ fn name(named: &NamedLimit, volumes: &[&str], all: &[NamedLimit]) -> LimitName {
         Some(volume) => (*volume, of(volume).unwrap_or_default()),
         None => parts(&named.name),
     };
-    // The kind may itself begin with a number and an x: nothing in format 1 tells.
+    // The kind may itself begin with a number and an x: format 1 does not tell the two apart.
     let counted = volume.and_then(|volume| volume.split_once(" x "));
     let counted = counted.and_then(|(count, kind)| Some((count.parse().ok()?, kind)));
     let (count, plain) = counted.unwrap_or((1, owner));
@@ -263,7 +263,7 @@ fn covers(name: &str) -> (&str, Covers) {
         .unwrap_or((name, Covers::All))
 }
 
-/// Words of another form are kept as what somebody assumed.
+/// A text of another form is kept as an assumption.
 fn origin(text: &str) -> Origin {
     match text.split_once(": ") {
         Some(("documented", what)) => {
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn words_at_the_end_tell_the_kind() {
+    fn the_suffix_decides_the_kind() {
         let found = all(&[
             ("30 x gp2: volume IOPS", LimitUnit::Iops),
             ("30 x gp2: volume IOPS (peak)", LimitUnit::Iops),
@@ -364,7 +364,7 @@ mod tests {
         check(&found[8], "r5d.xlarge", None, kind);
     }
 
-    /// A cap of that name has no rate without the word beside it.
+    /// A suffix counts only where the limit without it exists.
     #[test]
     fn a_word_that_belongs_to_the_name_stays_in_it() {
         let latency = ("a: b: read latency", LimitUnit::Micros);

@@ -5,7 +5,7 @@ use crate::unknown::{Unknown, stored};
 
 /// The distribution of one latency.
 ///
-/// The exact moments stand beside the histogram; quantiles come from the histogram and are exact
+/// The exact moments are stored next to the histogram; quantiles come from the histogram and are exact
 /// to [`Histogram::ERROR_BOUND`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(into = "Form", from = "Form")]
@@ -18,7 +18,7 @@ pub struct Latency {
     pub max_ns: u64,
     /// Exact.
     pub mean_ns: f64,
-    /// Of the operations, exact.
+    /// Standard deviation of the operations, exact.
     pub stddev_ns: f64,
     /// From the histogram.
     pub p50_ns: u64,
@@ -32,7 +32,7 @@ pub struct Latency {
     pub p9999_ns: u64,
     /// HdrHistogram V2, compressed, base64: what `HistogramLogReader` reads.
     pub histogram_hdr: String,
-    /// What another program did not tell; the fields of it mean nothing.
+    /// What another program did not report; its fields mean nothing.
     pub unknown: Unknown,
 }
 

@@ -1,5 +1,5 @@
-//! In: what the engine measured and what the host told.
-//! Out: one versioned, self-contained value that says it all, and its JSON.
+//! In: what the engine measured and what the host reported.
+//! Out: one versioned, self-contained value that holds all of it, and its JSON.
 //! Never: a judgement, or a text for people.
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
@@ -28,7 +28,7 @@ pub use latency::{BadHistogram, Latency};
 pub use load::{Carrier, ErrorKind, PaceKind};
 pub use measurement::{
     Accounting, Cpu, DirectionResult, DiskUse, ErrorCount, Exceeded, Interval, IntervalDirection,
-    JobResult, Measurement, Stopped, Told,
+    JobResult, KnownAccounting, Measurement, Stopped,
 };
 pub use observed::{
     BurstBalance, ControlAction, ControlEvent, ObservedDirection, ObservedLoad, SizeCount,
@@ -52,7 +52,7 @@ pub enum Origin {
     Simulated,
     /// The device model in real time.
     Emulated,
-    /// Another program, on whatever machine: read from what it printed.
+    /// Another program, on any machine; its output was imported.
     Imported,
 }
 
@@ -88,7 +88,7 @@ pub struct Note {
 }
 
 impl Note {
-    /// Of this level, about this, with these words.
+    /// A note of this level on this subject.
     #[must_use]
     pub fn new(level: NoteLevel, subject: impl Into<String>, text: impl Into<String>) -> Self {
         Self {
@@ -106,11 +106,11 @@ impl Note {
     }
 }
 
-/// How well something asked for was honoured.
+/// How well a request was honoured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NoteLevel {
-    /// Nearly: the text says in what it differs.
+    /// Nearly: the text names the difference.
     Approximated,
     /// Not at all, and harmless.
     Ignored,
@@ -142,8 +142,8 @@ pub struct Overhead {
 
 /// What was requested: it can be run again.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct Asked {
-    /// Name of the study or file: `quick`; of one of its systems, `i3-vs-i2: i3.xlarge`.
+pub struct Requested {
+    /// Name of the study or file, `quick`; with that of its system, `i3-vs-i2: i3.xlarge`.
     pub name: String,
     /// The system of the study that this run measures, where the study names several.
     #[serde(default)]
@@ -153,11 +153,11 @@ pub struct Asked {
     /// The number of the plan's JSON, which is not that of the record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan_format: Option<u32>,
-    /// The whole plan, as it was run. `None` of an imported run, of a plan that JSON cannot hold
-    /// ([`Plan::missing_in_json`]: a note says so), and of a run from before plans were kept so.
+    /// The whole plan, as it was run. `None` for an imported run, for a plan that JSON cannot hold
+    /// ([`Plan::missing_in_json`]: a note names what is missing), and in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<Plan>,
-    /// The plan in the native format, for people: what that has no key for is named in comments.
+    /// The plan in the native format, for people. Comments name what that format has no key for.
     pub native: String,
     /// Root seed; a string, since JSON readers lose the low bits of large numbers.
     pub seed: String,
@@ -167,7 +167,7 @@ pub struct Asked {
     pub passes: u32,
 }
 
-impl Asked {
+impl Requested {
     /// The name of the study, without that of the system.
     #[must_use]
     pub fn study(&self) -> &str {
@@ -175,7 +175,7 @@ impl Asked {
     }
 }
 
-/// The name of the study in that of a run, which its system joins: see [`Asked::study`].
+/// The name of the study in that of a run, which its system joins: see [`Requested::study`].
 #[must_use]
 pub fn study_of<'n>(name: &'n str, system: Option<&str>) -> &'n str {
     let study = system.and_then(|system| name.strip_suffix(system)?.strip_suffix(": "));
@@ -185,7 +185,7 @@ pub fn study_of<'n>(name: &'n str, system: Option<&str>) -> &'n str {
 /// One execution and everything that it left.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Record {
-    /// [`FORMAT`]: a record of an older format is one of this as soon as it is read.
+    /// [`FORMAT`], also after an older format was read.
     pub format: u32,
     /// Short, unique in its store.
     pub id: String,
@@ -195,24 +195,25 @@ pub struct Record {
     pub started_at: String,
     /// RFC 3339, UTC.
     pub finished_at: String,
-    /// Measured, simulated or emulated.
+    /// Where its figures come from.
     pub origin: Origin,
     /// How it ended.
     pub status: Status,
     /// Why, where it did not end as planned.
     pub failure: Option<String>,
-    /// What was asked for.
-    pub asked: Asked,
+    /// The study, its plan and its seed.
+    #[serde(alias = "asked")]
+    pub requested: Requested,
     /// The machine.
     pub environment: Environment,
     /// What the load went to, as it was when the run began.
     pub targets: Vec<TargetFacts>,
-    /// Our own cost.
+    /// The overhead of this program.
     pub overhead: Option<Overhead>,
     /// What was understood differently.
     pub notes: Vec<Note>,
-    /// What somebody wrote about the run afterwards. The store keeps it in a file beside the
-    /// record, which is never rewritten.
+    /// What somebody wrote about the run afterwards. The store keeps it in a file of its own next
+    /// to the record, which is never rewritten.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
     /// In the order in which they were taken.
@@ -264,11 +265,11 @@ impl Record {
         #[derive(Deserialize)]
         struct Head {
             format: u32,
-            #[serde(default)]
-            asked: AskedHead,
+            #[serde(default, alias = "asked")]
+            requested: RequestedHead,
         }
         #[derive(Deserialize, Default)]
-        struct AskedHead {
+        struct RequestedHead {
             plan_format: Option<u32>,
             #[serde(default, deserialize_with = "is_there")]
             system: bool,
@@ -277,7 +278,7 @@ impl Record {
         if head.format > FORMAT {
             return Err(BadRecord::Newer { found: head.format });
         }
-        if let Some(found) = head.asked.plan_format.filter(|it| *it > PLAN_FORMAT) {
+        if let Some(found) = head.requested.plan_format.filter(|it| *it > PLAN_FORMAT) {
             return Err(BadRecord::NewerPlan { found });
         }
         let mut record: Self = match head.format {
@@ -285,8 +286,8 @@ impl Record {
             FORMAT => serde_json::from_str(text).or_else(|_| format1::read(text))?,
             _ => format1::read(text)?,
         };
-        if !head.asked.system {
-            record.asked.system = format1::system(&record.asked.name);
+        if !head.requested.system {
+            record.requested.system = format1::system(&record.requested.name);
         }
         Ok(record)
     }

@@ -1,12 +1,12 @@
-//! The words of a job's result that the workload has no noun for: what carried the operations, its
-//! pace without the rates, what went wrong.
+//! Kinds that occur in a result and not in a workload: the engine or program, the pace without its
+//! rates, what went wrong.
 
 use std::fmt;
 
 use blocklab_workload::{EngineKind, Pace, errno};
 use serde::{Deserialize, Serialize};
 
-/// What brought the operations to the target.
+/// What carried the operations to the target.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Carrier {
@@ -17,7 +17,7 @@ pub enum Carrier {
 }
 
 impl Carrier {
-    /// By a name of either kind.
+    /// The engine or program of this name.
     #[must_use]
     pub fn named(name: &str) -> Self {
         let named = serde::de::value::StrDeserializer::<serde::de::value::Error>::new(name);
@@ -81,11 +81,11 @@ impl From<Pace> for PaceKind {
 pub enum ErrorKind {
     /// The kernel's number for it.
     Errno(i32),
-    /// Fewer bytes were moved than asked for.
+    /// Fewer bytes were moved than requested.
     Short,
-    /// A rate that had to be reached was not: no failed operation, so in no census.
+    /// A minimum rate was not reached. No operation failed, so no count holds it.
     Rate,
-    /// Data came back otherwise than it was written: no failed operation either.
+    /// Data came back different from what was written; no operation failed either.
     Verify,
 }
 

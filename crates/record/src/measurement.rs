@@ -29,14 +29,14 @@ pub enum Stopped {
     Stalled,
 }
 
-/// The census of operations: issued = completed + failed + in flight.
+/// The count of operations: issued = completed + failed + in flight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Accounting {
     /// Handed to the target, ramp included, all directions.
     pub issued: u64,
     /// Came back with all their bytes, ramp included.
     pub completed: u64,
-    /// Of the completed, those that ended during the ramp: in no histogram.
+    /// Those of the completed that ended during the ramp: they are in no histogram.
     pub completed_in_ramp: u64,
     /// Came back with an error or short.
     pub failed: u64,
@@ -46,7 +46,7 @@ pub struct Accounting {
     /// of its direction, and no histogram.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub oldest_in_flight_ns: Option<u64>,
-    /// Under a rate: were due and never issued, for want of a free slot.
+    /// Operations of a paced job that were due and never issued, for want of a free slot.
     pub overdue: u64,
 }
 
@@ -58,9 +58,9 @@ impl Accounting {
     }
 }
 
-/// What is known of a census; `None`: nobody told.
+/// What is known of an [`Accounting`]; `None`: another program did not report it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Told {
+pub struct KnownAccounting {
     /// As in [`Accounting`].
     pub issued: Option<u64>,
     /// As in [`Accounting`].
@@ -79,13 +79,13 @@ pub struct Told {
 }
 
 impl Accounting {
-    /// The census of a run of this origin. What another program printed tells what came back, and
+    /// What is known in a run of this origin. Another program prints what was completed, and
     /// failures where there were any.
     #[must_use]
-    pub fn told(self, origin: Origin) -> Told {
+    pub fn known(self, origin: Origin) -> KnownAccounting {
         let own = origin != Origin::Imported;
         let of_ours = |count: u64| own.then_some(count);
-        Told {
+        KnownAccounting {
             issued: of_ours(self.issued),
             completed: self.completed,
             completed_in_ramp: of_ours(self.completed_in_ramp),
@@ -124,12 +124,12 @@ pub struct DirectionResult {
     /// Submission to completion.
     pub service: Latency,
     /// From the moment an operation was due to its completion, under a rate or a replay that keeps
-    /// time. A closed loop under a rate makes up for no stall: what it gave up is in here, too, with
-    /// the time that it had waited then.
+    /// time. A closed loop under a rate does not make up for a stall: the operations that it gave
+    /// up are included, with the time that they had waited then.
     pub response: Option<Latency>,
-    /// Our submitting call; only where it was measured by itself.
+    /// The submitting call; only where it was measured separately.
     pub submit: Option<Latency>,
-    /// More, where it was asked for.
+    /// Further figures, where they were requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<Box<DirectionDetail>>,
 }
@@ -141,7 +141,7 @@ pub struct JobResult {
     pub name: String,
     /// Engine, or the program that has it.
     pub engine: Carrier,
-    /// Where operations go; `None`, as below: another program did not tell.
+    /// Where operations go; `None`, as below, where another program did not report it.
     pub pattern: Option<Pattern>,
     /// Several operations for each offset of the pattern.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -150,50 +150,52 @@ pub struct JobResult {
     pub block_sizes: Option<BlockSizes>,
     /// Shares of the directions.
     pub mix: Option<Mix>,
-    /// The page cache, as asked for.
+    /// The page cache, as requested.
     pub access: Option<Access>,
-    /// What a completed write promises, as asked for.
+    /// What a completed write promises, as requested.
     pub durability: Durability,
     /// When operations begin.
     pub pace: PaceKind,
     /// Whether threads pause between operations: the depth is then not always full.
     pub think: bool,
-    /// Threads; 0: another program did not tell.
+    /// Threads; 0: another program did not report it.
     #[serde(with = "zero_is_null")]
     pub threads: u32,
-    /// Depth asked for, per thread; 0: another program did not tell.
+    /// Depth requested, per thread; 0: another program did not report it.
     #[serde(with = "zero_is_null")]
     pub depth: u32,
-    /// Depth that this engine can have, per thread; 0: another program did not tell.
+    /// Depth that this engine can have, per thread; 0: another program did not report it.
     #[serde(with = "zero_is_null")]
     pub effective_depth: u32,
-    /// Whether O_DIRECT was in force; `None`: another program did not tell.
+    /// Whether O_DIRECT was in force; `None`: another program did not report it.
     pub direct: Option<bool>,
-    /// Asked-for operations per second, under a pace by operations.
-    pub asked_iops: Option<f64>,
-    /// Asked-for bytes per second, under a pace by bytes.
-    pub asked_bytes_per_s: Option<f64>,
+    /// Requested-for operations per second, under a pace by operations.
+    #[serde(alias = "asked_iops")]
+    pub requested_iops: Option<f64>,
+    /// Requested-for bytes per second, under a pace by bytes.
+    #[serde(alias = "asked_bytes_per_s")]
+    pub requested_bytes_per_s: Option<f64>,
     /// Measured time: from the end of the ramp to the last completion, and of a job that ran out its
     /// time, was given up or was ended by a signal, at least to that moment.
     pub elapsed_ns: u64,
-    /// Why it ended (of several threads, the gravest reason).
+    /// Why it ended; the most severe reason of its threads.
     pub stopped: Stopped,
     /// By direction; only those that occurred.
     pub directions: BTreeMap<Direction, DirectionResult>,
     /// Failures by kind.
     pub errors: Vec<ErrorCount>,
-    /// The census.
+    /// The count of its operations.
     pub accounting: Accounting,
-    /// Processor use of its threads; `None` of a simulated job and in older records.
+    /// Processor use of its threads; `None` for a simulated job and in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threads_use: Option<ThreadUse>,
-    /// Depths and batches, where they were asked for.
+    /// Depths and batches, where they were requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub depths: Option<Depths>,
     /// Depth that the search for a latency found, all threads together; 0: no depth allows it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub found_depth: Option<u32>,
-    /// Whether what was written came back, where it was asked for.
+    /// Whether what was written came back, where it was requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verified: Option<Verified>,
     /// What its steady state was judged by: the last rounds, as many as the rule looks at.
@@ -225,7 +227,7 @@ impl JobResult {
     }
 }
 
-const NOT_TOLD: &str = "not told";
+const UNKNOWN: &str = "unknown";
 
 /// The names by which tables and exports call the load.
 impl JobResult {
@@ -233,7 +235,7 @@ impl JobResult {
     #[must_use]
     pub fn pattern_name(&self) -> String {
         let Some(pattern) = &self.pattern else {
-            return NOT_TOLD.to_owned();
+            return UNKNOWN.to_owned();
         };
         match self.runs {
             Some(Runs { follow_percent, .. }) if follow_percent > 0 => {
@@ -246,10 +248,10 @@ impl JobResult {
     /// `4 KiB`, `read 4 KiB, write 64 KiB`.
     #[must_use]
     pub fn block_size_name(&self) -> String {
-        // Another program may tell one size and no mix.
+        // Another program may report one size and no mix.
         let mix = self.mix.unwrap_or(Mix::READ);
         let sizes = self.block_sizes.as_ref();
-        sizes.map_or_else(|| NOT_TOLD.to_owned(), |sizes| sizes.text(mix))
+        sizes.map_or_else(|| UNKNOWN.to_owned(), |sizes| sizes.text(mix))
     }
 
     /// `read`, `70 % read, 30 % write`.
@@ -262,10 +264,10 @@ impl JobResult {
     /// `direct`, `buffered`.
     #[must_use]
     pub fn access_name(&self) -> &'static str {
-        self.access.map_or(NOT_TOLD, Access::name)
+        self.access.map_or(UNKNOWN, Access::name)
     }
 
-    /// The pattern, where it alone says where operations go.
+    /// The pattern, where it alone decides where operations go.
     #[must_use]
     pub fn plain_pattern(&self) -> Option<&Pattern> {
         let goes_on = self.runs.is_some_and(|runs| runs.follow_percent > 0);
@@ -302,7 +304,7 @@ pub struct IntervalDirection {
     pub p99_ns: u64,
     /// Upper edge of the highest bucket hit.
     pub max_ns: u64,
-    /// What another program did not tell; the fields of it mean nothing.
+    /// What another program did not report; its fields mean nothing.
     pub unknown: Unknown,
 }
 
@@ -326,7 +328,7 @@ pub struct Interval {
     pub end_ns: u64,
     /// Length of the slice.
     pub length_ns: u64,
-    /// In the ramp, before any job is measured: in no total.
+    /// It lies in the ramp, before any job is measured, and enters no total.
     pub ramp: bool,
     /// Reads.
     pub read: IntervalDirection,
@@ -348,19 +350,19 @@ pub struct Cpu {
     pub user_ns: u64,
     /// In the kernel.
     pub system_ns: u64,
-    /// Waits given up of its own accord.
+    /// Voluntary context switches.
     pub voluntary_switches: u64,
-    /// Preemptions.
+    /// Involuntary context switches.
     pub involuntary_switches: u64,
     /// Page faults without I/O.
     pub minor_faults: u64,
     /// Page faults with I/O.
     pub major_faults: u64,
-    /// Of all processors of the machine, the share that was not idle, in per cent.
+    /// The share of all processors of the machine that was not idle, in per cent.
     pub machine_busy_percent: u32,
     /// The busiest of our own threads, in per cent of one processor.
     pub busiest_thread_percent: u32,
-    /// What another program did not tell; the fields of it mean nothing.
+    /// What another program did not report; its fields mean nothing.
     pub unknown: Unknown,
 }
 
@@ -402,12 +404,12 @@ pub struct DiskUse {
     pub busy_ms: u64,
     /// Milliseconds of all requests, summed.
     pub queue_ms: u64,
-    /// Of an EBS volume that tells: how long its limits were asked for more than they are.
+    /// How long an EBS volume was driven beyond its limits, where it reports that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exceeded: Option<Exceeded>,
 }
 
-/// The time in which more was asked of an EBS volume or its instance than they are sold for, in
+/// The time in which the load on an EBS volume or its instance exceeded their limits, in
 /// microseconds, from the volume's own statistics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Exceeded {
@@ -428,13 +430,13 @@ pub struct Measurement {
     pub case: String,
     /// What the sweep set for it.
     pub settings: Vec<(String, String)>,
-    /// From 1; 0 of a pass that was run before the others and enters no figure.
+    /// From 1; 0: a pass that was run before the others and enters no figure.
     pub pass: u32,
     /// Since the run's start.
     pub started_ns: u64,
     /// From the first thread's start to the last one's end, ramp included.
     pub elapsed_ns: u64,
-    /// Until the first operation was issued, since the measurement was asked for.
+    /// From the start of the set-up until the first operation was issued.
     pub setup_ns: u64,
     /// In the order of the workload.
     pub jobs: Vec<JobResult>,
@@ -451,17 +453,17 @@ pub struct Measurement {
     /// Most io_uring worker threads seen at once: above 0, the kernel could not do the work
     /// without blocking and handed it to threads.
     pub uring_workers_max: u32,
-    /// For how long the whole process did not run although it was due, where that was a second
+    /// Time in which the whole process did not run although it was runnable, where that was a second
     /// or more at once: stopped by a signal, or together with its machine. `None`: never seen, or
     /// not watched (simulated, imported, older records).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stood_still_ns: Option<u64>,
-    /// For how long, added up over its processors, the control group of this process was due and
-    /// held back by its quota. `None`: nothing counts that, or it is an older record.
+    /// Time, summed over its processors, in which the quota of its control group throttled this
+    /// process. `None`: nothing counts that, or it is an older record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub throttled_ns: Option<u64>,
-    /// Of a volume that was served: what other programs did to it. The jobs then hold the results
-    /// and no load that was asked for.
+    /// What other programs did to a volume that was served. The jobs then hold the results and no
+    /// load that was requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed: Option<Box<ObservedLoad>>,
 }

@@ -1,5 +1,5 @@
-//! What other programs did to a volume that was served to them: it stands where a measurement of
-//! ours has the load that was asked for.
+//! What other programs did to a volume that was served to them, in place of the load that another
+//! measurement requests.
 
 use std::collections::BTreeMap;
 
@@ -28,12 +28,12 @@ pub struct ObservedLoad {
     /// What was in the burst buckets.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub balances: Vec<BurstBalance>,
-    /// By how much replies were sent later than the model said: what the machine added. `None`:
-    /// nothing was asked for.
+    /// How much later than computed by the model replies were sent: what the machine added.
+    /// `None`: there was no operation.
     pub lateness: Option<Latency>,
     /// Clients that connected, over the time of the run.
     pub clients: u64,
-    /// By how much the capacities of burst buckets were divided, where they were.
+    /// The divisor of the burst buckets' capacities, where there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub speed: Option<f64>,
     /// What was done to the volume on purpose, in order of time.
@@ -53,8 +53,8 @@ pub struct ControlEvent {
     /// When it was over, since the start of the run, where it ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until_ns: Option<u64>,
-    /// Operations that it hit; of a power cut the pages of 4 KiB that came back otherwise than they
-    /// were, of bit flips the bits.
+    /// Operations that it hit. A power cut counts the pages of 4 KiB that came back changed, a bit
+    /// flip counts the bits.
     pub hits: u64,
 }
 

@@ -1,4 +1,4 @@
-//! The percentiles that every output tells: one row here is one column there.
+//! The percentiles of every output: one row here is one column there.
 
 use blocklab_stats::Histogram;
 
@@ -15,7 +15,7 @@ pub struct Percentile {
     pub share: f64,
     /// Whether the terminal, which has no room for all, shows it, and comparisons judge it.
     pub brief: bool,
-    /// By what a Record keeps it beside the histogram, where it does.
+    /// The field in which a Record keeps it next to the histogram, where it does.
     kept: Option<Statistic>,
 }
 
@@ -52,7 +52,7 @@ impl Percentile {
         PERCENTILES.iter().filter(|it| it.brief)
     }
 
-    /// Those that a Record keeps by themselves, with what says whether they are known.
+    /// Those that a Record keeps in a field, with the statistic that may be unknown.
     pub fn kept() -> impl DoubleEndedIterator<Item = (&'static Self, Statistic)> {
         PERCENTILES.iter().filter_map(|it| Some((it, it.kept?)))
     }
@@ -99,7 +99,8 @@ impl Latency {
 pub struct Percentiles([u64; PERCENTILES.len()]);
 
 impl Percentiles {
-    /// Of a histogram; a bucket's middle may lie outside the exact extremes. 0 without values.
+    /// The percentiles of a histogram. The middle of a bucket may lie outside the exact extremes, so
+    /// it is clamped to them. 0 without values.
     #[must_use]
     pub fn new(histogram: &Histogram, min: u64, max: u64) -> Self {
         if histogram.count() == 0 {
@@ -110,7 +111,7 @@ impl Percentiles {
         Self::each(|_| found.next().expect("one a percentile"))
     }
 
-    /// Of what tells the value of each, asked in their order.
+    /// Calls `value` for each, in their order.
     #[must_use]
     pub fn each(mut value: impl FnMut(&'static Percentile) -> u64) -> Self {
         let mut all = [0; PERCENTILES.len()];
@@ -153,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_is_what_the_histogram_says() {
+    fn kept_percentiles_are_those_of_the_histogram() {
         let mut histogram = Histogram::new();
         (1..=100_000).for_each(|ns| histogram.record(ns));
         let latency = Latency::new(&histogram, 1, 100_000, 5e9, 3.3e14);
@@ -171,7 +172,7 @@ mod tests {
         assert_eq!(known, [true, true, true, false, false, true, true]);
         let mut latency = Latency::new(&Histogram::from_counts(vec![0, 9]), 1, 1, 9.0, 9.0);
         latency.unknown = unknown;
-        let told = PERCENTILES.map(|it| latency.percentile(&it).is_some());
-        assert_eq!(told, known);
+        let found = PERCENTILES.map(|it| latency.percentile(&it).is_some());
+        assert_eq!(found, known);
     }
 }

@@ -9,10 +9,10 @@ pub struct Served {
     pub sum_ns: f64,
     /// Their squares added up.
     pub sum_squares: f64,
-    /// The shortest; of an interval, to the lower edge of its histogram bucket (at most 1/64 less).
+    /// The shortest; in an interval the lower edge of its histogram bucket (at most 1/64 less).
     pub min_ns: u64,
-    /// The longest; of an interval, to the upper edge of its histogram bucket (at most 1/64 more),
-    /// and never above the longest of the run so far, which is known exactly.
+    /// The longest; in an interval the upper edge of its histogram bucket (at most 1/64 more), and
+    /// never above the longest of the run so far, which is known exactly.
     pub max_ns: u64,
 }
 

@@ -1,5 +1,5 @@
-//! Figures that nobody told: another program printed a mean and no percentiles, say. In memory such
-//! a figure is 0 and stands in the [`Unknown`] of its owner; in JSON it is `null`.
+//! Figures that are unknown, since another program printed a mean and no percentiles, say. In memory
+//! such a figure is 0 and stands in the [`Unknown`] of its owner; in JSON it is `null`.
 
 /// A figure that may be unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub enum Statistic {
     Process,
 }
 
-/// The figures of an owner that are not known; of our own runs there are none.
+/// The figures of an owner that are not known. Our own runs have none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Unknown(u16);
 

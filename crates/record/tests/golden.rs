@@ -63,10 +63,10 @@ fn what_is_read_is_written_the_same() {
     }
 }
 
-/// What a run left in the first format says the same in the present one: limits have their kinds,
-/// of which the first had only the names, and here a kind of volume is called `2 x ssd: fast`.
+/// A record of the first format equals the same run in the present one: limits have their kinds, of
+/// which the first had only the names, and here a kind of volume is called `2 x ssd: fast`.
 #[test]
-fn old_records_say_the_same_as_new_ones() {
+fn old_records_equal_new_ones() {
     for (path, text) in records(1) {
         let name = path.file_name().expect("a file");
         let new = fs::read_to_string(folder(FORMAT).join(name)).expect("the same run");
@@ -116,6 +116,30 @@ fn a_newer_format_is_refused_by_its_number() {
     ));
 }
 
+/// Fields got other names after records of this format had been written.
+#[test]
+fn former_names_of_fields_are_read() {
+    const FORMER: [(&str, &str); 5] = [
+        ("requested", "asked"),
+        ("requested_iops", "asked_iops"),
+        ("requested_bytes_per_s", "asked_bytes_per_s"),
+        ("address", "asked"),
+        ("miscompared", "flawed"),
+    ];
+    let read = |text: &str| Record::from_json(text).expect("a record");
+    let mut found = BTreeSet::new();
+    for (path, text) in records(FORMAT) {
+        let mut former = text.clone();
+        for (name, before) in FORMER {
+            let (name, before) = (format!("\"{name}\": "), format!("\"{before}\": "));
+            former = former.replace(&name, &before);
+            found.extend(text.contains(&name).then_some(name));
+        }
+        assert_eq!(read(&former), read(&text), "{}", path.display());
+    }
+    assert_eq!(found.len(), FORMER.len(), "{found:?}");
+}
+
 /// A study `a: b` was taken for the study `a` on the system `b`. A record from before the system had
 /// a field has nothing else to go by.
 #[test]
@@ -123,14 +147,14 @@ fn the_system_of_a_run_is_not_read_from_its_name() {
     let text = fs::read_to_string(folder(FORMAT).join("planned.json")).expect("a record");
     let check = |system: Option<Value>, study: &str, expected: Option<&str>| {
         let mut json = value(&text);
-        let asked = json["asked"].as_object_mut().expect("an object");
+        let requested = json["requested"].as_object_mut().expect("an object");
         match system {
-            Some(system) => asked.insert("system".to_owned(), system),
-            None => asked.remove("system"),
+            Some(system) => requested.insert("system".to_owned(), system),
+            None => requested.remove("system"),
         };
         let record = Record::from_json(&json.to_string()).expect("a record");
-        assert_eq!(record.asked.study(), study);
-        assert_eq!(record.asked.system.as_deref(), expected);
+        assert_eq!(record.requested.study(), study);
+        assert_eq!(record.requested.system.as_deref(), expected);
     };
     check(Some("bought".into()), "limits", Some("bought"));
     check(Some(Value::Null), "limits: bought", None);
@@ -141,7 +165,7 @@ fn the_system_of_a_run_is_not_read_from_its_name() {
 fn a_newer_plan_is_refused_by_its_number() {
     let planned = folder(FORMAT).join("planned.json");
     let text = fs::read_to_string(planned).expect("a record with a plan");
-    assert!(Record::from_json(&text).is_ok_and(|record| record.asked.plan.is_some()));
+    assert!(Record::from_json(&text).is_ok_and(|record| record.requested.plan.is_some()));
     let newer = text.replacen("\"plan_format\": 1", "\"plan_format\": 4000000000", 1);
     let error = Record::from_json(&newer).expect_err("is newer");
     assert!(error.to_string().contains("its plan has format 4000000000"));
@@ -184,7 +208,7 @@ fn shape(records: &[Value]) -> Shape {
 }
 
 /// What has a number and a golden file of its own.
-const NUMBERED: &str = ".asked.plan";
+const NUMBERED: &str = ".requested.plan";
 
 fn walk(path: &str, value: &Value, shape: &mut Shape) {
     let kind = match value {
@@ -275,19 +299,19 @@ fn the_shape_changes_only_with_the_number_of_the_format() {
     if blessed && !file.exists() {
         fs::write(&file, &keys).expect("written");
     }
-    let told = fs::read_to_string(&file).unwrap_or_else(|error| {
+    let kept = fs::read_to_string(&file).unwrap_or_else(|error| {
         panic!(
             "{}: {error}; BLESS=1 writes it for a new format",
             file.display()
         )
     });
     let lines = |text: &str| text.lines().map(str::to_owned).collect::<BTreeSet<_>>();
-    let (told, now) = (lines(&told), lines(&keys));
-    let gone: Vec<_> = told.difference(&now).collect();
-    let new: Vec<_> = now.difference(&told).collect();
+    let (kept, now) = (lines(&kept), lines(&keys));
+    let gone: Vec<_> = kept.difference(&now).collect();
+    let new: Vec<_> = now.difference(&kept).collect();
     assert!(
         gone.is_empty() && new.is_empty(),
         "records have another shape than format {FORMAT}: gone {gone:#?}, new {new:#?}. \
-         golden/README.md tells how a new format is made"
+         golden/README.md describes how a new format is made"
     );
 }

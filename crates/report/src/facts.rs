@@ -33,7 +33,7 @@ pub fn cite(records: &[&Record]) -> String {
         return format!(
             "{}, study {}, run {}, {} {}",
             first.tool,
-            first.asked.name,
+            first.requested.name,
             first.id,
             first.origin.name(),
             moment(&first.started_at)
@@ -42,7 +42,7 @@ pub fn cite(records: &[&Record]) -> String {
     format!(
         "{}, study {}, {} runs from {} to {}, {} {}",
         joined(&|it| it.tool.clone()),
-        joined(&|it| it.asked.study().to_owned()),
+        joined(&|it| it.requested.study().to_owned()),
         records.len(),
         first.id,
         last.id,
@@ -481,7 +481,7 @@ pub fn mean_in_flight(record: &Record) -> (Option<f64>, Option<f64>) {
 /// How the passes became one figure: `mean of 3 passes`.
 pub fn aggregate(record: &Record, rows: &[Row]) -> String {
     let passes = passes(rows);
-    match (passes.as_slice(), record.asked.aggregate.as_str()) {
+    match (passes.as_slice(), record.requested.aggregate.as_str()) {
         ([1], _) => "one pass".to_owned(),
         ([n], name) => format!("{name} of {n} passes"),
         ([], name) => format!("{name} of the passes"),

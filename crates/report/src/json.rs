@@ -76,8 +76,8 @@ pub fn summary(record: &Record, assessment: &Assessment, gate: Option<&Gate>) ->
         record_format: record.format,
         tool: &record.tool,
         id: &record.id,
-        name: &record.asked.name,
-        description: &record.asked.description,
+        name: &record.requested.name,
+        description: &record.requested.description,
         // By the user; `null` without one.
         note: &record.note,
         origin: record.origin,
@@ -85,9 +85,9 @@ pub fn summary(record: &Record, assessment: &Assessment, gate: Option<&Gate>) ->
         failure: &record.failure,
         started_at: &record.started_at,
         finished_at: &record.finished_at,
-        seed: &record.asked.seed,
-        aggregate: &record.asked.aggregate,
-        planned_passes: record.asked.passes,
+        seed: &record.requested.seed,
+        aggregate: &record.requested.aggregate,
+        planned_passes: record.requested.passes,
         // `null` where another program measured.
         quantile_error_percent: assessment.quantile_error_percent,
         rows: rows.map(|(row, it)| direction(row, it)).collect::<Vec<_>>(),
@@ -95,11 +95,11 @@ pub fn summary(record: &Record, assessment: &Assessment, gate: Option<&Gate>) ->
         gate: gate,
         notes: &record.notes,
         errors: facts::failures(record),
-        accounting: facts::accounting(record).told(record.origin),
+        accounting: facts::accounting(record).known(record.origin),
         overhead: &record.overhead,
         targets: record.targets.iter().map(target).collect::<Vec<_>>(),
         environment: &record.environment,
-        workload: &record.asked.native,
+        workload: &record.requested.native,
     })
 }
 
@@ -171,7 +171,7 @@ fn target(of: &TargetFacts) -> impl Serialize {
         path: &of.path,
         // Only where it was kept.
         #[serde(flatten)]
-        asked: of.asked.as_ref().map(|asked| fields! { asked: asked }),
+        asked: of.address.as_ref().map(|asked| fields! { asked: asked }),
         kind: of.kind,
         size_bytes: of.size_bytes,
         file_system: &of.file_system,
@@ -189,11 +189,11 @@ pub fn comparison(records: &[&Record], comparison: &Comparison, gate: Option<&Ga
     let run = |record: &&Record| {
         fields! {
             id: record.id.clone(),
-            name: record.asked.name.clone(),
+            name: record.requested.name.clone(),
             origin: record.origin,
             status: record.status,
             // How its passes become the figures of its side: `median`.
-            aggregate: record.asked.aggregate.clone(),
+            aggregate: record.requested.aggregate.clone(),
             subject: versus::subject(record),
             started_at: record.started_at.clone(),
         }
@@ -214,7 +214,7 @@ pub fn diagnosis(record: &Record, diagnosis: &Diagnosis, gate: Option<&Gate>) ->
     object(&fields! {
         diagnosis_format: 1,
         id: &record.id,
-        name: &record.asked.name,
+        name: &record.requested.name,
         origin: record.origin,
         status: record.status,
         expected: &diagnosis.expected,

@@ -12,7 +12,7 @@ use crate::{facts, versus};
 /// What was measured, the table, and what was found. Ends with a newline.
 #[must_use]
 pub fn summary(record: &Record, assessment: &Assessment) -> String {
-    let mut out = format!("### {}\n\n", plain(&record.asked.name));
+    let mut out = format!("### {}\n\n", plain(&record.requested.name));
     for (name, text) in header::lines(record) {
         out.push_str(&format!("- {name}: {}\n", plain(&text)));
     }
@@ -74,7 +74,7 @@ pub fn comparison(records: &[&Record], comparison: &Comparison) -> String {
             true => ", the baseline",
             false => "",
         };
-        let (name, subject) = (&record.asked.name, versus::subject(record));
+        let (name, subject) = (&record.requested.name, versus::subject(record));
         out.push_str(&format!(
             "- {}: {} {} on {}{role}\n",
             versus::letter(place),

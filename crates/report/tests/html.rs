@@ -83,8 +83,8 @@ fn of_many_systems_a_table_stands_first_and_nothing_is_said_twice() {
 fn a_study_opens_with_its_conclusions_and_its_systems() {
     let mut all = sample::many(2);
     for ((record, _), system) in all.iter_mut().zip(["EBS", "NVMe"]) {
-        record.asked.name = format!("i3-metal: {system}");
-        record.asked.system = Some(system.to_owned());
+        record.requested.name = format!("i3-metal: {system}");
+        record.requested.system = Some(system.to_owned());
     }
     let mut outcome = sample::outcome();
     outcome.conclusions.push(Judged {
@@ -227,7 +227,7 @@ fn without_scripts(page: &str) -> String {
 fn names_are_no_markup() {
     let (mut record, mut assessment) = sample::run("7f3a2c", 1.0);
     let name = "</script><img src=x onerror=alert(1)>";
-    record.asked.name = name.to_owned();
+    record.requested.name = name.to_owned();
     record.note = Some(name.to_owned());
     record.targets[0].path = name.to_owned();
     assessment.rows[0].case = name.to_owned();
@@ -341,8 +341,8 @@ fn virtual_disks_are_not_said_to_rotate() {
 fn hostile_texts_stay_text() {
     let (mut record, mut assessment) = sample::run("7f3a2c", 1.0);
     let hostile = "</script><script>alert(1)</script><img src=x onerror=alert(1)>";
-    record.asked.name = hostile.to_owned();
-    record.asked.native = hostile.to_owned();
+    record.requested.name = hostile.to_owned();
+    record.requested.native = hostile.to_owned();
     record.targets[0].path = hostile.to_owned();
     record.measurements[0].case = hostile.to_owned();
     assessment.rows[0].case = hostile.to_owned();

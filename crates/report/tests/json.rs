@@ -60,12 +60,12 @@ fn the_figures_are_those_of_the_assessment() {
 #[test]
 fn figures_that_are_no_numbers_and_hostile_names_stay_valid() {
     let (mut record, mut assessment) = sample::run("7f3a2c", 1.0);
-    record.asked.name = "\"}</script>\u{1}\u{2028}\\".to_owned();
+    record.requested.name = "\"}</script>\u{1}\u{2028}\\".to_owned();
     let direction = &mut assessment.rows[0].directions[0];
     direction.iops.value = f64::NAN;
     direction.iops.high = Some(f64::INFINITY);
     let value = parsed(&json::summary(&record, &assessment, None));
-    assert_eq!(value["name"], record.asked.name.as_str());
+    assert_eq!(value["name"], record.requested.name.as_str());
     assert!(value["rows"][0]["iops"]["value"].is_null());
     assert!(value["rows"][0]["iops"]["ci95_high"].is_null());
 }

@@ -162,14 +162,6 @@ impl Histogram {
         })
     }
 
-    /// Share of the values (0 to 1) in the buckets whose middles lie from `low` to `high`.
-    /// 0 without values.
-    #[must_use]
-    pub fn share_between(&self, low: u64, high: u64) -> f64 {
-        let inside = self.bins().filter(|(ns, _)| (low..=high).contains(ns));
-        inside.map(|(_, count)| count as f64).sum::<f64>() / self.count().max(1) as f64
-    }
-
     /// Counts of all buckets.
     #[must_use]
     pub fn counts(&self) -> &[u64] {
@@ -284,8 +276,6 @@ mod tests {
         assert_eq!(curve, [(0.5, 10), (0.75, 20), (1.0, 1003)]);
         let edges: Vec<_> = histogram.edges().collect();
         assert_eq!(edges, [(10, 10, 2), (20, 20, 1), (1000, 1007, 1)]);
-        assert_eq!(histogram.share_between(10, 20), 0.75);
-        assert_eq!(Histogram::new().share_between(0, 9), 0.0);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 use crate::summary::median;
 
-/// A value that lies apart from the others.
+/// A value that is far from the others.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Outlier {
     /// Which one.
@@ -13,13 +13,13 @@ pub struct Outlier {
 
 /// Values whose modified z-score, 0.6745 · (x - median) / MAD, is past the limit for so many
 /// values. MAD is the median distance from the median, but at least the share `floor` of the
-/// median: values that agree better than that are not told apart.
+/// median: values that agree better than that count as equal.
 ///
 /// The usual limit of 3.5 is for large samples. With few passes it cries wolf: among normal
 /// values it points at somebody in 29 % of all triples and 21 % of all quintuples. The limits
 /// here keep that at or below 5 % of all sets, found by simulation of 50,000 to 120,000 normal
 /// sets for each size. With three values it takes one that is 32 times as far from the middle one
-/// as the third; below three nothing can be said, and the answer is empty.
+/// as the third; below three there is no answer.
 #[must_use]
 pub fn outliers(values: &[f64], floor: f64) -> Vec<Outlier> {
     let Some(limit) = limit(values.len()) else {

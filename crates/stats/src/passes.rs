@@ -66,7 +66,7 @@ mod tests {
     }
 
     /// With the number of passes that was planned, and the same scatter, the interval is as narrow
-    /// as was asked for; with one pass less it is not.
+    /// as was requested; with one pass less it is not.
     #[test]
     fn the_plan_and_the_interval_agree() {
         let side = |passes: u32| -> Vec<f64> {
@@ -77,7 +77,7 @@ mod tests {
             let found = ratio(&side(passes), &side(passes), 0.95).expect("two passes or more");
             found.interval.high.ln()
         };
-        // Of an even number the variance is 0.01 · n / (n - 1).
+        // For an even number the variance is 0.01 · n / (n - 1).
         let variance = log_variance(&side(40)).expect("forty values");
         let planned = passes_for([variance; 2], half(40) * 1.001, 0.95);
         assert_eq!(planned, Some(40));

@@ -6,7 +6,7 @@ use crate::summary::{Interval, Summary};
 pub struct Ratio {
     /// Geometric mean of the one over the geometric mean of the other.
     pub value: f64,
-    /// Where the true ratio lies, at the asked level.
+    /// Where the true ratio lies, at the requested level.
     pub interval: Interval,
 }
 

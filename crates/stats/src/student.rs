@@ -1,4 +1,4 @@
-/// Largest number of degrees of freedom told apart; beyond it t differs from the normal law by
+/// Largest number of degrees of freedom that is distinguished; beyond it t differs from the normal law by
 /// less than 1e-4.
 const MOST: u32 = 10_000;
 
@@ -34,7 +34,7 @@ pub fn within(t: f64, freedom: u32) -> f64 {
 
 /// The t between whose negative and positive the share `level` (above 0, below 1) lies.
 ///
-/// By bisection of [`within`], to the last bits. Infinite for `freedom` 0: one value tells
+/// Bisects [`within`] to the last bits. Infinite for `freedom` 0: one value has
 /// nothing of its scatter.
 #[must_use]
 pub fn critical(level: f64, freedom: u32) -> f64 {

@@ -27,7 +27,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Of finite values; `None` without any.
+    /// The summary of finite values; `None` without any.
     #[must_use]
     pub fn of(values: &[f64]) -> Option<Self> {
         let sorted = sorted(values);
@@ -57,7 +57,7 @@ impl Summary {
 }
 
 /// Confidence interval of the mean by Student's t: exact for values from a normal law, and close
-/// for others of little skew. `None` with fewer than two values, which tell no scatter.
+/// for others of little skew. `None` with fewer than two values, which have no scatter.
 #[must_use]
 pub fn confidence(values: &[f64], level: f64) -> Option<Interval> {
     let summary = Summary::of(values).filter(|summary| summary.count >= 2)?;
@@ -111,7 +111,7 @@ fn sorted(values: &[f64]) -> Vec<f64> {
     sorted
 }
 
-/// Of sorted values; 0 without any.
+/// The median of sorted values; 0 without any.
 fn middle(sorted: &[f64]) -> f64 {
     match sorted.len() {
         0 => 0.0,

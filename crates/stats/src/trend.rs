@@ -54,7 +54,7 @@ impl Drift {
 }
 
 /// Looks for a drift: the least-squares slope with its t-test (n - 2 degrees of freedom). How far
-/// it goes is told by the line through the logarithms, which stays above 0: one through the values
+/// it goes is that of the line through the logarithms, which stays above 0: one through the values
 /// themselves would let a steep fall exceed all that there was.
 ///
 /// Chosen over Mann-Kendall because passes are few: with three or four values the rank test can
@@ -145,7 +145,7 @@ mod tests {
         assert_eq!(fit(&[1.0]), None);
     }
 
-    /// By hand: slope 4 / 5, rest 1.8 / 2, error sqrt(0.9 / 5), so t = 1.886 with 2 degrees of
+    /// Computed by hand: slope 4 / 5, rest 1.8 / 2, error sqrt(0.9 / 5), so t = 1.886 with 2 degrees of
     /// freedom, and 1 - t / sqrt(2 + t^2) = 0.2.
     #[test]
     fn the_test_of_the_slope_by_hand() {
@@ -169,10 +169,10 @@ mod tests {
         assert_eq!(drift(&[0.0; 9]), None);
     }
 
-    /// The story: the slope was told as a share of the mean in a sentence that said "from the
-    /// first to the last", so a fall could be one of 154 % and +145 % was told as +84 %.
+    /// The story: the slope was reported as a share of the mean in a sentence with "from the
+    /// first to the last", so a fall could be one of 154 % and +145 % was reported as +84 %.
     #[test]
-    fn a_change_is_told_of_where_it_began() {
+    fn a_change_is_relative_to_where_it_began() {
         let percent = |values: &[f64]| drift(values).unwrap().percent_of_first();
         let rise = percent(&[1207.0, 2059.0, 2953.0]);
         assert!((rise - 144.7).abs() < 0.1, "{rise}");

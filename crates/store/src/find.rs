@@ -13,7 +13,7 @@ pub enum FindError {
         root.display()
     )]
     Unknown {
-        /// What was asked for.
+        /// The text.
         spec: String,
         /// Where.
         root: PathBuf,
@@ -27,7 +27,7 @@ pub enum FindError {
     /// More than one fits.
     #[error("`{spec}` fits {} runs: {}; give the id of one", ids.len(), some(ids))]
     Ambiguous {
-        /// What was asked for.
+        /// The text.
         spec: String,
         /// All that fit, sorted.
         ids: Vec<String>,
@@ -42,7 +42,7 @@ fn some(ids: &[String]) -> String {
     }
 }
 
-/// A run that was asked for.
+/// A run that a text names.
 pub(crate) struct Found {
     /// Its folder, or the record itself when that was named by its path.
     pub(crate) folder: PathBuf,

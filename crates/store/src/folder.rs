@@ -15,7 +15,7 @@ pub(crate) const PAGES: [&str; 2] = ["report.html", "study.html"];
 /// folder is filled under a hidden name in the same parent, flushed, and renamed.
 ///
 /// # Errors
-/// `AlreadyExists` or `DirectoryNotEmpty` when `folder` is there, else what the kernel says.
+/// `AlreadyExists` or `DirectoryNotEmpty` when `folder` is there, else the error of the kernel.
 pub(crate) fn create(folder: &Path, text: &str) -> io::Result<()> {
     flush(make(folder, |hidden| {
         write(&hidden.join(RECORD), text)?;
@@ -38,8 +38,8 @@ fn make(folder: &Path, fill: impl Fn(&Path) -> io::Result<()>) -> io::Result<&Pa
     made.map(|()| parent)
 }
 
-/// Takes away what was half made. The error of that is the one to tell; what cannot be removed
-/// either is only litter.
+/// Removes what was half made. The caller reports the first error; a failure to remove it is
+/// ignored.
 fn clear(hidden: &Path) {
     // Where there was no room for the file, there is only the folder.
     let _ = fs::remove_file(hidden.join(RECORD));
@@ -61,7 +61,7 @@ pub(crate) fn replace(folder: &Path, text: &str) -> io::Result<()> {
     let fresh = folder.join(FRESH);
     let written = write(&fresh, text).and_then(|()| fs::rename(&fresh, folder.join(RECORD)));
     if written.is_err() {
-        // Half a record is litter.
+        // Half a record is of no use.
         let _ = fs::remove_file(&fresh);
     }
     written?;
@@ -92,7 +92,7 @@ pub(crate) fn read(folder: &Path) -> io::Result<String> {
 /// Room that a run needs, with its page.
 const ROOM: usize = 1 << 20;
 
-/// Makes a folder with a file as large as a run, and takes both away again.
+/// Makes a folder with a file as large as a run, and removes both again.
 pub(crate) fn try_out(root: &Path) -> io::Result<()> {
     match fs::create_dir_all(root) {
         Err(_) if root.exists() && !root.is_dir() => {
@@ -107,7 +107,7 @@ pub(crate) fn try_out(root: &Path) -> io::Result<()> {
     fs::create_dir(&hidden)?;
     let file = hidden.join(RECORD);
     let tried = fs::write(&file, vec![0; ROOM]);
-    // Where it was not made, or cannot be removed, the folder tells.
+    // If it was not made or cannot be removed, removing the folder fails.
     let _ = fs::remove_file(&file);
     fs::remove_dir(&hidden)?;
     tried

@@ -108,15 +108,15 @@ pub(crate) fn holds_a_record(folder: &Path) -> bool {
         .any(|name| folder.join(name).is_file())
 }
 
-/// The kind that the directory tells saves a look at each of thousands of runs; only a link has to
-/// be followed.
+/// The kind in the directory entry saves a stat of each of thousands of runs; only a link has to be
+/// followed.
 fn is_folder(entry: &fs::DirEntry) -> io::Result<bool> {
     let kind = entry.file_type()?;
     Ok(kind.is_dir() || kind.is_symlink() && entry.path().is_dir())
 }
 
 /// Whether it is the place of a run that was killed before it had measured anything. Nobody can use
-/// it, and nobody need be told.
+/// it, so it is not listed.
 pub(crate) fn is_empty(root: &Path, folder: &Folder) -> bool {
     folder.partial && !holds_a_record(&root.join(folder.name()))
 }
@@ -180,13 +180,14 @@ struct Head {
     format: u32,
     started_at: String,
     status: Status,
-    asked: Asked,
+    #[serde(alias = "asked")]
+    requested: Requested,
     targets: Vec<Target>,
     measurements: Vec<IgnoredAny>,
 }
 
 #[derive(Deserialize)]
-struct Asked {
+struct Requested {
     name: String,
     #[serde(default)]
     system: Option<String>,
@@ -202,7 +203,7 @@ struct Version {
     format: u32,
 }
 
-/// Reads the text once. Only one that does not fit is asked again for its number: it may be newer.
+/// Reads the text once. Only one that does not fit is read again for its format, which may be newer.
 fn head(text: &str) -> Result<Head, BadRecord> {
     let read = serde_json::from_str::<Head>(text);
     let found = match &read {
@@ -223,11 +224,11 @@ fn glance(path: &Path, folder: &Folder) -> Result<Listed, Unreadable> {
         false => head.status,
     };
     Ok(Listed {
-        // The folder's name, by which it can be asked for, even when somebody renamed it.
+        // The folder's name, by which a user names the run, even when somebody renamed it.
         id: folder.id.clone(),
         started_at: visible(&head.started_at).into_owned(),
-        study: study_of(&head.asked.name, head.asked.system.as_deref()).to_owned(),
-        name: visible(&head.asked.name).into_owned(),
+        study: study_of(&head.requested.name, head.requested.system.as_deref()).to_owned(),
+        name: visible(&head.requested.name).into_owned(),
         targets: head
             .targets
             .iter()

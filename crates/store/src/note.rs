@@ -1,4 +1,4 @@
-//! What somebody wrote about a run: a file beside its record, which stays as it was.
+//! What somebody wrote about a run: a file next to its record, which stays as it was.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Write};
@@ -27,7 +27,7 @@ pub(crate) fn read(folder: &Path) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-/// Puts the note there, in the place of an older one: whole or not at all.
+/// Writes the note, whole or not at all, replacing an older one.
 pub(crate) fn write(folder: &Path, text: &str) -> io::Result<()> {
     let fresh = folder.join(FRESH_NOTE);
     gone(fs::remove_file(&fresh))?;
@@ -42,14 +42,14 @@ pub(crate) fn write(folder: &Path, text: &str) -> io::Result<()> {
         })
         .and_then(|()| fs::rename(&fresh, folder.join(NOTE)));
     if written.is_err() {
-        // Half a note is litter.
+        // Half a note is of no use.
         let _ = fs::remove_file(&fresh);
     }
     written?;
     flush(folder)
 }
 
-/// Takes the note away, if there is one.
+/// Removes the note, if there is one.
 pub(crate) fn delete(folder: &Path) -> io::Result<()> {
     gone(fs::remove_file(folder.join(NOTE)))?;
     flush(folder)

@@ -75,7 +75,7 @@ impl Removal {
             let why = "another folder has taken its place meanwhile";
             return Err(io::Error::other(why));
         }
-        // By the open folder, not by its name: a link that is put there now leads nowhere.
+        // Files are removed through the open folder, so a link that takes its name has no effect.
         let opened = PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd()));
         for name in &self.files {
             match fs::remove_file(opened.join(name)) {

@@ -27,7 +27,7 @@ pub struct Store {
 /// A Record and where it came from.
 #[derive(Debug)]
 pub struct Stored {
-    /// What the run left. Without an end it is interrupted, whatever its checkpoint says.
+    /// The record of the run. One that did not end counts as interrupted.
     pub record: Record,
     /// The file it was read from.
     pub file: PathBuf,
@@ -35,7 +35,7 @@ pub struct Stored {
     pub partial: bool,
 }
 
-/// Why the store could not do what it was asked for.
+/// Why an operation of the store failed.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The text names no run, or several.
@@ -57,13 +57,13 @@ pub enum StoreError {
         /// The store.
         root: PathBuf,
     },
-    /// An id of another form than ours: it could lead out of the store.
+    /// The id has another form than ours and could lead out of the store.
     #[error("`{}` is no id of a run; one looks like 20261120-190142-k3f", id.escape_debug())]
     BadId {
         /// The text.
         id: String,
     },
-    /// Only what lies in the store is removed by it.
+    /// The run to remove is not in the store.
     #[error(
         "{} is not the folder of a run in the store {}; only runs of the store are removed",
         path.display(), root.display()
@@ -74,7 +74,7 @@ pub enum StoreError {
         /// The store.
         root: PathBuf,
     },
-    /// The record says of itself that it is another run than it can be.
+    /// The id in the record is not that of its folder.
     #[error("{}: {why}", path.display())]
     Foreign {
         /// The file.
@@ -82,7 +82,7 @@ pub enum StoreError {
         /// What is wrong with its id.
         why: Box<StoreError>,
     },
-    /// A note is no place for a log.
+    /// The note is longer than a note may be.
     #[error(
         "the note has {bytes} bytes, and fewer than {} are kept; keep the text in a file, and name \
          that in the note",
@@ -92,14 +92,14 @@ pub enum StoreError {
         /// Its length.
         bytes: usize,
     },
-    /// The file system said no.
+    /// The file system refused.
     #[error("cannot {doing} {}: {why}", path.display())]
     Io {
         /// `read`, `write`, `remove`.
         doing: &'static str,
         /// What with.
         path: PathBuf,
-        /// What the kernel says.
+        /// The error of the kernel.
         why: io::Error,
     },
 }
@@ -141,7 +141,7 @@ impl Store {
             }
             last = candidate;
         }
-        // 1,024 runs began in the same 1/32 s: `save` will say so.
+        // 1,024 runs began in the same 1/32 s: `save` will fail.
         last
     }
 
@@ -156,7 +156,7 @@ impl Store {
             .max()
     }
 
-    /// Keeps a finished run, and forgets its checkpoint. Whole or not at all, even when the power
+    /// Keeps a finished run, and removes its checkpoint. Whole or not at all, even when the power
     /// goes.
     ///
     /// # Errors
@@ -212,7 +212,7 @@ impl Store {
         }
     }
 
-    /// Whether a run could be kept now: makes what is needed for one, and takes it away again. The
+    /// Checks that a run could be kept now: makes the files of one and removes them again. The
     /// folder of the store stays.
     ///
     /// # Errors
@@ -247,8 +247,8 @@ impl Store {
         Ok(stored)
     }
 
-    /// As [`Store::load`], but with all texts as they are stored: for other programs. What
-    /// [`Store::load`] gives holds no character that a terminal obeys.
+    /// As [`Store::load`], but with all texts as they are stored, for other programs.
+    /// [`Store::load`] escapes the characters that control a terminal.
     ///
     /// # Errors
     /// As [`Store::load`].
@@ -276,8 +276,8 @@ impl Store {
             admit_the_end_is_missing(&mut record);
         }
         // An exported record may hold the note that it had in its store.
-        let beside = file.parent().and_then(note::read);
-        record.note = beside.or(record.note);
+        let note = file.parent().and_then(note::read);
+        record.note = note.or(record.note);
         let stored = Stored {
             record,
             file,
@@ -286,8 +286,8 @@ impl Store {
         Ok((stored, text))
     }
 
-    /// Keeps a note beside the run that `spec` names, in the place of an older one; `None` takes
-    /// that away. The record stays as it is. Gives the run as it is shown now.
+    /// Keeps a note with the run that `spec` names, replacing an older one; `None` removes that. The
+    /// record stays as it is. Returns the run as it is shown now.
     ///
     /// # Errors
     /// As [`Store::load`]; [`StoreError::LongNote`].
@@ -306,7 +306,7 @@ impl Store {
         Ok(stored)
     }
 
-    /// All runs, the oldest first. Never fails: what cannot be read is told beside the runs.
+    /// All runs, the oldest first. Never fails: what cannot be read is listed separately.
     #[must_use]
     pub fn list(&self) -> Listing {
         listing::list(&self.root)
@@ -383,7 +383,7 @@ impl Store {
                 partial: false,
             });
         }
-        // An id has no slash: what has one is not sought among them.
+        // An id has no slash: a text with one names none of them.
         if spec.contains('/')
             && let Some(found) = find::by_path(spec)
         {
@@ -417,7 +417,7 @@ impl Store {
     }
 }
 
-/// A checkpoint cannot know that it is the last one, so whoever reads it says so.
+/// A checkpoint cannot know that it is the last one, so its reader marks the run as interrupted.
 fn admit_the_end_is_missing(record: &mut Record) {
     record.status = Status::Interrupted;
     let why = || "the run was killed, or is still running".to_owned();

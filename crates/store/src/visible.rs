@@ -18,13 +18,14 @@ pub(crate) fn made_visible(record: &Record, json: &str) -> Option<Record> {
     Record::from_json(&value.to_string()).ok()
 }
 
-/// A quick look, without taking the record apart: nothing is hidden in the JSON itself, and its
+/// A quick check, without parsing the record: nothing is hidden in the JSON itself, and its
 /// escapes are quotes, backslashes, and the line ends of the fields that have lines.
 fn is_visible(record: &Record, json: &str) -> bool {
-    let asked = &record.asked;
+    let requested = &record.requested;
     let lines = |text: &str| text.matches('\n').count();
-    let planned = asked.plan.as_ref().map(|plan| lines(&plan.description));
-    let mut ends = lines(&asked.native) + lines(&asked.description) + planned.unwrap_or_default();
+    let planned = requested.plan.as_ref().map(|plan| lines(&plan.description));
+    let mut ends =
+        lines(&requested.native) + lines(&requested.description) + planned.unwrap_or_default();
     let mut bytes = json.bytes();
     while let Some(byte) = bytes.next() {
         if byte != b'\\' {

@@ -75,7 +75,7 @@ fn a_row_of_the_series_is_a_slice() {
     check(&rows, 1, "write_service_ns_p50", "");
 }
 
-/// Somebody averaged a column of imported runs in which "p99 = 0 ns" stood for "not told".
+/// Somebody averaged a column of imported runs in which "p99 = 0 ns" stood for "unknown".
 #[test]
 fn what_another_program_did_not_tell_is_an_empty_cell() {
     let mut run = run();
@@ -114,7 +114,7 @@ fn what_another_program_did_not_tell_is_an_empty_cell() {
     for column in ["read_service_ns_p99", "read_bytes", "process_cpu_ns"] {
         check(&series, 1, column, "");
     }
-    // The stored form says the same, and is read again as it was.
+    // The stored form is equal, and is read again as it was.
     let text = run.to_json();
     let stored: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     let job = &stored["measurements"][0]["jobs"][0];
@@ -148,7 +148,7 @@ fn an_empty_run_has_the_same_columns() {
 }
 
 #[test]
-fn lines_end_as_the_rfc_says() {
+fn lines_end_as_in_the_rfc() {
     let text = export::csv(&run(), Rows::Figures);
     assert_eq!(text.matches("\r\n").count(), text.matches('\n').count());
     assert!(text.contains("\"/data/a, \"\"b\"\"\""));
@@ -207,8 +207,8 @@ print({str(f.type) for f in table.schema})
         let mut reader = Command::new(&python);
         reader.args(["-c", SCRIPT]).args([&parquet, &csv]);
         let output = reader.output().expect("python3 runs");
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{said}");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{stderr}");
     }
 }
 

@@ -113,7 +113,7 @@ fn a_run_whose_id_was_taken_meanwhile_gets_the_next_one() {
 #[test]
 fn an_id_cannot_lead_out_of_the_store() {
     let lab = lab(&[]);
-    for id in ["../elsewhere", "", "a/b", ".hidden", "a b", "alice"] {
+    for id in ["../other", "", "a/b", ".hidden", "a b", "alice"] {
         let refused = lab.store.save(&record(id, "2026-01-01T00:00:00Z"));
         assert!(
             matches!(refused, Err(StoreError::BadId { .. })),
@@ -122,7 +122,7 @@ fn an_id_cannot_lead_out_of_the_store() {
     }
 }
 
-/// The story: a run is killed after its first pass. What it had measured is found, and says that
+/// The story: a run is killed after its first pass. What it had measured is found, and marked so that
 /// it is not the whole run; the finished run takes its place.
 #[test]
 fn a_killed_run_leaves_what_it_measured() {
@@ -244,7 +244,7 @@ fn runs_are_listed_by_their_start_and_damage_is_told_beside_them() {
     let why = |name: &str| {
         let folder = lab.store.root().join(name);
         let damaged = listing.damaged.iter().find(|d| d.path == folder);
-        damaged.expect("told").why.clone()
+        damaged.expect("listed").why.clone()
     };
     assert_eq!(listing.damaged.len(), 2);
     assert!(why(NOT_JSON).contains("not a record"));
@@ -263,9 +263,9 @@ fn a_store_that_is_not_there_is_empty() {
 fn runs_are_named_by_their_path_too() {
     let lab = lab(&[FIRST, SECOND]);
     let folder = lab.store.root().join(FIRST);
-    let elsewhere = Store::open("/nowhere");
+    let other = Store::open("/nowhere");
     for path in [folder.clone(), folder.join("record.json")] {
-        let stored = elsewhere.load(path.to_str().expect("text")).expect("found");
+        let stored = other.load(path.to_str().expect("text")).expect("found");
         assert_eq!(stored.record.id, FIRST);
     }
     let error = lab.store.load("20261120").expect_err("two fit").to_string();
@@ -347,7 +347,7 @@ fn folders_that_are_no_runs_are_neither_removed_nor_shown() {
     }
 }
 
-/// The story: notes that somebody kept beside a record went with the run.
+/// The story: notes that somebody kept next to a record went with the run.
 #[test]
 fn what_a_run_did_not_write_stays() {
     let lab = lab(&[FIRST, SECOND]);
@@ -372,7 +372,7 @@ fn what_a_run_did_not_write_stays() {
 }
 
 /// The story: `rm latest latest` looked anew after the first one was gone, and removed two runs;
-/// `rm GOOD nosuch` removed the first before it told of the second.
+/// `rm GOOD nosuch` removed the first before it reported the second.
 #[test]
 fn all_runs_are_found_before_any_is_removed() {
     let lab = lab(&[FIRST, SECOND]);
@@ -426,18 +426,18 @@ fn texts_of_a_stranger_are_shown_and_not_obeyed() {
     let lab = lab(&[]);
     let mut run = record(FIRST, &started(FIRST));
     let evil = "a\u{1b}]0;title\u{7}\u{9b}8m\u{202e}b\nerror: all is lost\r";
-    run.asked.name = evil.into();
+    run.requested.name = evil.into();
     run.targets[0].path = evil.into();
     run.measurements[0].jobs[0].name = evil.into();
     run.measurements[0].settings = vec![(evil.into(), evil.into())];
-    run.asked.native = "name = \"a\"\n# \u{1b}[8m\n".into();
+    run.requested.native = "name = \"a\"\n# \u{1b}[8m\n".into();
     lab.store.save(&run).expect("saved");
     let unchanged = lab.store.load_unchanged(FIRST).expect("the run").record;
     assert_eq!(unchanged, run);
     let shown = lab.store.load(FIRST).expect("the run").record;
     let text = "a\\u001b]0;title\\u0007\\u009b8m\\u202eb\\u000aerror: all is lost\\u000d";
-    assert_eq!(shown.asked.name, text);
-    assert_eq!(shown.asked.native, "name = \"a\"\n# \\u001b[8m\n");
+    assert_eq!(shown.requested.name, text);
+    assert_eq!(shown.requested.native, "name = \"a\"\n# \\u001b[8m\n");
     assert_eq!(shown.measurements[0].settings[0].0, text);
     let hidden = |c: char| c.is_control() && c != '\n' || c == '\u{202e}';
     let json = shown.to_json().replace("\\n", "");
@@ -446,7 +446,7 @@ fn texts_of_a_stranger_are_shown_and_not_obeyed() {
     assert_eq!((&*listed.name, &*listed.targets[0]), (text, text));
     // Figures are those of the record.
     let mut plain = record(FIRST, &started(FIRST));
-    plain.asked = shown.asked.clone();
+    plain.requested = shown.requested.clone();
     plain.targets[0].path = text.into();
     plain.measurements[0].jobs[0].name = text.into();
     plain.measurements[0].settings = vec![(text.into(), text.into())];
@@ -462,10 +462,10 @@ fn a_line_end_in_a_name_is_no_line_end() {
         record(FIRST, &started(FIRST))
     );
     let mut run = record(SECOND, &started(SECOND));
-    run.asked.name = "a\nb".into();
+    run.requested.name = "a\nb".into();
     lab.store.save(&run).expect("saved");
     let shown = lab.store.load(SECOND).expect("the run").record;
-    assert_eq!(shown.asked.name, "a\\u000ab");
+    assert_eq!(shown.requested.name, "a\\u000ab");
 }
 
 /// The story: a run was measured for an hour, and then its store turned out to be a file, to be
@@ -483,7 +483,7 @@ fn a_store_is_tried_before_it_is_needed() {
     }
 }
 
-/// A run that somebody renamed is named by its path, and the list says so.
+/// A run that somebody renamed is named by its path, and the list shows that.
 #[test]
 fn a_renamed_run_is_told_of() {
     let lab = lab(&[FIRST]);

@@ -7,21 +7,21 @@ use blocklab_units::Bytes;
 /// Why a plan cannot be run on the targets that were named. Nothing was measured or changed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Nobody gave up what is stored there.
+    /// The user did not give up what is stored there.
     #[error(transparent)]
     Refused(#[from] Refusal),
-    /// The engine cannot begin.
+    /// The engine cannot start.
     #[error(transparent)]
     Engine(#[from] blocklab_driver::Error),
     /// Nothing is there, or it cannot be looked at.
     #[error("cannot use the target {path}: {cause}")]
     Unusable {
-        /// As it was named.
+        /// The target, as the user named it.
         path: String,
-        /// The kernel's answer.
+        /// The error of the kernel.
         cause: io::Error,
     },
-    /// Nothing is there, and a file that is made in its place would lie on whatever is below.
+    /// Nothing is there, and a file that is made in its place would lie on the file system below.
     #[error(
         "cannot use the target {}: it does not exist. Is a mount missing? The nearest existing directory \
          is {}{}. {remedy}",
@@ -30,11 +30,11 @@ pub enum Error {
         file_system.as_ref().map(|it| format!(", on {it}")).unwrap_or_default()
     )]
     Missing {
-        /// As it was named.
+        /// The target, as the user named it.
         path: PathBuf,
         /// The directory.
         nearest: PathBuf,
-        /// What the directory lies on, where that can be told.
+        /// The file system of the directory, where it is known.
         file_system: Option<String>,
         /// What would work.
         remedy: String,
@@ -44,7 +44,7 @@ pub enum Error {
     Scratch {
         /// Where.
         path: PathBuf,
-        /// The kernel's answer.
+        /// The error of the kernel.
         cause: io::Error,
     },
     /// The scratch file does not fit.
@@ -70,10 +70,10 @@ pub enum Error {
         /// The file.
         path: PathBuf,
     },
-    /// An address of the device model names nothing.
+    /// The address of the device model is invalid.
     #[error("cannot use the target {text}:\n{message}")]
     Address {
-        /// As it was named.
+        /// The target, as the user named it.
         text: String,
         /// What is wrong with it, and what would be possible.
         message: String,

@@ -1,12 +1,12 @@
-//! What a run would do to its targets: the look with which a run begins, and no step further.
+//! What a run would do to its targets: the checks with which a run begins, and nothing further.
 
 use blocklab_record::TargetKind;
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{Case, Job, Pace, Plan, Rate};
 
 use crate::Error;
+use crate::opened_target::TargetContext;
 use crate::opened_targets::OpenedTargets;
-use crate::place::Terms;
 use crate::system_run::Assignment;
 use crate::target_forecast::TargetForecast;
 
@@ -23,17 +23,17 @@ pub struct Forecast {
     pub untimed: usize,
 }
 
-/// What jobs write: some tell how much, others how long.
+/// What jobs write: an amount for some, a time for others.
 #[derive(Debug, Default, Clone, Copy, PartialEq)]
 pub struct Written {
-    /// At most, by jobs that end after an amount or have a rate.
+    /// The most that jobs write which end after an amount or have a rate.
     pub bytes: Bytes,
     /// Time in which jobs write as fast as the target takes it, all passes together; those that
     /// also read are counted whole.
     pub unbounded: Nanos,
 }
 
-/// Looks at the targets of a plan with the eyes of a run: what would be refused is refused.
+/// Checks the targets of a plan as a run does: it refuses what a run would refuse.
 ///
 /// # Errors
 /// As [`run_plan`](crate::run_plan).
@@ -43,7 +43,7 @@ pub fn forecast(assignment: &Assignment<'_>) -> Result<Forecast, Error> {
         let plan = plan.name.clone();
         return Err(Error::NothingLeft { plan });
     }
-    let terms = Terms {
+    let context = TargetContext {
         targets: assignment.targets,
         guard: assignment.guard,
         create: assignment.create,
@@ -51,7 +51,7 @@ pub fn forecast(assignment: &Assignment<'_>) -> Result<Forecast, Error> {
         catalog: assignment.catalog,
         interrupted: assignment.interrupted,
     };
-    let targets = OpenedTargets::foresee(plan, &terms)?;
+    let targets = OpenedTargets::foresee(plan, &context)?;
     let is_kept = |it: &TargetForecast| it.facts.kind != TargetKind::Null;
     let rounds = u64::from(plan.rounds());
     let once = plan.cases.iter().map(|case| planned(case).0 + plan.pause.0);
@@ -88,7 +88,7 @@ fn written(plan: &Plan) -> Written {
             match amount(job) {
                 Some(bytes) => {
                     all.bytes = all.bytes + bytes * rounds;
-                    // A ramp counts in no amount, and only a rate holds it back.
+                    // The ramp is not part of the amount, and only a rate limits it.
                     if rate(job.pace).is_none() {
                         longest = longest.max(job.ramp);
                     }
@@ -130,7 +130,7 @@ fn amount(job: &Job) -> Option<Bytes> {
     bounds.into_iter().flatten().min()
 }
 
-/// The rate that a job is held to, all directions together, where it has one.
+/// The rate of a paced job, all directions together.
 const fn rate(pace: Pace) -> Option<Rate> {
     match pace {
         Pace::Capped(rate) | Pace::OpenFixed(rate) | Pace::OpenPoisson(rate) => Some(rate),

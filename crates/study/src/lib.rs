@@ -4,11 +4,10 @@
 
 mod error;
 mod forecast;
-mod modelled;
 mod observer;
+mod opened_target;
 mod opened_targets;
 mod parallel;
-mod place;
 mod resume_state;
 mod run_plan;
 mod scratch;

@@ -1,4 +1,4 @@
-//! Who watches a run, and what it is told.
+//! The observer of a run, and its events.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,9 +10,9 @@ use blocklab_units::{Bytes, Nanos};
 use blocklab_verify::KeyMap;
 use blocklab_workload::Case;
 
-/// Is told what goes on, and may settle what depends on earlier figures.
+/// Receives the events of a run, and may set what depends on earlier figures.
 pub trait Observer {
-    /// What follows is of this part, from 0.
+    /// The events that follow belong to this part, from 0.
     fn turns_to(&mut self, part: usize) {
         let _ = part;
     }
@@ -20,21 +20,21 @@ pub trait Observer {
     fn laying_out(&mut self, path: &Path, done: Bytes, total: Bytes);
     /// A measurement begins: `step` of `steps`, from 0.
     fn begins(&mut self, case: &Case, pass: u32, step: usize, steps: usize);
-    /// About twice a second. `elapsed` counts from the measurement's start.
+    /// Called about twice a second. `elapsed` counts from the measurement's start.
     fn interval(&mut self, interval: &blocklab_record::Interval, elapsed: Nanos);
     /// What is left in every burst bucket of the devices that are paced in real time, ahead of the
     /// interval: name, and operations or bytes.
     fn credits(&mut self, _left: &[(String, f64)]) {}
-    /// How long the slices are that it wants to be told of; nothing: none.
+    /// The length of the slices that it wants to receive; `None`: it wants none.
     fn interval_length(&self) -> Option<Nanos> {
         None
     }
-    /// How often it wants everything that was measured so far; nothing: never.
+    /// How often it wants everything that was measured so far; `None`: never.
     fn status_every(&self) -> Option<Nanos> {
         None
     }
-    /// Whether it wants that now, too.
-    fn is_asked(&mut self) -> bool {
+    /// Whether it also wants that now.
+    fn is_requested(&mut self) -> bool {
         false
     }
     /// Everything so far of the measurement under way.
@@ -54,7 +54,8 @@ pub trait Observer {
     fn wants_again(&self, _case: &Case, _record: &Record) -> bool {
         false
     }
-    /// What a measurement left besides its figures: logs, flawed blocks, how far writes came.
+    /// What a measurement left in addition to its figures: logs, miscompared blocks, how far writes
+    /// came.
     fn left(&mut self, _: &Case, _: &Outcome) {}
     /// A measurement has ended; the record is whole so far.
     fn ended(&mut self, record: &Record);
@@ -73,7 +74,7 @@ pub(crate) fn emulated(targets: &[Vec<TargetFile>]) -> Vec<Model> {
     models
 }
 
-/// Passes on what the engine tells of a measurement.
+/// Passes the events of a measurement on from the driver.
 pub(crate) struct Relay<'a> {
     pub(crate) observer: &'a mut dyn Observer,
     /// What the devices below the targets did since the measurement began.
@@ -103,8 +104,8 @@ impl Tap for Relay<'_> {
         self.observer.status_every()
     }
 
-    fn is_asked(&mut self) -> bool {
-        self.observer.is_asked()
+    fn is_requested(&mut self) -> bool {
+        self.observer.is_requested()
     }
 
     fn keys(&self, storage: &str) -> Option<Arc<KeyMap>> {

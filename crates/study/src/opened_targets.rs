@@ -1,4 +1,4 @@
-//! Where a plan is run: every target text of its jobs, looked at, permitted, made if need be.
+//! The targets of a plan: every target text of its jobs, checked, permitted, made if needed.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
@@ -13,18 +13,17 @@ use blocklab_units::Bytes;
 use blocklab_workload::{Job, Plan, Spread};
 
 use crate::Error;
-use crate::modelled::Modelled;
-use crate::place::{Place, Terms};
+use crate::opened_target::{Modelled, OpenedTarget, TargetContext};
 use crate::scratch::Scratch;
 use crate::target_forecast::TargetForecast;
 
-/// What a plan wants of one target, over all its jobs.
+/// What all jobs of a plan together need of one target.
 #[derive(Debug, Clone, Copy, Default)]
-struct Wish {
+struct Needs {
     writes: bool,
-    /// Makes, looks up or removes its name: of a file, and of nothing else.
+    /// Jobs make, look up or remove its name, which must be that of a file.
     of_names: bool,
-    /// The same of a directory.
+    /// Jobs do the same with directories.
     of_directories: bool,
     /// Bytes that a file made for it must have.
     size: Bytes,
@@ -33,7 +32,7 @@ struct Wish {
 /// All targets of a plan, by the text that names them.
 #[derive(Debug, Default)]
 pub(crate) struct OpenedTargets {
-    places: BTreeMap<String, Place>,
+    targets: BTreeMap<String, OpenedTarget>,
     order: Vec<String>,
 }
 
@@ -44,49 +43,54 @@ pub(crate) const DEFAULT_SIZE: Bytes = Bytes::GIB;
 const NULL: &str = "null";
 
 impl OpenedTargets {
-    /// Looks at everything first, and makes files only when all else is well. `None` when it was
+    /// Checks every target first, and makes files only when all checks pass. `None` when it was
     /// interrupted.
     pub(crate) fn prepare(
         plan: &Plan,
-        terms: &Terms<'_>,
+        context: &TargetContext<'_>,
         progress: &mut dyn FnMut(&Path, Bytes, Bytes),
     ) -> Result<Option<Self>, Error> {
         let mut opened_targets = Self::default();
-        for (text, wish, kind) in looked_at(plan, terms)? {
-            let Some(place) = kind.open(wish, terms, progress)? else {
+        for (text, needs, kind) in looked_at(plan, context)? {
+            let Some(target) = kind.open(needs, context, progress)? else {
                 return Ok(None);
             };
             opened_targets.order.push(text.clone());
-            opened_targets.places.insert(text, place);
+            opened_targets.targets.insert(text, target);
         }
         Ok(Some(opened_targets))
     }
 
-    /// The same look, and what would be made of it; nothing is made.
-    pub(crate) fn foresee(plan: &Plan, terms: &Terms<'_>) -> Result<Vec<TargetForecast>, Error> {
-        let looked = looked_at(plan, terms)?;
+    /// Makes the same checks and returns what would be opened or made; makes nothing.
+    pub(crate) fn foresee(
+        plan: &Plan,
+        context: &TargetContext<'_>,
+    ) -> Result<Vec<TargetForecast>, Error> {
+        let looked = looked_at(plan, context)?;
         let foreseen = looked.into_iter();
-        foreseen.map(|(_, wish, kind)| kind.foresee(wish)).collect()
+        foreseen
+            .map(|(_, needs, kind)| kind.foresee(needs))
+            .collect()
     }
 
     /// The files of a job.
     pub(crate) fn files(&self, job: &Job, default: &[String]) -> Vec<TargetFile> {
         let texts = texts(job, default);
-        let files = texts.iter().filter_map(|text| self.places.get(text));
-        files.map(|place| place.file.clone()).collect()
+        let files = texts.iter().filter_map(|text| self.targets.get(text));
+        files.map(|target| target.file.clone()).collect()
     }
 
     /// Facts of all targets, in the order in which the plan names them.
     pub(crate) fn facts(&self) -> Vec<TargetFacts> {
-        let places = self.order.iter().filter_map(|text| self.places.get(text));
-        places.map(|place| place.facts.clone()).collect()
+        let targets = self.order.iter().filter_map(|text| self.targets.get(text));
+        targets.map(|target| target.facts.clone()).collect()
     }
 
     /// Whether the figures are measured, emulated or simulated. Simulated targets live in virtual
     /// time, so one of them makes the whole run simulated.
     pub(crate) fn origin(&self) -> Origin {
         let any =
-            |of: fn(&Backing) -> bool| self.places.values().any(|place| of(&place.file.backing));
+            |of: fn(&Backing) -> bool| self.targets.values().any(|target| of(&target.file.backing));
         if any(|backing| matches!(backing, Backing::Simulated(_))) {
             Origin::Simulated
         } else if any(|backing| matches!(backing, Backing::Emulated(_))) {
@@ -96,17 +100,17 @@ impl OpenedTargets {
         }
     }
 
-    /// Names of the block devices below the targets, and of those below the file of a loop
-    /// device: all that this machine does goes there, so they are counted apart.
+    /// Names of the block devices below the targets, and of those below the file of a loop device.
+    /// The latter are counted separately, since everything else on this machine uses them, too.
     pub(crate) fn devices(&self) -> (Vec<String>, Vec<String>) {
-        let places = self.places.values();
-        let parts = places.map(|place| parted(&place.facts.devices));
+        let targets = self.targets.values();
+        let parts = targets.map(|target| parted(&target.facts.devices));
         let (below, backing): (Vec<_>, Vec<_>) = parts.unzip();
         (names(below.concat()), names(backing.concat()))
     }
 }
 
-/// Parts the devices below a target at the file of a loop device.
+/// Splits the devices below a target at the file of a loop device.
 fn parted(devices: &[BlockDevice]) -> (&[BlockDevice], &[BlockDevice]) {
     let is_loop = |device: &&BlockDevice| device.transport == "loop";
     match devices.iter().take_while(is_loop).count() {
@@ -133,23 +137,23 @@ fn texts<'a>(job: &'a Job, default: &'a [String]) -> &'a [String] {
     }
 }
 
-fn wishes(plan: &Plan, default: &[String]) -> Vec<(String, Wish)> {
-    let mut wishes: Vec<(String, Wish)> = Vec::new();
+fn needs_by_target(plan: &Plan, default: &[String]) -> Vec<(String, Needs)> {
+    let mut needs_by_target: Vec<(String, Needs)> = Vec::new();
     let mut index: HashMap<&str, usize> = HashMap::new();
     for job in plan.cases.iter().flat_map(|case| &case.workload.jobs) {
         for text in texts(job, default) {
             let at = *index.entry(text).or_insert_with(|| {
-                wishes.push((text.clone(), Wish::default()));
-                wishes.len() - 1
+                needs_by_target.push((text.clone(), Needs::default()));
+                needs_by_target.len() - 1
             });
-            let wish = &mut wishes[at].1;
-            wish.writes |= job.changes() && job.engine.needs_target();
-            wish.of_directories |= job.engine.is_of_directories();
-            wish.of_names |= job.engine.is_of_names();
-            wish.size = wish.size.max(extent(job));
+            let needs = &mut needs_by_target[at].1;
+            needs.writes |= job.changes() && job.engine.needs_target();
+            needs.of_directories |= job.engine.is_of_directories();
+            needs.of_names |= job.engine.is_of_names();
+            needs.size = needs.size.max(extent(job));
         }
     }
-    wishes
+    needs_by_target
 }
 
 /// How far into its target a job reaches.
@@ -166,12 +170,18 @@ fn extent(job: &Job) -> Bytes {
 }
 
 /// Every target of a plan, before anything is made.
-fn looked_at(plan: &Plan, terms: &Terms<'_>) -> Result<Vec<(String, Wish, Kind)>, Error> {
-    let look = |(text, wish): (String, Wish)| {
-        let kind = Kind::of(&text, wish, terms)?;
-        Ok((text, wish, kind))
+fn looked_at(
+    plan: &Plan,
+    context: &TargetContext<'_>,
+) -> Result<Vec<(String, Needs, Kind)>, Error> {
+    let look = |(text, needs): (String, Needs)| {
+        let kind = Kind::look_up(&text, needs, context)?;
+        Ok((text, needs, kind))
     };
-    wishes(plan, terms.targets).into_iter().map(look).collect()
+    needs_by_target(plan, context.targets)
+        .into_iter()
+        .map(look)
+        .collect()
 }
 
 /// What a text names.
@@ -187,11 +197,11 @@ enum Kind {
 }
 
 impl Kind {
-    fn of(text: &str, wish: Wish, terms: &Terms<'_>) -> Result<Self, Error> {
+    fn look_up(text: &str, needs: Needs, context: &TargetContext<'_>) -> Result<Self, Error> {
         if text == NULL {
             return Ok(Self::Null);
         }
-        if let Some(modelled) = Modelled::of(text, terms)? {
+        if let Some(modelled) = Modelled::parse(text, context)? {
             return Ok(Self::Model(Box::new(modelled)));
         }
         let path = PathBuf::from(text);
@@ -199,19 +209,19 @@ impl Kind {
             path: text.to_owned(),
             cause,
         };
-        let handle = match terms.guard.open(&path) {
+        let handle = match context.guard.open(&path) {
             Ok(handle) => handle,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return to_make(path, terms),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return to_make(path, context),
             Err(error) => return Err(unusable(error)),
         };
         let kind = handle.metadata().map_err(unusable)?.file_type();
         let refused = |message| unusable(io::Error::new(io::ErrorKind::InvalidInput, message));
-        if wish.of_names && !kind.is_file() && !(wish.of_directories && kind.is_dir()) {
+        if needs.of_names && !kind.is_file() && !(needs.of_directories && kind.is_dir()) {
             let words = "only files are supported by engines that make, look up or remove names";
             return Err(refused(words.to_owned()));
         }
-        if kind.is_dir() && !wish.of_directories {
-            terms.guard.may_write(&handle)?;
+        if kind.is_dir() && !needs.of_directories {
+            context.guard.may_write(&handle)?;
             return Ok(Self::InDirectory(handle));
         }
         if kind.is_fifo() || kind.is_socket() {
@@ -219,12 +229,12 @@ impl Kind {
             let message = format!("it is {what}; a directory, a file or a device would work");
             return Err(refused(message));
         }
-        if wish.writes {
-            terms.guard.may_write(&handle)?;
+        if needs.writes {
+            context.guard.may_write(&handle)?;
         }
         let facts = facts_of(&handle).map_err(unusable)?;
         let is_empty = facts.kind == TargetKind::File && facts.size_bytes == Bytes::ZERO;
-        if is_empty && !wish.of_names {
+        if is_empty && !needs.of_names {
             return Err(Error::Empty { path });
         }
         let facts = Box::new(facts);
@@ -233,32 +243,36 @@ impl Kind {
 
     fn open(
         self,
-        wish: Wish,
-        terms: &Terms<'_>,
+        needs: Needs,
+        context: &TargetContext<'_>,
         progress: &mut dyn FnMut(&Path, Bytes, Bytes),
-    ) -> Result<Option<Place>, Error> {
+    ) -> Result<Option<OpenedTarget>, Error> {
         match self {
-            Self::Null => Ok(Some(null_place(wish))),
-            Self::Model(modelled) => Ok(Some(modelled.place())),
-            Self::Existing { handle, facts } => Ok(Some(existing_place(&handle, *facts, wish))),
-            Self::ToMake(new) => make(new.directory(), new.path(), wish, terms, progress),
-            Self::InDirectory(directory) => {
-                make(&directory, &scratch_in(&directory), wish, terms, progress)
-            }
+            Self::Null => Ok(Some(null_target(needs))),
+            Self::Model(modelled) => Ok(Some(modelled.open())),
+            Self::Existing { handle, facts } => Ok(Some(existing_target(&handle, *facts, needs))),
+            Self::ToMake(new) => make(new.directory(), new.path(), needs, context, progress),
+            Self::InDirectory(directory) => make(
+                &directory,
+                &scratch_in(&directory),
+                needs,
+                context,
+                progress,
+            ),
         }
     }
 
-    fn foresee(self, wish: Wish) -> Result<TargetForecast, Error> {
-        let place = match self {
-            Self::Null => null_place(wish),
-            Self::Model(modelled) => modelled.place(),
-            Self::Existing { handle, facts } => existing_place(&handle, *facts, wish),
-            Self::ToMake(new) => return to_be_made(new.directory(), new.path(), wish),
+    fn foresee(self, needs: Needs) -> Result<TargetForecast, Error> {
+        let target = match self {
+            Self::Null => null_target(needs),
+            Self::Model(modelled) => modelled.open(),
+            Self::Existing { handle, facts } => existing_target(&handle, *facts, needs),
+            Self::ToMake(new) => return to_be_made(new.directory(), new.path(), needs),
             Self::InDirectory(directory) => {
-                return to_be_made(&directory, &scratch_in(&directory), wish);
+                return to_be_made(&directory, &scratch_in(&directory), needs);
             }
         };
-        Ok(TargetForecast::of(place.facts, wish.writes))
+        Ok(TargetForecast::new(target.facts, needs.writes))
     }
 }
 
@@ -267,24 +281,24 @@ fn scratch_in(directory: &Handle) -> PathBuf {
 }
 
 /// A file that a run would make.
-fn to_be_made(directory: &Handle, path: &Path, wish: Wish) -> Result<TargetForecast, Error> {
-    let facts = room_for(directory, path, wish.size)?;
-    Ok(TargetForecast::made(facts, path, wish.size))
+fn to_be_made(directory: &Handle, path: &Path, needs: Needs) -> Result<TargetForecast, Error> {
+    let facts = room_for(directory, path, needs.size)?;
+    Ok(TargetForecast::made(facts, path, needs.size))
 }
 
-fn to_make(path: PathBuf, terms: &Terms<'_>) -> Result<Kind, Error> {
+fn to_make(path: PathBuf, context: &TargetContext<'_>) -> Result<Kind, Error> {
     let parent = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
         _ => PathBuf::from("."),
     };
     if !parent.is_dir() {
-        return Err(missing(path, &parent, terms.catalog));
+        return Err(missing(path, &parent, context.catalog));
     }
-    // Also where no file may be made: a mistyped device is told as one.
-    let new = terms.guard.new_path(&path)?;
-    match terms.create {
+    // Checked also where no file may be made, so that a mistyped device is reported as one.
+    let new = context.guard.new_path(&path)?;
+    match context.create {
         true => Ok(Kind::ToMake(new)),
-        false => Err(missing(path, &parent, terms.catalog)),
+        false => Err(missing(path, &parent, context.catalog)),
     }
 }
 
@@ -327,62 +341,62 @@ fn is_sold(path: &Path, catalog: &Catalog) -> bool {
     matches!(address, Some(Address::Sold(offer)) if catalog.volume_types().contains(&offer.volume))
 }
 
-fn null_place(wish: Wish) -> Place {
+fn null_target(needs: Needs) -> OpenedTarget {
     let facts = TargetFacts {
         path: NULL.to_owned(),
         kind: TargetKind::Null,
-        size_bytes: wish.size,
+        size_bytes: needs.size,
         ..TargetFacts::default()
     };
-    let file = TargetFile::file(NULL.into(), wish.size.0, true);
-    Place::of(file, facts)
+    let file = TargetFile::file(NULL.into(), needs.size.0, true);
+    OpenedTarget::new(file, facts)
 }
 
-fn existing_place(handle: &Handle, facts: TargetFacts, wish: Wish) -> Place {
+fn existing_target(handle: &Handle, facts: TargetFacts, needs: Needs) -> OpenedTarget {
     let size = match facts.kind {
-        // It has no end of its own.
-        TargetKind::CharDevice => wish.size,
-        // Engines of names touch no content, so it may be of any length.
-        _ if wish.of_names => wish.size.max(facts.size_bytes),
+        // A character device has no size.
+        TargetKind::CharDevice => needs.size,
+        // Engines that only use names touch no content, so it may be of any length.
+        _ if needs.of_names => needs.size.max(facts.size_bytes),
         _ => facts.size_bytes,
     };
     let file = TargetFile {
         held: Some(handle.file()),
-        ..TargetFile::file(handle.path().to_owned(), size.0, wish.writes)
+        ..TargetFile::file(handle.path().to_owned(), size.0, needs.writes)
     };
-    Place::of(file, facts)
+    OpenedTarget::new(file, facts)
 }
 
 fn make(
     directory: &Handle,
     path: &Path,
-    wish: Wish,
-    terms: &Terms<'_>,
+    needs: Needs,
+    context: &TargetContext<'_>,
     progress: &mut dyn FnMut(&Path, Bytes, Bytes),
-) -> Result<Option<Place>, Error> {
-    let mut facts = room_for(directory, path, wish.size)?;
-    let mut report = |done| progress(path, done, wish.size);
+) -> Result<Option<OpenedTarget>, Error> {
+    let mut facts = room_for(directory, path, needs.size)?;
+    let mut report = |done| progress(path, done, needs.size);
     report(Bytes::ZERO);
     let made = Scratch::make(
         directory,
         path,
-        wish.size,
-        terms.seed,
-        terms.interrupted,
+        needs.size,
+        context.seed,
+        context.interrupted,
         report,
     )?;
     let Some(scratch) = made else { return Ok(None) };
     let own = facts_of(scratch.handle()).map_err(|cause| unusable(directory, cause))?;
     facts.path = path.display().to_string();
     facts.kind = TargetKind::Scratch;
-    facts.size_bytes = wish.size;
+    facts.size_bytes = needs.size;
     facts.direct_memory_align = own.direct_memory_align;
     facts.direct_offset_align = own.direct_offset_align;
     let file = TargetFile {
         held: Some(scratch.file()),
-        ..TargetFile::file(path.to_owned(), wish.size.0, true)
+        ..TargetFile::file(path.to_owned(), needs.size.0, true)
     };
-    Ok(Some(Place {
+    Ok(Some(OpenedTarget {
         file,
         facts,
         scratch: Some(scratch),
@@ -408,7 +422,8 @@ fn check_space(path: &Path, wanted: Bytes, facts: &TargetFacts) -> Result<(), Er
         return Ok(());
     };
     let free = file_system.free_bytes;
-    // One without a size does not tell how much is free: whether the file fits shows when it is made.
+    // A file system without a size does not report its free space: making the file shows whether it
+    // fits.
     if wanted <= free || file_system.size_bytes == Bytes::ZERO {
         return Ok(());
     }
@@ -431,8 +446,8 @@ mod tests {
 
     use super::*;
 
-    /// What is said about a scratch file of 1 MiB on a file system of this size.
-    fn said(size_bytes: Bytes, free_bytes: Bytes) -> Option<String> {
+    /// The error for a scratch file of 1 MiB on a file system of this size.
+    fn error_for(size_bytes: Bytes, free_bytes: Bytes) -> Option<String> {
         let file_system = FileSystem {
             size_bytes,
             free_bytes,
@@ -446,12 +461,12 @@ mod tests {
         checked.err().map(|error| error.to_string())
     }
 
-    /// A FUSE file system that does not tell its size counted as full, and what would work was
-    /// "a smaller one: --size 1MiB" where 1 MiB had been asked for.
+    /// A FUSE file system that does not report its size counted as full, and what would work was
+    /// "a smaller one: --size 1MiB" where 1 MiB had been requested.
     #[test]
     fn a_file_system_without_a_size_is_not_a_full_one() {
-        assert_eq!(said(Bytes::ZERO, Bytes::ZERO), None);
-        let full = said(Bytes::MIB, Bytes::ZERO).expect("full");
+        assert_eq!(error_for(Bytes::ZERO, Bytes::ZERO), None);
+        let full = error_for(Bytes::MIB, Bytes::ZERO).expect("full");
         assert!(full.ends_with("or name another directory"), "{full}");
     }
 }

@@ -1,4 +1,4 @@
-//! Simulated systems next to each other: virtual time knows no neighbour that could disturb.
+//! Simulated systems in parallel: in virtual time they cannot disturb one another.
 
 use std::panic::resume_unwind;
 use std::path::Path;
@@ -12,27 +12,27 @@ use crate::Error;
 use crate::observer::Observer;
 use crate::system_run::SystemRun;
 
-/// Whether all of them can go on at once, and it pays.
-pub(crate) fn can_be(sessions: &[SystemRun<'_>]) -> bool {
+/// Whether all of them can run in parallel, and it pays.
+pub(crate) fn can_be(runs: &[SystemRun<'_>]) -> bool {
     let processors = thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let simulated = |session: &SystemRun<'_>| session.record().origin == Origin::Simulated;
-    sessions.len() > 1 && processors > 1 && sessions.iter().all(simulated)
+    let simulated = |run: &SystemRun<'_>| run.record().origin == Origin::Simulated;
+    runs.len() > 1 && processors > 1 && runs.iter().all(simulated)
 }
 
-/// One measurement of each, at once. The observer hears of them one after the other.
+/// One measurement of each, in parallel. The observer gets their events one after the other.
 pub(crate) fn step(
-    sessions: &mut [SystemRun<'_>],
+    runs: &mut [SystemRun<'_>],
     step: usize,
     observer: &mut dyn Observer,
 ) -> Result<(), Error> {
-    let heard: Vec<Option<Result<Heard, Error>>> = thread::scope(|scope| {
-        let threads: Vec<_> = sessions
+    let events: Vec<Option<Result<BufferedEvents, Error>>> = thread::scope(|scope| {
+        let threads: Vec<_> = runs
             .iter_mut()
-            .map(|session| {
-                session.has(step).then(|| {
+            .map(|run| {
+                run.has(step).then(|| {
                     scope.spawn(move || {
-                        let mut heard = Heard::default();
-                        session.step(step, &mut heard).map(|()| heard)
+                        let mut events = BufferedEvents::default();
+                        run.step(step, &mut events).map(|()| events)
                     })
                 })
             })
@@ -42,25 +42,25 @@ pub(crate) fn step(
         };
         threads.into_iter().map(|thread| thread.map(join)).collect()
     });
-    for (number, (session, heard)) in sessions.iter().zip(heard).enumerate() {
-        if let Some(heard) = heard {
+    for (number, (run, events)) in runs.iter().zip(events).enumerate() {
+        if let Some(events) = events {
             observer.turns_to(number);
-            heard?.tell(session.record(), observer);
+            events?.replay(run.record(), observer);
         }
     }
     Ok(())
 }
 
-/// What one of them said meanwhile.
+/// The events of one of them, for the observer.
 #[derive(Default)]
-struct Heard {
+struct BufferedEvents {
     begun: Option<(Case, u32, usize, usize)>,
     intervals: Vec<(Interval, Nanos)>,
     ended: bool,
 }
 
-impl Heard {
-    fn tell(self, record: &Record, observer: &mut dyn Observer) {
+impl BufferedEvents {
+    fn replay(self, record: &Record, observer: &mut dyn Observer) {
         if let Some((case, pass, step, steps)) = self.begun {
             observer.begins(&case, pass, step, steps);
         }
@@ -73,7 +73,7 @@ impl Heard {
     }
 }
 
-impl Observer for Heard {
+impl Observer for BufferedEvents {
     fn laying_out(&mut self, _: &Path, _: Bytes, _: Bytes) {}
 
     fn begins(&mut self, case: &Case, pass: u32, step: usize, steps: usize) {

@@ -1,7 +1,7 @@
 //! What an interrupted study needs to go on: which runs belong to it, and under which seed.
 //!
 //! ```text
-//!  STORE/.studies/9c1d….json    one an unfinished study, named after all that was asked for
+//!  STORE/.studies/9c1d….json    one an unfinished study, named after a hash of everything that was requested
 //! ```
 
 use std::collections::BTreeMap;
@@ -13,25 +13,25 @@ use serde::{Deserialize, Serialize};
 /// A study that is not finished.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResumeState {
-    /// Everything that makes it this study: its text, and what was said over it.
-    pub asked: String,
-    /// Root of all chance, as a text: JSON readers lose the low bits of large numbers.
+    /// Everything that identifies the study: its text, and the options that override it.
+    #[serde(alias = "asked")]
+    pub requested: String,
+    /// The root seed, as a text: JSON readers lose the low bits of large numbers.
     pub seed: String,
     /// The run of each system.
     pub runs: BTreeMap<String, String>,
 }
 
-/// Where ledgers lie in a store: a hidden folder, which no list of runs shows.
+/// Where these files lie in a store: a hidden folder, which no list of runs shows.
 const FOLDER: &str = ".studies";
 
 impl ResumeState {
-    /// The unfinished study of which the same was asked; `None` where there is none that can be
-    /// read.
+    /// The unfinished study with the same request; `None` where there is none that can be read.
     #[must_use]
-    pub fn find(store: &Path, asked: &str) -> Option<Self> {
-        let text = fs::read_to_string(file(store, asked)).ok()?;
+    pub fn find(store: &Path, requested: &str) -> Option<Self> {
+        let text = fs::read_to_string(file(store, requested)).ok()?;
         let resume_state: Self = serde_json::from_str(&text).ok()?;
-        (resume_state.asked == asked).then_some(resume_state)
+        (resume_state.requested == requested).then_some(resume_state)
     }
 
     /// Keeps it, whole or not at all.
@@ -39,7 +39,7 @@ impl ResumeState {
     /// # Errors
     /// When the store cannot be written to.
     pub fn write(&self, store: &Path) -> io::Result<()> {
-        let file = file(store, &self.asked);
+        let file = file(store, &self.requested);
         fs::create_dir_all(store.join(FOLDER))?;
         let text = serde_json::to_string_pretty(self).map_err(io::Error::other)?;
         let fresh = file.with_extension("new");
@@ -52,17 +52,17 @@ impl ResumeState {
     /// # Errors
     /// When it is there and cannot be removed.
     pub fn remove(&self, store: &Path) -> io::Result<()> {
-        match fs::remove_file(file(store, &self.asked)) {
+        match fs::remove_file(file(store, &self.requested)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
             _ => Ok(()),
         }
     }
 }
 
-fn file(store: &Path, asked: &str) -> PathBuf {
-    // FNV-1a: tells a handful of studies apart; the text inside decides.
+fn file(store: &Path, requested: &str) -> PathBuf {
+    // FNV-1a is enough for a handful of studies; the text inside decides.
     let mix = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-    let hash = asked.bytes().fold(0xcbf2_9ce4_8422_2325, mix);
+    let hash = requested.bytes().fold(0xcbf2_9ce4_8422_2325, mix);
     store.join(FOLDER).join(format!("{hash:016x}.json"))
 }
 
@@ -74,19 +74,25 @@ mod tests {
     fn what_was_begun_is_found_again() {
         let store = tempfile::tempdir().expect("a folder");
         let resume_state = ResumeState {
-            asked: "two systems".to_owned(),
+            requested: "two systems".to_owned(),
             seed: u64::MAX.to_string(),
             runs: BTreeMap::from([("a".to_owned(), "20261120-190142-k3f".to_owned())]),
         };
-        assert_eq!(ResumeState::find(store.path(), &resume_state.asked), None);
+        assert_eq!(
+            ResumeState::find(store.path(), &resume_state.requested),
+            None
+        );
         resume_state.write(store.path()).expect("written");
         assert_eq!(
-            ResumeState::find(store.path(), &resume_state.asked),
+            ResumeState::find(store.path(), &resume_state.requested),
             Some(resume_state.clone())
         );
         assert_eq!(ResumeState::find(store.path(), "another"), None);
         resume_state.remove(store.path()).expect("removed");
         resume_state.remove(store.path()).expect("gone already");
-        assert_eq!(ResumeState::find(store.path(), &resume_state.asked), None);
+        assert_eq!(
+            ResumeState::find(store.path(), &resume_state.requested),
+            None
+        );
     }
 }

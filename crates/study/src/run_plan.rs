@@ -1,4 +1,4 @@
-//! Conducts plans: case by case, pass by pass, one Record each.
+//! Runs plans: case by case, pass by pass, one Record each.
 
 use blocklab_host::guard::Guard;
 use blocklab_publication::System;
@@ -10,8 +10,8 @@ use crate::observer::Observer;
 use crate::parallel;
 use crate::system_run::{Assignment, Part, SystemRun};
 
-/// Runs the whole plan. Whatever happens after the first operation is in the Record, its status
-/// included.
+/// Runs the whole plan. The Record holds everything that happens after the first operation, and how
+/// the run ended.
 ///
 /// # Errors
 /// When nothing can be measured at all: see [`Error`].
@@ -21,38 +21,38 @@ pub fn run_plan(assignment: Assignment<'_>, observer: &mut dyn Observer) -> Resu
 }
 
 /// Runs a study on several systems, one Record each. They take turns, measurement by measurement,
-/// so that what changes with time helps none of them more. Where all are simulated, they are at work
-/// at once: the figures are the same, and the observer is told of one after the other.
+/// so that what changes with time helps none of them more. Where all are simulated, they run in
+/// parallel: the figures are the same, and the observer gets their events one after the other.
 ///
 /// # Errors
 /// When nothing can be measured at all on one of them: see [`Error`].
 pub fn run_plans(parts: Vec<Part<'_>>, observer: &mut dyn Observer) -> Result<Vec<Record>, Error> {
     let guards: Vec<&Guard> = parts.iter().map(|part| part.assignment.guard).collect();
     let open = |part| SystemRun::open(part, observer);
-    let mut sessions: Vec<_> = parts.into_iter().map(open).collect::<Result<_, _>>()?;
-    let parallel = parallel::can_be(&sessions);
+    let mut runs: Vec<_> = parts.into_iter().map(open).collect::<Result<_, _>>()?;
+    let parallel = parallel::can_be(&runs);
     // An observer may add steps to a run.
     for step in 0.. {
-        if !sessions.iter().any(|session| session.has(step)) {
+        if !runs.iter().any(|run| run.has(step)) {
             break;
         }
         if parallel {
-            parallel::step(&mut sessions, step, observer)?;
+            parallel::step(&mut runs, step, observer)?;
             continue;
         }
-        for (number, session) in sessions.iter_mut().enumerate() {
-            if session.has(step) {
+        for (number, run) in runs.iter_mut().enumerate() {
+            if run.has(step) {
                 observer.turns_to(number);
-                session.step(step, observer)?;
-                session.tell_of_writes(step, guards[number]);
+                run.step(step, observer)?;
+                run.report_writes(step, guards[number]);
             }
         }
     }
-    Ok(sessions.into_iter().map(SystemRun::close).collect())
+    Ok(runs.into_iter().map(SystemRun::close).collect())
 }
 
-/// The load of a study on one of its systems: the name tells which, every device has the threads of
-/// a job, and what the system says of passes and time holds.
+/// The load of a study on one of its systems. It is named after the system, every device has the
+/// threads of a job, and the passes and times of the system apply.
 #[must_use]
 pub fn plan_of(plan: &Plan, system: &System, seed: u64) -> Plan {
     let mut cases = plan.cases.clone();

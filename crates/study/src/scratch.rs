@@ -1,4 +1,4 @@
-//! A file that we make, and that is gone whatever happens.
+//! A file that we make, and that is removed in every case.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -28,8 +28,8 @@ pub(crate) struct Scratch {
 }
 
 impl Scratch {
-    /// Makes and fills a file in `directory`, which people are shown as `shown`; `None` when it
-    /// was interrupted.
+    /// Makes and fills a file in `directory`, which messages call `shown`; `None` when it was
+    /// interrupted.
     pub(crate) fn make(
         directory: &Handle,
         shown: &Path,

@@ -12,7 +12,7 @@ use blocklab_host::{disk_stats, environment, since, throttled_ns};
 use blocklab_native as native;
 use blocklab_publication::Share;
 use blocklab_record::{
-    Asked, DiskUse, FORMAT, JobResult, Measurement, Note, NoteLevel, Origin, Record, Status,
+    DiskUse, FORMAT, JobResult, Measurement, Note, NoteLevel, Origin, Record, Requested, Status,
     Stopped,
 };
 use blocklab_targets::{Clock, io_uring_is_available, libaio_is_available};
@@ -24,8 +24,8 @@ use jiff::Timestamp;
 
 use crate::Error;
 use crate::observer::{Observer, Relay, emulated};
+use crate::opened_target::TargetContext;
 use crate::opened_targets::{OpenedTargets, is_null};
-use crate::place::Terms;
 
 /// What is to be done.
 #[derive(Debug)]
@@ -74,7 +74,7 @@ impl<'a> From<Assignment<'a>> for Part<'a> {
     }
 }
 
-/// A plan on one system, at work.
+/// A plan on one system, while it runs.
 pub(crate) struct SystemRun<'a> {
     plan: Plan,
     /// Case and pass of every measurement, in order.
@@ -82,13 +82,13 @@ pub(crate) struct SystemRun<'a> {
     /// How many of them were measured before an interruption.
     done: usize,
     goes_on: bool,
-    /// Whether a case came to something else than was planned.
+    /// Whether a case was run differently from the plan.
     is_adapted: bool,
     shares: &'a [Share],
     targets: &'a [String],
     opened_targets: OpenedTargets,
     clock: Clock,
-    /// Of a simulated run: where its devices stand in time.
+    /// The time of the devices of a simulated run.
     virtual_now: Nanos,
     interrupted: &'a AtomicBool,
     record: Record,
@@ -111,34 +111,34 @@ impl<'a> SystemRun<'a> {
         if plan.cases.is_empty() {
             return Err(Error::NothingLeft { plan: plan.name });
         }
-        // Before anything stands in: the run is repeated by what was asked for.
-        let asked = asked(&plan);
+        // The request is kept before engines are replaced: a repetition starts from it.
+        let requested = requested(&plan);
         notes.extend(replace_engines(&mut plan, may_replace_engine));
         use_null_engines(&mut plan, targets);
         let done = part.before.as_ref().map_or(0, |it| it.measurements.len());
-        let terms = Terms {
+        let context = TargetContext {
             targets,
             guard,
             create,
-            // A model that goes on later must not repeat the chances of its first passes.
+            // A model that is resumed must not draw the random numbers of its first passes again.
             seed: Workload::seed_of(plan.cases[0].workload.seed, done as u64),
             catalog,
             interrupted,
         };
         let mut progress = |path: &Path, done, total| observer.laying_out(path, done, total);
         let opened_targets =
-            OpenedTargets::prepare(&plan, &terms, &mut progress)?.ok_or(Error::Interrupted)?;
+            OpenedTargets::prepare(&plan, &context, &mut progress)?.ok_or(Error::Interrupted)?;
         let clock = Clock::start();
         let mut record = Record {
             id,
             tool,
-            asked,
+            requested,
             notes,
-            ..begun(&opened_targets, targets, clock)?
+            ..empty_record(&opened_targets, targets, clock)?
         };
         let steps: Vec<_> = plan.steps().collect();
         if let Some(before) = part.before {
-            go_on_from(&mut record, before, &steps);
+            resume_from(&mut record, before, &steps);
         }
         Ok(Self {
             done: record.measurements.len(),
@@ -194,8 +194,8 @@ impl<'a> SystemRun<'a> {
         observer.begins(&case, pass, step, self.steps.len());
         self.goes_on = match self.measure(&case, pass, observer) {
             Ok(go_on) => go_on,
-            // Before the first figure it is the request that cannot be met; later, the
-            // target has changed under us, and what was measured is kept.
+            // Before the first figure the request is invalid; later the target has changed, and
+            // what was measured is kept.
             Err(error) if step == 0 => return Err(error.into()),
             Err(error) => {
                 self.record.failure = Some(error.to_string());
@@ -210,7 +210,7 @@ impl<'a> SystemRun<'a> {
         Ok(())
     }
 
-    /// One more pass of every case that the observer wants again; the plan that is kept says so.
+    /// Adds a pass of every case that the observer wants again, also to the plan that is kept.
     fn add_passes(&mut self, observer: &dyn Observer) {
         let wanted = |case: &usize| observer.wants_again(&self.plan.cases[*case], &self.record);
         let again: Vec<usize> = (0..self.plan.cases.len()).filter(wanted).collect();
@@ -222,14 +222,14 @@ impl<'a> SystemRun<'a> {
         self.steps
             .extend(again.into_iter().map(|case| (case, pass)));
         self.is_adapted = true;
-        self.record.asked.passes = pass;
-        if let Some(kept) = &mut self.record.asked.plan {
+        self.record.requested.passes = pass;
+        if let Some(kept) = &mut self.record.requested.plan {
             kept.passes = pass;
         }
     }
 
-    /// Tells the guard what the measurement of this step did to its targets.
-    pub(crate) fn tell_of_writes(&self, step: usize, guard: &Guard) {
+    /// Reports to the guard what the measurement of this step did to its targets.
+    pub(crate) fn report_writes(&self, step: usize, guard: &Guard) {
         let case = &self.plan.cases[self.steps[step].0];
         let last = self.record.measurements.last();
         let Some(last) = last.filter(|it| step >= self.done && it.case == case.name) else {
@@ -258,7 +258,7 @@ impl<'a> SystemRun<'a> {
         let rates = reached.jobs.iter().map(JobResult::iops);
         let jobs = self.plan.cases[case].workload.jobs.iter_mut();
         for (job, rate) in jobs.zip(rates) {
-            // Nothing moved: the slowest rate that is one.
+            // If nothing was completed, the slowest valid rate is used.
             let rate = (rate * share.percent / 100.0).max(1e-3);
             job.pace = Pace::OpenPoisson(Rate::Iops(rate));
         }
@@ -266,10 +266,10 @@ impl<'a> SystemRun<'a> {
         self.keep_as_run(&settled, true);
     }
 
-    /// The plan that is kept holds what the case came to, and none that was left out.
+    /// Puts the case into the plan that is kept as it was run, or removes one that was left out.
     fn keep_as_run(&mut self, case: &Case, is_run: bool) {
         self.is_adapted = true;
-        let Some(kept) = &mut self.record.asked.plan else {
+        let Some(kept) = &mut self.record.requested.plan else {
             return;
         };
         match kept.cases.iter_mut().find(|it| it.name == case.name) {
@@ -357,15 +357,20 @@ impl<'a> SystemRun<'a> {
         Ok(!outcome.abandoned)
     }
 
-    /// Rates are known now, and traces are written. What no JSON can hold is kept by nobody.
-    fn settle_asked(&mut self) {
-        let asked = &mut self.record.asked;
+    /// Completes the request: rates are known now, and traces are written. A plan that JSON cannot
+    /// hold is dropped, with a note.
+    fn settle_requested(&mut self) {
+        let requested = &mut self.record.requested;
         if self.is_adapted {
-            asked.native = native::render(asked.plan.as_ref().unwrap_or(&self.plan));
+            requested.native = native::render(requested.plan.as_ref().unwrap_or(&self.plan));
         }
-        let missing = asked.plan.as_ref().unwrap_or(&self.plan).missing_in_json();
+        let missing = requested
+            .plan
+            .as_ref()
+            .unwrap_or(&self.plan)
+            .missing_in_json();
         if let Some(why) = missing {
-            (asked.plan, asked.plan_format) = (None, None);
+            (requested.plan, requested.plan_format) = (None, None);
             self.record.notes.push(Note {
                 level: NoteLevel::Approximated,
                 subject: "again".to_owned(),
@@ -375,7 +380,7 @@ impl<'a> SystemRun<'a> {
     }
 
     pub(crate) fn close(mut self) -> Record {
-        self.settle_asked();
+        self.settle_requested();
         let record = &mut self.record;
         let mut jobs = record
             .measurements
@@ -403,11 +408,11 @@ impl<'a> SystemRun<'a> {
     }
 }
 
-/// A record in which nothing is measured yet; one target was typed for each that is there.
-fn begun(there: &OpenedTargets, typed: &[String], clock: Clock) -> Result<Record, Error> {
+/// A record without measurements. `typed` names each target that is there.
+fn empty_record(there: &OpenedTargets, typed: &[String], clock: Clock) -> Result<Record, Error> {
     let mut targets = there.facts();
     for (facts, typed) in targets.iter_mut().zip(typed) {
-        facts.asked = Some(typed.clone());
+        facts.address = Some(typed.clone());
     }
     let (now, origin) = (now_text(), there.origin());
     Ok(Record {
@@ -419,10 +424,10 @@ fn begun(there: &OpenedTargets, typed: &[String], clock: Clock) -> Result<Record
         origin,
         status: Status::Complete,
         failure: None,
-        asked: Asked::default(),
+        requested: Requested::default(),
         environment: environment(),
         targets,
-        // In virtual time we cost nothing.
+        // In virtual time there is no overhead.
         overhead: match origin {
             Origin::Simulated => None,
             _ => Some(measure_overhead(clock)?),
@@ -433,19 +438,16 @@ fn begun(there: &OpenedTargets, typed: &[String], clock: Clock) -> Result<Record
     })
 }
 
-/// Whether a job that writes came to do so. What ended in the ramp or failed is not told apart by
+/// Whether a job that writes has written. What ended in the ramp or failed is not counted by
 /// direction.
 fn wrote(result: &JobResult) -> bool {
     let did = |direction| result.directions.contains_key(&direction);
-    let census = result.accounting;
-    did(Direction::Write)
-        || did(Direction::Trim)
-        || census.completed_in_ramp > 0
-        || census.failed > 0
+    let count = result.accounting;
+    did(Direction::Write) || did(Direction::Trim) || count.completed_in_ramp > 0 || count.failed > 0
 }
 
 /// Keeps what an interrupted run had measured whole, and its identity.
-fn go_on_from(record: &mut Record, before: Record, steps: &[(usize, u32)]) {
+fn resume_from(record: &mut Record, before: Record, steps: &[(usize, u32)]) {
     let cut_short = |measurement: &Measurement| {
         let jobs = measurement.jobs.iter();
         let mut stops = jobs.map(|job| job.stopped);
@@ -472,7 +474,7 @@ fn go_on_from(record: &mut Record, before: Record, steps: &[(usize, u32)]) {
     });
 }
 
-/// The null target has an engine of its own.
+/// Uses the null engine for the null target.
 fn use_null_engines(plan: &mut Plan, targets: &[String]) {
     let cases = plan.cases.iter_mut();
     let jobs = cases.flat_map(|case| &mut case.workload.jobs);
@@ -481,8 +483,8 @@ fn use_null_engines(plan: &mut Plan, targets: &[String]) {
     }
 }
 
-/// Where there is no io_uring and nobody insisted, libaio stands in; where there is neither, what
-/// needs no system call of its own: preads and pwrites, in threads where the load is deep.
+/// Replaces io_uring where it is not available and the user did not choose it: by libaio, else by
+/// pread and pwrite, with POSIX AIO where the depth is above 1.
 fn replace_engines(plan: &mut Plan, may_replace: bool) -> Option<Note> {
     let error = io_uring_is_available().err().filter(|_| may_replace)?;
     let has_libaio = libaio_is_available().is_ok();
@@ -506,16 +508,16 @@ fn replace_engines(plan: &mut Plan, may_replace: bool) -> Option<Note> {
     })
 }
 
-fn asked(plan: &Plan) -> Asked {
+fn requested(plan: &Plan) -> Requested {
     let aggregate = match plan.aggregate {
         Aggregate::Mean => "mean",
         Aggregate::Median => "median",
         Aggregate::Best => "best",
     };
-    // A checkpoint is read as any other record: it must not say less than the whole plan.
+    // A checkpoint is read like any other record, so it must hold the whole plan too.
     let mut jobs = plan.cases.iter().flat_map(|case| &case.workload.jobs);
     let is_kept = !jobs.any(|job| matches!(&job.pool, Some(pool) if pool.validation.is_some()));
-    Asked {
+    Requested {
         name: plan.name.clone(),
         system: plan.system.clone(),
         description: plan.description.clone(),
@@ -535,7 +537,7 @@ fn now_text() -> String {
         .to_string()
 }
 
-/// What devices had counted when they were read.
+/// The counters of devices at the time of reading.
 struct Counters(Vec<DiskUse>);
 
 impl Counters {

@@ -10,20 +10,20 @@ use blocklab_units::Bytes;
 /// One target, as it is now.
 #[derive(Debug)]
 pub struct TargetForecast {
-    /// What is known of it. Of a file that would be made: its path, its size, and the file system
-    /// that it would lie on.
+    /// What is known of it. For a file that would be made, these are its path, its size, and the file
+    /// system that it would lie on.
     pub facts: TargetFacts,
     /// Bytes written before the first pass, because the file does not exist yet.
     pub laid_out: Bytes,
     /// Whether the plan writes to it.
     pub is_written: bool,
     /// Bytes a second that the limits of a modelled device let pass at their best; `None` where no
-    /// limit of bytes is known, as of a real device.
+    /// limit of bytes is known, as for a real device.
     pub write_bytes_per_s: Option<f64>,
 }
 
 impl TargetForecast {
-    pub(crate) fn of(facts: TargetFacts, is_written: bool) -> Self {
+    pub(crate) fn new(facts: TargetFacts, is_written: bool) -> Self {
         Self {
             write_bytes_per_s: most_written(&facts),
             laid_out: Bytes::ZERO,
@@ -42,12 +42,12 @@ impl TargetForecast {
         };
         Self {
             laid_out: size,
-            ..Self::of(facts, true)
+            ..Self::new(facts, true)
         }
     }
 }
 
-/// The least of the rates in bytes that hold writes back, each with what it lets pass at its best.
+/// The lowest of the rates in bytes that limit writes, each at its highest.
 fn most_written(facts: &TargetFacts) -> Option<f64> {
     let mut best: BTreeMap<(&str, &str), f64> = BTreeMap::new();
     for limit in &facts.limits {

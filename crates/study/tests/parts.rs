@@ -119,12 +119,14 @@ fn a_share_is_of_what_was_reached_just_before() {
         all.find(|it| it.case == case && it.pass == 1).expect(case)
     };
     let full = of("b").jobs[0].iops();
-    let asked = of("b-rate_percent50").jobs[0].asked_iops.expect("a rate");
-    assert!((asked / full - 0.5).abs() < 1e-9, "{asked} {full}");
+    let requested = of("b-rate_percent50").jobs[0]
+        .requested_iops
+        .expect("a rate");
+    assert!((requested / full - 0.5).abs() < 1e-9, "{requested} {full}");
     assert!(
-        !records[0].asked.native.contains("rate_iops = 1\n"),
+        !records[0].requested.native.contains("rate_iops = 1\n"),
         "{}",
-        records[0].asked.native
+        records[0].requested.native
     );
 }
 
@@ -154,8 +156,8 @@ fn simulated_systems_at_once_give_what_one_alone_gives() {
     let (alone, _) = on(target, usize::MAX, [None]);
     let (both, turns) = on(target, usize::MAX, [None, None]);
     assert_eq!(turns.len(), 2 * alone[0].measurements.len());
-    assert_eq!(turns[0].0, 0, "told of in order");
-    assert_eq!(turns[1].0, 1, "told of in order");
+    assert_eq!(turns[0].0, 0, "in order");
+    assert_eq!(turns[1].0, 1, "in order");
     for record in &both {
         assert_eq!(record.measurements, alone[0].measurements);
     }

@@ -1,12 +1,12 @@
 //! The memory that operations read into and write from.
 //!
-//! The kernel writes into it by address, whatever Rust thinks of its owner. Three things together
+//! The kernel writes into it by address, regardless of its owner in Rust. Three things together
 //! keep that sound:
 //!
 //! 1. **Who may look.** Bytes are reached through a [`Slot`] alone, and a slot goes with its
 //!    operation to the target and comes back with the completion.
 //! 2. **How long the memory is there.** Every target that names a buffer to the kernel holds a
-//!    [`BufferAddresses`], and the memory stays mapped until the last of them is gone, in whatever
+//!    [`BufferAddresses`], and the memory stays mapped until the last of them is gone, in any
 //!    order targets and [`Buffers`] are dropped.
 //! 3. **When a target may go.** Before it lets go of its share, it waits for what is in flight. One
 //!    that cannot wait, as its interface fails, never lets go: the memory is lost then, and nothing
@@ -158,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn buffers_are_aligned_and_apart() {
+    fn buffers_are_aligned_and_do_not_overlap() {
         let (mut buffers, slots) = Buffers::new(3, 5000).unwrap();
         for slot in &slots {
             let bytes = buffers.bytes_mut(slot, 5000);

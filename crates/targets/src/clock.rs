@@ -7,10 +7,10 @@ use blocklab_units::Nanos;
 
 /// Nanoseconds since an epoch, cheap enough to be read around every operation.
 ///
-/// On x86-64 with a stable counter one reading is `rdtsc`, a multiplication and a shift; elsewhere
+/// On x86-64 with a stable counter one reading is `rdtsc`, a multiplication and a shift; otherwise
 /// it is `clock_gettime(CLOCK_MONOTONIC)` through the vDSO. The counter's frequency is measured
-/// against CLOCK_MONOTONIC over [`CALIBRATION`]; [`Clock::error_ppm`] tells how far the two have
-/// drifted apart since.
+/// against CLOCK_MONOTONIC over [`CALIBRATION`]; [`Clock::error_ppm`] is the drift between the
+/// two since then.
 #[derive(Debug, Clone, Copy)]
 pub struct Clock {
     scale: Option<Scale>,
@@ -173,7 +173,7 @@ pub(crate) fn sleep_until(now: Nanos, moment: Option<Nanos>) -> bool {
         return true;
     };
     let time = timespec(moment.since(now));
-    // SAFETY: `time` is a valid time; the rest is not asked for.
+    // SAFETY: `time` is a valid time; the remaining time is not requested.
     unsafe { libc::nanosleep(&raw const time, std::ptr::null_mut()) == 0 }
 }
 

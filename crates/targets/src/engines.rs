@@ -40,7 +40,7 @@ impl EngineSetup<'_> {
     /// Makes the target and shows it to a visitor, who then knows its type.
     ///
     /// # Errors
-    /// When the kernel does not offer what the engine needs; [`hint`] says what would work.
+    /// When the kernel does not offer what the engine needs; [`hint`] suggests what would work.
     pub fn build<V: TargetVisitor>(self, visitor: V) -> io::Result<V::Output> {
         let Self {
             clock,
@@ -91,12 +91,12 @@ impl EngineSetup<'_> {
 fn bits(flags: CallFlags) -> libc::c_int {
     /// From Linux 6.14 on.
     const RWF_DONTCACHE: libc::c_int = 0x80;
-    let asked = [
+    let requested = [
         (flags.hipri, libc::RWF_HIPRI),
         (flags.nowait, libc::RWF_NOWAIT),
         (flags.uncached, RWF_DONTCACHE),
     ];
-    let bits = asked.iter().filter(|(asked, _)| *asked);
+    let bits = requested.iter().filter(|(requested, _)| *requested);
     bits.fold(0, |all, (_, bit)| all | bit)
 }
 

@@ -20,7 +20,7 @@ pub struct OpenFile {
 pub struct Opening {
     /// Opened for writing.
     pub write: bool,
-    /// O_RDWR although only writes are asked for: mappings need it.
+    /// O_RDWR although only writes are requested: mappings need it.
     pub read_too: bool,
     /// Past the page cache, with O_DIRECT.
     pub direct: bool,
@@ -28,7 +28,7 @@ pub struct Opening {
     pub durability: Durability,
 }
 
-/// Opens a file or device as asked for.
+/// Opens a file or device as requested.
 ///
 /// # Errors
 /// The kernel's answer.
@@ -95,8 +95,8 @@ impl OpenFile {
             Lifetime::Extreme => 5,
         };
         // SAFETY: the kernel reads a number of 64 bits that lives through the call.
-        let told = unsafe { libc::fcntl(self.file.as_raw_fd(), SET_RW_HINT, &raw const value) };
-        match told {
+        let result = unsafe { libc::fcntl(self.file.as_raw_fd(), SET_RW_HINT, &raw const value) };
+        match result {
             0.. => Ok(()),
             _ => Err(io::Error::last_os_error()),
         }

@@ -2,11 +2,11 @@
 //! Out: completions with their buffers, from every engine there is; the clock.
 //! Never: what is measured, a histogram, a report.
 
-mod beside_data;
 mod buffers;
 mod clock;
 mod engines;
 mod files;
+mod flush_trim;
 mod inline;
 mod libaio;
 mod mmap;
@@ -38,7 +38,7 @@ pub trait Target {
     /// ([`Io::returned`]). It may be carried out at once, staged until [`Target::flush`], or staged
     /// until [`Target::wait`].
     ///
-    /// By reference: the worker has just written the operation field by field, and a processor that
+    /// Takes it by reference: the worker has just written the operation field by field, and a processor that
     /// reads it in larger pieces, to move it, waits for all of them. That was 40 % of the time of
     /// an operation of the null target.
     fn submit(&mut self, io: &Io);
@@ -68,13 +68,13 @@ pub trait Target {
     /// The moment on the run's clock.
     fn now(&self) -> Nanos;
 
-    /// What the kernel did not do as asked, where the operations go on without it.
+    /// What the kernel did not do as requested, where the operations go on without it.
     fn note(&self) -> Option<&'static str> {
         None
     }
 }
 
-/// Takes a target of whatever type it is.
+/// Takes a target of any type.
 pub trait TargetVisitor {
     /// What is made of it.
     type Output;

@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use blocklab_units::Nanos;
 use blocklab_workload::{Completion, Direction, Io, Slot, SyncKind};
 
-use crate::beside_data::at_once;
 use crate::buffers::BufferAddresses;
 use crate::clock::{Clock, sleep_until, timespec};
+use crate::flush_trim::at_once;
 use crate::{OpenFile, Target};
 
 /// Kernel native asynchronous I/O by its five system calls.
@@ -74,7 +74,7 @@ const OP_READ: u16 = 0;
 const OP_WRITE: u16 = 1;
 const OP_FSYNC: u16 = 2;
 const OP_FDATASYNC: u16 = 3;
-/// The block says its priority (IOCB_FLAG_IOPRIO).
+/// The block has a priority (IOCB_FLAG_IOPRIO).
 const WITH_PRIORITY: u32 = 1 << 1;
 
 /// Whether the kernel gives this process a context.

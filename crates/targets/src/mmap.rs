@@ -7,8 +7,8 @@ use std::sync::Once;
 use blocklab_workload::{Direction, Io};
 
 use crate::OpenFile;
-use crate::beside_data::{flush_file, trim};
 use crate::buffers::BufferAddresses;
+use crate::flush_trim::{flush_file, trim};
 use crate::inline::CarryOut;
 
 /// Copies from and to a shared mapping of each file.

@@ -19,7 +19,7 @@ pub struct Model {
     shared: Arc<Mutex<Shared>>,
 }
 
-/// A device and, where it is wanted, the log of what it was asked.
+/// A device and, where it is wanted, the log of its requests.
 pub struct Shared {
     pub device: Device,
     last: Nanos,
@@ -31,7 +31,7 @@ pub struct Shared {
 pub struct Arrival {
     /// When it came.
     pub at: Nanos,
-    /// What was asked.
+    /// The requests.
     pub io: DeviceIo,
     /// What was answered.
     pub answer: Answer,
@@ -62,7 +62,7 @@ impl Model {
         self.lock().log.clone().unwrap_or_default()
     }
 
-    /// For one thread, or for a short while.
+    /// Locks the model, for one thread or for a short while.
     pub fn lock(&self) -> MutexGuard<'_, Shared> {
         self.shared.lock().expect("no panic under this lock")
     }

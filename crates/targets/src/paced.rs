@@ -9,7 +9,7 @@ use crate::Target;
 use crate::clock::{Clock, sleep_until};
 use crate::model::{Model, result};
 
-/// A modelled device in real time: an operation comes back when the model says so.
+/// A modelled device in real time: an operation comes back when the model has computed.
 pub struct ModelTarget {
     clock: Clock,
     models: Vec<Model>,
@@ -25,7 +25,7 @@ pub struct ModelTarget {
 pub const WATCH: Nanos = Nanos(80_000);
 
 impl ModelTarget {
-    /// Answers when the models say so. It looks for an end at least every `watch`.
+    /// Answers when the models have computed. It checks for an end at least every `watch`.
     pub fn new(clock: Clock, models: Vec<Model>, depth: u32, watch: Nanos) -> Self {
         let pending = BinaryHeap::with_capacity(depth as usize);
         Self {

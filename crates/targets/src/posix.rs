@@ -4,9 +4,9 @@ use std::os::fd::AsRawFd;
 use blocklab_units::Nanos;
 use blocklab_workload::{Completion, Direction, Io, Slot, SyncKind};
 
-use crate::beside_data::{at_once, errno};
 use crate::buffers::BufferAddresses;
 use crate::clock::{Clock, sleep_until, timespec};
+use crate::flush_trim::{at_once, errno};
 use crate::{OpenFile, Target};
 
 /// POSIX asynchronous I/O: the C library's threads carry the operations out.

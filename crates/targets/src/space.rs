@@ -8,7 +8,7 @@ use std::path::Path;
 use blocklab_workload::{Direction, Io};
 
 use crate::OpenFile;
-use crate::beside_data::{errno, flush_file, trim};
+use crate::flush_trim::{errno, flush_file, trim};
 use crate::inline::CarryOut;
 
 /// Operations on the space of files instead of their data.

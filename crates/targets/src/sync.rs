@@ -3,8 +3,8 @@ use std::os::fd::AsRawFd;
 use blocklab_workload::{Direction, Io};
 
 use crate::OpenFile;
-use crate::beside_data::{errno, flush_file, trim};
 use crate::buffers::BufferAddresses;
+use crate::flush_trim::{errno, flush_file, trim};
 use crate::inline::CarryOut;
 
 /// Which call moves the data.

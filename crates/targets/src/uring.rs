@@ -7,9 +7,9 @@ use blocklab_workload::{Completion, Direction, Io, Slot, SyncKind, UringOptions}
 use io_uring::types::{CancelBuilder, Fd, FsyncFlags, SubmitArgs, Timespec};
 use io_uring::{CompletionQueue, EnterFlags, IoUring, SubmissionQueue, Submitter, opcode, squeue};
 
-use crate::beside_data::at_once;
 use crate::buffers::{BufferAddresses, Buffers};
 use crate::clock::{Clock, sleep_until};
+use crate::flush_trim::at_once;
 use crate::{OpenFile, Target};
 
 /// io_uring: one ring a thread, submission and wait in one system call.
@@ -28,7 +28,7 @@ pub struct UringTarget {
     wants_fixed_buffers: bool,
     /// Buffers a registered piece holds; 0: not registered.
     per_piece: usize,
-    /// Operations in the queue that the kernel has not been told of.
+    /// Operations in the queue that were not submitted to the kernel.
     staged: usize,
     in_flight: usize,
     /// Trims, which are carried out at once.
@@ -78,7 +78,7 @@ impl UringTarget {
     ///
     /// # Errors
     /// When the ring cannot be made. Buffers that cannot be registered (RLIMIT_MEMLOCK) are used
-    /// unregistered; [`Target::note`] says so.
+    /// unregistered; [`Target::note`] reports that.
     pub fn new(
         clock: Clock,
         depth: u32,
@@ -219,12 +219,12 @@ impl UringTarget {
     }
 
     /// Gives up what is in flight and waits until all of it has come back, however long a device
-    /// takes that cannot be stopped. What the kernel has not been told of, it is not told of.
+    /// takes that cannot be stopped. What was not submitted to the kernel stays unsubmitted.
     ///
     /// # Errors
     /// When nobody can wait, as the ring itself does not answer.
     fn drain(&mut self) -> io::Result<()> {
-        // The thread that polls takes what is staged by itself, told or not.
+        // The thread that polls takes what is staged by itself, also without a call.
         if self.polled {
             self.enter(0, None)?;
         }
@@ -245,7 +245,7 @@ impl UringTarget {
 
     /// Waits until something has come back, or for a signal.
     fn await_one(&mut self) -> io::Result<()> {
-        /// The thread that polls may begin what it was told of after the call that gave it up.
+        /// The thread that polls may begin what was staged after the call that gave it up.
         const AGAIN: Nanos = Nanos::from_millis(5);
         if self.polled {
             return self.enter(1, Some(self.clock.now().saturating_add(AGAIN)));
@@ -340,7 +340,7 @@ impl Target for UringTarget {
         self.enter(if patient { want.max(1) } else { 0 }, until)?;
         self.reap(done);
         // One interrupt often ends many operations, and the first of them wakes us while the
-        // kernel is still busy with the others. As long as it says that more are pending, they
+        // kernel is still busy with the others. As long as it reports that more are pending, they
         // are collected first: answering one at a time costs a device that works through its
         // queue in batches an eighth of its rate.
         while self.in_flight > 0 && self.queue.taskrun() {

@@ -87,7 +87,7 @@ fn a_dropped_ring_leaves_nobody_who_reads() {
     }
 }
 
-/// Waits for it: the kernel takes a ring apart soon after it is closed.
+/// Waits until the kernel has freed a ring, which happens soon after it is closed.
 fn has_lost_its_readers(writer: &PipeWriter) -> bool {
     let mut poll = libc::pollfd {
         fd: writer.as_raw_fd(),
@@ -99,9 +99,9 @@ fn has_lost_its_readers(writer: &PipeWriter) -> bool {
     came == 1 && poll.revents & libc::POLLERR != 0
 }
 
-/// A pipe gives its operations back when it is asked to, and each of them is counted.
+/// A drain takes the operations back, and each of them is counted.
 #[test]
-fn a_drain_takes_back_what_the_kernel_was_told_of() {
+fn a_drain_takes_back_what_was_submitted() {
     for options in ways() {
         let mut hanging = Hanging::new(options);
         let target = &mut hanging.target;
@@ -131,18 +131,18 @@ fn the_memory_outlives_a_ring_that_is_dropped_after_its_buffers() {
 /// operations in flight. Nobody can wait for those, so what they write to must stay for ever.
 #[test]
 fn a_ring_that_fails_leaves_the_memory_of_what_was_in_flight() {
-    struct Elsewhere(UringTarget);
+    struct OtherThread(UringTarget);
     // SAFETY: nothing of it is thread-local but the ring, and that the kernel refuses the other
     // thread is what is tried here.
-    unsafe impl Send for Elsewhere {}
+    unsafe impl Send for OtherThread {}
     // A thread of the kernel that polls takes operations of everybody.
     for options in ways().into_iter().filter(|options| !options.sqpoll) {
         let hanging = Hanging::new(options);
         let addresses = hanging.buffers.addresses();
-        let elsewhere = Elsewhere(hanging.target);
+        let moved = OtherThread(hanging.target);
         let other = std::thread::spawn(move || {
-            let mut elsewhere = elsewhere;
-            let all = &mut elsewhere;
+            let mut moved = moved;
+            let all = &mut moved;
             all.0.wait(1, None, &mut Vec::new()).is_err()
         });
         assert!(

@@ -1,4 +1,4 @@
-//! Traces of blktrace: what the block layer was asked for, as its binary records tell.
+//! Traces of blktrace: the requests of the block layer in its binary records.
 //!
 //! ```text
 //!    0 u32  magic and version      16 u64  sector      32 u32  process     44 u16  error
@@ -21,7 +21,7 @@ const VERSION: u32 = 7;
 const RECORD: usize = 48;
 const SECTOR: u64 = 512;
 
-/// The action of what is asked for; others follow what becomes of it.
+/// The action of a new request; other actions follow its progress.
 const QUEUED: u32 = 1;
 /// Categories.
 const WRITE: u32 = 1 << 1;
@@ -34,7 +34,7 @@ pub(super) fn is_one(bytes: &[u8]) -> bool {
     order(bytes).is_some()
 }
 
-/// Of its numbers.
+/// The byte order of its numbers.
 #[derive(Clone, Copy)]
 enum Order {
     Little,
@@ -93,7 +93,7 @@ impl Record {
         }
     }
 
-    /// What was asked for; nothing of records that tell something else.
+    /// The request in a record; `None` for records of another kind.
     fn direction(&self) -> Option<Direction> {
         if self.category & NOTIFY > 0 || self.action != QUEUED {
             return None;
@@ -141,7 +141,7 @@ pub fn parse(bytes: &[u8], name_of: &dyn Fn(u32, u32) -> String) -> Result<Trace
         });
         // Those of several processors may stand a little out of order.
         let since = record.at.saturating_sub(*began.get_or_insert(record.at));
-        // As fio, in whole microseconds.
+        // In whole microseconds, as fio does.
         let at = Nanos(since / 1000 * 1000);
         let offset = record.sector.saturating_mul(SECTOR);
         let len = u64::from(record.bytes);
@@ -162,12 +162,12 @@ mod tests {
     use blocklab_workload::Replayed;
 
     /// Time in microseconds, sector, bytes, category, action, device.
-    type Told = (u64, u64, u32, u32, u32, u32);
+    type Fields = (u64, u64, u32, u32, u32, u32);
 
     const DISK: u32 = 254 << 20;
     const QUEUE: u32 = 1 << 4;
 
-    fn record((us, sector, bytes, category, action, device): Told, big: bool) -> Vec<u8> {
+    fn record((us, sector, bytes, category, action, device): Fields, big: bool) -> Vec<u8> {
         let mut record = Vec::new();
         let words = [MAGIC | VERSION, 0];
         let action = category << 16 | action;
@@ -185,8 +185,8 @@ mod tests {
         record
     }
 
-    fn trace(told: &[Told], big: bool) -> Vec<u8> {
-        told.iter().flat_map(|told| record(*told, big)).collect()
+    fn trace(records: &[Fields], big: bool) -> Vec<u8> {
+        records.iter().flat_map(|it| record(*it, big)).collect()
     }
 
     fn named(major: u32, minor: u32) -> String {
@@ -194,11 +194,11 @@ mod tests {
     }
 
     fn operations(trace: &Trace) -> Vec<(u64, u32, Direction, u64, u32)> {
-        let told = |it: &Replayed| (it.at.0 / 1000, it.target, it.direction, it.offset, it.len);
-        trace.operations.iter().map(told).collect()
+        let fields = |it: &Replayed| (it.at.0 / 1000, it.target, it.direction, it.offset, it.len);
+        trace.operations.iter().map(fields).collect()
     }
 
-    const STORY: [Told; 7] = [
+    const STORY: [Fields; 7] = [
         (900, 0, 0, NOTIFY, 0, 0),
         (1000, 0, 4096, QUEUE | 1, QUEUED, DISK),
         (1100, 0, 4096, 1 << 6 | 1, 7, DISK),
@@ -208,7 +208,7 @@ mod tests {
         (5000, 256, 512, QUEUE | 1, QUEUED, DISK | 1),
     ];
 
-    /// As Debian's fio told with `--debug=blktrace` of the same records.
+    /// As Debian's fio printed with `--debug=blktrace` for the same records.
     #[test]
     fn what_was_queued_is_replayed_from_the_first_on() {
         for big in [false, true] {

@@ -68,7 +68,7 @@ impl Reading {
             false => words,
         };
         let [name, action, rest @ ..] = words else {
-            return Err("a line tells a file and an action".to_owned());
+            return Err("a line names a file and an action".to_owned());
         };
         let bytes = |at: usize, what: &str| {
             let word = rest.get(at).ok_or(format!("{action} lacks its {what}"))?;

@@ -44,7 +44,7 @@ pub struct Extent {
 /// What is wrong with a trace, and where.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TraceError {
-    /// In this line, from 1.
+    /// Number of the line, from 1.
     #[error("line {0}: {1}")]
     Line(usize, String),
     /// In the record that begins with this byte.
@@ -140,7 +140,7 @@ impl Trace {
         Ok(())
     }
 
-    /// Of each file, in order.
+    /// The size of each file, in order.
     #[must_use]
     pub fn extents(&self) -> Vec<Extent> {
         let mut extents = vec![Extent::default(); self.files.len()];

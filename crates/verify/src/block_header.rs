@@ -11,7 +11,7 @@
 //! Numbers are little endian. This is the header of fio 3.33, so that either can check what the
 //! other wrote. Where fio keeps the seed of its content, the mark holds `BL` and which write of its
 //! thread it is; fio has 16 bits for that, in the number. The header check is a CRC-32C of the
-//! header before it, so that a torn header is told from one of another write. The digest covers
+//! header before it, so that a torn header differs from one of another write. The digest covers
 //! the interval without header and digest, as it was before they changed places.
 
 use std::sync::Arc;
@@ -72,7 +72,7 @@ pub struct BlockHeaders {
 }
 
 impl BlockHeaders {
-    /// As a job asks for it; `run` stands in each header.
+    /// The headers of a job; `run` is part of each.
     #[must_use]
     pub fn new(verify: &Verify, run: u64) -> Self {
         Self {
@@ -128,7 +128,7 @@ impl BlockHeaders {
         HEADER_LEN + self.checksum.room()
     }
 
-    /// The data beside header and digest, in the order in which it is summed up, and where each
+    /// The data without header and digest, in the order in which it is summed up, and where each
     /// piece of it belongs in the interval.
     fn data<'b>(&self, piece: &'b [u8]) -> [(&'b [u8], usize); 3] {
         let (at, head) = (self.header_at, self.head_len());
@@ -380,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn other_places_and_writes_are_told_apart() {
+    fn other_offsets_and_writes_are_distinguished() {
         let mut headers = made(Checksum::Crc32c, Some(1024), 0);
         let mut block = vec![7; 4096];
         headers.fill(&mut block, 0, 8192, 3);
@@ -391,13 +391,13 @@ mod tests {
         let lost = Err(MiscompareKind::OtherWrite { found: 3, expected });
         assert_eq!(kind(&mut headers, mark(Generation::Exactly(4))), lost);
         assert_eq!(kind(&mut headers, mark(Generation::AtLeast(2))), Ok(()));
-        let elsewhere = ExpectedBlock {
+        let other = ExpectedBlock {
             offset: 0,
             ..mark(Generation::Any)
         };
         let found = 8192;
         assert_eq!(
-            kind(&mut headers, elsewhere),
+            kind(&mut headers, other),
             Err(MiscompareKind::OtherPlace { found })
         );
         assert_eq!(kind(&mut headers, mark(Generation::Earlier(3))), Ok(()));
@@ -412,7 +412,7 @@ mod tests {
         assert_eq!(headers.check(&[0; 4096], mark(Generation::Zeros)), Ok(()));
     }
 
-    /// `verify_pattern_interval` was unknown: a block of 4 KiB told its own offset eight times, and
+    /// `verify_pattern_interval` was unknown: a block of 4 KiB held its own offset eight times, and
     /// none of its sectors their own.
     #[test]
     fn each_stretch_of_a_pattern_carries_its_own_offset() {
@@ -451,7 +451,7 @@ mod tests {
     }
 
     proptest! {
-        /// One flipped bit anywhere is found, and told of the interval that it is in.
+        /// One flipped bit anywhere is found, and reported with the interval that it is in.
         #[test]
         fn a_flipped_bit_is_found(byte in 0usize..4096, bit in 0u8..8) {
             for checksum in [Checksum::Crc32c, Checksum::Xxhash, Checksum::PatternHeader] {

@@ -12,9 +12,9 @@ use crate::miscompare::Miscompare;
 
 /// How written data is recognised.
 pub enum DataCheck {
-    /// By headers, and by what a worker remembers of its writes.
+    /// Verify by headers, and by the writes that a worker remembers.
     Headers(BlockHeaders),
-    /// By the keys of a storage, which outlive the worker.
+    /// Verify by the keys of a storage, which outlive the worker.
     Keys(Arc<KeyMap>),
 }
 

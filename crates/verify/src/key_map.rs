@@ -44,7 +44,7 @@ impl Wrongs {
 struct State {
     /// One a block: a key, 0 for an unknown one, or [`BAD`]; and [`BUSY`].
     keys: Vec<u8>,
-    /// Of an earlier run that did not end: blocks whose last write may or may not be there.
+    /// Blocks whose last write may or may not be there, since an earlier run did not end.
     pending: BTreeMap<usize, Pending>,
     settled: Settled,
     /// When a block was last read or written well, where that is kept.

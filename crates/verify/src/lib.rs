@@ -1,6 +1,6 @@
 //! In: headers, patterns, checksums, keys; the block that is expected, and what was read.
 //! Out: writes that can be recognised; miscompares.
-//! Never: which language asked; a file, a clock.
+//! Never: the language of the request; a file, a clock.
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 

@@ -1,4 +1,4 @@
-//! What is told of data that came back otherwise than it was written.
+//! A miscompare: data that came back different from what was written.
 
 use std::fmt;
 
@@ -27,7 +27,7 @@ pub enum MiscompareKind {
     /// The header of another place: a misdirected write or read.
     #[error("the header of offset {found}")]
     OtherPlace {
-        /// The offset that it tells.
+        /// The offset in its header.
         found: u64,
     },
     /// The header of another write: a lost one.
@@ -41,7 +41,7 @@ pub enum MiscompareKind {
     /// The data is not that of its header.
     #[error("data that does not match its checksum")]
     Checksum,
-    /// Sectors are not what the key of their block says.
+    /// Sectors do not match the key of their block.
     #[error("{0}")]
     Sectors(Box<WrongBlock>),
     /// The data is not the pattern.
@@ -108,7 +108,7 @@ impl fmt::Display for WrongBlock {
         if let Some(or) = self.or_key {
             write!(f, " or {or}")?;
         }
-        if first.is_told() {
+        if first.has_header() {
             write!(f, ", {} found", first.found_key)?;
         }
         Ok(())
@@ -116,9 +116,9 @@ impl fmt::Display for WrongBlock {
 }
 
 impl WrongSector {
-    /// Whether it tells who wrote it.
+    /// Whether it has a header of ours.
     #[must_use]
-    pub const fn is_told(&self) -> bool {
+    pub const fn has_header(&self) -> bool {
         !matches!(self.kind, WrongKind::Empty | WrongKind::Damaged)
     }
 }

@@ -42,7 +42,7 @@ const DONE: u8 = 0x80;
 pub enum MapState {
     /// It has ended: these are the keys.
     Closed = 1,
-    /// It goes on, or was killed, and a journal tells the rest.
+    /// It goes on, or was killed; the journal holds the rest.
     Journalled,
     /// It goes on, or was killed, and nobody noted which keys it changed.
     Open,
@@ -85,12 +85,12 @@ pub enum JournalFault {
     /// It does not belong to the map.
     #[error("it belongs to another map: generation {journal}, and the map has {map}")]
     OtherMap {
-        /// Of the journal.
+        /// The generation of the journal.
         journal: u64,
-        /// Of the map.
+        /// The generation of the map.
         map: u64,
     },
-    /// With a map only, a run that is killed leaves nothing to go by.
+    /// There is a map only, which does not hold what a killed run wrote.
     #[error(
         "the run that wrote it did not end, and with -jm it noted none of its writes; only a run \
          that ends leaves a map that can be used"
@@ -142,7 +142,7 @@ impl SavedKeys {
         // It fits into what is there, so it fits into memory.
         let (blocks, needed) = (blocks as usize, needed as usize);
         if bytes.len() > needed {
-            return Err(damaged(needed, "more bytes than its header says"));
+            return Err(damaged(needed, "more bytes than its header gives"));
         }
         let keys = &bytes[RECORD..RECORD + blocks];
         let trailer = &bytes[needed - RECORD..needed];
@@ -169,7 +169,7 @@ impl SavedKeys {
         })
     }
 
-    /// Goes on from the map by what a journal tells. Returns the writes that were in flight at its
+    /// Replays a journal on top of the map. Returns the writes that were in flight at its
     /// end.
     ///
     /// # Errors
@@ -257,7 +257,7 @@ pub struct JournalWriter {
 }
 
 impl JournalWriter {
-    /// Of a journal that goes on from the map of this generation.
+    /// The header of a journal that continues the map of this generation.
     #[must_use]
     pub const fn new(generation: u64) -> Self {
         Self {
@@ -435,7 +435,7 @@ mod tests {
             let _ = saved().replay(&journal);
         }
 
-        /// Whatever changes in the files, it is an error or nothing of what they say changes.
+        /// Any change in the files is an error, or changes nothing of their meaning.
         #[test]
         fn a_changed_byte_is_seen(at in 0usize..2048, to in any::<u8>()) {
             let mut map = saved().to_bytes();

@@ -31,7 +31,7 @@ pub struct Sectors {
     noise: usize,
 }
 
-/// A sector that is not the expected one: what it tells of itself.
+/// A sector that is not the expected one: its own header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WrongSector {
     /// Where it was read, in bytes from the beginning of the storage.
@@ -44,7 +44,7 @@ pub struct WrongSector {
     pub found_key: u8,
     /// The name that stands in it.
     pub found_name: [u8; 8],
-    /// When it says that it was written: microseconds since 1970.
+    /// The time of writing in its header: microseconds since 1970.
     pub found_micros: u64,
 }
 
@@ -82,7 +82,7 @@ impl fmt::Display for WrongKind {
 }
 
 impl Sectors {
-    /// Of a storage of this name, `compress_percent` of whose data are zeros.
+    /// Sectors of a storage of this name, with `compress_percent` of zeros in their data.
     #[must_use]
     pub fn new(name: &str, compress_percent: u8) -> Self {
         let mut bytes = [b' '; 8];

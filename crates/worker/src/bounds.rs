@@ -1,10 +1,10 @@
-//! When a job ends: the moments that bound it, and requests to stop it.
+//! When a job ends: the moments and bytes that bound it, and requests to stop it.
 
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
 use blocklab_record::Stopped;
 use blocklab_units::Nanos;
-use blocklab_workload::Job;
+use blocklab_workload::{Extent, Invalid, Job, TargetOrder};
 
 /// A request that all workers of a job end.
 #[derive(Debug, Default)]
@@ -86,4 +86,22 @@ impl Window {
             over: self.over.saturating_add(by),
         }
     }
+}
+
+/// Bytes of one pass of a thread over targets of these sizes.
+///
+/// # Errors
+/// [`Invalid`] when the job's region does not fit one of them.
+pub(crate) fn pass(job: &Job, thread: u32, sizes: &[u64]) -> Result<u64, Invalid> {
+    let block = job.least_room().0;
+    let mine = |index: &usize| match job.target_order {
+        TargetOrder::PerThread => thread as usize % sizes.len() == *index,
+        _ => true,
+    };
+    let mut pass = 0;
+    for index in (0..sizes.len()).filter(mine) {
+        let extent = Extent::of(job.region, sizes[index], (thread, job.threads), block)?;
+        pass += extent.len / block * block;
+    }
+    Ok(pass)
 }

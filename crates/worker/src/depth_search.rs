@@ -112,8 +112,8 @@ mod tests {
         for _ in 0..100_000 {
             let service = Nanos(depth_search.depth() as u64 * 100_000);
             now = now.saturating_add(service);
-            if let Some(sought) = depth_search.completed(service, now) {
-                return sought;
+            if let Some(found) = depth_search.completed(service, now) {
+                return found;
             }
         }
         panic!("no end");

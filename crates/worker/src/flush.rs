@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flush_follows_writes_and_where_asked_the_reads_after_it() {
+    fn a_flush_follows_writes_and_on_request_the_reads_after_it() {
         let second = Flush {
             fsync_every: 2,
             ..Flush::default()

@@ -56,7 +56,7 @@ impl InFlight {
 #[derive(Debug)]
 pub struct Outstanding(Box<[Counter]>);
 
-/// A word holds the moment of submission, then two bits of direction, then one bit that says busy.
+/// A word holds the moment of submission, then two bits of direction, then one bit that marks it busy.
 const BUSY: u64 = 1;
 const DIRECTION: u64 = 0b11;
 

@@ -186,11 +186,11 @@ mod tests {
         table.served(0x2000, Nanos(3000), Some(Nanos(2500)));
         table.served(0x2000, Nanos(5000), Some(Nanos(4500)));
         let sums = PriorityTable::sum(&[&table, &table]);
-        let told: Vec<_> = sums
+        let counts: Vec<_> = sums
             .iter()
             .map(|row| (row.class, row.level, row.service.count, row.service.max_ns))
             .collect();
-        assert_eq!(told, [(0, 0, 2, 1000), (1, 0, 4, 5000)]);
+        assert_eq!(counts, [(0, 0, 2, 1000), (1, 0, 4, 5000)]);
         let completion = sums[1].completion.as_ref().map(|latency| latency.max_ns);
         assert_eq!(completion, Some(4500));
     }

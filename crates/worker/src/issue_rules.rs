@@ -3,13 +3,13 @@
 use blocklab_units::Nanos;
 use blocklab_workload::{Direction, Invalid, Job, Request, Requests};
 
+use crate::bounds::pass;
 use crate::depth_search::{DepthSearch, FoundDepth};
 use crate::direction_pacers::DirectionPacers;
 use crate::flows::{Flows, Share};
 use crate::in_flight::InFlight;
 use crate::missed::Missed;
 use crate::pace::Due;
-use crate::pass::pass;
 use crate::replay_cursor::ReplayCursor;
 use crate::verifier::Verifier;
 
@@ -194,7 +194,7 @@ impl IssueRules {
         self.flow = None;
     }
 
-    /// By direction, the operations that were due and never issued.
+    /// The operations that were due and never issued, by direction.
     pub(crate) fn overdue(&mut self, end: Nanos, len: u32) -> [Missed; 3] {
         let pacers = self.pacers.as_mut();
         pacers.map_or_else(Default::default, |pacers| pacers.overdue(end, len))

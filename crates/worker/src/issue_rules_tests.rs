@@ -1,4 +1,4 @@
-//! What only few jobs ask for: rates by direction, marks, overlaps, patience, pauses, replays.
+//! Rules that only few jobs have: rates by direction, marks, overlaps, limits, pauses, replays.
 
 use blocklab_workload::Completion;
 
@@ -30,7 +30,7 @@ fn each_direction_keeps_its_own_rate() {
         ..half_and_half()
     });
     play(&mut worker, &mut Model::new(ms(1)));
-    // Whatever the mix says: arrivals of 0 to 100 ms.
+    // Arrivals of 0 to 100 ms, regardless of the mix.
     assert_eq!((reads(&recorder), writes(&recorder)), (200, 50));
 }
 

@@ -43,7 +43,7 @@ pub(crate) struct KeySteps {
     read_before_write: bool,
     read_after_write: bool,
     most_wrong: u64,
-    /// By slot: the step, and whether a miscompare was found.
+    /// The step of each slot, and whether a miscompare was found.
     steps: Vec<(Step, bool)>,
     /// Slots whose next step can begin.
     ready: VecDeque<Slot>,

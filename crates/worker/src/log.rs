@@ -65,7 +65,7 @@ impl LogSpan {
 pub struct JobLog {
     /// In the order of completion.
     pub entries: Vec<LogEntry>,
-    /// In the order of time, without spans in which nothing completed.
+    /// The spans in the order of time, without those in which nothing completed.
     pub spans: Vec<LogSpan>,
     /// End of the span, direction, and completion latencies (service latencies where submission is
     /// not measured separately).

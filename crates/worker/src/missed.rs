@@ -2,7 +2,7 @@
 //! job ended first.
 //!
 //! Without them, the percentiles of a device that stalls would look good: one operation waits
-//! through the stall, and a thousand that were due meanwhile are forgotten ("coordinated omission").
+//! through the stall, and a thousand that were due meanwhile are never counted ("coordinated omission").
 //! Each therefore counts in the response latency with the time that it had waited when the schedule
 //! gave it up, which is a lower bound of what it would have taken.
 
@@ -64,7 +64,7 @@ impl Misses {
         }
     }
 
-    /// By direction, all that were missed so far.
+    /// All operations that were missed so far, by direction.
     fn shares(&self) -> [u64; 3] {
         let below = |percent: u8| (u128::from(self.total) * u128::from(percent) / 100) as u64;
         let read = below(self.mix.read);
@@ -77,14 +77,14 @@ impl Misses {
 mod tests {
     use super::*;
     use crate::latency::LatencySum;
-    use crate::recorder::Wanted;
+    use crate::recorder::RecorderSpec;
 
     #[test]
-    fn what_was_missed_falls_on_the_directions_as_the_mix_says() {
-        let recorder = Recorder::new(Wanted {
+    fn missed_operations_are_shared_by_the_mix() {
+        let recorder = Recorder::new(RecorderSpec {
             directions: [true; 4],
             response: true,
-            ..Wanted::default()
+            ..RecorderSpec::default()
         });
         let mut misses = Misses::of(Mix {
             read: 70,
@@ -112,10 +112,10 @@ mod tests {
     /// The same as one by one, without a loop over what may be a billion operations.
     #[test]
     fn many_at_equal_distances_are_recorded_at_once() {
-        let wanted = || Wanted {
+        let wanted = || RecorderSpec {
             directions: [true; 4],
             response: true,
-            ..Wanted::default()
+            ..RecorderSpec::default()
         };
         let (whole, single) = (Recorder::new(wanted()), Recorder::new(wanted()));
         let response = |recorder: &Recorder| {

@@ -121,9 +121,9 @@ impl Pacer {
         if self.next >= oldest {
             return 0;
         }
-        let forgotten = (oldest - self.next) / gap;
+        let dropped = (oldest - self.next) / gap;
         self.next = oldest;
-        forgotten as u64
+        dropped as u64
     }
 
     /// Moves the schedule, which was made for a start at zero, to this start.
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn poisson_arrivals_have_the_asked_mean() {
+    fn poisson_arrivals_have_the_requested_mean() {
         let mut pacer = pacer(Pace::OpenPoisson(Iops(10_000.0)), 1, 0);
         let arrivals = pacer.overdue(Nanos::from_secs(10), 4096).count;
         assert!((98_500..101_500).contains(&arrivals), "{arrivals}");

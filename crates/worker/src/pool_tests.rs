@@ -9,7 +9,7 @@ use blocklab_workload::{
 };
 
 use super::*;
-use crate::recorder::{Recorder, Wanted};
+use crate::recorder::{Recorder, RecorderSpec};
 use crate::shares::Allowance;
 
 fn job(name: &str, pooled: Pooled) -> Job {
@@ -24,10 +24,10 @@ fn job(name: &str, pooled: Pooled) -> Job {
 }
 
 fn recorder() -> Arc<Recorder> {
-    Arc::new(Recorder::new(Wanted {
+    Arc::new(Recorder::new(RecorderSpec {
         directions: [true, true, false, false],
         response: true,
-        ..Wanted::default()
+        ..RecorderSpec::default()
     }))
 }
 
@@ -49,7 +49,7 @@ fn verifying(job: Job, depth: u32, keys: &Arc<KeyMap>) -> (Worker, Vec<Arc<Recor
     )
 }
 
-/// Of these jobs, each on its part of targets of these sizes.
+/// A pool of these jobs, each on its part of targets of these sizes.
 fn pool_on(
     jobs: Vec<Job>,
     files: &[Range<usize>],
@@ -201,7 +201,7 @@ fn a_full_queue_turns_arrivals_away() {
     let tally = recorders[0].tally(Direction::Read).unwrap();
     let response = tally.response.as_ref().unwrap();
     let waits = response.sum() / tally.ios.get() as f64;
-    // Ten arrivals at 100,000 a second wait a tenth of a millisecond, besides the millisecond.
+    // Ten arrivals at 100,000 a second wait a tenth of a millisecond in addition to the millisecond.
     assert!((1.0e6..1.2e6).contains(&waits), "{waits}");
     assert!(
         recorders[0].overdue.get() > 98_000,
@@ -307,7 +307,7 @@ fn validating(read_percent: u8, before: bool, after: bool) -> (Job, Arc<KeyMap>)
     (job, keys)
 }
 
-/// Of one block: its operations in their order.
+/// The operations on one block, in their order.
 fn of_block(issued: &[Io], offset: u64) -> Vec<Direction> {
     let mine = issued.iter().filter(|io| io.offset == offset);
     mine.map(|io| io.direction).collect()

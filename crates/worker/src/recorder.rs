@@ -32,7 +32,7 @@ pub struct DirectionCounters {
     pub submit: Option<LatencyHistogram>,
     /// From the return of the submitting call to the completion.
     pub completion: Option<LatencyHistogram>,
-    /// By priority, where operations have one of their own.
+    /// The counters by priority, where operations have one of their own.
     pub by_priority: Option<PriorityTable>,
 }
 
@@ -53,7 +53,7 @@ impl DirectionCounters {
 
 /// Which distributions a job needs: unused ones cost no memory.
 #[derive(Debug, Default)]
-pub struct Wanted {
+pub struct RecorderSpec {
     /// Read, write, trim, sync.
     pub directions: [bool; 4],
     /// Response latency.
@@ -64,7 +64,7 @@ pub struct Wanted {
     pub depths: bool,
     /// A log of operations.
     pub log: Option<Log>,
-    /// Of reads and writes.
+    /// The priorities of reads and writes.
     pub by_priority: [Option<PriorityTable>; 2],
     /// Whether there is a ramp.
     pub ramp: bool,
@@ -187,7 +187,7 @@ pub struct Progress {
     /// How many of them, from the first on, a successful flush has made durable: they had completed
     /// when it was submitted.
     pub durable: u64,
-    /// By target, the offsets of the last completed writes, newest first; at most as many as the
+    /// The offsets of the last completed writes of each target, newest first; at most as many as the
     /// depth of the job.
     pub recent: Vec<Vec<u64>>,
 }
@@ -223,11 +223,11 @@ const KEPT: usize = 100;
 
 impl Recorder {
     /// A recorder with the distributions that are wanted.
-    pub fn new(mut wanted: Wanted) -> Self {
+    pub fn new(mut wanted: RecorderSpec) -> Self {
         let warm = wanted.ramp.then(|| {
-            Box::new(Self::new(Wanted {
+            Box::new(Self::new(RecorderSpec {
                 directions: wanted.directions,
-                ..Wanted::default()
+                ..RecorderSpec::default()
             }))
         });
         let mut tally = |direction: usize| {
@@ -255,7 +255,7 @@ impl Recorder {
 
     /// A recorder that counts nothing, for load that is in no result.
     pub(crate) fn discarding() -> Self {
-        Self::new(Wanted::default())
+        Self::new(RecorderSpec::default())
     }
 
     /// The counters of a direction that occurs.

@@ -21,7 +21,7 @@ const LEFT: u64 = u64::MAX;
 const AHEAD: f64 = 64.0;
 
 impl Shares {
-    /// By the members' weights, which are above 0.
+    /// Shares by the members' weights, which are above 0.
     pub fn new(weights: &[f64]) -> Arc<Self> {
         let largest = weights.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
         Arc::new(Self {

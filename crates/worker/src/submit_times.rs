@@ -14,7 +14,7 @@ use crate::recorder::{DepthCounters, DirectionCounters, Recorder};
 pub(crate) struct SubmitTimes {
     /// Issued since the last submitting call.
     staged: Vec<u32>,
-    /// By slot: when the submitting call returned.
+    /// When the submitting call of each slot returned.
     handed: Vec<Nanos>,
 }
 

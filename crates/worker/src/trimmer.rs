@@ -78,7 +78,7 @@ impl Trimmer {
     }
 
     /// All that was written has been read back.
-    pub(crate) fn forget(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.chosen.clear();
         self.waiting = 0;
         self.batch_left = 0;
@@ -136,7 +136,7 @@ mod tests {
     }
 
     /// Of 64 writes with `trim_percentage=50` 21 to 27 were trimmed: they were drawn one by one,
-    /// and those of the last batch were forgotten.
+    /// and those of the last batch were left out.
     #[test]
     fn what_is_chosen_is_trimmed_at_the_end() {
         let mut trimmer = trimmer(50, 16, 4);

@@ -332,7 +332,7 @@ impl Verifier {
         self.written.clear();
         self.next = 0;
         if let Some(trimmer) = &mut self.trimmer {
-            trimmer.forget();
+            trimmer.clear();
         }
         self.pass_ends = None;
         if let Some((whole, left)) = &mut self.pass {

@@ -167,7 +167,7 @@ impl Worker {
         }
     }
 
-    /// [`Self::job`], where the type says whether there are several.
+    /// [`Self::job`], where the type knows whether there are several.
     #[inline(always)]
     fn job_as<const POOL: bool>(&self, index: u32) -> &WorkerJob {
         match POOL {
@@ -425,11 +425,11 @@ impl Worker {
         if let Some(verifier) = &mut self.verifier {
             verifier.flushes(slot.index());
         }
-        self.launch_beside(slot, &flush, sync, now)
+        self.launch_between(slot, &flush, sync, now)
     }
 
     /// Issues an operation that is not among those of the job: a flush, a check or a trim.
-    fn launch_beside(
+    fn launch_between(
         &mut self,
         slot: Slot,
         request: &Request,

@@ -7,9 +7,9 @@ use blocklab_units::Bytes;
 use blocklab_workload::{Completion, Flush, Job, Mix, Pace, Rate, Stop, errno};
 
 use super::*;
-use crate::recorder::{Recorder, Wanted};
+use crate::recorder::{Recorder, RecorderSpec};
 
-/// Completes every operation after `service`, on as many servers as are asked for. `stall` is a
+/// Completes every operation after `service`, on as many servers as are requested. `stall` is a
 /// span in which nothing completes.
 struct Model {
     now: Nanos,
@@ -96,12 +96,12 @@ fn play(worker: &mut Worker, model: &mut Model) -> Vec<Nanos> {
 }
 
 fn employ(job: &Job) -> (Worker, Arc<Recorder>, Arc<Stopper>) {
-    let wanted = Wanted {
+    let wanted = RecorderSpec {
         directions: [true; 4],
         response: true,
         submit: true,
         depths: true,
-        ..Wanted::default()
+        ..RecorderSpec::default()
     };
     employ_with(job, Recorder::new(wanted))
 }
@@ -127,8 +127,8 @@ fn employ_with(job: &Job, recorder: Recorder) -> (Worker, Arc<Recorder>, Arc<Sto
     (Worker::new(vec![own], parts).unwrap(), recorder, stopper)
 }
 
-/// What is in flight was what was issued less what came back, so that the balance held whatever
-/// happened, and no test that asked for it could fail.
+/// In flight was computed as issued less completed, so that the balance held whatever
+/// happened, and no test of it could fail.
 #[test]
 fn an_operation_that_never_comes_back_is_in_flight() {
     let (mut worker, recorder, _) = employ(&Job { depth: 4, ..job() });
@@ -144,7 +144,7 @@ fn an_operation_that_never_comes_back_is_in_flight() {
 /// A direction that nobody expected had no counter, and what came back of it was in no sum.
 #[test]
 fn a_completion_that_no_counter_takes_breaks_the_balance() {
-    let nothing = Recorder::new(Wanted::default());
+    let nothing = Recorder::new(RecorderSpec::default());
     let (mut worker, recorder, _) = employ_with(&job(), nothing);
     let issued = play(&mut worker, &mut Model::new(ms(1))).len() as u64;
     let census = recorder.accounting();
@@ -251,7 +251,7 @@ fn loops_pass_over_the_region() {
     assert_eq!((reads(&recorder), worker.stopped()), (50, Stopped::Loops));
 }
 
-/// A load generator that waits for the stalled target forgets the operations that should have
+/// A load generator that waits for the stalled target leaves out the operations that should have
 /// begun meanwhile: its percentiles look well. Here 1,000 arrivals a second meet a target that
 /// stands still for half of the second.
 #[test]
@@ -363,7 +363,7 @@ fn a_flush_follows_every_third_write_and_the_end() {
 }
 
 #[test]
-fn asked_to_stop_it_drains_and_ends() {
+fn requested_to_stop_it_drains_and_ends() {
     let (mut worker, recorder, stopper) = employ(&Job { depth: 2, ..job() });
     stopper.request(Stopped::Interrupted);
     stopper.request(Stopped::Error);

@@ -41,7 +41,7 @@ impl ContentMaker {
         }
     }
 
-    /// As a job asks for it.
+    /// The content that a job requests.
     #[must_use]
     pub fn of(job: &Job, seed: u64, thread: u32) -> Self {
         Self {
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn the_asked_for_share_compresses_and_repeats() {
+    fn the_requested_share_compresses_and_repeats() {
         let shaped = Content::Shaped {
             compress_percent: 50,
             dedupe_percent: 40,

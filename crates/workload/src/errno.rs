@@ -1,7 +1,7 @@
-//! Failures as Linux numbers them, for crates that name no kernel.
+//! The error numbers of Linux, for crates that do not use libc.
 //!
-//! The numbers are those of `asm-generic/errno.h`, which x86-64, ARM and RISC-V share; the targets
-//! hold them against the C library's in a test.
+//! The numbers are those of `asm-generic/errno.h`, which x86-64, ARM and RISC-V share; a test
+//! compares them and the texts with the C library's.
 
 /// The medium failed.
 pub const EIO: i32 = 5;
@@ -12,40 +12,104 @@ pub const EILSEQ: i32 = 84;
 /// It took too long.
 pub const ETIMEDOUT: i32 = 110;
 
-/// From 1 on, without a gap; every Unix shares them.
-const FIRST: [&str; 34] = [
-    "EPERM", "ENOENT", "ESRCH", "EINTR", "EIO", "ENXIO", "E2BIG", "ENOEXEC", "EBADF", "ECHILD",
-    "EAGAIN", "ENOMEM", "EACCES", "EFAULT", "ENOTBLK", "EBUSY", "EEXIST", "EXDEV", "ENODEV",
-    "ENOTDIR", "EISDIR", "EINVAL", "ENFILE", "EMFILE", "ENOTTY", "ETXTBSY", "EFBIG", "ENOSPC",
-    "ESPIPE", "EROFS", "EMLINK", "EPIPE", "EDOM", "ERANGE",
-];
-
-/// Others that storage fails with.
-const OTHERS: [(&str, i32); 9] = [
-    ("ENODATA", 61),
-    ("ENOLINK", 67),
-    ("EILSEQ", 84),
-    ("EOPNOTSUPP", 95),
-    ("ETIMEDOUT", 110),
-    ("ESTALE", 116),
-    ("EUCLEAN", 117),
-    ("EREMOTEIO", 121),
-    ("EDQUOT", 122),
+/// Name, number and text of the errors that storage fails with; the texts are those of the GNU C
+/// library.
+const ERRORS: [(&str, i32, &str); 56] = [
+    ("EPERM", 1, "Operation not permitted"),
+    ("ENOENT", 2, "No such file or directory"),
+    ("ESRCH", 3, "No such process"),
+    ("EINTR", 4, "Interrupted system call"),
+    ("EIO", EIO, "Input/output error"),
+    ("ENXIO", 6, "No such device or address"),
+    ("E2BIG", 7, "Argument list too long"),
+    ("ENOEXEC", 8, "Exec format error"),
+    ("EBADF", 9, "Bad file descriptor"),
+    ("ECHILD", 10, "No child processes"),
+    ("EAGAIN", 11, "Resource temporarily unavailable"),
+    ("ENOMEM", 12, "Cannot allocate memory"),
+    ("EACCES", 13, "Permission denied"),
+    ("EFAULT", 14, "Bad address"),
+    ("ENOTBLK", 15, "Block device required"),
+    ("EBUSY", 16, "Device or resource busy"),
+    ("EEXIST", 17, "File exists"),
+    ("EXDEV", 18, "Invalid cross-device link"),
+    ("ENODEV", 19, "No such device"),
+    ("ENOTDIR", 20, "Not a directory"),
+    ("EISDIR", 21, "Is a directory"),
+    ("EINVAL", 22, "Invalid argument"),
+    ("ENFILE", 23, "Too many open files in system"),
+    ("EMFILE", 24, "Too many open files"),
+    ("ENOTTY", 25, "Inappropriate ioctl for device"),
+    ("ETXTBSY", 26, "Text file busy"),
+    ("EFBIG", 27, "File too large"),
+    ("ENOSPC", ENOSPC, "No space left on device"),
+    ("ESPIPE", 29, "Illegal seek"),
+    ("EROFS", 30, "Read-only file system"),
+    ("EMLINK", 31, "Too many links"),
+    ("EPIPE", 32, "Broken pipe"),
+    ("EDOM", 33, "Numerical argument out of domain"),
+    ("ERANGE", 34, "Numerical result out of range"),
+    ("ENAMETOOLONG", 36, "File name too long"),
+    ("ENOSYS", 38, "Function not implemented"),
+    ("ELOOP", 40, "Too many levels of symbolic links"),
+    ("ENODATA", 61, "No data available"),
+    ("ETIME", 62, "Timer expired"),
+    ("ENOLINK", 67, "Link has been severed"),
+    ("EPROTO", 71, "Protocol error"),
+    ("EBADMSG", 74, "Bad message"),
+    ("EOVERFLOW", 75, "Value too large for defined data type"),
+    (
+        "EILSEQ",
+        EILSEQ,
+        "Invalid or incomplete multibyte or wide character",
+    ),
+    ("EOPNOTSUPP", 95, "Operation not supported"),
+    ("ECONNRESET", 104, "Connection reset by peer"),
+    ("ENOTCONN", 107, "Transport endpoint is not connected"),
+    ("ETIMEDOUT", ETIMEDOUT, "Connection timed out"),
+    ("EHOSTUNREACH", 113, "No route to host"),
+    ("ESTALE", 116, "Stale file handle"),
+    ("EUCLEAN", 117, "Structure needs cleaning"),
+    ("EREMOTEIO", 121, "Remote I/O error"),
+    ("EDQUOT", 122, "Disk quota exceeded"),
+    ("ENOMEDIUM", 123, "No medium found"),
+    ("ECANCELED", 125, "Operation canceled"),
+    ("EHWPOISON", 133, "Memory page has hardware error"),
 ];
 
 /// `EIO`, where the number has a name here.
 #[must_use]
 pub fn name(number: i32) -> Option<&'static str> {
-    all().find(|(_, its)| *its == number).map(|(name, _)| name)
+    let row = ERRORS.iter().find(|(_, its, _)| *its == number);
+    row.map(|(name, ..)| *name)
 }
 
 /// The number of `EIO`.
 #[must_use]
 pub fn number(name: &str) -> Option<i32> {
-    let row = all().find(|(its, _)| *its == name);
-    row.map(|(_, number)| number)
+    let row = ERRORS.iter().find(|(its, ..)| *its == name);
+    row.map(|(_, number, _)| *number)
 }
 
-fn all() -> impl Iterator<Item = (&'static str, i32)> {
-    FIRST.into_iter().zip(1..).chain(OTHERS)
+/// The text of an error: `Input/output error`.
+#[must_use]
+pub fn message(number: i32) -> String {
+    let row = ERRORS.iter().find(|(_, its, _)| *its == number);
+    row.map_or_else(
+        || format!("Unknown error {number}"),
+        |(.., text)| (*text).to_owned(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_texts_are_those_of_the_c_library() {
+        for (name, number, text) in ERRORS {
+            let system = std::io::Error::from_raw_os_error(number).to_string();
+            assert_eq!(system, format!("{text} (os error {number})"), "{name}");
+        }
+    }
 }

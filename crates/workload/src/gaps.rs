@@ -23,7 +23,7 @@ pub(crate) struct Gaps {
 }
 
 impl Gaps {
-    /// So many pieces, none taken; at least one.
+    /// This many pieces, none taken; at least one.
     pub(crate) fn new(pieces: u64) -> Self {
         let mut levels = Vec::new();
         let mut bits = pieces.max(1);
@@ -162,7 +162,7 @@ mod tests {
         assert!(gaps.are_closed());
     }
 
-    /// Beside a plain list of what was taken.
+    /// Compared with a plain list of what was taken.
     #[test]
     fn each_piece_is_taken_once_whatever_is_wanted() {
         let mut chance = Stream::new(5, "gaps", 0);

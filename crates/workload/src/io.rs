@@ -35,7 +35,7 @@ pub struct Io {
     pub slot: Slot,
     /// What to do.
     pub direction: Direction,
-    /// Of a sync: which one.
+    /// The kind of a sync.
     pub sync: SyncKind,
     /// Index of the file in the target.
     pub file: u32,

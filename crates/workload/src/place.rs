@@ -84,7 +84,7 @@ pub struct Places {
     /// Number of possible random beginnings.
     grains: u64,
     cursor: u64,
-    /// Of pieces: blocks are not cut where a taken one follows, but reach over it.
+    /// Blocks of pieces are not cut where a taken one follows, but reach over it.
     keeps_sizes: bool,
     law: Law,
 }
@@ -94,7 +94,7 @@ enum Law {
     Sequential,
     /// The position that all threads of a job advance.
     Together(Arc<AtomicU64>),
-    /// The step that all threads of a job take in turn, so far apart.
+    /// The distance between the threads of a job, which take the steps in turn.
     TogetherBy(Arc<AtomicU64>, u64),
     Strided(u64),
     Backward(u64),
@@ -150,7 +150,7 @@ impl Places {
         }
     }
 
-    /// Of blocks of several sizes that hit everything once, lets each keep its size: a piece may
+    /// Lets each block of several sizes that hit everything once keep its size: a piece may
     /// then be hit again by a block that is longer than what was left for it.
     #[must_use]
     pub(crate) fn keeping_sizes(self, keeps_sizes: bool) -> Self {

@@ -68,7 +68,7 @@ fn once_visits_every_block_each_pass() {
 }
 
 #[test]
-fn percent_random_jumps_as_often_as_asked() {
+fn percent_random_jumps_as_often_as_requested() {
     let blocks = offsets(&Pattern::PercentRandom(30), 20_000);
     let jumps = blocks
         .windows(2)

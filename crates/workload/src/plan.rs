@@ -20,7 +20,7 @@ pub struct Workload {
 impl Workload {
     /// The seed of one of several repetitions, counted from 0: the first keeps the root seed.
     ///
-    /// A repetition that drew the same offsets, sizes and directions as the one before would tell
+    /// A repetition that drew the same offsets, sizes and directions as the one before would show
     /// nothing of how far another draw lies, and the scatter of the passes would promise far more
     /// than they know. 32 bits, which every format can hold and a person can copy.
     #[must_use]
@@ -46,7 +46,7 @@ impl Workload {
     }
 }
 
-/// A workload with a name and the settings that tell it from its siblings in a sweep.
+/// A workload with a name and the settings that distinguish it from the others of a sweep.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Case {
@@ -103,7 +103,7 @@ pub enum PauseBefore {
     Case,
 }
 
-/// What a study asks for, as meant: every inheritance and sweep resolved.
+/// The resolved form of a study: every inheritance and sweep is applied.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {

@@ -29,7 +29,7 @@ pub struct Pooled {
     /// Arrivals of an open loop that wait at most, of this job; later ones are never made.
     pub queue: u32,
     /// Distances between arrivals are uniform, from nothing to twice the mean, where the pace
-    /// asks for even ones.
+    /// requests even ones.
     pub uniform: bool,
     /// Operations that go to a small part again and again.
     pub hits: Option<Hits>,
@@ -73,7 +73,7 @@ pub struct MostErrors {
 }
 
 impl MostErrors {
-    /// A limit, at least 1, at which nothing has been counted. `counter` tells it from the others
+    /// A limit, at least 1, at which nothing has been counted. `counter` distinguishes it from the others
     /// of its plan: what has the same number there is a clone.
     #[must_use]
     pub fn new(most: u32, counter: u32) -> Self {
@@ -103,7 +103,7 @@ impl MostErrors {
     }
 }
 
-/// What has been counted is no part of what was asked for.
+/// The count is no part of the plan.
 impl PartialEq for MostErrors {
     fn eq(&self, other: &Self) -> bool {
         (self.most, self.counter) == (other.most, other.counter)

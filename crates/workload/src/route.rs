@@ -1,4 +1,4 @@
-//! Offsets with the refinements that few jobs ask for: runs, a moving window, alignments and
+//! Offsets with the refinements that few jobs need: runs, a moving window, alignments and
 //! positions by direction.
 
 use blocklab_random::Stream;
@@ -31,7 +31,7 @@ struct Walk {
 
 impl Route {
     /// Whether a job needs it.
-    pub(crate) const fn is_asked_for(job: &Job) -> bool {
+    pub(crate) const fn is_requested(job: &Job) -> bool {
         job.align.is_some()
             || job.runs.is_some()
             || job.window.is_some()
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn directions_advance_apart() {
+    fn directions_advance_independently() {
         let mut job = sequential();
         job.per_direction_position = true;
         job.mix = Mix {

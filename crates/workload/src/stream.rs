@@ -7,10 +7,10 @@ use crate::route::Route;
 use crate::targets::Targets;
 use crate::{Direction, Extent, Invalid, Job, Places, SizeDraw, SizeMix, Spread};
 
-/// Of one target, for blocks of several sizes that shall hit everything once: a map of 4 GiB.
+/// The largest map of one target, for blocks of several sizes that hit everything once: 4 GiB.
 const MOST_PIECES: u64 = 1 << 35;
 
-/// One operation that a job asks for.
+/// One operation of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
     /// Index of the target in the job's list.
@@ -25,12 +25,12 @@ pub struct Request {
 
 /// The endless stream of requests of one thread of a job.
 ///
-/// Offsets, directions and sizes come from streams of their own: asking for a different mix does
+/// Offsets, directions and sizes come from streams of their own: a different mix does
 /// not move the offsets.
 #[derive(Debug, Clone)]
 #[repr(C)]
 pub struct Requests {
-    // First what every request needs: beside the rest it would be spread over the cache.
+    // The fields of every request come first, so that they share cache lines.
     only: Option<Only>,
     places: Vec<Places>,
     targets: Targets,
@@ -42,7 +42,7 @@ pub struct Requests {
     refined: Option<Box<Refined>>,
 }
 
-/// All that most jobs ask for: one direction, one size, one target.
+/// What most jobs need: one direction, one size, one target.
 #[derive(Debug, Clone, Copy)]
 struct Only {
     target: u32,
@@ -66,10 +66,10 @@ impl Only {
     }
 }
 
-/// What only few jobs ask for.
+/// What only few jobs need.
 #[derive(Debug, Clone)]
 struct Refined {
-    /// By target, over its places; empty where nothing refines them.
+    /// The route over the places of each target; empty where nothing refines them.
     routes: Vec<Route>,
     /// Every piece once: operations are cut where a taken one follows.
     in_pieces: bool,
@@ -130,7 +130,7 @@ impl Requests {
             check_pieces(job, inner)?;
             let made = Places::new(&job.pattern, inner, blocks, start, &mut where_to)
                 .keeping_sizes(job.keeps_sizes());
-            if Route::is_asked_for(job) {
+            if Route::is_requested(job) {
                 routes.push(Route::new(job, &made, *extent));
             }
             places.push(made);
@@ -271,7 +271,7 @@ impl Requests {
         let (target, len) = self.refined_extent(direction);
         let bytes = u64::from(len);
         let Some(refined) = &mut self.refined else {
-            unreachable!("asked for only where something is refined");
+            unreachable!("only called where something is refined");
         };
         refined.last = direction;
         let (places, chance) = (&mut self.places[target], &mut self.where_to);
@@ -306,7 +306,7 @@ fn blocks(job: &Job) -> (u64, u64, u64) {
     let (smallest, largest) = job.occurring_blocks();
     match job.piece() {
         Some(piece) => (piece.0, piece.0, largest.0),
-        // A block that is hit once must not overlap another one, whatever its size.
+        // A block that is hit once must not overlap another one of any size.
         None => (largest.0.max(grain(job, smallest.0)), largest.0, largest.0),
     }
 }

@@ -213,7 +213,7 @@ fn targets_take_turns() {
 }
 
 #[test]
-fn staggered_threads_begin_apart() {
+fn staggered_threads_begin_at_a_distance() {
     let mut job = Job {
         threads: 4,
         pattern: Pattern::Sequential,

@@ -10,7 +10,7 @@ pub(crate) struct Targets {
     law: Law,
     count: usize,
     current: usize,
-    /// Operations on a target before the law is asked again, and how many of them are left.
+    /// Operations on a target before the next one is drawn, and how many of them are left.
     turn: u32,
     left: u32,
     chance: Stream,

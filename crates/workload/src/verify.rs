@@ -1,4 +1,4 @@
-//! What is asked for where data is to be recognised when it is read back.
+//! How data is verified when it is read back.
 
 use std::sync::Arc;
 
@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 
 /// How a job makes sure that what it wrote is what comes back.
 ///
-/// Writes are sealed, with a header in each interval that tells which write it was. Reads of a job
+/// Writes get a header in each interval, which identifies the write. Reads of a job
 /// that does not write are checked as they come; a job that writes reads everything back when its
-/// writes are done, as it asks for in `when`.
+/// writes are done, by its `when`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Verify {
@@ -49,7 +49,7 @@ pub struct Verify {
 }
 
 impl Verify {
-    /// With the usual settings: read back when all is written.
+    /// The usual settings: read back when all is written.
     #[must_use]
     pub const fn new(checksum: Checksum) -> Self {
         Self {
@@ -79,7 +79,7 @@ pub struct Trims {
     pub percent: u8,
     /// Each time that so many writes wait to be read back; at least 1.
     pub every: u64,
-    /// So many of the chosen ones, the oldest first; at least 1.
+    /// This many of the chosen ones, the oldest first; at least 1.
     pub batch: u64,
 }
 
@@ -209,7 +209,7 @@ impl Checksum {
         self.len() == 0
     }
 
-    /// Whether others' headers hold this digest in a form that says nothing of the data: fio 3.33
+    /// Whether others' headers hold this digest in a form that does not depend on the data: fio 3.33
     /// leaves there what its own reckoning had in store.
     #[must_use]
     pub const fn is_private(self) -> bool {

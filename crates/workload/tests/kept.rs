@@ -276,7 +276,7 @@ fn everything() -> Job {
     job
 }
 
-/// What says when operations begin.
+/// The settings for when operations begin.
 fn pace_everything(job: &mut Job) {
     job.min_rate = Some(MinRate {
         rates: [Some(Rate::Iops(10.0)), None, None],

@@ -26,7 +26,7 @@ pub(super) struct Load<'a> {
 
 /// The loads of a run, in the order in which they first appear.
 pub(super) fn loads(record: &Record) -> Vec<Load<'_>> {
-    let aggregate = Aggregate::named(&record.asked.aggregate);
+    let aggregate = Aggregate::named(&record.requested.aggregate);
     let shown = shown(record, aggregate);
     let mut found: Vec<Load<'_>> = Vec::new();
     let mut places: BTreeMap<(&str, Direction), usize> = BTreeMap::new();
@@ -109,8 +109,8 @@ impl<'a> Load<'a> {
                 ("depth", job.depth.to_string()),
                 ("durability", job.durability.name().to_owned()),
                 ("pace", job.pace.name().to_owned()),
-                ("asked IOPS", rate(job.asked_iops)),
-                ("asked bytes per second", rate(job.asked_bytes_per_s)),
+                ("asked IOPS", rate(job.requested_iops)),
+                ("asked bytes per second", rate(job.requested_bytes_per_s)),
                 ("pauses", job.think.to_string()),
             ];
             // Four jobs of one thread request what one job of four threads does.

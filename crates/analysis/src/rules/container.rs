@@ -17,7 +17,7 @@ const THROTTLED_PERCENT: f64 = 1.0;
 
 /// Another engine carried the operations than the requested one.
 pub(super) fn engine_replaced(cases: &Cases<'_>) -> Vec<Finding> {
-    let Some(plan) = &cases.record.asked.plan else {
+    let Some(plan) = &cases.record.requested.plan else {
         return Vec::new();
     };
     let planned: BTreeMap<_, _> = plan.cases.iter().map(|case| (&case.name, case)).collect();
@@ -119,7 +119,7 @@ mod tests {
         let mut record = record(&[Sketch::default()]);
         let case = record.measurements[0].case.clone();
         let case = Case::new(case, 0, vec![Job::default()]);
-        record.asked.plan = Some(Plan::once("study", "", vec![case]));
+        record.requested.plan = Some(Plan::once("study", "", vec![case]));
         record.measurements[0].jobs[0].engine = Carrier::Engine(EngineKind::Libaio);
         let finding = the(&record, "engine-replaced");
         assert!(finding.statement.contains("libaio carried"), "{finding:?}");

@@ -336,7 +336,7 @@ mod tests {
     fn a_paced_load_leaves_slots_empty_and_that_is_fine() {
         let mut record = with_latency(0.1);
         for job in record.measurements.iter_mut().flat_map(|m| &mut m.jobs) {
-            job.asked_iops = Some(10_000.0);
+            job.requested_iops = Some(10_000.0);
         }
         silent(&record, "littles-law");
         silent(&record, "latency-bound");

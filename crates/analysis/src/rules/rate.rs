@@ -52,7 +52,7 @@ impl Missed {
 }
 
 fn missed(job: &JobResult) -> Option<Missed> {
-    let (requested, delivered, unit) = match (job.asked_iops, job.asked_bytes_per_s) {
+    let (requested, delivered, unit) = match (job.requested_iops, job.requested_bytes_per_s) {
         (Some(rate), _) => (rate, job.iops(), "IOPS"),
         (None, Some(rate)) => (rate / 1e6, job.bytes_per_s() / 1e6, "MB/s"),
         (None, None) => return None,
@@ -92,14 +92,20 @@ mod tests {
 
     #[test]
     fn a_rate_that_was_not_reached() {
-        let finding = the(&paced(|job| job.asked_iops = Some(12_000.0)), "rate-missed");
+        let finding = the(
+            &paced(|job| job.requested_iops = Some(12_000.0)),
+            "rate-missed",
+        );
         assert!(
             finding
                 .statement
                 .contains("12,000 IOPS were requested and 10,000 delivered"),
             "{finding:?}"
         );
-        silent(&paced(|job| job.asked_iops = Some(10_100.0)), "rate-missed");
+        silent(
+            &paced(|job| job.requested_iops = Some(10_100.0)),
+            "rate-missed",
+        );
         silent(&paced(|_| {}), "rate-missed");
     }
 
@@ -107,9 +113,9 @@ mod tests {
     /// average, and a healthy disk read that it missed its rate.
     #[test]
     fn arrivals_by_chance_scatter() {
-        let few = |asked_iops| {
+        let few = |requested_iops| {
             paced(move |job| {
-                job.asked_iops = Some(asked_iops);
+                job.requested_iops = Some(requested_iops);
                 job.pace = PaceKind::OpenPoisson;
                 job.accounting.issued = 100;
             })
@@ -121,7 +127,7 @@ mod tests {
     #[test]
     fn a_rate_in_bytes() {
         let finding = the(
-            &paced(|job| job.asked_bytes_per_s = Some(100e6)),
+            &paced(|job| job.requested_bytes_per_s = Some(100e6)),
             "rate-missed",
         );
         assert!(
@@ -135,7 +141,7 @@ mod tests {
     fn operations_that_never_began() {
         let late = |overdue| {
             paced(move |job| {
-                job.asked_iops = Some(10_000.0);
+                job.requested_iops = Some(10_000.0);
                 job.accounting.overdue = overdue;
             })
         };

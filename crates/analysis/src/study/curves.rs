@@ -39,7 +39,7 @@ pub fn curves(record: &Record) -> Option<Plot> {
             None => families.push((family, vec![pass])),
         }
     }
-    let aggregate = Aggregate::named(&record.asked.aggregate);
+    let aggregate = Aggregate::named(&record.requested.aggregate);
     let lines = families.iter().filter_map(|it| line(it, aggregate));
     let lines: Vec<Line> = lines.collect();
     let mut all = families.iter().flat_map(|(_, passes)| passes);

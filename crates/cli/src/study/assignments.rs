@@ -163,12 +163,12 @@ fn earlier_run(study: &Study, store: &Store, text: &str) -> Result<(String, Reco
         return Ok((name.to_owned(), store.load(run)?.record));
     }
     let record = store.load(text)?.record;
-    match record.asked.system.clone() {
+    match record.requested.system.clone() {
         Some(name) if measured(study).any(|it| it.name == name) => Ok((name, record)),
         _ => bail!(
             "the run {} ({}) names no system of {}; choose one with --with NAME={text}",
             record.id,
-            record.asked.name,
+            record.requested.name,
             study.plan.name
         ),
     }

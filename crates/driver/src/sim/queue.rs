@@ -1,4 +1,4 @@
-//! What is to come, in order.
+//! The events to come, in order.
 //!
 //! ```text
 //!           present
@@ -16,7 +16,7 @@ use std::collections::BinaryHeap;
 use blocklab_units::Nanos;
 use blocklab_workload::{Completion, Slot};
 
-/// What happens at a moment: an operation of a worker comes back, or it wanted to be asked again.
+/// An event: an operation of a worker comes back, or a worker is due to be called.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Event {
     pub(super) worker: u32,
@@ -24,7 +24,7 @@ pub(super) struct Event {
     result: i32,
 }
 
-/// In place of a slot: nothing comes back.
+/// Stands in place of a slot where nothing comes back.
 const NO_SLOT: u32 = u32::MAX;
 
 impl Event {
@@ -38,7 +38,7 @@ impl Event {
         }
     }
 
-    /// The worker is asked again.
+    /// The worker is called.
     pub(super) const fn wake(worker: u32) -> Self {
         Self {
             worker,
@@ -91,7 +91,7 @@ const WIDTH: u32 = 10;
 /// Slots of the wheel: together 17 ms.
 const SLOTS: usize = 16384;
 const WORDS: usize = SLOTS / 64;
-/// Entries of one slot among which the first is sought one by one.
+/// The most entries of one slot among which the first is searched linearly.
 const CROWD: usize = 8;
 /// The end of a list.
 const NONE: u32 = u32::MAX;
@@ -113,7 +113,7 @@ pub(super) struct Queue {
     used: [u64; WORDS],
     nodes: Vec<Node>,
     free: u32,
-    /// All of the present slot, where that is a crowd.
+    /// All entries of the present slot, where it has more than that.
     crowd: BinaryHeap<Entry>,
     far: BinaryHeap<Entry>,
     /// Slot of the first far entry.
@@ -205,7 +205,7 @@ impl Queue {
         Some((Nanos(entry.at), entry.event))
     }
 
-    /// From a crowd, or after what was far has come near.
+    /// Takes the first from the heap of the present slot, or after far entries have come near.
     #[cold]
     fn pop_rarely(&mut self, slot: Option<u64>) -> Option<Entry> {
         if self.crowd.is_empty() {

@@ -17,15 +17,15 @@ use crate::{Backing, Error, TargetFile};
 pub(super) struct SimWorker {
     pub(super) worker: Worker,
     side: SimQueueState,
-    /// The first of the members that it stands for; several seats may stand for one.
+    /// The first of the members that it stands for; several workers may stand for one.
     pub(super) member: usize,
     pub(super) has_left: bool,
 }
 
-/// What a simulated worker needs besides its state machine.
+/// What a simulated worker needs in addition to its state machine.
 #[repr(C)]
 struct SimQueueState {
-    /// By target of the job: the index of its device.
+    /// The index of the device of each target.
     devices: Arc<[usize]>,
     complete: usize,
     /// Completions that wait until there are enough of them.
@@ -35,17 +35,17 @@ struct SimQueueState {
     done: bool,
 }
 
-/// A worker's turn, and what it may reach.
+/// One call of a worker, and what it may use.
 pub(super) struct SimStep<'a, 'd> {
     pub(super) now: Nanos,
-    /// Whose turn it is.
+    /// Which worker is called.
     pub(super) worker: u32,
     pub(super) queue: &'a mut Queue,
     pub(super) devices: &'a mut [&'d mut Device],
 }
 
 impl SimWorker {
-    /// Takes what came back and asks the worker until it wants to wait. Whether it has just
+    /// Hands over what came back and steps the worker until it waits. Returns whether it has just
     /// ended.
     #[inline(always)]
     pub(super) fn turn(&mut self, returned: Option<Completion>, round: SimStep<'_, '_>) -> bool {
@@ -94,7 +94,7 @@ impl SimQueueState {
     #[inline(never)]
     fn woken(&mut self, worker: &mut Worker, mut round: SimStep<'_, '_>) -> bool {
         self.hand_over(worker, round.now);
-        self.ask(worker, &mut round)
+        self.step(worker, &mut round)
     }
 
     /// Gives the worker the completions that were kept back.
@@ -108,7 +108,7 @@ impl SimQueueState {
     }
 
     #[inline]
-    fn ask(&mut self, worker: &mut Worker, round: &mut SimStep<'_, '_>) -> bool {
+    fn step(&mut self, worker: &mut Worker, round: &mut SimStep<'_, '_>) -> bool {
         loop {
             match worker.next(round.now) {
                 Action::Issue(io) => self.issue(&io, round),
@@ -147,7 +147,7 @@ impl SimQueueState {
     }
 }
 
-/// By target of a job: the index of its model.
+/// The index of the model of each target.
 ///
 /// # Errors
 /// When one of the targets is no model.

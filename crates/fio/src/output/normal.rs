@@ -1,6 +1,7 @@
 //! The output for people.
 
 use blocklab_record::Measurement;
+use blocklab_workload::errno;
 
 use super::super::VERSION;
 use super::super::plan::{CloneFacts, Prepared};
@@ -462,10 +463,8 @@ fn disks(disks: &[Disk]) -> String {
 
 /// The C library's words for an error's number.
 fn strerror(number: i32) -> String {
-    if number == 0 {
-        return "Success".to_owned();
+    match number {
+        0 => "Success".to_owned(),
+        number => errno::message(number),
     }
-    let text = std::io::Error::from_raw_os_error(number).to_string();
-    let words = text.split(" (os error").next().unwrap_or_default();
-    words.to_owned()
 }

@@ -1,10 +1,8 @@
-use std::ffi::{CStr, CString};
+use std::ffi::CStr;
 use std::fs::{File, Metadata};
 use std::io;
 use std::os::fd::AsRawFd;
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, MetadataExt};
-use std::path::Path;
 
 use blocklab_units::Bytes;
 
@@ -12,8 +10,9 @@ use crate::handle::Handle;
 use crate::reason::Cause;
 use crate::sample::sample_file;
 use crate::signatures::probe;
+use crate::xattr::{set_xattr, xattr};
 
-/// What speaks against overwriting the content of a file that is not ours.
+/// The reason against overwriting the content of a file that is not ours.
 ///
 /// A file is empty when its size is 0, or when it is one large hole: no blocks, and no data that
 /// the file system would find. Either test alone can be fooled, by data kept in the inode or by
@@ -35,27 +34,16 @@ fn read(handle: &Handle) -> io::Result<File> {
 }
 
 /// The extended attribute of a file that blocklab made. It holds the size of the file and the
-/// digest of its samples, as the last run left it. A copy does not carry it, unless its maker asks
-/// for that.
+/// digest of its samples, as the last run left it. A copy does not carry it, unless it is
+/// requested.
 const OURS: &CStr = c"user.blocklab";
 
-/// Marks a file that was made here, as it is now: a later run may overwrite it. Says nothing where
-/// the file system keeps no such marks; the file then counts as anybody's.
+/// Marks a file that was made here, as it is now: a later run may overwrite it. Where the file
+/// system keeps no such marks, the file counts as anybody's.
 pub fn mark(handle: &Handle) {
-    let text = read(handle).and_then(|file| marking(&file));
-    let (Ok(text), Some(path)) = (text, c_path(&handle.reopen_path())) else {
-        return;
-    };
-    // SAFETY: both names end in a zero byte, and the value is as long as is said.
-    unsafe {
-        libc::setxattr(
-            path.as_ptr(),
-            OURS.as_ptr(),
-            text.as_ptr().cast(),
-            text.len(),
-            0,
-        )
-    };
+    if let Ok(text) = read(handle).and_then(|file| marking(&file)) {
+        set_xattr(&handle.reopen_path(), OURS, &text);
+    }
 }
 
 fn marking(file: &File) -> io::Result<String> {
@@ -81,33 +69,17 @@ pub(super) fn is_ours(handle: &Handle, metadata: &Metadata) -> bool {
     as_left().unwrap_or(false)
 }
 
-/// Whether it was made here, whatever it holds now.
+/// Whether it was made here, regardless of its content now.
 pub(super) fn is_marked(handle: &Handle) -> bool {
     marked(handle).is_some()
 }
 
 pub(super) fn marked(handle: &Handle) -> Option<String> {
-    let path = c_path(&handle.reopen_path())?;
-    let mut text = [0; 128];
-    // SAFETY: both names end in a zero byte, and the buffer is as long as is said.
-    let len = unsafe {
-        libc::getxattr(
-            path.as_ptr(),
-            OURS.as_ptr(),
-            text.as_mut_ptr().cast(),
-            text.len(),
-        )
-    };
-    let text = text.get(..usize::try_from(len).ok()?)?;
-    Some(std::str::from_utf8(text).ok()?.to_owned())
-}
-
-fn c_path(path: &Path) -> Option<CString> {
-    CString::new(path.as_os_str().as_bytes()).ok()
+    xattr(&handle.reopen_path(), OURS)
 }
 
 pub(super) fn is_hole(file: &File) -> bool {
-    // SAFETY: the descriptor is open as long as `file` lives, and the call only asks for a place.
+    // SAFETY: the descriptor is open as long as `file` lives, and the call only returns an offset.
     let place = unsafe { libc::lseek(file.as_raw_fd(), 0, libc::SEEK_DATA) };
     place == -1 && io::Error::last_os_error().raw_os_error() == Some(libc::ENXIO)
 }

@@ -6,7 +6,7 @@ use crate::reason::{Cause, Reason};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.text())]
 pub struct Refusal {
-    /// As it was asked for.
+    /// The path that was to be written to.
     pub path: PathBuf,
     /// At least one.
     pub reasons: Vec<Reason>,
@@ -70,7 +70,7 @@ impl Refusal {
     }
 }
 
-/// The option, in quotes where a shell would take the name apart.
+/// The option, quoted where a shell would split the name.
 fn option(name: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "/._-+:@%=,".contains(c);
     if name.chars().all(plain) {

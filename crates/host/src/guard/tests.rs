@@ -7,7 +7,7 @@ use super::*;
 use crate::machine::tree::Tree;
 use crate::signatures::Kind;
 
-/// As a run asks: what is there is judged, where nothing is a file may be made.
+/// Decides as a run does: what exists is judged, and where nothing exists a file may be made.
 fn may_write(path: &Path, destroy: &[String]) -> Result<Permission, Refusal> {
     let guard = Guard::new(destroy);
     match guard.open(path) {
@@ -48,7 +48,7 @@ fn a_file_that_is_one_hole_holds_nothing() {
     File::create(&path).unwrap().set_len(1 << 30).unwrap();
     if !File::open(&path).is_ok_and(|file| is_hole(&file)) {
         eprintln!(
-            "skipped: the file system of {} does not tell holes",
+            "skipped: the file system of {} does not report holes",
             path.display()
         );
         return;
@@ -103,7 +103,7 @@ fn a_mistyped_device_does_not_become_a_file() {
 }
 
 #[test]
-fn paths_that_lead_nowhere_are_told() {
+fn paths_that_lead_nowhere_are_reported() {
     let folder = tempfile::tempdir().unwrap();
     let missing = folder.path().join("no/such/file");
     assert!(outcome(&missing, &[]).contains("No such file or directory"));
@@ -155,7 +155,7 @@ fn several_reasons_make_a_list() {
     );
 }
 
-/// What `decide` says of a partition and the disk around it, given the names that are given up.
+/// What `decide` answers for a partition and the disk around it, given the names that are given up.
 fn partition(given_up: &[&str]) -> Result<Permission, Refusal> {
     let group = |name: &str, cause| Named {
         name: name.into(),
@@ -281,7 +281,7 @@ fn a_file_that_was_made_here_may_be_overwritten() {
     fs::write(&path, &disk).unwrap();
     mark(&handle);
     assert_eq!(outcome(&path, &[]), "ok");
-    // A database of the same size was copied over the file that a run had made: the mark said
+    // A database of the same size was copied over the file that a run had made: the mark claimed
     // that it was ours, and the next run overwrote it.
     disk[0] = 1;
     fs::write(&path, &disk).unwrap();

@@ -6,7 +6,7 @@ macro_rules! kinds {
     ($($variant:ident, $name:literal, $phrase:literal;)*) => {
         /// What leaves marks on devices.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        #[expect(missing_docs, reason = "the phrase of each row says what it is")]
+        #[expect(missing_docs, reason = "the phrase of each row describes it")]
         pub enum Kind {
             $($variant,)*
         }

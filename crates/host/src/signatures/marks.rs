@@ -60,7 +60,7 @@ const MARKS: &[(Kind, Place, u64, &[u8])] = &[
     (Kind::Reiserfs, Start(64 * KIB), 52, b"ReIsEr"),
     (Kind::Reiserfs, Start(8 * KIB), 52, b"ReIsEr"),
     (Kind::Reiserfs, Start(64 * KIB), 0, b"ReIsEr4"),
-    // Block 2, whatever the block size.
+    // Block 2, for any block size.
     (Kind::Ocfs2, Start(KIB), 0, b"OCFSV2"),
     (Kind::Ocfs2, Start(2 * KIB), 0, b"OCFSV2"),
     (Kind::Ocfs2, Start(4 * KIB), 0, b"OCFSV2"),

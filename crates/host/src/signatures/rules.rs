@@ -23,7 +23,7 @@ fn le32(bytes: &[u8], at: usize) -> u32 {
     u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
 }
 
-/// The superblock of the ext family stands 1 KiB from the start. The features tell which one:
+/// The superblock of the ext family stands 1 KiB from the start. The features show which one:
 ///
 /// ```text
 /// 56 magic 0xEF53   92 compatible   96 incompatible   100 compatible when read only

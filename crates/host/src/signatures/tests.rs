@@ -19,7 +19,7 @@ fn device<'a>(
         .collect();
     move |offset, buffer| {
         let end = offset + buffer.len() as u64;
-        assert!(end <= size, "asked for bytes {offset} to {end} of {size}");
+        assert!(end <= size, "requested bytes {offset} to {end} of {size}");
         buffer.fill(0);
         for (place, byte) in bytes.range(offset..end) {
             buffer[(place - offset) as usize] = *byte;
@@ -66,7 +66,7 @@ fn the_table_that_protects_a_gpt_is_a_part_of_it() {
 }
 
 #[test]
-fn the_features_tell_the_ext_family_apart() {
+fn the_features_distinguish_the_ext_family() {
     let magic = (1024 + 56, &[0x53, 0xef][..]);
     check(MIB, &[magic], &[(Kind::Ext2, 1024)]);
     check(MIB, &[magic, (1024 + 92, &[4])], &[(Kind::Ext3, 1024)]);
@@ -140,7 +140,7 @@ fn arrays_of_every_version() {
     check(MIB, &[(4096, &version_1)], &[(Kind::MdRaid, 4096)]);
     let near_end = MIB - 8 * KIB;
     check(MIB, &[(near_end, &version_1)], &[(Kind::MdRaid, near_end)]);
-    // Of a device that is no multiple of 64 KiB, the last whole block counts.
+    // If a device is no multiple of 64 KiB, the last whole block counts.
     let old = [0xfc, 0x4e, 0x2b, 0xa9];
     let block = MIB - 64 * KIB;
     check(MIB + 512, &[(block, &old)], &[(Kind::MdRaid, block)]);
@@ -228,7 +228,7 @@ proptest! {
         let _ = probe(device(size, &patches), size).unwrap();
     }
 
-    /// A mark that is written is found, whatever else stands around it.
+    /// A mark that is written is found, regardless of what surrounds it.
     #[test]
     fn noise_hides_no_mark(mut image in proptest::collection::vec(any::<u8>(), 70_000..80_000)) {
         image[1024 + 56..1024 + 58].copy_from_slice(&[0x53, 0xef]);

@@ -43,7 +43,7 @@ impl<'a> View<'a> {
     /// `N` bytes at `offset`.
     pub(super) fn array<const N: usize>(&mut self, offset: u64) -> io::Result<Option<[u8; N]>> {
         let bytes = self.bytes(offset, N)?;
-        Ok(bytes.map(|bytes| bytes.try_into().expect("as many bytes as asked for")))
+        Ok(bytes.map(|bytes| bytes.try_into().expect("as many bytes as requested")))
     }
 
     /// Whether exactly these bytes stand at `offset`.

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use blocklab_record::{
-    Accounting, Asked, Carrier, Cpu, DirectionResult, Environment, FORMAT, FileSystem, JobResult,
-    Latency, Measurement, Origin, PaceKind, Record, Status, Stopped, TargetFacts,
+    Accounting, Carrier, Cpu, DirectionResult, Environment, FORMAT, FileSystem, JobResult, Latency,
+    Measurement, Origin, PaceKind, Record, Requested, Status, Stopped, TargetFacts,
 };
 use blocklab_stats::Histogram;
 use blocklab_units::Bytes;
@@ -54,8 +54,8 @@ pub fn measurement(case: &Case, pass: u32, ios: u64, mean_ns: f64) -> Measuremen
         depth: job.depth,
         effective_depth: job.depth,
         direct: Some(true),
-        asked_iops: None,
-        asked_bytes_per_s: None,
+        requested_iops: None,
+        requested_bytes_per_s: None,
         elapsed_ns: 1_000_000_000,
         stopped: Stopped::Runtime,
         directions: directions.collect::<BTreeMap<_, _>>(),
@@ -98,13 +98,13 @@ pub fn record_of(measurements: Vec<Measurement>) -> Record {
         origin: Origin::Measured,
         status: Status::Complete,
         failure: None,
-        asked: Asked {
+        requested: Requested {
             name: "cdm".to_owned(),
             description: String::new(),
             seed: "1".to_owned(),
             aggregate: "best".to_owned(),
             passes: 3,
-            ..Asked::default()
+            ..Requested::default()
         },
         environment: Environment {
             kernel: "6.1.0-18-amd64".to_owned(),

@@ -1,9 +1,9 @@
 //! A small record maker for tests: sketches of cases in, a sound Record out.
 
 use blocklab_record::{
-    Accounting, Asked, BlockDevice, Carrier, Cpu, DirectionResult, DiskUse, Environment, FORMAT,
+    Accounting, BlockDevice, Carrier, Cpu, DirectionResult, DiskUse, Environment, FORMAT,
     FileSystem, Interval, IntervalDirection, JobResult, Latency, Measurement, Origin, PaceKind,
-    Processor, Record, Status, Stopped, TargetFacts, TargetKind,
+    Processor, Record, Requested, Status, Stopped, TargetFacts, TargetKind,
 };
 use blocklab_stats::Histogram;
 use blocklab_units::Bytes;
@@ -158,8 +158,8 @@ impl Sketch {
             depth: self.depth,
             effective_depth,
             direct: Some(self.direct),
-            asked_iops: None,
-            asked_bytes_per_s: None,
+            requested_iops: None,
+            requested_bytes_per_s: None,
             elapsed_ns: u64::from(self.seconds) * 1_000_000_000,
             stopped: Stopped::Runtime,
             errors: Vec::new(),
@@ -211,13 +211,13 @@ pub fn record(sketches: &[Sketch]) -> Record {
         origin: Origin::Measured,
         status: Status::Complete,
         failure: None,
-        asked: Asked {
+        requested: Requested {
             name: "test".to_owned(),
             description: String::new(),
             seed: "1".to_owned(),
             aggregate: "mean".to_owned(),
             passes: passes as u32,
-            ..Asked::default()
+            ..Requested::default()
         },
         environment: Environment {
             processor: Processor {

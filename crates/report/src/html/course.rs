@@ -32,7 +32,7 @@ pub fn course(sides: &[Side<'_>]) -> Markup {
 }
 
 fn census(record: &Record) -> Facts {
-    let all = facts::accounting(record).told(record.origin);
+    let all = facts::accounting(record).known(record.origin);
     let number = |n: u64| count(n as f64);
     let some = |n: Option<u64>| n.filter(|n| *n > 0).map(number);
     let mean = |mean: Option<f64>| mean.map(|mean| format!("{mean:.1}"));
@@ -125,7 +125,7 @@ fn of_many(sides: &[Side<'_>]) -> Markup {
     let number = |n: Option<u64>| n.map_or_else(|| "–".to_owned(), |n| count(n as f64));
     let rows = html! {
         @for side in sides {
-            @let all = facts::accounting(side.record).told(side.record.origin);
+            @let all = facts::accounting(side.record).known(side.record.origin);
             tr {
                 th scope="row" { (side.name()) }
                 td { (facts::moment(&side.record.finished_at)) }

@@ -131,7 +131,7 @@ pub fn page(records: &[(&Record, &Assessment)], opening: Option<Opening<'_>>) ->
 
 /// Study and system of each Record, where all are of one study that gives each a name of its own.
 fn parts<'a>(records: &[(&'a Record, &Assessment)]) -> Vec<(&'a str, &'a str)> {
-    let asked = records.iter().map(|(record, _)| &record.asked);
+    let asked = records.iter().map(|(record, _)| &record.requested);
     let parts: Option<Vec<_>> = asked
         .map(|asked| Some((asked.study(), asked.system.as_deref()?)))
         .collect();
@@ -148,7 +148,7 @@ fn parts<'a>(records: &[(&'a Record, &Assessment)]) -> Vec<(&'a str, &'a str)> {
 fn label(record: &Record, part: Option<&(&str, &str)>) -> String {
     let name = match part {
         Some((_, system)) => (*system).to_owned(),
-        None => format!("{} {}", record.asked.name, record.id),
+        None => format!("{} {}", record.requested.name, record.id),
     };
     match record.origin {
         Origin::Measured => name,

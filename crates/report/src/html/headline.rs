@@ -19,7 +19,7 @@ pub fn summary(sides: &[Side<'_>]) -> Markup {
             @if let Some((study, _)) = sides.first().and_then(|side| side.part) {
                 div class="study-head" {
                     h1 { (study) }
-                    p class="lead" { (sides[0].record.asked.description) }
+                    p class="lead" { (sides[0].record.requested.description) }
                 }
             }
             @if many { (unmeasured_many(sides)) }
@@ -96,7 +96,7 @@ fn unmeasured_many(sides: &[Side<'_>]) -> Markup {
 /// What it is: of a study the system, and below it what played it; else the target, and below it
 /// what was run.
 fn heading(side: &Side<'_>) -> Markup {
-    let asked = &side.record.asked;
+    let asked = &side.record.requested;
     html! {
         @if let Some((_, system)) = side.part {
             h2 class="system" { (side.swatch()) (system) }
@@ -118,7 +118,7 @@ fn heading(side: &Side<'_>) -> Markup {
 /// The target as the user named it.
 fn target<'a>(side: &'a Side<'_>) -> Option<&'a str> {
     let target = side.record.targets.first()?;
-    Some(target.asked.as_deref().unwrap_or(&target.path))
+    Some(target.address.as_deref().unwrap_or(&target.path))
 }
 
 /// What was measured and by what, where a reader looks first.
@@ -159,7 +159,7 @@ fn subject(side: &Side<'_>) -> String {
     }
     let target = side.record.targets.first();
     target.map_or_else(
-        || side.record.asked.name.clone(),
+        || side.record.requested.name.clone(),
         |target| target.path.clone(),
     )
 }

@@ -184,7 +184,7 @@ pub fn workload(sides: &[Side<'_>]) -> Markup {
             h2 { "Repeat it" }
             @if side::many(sides) { (plans(sides)) }
             @for side in sides.iter().filter(|_| !side::many(sides)) {
-                @let file = file(&side.record.asked.name);
+                @let file = file(&side.record.requested.name);
                 (side.title())
                 p class="lead" {
                     "This is the plan that ran: sizes, times and seed as they were in force, "
@@ -196,7 +196,7 @@ pub fn workload(sides: &[Side<'_>]) -> Markup {
                 }
                 div class="card flush" {
                     (copyable(&command(side.record, &file), "command"))
-                    (copyable(&side.record.asked.native, "workload"))
+                    (copyable(&side.record.requested.native, "workload"))
                 }
                 @if let Some(text) = permission(side.record) { p class="hint" { (text) } }
             }
@@ -208,14 +208,14 @@ pub fn workload(sides: &[Side<'_>]) -> Markup {
 /// in place of their own.
 fn plans(sides: &[Side<'_>]) -> Markup {
     let name = |side: &Side<'_>| {
-        let own = &side.record.asked.name;
+        let own = &side.record.requested.name;
         side.part
             .map_or_else(|| own.clone(), |(study, _)| study.to_owned())
     };
     let named = |side: &Side<'_>| {
         let line = |name: &str| format!("name = \"{name}\"");
-        let native = &side.record.asked.native;
-        native.replacen(&line(&side.record.asked.name), &line(&name(side)), 1)
+        let native = &side.record.requested.native;
+        native.replacen(&line(&side.record.requested.name), &line(&name(side)), 1)
     };
     let plans = alike(sides.iter().map(|side| (named(side), side)));
     let command = |side: &&Side<'_>| command(side.record, &file(&name(side)));
@@ -273,8 +273,8 @@ fn permission(record: &Record) -> Option<&'static str> {
 /// What the user typed; where that was not kept, what leads to the target: of a scratch file, its
 /// folder.
 fn address(target: &TargetFacts) -> String {
-    match (&target.asked, target.kind, target.path.rsplit_once('/')) {
-        (Some(asked), ..) => asked.clone(),
+    match (&target.address, target.kind, target.path.rsplit_once('/')) {
+        (Some(address), ..) => address.clone(),
         (None, TargetKind::Scratch, Some(("", _))) => "/".to_owned(),
         (None, TargetKind::Scratch, Some((folder, _))) => folder.to_owned(),
         (None, TargetKind::Scratch, None) => ".".to_owned(),
@@ -333,7 +333,7 @@ mod tests {
             let target = TargetFacts {
                 kind,
                 path: path.to_owned(),
-                asked: asked.map(str::to_owned),
+                address: asked.map(str::to_owned),
                 ..TargetFacts::default()
             };
             address(&target)

@@ -34,7 +34,7 @@ fn runs(records: &[&Record], comparison: &Comparison, style: Style) -> String {
         let text = format!(
             "{} · {} · {} · {}{role}",
             record.id,
-            record.asked.name,
+            record.requested.name,
             record.origin.name(),
             versus::subject(record)
         );

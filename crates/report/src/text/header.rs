@@ -8,9 +8,9 @@ const INDENT: usize = 10;
 
 /// What was measured, on what.
 pub fn header(record: &Record, style: Style) -> String {
-    let title = match record.asked.description.as_str() {
-        "" => record.asked.name.clone(),
-        description => format!("{}: {description}", record.asked.name),
+    let title = match record.requested.description.as_str() {
+        "" => record.requested.name.clone(),
+        description => format!("{}: {description}", record.requested.name),
     };
     let mut out = String::new();
     for (index, line) in style.wrap(&title, 0).iter().enumerate() {

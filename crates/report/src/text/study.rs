@@ -142,7 +142,7 @@ fn conclusion(judged: &Judged, style: Style) -> String {
 fn found(runs: &[(&Record, &Assessment)], style: Style) -> String {
     if runs.len() <= FEW {
         let blocks = runs.iter().map(|(record, assessment)| {
-            let title = style.paint(Ink::Bold, &record.asked.name);
+            let title = style.paint(Ink::Bold, &record.requested.name);
             format!("{title}\n{}", findings::brief(record, assessment, style))
         });
         return blocks.collect::<Vec<_>>().join("\n");
@@ -151,7 +151,7 @@ fn found(runs: &[(&Record, &Assessment)], style: Style) -> String {
     for (record, assessment) in runs {
         let doubting = assessment.findings.iter();
         for finding in doubting.filter(|it| it.severity > Severity::Info) {
-            let text = format!("{}: {}", record.asked.name, finding.statement);
+            let text = format!("{}: {}", record.requested.name, finding.statement);
             out.push_str(&style.hang(Ink::Yellow, "  warning", 12, &text));
         }
     }

@@ -12,10 +12,10 @@ use std::collections::BTreeMap;
 
 use blocklab_analysis::{Assessment, Estimate, OnlyJob, ResponseNs, Row, RowDirection};
 use blocklab_record::{
-    Accounting, Asked, BlockDevice, Carrier, ClockFacts, Cpu, DeviceHealth, DirectionResult,
-    DiskUse, Environment, ErrorCount, ErrorKind, FileSystem, Interval, IntervalDirection,
-    JobResult, Latency, Measurement, Note, NoteLevel, Origin, Overhead, PaceKind, Percentiles,
-    Processor, Record, Status, Stopped, TargetFacts, TargetKind, Unknown,
+    Accounting, BlockDevice, Carrier, ClockFacts, Cpu, DeviceHealth, DirectionResult, DiskUse,
+    Environment, ErrorCount, ErrorKind, FileSystem, Interval, IntervalDirection, JobResult,
+    Latency, Measurement, Note, NoteLevel, Origin, Overhead, PaceKind, Percentiles, Processor,
+    Record, Requested, Status, Stopped, TargetFacts, TargetKind, Unknown,
 };
 use blocklab_stats::Histogram;
 use blocklab_units::Bytes;
@@ -260,8 +260,8 @@ fn job(shape: &Shape, direction: DirectionResult) -> JobResult {
         depth: shape.depth,
         effective_depth: shape.depth,
         direct: Some(true),
-        asked_iops: None,
-        asked_bytes_per_s: None,
+        requested_iops: None,
+        requested_bytes_per_s: None,
         elapsed_ns: SECONDS * 1_000_000_000,
         stopped: Stopped::Runtime,
         directions: BTreeMap::from([(way(shape), direction)]),
@@ -422,14 +422,14 @@ pub fn empty(id: &str) -> Record {
         origin: Origin::Measured,
         status: Status::Complete,
         failure: None,
-        asked: Asked {
+        requested: Requested {
             name: "quick".to_owned(),
             description: "the eight numbers that people compare, in about a minute".to_owned(),
             native: NATIVE.to_owned(),
             seed: "11400714819323198485".to_owned(),
             aggregate: "mean".to_owned(),
             passes: PASSES,
-            ..Asked::default()
+            ..Requested::default()
         },
         environment: environment(),
         targets: vec![target()],

@@ -1,6 +1,6 @@
 use blocklab_record::{
-    Cpu, DirectionResult, Interval, IntervalDirection, JobResult, Latency, Measurement, Origin,
-    PERCENTILES, Percentile, Record, Statistic, Told,
+    Cpu, DirectionResult, Interval, IntervalDirection, JobResult, KnownAccounting, Latency,
+    Measurement, Origin, PERCENTILES, Percentile, Record, Statistic,
 };
 use blocklab_workload::Direction;
 use serde::Serialize;
@@ -10,7 +10,7 @@ use super::table::{Cell, Named, Table};
 
 /// The table of a Record.
 ///
-/// The head comes from one more row, made of nothing, so that a Record without measurements has
+/// The head comes from one more row, which is empty, so that a Record without measurements has
 /// the same columns as any other.
 pub(super) fn table(record: &Record, rows: Rows) -> Table {
     let axes = axes(record);
@@ -60,7 +60,7 @@ fn settings(axes: &[String], measurement: Option<&Measurement>) -> Named {
     axes.iter().map(cell).collect()
 }
 
-/// What both tables begin with.
+/// The first columns of both tables.
 fn head(record: &Record, measurement: Option<&Measurement>) -> Named {
     let targets: Vec<&str> = record.targets.iter().map(|t| t.path.as_str()).collect();
     vec![
@@ -69,7 +69,7 @@ fn head(record: &Record, measurement: Option<&Measurement>) -> Named {
             "run_started_at".into(),
             Cell::Moment(record.started_at.parse().ok()),
         ),
-        text("study", Some(&record.asked.name)),
+        text("study", Some(&record.requested.name)),
         text("target", Some(&targets.join(" "))),
         text("origin", word(&record.origin).as_ref()),
         text("run_status", word(&record.status).as_ref()),
@@ -81,7 +81,7 @@ fn head(record: &Record, measurement: Option<&Measurement>) -> Named {
 fn figures(origin: Origin, measurement: &Measurement) -> Vec<Named> {
     let mut rows = Vec::new();
     for job in &measurement.jobs {
-        let census = Some(job.accounting.told(origin));
+        let census = Some(job.accounting.known(origin));
         let row = |direction| figure(Some(measurement), Some(job), census, direction);
         rows.extend(job.directions.iter().map(Some).map(row));
         if job.directions.is_empty() {
@@ -94,10 +94,10 @@ fn figures(origin: Origin, measurement: &Measurement) -> Vec<Named> {
 fn figure(
     measurement: Option<&Measurement>,
     job: Option<&JobResult>,
-    told: Option<Told>,
+    known: Option<KnownAccounting>,
     direction: Option<(&Direction, &DirectionResult)>,
 ) -> Named {
-    let mut row = asked(job);
+    let mut row = requested(job);
     row.push(name("direction", direction.map(|(it, _)| it.name())));
     let result = direction.map(|(_, result)| result);
     row.extend(totals(job, result));
@@ -107,12 +107,12 @@ fn figure(
         result.and_then(|r| r.response.as_ref()),
     ));
     row.extend(latency("submit", result.and_then(|r| r.submit.as_ref())));
-    row.extend(census(job, told));
+    row.extend(census(job, known));
     row.extend(process(measurement));
     row
 }
 
-fn asked(job: Option<&JobResult>) -> Named {
+fn requested(job: Option<&JobResult>) -> Named {
     vec![
         text("job", job.map(|j| &j.name)),
         text("engine", job.map(|j| j.engine.to_string()).as_ref()),
@@ -122,18 +122,21 @@ fn asked(job: Option<&JobResult>) -> Named {
         name("access", job.map(JobResult::access_name)),
         name("durability", job.map(|j| j.durability.name())),
         name("pace", job.map(|j| j.pace.name())),
-        count("threads", told(job.map(|j| j.threads))),
-        count("depth", told(job.map(|j| j.depth))),
-        count("effective_depth", told(job.map(|j| j.effective_depth))),
+        count("threads", known(job.map(|j| j.threads))),
+        count("depth", known(job.map(|j| j.depth))),
+        count("effective_depth", known(job.map(|j| j.effective_depth))),
         ("direct".into(), Cell::Flag(job.and_then(|j| j.direct))),
-        real("asked_iops", job.and_then(|j| j.asked_iops)),
-        real("asked_bytes_per_s", job.and_then(|j| j.asked_bytes_per_s)),
+        real("requested_iops", job.and_then(|j| j.requested_iops)),
+        real(
+            "requested_bytes_per_s",
+            job.and_then(|j| j.requested_bytes_per_s),
+        ),
         text("stopped", job.and_then(|j| word(&j.stopped)).as_ref()),
     ]
 }
 
-/// 0 stands for what another program did not tell.
-fn told(count: Option<u32>) -> Option<u64> {
+/// 0 stands for a count that another program did not report.
+fn known(count: Option<u32>) -> Option<u64> {
     count.filter(|count| *count > 0).map(u64::from)
 }
 
@@ -172,8 +175,8 @@ fn latency(which: &str, latency: Option<&Latency>) -> Named {
     row
 }
 
-fn census(job: Option<&JobResult>, census: Option<Told>) -> Named {
-    let of = |figure: fn(Told) -> Option<u64>| census.and_then(figure);
+fn census(job: Option<&JobResult>, census: Option<KnownAccounting>) -> Named {
+    let of = |figure: fn(KnownAccounting) -> Option<u64>| census.and_then(figure);
     vec![
         count("job_issued", of(|a| a.issued)),
         count("job_completed", of(|a| Some(a.completed))),
@@ -281,7 +284,7 @@ fn real(name: &str, value: Option<f64>) -> (String, Cell) {
     (name.into(), Cell::Figure(value))
 }
 
-/// The word by which the Record's JSON calls a choice, so that both exports speak alike.
+/// The name of a choice in the Record's JSON, so that both exports use the same.
 fn word(choice: &impl Serialize) -> Option<String> {
     let value = serde_json::to_value(choice).ok()?;
     value.as_str().map(str::to_owned)

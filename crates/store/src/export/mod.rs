@@ -1,7 +1,7 @@
 //! A Record as a table for spreadsheets and databases.
 //!
-//! Column names run quantity, unit, statistic. Both tables begin with the same columns, which say
-//! what was run; the axes of a sweep follow at the end as `setting_NAME`.
+//! Column names run quantity, unit, statistic. Both tables begin with the same columns, which
+//! identify the run; the axes of a sweep follow at the end as `setting_NAME`.
 
 mod columns;
 mod parquet;

@@ -2,7 +2,7 @@ use std::mem::discriminant;
 
 use jiff::Timestamp;
 
-/// One field; `None` where there is nothing to say. A column holds fields of one variant.
+/// One field; `None` is an empty one. A column holds fields of one variant.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Cell {
     Text(Option<String>),

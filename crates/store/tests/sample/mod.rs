@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use blocklab_record::{
-    Accounting, Asked, Carrier, DirectionResult, Environment, ErrorCount, ErrorKind, FORMAT,
-    Interval, IntervalDirection, JobResult, Latency, Measurement, Origin, PaceKind, Record, Status,
-    Stopped, TargetFacts, TargetKind,
+    Accounting, Carrier, DirectionResult, Environment, ErrorCount, ErrorKind, FORMAT, Interval,
+    IntervalDirection, JobResult, Latency, Measurement, Origin, PaceKind, Record, Requested,
+    Status, Stopped, TargetFacts, TargetKind,
 };
 use blocklab_stats::Histogram;
 use blocklab_units::Bytes;
@@ -24,7 +24,7 @@ pub fn record(id: &str, started_at: &str) -> Record {
         origin: Origin::Measured,
         status: Status::Complete,
         failure: None,
-        asked: asked(),
+        requested: requested(),
         environment: Environment::default(),
         targets: vec![TargetFacts {
             path: "/data/a, \"b\"".into(),
@@ -39,15 +39,15 @@ pub fn record(id: &str, started_at: &str) -> Record {
     }
 }
 
-fn asked() -> Asked {
-    Asked {
+fn requested() -> Requested {
+    Requested {
         name: "quick".into(),
         description: "A first look.".into(),
         native: "name = \"quick\"\n".into(),
         seed: "18446744073709551615".into(),
         aggregate: "mean".into(),
         passes: 2,
-        ..Asked::default()
+        ..Requested::default()
     }
 }
 
@@ -127,8 +127,8 @@ fn job(name: &str, stopped: Stopped) -> JobResult {
         depth: 32,
         effective_depth: 32,
         direct: Some(true),
-        asked_iops: None,
-        asked_bytes_per_s: None,
+        requested_iops: None,
+        requested_bytes_per_s: None,
         elapsed_ns: 2_000_000_000,
         stopped,
         directions: BTreeMap::new(),

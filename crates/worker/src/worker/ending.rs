@@ -10,7 +10,7 @@ use crate::direction_pacers::MOVING;
 use crate::recorder::Recorder;
 
 impl Worker {
-    /// At the end of the measured time: whether the load goes on without being counted.
+    /// Whether the load goes on, without being counted, after the measured time.
     #[cold]
     pub(super) fn cools_down(&mut self, spent: bool) -> bool {
         let ended = self.window.deadline;

@@ -7,11 +7,10 @@ use blocklab_record::Stopped;
 use blocklab_verify::KeyMap;
 use blocklab_workload::{Invalid, Job, Pace, Positions, Slot, Spread};
 
-use crate::bounds::Stopper;
+use crate::bounds::{Stopper, pass};
 use crate::flows::Flows;
-use crate::pass::pass;
 
-/// The parts of a worker besides its jobs.
+/// The parts of a worker without its jobs.
 pub struct Parts<'a> {
     /// Its number among the threads of the job.
     pub thread: u32,
@@ -21,7 +20,7 @@ pub struct Parts<'a> {
     pub sizes: &'a [u64],
     /// Its slots: each is the right to use one buffer.
     pub slots: Vec<Slot>,
-    /// Through which its end is requested.
+    /// The handle through which its end is requested.
     pub stopper: Arc<Stopper>,
     /// State that all threads of the run share.
     pub shared: &'a Shared,

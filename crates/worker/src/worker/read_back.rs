@@ -53,7 +53,7 @@ impl Worker {
     fn issue_trim(&mut self, now: Nanos, written: &Written) -> Option<Action> {
         let slot = self.free.pop()?;
         self.verifier.as_mut()?.trims(slot.index());
-        Some(self.launch_beside(
+        Some(self.launch_between(
             slot,
             &written.request(Direction::Trim),
             SyncKind::Whole,
@@ -85,7 +85,7 @@ impl Worker {
         }
     }
 
-    /// In the last pass: the next read or a wait; `None` when everything has been read back.
+    /// The next read of the last pass, or a wait; `None` when everything has been read back.
     #[cold]
     pub(super) fn read_back(&mut self, now: Nanos) -> Option<Action> {
         use Stopped::{Error, Interrupted, Stalled};
@@ -119,7 +119,7 @@ impl Worker {
     fn issue_check(&mut self, now: Nanos, written: &Written) -> Option<Action> {
         let slot = self.free.pop()?;
         self.verifier.as_mut()?.checks(slot.index(), written);
-        Some(self.launch_beside(
+        Some(self.launch_between(
             slot,
             &written.request(Direction::Read),
             SyncKind::Whole,

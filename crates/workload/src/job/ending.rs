@@ -121,7 +121,7 @@ pub enum ErrorPolicy {
     /// Failures are counted and the job goes on; 1,000 in a row still end it.
     Continue,
     /// Failures of these kinds are counted and the job goes on, as under `Continue`, where the
-    /// medium is the cause (EIO, EILSEQ) or less was moved than was asked for; any other ends it.
+    /// medium is the cause (EIO, EILSEQ) or less was moved than was requested; any other ends it.
     ContinueOn {
         /// Reads that fail.
         read: bool,
@@ -132,7 +132,7 @@ pub enum ErrorPolicy {
     },
 }
 
-/// What the end of a job means for the jobs that run beside it.
+/// What the end of a job means for the other jobs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EndsOthers {

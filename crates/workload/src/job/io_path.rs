@@ -15,7 +15,7 @@ pub struct UringOptions {
     pub fixed_files: bool,
 }
 
-/// What preadv2 and pwritev2 are asked for with each call.
+/// The flags of preadv2 and pwritev2 with each call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CallFlags {
@@ -81,7 +81,7 @@ pub enum Engine {
     Ftruncate,
     /// Each operation makes the file whose turn it is; nothing is opened before.
     FileCreate,
-    /// Each operation asks for the facts of a file.
+    /// Each operation is a stat of a file.
     FileStat,
     /// Each operation deletes a file.
     FileDelete,
@@ -97,7 +97,7 @@ pub enum Engine {
     Null,
     /// No I/O either: each operation keeps its processor busy for so long and moves no bytes.
     Cpuio(Nanos),
-    /// No I/O: another program runs beside the jobs, and whoever carries out the plan starts it.
+    /// No I/O: another program runs alongside the jobs; the driver of the plan starts it.
     Exec,
 }
 
@@ -276,11 +276,11 @@ impl Durability {
     }
 }
 
-/// What the kernel is told beforehand of what will be read and written.
+/// Hints to the kernel about what will be read and written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Hints {
-    /// In which order files will be read, where the page cache takes part (posix_fadvise).
+    /// The order in which files will be read through the page cache (posix_fadvise).
     pub advice: Advice,
     /// How long what is written will live (F_SET_RW_HINT); nothing: not a word of it.
     pub lifetime: Option<Lifetime>,
@@ -303,7 +303,7 @@ pub enum Advice {
     NoReuse,
 }
 
-/// How long written data will live, in the kernel's words: devices that keep streams apart put
+/// How long written data will live, in the kernel's words: devices with separate streams put
 /// together what dies together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -344,7 +344,7 @@ const fn is_all(take: &u32) -> bool {
     *take == 0
 }
 
-/// As whom and in which control group a thread does its work; nothing: as the command itself.
+/// User, group and control group of a thread; by default those of the command.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Credentials {

@@ -4,6 +4,28 @@ use sha2::{Digest, Sha256};
 
 use super::Direction;
 
+/// Which figures a job keeps beyond those that are always kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Measure {
+    /// Count how many operations were in flight at each issue, and how many each submitting call
+    /// and each wait moved. One counter more an operation.
+    pub depths: bool,
+    /// Sample the bandwidth of each direction at this distance. Costs an operation nothing.
+    pub bandwidth_every: Option<Nanos>,
+    /// The same of operations per second.
+    pub iops_every: Option<Nanos>,
+}
+
+impl Measure {
+    /// Everything, sampled twice a second.
+    pub const ALL: Self = Self {
+        depths: true,
+        bandwidth_every: Some(Nanos::from_millis(500)),
+        iops_every: Some(Nanos::from_millis(500)),
+    };
+}
+
 /// What a job keeps of its operations one by one, or in short spans. It lies in memory until the
 /// end: some 56 bytes an operation for `entries`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -13,7 +35,7 @@ pub struct Log {
     pub entries: bool,
     /// Sums and extremes over spans of this length.
     pub average: Option<Nanos>,
-    /// A histogram for each span of this length: of the service latency, or of what of it follows
+    /// A histogram for each span of this length: of the service latency, or of the part that follows
     /// the submitting call where that is measured by itself.
     pub histogram: Option<Nanos>,
 }
@@ -22,7 +44,7 @@ pub struct Log {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Replay {
-    /// In the order in which they are issued. They stand in no JSON: `source` says where they are
+    /// In the order in which they are issued. They are in no JSON: `source` names where they are
     /// read again.
     #[serde(skip)]
     pub operations: Vec<Replayed>,
@@ -38,7 +60,7 @@ pub struct Replay {
 pub struct TraceFile {
     /// Its path.
     pub path: String,
-    /// What [`TraceFile::checksum`] says of its bytes.
+    /// The [`TraceFile::checksum`] of its bytes.
     pub sha256: String,
     /// What was changed in the operations.
     pub changes: TraceChanges,

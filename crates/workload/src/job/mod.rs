@@ -3,7 +3,6 @@
 mod ending;
 mod io_path;
 mod log;
-mod measure;
 mod operation;
 mod pace;
 mod priority;
@@ -23,8 +22,7 @@ pub use io_path::{
     Access, Advice, Batch, CallFlags, Credentials, Durability, Engine, EngineKind, Hints, Lifetime,
     UringOptions,
 };
-pub use log::{Log, Replay, Replayed, TraceChanges, TraceFile};
-pub use measure::Measure;
+pub use log::{Log, Measure, Replay, Replayed, TraceChanges, TraceFile};
 pub use operation::{BlockSizes, Content, Direction, Mix, SizeDraw, SizeMix};
 pub use pace::{Flow, LatencyTarget, MinRate, Pace, Rate, Think, ThinkStyle};
 pub use priority::{IoPriority, Priority, PriorityShare};
@@ -52,7 +50,7 @@ with_defaults! {
         pub access: Access = Access::DirectIfPossible,
         /// O_SYNC, O_DSYNC.
         pub durability: Durability = Durability::None,
-        /// What the kernel is told beforehand.
+        /// Hints to the kernel.
         pub hints: Hints = Hints::default(),
         /// Identical threads, at least 1.
         pub threads: u32 = 1,
@@ -73,7 +71,7 @@ with_defaults! {
         /// Where operations go.
         pub pattern: Pattern = Pattern::RANDOM,
         /// Operations given one by one, in place of pattern, mix, sizes and pace. The largest block
-        /// must hold the largest of them. The job ends with the last one, or as its `stop` says.
+        /// must hold the largest of them. The job ends with the last one, or by its `stop`.
         #[serde(with = "crate::kept::shared")]
         pub replay: Option<Arc<Replay>> = None,
         /// Shares of the directions.
@@ -134,10 +132,10 @@ with_defaults! {
         pub verify: Option<Verify> = None,
         /// What a failure means.
         pub on_error: ErrorPolicy = ErrorPolicy::Stop,
-        /// Through the page cache: it is asked to drop the targets whenever a thread has moved so many
+        /// Drops the targets from the page cache whenever a thread has moved so many
         /// bytes, so that each pass comes from the device.
         pub drop_cache_every: Option<Bytes> = None,
-        /// What its end means for the jobs beside it.
+        /// What its end means for the other jobs.
         pub ends_others: EndsOthers = EndsOthers::Never,
         /// A service latency above this is a failure (ETIMEDOUT).
         pub max_latency: Option<Nanos> = None,
@@ -145,7 +143,7 @@ with_defaults! {
         pub ignored_errors: Vec<(Direction, i32)> = Vec::new(),
         /// Whether a write that finds no space ends the job, and is no failure.
         pub stop_on_enospc: bool = false,
-        /// Measure submission and completion apart (asynchronous engines): one more system call a
+        /// Measure submission and completion separately (asynchronous engines): one more system call a
         /// batch. Submission ends when the submitting call returns, and the two add up to the service
         /// latency.
         pub submit_latency: bool = false,

@@ -153,11 +153,11 @@ pub enum SizeDraw {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BlockSizes {
-    /// Of reads.
+    /// Sizes of reads.
     pub read: SizeMix,
-    /// Of writes.
+    /// Sizes of writes.
     pub write: SizeMix,
-    /// Of trims.
+    /// Sizes of trims.
     pub trim: SizeMix,
 }
 
@@ -261,7 +261,7 @@ pub enum Content {
         /// Share of the blocks that repeat an earlier one, in per cent.
         dedupe_percent: u8,
     },
-    /// As [`Content::Shaped`], but it is the writes that repeat: each is new as a whole, or the
+    /// As [`Content::Shaped`], but whole writes repeat: each is new, or the
     /// last one that was.
     Repeating {
         /// Share of every block that compresses away, in per cent.

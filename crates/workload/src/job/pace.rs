@@ -19,11 +19,11 @@ pub enum Pace {
     Closed,
     /// As closed, but never faster than this; what is missed is not made up for.
     Capped(Rate),
-    /// Arrivals at even distances, whatever the target does. Latency counts from the arrival.
+    /// Arrivals at even distances, regardless of the target. Latency counts from the arrival.
     OpenFixed(Rate),
     /// Arrivals as a Poisson process of this mean rate. Latency counts from the arrival.
     OpenPoisson(Rate),
-    /// Reads, writes and trims (in this order) each keep a schedule of their own, whatever the
+    /// Reads, writes and trims (in this order) each keep a schedule of their own, regardless of the
     /// target does; one without a rate is never waited for. Where the direction that the mix draws
     /// is not due, another one that is goes first. Latency counts from the arrival.
     ByDirection {
@@ -38,7 +38,7 @@ pub enum Pace {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MinRate {
-    /// Of reads, writes and trims, by all threads of the job together.
+    /// Rates of reads, writes and trims, for all threads of the job together.
     pub rates: [Option<Rate>; 3],
     /// They must hold over each span of this length, judged when an operation completes.
     pub cycle: Nanos,

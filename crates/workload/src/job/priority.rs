@@ -7,9 +7,9 @@ use super::Direction;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Priority {
-    /// Of the processor scheduler, -20 (first) to 19 (last); 0 changes nothing.
+    /// Nice value of the processor scheduler, -20 (first) to 19 (last); 0 changes nothing.
     pub nice: i32,
-    /// Of the block layer's scheduler.
+    /// Priority of the block layer's scheduler.
     pub io: Option<IoPriority>,
 }
 
@@ -24,33 +24,21 @@ pub struct IoPriority {
 }
 
 impl IoPriority {
-    /// As the kernel takes it: the class above thirteen bits of level. Never 0, which stands for
+    /// The kernel's form: the class above thirteen bits of level. Never 0, which stands for
     /// no priority of one's own.
     #[must_use]
     pub const fn encoded(self) -> u16 {
         (self.class as u16) << 13 | self.level as u16
     }
-
-    /// The other way round; nothing of 0.
-    #[must_use]
-    pub const fn decoded(bits: u16) -> Option<Self> {
-        match bits {
-            0 => None,
-            bits => Some(Self {
-                class: (bits >> 13) as u8,
-                level: (bits & 7) as u8,
-            }),
-        }
-    }
 }
 
-/// A share of the operations that carry a priority of their own, whatever their thread has.
+/// A share of the operations with a priority of their own instead of their thread's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PriorityShare {
-    /// Of reads or of writes.
+    /// The direction, reads or writes.
     pub direction: Direction,
-    /// Of operations of this size only.
+    /// Only operations of this size.
     pub size: Option<Bytes>,
     /// How many of them, in per cent. Shares of the same operations add up to 100 at most; the
     /// rest goes as the thread does.
@@ -76,7 +64,5 @@ mod tests {
         let first = IoPriority { class: 1, level: 0 };
         let last = IoPriority { class: 3, level: 7 };
         assert_eq!((first.encoded(), last.encoded()), (0x2000, 0x6007));
-        assert_eq!(IoPriority::decoded(0x6007), Some(last));
-        assert_eq!(IoPriority::decoded(0), None);
     }
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Spread {
-    /// Each thread works over the whole region; sequential threads begin evenly apart.
+    /// Each thread works over the whole region; sequential threads begin at even distances.
     Staggered,
     /// Each thread works over the whole region and begins at its start.
     Same,
@@ -29,7 +29,7 @@ with_defaults! {
         /// Where it begins.
         pub offset: Bytes = Bytes::ZERO,
         /// How long it is; `None`: to the end of the target, and for a file that must be made,
-        /// the size that the run asks for.
+        /// the size that the run requests.
         pub size: Option<Bytes> = None,
         /// How the threads of a job share it.
         pub spread: Spread = Spread::Staggered,
@@ -69,7 +69,7 @@ pub enum Pattern {
         /// several sizes hit every piece as long as the smallest of them once ([`super::Job::piece`]).
         every_block_once: bool,
     },
-    /// With this probability (per cent) a random offset, else the next sequential one.
+    /// A random offset with this probability (per cent), else the next sequential one.
     PercentRandom(u8),
     /// Zipf's law: the block of rank k is hit in proportion to k^-theta; ranks are scattered.
     Zipf {

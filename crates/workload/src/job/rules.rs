@@ -38,13 +38,13 @@ pub(super) fn rules(job: &Job) -> Result<(), Invalid> {
         "think_every": job.think.is_none_or(|think| think.every >= 1),
             "think_every must be at least 1";
         "sample_every": every.iter().flatten().all(|every| *every >= SHORTEST_SAMPLE),
-            "samples must be at least 1 ms apart";
+            "the interval of samples must be at least 1 ms";
     }
     refinement_rules(job)?;
-    restraint_rules(job)?;
+    issue_rules(job)?;
     rules! {
-        "forget_every": job.drop_cache_every != Some(Bytes::ZERO),
-            "the page cache can forget after so many bytes, but not after none";
+        "drop_cache_every": job.drop_cache_every != Some(Bytes::ZERO),
+            "the page cache can be dropped after a number of bytes above 0 only";
         "cool_down":
             job.cool_down == Nanos::ZERO || (job.stop.runtime.is_some() && job.pool.is_none()),
             "load goes on after the measured time only where a runtime ends it, and not in a pool";
@@ -194,14 +194,14 @@ fn verify_rules(job: &Job, verify: &Verify) -> Result<(), Invalid> {
         "verify": job.pool.is_none(),
             "jobs that share their operations in flight cannot verify what they write";
         "verify": !verify.when.is_only() || ends,
-            "to read back only, a number of bytes, operations or loops must say what was written";
+            "to read back only, a number of bytes, operations or loops must give what was written";
         "verify_backlog": counts, "a backlog and its batch must be at least 1";
     }
     Ok(())
 }
 
 /// What holds a job back.
-fn restraint_rules(job: &Job) -> Result<(), Invalid> {
+fn issue_rules(job: &Job) -> Result<(), Invalid> {
     rules! {
         "batch_low": job.batch.low < job.depth,
             "batch_low must be below the depth: the depth would never be full";
@@ -210,12 +210,16 @@ fn restraint_rules(job: &Job) -> Result<(), Invalid> {
         "flow": job.flow.is_none_or(|flow| flow.weight >= 1),
             "the weight of a flow must be at least 1";
     }
-    if let Some(least) = job.min_rate {
+    if let Some(min_rate) = job.min_rate {
         rules! {
-            "least_cycle": least.cycle >= SHORTEST_SAMPLE,
+            "min_rate": min_rate.cycle >= SHORTEST_SAMPLE,
                 "rates can be judged over spans of at least 1 ms";
         }
-        least.rates.into_iter().flatten().try_for_each(rate_rule)?;
+        min_rate
+            .rates
+            .into_iter()
+            .flatten()
+            .try_for_each(rate_rule)?;
     }
     let reachable = job.latency_target.is_none_or(|target| {
         let share = target.percentile > 0.0 && target.percentile <= 100.0;

@@ -4,15 +4,17 @@ use std::io;
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use blocklab_workload::errno;
+
 use crate::block::{Node, device_path};
 use crate::claim::{Claim, claim};
 use crate::machine::{Machine, number_text};
 use crate::reason::{Cause, Reason};
 use crate::signatures::{Signature, probe};
 
-/// Everything that speaks against writing to a device.
+/// All reasons against writing to a device.
 #[derive(Debug, Default)]
-pub(crate) struct Judgement {
+pub(crate) struct Reasons {
     /// About the device, its parts and its users: naming the device lifts them.
     pub(crate) own: Vec<Reason>,
     /// About the disk around a partition: only naming the disk lifts them.
@@ -28,27 +30,28 @@ pub(crate) enum Use {
     Free,
     /// Another has; these programs have it open.
     Taken(Vec<String>),
-    /// It is claimed for a moment to see, but only where nothing else speaks against it, so that
-    /// a mere look at all devices does not get into the way of a program that is about to use one.
+    /// It is claimed for a moment to see, but only where there is no other reason, so that
+    /// listing all devices does not disturb a program that is about to use one.
     Unknown,
 }
 
-/// Judges the device `node`. It is opened at the first path; the second one is for people.
-pub(crate) fn judge(
+/// Finds the reasons against writing to the device `node`. It is opened at the first path; the second
+/// one is for messages.
+pub(crate) fn check_device(
     machine: &Machine,
     node: &Node,
     (path, shown): (&Path, &Path),
     others: Use,
-) -> Judgement {
+) -> Reasons {
     let look = Look::new(machine, node, path.to_owned(), shown);
-    let mut found = Judgement::default();
+    let mut found = Reasons::default();
     found.own.extend(state(node).map(|cause| look.about(cause)));
     let used = look.uses();
     let explained = used.iter().any(|reason| explains_claim(&reason.cause));
     found.own.extend(used);
-    let (signatures, told) = look.marks();
+    let (signatures, reasons) = look.marks();
     found.signatures = signatures;
-    found.own.extend(told);
+    found.own.extend(reasons);
     for above in machine.above(&node.facts.name) {
         let above = Look::usual(machine, above);
         found.own.extend(above.uses());
@@ -77,7 +80,7 @@ fn state(node: &Node) -> Option<Cause> {
     }
 }
 
-/// One device, under the eyes.
+/// The device that is checked.
 struct Look<'a> {
     machine: &'a Machine,
     node: &'a Node,
@@ -131,7 +134,7 @@ impl<'a> Look<'a> {
     }
 
     /// The marks on the device, and the reasons that they give; a mark that a mount explains is
-    /// not told twice. Where the device cannot be read, its use tells enough if it has one.
+    /// not reported twice. Where the device cannot be read, its use is enough of a reason.
     fn marks(&self) -> (Vec<Signature>, Vec<Reason>) {
         if !self.node.has_capacity() {
             return (Vec::new(), Vec::new());
@@ -143,22 +146,22 @@ impl<'a> Look<'a> {
                     let name = signature.kind.name();
                     !mounts.iter().any(|mount| mount.kind == name)
                 };
-                let told = self.tell(signatures.iter().filter(unexplained));
-                (signatures, told)
+                let reasons = self.reasons_for(signatures.iter().filter(unexplained));
+                (signatures, reasons)
             }
             Err(cause) => {
                 let used = self.uses();
                 let explained = used.iter().any(|reason| explains_claim(&reason.cause));
-                let told = (!explained).then(|| self.about(cause));
-                (Vec::new(), told.into_iter().collect())
+                let reason = (!explained).then(|| self.about(cause));
+                (Vec::new(), reason.into_iter().collect())
             }
         }
     }
 
     /// One reason for each kind of mark.
-    fn tell<'s>(&self, signatures: impl Iterator<Item = &'s Signature>) -> Vec<Reason> {
-        let mut told = BTreeSet::new();
-        let first = signatures.filter(|signature| told.insert(signature.kind));
+    fn reasons_for<'s>(&self, signatures: impl Iterator<Item = &'s Signature>) -> Vec<Reason> {
+        let mut seen = BTreeSet::new();
+        let first = signatures.filter(|signature| seen.insert(signature.kind));
         let causes = first.map(|signature| Cause::Signature {
             kind: signature.kind,
             offset: signature.offset,
@@ -214,7 +217,7 @@ fn mounted(machine: &Machine, name: &str) -> Vec<Cause> {
 fn around(disk: &Look<'_>) -> Vec<Reason> {
     let mut reasons = disk.uses();
     reasons.retain(|reason| !matches!(reason.cause, Cause::Partitions(_)));
-    let (signatures, told) = disk.marks();
+    let (signatures, found) = disk.marks();
     let parts = disk.node.partitions.iter();
     let parts = parts.filter_map(|name| disk.machine.node(name));
     let ranges: Vec<_> = parts
@@ -224,19 +227,17 @@ fn around(disk: &Look<'_>) -> Vec<Reason> {
         let inside = ranges.iter().any(|range| range.contains(&signature.offset));
         !inside && !signature.kind.is_partition_table()
     };
-    reasons.extend(disk.tell(signatures.iter().filter(matters)));
+    reasons.extend(disk.reasons_for(signatures.iter().filter(matters)));
     let unknown = |reason: &Reason| !matches!(reason.cause, Cause::Signature { .. });
-    reasons.extend(told.into_iter().filter(unknown));
+    reasons.extend(found.into_iter().filter(unknown));
     reasons
 }
 
-/// The system's text without its number.
+/// The text of an error without its number.
 pub(crate) fn plain(error: &io::Error) -> String {
-    let text = error.to_string();
-    match text.split_once(" (os error") {
-        Some((words, _)) => words.to_owned(),
-        None => text,
-    }
+    error
+        .raw_os_error()
+        .map_or_else(|| error.to_string(), errno::message)
 }
 
 /// Opens for reading only, without waiting for a medium.
@@ -266,13 +267,13 @@ mod tests {
 
     const MIB: u64 = 1 << 20;
 
-    /// What speaks against writing to `name`: its own reasons, then those around it.
+    /// The reasons against writing to `name`: its own, then those around it.
     #[track_caller]
     fn check(tree: &Tree, name: &str, own: &[&str], around: &[&str]) {
         let machine = tree.machine();
         let node = machine.node(name).unwrap();
         let path = machine.open_path(name);
-        let found = judge(&machine, node, (&path, &path), Use::Unknown);
+        let found = check_device(&machine, node, (&path, &path), Use::Unknown);
         let texts = |reasons: &[Reason]| -> Vec<String> {
             reasons.iter().map(ToString::to_string).collect()
         };

@@ -1,5 +1,5 @@
-//! What a run leaves on what it wrote to. It is kept at the end, so that the next run can tell its
-//! remains from anybody's data.
+//! What a run leaves on what it wrote to. A digest is kept at the end, so that the next run can
+//! distinguish what runs left from anybody's data.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 
 use super::ours;
 use crate::block::Node;
+use crate::check::plain;
 use crate::handle::Handle;
-use crate::judge::plain;
 use crate::machine::Machine;
 use crate::memory::{Memory, identity, seed};
 use crate::reason::Cause;
@@ -20,20 +20,20 @@ use crate::sample::{Samples, sample};
 /// Everything that may be written to, and what is remembered of it from run to run.
 #[derive(Debug, Default)]
 pub(super) struct Remains {
-    /// Of devices.
+    /// The memory for devices.
     memory: Option<Memory>,
-    /// Gets the words where something cannot be remembered.
-    tell: Option<fn(&str)>,
+    /// Gets a message where something cannot be remembered.
+    report: Option<fn(&str)>,
     /// By path.
     allowed: RefCell<BTreeMap<PathBuf, Allowed>>,
     are_unknown: Cell<bool>,
 }
 
 impl Remains {
-    pub(super) fn with_memory(memory: Memory, tell: fn(&str)) -> Self {
+    pub(super) fn with_memory(memory: Memory, report: fn(&str)) -> Self {
         Self {
             memory: Some(memory),
-            tell: Some(tell),
+            report: Some(report),
             allowed: RefCell::default(),
             are_unknown: Cell::default(),
         }
@@ -54,10 +54,10 @@ impl Remains {
         if self.has(&path) {
             return;
         }
-        if let Err(error) = new.forget(self.memory()) {
+        if let Err(error) = new.remove(self.memory()) {
             let path = path.display();
-            self.tell(&format!(
-                "cannot forget what an earlier run left on {path}: {error}"
+            self.report(&format!(
+                "cannot remove the record of what an earlier run left on {path}: {error}"
             ));
         }
         let due = is_known;
@@ -77,14 +77,14 @@ impl Remains {
         self.are_unknown.set(true);
     }
 
-    fn tell(&self, words: &str) {
-        if let Some(tell) = self.tell {
-            tell(words);
+    fn report(&self, message: &str) {
+        if let Some(report) = self.report {
+            report(message);
         }
     }
 }
 
-/// The end of the run, whatever it was. A run that is killed does not come here, and one that
+/// Remembers at the end of the run, however it ended. A killed run does not come here, and one that
 /// hangs would hang here, too.
 impl Drop for Remains {
     fn drop(&mut self) {
@@ -94,8 +94,8 @@ impl Drop for Remains {
         for (path, allowed) in self.allowed.borrow().iter().filter(|(_, it)| it.due) {
             if let Err(error) = allowed.keep(self.memory()) {
                 let path = path.display();
-                self.tell(&format!(
-                    "cannot keep what the run left on {path}, so the next one will ask for \
+                self.report(&format!(
+                    "cannot keep what the run left on {path}, so the next one will need \
                      --destroy-data: {error}"
                 ));
             }
@@ -138,11 +138,11 @@ impl Allowed {
         }
     }
 
-    /// What is remembered of a device is forgotten until the end: after a killed run nothing is
-    /// known of it.
-    fn forget(&self, memory: Option<&Memory>) -> io::Result<()> {
+    /// Removes what is remembered of a device until the end of the run: after a killed run nothing
+    /// is known of it.
+    fn remove(&self, memory: Option<&Memory>) -> io::Result<()> {
         match (&self.kind, memory) {
-            (Kind::Device(_, Some(identity)), Some(memory)) => memory.forget(identity),
+            (Kind::Device(_, Some(identity)), Some(memory)) => memory.remove(identity),
             _ => Ok(()),
         }
     }
@@ -168,16 +168,16 @@ pub(crate) enum Content {
     /// What the last run left.
     Known,
     /// Anybody's data, or what cannot be read.
-    Speaks(Cause),
+    Data(Cause),
 }
 
 impl Content {
-    /// Of the device `node`, which is opened at `path`.
+    /// The content of the device `node`, which is opened at `path`.
     pub(crate) fn of(machine: &Machine, node: &Node, path: &Path, memory: Option<&Memory>) -> Self {
         let identity = identity(machine, node);
         let samples = match look(path, node.facts.size_bytes.0, identity.as_deref()) {
             Ok(samples) => samples,
-            Err(error) => return Self::Speaks(Cause::Unreadable(plain(&error))),
+            Err(error) => return Self::Data(Cause::Unreadable(plain(&error))),
         };
         let Some(offset) = samples.first_data else {
             return Self::Blank;
@@ -186,7 +186,7 @@ impl Content {
             (Some(memory), Some(identity)) if memory.knows(identity, &samples.digest) => {
                 Self::Known
             }
-            _ => Self::Speaks(Cause::UnknownData { offset }),
+            _ => Self::Data(Cause::UnknownData { offset }),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Operations beside the data of a file: flushes and trims, and why a call failed.
+//! Flushes, trims and the error number of a failed call.
 
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
@@ -36,14 +36,14 @@ pub(super) fn trim(file: &OpenFile, offset: u64, len: u32) -> i32 {
 
 /// Discards a range of a block device.
 ///
-/// Of a device that is claimed, the kernel drops the cached pages of the range only where they are
-/// clean: unwritten ones make it answer EBUSY. They are written then, and it is asked again. With
+/// On a claimed device, the kernel drops the cached pages of the range only where they are clean:
+/// dirty ones make it return EBUSY. They are written then, and the call is repeated. With
 /// direct access no page is cached.
 fn discard(fd: RawFd, offset: u64, len: u32) -> libc::c_int {
     let range = [offset, u64::from(len)];
     // SAFETY: BLKDISCARD reads two 64-bit numbers from the pointer.
-    let ask = || unsafe { libc::ioctl(fd, BLKDISCARD, range.as_ptr()) };
-    let result = ask();
+    let discard = || unsafe { libc::ioctl(fd, BLKDISCARD, range.as_ptr()) };
+    let result = discard();
     if result == 0 || errno() != libc::EBUSY {
         return result;
     }
@@ -53,7 +53,7 @@ fn discard(fd: RawFd, offset: u64, len: u32) -> libc::c_int {
     // SAFETY: no memory is passed.
     let written = unsafe { libc::sync_file_range(fd, offset as i64, i64::from(len), how) };
     match written {
-        0 => ask(),
+        0 => discard(),
         failed => failed,
     }
 }
