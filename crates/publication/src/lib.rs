@@ -7,6 +7,7 @@
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
@@ -282,8 +283,8 @@ macro_rules! figures {
             WithinUs(u32),
         }
 
-        const FIGURES: &[(Figure, Scope, &str, Quantity<&str>, usize)] = &[
-            $((Figure::$figure, Scope::$scope, $name, Quantity { what: $what, unit: $unit }, $decimals),)*
+        const FIGURES: &[(Figure, Scope, &str, Quantity, usize)] = &[
+            $((Figure::$figure, Scope::$scope, $name, Quantity { what: Cow::Borrowed($what), unit: $unit }, $decimals),)*
         ];
     };
 }
@@ -384,9 +385,9 @@ figures! {
 
 /// What is measured, and in which unit.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Quantity<T = String> {
+pub struct Quantity {
     /// `mean service time`; empty where the unit says it all: `IOPS`.
-    pub what: T,
+    pub what: Cow<'static, str>,
     /// Empty for a plain number.
     pub unit: &'static str,
 }
@@ -429,7 +430,7 @@ pub enum Scope {
 }
 
 impl Figure {
-    fn row(self) -> Option<&'static (Self, Scope, &'static str, Quantity<&'static str>, usize)> {
+    fn row(self) -> Option<&'static (Self, Scope, &'static str, Quantity, usize)> {
         FIGURES.iter().find(|(figure, ..)| *figure == self)
     }
 
@@ -452,14 +453,17 @@ impl Figure {
     /// What it is, and its unit.
     #[must_use]
     pub fn quantity(self) -> Quantity {
-        let (what, unit) = match (self, self.row()) {
-            (Self::QuantileUs(thousandths), _) => (format!("p{}", percent(thousandths)), MICROS),
-            (Self::WithinUs(us), _) => (format!("within {us} µs"), "%"),
-            (_, row) => row.map_or_else(Default::default, |(.., it, _)| {
-                (it.what.to_owned(), it.unit)
-            }),
+        let named = |what: String, unit| Quantity {
+            what: what.into(),
+            unit,
         };
-        Quantity { what, unit }
+        match (self, self.row()) {
+            (Self::QuantileUs(thousandths), _) => {
+                named(format!("p{}", percent(thousandths)), MICROS)
+            }
+            (Self::WithinUs(us), _) => named(format!("within {us} µs"), "%"),
+            (_, row) => row.map_or_else(|| named(String::new(), ""), |row| row.3.clone()),
+        }
     }
 
     /// Decimals that it deserves.

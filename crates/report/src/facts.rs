@@ -277,33 +277,19 @@ pub fn label(row: &Row, direction: &RowDirection) -> String {
 /// Stands for an interval that shows only that more passes are needed.
 pub const TOO_FEW: &str = "too few passes";
 
-/// Half of an interval, as a share of the figure.
-pub enum HalfWidth {
-    /// One pass has no interval.
-    Unknown,
-    /// The interval is wider than the figure itself, or reaches zero.
-    TooFewPasses,
-    /// In per cent.
-    Percent(f64),
-}
-
-impl HalfWidth {
-    pub fn new(estimate: &Estimate) -> Self {
-        let reaches_zero = estimate.low.is_some_and(|low| low <= 0.0);
-        match estimate.half_width_percent() {
-            None => Self::Unknown,
-            Some(percent) if percent > 100.0 || reaches_zero => Self::TooFewPasses,
-            Some(percent) => Self::Percent(percent),
-        }
-    }
+/// Whether an interval shows only that more passes are needed: it is wider than the figure itself, or
+/// reaches zero.
+pub fn has_too_few_passes(estimate: &Estimate) -> bool {
+    let percent = estimate.half_width_percent();
+    percent.is_some_and(|it| it > 100.0 || estimate.low.is_some_and(|low| low <= 0.0))
 }
 
 /// `1.2 %` of the figure, or `–` where there is no interval.
 pub fn plus_minus(estimate: &Estimate) -> String {
-    match HalfWidth::new(estimate) {
-        HalfWidth::Unknown => "–".to_owned(),
-        HalfWidth::TooFewPasses => TOO_FEW.to_owned(),
-        HalfWidth::Percent(percent) => half(percent),
+    match estimate.half_width_percent() {
+        None => "–".to_owned(),
+        Some(_) if has_too_few_passes(estimate) => TOO_FEW.to_owned(),
+        Some(percent) => half(percent),
     }
 }
 

@@ -55,7 +55,7 @@ pub fn curves(record: &Record) -> Option<Plot> {
         ),
         x: Figure::Iops.quantity(),
         y: Quantity {
-            what: latency.to_owned(),
+            what: latency.into(),
             ..Figure::MeanUs.quantity()
         },
         bound: Some(BOUND_US),

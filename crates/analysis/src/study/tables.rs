@@ -218,7 +218,7 @@ pub(super) fn plot(of: &Curve, sources: &Sources<'_>) -> Plot {
 fn latency(of: Figure) -> Quantity {
     let mut quantity = of.quantity();
     if of == Figure::MeanUs {
-        "mean service time".clone_into(&mut quantity.what);
+        quantity.what = "mean service time".into();
     }
     quantity
 }

@@ -286,7 +286,7 @@ function overTime(card) {
     document.getElementById("time").hidden = true;
     return;
   }
-  const merged = Math.max(...all.map((pass) => pass.merged));
+  const merged = Math.max(...data.records.map((record) => record.merged));
   document.getElementById("time-lead").textContent = merged > 1
     ? `A point shows ${merged} intervals: the rate over all of them, the worst of their percentiles.`
     : "Flat lines mean a steady device; passes that diverge mean drift.";

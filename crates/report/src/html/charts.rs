@@ -211,7 +211,7 @@ pub fn of_plot(plot: &Plot) -> Markup {
     let scale = plot.y.nanos();
     let up_title = match scale {
         // The rules along the axis have units of their own.
-        Some(_) => plot.y.what.clone(),
+        Some(_) => plot.y.what.to_string(),
         None => plot.y.to_string(),
     };
     let points = || plot.lines.iter().flat_map(|line| &line.points);

@@ -60,6 +60,8 @@ fn record(side: &Side<'_>, sides: &[Side<'_>]) -> impl Serialize + use<> {
         // `mean of 3 passes`
         aggregate: facts::aggregate(side.record, &side.assessment.rows),
         rows: rows.collect::<Vec<_>>(),
+        // Intervals in a slice.
+        merged: merged,
         passes: passes.map(|it| pass(it, merged)).collect::<Vec<_>>(),
     }
 }
@@ -207,8 +209,6 @@ fn pass(measurement: &Measurement, merged: usize) -> impl Serialize + use<> {
         end: slices.iter().map(|it| seconds(it[it.len() - 1].end_ns)).collect::<Vec<_>>(),
         // Seconds of ramp at the beginning.
         ramp: seconds(ramp.max().unwrap_or(0)),
-        // Intervals in a slice.
-        merged: merged,
         // In per cent of one processor.
         cpu: slices.iter().map(cpu).collect::<Vec<_>>(),
         directions: directions.collect::<BTreeMap<_, _>>(),

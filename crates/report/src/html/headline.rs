@@ -6,7 +6,7 @@ use blocklab_units::{count, latency_and_unit, rate};
 use maud::{Markup, html};
 
 use super::side::{self, Side, alike, whose};
-use crate::facts::{self, HalfWidth};
+use crate::facts;
 use crate::verdict::{self, Trust};
 use crate::versus;
 
@@ -203,11 +203,11 @@ const TILES: [Tile; 3] = [
 ];
 
 fn spread(estimate: &Estimate) -> Option<String> {
+    estimate.half_width_percent()?;
     let text = facts::plus_minus(estimate);
-    match HalfWidth::new(estimate) {
-        HalfWidth::Unknown => None,
-        HalfWidth::TooFewPasses => Some(text),
-        HalfWidth::Percent(_) => Some(format!("± {text}")),
+    match facts::has_too_few_passes(estimate) {
+        true => Some(text),
+        false => Some(format!("± {text}")),
     }
 }
 

@@ -3,7 +3,7 @@ use blocklab_record::{Percentile, Record};
 use blocklab_units::{Ink, Style};
 
 use super::grid;
-use crate::facts::{self, HalfWidth};
+use crate::facts;
 use crate::figures::{self, Column};
 
 /// In a terminal of 80 columns, longer words than these would put every name on a line of its own,
@@ -15,17 +15,13 @@ pub fn service() -> Vec<Column> {
     let mut brief = figures::service();
     brief.retain(|column| column.is_brief);
     if let Some(at) = brief.iter().position(|column| column.title == "±") {
-        brief[at].text = Box::new(|it| match has_few_passes(it) {
+        brief[at].text = Box::new(|it| match facts::has_too_few_passes(&it.iops) {
             true => FEW.to_owned(),
             false => facts::plus_minus(&it.iops),
         });
         brief[at..].rotate_left(1);
     }
     brief
-}
-
-fn has_few_passes(of: &RowDirection) -> bool {
-    matches!(HalfWidth::new(&of.iops), HalfWidth::TooFewPasses)
 }
 
 /// One line a case and direction, with a legend. Empty when nothing was measured.
@@ -100,7 +96,10 @@ fn legend(record: &Record, assessment: &Assessment, lines: &[Line<'_>]) -> Strin
     if lines.iter().any(|line| line.direction.iops.low.is_some()) {
         parts.push("± is half the 95 % confidence interval of the IOPS.".to_owned());
     }
-    if lines.iter().any(|line| has_few_passes(line.direction)) {
+    if lines
+        .iter()
+        .any(|line| facts::has_too_few_passes(&line.direction.iops))
+    {
         parts.push(format!("{FEW}: too few passes for an interval."));
     }
     parts.push(match assessment.quantile_error_percent {

@@ -107,7 +107,7 @@ fn line() -> Line {
 
 fn quantity(what: &str, unit: &'static str) -> Quantity {
     Quantity {
-        what: what.to_owned(),
+        what: what.to_owned().into(),
         unit,
     }
 }
