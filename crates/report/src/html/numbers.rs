@@ -55,7 +55,9 @@ pub fn table(sides: &[Side<'_>]) -> Markup {
             }
         }
     };
-    let class = if paced { "sortable wide" } else { "sortable" };
+    // Smaller on paper, which would cut the last columns.
+    let is_wide = paced || !alone;
+    let class = if is_wide { "sortable wide" } else { "sortable" };
     html! {
         section id="numbers" {
             h2 { "All numbers" }
