@@ -45,7 +45,7 @@ pub(super) struct SimStep<'a, 'd> {
 }
 
 impl SimWorker {
-    /// Hands over what came back and steps the worker until it waits. Returns whether it has just
+    /// Passes on what came back and steps the worker until it waits. Returns whether it has just
     /// ended.
     #[inline(always)]
     pub(super) fn turn(&mut self, returned: Option<Completion>, round: SimStep<'_, '_>) -> bool {
