@@ -62,6 +62,14 @@ impl<T> Schedule<T> {
         self.heap.peek().map(|entry| entry.due)
     }
 
+    /// When the next one is due, and the one after it.
+    pub(crate) fn next_two(&self) -> [Option<Nanos>; 2] {
+        // The heap keeps the second earliest behind the earliest, in the second or the third place.
+        let heap = self.heap.as_slice();
+        let second = heap.iter().skip(1).take(2).max();
+        [self.next(), second.map(|entry| entry.due)]
+    }
+
     /// Takes one that is due at `now` or before.
     pub(crate) fn pop(&mut self, now: Nanos) -> Option<(Nanos, T)> {
         let is_due = self.heap.peek().is_some_and(|entry| entry.due <= now);

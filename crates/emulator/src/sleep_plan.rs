@@ -36,10 +36,16 @@ pub(crate) struct SleepPlan {
     spins: bool,
 }
 
+/// By how much one sleep changes the estimate.
+const STEP: u64 = 500;
 /// Greater lateness comes from a busy machine, not from its timers.
 const MOST_LATE: u64 = 60_000;
+/// A halted processor of a virtual machine takes no longer to wake.
+const MOST_HALTED: u64 = 25_000;
 /// A reply that is due so soon is sent now: no sleep is so short.
 const BATCH: Nanos = Nanos(4_000);
+/// A call that finds a request takes less, one that sleeps for it takes more.
+const AT_ONCE: u64 = 8_000;
 /// How long before the moment a spinning thread wants to be awake, beyond the usual lateness.
 const WATCH: u64 = 15_000;
 
@@ -52,9 +58,14 @@ impl SleepPlan {
         }
     }
 
-    /// By how much a thread that slept usually wakes late.
-    pub(crate) const fn usual_lateness(&self) -> Nanos {
-        Nanos(self.late_ns)
+    /// How long threads take to wake for a lone request that came after `waited`: this one, if it
+    /// slept, and the client's, which sleeps until the reply. How long a busy processor keeps them
+    /// waiting beyond that is not known.
+    pub(crate) fn wake_ups(&self, waited: Nanos) -> Nanos {
+        match waited.0 > AT_ONCE {
+            true => Nanos(2 * self.late_ns.min(MOST_HALTED)),
+            false => Nanos::ZERO,
+        }
     }
 
     /// Replies that are due until then are sent at `now`.
@@ -76,11 +87,13 @@ impl SleepPlan {
     }
 
     /// A sleep that was to end at `wanted` ended at `now` by itself.
-    pub(crate) const fn woke(&mut self, wanted: Nanos, now: Nanos) {
-        let late = now.since(wanted).0;
-        let late = if late < MOST_LATE { late } else { MOST_LATE };
-        // A moving average of some sixteen sleeps.
-        self.late_ns = (self.late_ns * 15 + late) / 16;
+    pub(crate) fn woke(&mut self, wanted: Nanos, now: Nanos) {
+        // In steps of one size the estimate settles at the median, which stalls of the machine do not
+        // move.
+        self.late_ns = match now.since(wanted).0 > self.late_ns {
+            true => (self.late_ns + STEP).min(MOST_LATE),
+            false => self.late_ns.saturating_sub(STEP),
+        };
     }
 }
 
@@ -100,7 +113,16 @@ mod tests {
         // A pause of the machine for a second does not count.
         plan.woke(Nanos(0), Nanos::from_secs(1));
         let next = plan.sleep(Nanos(0), Nanos(1_000_000)).0;
-        assert!(next > 960_000, "{next}");
+        assert!(next > 964_000, "{next}");
+    }
+
+    /// A client took as long as a late wake-up to send its next request: the server, which had slept
+    /// for it, counted half of these requests as read at once, and replied to them late.
+    #[test]
+    fn a_request_that_a_short_sleep_waited_for_was_sent_a_wake_up_ago() {
+        let plan = SleepPlan::new(false);
+        assert_eq!(plan.wake_ups(Nanos(2_000)), Nanos::ZERO);
+        assert_eq!(plan.wake_ups(Nanos(15_000)), Nanos(40_000));
     }
 
     #[test]

@@ -63,19 +63,26 @@ pub(crate) struct Ready {
     pub timed_out: bool,
 }
 
-/// The timer of one thread, for the next reply that is due.
+/// The timers of one thread, for the next two replies that are due.
+///
+/// To set the earliest timer of a processor programs its hardware, which is an exit to the hypervisor
+/// on a virtual machine. The second reply's timer is set while the first one still comes before it,
+/// and so costs a system call only.
 #[derive(Debug)]
-pub(crate) struct Timer {
-    timer: OwnedFd,
+pub(crate) struct Timers {
+    timers: [Timer; 2],
     plan: SleepPlan,
+}
+
+#[derive(Debug)]
+struct Timer {
+    timer: OwnedFd,
     /// The reply's moment, and the one at which the thread is to wake for it.
     set: Option<(Nanos, Nanos)>,
 }
 
 impl Timer {
-    /// # Errors
-    /// When no more descriptors are allowed.
-    pub(crate) fn new(plan: SleepPlan) -> io::Result<Self> {
+    fn new() -> io::Result<Self> {
         let flags = libc::TFD_CLOEXEC | libc::TFD_NONBLOCK;
         // SAFETY: only numbers are passed; the descriptor belongs to nobody else.
         let timer = unsafe {
@@ -84,27 +91,20 @@ impl Timer {
                 fd => OwnedFd::from_raw_fd(fd),
             }
         };
-        Ok(Self {
-            timer,
-            plan,
-            set: None,
-        })
+        Ok(Self { timer, set: None })
     }
 
-    /// When a sleep has to end, and how late it usually does.
-    pub(crate) const fn plan(&self) -> &SleepPlan {
-        &self.plan
+    fn is_for(&self, due: Nanos) -> bool {
+        self.set.is_some_and(|(known, _)| known == due)
     }
 
-    /// Sets the timer for a reply that is due at `due`. Whether there is time to sleep at all.
-    pub(crate) fn set(&mut self, now: Nanos, due: Nanos) -> io::Result<bool> {
-        if self.set.is_some_and(|(known, _)| known == due) {
-            return Ok(true);
-        }
-        let sleep = self.plan.sleep(now, due);
-        if sleep == Nanos::ZERO {
-            return Ok(false);
-        }
+    /// The moment to wake at, if it is not later than `now`: the timer has ended then.
+    fn take_past(&mut self, now: Nanos) -> Option<Nanos> {
+        let past = self.set.take_if(|(_, wanted)| *wanted <= now)?;
+        Some(past.1)
+    }
+
+    fn set(&mut self, now: Nanos, due: Nanos, sleep: Nanos) -> io::Result<()> {
         let value = libc::itimerspec {
             it_interval: timespec(Duration::ZERO),
             it_value: timespec(sleep.into()),
@@ -115,15 +115,53 @@ impl Timer {
         {
             0 => {
                 self.set = Some((due, now.saturating_add(sleep)));
-                Ok(true)
+                Ok(())
             }
             _ => Err(io::Error::last_os_error()),
         }
     }
+}
 
-    /// The timer has ended a wait.
+impl Timers {
+    /// # Errors
+    /// When no more descriptors are allowed.
+    pub(crate) fn new(plan: SleepPlan) -> io::Result<Self> {
+        let timers = [Timer::new()?, Timer::new()?];
+        Ok(Self { timers, plan })
+    }
+
+    /// When a sleep has to end, and how late it usually does.
+    pub(crate) const fn plan(&self) -> &SleepPlan {
+        &self.plan
+    }
+
+    /// Sets timers for the next reply, and for the one after it. Whether there is time to sleep at
+    /// all.
+    pub(crate) fn set(&mut self, now: Nanos, due: [Option<Nanos>; 2]) -> io::Result<bool> {
+        // A timer that ended while the thread was at work ends no sleep.
+        for timer in &mut self.timers {
+            timer.take_past(now);
+        }
+        for moment in due.into_iter().flatten() {
+            if self.timers.iter().any(|timer| timer.is_for(moment)) {
+                continue;
+            }
+            let sleep = self.plan.sleep(now, moment);
+            if sleep == Nanos::ZERO {
+                return Ok(Some(moment) != due[0]);
+            }
+            let wanted = |timer: &Timer| due.iter().flatten().any(|it| timer.is_for(*it));
+            let mut unused = self.timers.iter_mut().filter(|timer| !wanted(timer));
+            let timer = unused.next().expect("two timers for two moments");
+            timer.set(now, moment, sleep)?;
+        }
+        Ok(true)
+    }
+
+    /// A timer has ended a wait.
     pub(crate) fn ended(&mut self, now: Nanos) {
-        if let Some((_, wanted)) = self.set.take() {
+        let past = self.timers.iter_mut().filter_map(|it| it.take_past(now));
+        if let Some(wanted) = past.min() {
             self.plan.woke(wanted, now);
         }
     }
@@ -149,7 +187,7 @@ pub(crate) fn wait(
     poll(fd, interest, waker, None, limit)
 }
 
-/// Waits until the timer ends.
+/// Waits until a timer ends.
 ///
 /// # Errors
 /// The kernel's.
@@ -157,16 +195,16 @@ pub(crate) fn wait_until_due(
     fd: BorrowedFd<'_>,
     interest: Interest,
     waker: &Waker,
-    timer: &Timer,
+    timers: &Timers,
 ) -> io::Result<Ready> {
-    poll(fd, interest, waker, Some(timer), None)
+    poll(fd, interest, waker, Some(timers), None)
 }
 
 fn poll(
     fd: BorrowedFd<'_>,
     interest: Interest,
     waker: &Waker,
-    timer: Option<&Timer>,
+    timers: Option<&Timers>,
     limit: Option<Duration>,
 ) -> io::Result<Ready> {
     /// An entry that the kernel skips.
@@ -180,7 +218,10 @@ fn poll(
     }
     // An entry without events still reports a hang-up, again and again: it is left out.
     let watched = if events == 0 { NOTHING } else { fd.as_raw_fd() };
-    let timer = timer.map_or(NOTHING, |timer| timer.timer.as_raw_fd());
+    let timer = |nth: usize| {
+        let timer = &timers?.timers[nth];
+        timer.set.map(|_| timer.timer.as_raw_fd())
+    };
     let entry = |fd, events| libc::pollfd {
         fd,
         events,
@@ -189,12 +230,14 @@ fn poll(
     let mut entries = [
         entry(watched, events),
         entry(waker.0.as_raw_fd(), libc::POLLIN),
-        entry(timer, libc::POLLIN),
+        entry(timer(0).unwrap_or(NOTHING), libc::POLLIN),
+        entry(timer(1).unwrap_or(NOTHING), libc::POLLIN),
     ];
     let limit = limit.map(timespec);
     let limit = limit.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
-    // SAFETY: three valid entries, and a limit that lives as long as the call.
-    let found = unsafe { libc::ppoll(entries.as_mut_ptr(), 3, limit, std::ptr::null()) };
+    let count = entries.len() as libc::nfds_t;
+    // SAFETY: so many valid entries, and a limit that lives as long as the call.
+    let found = unsafe { libc::ppoll(entries.as_mut_ptr(), count, limit, std::ptr::null()) };
     if found < 0 {
         let error = io::Error::last_os_error();
         return match error.kind() {
@@ -202,7 +245,7 @@ fn poll(
             _ => Err(error),
         };
     }
-    let [socket, woken, ended] = entries.map(|it| it.revents);
+    let [socket, woken, first, second] = entries.map(|it| it.revents);
     if woken != 0 {
         waker.reset();
     }
@@ -211,7 +254,7 @@ fn poll(
         read: socket & (libc::POLLIN | libc::POLLRDHUP | broken) != 0,
         write: socket & (libc::POLLOUT | broken) != 0,
         woken: woken != 0,
-        timed_out: found == 0 || ended != 0,
+        timed_out: found == 0 || first != 0 || second != 0,
     })
 }
 
@@ -230,7 +273,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bell_wakes_once_and_an_end_is_something_to_read() {
+    fn a_waker_wakes_once_and_an_end_is_something_to_read() {
         let (here, there) = UnixStream::pair().expect("a pair");
         let waker = Waker::new().expect("a waker");
         let read = Interest {
@@ -255,22 +298,48 @@ mod tests {
             read: true,
             write: false,
         };
-        let mut timer = Timer::new(SleepPlan::new(false)).expect("a timer");
-        let due = Nanos::from_millis(100);
-        assert!(timer.set(Nanos::ZERO, due).expect("set"));
+        let mut timers = Timers::new(SleepPlan::new(false)).expect("timers");
+        let due = [Some(Nanos::from_millis(100)), None];
+        assert!(timers.set(Nanos::ZERO, due).expect("set"));
         std::io::Write::write_all(&mut there, b"request").expect("sent");
-        let ready = wait_until_due(here.as_fd(), read, &waker, &timer).expect("poll");
+        let ready = wait_until_due(here.as_fd(), read, &waker, &timers).expect("poll");
         assert!(ready.read && !ready.timed_out);
-        let set = timer.set;
-        assert!(timer.set(Nanos::from_millis(3), due).expect("set"));
-        assert_eq!(timer.set, set, "nothing to be done");
+        let set = timers.timers[0].set;
+        assert!(timers.set(Nanos::from_millis(3), due).expect("set"));
+        assert_eq!(timers.timers[0].set, set, "nothing to be done");
         let nothing = Interest {
             read: false,
             write: false,
         };
-        let ready = wait_until_due(here.as_fd(), nothing, &waker, &timer).expect("poll");
+        let ready = wait_until_due(here.as_fd(), nothing, &waker, &timers).expect("poll");
         assert!(ready.timed_out && !ready.read);
-        timer.ended(due);
-        assert_eq!(timer.set, None);
+        timers.ended(Nanos::from_millis(100));
+        assert!(timers.timers.iter().all(|timer| timer.set.is_none()));
+    }
+
+    #[test]
+    fn the_timer_of_the_second_reply_stays_set_when_the_first_one_ends() {
+        let mut timers = Timers::new(SleepPlan::new(false)).expect("timers");
+        let at = |seconds| Nanos::from_secs(seconds);
+        let moments = |timers: &Timers| {
+            let set = timers.timers.each_ref().map(|it| it.set);
+            set.map(|it| it.map(|(due, _)| due))
+        };
+        timers
+            .set(Nanos::ZERO, [Some(at(100)), Some(at(200))])
+            .expect("set");
+        assert_eq!(moments(&timers), [Some(at(100)), Some(at(200))]);
+        timers.ended(at(100));
+        timers
+            .set(at(100), [Some(at(200)), Some(at(300))])
+            .expect("set");
+        assert_eq!(moments(&timers), [Some(at(300)), Some(at(200))]);
+        // An earlier one takes the place of the later one, and none is set for one that has passed.
+        timers
+            .set(at(101), [Some(at(150)), Some(at(200))])
+            .expect("set");
+        assert_eq!(moments(&timers), [Some(at(150)), Some(at(200))]);
+        timers.set(at(170), [Some(at(200)), None]).expect("set");
+        assert_eq!(moments(&timers), [None, Some(at(200))]);
     }
 }

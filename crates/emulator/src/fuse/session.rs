@@ -18,7 +18,7 @@ use blocklab_units::Nanos;
 
 use super::folder::Folder;
 use super::wire::{self, Message, REQUEST_BUFFER, Reply, Request};
-use crate::wait::{Interest, Timer, Waker, precise_timers, wait_until_due};
+use crate::wait::{Interest, Timers, Waker, precise_timers, wait_until_due};
 use crate::{Failure, Schedule, Settled, SleepPlan, Spin, Ticket, Volume};
 
 /// What the reply to a request needs.
@@ -61,9 +61,9 @@ pub(super) struct Session {
     input: Box<[u8]>,
     reply: Reply,
     schedule: Schedule<Pending>,
-    timer: Timer,
+    timers: Timers,
     waker: Arc<Waker>,
-    /// How long the request just read has waited for this thread to wake.
+    /// How long the request just read waits for threads to wake: for this one, and its program's.
     waking: Nanos,
     sleeps_in_read: bool,
 }
@@ -83,7 +83,7 @@ impl Session {
             input: vec![0; REQUEST_BUFFER].into(),
             reply: Reply::default(),
             schedule: Schedule::default(),
-            timer: Timer::new(SleepPlan::new(spin.is_on(processors)))?,
+            timers: Timers::new(SleepPlan::new(spin.is_on(processors)))?,
             waker,
             waking: Nanos::ZERO,
             sleeps_in_read: true,
@@ -121,10 +121,8 @@ impl Session {
         let clock = self.clock();
         let began = clock.now();
         let received = self.receive()?;
-        let usual = self.timer.plan().usual_lateness();
-        // A lone request that ends a sleep was sent about a wake-up ago.
-        let slept = clock.now().since(began) > usual;
-        self.waking = if slept { usual } else { Nanos::ZERO };
+        let waited = clock.now().since(began);
+        self.waking = self.timers.plan().wake_ups(waited);
         Ok(received)
     }
 
@@ -138,8 +136,8 @@ impl Session {
         }
         let now = self.clock().now();
         match self.schedule.next() {
-            Some(due) if due > self.timer.plan().horizon(now) => {
-                if !self.timer.set(now, due)? {
+            Some(due) if due > self.timers.plan().horizon(now) => {
+                if !self.timers.set(now, self.schedule.next_two())? {
                     std::hint::spin_loop();
                     return Ok(Received::Nothing);
                 }
@@ -150,9 +148,9 @@ impl Session {
             read: true,
             write: false,
         };
-        let ready = wait_until_due(self.device.as_fd(), read, &self.waker, &self.timer)?;
+        let ready = wait_until_due(self.device.as_fd(), read, &self.waker, &self.timers)?;
         if ready.timed_out {
-            self.timer.ended(self.clock().now());
+            self.timers.ended(self.clock().now());
         }
         if ready.woken {
             self.recompute_due();
@@ -384,7 +382,7 @@ impl Session {
             return;
         }
         let now = self.clock().now();
-        let horizon = self.timer.plan().horizon(now);
+        let horizon = self.timers.plan().horizon(now);
         while let Some((_, pending)) = self.schedule.pop(horizon) {
             self.settle(pending, now);
         }

@@ -23,7 +23,7 @@ use super::outbox::Outbox;
 use super::service::Service;
 use super::transmission::{Command, MOST_DROPPED, MOST_EXTENTS, REQUEST, Request, extents};
 use super::wire::Wire;
-use crate::wait::{Interest, Ready, Timer, Waker, precise_timers, wait, wait_until_due};
+use crate::wait::{Interest, Ready, Timers, Waker, precise_timers, wait, wait_until_due};
 use crate::{Failure, Schedule, Settled, SleepPlan, Ticket, Volume};
 
 /// Serves one client until it leaves. `entered` is called when it has chosen an export.
@@ -55,7 +55,7 @@ fn serve_wire(service: &Service, wire: &mut Wire<'_>, entered: &dyn Fn()) -> io:
         outbox,
         body: Body::None,
         schedule: Schedule::default(),
-        timer: Timer::new(SleepPlan::new(service.spin.is_on(processors)))?,
+        timers: Timers::new(SleepPlan::new(service.spin.is_on(processors)))?,
         waker: &waker,
         ends: false,
         waking: Nanos::ZERO,
@@ -99,11 +99,11 @@ struct Connection<'a, 'w> {
     outbox: Outbox,
     body: Body,
     schedule: Schedule<Pending>,
-    timer: Timer,
+    timers: Timers,
     waker: &'a Arc<Waker>,
     /// The client sends nothing more.
     ends: bool,
-    /// How long the bytes just read have waited for this thread to wake.
+    /// How long the request just read waits for threads to wake: for this one, and for its client's.
     waking: Nanos,
 }
 
@@ -287,7 +287,7 @@ impl Connection<'_, '_> {
             return;
         }
         let now = self.volume.clock().now();
-        let horizon = self.timer.plan().horizon(now);
+        let horizon = self.timers.plan().horizon(now);
         while self.outbox.has_room() {
             match self.schedule.pop(horizon) {
                 Some((_, pending)) => self.settle(pending, now),
@@ -377,11 +377,11 @@ impl Connection<'_, '_> {
         // While the outbox is full, replies wait for the client to read.
         let due = self.schedule.next().filter(|_| self.outbox.has_room());
         let ready = match due {
-            Some(due) if due <= self.timer.plan().horizon(now) => return Ok(()),
-            Some(due) if self.timer.set(now, due)? => {
-                let ready = wait_until_due(socket, interest, waker, &self.timer)?;
+            Some(due) if due <= self.timers.plan().horizon(now) => return Ok(()),
+            Some(_) if self.timers.set(now, self.schedule.next_two())? => {
+                let ready = wait_until_due(socket, interest, waker, &self.timers)?;
                 if ready.timed_out {
-                    self.timer.ended(self.volume.clock().now());
+                    self.timers.ended(self.volume.clock().now());
                 }
                 ready
             }
@@ -422,15 +422,17 @@ impl Connection<'_, '_> {
         }
     }
 
-    /// A lone request that ends a sleep was sent about a wake-up ago. Where several are in flight,
-    /// the sleep was for another one.
+    /// With nothing in flight it waits. Otherwise a sleep was for another request, and how long this
+    /// one has waited is not known.
     fn receive(&mut self, wait: bool) -> io::Result<()> {
         let clock = self.volume.clock();
         let began = clock.now();
         let received = self.input.receive(self.wire, wait)?;
-        let usual = self.timer.plan().usual_lateness();
-        let slept = wait && clock.now().since(began) > usual;
-        self.waking = if slept { usual } else { Nanos::ZERO };
+        let waited = clock.now().since(began);
+        self.waking = match wait {
+            true => self.timers.plan().wake_ups(waited),
+            false => Nanos::ZERO,
+        };
         if received == Received::End {
             self.ends = true;
         }
