@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use anyhow::{Result, anyhow};
 use blocklab_console::{status, terminal};
 use blocklab_emulator::control::{Answer, VolumeState, ask};
+use blocklab_report::observed::credits;
 use blocklab_units::{Bytes, count};
 
 use crate::args::EmulateCtlArgs;
@@ -76,7 +77,7 @@ fn volume(state: &VolumeState) -> Vec<String> {
         state.in_flight,
     )];
     let balances = state.balances.iter();
-    lines.extend(balances.map(|(name, left)| format!("  {name}: {} left", count(left.round()))));
+    lines.extend(balances.map(|it| format!("  {} left", credits(it))));
     for fault in &state.faults {
         let until = match fault.until_s {
             Some(until) => format!("until {until:.1} s"),

@@ -13,8 +13,8 @@ use crate::stage::spread::LatencyDistribution;
 use crate::stage::tags::QueueTags;
 use crate::stage::{Counts, Link, Meters, instance, limiter_kinds, limiters};
 use crate::{
-    Answer, Covers, DeviceSpec, Fault, Invalid, Io, LimitKind, LimitName, Service, Spread,
-    VolumeSpec,
+    Answer, Covers, Credit, CreditBalance, DeviceSpec, Fault, Invalid, Io, LimitKind, LimitName,
+    Service, Spread, VolumeSpec,
 };
 
 /// A device at work: a fold over stages, with the state of its limiters and its chance.
@@ -207,17 +207,23 @@ impl Device {
         found
     }
 
-    /// As [`Device::balances`], of one volume and of the instance.
+    /// As [`Device::balances`], of one volume and of the instance, with units.
     #[must_use]
-    pub fn balances_of(&self, volume: usize, now: Nanos) -> Vec<(String, f64)> {
+    pub fn balances_of(&self, volume: usize, now: Nanos) -> Vec<CreditBalance> {
+        let with_unit = |((name, left), credit): ((String, f64), &Credit)| {
+            let unit = credit.unit();
+            CreditBalance { name, left, unit }
+        };
         let mut found = Vec::new();
         if let (Some(at_work), Some(spec)) =
             (self.volumes.get(volume), self.spec.volumes.get(volume))
         {
-            found.extend(balances(&at_work.chain, &spec.kind, &spec.credits, now));
+            let balances = balances(&at_work.chain, &spec.kind, &spec.credits, now);
+            found.extend(balances.zip(&spec.credits).map(with_unit));
         }
         if let Some(spec) = &self.spec.instance {
-            found.extend(balances(&self.instance, &spec.name, &spec.credits, now));
+            let balances = balances(&self.instance, &spec.name, &spec.credits, now);
+            found.extend(balances.zip(&spec.credits).map(with_unit));
         }
         found
     }
@@ -378,7 +384,7 @@ fn shared<'a>(
 fn balances<'a>(
     chain: &'a Chain,
     owner: &'a str,
-    credits: &'a [crate::Credit],
+    credits: &'a [Credit],
     now: Nanos,
 ) -> impl Iterator<Item = (String, f64)> + 'a {
     let bursts = chain.links().iter().filter_map(|link| match link {

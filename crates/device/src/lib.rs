@@ -23,6 +23,7 @@ pub use limit::{Binding, Limit, LimitKind, LimitName, LimitUnit, Operation};
 pub use origin::Origin;
 pub use predict::{Grant, Load, Phase, Prediction, grants, predict};
 pub use spec::{
-    Accounting, Cap, Covers, Credit, DeviceSpec, FaultKind, FaultSpec, InstanceSpec, Latency,
-    Layout, Network, Programs, Rate, Saturation, Service, Spread, Tail, VolumeSpec,
+    Accounting, Cap, Covers, Credit, CreditBalance, CreditUnit, DeviceSpec, FaultKind, FaultSpec,
+    InstanceSpec, Latency, Layout, Network, Programs, Rate, Saturation, Service, Spread, Tail,
+    VolumeSpec,
 };

@@ -225,6 +225,36 @@ fn full() -> f64 {
     1.0
 }
 
+/// What a burst bucket holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CreditUnit {
+    /// Operations, as the accounting counts them.
+    Operations,
+    /// Bytes.
+    Bytes,
+}
+
+impl Credit {
+    pub(crate) const fn unit(&self) -> CreditUnit {
+        match self.baseline {
+            Rate::Iops(_) => CreditUnit::Operations,
+            Rate::MibPerS(_) | Rate::MbPerS(_) => CreditUnit::Bytes,
+        }
+    }
+}
+
+/// What is left in a burst bucket.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CreditBalance {
+    /// Whose, and which.
+    pub name: String,
+    /// In its unit.
+    pub left: f64,
+    /// What it holds.
+    pub unit: CreditUnit,
+}
+
 /// Mean time of one operation: `base + per_kib · size`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use blocklab_device::{Answer, Device, Invalid, Io, LimitName, VolumeSpec, Wait};
+use blocklab_device::{Answer, CreditBalance, Device, Invalid, Io, LimitName, VolumeSpec, Wait};
 use blocklab_targets::Clock;
 use blocklab_units::{Bytes, Nanos};
 
@@ -108,10 +108,9 @@ impl Instance {
         self.lock().device.span(volume)
     }
 
-    /// What is left now in the burst buckets of a volume and of the instance: name, operations or
-    /// bytes.
+    /// What is left now in the burst buckets of a volume and of the instance.
     #[must_use]
-    pub fn balances(&self, volume: usize) -> Vec<(String, f64)> {
+    pub fn balances(&self, volume: usize) -> Vec<CreditBalance> {
         let shared = self.lock();
         let now = self.clock.now().max(shared.last);
         shared.device.balances_of(volume, now)

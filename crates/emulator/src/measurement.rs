@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use blocklab_device::{Direction, LimitName};
+use blocklab_device::{CreditBalance, Direction, LimitName};
 use blocklab_record::{
     Accounting, BurstBalance, Carrier, ControlEvent, Cpu, DirectionResult, ErrorCount, ErrorKind,
     Interval, IntervalDirection, JobResult, Measurement, ObservedDirection, ObservedLoad, PaceKind,
@@ -73,7 +73,7 @@ impl Sampler {
         &mut self,
         now: Nanos,
         observed: Observed,
-        balances: Vec<(String, f64)>,
+        balances: Vec<CreditBalance>,
     ) -> Interval {
         let of = |direction| {
             let (later, earlier) = (
@@ -99,10 +99,13 @@ impl Sampler {
         slice
     }
 
-    fn note(&mut self, balances: Vec<(String, f64)>) {
-        let left = balances.iter().map(|(_, left)| *left).collect();
+    fn note(&mut self, balances: Vec<CreditBalance>) {
+        let left = balances.iter().map(|it| it.left).collect();
         self.left[0] = std::mem::replace(&mut self.left[1], left);
-        for (index, (name, now)) in balances.into_iter().enumerate() {
+        for (index, balance) in balances.into_iter().enumerate() {
+            let CreditBalance {
+                name, left: now, ..
+            } = balance;
             match self.balances.get_mut(index) {
                 Some(known) => {
                     known.at_end = now;

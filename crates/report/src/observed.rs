@@ -1,6 +1,6 @@
 //! A volume that is served, while it is: a line for people, an object for programs.
 
-use blocklab_device::LimitName;
+use blocklab_device::{CreditBalance, CreditUnit, LimitName};
 use blocklab_record::{Interval, IntervalDirection};
 
 use blocklab_units::{Bytes, Nanos, count, latency, rate, width};
@@ -28,24 +28,21 @@ pub struct Now<'a> {
 /// A burst bucket.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Balance {
-    /// Whose, and which.
-    pub name: String,
-    /// Operations or bytes.
-    pub left: f64,
+    /// What is left in it.
+    pub now: CreditBalance,
     /// How long that lasts if it goes on as in the last slice; `None`: it does not run out.
     pub lasts: Option<Nanos>,
 }
 
 /// How long each bucket lasts, from what was in it a slice ago.
 #[must_use]
-pub fn lasts(before: &[f64], now: &[(String, f64)], slice: Nanos) -> Vec<Balance> {
+pub fn lasts(before: &[f64], now: &[CreditBalance], slice: Nanos) -> Vec<Balance> {
     let all = now.iter().enumerate();
-    let balance = |(index, (name, left)): (usize, &(String, f64))| {
-        let spent = before.get(index).map_or(0.0, |before| before - left);
-        let seconds = left / spent * slice.as_secs_f64();
+    let balance = |(index, now): (usize, &CreditBalance)| {
+        let spent = before.get(index).map_or(0.0, |before| before - now.left);
+        let seconds = now.left / spent * slice.as_secs_f64();
         Balance {
-            name: name.clone(),
-            left: *left,
+            now: now.clone(),
             lasts: (spent > 0.0).then(|| Nanos::from_secs_f64(seconds)),
         }
     };
@@ -103,10 +100,10 @@ pub fn lines(now: &Now<'_>, columns: usize) -> Vec<String> {
         parts.push(format!("{limit} {:.0} %", share * 100.0));
     }
     for balance in &now.balances {
-        let left = count(balance.left);
+        let left = credits(&balance.now);
         parts.push(match balance.lasts {
-            Some(lasts) => format!("{} {left}, {} left", balance.name, duration(lasts)),
-            None => format!("{} {left}", balance.name),
+            Some(lasts) => format!("{left}, {} left", duration(lasts)),
+            None => left,
         });
     }
     // The last column stays free: a full line would move the cursor on.
@@ -136,6 +133,18 @@ fn figures(name: &str, direction: IntervalDirection, length_ns: u64) -> String {
         latency(direction.p99_ns as f64),
     )
 }
+
+/// `gp2: burst credits 5,397,000 operations`, or so many GiB.
+#[must_use]
+pub fn credits(balance: &CreditBalance) -> String {
+    let CreditBalance { name, left, unit } = balance;
+    match unit {
+        CreditUnit::Operations => format!("{name} {} operations", count(left.round())),
+        CreditUnit::Bytes => format!("{name} {} GiB", rate(left / GIB)),
+    }
+}
+
+const GIB: f64 = (1u64 << 30) as f64;
 
 /// `45 s`, `28 min`, `3.2 h`.
 fn duration(time: Nanos) -> String {
@@ -171,8 +180,9 @@ pub fn json_line(now: &Now<'_>) -> String {
     let waits = waits.map(|(limit, share)| json!({"limit": limit.to_string(), "share": share}));
     let balances = now.balances.iter().map(|it| {
         json!({
-            "name": it.name,
-            "left": it.left,
+            "name": it.now.name,
+            "left": it.now.left,
+            "unit": it.now.unit,
             "lasts_s": it.lasts.map(|lasts| lasts.as_secs_f64()),
         })
     });
@@ -208,6 +218,24 @@ mod tests {
         }
     }
 
+    fn operations(left: f64) -> CreditBalance {
+        CreditBalance {
+            name: "gp2: burst credits".to_owned(),
+            left,
+            unit: CreditUnit::Operations,
+        }
+    }
+
+    /// The bucket of an st1 was shown as a bare number of thirteen digits.
+    #[test]
+    fn credits_have_their_unit() {
+        let bytes = CreditBalance {
+            unit: CreditUnit::Bytes,
+            ..operations(1.5 * GIB)
+        };
+        assert_eq!(credits(&bytes), "gp2: burst credits 1.5 GiB");
+    }
+
     fn slice() -> Interval {
         Interval {
             end_ns: 61_000_000_000,
@@ -233,25 +261,21 @@ mod tests {
             slice: &slice,
             in_flight: 8,
             clients: 1,
-            balances: lasts(
-                &[5.4e6],
-                &[("gp2: burst credits".to_owned(), 5.397e6)],
-                second,
-            ),
+            balances: lasts(&[5.4e6], &[operations(5.397e6)], second),
             waits: since(&[], &[(limit(), Nanos::from_millis(900))], second),
         };
         assert_eq!(
             lines(&now, 200),
             [
                 "db 61 s | read 3,000 IOPS 12.3 MB/s p50 2.67 ms p99 2.71 ms | in flight 8 | \
-                 gp3: volume IOPS 90 % | gp2: burst credits 5,397,000, 30 min left"
+                 gp3: volume IOPS 90 % | gp2: burst credits 5,397,000 operations, 30 min left"
             ]
         );
         assert_eq!(
             lines(&now, 80),
             [
                 "db 61 s | read 3,000 IOPS 12.3 MB/s p50 2.67 ms p99 2.71 ms | in flight 8",
-                "  gp3: volume IOPS 90 % | gp2: burst credits 5,397,000, 30 min left"
+                "  gp3: volume IOPS 90 % | gp2: burst credits 5,397,000 operations, 30 min left"
             ]
         );
         assert_eq!(lines(&now, 10)[1], "  read 3,");

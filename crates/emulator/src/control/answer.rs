@@ -1,5 +1,6 @@
 //! What a command is answered with.
 
+use blocklab_device::CreditBalance;
 use serde::{Deserialize, Serialize};
 
 /// The answer to one command: one JSON object on a line.
@@ -24,7 +25,7 @@ pub struct Answer {
 }
 
 /// The format that this build writes.
-pub(super) const CONTROL_FORMAT: u32 = 1;
+pub(super) const CONTROL_FORMAT: u32 = 2;
 
 /// A volume as it is.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -43,8 +44,8 @@ pub struct VolumeState {
     pub writes: u64,
     /// Operations that failed.
     pub failed: u64,
-    /// What is left in its burst buckets and in its instance's: name, operations or bytes.
-    pub balances: Vec<(String, f64)>,
+    /// What is left in its burst buckets and in its instance's.
+    pub balances: Vec<CreditBalance>,
     /// The faults that last or are still to come.
     pub faults: Vec<FaultState>,
 }

@@ -246,7 +246,7 @@ fn rates_and_credits_change_where_there_are_any() {
     let span = span_of_thousand(&volumes[0]);
     assert!((0.49..0.5).contains(&span), "{span}");
     let (bursting, _) = controller(true);
-    let left = |line| done(&bursting, line).volumes[0].balances[0].1;
+    let left = |line| done(&bursting, line).volumes[0].balances[0].left;
     assert!(left("credits drain --volume a") < 1e5);
     assert!((4.9e5..6e5).contains(&left("credits 50% --volume a")));
     assert_eq!(left("credits fill"), 1e6);
