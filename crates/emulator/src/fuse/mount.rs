@@ -5,7 +5,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -21,6 +21,12 @@ pub enum MountError {
          --nbd"
     )]
     NoFuse,
+    /// In a container that hides it behind another file.
+    #[error(
+        "/dev/fuse is not the kernel's device here; a container has to be given /dev/fuse and the \
+         right to mount (CAP_SYS_ADMIN), or serve with --nbd"
+    )]
+    Masked,
     /// In a container without the rights.
     #[error(
         "this process may not {what}; a container has to be given /dev/fuse and the right to \
@@ -57,7 +63,7 @@ pub enum MountError {
     )]
     NoHelper,
     /// Its refusal.
-    #[error("fusermount3 does not mount {at}: {words}")]
+    #[error("fusermount3 does not mount {at}: {words}; run as root, or serve with --nbd")]
     Helper {
         /// The folder.
         at: PathBuf,
@@ -132,6 +138,9 @@ impl MountPoint {
 
     /// Mounts a file system there; gives the descriptor by which it is served.
     pub(super) fn mount(&self, source: &str, read_only: bool) -> Result<OwnedFd, MountError> {
+        if fs::metadata(DEVICE).is_ok_and(|it| it.rdev() != libc::makedev(10, 229)) {
+            return Err(MountError::Masked);
+        }
         // SAFETY: the call takes nothing and cannot fail.
         match unsafe { libc::geteuid() } {
             0 => self.mount_as_root(source, read_only),
@@ -185,7 +194,7 @@ impl MountPoint {
     /// The helper mounts, and sends the descriptor over a socket whose number it finds in its
     /// environment.
     fn mount_by_helper(&self, source: &str, read_only: bool) -> Result<OwnedFd, MountError> {
-        if !Path::new("/dev/fuse").exists() {
+        if !Path::new(DEVICE).exists() {
             return Err(MountError::NoFuse);
         }
         let (here, there) = UnixStream::pair().map_err(|error| self.refused(error))?;
@@ -211,6 +220,8 @@ impl MountPoint {
 }
 
 const HELPER: &str = "fusermount3";
+/// Major and minor number 10 and 229.
+const DEVICE: &str = "/dev/fuse";
 
 /// The way to an open folder that leads nowhere else.
 fn through(folder: &File) -> PathBuf {
@@ -223,7 +234,7 @@ fn c_path(path: &Path) -> CString {
 
 fn open_device() -> io::Result<OwnedFd> {
     let mut options = OpenOptions::new();
-    Ok(options.read(true).write(true).open("/dev/fuse")?.into())
+    Ok(options.read(true).write(true).open(DEVICE)?.into())
 }
 
 /// Another descriptor for a mount, with a list of requests of its own.
