@@ -55,6 +55,10 @@ fn mistakes_say_what_would_work() {
     refused(&lab, &["rm"], &["RUN"]);
     refused(&lab, &["run", "--size", "lots"], &["a size such as"]);
     refused(&lab, &["lst"], &["'list'"]);
+    // An endless file was read until the memory was full.
+            "expect",
+            "/dev/zero",
+        &["/dev/zero", "16 MiB"],
     refused(
         &lab,
         &["report", "latest", "--html", "/nowhere/at/all.html"],

@@ -1,9 +1,10 @@
 //! `blocklab k8s`: a manifest that measures a storage class, and what the class promises.
 
-use std::fs;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use blocklab_catalog::resolve_text;
 use blocklab_console::{place, terminal};
 use blocklab_kubernetes::{Measurement, address, manifest};
@@ -46,10 +47,9 @@ fn measurement(args: &K8sManifestArgs) -> Result<Measurement> {
 
 /// An address that the catalog knows.
 fn expected(class: &Path, node: Option<&Path>, size: Bytes) -> Result<String> {
-    let read = |path: &Path| {
-        let text = fs::read_to_string(path);
-        text.with_context(|| format!("cannot read {}", path.display()))
-    };
+    if class == Path::new("-") && node == Some(class) {
+        bail!("the standard input is either the class or the node; put one of them into a file");
+    }
     let class_text = read(class)?;
     let node_text = node.map(read).transpose()?;
     let names = match node {
@@ -61,4 +61,23 @@ fn expected(class: &Path, node: Option<&Path>, size: Bytes) -> Result<String> {
     resolve_text(&found, &place::load_catalog()?)
         .map_err(|error| anyhow::anyhow!("the catalog refuses the address of {names}:\n{error}"))?;
     Ok(found)
+}
+
+/// More than kubectl prints of one object.
+const LARGEST: u64 = 16 << 20;
+
+/// The text of a file, or of the standard input (`-`).
+fn read(path: &Path) -> Result<String> {
+    let name = path.display();
+    let mut text = String::new();
+    let from: Box<dyn Read> = match path == Path::new("-") {
+        true => Box::new(io::stdin().lock()),
+        false => Box::new(File::open(path).with_context(|| format!("cannot read {name}"))?),
+    };
+    let read = from.take(LARGEST + 1).read_to_string(&mut text);
+    read.with_context(|| format!("cannot read {name}"))?;
+    if text.len() as u64 > LARGEST {
+        bail!("{name} is larger than 16 MiB, more than kubectl prints of one object");
+    }
+    Ok(text)
 }

@@ -109,10 +109,10 @@ pub struct K8sExpectArgs {
     /// Size of the volume, such as 100Gi
     #[arg(long)]
     pub size: Bytes,
-    /// Output of `kubectl get storageclass NAME -o json`
+    /// Output of `kubectl get storageclass NAME -o json`; `-` reads the standard input
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub class_json: PathBuf,
-    /// Output of `kubectl get node NAME -o json`
+    /// Output of `kubectl get node NAME -o json`; `-` reads the standard input
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub node_json: Option<PathBuf>,
 }
