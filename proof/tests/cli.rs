@@ -55,10 +55,21 @@ fn mistakes_say_what_would_work() {
     refused(&lab, &["rm"], &["RUN"]);
     refused(&lab, &["run", "--size", "lots"], &["a size such as"]);
     refused(&lab, &["lst"], &["'list'"]);
+    // Swapped letters were too far from the command for a suggestion.
+    refused(&lab, &["rnu"], &["'run'"]);
     // An endless file was read until the memory was full.
+    refused(
+        &lab,
+        &[
+            "k8s",
             "expect",
+            "--size",
+            "1Gi",
+            "--class-json",
             "/dev/zero",
+        ],
         &["/dev/zero", "16 MiB"],
+    );
     refused(
         &lab,
         &["report", "latest", "--html", "/nowhere/at/all.html"],

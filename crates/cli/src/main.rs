@@ -37,7 +37,9 @@ use anyhow::Result;
 use args::{Cli, Command};
 use blocklab_console::{place, status, terminal};
 use blocklab_tools::{cdm, diskspd, fio, vdbench};
-use clap::Parser;
+use blocklab_units::nearest;
+use clap::error::{ContextKind, ContextValue};
+use clap::{CommandFactory, Parser};
 
 fn main() -> ExitCode {
     // A file beyond `ulimit -f` is an error like a full disk, and no reason to be killed.
@@ -48,7 +50,8 @@ fn main() -> ExitCode {
         complete::print(&words);
         return ExitCode::SUCCESS;
     }
-    dispatch(Cli::parse_from(arguments)).unwrap_or_else(|error| {
+    let cli = Cli::try_parse_from(arguments).unwrap_or_else(|error| suggest(error).exit());
+    dispatch(cli).unwrap_or_else(|error| {
         terminal::complain(&error);
         ExitCode::from(status::MISTAKE)
     })
@@ -66,6 +69,23 @@ fn by_name(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
         arguments.insert(1, name.into());
     }
     arguments
+}
+
+/// Adds the nearest command where clap finds none: it does not see swapped letters (`rnu`).
+fn suggest(mut error: clap::Error) -> clap::Error {
+    let written = match error.get(ContextKind::InvalidSubcommand) {
+        Some(ContextValue::String(written)) => written.clone(),
+        _ => return error,
+    };
+    let cli = Cli::command();
+    let known = cli.get_subcommands().map(clap::Command::get_name);
+    if let Some(meant) = nearest(&written, known)
+        && error.get(ContextKind::SuggestedSubcommand).is_none()
+    {
+        let meant = ContextValue::Strings(vec![meant.to_owned()]);
+        error.insert(ContextKind::SuggestedSubcommand, meant);
+    }
+    error
 }
 
 fn dispatch(cli: Cli) -> Result<ExitCode> {
