@@ -23,10 +23,32 @@ fn a_dry_run_reports_and_leaves_nothing() {
     assert_eq!(target["laid_out_bytes"], 8 << 20);
     assert_eq!(printed["systems"][0]["duration_s"], 3.3);
     assert_eq!(printed["systems"][0]["written_bytes"], Value::Null);
+    assert_eq!(printed["systems"][0]["added_passes"], Value::Null);
+    // Only the words for people said that passes may be added.
+    let until = format!("{load} --dry-run --repeat-until 2%");
+    let until = json(&good(lab.blocklab(words(&until))));
+    let added = &until["systems"][0]["added_passes"];
+    assert_eq!(
+        (&added["until_percent"], &added["begin_within_s"]),
+        (&2.0.into(), &600.0.into())
+    );
     // What it says of the target is what the run then has.
     let ran = json(&good(lab.blocklab(words(load))));
     assert_eq!(ran["targets"][0]["size_bytes"], target["size_bytes"]);
     assert_eq!(ran["targets"][0]["path"], target["path"]);
+}
+
+/// The ramp of a load with an amount and a rate was left out: 2 s at 100 IOPS.
+#[test]
+fn a_dry_run_counts_the_ramp_of_a_load_with_a_rate() {
+    let lab = Lab::new();
+    let study = "name = \"a\"\npasses = 1\n[[case]]\nname = \"amount\"\nmix = \"write\"\n\
+                 block_size = \"64KiB\"\nsize = \"64MiB\"\nstop_bytes = \"16MiB\"\n\
+                 rate_iops = 100\nramp = \"2s\"\n";
+    std::fs::write(lab.path().join("a.toml"), study).unwrap();
+    let printed = lab.blocklab(words("run a.toml -t sim:gp3:1TiB --dry-run --json"));
+    let bounded = &json(&good(printed))["systems"][0]["bounded_bytes"];
+    assert_eq!(*bounded, (16 << 20) + 200 * (64 << 10));
 }
 
 /// A forecast that is too low would be worse than none.

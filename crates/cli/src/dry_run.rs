@@ -40,10 +40,20 @@ struct SystemForecast {
     duration_s: f64,
     /// Measurements that end after an amount, whose time is not in `duration_s`.
     untimed_measurements: usize,
+    /// Passes that are added, which write and take more; `null` without `--repeat-until`.
+    added_passes: Option<AddedPasses>,
     /// The price of what a modelled address stands for, rented for so long; `null` where no price is known.
     cost: Option<Cost>,
     #[serde(skip)]
     lines: Vec<(&'static str, String)>,
+}
+
+#[derive(Serialize)]
+struct AddedPasses {
+    /// Until the interval of every rate is as narrow.
+    until_percent: f64,
+    /// None begins after so much measured time.
+    begin_within_s: f64,
 }
 
 #[derive(Serialize)]
@@ -71,7 +81,14 @@ pub fn print(shared: &Shared<'_>, store: &Store) -> Result<()> {
         let part = shared.part(String::new(), system_plan.plan, &system_plan.targets);
         let found = forecast(&part.assignment)?;
         let plan = &part.assignment.plan;
-        systems.push(forecast_of(system_plan.system, plan, found, shared.catalog));
+        let added_passes = shared.args.repeat_until.map(|until_percent| AddedPasses {
+            until_percent,
+            begin_within_s: shared.args.repeat_for.as_secs_f64(),
+        });
+        systems.push(SystemForecast {
+            added_passes,
+            ..forecast_of(system_plan.system, plan, found, shared.catalog)
+        });
     }
     terminal::print_styled(match shared.args.json {
         true => answer::json(("dry_run_format", 1), &answer::only("systems", &systems))?,
@@ -118,6 +135,7 @@ fn forecast_of(
         unbounded_s: unbounded.as_secs_f64(),
         duration_s: found.time.as_secs_f64(),
         untimed_measurements: found.untimed,
+        added_passes: None,
         cost: cost(&found, catalog),
         targets: found.targets.into_iter().map(target).collect(),
         lines,

@@ -89,8 +89,9 @@ fn written(plan: &Plan) -> Written {
                 Some(bytes) => {
                     all.bytes = all.bytes + bytes * rounds;
                     // The ramp is not part of the amount, and only a rate limits it.
-                    if rate(job.pace).is_none() {
-                        longest = longest.max(job.ramp);
+                    match at_rate(job, job.ramp) {
+                        Some(ramp) => all.bytes = all.bytes + ramp * rounds,
+                        None => longest = longest.max(job.ramp),
                     }
                 }
                 // Jobs that run side by side share the target.
@@ -102,7 +103,7 @@ fn written(plan: &Plan) -> Written {
     all
 }
 
-/// Bytes that a job writes at most in a pass; `None` where its time alone ends it.
+/// Bytes that a job writes at most in a pass, without its ramp; `None` where its time alone ends it.
 fn amount(job: &Job) -> Option<Bytes> {
     let threads = u64::from(job.threads);
     let block = job.sizes.write.largest().0;
@@ -112,15 +113,7 @@ fn amount(job: &Job) -> Option<Bytes> {
         Some(_) => job.region.size,
         None => all_of_it,
     };
-    let by_rate = job.stop.runtime.and_then(|runtime| {
-        let per_second = rate(job.pace)?;
-        let seconds = (job.ramp + runtime).as_secs_f64();
-        let bytes = match per_second {
-            Rate::Iops(iops) => iops * block as f64,
-            Rate::Bytes(bytes) => bytes,
-        };
-        Some(Bytes((bytes * seconds).ceil() as u64))
-    });
+    let by_rate = job.stop.runtime.and_then(|runtime| at_rate(job, runtime));
     let bounds = [
         job.stop.bytes.map(|bytes| bytes * threads),
         job.stop.ios.map(|ios| Bytes(ios * block) * threads),
@@ -130,11 +123,16 @@ fn amount(job: &Job) -> Option<Bytes> {
     bounds.into_iter().flatten().min()
 }
 
-/// The rate of a paced job, all directions together.
-const fn rate(pace: Pace) -> Option<Rate> {
-    match pace {
-        Pace::Capped(rate) | Pace::OpenFixed(rate) | Pace::OpenPoisson(rate) => Some(rate),
-        Pace::ByDirection { rates, .. } => rates[1],
-        Pace::Closed => None,
-    }
+/// Bytes that a job with a rate writes at most in a time; the rate of one direction, or of all.
+fn at_rate(job: &Job, time: Nanos) -> Option<Bytes> {
+    let rate = match job.pace {
+        Pace::Capped(rate) | Pace::OpenFixed(rate) | Pace::OpenPoisson(rate) => rate,
+        Pace::ByDirection { rates, .. } => rates[1]?,
+        Pace::Closed => return None,
+    };
+    let per_second = match rate {
+        Rate::Iops(iops) => iops * job.sizes.write.largest().0 as f64,
+        Rate::Bytes(bytes) => bytes,
+    };
+    Some(Bytes((per_second * time.as_secs_f64()).ceil() as u64))
 }
