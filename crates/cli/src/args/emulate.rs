@@ -11,7 +11,7 @@ use super::run_name;
 const EMULATE_EXAMPLES: &str = "\
 Examples:
   blocklab emulate gp3:100GiB@m5.large --nbd unix:/tmp/gp3     serve it, until Ctrl-C
-  fio --ioengine=nbd --uri=nbd+unix:///?socket=/tmp/gp3 ...    ... to fio
+  fio --ioengine=nbd '--uri=nbd+unix:///?socket=/tmp/gp3' ...  ... to fio
   nbdinfo 'nbd+unix:///?socket=/tmp/gp3'                       ... to libnbd's tools
   qemu-system-x86_64 -drive driver=nbd,server.type=unix,server.path=/tmp/gp3 ...
   nbd-client -unix /tmp/gp3 /dev/nbd0                          ... to the kernel
