@@ -1,12 +1,10 @@
 //! Submission times and queue depths, kept only where more than the service latency is wanted.
 
-use std::sync::Mutex;
-
 use blocklab_units::Nanos;
 use blocklab_workload::Direction;
 
 use crate::in_flight::InFlight;
-use crate::log::{LogBook, LogEntry};
+use crate::log::LogEntry;
 use crate::recorder::{DepthCounters, DirectionCounters, Recorder};
 
 /// The submissions of one worker.
@@ -62,23 +60,41 @@ impl SubmitTimes {
         }
     }
 
-    /// Logs a completed operation.
-    pub(crate) fn log(
+    /// Records the completion latency, and logs the operation where there is a log.
+    #[inline]
+    pub(crate) fn completed(
         &self,
-        log: &Mutex<LogBook>,
+        tally: &DirectionCounters,
         io: &InFlight,
         slot: usize,
         now: Nanos,
         from: Nanos,
         recorder: &Recorder,
     ) {
-        let tally = recorder.tally(io.direction);
-        let is_split = tally.is_some_and(|tally| tally.submit.is_some());
-        let entry = LogEntry {
+        if let Some(completion) = &tally.completion {
+            completion.record(self.since_handed_over(slot, now).0);
+        }
+        if let Some(log) = &recorder.log {
+            let entry = self.entry(tally, io, slot, now, from);
+            log.lock().expect("no panic under this lock").write(entry);
+        }
+    }
+
+    /// What the log keeps of a completed operation.
+    #[inline(never)]
+    fn entry(
+        &self,
+        tally: &DirectionCounters,
+        io: &InFlight,
+        slot: usize,
+        now: Nanos,
+        from: Nanos,
+    ) -> LogEntry {
+        LogEntry {
             begin: io.submitted.since(from),
             end: now.since(from),
             service: now.since(io.submitted),
-            submit: match is_split {
+            submit: match tally.submit.is_some() {
                 true => self.handed[slot].since(io.submitted),
                 false => Nanos::ZERO,
             },
@@ -87,14 +103,6 @@ impl SubmitTimes {
             len: io.len,
             offset: io.offset,
             priority: io.priority,
-        };
-        log.lock().expect("no panic under this lock").write(entry);
-    }
-
-    #[inline]
-    pub(crate) fn completed(&self, tally: &DirectionCounters, slot: usize, now: Nanos) {
-        if let Some(completion) = &tally.completion {
-            completion.record(self.since_handed_over(slot, now).0);
         }
     }
 

@@ -122,11 +122,8 @@ impl Worker {
             return;
         }
         if let Some(submit_times) = &self.submit_times {
-            submit_times.completed(tally, index, now);
-            if let Some(log) = &job.recorder.log {
-                let from = self.window.measure_from;
-                submit_times.log(log, &io, index, now, from, &job.recorder);
-            }
+            let from = self.window.measure_from;
+            submit_times.completed(tally, &io, index, now, from, &job.recorder);
         }
         if let Some(table) = &tally.by_priority {
             let submit_times = self.submit_times.as_ref();
