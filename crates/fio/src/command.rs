@@ -363,4 +363,4 @@ fn debug(text: &str) -> Result<Vec<String>, String> {
 /// The subjects of `--debug`.
 pub const DEBUG_WORDS: &str = "process,file,io,mem,blktrace,verify,random,parse,diskutil,job,\
                                mutex,profile,time,net,rate,compress,steadystate,helperthread,zbd,\
-                               all";
+                               sprandom,all";

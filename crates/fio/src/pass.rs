@@ -136,6 +136,13 @@ impl<'a> Pass<'a> {
     fn whole(&self) -> u64 {
         let piece = self.job.piece().map(|piece| piece.0);
         let block = largest_block(&self.job.sizes, self.rw);
+        if let Some(writes) = self
+            .job
+            .pattern
+            .writes_to_precondition(self.ground.of_each() / block)
+        {
+            return writes * block * self.ground.targets.len() as u64;
+        }
         if let Some(bytes) = self.until_a_zone_is_cut(block) {
             return bytes;
         }

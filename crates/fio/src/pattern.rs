@@ -197,6 +197,9 @@ pub(super) fn pattern(
     space: u64,
 ) -> Result<Pattern, Mistake> {
     let options = &spec.options;
+    if options.sprandom {
+        return preconditioning(spec, rw, sizes);
+    }
     let percent = percent_random(&options.percentage_random);
     let percent = percent.map_err(|why| spec.mistake("percentage_random", why))?;
     let once = keeps_a_map(options, rw, sizes);
@@ -213,10 +216,37 @@ pub(super) fn pattern(
     })
 }
 
+/// `sprandom`, with the conditions of later fio. What it does of blocks of several sizes is not
+/// said there, and would leave parts of the flash as they were.
+fn preconditioning(spec: &Spec, rw: ReadWrite, sizes: &BlockSizes) -> Result<Pattern, Mistake> {
+    let options = &spec.options;
+    let wrong = if !rw.random || !rw.writes || rw.reads || rw.trims {
+        "it needs rw=randwrite"
+    } else if !options.norandommap {
+        "it needs norandommap=1"
+    } else if spec.value("random_generator").is_some() && options.random_generator != "lfsr" {
+        "it needs random_generator=lfsr"
+    } else if smallest_block(sizes, rw) < largest_block(sizes, rw) {
+        "it needs blocks of one size"
+    } else {
+        let over_provisioning = options.spr_op.first().copied().unwrap_or(0.15);
+        if !(over_provisioning > 0.0 && over_provisioning < 1.0) {
+            let wrong = format!("{over_provisioning} is out of range: between 0 and 1");
+            return Err(spec.mistake("spr_op", wrong));
+        }
+        return Ok(Pattern::Preconditioning {
+            over_provisioning,
+            regions: options.spr_num_regions,
+        });
+    };
+    Err(spec.mistake("sprandom", wrong))
+}
+
 /// Whether no block is drawn twice: a map sees to it, or `lfsr`, which needs none for blocks of
 /// one size and knows nothing of others.
 pub(super) fn keeps_a_map(options: &Options, rw: ReadWrite, sizes: &BlockSizes) -> bool {
     match options.random_generator {
+        _ if options.sprandom => false,
         "lfsr" => smallest_block(sizes, rw) == largest_block(sizes, rw),
         _ => !options.norandommap && !shifts_blocks(options, sizes),
     }

@@ -289,12 +289,14 @@ impl Maker<'_> {
     }
 }
 
-/// `randseed` before `allrandrepeat` before `randrepeat`.
+/// `randseed` before `allrandrepeat` and `randrepeat`, either of which lets a run repeat another.
 fn seed(options: &Options, chance: u64) -> u64 {
     let given = options.randseed.as_deref();
+    let (offsets, all) = (options.randrepeat, options.allrandrepeat);
+    let repeats = all == Some(true) || offsets.unwrap_or(all.is_none());
     match given.map(|text| amount(text, Scale::default())) {
         Some(Ok(seed)) => seed as u64,
-        _ if options.allrandrepeat || options.randrepeat => 0x89,
+        _ if repeats => 0x89,
         _ => chance,
     }
 }

@@ -389,6 +389,56 @@ fn a_variable_that_is_not_set_leaves_nothing() {
     refused("[a]\nsize=1m\nthread=${UNSET}\n", "requires an argument");
 }
 
+/// `allrandrepeat=0` alone changed nothing: `randrepeat` was on all the same.
+#[test]
+fn either_of_two_options_repeats_what_was_drawn() {
+    let seed = |options: &str| {
+        let prepared = planned(&format!("[a]\nsize=1m\n{options}\n")).expect(options);
+        prepared.plan.cases[0].workload.seed
+    };
+    for repeated in [
+        "",
+        "allrandrepeat=1",
+        "randrepeat=1",
+        "allrandrepeat=0\nrandrepeat=1",
+        "randrepeat=0\nallrandrepeat=1",
+    ] {
+        assert_eq!(seed(repeated), 0x89, "{repeated}");
+    }
+    // The seed of chance.
+    for drawn in ["allrandrepeat=0", "randrepeat=0"] {
+        assert_eq!(seed(drawn), 7, "{drawn}");
+    }
+}
+
+/// An SSD is filled as often as its flash is larger than what it reports, and no more.
+#[test]
+fn sprandom_writes_the_whole_flash_once() {
+    let given = "rw=randwrite norandommap sprandom=1 size=400m";
+    let filled = job(given);
+    let Pattern::Preconditioning { regions, .. } = filled.pattern else {
+        panic!("{:?}", filled.pattern);
+    };
+    assert_eq!(regions, 100);
+    // As later fio, counted in its own trace.
+    assert_eq!(filled.stop.bytes, Some(Bytes(117_760 * 4096)));
+    let half = job(&format!("{given} spr_op=0.5 spr_num_regions=10"));
+    assert_eq!(half.stop.bytes, Some(Bytes(153_600 * 4096)));
+    for (more, words) in [
+        ("rw=write", "rw=randwrite"),
+        ("rw=randrw", "rw=randwrite"),
+        ("norandommap=0", "norandommap=1"),
+        ("random_generator=tausworthe", "random_generator=lfsr"),
+        ("bsrange=4k-8k", "one size"),
+        ("spr_op=1.5", "between 0 and 1"),
+    ] {
+        refused(
+            &format!("[a]\n{}\n{more}\n", given.replace(' ', "\n")),
+            words,
+        );
+    }
+}
+
 /// `ss_ramp=500` made a job of ten seconds run for 510, and left its figures out.
 #[test]
 fn the_ramp_of_a_steady_state_is_no_ramp_of_the_job() {

@@ -13,6 +13,7 @@ mod kept;
 mod place;
 mod plan;
 mod pool;
+mod preconditioning;
 mod route;
 mod stream;
 mod targets;

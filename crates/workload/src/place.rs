@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use blocklab_random::{Permutation, Stream, Zipf};
 
 use crate::gaps::Gaps;
+use crate::preconditioning::Preconditioning;
 use crate::{Invalid, Pattern, Region, Spread};
 
 /// A stretch of a target, in bytes.
@@ -109,6 +110,7 @@ enum Law {
     Zones(Vec<ZoneEdge>),
     /// Blocks by number, whether they move on, and how many were hit.
     Listed(Vec<u64>, bool, u64),
+    Preconditioning(Box<Preconditioning>),
 }
 
 /// Accumulated shares from 0 to 1.
@@ -264,6 +266,7 @@ impl Places {
                 let base = if *moves_on { round * length } else { 0 };
                 base.wrapping_add(blocks[place as usize]) % self.grains
             }
+            Law::Preconditioning(writes) => writes.next(chance),
             other => other.draw(self.grains, chance),
         };
         self.place(index, len)
@@ -316,6 +319,7 @@ impl Places {
         match &mut self.law {
             Law::Once(order) => *order = Permutation::new(self.grains, chance),
             Law::Pieces(gaps) => *gaps = Gaps::new(self.grains),
+            Law::Preconditioning(writes) => writes.begin_again(chance),
             _ => {}
         }
     }
@@ -371,6 +375,13 @@ impl Law {
             Pattern::Normal { deviation_percent } => Self::Normal(deviation_percent / 100.0),
             Pattern::Zones(zones) => Self::Zones(edges(zones)),
             Pattern::Listed { blocks, moves_on } => Self::Listed(blocks.clone(), *moves_on, 0),
+            Pattern::Preconditioning {
+                over_provisioning,
+                regions,
+            } => {
+                let writes = Preconditioning::new(grains, *over_provisioning, *regions, chance);
+                Self::Preconditioning(Box::new(writes))
+            }
         }
     }
 

@@ -43,6 +43,10 @@ fn places() -> Vec<Job> {
             blocks: vec![2, 0],
             moves_on: true,
         },
+        Pattern::Preconditioning {
+            over_provisioning: 0.15,
+            regions: 100,
+        },
     ];
     let orders = [
         TargetOrder::Random,

@@ -132,6 +132,7 @@ pub const fn pattern_name(pattern: &Pattern) -> &'static str {
         Pattern::Normal { .. } => "normal",
         Pattern::Zones(_) => "zones",
         Pattern::Listed { .. } => "listed",
+        Pattern::Preconditioning { .. } => "preconditioning",
     }
 }
 

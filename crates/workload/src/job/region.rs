@@ -3,6 +3,8 @@ use std::fmt;
 use blocklab_units::{Bytes, with_defaults};
 use serde::{Deserialize, Serialize};
 
+use crate::preconditioning::writes_of_a_pass;
+
 /// How threads of a job share the region.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -96,6 +98,14 @@ pub enum Pattern {
         /// Each time all were hit, the numbers count from so many blocks later.
         moves_on: bool,
     },
+    /// Writes as much as the flash below the region holds, and leaves each part of it as valid as
+    /// endless random writes would.
+    Preconditioning {
+        /// How much more than it reports the device holds, as a share of that.
+        over_provisioning: f64,
+        /// In how many parts the flash is seen.
+        regions: u32,
+    },
 }
 
 impl Pattern {
@@ -113,6 +123,17 @@ impl Pattern {
                 every_block_once: true
             }
         )
+    }
+
+    /// Writes that precondition a device of so many blocks: as many as its flash holds.
+    #[must_use]
+    pub fn writes_to_precondition(&self, blocks: u64) -> Option<u64> {
+        match self {
+            Self::Preconditioning {
+                over_provisioning, ..
+            } => Some(writes_of_a_pass(blocks, *over_provisioning)),
+            _ => None,
+        }
     }
 
     /// Whether each operation continues the one before it.
@@ -144,6 +165,9 @@ impl fmt::Display for Pattern {
             Self::Normal { deviation_percent } => write!(f, "normal {deviation_percent} %"),
             Self::Zones(zones) => write!(f, "{} zones", zones.len()),
             Self::Listed { blocks, .. } => write!(f, "{} listed blocks", blocks.len()),
+            Self::Preconditioning {
+                over_provisioning, ..
+            } => write!(f, "preconditioning, over-provisioning {over_provisioning}"),
         }
     }
 }

@@ -297,6 +297,14 @@ fn pattern_rules(pattern: &Pattern) -> Result<(), Invalid> {
             "pattern",
             "at least one block must be listed",
         ),
+        Pattern::Preconditioning {
+            over_provisioning: over,
+            regions,
+        } => (
+            *over > 0.0 && *over < 1.0 && *regions > 1,
+            "pattern",
+            "preconditioning needs an over-provisioning between 0 and 1 and at least 2 regions",
+        ),
         Pattern::Zones(zones) => (
             zones_add_up(zones),
             "zones",
