@@ -326,7 +326,8 @@ fn complaint(job: &JobResult) -> Option<String> {
         .filter(|_| job.stopped == Stopped::Error)?;
     let number = match error.kind {
         ErrorKind::Errno(number) => number,
-        _ => return None,
+        ErrorKind::Verify => libc::EILSEQ,
+        ErrorKind::Short | ErrorKind::Rate => return None,
     };
     Some(format!(
         "fio: pid={}, err={number}/job:{}, func={} at {}, error={}",
