@@ -47,6 +47,26 @@ fn a_signal_asks_for_the_results_so_far() {
     assert_eq!(child.wait().expect("it ends").code(), Some(128));
 }
 
+/// Every file was held open until the end, so that files which are only made, and names which jobs
+/// make, ended at the limit of descriptors, where fio has none.
+#[test]
+fn files_that_no_job_opens_may_be_more_than_descriptors() {
+    let lab = Lab::new();
+    for (folder, options) in [
+        ("made", "--create_only=1 --rw=read"),
+        ("created", "--ioengine=filecreate"),
+        ("directories", "--ioengine=dircreate"),
+    ] {
+        let line = format!(
+            "mkdir {folder} && ulimit -n 128 && blocklab fio --no-save --name=a \
+             --directory={folder} --nrfiles=200 --filesize=4k {options} && ls {folder} | wc -l"
+        );
+        let said = lab.shell(&line);
+        assert_eq!(said.code, Some(0), "{options}: {}", said.err);
+        assert_eq!(said.out.lines().last(), Some("200"), "{options}");
+    }
+}
+
 #[test]
 fn a_full_file_system_ends_a_job_that_fills_it() {
     let Some(mount) = Mount::memory("1m") else {

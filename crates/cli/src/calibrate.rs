@@ -14,7 +14,7 @@ use blocklab_host::guard::Guard;
 use blocklab_record::{Interval, Record, Status};
 use blocklab_report::text;
 use blocklab_store::Store;
-use blocklab_study::{Assignment, Observer, run_plan};
+use blocklab_study::{Assignment, Missing, Observer, run_plan};
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{Case, Plan};
 use serde_json::json;
@@ -133,7 +133,7 @@ fn simulate(
         notes: Vec::new(),
         targets: target,
         guard: &Guard::default(),
-        create: false,
+        missing: Missing::Refused,
         may_replace_engine: false,
         catalog,
         interrupted,

@@ -17,7 +17,7 @@ use blocklab_publication::System;
 use blocklab_record::{Origin, Record, Status};
 use blocklab_report::{html, json, text};
 use blocklab_store::Store;
-use blocklab_study::{Assignment, Error, Part, ResumeState, plan_of, run_plans};
+use blocklab_study::{Assignment, Error, Missing, Part, ResumeState, plan_of, run_plans};
 use blocklab_tools::keeping::Keeping;
 use blocklab_tools::output::Over;
 use blocklab_workload::Plan;
@@ -51,7 +51,7 @@ impl<'a> Shared<'a> {
             notes: self.study.notes.clone(),
             targets,
             guard: self.guard,
-            create: self.args.create,
+            missing: Missing::scratch_if(self.args.create),
             may_replace_engine: self.study.may_replace_engine,
             catalog: self.catalog,
             interrupted: self.interrupted,

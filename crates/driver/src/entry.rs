@@ -49,6 +49,10 @@ impl Entry {
         // A mapping always goes through the page cache.
         let direct = job.access != Access::Buffered && job.engine != Engine::Mmap;
         let attempt = Self { direct, write };
+        // Buffered access has no other to fall back to: the threads see at once whether it works.
+        if !direct {
+            return Ok((attempt, None));
+        }
         match attempt.try_all(job, files) {
             Ok(()) => Ok((attempt, None)),
             Err(Error::Open { cause, path, .. })
@@ -58,7 +62,6 @@ impl Entry {
                     direct: false,
                     write,
                 };
-                buffered.try_all(job, files)?;
                 let note = buffered_note(job, &path.to_string_lossy(), &cause);
                 Ok((buffered, Some(note)))
             }
@@ -69,10 +72,7 @@ impl Entry {
     fn try_all(self, job: &Job, files: &[TargetFile]) -> Result<(), Error> {
         for file in files {
             let opened = open(&file.open_path(), self.opening(job, file), file.size);
-            let attempt = opened.and_then(|opened| match self.direct {
-                true => probe_direct(&opened),
-                false => Ok(()),
-            });
+            let attempt = opened.and_then(|opened| probe_direct(&opened));
             attempt.map_err(|source| self.cannot_open(job, file, source))?;
         }
         Ok(())

@@ -16,6 +16,8 @@ use blocklab_syntax::Mistake;
 /// How a file gets the length that its jobs need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Layout {
+    /// A name that the job itself makes.
+    Name,
     /// A directory.
     Directory,
     /// Length only: what is not written holds no space.
@@ -35,6 +37,8 @@ pub struct Planned {
     pub length: Bytes,
     /// How it is made, or made longer.
     pub layout: Layout,
+    /// Whether a job opens it, and does not only work on its name.
+    pub is_opened: bool,
     /// Whether it is removed after the run.
     pub unlink: bool,
 }
@@ -64,13 +68,14 @@ impl Files {
         let known = &mut self.list[*at];
         known.length = known.length.max(file.length);
         known.layout = known.layout.max(file.layout);
+        known.is_opened |= file.is_opened;
         known.unlink |= file.unlink;
     }
 }
 
 /// What a clone works on.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Ground {
+pub(super) struct WorkingSet {
     /// Targets, as the engine names them.
     pub targets: Vec<String>,
     pub offset: u64,
@@ -84,7 +89,7 @@ pub(super) struct Ground {
     pub planned: Vec<Planned>,
 }
 
-impl Ground {
+impl WorkingSet {
     /// Bytes of each target.
     pub(super) fn of_each(&self) -> u64 {
         self.size
@@ -96,13 +101,13 @@ impl Ground {
 const MODELS: [&str; 2] = ["sim:", "emu:"];
 
 /// The files of clone `number`.
-pub(super) fn ground(
+pub(super) fn working_set(
     spec: &Spec,
     rw: ReadWrite,
     number: u32,
     context: &PlanContext<'_>,
     made: &Files,
-) -> Result<Ground, Mistake> {
+) -> Result<WorkingSet, Mistake> {
     let paths = paths(spec, number, context)?;
     let count = paths.len() as u64;
     // All files are made before the first job begins.
@@ -120,7 +125,7 @@ pub(super) fn ground(
         if there == 0 && needs_size {
             return Err(Mistake::here(&spec.at, unsized_words(spec, &paths)));
         }
-        return Ok(Ground {
+        return Ok(WorkingSet {
             space: there.saturating_sub(offset * count),
             targets: paths,
             offset,
@@ -134,7 +139,7 @@ pub(super) fn ground(
         (Some(_), Some(Share::Bytes(bytes))) => some(bytes),
         _ => None,
     };
-    Ok(Ground {
+    Ok(WorkingSet {
         most,
         space: size * count,
         targets: paths,
@@ -219,13 +224,12 @@ fn planned(
         let in_memory = path.starts_with("/dev/shm/");
         !is_null && !is_model(path) && (in_memory || !path.starts_with("/dev/"))
     };
-    // A file that will be created needs a name and no content; one that is there stays as it is.
+    // What is there already stays as it is.
     let engine = Engine::named(&options.ioengine).unwrap_or(Engine::Null);
-    let is_created = engine == Engine::FileCreate;
-    let has_content = !is_created && !engine.is_of_directories();
+    let has_content = !engine.makes_names() && !engine.is_of_directories();
     let length = if has_content { length } else { 0 };
-    let layout = if is_created {
-        Layout::Length
+    let layout = if engine.makes_names() {
+        Layout::Name
     } else if engine.is_of_directories() {
         Layout::Directory
     } else if rw.reads || options.overwrite {
@@ -240,6 +244,7 @@ fn planned(
         path: path.clone(),
         length: Bytes(length),
         layout,
+        is_opened: engine.opens_files(),
         unlink: options.unlink,
     });
     planned.collect()
@@ -262,7 +267,7 @@ fn paths(spec: &Spec, number: u32, context: &PlanContext<'_>) -> Result<Vec<Stri
     let within = |name: String| match (&directory, is_model(&name)) {
         (_, true) => name,
         (Some(directory), _) if !name.starts_with('/') => format!("{directory}/{name}"),
-        // The house calls no device at all `null`; here it is the name of a file.
+        // A plan calls no device at all `null`; here it is the name of a file.
         _ if name == "null" => "./null".to_owned(),
         _ => name,
     };

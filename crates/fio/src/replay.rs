@@ -9,7 +9,7 @@ use blocklab_workload::{
 };
 
 use super::context::PlanContext;
-use super::files::{Ground, Layout, Planned, is_model};
+use super::files::{Layout, Planned, WorkingSet, is_model};
 use super::options::Options;
 use super::spec::Spec;
 use blocklab_syntax::{Mistake, Place};
@@ -111,11 +111,11 @@ fn skipped(spec: &Spec) -> Result<Vec<Direction>, Mistake> {
 }
 
 /// What a clone works on that replays: what is written may make a file, and make it longer.
-pub(super) fn ground(
+pub(super) fn working_set(
     spec: &Spec,
     trace: &Trace,
     context: &PlanContext<'_>,
-) -> Result<Ground, Mistake> {
+) -> Result<WorkingSet, Mistake> {
     let mut planned = Vec::new();
     for (path, extent) in trace.files.iter().zip(trace.extents()) {
         let (used, written) = (extent.used, extent.written);
@@ -130,6 +130,7 @@ pub(super) fn ground(
                 path: path.clone(),
                 length: Bytes(length),
                 layout: Layout::Length,
+                is_opened: true,
                 unlink: spec.options.unlink,
             });
         }
@@ -139,7 +140,7 @@ pub(super) fn ground(
         .iter()
         .filter_map(|extent| extent.used)
         .max();
-    Ok(Ground {
+    Ok(WorkingSet {
         targets: trace.files.clone(),
         offset: 0,
         size: None,

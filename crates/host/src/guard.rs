@@ -52,6 +52,8 @@ pub struct Guard {
     /// Files whose content a job file gives up by naming them, or that were made in this run.
     files: RefCell<BTreeSet<FileId>>,
     handles: RefCell<BTreeMap<PathBuf, Handle>>,
+    /// Directories in which files may be made.
+    directories: RefCell<BTreeMap<PathBuf, Handle>>,
     /// What the run leaves; before the claims, under which it is sampled when the guard goes.
     remains: Remains,
     /// Our exclusive claims, by kernel name.
@@ -267,6 +269,9 @@ impl Guard {
             Some(parent) => parent,
             None => Path::new("/"),
         };
+        if let Some(known) = self.directories.borrow().get(parent) {
+            return Ok(NewPath::new(path, known.clone()));
+        }
         let directory = Handle::open(parent).map_err(|error| {
             let text = format!("{}: {}", parent.display(), plain(&error));
             refuse(Cause::Unreachable(text))
@@ -278,6 +283,8 @@ impl Guard {
             };
             return Err(refuse(cause));
         }
+        let mut directories = self.directories.borrow_mut();
+        directories.insert(parent.to_owned(), directory.clone());
         Ok(NewPath::new(path, directory))
     }
 }

@@ -36,6 +36,6 @@ pub use handle::{Handle, NewPath};
 pub use memory::Memory;
 pub use mounts::{Mount, mounts};
 pub use reason::{Cause, Reason};
-pub use target::{facts_of, target_facts};
+pub use target::{FactsByMount, facts_of, target_facts};
 pub use usage::{disk_stats, since};
 pub use xattr::{set_xattr, xattr};

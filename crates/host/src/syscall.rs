@@ -1,6 +1,8 @@
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
+use std::fs::File;
 use std::io;
 use std::mem::MaybeUninit;
+use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
@@ -21,12 +23,23 @@ pub(crate) struct Extra {
 /// # Errors
 /// As `stat`.
 pub(crate) fn extra(path: &Path) -> io::Result<Extra> {
-    let path = c_path(path)?;
+    statx(libc::AT_FDCWD, &c_path(path)?, 0)
+}
+
+/// The same of an open file, without the way through its path.
+///
+/// # Errors
+/// As `fstat`.
+pub(crate) fn extra_of(file: &File) -> io::Result<Extra> {
+    statx(file.as_raw_fd(), c"", libc::AT_EMPTY_PATH)
+}
+
+fn statx(directory: RawFd, path: &CStr, flags: i32) -> io::Result<Extra> {
     let mut found = MaybeUninit::<libc::statx>::zeroed();
     let mask = libc::STATX_MNT_ID | libc::STATX_DIOALIGN;
     // SAFETY: the path ends in a zero byte, the result has the size that the call fills, and both
     // live until it returns.
-    let status = unsafe { libc::statx(libc::AT_FDCWD, path.as_ptr(), 0, mask, found.as_mut_ptr()) };
+    let status = unsafe { libc::statx(directory, path.as_ptr(), flags, mask, found.as_mut_ptr()) };
     if status != 0 {
         let error = io::Error::last_os_error();
         // The call itself never answers so: a container's filter does, in place of the kernel.

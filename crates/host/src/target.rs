@@ -1,4 +1,5 @@
-use std::fs::{self, File};
+use std::collections::HashMap;
+use std::fs::{self, File, Metadata};
 use std::io::{self, Seek, SeekFrom};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
@@ -38,6 +39,41 @@ pub fn facts_of(handle: &Handle) -> io::Result<TargetFacts> {
         path: handle.path().display().to_string(),
         ..facts(&handle.reopen_path())?
     })
+}
+
+/// The facts of many files: what lies below a mount is looked up once.
+#[derive(Debug, Default)]
+pub struct FactsByMount(HashMap<u64, TargetFacts>);
+
+impl FactsByMount {
+    /// As [`facts_of`]. How much space is free is told as of the first file of the mount.
+    ///
+    /// # Errors
+    /// As [`facts_of`].
+    pub fn facts_of(&mut self, handle: &Handle, metadata: &Metadata) -> io::Result<TargetFacts> {
+        if !metadata.is_file() {
+            return facts_of(handle);
+        }
+        let extra = syscall::extra_of(&handle.file())?;
+        let Some(mount) = extra.mount_id else {
+            return facts_of(handle);
+        };
+        let Some(known) = self.0.get(&mount) else {
+            let facts = facts_of(handle)?;
+            self.0.insert(mount, facts.clone());
+            return Ok(facts);
+        };
+        let mut facts = TargetFacts {
+            path: handle.path().display().to_string(),
+            size_bytes: Bytes(metadata.len()),
+            ..known.clone()
+        };
+        if let Some((memory, offset)) = extra.direct {
+            facts.direct_memory_align = (offset > 0).then_some(memory);
+            facts.direct_offset_align = (offset > 0).then_some(offset);
+        }
+        Ok(facts)
+    }
 }
 
 fn facts(path: &Path) -> io::Result<TargetFacts> {
@@ -170,6 +206,26 @@ mod tests {
         );
         if let Some(offset) = facts.direct_offset_align {
             assert!(offset.is_power_of_two());
+        }
+    }
+
+    /// With 9,000 files, half of the set-up went into looking up the same mount again.
+    #[test]
+    fn files_of_one_mount_have_the_same_facts_as_when_each_is_looked_up() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut known = FactsByMount::default();
+        for size in [1, 10_000, 0] {
+            let path = folder.path().join(size.to_string());
+            fs::write(&path, vec![1; size]).unwrap();
+            let handle = Handle::open(&path).unwrap();
+            let found = known.facts_of(&handle, &handle.metadata().unwrap());
+            let (mut found, mut expected) = (found.unwrap(), facts_of(&handle).unwrap());
+            assert_eq!(found.size_bytes, Bytes(size as u64));
+            // Others use the file system meanwhile.
+            for facts in [&mut found, &mut expected] {
+                facts.file_system.as_mut().unwrap().free_bytes = Bytes::ZERO;
+            }
+            assert_eq!(found, expected);
         }
     }
 

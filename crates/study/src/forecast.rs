@@ -46,7 +46,7 @@ pub fn forecast(assignment: &Assignment<'_>) -> Result<Forecast, Error> {
     let context = TargetContext {
         targets: assignment.targets,
         guard: assignment.guard,
-        create: assignment.create,
+        missing: assignment.missing,
         seed: plan.cases[0].workload.seed,
         catalog: assignment.catalog,
         interrupted: assignment.interrupted,

@@ -18,6 +18,7 @@ pub use blocklab_host::guard::Guard;
 pub use error::Error;
 pub use forecast::{Forecast, Written, forecast, planned};
 pub use observer::Observer;
+pub use opened_target::Missing;
 pub use resume_state::ResumeState;
 pub use run_plan::{plan_of, run_plan, run_plans};
 pub use system_run::{Assignment, Part};

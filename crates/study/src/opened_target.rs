@@ -33,14 +33,35 @@ impl OpenedTarget {
     }
 }
 
+/// What becomes of a target that does not exist.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Missing {
+    /// The run is refused.
+    Refused,
+    /// A file is made there, and removed after the run.
+    Scratch,
+    /// The same, except for names that jobs make themselves: they are left to the jobs.
+    ScratchOrName,
+}
+
+impl Missing {
+    /// A scratch file, if one may be made.
+    #[must_use]
+    pub const fn scratch_if(may_be_made: bool) -> Self {
+        match may_be_made {
+            true => Self::Scratch,
+            false => Self::Refused,
+        }
+    }
+}
+
 /// What targets are opened with.
 pub(crate) struct TargetContext<'a> {
     /// Targets of the jobs that name none.
     pub(crate) targets: &'a [String],
     /// What may be written to.
     pub(crate) guard: &'a Guard,
-    /// Whether a target that does not exist is made.
-    pub(crate) create: bool,
+    pub(crate) missing: Missing,
     pub(crate) seed: u64,
     pub(crate) catalog: &'a Catalog,
     pub(crate) interrupted: &'a AtomicBool,

@@ -4,16 +4,17 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering::Relaxed;
 
 use blocklab_catalog::{Address, Catalog};
 use blocklab_driver::{Backing, TargetFile};
-use blocklab_host::{Handle, NewPath, facts_of, target_facts};
+use blocklab_host::{FactsByMount, Handle, NewPath, facts_of, target_facts};
 use blocklab_record::{BlockDevice, Origin, TargetFacts, TargetKind};
 use blocklab_units::Bytes;
 use blocklab_workload::{Job, Plan, Spread};
 
 use crate::Error;
-use crate::opened_target::{Modelled, OpenedTarget, TargetContext};
+use crate::opened_target::{Missing, Modelled, OpenedTarget, TargetContext};
 use crate::scratch::Scratch;
 use crate::target_forecast::TargetForecast;
 
@@ -25,6 +26,10 @@ struct Needs {
     of_names: bool,
     /// Jobs do the same with directories.
     of_directories: bool,
+    /// Makes its name.
+    makes: bool,
+    /// Works on what the name leads to.
+    opens: bool,
     /// Bytes that a file made for it must have.
     size: Bytes,
 }
@@ -150,6 +155,8 @@ fn needs_by_target(plan: &Plan, default: &[String]) -> Vec<(String, Needs)> {
             needs.writes |= job.changes() && job.engine.needs_target();
             needs.of_directories |= job.engine.is_of_directories();
             needs.of_names |= job.engine.is_of_names();
+            needs.makes |= job.engine.makes_names();
+            needs.opens |= job.engine.opens_files();
             needs.size = needs.size.max(extent(job));
         }
     }
@@ -174,8 +181,12 @@ fn looked_at(
     plan: &Plan,
     context: &TargetContext<'_>,
 ) -> Result<Vec<(String, Needs, Kind)>, Error> {
+    let mut known = FactsByMount::default();
     let look = |(text, needs): (String, Needs)| {
-        let kind = Kind::look_up(&text, needs, context)?;
+        if context.interrupted.load(Relaxed) {
+            return Err(Error::Interrupted);
+        }
+        let kind = Kind::look_up(&text, needs, context, &mut known)?;
         Ok((text, needs, kind))
     };
     needs_by_target(plan, context.targets)
@@ -193,11 +204,18 @@ enum Kind {
         facts: Box<TargetFacts>,
     },
     ToMake(NewPath),
+    /// A name that the job itself makes.
+    Name(PathBuf),
     InDirectory(Handle),
 }
 
 impl Kind {
-    fn look_up(text: &str, needs: Needs, context: &TargetContext<'_>) -> Result<Self, Error> {
+    fn look_up(
+        text: &str,
+        needs: Needs,
+        context: &TargetContext<'_>,
+        known: &mut FactsByMount,
+    ) -> Result<Self, Error> {
         if text == NULL {
             return Ok(Self::Null);
         }
@@ -209,12 +227,20 @@ impl Kind {
             path: text.to_owned(),
             cause,
         };
-        let handle = match context.guard.open(&path) {
+        // Names alone are not held open: there may be more of them than descriptors.
+        let opened = match needs.opens {
+            true => context.guard.open(&path),
+            false => Handle::open(&path),
+        };
+        let handle = match opened {
             Ok(handle) => handle,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return to_make(path, context),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return to_make(path, needs, context);
+            }
             Err(error) => return Err(unusable(error)),
         };
-        let kind = handle.metadata().map_err(unusable)?.file_type();
+        let metadata = handle.metadata().map_err(unusable)?;
+        let kind = metadata.file_type();
         let refused = |message| unusable(io::Error::new(io::ErrorKind::InvalidInput, message));
         if needs.of_names && !kind.is_file() && !(needs.of_directories && kind.is_dir()) {
             let words = "only files are supported by engines that make, look up or remove names";
@@ -232,7 +258,7 @@ impl Kind {
         if needs.writes {
             context.guard.may_write(&handle)?;
         }
-        let facts = facts_of(&handle).map_err(unusable)?;
+        let facts = known.facts_of(&handle, &metadata).map_err(unusable)?;
         let is_empty = facts.kind == TargetKind::File && facts.size_bytes == Bytes::ZERO;
         if is_empty && !needs.of_names {
             return Err(Error::Empty { path });
@@ -251,6 +277,7 @@ impl Kind {
             Self::Null => Ok(Some(null_target(needs))),
             Self::Model(modelled) => Ok(Some(modelled.open())),
             Self::Existing { handle, facts } => Ok(Some(existing_target(&handle, *facts, needs))),
+            Self::Name(path) => Ok(Some(name_target(path, needs))),
             Self::ToMake(new) => make(new.directory(), new.path(), needs, context, progress),
             Self::InDirectory(directory) => make(
                 &directory,
@@ -267,6 +294,7 @@ impl Kind {
             Self::Null => null_target(needs),
             Self::Model(modelled) => modelled.open(),
             Self::Existing { handle, facts } => existing_target(&handle, *facts, needs),
+            Self::Name(path) => name_target(path, needs),
             Self::ToMake(new) => return to_be_made(new.directory(), new.path(), needs),
             Self::InDirectory(directory) => {
                 return to_be_made(&directory, &scratch_in(&directory), needs);
@@ -286,19 +314,20 @@ fn to_be_made(directory: &Handle, path: &Path, needs: Needs) -> Result<TargetFor
     Ok(TargetForecast::made(facts, path, needs.size))
 }
 
-fn to_make(path: PathBuf, context: &TargetContext<'_>) -> Result<Kind, Error> {
+fn to_make(path: PathBuf, needs: Needs, context: &TargetContext<'_>) -> Result<Kind, Error> {
     let parent = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
         _ => PathBuf::from("."),
     };
-    if !parent.is_dir() {
-        return Err(missing(path, &parent, context.catalog));
-    }
     // Checked also where no file may be made, so that a mistyped device is reported as one.
-    let new = context.guard.new_path(&path)?;
-    match context.create {
-        true => Ok(Kind::ToMake(new)),
-        false => Err(missing(path, &parent, context.catalog)),
+    let new = match context.guard.new_path(&path) {
+        Err(_) if !parent.is_dir() => return Err(missing(path, &parent, context.catalog)),
+        new => new?,
+    };
+    match context.missing {
+        Missing::ScratchOrName if needs.makes && !needs.opens => Ok(Kind::Name(path)),
+        Missing::Scratch | Missing::ScratchOrName => Ok(Kind::ToMake(new)),
+        Missing::Refused => Err(missing(path, &parent, context.catalog)),
     }
 }
 
@@ -361,10 +390,19 @@ fn existing_target(handle: &Handle, facts: TargetFacts, needs: Needs) -> OpenedT
         _ => facts.size_bytes,
     };
     let file = TargetFile {
-        held: Some(handle.file()),
+        held: needs.opens.then(|| handle.file()),
         ..TargetFile::file(handle.path().to_owned(), size.0, needs.writes)
     };
     OpenedTarget::new(file, facts)
+}
+
+fn name_target(path: PathBuf, needs: Needs) -> OpenedTarget {
+    let facts = TargetFacts {
+        path: path.display().to_string(),
+        kind: TargetKind::File,
+        ..TargetFacts::default()
+    };
+    OpenedTarget::new(TargetFile::file(path, needs.size.0, true), facts)
 }
 
 fn make(

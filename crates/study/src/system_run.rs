@@ -24,7 +24,7 @@ use jiff::Timestamp;
 
 use crate::Error;
 use crate::observer::{Observer, Relay, emulated};
-use crate::opened_target::TargetContext;
+use crate::opened_target::{Missing, TargetContext};
 use crate::opened_targets::{OpenedTargets, is_null};
 
 /// What is to be done.
@@ -42,8 +42,8 @@ pub struct Assignment<'a> {
     pub targets: &'a [String],
     /// Decides what may be written to. It outlives the run, and the runs of one command share it.
     pub guard: &'a Guard,
-    /// Whether a target that does not exist is made as a scratch file.
-    pub create: bool,
+    /// What becomes of a target that does not exist.
+    pub missing: Missing,
     /// Where the kernel has no io_uring for us, another engine may stand in, with a Note: for plans
     /// whose author did not choose one.
     pub may_replace_engine: bool,
@@ -103,7 +103,7 @@ impl<'a> SystemRun<'a> {
             mut notes,
             targets,
             guard,
-            create,
+            missing,
             interrupted,
             catalog,
             may_replace_engine,
@@ -119,7 +119,7 @@ impl<'a> SystemRun<'a> {
         let context = TargetContext {
             targets,
             guard,
-            create,
+            missing,
             // A model that is resumed must not draw the random numbers of its first passes again.
             seed: Workload::seed_of(plan.cases[0].workload.seed, done as u64),
             catalog,

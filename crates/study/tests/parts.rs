@@ -7,7 +7,7 @@ use blocklab_catalog::Catalog;
 use blocklab_native as native;
 use blocklab_publication::Publication;
 use blocklab_record::{Interval, Record, Status};
-use blocklab_study::{Assignment, Guard, Observer, Part, run_plans};
+use blocklab_study::{Assignment, Guard, Missing, Observer, Part, run_plans};
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::Case;
 
@@ -75,7 +75,7 @@ fn on<const N: usize>(
             notes: Vec::new(),
             targets: &targets,
             guard: &guard,
-            create: false,
+            missing: Missing::Refused,
             may_replace_engine: false,
             catalog: &catalog,
             interrupted: &interrupted,

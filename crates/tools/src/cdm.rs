@@ -12,7 +12,7 @@ use blocklab_cdm::{
 };
 use blocklab_record::{Interval, Record};
 use blocklab_store::Store;
-use blocklab_study::Observer;
+use blocklab_study::{Missing, Observer};
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::Case;
 
@@ -46,7 +46,7 @@ fn measure(args: &CdmArgs, store: &Store) -> Result<u8> {
         notes,
         targets: &targets,
         guard: &guard,
-        create: args.create,
+        missing: Missing::scratch_if(args.create),
     };
     let mut watcher = Watcher::new(args, &form, store);
     let outcome = run_tool(tool_run, &*listen()?, store, &mut watcher);

@@ -20,6 +20,7 @@ use blocklab_host::guard::{Guard, mark};
 use blocklab_host::{Handle, facts_of};
 use blocklab_record::{Note, NoteLevel, TargetKind};
 use blocklab_store::Store;
+use blocklab_study::Missing;
 use blocklab_syntax::encoding;
 use blocklab_units::Bytes;
 use blocklab_workload::Content;
@@ -135,7 +136,7 @@ fn measure(profile: &Profile, mut notes: Vec<Note>, own: &OwnOptions, store: &St
         notes,
         targets: &[],
         guard: &guard,
-        create: true,
+        missing: Missing::Scratch,
     };
     let mut watcher = Watcher::new(own, profile, &prepared.plan, store);
     let outcome = run_tool(tool_run, &interrupted, store, &mut watcher);

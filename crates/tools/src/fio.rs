@@ -25,6 +25,7 @@ use blocklab_fio::{
 use blocklab_host::guard::Guard;
 use blocklab_record::{ErrorKind, JobResult, Note, NoteLevel, Record, Status, Stopped};
 use blocklab_store::Store;
+use blocklab_study::Missing;
 use blocklab_units::Nanos;
 
 use self::artifacts::Aggregate;
@@ -139,6 +140,7 @@ fn attempt(arguments: &[String], store: &Store) -> Result<u8> {
         true => Presence::Supposed,
         false => Presence::Looked,
     };
+    let interrupted = listen()?;
     let prepare = || environment::prepare(&resolved, &name, general.aux_path.as_deref(), presence);
     let mut prepared = match prepare() {
         Err(error) if !general.parse_only => {
@@ -169,7 +171,8 @@ fn attempt(arguments: &[String], store: &Store) -> Result<u8> {
         debug,
         opening: &opening,
     };
-    measure((&prepared, &prepare), general, &own, store, debugging)
+    let prepared = (&prepared, &prepare as &dyn Fn() -> Result<Prepared>);
+    measure(prepared, general, &own, store, debugging, &interrupted)
 }
 
 /// What the run is called in the store.
@@ -233,10 +236,10 @@ fn measure(
     own: &OwnOptions,
     store: &Store,
     debugging: Debugging<'_>,
+    interrupted: &AtomicBool,
 ) -> Result<u8> {
     keeping::try_out(store, own.no_save)?;
     artifacts::try_out(prepared)?;
-    let interrupted = listen()?;
     let requested = Arc::new(AtomicBool::new(false));
     signal_hook::flag::register(libc::SIGUSR1, Arc::clone(&requested))?;
     let out = RefCell::new(output::Out::open(general)?);
@@ -253,7 +256,7 @@ fn measure(
     }
     out.borrow_mut().print(&dialect::capped(prepared))?;
     let guard = place::guard(&own.destroy, store);
-    if !files::make(prepared, &interrupted, &guard)? {
+    if !files::make(prepared, interrupted, &guard)? {
         return Ok(INTERRUPTED);
     }
     if prepared.clones.iter().all(|clone| clone.create_only) {
@@ -267,7 +270,7 @@ fn measure(
     watcher.requested = requested;
     watcher.aggregate = general.bandwidth_log.then(Aggregate::open).transpose()?;
     let profiler = general.idle.map(Profiler::start);
-    let record = run_plan(prepared, &guard, &interrupted, store, &mut watcher);
+    let record = run_plan(prepared, &guard, interrupted, store, &mut watcher);
     out.borrow_mut().idleness = profiler.map(Profiler::finish);
     files::remove(prepared, &guard);
     let Some(mut record) = record? else {
@@ -296,7 +299,7 @@ fn run_plan(
         notes: prepared.notes.clone(),
         targets: &[],
         guard,
-        create: true,
+        missing: Missing::ScratchOrName,
     };
     let outcome = run_tool(tool_run, interrupted, store, watcher);
     watcher.finished();
@@ -407,6 +410,27 @@ pub fn study(file: &JobFile<'_>, store: &Store) -> Result<Option<Record>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Set-up of many files went on after a signal, until the process was given up with 130.
+    #[test]
+    fn a_signal_ends_the_set_up_before_the_next_file() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let job = folder.path().join("job.fio");
+        let text = format!(
+            "[a]\ndirectory={}\nnrfiles=3\nsize=12k\nrw=write\n",
+            folder.path().display()
+        );
+        std::fs::write(&job, text).expect("written");
+        let prepared = prepared(&job.display().to_string()).expect("a sound job");
+        let made = |interrupted| {
+            let interrupted = AtomicBool::new(interrupted);
+            files::make(&prepared, &interrupted, &Guard::default()).expect("no mistake")
+        };
+        assert!(!made(true));
+        assert_eq!(std::fs::read_dir(&folder).expect("listed").count(), 1);
+        assert!(made(false));
+        assert_eq!(std::fs::read_dir(&folder).expect("listed").count(), 4);
+    }
 
     #[test]
     fn ours_are_taken_out_wherever_they_stand() {

@@ -9,7 +9,7 @@ use blocklab_record::{Note, Record, Status};
 use blocklab_report::html;
 use blocklab_report::live::Screen;
 use blocklab_store::Store;
-use blocklab_study::{Assignment, Error, Observer, run_plan};
+use blocklab_study::{Assignment, Error, Missing, Observer, run_plan};
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{Case, Plan};
 use jiff::Timestamp;
@@ -28,8 +28,8 @@ pub struct ToolRun<'a> {
     pub targets: &'a [String],
     /// Decides what may be written to.
     pub guard: &'a Guard,
-    /// Whether a target that does not exist is made as a scratch file.
-    pub create: bool,
+    /// What becomes of a target that does not exist.
+    pub missing: Missing,
 }
 
 /// A seed for a run whose user named none.
@@ -54,7 +54,7 @@ pub fn run_tool(
         notes: tool_run.notes,
         targets: tool_run.targets,
         guard: tool_run.guard,
-        create: tool_run.create,
+        missing: tool_run.missing,
         // The foreign tools know nothing of Linux engines: nobody insisted on one.
         may_replace_engine: true,
         catalog: &catalog,

@@ -18,6 +18,7 @@ use anyhow::{Context, Result};
 use blocklab_console::{listen, place, status, supervisor, terminal};
 use blocklab_record::{Note, NoteLevel, Record};
 use blocklab_store::Store;
+use blocklab_study::Missing;
 use blocklab_vdbench::{
     self as dialect, Command, Inputs, Mistake, ParameterFile, Place, Repeat, Run, Validation,
     prepare, quick_test, recovery_run, validate,
@@ -184,7 +185,7 @@ fn measure(
             notes: prepared.notes.clone(),
             targets: &[],
             guard: &guard,
-            create: true,
+            missing: Missing::Scratch,
         };
         let mut reporter = Reporter::new(&file, &prepared, &inputs, folder, store, own, validated)?;
         let outcome = run_tool(tool_run, &interrupted, store, &mut reporter);

@@ -9,7 +9,7 @@ use blocklab_catalog::{Address, Catalog, Resolved, resolve};
 use blocklab_device::{Load, predict};
 use blocklab_publication::{Basis, System};
 use blocklab_record::{Interval, Measurement, Record, Status};
-use blocklab_study::{Assignment, Guard, Observer, Part, plan_of, run_plan, run_plans};
+use blocklab_study::{Assignment, Guard, Missing, Observer, Part, plan_of, run_plan, run_plans};
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{Case, Job, Plan, SizeMix};
 
@@ -209,7 +209,7 @@ fn assignment<'a>(plan: Plan, targets: &'a [String], guard: &'a Guard) -> Assign
         notes: Vec::new(),
         targets,
         guard,
-        create: false,
+        missing: Missing::Refused,
         may_replace_engine: false,
         catalog: &CATALOG,
         interrupted: &INTERRUPTED,

@@ -7,9 +7,9 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::process::Command;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use blocklab_console::terminal;
 use blocklab_driver::lay_out;
 use blocklab_fio::{CloneFacts, ControlGroup, Layout, Planned, Prepared};
@@ -30,8 +30,30 @@ pub fn make(prepared: &Prepared, interrupted: &AtomicBool, guard: &Guard) -> Res
     }
     make_groups(&prepared.control_groups)?;
     let may_create = prepared.clones.iter().all(|clone| clone.may_create);
+    let is_used = !prepared.clones.iter().all(|clone| clone.create_only);
+    let mut parent = None;
     for file in &prepared.files {
-        match guard.open(Path::new(&file.path)) {
+        if interrupted.load(Relaxed) {
+            return Ok(false);
+        }
+        let path = Path::new(&file.path);
+        if file.layout == Layout::Name {
+            // Most names lie where the one before lies.
+            if parent.replace(path.parent()) != Some(path.parent()) {
+                make_directories(path, guard)?;
+            }
+            if !may_create && !path.exists() {
+                return Err(forbidden(file));
+            }
+            continue;
+        }
+        // What no job opens is not held open: there may be more of it than descriptors.
+        let is_held = is_used && file.is_opened;
+        let opened = match is_held {
+            true => guard.open(path),
+            false => Handle::open(path),
+        };
+        match opened {
             Ok(handle) if file.layout == Layout::Directory => {
                 if !handle.metadata()?.is_dir() {
                     bail!(
@@ -43,26 +65,43 @@ pub fn make(prepared: &Prepared, interrupted: &AtomicBool, guard: &Guard) -> Res
             Ok(handle) => fit(&handle, file, may_create, guard)?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 if !may_create {
-                    bail!(
-                        "{} is not there, and allow_file_create=0 forbids to make it",
-                        file.path
-                    );
+                    return Err(forbidden(file));
                 }
-                if !create(file, interrupted, guard)? {
+                let Some(made) = create(file, interrupted, guard)? else {
                     return Ok(false);
+                };
+                if let Some(handle) = made.filter(|_| is_held) {
+                    guard.adopt(&handle)?;
                 }
             }
             Err(error) => return Err(error).with_context(|| format!("cannot use {}", file.path)),
         }
     }
-    let jobs = prepared.jobs();
-    let named = jobs
-        .filter(|job| job.changes())
-        .flat_map(|job| &job.targets);
-    for handle in named.filter_map(|path| guard.open(Path::new(path)).ok()) {
-        guard.give_up_content(&handle)?;
+    if is_used {
+        give_up_contents(prepared, guard)?;
     }
     Ok(true)
+}
+
+fn forbidden(file: &Planned) -> anyhow::Error {
+    let path = &file.path;
+    anyhow!("{path} is not there, and allow_file_create=0 forbids to make it")
+}
+
+/// Jobs may overwrite what they name.
+fn give_up_contents(prepared: &Prepared, guard: &Guard) -> Result<()> {
+    for job in prepared.jobs().filter(|job| job.changes()) {
+        for path in job.targets.iter().map(Path::new) {
+            let opened = match job.engine.opens_files() {
+                true => guard.open(path),
+                false => Handle::open(path),
+            };
+            if let Ok(handle) = opened {
+                guard.give_up_content(&handle)?;
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Refuses, in a run that only reads, jobs for which a file would have to be made or to grow. Fio
@@ -115,7 +154,9 @@ pub fn plans(prepared: &Prepared) -> Vec<String> {
         Ok(metadata) => metadata.is_file() && metadata.len() < file.length.0,
         Err(_) => true,
     };
-    let mut missing: Vec<&Planned> = prepared.files.iter().filter(short).collect();
+    let laid_out = prepared.files.iter();
+    let laid_out = laid_out.filter(|file| file.layout != Layout::Name);
+    let mut missing: Vec<&Planned> = laid_out.filter(short).collect();
     let jobs = prepared.jobs();
     let mut lines = Vec::new();
     for (clone, job) in prepared.clones.iter().zip(jobs) {
@@ -144,14 +185,19 @@ pub fn plans(prepared: &Prepared) -> Vec<String> {
 const KEPT_OPEN: &str = ": all files of a run are kept open, as many as `ulimit -Hn` allows; a \
                          smaller nrfiles= would work";
 
-fn create(file: &Planned, interrupted: &AtomicBool, guard: &Guard) -> Result<bool> {
+/// The file that was made, if one was; `None` when it was interrupted.
+fn create(
+    file: &Planned,
+    interrupted: &AtomicBool,
+    guard: &Guard,
+) -> Result<Option<Option<Handle>>> {
     let path = Path::new(&file.path);
     make_directories(path, guard)?;
     let new = guard.new_path(path)?;
     if file.layout == Layout::Directory {
         let made = new.create_directory(0o755);
         made.with_context(|| format!("cannot make {}", file.path))?;
-        return Ok(true);
+        return Ok(Some(None));
     }
     // Files that stay are for other jobs and users, too, as fio's are.
     let created = new.create(0o644);
@@ -161,11 +207,10 @@ fn create(file: &Planned, interrupted: &AtomicBool, guard: &Guard) -> Result<boo
         let words = format!("cannot make {}{why}", file.path);
         anyhow::Error::new(error).context(words)
     })?;
-    guard.adopt(&handle)?;
     let open = handle.file();
     if file.layout != Layout::Written {
         reserve(&open, file).with_context(|| format!("cannot make {}", file.path))?;
-        return Ok(true);
+        return Ok(Some(Some(handle)));
     }
     let layout = blocklab_driver::Layout {
         file: &open,
@@ -179,7 +224,7 @@ fn create(file: &Planned, interrupted: &AtomicBool, guard: &Guard) -> Result<boo
         // A half-made file is of no use; a second failure would add nothing.
         let _ = fs::remove_file(path);
     }
-    Ok(made?)
+    Ok(made?.then_some(Some(handle)))
 }
 
 /// The missing directories of a file, where the nearest that exists may get any.
