@@ -53,7 +53,7 @@ pub fn engines() -> impl Iterator<Item = (&'static str, &'static [&'static str])
     Engine::ALL.iter().map(move |(name, _)| (*name, own(*name)))
 }
 
-/// An engine that fio has and this house has not.
+/// An engine that fio has and blocklab lacks.
 struct Absent {
     name: &'static str,
     /// The options that it has to itself.
@@ -118,6 +118,7 @@ const OF_NET: &[&str] = &[
 const OF_GLUSTER: &[&str] = &["volume", "brick", "single-instance"];
 const OF_PASS_THROUGH: &[&str] = &[
     "md_per_io_size",
+    "num_range",
     "pi_act",
     "pi_chk",
     "apptag",
@@ -173,13 +174,13 @@ const OF_XNVME: &[&str] = &[
     "xnvme_iovec",
 ];
 
-fn known_elsewhere(name: &str) -> Option<&'static Absent> {
+fn known_absent(name: &str) -> Option<&'static Absent> {
     ABSENT.iter().find(|absent| absent.name == name)
 }
 
 /// Whether an option is one that this engine, which is not there, has to itself.
 pub(super) fn is_option_of_absent(engine: &str, option: &str) -> bool {
-    known_elsewhere(engine).is_some_and(|absent| absent.own.contains(&option))
+    known_absent(engine).is_some_and(|absent| absent.own.contains(&option))
 }
 
 /// The same, of any of them.
@@ -193,11 +194,11 @@ pub(super) fn absent(name: &str) -> Option<String> {
         return None;
     }
     let usual = "sync, psync, pvsync2, libaio, io_uring, mmap or null";
-    let instead = known_elsewhere(name).map_or(usual, |absent| absent.instead);
+    let instead = known_absent(name).map_or(usual, |absent| absent.instead);
     Some(format!("engine {name} is not there; use {instead}"))
 }
 
-/// The engines that Debian's fio has and this house has not.
+/// The engines that Debian's fio has and blocklab lacks.
 const IN_DEBIAN: [&str; 15] = [
     "net",
     "netsplice",
@@ -225,7 +226,7 @@ pub(super) fn is_unheard_of(name: &str) -> bool {
 pub(super) fn engine(spec: &Spec, only_parsed: bool) -> Result<Engine, Mistake> {
     let name = &*spec.options.ioengine;
     let Some(usual) = Engine::named(name) else {
-        return match known_elsewhere(name) {
+        return match known_absent(name) {
             Some(_) if only_parsed => Ok(Engine::Null),
             _ => Err(spec.mistake("ioengine", absent(name).unwrap_or_default())),
         };
@@ -299,8 +300,8 @@ pub(super) fn program(options: &Options, job: &Job, name: &str) -> Option<Progra
 /// The pause of an engine without I/O between two looks at the clock.
 const IDLE: Nanos = Nanos::from_millis(100);
 
-/// The pause after each chunk that is burnt, so that the asked share of the time is; a job whose
-/// program runs beside it does nothing but wait.
+/// The pause after each chunk that is burnt, so that the requested share of the time is; a job whose
+/// program runs alongside it does nothing but wait.
 pub(super) fn pause(options: &Options) -> Option<Think> {
     let pause = match Engine::named(&options.ioengine)? {
         Engine::Exec => IDLE,

@@ -48,7 +48,7 @@ impl Groups {
             turn.walled = true;
             self.awaited = None;
         } else if let Some(name) = awaited {
-            if self.running().any(|beside| beside != name) {
+            if self.running().any(|other| other != name) {
                 turn.notes.push(("wait_for", WAITS));
             }
             turn.walled = true;

@@ -1,4 +1,4 @@
-//! One clone as a job of the house: road, pattern, content.
+//! One clone as a job of a plan: engine and access, pattern, content.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use blocklab_workload::{
 };
 
 use super::context::{PlanContext, control_group};
-use super::files::Ground;
+use super::files::WorkingSet;
 use super::pass::Pass;
 use super::pattern::{self, ReadWrite};
 use super::spec::Spec;
@@ -22,16 +22,16 @@ use blocklab_syntax::Mistake;
 pub(super) fn load(
     spec: &Spec,
     rw: ReadWrite,
-    ground: &Ground,
+    working_set: &WorkingSet,
     name: &str,
     number: u32,
     context: &PlanContext<'_>,
 ) -> Result<Job, Mistake> {
     let options = &spec.options;
     let engine = engine::engine(spec, context.only_parsed)?;
-    let outline = outline(spec, rw, ground, name)?;
+    let outline = outline(spec, rw, working_set, name)?;
     let block = pattern::largest_block(&outline.sizes, rw);
-    let pass = Pass::new(spec, rw, ground, &outline);
+    let pass = Pass::new(spec, rw, working_set, &outline);
     let (again, drop_cache_every) = (pass.again(), pass.drop_cache_every());
     let stop = ending::stop(spec, &pass)?;
     let depth = options.iodepth.clamp(1, 32768);
@@ -41,7 +41,7 @@ pub(super) fn load(
         targets: match engine.needs_target() {
             // No device is opened.
             false => vec!["null".to_owned()],
-            true => ground.targets.clone(),
+            true => working_set.targets.clone(),
         },
         target_order,
         target_turn,
@@ -55,7 +55,7 @@ pub(super) fn load(
             group: options.gid,
             control_group: control_group(options, context).map(|group| group.path),
         },
-        window: window(spec, block, ground, context)?,
+        window: window(spec, block, working_set, context)?,
         verify: super::verify::verify(spec, rw, context.bytes_of)?.map(|verify| Verify {
             pass: again,
             ..verify
@@ -74,13 +74,13 @@ pub(super) fn load(
         submit_latency: is_asynchronous(engine, depth)
             && !options.disable_slat
             && !options.gtod_reduce,
-        ..plain(spec, rw, ground, outline)
+        ..plain(spec, rw, working_set, outline)
     };
     Ok(job)
 }
 
 /// What each option says by itself.
-fn plain(spec: &Spec, rw: ReadWrite, ground: &Ground, outline: Job) -> Job {
+fn plain(spec: &Spec, rw: ReadWrite, working_set: &WorkingSet, outline: Job) -> Job {
     let options = &spec.options;
     Job {
         access: match options.direct || options.atomic || !options.buffered {
@@ -95,8 +95,8 @@ fn plain(spec: &Spec, rw: ReadWrite, ground: &Ground, outline: Job) -> Job {
         hints: hints(spec),
         priority: priority::priority(options),
         region: Region {
-            offset: Bytes(ground.offset),
-            size: ground.size.map(Bytes),
+            offset: Bytes(working_set.offset),
+            size: working_set.size.map(Bytes),
             spread: Spread::Same,
         },
         runs: rw.run.map(|length| Runs {
@@ -132,11 +132,16 @@ fn plain(spec: &Spec, rw: ReadWrite, ground: &Ground, outline: Job) -> Job {
 }
 
 /// Where operations go, how big they are, which way.
-fn outline(spec: &Spec, rw: ReadWrite, ground: &Ground, name: &str) -> Result<Job, Mistake> {
+fn outline(
+    spec: &Spec,
+    rw: ReadWrite,
+    working_set: &WorkingSet,
+    name: &str,
+) -> Result<Job, Mistake> {
     let options = &spec.options;
     let sizes = pattern::block_sizes(spec)?;
     Ok(Job {
-        pattern: pattern::pattern(spec, rw, &sizes, ground.space)?,
+        pattern: pattern::pattern(spec, rw, &sizes, working_set.space)?,
         mix: pattern::mix(options, rw),
         size_draw: match options.bsrange.is_some() && options.bssplit.is_none() {
             true if options.bs_unaligned => SizeDraw::AnyByte,
@@ -304,7 +309,7 @@ fn align(given: Sizes) -> Option<[Bytes; 3]> {
 fn window(
     spec: &Spec,
     block: u64,
-    ground: &Ground,
+    working_set: &WorkingSet,
     context: &PlanContext<'_>,
 ) -> Result<Option<MovingWindow>, Mistake> {
     let options = &spec.options;
@@ -329,7 +334,7 @@ fn window(
     Ok(Some(MovingWindow {
         bytes: Bytes(options.zonesize),
         // Of a zone that reaches beyond the file there is what the file has.
-        range: Bytes(range.min(ground.of_each())),
+        range: Bytes(range.min(working_set.of_each())),
         skip: match options.zoneskip {
             Share::Bytes(skip) => Bytes(skip),
             Share::Percent(_) => Bytes::ZERO,

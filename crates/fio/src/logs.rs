@@ -38,7 +38,7 @@ pub struct LogRule {
     with_offset: bool,
     with_issue: bool,
     /// Whether each clone has its own files.
-    pub apart: bool,
+    pub per_job: bool,
     /// What moments count from; nothing: the end of the ramp.
     pub epoch: Option<Epoch>,
     /// The file of the trace that is written.
@@ -163,7 +163,7 @@ impl LogRule {
             coarseness: options.log_hist_coarseness,
             with_offset: options.log_offset,
             with_issue: options.log_offset && options.log_issue_time,
-            apart: options.per_job_logs,
+            per_job: options.per_job_logs,
             epoch: match (options.log_unix_epoch, options.log_alternate_epoch) {
                 (true, _) => Some(Epoch::Unix),
                 (_, true) => Some(Epoch::Clock(options.log_alternate_epoch_clock_id as i32)),
@@ -211,7 +211,7 @@ impl LogRule {
         }
         let (index, word) = kind.word();
         let name = self.names[index].as_ref()?;
-        let own = match self.apart {
+        let own = match self.per_job {
             true => format!(".{number}"),
             false => String::new(),
         };
@@ -356,7 +356,7 @@ mod tests {
     fn files_are_called_as_those_of_fio() {
         let mut rule = LogRule {
             names: [Some("x".to_owned()), Some("y".to_owned()), None, None],
-            apart: true,
+            per_job: true,
             ..LogRule::default()
         };
         let file = |rule: &LogRule, kind| rule.file(kind, 2);
@@ -369,7 +369,7 @@ mod tests {
             Some("y_clat.2.log")
         );
         assert_eq!(file(&rule, LogKind::Operations), None);
-        rule.apart = false;
+        rule.per_job = false;
         assert_eq!(file(&rule, LogKind::Bandwidth).as_deref(), Some("x_bw.log"));
         rule.chunk = Some(1024);
         rule.names[3] = Some("h".to_owned());

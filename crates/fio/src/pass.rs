@@ -3,7 +3,7 @@
 use blocklab_units::Bytes;
 use blocklab_workload::{Job, SizeDraw};
 
-use super::files::Ground;
+use super::files::WorkingSet;
 use super::options::Options;
 use super::pattern::{ReadWrite, keeps_a_map, largest_block};
 use super::spec::Spec;
@@ -14,7 +14,7 @@ use super::verify;
 pub(super) struct Pass<'a> {
     options: &'a Options,
     rw: ReadWrite,
-    ground: &'a Ground,
+    working_set: &'a WorkingSet,
     job: &'a Job,
 }
 
@@ -23,13 +23,13 @@ impl<'a> Pass<'a> {
     pub(super) const fn new(
         spec: &'a Spec,
         rw: ReadWrite,
-        ground: &'a Ground,
+        working_set: &'a WorkingSet,
         job: &'a Job,
     ) -> Self {
         Self {
             options: &spec.options,
             rw,
-            ground,
+            working_set,
             job,
         }
     }
@@ -48,11 +48,11 @@ impl<'a> Pass<'a> {
     /// Bytes after which the job is done, or begins anew.
     pub(super) fn once(&self) -> u64 {
         let pass = self.whole();
-        let counted = match self.asked() {
+        let counted = match self.requested() {
             Some(bytes) if self.verifying_passes(bytes).is_some() => pass,
             Some(bytes) if self.loops_to_the_end(bytes) => pass,
             Some(bytes) => bytes,
-            None => self.ground.most.map_or(pass, |most| pass.min(most)),
+            None => self.working_set.most.map_or(pass, |most| pass.min(most)),
         };
         counted.saturating_mul(self.each())
     }
@@ -60,10 +60,15 @@ impl<'a> Pass<'a> {
     /// How often the job goes through that.
     pub(super) fn passes(&self) -> u64 {
         let loops = self.loops();
-        if let Some(bytes) = self.asked().filter(|bytes| self.loops_to_the_end(*bytes)) {
+        if let Some(bytes) = self
+            .requested()
+            .filter(|bytes| self.loops_to_the_end(*bytes))
+        {
             return loops.max(bytes.div_ceil(self.whole()));
         }
-        let passes = self.asked().and_then(|bytes| self.verifying_passes(bytes));
+        let passes = self
+            .requested()
+            .and_then(|bytes| self.verifying_passes(bytes));
         loops.saturating_mul(passes.unwrap_or(1))
     }
 
@@ -92,10 +97,10 @@ impl<'a> Pass<'a> {
     }
 
     /// `io_size`.
-    fn asked(&self) -> Option<u64> {
+    fn requested(&self) -> Option<u64> {
         match self.options.io_size? {
             Share::Bytes(bytes) => some(bytes),
-            share => Some(share.of(self.ground.space)),
+            share => Some(share.of(self.working_set.space)),
         }
     }
 
@@ -128,7 +133,7 @@ impl<'a> Pass<'a> {
         let mut all = sizes.iter().flat_map(|mix| &mix.0);
         let is_uneven = self.job.size_draw == SizeDraw::AnyByte
             || all.any(|(size, _)| !size.0.is_multiple_of(piece.0));
-        is_uneven && self.asked().is_none() && self.ground.most.is_none()
+        is_uneven && self.requested().is_none() && self.working_set.most.is_none()
     }
 
     /// All of the files: what of one is no whole block is left out, where blocks are of one size,
@@ -139,23 +144,23 @@ impl<'a> Pass<'a> {
         if let Some(writes) = self
             .job
             .pattern
-            .writes_to_precondition(self.ground.of_each() / block)
+            .writes_to_precondition(self.working_set.of_each() / block)
         {
-            return writes * block * self.ground.targets.len() as u64;
+            return writes * block * self.working_set.targets.len() as u64;
         }
         if let Some(bytes) = self.until_a_zone_is_cut(block) {
             return bytes;
         }
-        let Some(size) = self.ground.size else {
+        let Some(size) = self.working_set.size else {
             let block = piece.unwrap_or(block);
-            return self.ground.space / block * block;
+            return self.working_set.space / block * block;
         };
-        let files = self.ground.targets.len() as u64;
+        let files = self.working_set.targets.len() as u64;
         if let Some(piece) = piece {
             return size / piece * piece * files;
         }
         if self.options.bssplit.is_some() || self.options.bsrange.is_some() {
-            return self.ground.space;
+            return self.working_set.space;
         }
         let found = self.until_the_end(size, block);
         if found.is_none() && self.comes_back() {
@@ -187,10 +192,10 @@ impl<'a> Pass<'a> {
         let directions = [rw.reads, rw.writes, rw.trims].into_iter().filter(|it| *it);
         let goes_straight = !rw.random && rw.gap == 0 && directions.count() == 1;
         let is_by_zones = options.zonemode == "strided" && options.zonesize > 0;
-        if !is_by_zones || !goes_straight || self.ground.targets.len() != 1 {
+        if !is_by_zones || !goes_straight || self.working_set.targets.len() != 1 {
             return None;
         }
-        let size = self.ground.of_each();
+        let size = self.working_set.of_each();
         let range = some(options.zonerange).unwrap_or(options.zonesize);
         let skip = match options.zoneskip {
             Share::Bytes(skip) => skip,

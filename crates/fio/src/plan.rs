@@ -69,7 +69,7 @@ pub fn prepare(
     name: &str,
     context: &PlanContext<'_>,
 ) -> Result<Prepared, Mistake> {
-    let mut maker = Maker {
+    let mut builder = PlanBuilder {
         context,
         prepared: Prepared {
             plan: Plan::once(name, "Jobs of fio.", Vec::new()),
@@ -87,10 +87,10 @@ pub fn prepare(
         groups: Groups::default(),
     };
     for (index, spec) in resolved.specs.iter().enumerate() {
-        maker.add(spec, index)?;
+        builder.add(spec, index)?;
     }
-    maker.prepared.files = maker.files.list;
-    Ok(maker.prepared)
+    builder.prepared.files = builder.files.list;
+    Ok(builder.prepared)
 }
 
 /// How many clones cannot be run for want of their engine, or of zoned devices. fio runs the others
@@ -114,7 +114,7 @@ const PASSED_OVER: &str = "a `wait` without a fourth word is passed over, as by 
 /// Of one job.
 const MOST_FILES: u64 = 1_000_000;
 
-struct Maker<'a> {
+struct PlanBuilder<'a> {
     context: &'a PlanContext<'a>,
     prepared: Prepared,
     files: Files,
@@ -122,7 +122,7 @@ struct Maker<'a> {
     groups: Groups,
 }
 
-impl Maker<'_> {
+impl PlanBuilder<'_> {
     fn add(&mut self, spec: &Spec, index: usize) -> Result<(), Mistake> {
         self.check(spec)?;
         let options = &spec.options;
@@ -175,13 +175,13 @@ impl Maker<'_> {
             (Err(_), Some(writer)) => Some(replay::stand_in(writer)),
             (read, _) => read?,
         };
-        let ground = match &trace {
-            Some(trace) => replay::ground(spec, trace, self.context)?,
-            None => files::ground(spec, rw, number, self.context, &self.files)?,
+        let working_set = match &trace {
+            Some(trace) => replay::working_set(spec, trace, self.context)?,
+            None => files::working_set(spec, rw, number, self.context, &self.files)?,
         };
         let unique = self.prepared.clones.len();
         let name = format!("{}.{unique}", spec.name);
-        let mut job = load(spec, rw, &ground, &name, number, self.context)?;
+        let mut job = load(spec, rw, &working_set, &name, number, self.context)?;
         if let Some(trace) = trace {
             if trace.passed_over > 0 {
                 self.note(NoteLevel::Ignored, "read_iolog", PASSED_OVER);
@@ -206,7 +206,7 @@ impl Maker<'_> {
             is_unfit,
             ..self.facts(spec, rw, &job, index)
         });
-        for file in ground.planned {
+        for file in working_set.planned {
             self.files.add(file);
         }
         if let Some(case) = self.prepared.plan.cases.last_mut() {

@@ -116,11 +116,12 @@ impl StaleShares {
         let mut shares = Self {
             flash,
             spare: flash - blocks,
-            regions,
+            // A region without a block would only be passed over.
+            regions: regions.min(flash).max(2),
             decay: decay(over),
             sum: 1.0,
         };
-        shares.sum = shares.before(regions);
+        shares.sum = shares.before(shares.regions);
         shares
     }
 
@@ -256,7 +257,7 @@ mod tests {
     #[test]
     fn more_regions_than_blocks_do_no_harm() {
         let mut chance = Stream::new(1, "places", 0);
-        let mut places = Preconditioning::new(3, 0.9, 1000, &mut chance);
+        let mut places = Preconditioning::new(3, 0.9, u32::MAX, &mut chance);
         let mut hit = [false; 3];
         (0..5).for_each(|_| hit[places.next(&mut chance) as usize] = true);
         assert!(hit.iter().all(|hit| *hit), "{hit:?}");

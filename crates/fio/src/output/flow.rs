@@ -88,13 +88,13 @@ impl Flow {
 
     /// Where no operation has a priority of its own, all of them have that of the job.
     fn by_priority(&self, result: &DirectionResult, clone: &CloneFacts) -> Vec<OfPriority> {
-        let Some(told) = clone.style.by_priority() else {
+        let Some(kind) = clone.style.by_priority() else {
             return Vec::new();
         };
         let detail = result.detail.as_deref();
         let rows = detail.map_or(&[][..], |detail| &detail.by_priority);
         if rows.is_empty() {
-            let all = match told {
+            let all = match kind {
                 Told::Completion => &self.clat,
                 Told::Total => &self.lat,
             };
@@ -107,7 +107,7 @@ impl Flow {
         let of = |row: &ByPriority| OfPriority {
             class: row.class,
             level: row.level,
-            spread: Spread::of(match (told, &row.completion) {
+            spread: Spread::of(match (kind, &row.completion) {
                 (Told::Completion, Some(completion)) => completion,
                 _ => &row.service,
             }),
@@ -159,7 +159,7 @@ impl Flow {
     }
 
     /// What is reported by priority: nothing where there is only one.
-    pub(super) fn told_priorities(&self) -> &[OfPriority] {
+    pub(super) fn shown_priorities(&self) -> &[OfPriority] {
         match self.priorities.len() {
             0 | 1 => &[],
             _ => &self.priorities,

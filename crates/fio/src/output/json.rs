@@ -194,15 +194,15 @@ fn flow(flow: &Flow, style: &Style, bins: bool) -> Members {
 
 /// One entry a priority, where there are several.
 fn priorities(flow: &Flow, style: &Style, bins: bool) -> Option<Vec<Tree>> {
-    let told = style.by_priority()?;
+    let kind = style.by_priority()?;
     let entry = |of: &OfPriority| {
         let mut members =
             members! { "prioclass": i32::from(of.class), "prio": i32::from(of.level) };
-        let latency = spread(&of.spread, style, style.percentiles_of[told.place()], bins);
-        members.push((format!("{}_ns", told.name()), latency.into()));
+        let latency = spread(&of.spread, style, style.percentiles_of[kind.place()], bins);
+        members.push((format!("{}_ns", kind.name()), latency.into()));
         members.into()
     };
-    let entries: Vec<Tree> = flow.told_priorities().iter().map(entry).collect();
+    let entries: Vec<Tree> = flow.shown_priorities().iter().map(entry).collect();
     (!entries.is_empty()).then_some(entries)
 }
 

@@ -180,27 +180,27 @@ fn direction(name: &str, flow: &Flow, style: &Style) -> String {
 
 /// A line a priority, where there are several.
 fn priorities(flow: &Flow, style: &Style) -> String {
-    let Some(told) = style.by_priority() else {
+    let Some(latency) = style.by_priority() else {
         return String::new();
     };
     let line = |of: &OfPriority| {
-        let label = format!("{} prio {}/{}", told.name(), of.class, of.level);
+        let label = format!("{} prio {}/{}", latency.name(), of.class, of.level);
         spread(&label, &of.spread, "    ")
     };
-    flow.told_priorities().iter().map(line).collect()
+    flow.shown_priorities().iter().map(line).collect()
 }
 
 /// The percentiles of each.
 fn priority_tables(flow: &Flow, style: &Style) -> String {
-    let told = style.by_priority();
-    let Some(told) = told.filter(|told| style.percentiles_of[told.place()]) else {
+    let latency = style.by_priority();
+    let Some(latency) = latency.filter(|latency| style.percentiles_of[latency.place()]) else {
         return String::new();
     };
-    let rows = flow.told_priorities();
+    let rows = flow.shown_priorities();
     let all: u64 = rows.iter().map(|of| of.spread.count).sum();
     let one = |of: &OfPriority| {
         let share = of.spread.count as f64 * 100.0 / all.max(1) as f64;
-        let (name, class, level) = (told.name(), of.class, of.level);
+        let (name, class, level) = (latency.name(), of.class, of.level);
         let label = format!("{name} prio {class}/{level} ({share:3.2}% of IOs)");
         table(&label, &of.spread, style)
     };

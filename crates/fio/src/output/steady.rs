@@ -12,6 +12,8 @@ struct Verdict {
     word: &'static str,
     is_slope: bool,
     limit: Limit,
+    /// Rounds of a full window.
+    rounds: u32,
     seconds: u64,
     bw_mean: u64,
     iops_mean: u64,
@@ -68,6 +70,7 @@ fn verdict(figures: &Figures<'_>) -> Option<Verdict> {
         },
         is_slope,
         limit,
+        rounds,
         seconds: u64::from(rounds) * round.0 / 1_000_000_000,
         bw_mean: mean_of(|round| round.bytes_per_s) as u64,
         iops_mean: mean_of(|round| round.iops) as u64,
@@ -94,14 +97,17 @@ impl Verdict {
 pub(super) fn members(figures: &Figures<'_>) -> Option<Members> {
     let verdict = verdict(figures)?;
     let (Limit::Percent(limit) | Limit::Absolute(limit)) = verdict.limit;
-    let ios = figures
-        .rounds
-        .iter()
-        .map(|round| Tree::from(round.iops as u64));
-    let bytes = figures
-        .rounds
-        .iter()
-        .map(|round| Tree::from(round.bytes_per_s as u64));
+    // As fio, which prints zeros for the rounds that a window lacks.
+    let values = |of: fn(&SteadyRound) -> f64| {
+        let rounds = figures.rounds.iter().map(of);
+        let padded = rounds.chain(std::iter::repeat(0.0));
+        let count = figures.rounds.len().max(verdict.rounds as usize);
+        padded.take(count).map(|value| Tree::from(value as u64))
+    };
+    let (ios, bytes) = (
+        values(|round| round.iops),
+        values(|round| round.bytes_per_s),
+    );
     let sign = verdict.sign();
     Some(members! {
         "ss": format!("{}:{limit:.6}{sign}", verdict.word),

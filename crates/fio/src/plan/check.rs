@@ -3,7 +3,7 @@
 use blocklab_record::NoteLevel;
 use blocklab_units::Nanos;
 
-use super::Maker;
+use super::PlanBuilder;
 use crate::options::Support;
 use crate::pattern;
 use crate::priority;
@@ -14,7 +14,7 @@ use blocklab_syntax::Mistake;
 /// In which mapped files are flushed.
 const PAGE: u64 = 4096;
 
-impl Maker<'_> {
+impl PlanBuilder<'_> {
     /// Notes what is not exact; refuses what cannot be done.
     pub(super) fn check(&mut self, spec: &Spec) -> Result<(), Mistake> {
         self.check_together(spec)?;

@@ -2,7 +2,7 @@
 
 use blocklab_workload::{Direction, IoPriority, Job, Steady};
 
-use super::Maker;
+use super::PlanBuilder;
 use crate::engine::{self, Program};
 use crate::load::is_asynchronous;
 use crate::logs::LogRule;
@@ -94,7 +94,7 @@ impl CloneFacts {
     }
 }
 
-impl Maker<'_> {
+impl PlanBuilder<'_> {
     pub(super) fn facts(&self, spec: &Spec, rw: ReadWrite, job: &Job, index: usize) -> CloneFacts {
         let sizes = [&job.sizes.read, &job.sizes.write, &job.sizes.trim];
         let options = &spec.options;

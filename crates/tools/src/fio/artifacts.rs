@@ -99,7 +99,7 @@ fn write_logs(clone: &CloneFacts, number: usize, log: &JobLog, began_ms: u64) ->
         let Some(path) = clone.logs.file(kind, number) else {
             continue;
         };
-        let file = open(&path, clone.logs.apart)?;
+        let file = open(&path, clone.logs.per_job)?;
         let written = fill(BufWriter::new(file), kind, clone, log, began_ms);
         written.with_context(|| format!("cannot write the log {path}"))?;
     }
@@ -123,8 +123,8 @@ fn write_trace(path: &str, job: &Job, log: &JobLog) -> Result<()> {
 }
 
 /// Clones that share a file add to it, as do later runs.
-fn open(path: &str, apart: bool) -> Result<File> {
-    match apart {
+fn open(path: &str, per_job: bool) -> Result<File> {
+    match per_job {
         true => output::create(Path::new(path), Over::Files),
         false => output::append(Path::new(path)),
     }
