@@ -9,7 +9,7 @@ use blocklab_proof::Lab;
 use blocklab_record::{DirectionResult, Record};
 
 const STUDY: &str = r#"
-name = "roads"
+name = "two-clocks"
 seed = 5
 [defaults]
 runtime = "2s"
