@@ -49,11 +49,11 @@ pub(super) struct Draft<'a> {
     pub programs: Option<(Nanos, Bytes)>,
     /// What shows which buckets the caps have.
     pub starts: &'a [Start],
-    pub says: Says<'a>,
+    pub provenance: Provenance<'a>,
 }
 
 /// What the figures rest on.
-pub(super) struct Says<'a> {
+pub(super) struct Provenance<'a> {
     /// `run ab12`.
     pub runs: &'a str,
     /// Whether a direction was measured, reads first; else it is as the other one.
@@ -77,7 +77,7 @@ pub(super) fn of_one(side: &Side, accounting: Accounting) -> DeviceSpec {
         shares_bytes: true,
         programs: None,
         starts: &[],
-        says: Says {
+        provenance: Provenance {
             runs: "",
             measured: [true; 2],
             scatter_cells: 0,
@@ -123,7 +123,7 @@ impl Draft<'_> {
                 ..Cap::new(name, rate, origin)
             }
         };
-        let [reads, writes] = self.says.measured;
+        let [reads, writes] = self.provenance.measured;
         if let ([Some(read), Some(write)], true) = (levels, shared) {
             let value = f64::midpoint(read.value, write.value);
             let (read, write) = (shown(read), shown(write));
@@ -165,14 +165,14 @@ impl Draft<'_> {
     }
 
     fn service(&self) -> Service {
-        let [reads, writes] = self.says.measured;
+        let [reads, writes] = self.provenance.measured;
         let line = |line: Line, what: &str, measured| Latency {
             base: Nanos(line.base.max(1.0).round() as u64),
             per_kib_ns: rounded(line.per_kib),
             origin: self.origin(&format!("{what} at depth 1, {}", sizes(line)), measured),
         };
         let (read, write) = (self.read, self.write);
-        let cells = self.says.scatter_cells;
+        let cells = self.provenance.scatter_cells;
         Service {
             read: line(read.random, "random reads", reads),
             write: line(write.random, "random writes", writes),
@@ -189,7 +189,7 @@ impl Draft<'_> {
             programs: self.programs.map(|(time, page)| Programs {
                 time,
                 page,
-                origin: self.origin("rates of reads beside writes", true),
+                origin: self.origin("rates of reads alongside writes", true),
             }),
         }
     }
@@ -201,11 +201,12 @@ impl Draft<'_> {
             rounded((channels * 1e9 / side.random.at(STATED_AT)).clamp(1.0, MOST_IOPS))
         };
         let (reads, writes) = (self.read.channels, self.write.channels);
-        let told = [("reads", reads), ("writes", writes)].map(|(what, channels)| match channels {
-            Some(channels) => format!("{channels:.1} {what} at a time"),
-            None => format!("no maximum of {what} seen"),
-        });
-        let from = format!("{}: explains the rates by depth", told.join(", "));
+        let channels =
+            [("reads", reads), ("writes", writes)].map(|(what, channels)| match channels {
+                Some(channels) => format!("{channels:.1} {what} at a time"),
+                None => format!("no maximum of {what} seen"),
+            });
+        let from = format!("{}: explains the rates by depth", channels.join(", "));
         (reads.is_some() || writes.is_some()).then(|| Saturation {
             read_iops: most(self.read),
             write_iops: most(self.write),
@@ -215,7 +216,7 @@ impl Draft<'_> {
 
     fn origin(&self, from: &str, measured: bool) -> Origin {
         match measured {
-            true => Origin::measured(&format!("{}: {from}", self.says.runs)),
+            true => Origin::measured(&format!("{}: {from}", self.provenance.runs)),
             false => Origin::assumed("not measured: as the other direction"),
         }
     }
@@ -255,7 +256,7 @@ fn shown(level: &Level) -> String {
     both.collect::<Vec<_>>().join(" and ")
 }
 
-/// Four figures: more would claim what no measurement of seconds can tell.
+/// Four figures: more would claim what no measurement of seconds can show.
 pub(super) fn rounded(value: f64) -> f64 {
     if value == 0.0 {
         return 0.0;

@@ -11,7 +11,7 @@
 //!                    each candidate is predicted, and the one with the least error stays
 //! ```
 //!
-//! `docs/calibrate.md` tells the method and what each constant rests on.
+//! `docs/calibrate.md` describes the method and what each constant rests on.
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
@@ -41,7 +41,7 @@ use cells::Sweep;
 /// A device fitted to Records.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Calibration {
-    /// The device: every figure tells what it rests on.
+    /// The device: every figure names its evidence.
     pub device: DeviceSpec,
     /// Ids of the runs.
     pub runs: Vec<String>,
@@ -49,7 +49,7 @@ pub struct Calibration {
     pub cells: usize,
     /// Measurements that were not used, by reason.
     pub left_out: Vec<LeftOut>,
-    /// What these Records cannot tell, one sentence each.
+    /// What these Records leave unknown, one sentence each.
     pub unknown: Vec<String>,
 }
 
@@ -93,7 +93,7 @@ pub fn calibrate(
     let disk = cells::disk(records[0]);
     let device = choice.device(&runs_text(&runs), disk);
     Ok(Calibration {
-        unknown: unknown::told(&sweep, &choice),
+        unknown: unknown::sentences(&sweep, &choice),
         left_out: sweep.left_out,
         cells: sweep.cells.len(),
         device,

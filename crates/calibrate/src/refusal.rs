@@ -11,12 +11,12 @@ pub enum CannotCalibrate {
     Failed {
         /// The run.
         run: String,
-        /// What it says of its failure.
+        /// The error that ended it.
         why: String,
     },
     /// The figures are a model's.
     #[error(
-        "run {run} was {how}, not measured: a model of a model tells nothing of a disk \
+        "run {run} was {how}, not measured: a model of a model shows nothing of a disk \
          (--allow-simulated makes one all the same)"
     )]
     Modelled {
@@ -41,10 +41,10 @@ pub enum CannotCalibrate {
         /// Each reason once, with the number of cells.
         reasons: String,
     },
-    /// Without a queue of one, latency and waiting cannot be told apart.
+    /// Without a queue of one, latency and waiting cannot be separated.
     #[error(
         "no {pattern} {direction} cell of depth 1 was measured (depths: {depths}): the latency of \
-         a single operation cannot be told; measure depth 1 at two block sizes or more, such as \
+         a single operation is not known; measure depth 1 at two block sizes or more, such as \
          4KiB and 64KiB. {MEASURE}"
     )]
     NoDepthOne {
@@ -64,10 +64,10 @@ pub enum CannotCalibrate {
         /// `read` or `write`.
         direction: &'static str,
     },
-    /// Without two sizes, base and slope cannot be told apart.
+    /// Without two sizes, base and slope cannot be separated.
     #[error(
         "{pattern} {direction} cells of depth 1 have only one block size ({size}): what an \
-         operation costs and what a KiB costs cannot be told apart; measure depth 1 at another \
+         operation costs and what a KiB costs cannot be separated; measure depth 1 at another \
          size too, such as {other}. {MEASURE}"
     )]
     OneSize {

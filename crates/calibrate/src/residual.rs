@@ -37,7 +37,7 @@ pub struct Residual {
     pub mean_ns: Compared,
     /// Median of it.
     pub p50_ns: Compared,
-    /// 99th percentile; `None`: too few operations to tell.
+    /// 99th percentile; `None`: too few operations.
     pub p99_ns: Option<Compared>,
     /// A thread of ours used a whole processor: the cell had no part in the fit.
     pub cpu_bound: bool,

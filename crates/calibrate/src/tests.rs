@@ -82,8 +82,8 @@ fn one_direction_stands_for_the_other_as_an_assumption() {
     let fitted = calibrate(&[&record], false).expect("a fit");
     let service = fitted.device.volumes[0].service.as_ref().expect("a medium");
     assert!(service.write.origin.is_assumed() && !service.read.origin.is_assumed());
-    let mut told = fitted.unknown.iter();
-    assert!(told.any(|it| it.contains("random writes were not measured")));
+    let mut unknown = fitted.unknown.iter();
+    assert!(unknown.any(|it| it.contains("random writes were not measured")));
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn an_episode_is_no_good_fit() {
     assert_eq!(fit.quality, super::Quality::Fair);
 }
 
-/// The refusal of these records tells these words.
+/// The refusal of these records has these words.
 #[track_caller]
 fn check(records: &[Record], words: &[&str]) {
     let records: Vec<&Record> = records.iter().collect();

@@ -1,4 +1,4 @@
-//! What a sweep cannot tell, in sentences.
+//! What a sweep leaves unknown, in sentences.
 
 use blocklab_device::Accounting;
 use blocklab_units::Bytes;
@@ -12,49 +12,49 @@ use super::plateau::plateaus;
 const ONE_SCATTER: f64 = 1.5;
 
 /// One sentence each.
-pub(super) fn told(sweep: &Sweep, choice: &Choice) -> Vec<String> {
-    let mut said = Vec::new();
-    missing(sweep, choice, &mut said);
-    growing(sweep, choice, &mut said);
-    channels(choice, &mut said);
-    shares(choice, &mut said);
-    units(choice, &mut said);
-    scatter(choice, &mut said);
-    processor(sweep, &mut said);
-    said.push(
+pub(super) fn sentences(sweep: &Sweep, choice: &Choice) -> Vec<String> {
+    let mut found = Vec::new();
+    missing(sweep, choice, &mut found);
+    growing(sweep, choice, &mut found);
+    channels(choice, &mut found);
+    shares(choice, &mut found);
+    units(choice, &mut found);
+    scatter(choice, &mut found);
+    processor(sweep, &mut found);
+    found.push(
         "burst credits and write caches: a bucket that lasts for minutes looks like a cap to \
          cells of seconds; only a long cell shows what remains when it is empty."
             .to_owned(),
     );
-    said.push(
+    found.push(
         "several sequential streams at once, flushes and trims were not measured: streams count \
          as random when they interleave, but for what is left of reading ahead, and flushes and trims take the base of a write."
             .to_owned(),
     );
-    said
+    found
 }
 
-fn missing(sweep: &Sweep, choice: &Choice, said: &mut Vec<String>) {
+fn missing(sweep: &Sweep, choice: &Choice, found: &mut Vec<String>) {
     let sides = [
         (Way::Read, &choice.read, "reads", "writes"),
         (Way::Write, &choice.write, "writes", "reads"),
     ];
     for (way, side, name, other) in sides {
         let Some(side) = side else {
-            said.push(format!(
+            found.push(format!(
                 "random {name} were not measured: the model takes them to be as {other}."
             ));
             continue;
         };
         let sequential = sweep.series(way, true).any(|cell| cell.load.depth == 1);
         if !sequential {
-            said.push(format!(
+            found.push(format!(
                 "sequential {name} of depth 1 were not measured: they count as random."
             ));
         }
         if side.random.sizes.2 == 1 {
             let size = Bytes(side.random.sizes.0);
-            said.push(format!(
+            found.push(format!(
                 "what a KiB costs a random {name}: only {size} was below every cap at depth 1."
             ));
         }
@@ -62,8 +62,8 @@ fn missing(sweep: &Sweep, choice: &Choice, said: &mut Vec<String>) {
 }
 
 /// Loads that the deepest queue did not fill. Where a direction has a maximum of the medium, the
-/// way towards it has told it.
-fn growing(sweep: &Sweep, choice: &Choice, said: &mut Vec<String>) {
+/// way towards it has shown it.
+fn growing(sweep: &Sweep, choice: &Choice, found: &mut Vec<String>) {
     let sides = [
         (Way::Read, &choice.read, "reads"),
         (Way::Write, &choice.write, "writes"),
@@ -86,7 +86,7 @@ fn growing(sweep: &Sweep, choice: &Choice, said: &mut Vec<String>) {
                 .collect();
             if !open.is_empty() {
                 let (pattern, sizes) = (pattern(sequential), open.join(", "));
-                said.push(format!(
+                found.push(format!(
                     "the maximum of {pattern} {name} of {sizes}: no level was seen up to depth {deepest}."
                 ));
             }
@@ -94,7 +94,7 @@ fn growing(sweep: &Sweep, choice: &Choice, said: &mut Vec<String>) {
     }
 }
 
-fn channels(choice: &Choice, said: &mut Vec<String>) {
+fn channels(choice: &Choice, found: &mut Vec<String>) {
     let has_channels = |side: &Option<Side>| side.as_ref().map(|it| it.channels.is_some());
     let (reads, writes) = (has_channels(&choice.read), has_channels(&choice.write));
     let open = match (reads, writes) {
@@ -102,50 +102,50 @@ fn channels(choice: &Choice, said: &mut Vec<String>) {
         (Some(false), Some(true)) => "reads",
         _ => return,
     };
-    said.push(format!(
+    found.push(format!(
         "a maximum of the medium for {open} was not seen: the model lets it work on {} at a time.",
         channels_unseen()
     ));
 }
 
-fn shares(choice: &Choice, said: &mut Vec<String>) {
+fn shares(choice: &Choice, found: &mut Vec<String>) {
     let shares = choice.shares;
     if !shares.shown && (shares.iops || shares.bytes) {
-        said.push(
+        found.push(
             "whether reads and writes share a cap: their levels are equal, so the model has one \
-             for both; a cell that mixes them would tell."
+             for both; a cell that mixes them would show it."
                 .to_owned(),
         );
     }
 }
 
-fn units(choice: &Choice, said: &mut Vec<String>) {
+fn units(choice: &Choice, found: &mut Vec<String>) {
     match choice.accounting {
         Accounting::Plain => (),
-        Accounting::Merged { unit } | Accounting::WholeUnits { unit } => said.push(format!(
+        Accounting::Merged { unit } | Accounting::WholeUnits { unit } => found.push(format!(
             "the unit of accounting: sequential operations count as fewer than random ones; {unit} \
              is what EBS uses (assumed)."
         )),
     }
 }
 
-fn scatter(choice: &Choice, said: &mut Vec<String>) {
+fn scatter(choice: &Choice, found: &mut Vec<String>) {
     let Some([reads, writes]) = choice.sigmas else {
         return;
     };
     let (less, more) = (reads.min(writes).max(0.01), reads.max(writes).max(0.01));
     if more / less > ONE_SCATTER {
-        said.push(format!(
+        found.push(format!(
             "one scatter for both directions is all that the model has; reads have sigma \
              {reads:.2}, writes {writes:.2}: percentiles of both are off."
         ));
     }
 }
 
-fn processor(sweep: &Sweep, said: &mut Vec<String>) {
+fn processor(sweep: &Sweep, found: &mut Vec<String>) {
     let bound = sweep.cells.iter().filter(|cell| cell.cpu_bound).count();
     if bound > 0 {
-        said.push(format!(
+        found.push(format!(
             "in {} a thread of blocklab used a whole processor: the disk may do more. They had no \
              part in the fit; more threads would show it.",
             cells_text(bound)
@@ -157,7 +157,7 @@ fn processor(sweep: &Sweep, said: &mut Vec<String>) {
         .filter(|cell| cell.busy && !cell.cpu_bound)
         .count();
     if busy > 0 {
-        said.push(format!(
+        found.push(format!(
             "how fast the disk is alone: in {} no processor of the machine was idle, so that \
              operations may have waited for one; measure again on a quiet machine.",
             cells_text(busy)

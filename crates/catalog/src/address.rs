@@ -18,7 +18,7 @@ pub enum Address {
     File(String),
 }
 
-/// Something that is for sale, as it was asked for.
+/// Something that is for sale, as the address names it.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Offer {
     /// How many of it; `None`: one volume, or all local disks.
@@ -183,7 +183,7 @@ impl fmt::Display for AddressError {
     }
 }
 
-/// `text`, with the message below the bytes that it speaks of.
+/// `text`, with the message below the bytes that it is about.
 pub(crate) fn pointed(text: &str, at: Range<usize>, message: &str) -> String {
     let width = |range: Range<usize>| text.get(range).map_or(0, |t| t.chars().count());
     let text_line: String = text
@@ -199,7 +199,7 @@ impl Address {
     /// Reads an address.
     ///
     /// # Errors
-    /// When the text does not follow the grammar; what stands where is told. Whether such a thing
+    /// When the text does not follow the grammar; the error names the place. Whether such a thing
     /// exists, [`crate::resolve`] knows.
     pub fn parse(text: &str) -> Result<Self, AddressError> {
         Parser::new(text).address()

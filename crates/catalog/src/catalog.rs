@@ -20,7 +20,7 @@ pub struct Catalog {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Source {
     pub(crate) text: String,
-    /// The day it speaks of, where it speaks of one.
+    /// The day it is about, where it is about one.
     pub(crate) date: Option<Date>,
 }
 

@@ -35,7 +35,7 @@ pub(crate) fn deliver(of: &str, as_of: Option<Date>, caps: &mut [Cap], credits: 
     }
 }
 
-/// The factor of a row; the evidence tells the documented rate besides.
+/// The factor of a row; the evidence names the documented rate too.
 fn measured(row: &Row<'_>, documented: Rate, origin: &mut Origin) -> f64 {
     let (value, unit) = (count(documented.value()), documented.unit().text());
     let why = row.text("why");

@@ -4,7 +4,7 @@ use blocklab_device::{InstanceSpec, Limit, VolumeSpec};
 
 use crate::cost::Purchase;
 
-/// Equal volumes, what they are attached to, and what is told of them.
+/// Equal volumes, what they are attached to, and the remarks about them.
 pub(crate) struct Draft {
     pub(crate) volume: VolumeSpec,
     /// How many of it.

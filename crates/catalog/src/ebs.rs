@@ -35,7 +35,7 @@ fn cap(name: &str, rate: Rate, figure: &Figure) -> Cap {
     }
 }
 
-/// The evidence of a setting that was asked for: the document that allows it.
+/// The evidence of a provisioned setting: the document that allows it.
 fn provisioned_within(figure: Figure) -> Figure {
     let origin = match figure.origin {
         Origin::Documented { source, date } => {
@@ -47,7 +47,7 @@ fn provisioned_within(figure: Figure) -> Figure {
     Figure { origin, ..figure }
 }
 
-/// The volume that an address asks for.
+/// The volume that an address names.
 ///
 /// # Errors
 /// When the vendor did not sell such a volume on that day.
@@ -100,7 +100,7 @@ pub(crate) fn volume(
 }
 
 /// The type that a volume really runs as: always on an instance that supports it, and where more
-/// is asked for than the type itself gives elsewhere.
+/// is provisioned than the type itself gives elsewhere.
 fn successor(
     catalog: &Catalog,
     offer: &Offer,
@@ -121,18 +121,23 @@ fn successor(
     let since = |family: &str| {
         let row = rows.iter().find(|row| row.text("family") == family);
         row.and_then(|row| row.get::<Date>("from"))
-            .is_some_and(|from| from <= day)
     };
-    let supported = host.is_none_or(|host| since(host.family) || host.nitro && since("nitro"));
+    let first = host.and_then(|host| {
+        let nitro = since("nitro").filter(|_| host.nitro);
+        since(host.family).into_iter().chain(nitro).min()
+    });
+    let supported = host.is_none() || first.is_some_and(|from| from <= day);
     if beyond && !supported {
+        let begins = first.map_or_else(String::new, |from| format!(" before {from}"));
         let message = format!(
-            "this instance does not run {} on {}: up to {} and {} IOPS there",
+            "this instance does not run {} on {}{begins}: up to {} and {} IOPS there",
             kind.name,
             any.text("called"),
             Bytes((size_max as u64) << 30),
             count(max_iops)
         );
-        return Err(Refusal::new(Part::Instance, message));
+        let part = first.map_or(Part::Instance, |_| Part::Key("as-of"));
+        return Err(Refusal::new(part, message));
     }
     match supported && (beyond || host.is_some()) {
         true => Ok(catalog.ebs_type(any.text("becomes"))),
@@ -140,7 +145,7 @@ fn successor(
     }
 }
 
-/// What is asked for, of which type, and what holds for it on that day.
+/// An offer, its type, and the limits that hold for it on that day.
 struct Terms<'t> {
     catalog: &'t Catalog,
     kind: &'t Kind,
@@ -210,7 +215,7 @@ impl Terms<'_> {
         }
     }
 
-    /// Limits the operations, and tells how many the volume sustains.
+    /// Limits the operations; returns how many the volume sustains.
     fn iops(&self, draft: &mut Draft) -> Result<f64, Refusal> {
         match self.kind.iops {
             IopsRule::BySize => Ok(self.iops_by_size(draft)),
@@ -298,9 +303,9 @@ impl Terms<'_> {
         draft.purchase.included_mibps = included.value;
         let (mibps, from) = match self.offer.throughput_mibps {
             None => (included.value as u64, included),
-            Some(asked) => {
-                self.check_throughput(asked as f64, iops, included.value, most.value)?;
-                (asked, provisioned_within(most))
+            Some(wanted) => {
+                self.check_throughput(wanted as f64, iops, included.value, most.value)?;
+                (wanted, provisioned_within(most))
             }
         };
         let cap = cap("volume throughput", Rate::MibPerS(mibps as f64), &from);
@@ -311,21 +316,21 @@ impl Terms<'_> {
 
     fn check_throughput(
         &self,
-        asked: f64,
+        wanted: f64,
         iops: f64,
         included: f64,
         most: f64,
     ) -> Result<(), Refusal> {
         let kind = &self.kind.name;
         let refused = |message| Err(Refusal::new(Part::Key("throughput"), message));
-        if asked < included {
+        if wanted < included {
             return refused(format!(
-                "{kind} includes {included} MiB/s; throughput= asks for more"
+                "{kind} includes {included} MiB/s; throughput= is for more"
             ));
         }
         let per_iops = self.limits.get("max_mibps_per_iops").map(|per| per.value);
         let allowed = per_iops.map_or(most, |per_iops| most.min(iops * per_iops));
-        if asked <= allowed {
+        if wanted <= allowed {
             return Ok(());
         }
         let (allowed, day) = (count(allowed), self.limits.day());
@@ -415,7 +420,7 @@ impl Terms<'_> {
         }
     }
 
-    /// Nobody promises anything, so nothing is predicted, unless the user asks for the documented
+    /// Nobody promises anything, so nothing is predicted, unless the user wants the documented
     /// average to stand in.
     fn best_effort(&self, draft: &mut Draft) {
         let shown = |name: &str| count(self.limits.value(name));

@@ -30,7 +30,7 @@ pub enum Error {
     /// Such a thing cannot be bought, and this is what can.
     #[error("{}", pointed(address, Address::place(address, *part), message))]
     Refused {
-        /// What was asked for.
+        /// The name that was looked up.
         address: String,
         /// The part that is wrong.
         part: Part,
@@ -38,7 +38,7 @@ pub enum Error {
         message: String,
     },
     /// A file cannot be read.
-    // Its cause is part of the message: as a `source` it would be told twice.
+    // Its cause is part of the message: as a `source` it would be printed twice.
     #[error("cannot read {}: {cause}", path.display())]
     Unreadable {
         /// Which.

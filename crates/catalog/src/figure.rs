@@ -34,7 +34,7 @@ pub(crate) fn unit(text: &str) -> Option<LimitUnit> {
     known.or((text == "TiB per TiB").then_some(LimitUnit::TibPerTib))
 }
 
-/// A source said this from one day to another, both included.
+/// A source stated this from one day to another, both included.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Seen {
     pub(crate) value: f64,
@@ -64,13 +64,13 @@ impl Seen {
 /// Which statement holds, and how sure that is.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Held {
-    /// What the source said on that day, or the last that was said before it.
+    /// What the source stated on that day, or last before it.
     pub(crate) seen: Seen,
-    /// It was said only later: the first that is known.
+    /// It was stated only later: the first that is known.
     pub(crate) later: bool,
 }
 
-/// What holds on `day` (`None`: today): what was said on that day; else the last before it; else
+/// What holds on `day` (`None`: today): what was stated on that day; else the last before it; else
 /// the first after it. Where sources disagree about one day, the younger statement counts, then
 /// the one that stood longer, then the smaller value.
 pub(crate) fn holds(seen: &[Seen], day: Option<Date>) -> Option<Held> {

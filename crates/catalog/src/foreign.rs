@@ -71,7 +71,7 @@ fn service(catalog: &Catalog, vendor: &str) -> Service {
     service
 }
 
-/// The volume that an address asks for.
+/// The volume that an address names.
 ///
 /// # Errors
 /// When there is no such type, or not in this size.
@@ -152,12 +152,16 @@ fn size(offer: &Offer, row: &Row<'_>, assumptions: &mut Vec<String>) -> Result<B
 /// Provisioned values lie below the maximum of the type.
 fn settings(offer: &Offer, spec: &mut VolumeSpec) -> Result<(), Refusal> {
     let requested_iops = offer.iops.map(|iops| iops as f64);
-    let asked_mibps = offer.throughput_mibps.map(|mibps| mibps as f64);
-    let asked = [
+    let requested_mibps = offer.throughput_mibps.map(|mibps| mibps as f64);
+    let settings = [
         ("iops", requested_iops, requested_iops.map(Rate::Iops)),
-        ("throughput", asked_mibps, asked_mibps.map(Rate::MibPerS)),
+        (
+            "throughput",
+            requested_mibps,
+            requested_mibps.map(Rate::MibPerS),
+        ),
     ];
-    for (key, value, rate) in asked {
+    for (key, value, rate) in settings {
         let (Some(value), Some(rate)) = (value, rate) else {
             continue;
         };
@@ -171,10 +175,7 @@ fn settings(offer: &Offer, spec: &mut VolumeSpec) -> Result<(), Refusal> {
         };
         if rate.per_second() > cap.rate.per_second() {
             let (most, unit) = (cap.rate.value(), cap.rate.unit());
-            let message = format!(
-                "{} allows at most {most} {unit}, {value} asked for",
-                offer.volume
-            );
+            let message = format!("{} allows at most {most} {unit}, not {value}", offer.volume);
             return Err(Refusal::new(Part::Key(key), message));
         }
         cap.rate = rate;

@@ -164,7 +164,7 @@ enum Metric {
     StoreReadMb,
 }
 
-/// Everything that sources said of one type, and when.
+/// Everything that sources stated of one type, and when.
 struct History {
     seen: Vec<(Metric, Seen)>,
 }
@@ -198,8 +198,8 @@ impl History {
         history
     }
 
-    /// What the user guide, or an answer of the vendor's interface, says of limits: a throughput
-    /// beside a bandwidth is left out where they agree, and marked `-` where none was stated.
+    /// What the user guide, or an answer of the vendor's interface, states of limits: a throughput
+    /// next to a bandwidth is left out where they agree, and marked `-` where none was stated.
     fn stated(&mut self, catalog: &Catalog, row: &Row<'_>, days: Option<(Date, Date)>) {
         let throughput = |mb: &str, bits: &str| match row.text(mb) {
             "-" => None,
@@ -392,7 +392,7 @@ mod tests {
         );
     }
 
-    /// The edition of 2023-01-19 said 248,000 and 99,200 for i3.xlarge, and was wrong.
+    /// The edition of 2023-01-19 stated 248,000 and 99,200 for i3.xlarge, and was wrong.
     #[test]
     fn local_disks_on_the_days_of_the_studies() {
         check_store("i2.xlarge", Some("2017-02-27"), 35_000.0, 35_000.0);

@@ -42,16 +42,16 @@ fn line_of(text: &str, row: &UnsoundRow) -> usize {
         .map_or(1, |(_, number)| number)
 }
 
-/// The figures of a file and its text; none where there is no such file. `told` makes of a problem
+/// The figures of a file and its text; none where there is no such file. `wording` makes of a problem
 /// what the user reads of it.
-fn load(path: &Path, told: impl Fn(String) -> String) -> Result<(User, String), Error> {
+fn load(path: &Path, wording: impl Fn(String) -> String) -> Result<(User, String), Error> {
     match fs::read_to_string(path) {
         Ok(text) => match User::parse(&text) {
             Ok(user) => Ok((user, text)),
             Err((line, problem)) => Err(Error::UserCatalog {
                 path: path.to_owned(),
                 line,
-                problem: told(problem),
+                problem: wording(problem),
             }),
         },
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(Default::default()),

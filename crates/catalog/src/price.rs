@@ -50,7 +50,7 @@ pub struct Price {
     pub date: Date,
     /// The list.
     pub source: String,
-    /// Set where the list is younger than the day that was asked for, no older one being known,
+    /// Set where the list is younger than the day of the address, no older one being known,
     /// and where no list has the price at all.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub assumed: bool,
@@ -127,7 +127,7 @@ impl System {
 }
 
 impl Price {
-    /// What a list said of a thing, from the first of it on.
+    /// What a list stated of a thing, from its first edition on.
     fn held(held: Held, what: String, per: Per, region: &str) -> Self {
         Self {
             what,

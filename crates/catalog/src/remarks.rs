@@ -1,19 +1,19 @@
-//! What documents and studies say beside the limits.
+//! What documents and studies say apart from the limits.
 
 use crate::embedded::{ACCOUNTING, LATENCIES, RULES};
 use crate::table::Table;
 use crate::{Catalog, Offer};
 
-/// Remarks on what an address asks for.
-pub(crate) fn of(catalog: &Catalog, offer: &Offer) -> Vec<String> {
+/// Remarks on what an address names, and on the type of volume that it runs as.
+pub(crate) fn of(catalog: &Catalog, offer: &Offer, runs_as: &str) -> Vec<String> {
     let mut remarks: Vec<String> = promise(&offer.volume).into_iter().collect();
     remarks.extend(future(catalog, offer));
-    remarks.extend(documented_latency(&offer.volume));
+    remarks.extend(documented_latency(runs_as));
     remarks.extend(rules(offer));
     remarks
 }
 
-/// No source speaks of the days to come.
+/// No source knows the days to come.
 fn future(catalog: &Catalog, offer: &Offer) -> Option<String> {
     let (day, newest) = (offer.as_of?, catalog.newest_source()?);
     (day > newest).then(|| {
@@ -46,9 +46,9 @@ fn documented_latency(volume: &str) -> Option<String> {
     let row = Table::new(LATENCIES)
         .rows()
         .find(|row| of_volume(row.text("device")))?;
-    let says = Some(row.text("documented")).filter(|says| !says.is_empty())?;
+    let text = Some(row.text("documented")).filter(|text| !text.is_empty())?;
     Some(format!(
-        "documented latency of {}: {says}",
+        "documented latency of {}: {text}",
         row.text("device")
     ))
 }
@@ -66,7 +66,7 @@ fn rules(offer: &Offer) -> Vec<String> {
     };
     let rows = Table::new(RULES).rows();
     let rows = rows.filter(|row| row.text("date").starts_with(&year) && about(row.text("rule")));
-    let told = rows.map(|row| {
+    let remarks = rows.map(|row| {
         format!(
             "study {} of {}: {}: {} ({})",
             row.text("study"),
@@ -76,5 +76,5 @@ fn rules(offer: &Offer) -> Vec<String> {
             row.text("evidence")
         )
     });
-    told.collect()
+    remarks.collect()
 }

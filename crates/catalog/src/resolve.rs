@@ -22,7 +22,7 @@ use crate::{Address, Catalog, Error, Offer, Part, device_file, local, remarks};
 /// A device, and everything that its figures rest on.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Resolved {
-    /// What was asked for.
+    /// The address, as typed.
     pub address: Address,
     /// The device.
     pub spec: DeviceSpec,
@@ -114,7 +114,7 @@ fn sold(
     assumptions.extend(spec.assumptions());
     let mut notes = draft.notes;
     notes.extend(bill.notes);
-    notes.extend(remarks::of(catalog, offer));
+    notes.extend(remarks::of(catalog, offer, &spec.volumes[0].kind));
     Ok(Resolved {
         address,
         spec,
@@ -219,7 +219,7 @@ fn store_limits(instance: &Instance) -> Vec<Limit> {
         ("read throughput, all disks", &store.read_mb),
         ("write throughput, all disks", &store.write_mb),
     ];
-    let told = figures.into_iter().filter_map(|(what, figure)| {
+    let known = figures.into_iter().filter_map(|(what, figure)| {
         figure
             .as_ref()
             .map(|figure| figure.clone().bound(name, what))
@@ -230,7 +230,7 @@ fn store_limits(instance: &Instance) -> Vec<Limit> {
         origin: store.shape.clone(),
     };
     let size = size.bound(name, format!("size of each of {} disks", store.disks));
-    std::iter::once(size).chain(told).collect()
+    std::iter::once(size).chain(known).collect()
 }
 
 fn foreign_volumes(catalog: &Catalog, offer: &Offer) -> Result<Draft, Refusal> {
@@ -279,15 +279,15 @@ fn attach(
     instance: &Instance,
     draft: &mut Draft,
 ) -> Result<(), Refusal> {
-    let (name, asked) = (&instance.name, draft.volumes);
+    let (name, wanted) = (&instance.name, draft.volumes);
     match &instance.attachments {
-        Some(most) if asked as f64 > most.value => {
+        Some(most) if wanted as f64 > most.value => {
             let message = format!("{name} takes at most {} volumes", count(most.value));
             return Err(Refusal::new(Part::Count, message));
         }
         Some(most) => draft.bounds.push(most.clone().bound(name, "attachments")),
-        None if asked > 1 => draft.notes.push(format!(
-            "how many volumes {name} takes is not documented in the catalog; {asked} are assumed to fit"
+        None if wanted > 1 => draft.notes.push(format!(
+            "how many volumes {name} takes is not documented in the catalog; {wanted} are assumed to fit"
         )),
         None => (),
     }
@@ -347,22 +347,21 @@ fn stand_in(
     profile: Option<DeviceSpec>,
     draft: &mut Draft,
 ) -> Result<(), Refusal> {
-    let Some(asked) = &offer.profile else {
+    let Some(source) = &offer.profile else {
         return Ok(());
     };
     let part = Part::Key("profile");
     if offer.volume == local::NAME && offer.named_profile().is_some() {
         return Ok(());
     }
-    if let Some(asked) = offer.named_profile() {
+    if let Some(name) = offer.named_profile() {
         let kind = catalog.ebs_type(&offer.volume);
-        let known =
-            asked == "average" && kind.is_some_and(|kind| kind.iops == IopsRule::BestEffort);
+        let known = name == "average" && kind.is_some_and(|kind| kind.iops == IopsRule::BestEffort);
         return match known {
             true => Ok(()),
             false => Err(Refusal::new(
                 part,
-                format!("no {asked} of {} is documented", offer.volume),
+                format!("no {name} of {} is documented", offer.volume),
             )),
         };
     }
@@ -382,7 +381,7 @@ fn stand_in(
         ..measured
     };
     draft.assumptions.push(format!(
-        "{asked} stands in for {}, for which nobody promises anything",
+        "{source} stands in for {}, for which nobody promises anything",
         offer.volume
     ));
     Ok(())

@@ -21,9 +21,12 @@ fn refusal(text: &str) -> String {
 
 #[track_caller]
 fn refuse(text: &str, words: &str) {
-    let told = refusal(text);
-    assert!(told.contains(words), "{text}:\n{told}");
-    assert!(told.lines().count() == 2 && told.contains('^'), "{told}");
+    let message = refusal(text);
+    assert!(message.contains(words), "{text}:\n{message}");
+    assert!(
+        message.lines().count() == 2 && message.contains('^'),
+        "{message}"
+    );
 }
 
 /// The rates of the first volume, in the order of its caps and credits: value, unit.
@@ -195,7 +198,12 @@ fn provisioned_iops() {
     refuse("io1:1TiB,iops=1000,throughput=500", "follows from its IOPS");
     refuse(
         "io2:1TiB,iops=100000@m4.16xlarge",
-        "does not run io2 on Block Express",
+        "does not run io2 on Block Express: up to 16 TiB",
+    );
+    // The instance was named as the reason where the day is.
+    refuse(
+        "io2:1TiB,iops=100000,as-of=2021-01-01@r5b.24xlarge",
+        "does not run io2 on Block Express before 2021-07-01: up to 16 TiB",
     );
     refuse(
         "io2:1TiB,iops=1000,as-of=2020-07-31",
@@ -347,7 +355,7 @@ fn local_disks() {
     check("local@d2.xlarge", &[]);
 }
 
-/// No document speaks of I7i: what was measured makes it a device. Four of its disks were measured
+/// No document describes I7i: what was measured makes it a device. Four of its disks were measured
 /// together.
 #[test]
 fn disks_that_were_only_measured() {
@@ -365,7 +373,7 @@ fn disks_that_were_only_measured() {
     assert!(largest[0].caps.iter().all(measured));
 }
 
-/// Rows of `local-measured.csv` tell the figures of one disk or of all. Taken for the other, a disk
+/// Rows of `local-measured.csv` have the figures of one disk or of all. Taken for the other, a disk
 /// would do several times what the single disk of its family does for every GB.
 #[test]
 fn no_disk_is_twice_the_single_one_of_its_family() {
@@ -416,17 +424,17 @@ fn instances_before_they_were_sold() {
     );
     refuse("gp2:1TiB,as-of=2018-04-30@i3.metal", "since 2018-05-01");
     let early = found("gp2:1TiB,as-of=2015-01-01@c4.large").assumptions;
-    let told = early.iter().any(|it| it.contains("first documented on 20"));
-    assert!(told, "{early:?}");
+    let noted = early.iter().any(|it| it.contains("first documented on 20"));
+    assert!(noted, "{early:?}");
 }
 
 /// `as-of=2030-01-01` was accepted without a word.
 #[test]
 fn days_to_come_are_noted() {
     let notes = found("gp2:1TiB,as-of=2030-01-01").notes;
-    let told = |notes: &[String]| notes.iter().any(|it| it.contains("newest source"));
-    assert!(told(&notes), "{notes:?}");
-    assert!(!told(&found("gp2:1TiB,as-of=2026-01-01").notes));
+    let noted = |notes: &[String]| notes.iter().any(|it| it.contains("newest source"));
+    assert!(noted(&notes), "{notes:?}");
+    assert!(!noted(&found("gp2:1TiB,as-of=2026-01-01").notes));
 }
 
 /// A bill of 73.73 USD was shown for gp3 in a region whose list has no price of the volume.
@@ -456,7 +464,7 @@ fn names_are_guessed() {
     refuse("gp3:1TiB@azure/Standard_A5", "takes none");
 }
 
-/// Every type that the catalog lists is a device, and either predicts or says why not.
+/// Every type that the catalog lists is a device, and either predicts or reports why not.
 #[test]
 fn everything_on_the_list_resolves() {
     let catalog = Catalog::embedded();

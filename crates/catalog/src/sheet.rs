@@ -1,4 +1,4 @@
-//! All that `catalog show` tells of an address, as data.
+//! All that `catalog show` prints about an address, as data.
 
 use blocklab_device::{
     Accounting, Binding, Credit, DeviceSpec, Limit, LimitKind, Load, Origin, Phase, Prediction,
@@ -221,7 +221,7 @@ fn attached(
     outcome
 }
 
-/// Removes what was said of the volume that was attached only to look at the instance.
+/// Removes the facts of the volume that was attached only to look at the instance.
 fn only_the_instance(sheet: &mut Sheet, name: &str, probes: &[String]) {
     let of_volume = |text: &str| {
         text.contains("no size is given") || probes.iter().any(|probe| text.contains(probe))
@@ -245,7 +245,7 @@ fn total(costs: &[Cost]) -> Option<f64> {
 }
 
 impl Sheet {
-    /// All that a resolved address tells.
+    /// All that is known of a resolved address.
     #[must_use]
     pub fn of(resolved: &Resolved) -> Self {
         let mut notes = resolved.notes.clone();
@@ -371,14 +371,14 @@ fn stretches(prediction: &Prediction, limits: &[Limit]) -> Vec<Stretch> {
         });
         known.map_or("assumed", |limit| limit.origin.how())
     };
-    let told = |phase: &Phase| Stretch {
+    let stretch = |phase: &Phase| Stretch {
         evidence: evidence(&phase.binding),
         begins_s: phase.begins.as_secs_f64(),
         iops: phase.iops,
         mib_per_s: phase.bytes_per_s / 1_048_576.0,
         binding: phase.binding.to_string(),
     };
-    let mut found: Vec<Stretch> = prediction.phases.iter().map(told).collect();
+    let mut found: Vec<Stretch> = prediction.phases.iter().map(stretch).collect();
     let short = |found: &[Stretch]| found.len() > 1 && found[1].begins_s < SHORT_S;
     while short(&found) {
         found.remove(0);

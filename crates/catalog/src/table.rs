@@ -35,7 +35,7 @@ impl<'t> Table<'t> {
         self.lines().map(move |line| self.row(line))
     }
 
-    /// The rows whose first cell is `key`. Only these are taken apart, which keeps a look into
+    /// The rows whose first cell is `key`. Only these are parsed, which keeps a look into
     /// thousands of rows far below a millisecond.
     pub(crate) fn rows_of(self, key: &str) -> impl Iterator<Item = Row<'t>> {
         let is_key = move |line: &&str| {

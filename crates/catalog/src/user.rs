@@ -206,7 +206,7 @@ mod tests {
         sample().save(&inside).expect("written");
         assert_eq!(Catalog::load(&inside).expect("sound").user, sample());
         let names: Vec<_> = fs::read_dir(&inside).expect("a folder").collect();
-        assert_eq!(names.len(), 1, "nothing is left beside it");
+        assert_eq!(names.len(), 1, "no other file is left");
         assert_eq!(
             Catalog::load(folder.path()).expect("none is fine").user,
             User::default()

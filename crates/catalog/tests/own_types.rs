@@ -70,7 +70,7 @@ fn it_is_sold_and_refused_in_words() {
     );
     refuse(
         "xv9:512GiB,throughput=100",
-        "xv9 includes 200 MiB/s; throughput= asks for more",
+        "xv9 includes 200 MiB/s; throughput= is for more",
     );
     refuse(
         "xv9:512GiB,iops=9000",

@@ -24,7 +24,7 @@ fn cap(name: &str, rate: Rate) -> Cap {
     }
 }
 
-/// As the catalog's gp3: one line for random operations, one for a stream.
+/// The catalog's gp3: one line for random operations, one for a stream.
 fn network_ssd() -> Service {
     let line = |base, per_kib_ns| Latency {
         base: Nanos(base),

@@ -61,7 +61,7 @@ impl Wait {
 /// One volume's chain.
 #[derive(Debug, Clone)]
 struct Volume {
-    ledger: ChargeCounter,
+    counter: ChargeCounter,
     tags: Option<QueueTags>,
     chain: Chain,
 }
@@ -93,7 +93,7 @@ impl Device {
     }
 
     /// When `io`, arriving `now`, leaves the device. Arrivals must come in order of time;
-    /// answers need not. Of several that arrive at the same moment, the first one asked for goes
+    /// answers need not. When several arrive at the same moment, the one that is admitted first goes
     /// first.
     ///
     /// # Panics
@@ -104,7 +104,7 @@ impl Device {
         self.explain(now, io, &mut |_| ())
     }
 
-    /// As [`Device::admit`]; `held` hears what the operation waits for.
+    /// As [`Device::admit`]; `held` receives what the operation waits for.
     ///
     /// # Panics
     /// As [`Device::admit`].
@@ -188,7 +188,7 @@ impl Device {
     }
 
     /// What is left in every burst bucket at `now`, in operations or bytes: name and balance.
-    /// Several volumes are told apart by their number, from 1.
+    /// Several volumes are numbered from 1.
     #[must_use]
     pub fn balances(&self, now: Nanos) -> Vec<(String, f64)> {
         let mut found = Vec::new();
@@ -318,14 +318,14 @@ impl Device {
 
 impl Volume {
     fn new(spec: &VolumeSpec, service: &Service, media: Media) -> Self {
-        let road = spec.network.as_ref().map(Network::half);
-        let mut chain: Vec<_> = road.iter().cloned().collect();
+        let network = spec.network.as_ref().map(Network::half);
+        let mut chain: Vec<_> = network.iter().cloned().collect();
         let bytes = Counts::ChargedBytes;
         chain.extend(limiters(&spec.caps, &spec.credits, bytes));
         chain.push(Link::Media(media));
-        chain.extend(road);
+        chain.extend(network);
         Self {
-            ledger: ChargeCounter::new(spec.accounting, service),
+            counter: ChargeCounter::new(spec.accounting, service),
             tags: spec.queue_depth.map(QueueTags::new),
             chain: Chain::new(chain),
         }
@@ -339,7 +339,7 @@ impl Volume {
         io: Io,
         held: &mut impl FnMut(Wait),
     ) -> Nanos {
-        let passage = self.ledger.enter(io);
+        let passage = self.counter.enter(io);
         let mut by_instance =
             |link, meter, from, until| held(Wait::new(true, link, meter, from, until));
         let at = instance.explain(now, &passage, &mut by_instance);

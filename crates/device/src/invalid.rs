@@ -8,9 +8,9 @@ use crate::{
 /// A specification that cannot be a device, and what would work.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Invalid {
-    /// Nobody promises anything for this kind, and nobody measured it.
+    /// No document states a rate that this kind holds, and no measurement stands in.
     #[error(
-        "{kind}: no prediction is made: it comes without a contract (best effort). A device file whose `service` was measured can stand in: by itself, or in an address as profile=FILE.toml (profile=average where `catalog show` says so)"
+        "{kind}: no prediction is made, because no document states a rate that it holds. A device file whose `service` was measured can stand in: by itself, or in an address as profile=FILE.toml (profile=average where `catalog show` says so)"
     )]
     NoContract {
         /// The volume's kind.
@@ -179,7 +179,7 @@ impl Service {
             rules! { &format!("{owner}: programs");
                 time.contains(&programs.time), "a program must take 1 µs to 1 s";
                 (512..=1 << 30).contains(&programs.page.0), "a page must be 512 B to 1 GiB";
-                self.saturation.is_some(), "they need `saturation`, which says how many channels there are";
+                self.saturation.is_some(), "they need `saturation`, from which the number of channels follows";
             }
         }
         let most = self.saturation.as_ref();

@@ -32,7 +32,7 @@ impl Limit {
     }
 }
 
-/// What tells one limit of a device from another. [`Display`](fmt::Display) makes a text for
+/// What distinguishes one limit of a device from another. [`Display`](fmt::Display) makes a text for
 /// people of it, `30 x gp2: burst credits (baseline)`, which no program reads back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LimitName {
@@ -101,7 +101,7 @@ pub enum LimitKind {
     },
 }
 
-/// An operation by its direction and its place beside the one before it.
+/// An operation by its direction and its place after the one before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Operation {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Origin {
-    /// The vendor says so.
+    /// The vendor documents it.
     Documented {
         /// The document.
         source: String,

@@ -52,7 +52,7 @@ impl Publication {
         self.families.iter().find(|family| family.name == name)
     }
 
-    /// The same with its cases in the order of the load that was asked for: shares of the full rate
+    /// The same with its cases in the order of the requested load: shares of the full rate
     /// first, then what ran as fast as it could.
     #[must_use]
     pub fn family_by_load(&self, name: &str) -> Option<Family> {
@@ -240,7 +240,7 @@ pub struct Curve {
     pub x: Figure,
     /// Upwards.
     pub y: Figure,
-    /// A bound of `y` that is drawn, and where it is passed told.
+    /// A bound of `y` that is drawn; where it is passed is reported.
     pub bound: Option<f64>,
 }
 
@@ -260,7 +260,7 @@ pub struct Conclusion {
 /// A bound on figures.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Check {
-    /// What is looked at, in words; empty: told from the cell.
+    /// What is looked at, in words; empty: taken from the cell.
     pub name: String,
     /// Every one of these.
     pub cells: Vec<Cell>,

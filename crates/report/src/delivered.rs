@@ -41,14 +41,24 @@ pub fn limit_words(of: &LimitCheck) -> String {
     }
 }
 
+/// Less than this share of the expected rate, in per cent, needs a reason to be as expected.
+const LEAST: f64 = 95.0;
+
 /// A cell for each of [`CASE_TITLES`].
 pub fn case_cells(of: &CaseCheck) -> [String; 4] {
     let share = of.expected_iops.map(|expected| of.iops / expected * 100.0);
+    let why = match share {
+        Some(share) if share < LEAST && of.why == Why::AsExpected => {
+            let binding = of.binding.as_deref().unwrap_or_default();
+            format!("as expected from a bucket that was not full, bound by {binding}")
+        }
+        _ => why(of),
+    };
     [
         count(of.iops),
         of.expected_iops.map_or_else(dash, count),
         share.map_or_else(dash, |it| format!("{} %", count(it))),
-        why(of),
+        why,
     ]
 }
 

@@ -55,17 +55,17 @@ latency = { added = \"500ms\", read_percent = 50, write_percent = 100 }
 #[must_use]
 pub fn guide() -> String {
     let mut out = format!("{HEAD}{EXAMPLE}{REST}");
-    let mut told: Vec<&'static str> = Vec::new();
-    section("The top of the file", &DEVICE, &mut out, &mut told);
+    let mut shown: Vec<&'static str> = Vec::new();
+    section("The top of the file", &DEVICE, &mut out, &mut shown);
     out
 }
 
 /// A table, then the tables in it, each once.
-fn section(title: &str, section_: &Section, out: &mut String, told: &mut Vec<&'static str>) {
-    if told.contains(&section_.path) {
+fn section(title: &str, section_: &Section, out: &mut String, shown: &mut Vec<&'static str>) {
+    if shown.contains(&section_.path) {
         return;
     }
-    told.push(section_.path);
+    shown.push(section_.path);
     let _ = write!(out, "\n## {title}\n\n{}\n\n", section_.meaning);
     out.push_str("| key | value | when absent | meaning |\n|---|---|---|---|\n");
     for key in section_.keys {
@@ -80,9 +80,9 @@ fn section(title: &str, section_: &Section, out: &mut String, told: &mut Vec<&'s
     }
     for key in section_.keys {
         if let Kind::Tables(below) = key.kind {
-            section(&format!("`[[{}]]`", below.path), below, out, told);
+            section(&format!("`[[{}]]`", below.path), below, out, shown);
         } else if let Kind::Table(below) = key.kind {
-            section(&format!("`[{}]`", below.path), below, out, told);
+            section(&format!("`[{}]`", below.path), below, out, shown);
         }
     }
 }

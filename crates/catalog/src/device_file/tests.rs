@@ -52,8 +52,8 @@ fn mistakes_are_pointed_at() {
          capacity = \"much\"\n  |            ^^^^^^",
     );
     let short = |text: &str, words: &str| {
-        let told = parse(text).expect_err(text).to_string();
-        assert!(told.contains(words), "{told}");
+        let message = parse(text).expect_err(text).to_string();
+        assert!(message.contains(words), "{message}");
     };
     short("", "a device needs `volume`");
     short("[[volume]]\n", "[volume] needs `capacity`: usable bytes");

@@ -105,7 +105,7 @@ pub(crate) struct Kind {
     pub(crate) default_iops: Option<u64>,
     /// Where the second and later steps of the price of an IOPS begin.
     pub(crate) iops_tiers: Vec<f64>,
-    /// What a refused key is told to look at.
+    /// Where the message about a refused key points.
     pub(crate) instead: String,
     /// The order in which types serve to look at an instance.
     pub(crate) probe: Option<u32>,

@@ -89,11 +89,11 @@ impl<'k> Limits<'k> {
                 names.push(name);
             }
         }
-        let told = names.into_iter().filter_map(|name| {
+        let known = names.into_iter().filter_map(|name| {
             let figure = self.get(name).filter(|figure| figure.value > 0.0)?;
             Some(figure.bound(self.kind, spoken(name)))
         });
-        told.collect()
+        known.collect()
     }
 
     pub(super) fn day(&self) -> String {
@@ -143,8 +143,8 @@ impl<'k> Limits<'k> {
         let per_gib = self.value("max_iops_per_gib");
         let by_size = (gib * per_gib).max(least);
         let allowed = most.value.min(by_size);
-        let asked = match offer.iops {
-            Some(asked) => asked,
+        let wanted = match offer.iops {
+            Some(wanted) => wanted,
             None if included => return Ok(least as u64),
             None => {
                 let message = format!(
@@ -154,15 +154,15 @@ impl<'k> Limits<'k> {
                 return Err(Refusal::new(Part::Volume, message));
             }
         };
-        if (asked as f64) < least {
+        if (wanted as f64) < least {
             let least = count(least);
             let message = match included {
-                true => format!("{kind} includes {least} IOPS; iops= asks for more"),
+                true => format!("{kind} includes {least} IOPS; iops= is for more"),
                 false => format!("{kind} starts at {least} IOPS"),
             };
             return Err(Refusal::new(Part::Key("iops"), message));
         }
-        if asked as f64 > allowed {
+        if wanted as f64 > allowed {
             return Err(Refusal::new(
                 Part::Key("iops"),
                 format!(
@@ -174,7 +174,7 @@ impl<'k> Limits<'k> {
                 ),
             ));
         }
-        Ok(asked)
+        Ok(wanted)
     }
 }
 

@@ -179,7 +179,7 @@ fn instances(catalog: &mut Catalog, rows: &[InstanceRow], key: &str) {
     put_rows(catalog, Section::Instances, &rows, 1);
 }
 
-/// The cells of a row. What the file does not tell is taken over from what is known: a list
+/// The cells of a row. What the file does not have is taken over from what is known: a list
 /// without attachments does not mean that there are none.
 fn instance_cells(catalog: &Catalog, row: &InstanceRow, key: &str) -> Vec<String> {
     let known = catalog.instance_rows(&row.name).into_iter().next();

@@ -186,7 +186,7 @@ fn recognise(catalog: &Catalog, bytes: &[u8]) -> Result<Found, String> {
     }
 }
 
-/// The outermost names by which files are told apart.
+/// The outermost names that distinguish the files.
 #[derive(serde::Deserialize)]
 struct Names {
     #[serde(rename = "InstanceTypes")]

@@ -140,10 +140,10 @@ mod tests {
     /// Operations and bytes counted for operations of so many KiB at so many KiB.
     #[track_caller]
     fn check(accounting: Accounting, ios: &[(Direction, u64, u32)], ops: u64, charged_kib: u64) {
-        let mut ledger = ChargeCounter::new(accounting, &Class::LocalSsd.service());
+        let mut counter = ChargeCounter::new(accounting, &Class::LocalSsd.service());
         let mut sum = (0, 0);
         for (direction, at, kib) in ios {
-            let passage = ledger.enter(Io {
+            let passage = counter.enter(Io {
                 direction: *direction,
                 offset: at << 10,
                 len: kib << 10,
@@ -159,7 +159,7 @@ mod tests {
             .collect()
     }
 
-    fn apart(count: u64, kib: u32) -> Vec<(Direction, u64, u32)> {
+    fn scattered(count: u64, kib: u32) -> Vec<(Direction, u64, u32)> {
         (0..count).map(|k| (Read, k * 10_000, kib)).collect()
     }
 
@@ -167,12 +167,12 @@ mod tests {
     fn the_vendors_examples() {
         check(SSD, &in_a_row(1, 1024), 4, 1024);
         check(SSD, &in_a_row(8, 32), 1, 256);
-        check(SSD, &apart(8, 32), 8, 256);
+        check(SSD, &scattered(8, 32), 8, 256);
         check(HDD, &in_a_row(1, 1024), 1, 1024);
         check(HDD, &in_a_row(8, 128), 1, 1024);
-        check(HDD, &apart(8, 128), 8, 8 * 1024);
-        check(HDD, &apart(1, 4), 1, 1024);
-        check(HDD, &apart(1, 4096), 4, 4096);
+        check(HDD, &scattered(8, 128), 8, 8 * 1024);
+        check(HDD, &scattered(1, 4), 1, 1024);
+        check(HDD, &scattered(1, 4096), 4, 4096);
     }
 
     #[test]

@@ -41,7 +41,7 @@ impl Chain {
         Self { links, routes }
     }
 
-    /// When an operation that arrives `now` has passed all links: a fold over them. `held` hears
+    /// When an operation that arrives `now` has passed all links: a fold over them. `held` receives
     /// of each wait.
     #[inline(always)]
     pub(crate) fn explain(

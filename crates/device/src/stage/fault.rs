@@ -36,7 +36,7 @@ impl Schedule {
         self.faults.is_empty()
     }
 
-    /// Whether `volume` is gone: then nothing is asked of it.
+    /// Whether `volume` is gone: then nothing reaches it.
     pub(crate) fn is_gone(&self, now: Nanos, volume: usize) -> bool {
         let mut all = self.faults.iter();
         all.any(|it| it.kind == FaultKind::Detach && it.hits(volume) && it.lasts_at(now))

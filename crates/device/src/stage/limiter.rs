@@ -7,7 +7,7 @@
 //!        └──────┴────────────────────▶ time
 //! ```
 //!
-//! No document tells of the bucket. It shows: on gp3 of 3,000 IOPS, 3,059 over 30 s after 5 s of
+//! No document mentions the bucket. Measurements show it: on gp3 of 3,000 IOPS, 3,059 over 30 s after 5 s of
 //! warm-up at a demand of 3,286 (r5d-vs-gp3); on I3, 23,167 writes a second over a second, 18,851
 //! over three minutes, where 18,750 are documented (i3-vs-i2). About one second of the rate.
 

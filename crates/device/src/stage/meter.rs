@@ -186,9 +186,9 @@ mod tests {
     fn a_bucket_that_is_set_begins_there() {
         let mut meter = Meter::new(1000.0, 500.0);
         let now = Nanos::from_secs(7);
-        for (asked, held) in [(0.0, 0.0), (200.0, 200.0), (900.0, 500.0)] {
-            meter.set_saved(now, asked);
-            assert!((meter.saved(now) - held).abs() < 1e-6, "{asked}");
+        for (set, held) in [(0.0, 0.0), (200.0, 200.0), (900.0, 500.0)] {
+            meter.set_saved(now, set);
+            assert!((meter.saved(now) - held).abs() < 1e-6, "{set}");
         }
         meter.set_saved(now, 0.0);
         assert_eq!(meter.admit(now, 1), now);

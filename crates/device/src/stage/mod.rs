@@ -10,7 +10,7 @@
 //!
 //! A stage answers for an operation when it arrives and never takes it back. This is exact as
 //! long as operations reach it in order of time; limiters that see everything therefore stand
-//! before those that see one direction, and media keep the two directions apart. What remains: a
+//! before those that see one direction, and media keep the two directions separate. What remains: a
 //! write that its own budget keeps back has been counted by the common limiter when it passed
 //! there, so that for a moment a little more than the common rate may leave.
 
@@ -130,7 +130,7 @@ pub(crate) enum Meters {
 /// One verb: when may an operation that arrives `now` go on? Asked only of operations that it
 /// concerns.
 pub(crate) trait Stage {
-    /// `held` hears what it waited for, from when to when.
+    /// `held` receives what it waited for, from when to when.
     fn explain(
         &mut self,
         now: Nanos,

@@ -1,4 +1,4 @@
-//! A road to the volume, if its time is not already part of the medium's.
+//! The network to the volume, if its time is not already part of the medium's.
 //!
 //! ```text
 //!   host ──── half ───▶ volume ──── half ───▶ host
@@ -34,9 +34,9 @@ mod tests {
     #[test]
     fn half_a_millisecond_each_way() {
         let passage = ChargedIo::plain(Direction::Read, 4096);
-        let mut road = NetworkDelay {
+        let mut network = NetworkDelay {
             time: Nanos(500_000),
         };
-        assert_eq!(road.admit(Nanos(100), &passage), Nanos(500_100));
+        assert_eq!(network.admit(Nanos(100), &passage), Nanos(500_100));
     }
 }
