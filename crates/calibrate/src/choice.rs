@@ -5,7 +5,7 @@ use blocklab_units::{Bytes, Nanos};
 
 use super::CannotCalibrate;
 use super::cells::{Cell, Start, Sweep, Way, pattern};
-use super::draft::{Draft, Says, Side};
+use super::draft::{Draft, Provenance, Side};
 use super::plateau::Level;
 use super::scatter::LatencyDistribution;
 use super::side::{CONSTANT, Errors, Evidence, Judged, REPEATABILITY};
@@ -32,7 +32,7 @@ pub(super) struct Choice {
 pub(super) struct Shares {
     pub iops: bool,
     pub bytes: bool,
-    /// Whether cells that mix both have told it; else it is assumed from equal levels.
+    /// Whether cells that mix both have shown it; else it is assumed from equal levels.
     pub shown: bool,
 }
 
@@ -244,7 +244,7 @@ impl Choice {
             shares_bytes: shares.bytes,
             programs: self.programs,
             starts: &self.starts,
-            says: Says {
+            provenance: Provenance {
                 runs,
                 measured: [self.read.is_some(), self.write.is_some()],
                 scatter_cells: self.scatter_cells,

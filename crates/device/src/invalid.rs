@@ -8,9 +8,9 @@ use crate::{
 /// A specification that cannot be a device, and what would work.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Invalid {
-    /// No document states a rate that this kind holds, and no measurement stands in.
+    /// No rate is known that this kind holds, and no measurement stands in.
     #[error(
-        "{kind}: no prediction is made, because no document states a rate that it holds. A device file whose `service` was measured can stand in: by itself, or in an address as profile=FILE.toml (profile=average where `catalog show` says so)"
+        "{kind}: no prediction is made, because no rate is known that it holds. A device file whose `service` was measured can stand in: by itself, or in an address as profile=FILE.toml (profile=average where `catalog show` says so)"
     )]
     NoContract {
         /// The volume's kind.
