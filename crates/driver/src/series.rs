@@ -128,6 +128,10 @@ impl IntervalSeries {
 }
 
 fn row(now: &Counted, earlier: &Counted) -> IntervalDirection {
+    // Most jobs have one direction, and empty histograms cost as much as full ones.
+    if now.ios == earlier.ios && now.sum == earlier.sum {
+        return IntervalDirection::default();
+    }
     let histogram = now.histogram.since(&earlier.histogram);
     let count = histogram.count();
     let quantiles = histogram.quantiles(&[0.5, 0.99]);

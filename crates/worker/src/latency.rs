@@ -32,6 +32,10 @@ impl LatencyHistogram {
         }
     }
 
+    fn is_empty(&self) -> bool {
+        self.min.get() == u64::MAX
+    }
+
     /// The largest value so far.
     pub(crate) fn longest(&self) -> u64 {
         self.max.get()
@@ -112,7 +116,8 @@ impl LatencySum {
             max: 0,
             histogram: Histogram::new(),
         };
-        for histogram in histograms {
+        // A job of one direction leaves the histograms of the others empty, in every interval.
+        for histogram in histograms.filter(|it| !it.is_empty()) {
             total.sum += histogram.sum.get() as f64;
             total.sum_squares += f64::from_bits(histogram.sum_squares.get());
             total.min = total.min.min(histogram.min.get());

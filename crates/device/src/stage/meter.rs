@@ -57,12 +57,16 @@ impl Meter {
             return now.max(self.opened);
         }
         let arrival = moment(now);
-        let start = arrival.max(self.due);
-        let cost = u128::from(units) * u128::from(self.step);
-        // A bucket gives no more than it holds.
-        self.due = self.due.max(arrival - self.tolerance) + cost as i128;
-        // Rounded up: never before it is due. The fraction stays in `due`, so nothing drifts.
-        self.opened = Nanos(((start + ((1 << PLACES) - 1)) >> PLACES) as u64);
+        let cost = (u128::from(units) * u128::from(self.step)) as i128;
+        if self.due > arrival {
+            // Rounded up: never before it is due. The fraction stays in `due`, so nothing drifts.
+            self.opened = Nanos(((self.due + ((1 << PLACES) - 1)) >> PLACES) as u64);
+            self.due += cost;
+        } else {
+            self.opened = now;
+            // A bucket gives no more than it holds.
+            self.due = self.due.max(arrival - self.tolerance) + cost;
+        }
         debug_assert!(self.opened >= now, "nothing starts before it arrives");
         debug_assert!(
             arrival - self.due <= self.tolerance,
