@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use super::{Answer, Controller};
 use crate::nbd::Listener;
-use crate::wait::{Interest, Waker, wait};
+use crate::wait::{Interest, Waiter, Waker};
 
 /// Bytes of a line.
 const LONGEST: u64 = 4096;
@@ -34,17 +34,14 @@ impl ControlSocket {
     /// # Errors
     /// When no thread can be started.
     pub fn start(listener: Listener, controller: Arc<Controller>) -> io::Result<Self> {
-        let waker = Arc::new(Waker::new()?);
+        let mut waiter = Waiter::new()?;
+        let waker = Arc::clone(waiter.waker());
         let stops = Arc::new(AtomicBool::new(false));
-        let (woken, ended) = (Arc::clone(&waker), Arc::clone(&stops));
+        let ended = Arc::clone(&stops);
         let clients = Arc::new(AtomicUsize::new(0));
-        let read = Interest {
-            read: true,
-            write: false,
-        };
         let accept = move || {
             while !ended.load(Ordering::Acquire) {
-                let Ok(ready) = wait(listener.as_fd(), read, &woken, None) else {
+                let Ok(ready) = waiter.wait(listener.as_fd(), Interest::READ, None) else {
                     return;
                 };
                 if ready.read

@@ -7,7 +7,7 @@
 //!
 //! Each thread has a descriptor of its own on the same mount, and answers what it has read. With
 //! nothing in flight it sleeps in `read`, of which the kernel wakes one thread a request; otherwise
-//! in `ppoll`, up to the moment when something is due.
+//! in `epoll_wait`, up to the moment when something is due.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -18,7 +18,7 @@ use blocklab_units::Nanos;
 
 use super::folder::Folder;
 use super::wire::{self, Message, REQUEST_BUFFER, Reply, Request};
-use crate::wait::{Interest, Timers, Waker, precise_timers, wait_until_due};
+use crate::wait::{Interest, Timers, Waiter, precise_timers};
 use crate::{Failure, Schedule, Settled, SleepPlan, Spin, Ticket, Volume};
 
 /// What the reply to a request needs.
@@ -62,7 +62,7 @@ pub(super) struct Session {
     reply: Reply,
     schedule: Schedule<Pending>,
     timers: Timers,
-    waker: Arc<Waker>,
+    waiter: Waiter,
     /// How long the request just read waits for threads to wake: for this one, and its program's.
     waking: Nanos,
     sleeps_in_read: bool,
@@ -72,9 +72,9 @@ impl Session {
     /// # Errors
     /// When no more descriptors are allowed.
     pub(super) fn new(device: OwnedFd, folder: &Arc<Folder>, spin: Spin) -> io::Result<Self> {
-        let waker = Arc::new(Waker::new()?);
+        let waiter = Waiter::new()?;
         for volume in folder.volumes() {
-            volume.register(&waker);
+            volume.register(waiter.waker());
         }
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         Ok(Self {
@@ -83,8 +83,8 @@ impl Session {
             input: vec![0; REQUEST_BUFFER].into(),
             reply: Reply::default(),
             schedule: Schedule::default(),
-            timers: Timers::new(SleepPlan::new(spin.is_on(processors)))?,
-            waker,
+            timers: Timers::new(SleepPlan::new(spin.is_on(processors)), &waiter)?,
+            waiter,
             waking: Nanos::ZERO,
             sleeps_in_read: true,
         })
@@ -144,12 +144,10 @@ impl Session {
             }
             _ => return Ok(Received::Nothing),
         }
-        let read = Interest {
-            read: true,
-            write: false,
-        };
-        let ready = wait_until_due(self.device.as_fd(), read, &self.waker, &self.timers)?;
-        if ready.timed_out {
+        let ready = self
+            .waiter
+            .wait(self.device.as_fd(), Interest::READ, None)?;
+        if ready.due {
             self.timers.ended(self.clock().now());
         }
         if ready.woken {

@@ -23,7 +23,7 @@ use super::outbox::Outbox;
 use super::service::Service;
 use super::transmission::{Command, MOST_DROPPED, MOST_EXTENTS, REQUEST, Request, extents};
 use super::wire::Wire;
-use crate::wait::{Interest, Ready, Timers, Waker, precise_timers, wait, wait_until_due};
+use crate::wait::{Interest, Ready, Timers, Waiter, precise_timers};
 use crate::{Failure, Schedule, Settled, SleepPlan, Ticket, Volume};
 
 /// Serves one client until it leaves. `entered` is called when it has chosen an export.
@@ -43,8 +43,8 @@ fn serve_wire(service: &Service, wire: &mut Wire<'_>, entered: &dyn Fn()) -> io:
     };
     precise_timers();
     let volume = Arc::clone(&service.volumes[session.export]);
-    let waker = Arc::new(Waker::new()?);
-    volume.register(&waker);
+    let waiter = Waiter::new()?;
+    volume.register(waiter.waker());
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let connection = Connection {
         wire,
@@ -55,8 +55,8 @@ fn serve_wire(service: &Service, wire: &mut Wire<'_>, entered: &dyn Fn()) -> io:
         outbox,
         body: Body::None,
         schedule: Schedule::default(),
-        timers: Timers::new(SleepPlan::new(service.spin.is_on(processors)))?,
-        waker: &waker,
+        timers: Timers::new(SleepPlan::new(service.spin.is_on(processors)), &waiter)?,
+        waiter,
         ends: false,
         waking: Nanos::ZERO,
     };
@@ -100,7 +100,7 @@ struct Connection<'a, 'w> {
     body: Body,
     schedule: Schedule<Pending>,
     timers: Timers,
-    waker: &'a Arc<Waker>,
+    waiter: Waiter,
     /// The client sends nothing more.
     ends: bool,
     /// How long the request just read waits for threads to wake: for this one, and for its client's.
@@ -372,15 +372,15 @@ impl Connection<'_, '_> {
             read: may_read,
             write: !self.outbox.is_empty(),
         };
-        let (socket, waker) = (self.wire.socket(), self.waker);
+        let socket = self.wire.socket();
         let now = self.volume.clock().now();
         // While the outbox is full, replies wait for the client to read.
         let due = self.schedule.next().filter(|_| self.outbox.has_room());
         let ready = match due {
             Some(due) if due <= self.timers.plan().horizon(now) => return Ok(()),
             Some(_) if self.timers.set(now, self.schedule.next_two())? => {
-                let ready = wait_until_due(socket, interest, waker, &self.timers)?;
-                if ready.timed_out {
+                let ready = self.waiter.wait(socket, interest, None)?;
+                if ready.due {
                     self.timers.ended(self.volume.clock().now());
                 }
                 ready
@@ -392,7 +392,7 @@ impl Connection<'_, '_> {
             None => {
                 let stalled = (is_within && may_read) || interest.write;
                 let limit = stalled.then(|| self.limits.within_request.into());
-                let ready = wait(socket, interest, waker, limit)?;
+                let ready = self.waiter.wait(socket, interest, limit)?;
                 if ready.timed_out {
                     return Err(io::ErrorKind::TimedOut.into());
                 }

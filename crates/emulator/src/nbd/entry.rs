@@ -10,7 +10,7 @@ use super::input::{Input, Received};
 use super::outbox::Outbox;
 use super::service::Service;
 use super::wire::Wire;
-use crate::wait::{Interest, Waker, wait};
+use crate::wait::{Interest, Waiter};
 
 /// Runs until the client has chosen an export; `None`: the connection ends. `entered` is called when
 /// it has chosen.
@@ -24,11 +24,11 @@ pub(super) fn handshake_on(
     let volume = &service.volumes[0];
     let clock = volume.clock();
     let until = clock.now() + service.limits.handshake;
-    let waker = Waker::new()?;
     let privacy = match service.tls {
         None => Privacy::Never,
         Some(_) => Privacy::Required,
     };
+    let mut waiter = Waiter::new()?;
     let mut handshake = Handshake::new(&service.exports, privacy);
     outbox.bytes().extend_from_slice(&greeting());
     let mut phase = Phase::Options;
@@ -76,7 +76,10 @@ pub(super) fn handshake_on(
             write: !outbox.is_empty(),
         };
         let held = interest.read && wire.holds_some();
-        let ready = held || wait(wire.socket(), interest, &waker, Some(left.into()))?.read;
+        let ready = held
+            || waiter
+                .wait(wire.socket(), interest, Some(left.into()))?
+                .read;
         if interest.read && ready && input.receive(wire, false)? == Received::End {
             return Ok(None);
         }

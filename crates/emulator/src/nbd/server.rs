@@ -13,7 +13,7 @@ use super::limits::Limits;
 use super::listen::Listener;
 use super::service::Service;
 use super::tls::Tls;
-use crate::wait::{Interest, Waker, wait};
+use crate::wait::{Interest, Waiter, Waker};
 use crate::{Spin, Volume};
 
 #[derive(Debug)]
@@ -107,16 +107,16 @@ impl Server {
             accepting: Vec::new(),
         };
         for listener in listeners {
-            let waker = Arc::new(Waker::new()?);
+            let waiter = Waiter::new()?;
+            let waker = Arc::clone(waiter.waker());
             let acceptor = Acceptor {
                 service: Arc::clone(&service),
                 clients: Arc::clone(&server.clients),
-                waker: Arc::clone(&waker),
                 stops: Arc::clone(&server.stops),
                 listener,
             };
             let thread = Builder::new().name("accept".to_owned());
-            let thread = thread.spawn(move || acceptor.run())?;
+            let thread = thread.spawn(move || acceptor.run(waiter))?;
             server.accepting.push((waker, thread));
         }
         Ok(server)
@@ -160,19 +160,14 @@ impl Drop for Server {
 struct Acceptor {
     service: Arc<Service>,
     clients: Arc<Clients>,
-    waker: Arc<Waker>,
     stops: Arc<AtomicBool>,
     listener: Listener,
 }
 
 impl Acceptor {
-    fn run(self) {
-        let read = Interest {
-            read: true,
-            write: false,
-        };
+    fn run(self, mut waiter: Waiter) {
         while !self.stops.load(Ordering::Acquire) {
-            let Ok(ready) = wait(self.listener.as_fd(), read, &self.waker, None) else {
+            let Ok(ready) = waiter.wait(self.listener.as_fd(), Interest::READ, None) else {
                 return;
             };
             if ready.read
