@@ -51,6 +51,69 @@ fn a_dry_run_counts_the_ramp_of_a_load_with_a_rate() {
     assert_eq!(*bounded, (16 << 20) + 200 * (64 << 10));
 }
 
+/// A load with an amount and a rate took 0 s, and one that moves more than its region was counted
+/// up to the size of the region: an eighth of what it then wrote.
+#[test]
+fn a_dry_run_knows_how_much_a_load_with_an_amount_writes_and_how_long_that_takes() {
+    let lab = Lab::new();
+    let common = "pattern = \"random\"\nblock_size = \"4KiB\"\nsize = \"1MiB\"\n";
+    for (case, bytes, seconds) in [
+        (
+            "mix = \"write\"\nthreads = 2\nstop_bytes = \"8MiB\"\nrate_iops = 1000",
+            16 << 20,
+            4.096,
+        ),
+        (
+            "mix = \"write\"\nthreads = 2\nstop_ios = 1000\nrate_bytes = \"4MiB\"",
+            8_192_000,
+            1.953_125,
+        ),
+        (
+            "mix = \"write\"\nloops = 8\nrate_iops = 1000\nramp = \"1s\"",
+            (8 << 20) + (1000 << 12),
+            3.048,
+        ),
+        (
+            "read_percent = 50\nstop_ios = 3000\nrate_iops = { read = 500, write = 500 }",
+            3000 << 12,
+            3.0,
+        ),
+        (
+            "mix = \"write\"\nstop_bytes = \"8MiB\"\nrate_iops = 1000\nruntime = \"1s\"",
+            1000 << 12,
+            1.0,
+        ),
+    ] {
+        let study = format!("name = \"a\"\npasses = 1\n[[case]]\nname = \"a\"\n{common}{case}\n");
+        std::fs::write(lab.path().join("a.toml"), study).unwrap();
+        let forecast = lab.blocklab(words("run a.toml -t sim:gp3:1TiB --dry-run --json"));
+        let forecast = &json(&good(forecast))["systems"][0];
+        assert_eq!(forecast["bounded_bytes"], bytes, "{case}");
+        assert_eq!(forecast["duration_s"], seconds, "{case}");
+        assert_eq!(forecast["untimed_measurements"], 0, "{case}");
+        // The run does as much, and takes as long.
+        let ran = json(&good(
+            lab.blocklab(words("run a.toml -q -t sim:gp3:1TiB --json")),
+        ));
+        let rows = ran["rows"].as_array().expect("rows");
+        let writes = rows
+            .iter()
+            .find(|row| row["direction"] == "write")
+            .expect("writes");
+        let figure = |name: &str| writes[name]["value"].as_f64().expect("a figure");
+        let written = writes["ios"].as_f64().expect("a count") * 4096.0;
+        assert!(
+            written > 0.0 && written <= f64::from(bytes),
+            "{case}: {written} of {bytes}"
+        );
+        let took = written / figure("bytes_per_s");
+        assert!(
+            (took / seconds - 1.0).abs() < 0.5,
+            "{case}: {took} s of {seconds}"
+        );
+    }
+}
+
 /// A forecast that is too low would be worse than none.
 #[test]
 fn a_run_writes_no_more_than_its_forecast() {

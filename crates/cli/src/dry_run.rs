@@ -38,7 +38,7 @@ struct SystemForecast {
     unbounded_s: f64,
     /// Laying out aside; in virtual time too.
     duration_s: f64,
-    /// Measurements that end after an amount, whose time is not in `duration_s`.
+    /// Measurements that end after an amount and have no rate: their time is not in `duration_s`.
     untimed_measurements: usize,
     /// Passes that are added, which write and take more; `null` without `--repeat-until`.
     added_passes: Option<AddedPasses>,

@@ -2,7 +2,7 @@
 
 use blocklab_record::TargetKind;
 use blocklab_units::{Bytes, Nanos};
-use blocklab_workload::{Case, Job, Pace, Plan, Rate};
+use blocklab_workload::{Case, Direction, Job, Pace, Plan, Rate, SizeDraw, SizeMix, Spread};
 
 use crate::Error;
 use crate::opened_target::TargetContext;
@@ -17,9 +17,10 @@ pub struct Forecast {
     pub targets: Vec<TargetForecast>,
     /// What its jobs write, all passes together.
     pub writes: Written,
-    /// Ramps, measured time and pauses of all passes. Jobs that end after an amount take longer.
+    /// Ramps, measured time and pauses of all passes, where targets keep up with the rates. Jobs that
+    /// end after an amount without a rate take longer.
     pub time: Nanos,
-    /// Measurements that end after an amount and not after a time.
+    /// Measurements with such a job.
     pub untimed: usize,
 }
 
@@ -57,7 +58,7 @@ pub fn forecast(assignment: &Assignment<'_>) -> Result<Forecast, Error> {
     let once = plan.cases.iter().map(|case| planned(case).0 + plan.pause.0);
     let untimed = |case: &&Case| {
         let mut jobs = case.workload.jobs.iter();
-        jobs.any(|job| job.stop.runtime.is_none())
+        jobs.any(|job| lasts(job).is_none())
     };
     Ok(Forecast {
         writes: match targets.iter().any(is_kept) {
@@ -74,7 +75,7 @@ pub fn forecast(assignment: &Assignment<'_>) -> Result<Forecast, Error> {
 #[must_use]
 pub fn planned(case: &Case) -> Nanos {
     let jobs = case.workload.jobs.iter();
-    let times = jobs.map(|job| job.ramp + job.stop.runtime.unwrap_or_default());
+    let times = jobs.map(|job| job.ramp + lasts(job).unwrap_or_default());
     times.max().unwrap_or_default()
 }
 
@@ -103,24 +104,112 @@ fn written(plan: &Plan) -> Written {
     all
 }
 
+/// What ends a job, counted over all of its threads; `None`: something else ends it.
+struct Amounts {
+    ios: Option<u64>,
+    bytes: Option<Bytes>,
+    /// By passes over the region, where its size is known.
+    passes: Option<Bytes>,
+}
+
+impl Amounts {
+    fn new(job: &Job) -> Self {
+        let threads = u64::from(job.threads);
+        let slices = match job.region.spread {
+            Spread::Sliced => 1,
+            _ => threads,
+        };
+        let passes = job.stop.loops.map(|loops| u64::from(loops) * slices);
+        Self {
+            ios: job.stop.ios.map(|ios| ios * threads),
+            bytes: job.stop.bytes.map(|bytes| bytes * threads),
+            passes: passes.and_then(|passes| Some(job.region.size? * passes)),
+        }
+    }
+}
+
+/// Measured time of a job that keeps its rate; `None`: only the target decides how long its amount
+/// takes.
+fn lasts(job: &Job) -> Option<Nanos> {
+    if let Some(replay) = job.replay.as_ref().filter(|replay| replay.keeps_time) {
+        return replay.operations.last().map(|last| last.at);
+    }
+    let size = mean_size(job);
+    let Amounts { ios, bytes, passes } = Amounts::new(job);
+    // A range that is trimmed first is moved twice.
+    let passes = passes.map(|bytes| bytes * (1 + u64::from(job.trim_first)));
+    let moved = [
+        ios.map(|ios| ios as f64 * size),
+        bytes.map(Bytes::as_f64),
+        passes.map(Bytes::as_f64),
+    ];
+    let least = moved.into_iter().flatten().min_by(f64::total_cmp);
+    let by_amount = least.zip(bytes_per_second(job, size));
+    let by_amount = by_amount.map(|(bytes, rate)| Nanos::from_secs_f64(bytes / rate));
+    job.stop.runtime.into_iter().chain(by_amount).min()
+}
+
+/// The rate of all directions together, where each has one, with operations of a mean size.
+fn bytes_per_second(job: &Job, size: f64) -> Option<f64> {
+    let per_second = |rate| match rate {
+        Rate::Iops(iops) => iops * size,
+        Rate::Bytes(bytes) => bytes,
+    };
+    let sum = match job.pace {
+        Pace::Closed => return None,
+        Pace::Capped(rate) | Pace::OpenFixed(rate) | Pace::OpenPoisson(rate) => per_second(rate),
+        Pace::ByDirection { rates, .. } => {
+            let shares = [job.mix.read, job.mix.write, job.mix.trim];
+            let occurring = rates
+                .into_iter()
+                .zip(shares)
+                .filter(|(_, share)| *share > 0);
+            let each = occurring.map(|(rate, _)| rate.map(per_second));
+            each.sum::<Option<f64>>()?
+        }
+    };
+    (sum > 0.0).then_some(sum)
+}
+
+/// Bytes of an operation in the mean.
+fn mean_size(job: &Job) -> f64 {
+    let mean = |sizes: &SizeMix| match job.size_draw {
+        SizeDraw::Listed => {
+            let weights: u32 = sizes.0.iter().map(|(_, weight)| weight).sum();
+            let sizes = sizes.0.iter();
+            let sum: f64 = sizes
+                .map(|(size, weight)| size.as_f64() * f64::from(*weight))
+                .sum();
+            sum / f64::from(weights)
+        }
+        SizeDraw::Multiples | SizeDraw::AnyByte => {
+            f64::midpoint(sizes.smallest().as_f64(), sizes.largest().as_f64())
+        }
+    };
+    let parts = [
+        (&job.sizes.read, job.mix.read),
+        (&job.sizes.write, job.mix.write),
+        (&job.sizes.trim, job.mix.trim),
+    ];
+    let parts = parts.into_iter().filter(|(_, share)| *share > 0);
+    parts
+        .map(|(sizes, share)| mean(sizes) * f64::from(share) / 100.0)
+        .sum()
+}
+
 /// Bytes that a job writes at most in a pass, without its ramp; `None` where its time alone ends it.
 fn amount(job: &Job) -> Option<Bytes> {
-    let threads = u64::from(job.threads);
-    let block = job.sizes.write.largest().0;
-    let all_of_it = job.region.size.filter(|_| job.stop.runtime.is_none());
-    let loops = u64::from(job.stop.loops.unwrap_or(1));
-    let by_loops = match job.stop.loops {
-        Some(_) => job.region.size,
-        None => all_of_it,
-    };
+    if let Some(replay) = &job.replay {
+        let writes = replay
+            .operations
+            .iter()
+            .filter(|it| it.direction == Direction::Write);
+        return Some(Bytes(writes.map(|it| u64::from(it.len)).sum()));
+    }
+    let Amounts { ios, bytes, passes } = Amounts::new(job);
+    let by_ios = ios.map(|ios| job.sizes.write.largest() * ios);
     let by_rate = job.stop.runtime.and_then(|runtime| at_rate(job, runtime));
-    let bounds = [
-        job.stop.bytes.map(|bytes| bytes * threads),
-        job.stop.ios.map(|ios| Bytes(ios * block) * threads),
-        by_loops.map(|size| size * loops * threads),
-        by_rate,
-    ];
-    bounds.into_iter().flatten().min()
+    [by_ios, bytes, passes, by_rate].into_iter().flatten().min()
 }
 
 /// Bytes that a job with a rate writes at most in a time; the rate of one direction, or of all.
