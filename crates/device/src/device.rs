@@ -211,8 +211,13 @@ impl Device {
     #[must_use]
     pub fn balances_of(&self, volume: usize, now: Nanos) -> Vec<CreditBalance> {
         let with_unit = |((name, left), credit): ((String, f64), &Credit)| {
-            let unit = credit.unit();
-            CreditBalance { name, left, unit }
+            let (capacity, unit) = (credit.capacity, credit.unit());
+            CreditBalance {
+                name,
+                left,
+                capacity,
+                unit,
+            }
         };
         let mut found = Vec::new();
         if let (Some(at_work), Some(spec)) =

@@ -251,6 +251,8 @@ pub struct CreditBalance {
     pub name: String,
     /// In its unit.
     pub left: f64,
+    /// What it holds when it is full.
+    pub capacity: f64,
     /// What it holds.
     pub unit: CreditUnit,
 }

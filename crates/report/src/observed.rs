@@ -3,7 +3,7 @@
 use blocklab_device::{CreditBalance, CreditUnit, LimitName};
 use blocklab_record::{Interval, IntervalDirection};
 
-use blocklab_units::{Bytes, Nanos, count, latency, rate, width};
+use blocklab_units::{Bytes, Nanos, count, latency, rate, significant, width};
 use serde_json::json;
 
 /// What a volume did in the last slice.
@@ -134,14 +134,22 @@ fn figures(name: &str, direction: IntervalDirection, length_ns: u64) -> String {
     )
 }
 
-/// `gp2: burst credits 5,397,000 operations`, or so many GiB.
+/// `gp2: burst credits 5,397,000 operations (99.9 %)`, or so many GiB. The share is what a provider
+/// shows, whatever unit it counts in.
 #[must_use]
 pub fn credits(balance: &CreditBalance) -> String {
-    let CreditBalance { name, left, unit } = balance;
-    match unit {
-        CreditUnit::Operations => format!("{name} {} operations", count(left.round())),
-        CreditUnit::Bytes => format!("{name} {} GiB", rate(left / GIB)),
-    }
+    let CreditBalance {
+        name,
+        left,
+        capacity,
+        unit,
+    } = balance;
+    let amount = match unit {
+        CreditUnit::Operations => format!("{} operations", count(left.round())),
+        CreditUnit::Bytes => format!("{} GiB", rate(left / GIB)),
+    };
+    let percent = significant(left / capacity * 100.0, 3);
+    format!("{name} {amount} ({percent} %)")
 }
 
 const GIB: f64 = (1u64 << 30) as f64;
@@ -182,6 +190,7 @@ pub fn json_line(now: &Now<'_>) -> String {
         json!({
             "name": it.now.name,
             "left": it.now.left,
+            "capacity": it.now.capacity,
             "unit": it.now.unit,
             "lasts_s": it.lasts.map(|lasts| lasts.as_secs_f64()),
         })
@@ -222,18 +231,23 @@ mod tests {
         CreditBalance {
             name: "gp2: burst credits".to_owned(),
             left,
+            capacity: 5.4e6,
             unit: CreditUnit::Operations,
         }
     }
 
-    /// The bucket of an st1 was shown as a bare number of thirteen digits.
+    /// The bucket of an st1 was shown as a bare number of thirteen digits, and then as 1,100 GiB for
+    /// 1 TiB of credits without a word on how much of the bucket that is.
     #[test]
-    fn credits_have_their_unit() {
+    fn credits_have_their_unit_and_their_share() {
         let bytes = CreditBalance {
+            capacity: 3.0 * GIB,
             unit: CreditUnit::Bytes,
             ..operations(1.5 * GIB)
         };
-        assert_eq!(credits(&bytes), "gp2: burst credits 1.5 GiB");
+        assert_eq!(credits(&bytes), "gp2: burst credits 1.5 GiB (50 %)");
+        assert!(credits(&operations(5.4e6)).ends_with("5,400,000 operations (100 %)"));
+        assert!(credits(&operations(0.0)).ends_with("0 operations (0 %)"));
     }
 
     fn slice() -> Interval {
@@ -268,14 +282,15 @@ mod tests {
             lines(&now, 200),
             [
                 "db 61 s | read 3,000 IOPS 12.3 MB/s p50 2.67 ms p99 2.71 ms | in flight 8 | \
-                 gp3: volume IOPS 90 % | gp2: burst credits 5,397,000 operations, 30 min left"
+                 gp3: volume IOPS 90 % | gp2: burst credits 5,397,000 operations (99.9 %), 30 min left"
             ]
         );
         assert_eq!(
             lines(&now, 80),
             [
                 "db 61 s | read 3,000 IOPS 12.3 MB/s p50 2.67 ms p99 2.71 ms | in flight 8",
-                "  gp3: volume IOPS 90 % | gp2: burst credits 5,397,000 operations, 30 min left"
+                "  gp3: volume IOPS 90 %",
+                "  gp2: burst credits 5,397,000 operations (99.9 %), 30 min left"
             ]
         );
         assert_eq!(lines(&now, 10)[1], "  read 3,");
