@@ -6,7 +6,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
 
-use blocklab_proof::Lab;
+use blocklab_proof::{Lab, good, json};
 use serde_json::Value;
 use stand::kernel::Mount;
 use stand::text;
@@ -65,6 +65,19 @@ fn files_that_no_job_opens_may_be_more_than_descriptors() {
         assert_eq!(said.code, Some(0), "{options}: {}", said.err);
         assert_eq!(said.out.lines().last(), Some("200"), "{options}");
     }
+}
+
+/// Each file took two descriptors, so that 10,000 files did not run where 20,000 may be open, and
+/// ran with fio.
+#[test]
+fn a_file_takes_one_descriptor_of_a_job() {
+    let lab = Lab::new();
+    let said = lab.shell(
+        "mkdir files && ulimit -n 1000 && blocklab fio --no-save --name=a --directory=files \
+         --nrfiles=700 --filesize=4k --rw=randwrite --output-format=json",
+    );
+    let job = &json(&good(said))["jobs"][0];
+    assert_eq!(job["write"]["total_ios"], 700);
 }
 
 #[test]

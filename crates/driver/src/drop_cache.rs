@@ -7,19 +7,15 @@ use super::TargetFile;
 
 /// How many bytes a thread moves before it drops the cache again.
 pub(crate) struct DropCache {
-    files: Vec<File>,
+    files: Vec<TargetFile>,
     every: u64,
     left: u64,
 }
 
 impl DropCache {
-    /// A file that cannot be opened is not dropped: its operations will fail.
     pub(crate) fn new(files: &[TargetFile], every: u64) -> Self {
-        let files = files
-            .iter()
-            .filter_map(|file| File::open(file.open_path()).ok());
         Self {
-            files: files.collect(),
+            files: files.to_vec(),
             every,
             left: every,
         }
@@ -37,7 +33,9 @@ impl DropCache {
     #[cold]
     fn drop_cache(&mut self) {
         self.left = self.every;
-        self.files.iter().for_each(drop_cache);
+        // What cannot be opened is not dropped: its operations fail, too.
+        let opened = self.files.iter().map(|file| File::open(file.open_path()));
+        opened.flatten().for_each(|file| drop_cache(&file));
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::{fs, io};
 
 use blocklab_record::{Note, NoteLevel};
-use blocklab_targets::{Model, Opening, open, probe_direct};
+use blocklab_targets::{Model, Opening, probe_direct};
 use blocklab_workload::{Access, Engine, Job};
 
 use super::{Backing, TargetFile};
@@ -71,7 +71,7 @@ impl Entry {
 
     fn try_all(self, job: &Job, files: &[TargetFile]) -> Result<(), Error> {
         for file in files {
-            let opened = open(&file.open_path(), self.opening(job, file), file.size);
+            let opened = file.open(self.opening(job, file));
             let attempt = opened.and_then(|opened| probe_direct(&opened));
             attempt.map_err(|source| self.cannot_open(job, file, source))?;
         }
@@ -99,8 +99,8 @@ impl Entry {
                 "; it has no O_DIRECT: access = \"auto\" or \"buffered\" would work"
             }
             _ if source.raw_os_error() == Some(libc::EMFILE) => {
-                "; each file takes a descriptor of the run and one of every thread that works on \
-                 it: a larger hard limit (`ulimit -Hn`) or fewer files would work"
+                "; each thread keeps the files of its job open: a larger hard limit \
+                 (`ulimit -Hn`) or fewer files would work"
             }
             io::ErrorKind::PermissionDenied if is_device(&file.path) => {
                 "; a device is open to root and to members of the group that owns it (usually \

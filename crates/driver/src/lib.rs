@@ -36,13 +36,14 @@ mod watch;
 mod workers;
 
 use std::fs::File;
+use std::io;
 use std::os::fd::AsRawFd;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use blocklab_record::{Interval, Measurement, Note, NoteLevel};
-use blocklab_targets::{Clock, Model};
+use blocklab_targets::{Clock, Model, OpenFile, Opening, open};
 use blocklab_units::Nanos;
 use blocklab_verify::KeyMap;
 use blocklab_worker::{JobLog, KeptMiscompare, Progress};
@@ -69,14 +70,25 @@ pub enum Backing {
     Simulated(Model),
 }
 
+/// How workers find the file of a target, so that a name that changes meanwhile has no effect.
+#[derive(Debug, Clone)]
+pub enum Reopen {
+    /// By its name.
+    Name,
+    /// Through this descriptor.
+    Held(Arc<File>),
+    /// By its name, as long as it leads to this device and inode: there are more files than
+    /// descriptors.
+    Identity((u64, u64)),
+}
+
 /// A file or device that a job works on.
 #[derive(Debug, Clone)]
 pub struct TargetFile {
     /// Its name, for messages, and for engines that work on names.
     pub path: PathBuf,
-    /// What all other engines open again, so that a name that changes meanwhile has no effect;
-    /// without it they open the name.
-    pub held: Option<Arc<File>>,
+    /// How all other engines find it.
+    pub reopen: Reopen,
     /// Bytes that may be used.
     pub size: u64,
     /// Whether the caller has established that it may be written to.
@@ -91,18 +103,32 @@ impl TargetFile {
     pub const fn file(path: PathBuf, size: u64, may_write: bool) -> Self {
         Self {
             path,
-            held: None,
+            reopen: Reopen::Name,
             size,
             may_write,
             backing: Backing::File,
         }
     }
 
+    /// Opens it for a worker.
+    ///
+    /// # Errors
+    /// The kernel's answer, and where its name leads to another file by now.
+    pub(crate) fn open(&self, opening: Opening) -> io::Result<OpenFile> {
+        let opened = open(&self.open_path(), opening, self.size)?;
+        match self.reopen {
+            Reopen::Identity(id) if opened.identity()? != id => Err(io::Error::other(
+                "the name leads to another file than when the run began",
+            )),
+            _ => Ok(opened),
+        }
+    }
+
     /// What workers open.
-    pub(crate) fn open_path(&self) -> PathBuf {
-        match &self.held {
-            Some(file) => PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd())),
-            None => self.path.clone(),
+    fn open_path(&self) -> PathBuf {
+        match &self.reopen {
+            Reopen::Held(file) => PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd())),
+            _ => self.path.clone(),
         }
     }
 }

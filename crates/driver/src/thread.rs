@@ -5,9 +5,7 @@ use std::sync::mpsc::Sender;
 use std::sync::{Arc, Condvar, Mutex};
 
 use blocklab_record::{Note, NoteLevel, Stopped};
-use blocklab_targets::{
-    Buffers, Clock, EngineSetup, ModelTarget, OpenFile, TargetVisitor, hint, open,
-};
+use blocklab_targets::{Buffers, Clock, EngineSetup, ModelTarget, OpenFile, TargetVisitor, hint};
 use blocklab_units::Nanos;
 use blocklab_verify::{BlockHeaders, DataCheck, KeyMap};
 use blocklab_worker::{Failure, JobParts, Parts, Recorder, Shared, Stopper, Worker};
@@ -250,7 +248,8 @@ impl ThreadSpec {
             .iter()
             .map(|file| {
                 let opening = self.entry.opening(&self.job, file);
-                let opened = open(&file.open_path(), opening, file.size)
+                let opened = file
+                    .open(opening)
                     .map_err(|source| self.entry.cannot_open(&self.job, file, source))?;
                 let hinted = opened.hint(self.job.hints, random, self.entry.direct);
                 hinted.map_err(|error| self.engine_error(error, LIFETIME))?;

@@ -7,7 +7,8 @@ mod refusal;
 mod remains;
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::ffi::OsString;
 use std::fs::{File, Metadata};
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -40,9 +41,21 @@ impl Permission {
     }
 }
 
+/// How many files are kept open: as many as every machine has descriptors to spare.
+const HELD: usize = 128;
+
+/// What a path led to the first time.
+#[derive(Debug, Clone)]
+enum Known {
+    Held(Handle),
+    /// A regular file that was one too many to be kept open.
+    Seen(FileId),
+}
+
 /// Decides for a whole run what may be written to, and keeps others from it meanwhile.
 ///
-/// Each path is opened once, and what it led to then is what it means until the end. A block
+/// What a path leads to when it is opened first is what it means until the end: it is kept open,
+/// or of many files, known again by device and inode. A block
 /// device that may be written to is claimed exclusively, so that another run or `mkfs` is refused
 /// as long as the guard lives.
 #[derive(Debug, Default)]
@@ -51,7 +64,9 @@ pub struct Guard {
     names: Vec<String>,
     /// Files whose content a job file gives up by naming them, or that were made in this run.
     files: RefCell<BTreeSet<FileId>>,
-    handles: RefCell<BTreeMap<PathBuf, Handle>>,
+    /// The same by path.
+    paths: RefCell<HashSet<OsString>>,
+    known: RefCell<HashMap<OsString, Known>>,
     /// Directories in which files may be made.
     directories: RefCell<BTreeMap<PathBuf, Handle>>,
     /// What the run leaves; before the claims, under which it is sampled when the guard goes.
@@ -95,15 +110,42 @@ impl Guard {
     /// Opens what `path` leads to, or gives what it led to the first time.
     ///
     /// # Errors
-    /// As `open`.
+    /// As `open`, and where the path leads to another file than the first time.
     pub fn open(&self, path: &Path) -> io::Result<Handle> {
-        if let Some(known) = self.handles.borrow().get(path) {
-            return Ok(known.clone());
+        let known = self.known.borrow().get(path.as_os_str()).cloned();
+        match known {
+            Some(Known::Held(handle)) => Ok(handle),
+            Some(Known::Seen(id)) => {
+                let handle = Handle::open(path)?;
+                match handle.identity()? == id {
+                    true => Ok(handle),
+                    false => Err(io::Error::other("it is another file than it was before")),
+                }
+            }
+            None => {
+                let handle = Handle::open(path)?;
+                self.keep(&handle)?;
+                Ok(handle)
+            }
         }
-        let handle = Handle::open(path)?;
-        let mut handles = self.handles.borrow_mut();
-        handles.insert(path.to_owned(), handle.clone());
-        Ok(handle)
+    }
+
+    /// Whether it keeps what `path` leads to open.
+    #[must_use]
+    pub fn holds(&self, path: &Path) -> bool {
+        let known = self.known.borrow();
+        matches!(known.get(path.as_os_str()), Some(Known::Held(_)))
+    }
+
+    fn keep(&self, handle: &Handle) -> io::Result<()> {
+        let mut known = self.known.borrow_mut();
+        let metadata = handle.metadata()?;
+        let kept = match known.len() < HELD || !metadata.is_file() {
+            true => Known::Held(handle.clone()),
+            false => Known::Seen(id_of(&metadata)),
+        };
+        known.insert(handle.path().as_os_str().to_owned(), kept);
+        Ok(())
     }
 
     /// Takes a file that was just made: its path means this file from now on, and it may be
@@ -111,14 +153,20 @@ impl Guard {
     ///
     /// # Errors
     /// As `fstat`.
-    pub fn adopt(&self, handle: &Handle) -> io::Result<()> {
+    pub fn made(&self, handle: &Handle) -> io::Result<()> {
         self.give_up_content(handle)?;
-        let path = handle.path().to_owned();
+        self.keep(handle)
+    }
+
+    /// The same of a file that may have been marked as ours.
+    ///
+    /// # Errors
+    /// As `fstat`.
+    pub fn adopt(&self, handle: &Handle) -> io::Result<()> {
         if ours::is_marked(handle) {
             self.remains.allow(Allowed::file(handle), false);
         }
-        self.handles.borrow_mut().insert(path, handle.clone());
-        Ok(())
+        self.made(handle)
     }
 
     /// Lets the content of a regular file be overwritten, as other tools do with files that their
@@ -132,6 +180,12 @@ impl Guard {
             self.files.borrow_mut().insert(id_of(&metadata));
         }
         Ok(())
+    }
+
+    /// The same of the regular file that `path` will lead to, if it leads to one.
+    pub fn give_up_content_at(&self, path: &Path) {
+        let mut paths = self.paths.borrow_mut();
+        paths.insert(path.as_os_str().to_owned());
     }
 
     /// Decides whether this may be written to.
@@ -249,7 +303,9 @@ impl Guard {
         let named = |entry: &String| crate::machine::file_id(Path::new(entry)) == Some(id);
         let group = Named {
             name: handle.resolved().display().to_string(),
-            given_up: self.files.borrow().contains(&id) || self.names.iter().any(named),
+            given_up: self.files.borrow().contains(&id)
+                || self.paths.borrow().contains(path.as_os_str())
+                || self.names.iter().any(named),
             reasons: causes.into_iter().map(|it| about(path, it)).collect(),
         };
         decide(path, std::iter::once(group))
@@ -260,10 +316,22 @@ impl Guard {
     /// # Errors
     /// [`Refusal`]: the path is a link, or its directory cannot be reached or is the kernel's own.
     pub fn new_path(&self, path: &Path) -> Result<NewPath, Refusal> {
-        let refuse = |cause| refusal(path, vec![about(path, cause)], Vec::new());
-        if path.is_symlink() {
-            return Err(refuse(Cause::DanglingLink));
+        match path.is_symlink() {
+            true => Err(refusal(
+                path,
+                vec![about(path, Cause::DanglingLink)],
+                Vec::new(),
+            )),
+            false => self.free_path(path),
         }
+    }
+
+    /// [`Guard::new_path`] of a path at which there is no link either.
+    ///
+    /// # Errors
+    /// [`Refusal`]: its directory cannot be reached or is the kernel's own.
+    pub fn free_path(&self, path: &Path) -> Result<NewPath, Refusal> {
+        let refuse = |cause| refusal(path, vec![about(path, cause)], Vec::new());
         let parent = match path.parent() {
             Some(parent) if parent.as_os_str().is_empty() => Path::new("."),
             Some(parent) => parent,

@@ -1,7 +1,8 @@
-use std::ffi::OsString;
+use std::ffi::{CString, OsString};
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, FromRawFd};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -30,10 +31,11 @@ impl Handle {
             options.read(true).custom_flags(libc::O_PATH | flags);
             options.open(path)
         };
+        let file = open(0)?;
         // Only a path that must be a directory makes the kernel mount what is mounted on demand.
-        let file = match open(libc::O_DIRECTORY) {
-            Err(error) if error.kind() == io::ErrorKind::NotADirectory => open(0)?,
-            other => other?,
+        let file = match file.metadata()?.is_dir() {
+            true => open(libc::O_DIRECTORY)?,
+            false => file,
         };
         Ok(Self::new(file, path))
     }
@@ -88,12 +90,19 @@ impl Handle {
         self.file.metadata()
     }
 
+    /// Its device and inode.
+    ///
+    /// # Errors
+    /// As `fstat`.
+    pub fn identity(&self) -> io::Result<(u64, u64)> {
+        self.metadata().map(|metadata| id_of(&metadata))
+    }
+
     /// Whether `path` leads to the same file now.
     #[must_use]
     pub fn is_at(&self, path: &Path) -> bool {
         let there = fs::metadata(path).map(|metadata| id_of(&metadata));
-        let own = self.metadata().map(|metadata| id_of(&metadata));
-        matches!((there, own), (Ok(there), Ok(own)) if there == own)
+        matches!((there, self.identity()), (Ok(there), Ok(own)) if there == own)
     }
 }
 
@@ -135,9 +144,16 @@ impl NewPath {
     /// # Errors
     /// As `open`; also where somebody made something of this name meanwhile.
     pub fn create(&self, mode: u32) -> io::Result<Handle> {
-        let mut options = File::options();
-        options.read(true).write(true).create_new(true).mode(mode);
-        let file = options.open(self.directory.reopen_path().join(&self.name))?;
+        let name = CString::new(self.name.as_bytes())?;
+        let directory = self.directory.file.as_raw_fd();
+        let flags = libc::O_RDWR | libc::O_CREAT | libc::O_EXCL | libc::O_CLOEXEC;
+        // SAFETY: the name ends in a zero byte and lives through the call.
+        let file = unsafe { libc::openat(directory, name.as_ptr(), flags, mode) };
+        if file < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: it was just opened, and nothing else knows it.
+        let file = unsafe { File::from_raw_fd(file) };
         Ok(Handle::new(file, &self.path))
     }
 

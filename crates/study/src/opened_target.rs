@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use blocklab_catalog::{Catalog, Resolved, resolve_text};
 use blocklab_device::Device;
-use blocklab_driver::{Backing, TargetFile};
+use blocklab_driver::{Backing, Reopen, TargetFile};
 use blocklab_host::guard::Guard;
 use blocklab_record::{TargetFacts, TargetKind};
 use blocklab_targets::Model;
@@ -117,7 +117,7 @@ impl Modelled {
         };
         let file = TargetFile {
             path: self.text.into(),
-            held: None,
+            reopen: Reopen::Name,
             size: capacity.0,
             may_write: true,
             backing,

@@ -1,13 +1,14 @@
 //! The targets of a plan: every target text of its jobs, checked, permitted, made if needed.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::io;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
+use std::{fs, io};
 
 use blocklab_catalog::{Address, Catalog};
-use blocklab_driver::{Backing, TargetFile};
+use blocklab_driver::{Backing, Reopen, TargetFile};
+use blocklab_host::guard::Refusal;
 use blocklab_host::{FactsByMount, Handle, NewPath, facts_of, target_facts};
 use blocklab_record::{BlockDevice, Origin, TargetFacts, TargetKind};
 use blocklab_units::Bytes;
@@ -199,10 +200,7 @@ fn looked_at(
 enum Kind {
     Null,
     Model(Box<Modelled>),
-    Existing {
-        handle: Handle,
-        facts: Box<TargetFacts>,
-    },
+    Existing(Box<OpenedTarget>),
     ToMake(NewPath),
     /// A name that the job itself makes.
     Name(PathBuf),
@@ -227,6 +225,12 @@ impl Kind {
             path: text.to_owned(),
             cause,
         };
+        // Most of the names that jobs make are not there.
+        let is_name = context.missing == Missing::ScratchOrName && needs.makes && !needs.opens;
+        if is_name && is_free(&path) {
+            let new = context.guard.free_path(&path);
+            return to_make(path, new, needs, context);
+        }
         // Names alone are not held open: there may be more of them than descriptors.
         let opened = match needs.opens {
             true => context.guard.open(&path),
@@ -235,7 +239,8 @@ impl Kind {
         let handle = match opened {
             Ok(handle) => handle,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return to_make(path, needs, context);
+                let new = context.guard.new_path(&path);
+                return to_make(path, new, needs, context);
             }
             Err(error) => return Err(unusable(error)),
         };
@@ -263,8 +268,14 @@ impl Kind {
         if is_empty && !needs.of_names {
             return Err(Error::Empty { path });
         }
-        let facts = Box::new(facts);
-        Ok(Self::Existing { handle, facts })
+        let reopen = match needs.opens {
+            false => Reopen::Name,
+            // The guard holds as many as there are descriptors to spare.
+            true if context.guard.holds(&path) => Reopen::Held(handle.file()),
+            true => Reopen::Identity(handle.identity().map_err(unusable)?),
+        };
+        let target = existing_target(path, facts, needs, reopen);
+        Ok(Self::Existing(Box::new(target)))
     }
 
     fn open(
@@ -276,7 +287,7 @@ impl Kind {
         match self {
             Self::Null => Ok(Some(null_target(needs))),
             Self::Model(modelled) => Ok(Some(modelled.open())),
-            Self::Existing { handle, facts } => Ok(Some(existing_target(&handle, *facts, needs))),
+            Self::Existing(target) => Ok(Some(*target)),
             Self::Name(path) => Ok(Some(name_target(path, needs))),
             Self::ToMake(new) => make(new.directory(), new.path(), needs, context, progress),
             Self::InDirectory(directory) => make(
@@ -293,7 +304,7 @@ impl Kind {
         let target = match self {
             Self::Null => null_target(needs),
             Self::Model(modelled) => modelled.open(),
-            Self::Existing { handle, facts } => existing_target(&handle, *facts, needs),
+            Self::Existing(target) => *target,
             Self::Name(path) => name_target(path, needs),
             Self::ToMake(new) => return to_be_made(new.directory(), new.path(), needs),
             Self::InDirectory(directory) => {
@@ -314,13 +325,24 @@ fn to_be_made(directory: &Handle, path: &Path, needs: Needs) -> Result<TargetFor
     Ok(TargetForecast::made(facts, path, needs.size))
 }
 
-fn to_make(path: PathBuf, needs: Needs, context: &TargetContext<'_>) -> Result<Kind, Error> {
+/// Whether there is nothing at a path, not even a link.
+fn is_free(path: &Path) -> bool {
+    let found = fs::symlink_metadata(path);
+    found.is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+}
+
+fn to_make(
+    path: PathBuf,
+    new: Result<NewPath, Refusal>,
+    needs: Needs,
+    context: &TargetContext<'_>,
+) -> Result<Kind, Error> {
     let parent = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
         _ => PathBuf::from("."),
     };
     // Checked also where no file may be made, so that a mistyped device is reported as one.
-    let new = match context.guard.new_path(&path) {
+    let new = match new {
         Err(_) if !parent.is_dir() => return Err(missing(path, &parent, context.catalog)),
         new => new?,
     };
@@ -381,7 +403,12 @@ fn null_target(needs: Needs) -> OpenedTarget {
     OpenedTarget::new(file, facts)
 }
 
-fn existing_target(handle: &Handle, facts: TargetFacts, needs: Needs) -> OpenedTarget {
+fn existing_target(
+    path: PathBuf,
+    facts: TargetFacts,
+    needs: Needs,
+    reopen: Reopen,
+) -> OpenedTarget {
     let size = match facts.kind {
         // A character device has no size.
         TargetKind::CharDevice => needs.size,
@@ -390,8 +417,8 @@ fn existing_target(handle: &Handle, facts: TargetFacts, needs: Needs) -> OpenedT
         _ => facts.size_bytes,
     };
     let file = TargetFile {
-        held: needs.opens.then(|| handle.file()),
-        ..TargetFile::file(handle.path().to_owned(), size.0, needs.writes)
+        reopen,
+        ..TargetFile::file(path, size.0, needs.writes)
     };
     OpenedTarget::new(file, facts)
 }
@@ -431,7 +458,7 @@ fn make(
     facts.direct_memory_align = own.direct_memory_align;
     facts.direct_offset_align = own.direct_offset_align;
     let file = TargetFile {
-        held: Some(scratch.file()),
+        reopen: Reopen::Held(scratch.file()),
         ..TargetFile::file(path.to_owned(), needs.size.0, true)
     };
     Ok(Some(OpenedTarget {

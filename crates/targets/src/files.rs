@@ -1,7 +1,7 @@
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 use blocklab_workload::{Advice, Durability, Hints, Lifetime};
@@ -65,6 +65,15 @@ pub fn open(path: &Path, opening: Opening, size: u64) -> io::Result<OpenFile> {
 }
 
 impl OpenFile {
+    /// Its device and inode.
+    ///
+    /// # Errors
+    /// As `fstat`.
+    pub fn identity(&self) -> io::Result<(u64, u64)> {
+        let metadata = self.file.metadata()?;
+        Ok((metadata.dev(), metadata.ino()))
+    }
+
     /// Tells the kernel what to expect: the page cache, where it takes part, in which order the
     /// file will be read, and whoever cares, how long what is written will live.
     ///

@@ -37,9 +37,10 @@ pub fn make(prepared: &Prepared, interrupted: &AtomicBool, guard: &Guard) -> Res
             return Ok(false);
         }
         let path = Path::new(&file.path);
+        // Most files lie where the one before lies.
+        let is_elsewhere = parent.replace(path.parent()) != Some(path.parent());
         if file.layout == Layout::Name {
-            // Most names lie where the one before lies.
-            if parent.replace(path.parent()) != Some(path.parent()) {
+            if is_elsewhere {
                 make_directories(path, guard)?;
             }
             if !may_create && !path.exists() {
@@ -67,18 +68,23 @@ pub fn make(prepared: &Prepared, interrupted: &AtomicBool, guard: &Guard) -> Res
                 if !may_create {
                     return Err(forbidden(file));
                 }
+                if is_elsewhere {
+                    make_directories(path, guard)?;
+                }
                 let Some(made) = create(file, interrupted, guard)? else {
                     return Ok(false);
                 };
                 if let Some(handle) = made.filter(|_| is_held) {
-                    guard.adopt(&handle)?;
+                    guard.made(&handle)?;
                 }
             }
             Err(error) => return Err(error).with_context(|| format!("cannot use {}", file.path)),
         }
     }
-    if is_used {
-        give_up_contents(prepared, guard)?;
+    // Jobs may overwrite what they name.
+    for job in prepared.jobs().filter(|job| is_used && job.changes()) {
+        let paths = job.targets.iter().map(Path::new);
+        paths.for_each(|path| guard.give_up_content_at(path));
     }
     Ok(true)
 }
@@ -86,22 +92,6 @@ pub fn make(prepared: &Prepared, interrupted: &AtomicBool, guard: &Guard) -> Res
 fn forbidden(file: &Planned) -> anyhow::Error {
     let path = &file.path;
     anyhow!("{path} is not there, and allow_file_create=0 forbids to make it")
-}
-
-/// Jobs may overwrite what they name.
-fn give_up_contents(prepared: &Prepared, guard: &Guard) -> Result<()> {
-    for job in prepared.jobs().filter(|job| job.changes()) {
-        for path in job.targets.iter().map(Path::new) {
-            let opened = match job.engine.opens_files() {
-                true => guard.open(path),
-                false => Handle::open(path),
-            };
-            if let Ok(handle) = opened {
-                guard.give_up_content(&handle)?;
-            }
-        }
-    }
-    Ok(())
 }
 
 /// Refuses, in a run that only reads, jobs for which a file would have to be made or to grow. Fio
@@ -181,10 +171,6 @@ pub fn plans(prepared: &Prepared) -> Vec<String> {
     lines
 }
 
-/// Behind the name of a file that was one too many.
-const KEPT_OPEN: &str = ": all files of a run are kept open, as many as `ulimit -Hn` allows; a \
-                         smaller nrfiles= would work";
-
 /// The file that was made, if one was; `None` when it was interrupted.
 fn create(
     file: &Planned,
@@ -192,7 +178,6 @@ fn create(
     guard: &Guard,
 ) -> Result<Option<Option<Handle>>> {
     let path = Path::new(&file.path);
-    make_directories(path, guard)?;
     let new = guard.new_path(path)?;
     if file.layout == Layout::Directory {
         let made = new.create_directory(0o755);
@@ -201,12 +186,7 @@ fn create(
     }
     // Files that stay are for other jobs and users, too, as fio's are.
     let created = new.create(0o644);
-    let handle = created.map_err(|error| {
-        let of_limit = error.raw_os_error() == Some(libc::EMFILE);
-        let why = if of_limit { KEPT_OPEN } else { "" };
-        let words = format!("cannot make {}{why}", file.path);
-        anyhow::Error::new(error).context(words)
-    })?;
+    let handle = created.with_context(|| format!("cannot make {}", file.path))?;
     let open = handle.file();
     if file.layout != Layout::Written {
         reserve(&open, file).with_context(|| format!("cannot make {}", file.path))?;
