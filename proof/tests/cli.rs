@@ -221,6 +221,23 @@ fn a_mistake_is_reported_with_what_would_work() {
     assert_eq!(lab.store().list().runs.len(), 2, "nothing was run");
 }
 
+/// The story: `blocklab run /dev/sdb` read the whole disk into memory, looking for a study in it.
+#[test]
+fn a_target_in_the_place_of_the_study_is_refused_with_what_was_meant() {
+    let lab = lab();
+    for target in ["/", "sim:gp3:1TiB"] {
+        let hint = format!("blocklab run --target {target}");
+        refused(&lab, &["run", target], &["not a study", &hint]);
+    }
+    refused(&lab, &["run", "gp3:1TiB"], &["--target sim:gp3:1TiB"]);
+    refused(&lab, &["run", "/dev/zero"], &["larger than 64 MiB"]);
+    refused(
+        &lab,
+        &["import", "fio", "/dev/zero"],
+        &["larger than 1 GiB"],
+    );
+}
+
 #[test]
 fn the_name_of_a_file_tells_the_format() {
     let lab = lab();

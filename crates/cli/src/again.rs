@@ -1,9 +1,9 @@
 //! `blocklab run --again`: a kept run as a study.
 
-use std::fs;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, bail};
+use blocklab_host::{LARGEST_REPORT, read_input};
 use blocklab_native as native;
 use blocklab_record::{Origin, Record, TargetKind};
 use blocklab_store::Store;
@@ -82,7 +82,7 @@ fn read_again(id: &str, replay: &Replay) -> Result<Replay> {
     let source = replay.source.as_ref();
     let source = source.with_context(|| format!("the record of {id} names no trace file"))?;
     let path = &source.path;
-    let bytes = fs::read(path)
+    let bytes = read_input(path.as_ref(), LARGEST_REPORT)
         .with_context(|| format!("cannot read {path}, the trace that {id} replays"))?;
     let found = TraceFile::checksum(&bytes);
     if found != source.sha256 {

@@ -1,12 +1,12 @@
 //! Files of other programs: their results, kept as runs, and their scripts in another language.
 
-use std::io::Read;
+use std::io;
 use std::path::Path;
 use std::process::ExitCode;
-use std::{fs, io};
 
 use anyhow::{Context, Result, bail};
 use blocklab_fio as fio;
+use blocklab_host::{LARGEST_REPORT, read_at_most, read_input};
 use blocklab_import::{self as read, Source, Tool, VDBENCH_FILES};
 use blocklab_native as native;
 use blocklab_record::Record;
@@ -19,9 +19,6 @@ use crate::args::{ConvertArgs, ImportArgs, ImportTool, Language};
 use blocklab_console::chance;
 use blocklab_console::{status, terminal};
 use blocklab_tools::{keeping, tool_run};
-
-/// More is no report.
-const LARGEST: u64 = 1 << 30;
 
 /// Reads all, then keeps all: one wrong file and nothing is kept.
 pub fn import(args: &ImportArgs, store: &Store) -> Result<ExitCode> {
@@ -98,20 +95,9 @@ fn sources(tool: Tool, path: &Path) -> Result<Vec<Source>> {
 fn source(path: &Path) -> Result<Source> {
     let name = path.display().to_string();
     let bytes = match path == Path::new("-") {
-        true => {
-            let mut bytes = Vec::new();
-            let read = io::stdin().lock().take(LARGEST).read_to_end(&mut bytes);
-            read.context("cannot read the standard input")?;
-            bytes
-        }
-        false => {
-            let size = fs::metadata(path).map(|it| it.len());
-            let size = size.with_context(|| format!("cannot read {name}"))?;
-            if size > LARGEST {
-                bail!("{name} is larger than 1 GiB, more than any report");
-            }
-            fs::read(path).with_context(|| format!("cannot read {name}"))?
-        }
+        true => read_at_most(io::stdin().lock(), LARGEST_REPORT)
+            .context("cannot read the standard input")?,
+        false => read_input(path, LARGEST_REPORT).with_context(|| format!("cannot read {name}"))?,
     };
     Ok(read::decode(&name, &bytes)?)
 }

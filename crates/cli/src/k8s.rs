@@ -1,12 +1,12 @@
 //! `blocklab k8s`: a manifest that measures a storage class, and what the class promises.
 
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use blocklab_catalog::resolve_text;
 use blocklab_console::{place, terminal};
+use blocklab_host::{read_at_most, read_input};
 use blocklab_kubernetes::{Measurement, address, manifest};
 use blocklab_units::Bytes;
 
@@ -64,20 +64,15 @@ fn expected(class: &Path, node: Option<&Path>, size: Bytes) -> Result<String> {
 }
 
 /// More than kubectl prints of one object.
-const LARGEST: u64 = 16 << 20;
+const LARGEST: Bytes = Bytes(16 << 20);
 
 /// The text of a file, or of the standard input (`-`).
 fn read(path: &Path) -> Result<String> {
     let name = path.display();
-    let mut text = String::new();
-    let from: Box<dyn Read> = match path == Path::new("-") {
-        true => Box::new(io::stdin().lock()),
-        false => Box::new(File::open(path).with_context(|| format!("cannot read {name}"))?),
+    let bytes = match path == Path::new("-") {
+        true => read_at_most(io::stdin().lock(), LARGEST),
+        false => read_input(path, LARGEST),
     };
-    let read = from.take(LARGEST + 1).read_to_string(&mut text);
-    read.with_context(|| format!("cannot read {name}"))?;
-    if text.len() as u64 > LARGEST {
-        bail!("{name} is larger than 16 MiB, more than kubectl prints of one object");
-    }
-    Ok(text)
+    let bytes = bytes.with_context(|| format!("cannot read {name}"))?;
+    String::from_utf8(bytes).with_context(|| format!("cannot read {name}"))
 }

@@ -1,10 +1,12 @@
 //! The study that a command line asks for.
 
 use std::fs;
-use std::io::{self, Read};
+use std::io;
+use std::os::unix::fs::FileTypeExt;
 
 use anyhow::{Context, Result, anyhow, bail};
-use blocklab_console::chance;
+use blocklab_console::{chance, place};
+use blocklab_host::{LARGEST_SCRIPT, read_at_most, read_input};
 use blocklab_native::{self as native, studies};
 use blocklab_publication::Publication;
 use blocklab_record::Note;
@@ -263,13 +265,20 @@ fn source(study: &str) -> Result<(String, String, bool)> {
         return Ok((text.to_owned(), study.to_owned(), true));
     }
     if study == "-" {
-        let mut text = String::new();
-        io::stdin()
-            .read_to_string(&mut text)
+        let bytes = read_at_most(io::stdin().lock(), LARGEST_SCRIPT);
+        let text = bytes
+            .and_then(text_of)
             .context("cannot read the standard input")?;
         return Ok((text, "standard input".to_owned(), false));
     }
-    let text = fs::read_to_string(study).map_err(|error| match error.kind() {
+    let read = read_input(study.as_ref(), LARGEST_SCRIPT).and_then(text_of);
+    let text = read.map_err(|error| match error.kind() {
+        _ if is_target(study) => anyhow!(
+            "{study} is a target, not a study; to measure it: blocklab run --target {study}"
+        ),
+        _ if is_volume(study) => anyhow!(
+            "{study} is a volume, not a study; to simulate it: blocklab run --target sim:{study}"
+        ),
         io::ErrorKind::NotFound => anyhow!(
             "{study} is neither a file nor a built-in study; {}",
             meant(study)
@@ -277,6 +286,23 @@ fn source(study: &str) -> Result<(String, String, bool)> {
         _ => anyhow!("cannot read the study {study}: {error}"),
     })?;
     Ok((text, study.to_owned(), false))
+}
+
+fn text_of(bytes: Vec<u8>) -> io::Result<String> {
+    String::from_utf8(bytes).map_err(|_| io::Error::other("it is no text"))
+}
+
+/// Whether a target was written where a study is expected: a disk, a directory, a model.
+fn is_target(text: &str) -> bool {
+    let is_model = text == "null" || text.starts_with("sim:") || text.starts_with("emu:");
+    let kind = fs::metadata(text).map(|it| it.file_type());
+    is_model || kind.is_ok_and(|kind| kind.is_dir() || kind.is_block_device())
+}
+
+/// Whether the address of a volume was.
+fn is_volume(text: &str) -> bool {
+    let kind = text.split([':', '@']).next().unwrap_or_default();
+    place::load_catalog().is_ok_and(|catalog| catalog.volume_types().iter().any(|it| it == kind))
 }
 
 /// The built-in study that was meant, or all there are.

@@ -17,7 +17,7 @@ use blocklab_diskspd::{
 };
 use blocklab_driver::{Layout, lay_out};
 use blocklab_host::guard::{Guard, mark};
-use blocklab_host::{Handle, facts_of};
+use blocklab_host::{Handle, LARGEST_SCRIPT, facts_of, read_input};
 use blocklab_record::{Note, NoteLevel, TargetKind};
 use blocklab_store::Store;
 use blocklab_study::Missing;
@@ -93,7 +93,8 @@ fn attempt(arguments: &[String], store: &Store) -> Result<u8> {
 fn from_xml(overrides: &Overrides) -> Result<Profile> {
     let path = &overrides.path;
     let mistake = |message: String| Mistake::new(format!("-X{path}"), message);
-    let bytes = fs::read(path).map_err(|error| mistake(format!("it cannot be read: {error}")))?;
+    let bytes = read_input(Path::new(path), LARGEST_SCRIPT)
+        .map_err(|error| mistake(format!("it cannot be read: {error}")))?;
     let text = encoding::text(&bytes).ok_or_else(|| {
         mistake("it is neither UTF-8 nor UTF-16; `iconv -t UTF-8` would make it so".to_owned())
     })?;

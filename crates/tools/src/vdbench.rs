@@ -9,13 +9,14 @@ mod own_options;
 mod reporter;
 mod times;
 
+use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
-use std::{fs, io};
 
 use anyhow::{Context, Result};
 use blocklab_console::{listen, place, status, supervisor, terminal};
+use blocklab_host::{LARGEST_SCRIPT, read_input};
 use blocklab_record::{Note, NoteLevel, Record};
 use blocklab_store::Store;
 use blocklab_study::Missing;
@@ -63,7 +64,7 @@ fn attempt(arguments: &[String], store: &Store) -> Result<u8> {
         if command.quick_test && path == Path::new(QUICK) {
             return Ok(quick_test(&quick.to_string_lossy()));
         }
-        fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+        read_input(path, LARGEST_SCRIPT).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
     };
     let mut file = dialect::parse(&command, &read, &machine::is_here)?;
     restart(&mut file, &command)?;

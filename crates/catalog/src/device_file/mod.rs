@@ -9,7 +9,8 @@ mod schema;
 mod units;
 mod write;
 
-use std::fs;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::Path;
 
 use blocklab_device::DeviceSpec;
@@ -42,7 +43,7 @@ pub fn load(path: &Path) -> Result<DeviceSpec, Error> {
         path: path.to_owned(),
         mistake,
     };
-    let text = fs::read_to_string(path).map_err(|cause| Error::Unreadable {
+    let text = text_of(path).map_err(|cause| Error::Unreadable {
         path: path.to_owned(),
         cause,
     })?;
@@ -50,6 +51,20 @@ pub fn load(path: &Path) -> Result<DeviceSpec, Error> {
     spec.check()
         .map_err(|why| wrong(Mistake::whole(why.to_string())))?;
     Ok(spec)
+}
+
+/// More than any description holds: a disk named in its place would fill the memory.
+const LARGEST: u64 = 16 << 20;
+
+fn text_of(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    let read = File::open(path)?
+        .take(LARGEST + 1)
+        .read_to_string(&mut text)?;
+    match read as u64 > LARGEST {
+        true => Err(io::Error::other("it is larger than 16 MiB")),
+        false => Ok(text),
+    }
 }
 
 #[cfg(test)]

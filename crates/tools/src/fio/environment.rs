@@ -1,12 +1,11 @@
 //! What a job file requires of the machine.
 
-use std::io::Read;
 use std::path::Path;
 use std::{env, fs, io};
 
 use anyhow::{Context, Result, anyhow};
 use blocklab_fio::{PlanContext, Prepared, Reader, Resolved, prepare as plan};
-use blocklab_host::target_facts;
+use blocklab_host::{LARGEST_REPORT, LARGEST_SCRIPT, read_at_most, read_input, target_facts};
 
 use blocklab_console::chance;
 
@@ -15,7 +14,8 @@ pub struct Machine;
 
 impl Reader for Machine {
     fn include(&mut self, path: &str) -> Result<String, String> {
-        fs::read_to_string(path).map_err(|error| error.to_string())
+        let bytes = read_input(path.as_ref(), LARGEST_SCRIPT).map_err(|error| error.to_string())?;
+        String::from_utf8(bytes).map_err(|error| error.to_string())
     }
 
     fn variable(&self, name: &str) -> Option<String> {
@@ -30,12 +30,11 @@ impl Reader for Machine {
 
 /// The text of a job file; `-` is the standard input.
 pub fn text(path: &str) -> Result<String> {
-    let mut bytes = Vec::new();
-    match path {
-        "-" => io::stdin().lock().read_to_end(&mut bytes).map(|_| ()),
-        path => fs::read(path).map(|read| bytes = read),
-    }
-    .with_context(|| format!("unable to open '{path}' job file"))?;
+    let bytes = match path {
+        "-" => read_at_most(io::stdin().lock(), LARGEST_SCRIPT),
+        path => read_input(path.as_ref(), LARGEST_SCRIPT),
+    };
+    let bytes = bytes.with_context(|| format!("unable to open '{path}' job file"))?;
     String::from_utf8(bytes).map_err(|_| anyhow!("{path} is no text: a job file is expected"))
 }
 
@@ -64,7 +63,9 @@ pub fn prepare(
         device_of: &device_of,
         control_groups: control_groups.as_deref(),
         node_processors: &node_processors,
-        bytes_of: &|path| fs::read(path).map_err(|error| error.to_string()),
+        bytes_of: &|path| {
+            read_input(path.as_ref(), LARGEST_REPORT).map_err(|error| error.to_string())
+        },
         aux,
         only_parsed: presence == Presence::Supposed,
         seed: chance()? & 0xffff_ffff,
