@@ -85,6 +85,8 @@ pub(super) struct Cell {
     pub range: Option<f64>,
     /// Of all operations.
     pub mean_ns: f64,
+    /// Of the reads; 0 without any.
+    pub read_mean_ns: f64,
     /// Standard error of the mean, relative to it.
     pub mean_error: f64,
     /// Operations.
@@ -131,7 +133,7 @@ impl Start {
     }
 }
 
-/// Below so many operations a cell says little of a rate and nothing of a distribution.
+/// Below so many operations a cell shows little of a rate and nothing of a distribution.
 const FEWEST: u64 = 20;
 /// From here on a thread uses a whole processor; the rest is the tick of the kernel's accounts.
 const FULL_PERCENT: u32 = 95;
@@ -276,6 +278,8 @@ struct Pass {
     histogram: Histogram,
     count: u64,
     sum_ns: f64,
+    /// As `count` and `sum_ns`.
+    reads: (u64, f64),
     sum_squares: f64,
     cpu_bound: bool,
     busy: bool,
@@ -338,6 +342,7 @@ impl Pass {
             histogram: Histogram::new(),
             count: 0,
             sum_ns: 0.0,
+            reads: (0, 0.0),
             sum_squares: 0.0,
             cpu_bound: measurement.cpu.busiest_thread_percent >= FULL_PERCENT,
             busy: measurement.cpu.machine_busy_percent >= FULL_PERCENT,
@@ -346,7 +351,7 @@ impl Pass {
             .directions
             .iter()
             .filter(|(name, _)| **name != Direction::Sync);
-        for (_, result) in moved {
+        for (direction, result) in moved {
             let service = &result.service;
             let histogram = service.histogram();
             pass.histogram
@@ -354,6 +359,9 @@ impl Pass {
             let ops = service.count as f64;
             pass.count += service.count;
             pass.sum_ns += ops * service.mean_ns;
+            if *direction == Direction::Read {
+                pass.reads = (service.count, ops * service.mean_ns);
+            }
             pass.sum_squares += ops * (service.mean_ns.powi(2) + service.stddev_ns.powi(2));
         }
         match pass.count >= FEWEST && pass.iops > 0.0 && pass.sum_ns > 0.0 {
@@ -365,7 +373,7 @@ impl Pass {
     }
 }
 
-/// What was asked of the disk, where it is one queue of equal operations.
+/// The load on the disk, where it is one queue of equal operations.
 fn load(job: &JobResult) -> Result<Load, String> {
     let sequential = match job.plain_pattern() {
         Some(Pattern::Sequential) => true,
@@ -411,7 +419,7 @@ fn load(job: &JobResult) -> Result<Load, String> {
     })
 }
 
-/// Whether operations are of several sizes, as far as anybody told.
+/// Whether operations are of several sizes, as far as the record knows.
 fn has_mixed_sizes(job: &JobResult) -> bool {
     let sizes = job.block_sizes.as_ref();
     sizes.is_some_and(|sizes| {
@@ -448,6 +456,7 @@ fn merged(load: Load, passes: &[Pass]) -> Cell {
         lasting_iops: sum(|pass| pass.lasting_iops) / number,
         range: (passes.len() > 1).then_some(range / iops),
         mean_ns,
+        read_mean_ns: sum(|pass| pass.reads.1) / sum(|pass| pass.reads.0 as f64).max(1.0),
         mean_error: (variance / count).sqrt() / mean_ns,
         count: count as u64,
         histogram,

@@ -22,7 +22,7 @@ pub(super) struct Choice {
     /// What a rate may be off by without telling anything.
     noise: f64,
     pub shares: Shares,
-    /// What reads wait for beside writes: how long a program takes, and what it writes.
+    /// What reads wait for alongside writes: how long a program takes, and what it writes.
     pub programs: Option<(Nanos, Bytes)>,
     starts: Vec<Start>,
 }
@@ -54,7 +54,7 @@ const GAINED: f64 = 1.25;
 /// Programs of flash: from a quick page of one bit a cell to a slow one of several.
 const SHORTEST_NS: f64 = 50e3;
 const LONGEST_NS: f64 = 10e6;
-/// Lengths that are tried lie so far apart.
+/// Ratio of one length that is tried to the one before.
 const FINENESS: f64 = 1.1;
 /// Pages that are tried.
 const PAGES_KIB: [u64; 8] = [4, 8, 16, 24, 32, 48, 64, 128];
@@ -253,7 +253,7 @@ impl Choice {
     }
 
     /// Equal levels may be one limiter or two of the same size: cells that mix reads and writes
-    /// tell which. Without such cells they count as one.
+    /// show which. Without such cells they count as one.
     fn best_shares(&self, sweep: &Sweep) -> Shares {
         let [read, write] = self.sides();
         let (iops, bytes) = (
@@ -277,8 +277,8 @@ impl Choice {
         best.map_or(options[0], |(_, shares)| shares)
     }
 
-    /// Programs of a flash, where they explain what loads that mix reads and writes reach. They are
-    /// sought over all lengths and pages that flash has.
+    /// Programs of a flash, where they explain how long reads take in loads that mix reads and writes.
+    /// They are sought over all lengths and pages that flash has.
     fn best_programs(&self, sweep: &Sweep) -> Option<(Nanos, Bytes)> {
         // Reads wait on the channels that a maximum of them shows.
         self.read.as_ref()?.channels?;
@@ -290,8 +290,7 @@ impl Choice {
                 ..self.draft("", self.shares)
             };
             let spec = draft.device(String::new(), "disk".to_owned(), Bytes(1 << 40));
-            let errors = Errors::of(&spec, mixed.iter().copied(), 1.0);
-            errors.map_or(f64::INFINITY, |it| it.cost(self.noise))
+            Errors::of_reads(&spec, mixed.iter().copied()).cost(self.noise)
         };
         let times = || {
             let all = std::iter::successors(Some(SHORTEST_NS), |ns| Some(ns * FINENESS));

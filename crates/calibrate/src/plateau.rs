@@ -120,6 +120,7 @@ mod tests {
             lasting_iops: *iops,
             range: None,
             mean_ns: 1.0,
+            read_mean_ns: 1.0,
             mean_error: 0.0,
             count: 1000,
             histogram: Histogram::new(),

@@ -166,6 +166,7 @@ mod tests {
             lasting_iops: 1e9 / median,
             range: None,
             mean_ns: median,
+            read_mean_ns: median,
             mean_error: 0.0,
             count: histogram.count(),
             histogram,

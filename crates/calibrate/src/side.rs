@@ -1,6 +1,8 @@
 //! One direction of the disk: candidates, and what each would have made of the cells.
 
-use blocklab_device::{Accounting, DeviceSpec, Load as Asked, predict};
+use blocklab_device::{
+    Accounting, Covers, DeviceSpec, Load as Steady, grants, predict, read_latency,
+};
 use blocklab_units::Bytes;
 
 use super::cells::{Cell, Load};
@@ -38,7 +40,7 @@ const FAR: f64 = 3.0;
 /// What a further constant must save: a cell that was off by three times its error. A constant
 /// that only smooths the small errors of many cells is none of the disk's.
 pub(super) const CONSTANT: f64 = 10.0;
-/// Channels that are tried lie so far apart at first.
+/// Ratio of one number of channels that is tried to the one before, at first.
 const STEP: f64 = 1.25;
 /// Streams that differ from random by less are no streams.
 const AS_RANDOM: f64 = 0.02;
@@ -207,6 +209,21 @@ impl Errors {
         errors.collect::<Option<_>>().map(Self)
     }
 
+    /// How far off the mean reads of cells are that mix reads and writes: a limiter of the writes
+    /// that holds the rate hides there what the reads wait for on the medium.
+    pub(super) fn of_reads<'a>(spec: &DeviceSpec, mixed: impl Iterator<Item = &'a Cell>) -> Self {
+        let shown = mixed.filter(|cell| !cell.cpu_bound && cell.read_mean_ns > 0.0);
+        let free = shown.filter(|cell| are_reads_free(spec, cell));
+        let errors = free.filter_map(|cell| {
+            let seconds = read_latency(spec, steady(cell.load), cell.lasting_iops).ok()?;
+            Some(Error {
+                ln: (seconds * 1e9 / cell.read_mean_ns).ln(),
+                chance: 1.0 / (cell.count as f64 / 2.0).sqrt(),
+            })
+        });
+        Self(errors.filter(|it| it.ln.is_finite()).collect())
+    }
+
     /// Squares in multiples of the noise, far ones damped.
     pub(super) fn cost(&self, noise: f64) -> f64 {
         let far = |error: &Error| (error.ln / (noise + error.chance)).abs();
@@ -226,11 +243,26 @@ impl Errors {
 
 /// Operations a second by the closed form.
 fn rate(spec: &DeviceSpec, load: Load) -> Option<f64> {
-    let asked = Asked {
+    let predicted = predict(spec, steady(load)).ok()?;
+    Some(predicted.sustained().iops)
+}
+
+fn steady(load: Load) -> Steady {
+    Steady {
         read_percent: load.read_percent(),
         block: Bytes(load.block),
         streams: u32::from(load.sequential),
         in_flight: load.depth,
-    };
-    predict(spec, asked).ok().map(|it| it.sustained().iops)
+    }
+}
+
+/// Whether the limiters that count reads allow clearly more than was measured.
+fn are_reads_free(spec: &DeviceSpec, cell: &Cell) -> bool {
+    let mut of_reads = spec.clone();
+    for volume in &mut of_reads.volumes {
+        volume.caps.retain(|cap| cap.covers != Covers::Writes);
+    }
+    let granted = grants(&of_reads, steady(cell.load)).unwrap_or_default();
+    let mut rates = granted.iter().map(|grant| grant.iops);
+    rates.all(|iops| cell.lasting_iops < CAPPED * iops)
 }

@@ -21,7 +21,7 @@ pub use invalid::Invalid;
 pub use io::{Answer, Direction, Fault, Io};
 pub use limit::{Binding, Limit, LimitKind, LimitName, LimitUnit, Operation};
 pub use origin::Origin;
-pub use predict::{Grant, Load, Phase, Prediction, grants, predict};
+pub use predict::{Grant, Load, Phase, Prediction, grants, predict, read_latency};
 pub use spec::{
     Accounting, Cap, Covers, Credit, CreditBalance, CreditUnit, DeviceSpec, FaultKind, FaultSpec,
     InstanceSpec, Latency, Layout, Network, Programs, Rate, Saturation, Service, Spread, Tail,

@@ -1,14 +1,15 @@
 //! The closed form: X = min(n / L, every cap), and latency = n / X (Little).
 
+mod demand;
+
 use blocklab_units::{Bytes, Nanos};
 
 use crate::limit::Owner;
-use crate::stage::streams::RECENT;
-use crate::stage::{PREFETCH_KEPT, STATED_AT, is_ahead};
 use crate::{
-    Accounting, Binding, Cap, Covers, Credit, DeviceSpec, Invalid, Latency, Layout, LimitKind,
-    LimitName, Rate, Service, VolumeSpec,
+    Accounting, Binding, Cap, Covers, Credit, DeviceSpec, Invalid, Layout, LimitName, Rate,
+    VolumeSpec,
 };
+use demand::Demand;
 
 /// A steady load, as far as the closed form needs it.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -21,6 +22,17 @@ pub struct Load {
     pub streams: u32,
     /// Operations really in flight, on all volumes together; at least 1.
     pub in_flight: u32,
+}
+
+impl Load {
+    /// The least that a load can be instead of nothing.
+    fn sound(self) -> Self {
+        Self {
+            in_flight: self.in_flight.max(1),
+            block: self.block.max(Bytes(1)),
+            ..self
+        }
+    }
 }
 
 /// A stretch of time with one rate.
@@ -89,11 +101,7 @@ impl Prediction {
 /// As [`crate::Device::new`].
 pub fn predict(spec: &DeviceSpec, load: Load) -> Result<Prediction, Invalid> {
     spec.check()?;
-    let load = Load {
-        in_flight: load.in_flight.max(1),
-        block: load.block.max(Bytes(1)),
-        ..load
-    };
+    let load = load.sound();
     let services = spec.volumes.iter().map(VolumeSpec::promised);
     let services = services.collect::<Result<Vec<_>, _>>()?;
     let demand = Demand::new(spec, services[0], load);
@@ -115,6 +123,17 @@ pub fn predict(spec: &DeviceSpec, load: Load) -> Result<Prediction, Invalid> {
     }
 }
 
+/// Mean time that a read of a load takes on its medium while the device does so many operations of the
+/// load a second, in seconds; infinite where the medium cannot do as many.
+///
+/// # Errors
+/// As [`crate::Device::new`].
+pub fn read_latency(spec: &DeviceSpec, load: Load, iops: f64) -> Result<f64, Invalid> {
+    spec.check()?;
+    let service = spec.volumes[0].promised()?;
+    Ok(demand::read_latency(spec, service, load.sound(), iops))
+}
+
 /// What a limiter grants to a load, in operations of the host a second.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Grant {
@@ -134,8 +153,7 @@ pub struct Grant {
 /// As [`crate::Device::new`].
 pub fn grants(spec: &DeviceSpec, load: Load) -> Result<Vec<Grant>, Invalid> {
     spec.check()?;
-    let block = load.block.max(Bytes(1));
-    let granted = meters(spec, Load { block, ..load }).into_iter();
+    let granted = meters(spec, load.sound()).into_iter();
     let granted = granted.map(|meter| Grant {
         name: meter.rate_name,
         iops: meter.rate,
@@ -193,7 +211,7 @@ fn drain(meters: &mut [Metered], iops: f64) -> Option<f64> {
     Some(seconds)
 }
 
-/// As what one operation of the load counts: operations and bytes at a volume's limiters.
+/// What a volume's limiters count for one operation of the load: operations and bytes.
 #[derive(Clone, Copy)]
 struct Counted {
     ops: f64,
@@ -293,182 +311,4 @@ fn limiters(
         }
     });
     limiters.chain(bursts).collect()
-}
-
-/// What the operations in flight can ask for, limiters aside.
-struct Demand {
-    iops: f64,
-    binding: Binding,
-}
-
-impl Demand {
-    fn new(spec: &DeviceSpec, service: &Service, load: Load) -> Self {
-        let volumes = spec.volumes.len() as f64;
-        let part = part_of(spec, load);
-        let parts = load.block.as_f64() / part.as_f64();
-        let media = Channels::new(&spec.volumes[0], service, load, part);
-        let places = spec.volumes[0].queue_depth.map_or(f64::INFINITY, f64::from);
-        let in_flight = f64::from(load.in_flight);
-        let working = in_flight.min(places * volumes);
-        // Operations in flight = rate · latency rises with the rate: halve the interval.
-        let (mut low, mut high) = (0.0, working / media.latency(0.0, 0.0));
-        let others = (in_flight - 1.0) / in_flight;
-        for _ in 0..64 {
-            let rate = f64::midpoint(low, high);
-            let latency = media.latency(rate * parts / volumes, others);
-            match rate * latency < working {
-                true => low = rate,
-                false => high = rate,
-            }
-        }
-        let busiest = media.busiest(low * parts / volumes);
-        let binding = match busiest {
-            Some((used, covers)) if used > 0.75 => {
-                let (_, owner) = spec.distinct_volumes()[0];
-                Binding::Limit(owner.has(LimitKind::PhysicalMaximum { covers }))
-            }
-            _ => Binding::Latency,
-        };
-        Self { iops: low, binding }
-    }
-}
-
-/// One direction of the medium of one volume, in seconds.
-struct Side {
-    share: f64,
-    mean: f64,
-    /// How long a channel is held, and how many there are; no channels: nothing is waited for.
-    held: f64,
-    channels: f64,
-    /// Share of the time for which programs hold each channel, for one operation a second of the
-    /// load; and how long one takes.
-    programmed: f64,
-    program: f64,
-}
-
-impl Side {
-    /// Mean time when the volume gets `rate` operations a second.
-    ///
-    /// Mean value analysis of channels that are chosen at random and held for a constant time
-    /// (Reiser, 1979): a newcomer finds what the others leave there on average, and the one being
-    /// served is half done.
-    fn latency(&self, rate: f64, others: f64) -> f64 {
-        if self.channels == 0.0 {
-            return self.mean;
-        }
-        let busy = rate * self.share * self.held / self.channels;
-        let programmed = rate * self.programmed;
-        if busy + programmed >= 1.0 {
-            return f64::INFINITY;
-        }
-        let used = others * busy;
-        let stay = self.held * (1.0 - used / 2.0) / (1.0 - used);
-        // Reads go before programs that wait: only the one under way is in their way (Cobham, 1954).
-        let behind = programmed * self.program / 2.0 / (1.0 - used);
-        stay + behind + self.mean - self.held
-    }
-}
-
-struct Channels {
-    read: Side,
-    write: Side,
-    network: f64,
-}
-
-impl Channels {
-    fn new(volume: &VolumeSpec, service: &Service, load: Load, part: Bytes) -> Self {
-        let reads = f64::from(load.read_percent) / 100.0;
-        let most = service.saturation.as_ref();
-        let pick = |random: &Latency, stream: &Option<Latency>, others: &Option<Latency>| {
-            let apart = others.as_ref().unwrap_or(random);
-            match (load.streams, stream) {
-                (0, _) | (1, None) => random.clone(),
-                (1, Some(stream)) => stream.clone(),
-                (_, Some(stream)) if is_ahead(stream, apart) => apart.towards(stream, load.streams),
-                _ => apart.clone(),
-            }
-        };
-        let side = |share: f64, random: &Latency, here: &Latency, iops: Option<f64>| {
-            let needed = iops.map_or(0.0, |it| it * random.seconds(Bytes(STATED_AT)));
-            let channels = if needed > 0.0 {
-                needed.max(1.0).floor()
-            } else {
-                0.0
-            };
-            let mean = here.seconds(part);
-            let held = if channels > 0.0 {
-                mean * channels / needed
-            } else {
-                0.0
-            };
-            Side {
-                share,
-                mean,
-                held,
-                channels,
-                programmed: 0.0,
-                program: 0.0,
-            }
-        };
-        let (read, write) = (&service.read, &service.write);
-        let here_read = pick(read, &service.stream_read, &service.interleaved_read);
-        let here_write = pick(write, &service.stream_write, &service.interleaved_write);
-        let round_trip = volume
-            .network
-            .as_ref()
-            .map_or(Nanos::ZERO, |it| it.round_trip);
-        let mut read = side(reads, read, &here_read, most.map(|it| it.read_iops));
-        if let Some(programs) = service.programs.as_ref().filter(|_| read.channels > 0.0) {
-            let pages = part.as_f64() / programs.page.as_f64();
-            read.program = programs.time.as_secs_f64();
-            read.programmed = (1.0 - reads) * pages * read.program / read.channels;
-        }
-        Self {
-            read,
-            write: side(
-                1.0 - reads,
-                write,
-                &here_write,
-                most.map(|it| it.write_iops),
-            ),
-            network: round_trip.as_secs_f64(),
-        }
-    }
-
-    fn latency(&self, rate: f64, others: f64) -> f64 {
-        let sides = [&self.read, &self.write].into_iter();
-        let used = sides.filter(|side| side.share > 0.0);
-        let times = used.map(|side| side.share * side.latency(rate, others));
-        times.sum::<f64>() + self.network
-    }
-
-    /// The direction whose channels are used most, and to which share.
-    fn busiest(&self, rate: f64) -> Option<(f64, Covers)> {
-        let used = |side: &Side| rate * side.share * side.held / side.channels;
-        let sides = [(&self.read, Covers::Reads), (&self.write, Covers::Writes)].into_iter();
-        let has_channels = sides.filter(|(side, _)| side.channels > 0.0);
-        let all = has_channels.map(|(side, covers)| (used(side), covers));
-        all.max_by(|a, b| a.0.total_cmp(&b.0))
-    }
-}
-
-impl Latency {
-    /// What is left of reading ahead where so many streams take turns.
-    fn towards(&self, stream: &Self, streams: u32) -> Self {
-        let between = streams - 1;
-        let kept = match (between as usize) < RECENT {
-            true => PREFETCH_KEPT.powi(between as i32),
-            false => 0.0,
-        };
-        let mixed = |own: f64, ahead: f64| own + (ahead - own) * kept;
-        Self {
-            base: Nanos(mixed(self.base.0 as f64, stream.base.0 as f64) as u64),
-            per_kib_ns: mixed(self.per_kib_ns, stream.per_kib_ns),
-            origin: self.origin.clone(),
-        }
-    }
-
-    fn seconds(&self, size: Bytes) -> f64 {
-        (self.base.0 as f64 + self.per_kib_ns * size.as_f64() / 1024.0) / 1e9
-    }
 }

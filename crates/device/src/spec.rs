@@ -9,7 +9,7 @@ use crate::{Fault, Origin};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DeviceSpec {
-    /// As people write it: `gp3:1TiB,iops=6000@r5d.xlarge`.
+    /// The address: `gp3:1TiB,iops=6000@r5d.xlarge`.
     pub name: String,
     /// At least one. Thirty equal ones are thirty entries.
     pub volumes: Vec<VolumeSpec>,
@@ -28,7 +28,7 @@ pub struct DeviceSpec {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Layout {
-    /// One behind the other. `Device::span` tells where each lies, so that a job can be given a
+    /// One behind the other. `Device::span` gives the place of each, so that a job can be given a
     /// volume of its own, as a tool does that opens every disk by itself.
     Joined,
     /// Block by block in turn over all volumes (RAID 0). The capacity is the smallest volume's,
@@ -69,13 +69,13 @@ pub struct VolumeSpec {
     #[serde(default)]
     pub credits: Vec<Credit>,
     /// How long the medium takes. `None`: nobody promises or knows anything (`standard`), and
-    /// [`crate::Device::new`] says so.
+    /// [`crate::Device::new`] refuses it.
     #[serde(default)]
     pub service: Option<Service>,
     /// Most operations that it works on at a time; more wait in line. `None`: no such limit.
     #[serde(default)]
     pub queue_depth: Option<u32>,
-    /// A road to the volume whose time is not part of `service`.
+    /// The network to the volume, where its time is not part of `service`.
     #[serde(default)]
     pub network: Option<Network>,
 }
@@ -183,7 +183,7 @@ pub struct Cap {
 }
 
 impl Cap {
-    /// Of all operations, without a bucket.
+    /// A cap on all operations, without a bucket.
     #[must_use]
     pub fn new(name: &str, rate: Rate, origin: Origin) -> Self {
         Self {
@@ -261,7 +261,7 @@ pub struct CreditBalance {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Latency {
-    /// Of an operation of no bytes, in nanoseconds.
+    /// Time of an operation of no bytes, in nanoseconds.
     #[serde(rename = "base_ns")]
     pub base: Nanos,
     /// More for every KiB, in nanoseconds.
@@ -308,12 +308,12 @@ pub struct Saturation {
     pub origin: Origin,
 }
 
-/// Flash that programs what was written, page by page, on the channels of its reads: a read waits
-/// for the program under way on its channel and goes before those that wait.
+/// Flash that programs what was written, page by page, on as many dies as reads have channels. A read
+/// waits for its channel and for the program under way on its die, whichever takes longer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Programs {
-    /// How long a program holds its channel.
+    /// How long a program holds its die.
     #[serde(rename = "time_ns")]
     pub time: Nanos,
     /// What one program writes.
@@ -346,7 +346,7 @@ pub struct Service {
     /// A write that continues a recent one while others came between. `None`: as random.
     #[serde(default)]
     pub interleaved_write: Option<Latency>,
-    /// LatencyDistribution of reads and writes.
+    /// Scatter of reads and writes.
     pub spread: Spread,
     /// Physical maximum. `None`: only limiters bind (cloud volumes).
     #[serde(default)]
@@ -356,7 +356,7 @@ pub struct Service {
     pub programs: Option<Programs>,
 }
 
-/// A road of its own to the volume.
+/// A network between the host and the volume.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Network {

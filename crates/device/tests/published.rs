@@ -195,7 +195,8 @@ fn streams_of_i3_push_out_what_was_read_ahead_for_others() {
         (1, 28_809.8, 2.0),
         (2, 35_748.0, 1.0),
         (4, 45_165.6, 8.0),
-        (8, 69_657.0, 9.0),
+        (8, 69_657.0, 3.0),
+        (16, 123_816.0, 3.0),
     ];
     for (jobs, iops, percent) in published {
         let load = load(100, 4, jobs, jobs);

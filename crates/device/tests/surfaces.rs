@@ -1,4 +1,4 @@
-//! Reads beside writes on local NVMe against published surfaces: the constants of `Programs` were
+//! Reads alongside writes on local NVMe against published surfaces: the constants of `Programs` were
 //! fitted on the cells with an even number, and the others judge.
 
 #![allow(dead_code, reason = "each test uses a part of the drive")]
@@ -100,12 +100,12 @@ fn reads_of_i3en_beside_writes() {
     assert!(p50 < 20.0 && p95 < 40.0, "p50 {p50:.1} %, p95 {p95:.1} %");
 }
 
-/// The older disk is described less well: its reads suffer from few writes almost as from many, and
-/// without programs p95 would be off by 91 %.
+/// A read that waited for a program kept no other read waiting, and programs held all channels alike:
+/// p50 was off by 43 % in the median.
 #[test]
 fn reads_of_i3_beside_writes() {
     let service = Class::I3Nvme.service();
-    let service = service.saturating_at(1.75 * 412_500.0, 1.75 * 412_500.0, Origin::Given);
+    let service = service.saturating_at(412_500.0, 412_500.0, Origin::Given);
     let (p50, p95) = errors("i3.2xlarge", &service);
-    assert!(p50 < 50.0 && p95 < 40.0, "p50 {p50:.1} %, p95 {p95:.1} %");
+    assert!(p50 < 20.0 && p95 < 40.0, "p50 {p50:.1} %, p95 {p95:.1} %");
 }

@@ -104,7 +104,7 @@ pub(super) const DEVICE: Section = Section {
     },
 };
 
-/// The key of a volume that says how many there are of it; the device's own form repeats it.
+/// The key of a volume for how many there are of it; the device's own form repeats it.
 pub(super) const COUNT: &str = "count";
 
 const VOLUME: Section = Section {
@@ -262,10 +262,10 @@ const SATURATION: Section = Section {
 
 const PROGRAMS: Section = Section {
     path: "volume.service.programs",
-    meaning: "What is written is programmed page by page on the channels of the reads.",
+    meaning: "What is written is programmed page by page, on as many dies as reads have channels.",
     inline: true,
     keys: keys! {
-        "time" as "time_ns": Kind::Time, Wrong, "how long a program holds its channel";
+        "time" as "time_ns": Kind::Time, Wrong, "how long a program holds its die";
         "page" as "page_bytes": Kind::Size, Wrong, "what one program writes";
         also ORIGIN;
     },
@@ -273,7 +273,7 @@ const PROGRAMS: Section = Section {
 
 const NETWORK: Section = Section {
     path: "volume.network",
-    meaning: "A road of its own to the volume.",
+    meaning: "A network between the host and the volume.",
     inline: true,
     keys: keys! {
         "round_trip" as "round_trip_ns": Kind::Time, Wrong, "there and back together";

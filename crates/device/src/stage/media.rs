@@ -11,13 +11,13 @@
 //! Channels are what dies and channels do to a load: throughput comes near C gradually, because some
 //! channels have a queue while others idle. Against the random reads and writes of I2 and I3
 //! (i3-vs-i2) this describes the way to the maximum better than ((n/L)^-2 + C^-2)^(-1/2), and has
-//! no constant of its own. Reads and writes have channels apart; where the flash is known, what is
-//! written holds the channels of the reads while it is programmed (`programs.rs`).
+//! no constant of its own. Reads and writes have separate channels; where the flash is known, a read
+//! waits for the die that programs what was written, too (`programs.rs`).
 
 use blocklab_random::Stream;
 use blocklab_units::Nanos;
 
-use super::programs::ProgramQueue;
+use super::programs::{ProgramQueue, place};
 use super::spread::{LatencyDistribution, ONE};
 use super::streams::RECENT;
 use super::{ChargedIo, Follows, Meters, Stage};
@@ -72,27 +72,25 @@ impl Channels {
         }
     }
 
-    /// The channel on which an offset lies.
+    /// When the operation gets its channel, which it then holds, and `then` whatever else it needs.
     #[inline]
-    fn of(&self, offset: u64) -> usize {
-        let hash = (offset >> 12).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let hash = (hash ^ (hash >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
-        ((u128::from(hash) * self.free_at.len() as u128) >> 64) as usize
-    }
-
-    /// When the operation gets its channel, which it then holds.
-    #[inline]
-    fn admit(&mut self, now: Nanos, channel: usize, mean: u64) -> Nanos {
-        let free_at = &mut self.free_at[channel];
-        let start = now.max(*free_at);
+    fn admit(
+        &mut self,
+        now: Nanos,
+        offset: u64,
+        mean: u64,
+        then: impl FnOnce(Nanos) -> Nanos,
+    ) -> Nanos {
+        let free_at = &mut self.free_at[place(offset >> 12, self.free_at.len())];
+        let start = then(now.max(*free_at));
         *free_at = start + Nanos(share(mean, self.held));
         start
     }
 }
 
-/// Of I3 one stream alone had 28,810 reads a second, two had 35,748 together, four 45,166: with
+/// One stream alone had 28,810 reads a second on I3, two had 35,748 together, four 45,166: with
 /// this share the model comes near the two, and the four judge it (i3-vs-i2).
-pub(crate) const PREFETCH_KEPT: f64 = 0.63;
+pub(crate) const PREFETCH_KEPT: f64 = 0.67;
 
 /// Whether a stream takes less time than streams that alternate: it was read ahead.
 pub(crate) fn is_ahead(stream: &Latency, interleaved: &Latency) -> bool {
@@ -208,17 +206,17 @@ impl Stage for Media {
         let mean = line.at(passage.moved);
         let start = match &mut side.channels {
             Some(channels) if passage.io.direction != Direction::Flush => {
-                let channel = channels.of(passage.io.offset);
-                match &mut self.programs {
-                    Some(programs) if passage.io.direction == Direction::Read => {
-                        programs.before_read(now, channel, &mut channels.free_at);
+                let (direction, offset) = (passage.io.direction, passage.io.offset);
+                channels.admit(now, offset, mean, |start| match &mut self.programs {
+                    Some(programs) if direction == Direction::Read => {
+                        programs.let_read(now, start, offset)
                     }
-                    Some(programs) if passage.io.direction == Direction::Write => {
+                    Some(programs) if direction == Direction::Write => {
                         programs.write(now, passage.moved);
+                        start
                     }
-                    _ => (),
-                }
-                channels.admit(now, channel, mean)
+                    _ => start,
+                })
             }
             _ => now,
         };
@@ -310,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn one_lane_is_a_queue() {
+    fn one_channel_is_a_queue() {
         // 10,000 reads of 100 µs a second: one channel. A flush waits for nobody, a write neither.
         let mut media = with_channels(10_000.0);
         let ends = [

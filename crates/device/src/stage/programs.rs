@@ -1,16 +1,17 @@
-//! Programs of a flash: what reads wait for beside writes.
+//! Programs of a flash: what reads wait for alongside writes.
 //!
 //! ```text
-//!   written bytes ─▶ page ▯▯▯ ─▶ channel 1   [ program ]  ▯ ▯      one under way, others wait
-//!                              ─▶ channel 2       read ─▶ ▯        a read goes before those that wait
-//!                              ─▶ channel k
+//!   written bytes ─▶ page ▯▯▯ ─▶ die 1   [ program ]  ▯ ▯        one under way, others wait
+//!                              ─▶ die 2   ◀── read, in whose way the one under way is
+//!                              ─▶ die k
 //! ```
 //!
-//! A write is answered from a cache; its bytes are programmed later, a page at a time, on one channel
-//! after the other. A channel works on programs while no read is there, and a program under way is
-//! not broken off: a read finds it with the probability that the channel is programming, and waits
-//! for half of it on average. Where more than [`MOST_WAITING`] programs wait on a channel they go
-//! before the reads: what the writes take, the reads lose.
+//! A write is answered from a cache; its bytes are programmed later, a page at a time, on one die
+//! after the other, and there are as many dies as channels. A program under way is not interrupted:
+//! a read finds one with the probability that its die is programming, and begins when its channel is
+//! free and the program has ended. It keeps the channel from the reads that arrive later. It goes
+//! before the programs that have not begun, unless more than [`MOST_WAITING`] of them wait: then what
+//! the writes take, the reads lose.
 
 use std::collections::VecDeque;
 
@@ -18,37 +19,43 @@ use blocklab_units::Nanos;
 
 use crate::Programs;
 
-/// Programs that a channel puts off for reads; more would need a larger cache than disks have.
+/// Programs that a die puts off for reads; more would need a larger cache than disks have.
 const MOST_WAITING: u32 = 64;
 
 /// Writes that were admitted for a later moment than the reads have reached. More are taken as
 /// having come.
 const MOST_AHEAD: usize = 4096;
 
-/// The programs of all channels of one medium.
+/// The programs of all dies of one medium.
 #[derive(Debug, Clone)]
 pub(crate) struct ProgramQueue {
     time: Nanos,
     page: u64,
     /// Bytes of the page that is being filled.
     filled: u64,
-    /// The channel of the next page.
+    /// The die of the next page.
     next: usize,
-    /// By channel: programs that wait.
-    waiting: Box<[u32]>,
+    dies: Box<[Die]>,
     /// Writes in order of time that no read has come after: a limiter of writes alone lets them in
     /// later than reads that arrive after them.
     ahead: VecDeque<(Nanos, u64)>,
 }
 
+#[derive(Debug, Clone, Copy, Default)]
+struct Die {
+    free_at: Nanos,
+    /// Programs that have not begun.
+    waiting: u32,
+}
+
 impl ProgramQueue {
-    pub(crate) fn new(spec: &Programs, channels: usize) -> Self {
+    pub(crate) fn new(spec: &Programs, dies: usize) -> Self {
         Self {
             time: spec.time,
             page: spec.page.0,
             filled: 0,
             next: 0,
-            waiting: vec![0; channels].into(),
+            dies: vec![Die::default(); dies].into(),
             ahead: VecDeque::with_capacity(MOST_AHEAD),
         }
     }
@@ -57,49 +64,62 @@ impl ProgramQueue {
     #[inline]
     pub(crate) fn write(&mut self, at: Nanos, bytes: u64) {
         if self.ahead.len() == MOST_AHEAD {
-            // Without reads nobody asks when each is programmed.
+            // Without reads it does not matter when each is programmed.
             self.ahead.pop_front();
         }
         self.ahead.push_back((at, bytes));
     }
 
-    /// Brings a channel to the moment at which a read reaches it.
+    /// When the die of a read that arrives `now` and has its channel at `start` lets it begin.
     #[inline]
-    pub(crate) fn before_read(&mut self, now: Nanos, channel: usize, free_at: &mut [Nanos]) {
+    pub(crate) fn let_read(&mut self, now: Nanos, start: Nanos, offset: u64) -> Nanos {
         while let Some(&(at, bytes)) = self.ahead.front().filter(|(at, _)| *at <= now) {
             self.ahead.pop_front();
-            self.fill(at, bytes, free_at);
+            self.fill(at, bytes);
         }
-        self.work(now, channel, free_at);
+        // Not the bits that choose the channel: two reads of one channel rarely share a die.
+        let die = place(offset.rotate_left(32), self.dies.len());
+        self.dies[die].work(start, self.time);
+        start.max(self.dies[die].free_at)
     }
 
     /// Begins or queues a program for every page that these bytes fill.
-    fn fill(&mut self, at: Nanos, bytes: u64, free_at: &mut [Nanos]) {
+    fn fill(&mut self, at: Nanos, bytes: u64) {
         self.filled += bytes;
         while self.filled >= self.page {
             self.filled -= self.page;
-            let channel = self.next;
-            self.next = (channel + 1) % free_at.len();
-            self.work(at, channel, free_at);
-            match free_at[channel] <= at {
-                true => free_at[channel] = at + self.time,
-                false if self.waiting[channel] < MOST_WAITING => self.waiting[channel] += 1,
-                false => free_at[channel] = free_at[channel].saturating_add(self.time),
+            let dies = self.dies.len();
+            let die = &mut self.dies[self.next];
+            self.next = (self.next + 1) % dies;
+            die.work(at, self.time);
+            match die.free_at <= at {
+                true => die.free_at = at + self.time,
+                false if die.waiting < MOST_WAITING => die.waiting += 1,
+                false => die.free_at = die.free_at.saturating_add(self.time),
             }
         }
     }
+}
 
-    /// Lets a channel work on what waits, as far as it is idle before `now`.
+impl Die {
+    /// Begins what waits, as far as the die is idle before `now`.
     #[inline]
-    fn work(&mut self, now: Nanos, channel: usize, free_at: &mut [Nanos]) {
-        let (waiting, free_at) = (&mut self.waiting[channel], &mut free_at[channel]);
-        if *waiting == 0 || *free_at > now {
+    fn work(&mut self, now: Nanos, time: Nanos) {
+        if self.waiting == 0 || self.free_at > now {
             return;
         }
-        let begun = (now.since(*free_at).0 / self.time.0 + 1).min(u64::from(*waiting));
-        *waiting -= begun as u32;
-        *free_at = *free_at + Nanos(begun * self.time.0);
+        let begun = (now.since(self.free_at).0 / time.0 + 1).min(u64::from(self.waiting));
+        self.waiting -= begun as u32;
+        self.free_at = self.free_at + Nanos(begun * time.0);
     }
+}
+
+/// One of `count` places, as if drawn for each number.
+#[inline]
+pub(super) fn place(number: u64, count: usize) -> usize {
+    let hash = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let hash = (hash ^ (hash >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
+    ((u128::from(hash) * count as u128) >> 64) as usize
 }
 
 #[cfg(test)]
@@ -108,29 +128,25 @@ mod tests {
     use crate::Origin;
     use blocklab_units::Bytes;
 
-    fn queue(channels: usize) -> ProgramQueue {
+    fn queue(dies: usize) -> ProgramQueue {
         let spec = Programs {
             time: Nanos(300),
             page: Bytes(1000),
             origin: Origin::Given,
         };
-        ProgramQueue::new(&spec, channels)
+        ProgramQueue::new(&spec, dies)
     }
 
-    /// Writes at these moments of so many bytes; then a read of channel 0 at `now`: when it starts.
+    /// Writes at these moments of so many bytes; then a read of the only die at `now`: when it
+    /// starts.
     #[track_caller]
     fn check(writes: &[(u64, u64)], now: u64, starts: u64) {
         let mut programs = queue(1);
-        let mut free_at = [Nanos::ZERO];
         for (at, bytes) in writes {
             programs.write(Nanos(*at), *bytes);
         }
-        programs.before_read(Nanos(now), 0, &mut free_at);
-        assert_eq!(
-            free_at[0].max(Nanos(now)),
-            Nanos(starts),
-            "{writes:?}, {now}"
-        );
+        let seen = programs.let_read(Nanos(now), Nanos(now), 0);
+        assert_eq!(seen, Nanos(starts), "{writes:?}, {now}");
     }
 
     #[test]
@@ -154,9 +170,9 @@ mod tests {
     #[test]
     fn pages_take_turns() {
         let mut programs = queue(2);
-        let mut free_at = [Nanos::ZERO; 2];
         programs.write(Nanos(0), 2000);
-        programs.before_read(Nanos(0), 0, &mut free_at);
+        programs.let_read(Nanos(0), Nanos(0), 0);
+        let free_at: Vec<_> = programs.dies.iter().map(|die| die.free_at).collect();
         assert_eq!(free_at, [Nanos(300), Nanos(300)]);
     }
 

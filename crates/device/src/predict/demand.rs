@@ -1,0 +1,255 @@
+//! What the operations in flight can ask for, limiters aside.
+
+use blocklab_units::{Bytes, Nanos};
+
+use super::{Load, part_of};
+use crate::stage::streams::RECENT;
+use crate::stage::{PREFETCH_KEPT, STATED_AT, is_ahead};
+use crate::{Binding, Covers, DeviceSpec, Latency, LimitKind, Service, VolumeSpec};
+
+/// A rate, and what holds it there.
+pub(super) struct Demand {
+    pub(super) iops: f64,
+    pub(super) binding: Binding,
+}
+
+impl Demand {
+    pub(super) fn new(spec: &DeviceSpec, service: &Service, load: Load) -> Self {
+        let volumes = spec.volumes.len() as f64;
+        let part = part_of(spec, load);
+        let parts = load.block.as_f64() / part.as_f64();
+        let media = Channels::new(&spec.volumes[0], service, load, part);
+        let places = spec.volumes[0].queue_depth.map_or(f64::INFINITY, f64::from);
+        let working = f64::from(load.in_flight).min(places * volumes);
+        let others = 1.0 - 1.0 / f64::from(load.in_flight);
+        // Operations in flight = rate · latency (Little) rises with the rate: halve the interval.
+        let (mut low, mut high) = (0.0, working / media.latency(0.0, others));
+        for _ in 0..40 {
+            let rate = f64::midpoint(low, high);
+            let latency = media.latency(rate * parts / volumes, others);
+            match rate * latency < working {
+                true => low = rate,
+                false => high = rate,
+            }
+        }
+        let binding = match media.busiest(low * parts / volumes) {
+            Some((used, covers)) if used > 0.75 => {
+                let (_, owner) = spec.distinct_volumes()[0];
+                Binding::Limit(owner.has(LimitKind::PhysicalMaximum { covers }))
+            }
+            _ => Binding::Latency,
+        };
+        Self { iops: low, binding }
+    }
+}
+
+/// Mean time of a read on the medium, in seconds.
+pub(super) fn read_latency(spec: &DeviceSpec, service: &Service, load: Load, iops: f64) -> f64 {
+    let part = part_of(spec, load);
+    let parts = load.block.as_f64() / part.as_f64() / spec.volumes.len() as f64;
+    let others = 1.0 - 1.0 / f64::from(load.in_flight);
+    let media = Channels::new(&spec.volumes[0], service, load, part);
+    media.read.latency(iops * parts, others)
+}
+
+/// One direction of the medium of one volume, in seconds.
+struct Side {
+    share: f64,
+    mean: f64,
+    /// How long a channel is held, and how many there are; no channels: nothing is waited for.
+    held: f64,
+    channels: f64,
+    /// Share of the time for which each die programs, for one operation a second of the load; and
+    /// how long one program takes.
+    programmed: f64,
+    program: f64,
+}
+
+impl Side {
+    fn new(
+        share: f64,
+        random: &Latency,
+        here: &Latency,
+        part: Bytes,
+        most_iops: Option<f64>,
+    ) -> Self {
+        let mean = here.seconds(part);
+        let needed = most_iops.map_or(0.0, |it| it * random.seconds(Bytes(STATED_AT)));
+        let (channels, held) = match needed > 0.0 {
+            true => {
+                let channels = needed.max(1.0).floor();
+                (channels, mean * channels / needed)
+            }
+            false => (0.0, 0.0),
+        };
+        Self {
+            share,
+            mean,
+            held,
+            channels,
+            programmed: 0.0,
+            program: 0.0,
+        }
+    }
+
+    /// Share of the time for which operations hold its channels, apart from waits for programs.
+    fn used(&self, rate: f64) -> f64 {
+        rate * self.share * self.held / self.channels
+    }
+
+    /// Mean time when the volume gets `rate` operations a second, of which an operation on its way
+    /// meets `others`, as a share.
+    ///
+    /// An operation finds work V on its channel, as much as the others leave there (Reiser, 1979), and
+    /// what is left of a program on its die, R. It begins after the longer of both and holds the
+    /// channel for a time H: V grows by H + X, where X = max(R - V, 0). In equilibrium the means of V
+    /// and V² stay as they are, which gives P(V = 0) = 1 - a (H + E[X]) and E[V] for a arrivals a
+    /// second.
+    fn latency(&self, rate: f64, others: f64) -> f64 {
+        if self.channels == 0.0 {
+            return self.mean;
+        }
+        let programming = rate * self.programmed;
+        if self.used(rate) >= 1.0 || programming >= 1.0 {
+            return f64::INFINITY;
+        }
+        let (used, held) = (others * self.used(rate), self.held);
+        let arrivals = used / held;
+        let relative = self.excess(arrivals, programming);
+        let idle = (1.0 - used) / (1.0 + arrivals * relative.mean);
+        let [mean, square, product] =
+            [relative.mean, relative.square, relative.product].map(|it| it * idle);
+        let growth = held * held + 2.0 * held * mean + square + 2.0 * product;
+        arrivals * growth / 2.0 / (1.0 - used) + mean + self.mean
+    }
+
+    /// The moments of X for P(V = 0) = 1. V crosses every level upwards as often as downwards: below
+    /// the length of a program its distribution F follows
+    /// F'(v) = a (F(v) - F(v - H) P(R <= v - H)), which is integrated.
+    fn excess(&self, arrivals: f64, programming: f64) -> Excess {
+        let mut excess = Excess::default();
+        if programming == 0.0 {
+            return excess;
+        }
+        let step = (self.held / 8.0).max(self.program / 1e4);
+        let lag = (self.held / step).round().max(1.0) as usize;
+        let steps = (self.program / step).ceil() as usize;
+        let remaining = |at: f64| (self.program - at * step).max(0.0);
+        excess.add(programming / self.program, 0.0, self.program);
+        let mut distribution = Vec::with_capacity(steps + 1);
+        distribution.push(1.0);
+        let below = |distribution: &[f64], at: usize| {
+            let at = at.checked_sub(lag)?;
+            let ends = 1.0 - programming * remaining(at as f64) / self.program;
+            Some(distribution[at] * ends)
+        };
+        let half = arrivals * step / 2.0;
+        for at in 0..steps {
+            let ends = [at, at + 1].map(|at| below(&distribution, at).unwrap_or(0.0));
+            let next =
+                (distribution[at] * (1.0 + half) - half * (ends[0] + ends[1])) / (1.0 - half);
+            let middle = at as f64 + 0.5;
+            let share = (next - distribution[at]) * programming / self.program;
+            excess.add(share, middle * step, remaining(middle));
+            distribution.push(next);
+        }
+        excess
+    }
+}
+
+/// How much longer an operation waits for its die than for its channel: the mean, the mean square,
+/// and the mean product with the wait for the channel.
+#[derive(Default)]
+struct Excess {
+    mean: f64,
+    square: f64,
+    product: f64,
+}
+
+impl Excess {
+    /// Adds operations that find `work` on their channel, and on their die a program of which at most
+    /// `remaining` more is left, all lengths being equally likely with this density.
+    fn add(&mut self, density: f64, work: f64, remaining: f64) {
+        self.mean += density * remaining.powi(2) / 2.0;
+        self.square += density * remaining.powi(3) / 3.0;
+        self.product += density * work * remaining.powi(2) / 2.0;
+    }
+}
+
+struct Channels {
+    read: Side,
+    write: Side,
+    network: f64,
+}
+
+impl Channels {
+    fn new(volume: &VolumeSpec, service: &Service, load: Load, part: Bytes) -> Self {
+        let reads = f64::from(load.read_percent) / 100.0;
+        let most = service.saturation.as_ref();
+        let pick = |random: &Latency, stream: &Option<Latency>, others: &Option<Latency>| {
+            let interleaved = others.as_ref().unwrap_or(random);
+            match (load.streams, stream) {
+                (0, _) | (1, None) => random.clone(),
+                (1, Some(stream)) => stream.clone(),
+                (_, Some(stream)) if is_ahead(stream, interleaved) => {
+                    interleaved.towards(stream, load.streams)
+                }
+                _ => interleaved.clone(),
+            }
+        };
+        let (read, write) = (&service.read, &service.write);
+        let here_read = pick(read, &service.stream_read, &service.interleaved_read);
+        let here_write = pick(write, &service.stream_write, &service.interleaved_write);
+        let most_reads = most.map(|it| it.read_iops);
+        let most_writes = most.map(|it| it.write_iops);
+        let mut read = Side::new(reads, read, &here_read, part, most_reads);
+        if let Some(programs) = service.programs.as_ref().filter(|_| read.channels > 0.0) {
+            let pages = part.as_f64() / programs.page.as_f64();
+            read.program = programs.time.as_secs_f64();
+            read.programmed = (1.0 - reads) * pages * read.program / read.channels;
+        }
+        let round_trip = volume.network.as_ref();
+        let round_trip = round_trip.map_or(Nanos::ZERO, |it| it.round_trip);
+        Self {
+            read,
+            write: Side::new(1.0 - reads, write, &here_write, part, most_writes),
+            network: round_trip.as_secs_f64(),
+        }
+    }
+
+    fn latency(&self, rate: f64, others: f64) -> f64 {
+        let sides = [&self.read, &self.write].into_iter();
+        let used = sides.filter(|side| side.share > 0.0);
+        let times = used.map(|side| side.share * side.latency(rate, others));
+        times.sum::<f64>() + self.network
+    }
+
+    /// The direction whose channels are used most, and to which share.
+    fn busiest(&self, rate: f64) -> Option<(f64, Covers)> {
+        let sides = [(&self.read, Covers::Reads), (&self.write, Covers::Writes)].into_iter();
+        let has_channels = sides.filter(|(side, _)| side.channels > 0.0);
+        let all = has_channels.map(|(side, covers)| (side.used(rate), covers));
+        all.max_by(|a, b| a.0.total_cmp(&b.0))
+    }
+}
+
+impl Latency {
+    /// What is left of reading ahead where so many streams take turns.
+    fn towards(&self, stream: &Self, streams: u32) -> Self {
+        let between = streams - 1;
+        let kept = match (between as usize) < RECENT {
+            true => PREFETCH_KEPT.powi(between as i32),
+            false => 0.0,
+        };
+        let mixed = |own: f64, ahead: f64| own + (ahead - own) * kept;
+        Self {
+            base: Nanos(mixed(self.base.0 as f64, stream.base.0 as f64) as u64),
+            per_kib_ns: mixed(self.per_kib_ns, stream.per_kib_ns),
+            origin: self.origin.clone(),
+        }
+    }
+
+    fn seconds(&self, size: Bytes) -> f64 {
+        (self.base.0 as f64 + self.per_kib_ns * size.as_f64() / 1024.0) / 1e9
+    }
+}
