@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use blocklab_device::Accounting;
+use blocklab_device::{Accounting, Load as Steady};
 use blocklab_record::{JobResult, Measurement, Origin, PaceKind, Record, Status, TargetKind};
 use blocklab_stats::{Histogram, largest_step, median};
 use blocklab_units::{Bytes, count};
@@ -41,6 +41,16 @@ impl Load {
         };
         let (size, depth) = (Bytes(self.block), self.depth);
         format!("{size} {pattern} {way}, depth {depth}")
+    }
+
+    /// As the closed form takes it.
+    pub(super) fn steady(self) -> Steady {
+        Steady {
+            read_percent: self.read_percent(),
+            block: Bytes(self.block),
+            streams: u32::from(self.sequential),
+            in_flight: self.depth,
+        }
     }
 
     /// As how many operations and bytes one operation counts.
@@ -105,7 +115,7 @@ pub(super) struct Sweep {
     pub cells: Vec<Cell>,
     /// By reason.
     pub left_out: Vec<LeftOut>,
-    /// Every usable measurement from its first operation on.
+    /// Every usable measurement from its first operation on, in order of time.
     pub starts: Vec<Start>,
 }
 
@@ -117,10 +127,27 @@ pub(super) struct Start {
     pub ops: f64,
     /// Time of both.
     pub seconds: f64,
+    /// Time since the measurement before it; infinite where that is not known.
+    pub rest: f64,
 }
 
 impl Start {
-    fn of(measurement: &Measurement) -> Option<Self> {
+    /// Those of one record.
+    fn all(record: &Record) -> Vec<Self> {
+        let mut starts = Vec::new();
+        let mut ended = None;
+        for measurement in &record.measurements {
+            let rest = ended.and_then(|ended| measurement.started_ns.checked_sub(ended));
+            let rest = rest.map_or(f64::INFINITY, |ns| ns as f64 / 1e9);
+            if let Some(start) = Self::of(measurement, rest) {
+                starts.push(start);
+                ended = Some(measurement.started_ns + measurement.elapsed_ns);
+            }
+        }
+        starts
+    }
+
+    fn of(measurement: &Measurement, rest: f64) -> Option<Self> {
         let (load, _) = Pass::of(measurement).ok()?;
         let slices = || measurement.series.iter();
         let ns: u64 = slices().map(|it| it.length_ns).sum();
@@ -129,6 +156,7 @@ impl Start {
             load,
             ops: ops as f64,
             seconds: ns as f64 / 1e9,
+            rest,
         })
     }
 }
@@ -150,7 +178,7 @@ impl Sweep {
         let mut groups: BTreeMap<Load, Vec<Pass>> = BTreeMap::new();
         let mut left_out: BTreeMap<String, usize> = BTreeMap::new();
         let measurements = || records.iter().flat_map(|record| &record.measurements);
-        let starts = measurements().filter_map(Start::of).collect();
+        let starts = records.iter().flat_map(|it| Start::all(it)).collect();
         // Pass 0 is one that the study itself discards.
         for measurement in measurements().filter(|it| it.pass > 0) {
             match Pass::of(measurement) {

@@ -8,7 +8,7 @@ use super::cells::{Cell, Start, Sweep, Way, pattern};
 use super::draft::{Draft, Provenance, Side};
 use super::plateau::Level;
 use super::scatter::LatencyDistribution;
-use super::side::{CONSTANT, Errors, Evidence, Judged, REPEATABILITY};
+use super::side::{CONSTANT, Errors, Evidence, Judged, REPEATABILITY, shows_reads};
 
 /// What was chosen.
 pub(super) struct Choice {
@@ -277,20 +277,28 @@ impl Choice {
         best.map_or(options[0], |(_, shares)| shares)
     }
 
-    /// Programs of a flash, where they explain how long reads take in loads that mix reads and writes.
-    /// They are sought over all lengths and pages that flash has.
+    /// Programs of a flash, where they explain the rates of loads that mix reads and writes, and how
+    /// long their reads take. They are sought over all lengths and pages that flash has.
     fn best_programs(&self, sweep: &Sweep) -> Option<(Nanos, Bytes)> {
         // Reads wait on the channels that a maximum of them shows.
         self.read.as_ref()?.channels?;
         self.write.as_ref()?;
         let mixed: Vec<&Cell> = sweep.mixed().collect();
-        let cost = |programs| {
+        let device = |programs| {
             let draft = Draft {
                 programs,
                 ..self.draft("", self.shares)
             };
-            let spec = draft.device(String::new(), "disk".to_owned(), Bytes(1 << 40));
-            Errors::of_reads(&spec, mixed.iter().copied()).cost(self.noise)
+            draft.device(String::new(), "disk".to_owned(), Bytes(1 << 40))
+        };
+        let without = device(None);
+        let shown = mixed.iter().copied();
+        let shown: Vec<&Cell> = shown.filter(|cell| shows_reads(&without, cell)).collect();
+        let cost = |programs| {
+            let spec = device(programs);
+            let rates = Errors::of(&spec, mixed.iter().copied(), 1.0);
+            let rates = rates.map_or(f64::INFINITY, |it| it.cost(self.noise));
+            rates + Errors::of_reads(&spec, shown.iter().copied()).cost(self.noise)
         };
         let times = || {
             let all = std::iter::successors(Some(SHORTEST_NS), |ns| Some(ns * FINENESS));

@@ -2,11 +2,12 @@
 
 use blocklab_device::{
     Accounting, Cap, Covers, DeviceSpec, Latency, Layout, Origin, Programs, Rate, Saturation,
-    Service, Spread, VolumeSpec,
+    Service, Spread, VolumeSpec, predict,
 };
 use blocklab_units::{Bytes, Nanos, count};
 
-use super::cells::{Start, Way, pattern};
+use super::burst::Burst;
+use super::cells::{Load, Start, pattern};
 use super::line::Line;
 use super::plateau::Level;
 use super::scatter::LatencyDistribution;
@@ -15,10 +16,6 @@ use super::scatter::LatencyDistribution;
 const STATED_AT: u64 = 4096;
 /// As many channels as the model can have: so many that no queue fills them.
 const UNSEEN: f64 = 65_536.0;
-/// A shorter one, in seconds, is the error of the rate.
-const SHORTEST_BUCKET: f64 = 0.05;
-/// A longer one is none of a limiter: burst credits, or a rate that was wrong.
-const LONGEST_BUCKET: f64 = 5.0;
 /// The most that the model takes.
 const MOST_IOPS: f64 = 1e9;
 
@@ -47,7 +44,7 @@ pub(super) struct Draft<'a> {
     /// How long a program holds a channel of the reads, and what it writes; `None`: reads do not
     /// wait behind writes.
     pub programs: Option<(Nanos, Bytes)>,
-    /// What shows which buckets the caps have.
+    /// What shows which buckets and peaks the caps have.
     pub starts: &'a [Start],
     pub provenance: Provenance<'a>,
 }
@@ -94,13 +91,7 @@ impl Draft<'_> {
             service: Some(self.service()),
             ..VolumeSpec::new(&kind, capacity)
         };
-        DeviceSpec {
-            name,
-            volumes: vec![volume],
-            layout: Layout::default(),
-            instance: None,
-            faults: Vec::new(),
-        }
+        alone(name, volume)
     }
 
     fn caps(&self) -> Vec<Cap> {
@@ -113,13 +104,18 @@ impl Draft<'_> {
     fn pair(&self, name: &str, levels: [&Option<Level>; 2], shared: bool) -> Vec<Cap> {
         let cap = |covers, value: f64, shown: String, measured| {
             let origin = self.origin(&format!("flat at {shown}"), measured);
-            let rate = match name {
+            let of = |value: f64| match name {
                 "operations" => Rate::Iops(rounded(value)),
                 _ => Rate::MibPerS(rounded(value / 1_048_576.0)),
             };
+            let rate = of(value);
+            let burst = Burst::of(self.starts, (covers, rate), self.accounting, |load| {
+                self.medium(load)
+            });
             Cap {
                 covers,
-                bucket: self.bucket(covers, rate),
+                bucket: burst.bucket,
+                peak: burst.peak.map(of),
                 ..Cap::new(name, rate, origin)
             }
         };
@@ -143,25 +139,14 @@ impl Draft<'_> {
             .collect()
     }
 
-    /// What a cap lets pass at once after a rest, in time of its own rate: the most that a measurement
-    /// of it moved beyond the rate, its ramp included.
-    fn bucket(&self, covers: Covers, rate: Rate) -> Nanos {
-        let counted = |way: Way| match covers {
-            Covers::All => true,
-            Covers::Reads => way == Way::Read,
-            Covers::Writes => way == Way::Write,
+    /// Operations a second without caps.
+    fn medium(&self, load: Load) -> f64 {
+        let volume = VolumeSpec {
+            service: Some(self.service()),
+            ..VolumeSpec::new("disk", Bytes(1 << 40))
         };
-        let saved = self.starts.iter().filter(|start| counted(start.load.way));
-        let saved = saved.map(|start| {
-            let (ops, bytes) = start.load.charged(self.accounting);
-            let units = if rate.counts_bytes() { bytes } else { ops };
-            start.ops * units / rate.per_second() - start.seconds
-        });
-        let most = saved.fold(0.0, f64::max);
-        match (SHORTEST_BUCKET..LONGEST_BUCKET).contains(&most) {
-            true => Nanos::from_millis((most * 1e3).round() as u64),
-            false => Nanos::ZERO,
-        }
+        let predicted = predict(&alone(String::new(), volume), load.steady());
+        predicted.map_or(f64::INFINITY, |it| it.sustained().iops)
     }
 
     fn service(&self) -> Service {
@@ -219,6 +204,16 @@ impl Draft<'_> {
             true => Origin::measured(&format!("{}: {from}", self.provenance.runs)),
             false => Origin::assumed("not measured: as the other direction"),
         }
+    }
+}
+
+fn alone(name: String, volume: VolumeSpec) -> DeviceSpec {
+    DeviceSpec {
+        name,
+        volumes: vec![volume],
+        layout: Layout::default(),
+        instance: None,
+        faults: Vec::new(),
     }
 }
 

@@ -15,6 +15,7 @@
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
+mod burst;
 mod cells;
 mod choice;
 mod draft;

@@ -3,7 +3,6 @@
 use blocklab_device::{
     Accounting, Covers, DeviceSpec, Load as Steady, grants, predict, read_latency,
 };
-use blocklab_units::Bytes;
 
 use super::cells::{Cell, Load};
 use super::draft::{self, Side};
@@ -42,6 +41,10 @@ const FAR: f64 = 3.0;
 pub(super) const CONSTANT: f64 = 10.0;
 /// Ratio of one number of channels that is tried to the one before, at first.
 const STEP: f64 = 1.25;
+/// A queue that uses every channel of a medium.
+const DEEP: u32 = 1 << 16;
+/// Error of a rate that a candidate does not reach, as a logarithm: ten times too slow.
+const UNREACHED: f64 = std::f64::consts::LN_10;
 /// Streams that differ from random by less are no streams.
 const AS_RANDOM: f64 = 0.02;
 
@@ -212,16 +215,14 @@ impl Errors {
     /// How far off the mean reads of cells are that mix reads and writes: a limiter of the writes
     /// that holds the rate hides there what the reads wait for on the medium.
     pub(super) fn of_reads<'a>(spec: &DeviceSpec, mixed: impl Iterator<Item = &'a Cell>) -> Self {
-        let shown = mixed.filter(|cell| !cell.cpu_bound && cell.read_mean_ns > 0.0);
-        let free = shown.filter(|cell| are_reads_free(spec, cell));
-        let errors = free.filter_map(|cell| {
-            let seconds = read_latency(spec, steady(cell.load), cell.lasting_iops).ok()?;
+        let errors = mixed.filter_map(|cell| {
+            let seconds = read_latency(spec, cell.load.steady(), cell.lasting_iops).ok()?;
             Some(Error {
-                ln: (seconds * 1e9 / cell.read_mean_ns).ln(),
+                ln: (seconds * 1e9 / cell.read_mean_ns).ln().min(UNREACHED),
                 chance: 1.0 / (cell.count as f64 / 2.0).sqrt(),
             })
         });
-        Self(errors.filter(|it| it.ln.is_finite()).collect())
+        Self(errors.collect())
     }
 
     /// Squares in multiples of the noise, far ones damped.
@@ -243,26 +244,27 @@ impl Errors {
 
 /// Operations a second by the closed form.
 fn rate(spec: &DeviceSpec, load: Load) -> Option<f64> {
-    let predicted = predict(spec, steady(load)).ok()?;
+    let predicted = predict(spec, load.steady()).ok()?;
     Some(predicted.sustained().iops)
 }
 
-fn steady(load: Load) -> Steady {
-    Steady {
-        read_percent: load.read_percent(),
-        block: Bytes(load.block),
-        streams: u32::from(load.sequential),
-        in_flight: load.depth,
-    }
-}
-
-/// Whether the limiters that count reads allow clearly more than was measured.
-fn are_reads_free(spec: &DeviceSpec, cell: &Cell) -> bool {
+/// Whether the mean read of a cell shows what reads wait for because of writes: their limiters and
+/// their channels allow clearly more reads.
+pub(super) fn shows_reads(spec: &DeviceSpec, cell: &Cell) -> bool {
     let mut of_reads = spec.clone();
     for volume in &mut of_reads.volumes {
         volume.caps.retain(|cap| cap.covers != Covers::Writes);
     }
-    let granted = grants(&of_reads, steady(cell.load)).unwrap_or_default();
+    let load = cell.load.steady();
+    let granted = grants(&of_reads, load).unwrap_or_default();
+    let alone = Steady {
+        read_percent: 100,
+        in_flight: DEEP,
+        ..load
+    };
+    let most = predict(&of_reads, alone).map_or(0.0, |it| it.sustained().iops);
+    let reads = cell.lasting_iops * f64::from(load.read_percent) / 100.0;
+    let has_reads = !cell.cpu_bound && cell.read_mean_ns > 0.0 && reads < CAPPED * most;
     let mut rates = granted.iter().map(|grant| grant.iops);
-    rates.all(|iops| cell.lasting_iops < CAPPED * iops)
+    has_reads && rates.all(|iops| cell.lasting_iops < CAPPED * iops)
 }
