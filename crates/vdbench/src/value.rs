@@ -308,8 +308,8 @@ fn names(
     };
     let differ = format_args!("{first} and {last} differ in more than their number");
     parameter.check(stem == other, differ)?;
-    let message = format_args!("{last} does not come after {first}");
-    parameter.check(from < to, message)?;
+    let message = format_args!("{last} comes before {first}");
+    parameter.check(from <= to, message)?;
     let most = format_args!("the range has more than {MOST} names");
     parameter.check((to - from) as usize <= MOST, most)?;
     list.extend((from + 1..=to).map(|number| format!("{stem}{number}")));
