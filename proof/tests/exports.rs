@@ -114,6 +114,18 @@ fn a_dry_run_knows_how_much_a_load_with_an_amount_writes_and_how_long_that_takes
     }
 }
 
+/// The story: eight cases of 136 years in five passes are more nanoseconds than 64 bits hold, and the
+/// forecast panicked.
+#[test]
+fn the_forecast_of_a_run_that_never_ends_is_the_longest_time() {
+    let lab = Lab::new();
+    let endless = lab.blocklab(words(
+        "run -t sim:gp3:1TiB --dry-run --json --runtime 4294967296s",
+    ));
+    let forecast = &json(&good(endless))["systems"][0];
+    assert_eq!(forecast["duration_s"].as_f64(), Some(u64::MAX as f64 / 1e9));
+}
+
 /// A forecast that is too low would be worse than none.
 #[test]
 fn a_run_writes_no_more_than_its_forecast() {

@@ -55,7 +55,11 @@ pub fn forecast(assignment: &Assignment<'_>) -> Result<Forecast, Error> {
     let targets = OpenedTargets::foresee(plan, &context)?;
     let is_kept = |it: &TargetForecast| it.facts.kind != TargetKind::Null;
     let rounds = u64::from(plan.rounds());
-    let once = plan.cases.iter().map(|case| planned(case).0 + plan.pause.0);
+    let once = plan
+        .cases
+        .iter()
+        .map(|case| planned(case).saturating_add(plan.pause));
+    let once = once.fold(Nanos::ZERO, Nanos::saturating_add);
     let untimed = |case: &&Case| {
         let mut jobs = case.workload.jobs.iter();
         jobs.any(|job| lasts(job).is_none())
@@ -65,7 +69,7 @@ pub fn forecast(assignment: &Assignment<'_>) -> Result<Forecast, Error> {
             true => written(plan),
             false => Written::default(),
         },
-        time: Nanos(once.sum::<u64>() * rounds),
+        time: Nanos(once.0.saturating_mul(rounds)),
         untimed: plan.cases.iter().filter(untimed).count() * rounds as usize,
         targets,
     })
@@ -75,33 +79,46 @@ pub fn forecast(assignment: &Assignment<'_>) -> Result<Forecast, Error> {
 #[must_use]
 pub fn planned(case: &Case) -> Nanos {
     let jobs = case.workload.jobs.iter();
-    let times = jobs.map(|job| job.ramp + lasts(job).unwrap_or_default());
+    let times = jobs.map(|job| job.ramp.saturating_add(lasts(job).unwrap_or_default()));
     times.max().unwrap_or_default()
 }
 
 fn written(plan: &Plan) -> Written {
     let rounds = u64::from(plan.rounds());
     let mut all = Written::default();
+    // Nothing bounds what a user may write: a sum that no disk holds stays the largest number.
+    let sum = |all: Bytes, once: Bytes| Bytes(all.0.saturating_add(once.0.saturating_mul(rounds)));
     for case in &plan.cases {
         let jobs = case.workload.jobs.iter();
         let mut longest = Nanos::ZERO;
         for job in jobs.filter(|job| job.writes() && job.engine.needs_target()) {
             match amount(job) {
                 Some(bytes) => {
-                    all.bytes = all.bytes + bytes * rounds;
+                    all.bytes = sum(all.bytes, bytes);
                     // The ramp is not part of the amount, and only a rate limits it.
                     match at_rate(job, job.ramp) {
-                        Some(ramp) => all.bytes = all.bytes + ramp * rounds,
+                        Some(ramp) => all.bytes = sum(all.bytes, ramp),
                         None => longest = longest.max(job.ramp),
                     }
                 }
                 // Jobs that run side by side share the target.
-                None => longest = longest.max(job.ramp + job.stop.runtime.unwrap_or_default()),
+                None => {
+                    longest = longest.max(
+                        job.ramp
+                            .saturating_add(job.stop.runtime.unwrap_or_default()),
+                    )
+                }
             }
         }
-        all.unbounded = all.unbounded + Nanos(longest.0 * rounds);
+        all.unbounded = all
+            .unbounded
+            .saturating_add(Nanos(longest.0.saturating_mul(rounds)));
     }
     all
+}
+
+fn times(bytes: Bytes, factor: u64) -> Bytes {
+    Bytes(bytes.0.saturating_mul(factor))
 }
 
 /// What ends a job, counted over all of its threads; `None`: something else ends it.
@@ -119,11 +136,14 @@ impl Amounts {
             Spread::Sliced => 1,
             _ => threads,
         };
-        let passes = job.stop.loops.map(|loops| u64::from(loops) * slices);
+        let passes = job
+            .stop
+            .loops
+            .map(|loops| u64::from(loops).saturating_mul(slices));
         Self {
-            ios: job.stop.ios.map(|ios| ios * threads),
-            bytes: job.stop.bytes.map(|bytes| bytes * threads),
-            passes: passes.and_then(|passes| Some(job.region.size? * passes)),
+            ios: job.stop.ios.map(|ios| ios.saturating_mul(threads)),
+            bytes: job.stop.bytes.map(|bytes| times(bytes, threads)),
+            passes: passes.and_then(|passes| Some(times(job.region.size?, passes))),
         }
     }
 }
@@ -137,7 +157,7 @@ fn lasts(job: &Job) -> Option<Nanos> {
     let size = mean_size(job);
     let Amounts { ios, bytes, passes } = Amounts::new(job);
     // A range that is trimmed first is moved twice.
-    let passes = passes.map(|bytes| bytes * (1 + u64::from(job.trim_first)));
+    let passes = passes.map(|bytes| times(bytes, 1 + u64::from(job.trim_first)));
     let moved = [
         ios.map(|ios| ios as f64 * size),
         bytes.map(Bytes::as_f64),
@@ -175,12 +195,12 @@ fn bytes_per_second(job: &Job, size: f64) -> Option<f64> {
 fn mean_size(job: &Job) -> f64 {
     let mean = |sizes: &SizeMix| match job.size_draw {
         SizeDraw::Listed => {
-            let weights: u32 = sizes.0.iter().map(|(_, weight)| weight).sum();
+            let weights: f64 = sizes.0.iter().map(|(_, weight)| f64::from(*weight)).sum();
             let sizes = sizes.0.iter();
             let sum: f64 = sizes
                 .map(|(size, weight)| size.as_f64() * f64::from(*weight))
                 .sum();
-            sum / f64::from(weights)
+            sum / weights
         }
         SizeDraw::Multiples | SizeDraw::AnyByte => {
             f64::midpoint(sizes.smallest().as_f64(), sizes.largest().as_f64())
@@ -207,7 +227,7 @@ fn amount(job: &Job) -> Option<Bytes> {
         return Some(Bytes(writes.map(|it| u64::from(it.len)).sum()));
     }
     let Amounts { ios, bytes, passes } = Amounts::new(job);
-    let by_ios = ios.map(|ios| job.sizes.write.largest() * ios);
+    let by_ios = ios.map(|ios| times(job.sizes.write.largest(), ios));
     let by_rate = job.stop.runtime.and_then(|runtime| at_rate(job, runtime));
     [by_ios, bytes, passes, by_rate].into_iter().flatten().min()
 }
