@@ -44,8 +44,8 @@ pub fn emulate(args: &EmulateArgs, store: &Store) -> Result<ExitCode> {
     keeping::try_out(store, args.no_save)?;
     let stopped = listen()?;
     let model = Model::find(args)?;
-    let volumes = model.volumes(args)?;
     let (listener, planned) = (control::listener(args)?, control::planned(args)?);
+    let volumes = model.volumes(args)?;
     let mut watch = Watch::new(args, &model, &volumes);
     let mut control = Control::new(&model, &volumes, planned, watch.began)?;
     let commands = listener.as_ref().and_then(Listener::path);

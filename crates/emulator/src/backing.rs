@@ -1,9 +1,9 @@
 //! Where the bytes of a volume are kept: in memory, or in a file.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{FileExt, FileTypeExt};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -26,8 +26,8 @@ pub enum Backing {
 pub enum FileError {
     /// It has other content.
     #[error(
-        "{path} holds {found} that no volume of {wanted} wrote; name a new file, or add --read-only \
-         to serve it as it is"
+        "{path} holds {found} that no volume of {wanted} wrote; name a new file{}",
+        as_it_is(*found, *wanted)
     )]
     Other {
         /// The file.
@@ -41,7 +41,10 @@ pub enum FileError {
     #[error("{0} is no regular file; a volume is kept in memory or in a file")]
     NoFile(PathBuf),
     /// A read-only volume needs a file of its size.
-    #[error("{path} has {found}, and the volume has {wanted}; --size {found} serves all of it")]
+    #[error(
+        "{path} has {found}, and the volume has {wanted}; name another file{}",
+        as_it_is(*found, *wanted)
+    )]
     Short {
         /// The file.
         path: PathBuf,
@@ -63,6 +66,18 @@ pub enum FileError {
     },
 }
 
+/// How a file with other content can be served, in whole sectors.
+fn as_it_is(found: Bytes, wanted: Bytes) -> String {
+    match found.0 / SECTOR * SECTOR {
+        0 => String::new(),
+        whole if whole < wanted.0 => format!(", or serve this one with --read-only --size {whole}"),
+        _ => ", or serve this one as it is with --read-only".to_owned(),
+    }
+}
+
+/// Clients address no less.
+const SECTOR: u64 = 512;
+
 /// Extended attribute of our files: the size of the volume, in bytes.
 const MARK: &std::ffi::CStr = c"user.blocklab.volume";
 
@@ -77,13 +92,24 @@ pub fn open_file(path: &Path, size: Bytes, read_only: bool) -> Result<Backing, F
     };
     let mut options = OpenOptions::new();
     options.read(true).write(!read_only).create(!read_only);
-    let file = options.truncate(false).open(path).map_err(system)?;
+    let opened = options.truncate(false).open(path);
+    let file = opened.map_err(|error| match error.kind() {
+        io::ErrorKind::IsADirectory => FileError::NoFile(path.to_owned()),
+        _ => system(error),
+    })?;
     let facts = file.metadata().map_err(system)?;
     if !facts.is_file() {
-        debug_assert!(!facts.file_type().is_socket(), "a socket cannot be opened");
         return Err(FileError::NoFile(path.to_owned()));
     }
-    lock(&file, read_only).map_err(|_| FileError::InUse(path.to_owned()))?;
+    // Two servers on one file would overwrite each other's data.
+    let locked = match read_only {
+        true => file.try_lock_shared(),
+        false => file.try_lock(),
+    };
+    locked.map_err(|error| match error {
+        TryLockError::WouldBlock => FileError::InUse(path.to_owned()),
+        TryLockError::Error(error) => system(error),
+    })?;
     let found = Bytes(facts.len());
     let (path, wanted) = (path.to_owned(), size);
     match (read_only, found.0) {
@@ -95,8 +121,13 @@ pub fn open_file(path: &Path, size: Bytes, read_only: bool) -> Result<Backing, F
             });
         }
         (true, _) => {}
-        (false, 0) => {
-            file.set_len(size.0).map_err(system_of(&path))?;
+        // Nothing was written yet: a file of ours, too, takes any size.
+        (false, len) if len == 0 || marked(&file).is_some() && is_hole(&file, len) => {
+            let made = file.set_len(size.0);
+            made.map_err(|error| FileError::System {
+                path: path.clone(),
+                error,
+            })?;
             // A file system without extended attributes: the file cannot be used a second time.
             let _ = mark(&file, size);
         }
@@ -112,21 +143,8 @@ pub fn open_file(path: &Path, size: Bytes, read_only: bool) -> Result<Backing, F
     Ok(Backing::File(Arc::new(file)))
 }
 
-fn system_of(path: &Path) -> impl Fn(io::Error) -> FileError + '_ {
-    move |error| FileError::System {
-        path: path.to_owned(),
-        error,
-    }
-}
-
-/// Two servers on one file would overwrite each other's data.
-fn lock(file: &File, shared: bool) -> io::Result<()> {
-    let kind = if shared { libc::LOCK_SH } else { libc::LOCK_EX };
-    // SAFETY: only numbers are passed.
-    match unsafe { libc::flock(file.as_raw_fd(), kind | libc::LOCK_NB) } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
+fn is_hole(file: &File, len: u64) -> bool {
+    file_extent(file, 0, len) == (true, len)
 }
 
 fn mark(file: &File, size: Bytes) -> io::Result<()> {
@@ -315,6 +333,10 @@ mod tests {
         std::fs::write(&path, b"precious").expect("a file");
         let refused = open_file(&path, Bytes(8), false).expect_err("no mark");
         assert!(matches!(refused, FileError::Other { .. }), "{refused}");
+        assert!(
+            !refused.to_string().contains("--size"),
+            "less than a sector"
+        );
         assert_eq!(std::fs::read(&path).expect("there"), b"precious");
         open_file(&path, Bytes(8), true).expect("reading harms nothing");
         let short = open_file(&path, Bytes(9), true).expect_err("too small");
@@ -329,10 +351,27 @@ mod tests {
         let second = open_file(&path, Bytes(1 << 20), false).expect_err("in use");
         assert!(matches!(second, FileError::InUse(_)), "{second}");
         drop(first);
+        std::fs::write(&path, vec![1; 1 << 20]).expect("data");
         let marked = marked(&File::open(&path).expect("there"));
         if marked.is_some() {
             open_file(&path, Bytes(1 << 20), false).expect("ours");
         }
-        open_file(&path, Bytes(2 << 20), false).expect_err("another size");
+        let other = open_file(&path, Bytes(2 << 20), false).expect_err("another size");
+        let advice = "--read-only --size 1048576";
+        assert!(other.to_string().contains(advice), "{other}");
+    }
+
+    /// A start that was refused later, for a socket in use, left its new file behind, which then
+    /// could back no volume of another size.
+    #[test]
+    fn a_file_of_ours_without_data_takes_another_size() {
+        let folder = tempfile::tempdir_in("/var/tmp").expect("a folder");
+        let path = folder.path().join("volume");
+        open_file(&path, Bytes(1 << 20), false).expect("made");
+        let file = File::open(&path).expect("there");
+        if marked(&file).is_some() && is_hole(&file, 1 << 20) {
+            open_file(&path, Bytes(3 << 20), false).expect("nothing is lost");
+            assert_eq!(file.metadata().expect("facts").len(), 3 << 20);
+        }
     }
 }

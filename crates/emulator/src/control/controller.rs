@@ -122,10 +122,18 @@ impl Controller {
         let command: Result<Command, _> = line.parse();
         let command = command.map_err(|error| visible(&error.to_string()).into_owned());
         let done = command.and_then(|command| self.run(&command));
-        let answer = done.unwrap_or_else(|error| Answer {
-            error: Some(error),
+        done.map_or_else(|why| self.refuse(why), |answer| self.stamp(answer))
+    }
+
+    /// The answer to what is not carried out.
+    pub(super) fn refuse(&self, why: String) -> Answer {
+        self.stamp(Answer {
+            error: Some(why),
             ..Answer::default()
-        });
+        })
+    }
+
+    fn stamp(&self, answer: Answer) -> Answer {
         Answer {
             control_format: CONTROL_FORMAT,
             at_s: self.clock.now().since(self.began).as_secs_f64(),

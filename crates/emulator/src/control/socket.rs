@@ -15,7 +15,7 @@ use crate::wait::{Interest, Waiter, Waker};
 
 /// Bytes of a line.
 const LONGEST: u64 = 4096;
-/// Clients at a time; one more is hung up on.
+/// Clients at a time; one more is refused.
 const MOST_CLIENTS: usize = 16;
 /// The server hangs up on a client that sends or reads nothing for so long.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -83,6 +83,9 @@ impl Drop for ClientSlot {
 fn admit(socket: OwnedFd, controller: &Arc<Controller>, clients: &Arc<AtomicUsize>) {
     let slot = ClientSlot(Arc::clone(clients));
     if clients.fetch_add(1, Ordering::AcqRel) >= MOST_CLIENTS {
+        let why = format!("{MOST_CLIENTS} clients are connected; try again when one has left");
+        // Its buffer has room for one line.
+        let _ = reply(&mut UnixStream::from(socket), &controller.refuse(why));
         return;
     }
     let controller = Arc::clone(controller);
@@ -106,14 +109,22 @@ fn serve(socket: UnixStream, controller: &Controller) -> io::Result<()> {
         if read == 0 {
             return Ok(());
         }
-        let answer = match std::str::from_utf8(&line) {
-            Ok(text) if line.ends_with(b"\n") => controller.answer(text.trim_end()),
-            _ => return Ok(()),
-        };
-        let mut text = serde_json::to_string(&answer).map_err(io::Error::other)?;
-        text.push('\n');
-        socket.write_all(text.as_bytes())?;
+        match std::str::from_utf8(&line) {
+            Ok(text) if line.ends_with(b"\n") => {
+                reply(&mut socket, &controller.answer(text.trim_end()))?;
+            }
+            _ => {
+                let why = format!("a command is a line of text of at most {LONGEST} bytes");
+                return reply(&mut socket, &controller.refuse(why));
+            }
+        }
     }
+}
+
+fn reply(socket: &mut UnixStream, answer: &Answer) -> io::Result<()> {
+    let mut text = serde_json::to_string(answer).map_err(io::Error::other)?;
+    text.push('\n');
+    socket.write_all(text.as_bytes())
 }
 
 /// Sends one command to the server that listens at a path, and gives its answer.

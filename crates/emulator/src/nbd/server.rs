@@ -75,6 +75,8 @@ pub struct Server {
 
 /// What stays in flight may take so long when the server ends.
 const DRAIN: Duration = Duration::from_secs(2);
+/// Then a thread that waits for its client notices the end within this time.
+const HANG_UP: Duration = Duration::from_millis(100);
 
 impl Server {
     /// Serves volumes, each under its name and the first one also without a name. With `tls`, only
@@ -137,7 +139,9 @@ impl Server {
 
     /// Accepts nobody any more, answers what is in flight, and hangs up.
     pub fn stop(&mut self) {
-        self.stops.store(true, Ordering::Release);
+        if self.stops.swap(true, Ordering::AcqRel) {
+            return;
+        }
         while let Some((waker, thread)) = self.accepting.pop() {
             waker.wake();
             // A thread that panicked has printed that.
@@ -146,7 +150,8 @@ impl Server {
         self.clients.hang_up(libc::SHUT_RD);
         if !self.clients.all_gone(DRAIN) {
             self.clients.hang_up(libc::SHUT_RDWR);
-            self.clients.all_gone(DRAIN);
+            // What a stall holds back does not end with its connection: nobody waits for that.
+            self.clients.all_gone(HANG_UP);
         }
     }
 }
