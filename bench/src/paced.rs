@@ -134,9 +134,7 @@ pub fn run(ours: &Path, filter: &[String], seconds: u64) -> Result<()> {
     };
     let wanted =
         |text: &str| filter.is_empty() || filter.iter().any(|word| text.contains(word.as_str()));
-    if wanted("rates") {
-        bench.rates()?;
-    }
+    bench.rates(&wanted)?;
     if wanted("latency") {
         bench.latency()?;
     }
@@ -157,14 +155,20 @@ impl Bench<'_> {
         load.modelled(self.ours, self.folder)
     }
 
-    fn rates(&self) -> Result<()> {
+    /// Of the cells that are wanted: `rates`, or `rates randread` for a third of them.
+    fn rates(&self, wanted: &dyn Fn(&str) -> bool) -> Result<()> {
         let seconds = self.seconds;
-        println!("{ADDRESS} served, {seconds} s a load after a ramp of {RAMP} s, against sim:");
         let (mut rates, mut firsts) = (Vec::new(), Vec::new());
         let cells = KINDS.iter().flat_map(|kind| {
             let cells = SIZES.map(|size| DEPTHS.map(|depth| (*kind, size, depth)));
             cells.into_iter().flatten()
         });
+        let named = |(kind, size, depth): &(_, _, _)| format!("rates {kind} {size} depth {depth}");
+        let cells: Vec<_> = cells.filter(|cell| wanted(&named(cell))).collect();
+        if cells.is_empty() {
+            return Ok(());
+        }
+        println!("{ADDRESS} served, {seconds} s a load after a ramp of {RAMP} s, against sim:");
         for (kind, size, depth) in cells {
             let first = Load {
                 seconds: 1,
