@@ -7,7 +7,7 @@ use blocklab_record::{Interval, Origin, Record};
 use blocklab_report::json;
 use blocklab_report::live::Screen;
 use blocklab_store::Store;
-use blocklab_study::{Observer, planned};
+use blocklab_study::{Observer, planned, planned_run};
 use blocklab_tools::keeping::Checkpoints;
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{Case, Plan};
@@ -49,7 +49,10 @@ impl<'a> Watch<'a> {
         let total = match repeat {
             // Nobody knows how many passes it takes.
             Some(_) => Nanos::ZERO,
-            None => Nanos(plans.iter().map(|(_, plan)| length(plan)).sum()),
+            None => {
+                let times = plans.iter().map(|(_, plan)| planned_run(plan));
+                times.fold(Nanos::ZERO, Nanos::saturating_add)
+            }
         };
         Self {
             screen: Screen::new(!args.quiet, terminal::size(), total),
@@ -67,13 +70,6 @@ impl<'a> Watch<'a> {
     pub fn finished(&mut self) {
         self.screen.finished();
     }
-}
-
-/// Planned nanoseconds of all measurements.
-fn length(plan: &Plan) -> u64 {
-    let cases = plan.cases.iter();
-    let once: u64 = cases.map(|case| planned(case).0 + plan.pause.0).sum();
-    once * u64::from(plan.rounds())
 }
 
 impl Observer for Watch<'_> {

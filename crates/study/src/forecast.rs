@@ -55,11 +55,6 @@ pub fn forecast(assignment: &Assignment<'_>) -> Result<Forecast, Error> {
     let targets = OpenedTargets::foresee(plan, &context)?;
     let is_kept = |it: &TargetForecast| it.facts.kind != TargetKind::Null;
     let rounds = u64::from(plan.rounds());
-    let once = plan
-        .cases
-        .iter()
-        .map(|case| planned(case).saturating_add(plan.pause));
-    let once = once.fold(Nanos::ZERO, Nanos::saturating_add);
     let untimed = |case: &&Case| {
         let mut jobs = case.workload.jobs.iter();
         jobs.any(|job| lasts(job).is_none())
@@ -69,7 +64,7 @@ pub fn forecast(assignment: &Assignment<'_>) -> Result<Forecast, Error> {
             true => written(plan),
             false => Written::default(),
         },
-        time: Nanos(once.0.saturating_mul(rounds)),
+        time: planned_run(plan),
         untimed: plan.cases.iter().filter(untimed).count() * rounds as usize,
         targets,
     })
@@ -81,6 +76,15 @@ pub fn planned(case: &Case) -> Nanos {
     let jobs = case.workload.jobs.iter();
     let times = jobs.map(|job| job.ramp.saturating_add(lasts(job).unwrap_or_default()));
     times.max().unwrap_or_default()
+}
+
+/// Planned time of all measurements of a plan, at most [`Nanos::MAX`].
+#[must_use]
+pub fn planned_run(plan: &Plan) -> Nanos {
+    let cases = plan.cases.iter();
+    let times = cases.map(|case| planned(case).saturating_add(plan.pause));
+    let once = times.fold(Nanos::ZERO, Nanos::saturating_add);
+    Nanos(once.0.saturating_mul(u64::from(plan.rounds())))
 }
 
 fn written(plan: &Plan) -> Written {

@@ -16,7 +16,7 @@ mod target_forecast;
 
 pub use blocklab_host::guard::Guard;
 pub use error::Error;
-pub use forecast::{Forecast, Written, forecast, planned};
+pub use forecast::{Forecast, Written, forecast, planned, planned_run};
 pub use observer::Observer;
 pub use opened_target::Missing;
 pub use resume_state::ResumeState;
