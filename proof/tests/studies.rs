@@ -157,7 +157,7 @@ fn what_cannot_be_predicted_is_not() {
 fn the_vdbench_form_gives_what_the_native_form_gives_on_ebs() {
     // Vdbench places 64 KiB at multiples of 8 KiB, so that some fall on two volumes and count twice.
     let may_straddle = |case: &str| case.starts_with("sql") || case.starts_with("oracle");
-    let least = |case: &str| if may_straddle(case) { -4.0 } else { -1.5 };
+    let least = |case: &str| if may_straddle(case) { -4.0 } else { -2.0 };
     // The bytes hold SQL so little above the operations that a saved-up second of these lasts for 20 s.
     check_vdbench(
         "EBS",
@@ -170,11 +170,11 @@ fn the_vdbench_form_gives_what_the_native_form_gives_on_ebs() {
 #[test]
 fn the_vdbench_form_gives_what_the_native_form_gives_on_nvme() {
     let disk = "1xlocal,profile=filled,as-of=2018-08-01@i3.metal";
-    check_vdbench("NVMe", disk, (1, 4), |_| -1.5);
+    check_vdbench("NVMe", disk, (1, 4), |_| -2.0);
 }
 
 /// Runs each load of the script as fast as it can, on so many devices, after a ramp of so many seconds.
-/// Its rate is off the native one's by `least` to 1.5 %.
+/// Its rate is off the native one's by `least` to 2 %.
 #[track_caller]
 fn check_vdbench(
     system: &str,
@@ -193,14 +193,15 @@ fn check_vdbench(
         let default = format!("rd=default,iorate=max,elapsed=2,warmup={ramp},interval=1");
         let lines = [&rest.join("\n"), &default, *load];
         fs::write(lab.path().join("one.vdb"), lines.join("\n")).expect("written");
-        let options = ["--no-save", "-f", "one.vdb", &lun, &count, "-o", "out"];
-        let output = good(lab.blocklab(["vdbench"].into_iter().chain(options)));
+        let own = ["vdbench", "--no-save", "--seed", "1"];
+        let options = ["-f", "one.vdb", &lun, &count, "-o", "out"];
+        let output = good(lab.blocklab(own.into_iter().chain(options)));
         let average = output.lines().find(|line| line.contains("avg_"));
         let rate = average.and_then(|it| it.split_whitespace().nth(2)?.parse::<f64>().ok());
         let off = (rate.expect("a rate") / native - 1.0) * 100.0;
         println!("{system}, {case}: {off:+.1} % off {native:.0}");
         assert!(
-            (least(case)..1.5).contains(&off),
+            (least(case)..2.0).contains(&off),
             "{system}, {case}: {off:+.1} % off {native}"
         );
     }
