@@ -9,7 +9,7 @@ use crate::Finding;
 use crate::rules::hit::{info, of_run};
 use crate::rules::statement::{number, speed, word};
 
-/// Rule 20: nobody promises anything, so nothing can be missed.
+/// Rule 20: without a known rate nothing can be missed.
 pub(super) fn best_effort(bench: &Bench<'_>) -> Vec<Finding> {
     let spec = &bench.given.resolved.spec;
     let load = blocklab_device::Load {
@@ -26,8 +26,7 @@ pub(super) fn best_effort(bench: &Bench<'_>) -> Vec<Finding> {
         .first()
         .map_or("", |volume| volume.kind.as_str());
     let hit = info(
-        "{} is sold without a contract: nothing is promised, so nothing can be missed, and no \
-         prediction is made",
+        "no rate is known that {} holds: nothing can be missed, and no prediction is made",
         [word(kind)],
     );
     let advice = "profile=average, or a device file, stands in for the promise in the address.";
