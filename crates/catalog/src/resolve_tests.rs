@@ -452,7 +452,10 @@ fn a_part_without_a_price_has_no_sum() {
 fn names_are_guessed() {
     refuse("gp4:1TiB", "did you mean gp2?");
     refuse("gp3:1TiB@r5d.xlrage", "did you mean r5d.xlarge?");
-    refuse("gp3:1TiB@r5d", "r5d comes as r5d.12xlarge, r5d.16xlarge");
+    refuse(
+        "gp3:1TiB@r5d",
+        "r5d comes as r5d.large, r5d.xlarge, r5d.2xlarge",
+    );
     refuse("gp3:1TiB,iops=6,000", "write the number without it");
     refuse("i3.xlarge:1TiB", "local@i3.xlarge names its own disks");
     refuse("local", "local@i3.xlarge");
