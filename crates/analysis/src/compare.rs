@@ -278,7 +278,7 @@ mod tests {
     /// The story: two runs of three passes were reported as "no difference shown", and their owner read
     /// "the same"; the passes could not have shown a difference of a third.
     #[test]
-    fn what_could_have_been_shown_is_told() {
+    fn what_could_have_been_shown_is_reported() {
         let pair = check(
             &[10_000.0, 12_000.0, 9_000.0],
             &[11_000.0, 12_500.0, 9_500.0],
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_matches_is_compared_and_the_rest_is_told() {
+    fn only_what_matches_is_compared_and_the_rest_is_reported() {
         let small = Sketch::named("scan");
         let large = Sketch {
             block: 8192,
@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn another_engine_is_compared_and_told() {
+    fn another_engine_is_compared_and_reported() {
         let other = Sketch {
             engine: "psync",
             ..Sketch::default()

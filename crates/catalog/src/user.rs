@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_is_told_with_its_line() {
+    fn damage_is_reported_with_its_line() {
         let check = |text: &str, line: usize, words: &str| {
             let (at, problem) = User::parse(text).expect_err(text);
             assert_eq!(at, line, "{text}: {problem}");

@@ -136,7 +136,7 @@ fn an_import_knows_it_and_leaves_it_alone() {
 
 /// A type that lacks a figure is refused where it is read: it must not become a volume of 0 IOPS.
 #[test]
-fn what_cannot_be_used_is_told_with_its_line() {
+fn what_cannot_be_used_is_reported_with_its_line() {
     let sound = fs::read_to_string(folder().join("own.txt")).expect("the fixture");
     let check = |from: &str, to: &str, line: usize, words: &str| {
         let home = tempfile::tempdir().expect("a folder");

@@ -433,7 +433,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_told_with_what_would_work() {
+    fn mistakes_are_reported_with_what_would_work() {
         for (line, words) in [
             ("blocklab run --size lots", "a size such as"),
             ("blocklab run --runtime soon", "a time such as"),

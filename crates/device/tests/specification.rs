@@ -93,7 +93,7 @@ fn a_short_text_is_enough() {
 }
 
 #[test]
-fn limits_are_told_once_for_equal_volumes() {
+fn limits_are_listed_once_for_equal_volumes() {
     let limits = rich().limits();
     let shown: Vec<_> = limits
         .iter()

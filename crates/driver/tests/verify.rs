@@ -159,7 +159,7 @@ fn a_backlog_is_read_back_while_the_writes_go_on() {
 /// The path of a lost write: the first run writes, something overwrites one block with an older
 /// state of it, and both kinds of later check name the block.
 #[test]
-fn a_block_that_changed_is_told_by_a_later_run() {
+fn a_block_that_changed_is_reported_by_a_later_run() {
     let file = empty_file();
     let leave = Verify {
         when: When::Never,

@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn offsets_and_priorities_are_told_by_the_sample_itself() {
+    fn offsets_and_priorities_are_read_from_the_sample_itself() {
         let first = Sample {
             offset: Some(8192),
             priority: 0x4003,
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_log_is_told_with_its_place() {
+    fn what_is_no_log_is_reported_with_its_place() {
         assert!(matches!(text(b"").1, Err(Unreadable::Empty)));
         let mut log = packed(&samples(), CHUNK);
         let at = log.len();

@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_is_told() {
+    fn what_is_no_number_is_reported() {
         for (text, words) in [
             ("", "no number"),
             ("abc", "no number"),

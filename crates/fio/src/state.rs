@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_is_told() {
+    fn damage_is_reported() {
         let sound = state().encode();
         for (bytes, words) in [
             (&sound[..10], "ends within its header"),

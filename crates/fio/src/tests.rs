@@ -353,7 +353,7 @@ fn jobs_as_a_parameter_file_of_vdbench() {
 }
 
 #[test]
-fn what_vdbench_cannot_say_is_told() {
+fn what_vdbench_cannot_say_is_reported() {
     let told = |options: &str, why: &str| {
         let text = format!("[a]\nfilename=/x\nsize=1g\nruntime=3\ntime_based\n{options}\n");
         let prepared = planned(&text).expect(options);

@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mounted_disk_is_told_with_its_mount_points() {
+    fn a_mounted_disk_is_reported_with_its_mount_points() {
         let tree = one_disk();
         tree.put(
             "/proc/self/mountinfo",

@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_told_with_its_path() {
+    fn what_is_not_there_is_reported_with_its_path() {
         let error = target_facts(Path::new("/no/such/thing")).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::NotFound);
         assert!(error.to_string().starts_with("/no/such/thing: "));

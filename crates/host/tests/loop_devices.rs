@@ -333,7 +333,7 @@ fn a_loop_over_a_loop() {
 /// The facts of a device were those of a look up to 200 ms old: a loop device that had been
 /// attached again in between was reported with the backing and the size of before.
 #[test]
-fn a_device_is_told_as_it_is_now() {
+fn a_device_is_reported_as_it_is_now() {
     let Some(device) = Loop::attach(16 * MIB, &[]) else {
         return;
     };

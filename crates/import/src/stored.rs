@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_run_is_told_as_what_it_is() {
+    fn what_is_no_run_is_reported_as_what_it_is() {
         let cut = line(RECORD);
         for (text, words) in [
             ("", "no run is in it"),

@@ -210,7 +210,7 @@ fn nothing_measured_is_said() {
 }
 
 #[test]
-fn in_passing_only_what_doubts_a_figure_is_told_in_full() {
+fn in_passing_only_what_doubts_a_figure_is_reported_in_full() {
     let (record, assessment) = quick();
     let shown = text::summary(&record, &assessment, Style::default());
     let from = shown.find("Findings").expect("findings");
@@ -399,7 +399,7 @@ nothing was measured
 }
 
 #[test]
-fn all_of_a_model_is_told_by_source() {
+fn all_of_a_model_is_reported_by_source() {
     let (mut record, _) = sample::run("7f3a2c", 1.0);
     check(&text::model(&record, Style::default()), "");
     sample::model(&mut record, Origin::Simulated);

@@ -221,7 +221,7 @@ fn a_crash_between_saving_and_forgetting_the_checkpoint_shows_one_run() {
 }
 
 #[test]
-fn runs_are_listed_by_their_start_and_damage_is_told_beside_them() {
+fn runs_are_listed_by_their_start_and_damage_is_reported_beside_them() {
     let lab = lab(&[THIRD, FIRST, SECOND]);
     let damaged = [
         (NOT_JSON, "{\"format\": 1,"),
@@ -485,7 +485,7 @@ fn a_store_is_tried_before_it_is_needed() {
 
 /// A run that somebody renamed is named by its path, and the list shows that.
 #[test]
-fn a_renamed_run_is_told_of() {
+fn a_renamed_run_is_reported() {
     let lab = lab(&[FIRST]);
     let renamed = lab.store.root().join("baseline");
     fs::rename(lab.store.root().join(FIRST), &renamed).expect("renamed");
@@ -499,7 +499,7 @@ fn a_renamed_run_is_told_of() {
 /// The story: a file stood where the store should be, and the reason given was that the run was
 /// in it already.
 #[test]
-fn a_file_as_the_store_is_told_as_what_it_is() {
+fn a_file_as_the_store_is_reported_as_what_it_is() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let file = folder.path().join("runs");
     fs::write(&file, "mine").expect("a file");

@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_record_is_told_with_its_place() {
+    fn what_is_no_record_is_reported_with_its_place() {
         let mut bytes = trace(&STORY[..2], false);
         bytes.extend([0; RECORD]);
         let wrong = parse(&bytes, &named).expect_err("zeros are no record");

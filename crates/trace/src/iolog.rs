@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_is_told_with_its_line() {
+    fn damage_is_reported_with_its_line() {
         refused("nonsense\n", 1, "no iolog");
         refused("", 1, "no iolog");
         let two = "fio version 2 iolog\na add\n";

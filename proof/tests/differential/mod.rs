@@ -89,8 +89,8 @@ fn calls(trace: &str) -> BTreeSet<String> {
         if is_rank {
             printed.push(arguments.rsplit([',', '[']).next()?.trim());
         }
-        let is_told = !printed.is_empty() || !matches!(name, "openat" | "fcntl");
-        is_told.then(|| format!("{name} {}", printed.join(" ")))
+        let has_result = !printed.is_empty() || !matches!(name, "openat" | "fcntl");
+        has_result.then(|| format!("{name} {}", printed.join(" ")))
     };
     trace.lines().filter_map(call).collect()
 }

@@ -188,7 +188,7 @@ mod tests {
 
     /// The story: an update of a drive's firmware between two runs was not shown.
     #[test]
-    fn other_firmware_and_another_governor_are_told() {
+    fn other_firmware_and_another_governor_are_reported() {
         let of = |firmware: &str, governor: &str| {
             let mut run = record(&[Sketch::default()]);
             run.environment.processor.governor = Some(governor.to_owned());
@@ -209,7 +209,7 @@ mod tests {
     /// The story: runs of 2 s and of 5 s were compared, the longer one had drained the credits, and
     /// nothing on the page showed that the times differ.
     #[test]
-    fn passes_of_another_length_are_told() {
+    fn passes_of_another_length_are_reported() {
         let of = |seconds: u32| {
             record(&[Sketch {
                 seconds,
@@ -230,7 +230,7 @@ mod tests {
     /// The story: a disk of 71 °C was compared with its own run at 38 °C, and the page of each run
     /// showed the temperature, but not the comparison.
     #[test]
-    fn a_disk_that_is_warmer_is_told() {
+    fn a_disk_that_is_warmer_is_reported() {
         let of = |celsius: Option<i32>| {
             let mut run = record(&[Sketch::default()]);
             run.targets[0].devices[0].health = Some(DeviceHealth {

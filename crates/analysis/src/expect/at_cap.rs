@@ -19,7 +19,7 @@ fn limit<'a>(seen: &'a Seen<'_>) -> Option<&'a Phase> {
 }
 
 /// Whether the record carries this limit: then its own rule has a finding on it.
-fn is_told(bench: &Bench<'_>, phase: &Phase) -> bool {
+fn is_reported(bench: &Bench<'_>, phase: &Phase) -> bool {
     let mut limits = bench.cases.record.targets.iter().flat_map(|it| &it.limits);
     limits.any(|limit| phase.binding.is(&limit.name))
 }
@@ -28,7 +28,7 @@ fn is_told(bench: &Bench<'_>, phase: &Phase) -> bool {
 pub(super) fn documented_limit(bench: &Bench<'_>) -> Vec<Finding> {
     bench.joined("at-documented-limit", None, bench.seen.iter(), |seen| {
         let phase = limit(seen)?;
-        if is_told(bench, phase) || !seen.fits(phase.iops, NEAR) {
+        if is_reported(bench, phase) || !seen.fits(phase.iops, NEAR) {
             return None;
         }
         Some(
@@ -69,7 +69,7 @@ pub(super) fn over_driven(bench: &Bench<'_>) -> Vec<Finding> {
             let latency = alone.at(Nanos::ZERO).latency_mean.as_secs_f64();
             let needed = (phase.iops * latency).ceil().max(1.0);
             let (given, most) = (f64::from(load.in_flight), needed * OVER);
-            (given > most && !is_told(bench, phase)).then(|| {
+            (given > most && !is_reported(bench, phase)).then(|| {
                 info(
                     "queue depth {}, and about {} already reach the limit: more only adds latency",
                     [number(given), number(needed)],

@@ -292,7 +292,7 @@ mod tests {
     /// The story: "IOPS times latency gives 5.11 to 21.24 operations in flight where there are
     /// always 8 to 32": two ranges of different cases, which hid what was missing.
     #[test]
-    fn littles_law_is_told_by_depth_and_the_worst_by_name() {
+    fn littles_law_is_reported_by_depth_and_the_worst_by_name() {
         let of = |case: &str, depth: u32, share: f64| Sketch {
             depth,
             latency_ns: Some(f64::from(depth) * 1e9 / 10_000.0 * share),

@@ -99,10 +99,10 @@ fn still(pass: &Measurement) -> Option<Span> {
                 0.0
             };
         let length = (empty + around).min(waited).max(empty);
-        let is_told = empty > 0.0 || (waited >= 0.9 * length && waited > 2.0 * waits);
+        let is_reported = empty > 0.0 || (waited >= 0.9 * length && waited > 2.0 * waits);
         let due = usual * length / 1e9 >= DUE;
         let before = before.min(length - empty);
-        (is_told && due && length >= STILL).then(|| Span {
+        (is_reported && due && length >= STILL).then(|| Span {
             from: starts[first] - before,
             length,
         })

@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_are_told_by_kind() {
+    fn failures_are_reported_by_kind() {
         let mut record = record(&[Sketch::named("a"), Sketch::named("b")]);
         silent(&record, "failed-operations");
         let error = |kind, count| ErrorCount {
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_data_is_told_as_such() {
+    fn wrong_data_is_reported_as_such() {
         let mut record = record(&[Sketch::named("a")]);
         record.measurements[0].jobs[0].errors = vec![ErrorCount {
             kind: ErrorKind::Verify,
@@ -319,7 +319,7 @@ mod tests {
     /// A disk stopped answering 2 s into a case, and the user pressed Ctrl-C 18 s later: the run was
     /// shown with the figures of its first 2 s, and nothing showed the 8 operations that waited.
     #[test]
-    fn operations_in_flight_at_a_signal_are_told_with_their_age() {
+    fn operations_in_flight_at_a_signal_are_reported_with_their_age() {
         let mut record = record(&[Sketch::default()]);
         let mut left = |in_flight, age: Option<Nanos>| {
             let job = &mut record.measurements[0].jobs[0];

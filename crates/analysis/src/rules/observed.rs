@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn replies_that_are_late_by_more_than_a_tenth_are_told() {
+    fn replies_that_are_late_by_more_than_a_tenth_are_reported() {
         let mut record = served(0);
         let load = record.measurements[0].observed.as_mut().expect("served");
         let late = load.lateness.as_mut().expect("known");

@@ -224,7 +224,7 @@ mod tests {
     /// The story: "IOPS fell by 154 % from the first to the last of 3 passes", and +145 % reported as
     /// "rose by 84 %".
     #[test]
-    fn a_trend_is_told_of_where_it_began() {
+    fn a_trend_is_reported_of_where_it_began() {
         let rise = the(&passes(&[1207.0, 2059.0, 2953.0]), "drift-over-passes");
         assert!(rise.statement.contains("rose by 145 %"), "{rise:?}");
         let fall = the(&passes(&[5000.0, 2650.0, 200.0]), "drift-over-passes");
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trend_of_no_consequence_is_not_told() {
+    fn a_trend_of_no_consequence_is_not_reported() {
         silent(
             &passes(&[10_000.0, 10_010.0, 10_020.0, 10_030.0]),
             "drift-over-passes",

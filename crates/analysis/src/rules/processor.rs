@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn our_own_cost_is_told_where_it_is_felt() {
+    fn our_own_cost_is_reported_where_it_is_felt() {
         let finding = the(&with_overhead(150.0, 0.0), "overhead");
         assert!(
             finding.statement.contains("15 % of the time"),
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_drifts_is_told() {
+    fn a_clock_that_drifts_is_reported() {
         the(&with_overhead(1.0, -250.0), "clock");
         silent(&with_overhead(1.0, 20.0), "clock");
     }

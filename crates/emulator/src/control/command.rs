@@ -584,7 +584,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mistake_is_told_with_what_would_work() {
+    fn a_mistake_is_reported_with_what_would_work() {
         let check = |line: &str, words: &str| {
             let error = line.parse::<Command>().expect_err(line).to_string();
             assert!(error.contains(words), "{line}: {error}");

@@ -457,7 +457,7 @@ mod tests {
 
     /// Features negotiated before TLS could be forged, so they are reset; and exports stay hidden.
     #[test]
-    fn with_certificates_nothing_is_told_or_kept_before_tls() {
+    fn with_certificates_nothing_is_revealed_or_kept_before_tls() {
         let exports = exports();
         let mut handshake = Handshake::new(&exports, Privacy::Required);
         let mut out = Vec::new();

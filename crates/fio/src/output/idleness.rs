@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn idleness_is_told_as_fio_tells_it() {
+    fn idleness_is_reported_as_by_fio() {
         let mut idleness = Idleness {
             how: Profiled::Each,
             processors: vec![(0, 4.33), (1, 1.2)],

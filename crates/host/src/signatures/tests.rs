@@ -80,7 +80,7 @@ fn the_features_distinguish_the_ext_family() {
 }
 
 #[test]
-fn boot_sectors_with_a_name_are_told_by_it() {
+fn boot_sectors_with_a_name_are_recognised_by_it() {
     let end = (510, &[0x55, 0xaa][..]);
     check(MIB, &[(3, b"NTFS    "), end], &[(Kind::Ntfs, 0)]);
     check(MIB, &[(3, b"EXFAT   "), end], &[(Kind::Exfat, 0)]);
@@ -201,7 +201,7 @@ fn volume_managers_and_containers() {
 }
 
 #[test]
-fn several_marks_are_all_told_in_the_order_of_their_places() {
+fn several_marks_are_all_reported_in_the_order_of_their_places() {
     check(
         MIB,
         &[(0, b"XFSB"), (4086, b"SWAPSPACE2"), (32769, b"CD001")],
