@@ -344,27 +344,11 @@ impl Waiter {
     }
 }
 
-/// The kernel's shortest slice of processor time.
-const SHORTEST_SLICE: u64 = 100_000;
-
-/// This thread runs as soon as it wakes. Its timers end without the usual slack of 50 microseconds,
-/// half the latency of a local disk; and it takes the processor from programs that keep it busy,
-/// whose slices are longer (Linux 6.12), instead of waiting some milliseconds for their end.
-pub(crate) fn run_promptly() {
-    // SAFETY: all zeros is a value of this structure of numbers.
-    let mut attributes: libc::sched_attr = unsafe { std::mem::zeroed() };
-    let size = size_of_val(&attributes) as u32;
-    let this = 0;
-    // SAFETY: only numbers are passed, and a structure that lives through the calls with its size. A
-    // kernel that refuses leaves the thread as it was.
-    unsafe {
-        libc::prctl(libc::PR_SET_TIMERSLACK, 1);
-        let at = &raw mut attributes;
-        if libc::syscall(libc::SYS_sched_getattr, this, at, size, 0) == 0 {
-            (*at).sched_runtime = SHORTEST_SLICE;
-            libc::syscall(libc::SYS_sched_setattr, this, at, 0);
-        }
-    }
+/// Timers of this thread end as soon as the kernel can: the usual slack of 50 microseconds would
+/// be half the latency of a local disk.
+pub(crate) fn precise_timers() {
+    // SAFETY: only numbers are passed; a kernel that refuses leaves the usual slack.
+    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ use blocklab_units::Nanos;
 
 use super::folder::Folder;
 use super::wire::{self, Message, REQUEST_BUFFER, Reply, Request};
-use crate::wait::{Interest, Timers, Waiter, run_promptly};
+use crate::wait::{Interest, Timers, Waiter, precise_timers};
 use crate::{Failure, Schedule, Settled, SleepPlan, Spin, Ticket, Volume};
 
 /// What the reply to a request needs.
@@ -100,7 +100,7 @@ impl Session {
 
     /// Serves until the mount is gone.
     pub(super) fn run(mut self) -> io::Result<()> {
-        run_promptly();
+        precise_timers();
         spare_reclaim();
         loop {
             let received = match self.schedule.is_empty() {

@@ -23,7 +23,7 @@ use super::outbox::Outbox;
 use super::service::Service;
 use super::transmission::{Command, MOST_DROPPED, MOST_EXTENTS, REQUEST, Request, extents};
 use super::wire::Wire;
-use crate::wait::{Interest, Ready, Timers, Waiter, run_promptly};
+use crate::wait::{Interest, Ready, Timers, Waiter, precise_timers};
 use crate::{Failure, Schedule, Settled, SleepPlan, Ticket, Volume};
 
 /// Serves one client until it leaves. `entered` is called when it has chosen an export.
@@ -41,7 +41,7 @@ fn serve_wire(service: &Service, wire: &mut Wire<'_>, entered: &dyn Fn()) -> io:
     let Some(session) = shaken else {
         return Ok(());
     };
-    run_promptly();
+    precise_timers();
     let volume = Arc::clone(&service.volumes[session.export]);
     let waiter = Waiter::new()?;
     volume.register(waiter.waker());
