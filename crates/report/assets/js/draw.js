@@ -96,8 +96,15 @@ function niceStep(span, wanted) {
   return [1, 2, 5, 10].map((factor) => factor * power).find((step) => step >= rough * 0.999);
 }
 
-function linearTicks(low, high, wanted, say) {
-  const step = niceStep(high - low, wanted);
+/** Whole minutes and hours, where decimal steps would be 8 min 20 s. */
+function clockStep(span, wanted) {
+  const rough = span / Math.max(1, wanted);
+  const steps = [60, 120, 300, 600, 900, 1800, 3600, 7200];
+  return (rough > 20 && steps.find((step) => step >= rough * 0.999)) || niceStep(span, wanted);
+}
+
+function linearTicks(low, high, wanted, say, stepOf = niceStep) {
+  const step = stepOf(high - low, wanted);
   const ticks = [];
   for (let k = Math.ceil(low / step - 1e-6); k * step <= high + step * 1e-6; k += 1) {
     ticks.push({ at: k * step, label: say(Number((k * step).toPrecision(12))) });
@@ -105,16 +112,18 @@ function linearTicks(low, high, wanted, say) {
   return ticks;
 }
 
-function linearAxis(say) {
+function linearAxis(say, stepOf) {
   return {
     forward: (value) => value,
     backward: (place) => place,
-    ticks: (low, high, wanted) => linearTicks(low, high, wanted, say),
+    ticks: (low, high, wanted) => linearTicks(low, high, wanted, say, stepOf),
   };
 }
 
 /** Latencies from zero: rules at round figures of their unit. */
 const timeAxis = linearAxis(shortLatency);
+/** Seconds of a run. */
+const clockAxis = linearAxis(secondsText, clockStep);
 
 /** Ticks at these multiples of powers of ten. */
 function decadeTicks(low, high, factors, say) {

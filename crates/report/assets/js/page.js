@@ -247,20 +247,20 @@ function histogram(card) {
 
 // ---- over time
 
-/** The four quantities: title, unit on hover, lines of a pass. */
+/** The five quantities: a frame each, so that the colour of a line means its pass alone. */
 const QUANTITIES = [
-  { name: "iops", title: "IOPS", axis: linearAxis(shortText), zero: true, say: (v) => `${countText(v)} IOPS`, of: ["iops"] },
-  { name: "mbps", title: "MB/s", axis: linearAxis(shortText), zero: true, say: (v) => `${rateText(v)} MB/s`, of: ["mbps"] },
-  { name: "latency", title: "latency: p50 thick, p99 thin", axis: logAxis(shortLatency), say: latencyText, of: ["p50", "p99"] },
-  { name: "cpu", title: "own CPU, % of one processor", axis: linearAxis(shortText), zero: true, say: percentText, of: ["cpu"] },
+  { name: "iops", title: "IOPS", axis: linearAxis(shortText), zero: true, say: (v) => `${countText(v)} IOPS` },
+  { name: "mbps", title: "MB/s", axis: linearAxis(shortText), zero: true, say: (v) => `${rateText(v)} MB/s` },
+  { name: "p50", title: "median latency", axis: logAxis(shortLatency), say: latencyText },
+  { name: "p99", title: "p99 latency", axis: logAxis(shortLatency), say: latencyText },
+  { name: "cpu", title: "own CPU, % of one processor", axis: linearAxis(shortText), zero: true, say: percentText },
 ];
 
-function passLines(quantity, { record, run, pass, color, dash, direction, series, end, mixed }) {
-  return quantity.of.map((statistic) => ({
-    name: [several ? run : null, `pass ${pass}`, mixed ? direction : null, quantity.of.length > 1 ? statistic : null].filter(Boolean).join(", "),
-    color, dash: mixed ? dash : null, thin: statistic === "p99",
-    x: end, y: series[statistic], record, pass, direction,
-  }));
+function passLine(quantity, { record, run, pass, color, dash, direction, series, end, mixed }) {
+  return {
+    name: [several ? run : null, `pass ${pass}`, mixed ? direction : null].filter(Boolean).join(", "),
+    color, dash: mixed ? dash : null, x: end, y: series[quantity.name], record, pass, direction,
+  };
 }
 
 /** Every pass of a case with its series; the own CPU belongs to all directions together. */
@@ -271,7 +271,7 @@ function passesOf(name, quantity) {
     const base = several || !row ? recordColor(record) : rowColor(record, row);
     return mine.flatMap((pass, k) => {
       const all = quantity.name === "cpu" ? [["all", { cpu: pass.cpu }]] : Object.entries(pass.directions);
-      return all.flatMap(([direction, series]) => passLines(quantity, {
+      return all.map(([direction, series]) => passLine(quantity, {
         record, run: label, pass: pass.pass, color: shade(base, k, mine.length), dash: dashOf(direction),
         direction, series, end: pass.end, mixed: all.length > 1,
       }));
@@ -359,7 +359,7 @@ function wholeRun(card) {
     grid.append(frame);
     return lineChart(frame, {
       name: `run-${of}`, view: "whole-run", kind: "Lines", title: `${title} over the whole run`, stairs: true, say,
-      x: { axis: linearAxis(secondsText), title: "time since the run began", full: () => full, say: secondsText },
+      x: { axis: clockAxis, title: "time since the run began", full: () => full, say: secondsText },
       side: { axis: logAxis(axis), title }, lines: () => lines(kind), height: () => 250,
     });
   });
@@ -373,7 +373,7 @@ function timeChart(grid, quantity, name, hiddenPasses, hiddenRuns) {
   grid.append(host);
   return lineChart(host, {
     name: `time-${quantity.name}`, view: "over-time", kind: "Lines", title: `${quantity.title} over time`, about: name,
-    x: { axis: linearAxis(secondsText), title: "time", full: () => [0, Math.max(0.001, ...passes().flatMap(({ end }) => end.slice(-1)))], say: secondsText },
+    x: { axis: clockAxis, title: "time", full: () => [0, Math.max(0.001, ...passes().flatMap(({ end }) => end.slice(-1)))], say: secondsText },
     side: { axis: quantity.axis, title: quantity.title, zero: quantity.zero }, say: quantity.say,
     stairs: true, lines: () => passesOf(name(), quantity).filter(({ record, pass }) => !hiddenPasses.has(pass) && !hiddenRuns.has(record) && isPicked({ record })),
     shade: () => Math.max(0, ...passes().map(({ ramp }) => ramp)), height: () => 250,
