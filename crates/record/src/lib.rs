@@ -4,6 +4,7 @@
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
+mod alike;
 mod anonymous;
 mod detail;
 mod environment;
@@ -20,6 +21,7 @@ use blocklab_workload::{PLAN_FORMAT, Plan};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serialize};
 
+pub use alike::grouped;
 pub use detail::{ByPriority, Depths, DirectionDetail, Samples, SteadyRound, ThreadUse, Verified};
 pub use environment::{
     BlockDevice, DeviceHealth, Environment, FileSystem, Processor, TargetFacts, TargetKind,
@@ -207,6 +209,7 @@ pub struct Record {
     /// The machine.
     pub environment: Environment,
     /// What the load went to, as it was when the run began.
+    #[serde(with = "alike")]
     pub targets: Vec<TargetFacts>,
     /// The overhead of this program.
     pub overhead: Option<Overhead>,

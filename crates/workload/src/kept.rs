@@ -3,6 +3,7 @@
 //! ```text
 //!   seed              "1311768467463790320"        a text: JSON readers lose low bits of numbers
 //!   fill, patterns    "deadbeef"                   two hexadecimal digits a byte
+//!   targets           {"first": "f.0", "last": "f.999"} for names that end in the next number each
 //!   replay            a trace's path, checksum and changes: the operations are read again
 //!   most_errors       the limit and its counter:   jobs with the same counter count together
 //! ```

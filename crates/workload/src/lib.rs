@@ -10,6 +10,7 @@ mod gaps;
 mod io;
 mod job;
 mod kept;
+pub mod numbered;
 mod place;
 mod plan;
 mod pool;

@@ -1,8 +1,10 @@
 //! Where the numbers come from: the machine, the targets, the workload.
 
-use blocklab_record::{BlockDevice, DeviceHealth, Origin, Record, TargetFacts, TargetKind};
+use blocklab_record::{
+    BlockDevice, DeviceHealth, Origin, Record, TargetFacts, TargetKind, grouped,
+};
 use blocklab_units::{Bytes, count};
-use blocklab_workload::Direction;
+use blocklab_workload::{Direction, Plan};
 use maud::{Markup, html};
 
 use super::model;
@@ -40,8 +42,9 @@ pub fn machine(sides: &[Side<'_>]) -> Markup {
                     (side.title())
                     div class="columns" {
                         (list("Machine", environment(side.record)))
-                        @for target in side.record.targets.iter().filter(is_real) {
-                            (list("Target", target_facts(target)))
+                        @for group in grouped(&side.record.targets).filter(|it| is_real(&&it[0])) {
+                            @let target = &group[0];
+                            (list("Target", target_facts(group)))
                             @for device in &target.devices {
                                 (list(&format!("Device {}", device.name), device_facts(device)))
                             }
@@ -100,11 +103,16 @@ fn environment(record: &Record) -> Facts {
     ])
 }
 
-fn target_facts(target: &TargetFacts) -> Facts {
+/// Facts of a target, or of many that are alike.
+fn target_facts(group: &[TargetFacts]) -> Facts {
+    let target = &group[0];
+    let last = group.last().filter(|_| group.len() > 1);
+    let others = last.map(|last| format!("{} more, through {}", group.len() - 1, last.path));
     let fs = target.file_system.as_ref();
     let align = |value: Option<u32>| value.map(|bytes| Bytes(u64::from(bytes)).to_string());
     known(vec![
         ("Path", Some(target.path.clone())),
+        ("Others", others),
         ("Kind", Some(facts::target_kind(target.kind).to_owned())),
         ("Size", size(target.size_bytes)),
         ("File system", fs.map(|fs| fs.kind.clone())),
@@ -250,7 +258,13 @@ fn file(name: &str) -> String {
 
 /// The command that runs a plan again.
 fn command(record: &Record, file: &str) -> String {
-    let targets = record.targets.iter();
+    // A plan whose jobs all name their targets needs no others.
+    let is_named = |plan: &Plan| {
+        let mut jobs = plan.cases.iter().flat_map(|case| &case.workload.jobs);
+        jobs.all(|job| !job.targets.is_empty())
+    };
+    let is_named = record.requested.plan.as_ref().is_some_and(is_named);
+    let targets = record.targets.iter().filter(|_| !is_named);
     let targets: String = targets
         .map(|it| format!(" --target {}", quoted(&address(it))))
         .collect();

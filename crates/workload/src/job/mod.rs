@@ -39,6 +39,7 @@ with_defaults! {
         /// name.
         pub rng_label: Option<String> = None,
         /// Target texts (paths); empty: the targets that the run was given.
+        #[serde(with = "crate::numbered")]
         pub targets: Vec<String> = Vec::new(),
         /// Order over several targets.
         pub target_order: TargetOrder = TargetOrder::RoundRobin,

@@ -1,0 +1,129 @@
+//! Names of which each ends in the next number, as the first and the last of them: a job of fio may
+//! have tens of thousands.
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+
+/// Fewer are written one by one.
+const MANY: usize = 16;
+
+/// More are nobody's files.
+const MOST: u64 = 10_000_000;
+
+/// The text before the number at the end of a name, and that number.
+fn split(name: &str) -> Option<(&str, u64)> {
+    let text = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    let digits = &name[text.len()..];
+    let is_plain = digits == "0" || !digits.starts_with('0');
+    Some((text, digits.parse().ok().filter(|_| is_plain)?))
+}
+
+/// How many of `items` belong together: 1, or as many as stand one after another by their names and
+/// are alike.
+#[must_use]
+pub fn run_len<T>(items: &[T], name: impl Fn(&T) -> &str, alike: impl Fn(&T, &T) -> bool) -> usize {
+    let Some((text, number)) = items.first().and_then(|first| split(name(first))) else {
+        return 1.min(items.len());
+    };
+    let follows = |(item, number): &(&T, u64)| {
+        split(name(item)) == Some((text, *number)) && alike(&items[0], item)
+    };
+    let len = items.iter().zip(number..).take_while(follows).count();
+    if len < MANY { 1 } else { len }
+}
+
+/// The names from the first through the last.
+///
+/// # Errors
+/// Where they are no first and last one.
+pub fn expand(first: &str, last: &str) -> Result<impl Iterator<Item = String>, String> {
+    let ends = split(first).zip(split(last));
+    let numbers =
+        ends.filter(|((text, from), (other, to))| text == other && from <= to && to - from < MOST);
+    let ((text, from), (_, to)) =
+        numbers.ok_or_else(|| format!("`{last}` does not follow `{first}` by its number"))?;
+    let text = text.to_owned();
+    Ok((from..=to).map(move |number| format!("{text}{number}")))
+}
+
+/// A name, or many.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum Entry {
+    One(String),
+    Run { first: String, last: String },
+}
+
+pub(crate) fn serialize<S: Serializer>(names: &[String], to: S) -> Result<S::Ok, S::Error> {
+    let mut entries = Vec::new();
+    let mut rest = names;
+    while let [first, ..] = rest {
+        let (run, others) = rest.split_at(run_len(rest, |name| name, |_, _| true));
+        rest = others;
+        let first = first.clone();
+        entries.push(match run {
+            [.., last] if run.len() > 1 => Entry::Run {
+                first,
+                last: last.clone(),
+            },
+            _ => Entry::One(first),
+        });
+    }
+    entries.serialize(to)
+}
+
+pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
+    let mut names = Vec::new();
+    for entry in Vec::deserialize(from)? {
+        match entry {
+            Entry::One(name) => names.push(name),
+            Entry::Run { first, last } => {
+                names.extend(expand(&first, &last).map_err(D::Error::custom)?)
+            }
+        }
+    }
+    Ok(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Job;
+
+    fn again(targets: Vec<String>) -> serde_json::Value {
+        let job = Job {
+            targets,
+            ..Job::default()
+        };
+        let json = serde_json::to_value(&job).expect("JSON");
+        assert_eq!(
+            serde_json::from_value::<Job>(json.clone()).expect("a job"),
+            job
+        );
+        json["targets"].clone()
+    }
+
+    /// The 32,000 names of a job of fio stood three times in its record, one by one.
+    #[test]
+    fn many_names_are_written_as_the_first_and_the_last() {
+        let mut names: Vec<String> = (7..2000).map(|number| format!("d/x.0.{number}")).collect();
+        names.extend(["other", "d/x.007", "d/x.008", "9"].map(str::to_owned));
+        let written = again(names);
+        let expected = serde_json::json!([
+            {"first": "d/x.0.7", "last": "d/x.0.1999"}, "other", "d/x.007", "d/x.008", "9"
+        ]);
+        assert_eq!(written, expected);
+        let leading = (10..40).map(|number| format!("d/0{number}")).collect();
+        assert_eq!(again(leading).as_array().map(Vec::len), Some(30));
+    }
+
+    #[test]
+    fn a_first_and_a_last_that_do_not_belong_together_are_refused() {
+        for (first, last) in [
+            ("a1", "b2"),
+            ("a2", "a1"),
+            ("a", "a2"),
+            ("a0", "a99999999999"),
+        ] {
+            assert!(super::expand(first, last).is_err(), "{first} {last}");
+        }
+    }
+}
