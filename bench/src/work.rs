@@ -49,6 +49,8 @@ enum Target {
     Cached,
     Device,
     Disk,
+    /// Files that the work makes and removes.
+    Folder,
 }
 
 /// Where the work is done.
@@ -57,6 +59,7 @@ pub struct Place {
     pub device: Option<PathBuf>,
     cached: PathBuf,
     disk: PathBuf,
+    folder: PathBuf,
 }
 
 const CACHED_BYTES: usize = 256 << 20;
@@ -79,8 +82,11 @@ impl Place {
             file.sync_all()?;
             Ok(path)
         };
+        let folder = directory.join(format!("blocklab-bench-{}-files", std::process::id()));
+        fs::create_dir(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
         Ok(Self {
             device,
+            folder,
             cached: file("cached", CACHED_BYTES)?,
             disk: file("disk", DISK_BYTES)?,
         })
@@ -92,6 +98,7 @@ impl Place {
             Target::Zero => "/dev/zero".to_owned(),
             Target::Cached => self.cached.display().to_string(),
             Target::Disk => self.disk.display().to_string(),
+            Target::Folder => self.folder.display().to_string(),
             Target::Device => self
                 .device
                 .as_ref()
@@ -104,6 +111,7 @@ impl Drop for Place {
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.cached);
         let _ = fs::remove_file(&self.disk);
+        let _ = fs::remove_dir_all(&self.folder);
     }
 }
 
@@ -155,10 +163,12 @@ impl Bench {
             .split_whitespace()
             .map(|o| format!("--{o}"))
             .collect();
-        if self.target != Target::Null {
-            options.push(format!("--filename={}", place.path(self.target)));
+        match self.target {
+            Target::Null => {}
+            Target::Folder => options.push(format!("--directory={}", place.path(self.target))),
+            _ => options.push(format!("--filename={}", place.path(self.target))),
         }
-        if !self.fio.contains("io_size") {
+        if self.target != Target::Folder && !self.fio.contains("io_size") {
             options.extend(["--time_based=1".to_owned(), format!("--runtime={seconds}")]);
         }
         options.push("--randseed=1".to_owned());
@@ -202,6 +212,7 @@ pub fn all(memory_seconds: u64) -> Vec<Bench> {
         vdbench(),
         diskspd(),
         verify(),
+        set_up(),
     ]
     .concat()
 }
@@ -472,4 +483,14 @@ fn verify() -> Vec<Bench> {
         }
     }
     benches
+}
+
+/// Makes files, opens each, reads its one block, removes them.
+fn set_up() -> Vec<Bench> {
+    let bench = |files: u32| {
+        let name = format!("fio, set-up of {files} files of 4 KiB, ms");
+        let fio = format!("rw=randread filesize=4k nrfiles={files} unlink=1");
+        Bench::new(&name, 1.0, Target::Folder, AS_FIO, &fio).of(Quantity::WallMillis)
+    };
+    [1, 100, 10_000].map(bench).to_vec()
 }
