@@ -60,16 +60,13 @@ impl<'a> Pass<'a> {
     /// How often the job goes through that.
     pub(super) fn passes(&self) -> u64 {
         let loops = self.loops();
-        if let Some(bytes) = self
-            .requested()
-            .filter(|bytes| self.loops_to_the_end(*bytes))
-        {
-            return loops.max(bytes.div_ceil(self.whole()));
+        let Some(bytes) = self.requested() else {
+            return loops;
+        };
+        match self.verifying_passes(bytes).unwrap_or(1) {
+            1 if self.loops_to_the_end(bytes) => loops.max(bytes.div_ceil(self.whole())),
+            passes => loops.max(passes),
         }
-        let passes = self
-            .requested()
-            .and_then(|bytes| self.verifying_passes(bytes));
-        loops.saturating_mul(passes.unwrap_or(1))
     }
 
     /// What is appended to has no second pass: its end is where the first one left it.

@@ -411,6 +411,34 @@ fn either_of_two_options_repeats_what_was_drawn() {
     }
 }
 
+/// `verify_header_seed=1` was ignored: without `verify_write_sequence`, any write of its place was
+/// what a block had to hold.
+#[test]
+fn a_block_may_hold_any_write_where_neither_seed_nor_number_is_compared() {
+    let any_write = |options: &str| {
+        let job = job(&format!(
+            "size=1m verify=md5 verify_write_sequence=0 {options}"
+        ));
+        job.verify.expect("it verifies").any_write
+    };
+    for compared in [
+        "rw=randwrite",
+        "rw=read verify_header_seed=1",
+        "rw=write:4k verify_header_seed=1",
+    ] {
+        assert!(!any_write(compared), "{compared}");
+    }
+    for any in [
+        "rw=randwrite verify_header_seed=0",
+        "rw=randwrite norandommap",
+        "rw=write verify_backlog=8",
+        "rw=write:4k",
+        "rw=read",
+    ] {
+        assert!(any_write(any), "{any}");
+    }
+}
+
 /// An SSD is filled as often as its flash is larger than what it reports, and no more.
 #[test]
 fn sprandom_writes_the_whole_flash_once() {
@@ -518,6 +546,35 @@ fn who_groups_operations_gets_what_fio_does() {
     assert_eq!(batch("iodepth_batch_complete_max=16"), (1, 1, 16));
     let all = "iodepth_batch=4 iodepth_batch_complete_min=2 iodepth_batch_complete_max=99";
     assert_eq!(batch(all), (4, 2, 99));
+}
+
+/// `loops` and the bytes beyond the files were multiplied, so that `loops=2` with a verifying job of
+/// four times its file wrote it four times; fio writes it twice.
+#[test]
+fn loops_and_further_bytes_of_a_verifying_job_are_not_multiplied() {
+    let bytes = |options: &str| {
+        let job = job(&format!("size=256k rw=write verify=crc32c {options}"));
+        job.stop.bytes.map(|bytes| bytes.0 >> 18)
+    };
+    for (options, passes) in [
+        ("io_size=700k loops=2", 2),
+        ("io_size=1m", 2),
+        ("io_size=1m loops=2", 2),
+        ("io_size=1m loops=3", 3),
+        ("io_size=2m loops=3", 4),
+        ("io_size=2m loops=8", 8),
+    ] {
+        assert_eq!(bytes(options), Some(passes), "{options}");
+    }
+}
+
+/// They were not compared, and the run went at the lower rate.
+#[test]
+fn a_rate_is_given_in_bytes_or_in_operations() {
+    refused(
+        "[a]\nsize=1m\nrate=,1m\nrate_iops=100\n",
+        "mutually exclusive",
+    );
 }
 
 /// A job that verifies what it reads ran once, whatever `loops` said.

@@ -60,7 +60,7 @@ pub(super) fn verify(
         offset: Bytes(options.verify_offset),
         pattern: pattern.map(Into::into),
         pattern_interval: some(options.verify_pattern_interval).map(Bytes),
-        any_write: !options.verify_write_sequence,
+        any_write: !options.verify_write_sequence && !compares_seeds(options, rw),
         when: when(options, rw),
         in_time: true,
         fatal: options.verify_fatal || !goes_on(options),
@@ -71,6 +71,14 @@ pub(super) fn verify(
         first: (options.verify_only && !options.do_verify).then_some(0),
         ..Verify::new(*checksum)
     }))
+}
+
+/// Whether the seed of a header is compared: by itself where one job writes each block once, and
+/// reads all of them back behind the writes.
+fn compares_seeds(options: &Options, rw: ReadWrite) -> bool {
+    let overlaps = options.norandommap || rw.gap != 0 || rw.run.is_some();
+    let by_itself = rw.writes && !options.verify_only && options.verify_backlog == 0 && !overlaps;
+    options.verify_header_seed.unwrap_or(by_itself)
 }
 
 /// Flawed blocks whose bytes are kept.

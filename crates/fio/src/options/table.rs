@@ -143,17 +143,17 @@ options! {
         "rwmixwrite", Int(0, 100), "50", Exact, "Share of the writes.", "", rwmixwrite: Option<u32>;
         "zonemode", OneOf("none strided zbd"), "none", Nearly, "Work zone by zone.", "`strided` works as in fio; `zbd` is refused: zoned devices are not driven as such", zonemode: Word;
         "zonesize", Size, "0", Mostly, "Bytes worked on in a zone.", "random jobs leave out a zone that the end of the file cuts; in fio they end when they draw a place beyond", zonesize: u64;
-        "zonecapacity", Size, "0", Refused, "Usable bytes of a zone.", "see `zonemode`";
+        "zonecapacity", Size, "0", Ignored, "Usable bytes of a zone.", "it belongs to zonemode=zbd, which is refused";
         "zonerange", Size, "0", Exact, "Size of a zone.", "", zonerange: u64;
         "zoneskip", OfShare, "0", Exact, "Bytes between zones.", "", zoneskip: Share;
-        "read_beyond_wp", Bool, "0", Refused, "Read what was not written.", "zoned devices are not driven as such";
-        "max_open_zones", Int(0, 4096), "0", Refused, "Zones open at a time.", "zoned devices are not driven as such";
-        "job_max_open_zones", Int(0, 4096), "0", Refused, "The same of one job.", "zoned devices are not driven as such";
-        "ignore_zone_limits", Bool, "0", Refused, "Overstep what the device allows.", "zoned devices are not driven as such";
-        "write_zone_remainder", Bool, "0", Refused, "Fill the rest of a zone with a shorter write.", "zoned devices are not driven as such";
-        "recover_zbd_write_error", Bool, "0", Refused, "Go on after a write that failed within a zone.", "zoned devices are not driven as such";
-        "zone_reset_threshold", Floats, "-", Refused, "When zones are reset.", "zoned devices are not driven as such";
-        "zone_reset_frequency", Floats, "-", Refused, "How often zones are reset.", "zoned devices are not driven as such";
+        "read_beyond_wp", Bool, "0", Ignored, "Read what was not written.", "it belongs to zonemode=zbd, which is refused";
+        "max_open_zones", Int(0, 4096), "0", Ignored, "Zones open at a time.", "it belongs to zonemode=zbd, which is refused";
+        "job_max_open_zones", Int(0, 4096), "0", Ignored, "The same of one job.", "it belongs to zonemode=zbd, which is refused";
+        "ignore_zone_limits", Bool, "0", Ignored, "Overstep what the device allows.", "it belongs to zonemode=zbd, which is refused";
+        "write_zone_remainder", Bool, "0", Ignored, "Fill the rest of a zone with a shorter write.", "it belongs to zonemode=zbd, which is refused";
+        "recover_zbd_write_error", Bool, "0", Ignored, "Go on after a write that failed within a zone.", "it belongs to zonemode=zbd, which is refused";
+        "zone_reset_threshold", Floats, "-", Ignored, "When zones are reset.", "it belongs to zonemode=zbd, which is refused";
+        "zone_reset_frequency", Floats, "-", Ignored, "How often zones are reset.", "it belongs to zonemode=zbd, which is refused";
     }
     "Engine" {
         "ioengine", Text, "psync", Mostly, "The interface to the kernel.", "`filecreate` and `filedelete` are refused under `--readonly`", ioengine: String;
@@ -169,7 +169,7 @@ options! {
         "atomic", Bool, "0", Nearly, "Atomic writes.", "as `direct=1`: no Linux has a flag that would request more", atomic: bool;
         "sync", OneOf("none 0 sync 1 dsync"), "none", Exact, "O_SYNC or O_DSYNC.", "", sync: Word;
         "fsync", Int(0, MAX), "0", Mostly, "An fsync after so many writes.", "the flush after the last write of a job is made and counted; under io_uring and posixaio fio issues more of them", fsync: u32;
-        "fdatasync", Int(0, MAX), "0", Mostly, "An fdatasync after so many writes.", "the flush after the last write of a job is made and counted", fdatasync: u32;
+        "fdatasync", Int(0, MAX), "0", Mostly, "An fdatasync after so many writes.", "the flush after the last write of a job is made; beside `fsync` they are counted among the flushes, by fio they are not", fdatasync: u32;
         "end_syncfs", Bool, "0", Nearly, "Flush the file system at the end.", "of a later fio: the files of the job are flushed, as by `end_fsync`", end_syncfs: bool;
         "end_fsync", Bool, "0", Exact, "An fsync at the end.", "", end_fsync: bool;
         "fsync_on_close", Bool, "0", Nearly, "An fsync when a file is closed.", "as `end_fsync`", fsync_on_close: bool;
@@ -261,7 +261,7 @@ options! {
         "verify_pattern", Text, "-", Exact, "What is written and expected.", "", verify_pattern: Option<String>;
         "verify_pattern_interval", Size, "0", Documented, "The pattern begins anew after so many bytes, and `%o` is the offset of that place.", "of a later fio: no case compares it with fio 3.33", verify_pattern_interval: u64;
         "verify_write_sequence", Bool, "1", Documented, "Whether a block must hold the write that is expected there, by its number.", "of a later fio: no case compares it with fio 3.33", verify_write_sequence: bool;
-        "verify_header_seed", Bool, "1", Ignored, "Whether the seed in a header must be the one that is expected.", "of a later fio: the seed in a header is not compared";
+        "verify_header_seed", Bool, "1", Documented, "Whether a block must hold the write that is expected there, by its seed.", "of a later fio: no case compares it with fio 3.33; seed and number are compared together, so a block is not compared with its write only where both are off", verify_header_seed: Option<bool>;
         "verify_fatal", Bool, "0", Documented, "End at the first mismatch.", "what is done after a mismatch is not compared", verify_fatal: bool;
         "verify_dump", Bool, "0", Nearly, "Leave flawed blocks in files.", "what was read is left in FILE.OFFSET.received; the expected data is reported only for patterns, in the message", verify_dump: bool;
         "verify_async", Int(0, MAX), "0", Ignored, "Threads that check.", "the thread that reads a block checks it";

@@ -36,7 +36,9 @@ pub fn json(
     members.extend(members! { "jobs": jobs.collect::<Vec<_>>() });
     let disks = super::disks(measurements, prepared);
     if !disks.is_empty() {
-        let disks = disks.iter().map(|disk| Tree::from(disk_members(disk)));
+        let disks = disks
+            .iter()
+            .map(|disk| Tree::from(disk_members(disk, moment)));
         members.extend(members! { "disk_util": disks.collect::<Vec<_>>() });
     }
     if let Some(idleness) = &moment.idleness {
@@ -228,16 +230,28 @@ fn spread(figures: &Spread, style: &Style, with_percentiles: bool, bins: bool) -
     members
 }
 
-fn disk_members(Disk { used, util }: &Disk) -> Members {
-    members! {
+/// The kernel counts in these, whatever the device has.
+const SECTOR: u64 = 512;
+
+fn disk_members(Disk { used, util }: &Disk, moment: &Moment) -> Members {
+    let mut members = members! {
         "name": &used.name,
         "read_ios": used.read_ios,
         "write_ios": used.write_ios,
+    };
+    if moment.is_of_later_fio() {
+        members.extend(members! {
+            "read_sectors": used.read_bytes / SECTOR,
+            "write_sectors": used.write_bytes / SECTOR,
+        });
+    }
+    members.extend(members! {
         "read_merges": used.read_merges,
         "write_merges": used.write_merges,
         "read_ticks": used.read_ticks_ms,
         "write_ticks": used.write_ticks_ms,
         "in_queue": used.queue_ms,
         "util": *util,
-    }
+    });
+    members
 }

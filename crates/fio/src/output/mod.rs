@@ -43,6 +43,13 @@ pub struct Moment {
     pub idleness: Option<Idleness>,
 }
 
+impl Moment {
+    /// Whether an option of a later fio was given, so that its keys are expected, too.
+    fn is_of_later_fio(&self) -> bool {
+        !self.starts.is_empty()
+    }
+}
+
 /// A device below the targets.
 struct Disk {
     /// Over all measurements.
@@ -75,6 +82,8 @@ fn disks(measurements: &[Measurement], prepared: &Prepared) -> Vec<Disk> {
 }
 
 fn add(sum: &mut DiskUse, more: &DiskUse) {
+    sum.read_bytes += more.read_bytes;
+    sum.write_bytes += more.write_bytes;
     sum.read_ios += more.read_ios;
     sum.write_ios += more.write_ios;
     sum.read_merges += more.read_merges;

@@ -8,7 +8,7 @@ use crate::options::Support;
 use crate::pattern;
 use crate::priority;
 use crate::spec::Spec;
-use crate::value::Share;
+use crate::value::{Share, Sizes};
 use blocklab_syntax::Mistake;
 
 /// In which mapped files are flushed.
@@ -49,6 +49,10 @@ impl PlanBuilder<'_> {
             let wrong = "--zonemode=none and --zonesize are not compatible; \
                          zonemode=strided works zone by zone";
             return Err(spec.mistake("zonesize", wrong));
+        }
+        let is_given = |rates: Sizes| rates.iter().any(|rate| *rate > 0);
+        if is_given(options.rate) && is_given(options.rate_iops) {
+            return Err(spec.mistake("rate", "rate and rate_iops are mutually exclusive"));
         }
         if matches!(options.io_size, Some(Share::Percent(percent)) if percent > 100.0) {
             let wrong = "io_size values greater than 100% aren't supported";
