@@ -32,7 +32,9 @@ pub(crate) fn serialize<S: Serializer>(targets: &[TargetFacts], to: S) -> Result
     }))
 }
 
-pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<TargetFacts>, D::Error> {
+pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+    from: D,
+) -> Result<Vec<TargetFacts>, D::Error> {
     let mut targets = Vec::new();
     for Entry { facts, last } in Vec::deserialize(from)? {
         let Some(last) = last else {
