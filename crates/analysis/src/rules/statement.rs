@@ -16,6 +16,9 @@ pub(crate) enum Slot {
     Fixed(String),
 }
 
+/// No place of a sentence lists more.
+const WORDS: usize = 4;
+
 /// The sentence on several cases: `cases` are the slots of each, in the order of the `{}`.
 pub(crate) fn sentence(text: &str, cases: &[&[Slot]]) -> String {
     let mut parts = text.split("{}");
@@ -49,7 +52,7 @@ fn joined(slots: &[&Slot]) -> String {
                     words.push(word);
                 }
             }
-            listed(&words, "or")
+            few(&words)
         }
         Some(Slot::Fixed(text)) => text.clone(),
     }
@@ -64,6 +67,19 @@ fn range(least: &str, most: &str) -> String {
         (Some((number, unit)), Some((_, same))) if unit == same => format!("{number} to {most}"),
         _ => format!("{least} to {most}"),
     }
+}
+
+/// Of more words than a reader keeps in mind the first, and how many there are beside:
+/// `a, b, c or 17 others`.
+fn few(words: &[&str]) -> String {
+    if words.len() <= WORDS {
+        return listed(words, "or");
+    }
+    let (shown, rest) = words.split_at(WORDS - 1);
+    listed(
+        &[shown, &[&*format!("{} others", rest.len())]].concat(),
+        "or",
+    )
 }
 
 /// `a`, `a or b`, `a, b or c`.
@@ -154,5 +170,15 @@ mod tests {
             &all,
             "mmap or psync lost 2,004 of them",
         );
+    }
+
+    /// The story: of a sweep of 500 cases the findings were 255 kB, as each sentence listed the twenty
+    /// cases that the others were held against.
+    #[test]
+    fn of_many_names_the_first_are_listed_and_the_others_counted() {
+        let names: Vec<_> = (1..=20).map(|n| [word(format!("q{n}"))]).collect();
+        check("as {} did", &names[..4], "as q1, q2, q3 or q4 did");
+        check("as {} did", &names[..5], "as q1, q2, q3 or 2 others did");
+        check("as {} did", &names, "as q1, q2, q3 or 17 others did");
     }
 }
