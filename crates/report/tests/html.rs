@@ -432,3 +432,31 @@ fn a_simulated_run_beside_a_measured_one_is_told_apart() {
     assert!(page.contains("quick 7f3a2c (simulated)"));
     assert!(page.contains("id=\"machine\"") && page.contains("id=\"model\""));
 }
+
+/// The story: on paper the tables of two runs ran over the edge; that their type is smaller there was
+/// only ever seen by eye.
+#[test]
+fn on_paper_the_wide_tables_of_a_comparison_have_the_smaller_type() {
+    let (record, assessment) = sample::run("7f3a2c", 1.0);
+    let (other, better) = sample::run("91be04c", 1.31);
+    let comparison = compare(&[&record, &other], 0, Margins::default());
+    let all = [(&record, &assessment), (&other, &better)];
+    let page = html::comparison(&all, &comparison);
+    let points = |selector: &str| -> f64 {
+        let all = page.split("@media print").skip(1);
+        let mut rules = all.filter_map(|rules| rules.split(selector).nth(1));
+        let rule = rules.next().expect("a rule for paper");
+        let (_, size) = rule.split_once("font-size:").expect("a size");
+        let (size, _) = size.split_once("pt").expect("in points");
+        size.trim().parse().expect("a number")
+    };
+    assert!(page.contains("<table class=\"numbers sortable wide\">"));
+    let (body, plain, wide) = (
+        points("body {"),
+        points("table.numbers,"),
+        points("table.numbers.wide,"),
+    );
+    assert!(wide < plain && plain < body, "{wide}, {plain}, {body}");
+    let alone = html::page(&all[..1]);
+    assert!(!alone.contains("<table class=\"numbers sortable wide\">"));
+}
