@@ -45,6 +45,12 @@ pub fn source(limit: &Limit) -> (&str, Option<&str>) {
     }
 }
 
+/// An assumption without the word that stands before it wherever it is shown: stored runs of before
+/// hold it in the sentence, too.
+pub fn assumption(sentence: &str) -> String {
+    sentence.replacen(": assumed: ", ": ", 1)
+}
+
 /// The limits that can hold a load back, a burst in one line with what it leaves: no latencies,
 /// no buckets, no bounds of what may be bought. `r5d.xlarge: EBS IOPS`, and
 /// `6,000 IOPS, in a burst 18,750 IOPS`.

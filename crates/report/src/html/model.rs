@@ -57,7 +57,7 @@ fn device(side: &Side<'_>, target: &TargetFacts) -> Markup {
                 @for sentence in &target.assumptions {
                     li {
                         span class="badge assumed" { "assumed" } " "
-                        (prose(sentence))
+                        (prose(&model::assumption(sentence)))
                     }
                 }
             }
@@ -106,7 +106,7 @@ fn of_many(sides: &[Side<'_>]) -> Markup {
     let meanings = alike(targets().map(|(_, it)| (model::meaning(it.record.origin), it)));
     let assumed = targets().flat_map(|(target, side)| {
         let all = target.assumptions.iter();
-        all.map(move |it| (it.as_str(), side))
+        all.map(move |it| (model::assumption(it), side))
     });
     let limits = |bound: bool| {
         let all = targets().flat_map(|(target, side): (&TargetFacts, _)| {
@@ -123,7 +123,7 @@ fn of_many(sides: &[Side<'_>]) -> Markup {
                 @for (sentence, members) in alike(assumed) {
                     li {
                         span class="badge assumed" { "assumed" } " "
-                        (prose(sentence)) (whose(&members, all))
+                        (prose(&sentence)) (whose(&members, all))
                     }
                 }
             }

@@ -21,7 +21,7 @@ pub fn brief(record: &Record, style: Style) -> String {
             out.push_str(&style.aside(2, &format!("and {more} more limits")));
         }
         for sentence in &target.assumptions {
-            let text = format!("assumed: {sentence}");
+            let text = format!("assumed: {}", model::assumption(sentence));
             let shown = match style.wrap(&text, 2).as_slice() {
                 [_] => text,
                 _ => style.cut(&text, 2),
@@ -58,7 +58,8 @@ pub fn model(record: &Record, style: Style) -> String {
             out.push('\n');
         }
         for sentence in &target.assumptions {
-            out.push_str(&style.hang(Ink::Yellow, "  assumed", 12, sentence));
+            let text = model::assumption(sentence);
+            out.push_str(&style.hang(Ink::Yellow, "  assumed", 12, &text));
         }
         out
     })
