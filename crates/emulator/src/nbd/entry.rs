@@ -24,12 +24,8 @@ pub(super) fn handshake_on(
     let volume = &service.volumes[0];
     let clock = volume.clock();
     let until = clock.now() + service.limits.handshake;
-    let privacy = match service.tls {
-        None => Privacy::Never,
-        Some(_) => Privacy::Required,
-    };
     let mut waiter = Waiter::new()?;
-    let mut handshake = Handshake::new(&service.exports, privacy);
+    let mut handshake = Handshake::new(&service.exports, privacy(service));
     outbox.bytes().extend_from_slice(&greeting());
     let mut phase = Phase::Options;
     loop {
@@ -83,6 +79,13 @@ pub(super) fn handshake_on(
         if interest.read && ready && input.receive(wire, false)? == Received::End {
             return Ok(None);
         }
+    }
+}
+
+fn privacy(service: &Service) -> Privacy {
+    match service.tls {
+        None => Privacy::Never,
+        Some(_) => Privacy::Required,
     }
 }
 
