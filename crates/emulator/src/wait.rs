@@ -398,7 +398,7 @@ mod tests {
     fn a_timer_stays_set_for_its_reply_until_it_ends() {
         let (here, mut there) = UnixStream::pair().expect("a pair");
         let mut waiter = Waiter::new().expect("a waiter");
-        let mut timers = Timers::new(SleepPlan::new(false), &waiter).expect("timers");
+        let mut timers = timers(&waiter);
         let due = [Some(Nanos::from_millis(100)), None];
         assert!(timers.set(Nanos::ZERO, due).expect("set"));
         std::io::Write::write_all(&mut there, b"request").expect("sent");
@@ -420,6 +420,10 @@ mod tests {
         assert!(timers.timers.iter().all(|timer| timer.set.is_none()));
     }
 
+    fn timers(waiter: &Waiter) -> Timers {
+        Timers::new(SleepPlan::new(false), waiter).expect("timers")
+    }
+
     /// Sets the timers at a moment, at which one of them may have ended, for two replies; all in
     /// seconds. The moments they are set for then.
     fn set(timers: &mut Timers, now: u64, ended: bool, due: [u64; 2]) -> Vec<u64> {
@@ -437,8 +441,7 @@ mod tests {
 
     #[test]
     fn the_timer_of_the_second_reply_stays_set_when_the_first_one_ends() {
-        let waiter = Waiter::new().expect("a waiter");
-        let mut timers = Timers::new(SleepPlan::new(false), &waiter).expect("timers");
+        let mut timers = timers(&Waiter::new().expect("a waiter"));
         assert_eq!(set(&mut timers, 0, false, [100, 200]), [100, 200]);
         assert_eq!(set(&mut timers, 100, true, [200, 300]), [200, 300]);
         // An earlier one takes the place of the later one, and none is set for one that has passed.
@@ -450,8 +453,7 @@ mod tests {
     /// timer of the second reply, which was set again when its turn came.
     #[test]
     fn a_reply_between_the_two_gets_the_timer_that_ends_first() {
-        let waiter = Waiter::new().expect("a waiter");
-        let mut timers = Timers::new(SleepPlan::new(false), &waiter).expect("timers");
+        let mut timers = timers(&Waiter::new().expect("a waiter"));
         assert_eq!(set(&mut timers, 0, false, [100, 300]), [100, 300]);
         assert_eq!(set(&mut timers, 50, false, [100, 200]), [100, 300]);
         assert_eq!(set(&mut timers, 100, true, [200, 300]), [200, 300]);
