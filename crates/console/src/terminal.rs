@@ -11,6 +11,7 @@ use std::io::{self, ErrorKind, IsTerminal, Write};
 
 use anyhow::Context;
 use blocklab_units::{Style, after_ink, visible_lines};
+use blocklab_workload::errno;
 
 /// Prints text to standard output. A reader that has gone away (`| head`) is no error: it has what
 /// it wanted.
@@ -104,13 +105,9 @@ pub fn complain(error: &anyhow::Error) {
         false => "error:",
     };
     let text = format!("{error:#}");
-    // The number is in the text of whichever file it was; the kernel does not report whose limit it is.
-    let limit = match text.contains(&format!("(os error {})", libc::EFBIG)) {
-        true => "; `ulimit -f` limits the size of files, or the file system does",
-        false => "",
-    };
+    let remedy = error.root_cause().downcast_ref().map_or("", errno::remedy);
     // Nobody reads on when standard error is closed.
-    let _ = writeln!(io::stderr(), "{head} {}{limit}", visible_lines(&text));
+    let _ = writeln!(io::stderr(), "{head} {}{remedy}", visible_lines(&text));
 }
 
 /// Prints to standard error what did not stop us.

@@ -2,6 +2,7 @@ use std::io;
 use std::path::PathBuf;
 
 use blocklab_workload::Invalid;
+use blocklab_workload::errno::remedy;
 
 /// Why a workload could not be run. What the device did wrong is no error but data.
 #[derive(Debug, thiserror::Error)]
@@ -80,7 +81,7 @@ pub enum Error {
         job: String,
     },
     /// A file that is needed cannot be created.
-    #[error("cannot lay out {path} ({size}): {cause}")]
+    #[error("cannot lay out {path} ({size}): {cause}{}", remedy(cause))]
     LayOut {
         /// The file.
         path: PathBuf,

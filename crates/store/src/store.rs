@@ -3,6 +3,7 @@ use std::{fs, io};
 
 use blocklab_record::{BadRecord, Record, Status};
 use blocklab_units::visible_lines;
+use blocklab_workload::errno::remedy;
 use jiff::Timestamp;
 
 use crate::find::{self, FindError, Found};
@@ -93,7 +94,7 @@ pub enum StoreError {
         bytes: usize,
     },
     /// The file system refused.
-    #[error("cannot {doing} {}: {why}", path.display())]
+    #[error("cannot {doing} {}: {why}{}", path.display(), remedy(why))]
     Io {
         /// `read`, `write`, `remove`.
         doing: &'static str,

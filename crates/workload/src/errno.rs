@@ -3,6 +3,8 @@
 //! The numbers are those of `asm-generic/errno.h`, which x86-64, ARM and RISC-V share; a test
 //! compares them and the texts with the C library's.
 
+use std::io::{self, ErrorKind};
+
 /// The medium failed.
 pub const EIO: i32 = 5;
 /// No space is left.
@@ -99,6 +101,18 @@ pub fn message(number: i32) -> String {
         || format!("Unknown error {number}"),
         |(.., text)| (*text).to_owned(),
     )
+}
+
+/// What to look at when a file could not be written, as the end of a message, or nothing.
+#[must_use]
+pub fn remedy(cause: &io::Error) -> &'static str {
+    match cause.kind() {
+        // The kernel does not report whose limit it is.
+        ErrorKind::FileTooLarge => {
+            "; `ulimit -f` limits the size of files, or the file system does"
+        }
+        _ => "",
+    }
 }
 
 #[cfg(test)]
