@@ -186,7 +186,11 @@ impl<'v> Value<'v> {
 
     /// One of some words.
     pub fn word<T: Clone>(self, words: &[Word<T>]) -> Read<T> {
-        let text = self.text()?;
+        let text = match self.text()? {
+            // The former word for a hint that is not set.
+            "unsaid" => "not-set",
+            text => text,
+        };
         let found = words.iter().find(|(word, _)| *word == text);
         found.map(|(_, meant)| meant.clone()).ok_or_else(|| {
             let guess = nearest(text, words.iter().map(|(word, _)| *word));

@@ -47,6 +47,9 @@ fn former_names_of_keys_are_read() {
         assert_ne!(job(now), Job::new("x"), "{now}");
         assert_eq!(job(former), job(now), "{former}");
     }
+    let lifetime = |word: &str| only_job(&format!("lifetime = \"{word}\""));
+    assert_eq!(lifetime("unsaid"), lifetime("not-set"));
+    assert_ne!(lifetime("not-set"), lifetime("none"));
 }
 
 #[test]

@@ -171,7 +171,7 @@ fn target(of: &TargetFacts) -> impl Serialize {
         path: &of.path,
         // Only where it was kept.
         #[serde(flatten)]
-        asked: of.address.as_ref().map(|asked| fields! { asked: asked }),
+        address: of.address.as_ref().map(|address| fields! { address: address }),
         kind: of.kind,
         size_bytes: of.size_bytes,
         file_system: &of.file_system,

@@ -43,25 +43,25 @@ impl Outcome<'_> {
         Errors::of(cells.filter_map(Cell::counted))
     }
 
-    /// Whether a kind is as near as asked; `None`: it has no counted figure.
+    /// Whether a kind is within its bar; `None`: it has no counted figure.
     #[must_use]
     pub fn is_met(&self, kind: Kind) -> Option<bool> {
         let errors = self.errors(kind)?;
-        let (median, p90) = kind.asked(self.study.name);
+        let (median, p90) = kind.bar(self.study.name);
         Some(errors.median() <= median && errors.p90() <= p90)
     }
 }
 
 fn scoreboard(outcomes: &[Outcome<'_>]) -> String {
     let mut table = format!(
-        "| study | figures | {COLUMNS} asked: median, p90 | met |\n|---|---|{RULES}---|---|\n"
+        "| study | figures | {COLUMNS} bar: median, p90 | met |\n|---|---|{RULES}---|---|\n"
     );
     for outcome in outcomes {
         for kind in Kind::ALL {
             let (Some(errors), Some(met)) = (outcome.errors(kind), outcome.is_met(kind)) else {
                 continue;
             };
-            let (median, p90) = kind.asked(outcome.study.name);
+            let (median, p90) = kind.bar(outcome.study.name);
             let _ = writeln!(
                 table,
                 "| {} | {kind} |{} {} %, {} % | {} |",

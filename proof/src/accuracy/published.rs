@@ -52,7 +52,7 @@ impl Kind {
 
     /// Largest median and 90th percentile of the absolute errors that are requested, in per cent.
     #[must_use]
-    pub fn asked(self, study: &str) -> (f64, f64) {
+    pub fn bar(self, study: &str) -> (f64, f64) {
         match (self, study) {
             (Self::Limit, _) => (1.0, 7.0),
             (Self::Latency, "i3-vs-i2") => (5.0, 10.0),

@@ -109,8 +109,8 @@ impl<'a> Load<'a> {
                 ("depth", job.depth.to_string()),
                 ("durability", job.durability.name().to_owned()),
                 ("pace", job.pace.name().to_owned()),
-                ("asked IOPS", rate(job.requested_iops)),
-                ("asked bytes per second", rate(job.requested_bytes_per_s)),
+                ("requested IOPS", rate(job.requested_iops)),
+                ("requested bytes per second", rate(job.requested_bytes_per_s)),
                 ("pauses", job.think.to_string()),
             ];
             // Four jobs of one thread request what one job of four threads does.

@@ -54,7 +54,7 @@ words! {
         "sequential" = Advice::Sequential, "no-reuse" = Advice::NoReuse
     }
     LIFETIMES: Option<Lifetime> {
-        "unsaid" = None, "none" = Some(Lifetime::None), "short" = Some(Lifetime::Short),
+        "not-set" = None, "none" = Some(Lifetime::None), "short" = Some(Lifetime::Short),
         "medium" = Some(Lifetime::Medium), "long" = Some(Lifetime::Long), "extreme" = Some(Lifetime::Extreme)
     }
     DURABILITIES: Durability { "none" = Durability::None, "dsync" = Durability::Dsync, "sync" = Durability::Sync }
