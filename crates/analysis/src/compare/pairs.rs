@@ -110,7 +110,10 @@ impl<'a> Load<'a> {
                 ("durability", job.durability.name().to_owned()),
                 ("pace", job.pace.name().to_owned()),
                 ("requested IOPS", rate(job.requested_iops)),
-                ("requested bytes per second", rate(job.requested_bytes_per_s)),
+                (
+                    "requested bytes per second",
+                    rate(job.requested_bytes_per_s),
+                ),
                 ("pauses", job.think.to_string()),
             ];
             // Four jobs of one thread request what one job of four threads does.
