@@ -6,16 +6,18 @@ use crate::facts;
 
 /// Evidence in the order in which it was given.
 pub struct Grid<'a> {
-    /// Names of the quantities.
+    /// What is the same in all rows, or of the only one, and stands in none: `limit 125 MiB/s`.
+    shared: Vec<String>,
+    /// Names of the quantities in the rows.
     pub titles: Vec<&'a str>,
     /// The case, or nothing for a figure of the whole run; and a cell a title, where it has one.
     pub rows: Vec<(Option<&'a str>, Vec<Option<String>>)>,
 }
 
 impl<'a> Grid<'a> {
-    /// `None` without evidence.
-    pub fn of(finding: &'a Finding) -> Option<Self> {
+    pub fn of(finding: &'a Finding) -> Self {
         let mut grid = Self {
+            shared: Vec::new(),
             titles: Vec::new(),
             rows: Vec::new(),
         };
@@ -26,12 +28,48 @@ impl<'a> Grid<'a> {
         for (_, cells) in &mut grid.rows {
             cells.resize(columns, None);
         }
-        (columns > 0).then_some(grid)
+        grid.share();
+        grid
+    }
+
+    /// Takes out the columns that have one figure.
+    fn share(&mut self) {
+        for column in (0..self.titles.len()).rev() {
+            let figure = |row: &(_, Vec<Option<String>>)| row.1[column].clone();
+            let first = self.rows.first().and_then(figure);
+            let is_same = self.rows.iter().all(|row| figure(row) == first);
+            if let Some(figure) = first.filter(|_| is_same) {
+                let title = self.titles.remove(column);
+                self.shared.insert(0, format!("{title} {figure}"));
+                for (_, cells) in &mut self.rows {
+                    cells.remove(column);
+                }
+            }
+        }
     }
 
     /// Whether it names the case of each figure.
     pub fn names_cases(&self) -> bool {
         self.rows.iter().any(|(case, _)| case.is_some())
+    }
+
+    /// What stands above the rows, or instead of the only one; may be empty.
+    pub fn line(&self) -> String {
+        let figures = self.shared.join(" · ");
+        match self.rows.len() > 1 && !figures.is_empty() {
+            true => format!("In every case: {figures}"),
+            false => figures,
+        }
+    }
+
+    /// All cases of the finding, out of so many, where neither its statement nor the rows name them.
+    pub fn other_cases(&self, finding: &Finding, of: usize) -> String {
+        let cases = facts::unnamed(finding, of);
+        let is_row = |case: &String| self.rows.iter().any(|(name, _)| *name == Some(case));
+        match self.titles.is_empty() || !cases.iter().all(is_row) {
+            true => cases.join(", "),
+            false => String::new(),
+        }
     }
 
     fn put(&mut self, evidence: &'a Evidence) {
@@ -88,7 +126,7 @@ mod tests {
             ("left", Some("b"), 2.0),
             ("gone", Some("b"), 3.0),
         ]);
-        let grid = Grid::of(&finding).expect("evidence");
+        let grid = Grid::of(&finding);
         assert_eq!(grid.titles, ["gone", "left"]);
         let text = |n: &str| Some(n.to_owned());
         let rows = [
@@ -99,11 +137,26 @@ mod tests {
         assert!(grid.names_cases());
     }
 
+    /// The story: each of 290 rows had the one limit of all.
+    #[test]
+    fn what_all_rows_share_stands_beside_them() {
+        let figures = |case, rate| [("rate", Some(case), rate), ("limit", Some(case), 125.0)];
+        let all = [figures("a", 125.0), figures("b", 126.0)].concat();
+        let of_two = finding(&all);
+        let grid = Grid::of(&of_two);
+        assert_eq!(grid.line(), "In every case: limit 125");
+        assert_eq!(grid.titles, ["rate"]);
+        assert_eq!(grid.rows[1], (Some("b"), vec![Some("126".to_owned())]));
+        let of_one = finding(&all[..2]);
+        let grid = Grid::of(&of_one);
+        assert_eq!(grid.line(), "rate 125 · limit 125");
+    }
+
     #[test]
     fn figures_of_the_run_have_no_case() {
         let finding = finding(&[("errors", None, 7.0)]);
-        let grid = Grid::of(&finding).expect("evidence");
+        let grid = Grid::of(&finding);
         assert!(!grid.names_cases() && grid.rows.len() == 1);
-        assert!(Grid::of(&self::finding(&[])).is_none());
+        assert_eq!(Grid::of(&self::finding(&[])).line(), "");
     }
 }

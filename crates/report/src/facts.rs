@@ -367,13 +367,14 @@ pub fn extreme(direction: &RowDirection, statistic: Statistic, ns: u64) -> Strin
     }
 }
 
-/// The cases of a Finding that its statement does not name; none for the whole run.
-pub fn unnamed(finding: &Finding) -> &[String] {
+/// The cases of a Finding that its statement does not name; none for all of so many, or for the whole
+/// run.
+pub fn unnamed(finding: &Finding, of: usize) -> &[String] {
     let named = |case: &String| finding.statement.contains(case.as_str());
-    if finding.subject.iter().all(named) {
-        return &[];
+    match finding.subject.len() == of || finding.subject.iter().all(named) {
+        true => &[],
+        false => &finding.subject,
     }
-    &finding.subject
 }
 
 /// What is known for certain, where no finding doubts a figure.

@@ -6,26 +6,20 @@ use blocklab_units::{count, latency, rate};
 
 use crate::facts;
 
-/// A column: its title, the text of a cell, and the number by which it is sorted.
+/// A column: its title and the text of a cell.
 pub struct Column {
     pub title: &'static str,
     pub text: Box<dyn Fn(&RowDirection) -> String>,
-    pub value: Box<dyn Fn(&RowDirection) -> f64>,
     /// The quantile (0 to 1) that it shows: too few operations may stand behind it.
     pub quantile: Option<f64>,
     /// Whether it stands in the short table as well.
     pub is_brief: bool,
 }
 
-fn column(
-    title: &'static str,
-    text: impl Fn(&RowDirection) -> String + 'static,
-    value: impl Fn(&RowDirection) -> f64 + 'static,
-) -> Column {
+fn column(title: &'static str, text: impl Fn(&RowDirection) -> String + 'static) -> Column {
     Column {
         title,
         text: Box::new(text),
-        value: Box::new(value),
         quantile: None,
         is_brief: true,
     }
@@ -35,34 +29,26 @@ fn column(
 pub fn service() -> Vec<Column> {
     let extreme = |title, statistic, ns: fn(&RowDirection) -> u64| Column {
         is_brief: false,
-        ..column(
-            title,
-            move |d| facts::extreme(d, statistic, ns(d)),
-            move |d| ns(d) as f64,
-        )
+        ..column(title, move |d| facts::extreme(d, statistic, ns(d)))
     };
-    let megabytes = |d: &RowDirection| d.bytes_per_s.value / 1e6;
-    let half_width = |d: &RowDirection| d.iops.half_width_percent().unwrap_or(-1.0);
     let mut all = vec![
-        column("MB/s", move |d| rate(megabytes(d)), megabytes),
-        column("IOPS", |d| rate(d.iops.value), |d| d.iops.value),
-        column("±", |d| facts::plus_minus(&d.iops), half_width),
-        column("mean", facts::mean, |d| d.mean_ns.value),
+        column("MB/s", |d| rate(d.bytes_per_s.value / 1e6)),
+        column("IOPS", |d| rate(d.iops.value)),
+        column("±", |d| facts::plus_minus(&d.iops)),
+        column("mean", facts::mean),
         extreme("min", Statistic::Min, |d| d.min_ns),
     ];
     all.extend(PERCENTILES.iter().map(|it| Column {
         quantile: Some(it.share),
         is_brief: it.brief,
-        ..column(
-            it.title,
-            |d| facts::quantile(d, it.share, d.service_ns.at(it.name)),
-            |d| d.service_ns.at(it.name) as f64,
-        )
+        ..column(it.title, |d| {
+            facts::quantile(d, it.share, d.service_ns.at(it.name))
+        })
     }));
     all.push(extreme("max", Statistic::Max, |d| d.max_ns));
     all.push(Column {
         is_brief: false,
-        ..column("operations", |d| count(d.ios as f64), |d| d.ios as f64)
+        ..column("operations", |d| count(d.ios as f64))
     });
     all
 }
@@ -81,9 +67,8 @@ fn response_column(of: Option<&'static Percentile>) -> Column {
         (Some(all), Some(it)) => facts::quantile(d, it.share, ns(all)),
         (Some(all), None) => latency(ns(all) as f64),
     };
-    let value = move |d: &RowDirection| d.response_ns.map_or(-1.0, |all| ns(all) as f64);
     Column {
         is_brief: of.is_none_or(|it| it.brief),
-        ..column(of.map_or("max", |it| it.title), text, value)
+        ..column(of.map_or("max", |it| it.title), text)
     }
 }

@@ -9,6 +9,9 @@ use crate::figures::{self, Column};
 use crate::text::{header, rows};
 use crate::{facts, versus};
 
+/// Up to so many names of cases stand behind a statement.
+const FEW: usize = 5;
+
 /// What was measured, the table, and what was found. Ends with a newline.
 #[must_use]
 pub fn summary(record: &Record, assessment: &Assessment) -> String {
@@ -35,9 +38,20 @@ pub fn summary(record: &Record, assessment: &Assessment) -> String {
     {
         let gap = if index == 0 { "\n" } else { "" };
         let (word, statement) = (facts::word(finding.severity), plain(&finding.statement));
-        out.push_str(&format!("{gap}- **{word}**: {statement}\n"));
+        let cases = cases(facts::unnamed(finding, assessment.rows.len()));
+        out.push_str(&format!("{gap}- **{word}**: {statement}{cases}\n"));
     }
     out
+}
+
+/// The cases of a finding behind its statement: a few in brackets, many folded.
+fn cases(names: &[String]) -> String {
+    let list = plain(&names.join(", "));
+    match names.len() {
+        0 => String::new(),
+        1..=FEW => format!(" ({list})"),
+        n => format!("\n  <details><summary>{n} cases</summary>{list}</details>"),
+    }
 }
 
 /// A row for each direction; `wanted` gets whether it has a response latency. Empty without

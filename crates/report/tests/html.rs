@@ -6,7 +6,8 @@ use blocklab_analysis::Assessment;
 use blocklab_analysis::compare::{Margins, compare};
 use blocklab_analysis::study::{Judged, Verdict};
 use blocklab_record::Origin;
-use blocklab_report::html;
+use blocklab_report::{html, markdown, text};
+use blocklab_units::Style;
 
 #[test]
 fn the_same_records_give_the_same_bytes() {
@@ -209,6 +210,25 @@ fn no_two_tables_of_a_comparison_have_the_same_name() {
     names.sort_unstable();
     names.dedup();
     assert_eq!(names.len(), number, "{names:?}");
+}
+
+/// The story: of 290 cases a finding named four, and the names of the others stood nowhere.
+#[test]
+fn every_case_of_a_finding_has_its_name_somewhere() {
+    let (record, mut assessment) = sample::run("7f3a2c", 1.0);
+    let names: Vec<String> = (1..=6).map(|depth| format!("depth-{depth}")).collect();
+    let mut finding = assessment.findings.remove(0);
+    finding.statement = "In 6 of 8 cases, 2 to 64 in flight deliver no more than 1.".to_owned();
+    finding.subject.clone_from(&names);
+    assessment.findings = vec![finding];
+    let page = html::page(&[(&record, &assessment)]);
+    let terminal = text::findings(&assessment, Style::default());
+    let markdown = markdown::summary(&record, &assessment);
+    for shown in [page, terminal, markdown] {
+        for name in &names {
+            assert!(shown.contains(name), "{name} in {shown}");
+        }
+    }
 }
 
 /// The data of the page, the data of a chart, and the script itself.

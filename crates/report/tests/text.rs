@@ -262,10 +262,11 @@ Findings
   info      In 3 of 8 cases, only 6.0 to 6.1 s were measured, so a burst or a
             cache may carry the figures.
             → Use a longer --runtime: at least ten seconds a case.
-                             measured time  passes
-            rnd4k-q32-write         6.00 s       3
-            rnd4k-q1-read           6.10 s       3
-            rnd4k-q1-write          6.00 s       3
+            In every case: passes 3
+                             measured time
+            rnd4k-q32-write         6.00 s
+            rnd4k-q1-read           6.10 s
+            rnd4k-q1-write          6.00 s
             High confidence, rule too-short
 
   info      rnd4k-q1-read and rnd4k-q1-write: latency is the limit: one in

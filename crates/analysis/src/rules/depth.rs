@@ -4,12 +4,11 @@ use std::collections::BTreeSet;
 
 use blocklab_record::Stopped;
 use blocklab_stats::{in_flight, ratio};
-use blocklab_units::count;
 use blocklab_workload::Direction;
 
 use super::hit::{Hit, info, joined, per_case, warning};
 use super::sibling::{Axis, families};
-use super::statement::{Slot, delay, fixed, number, word};
+use super::statement::{Slot, delay, number, percent as share, word};
 use super::{limits, processor};
 use crate::view::{CaseView, Cases};
 use crate::{Confidence, Finding};
@@ -48,9 +47,9 @@ pub(super) fn useless_depth(cases: &Cases<'_>) -> Vec<Finding> {
     })
 }
 
-const TOO_MANY: &str = "IOPS × latency is {}, the queue depth is {} (Little's law): the accounting of \
+const TOO_MANY: &str = "IOPS × latency is {} above the queue depth (Little's law): the accounting of \
                         time was disturbed";
-const TOO_FEW: &str = "IOPS × latency is {}, the queue depth is {} (Little's law): the rest of the time \
+const TOO_FEW: &str = "IOPS × latency is {} below the queue depth (Little's law): the rest of the time \
                        went by outside the measured latency";
 
 /// In a closed loop every slot is always full, so IOPS times latency must give the slots.
@@ -66,8 +65,9 @@ pub(super) fn littles_law(cases: &Cases<'_>) -> Vec<Finding> {
             true => (Confidence::High, TOO_MANY),
             false => (Confidence::Medium, TOO_FEW),
         };
-        let found = Slot::Range(found, |n| format!("{n:.2}"));
-        let hit = warning(text, [found, fixed(count(slots))]).graded(percent.abs());
+        let figures = [Slot::Range(found, |n| format!("{n:.2}")), number(slots)];
+        let hit = warning(text, [share(percent.abs())]).graded(percent.abs());
+        let hit = hit.alone(": {} instead of {}", figures);
         Some(by_law(hit.confidence(confidence), case))
     })
 }
@@ -99,11 +99,16 @@ fn is_explained(cases: &Cases<'_>, case: &CaseView<'_>, percent: f64) -> bool {
     percent < 0.0 && (flushes || own >= -percent / 2.0 || processor::is_limited(cases, case))
 }
 
-fn by_law(hit: Hit, case: &CaseView<'_>) -> Hit {
-    hit.with("IOPS", case.iops(), "IOPS")
-        .with("mean latency", case.latency_ns(), "ns")
-        .with("in flight, by Little's law", case.mean_in_flight(), "")
-        .with("in flight at most", case.slots() as f64, "")
+fn by_law(hit: Hit, of: &CaseView<'_>) -> Hit {
+    hit.with_of(of.name, "IOPS", of.iops(), "IOPS")
+        .with_of(of.name, "mean latency", of.latency_ns(), "ns")
+        .with_of(
+            of.name,
+            "in flight, by Little's law",
+            of.mean_in_flight(),
+            "",
+        )
+        .with_of(of.name, "in flight", of.slots() as f64, "")
 }
 
 /// The rate is depth over latency, and more depth gives more. In a closed loop the law holds for
@@ -152,20 +157,23 @@ fn gain(cases: &Cases<'_>, family: &[&CaseView<'_>], case: &CaseView<'_>) -> Opt
         return None;
     }
     let hit = info(
-        "latency is the limit: {} in flight, {} each, gives {} IOPS, while {} reached {} \
-                 with {}",
+        "latency is the limit: {} in flight, {} each, gives {} IOPS",
         [
-            fixed(count(case.slots() as f64)),
+            number(case.slots() as f64),
             delay(case.latency_ns()),
             number(case.iops()),
+        ],
+    )
+    .alone(
+        ", while {} reached {} with {}",
+        [
             word(best.name),
             number(best.iops()),
             number(best.slots() as f64),
         ],
     )
     .confidence(sure(gain >= PLAIN_GAIN || certain_gain(best, case)));
-    let hit = by_law(hit, case).with("IOPS of the deeper sibling", best.iops(), "IOPS");
-    Some(hit.with("its operations in flight", best.slots() as f64, ""))
+    Some(by_law(by_law(hit, case), best))
 }
 
 /// Whether the passes show a gain that is not their scatter.
@@ -204,34 +212,44 @@ pub(super) fn over_driven(cases: &Cases<'_>) -> Vec<Finding> {
 }
 
 fn queues(family: &[&CaseView<'_>], deep: &CaseView<'_>) -> Option<Hit> {
-    let shallow = family.iter().find(|other| {
-        other.slots() < deep.slots()
-            && other.iops() >= SAME * deep.iops()
-            && deep.latency_ns() >= QUEUES * other.latency_ns()
-    })?;
-    let longer = deep.latency_ns() / shallow.latency_ns();
+    let most = family.iter().map(|it| it.iops()).fold(0.0, f64::max);
+    let enough = family.iter().find(|it| it.iops() >= SAME * most)?;
+    let longer = deep.latency_ns() / enough.latency_ns();
+    if deep.slots() <= enough.slots() || longer < QUEUES {
+        return None;
+    }
+    let deepest = family.last()?;
     // What fills the target: its rate times the latency of its least loaded sibling.
-    let enough = in_flight(shallow.iops(), family[0].latency_ns());
-    Some(
-        info(
-            "more is in flight than helps: {} give {} IOPS, about the {} of {} with {}, and \
-                 wait {} times as long",
-            [
-                fixed(count(deep.slots() as f64)),
-                number(deep.iops()),
-                number(shallow.iops()),
-                word(shallow.name),
-                number(shallow.slots() as f64),
-                Slot::Range(longer, |times| format!("{times:.1}")),
-            ],
-        )
-        .confidence(sure(certainly_no_gain(deep, shallow)))
-        .with("IOPS", deep.iops(), "IOPS")
-        .with("mean latency", deep.latency_ns(), "ns")
-        .with("IOPS of the shallower sibling", shallow.iops(), "IOPS")
-        .with("its mean latency", shallow.latency_ns(), "ns")
-        .with("in flight that fill the target", enough.ceil(), ""),
+    let fill = in_flight(enough.iops(), family[0].latency_ns());
+    let hit = info(
+        "{} in flight deliver no more than {}, and each operation waits {} times as long",
+        [
+            number(deep.slots() as f64),
+            number(enough.slots() as f64),
+            Slot::Range(longer, |times| format!("{times:.1}")),
+        ],
     )
+    .alone(
+        ": {} IOPS, against {} in {}",
+        [
+            number(deep.iops()),
+            number(enough.iops()),
+            word(enough.name),
+        ],
+    )
+    .graded(longer)
+    .confidence(sure(certainly_no_gain(deep, enough)));
+    let figures = [
+        ("in flight", enough.slots() as f64, ""),
+        ("IOPS", enough.iops(), "IOPS"),
+        ("mean latency", enough.latency_ns(), "ns"),
+        ("in flight that fill the target", fill.ceil(), ""),
+        ("most in flight", deepest.slots() as f64, ""),
+        ("its mean latency", deepest.latency_ns(), "ns"),
+    ];
+    Some(figures.iter().fold(hit, |hit, (name, value, unit)| {
+        hit.with_of(enough.name, name, *value, unit)
+    }))
 }
 
 #[cfg(test)]
@@ -239,7 +257,7 @@ mod tests {
     use blocklab_record::Record;
 
     use super::*;
-    use crate::testing::{Sketch, found, record, silent, the};
+    use crate::testing::{Sketch, record, silent, the};
 
     fn at(depth: u32, iops: f64) -> Sketch {
         Sketch {
@@ -280,8 +298,8 @@ mod tests {
     fn littles_law_is_checked() {
         let idle = the(&with_latency(0.8), "littles-law");
         assert!(
-            idle.statement
-                .contains("IOPS × latency is 25.60, the queue depth is 32")
+            idle.statement.ends_with("latency: 25.60 instead of 32."),
+            "{idle:?}"
         );
         assert_eq!(idle.confidence, Confidence::Medium);
         let impossible = the(&with_latency(1.3), "littles-law");
@@ -290,29 +308,20 @@ mod tests {
     }
 
     /// The story: "IOPS times latency gives 5.11 to 21.24 operations in flight where there are
-    /// always 8 to 32": two ranges of different cases, which hid what was missing.
+    /// always 8 to 32": two ranges of different cases, which hid what was missing. Later each depth of
+    /// a sweep was a finding of its own.
     #[test]
-    fn littles_law_is_reported_by_depth_and_the_worst_by_name() {
+    fn littles_law_is_one_finding_of_what_is_missing_and_the_worst_by_name() {
         let of = |case: &str, depth: u32, share: f64| Sketch {
             depth,
             latency_ns: Some(f64::from(depth) * 1e9 / 10_000.0 * share),
             ..Sketch::named(case)
         };
         let record = record(&[of("a", 32, 0.8), of("b", 8, 0.7), of("c", 32, 0.5)]);
-        let found = found(&record, "littles-law").into_iter();
-        let statements: Vec<_> = found.map(|finding| finding.statement).collect();
-        assert_eq!(statements.len(), 2, "{statements:?}");
-        assert!(
-            statements.iter().any(|it| it
-                .starts_with("a and c: IOPS × latency is 16.00 to 25.60, the queue depth is 32 ")
-                && it.ends_with("; worst in c.")),
-            "{statements:?}"
-        );
-        assert!(
-            statements
-                .iter()
-                .any(|it| it.contains("5.60") && it.contains("the queue depth is 8 ")),
-            "{statements:?}"
+        assert_eq!(
+            the(&record, "littles-law").statement,
+            "In all 3 cases, IOPS × latency is 20 to 50 % below the queue depth (Little's law): the \
+             rest of the time went by outside the measured latency; worst in c."
         );
     }
 
@@ -396,15 +405,48 @@ mod tests {
             "over-driven",
         );
         assert_eq!(finding.subject, ["q64"]);
-        assert!(
-            finding
-                .statement
-                .contains("about the 3,000 of q8 with 8, and wait 8.0 times as long"),
-            "{finding:?}"
+        assert_eq!(
+            finding.statement,
+            "q64: 64 in flight deliver no more than 8, and each operation waits 8.0 times as long: \
+             3,010 IOPS, against 3,000 in q8."
         );
         // 3,000 a second times 667 µs: two in flight fill it.
-        assert_eq!(finding.evidence.last().unwrap().value, 2.0);
+        assert_eq!(
+            figure(&finding, "q8", "in flight that fill the target"),
+            2.0
+        );
         silent(&record(&[at(8, 3000.0), at(64, 6000.0)]), "over-driven");
+    }
+
+    fn figure(finding: &Finding, case: &str, name: &str) -> f64 {
+        let mut figures = finding.evidence.iter();
+        let is = |it: &&crate::Evidence| it.case.as_deref() == Some(case) && it.name == name;
+        figures.find(is).expect("a figure of this name").value
+    }
+
+    /// The story: of a sweep of 500 cases, each of 25 depths was a finding of 20 cases, with the
+    /// figures of the same shallow siblings in each.
+    #[test]
+    fn the_depths_of_a_sweep_are_one_finding() {
+        let depths = [(1, 1500.0), (2, 2900.0), (8, 3000.0), (64, 3010.0)];
+        let sweep = record(&depths.map(|(depth, iops)| at(depth, iops)));
+        let finding = the(&sweep, "over-driven");
+        assert_eq!(finding.subject, ["q8", "q64"]);
+        assert_eq!(
+            finding.statement,
+            "q8 and q64: 8 to 64 in flight deliver no more than 2, and each operation waits 3.9 to \
+             30.8 times as long; worst in q64."
+        );
+        assert!(
+            finding
+                .evidence
+                .iter()
+                .all(|it| it.case.as_deref() == Some("q2"))
+        );
+        assert_eq!(figure(&finding, "q2", "most in flight"), 64.0);
+        let finding = the(&sweep, "latency-bound");
+        assert_eq!(finding.subject, ["q1"]);
+        assert_eq!(figure(&finding, "q64", "IOPS"), 3010.0);
     }
 
     #[test]

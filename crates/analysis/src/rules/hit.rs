@@ -1,5 +1,5 @@
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::statement::{Slot, listed, sentence};
 use crate::view::{CaseView, Cases};
@@ -80,6 +80,13 @@ impl Hit {
         self
     }
 
+    /// A number of another case, to which this one is compared.
+    pub(crate) fn with_of(self, case: &str, name: &str, value: f64, unit: &'static str) -> Self {
+        let mut hit = self.with(name, value, unit);
+        hit.evidence.last_mut().expect("just added").case = Some(case.to_owned());
+        hit
+    }
+
     /// The sentence before its figures, and what is fixed in it: what several cases must share to
     /// be one statement.
     fn kind(&self) -> (&'static str, Vec<String>) {
@@ -118,7 +125,7 @@ pub(crate) fn joined<'a>(
     let mut alike = BTreeMap::<_, (Vec<&str>, Vec<Hit>)>::new();
     for (case, mut hit) in hits {
         for figure in &mut hit.evidence {
-            figure.case = Some(case.to_owned());
+            figure.case.get_or_insert_with(|| case.to_owned());
         }
         let (names, hits) = alike
             .entry((Reverse(hit.severity), hit.kind()))
@@ -156,14 +163,19 @@ fn found(
     names: &[&str],
     hits: Vec<Hit>,
 ) -> Finding {
+    let severity = hits[0].severity;
     let least_sure = hits.iter().map(|hit| hit.confidence).min();
+    // Cases that are compared to the same one each bring its figures.
+    let mut known = BTreeSet::new();
+    let mut evidence: Vec<_> = hits.into_iter().flat_map(|hit| hit.evidence).collect();
+    evidence.retain(|it| known.insert((it.name.clone(), it.case.clone(), it.value.to_bits())));
     Finding {
         rule,
         subject: names.iter().map(|name| (*name).to_owned()).collect(),
-        severity: hits[0].severity,
+        severity,
         confidence: least_sure.unwrap_or(Confidence::Low),
         statement,
-        evidence: hits.into_iter().flat_map(|hit| hit.evidence).collect(),
+        evidence,
         advice: advice.map(str::to_owned),
     }
 }

@@ -72,7 +72,7 @@ pub(super) fn few_samples(cases: &Cases<'_>) -> Vec<Finding> {
         Some(
             Hit::new(
                 severity,
-                "the highest percentiles, from {} on, stand on fewer than ten operations",
+                "percentiles from {} on have fewer than ten operations beyond them",
                 [word(format!("p{}", percentile(missing)))],
             )
             .alone(" ({} in all)", [number(smallest.ios as f64)])
@@ -172,8 +172,8 @@ mod tests {
         let finding = the(&record, "few-samples");
         assert_eq!(
             finding.statement,
-            "In all 3 cases, the highest percentiles, from p95 or p99 on, stand on fewer than ten \
-             operations."
+            "In all 3 cases, percentiles from p95 or p99 on have fewer than ten operations beyond \
+             them."
         );
         let highest = finding.evidence.iter().filter(|e| e.unit == "p");
         let highest: Vec<_> = highest.map(|e| (e.case.as_deref(), e.value)).collect();

@@ -218,8 +218,8 @@ pub fn of_plot(plot: &Plot) -> Markup {
     let across: Vec<f64> = points().map(|it| it.x).collect();
     let up: Vec<f64> = points().map(|it| it.y).chain(plot.bound).collect();
     let point = |it: &Point| DrawnPoint {
-        x: it.x,
-        y: it.y * scale.unwrap_or(1.0),
+        x: six_figures(it.x),
+        y: six_figures(it.y * scale.unwrap_or(1.0)),
         at: format!("{} {}", fixed(it.x, 0), plot.x.unit),
         text: match scale {
             Some(scale) => latency(it.y * scale),
@@ -261,4 +261,31 @@ pub fn is_wide(values: &[f64]) -> bool {
 pub fn embedded(data: &impl Serialize) -> PreEscaped<String> {
     let text = serde_json::to_string(data).expect("the page's data holds no exotic keys");
     PreEscaped(text.replace('<', "\\u003c"))
+}
+
+/// Six significant figures: exact for every reader, short in the file.
+pub fn six_figures(value: f64) -> f64 {
+    if value == 0.0 || !value.is_finite() {
+        return 0.0;
+    }
+    let scale = 10f64.powi(5 - value.abs().log10().floor() as i32);
+    (value * scale).round() / scale
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn six_figures_stay() {
+        for (value, expected) in [
+            (0.0, 0.0),
+            (1_234_567.8, 1_234_570.0),
+            (0.000_123_456_78, 0.000_123_457),
+            (3.0, 3.0),
+            (f64::NAN, 0.0),
+        ] {
+            assert_eq!(six_figures(value), expected, "{value}");
+        }
+    }
 }

@@ -7,7 +7,7 @@ use blocklab_record::{Interval, IntervalDirection, Measurement, Record, Statisti
 use maud::PreEscaped;
 use serde::{Serialize, Serializer};
 
-use super::charts;
+use super::charts::{self, six_figures};
 use super::side::Side;
 use super::sweeps;
 use crate::facts;
@@ -142,15 +142,6 @@ fn estimate(of: &Estimate, each: &[f64], scale: f64) -> impl Serialize + use<> {
     }
 }
 
-/// Six significant figures: exact for every reader, short in the file.
-pub fn six_figures(value: f64) -> f64 {
-    if value == 0.0 || !value.is_finite() {
-        return 0.0;
-    }
-    let scale = 10f64.powi(5 - value.abs().log10().floor() as i32);
-    (value * scale).round() / scale
-}
-
 /// A figure without `.0` behind a whole number: that is a tenth of a large page.
 struct Figure(f64);
 
@@ -264,19 +255,6 @@ fn rate(slice: &[Interval], what: impl Fn(&Interval) -> u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn six_figures_stay() {
-        for (value, expected) in [
-            (0.0, 0.0),
-            (1_234_567.8, 1_234_570.0),
-            (0.000_123_456_78, 0.000_123_457),
-            (3.0, 3.0),
-            (f64::NAN, 0.0),
-        ] {
-            assert_eq!(six_figures(value), expected, "{value}");
-        }
-    }
 
     #[test]
     fn joined_bins_lose_no_operation() {

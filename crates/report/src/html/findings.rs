@@ -127,7 +127,7 @@ fn entry(finding: &Finding, side: &Side<'_>, names: &Markup, more: &Markup) -> M
             (more)
             details class="evidence" {
                 summary { "Evidence" @if !names.0.is_empty() { " in " (side.name()) } }
-                @if let Some(grid) = Grid::of(finding) { (table(&grid, finding, side)) }
+                (figures(finding, side))
                 p class="confidence" {
                     (facts::confidence(finding.confidence)) " confidence · rule "
                     code { (finding.rule) }
@@ -139,38 +139,37 @@ fn entry(finding: &Finding, side: &Side<'_>, names: &Markup, more: &Markup) -> M
 
 /// The cases, where the statement neither names them nor speaks of all of them.
 fn chips(finding: &Finding, side: &Side<'_>) -> Markup {
-    let unnamed = facts::unnamed(finding);
-    let all = unnamed.len() == side.assessment.rows.len();
+    let unnamed = facts::unnamed(finding, side.assessment.rows.len());
     // One more takes no more room than the words "and 1 more".
     let shown = CHIPS + usize::from(unnamed.len() == CHIPS + 1);
     let more = unnamed.len().saturating_sub(shown);
     html! {
-        @if !all {
-            @for case in unnamed.iter().take(shown) { " " span class="case" { (case) } }
-            @if more > 0 { " " span class="more" { "and " (more) " more" } }
-        }
+        @for case in unnamed.iter().take(shown) { " " span class="case" { (case) } }
+        @if more > 0 { " " span class="more" { "and " (more) " more" } }
     }
 }
 
-fn table(grid: &Grid<'_>, of: &Finding, side: &Side<'_>) -> Markup {
-    let cases = grid.names_cases();
-    let titles = grid.titles.iter().map(|title| (*title, "number"));
-    let titles: Vec<_> = cases
-        .then_some(("case", ""))
-        .into_iter()
-        .chain(titles)
-        .collect();
+fn figures(of: &Finding, side: &Side<'_>) -> Markup {
+    let grid = Grid::of(of);
+    let cases = grid.names_cases().then_some("case");
+    let titles = cases.into_iter().chain(grid.titles.iter().copied());
+    let titles: Vec<_> = titles.map(|title| (title, "")).collect();
     let rows = html! {
         @for (case, cells) in &grid.rows {
             tr {
-                @if cases { th scope="row" { (case.unwrap_or("all")) } }
-                @for cell in cells { td class="number" { (cell.as_deref().unwrap_or("–")) } }
+                @if cases.is_some() { th scope="row" { (case.unwrap_or("all")) } }
+                @for cell in cells { td { (cell.as_deref().unwrap_or("–")) } }
             }
         }
     };
     let case = of.subject.first().map_or("all cases", String::as_str);
     let label = side.own(&format!("Evidence: {}, {case}", of.rule));
-    scrolling(&label, "", heads(&titles), rows)
+    html! {
+        @let (line, others) = (grid.line(), grid.other_cases(of, side.assessment.rows.len()));
+        @if !line.is_empty() { p { (line) } }
+        @if !grid.titles.is_empty() { (scrolling(&label, "", heads(&titles), rows)) }
+        @if !others.is_empty() { p { "Cases: " (others) } }
+    }
 }
 
 #[cfg(test)]

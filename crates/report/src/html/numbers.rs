@@ -4,7 +4,6 @@ use blocklab_analysis::{Row, RowDirection};
 use blocklab_units::{count, latency};
 use maud::{Markup, html};
 
-use super::data::six_figures;
 use super::headline;
 use super::side::Side;
 use super::tables::card;
@@ -50,8 +49,8 @@ pub fn table(sides: &[Side<'_>]) -> Markup {
                 @if !alone { td class="text" { (side.swatch()) (side.name()) } }
                 (name(side, row, direction))
                 @for column in service.iter().chain(&response) { (column_cell(column, direction)) }
-                @if paid { (cell(latency(row.cpu_ns_per_io), row.cpu_ns_per_io)) }
-                @if failed { (cell(count(row.errors as f64), row.errors as f64)) }
+                @if paid { td { (latency(row.cpu_ns_per_io)) } }
+                @if failed { td { (count(row.errors as f64)) } }
             }
         }
     };
@@ -113,16 +112,10 @@ fn name(side: &Side<'_>, row: &Row, direction: &RowDirection) -> Markup {
     }
 }
 
-fn cell(text: String, value: f64) -> Markup {
-    html! { td data-value=(six_figures(value)) { (text) } }
-}
-
 /// Pale, where too few operations stand behind it.
 fn column_cell(column: &Column, direction: &RowDirection) -> Markup {
     let weak = column.quantile.is_some_and(|q| !direction.supports(q));
     html! {
-        td class=[weak.then_some("weak")] data-value=(six_figures((column.value)(direction))) {
-            ((column.text)(direction))
-        }
+        td class=[weak.then_some("weak")] { ((column.text)(direction)) }
     }
 }

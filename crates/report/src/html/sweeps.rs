@@ -7,7 +7,7 @@ use blocklab_units::{count, latency, rate};
 use maud::{Markup, html};
 use serde::Serialize;
 
-use super::charts::{self, DrawnLine, DrawnPoint, LineChart};
+use super::charts::{self, DrawnLine, DrawnPoint, LineChart, six_figures};
 use super::side::Side;
 use super::tables::{card, heads};
 use crate::facts;
@@ -137,7 +137,7 @@ fn chart<'a>(sweep: &'a Sweep<'_>, figure: &'static Figure) -> impl Serialize + 
             let cell = (*cell)?;
             Some(DrawnPoint {
                 x: places[place],
-                y: (figure.value)(cell)?,
+                y: six_figures((figure.value)(cell)?),
                 at: format!("{} {}", words(&sweep.across), sweep.across.values[place]),
                 text: match figure.is_time {
                     true => (figure.text)(cell),

@@ -44,7 +44,7 @@ pub fn findings(assessment: &Assessment, style: Style) -> String {
     let blocks = blocks.map(|(index, finding)| {
         let gap = if index > 0 { "\n" } else { "" };
         [gap, &statement(finding, style), &advice(finding, style)].concat()
-            + &evidence(finding, style)
+            + &evidence(finding, assessment.rows.len(), style)
     });
     section("Findings", blocks, style)
 }
@@ -80,26 +80,34 @@ fn advice(finding: &Finding, style: Style) -> String {
     lines.collect()
 }
 
-/// A table for several cases, else one line; then how sure, and by which rule.
-fn evidence(finding: &Finding, style: Style) -> String {
-    let mut out = String::new();
-    if let Some(grid) = Grid::of(finding) {
-        match grid.rows.as_slice() {
-            [(_, cells)] => {
-                let figures = grid.titles.iter().zip(cells);
-                let figures: Vec<_> = figures
-                    .filter_map(|(title, cell)| Some(format!("{title} {}", cell.as_ref()?)))
-                    .collect();
-                out.push_str(&style.aside(INDENT, &figures.join(" · ")));
-            }
-            _ => out.push_str(&table(&grid, style)),
-        }
-    }
+/// What the rows of a table share, the table, and cases that neither names; then how sure, and by
+/// which rule.
+fn evidence(finding: &Finding, of: usize, style: Style) -> String {
+    let grid = Grid::of(finding);
+    let others = match grid.other_cases(finding, of) {
+        none if none.is_empty() => none,
+        others => format!("Cases: {others}"),
+    };
     let sure = facts::confidence(finding.confidence);
-    out + &style.aside(INDENT, &format!("{sure} confidence, rule {}", finding.rule))
+    let sure = format!("{sure} confidence, rule {}", finding.rule);
+    let aside = |line: String| match line.is_empty() {
+        true => line,
+        false => style.aside(INDENT, &line),
+    };
+    [
+        aside(grid.line()),
+        table(&grid, style),
+        aside(others),
+        aside(sure),
+    ]
+    .concat()
 }
 
+/// Empty where all figures stand on the line before it.
 fn table(of: &Grid<'_>, style: Style) -> String {
+    if of.titles.is_empty() {
+        return String::new();
+    }
     let rows = of.rows.iter();
     let rows = rows.map(|(case, cells)| {
         let cells = cells.iter().map(|cell| cell.clone().unwrap_or_default());
