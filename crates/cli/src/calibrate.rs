@@ -11,11 +11,11 @@ use anyhow::{Context, Result, anyhow};
 use blocklab_calibrate::{Calibration, Residuals, calibrate as fit, is_usable, residuals};
 use blocklab_catalog::{Catalog, device_file};
 use blocklab_host::guard::Guard;
-use blocklab_record::{Interval, Record, Status};
+use blocklab_record::{Record, Status};
 use blocklab_report::text;
 use blocklab_store::Store;
-use blocklab_study::{Assignment, Missing, Observer, run_plan};
-use blocklab_units::{Bytes, Nanos};
+use blocklab_study::{Assignment, Missing, run_plan};
+use blocklab_units::Nanos;
 use blocklab_workload::{Case, Plan};
 use serde_json::json;
 
@@ -138,7 +138,8 @@ fn simulate(
         catalog,
         interrupted,
     };
-    match run_plan(assignment, &mut Silent) {
+    // A simulation of seconds needs no screen.
+    match run_plan(assignment, &mut ()) {
         Ok(record) => Ok(Some(record)),
         Err(blocklab_study::Error::Interrupted) => Ok(None),
         Err(error) => Err(anyhow!(error).context("cannot simulate the fitted device")),
@@ -198,16 +199,6 @@ impl Drop for Passing {
         // What cannot be removed lies in the directory for such files.
         let _ = fs::remove_file(&self.0);
     }
-}
-
-/// A simulation of seconds needs no screen.
-struct Silent;
-
-impl Observer for Silent {
-    fn laying_out(&mut self, _: &Path, _: Bytes, _: Bytes) {}
-    fn begins(&mut self, _: &Case, _: u32, _: usize, _: usize) {}
-    fn interval(&mut self, _: &Interval, _: Nanos) {}
-    fn ended(&mut self, _: &Record) {}
 }
 
 #[cfg(test)]

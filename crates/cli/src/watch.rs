@@ -7,7 +7,7 @@ use blocklab_record::{Interval, Origin, Record};
 use blocklab_report::json;
 use blocklab_report::live::Screen;
 use blocklab_store::Store;
-use blocklab_study::{Observer, planned, planned_run};
+use blocklab_study::{Observer, Tap, planned, planned_run};
 use blocklab_tools::keeping::Checkpoints;
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{Case, Plan};
@@ -72,6 +72,12 @@ impl<'a> Watch<'a> {
     }
 }
 
+impl Tap for Watch<'_> {
+    fn interval(&mut self, interval: &Interval, elapsed: Nanos) {
+        self.screen.interval(interval, self.before + elapsed);
+    }
+}
+
 impl Observer for Watch<'_> {
     fn turns_to(&mut self, part: usize) {
         self.current = part;
@@ -98,10 +104,6 @@ impl Observer for Watch<'_> {
         let number = place.unwrap_or(0) + 1;
         self.screen
             .case(&name, pass, part.passes.max(pass), number, part.cases.len());
-    }
-
-    fn interval(&mut self, interval: &Interval, elapsed: Nanos) {
-        self.screen.interval(interval, self.before + elapsed);
     }
 
     fn credits(&mut self, left: &[(String, f64)]) {

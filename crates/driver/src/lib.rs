@@ -161,7 +161,7 @@ impl<'a> Control<'a> {
 pub trait Tap {
     /// What happened since the last call, about twice a second; `elapsed` counts from the start,
     /// the ramp included.
-    fn interval(&mut self, interval: &Interval, elapsed: Nanos);
+    fn interval(&mut self, _: &Interval, _elapsed: Nanos) {}
 
     /// The length of the slices that it wants; `None`: it wants none.
     fn interval_length(&self) -> Option<Nanos> {
@@ -192,9 +192,7 @@ pub trait Tap {
 }
 
 /// A tap that ignores everything.
-impl Tap for () {
-    fn interval(&mut self, _: &Interval, _: Nanos) {}
-}
+impl Tap for () {}
 
 /// What is run, on what.
 #[derive(Debug, Clone, Copy)]
@@ -247,11 +245,9 @@ pub fn run(run: Run<'_>, control: Control<'_>, tap: &mut dyn Tap) -> Result<Outc
     if !outcome.abandoned
         && let Err(error) = journals.end()
     {
-        outcome.notes.push(Note {
-            level: NoteLevel::Approximated,
-            subject: "journal".to_owned(),
-            text: format!("{error}; what was logged before is still there"),
-        });
+        let text = format!("{error}; what was logged before is still there");
+        let note = Note::new(NoteLevel::Approximated, "journal", text);
+        outcome.notes.push(note);
     }
     Ok(outcome)
 }

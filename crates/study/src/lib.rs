@@ -14,6 +14,7 @@ mod scratch;
 mod system_run;
 mod target_forecast;
 
+pub use blocklab_driver::Tap;
 pub use blocklab_host::guard::Guard;
 pub use error::Error;
 pub use forecast::{Forecast, Written, forecast, planned, planned_run};

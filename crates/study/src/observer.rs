@@ -10,41 +10,18 @@ use blocklab_units::{Bytes, Nanos};
 use blocklab_verify::KeyMap;
 use blocklab_workload::Case;
 
-/// Receives the events of a run, and may set what depends on earlier figures.
-pub trait Observer {
+/// Receives the events of a run, those of each measurement included, and may set what depends on
+/// earlier figures.
+pub trait Observer: Tap {
     /// The events that follow belong to this part, from 0.
-    fn turns_to(&mut self, part: usize) {
-        let _ = part;
-    }
-    /// A scratch file is being written.
-    fn laying_out(&mut self, path: &Path, done: Bytes, total: Bytes);
+    fn turns_to(&mut self, _part: usize) {}
+    /// A scratch file is being written: bytes done, and bytes in all.
+    fn laying_out(&mut self, _: &Path, _: Bytes, _: Bytes) {}
     /// A measurement begins: `step` of `steps`, from 0.
-    fn begins(&mut self, case: &Case, pass: u32, step: usize, steps: usize);
-    /// Called about twice a second. `elapsed` counts from the measurement's start.
-    fn interval(&mut self, interval: &blocklab_record::Interval, elapsed: Nanos);
+    fn begins(&mut self, _: &Case, _pass: u32, _step: usize, _steps: usize) {}
     /// What is left in every burst bucket of the devices that are paced in real time, ahead of the
     /// interval: name, and operations or bytes.
     fn credits(&mut self, _left: &[(String, f64)]) {}
-    /// The length of the slices that it wants to receive; `None`: it wants none.
-    fn interval_length(&self) -> Option<Nanos> {
-        None
-    }
-    /// How often it wants everything that was measured so far; `None`: never.
-    fn status_every(&self) -> Option<Nanos> {
-        None
-    }
-    /// Whether it also wants that now.
-    fn is_requested(&mut self) -> bool {
-        false
-    }
-    /// Everything so far of the measurement under way.
-    fn status(&mut self, _: &Measurement) {}
-    /// A slice of the measurement has ended.
-    fn slice(&mut self, _: &IntervalData) {}
-    /// The keys of a storage that earlier runs left, where its data is compared by them.
-    fn keys(&self, _storage: &str) -> Option<Arc<KeyMap>> {
-        None
-    }
     /// The last chance to change a case by what was measured before it: a rate that is a share of
     /// an earlier maximum. Returns whether it is run at all.
     fn adapt(&mut self, _: &mut Case, _: &Record) -> bool {
@@ -58,8 +35,11 @@ pub trait Observer {
     /// came.
     fn left(&mut self, _: &Case, _: &Outcome) {}
     /// A measurement has ended; the record is whole so far.
-    fn ended(&mut self, record: &Record);
+    fn ended(&mut self, _: &Record) {}
 }
+
+/// Runs that nobody watches.
+impl Observer for () {}
 
 /// The devices behind targets that are paced in real time, each once.
 pub(crate) fn emulated(targets: &[Vec<TargetFile>]) -> Vec<Model> {

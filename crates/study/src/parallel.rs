@@ -1,11 +1,11 @@
 //! Simulated systems in parallel: in virtual time they cannot disturb one another.
 
 use std::panic::resume_unwind;
-use std::path::Path;
 use std::thread;
 
+use blocklab_driver::Tap;
 use blocklab_record::{Interval, Origin, Record};
-use blocklab_units::{Bytes, Nanos};
+use blocklab_units::Nanos;
 use blocklab_workload::Case;
 
 use crate::Error;
@@ -73,15 +73,15 @@ impl BufferedEvents {
     }
 }
 
-impl Observer for BufferedEvents {
-    fn laying_out(&mut self, _: &Path, _: Bytes, _: Bytes) {}
-
-    fn begins(&mut self, case: &Case, pass: u32, step: usize, steps: usize) {
-        self.begun = Some((case.clone(), pass, step, steps));
-    }
-
+impl Tap for BufferedEvents {
     fn interval(&mut self, interval: &Interval, elapsed: Nanos) {
         self.intervals.push((*interval, elapsed));
+    }
+}
+
+impl Observer for BufferedEvents {
+    fn begins(&mut self, case: &Case, pass: u32, step: usize, steps: usize) {
+        self.begun = Some((case.clone(), pass, step, steps));
     }
 
     fn ended(&mut self, _: &Record) {

@@ -7,7 +7,7 @@ use blocklab_catalog::Catalog;
 use blocklab_native as native;
 use blocklab_publication::Publication;
 use blocklab_record::{Interval, Record, Status};
-use blocklab_study::{Assignment, Guard, Missing, Observer, Part, run_plans};
+use blocklab_study::{Assignment, Guard, Missing, Observer, Part, Tap, run_plans};
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::Case;
 
@@ -33,15 +33,17 @@ struct Plug<'a> {
     interrupted: &'a AtomicBool,
 }
 
+impl Tap for Plug<'_> {}
+
 impl Observer for Plug<'_> {
     fn turns_to(&mut self, part: usize) {
         self.current = part;
     }
-    fn laying_out(&mut self, _: &Path, _: Bytes, _: Bytes) {}
+
     fn begins(&mut self, case: &Case, pass: u32, _: usize, _: usize) {
         self.turns.push((self.current, case.name.clone(), pass));
     }
-    fn interval(&mut self, _: &Interval, _: Nanos) {}
+
     fn ended(&mut self, _: &Record) {
         self.left -= 1;
         if self.left == 0 {

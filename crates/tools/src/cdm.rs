@@ -12,7 +12,7 @@ use blocklab_cdm::{
 };
 use blocklab_record::{Interval, Record};
 use blocklab_store::Store;
-use blocklab_study::{Missing, Observer};
+use blocklab_study::{Missing, Observer, Tap};
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::Case;
 
@@ -159,6 +159,12 @@ impl<'a> Watcher<'a> {
     }
 }
 
+impl Tap for Watcher<'_> {
+    fn interval(&mut self, interval: &Interval, _: Nanos) {
+        self.window.interval(interval);
+    }
+}
+
 impl Observer for Watcher<'_> {
     fn laying_out(&mut self, path: &Path, done: Bytes, total: Bytes) {
         let what = format!("laying out {}", path.display());
@@ -175,10 +181,6 @@ impl Observer for Watcher<'_> {
             _ => format!("pass {pass} of {}", self.form.loops),
         };
         self.window.begins(self.at.0, self.at.1, &what);
-    }
-
-    fn interval(&mut self, interval: &Interval, _: Nanos) {
-        self.window.interval(interval);
     }
 
     fn ended(&mut self, record: &Record) {

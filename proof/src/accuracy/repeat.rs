@@ -1,4 +1,3 @@
-use std::path::Path;
 use std::sync::LazyLock;
 use std::sync::atomic::AtomicBool;
 use std::thread;
@@ -8,10 +7,10 @@ use blocklab_analysis::{Assessment, assess};
 use blocklab_catalog::{Address, Catalog, Resolved, resolve};
 use blocklab_device::{Load, predict};
 use blocklab_publication::{Basis, System};
-use blocklab_record::{Interval, Measurement, Record, Status};
-use blocklab_study::{Assignment, Guard, Missing, Observer, Part, plan_of, run_plan, run_plans};
+use blocklab_record::{Measurement, Record, Status};
+use blocklab_study::{Assignment, Guard, Missing, Part, plan_of, run_plan, run_plans};
 use blocklab_units::{Bytes, Nanos};
-use blocklab_workload::{Case, Job, Plan, SizeMix};
+use blocklab_workload::{Job, Plan, SizeMix};
 
 use super::published::{Kind, Study};
 
@@ -118,7 +117,7 @@ fn simulate_all(study: &Study) -> Vec<Record> {
             ..Part::from(assignment(plan, targets, &guard))
         }
     });
-    let records = run_plans(parts.collect(), &mut Unwatched).expect("a run");
+    let records = run_plans(parts.collect(), &mut ()).expect("a run");
     for record in &records {
         assert_eq!(record.status, Status::Complete, "{:?}", record.failure);
     }
@@ -195,7 +194,7 @@ pub fn simulate(plan: Plan, address: &str) -> Record {
     let targets = [format!("sim:{address}")];
     let guard = Guard::default();
     let requested = assignment(plan, &targets, &guard);
-    let record = run_plan(requested, &mut Unwatched).expect("a run");
+    let record = run_plan(requested, &mut ()).expect("a run");
     assert_eq!(record.status, Status::Complete, "{:?}", record.failure);
     record
 }
@@ -214,13 +213,4 @@ fn assignment<'a>(plan: Plan, targets: &'a [String], guard: &'a Guard) -> Assign
         catalog: &CATALOG,
         interrupted: &INTERRUPTED,
     }
-}
-
-struct Unwatched;
-
-impl Observer for Unwatched {
-    fn laying_out(&mut self, _: &Path, _: Bytes, _: Bytes) {}
-    fn begins(&mut self, _: &Case, _: u32, _: usize, _: usize) {}
-    fn interval(&mut self, _: &Interval, _: Nanos) {}
-    fn ended(&mut self, _: &Record) {}
 }

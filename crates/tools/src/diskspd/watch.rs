@@ -6,7 +6,7 @@ use blocklab_diskspd::{Bucket, Processor, Profile, TimeSpan};
 use blocklab_driver::IntervalData;
 use blocklab_record::{Interval, Origin, Record};
 use blocklab_store::Store;
-use blocklab_study::Observer;
+use blocklab_study::{Observer, Tap};
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{Case, Plan};
 
@@ -49,19 +49,7 @@ impl<'a> Watcher<'a> {
     }
 }
 
-impl Observer for Watcher<'_> {
-    fn laying_out(&mut self, path: &Path, done: Bytes, total: Bytes) {
-        self.view.laying_out(path, done, total);
-    }
-
-    fn begins(&mut self, case: &Case, _: u32, step: usize, steps: usize) {
-        self.view.screen.case(&case.name, 1, 1, step + 1, steps);
-        self.before = Ticks::now();
-        self.latest = Ticks::default();
-        self.at = step;
-        self.buckets.push(Vec::new());
-    }
-
+impl Tap for Watcher<'_> {
     fn interval(&mut self, interval: &Interval, elapsed: Nanos) {
         self.latest = Ticks::now();
         if interval.ramp {
@@ -88,6 +76,20 @@ impl Observer for Watcher<'_> {
                 jobs: slice.jobs.clone(),
             });
         }
+    }
+}
+
+impl Observer for Watcher<'_> {
+    fn laying_out(&mut self, path: &Path, done: Bytes, total: Bytes) {
+        self.view.laying_out(path, done, total);
+    }
+
+    fn begins(&mut self, case: &Case, _: u32, step: usize, steps: usize) {
+        self.view.screen.case(&case.name, 1, 1, step + 1, steps);
+        self.before = Ticks::now();
+        self.latest = Ticks::default();
+        self.at = step;
+        self.buckets.push(Vec::new());
     }
 
     fn ended(&mut self, record: &Record) {

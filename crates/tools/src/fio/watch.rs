@@ -13,7 +13,7 @@ use blocklab_driver::Outcome;
 use blocklab_fio::{CloneFacts, General, Prepared, eta_line, eta_rates};
 use blocklab_record::{Interval, Measurement, Record};
 use blocklab_store::Store;
-use blocklab_study::Observer;
+use blocklab_study::{Observer, Tap};
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{Case, Job};
 
@@ -177,6 +177,32 @@ impl<'a> Watcher<'a> {
     }
 }
 
+impl Tap for Watcher<'_> {
+    fn interval(&mut self, interval: &Interval, elapsed: Nanos) {
+        self.view.screen.interval(interval, elapsed);
+        self.print_eta(interval, elapsed);
+        self.add_up(interval);
+    }
+
+    fn status_every(&self) -> Option<Nanos> {
+        self.status
+    }
+
+    fn is_requested(&mut self) -> bool {
+        self.requested.swap(false, Ordering::Relaxed)
+    }
+
+    fn status(&mut self, so_far: &Measurement) {
+        let Some(out) = self.out else { return };
+        let mut measured = self.before.clone();
+        measured.push(so_far.clone());
+        let elapsed = self.elapsed();
+        if let Err(error) = out.borrow_mut().end(&measured, self.prepared, elapsed) {
+            terminal::complain(&error);
+        }
+    }
+}
+
 impl Observer for Watcher<'_> {
     fn laying_out(&mut self, path: &Path, done: Bytes, total: Bytes) {
         self.view.laying_out(path, done, total);
@@ -225,12 +251,6 @@ impl Observer for Watcher<'_> {
         self.programs = Programs::start(self.prepared.clones_of(step).filter(runs));
     }
 
-    fn interval(&mut self, interval: &Interval, elapsed: Nanos) {
-        self.view.screen.interval(interval, elapsed);
-        self.print_eta(interval, elapsed);
-        self.add_up(interval);
-    }
-
     fn left(&mut self, case: &Case, outcome: &Outcome) {
         self.programs = Programs::default();
         let clones = self.prepared.clones.iter().enumerate();
@@ -246,24 +266,6 @@ impl Observer for Watcher<'_> {
             }
         }
         if let Err(error) = artifacts::leave(&clones, case, outcome, &self.epochs_ms) {
-            terminal::complain(&error);
-        }
-    }
-
-    fn status_every(&self) -> Option<Nanos> {
-        self.status
-    }
-
-    fn is_requested(&mut self) -> bool {
-        self.requested.swap(false, Ordering::Relaxed)
-    }
-
-    fn status(&mut self, so_far: &Measurement) {
-        let Some(out) = self.out else { return };
-        let mut measured = self.before.clone();
-        measured.push(so_far.clone());
-        let elapsed = self.elapsed();
-        if let Err(error) = out.borrow_mut().end(&measured, self.prepared, elapsed) {
             terminal::complain(&error);
         }
     }

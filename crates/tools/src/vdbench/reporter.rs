@@ -6,16 +6,15 @@ mod files;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::iter;
-use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Result;
 use blocklab_console::terminal;
 use blocklab_driver::IntervalData;
-use blocklab_record::{Interval, Record};
+use blocklab_record::Record;
 use blocklab_store::Store;
-use blocklab_study::Observer;
-use blocklab_units::{Bytes, Nanos};
+use blocklab_study::{Observer, Tap};
+use blocklab_units::Nanos;
 use blocklab_vdbench::{
     CurvePoint, Figures, FlatRow, Inputs, ParameterFile, Planned, PlannedJob, Prepared, Rate,
     Validated, anchor, concatenated_threads, curve_text, flat_row, heading, interval_row, set_rate,
@@ -347,14 +346,25 @@ fn only<T: PartialEq>(mut values: impl Iterator<Item = T>) -> Option<T> {
     values.all(|value| value == first).then_some(first)
 }
 
-impl Observer for Reporter<'_> {
+impl Tap for Reporter<'_> {
     fn keys(&self, storage: &str) -> Option<Arc<KeyMap>> {
         let mut keys = self.keys();
         keys.find(|keys| keys.name() == storage).map(Arc::clone)
     }
 
-    fn laying_out(&mut self, _: &Path, _: Bytes, _: Bytes) {}
+    fn interval_length(&self) -> Option<Nanos> {
+        Some(Nanos::from_secs(self.planned().run.options.interval.max(1)))
+    }
 
+    fn slice(&mut self, slice: &IntervalData) {
+        self.guarded(|reporter| {
+            reporter.interval_ended(slice)?;
+            reporter.report_wrong_blocks()
+        });
+    }
+}
+
+impl Observer for Reporter<'_> {
     fn adapt(&mut self, case: &mut Case, record: &Record) -> bool {
         let mut cases = self.prepared.plan.cases.iter();
         let found = cases.position(|planned| planned.name == case.name);
@@ -387,19 +397,6 @@ impl Observer for Reporter<'_> {
         self.run.warming = Counted::default();
         self.guarded(Self::begin);
         self.processors.since_last();
-    }
-
-    fn interval(&mut self, _: &Interval, _: Nanos) {}
-
-    fn interval_length(&self) -> Option<Nanos> {
-        Some(Nanos::from_secs(self.planned().run.options.interval.max(1)))
-    }
-
-    fn slice(&mut self, slice: &IntervalData) {
-        self.guarded(|reporter| {
-            reporter.interval_ended(slice)?;
-            reporter.report_wrong_blocks()
-        });
     }
 
     fn ended(&mut self, record: &Record) {
