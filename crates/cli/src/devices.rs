@@ -44,7 +44,7 @@ fn text(devices: &[Device]) -> String {
     let refused = devices.iter().filter(|device| !device.verdict.writes);
     for device in refused.clone() {
         // Writing to a String cannot fail.
-        let _ = writeln!(text, "\n{} is not written to:", device.facts.name);
+        let _ = writeln!(text, "\n{} is not written to:", device.node.facts.name);
         for reason in &device.verdict.reasons {
             let _ = writeln!(text, "  - {reason}");
         }
@@ -59,9 +59,13 @@ fn text(devices: &[Device]) -> String {
 }
 
 fn row(device: &Device) -> [String; 9] {
-    let facts = &device.facts;
+    let facts = &device.node.facts;
     let or_dash = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".into());
-    let nested = if device.parent.is_some() { "  " } else { "" };
+    let nested = if device.node.parent.is_some() {
+        "  "
+    } else {
+        ""
+    };
     [
         format!("{nested}{}", facts.name),
         facts.size_bytes.to_string(),
@@ -93,7 +97,7 @@ fn rotational(facts: &BlockDevice) -> String {
 
 /// `nvme, ebs`.
 fn kind(device: &Device) -> String {
-    let facts = &device.facts;
+    let facts = &device.node.facts;
     match &facts.cloud {
         Some(cloud) => format!("{}, {cloud}", facts.transport),
         None => facts.transport.clone(),
@@ -107,7 +111,7 @@ fn content(device: &Device) -> String {
             1 => String::new(),
             all => format!(" +{}", all - 1),
         };
-        return format!("{} on {}{more}", mount.kind, mount.mount_point.display());
+        return format!("{} on {}{more}", mount.kind, mount.point.display());
     }
     if device.swap {
         return "swap, in use".into();
@@ -118,7 +122,7 @@ fn content(device: &Device) -> String {
             names.push(signature.kind.name());
         }
     }
-    match (names.as_slice(), &device.backing_file) {
+    match (names.as_slice(), &device.node.backing_file) {
         ([], Some(file)) => format!("({})", file.display()),
         ([], None) => "-".into(),
         (names, _) => names.join(", "),
@@ -127,31 +131,28 @@ fn content(device: &Device) -> String {
 
 #[cfg(test)]
 mod tests {
-    use blocklab_host::{Mounted, Verdict};
+    use blocklab_host::{Mount, Node, Verdict};
     use blocklab_units::Bytes;
 
     use super::*;
 
     fn volume(name: &str) -> Device {
         Device {
-            facts: BlockDevice {
-                name: name.into(),
-                model: Some("Amazon Elastic Block Store".into()),
-                size_bytes: Bytes(8 << 30),
-                logical_block_bytes: Bytes(512),
-                physical_block_bytes: Bytes(4096),
-                scheduler: Some("none".into()),
-                cloud: Some("ebs".into()),
-                transport: "nvme".into(),
-                ..BlockDevice::default()
+            node: Node {
+                facts: BlockDevice {
+                    name: name.into(),
+                    model: Some("Amazon Elastic Block Store".into()),
+                    size_bytes: Bytes(8 << 30),
+                    logical_block_bytes: Bytes(512),
+                    physical_block_bytes: Bytes(4096),
+                    scheduler: Some("none".into()),
+                    cloud: Some("ebs".into()),
+                    transport: "nvme".into(),
+                    ..BlockDevice::default()
+                },
+                path: format!("/dev/{name}").into(),
+                ..Node::default()
             },
-            path: format!("/dev/{name}").into(),
-            read_only: false,
-            parent: None,
-            partitions: Vec::new(),
-            holders: Vec::new(),
-            slaves: Vec::new(),
-            backing_file: None,
             mounts: Vec::new(),
             swap: false,
             signatures: Vec::new(),
@@ -165,10 +166,11 @@ mod tests {
     #[test]
     fn a_table_with_the_reasons_below_it() {
         let mut root = volume("nvme0n1");
-        root.mounts = vec![Mounted {
+        root.mounts = vec![Mount {
             kind: "ext4".into(),
-            mount_point: "/".into(),
+            point: "/".into(),
             options: "rw".into(),
+            ..Mount::default()
         }];
         root.verdict = Verdict {
             writes: false,
@@ -212,10 +214,10 @@ Reading is always allowed. --destroy-data=NAME-OR-SERIAL allows overwriting a de
     #[test]
     fn many_mounts_are_counted_and_one_is_shown() {
         let mut device = volume("sda");
-        let mount = |point: &str| Mounted {
+        let mount = |point: &str| Mount {
             kind: "xfs".into(),
-            mount_point: point.into(),
-            options: String::new(),
+            point: point.into(),
+            ..Mount::default()
         };
         device.mounts = vec![mount("/srv"), mount("/srv/a")];
         assert_eq!(content(&device), "xfs on /srv +1");

@@ -3,6 +3,7 @@ use std::path::PathBuf;
 
 use blocklab_record::BlockDevice;
 use blocklab_units::Bytes;
+use serde::Serialize;
 
 use crate::roots::Roots;
 
@@ -10,40 +11,41 @@ use crate::roots::Roots;
 const SECTOR: u64 = 512;
 
 /// A disk, a partition, or a device made of others, as sysfs shows it.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Node {
-    pub(crate) facts: BlockDevice,
-    /// The disk of a partition.
-    pub(crate) parent: Option<String>,
-    /// Where a partition begins on its disk.
-    pub(crate) start: u64,
-    /// The partitions of a disk.
-    pub(crate) partitions: Vec<String>,
-    /// Devices that are made of this one: dm, md, bcache.
-    pub(crate) holders: Vec<String>,
-    /// Devices that this one is made of.
-    pub(crate) slaves: Vec<String>,
-    /// The name that the device mapper was given: `vg-root`.
-    pub(crate) alias: Option<String>,
-    /// What a loop device shows as a disk.
-    pub(crate) backing_file: Option<PathBuf>,
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct Node {
+    /// What the kernel reports of it.
+    #[serde(flatten)]
+    pub facts: BlockDevice,
+    /// `/dev/sda`.
+    pub path: PathBuf,
     /// The device refuses writes.
-    pub(crate) read_only: bool,
+    pub read_only: bool,
+    /// The disk of a partition.
+    pub parent: Option<String>,
+    /// The partitions of a disk.
+    pub partitions: Vec<String>,
+    /// Devices that are made of this one: dm, md, bcache.
+    pub holders: Vec<String>,
+    /// Devices that this one is made of.
+    pub slaves: Vec<String>,
+    /// What a loop device shows as a disk.
+    pub backing_file: Option<PathBuf>,
+    /// Where a partition begins on its disk.
+    #[serde(skip)]
+    pub start: u64,
+    /// The name that the device mapper was given: `vg-root`.
+    #[serde(skip)]
+    pub alias: Option<String>,
 }
 
 impl Node {
-    /// `/dev/sda`. A `!` in the kernel's name stands for a `/` below `/dev`.
-    pub(crate) fn path(&self) -> PathBuf {
-        device_path(&self.facts.name)
-    }
-
     /// Whether there is anything to be read or written.
     pub(crate) fn has_capacity(&self) -> bool {
         self.facts.size_bytes > Bytes::ZERO
     }
 }
 
-/// `/dev/` and the name.
+/// `/dev/sda`. A `!` in the kernel's name stands for a `/` below `/dev`.
 pub(crate) fn device_path(name: &str) -> PathBuf {
     PathBuf::from(format!("/dev/{}", name.replace('!', "/")))
 }
@@ -72,7 +74,7 @@ fn disk_and_partitions(roots: &Roots, disk: &str) -> Vec<Node> {
         partitions: partitions.clone(),
         alias: roots.text(format!("{folder}/dm/name")),
         backing_file: backing_file(roots, &folder),
-        ..relations(roots, &folder)
+        ..relations(roots, &folder, disk)
     };
     let parts = partitions.into_iter().map(|name| {
         let own = format!("{folder}/{name}");
@@ -80,14 +82,15 @@ fn disk_and_partitions(roots: &Roots, disk: &str) -> Vec<Node> {
             facts: facts(roots, &folder, &own, &name),
             parent: Some(disk.to_owned()),
             start: roots.number::<u64>(format!("{own}/start")).unwrap_or(0) * SECTOR,
-            ..relations(roots, &own)
+            ..relations(roots, &own, &name)
         }
     });
     std::iter::once(whole).chain(parts).collect()
 }
 
-fn relations(roots: &Roots, folder: &str) -> Node {
+fn relations(roots: &Roots, folder: &str, name: &str) -> Node {
     Node {
+        path: device_path(name),
         holders: roots.names(format!("{folder}/holders")),
         slaves: roots.names(format!("{folder}/slaves")),
         read_only: roots.number::<u8>(format!("{folder}/ro")) == Some(1),

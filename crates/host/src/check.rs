@@ -96,7 +96,11 @@ impl<'a> Look<'a> {
         Self {
             machine,
             node,
-            subject: if usual { node.path() } else { shown.to_owned() },
+            subject: if usual {
+                node.path.clone()
+            } else {
+                shown.to_owned()
+            },
             path,
         }
     }
@@ -126,7 +130,7 @@ impl<'a> Look<'a> {
         }
         causes.extend(node.holders.iter().map(|name| held(machine, name)));
         let loops = machine.loops_on_device(name).into_iter();
-        causes.extend(loops.map(|device| Cause::Backs(device.path())));
+        causes.extend(loops.map(|device| Cause::Backs(device.path.clone())));
         if !node.partitions.is_empty() {
             causes.push(Cause::Partitions(node.partitions.clone()));
         }

@@ -1,6 +1,3 @@
-use std::path::PathBuf;
-
-use blocklab_record::BlockDevice;
 use serde::Serialize;
 
 use crate::block::Node;
@@ -8,19 +5,9 @@ use crate::check::{Use, check_device};
 use crate::guard::Content;
 use crate::machine::Machine;
 use crate::memory::Memory;
+use crate::mounts::Mount;
 use crate::reason::Reason;
 use crate::signatures::Signature;
-
-/// Where a file system on a device is mounted.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Mounted {
-    /// `ext4`.
-    pub kind: String,
-    /// Where.
-    pub mount_point: PathBuf,
-    /// Options, comma-separated.
-    pub options: String,
-}
 
 /// Whether blocklab would agree to write to a device.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -34,25 +21,11 @@ pub struct Verdict {
 /// A block device, what it is made of and used for, and whether it may be written to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Device {
-    /// What the kernel reports of it.
+    /// What it is, and what it is made of.
     #[serde(flatten)]
-    pub facts: BlockDevice,
-    /// `/dev/sda`.
-    pub path: PathBuf,
-    /// Refuses writes.
-    pub read_only: bool,
-    /// The disk of a partition.
-    pub parent: Option<String>,
-    /// The partitions of a disk.
-    pub partitions: Vec<String>,
-    /// Devices that are made of this one.
-    pub holders: Vec<String>,
-    /// Devices that this one is made of.
-    pub slaves: Vec<String>,
-    /// What a loop device shows as a disk.
-    pub backing_file: Option<PathBuf>,
+    pub node: Node,
     /// File systems on it that are mounted.
-    pub mounts: Vec<Mounted>,
+    pub mounts: Vec<Mount>,
     /// In use as swap.
     pub swap: bool,
     /// Marks found on it; also empty where it cannot be read, which the verdict shows.
@@ -85,24 +58,12 @@ fn device(machine: &Machine, node: &Node, memory: Option<&Memory>) -> Device {
     if found_reasons.own.is_empty()
         && let Content::Data(cause) = Content::of(machine, node, &path, memory)
     {
-        let subject = node.path();
+        let subject = node.path.clone();
         reasons.push(Reason { subject, cause }.to_string());
     }
-    let mounts = machine.mounts_on(name).into_iter().map(|mount| Mounted {
-        kind: mount.kind.clone(),
-        mount_point: mount.point.clone(),
-        options: mount.options.clone(),
-    });
     Device {
-        facts: node.facts.clone(),
-        path: node.path(),
-        read_only: node.read_only,
-        parent: node.parent.clone(),
-        partitions: node.partitions.clone(),
-        holders: node.holders.clone(),
-        slaves: node.slaves.clone(),
-        backing_file: node.backing_file.clone(),
-        mounts: mounts.collect(),
+        node: node.clone(),
+        mounts: machine.mounts_on(name).into_iter().cloned().collect(),
         swap: machine.is_swap(name),
         signatures: found_reasons.signatures,
         verdict: Verdict {
@@ -145,8 +106,14 @@ mod tests {
 
     #[test]
     fn this_machine_is_looked_at_without_harm() {
-        let names: Vec<String> = devices(None).into_iter().map(|d| d.facts.name).collect();
-        let again: Vec<String> = devices(None).into_iter().map(|d| d.facts.name).collect();
+        let names: Vec<String> = devices(None)
+            .into_iter()
+            .map(|d| d.node.facts.name)
+            .collect();
+        let again: Vec<String> = devices(None)
+            .into_iter()
+            .map(|d| d.node.facts.name)
+            .collect();
         assert!(names.iter().all(|name| !name.is_empty()));
         // Other tests attach loop devices meanwhile.
         let fixed = |names: &[String]| -> Vec<String> {

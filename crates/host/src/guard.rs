@@ -465,7 +465,9 @@ fn is_only_serial(machine: &Machine, entry: &str, node: &Node) -> bool {
 
 fn file_uses(machine: &Machine, id: FileId) -> Vec<Cause> {
     let loops = machine.loops_on_file(id).into_iter();
-    let mut causes: Vec<Cause> = loops.map(|device| Cause::Backs(device.path())).collect();
+    let mut causes: Vec<Cause> = loops
+        .map(|device| Cause::Backs(device.path.clone()))
+        .collect();
     if machine.is_swap_file(id) {
         causes.push(Cause::Swap);
     }

@@ -30,8 +30,9 @@ mod reason;
 
 mod devices;
 
+pub use block::Node;
 pub use cgroup::throttled_ns;
-pub use devices::{Device, Mounted, Verdict, devices};
+pub use devices::{Device, Verdict, devices};
 pub use environment::environment;
 pub use handle::{Handle, NewPath};
 pub use input::{LARGEST_REPORT, LARGEST_SCRIPT, read_at_most, read_input};

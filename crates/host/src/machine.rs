@@ -126,7 +126,7 @@ impl Machine {
     /// without real device nodes by its name.
     pub(crate) fn device_at(&self, path: &Path) -> Option<String> {
         let by_number = block_number(&self.roots.path(path)).and_then(|n| self.by_number(&n));
-        let by_name = || self.nodes.iter().find(|node| node.path() == path);
+        let by_name = || self.nodes.iter().find(|node| node.path == path);
         let node = by_number.or_else(by_name)?;
         Some(node.facts.name.clone())
     }

@@ -2,20 +2,26 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
+use serde::Serialize;
+
 /// One line of mountinfo.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Mount {
-    /// As `statx` numbers it.
-    pub id: u64,
-    /// Major and minor number of the file system's device; major 0 for those without one device.
-    pub number: String,
+    /// `ext4`.
+    pub kind: String,
     /// Where it is mounted.
+    #[serde(rename = "mount_point")]
     pub point: PathBuf,
     /// Options of the mount, then those of the file system that the mount does not repeat.
     pub options: String,
-    /// `ext4`.
-    pub kind: String,
+    /// As `statx` numbers it.
+    #[serde(skip)]
+    pub id: u64,
+    /// Major and minor number of the file system's device; major 0 for those without one device.
+    #[serde(skip)]
+    pub number: String,
     /// A device, several separated by colons, or any text.
+    #[serde(skip)]
     pub source: String,
 }
 

@@ -1,12 +1,12 @@
-use std::fmt;
 use std::path::PathBuf;
 
 use blocklab_units::Bytes;
 
 use crate::signatures::Kind;
 
-/// Why something is not written to.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Why something is not written to: a statement without a full stop, `/dev/sda1 is in use as swap`.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{} {cause}", subject.display())]
 pub struct Reason {
     /// What the reason is about: the target, or a part or user of it.
     pub subject: PathBuf,
@@ -14,10 +14,11 @@ pub struct Reason {
     pub cause: Cause,
 }
 
-/// What is the matter with a device or file.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// What is the matter with a device or file: a statement without its subject, `is in use as swap`.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Cause {
     /// A file system on it is mounted.
+    #[error("holds a mounted {kind} file system (on {})", list(points))]
     Mounted {
         /// `ext4`.
         kind: String,
@@ -25,10 +26,13 @@ pub enum Cause {
         points: Vec<PathBuf>,
     },
     /// Belongs to a mounted file system of several devices that is not mounted where we see it.
+    #[error("belongs to a mounted {0}")]
     InPool(String),
     /// In use as swap.
+    #[error("is in use as swap")]
     Swap,
     /// Another device is made of it.
+    #[error("is a part of {}{}", by.display(), in_brackets(alias.as_ref()))]
     Held {
         /// Which.
         by: PathBuf,
@@ -36,12 +40,16 @@ pub enum Cause {
         alias: Option<String>,
     },
     /// A loop device shows it as a disk.
+    #[error("is the backing of the loop device {}", .0.display())]
     Backs(PathBuf),
     /// Opened exclusively by the kernel or another program; these programs have it open.
+    #[error("is in exclusive use{}", by_whom(.0))]
     Claimed(Vec<String>),
     /// Divided, into these.
+    #[error("has partitions ({})", .0.join(", "))]
     Partitions(Vec<String>),
     /// Something left its mark.
+    #[error("holds {kind} (mark at byte {offset})")]
     Signature {
         /// Who.
         kind: Kind,
@@ -49,33 +57,49 @@ pub enum Cause {
         offset: u64,
     },
     /// Data that no known mark explains.
+    #[error("holds data of an unknown kind (the first was found at byte {offset})")]
     UnknownData {
         /// Where samples found the first of it, in bytes from the start.
         offset: u64,
     },
     /// This user may not look at it.
+    #[error("cannot be read by this user, so what is on it is unknown")]
     Forbidden,
     /// It cannot be read, so its content is unknown; the text is the system's.
+    #[error("cannot be read to see what is on it ({0})")]
     Unreadable(String),
     /// A regular file that has data.
+    #[error("is a file with content ({0})")]
     Content(Bytes),
     /// A file that blocklab made, with other data than a run left there.
+    #[error(
+        "is a file that blocklab made ({0}), but not as a run left it: one was killed, or other data \
+         was copied over it"
+    )]
     Changed(Bytes),
     /// The device refuses writes.
+    #[error("is read-only")]
     ReadOnly,
     /// No medium, or a size of 0.
+    #[error("has no capacity (no medium, or not set up)")]
     NoCapacity,
     /// A character device other than `/dev/null` and `/dev/zero`.
+    #[error("is a character device, of which only /dev/null and /dev/zero are written to")]
     CharDevice,
     /// A pipe or a socket, as the text names it.
+    #[error("is {0}, which stores nothing")]
     NotStorage(&'static str),
     /// A file or folder of the kernel's, not of a disk; the text is the file system.
+    #[error("belongs to the kernel ({0}), not to a disk")]
     Kernels(String),
     /// A name in `/dev` that no device has.
+    #[error("does not exist, and /dev is no place for files")]
     NoSuchDevice,
     /// A link that leads nowhere.
+    #[error("is a link that leads nowhere")]
     DanglingLink,
     /// The path cannot be followed; the text is the system's.
+    #[error("cannot be reached ({0})")]
     Unreachable(String),
 }
 
@@ -134,67 +158,15 @@ impl Reason {
     }
 }
 
-/// A statement without a full stop: `/dev/sda1 is in use as swap`.
-impl fmt::Display for Reason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.subject.display(), self.cause)
-    }
+/// What a name for people adds to one of the kernel.
+fn in_brackets(alias: Option<&String>) -> String {
+    alias.map_or(String::new(), |alias| format!(" ({alias})"))
 }
 
-/// The statement without its subject: `is in use as swap`.
-impl fmt::Display for Cause {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Mounted { kind, points } => {
-                write!(
-                    f,
-                    "holds a mounted {kind} file system (on {})",
-                    list(points)
-                )
-            }
-            Self::InPool(pool) => write!(f, "belongs to a mounted {pool}"),
-            Self::Swap => f.write_str("is in use as swap"),
-            Self::Held { by, alias: None } => write!(f, "is a part of {}", by.display()),
-            Self::Held {
-                by,
-                alias: Some(alias),
-            } => write!(f, "is a part of {} ({alias})", by.display()),
-            Self::Backs(device) => {
-                write!(f, "is the backing of the loop device {}", device.display())
-            }
-            Self::Claimed(users) if users.is_empty() => {
-                f.write_str("is in exclusive use by the kernel or by another program")
-            }
-            Self::Claimed(users) => {
-                write!(f, "is in exclusive use; {} has it open", users.join(", "))
-            }
-            Self::Partitions(names) => write!(f, "has partitions ({})", names.join(", ")),
-            Self::Signature { kind, offset } => write!(f, "holds {kind} (mark at byte {offset})"),
-            Self::UnknownData { offset } => write!(
-                f,
-                "holds data of an unknown kind (the first was found at byte {offset})"
-            ),
-            Self::Forbidden => {
-                f.write_str("cannot be read by this user, so what is on it is unknown")
-            }
-            Self::Unreadable(error) => write!(f, "cannot be read to see what is on it ({error})"),
-            Self::Content(size) => write!(f, "is a file with content ({size})"),
-            Self::Changed(size) => write!(
-                f,
-                "is a file that blocklab made ({size}), but not as a run left it: one was killed, \
-                 or other data was copied over it"
-            ),
-            Self::ReadOnly => f.write_str("is read-only"),
-            Self::NoCapacity => f.write_str("has no capacity (no medium, or not set up)"),
-            Self::CharDevice => f.write_str(
-                "is a character device, of which only /dev/null and /dev/zero are written to",
-            ),
-            Self::NotStorage(what) => write!(f, "is {what}, which stores nothing"),
-            Self::Kernels(kind) => write!(f, "belongs to the kernel ({kind}), not to a disk"),
-            Self::NoSuchDevice => f.write_str("does not exist, and /dev is no place for files"),
-            Self::DanglingLink => f.write_str("is a link that leads nowhere"),
-            Self::Unreachable(error) => write!(f, "cannot be reached ({error})"),
-        }
+fn by_whom(users: &[String]) -> String {
+    match users {
+        [] => " by the kernel or by another program".to_owned(),
+        users => format!("; {} has it open", users.join(", ")),
     }
 }
 

@@ -90,7 +90,7 @@ impl Loop {
 
     fn facts(&self) -> Device {
         let mut all = devices(None).into_iter();
-        all.find(|device| device.path == self.device)
+        all.find(|device| device.node.path == self.device)
             .expect("an attached loop device is listed")
     }
 }
@@ -132,7 +132,10 @@ fn a_blank_device_may_be_written_and_its_file_may_not() {
     assert!(may_write(&device.device, &[]).is_ok());
     let facts = device.facts();
     assert!(facts.verdict.writes, "{:?}", facts.verdict);
-    assert_eq!(facts.backing_file.as_deref(), Some(device.file.as_path()));
+    assert_eq!(
+        facts.node.backing_file.as_deref(),
+        Some(device.file.as_path())
+    );
     assert_eq!(
         reasons(&device, &device.file),
         [format!(
