@@ -158,8 +158,14 @@ fn size(text: &str) -> Result<Bytes, String> {
     }
 }
 
-/// A text that is no address: where, why, and what would work.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A text that is no address: the text, a line that points, and why it is wrong.
+///
+/// ```text
+/// gp3:1TiB,iopz=6000@r5d.xlarge
+///          ^^^^ unknown key `iopz`; did you mean `iops`?
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}", pointed(text, at.clone(), message))]
 pub struct AddressError {
     /// What was written.
     pub text: String,
@@ -167,20 +173,6 @@ pub struct AddressError {
     pub at: Range<usize>,
     /// Why it is wrong, and what would work.
     pub message: String,
-}
-
-impl std::error::Error for AddressError {}
-
-/// The text, a line that points, the message:
-///
-/// ```text
-/// gp3:1TiB,iopz=6000@r5d.xlarge
-///          ^^^^ unknown key `iopz`; did you mean `iops`?
-/// ```
-impl fmt::Display for AddressError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&pointed(&self.text, self.at.clone(), &self.message))
-    }
 }
 
 /// `text`, with the message below the bytes that it is about.

@@ -255,11 +255,7 @@ impl Model {
 
 impl Model {
     fn notes(&self, args: &EmulateArgs) -> Vec<Note> {
-        let note = |subject: &str, text: String| Note {
-            level: NoteLevel::Approximated,
-            subject: subject.to_owned(),
-            text,
-        };
+        let note = |subject: &str, text: String| Note::new(NoteLevel::Approximated, subject, text);
         let speed = args.speed.map(|factor| {
             let text = format!(
                 "burst buckets hold 1/{factor} of what the provider sells, and are full again in \

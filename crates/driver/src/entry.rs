@@ -148,11 +148,8 @@ fn is_refusal(error: &io::Error) -> bool {
 }
 
 fn buffered_note(job: &Job, path: &str, error: &io::Error) -> Note {
-    Note {
-        level: NoteLevel::Approximated,
-        subject: format!("access of job {}", job.name),
-        text: format!(
-            "{path} offers no O_DIRECT ({error}); its operations went through the page cache"
-        ),
-    }
+    let subject = format!("access of job {}", job.name);
+    let text =
+        format!("{path} offers no O_DIRECT ({error}); its operations went through the page cache");
+    Note::new(NoteLevel::Approximated, subject, text)
 }

@@ -56,13 +56,10 @@ fn notes(run: Run<'_>, workers: &Workers) -> Vec<Note> {
     for (job, files) in run.workload.jobs.iter().zip(run.targets) {
         let is_modelled = |file: &TargetFile| !matches!(file.backing, Backing::File);
         if !job.priority_shares.is_empty() && files.iter().any(is_modelled) {
-            notes.push(Note {
-                level: NoteLevel::Approximated,
-                subject: format!("priorities of job {}", job.name),
-                text: "operations are counted by their priority, and the model serves them in the \
-                       order of their arrival"
-                    .to_owned(),
-            });
+            let subject = format!("priorities of job {}", job.name);
+            let text = "operations are counted by their priority, and the model serves them in the \
+                        order of their arrival";
+            notes.push(Note::new(NoteLevel::Approximated, subject, text));
         }
     }
     notes
@@ -93,8 +90,6 @@ fn measurement(run: Run<'_>, workers: &Workers, frame: &Frame, seen: &Seen) -> M
     let mut cpu = frame.after.since(&frame.before);
     cpu.busiest_thread_percent = busiest_thread(workers, elapsed);
     Measurement {
-        case: String::new(),
-        settings: Vec::new(),
         pass: 1,
         started_ns: frame.start.0,
         elapsed_ns: elapsed.0,
@@ -104,14 +99,10 @@ fn measurement(run: Run<'_>, workers: &Workers, frame: &Frame, seen: &Seen) -> M
         jobs: jobs
             .map(|(index, job)| job_result(job, index, workers, frame, seen))
             .collect(),
-        series: Vec::new(),
         cpu,
-        disks: Vec::new(),
-        backing_disks: Vec::new(),
         uring_workers_max: seen.uring_workers_max,
         stood_still_ns: (seen.stood_still > Nanos::ZERO).then_some(seen.stood_still.0),
-        throttled_ns: None,
-        observed: None,
+        ..Measurement::default()
     }
 }
 

@@ -183,11 +183,8 @@ impl ThreadSpec {
             invalid,
         })?;
         let (target, keeps) = self.target(&buffers)?;
-        let note = target.note().map(|text| Note {
-            level: NoteLevel::Approximated,
-            subject: job.name.clone(),
-            text: text.to_owned(),
-        });
+        let note = target.note();
+        let note = note.map(|text| Note::new(NoteLevel::Approximated, &*job.name, text));
         let target = match self.journal.take() {
             Some(journal) => ToDrive.visit(Journalled::new(target, journal, depth)),
             None => target,
@@ -302,13 +299,14 @@ fn prefer(job: &Job) -> Option<Note> {
         });
         nice || io
     };
-    failed.then(|| Note {
-        level: NoteLevel::Ignored,
-        subject: format!("priority of job {}", job.name),
-        text: format!(
-            "the kernel refused it ({}); its threads ran as others do",
-            io::Error::last_os_error()
-        ),
+    failed.then(|| {
+        let error = io::Error::last_os_error();
+        let text = format!("the kernel refused it ({error}); its threads ran as others do");
+        Note::new(
+            NoteLevel::Ignored,
+            format!("priority of job {}", job.name),
+            text,
+        )
     })
 }
 

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use blocklab_device::{CreditBalance, Direction, LimitName};
 use blocklab_record::{
     Accounting, BurstBalance, Carrier, ControlEvent, Cpu, DirectionResult, ErrorCount, ErrorKind,
-    Interval, IntervalDirection, JobResult, Measurement, ObservedDirection, ObservedLoad, PaceKind,
-    SizeCount, Statistic, Stopped, Unknown, WaitedFor,
+    Interval, IntervalDirection, JobResult, Measurement, ObservedDirection, ObservedLoad,
+    SizeCount, Statistic, Unknown, WaitedFor,
 };
 use blocklab_units::Nanos;
-use blocklab_workload::{Direction as Way, Durability, errno};
+use blocklab_workload::{Direction as Way, errno};
 
 use crate::observed::{FailureCounter, Observed, OperationCounter};
 
@@ -129,23 +129,16 @@ impl Sampler {
         let load = load(observed, &facts, self.balances);
         Measurement {
             case: facts.name.to_owned(),
-            settings: Vec::new(),
             pass: 1,
-            started_ns: 0,
             elapsed_ns: self.ended.since(self.began).0,
-            setup_ns: 0,
             jobs: vec![job],
             series: self.series,
             cpu: Cpu {
                 unknown: Unknown::these(&[Statistic::Process, Statistic::MachineBusy]),
                 ..Cpu::default()
             },
-            disks: Vec::new(),
-            backing_disks: Vec::new(),
-            uring_workers_max: 0,
-            stood_still_ns: None,
-            throttled_ns: None,
             observed: Some(Box::new(load)),
+            ..Measurement::default()
         }
     }
 }
@@ -217,22 +210,7 @@ fn job(observed: &Observed, facts: &ServiceFacts<'_>, began: Nanos, ended: Nanos
     JobResult {
         name: facts.name.to_owned(),
         engine: Carrier::named(facts.protocol),
-        pattern: None,
-        runs: None,
-        block_sizes: None,
-        mix: None,
-        access: None,
-        durability: Durability::None,
-        pace: PaceKind::Closed,
-        think: false,
-        threads: 0,
-        depth: 0,
-        effective_depth: 0,
-        direct: None,
-        requested_iops: None,
-        requested_bytes_per_s: None,
         elapsed_ns: observed.active().unwrap_or(ended.since(began)).0,
-        stopped: Stopped::Runtime,
         directions: directions.collect::<BTreeMap<_, _>>(),
         errors: errors(observed, began),
         accounting: Accounting {
@@ -242,12 +220,7 @@ fn job(observed: &Observed, facts: &ServiceFacts<'_>, began: Nanos, ended: Nanos
             in_flight,
             ..Accounting::default()
         },
-        threads_use: None,
-        depths: None,
-        found_depth: None,
-        verified: None,
-        steady_rounds: Vec::new(),
-        pool: None,
+        ..JobResult::default()
     }
 }
 

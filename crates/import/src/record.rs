@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 use blocklab_record::{
     Accounting, Carrier, Cpu, Environment, FORMAT, Interval, JobResult, Measurement, Note,
-    NoteLevel, Origin, PaceKind, Processor, Record, Requested, Statistic, Status, Stopped,
-    TargetFacts, Unknown,
+    NoteLevel, Origin, PaceKind, Processor, Record, Requested, Statistic, Status, TargetFacts,
+    Unknown,
 };
 
 use super::figures::Figures;
@@ -119,11 +119,7 @@ impl Found {
     }
 
     pub fn record(self, source: &str) -> Record {
-        let note = |level, text| Note {
-            level,
-            subject: "import".to_owned(),
-            text,
-        };
+        let note = |level, text: String| Note::new(level, "import", text);
         let text = format!("read from {source}: only what that text holds is known");
         let first = note(NoteLevel::Assumed, text);
         let more = self.notes.into_iter();
@@ -202,9 +198,7 @@ impl Case {
             case: self.name,
             settings: self.settings,
             pass: self.pass.max(1),
-            started_ns: 0,
             elapsed_ns: nanos(longest),
-            setup_ns: 0,
             jobs: self.jobs.into_iter().map(Job::result).collect(),
             series: self.series,
             cpu: Cpu {
@@ -215,12 +209,7 @@ impl Case {
                 },
                 ..Cpu::default()
             },
-            disks: Vec::new(),
-            backing_disks: Vec::new(),
-            uring_workers_max: 0,
-            stood_still_ns: None,
-            throttled_ns: None,
-            observed: None,
+            ..Measurement::default()
         }
     }
 }
@@ -274,15 +263,7 @@ impl Job {
             requested_iops: self.requested_iops,
             requested_bytes_per_s: self.requested_bytes_per_s,
             elapsed_ns: nanos(self.seconds),
-            stopped: Stopped::Runtime,
             directions,
-            errors: Vec::new(),
-            threads_use: None,
-            depths: None,
-            found_depth: None,
-            pool: None,
-            verified: None,
-            steady_rounds: Vec::new(),
             accounting: Accounting {
                 issued: completed + self.errors,
                 completed,
@@ -292,7 +273,7 @@ impl Job {
             name: self.name,
             engine: Carrier::named(&self.engine),
             pattern: self.pattern,
-            runs: None,
+            ..JobResult::default()
         }
     }
 

@@ -182,26 +182,11 @@ pub struct TargetFacts {
 impl TargetFacts {
     /// Whether they are the same but for the path.
     pub(crate) fn is_like(&self, other: &Self) -> bool {
-        let Self {
-            path: _,
-            address,
-            kind,
-            size_bytes,
-            file_system,
-            devices,
-            direct_memory_align,
-            direct_offset_align,
-            limits,
-            assumptions,
-        } = self;
-        *kind == other.kind
-            && *size_bytes == other.size_bytes
-            && *address == other.address
-            && *direct_memory_align == other.direct_memory_align
-            && *direct_offset_align == other.direct_offset_align
-            && *file_system == other.file_system
-            && *devices == other.devices
-            && *limits == other.limits
-            && *assumptions == other.assumptions
+        let path = other.path.clone();
+        *other
+            == Self {
+                path,
+                ..self.clone()
+            }
     }
 }

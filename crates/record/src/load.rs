@@ -16,6 +16,12 @@ pub enum Carrier {
     Program(String),
 }
 
+impl Default for Carrier {
+    fn default() -> Self {
+        Self::Program(String::new())
+    }
+}
+
 impl Carrier {
     /// The engine or program of this name.
     #[must_use]
@@ -43,10 +49,11 @@ impl fmt::Display for Carrier {
 }
 
 /// When operations begin, without the rates.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PaceKind {
     /// [`Pace::Closed`].
+    #[default]
     Closed,
     /// [`Pace::Capped`].
     Capped,
@@ -76,32 +83,26 @@ impl From<Pace> for PaceKind {
 }
 
 /// What went wrong.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(into = "String", try_from = "String")]
 pub enum ErrorKind {
     /// The kernel's number for it.
+    #[error("{}", errno_text(*.0))]
     Errno(i32),
     /// Fewer bytes were moved than requested.
+    #[error("short")]
     Short,
     /// A minimum rate was not reached. No operation failed, so no count holds it.
+    #[error("rate")]
     Rate,
     /// Data came back different from what was written; no operation failed either.
+    #[error("verify")]
     Verify,
 }
 
-/// `EIO`, `errno 133`, `short`, `rate`, `verify`.
-impl fmt::Display for ErrorKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Short => f.write_str("short"),
-            Self::Rate => f.write_str("rate"),
-            Self::Verify => f.write_str("verify"),
-            Self::Errno(number) => match errno::name(*number) {
-                Some(name) => f.write_str(name),
-                None => write!(f, "errno {number}"),
-            },
-        }
-    }
+/// `EIO`, `errno 133`.
+fn errno_text(number: i32) -> String {
+    errno::name(number).map_or_else(|| format!("errno {number}"), str::to_owned)
 }
 
 impl From<ErrorKind> for String {

@@ -10,10 +10,11 @@ use crate::{
 };
 
 /// Why a job ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stopped {
     /// Its time was over.
+    #[default]
     Runtime,
     /// Its bytes were moved.
     Bytes,
@@ -135,7 +136,7 @@ pub struct DirectionResult {
 }
 
 /// What a job left, all threads together.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct JobResult {
     /// Name of the job.
     pub name: String,
@@ -424,7 +425,7 @@ pub struct Exceeded {
 }
 
 /// One pass of one case.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Measurement {
     /// Name of the case.
     pub case: String,

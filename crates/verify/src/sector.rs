@@ -14,8 +14,6 @@
 //! Numbers are big endian. Every byte but the time follows from offset, key and name, so a sector
 //! is compared without a copy of it.
 
-use std::fmt;
-
 use crate::saved_keys::number;
 
 /// Bytes that carry an offset and a key of their own.
@@ -49,36 +47,29 @@ pub struct WrongSector {
 }
 
 /// What is wrong with a sector.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum WrongKind {
     /// Nothing but zeros: a write never arrived, or something erased it.
+    #[error("nothing but zeros")]
     Empty,
     /// No head that this program wrote.
+    #[error("no head of a written sector")]
     Damaged,
     /// Written for another storage.
+    #[error("written for another storage")]
     OtherStorage,
     /// Written for another place of this storage.
+    #[error("written for another place")]
     OtherPlace,
     /// Another write of this place: one after it was lost.
+    #[error("another write of this place")]
     Stale,
     /// The right head, but byte `at` of the sector is not what was written.
+    #[error("changed data from byte {at} on")]
     Data {
         /// From 0.
         at: usize,
     },
-}
-
-impl fmt::Display for WrongKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Empty => f.write_str("nothing but zeros"),
-            Self::Damaged => f.write_str("no head of a written sector"),
-            Self::OtherStorage => f.write_str("written for another storage"),
-            Self::OtherPlace => f.write_str("written for another place"),
-            Self::Stale => f.write_str("another write of this place"),
-            Self::Data { at } => write!(f, "changed data from byte {at} on"),
-        }
-    }
 }
 
 impl Sectors {

@@ -3,7 +3,7 @@
 use blocklab_workload::{Flush, SyncKind};
 
 /// Counts writes and decides when a flush is due.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Flusher {
     rule: Flush,
     files: u32,
@@ -20,18 +20,11 @@ pub(crate) struct Flusher {
 }
 
 impl Flusher {
-    pub(crate) const fn new(rule: Flush, files: u32) -> Self {
+    pub(crate) fn new(rule: Flush, files: u32) -> Self {
         Self {
             rule,
             files,
-            since_fsync: 0,
-            since_fdatasync: 0,
-            since_range: 0,
-            last_file: 0,
-            remaining: 0,
-            has_written: false,
-            due: false,
-            again: false,
+            ..Self::default()
         }
     }
 

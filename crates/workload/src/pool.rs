@@ -3,44 +3,47 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use blocklab_units::with_defaults;
 use serde::{Deserialize, Serialize};
 
 use crate::KeyPlan;
 
-/// A job that shares the operations in flight of a pool with others: all jobs of one pool are
-/// driven by one thread, on the same targets, and their operations wait in one queue.
-///
-/// ```text
-///   job a ──arrivals──┐
-///   job b ──arrivals──┼──▶ queue, earliest first ──▶ `depth` operations in flight
-///   job c ──closed────┘
-/// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Pooled {
-    /// Which jobs belong together.
-    pub pool: String,
-    /// Operations in flight of the whole pool, at least 1.
-    pub depth: u32,
-    /// Who is served first where several could be: the lowest.
-    pub rank: u32,
-    /// Share of what all jobs of a group do, in any pool.
-    pub share: Option<Share>,
-    /// Arrivals of an open loop that wait at most, of this job; later ones are never made.
-    pub queue: u32,
-    /// Distances between arrivals are uniform, from nothing to twice the mean, where the pace
-    /// requests even ones.
-    pub uniform: bool,
-    /// Operations that go to a small part again and again.
-    pub hits: Option<Hits>,
-    /// Rates that take turns: operations a second, and for how many seconds.
-    pub bursts: Vec<(f64, f64)>,
-    /// All that is read is compared with what was written. It lives on from run to run, and stands
-    /// in no JSON: [`crate::Plan::missing_in_json`].
-    #[serde(skip)]
-    pub validation: Option<Validation>,
-    /// Failed operations and wrong blocks after which the pool ends.
-    pub most_errors: Option<MostErrors>,
+with_defaults! {
+    /// A job that shares the operations in flight of a pool with others: all jobs of one pool are
+    /// driven by one thread, on the same targets, and their operations wait in one queue.
+    ///
+    /// ```text
+    ///   job a ──arrivals──┐
+    ///   job b ──arrivals──┼──▶ queue, earliest first ──▶ `depth` operations in flight
+    ///   job c ──closed────┘
+    /// ```
+    #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct Pooled {
+        /// Which jobs belong together.
+        pub pool: String = String::new(),
+        /// Operations in flight of the whole pool, at least 1.
+        pub depth: u32 = 0,
+        /// Who is served first where several could be: the lowest.
+        pub rank: u32 = 0,
+        /// Share of what all jobs of a group do, in any pool.
+        pub share: Option<Share> = None,
+        /// Arrivals of an open loop that wait at most, of this job; later ones are never made.
+        pub queue: u32 = 2000,
+        /// Distances between arrivals are uniform, from nothing to twice the mean, where the pace
+        /// requests even ones.
+        pub uniform: bool = false,
+        /// Operations that go to a small part again and again.
+        pub hits: Option<Hits> = None,
+        /// Rates that take turns: operations a second, and for how many seconds.
+        pub bursts: Vec<(f64, f64)> = Vec::new(),
+        /// All that is read is compared with what was written. It lives on from run to run, and stands
+        /// in no JSON: [`crate::Plan::missing_in_json`].
+        #[serde(skip)]
+        pub validation: Option<Validation> = None,
+        /// Failed operations and wrong blocks after which the pool ends.
+        pub most_errors: Option<MostErrors> = None,
+    }
 }
 
 impl Pooled {
@@ -50,14 +53,7 @@ impl Pooled {
         Self {
             pool: pool.to_owned(),
             depth,
-            rank: 0,
-            share: None,
-            queue: 2000,
-            uniform: false,
-            hits: None,
-            bursts: Vec::new(),
-            validation: None,
-            most_errors: None,
+            ..Self::default()
         }
     }
 }

@@ -2,71 +2,61 @@
 
 use std::sync::Arc;
 
-use blocklab_units::Bytes;
+use blocklab_units::{Bytes, with_defaults};
 use serde::{Deserialize, Serialize};
 
-/// How a job makes sure that what it wrote is what comes back.
-///
-/// Writes get a header in each interval, which identifies the write. Reads of a job
-/// that does not write are checked as they come; a job that writes reads everything back when its
-/// writes are done, by its `when`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Verify {
-    /// How data is recognised.
-    pub checksum: Checksum,
-    /// Bytes that a header covers; `None`: a block. Blocks are whole multiples of it.
-    pub interval: Option<Bytes>,
-    /// Where in its interval the header stands.
-    pub offset: Bytes,
-    /// What fills an interval; `None`: the content of the job.
-    #[serde(with = "crate::kept::shared")]
-    pub pattern: Option<Arc<[PatternPart]>>,
-    /// The pattern begins anew after so many bytes of an interval, with the offset of that place;
-    /// nothing: it is one of the whole interval.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pattern_interval: Option<Bytes>,
-    /// Whether a block may hold any write of its place: several jobs share their blocks.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub any_write: bool,
-    /// When it is read back.
-    pub when: When,
-    /// Bytes moved by a thread after which it reads back what it wrote of them, and then goes on;
-    /// nothing: only at the end.
-    pub pass: Option<Bytes>,
-    /// The first flaw ends the job. Otherwise all of them are counted.
-    pub fatal: bool,
-    /// Where the time ends the writes, what was not read back by then never is.
-    pub in_time: bool,
-    /// Keep the bytes of so many flawed blocks.
-    pub keep: u32,
-    /// Check only what the first so many writes of each thread left.
-    pub first: Option<u64>,
-    /// Ranges that were trimmed must read as zeros.
-    pub trimmed_zero: bool,
-    /// Trim a part of what was written before it is read back.
-    pub trims: Option<Trims>,
+with_defaults! {
+    /// How a job makes sure that what it wrote is what comes back.
+    ///
+    /// Writes get a header in each interval, which identifies the write. Reads of a job
+    /// that does not write are checked as they come; a job that writes reads everything back when its
+    /// writes are done, by its `when`.
+    #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct Verify {
+        /// How data is recognised.
+        pub checksum: Checksum = Checksum::Crc32c,
+        /// Bytes that a header covers; `None`: a block. Blocks are whole multiples of it.
+        pub interval: Option<Bytes> = None,
+        /// Where in its interval the header stands.
+        pub offset: Bytes = Bytes::ZERO,
+        /// What fills an interval; `None`: the content of the job.
+        #[serde(with = "crate::kept::shared")]
+        pub pattern: Option<Arc<[PatternPart]>> = None,
+        /// The pattern begins anew after so many bytes of an interval, with the offset of that place;
+        /// nothing: it is one of the whole interval.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub pattern_interval: Option<Bytes> = None,
+        /// Whether a block may hold any write of its place: several jobs share their blocks.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        pub any_write: bool = false,
+        /// When it is read back.
+        pub when: When = When::AfterWrites,
+        /// Bytes moved by a thread after which it reads back what it wrote of them, and then goes on;
+        /// nothing: only at the end.
+        pub pass: Option<Bytes> = None,
+        /// The first flaw ends the job. Otherwise all of them are counted.
+        pub fatal: bool = false,
+        /// Where the time ends the writes, what was not read back by then never is.
+        pub in_time: bool = false,
+        /// Keep the bytes of so many flawed blocks.
+        pub keep: u32 = 0,
+        /// Check only what the first so many writes of each thread left.
+        pub first: Option<u64> = None,
+        /// Ranges that were trimmed must read as zeros.
+        pub trimmed_zero: bool = false,
+        /// Trim a part of what was written before it is read back.
+        pub trims: Option<Trims> = None,
+    }
 }
 
 impl Verify {
     /// The usual settings: read back when all is written.
     #[must_use]
-    pub const fn new(checksum: Checksum) -> Self {
+    pub fn new(checksum: Checksum) -> Self {
         Self {
             checksum,
-            interval: None,
-            offset: Bytes::ZERO,
-            pattern: None,
-            pattern_interval: None,
-            any_write: false,
-            when: When::AfterWrites,
-            pass: None,
-            fatal: false,
-            in_time: false,
-            keep: 0,
-            first: None,
-            trimmed_zero: false,
-            trims: None,
+            ..Self::default()
         }
     }
 }

@@ -257,10 +257,11 @@ impl Access {
 }
 
 /// What a completed write promises.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Durability {
     /// Nothing beyond the call.
+    #[default]
     None,
     /// O_DSYNC: the data survives a power cut.
     Dsync,
