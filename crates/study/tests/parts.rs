@@ -1,14 +1,12 @@
 //! Several systems of a study: they take turns, and what was interrupted goes on.
 
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use blocklab_catalog::Catalog;
 use blocklab_native as native;
 use blocklab_publication::Publication;
-use blocklab_record::{Interval, Record, Status};
+use blocklab_record::{Record, Status};
 use blocklab_study::{Assignment, Guard, Missing, Observer, Part, Tap, run_plans};
-use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::Case;
 
 const STUDY: &str = r#"
