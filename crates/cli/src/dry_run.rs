@@ -153,7 +153,7 @@ fn target(of: TargetForecast) -> TargetLine {
 }
 
 fn lines_of(of: &TargetForecast) -> Vec<(&'static str, String)> {
-    text::target_lines(&of.facts)
+    text::target_lines(std::slice::from_ref(&of.facts))
 }
 
 /// The price of what the addresses stand for, over the time of the run.

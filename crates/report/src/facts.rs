@@ -7,7 +7,7 @@ use blocklab_record::{
     Accounting, BlockDevice, ErrorCount, FileSystem, Interval, IntervalDirection, NoteLevel,
     Origin, Record, Statistic, Status, TargetFacts, TargetKind,
 };
-use blocklab_units::{count, latency, rate};
+use blocklab_units::{Bytes, count, latency, rate};
 use serde::Serialize;
 
 /// Between two facts on a line.
@@ -135,12 +135,17 @@ pub fn notes(record: &Record) -> Vec<NoteOfAll<'_>> {
 impl NoteOfAll<'_> {
     /// `a`, `a and b`, `a, b and 6 more`.
     pub fn subject(&self) -> String {
-        match &self.subjects[..] {
-            [] => String::new(),
-            [only] => (*only).to_owned(),
-            [one, other] => format!("{one} and {other}"),
-            [one, other, rest @ ..] => format!("{one}, {other} and {} more", rest.len()),
-        }
+        first_of(&self.subjects)
+    }
+}
+
+/// `a`, `a and b`, `a, b and 6 more`.
+fn first_of(names: &[&str]) -> String {
+    match names {
+        [] => String::new(),
+        [only] => (*only).to_owned(),
+        [one, other] => format!("{one} and {other}"),
+        [one, other, rest @ ..] => format!("{one}, {other} and {} more", rest.len()),
     }
 }
 
@@ -170,11 +175,18 @@ pub fn target_kind(kind: TargetKind) -> &'static str {
     }
 }
 
-/// `/data/x · scratch file · 1 GiB`.
-pub fn target(target: &TargetFacts) -> String {
-    let mut parts = vec![target.path.clone(), target_kind(target.kind).to_owned()];
-    if target.size_bytes.0 > 0 {
-        parts.push(target.size_bytes.to_string());
+/// `/data/x · scratch file · 1 GiB`; of several: `/data/x, /data/y and 6 more · file · 8 GiB in all`.
+fn targets(alike: &[TargetFacts]) -> String {
+    let names: Vec<&str> = alike.iter().map(|target| &*target.path).collect();
+    let kinds = alike.iter().map(|target| target_kind(target.kind));
+    let mut parts = vec![first_of(&names)];
+    parts.extend(kinds.take(1).map(str::to_owned));
+    let size = alike
+        .iter()
+        .fold(Bytes::ZERO, |all, it| all + it.size_bytes);
+    if size.0 > 0 {
+        let all = if alike.len() > 1 { " in all" } else { "" };
+        parts.push(format!("{size}{all}"));
     }
     parts.join(DOT)
 }
@@ -239,11 +251,18 @@ pub fn engines(record: &Record) -> String {
 
 /// What was measured, by the names `target`, `on`, `device` and `engine`.
 pub fn measured_on(record: &Record) -> Vec<(&'static str, String)> {
-    let mut lines = Vec::new();
-    record
-        .targets
-        .iter()
-        .for_each(|it| lines.extend(target_lines(it)));
+    let place = |of: &TargetFacts| {
+        let system = of.file_system.as_ref();
+        system.map(|fs| (fs.kind.clone(), fs.mount_point.clone()))
+    };
+    let alike = |one: &TargetFacts, next: &TargetFacts| {
+        one.kind == TargetKind::File
+            && next.kind == one.kind
+            && place(next) == place(one)
+            && next.devices == one.devices
+    };
+    let groups = record.targets.chunk_by(alike);
+    let mut lines: Vec<_> = groups.flat_map(target_lines).collect();
     // No engine drives a model; what one would allow stands in the cases.
     let engines = engines(record);
     if matches!(record.origin, Origin::Measured | Origin::Imported) && !engines.is_empty() {
@@ -252,12 +271,17 @@ pub fn measured_on(record: &Record) -> Vec<(&'static str, String)> {
     lines
 }
 
-/// A target, its file system, and the devices below it.
-pub fn target_lines(of: &TargetFacts) -> Vec<(&'static str, String)> {
-    let mut lines = vec![("target", target(of))];
-    let systems = of.file_system.iter();
+/// Targets of one kind in one place, their file system, and the devices below it.
+pub fn target_lines(alike: &[TargetFacts]) -> Vec<(&'static str, String)> {
+    let mut lines = vec![("target", targets(alike))];
+    let first = || alike.iter().take(1);
+    let systems = first().flat_map(|it| &it.file_system);
     lines.extend(systems.map(|fs| ("on", file_system(fs))));
-    lines.extend(of.devices.iter().map(|it| ("device", device(it))));
+    lines.extend(
+        first()
+            .flat_map(|it| &it.devices)
+            .map(|it| ("device", device(it))),
+    );
     lines
 }
 
