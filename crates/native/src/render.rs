@@ -137,23 +137,26 @@ fn write_keys(text: &mut String, own: &[Option<String>], inherited: &[Option<Str
 /// What the native text of a plan leaves out: job, and in words what of it.
 #[must_use]
 pub fn left_out(plan: &Plan) -> Vec<(String, String)> {
-    let Ok(read) = parse(&text(plan), "") else {
-        return vec![(
-            plan.name.clone(),
-            "a combination of its settings".to_owned(),
-        )];
+    // Names of targets are all written alike, and some jobs have 30,000: a few of each are read back.
+    let mut plan = plan.clone();
+    let cases = plan.cases.iter_mut();
+    cases
+        .flat_map(|case| &mut case.workload.jobs)
+        .for_each(|job| job.targets.truncate(100));
+    let Ok(read) = parse(&text(&plan), "") else {
+        return vec![(plan.name, "a combination of its settings".to_owned())];
     };
-    let jobs = |plan: &Plan| -> Vec<Job> {
-        let cases = plan.cases.iter().flat_map(|case| &case.workload.jobs);
-        cases.cloned().collect()
+    let jobs = |plan: Plan| {
+        let cases = plan.cases.into_iter();
+        cases.flat_map(|case| case.workload.jobs)
     };
     let mut found = Vec::new();
-    for (job, read) in jobs(plan).iter().zip(jobs(&read.plan)) {
-        if *job == read {
+    for (job, read) in jobs(plan).zip(jobs(read.plan)) {
+        if job == read {
             continue;
         }
         let mut fields = BTreeSet::new();
-        differences("", &json(job), &json(&read), &mut fields);
+        differences("", &json(&job), &json(&read), &mut fields);
         found.extend(
             fields
                 .iter()
