@@ -485,12 +485,22 @@ fn verify() -> Vec<Bench> {
     benches
 }
 
-/// Makes files, opens each, reads its one block, removes them.
+/// Makes files, opens each, reads its one block, removes them. More of them than a process may have
+/// open are made and removed alone, by the load and before it.
 fn set_up() -> Vec<Bench> {
-    let bench = |files: u32| {
-        let name = format!("fio, set-up of {files} files of 4 KiB, ms");
-        let fio = format!("rw=randread filesize=4k nrfiles={files} unlink=1");
+    let bench = |(files, what, options): (u32, &str, &str)| {
+        let name = format!("fio, {what} of {files} files of 4 KiB, ms");
+        let fio = format!("rw=randread filesize=4k nrfiles={files} unlink=1 {options}");
         Bench::new(&name, 1.0, Target::Folder, AS_FIO, &fio).of(Quantity::WallMillis)
     };
-    [1, 100, 10_000].map(bench).to_vec()
+    let many = 31_250;
+    [
+        (1, "set-up", ""),
+        (100, "set-up", ""),
+        (10_000, "set-up", ""),
+        (many, "layout", "create_only=1"),
+        (many, "creation", "ioengine=filecreate fallocate=none"),
+    ]
+    .map(bench)
+    .to_vec()
 }
