@@ -222,7 +222,7 @@ fn preconditioning(spec: &Spec, rw: ReadWrite, sizes: &BlockSizes) -> Result<Pat
     let options = &spec.options;
     let wrong = if !rw.random || !rw.writes || rw.reads || rw.trims {
         "it needs rw=randwrite"
-    } else if !options.norandommap {
+    } else if spec.value("norandommap").is_some() && !options.norandommap {
         "it needs norandommap=1"
     } else if spec.value("random_generator").is_some() && options.random_generator != "lfsr" {
         "it needs random_generator=lfsr"

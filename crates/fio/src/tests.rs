@@ -442,7 +442,7 @@ fn a_block_may_hold_any_write_where_neither_seed_nor_number_is_compared() {
 /// An SSD is filled as often as its flash is larger than what it reports, and no more.
 #[test]
 fn sprandom_writes_the_whole_flash_once() {
-    let given = "rw=randwrite norandommap sprandom=1 size=400m";
+    let given = "rw=randwrite sprandom=1 size=400m";
     let filled = job(given);
     let Pattern::Preconditioning { regions, .. } = filled.pattern else {
         panic!("{:?}", filled.pattern);
