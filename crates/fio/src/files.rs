@@ -291,15 +291,14 @@ fn directory(options: &Options, number: u32) -> Option<String> {
 }
 
 fn generated(spec: &Spec, number: u32) -> Vec<String> {
-    let name = |file: u64| {
-        let format = &spec.options.filename_format;
-        format
-            // A job's name may hold what is no part of a file's.
-            .replace("$jobname", &spec.section.replace('/', "_"))
-            .replace("$jobnum", &number.to_string())
-            .replace("$filenum", &file.to_string())
-            .replace("$clientuid", "localhost")
-    };
+    let format = spec
+        .options
+        .filename_format
+        .replace("$clientuid", "localhost");
+    // A job's name may hold what is no part of a file's.
+    let format = format.replace("$jobname", &spec.section.replace('/', "_"));
+    let format = format.replace("$jobnum", &number.to_string());
+    let name = |file: u64| format.replace("$filenum", &file.to_string());
     (0..spec.options.nrfiles.max(1)).map(name).collect()
 }
 
