@@ -67,6 +67,20 @@ fn files_that_no_job_opens_may_be_more_than_descriptors() {
     }
 }
 
+/// `unlink` was not heeded where nothing is run, as it is with fio.
+#[test]
+fn files_that_are_only_made_go_with_unlink() {
+    let lab = Lab::new();
+    for (unlink, left) in [(0, "2"), (1, "0")] {
+        let said = lab.shell(&format!(
+            "mkdir {unlink} && blocklab fio --name=a --directory={unlink} --nrfiles=2 \
+             --filesize=4k --create_only=1 --unlink={unlink} && ls {unlink} | wc -l"
+        ));
+        assert_eq!(said.code, Some(0), "{}", said.err);
+        assert_eq!(said.out.lines().last(), Some(left), "unlink={unlink}");
+    }
+}
+
 /// Each file took two descriptors, so that 10,000 files did not run where 20,000 may be open, and
 /// ran with fio.
 #[test]

@@ -1,4 +1,4 @@
-//! Fills the file that a run works on.
+//! Fills the files that a run works on.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -14,54 +14,114 @@ use crate::drop_cache::drop_cache;
 /// A file to be filled.
 #[derive(Debug, Clone, Copy)]
 pub struct Layout<'a> {
-    /// Empty, and open for writing.
+    /// Open for writing, at the place where the content begins.
     pub file: &'a File,
     /// Its name, for people.
     pub path: &'a Path,
-    /// How big.
+    /// Bytes to be written.
     pub size: Bytes,
-    /// Its content: reads of zeros or holes would not show the device.
-    pub content: Content,
-    /// Seed of the content.
-    pub seed: u64,
+}
+
+/// Fills files with random bytes: reads of zeros or holes would not show the device. No two sectors
+/// of all files that one filler fills are equal, so that no device keeps one in place of several.
+#[derive(Debug)]
+pub struct FileFiller {
+    maker: ContentMaker,
+    chunk: Vec<u8>,
 }
 
 /// Bytes written between two looks at the outside.
 const CHUNK: usize = 4 << 20;
 
-/// Writes the whole file and flushes it to the device. Returns false, and leaves what there is,
-/// when it was interrupted. `progress` gets the bytes written so far.
-///
-/// # Errors
-/// When it cannot be written (no space, no permission).
-pub fn lay_out(
-    layout: Layout<'_>,
-    interrupted: &AtomicBool,
-    mut progress: impl FnMut(Bytes),
-) -> Result<bool, Error> {
-    let mut attempt = || -> io::Result<bool> {
-        let mut file = layout.file;
-        let mut maker = ContentMaker::new(layout.content, layout.seed, "layout", 0);
-        let mut chunk = vec![0; layout.size.0.min(CHUNK as u64) as usize];
-        maker.prepare(&mut chunk);
+impl FileFiller {
+    /// One whose content comes from this seed.
+    #[must_use]
+    pub fn new(seed: u64) -> Self {
+        Self {
+            maker: ContentMaker::new(Content::Random, seed, "layout", 0),
+            chunk: Vec::new(),
+        }
+    }
+
+    /// Writes the content and flushes it to the device. Returns false, and leaves what there is,
+    /// when it was interrupted. `progress` gets the bytes written so far.
+    ///
+    /// # Errors
+    /// When it cannot be written (no space, no permission).
+    pub fn fill(
+        &mut self,
+        layout: Layout<'_>,
+        interrupted: &AtomicBool,
+        progress: impl FnMut(Bytes),
+    ) -> Result<bool, Error> {
+        let written = self.write(layout, interrupted, progress);
+        written.map_err(|cause| Error::LayOut {
+            path: layout.path.to_owned(),
+            size: layout.size.to_string(),
+            cause,
+        })
+    }
+
+    fn write(
+        &mut self,
+        layout: Layout<'_>,
+        interrupted: &AtomicBool,
+        mut progress: impl FnMut(Bytes),
+    ) -> io::Result<bool> {
+        let (mut file, size) = (layout.file, layout.size.0);
+        let (prepared, needed) = (self.chunk.len(), size.min(CHUNK as u64) as usize);
+        if prepared < needed {
+            self.chunk.resize(needed, 0);
+            self.maker.prepare(&mut self.chunk[prepared..]);
+        }
         let mut written = 0;
-        while written < layout.size.0 {
+        while written < size {
             if interrupted.load(Ordering::Relaxed) {
                 return Ok(false);
             }
-            let len = (layout.size.0 - written).min(CHUNK as u64) as usize;
-            maker.refresh(&mut chunk[..len]);
-            file.write_all(&chunk[..len])?;
+            let len = (size - written).min(CHUNK as u64) as usize;
+            let chunk = &mut self.chunk[..len];
+            self.maker.refresh(chunk);
+            file.write_all(chunk)?;
             written += len as u64;
             progress(Bytes(written));
         }
         file.sync_all()?;
         drop_cache(file);
         Ok(true)
-    };
-    attempt().map_err(|source| Error::LayOut {
-        path: layout.path.to_owned(),
-        size: layout.size.to_string(),
-        cause: source,
-    })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+    use std::fs;
+
+    use super::*;
+
+    /// Every file of a job had the same content: a device that deduplicates kept one of 10,000.
+    #[test]
+    fn no_two_sectors_of_the_files_are_equal() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut filler = FileFiller::new(0);
+        let mut seen = HashSet::new();
+        for (name, size) in [("small", 4096), ("large", 40_960), ("third", 8192)] {
+            let path = folder.path().join(name);
+            let layout = Layout {
+                file: &File::create(&path).unwrap(),
+                path: &path,
+                size: Bytes(size),
+            };
+            assert!(
+                filler
+                    .fill(layout, &AtomicBool::new(false), |_| {})
+                    .unwrap()
+            );
+            let content = fs::read(&path).unwrap();
+            assert_eq!(content.len() as u64, size);
+            for sector in content.chunks(4096) {
+                assert!(seen.insert(sector.to_owned()), "{name}");
+            }
+        }
+    }
 }

@@ -55,7 +55,7 @@ use crate::results::Frame;
 pub use error::Error;
 pub use interval_ticker::IntervalData;
 pub use journal::{journal_path, map_path};
-pub use layout::{Layout, lay_out};
+pub use layout::{FileFiller, Layout};
 pub use overhead::measure as measure_overhead;
 pub use sim::simulate;
 
@@ -117,7 +117,7 @@ impl TargetFile {
     pub(crate) fn open(&self, opening: Opening) -> io::Result<OpenFile> {
         let opened = open(&self.open_path(), opening, self.size)?;
         match self.reopen {
-            Reopen::Identity(id) if opened.identity()? != id => Err(io::Error::other(
+            Reopen::Identity(id) if opened.id != id => Err(io::Error::other(
                 "the name leads to another file than when the run began",
             )),
             _ => Ok(opened),

@@ -7,7 +7,7 @@ mod refusal;
 mod remains;
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::OsString;
 use std::fs::{File, Metadata};
 use std::io;
@@ -63,7 +63,7 @@ pub struct Guard {
     /// What the user gave up.
     names: Vec<String>,
     /// Files whose content a job file gives up by naming them, or that were made in this run.
-    files: RefCell<BTreeSet<FileId>>,
+    files: RefCell<HashSet<FileId>>,
     /// The same by path.
     paths: RefCell<HashSet<OsString>>,
     known: RefCell<HashMap<OsString, Known>>,
@@ -117,14 +117,14 @@ impl Guard {
             Some(Known::Held(handle)) => Ok(handle),
             Some(Known::Seen(id)) => {
                 let handle = Handle::open(path)?;
-                match handle.identity()? == id {
+                match handle.identity() == id {
                     true => Ok(handle),
                     false => Err(io::Error::other("it is another file than it was before")),
                 }
             }
             None => {
                 let handle = Handle::open(path)?;
-                self.keep(&handle)?;
+                self.keep(&handle);
                 Ok(handle)
             }
         }
@@ -137,49 +137,47 @@ impl Guard {
         matches!(known.get(path.as_os_str()), Some(Known::Held(_)))
     }
 
-    fn keep(&self, handle: &Handle) -> io::Result<()> {
+    /// Whether `path`, which leads to a file with this `metadata` now, leads where it led the first
+    /// time.
+    #[must_use]
+    pub fn is_unchanged(&self, path: &Path, metadata: &Metadata) -> bool {
+        match self.known.borrow().get(path.as_os_str()) {
+            Some(Known::Held(handle)) => handle.identity() == id_of(metadata),
+            Some(Known::Seen(id)) => *id == id_of(metadata),
+            None => true,
+        }
+    }
+
+    fn keep(&self, handle: &Handle) {
         let mut known = self.known.borrow_mut();
-        let metadata = handle.metadata()?;
-        let kept = match known.len() < HELD || !metadata.is_file() {
+        let kept = match known.len() < HELD || !handle.kind().is_file() {
             true => Known::Held(handle.clone()),
-            false => Known::Seen(id_of(&metadata)),
+            false => Known::Seen(handle.identity()),
         };
         known.insert(handle.path().as_os_str().to_owned(), kept);
-        Ok(())
     }
 
     /// Takes a file that was just made: its path means this file from now on, and it may be
     /// written to.
-    ///
-    /// # Errors
-    /// As `fstat`.
-    pub fn made(&self, handle: &Handle) -> io::Result<()> {
-        self.give_up_content(handle)?;
-        self.keep(handle)
+    pub fn made(&self, handle: &Handle) {
+        self.give_up_content(handle);
+        self.keep(handle);
     }
 
     /// The same of a file that may have been marked as ours.
-    ///
-    /// # Errors
-    /// As `fstat`.
-    pub fn adopt(&self, handle: &Handle) -> io::Result<()> {
+    pub fn adopt(&self, handle: &Handle) {
         if ours::is_marked(handle) {
             self.remains.allow(Allowed::file(handle), false);
         }
-        self.made(handle)
+        self.made(handle);
     }
 
     /// Lets the content of a regular file be overwritten, as other tools do with files that their
     /// job files name. The uses of the file still count.
-    ///
-    /// # Errors
-    /// As `fstat`.
-    pub fn give_up_content(&self, handle: &Handle) -> io::Result<()> {
-        let metadata = handle.metadata()?;
-        if metadata.is_file() {
-            self.files.borrow_mut().insert(id_of(&metadata));
+    pub fn give_up_content(&self, handle: &Handle) {
+        if handle.kind().is_file() {
+            self.files.borrow_mut().insert(handle.identity());
         }
-        Ok(())
     }
 
     /// The same of the regular file that `path` will lead to, if it leads to one.

@@ -1,5 +1,5 @@
 use std::ffi::{CString, OsString};
-use std::fs::{self, File, Metadata, OpenOptions};
+use std::fs::{self, File, FileType, Metadata, OpenOptions};
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd};
 use std::os::unix::ffi::OsStrExt;
@@ -18,6 +18,8 @@ use crate::machine::FileId;
 pub struct Handle {
     path: PathBuf,
     file: Arc<File>,
+    id: FileId,
+    kind: FileType,
 }
 
 impl Handle {
@@ -31,22 +33,26 @@ impl Handle {
             options.read(true).custom_flags(libc::O_PATH | flags);
             options.open(path)
         };
-        let file = open(0)?;
-        // Only a path that must be a directory makes the kernel mount what is mounted on demand.
-        let file = match file.metadata()?.is_dir() {
-            true => open(libc::O_DIRECTORY)?,
-            false => file,
-        };
-        Ok(Self::new(file, path))
+        let handle = Self::new(open(0)?, path)?;
+        match handle.kind.is_dir() {
+            // Only a path that must be a directory makes the kernel mount what is mounted on demand.
+            true => Self::new(open(libc::O_DIRECTORY)?, path),
+            false => Ok(handle),
+        }
     }
 
     /// A handle on an open file; `path` is its name for people.
-    #[must_use]
-    pub fn new(file: File, path: &Path) -> Self {
-        Self {
+    ///
+    /// # Errors
+    /// As `fstat`.
+    pub fn new(file: File, path: &Path) -> io::Result<Self> {
+        let metadata = file.metadata()?;
+        Ok(Self {
             path: path.to_owned(),
             file: Arc::new(file),
-        }
+            id: id_of(&metadata),
+            kind: metadata.file_type(),
+        })
     }
 
     /// As it was requested.
@@ -82,7 +88,7 @@ impl Handle {
         Arc::clone(&self.file)
     }
 
-    /// What it is, and how large.
+    /// What it is, and how large it is now.
     ///
     /// # Errors
     /// As `fstat`.
@@ -91,18 +97,21 @@ impl Handle {
     }
 
     /// Its device and inode.
-    ///
-    /// # Errors
-    /// As `fstat`.
-    pub fn identity(&self) -> io::Result<(u64, u64)> {
-        self.metadata().map(|metadata| id_of(&metadata))
+    #[must_use]
+    pub const fn identity(&self) -> (u64, u64) {
+        self.id
+    }
+
+    /// Whether it is a file, a directory, a device.
+    #[must_use]
+    pub const fn kind(&self) -> FileType {
+        self.kind
     }
 
     /// Whether `path` leads to the same file now.
     #[must_use]
     pub fn is_at(&self, path: &Path) -> bool {
-        let there = fs::metadata(path).map(|metadata| id_of(&metadata));
-        matches!((there, self.identity()), (Ok(there), Ok(own)) if there == own)
+        fs::metadata(path).is_ok_and(|there| id_of(&there) == self.id)
     }
 }
 
@@ -154,7 +163,7 @@ impl NewPath {
         }
         // SAFETY: it was just opened, and nothing else knows it.
         let file = unsafe { File::from_raw_fd(file) };
-        Ok(Handle::new(file, &self.path))
+        Handle::new(file, &self.path)
     }
 
     /// Makes a directory there with these permissions.

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use blocklab_units::Bytes;
 
-/// What `statx` reports in addition to `stat`.
+/// What `statx` reports, most of it in addition to `stat`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Extra {
     /// The mount that the path lies on, as numbered in mountinfo (Linux 5.8 and later).
@@ -16,6 +16,8 @@ pub(crate) struct Extra {
     /// Alignment of memory and of offsets for O_DIRECT, 0 where it is refused; nothing where
     /// the kernel (before 6.1) or the file system does not report it.
     pub(crate) direct: Option<(u32, u32)>,
+    /// Its length; 0 where there is no mount either.
+    pub(crate) size: Bytes,
 }
 
 /// Asks for the mount and the O_DIRECT alignment of what `path` leads to.
@@ -36,7 +38,7 @@ pub(crate) fn extra_of(file: &File) -> io::Result<Extra> {
 
 fn statx(directory: RawFd, path: &CStr, flags: i32) -> io::Result<Extra> {
     let mut found = MaybeUninit::<libc::statx>::zeroed();
-    let mask = libc::STATX_MNT_ID | libc::STATX_DIOALIGN;
+    let mask = libc::STATX_SIZE | libc::STATX_MNT_ID | libc::STATX_DIOALIGN;
     // SAFETY: the path ends in a zero byte, the result has the size that the call fills, and both
     // live until it returns.
     let status = unsafe { libc::statx(directory, path.as_ptr(), flags, mask, found.as_mut_ptr()) };
@@ -55,6 +57,7 @@ fn statx(directory: RawFd, path: &CStr, flags: i32) -> io::Result<Extra> {
     Ok(Extra {
         mount_id: has(libc::STATX_MNT_ID).then_some(found.stx_mnt_id),
         direct: has(libc::STATX_DIOALIGN).then_some(direct),
+        size: Bytes(found.stx_size),
     })
 }
 

@@ -1,5 +1,5 @@
 use std::collections::HashMap;
-use std::fs::{self, File, Metadata};
+use std::fs::{self, File};
 use std::io::{self, Seek, SeekFrom};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
@@ -50,8 +50,8 @@ impl FactsByMount {
     ///
     /// # Errors
     /// As [`facts_of`].
-    pub fn facts_of(&mut self, handle: &Handle, metadata: &Metadata) -> io::Result<TargetFacts> {
-        if !metadata.is_file() {
+    pub fn facts_of(&mut self, handle: &Handle) -> io::Result<TargetFacts> {
+        if !handle.kind().is_file() {
             return facts_of(handle);
         }
         let extra = syscall::extra_of(&handle.file())?;
@@ -65,7 +65,7 @@ impl FactsByMount {
         };
         let mut facts = TargetFacts {
             path: handle.path().display().to_string(),
-            size_bytes: Bytes(metadata.len()),
+            size_bytes: extra.size,
             ..known.clone()
         };
         if let Some((memory, offset)) = extra.direct {
@@ -218,7 +218,7 @@ mod tests {
             let path = folder.path().join(size.to_string());
             fs::write(&path, vec![1; size]).unwrap();
             let handle = Handle::open(&path).unwrap();
-            let found = known.facts_of(&handle, &handle.metadata().unwrap());
+            let found = known.facts_of(&handle);
             let (mut found, mut expected) = (found.unwrap(), facts_of(&handle).unwrap());
             assert_eq!(found.size_bytes, Bytes(size as u64));
             // Others use the file system meanwhile.

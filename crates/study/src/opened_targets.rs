@@ -1,6 +1,6 @@
 //! The targets of a plan: every target text of its jobs, checked, permitted, made if needed.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
@@ -38,7 +38,7 @@ struct Needs {
 /// All targets of a plan, by the text that names them.
 #[derive(Debug, Default)]
 pub(crate) struct OpenedTargets {
-    targets: BTreeMap<String, OpenedTarget>,
+    targets: HashMap<String, OpenedTarget>,
     order: Vec<String>,
 }
 
@@ -244,8 +244,7 @@ impl Kind {
             }
             Err(error) => return Err(unusable(error)),
         };
-        let metadata = handle.metadata().map_err(unusable)?;
-        let kind = metadata.file_type();
+        let kind = handle.kind();
         let refused = |message| unusable(io::Error::new(io::ErrorKind::InvalidInput, message));
         if needs.of_names && !kind.is_file() && !(needs.of_directories && kind.is_dir()) {
             let words = "only files are supported by engines that make, look up or remove names";
@@ -263,7 +262,7 @@ impl Kind {
         if needs.writes {
             context.guard.may_write(&handle)?;
         }
-        let facts = known.facts_of(&handle, &metadata).map_err(unusable)?;
+        let facts = known.facts_of(&handle).map_err(unusable)?;
         let is_empty = facts.kind == TargetKind::File && facts.size_bytes == Bytes::ZERO;
         if is_empty && !needs.of_names {
             return Err(Error::Empty { path });
@@ -272,7 +271,7 @@ impl Kind {
             false => Reopen::Name,
             // The guard holds as many as there are descriptors to spare.
             true if context.guard.holds(&path) => Reopen::Held(handle.file()),
-            true => Reopen::Identity(handle.identity().map_err(unusable)?),
+            true => Reopen::Identity(handle.identity()),
         };
         let target = existing_target(path, facts, needs, reopen);
         Ok(Self::Existing(Box::new(target)))

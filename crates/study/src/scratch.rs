@@ -7,10 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use blocklab_driver::{Layout, lay_out};
+use blocklab_driver::{FileFiller, Layout};
 use blocklab_host::Handle;
 use blocklab_units::Bytes;
-use blocklab_workload::Content;
 
 use crate::Error;
 
@@ -50,10 +49,11 @@ impl Scratch {
             file: &file,
             path: shown,
             size,
-            content: Content::Random,
-            seed,
         };
-        Ok(lay_out(layout, interrupted, progress)?.then_some(scratch))
+        let mut filler = FileFiller::new(seed);
+        Ok(filler
+            .fill(layout, interrupted, progress)?
+            .then_some(scratch))
     }
 
     fn nameless(directory: &Handle, shown: &Path) -> io::Result<Self> {
@@ -71,7 +71,7 @@ impl Scratch {
 
     /// Some network and FUSE file systems cannot open a file again whose name is gone.
     fn without_name(file: File, shown: &Path) -> io::Result<Self> {
-        let handle = Handle::new(file, shown);
+        let handle = Handle::new(file, shown)?;
         handle.reopen(&writable())?;
         Ok(Self {
             handle,
@@ -82,7 +82,7 @@ impl Scratch {
     fn named(directory: &Handle, shown: &Path) -> io::Result<Self> {
         let (file, path) = create(directory)?;
         Ok(Self {
-            handle: Handle::new(file, shown),
+            handle: Handle::new(file, shown)?,
             named: Some((path, directory.clone())),
         })
     }

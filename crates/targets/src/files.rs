@@ -13,6 +13,8 @@ pub struct OpenFile {
     pub(crate) file: File,
     pub(crate) is_block: bool,
     pub(crate) size: u64,
+    /// Its device and inode.
+    pub id: (u64, u64),
 }
 
 /// How a file is opened.
@@ -56,24 +58,16 @@ pub fn open(path: &Path, opening: Opening, size: u64) -> io::Result<OpenFile> {
             }
             _ => Err(error),
         })?;
-    let is_block = file.metadata()?.file_type().is_block_device();
+    let metadata = file.metadata()?;
     Ok(OpenFile {
         file,
-        is_block,
+        is_block: metadata.file_type().is_block_device(),
         size,
+        id: (metadata.dev(), metadata.ino()),
     })
 }
 
 impl OpenFile {
-    /// Its device and inode.
-    ///
-    /// # Errors
-    /// As `fstat`.
-    pub fn identity(&self) -> io::Result<(u64, u64)> {
-        let metadata = self.file.metadata()?;
-        Ok((metadata.dev(), metadata.ino()))
-    }
-
     /// Tells the kernel what to expect: the page cache, where it takes part, in which order the
     /// file will be read, and whoever cares, how long what is written will live.
     ///

@@ -43,6 +43,7 @@ impl Hanging {
             file: OwnedFd::from(reader.try_clone().unwrap()).into(),
             is_block: false,
             size: 0,
+            id: (0, 0),
         };
         let clock = Clock::start();
         let mut target = UringTarget::new(clock, DEPTH, options, vec![file], &buffers).unwrap();

@@ -15,7 +15,7 @@ use blocklab_diskspd::{
     self as dialect, Buffers, Format, Mistake, Overrides, Parsed, Prepared, Profile, Requested,
     System, Target, Terms,
 };
-use blocklab_driver::{Layout, lay_out};
+use blocklab_driver::{FileFiller, Layout};
 use blocklab_host::guard::{Guard, mark};
 use blocklab_host::{Handle, LARGEST_SCRIPT, facts_of, read_input};
 use blocklab_record::{Note, NoteLevel, TargetKind};
@@ -23,7 +23,6 @@ use blocklab_store::Store;
 use blocklab_study::Missing;
 use blocklab_syntax::encoding;
 use blocklab_units::Bytes;
-use blocklab_workload::Content;
 
 use self::own_options::OwnOptions;
 use self::watch::Watcher;
@@ -231,7 +230,7 @@ fn make_files(
         if !fill(&file, is_new, *size, own, interrupted)? {
             return Ok(false);
         }
-        guard.adopt(&file)?;
+        guard.adopt(&file);
     }
     Ok(true)
 }
@@ -250,7 +249,7 @@ fn gives_way(handle: &Handle, size: Bytes, guard: &Guard) -> Result<Option<Handl
     let file = handle.reopen(fs::File::options().read(true).write(true));
     let emptied = file.and_then(|file| file.set_len(0).map(|()| file));
     let file = emptied.with_context(|| format!("cannot rewrite {}", path.display()))?;
-    Ok(Some(Handle::new(file, path)))
+    Ok(Some(Handle::new(file, path)?))
 }
 
 /// Whether a target is a path, and no model.
@@ -273,10 +272,8 @@ fn fill(
         file: &handle.file(),
         path,
         size,
-        content: Content::Random,
-        seed: 0,
     };
-    let made = lay_out(layout, interrupted, |_| {});
+    let made = FileFiller::new(0).fill(layout, interrupted, |_| {});
     if matches!(made, Ok(true)) {
         mark(handle);
     } else if !is_new {

@@ -260,6 +260,7 @@ fn measure(
         return Ok(INTERRUPTED);
     }
     if prepared.clones.iter().all(|clone| clone.create_only) {
+        files::remove(prepared, &guard);
         out.borrow_mut().end(&[], prepared, Nanos::ZERO)?;
         return Ok(status::DONE);
     }
@@ -402,9 +403,9 @@ pub fn study(file: &JobFile<'_>, store: &Store) -> Result<Option<Record>> {
     let kept = (!file.no_save).then_some(store);
     let mut watcher = Watcher::shown(&prepared, kept, !file.quiet);
     watcher.again = Some(&plan);
-    let record = run_plan(&prepared, &guard, &interrupted, store, &mut watcher)?;
+    let record = run_plan(&prepared, &guard, &interrupted, store, &mut watcher);
     files::remove(&prepared, &guard);
-    Ok(record)
+    record
 }
 
 #[cfg(test)]

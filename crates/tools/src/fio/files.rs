@@ -2,8 +2,8 @@
 //! them.
 
 use std::collections::HashSet;
-use std::fs::{self, File};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::fs::{self, File, Metadata};
+use std::io::{self, Seek, SeekFrom, Write};
 use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::process::Command;
@@ -11,12 +11,12 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use anyhow::{Context, Result, anyhow, bail};
 use blocklab_console::terminal;
-use blocklab_driver::lay_out;
+use blocklab_driver::FileFiller;
 use blocklab_fio::{CloneFacts, ControlGroup, Layout, Planned, Prepared};
 use blocklab_host::Handle;
 use blocklab_host::guard::Guard;
 use blocklab_units::Bytes;
-use blocklab_workload::{Content, Job};
+use blocklab_workload::Job;
 
 use crate::output::{self, Over};
 
@@ -29,56 +29,23 @@ pub fn make(prepared: &Prepared, interrupted: &AtomicBool, guard: &Guard) -> Res
         }
     }
     make_groups(&prepared.control_groups)?;
-    let may_create = prepared.clones.iter().all(|clone| clone.may_create);
     let is_used = !prepared.clones.iter().all(|clone| clone.create_only);
+    let mut maker = Maker {
+        guard,
+        interrupted,
+        may_create: prepared.clones.iter().all(|clone| clone.may_create),
+        filler: FileFiller::new(0),
+    };
     let mut parent = None;
     for file in &prepared.files {
         if interrupted.load(Relaxed) {
             return Ok(false);
         }
-        let path = Path::new(&file.path);
         // Most files lie where the one before lies.
-        let is_elsewhere = parent.replace(path.parent()) != Some(path.parent());
-        if file.layout == Layout::Name {
-            if is_elsewhere {
-                make_directories(path, guard)?;
-            }
-            if !may_create && !path.exists() {
-                return Err(forbidden(file));
-            }
-            continue;
-        }
-        // What no job opens is not held open: there may be more of it than descriptors.
-        let is_held = is_used && file.is_opened;
-        let opened = match is_held {
-            true => guard.open(path),
-            false => Handle::open(path),
-        };
-        match opened {
-            Ok(handle) if file.layout == Layout::Directory => {
-                if !handle.metadata()?.is_dir() {
-                    bail!(
-                        "{} is no directory, and its jobs make directories",
-                        file.path
-                    );
-                }
-            }
-            Ok(handle) => fit(&handle, file, may_create, guard)?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                if !may_create {
-                    return Err(forbidden(file));
-                }
-                if is_elsewhere {
-                    make_directories(path, guard)?;
-                }
-                let Some(made) = create(file, interrupted, guard)? else {
-                    return Ok(false);
-                };
-                if let Some(handle) = made.filter(|_| is_held) {
-                    guard.made(&handle)?;
-                }
-            }
-            Err(error) => return Err(error).with_context(|| format!("cannot use {}", file.path)),
+        let own = Path::new(&file.path).parent();
+        let is_elsewhere = parent.replace(own) != Some(own);
+        if !maker.make(file, is_used && file.is_opened, is_elsewhere)? {
+            return Ok(false);
         }
     }
     // Jobs may overwrite what they name.
@@ -87,6 +54,127 @@ pub fn make(prepared: &Prepared, interrupted: &AtomicBool, guard: &Guard) -> Res
         paths.for_each(|path| guard.give_up_content_at(path));
     }
     Ok(true)
+}
+
+/// Makes files, one after the other. Its methods return whether they were not interrupted.
+struct Maker<'a> {
+    guard: &'a Guard,
+    interrupted: &'a AtomicBool,
+    may_create: bool,
+    filler: FileFiller,
+}
+
+impl Maker<'_> {
+    /// Makes what is missing of a file. `is_held`: what no job opens is not held open, as there may
+    /// be more of it than descriptors. `is_elsewhere`: its directory may be missing, too.
+    fn make(&mut self, file: &Planned, is_held: bool, is_elsewhere: bool) -> Result<bool> {
+        let path = Path::new(&file.path);
+        if file.layout == Layout::Name {
+            if is_elsewhere {
+                make_directories(path, self.guard)?;
+            }
+            return match self.may_create || path.exists() {
+                true => Ok(true),
+                false => Err(forbidden(file)),
+            };
+        }
+        let opened = match is_held {
+            true => self.guard.open(path),
+            false => Handle::open(path),
+        };
+        match opened {
+            Ok(handle) if file.layout == Layout::Directory => match handle.kind().is_dir() {
+                true => Ok(true),
+                false => bail!(
+                    "{} is no directory, and its jobs make directories",
+                    file.path
+                ),
+            },
+            Ok(handle) => self.fit(&handle, file),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                if !self.may_create {
+                    return Err(forbidden(file));
+                }
+                if is_elsewhere {
+                    make_directories(path, self.guard)?;
+                }
+                self.create(file, is_held)
+            }
+            Err(error) => Err(error).with_context(|| format!("cannot use {}", file.path)),
+        }
+    }
+
+    fn create(&mut self, file: &Planned, is_held: bool) -> Result<bool> {
+        let path = Path::new(&file.path);
+        let new = self.guard.free_path(path)?;
+        let failed = || format!("cannot make {}", file.path);
+        if file.layout == Layout::Directory {
+            new.create_directory(0o755).with_context(failed)?;
+            return Ok(true);
+        }
+        // Files that stay are for other jobs and users, too, as fio's are.
+        let created = new.create(0o644);
+        if created.is_err() {
+            // The reason may be a link that leads nowhere.
+            self.guard.new_path(path)?;
+        }
+        let handle = created.with_context(failed)?;
+        if file.layout != Layout::Written {
+            reserve(&handle.file(), file).with_context(failed)?;
+        } else {
+            let filled = self.fill(&handle.file(), path, file.length);
+            if !matches!(filled, Ok(true)) {
+                if handle.is_at(path) {
+                    // A half-made file is of no use; a second failure would add nothing.
+                    let _ = fs::remove_file(path);
+                }
+                return filled;
+            }
+        }
+        if is_held {
+            self.guard.made(&handle);
+        }
+        Ok(true)
+    }
+
+    /// A file that is too short is made longer, where nobody else uses it and no job forbids it.
+    fn fit(&mut self, handle: &Handle, file: &Planned) -> Result<bool> {
+        let metadata = handle.metadata()?;
+        if metadata.is_dir() {
+            bail!(
+                "{0} is a directory; filename= names files, and directory={0} makes them in it",
+                file.path
+            );
+        }
+        let length = metadata.len();
+        if !metadata.is_file() || length >= file.length.0 {
+            return Ok(true);
+        }
+        if !self.may_create {
+            bail!(
+                "{} has {}, and allow_file_create=0 forbids to make it {} long",
+                file.path,
+                Bytes(length),
+                file.length
+            );
+        }
+        self.guard.give_up_content(handle);
+        self.guard.may_write(handle)?;
+        let failed = || format!("cannot make {} longer", file.path);
+        let opened = handle.reopen(File::options().write(true));
+        let mut open = opened.with_context(failed)?;
+        if file.layout != Layout::Written {
+            reserve(&open, file).with_context(failed)?;
+            return Ok(true);
+        }
+        open.seek(SeekFrom::Start(length)).with_context(failed)?;
+        self.fill(&open, handle.path(), Bytes(file.length.0 - length))
+    }
+
+    fn fill(&mut self, file: &File, path: &Path, size: Bytes) -> Result<bool> {
+        let layout = blocklab_driver::Layout { file, path, size };
+        Ok(self.filler.fill(layout, self.interrupted, |_| {})?)
+    }
 }
 
 fn forbidden(file: &Planned) -> anyhow::Error {
@@ -171,42 +259,6 @@ pub fn plans(prepared: &Prepared) -> Vec<String> {
     lines
 }
 
-/// The file that was made, if one was; `None` when it was interrupted.
-fn create(
-    file: &Planned,
-    interrupted: &AtomicBool,
-    guard: &Guard,
-) -> Result<Option<Option<Handle>>> {
-    let path = Path::new(&file.path);
-    let new = guard.new_path(path)?;
-    if file.layout == Layout::Directory {
-        let made = new.create_directory(0o755);
-        made.with_context(|| format!("cannot make {}", file.path))?;
-        return Ok(Some(None));
-    }
-    // Files that stay are for other jobs and users, too, as fio's are.
-    let created = new.create(0o644);
-    let handle = created.with_context(|| format!("cannot make {}", file.path))?;
-    let open = handle.file();
-    if file.layout != Layout::Written {
-        reserve(&open, file).with_context(|| format!("cannot make {}", file.path))?;
-        return Ok(Some(Some(handle)));
-    }
-    let layout = blocklab_driver::Layout {
-        file: &open,
-        path,
-        size: file.length,
-        content: Content::Random,
-        seed: 0,
-    };
-    let made = lay_out(layout, interrupted, |_| {});
-    if !matches!(made, Ok(true)) && handle.is_at(path) {
-        // A half-made file is of no use; a second failure would add nothing.
-        let _ = fs::remove_file(path);
-    }
-    Ok(made?.then_some(Some(handle)))
-}
-
 /// The missing directories of a file, where the nearest that exists may get any.
 fn make_directories(path: &Path, guard: &Guard) -> Result<()> {
     let Some(parent) = path.parent().filter(|it| !it.as_os_str().is_empty()) else {
@@ -221,37 +273,6 @@ fn make_directories(path: &Path, guard: &Guard) -> Result<()> {
     fs::create_dir_all(parent).with_context(|| format!("cannot make {}", parent.display()))
 }
 
-/// A file that is too short is made longer, where nobody else uses it and no job forbids it.
-fn fit(handle: &Handle, file: &Planned, may_create: bool, guard: &Guard) -> Result<()> {
-    let metadata = handle.metadata()?;
-    if metadata.is_dir() {
-        bail!(
-            "{0} is a directory; filename= names files, and directory={0} makes them in it",
-            file.path
-        );
-    }
-    let length = metadata.len();
-    if !metadata.is_file() || length >= file.length.0 {
-        return Ok(());
-    }
-    if !may_create {
-        bail!(
-            "{} has {}, and allow_file_create=0 forbids to make it {} long",
-            file.path,
-            Bytes(length),
-            file.length
-        );
-    }
-    guard.give_up_content(handle)?;
-    guard.may_write(handle)?;
-    let open = || handle.reopen(File::options().write(true));
-    let done = open().and_then(|mut open| match file.layout {
-        Layout::Written => append(&mut open, length, file.length),
-        _ => reserve(&open, file),
-    });
-    done.with_context(|| format!("cannot make {} longer", file.path))
-}
-
 /// Gives the file its length, and the space for it where that can be had.
 fn reserve(open: &File, file: &Planned) -> io::Result<()> {
     let length = i64::try_from(file.length.0).map_err(io::Error::other)?;
@@ -263,14 +284,6 @@ fn reserve(open: &File, file: &Planned) -> io::Result<()> {
         }
     }
     open.set_len(file.length.0)
-}
-
-/// Random bytes from the kernel, so that no two blocks are the same.
-fn append(open: &mut File, from: u64, to: Bytes) -> io::Result<()> {
-    open.seek(SeekFrom::Start(from))?;
-    let mut left = File::open("/dev/urandom")?.take(to.0 - from);
-    io::copy(&mut left, open)?;
-    open.sync_data()
 }
 
 /// Before the jobs of a case: cached pages are read or dropped.
@@ -369,17 +382,16 @@ fn command(text: &str, path: &str, suffix: &str) -> bool {
 /// After the run: what is not wanted any longer.
 pub fn remove(prepared: &Prepared, guard: &Guard) {
     remove_groups(&prepared.control_groups);
-    let jobs = prepared.jobs();
-    let of_names: Vec<&Job> = jobs.filter(|job| job.engine.is_of_names()).collect();
+    let jobs = prepared.jobs().filter(|job| job.engine.is_of_names());
+    let of_names: HashSet<&String> = jobs.flat_map(|job| &job.targets).collect();
     for file in prepared.files.iter().filter(|file| file.unlink) {
         let path = Path::new(&file.path);
         // The name of a device, or a link to one, is not ours to take away; fio leaves it, too.
-        if !fs::metadata(path).is_ok_and(|metadata| metadata.is_file()) {
+        let Some(metadata) = fs::metadata(path).ok().filter(Metadata::is_file) else {
             continue;
-        }
+        };
         // An engine of names may have made it anew.
-        let anew = of_names.iter().any(|job| job.targets.contains(&file.path));
-        if anew || guard.open(path).is_ok_and(|handle| handle.is_at(path)) {
+        if of_names.contains(&file.path) || guard.is_unchanged(path, &metadata) {
             // It may be gone already; nobody misses it then.
             let _ = fs::remove_file(path);
         }

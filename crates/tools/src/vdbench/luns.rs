@@ -69,7 +69,7 @@ fn look_at(sd: &Sd, guard: &Guard) -> Result<(u64, bool)> {
 }
 
 fn there(sd: &Sd, handle: &Handle) -> Result<(u64, bool)> {
-    let kind = handle.metadata()?.file_type();
+    let kind = handle.kind();
     let unfit = match () {
         () if kind.is_dir() => "a directory; a file in it would work",
         () if kind.is_fifo() => "a pipe, which stores nothing; a file or a device would work",
@@ -103,6 +103,6 @@ fn make(sd: &Sd, size: u64, there: u64, guard: &Guard) -> Result<()> {
     if there == 0 {
         mark(&handle);
     }
-    guard.adopt(&handle)?;
+    guard.adopt(&handle);
     Ok(())
 }
