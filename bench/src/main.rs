@@ -8,6 +8,7 @@
 //! kernel charged the process for, its io_uring workers included.
 
 mod alone;
+mod bare_timer;
 mod block;
 mod diskspd;
 mod nbd;

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-use crate::{median, parse, process, shown};
+use crate::{bare_timer, median, parse, process, shown};
 
 /// Who serves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,7 +35,8 @@ struct Work {
 enum Figure {
     /// Operations per second: at least so many times the peer's.
     Rate(f64),
-    /// A percentile of the latency beyond the modelled one: at most so many times the peer's.
+    /// A percentile of the latency beyond the modelled one, by the name that fio gives it: at most so
+    /// many times the peer's.
     Excess(&'static str, f64),
 }
 
@@ -82,7 +83,7 @@ const LEAST_SECONDS_OF_EXCESS: u64 = 10;
 
 impl Work {
     fn is_paced(&self) -> bool {
-        matches!(self.figures[0], Figure::Excess(..))
+        matches!(self.figures.first(), Some(Figure::Excess(..)))
     }
 }
 
@@ -103,9 +104,17 @@ impl Figure {
     fn name(self, work: &Work) -> String {
         match self {
             Self::Rate(_) => work.name.to_owned(),
+            Self::Excess(..) => format!("{}{}", work.name, self.percentile()),
+        }
+    }
+
+    /// ` of p99.9`
+    fn percentile(self) -> String {
+        match self {
+            Self::Rate(_) => String::new(),
             Self::Excess(percentile, _) => {
                 let percentile = percentile.trim_end_matches('0').trim_end_matches('.');
-                format!("{} of p{percentile}", work.name)
+                format!(" of p{percentile}")
             }
         }
     }
@@ -137,7 +146,8 @@ read = { base = "1ms" }
 write = { base = "1ms" }
 spread = { sigma = 0.0 }
 "#;
-const MODELLED_NS: f64 = 8.0 / 3000.0 * 1e9;
+const IOPS: u32 = 3000;
+const MODELLED_NS: f64 = 8.0 / IOPS as f64 * 1e9;
 
 /// A server that ends with this.
 pub struct Serving {
@@ -219,40 +229,69 @@ pub fn run(ours: &Path, filter: &[String], pairs: usize, seconds: u64) -> Result
 }
 
 fn compare(work: &Work, ours: &Path, folder: &Path, pairs: usize, seconds: u64) -> Result<()> {
-    let mut runs = Vec::new();
+    let (mut mine, mut theirs, mut bare) = (Vec::new(), Vec::new(), Vec::new());
     for pair in 0..pairs {
-        let measure = |server| measure(work, server, ours, folder, seconds);
-        runs.push(match pair % 2 {
-            0 => {
-                let own = measure(Server::Ours)?;
-                (own, measure(work.peer)?)
-            }
-            _ => {
-                let peer = measure(work.peer)?;
-                (measure(Server::Ours)?, peer)
-            }
-        });
+        let mut own = || -> Result<()> {
+            mine.push(measure(work, Server::Ours, ours, folder, seconds)?);
+            Ok(())
+        };
+        if pair % 2 == 0 {
+            own()?;
+        }
+        theirs.push(measure(work, work.peer, ours, folder, seconds)?);
+        if pair % 2 == 1 {
+            own()?;
+        }
+        if work.is_paced() {
+            bare.push(machine(work, folder, seconds)?);
+        }
     }
     for (nth, figure) in work.figures.iter().enumerate() {
-        let mut mine: Vec<f64> = runs.iter().map(|(own, _)| own[nth]).collect();
-        let mut theirs: Vec<f64> = runs.iter().map(|(_, peer)| peer[nth]).collect();
-        let mut ratios: Vec<f64> = runs
-            .iter()
-            .map(|(own, peer)| own[nth] / peer[nth])
-            .collect();
-        let middle = median(&mut ratios);
-        let mark = if figure.is_met(middle) { ' ' } else { '!' };
-        println!(
-            "{:<48} {:>5} {middle:>7.2}{mark} {:>6.2} … {:<6.2} {:>11.0} {:>11.0}",
-            figure.name(work),
-            figure.bar(),
-            ratios[0],
-            ratios[ratios.len() - 1],
-            median(&mut mine),
-            median(&mut theirs),
-        );
+        print(*figure, &figure.name(work), nth, &mine, &theirs);
+        if work.is_paced() {
+            let name = format!("  a bare timer beside this client{}", figure.percentile());
+            print(*figure, &name, nth, &bare, &theirs);
+        }
     }
     Ok(())
+}
+
+/// A line of a figure: pair by pair, against the peer's.
+fn print(figure: Figure, name: &str, nth: usize, mine: &[Vec<f64>], theirs: &[Vec<f64>]) {
+    let pairs = mine.iter().zip(theirs);
+    let mut ratios: Vec<f64> = pairs.map(|(own, peer)| own[nth] / peer[nth]).collect();
+    let middle = median(&mut ratios);
+    let of = |all: &[Vec<f64>]| median(&mut all.iter().map(|it| it[nth]).collect::<Vec<_>>());
+    println!(
+        "{name:<48} {:>5} {middle:>7.2}{} {:>6.2} … {:<6.2} {:>11.0} {:>11.0}",
+        figure.bar(),
+        if figure.is_met(middle) { ' ' } else { '!' },
+        ratios[0],
+        ratios[ratios.len() - 1],
+        of(mine),
+        of(theirs),
+    );
+}
+
+/// The least excess that this machine allows: how late a bare timer ends, 3,000 times a second, while
+/// the same client sends as many requests to a server that answers at once. Where that is beyond the
+/// bar, no server can meet it.
+fn machine(work: &Work, folder: &Path, seconds: u64) -> Result<Vec<f64>> {
+    let at_once = Work {
+        figures: &[],
+        ..*work
+    };
+    let serving = serve(&at_once, Server::Nbdkit, Path::new(""), folder)?;
+    let mut load = load(work, seconds.max(LEAST_SECONDS_OF_EXCESS));
+    load.push(format!("--rate_iops={IOPS}"));
+    let bare = bare_timer::Bare::start(Duration::from_secs(1) / IOPS);
+    fio(work.on_one_core, &serving.uri(), &load)?;
+    let late = bare.stop();
+    let late_ns = |figure: &Figure| match figure {
+        Figure::Rate(_) => f64::NAN,
+        Figure::Excess(percentile, _) => late.percentile(percentile.parse().unwrap_or(100.0)),
+    };
+    Ok(work.figures.iter().map(late_ns).collect())
 }
 
 /// The figures of one run.
@@ -274,7 +313,13 @@ fn measure(
             seconds
         }
     };
-    let load = [
+    let json = fio(work.on_one_core, &uri, &load(work, seconds))?;
+    let reads = &json["jobs"][0]["read"];
+    work.figures.iter().map(|figure| figure.of(reads)).collect()
+}
+
+fn load(work: &Work, seconds: u64) -> Vec<String> {
+    vec![
         "--rw=randread".to_owned(),
         "--bs=4k".to_owned(),
         format!("--iodepth={}", work.depth),
@@ -282,10 +327,7 @@ fn measure(
         "--time_based".to_owned(),
         "--ramp_time=1".to_owned(),
         format!("--runtime={seconds}"),
-    ];
-    let json = fio(work.on_one_core, &uri, &load)?;
-    let reads = &json["jobs"][0]["read"];
-    work.figures.iter().map(|figure| figure.of(reads)).collect()
+    ]
 }
 
 /// One run of the client; its JSON.
