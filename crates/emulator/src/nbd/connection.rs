@@ -23,7 +23,7 @@ use super::outbox::Outbox;
 use super::service::Service;
 use super::transmission::{Command, MOST_DROPPED, MOST_EXTENTS, REQUEST, Request, extents};
 use super::wire::Wire;
-use crate::wait::{Interest, Ready, Timers, Waiter, precise_timers};
+use crate::wait::{Interest, Ready, Timers, Waiter, precise_timers, wake_in_batches};
 use crate::{Failure, Schedule, Settled, SleepPlan, Ticket, Volume};
 
 /// Serves one client until it leaves. `entered` is called when it has chosen an export.
@@ -43,6 +43,9 @@ fn serve_wire(service: &Service, wire: &mut Wire<'_>, entered: &dyn Fn()) -> io:
     };
     precise_timers();
     let volume = Arc::clone(&service.volumes[session.export]);
+    if volume.model().is_none() {
+        wake_in_batches();
+    }
     let waiter = Waiter::new()?;
     volume.register(waiter.waker());
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
