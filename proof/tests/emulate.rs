@@ -265,8 +265,15 @@ fn mistakes_are_refused_in_a_line_with_what_would_work() {
         let run = lab.blocklab(std::iter::once("emulate").chain(arguments.split(' ')));
         assert_eq!(run.code, Some(2), "{arguments}: {}", run.err);
         assert!(run.err.contains(words), "{arguments}: {}", run.err);
+        // A value that no option takes is followed by the way to the help.
+        let (line, _) = run.err.split_once("\n\nFor more").unwrap_or((&run.err, ""));
+        assert_eq!(line.lines().count(), 1, "{arguments}: {}", run.err);
     };
     check("gp3:1GiB --nbd /tmp/s", "write unix:PATH");
+    check("gp3:1GiB@m5.lorge --nbd unix:s", "m5.lorge");
+    check("gp3:1GiB,iopz=1 --nbd unix:s", "iops");
+    check("sim:gp3:1GiB --nbd unix:s", "write gp3:1GiB");
+    check("gp3:1GiB --nbd unix:s --backing no/f", "make it (mkdir)");
     check("gp3:1GiB --nbd unix:photo.jpg", "is no socket");
     check("gp3:1GiB --nbd 0.0.0.0:0", "--insecure");
     check("null --nbd unix:s", "--size");

@@ -53,6 +53,9 @@ pub enum FileError {
         /// The size of the volume.
         wanted: Bytes,
     },
+    /// No folder for it.
+    #[error("the folder of {0} is not there; make it (mkdir), or name a file in another one")]
+    NoFolder(PathBuf),
     /// Another server has it open.
     #[error("{0} backs a volume that is being served")]
     InUse(PathBuf),
@@ -95,6 +98,7 @@ pub fn open_file(path: &Path, size: Bytes, read_only: bool) -> Result<Backing, F
     let opened = options.truncate(false).open(path);
     let file = opened.map_err(|error| match error.kind() {
         io::ErrorKind::IsADirectory => FileError::NoFile(path.to_owned()),
+        io::ErrorKind::NotFound if !read_only => FileError::NoFolder(path.to_owned()),
         _ => system(error),
     })?;
     let facts = file.metadata().map_err(system)?;

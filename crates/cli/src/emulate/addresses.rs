@@ -1,7 +1,7 @@
 //! The addresses of a server: one, or several of one instance.
 
 use anyhow::{Result, anyhow, bail};
-use blocklab_catalog::{Address, Resolved, resolve};
+use blocklab_catalog::{Address, AddressError, Error, Resolved, resolve};
 use blocklab_console::place;
 use blocklab_device::Layout;
 
@@ -16,7 +16,8 @@ pub(super) fn resolved(args: &EmulateArgs) -> Result<(Resolved, Vec<Address>)> {
     let mut found: Option<Resolved> = None;
     let mut addresses = Vec::new();
     for text in &args.addresses {
-        let resolved = resolve(&address(text, args.on.as_deref())?, &catalog)?;
+        let address = address(text, args.on.as_deref())?;
+        let resolved = resolve(&address, &catalog).map_err(in_one_line)?;
         let each = vec![resolved.address.clone(); resolved.spec.volumes.len()];
         addresses.extend(each);
         match &mut found {
@@ -34,7 +35,13 @@ pub(super) fn resolved(args: &EmulateArgs) -> Result<(Resolved, Vec<Address>)> {
 
 /// With the instance of `--on`, where it has none of its own.
 fn address(text: &str, on: Option<&str>) -> Result<Address> {
-    let mut address: Address = text.parse().map_err(|error| anyhow!("{error}"))?;
+    let prefix = ["sim:", "emu:"].into_iter().find(|it| text.starts_with(it));
+    if let Some(prefix) = prefix {
+        let volume = &text[prefix.len()..];
+        bail!("{text}: `{prefix}` marks a target of `blocklab run`; write {volume}");
+    }
+    let parsed = text.parse::<Address>();
+    let mut address = parsed.map_err(|error| in_one_line(error.into()))?;
     match (&mut address, on) {
         (_, None) => {}
         (Address::File(_), Some(_)) => {
@@ -46,6 +53,17 @@ fn address(text: &str, on: Option<&str>) -> Result<Address> {
         },
     }
     Ok(address)
+}
+
+/// Without the pointer below the part that is wrong, which the message names.
+pub(super) fn in_one_line(error: Error) -> anyhow::Error {
+    match error {
+        Error::Address(AddressError { text, message, .. }) => anyhow!("{text}: {message}"),
+        Error::Refused {
+            address, message, ..
+        } => anyhow!("{address}: {message}"),
+        other => other.into(),
+    }
 }
 
 fn join(all: &mut Resolved, more: Resolved) -> Result<()> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
-use blocklab_catalog::{Address, Catalog, Error, resolve};
+use blocklab_catalog::{Address, Catalog, resolve};
 use blocklab_console::terminal;
 use blocklab_device::VolumeSpec;
 use blocklab_emulator::Volume;
@@ -16,6 +16,7 @@ use blocklab_record::ControlEvent;
 use blocklab_units::Nanos;
 
 use super::Model;
+use super::addresses::in_one_line;
 use crate::args::EmulateArgs;
 
 /// Keys of an address that a provider changes while a volume is in use.
@@ -171,11 +172,8 @@ fn changed(
             }
         }
     }
-    let address = Address::Sold(offer);
-    let mut resolved = resolve(&address, catalog).map_err(|error| match error {
-        Error::Refused { message, .. } => format!("{address}: {message}"),
-        other => other.to_string(),
-    })?;
+    let resolved = resolve(&Address::Sold(offer), catalog);
+    let mut resolved = resolved.map_err(|error| in_one_line(error).to_string())?;
     if let Some(factor) = speed {
         // Without burst buckets there is nothing to divide.
         let _ = super::quicken(&mut resolved.spec, factor);

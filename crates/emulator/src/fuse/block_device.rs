@@ -111,7 +111,8 @@ impl BlockDevice {
         may_make()?;
         let system = |error: io::Error| match error.raw_os_error() {
             Some(libc::ENODEV | libc::ENXIO) => BlockError::NoLoop,
-            Some(libc::EPERM | libc::EACCES) => BlockError::NotAllowed,
+            // ENOTTY: a container hides /dev/loop-control behind another file.
+            Some(libc::EPERM | libc::EACCES | libc::ENOTTY) => BlockError::NotAllowed,
             _ => BlockError::System {
                 file: file.to_owned(),
                 error,
