@@ -35,7 +35,7 @@ pub fn prices(
         .map(|(place, it)| detail(place, it, money, &mut sources, style))
         .collect();
     let mut parts = vec![
-        opening(by, money, style),
+        opening((priced.len() > 1).then_some(by), money, style),
         ages(priced, today, style),
         table(priced, money, style),
     ];
@@ -81,20 +81,24 @@ impl<'a> Money<'a> {
     }
 }
 
-fn opening(by: By, money: Money<'_>, style: Style) -> String {
-    let unit = match by {
-        By::Iops => "IOPS",
-        By::Throughput => "MB/s",
-        By::Capacity => "GB",
-    };
-    let rate = money.currency.map_or_else(String::new, |it| {
+/// The order of several offers, and the rate of another currency.
+fn opening(by: Option<By>, money: Money<'_>, style: Style) -> String {
+    let order = by.map(|by| match by {
+        By::Iops => "Cheapest per IOPS first.".to_owned(),
+        By::Throughput => "Cheapest per MB/s first.".to_owned(),
+        By::Capacity => "Cheapest per GB first.".to_owned(),
+    });
+    let rate = money.currency.map(|it| {
         format!(
-            " Amounts are in {}: 1 USD = {} {}, as you gave it.",
+            "Amounts are in {}: 1 USD = {} {}, as you gave it.",
             it.code, it.per_usd, it.code
         )
     });
-    let text = format!("Cheapest per {unit} first.{rate}");
-    style.hang(Ink::Bold, "", 0, &text)
+    let sentences: Vec<String> = order.into_iter().chain(rate).collect();
+    match sentences.is_empty() {
+        true => String::new(),
+        false => style.hang(Ink::Bold, "", 0, &sentences.join(" ")),
+    }
 }
 
 /// A finding for each old list: what it prices may cost something else today.
