@@ -261,7 +261,7 @@ pub fn tiles(sides: &[Side<'_>]) -> Markup {
                             span class="number" { (number) } " " span class="unit" { (unit) }
                         }
                         p class="source" {
-                            @if !side.alone { b { (side.name()) } " " }
+                            @if !side.alone { b { (side.brief()) } " " }
                             (source(side, row, direction, tile))
                         }
                     }

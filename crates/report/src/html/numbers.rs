@@ -46,7 +46,7 @@ pub fn table(sides: &[Side<'_>]) -> Markup {
     let body = html! {
         @for (side, row, direction) in rows() {
             tr {
-                @if !alone { td class="text" { (side.swatch()) (side.name()) } }
+                @if !alone { td class="text" { (side.swatch()) (side.brief()) } }
                 (name(side, row, direction))
                 @for column in service.iter().chain(&response) { (column_cell(column, direction)) }
                 @if paid { td { (latency(row.cpu_ns_per_io)) } }

@@ -5,6 +5,8 @@ use blocklab_analysis::sweeps::Sweep;
 use blocklab_record::Record;
 use maud::{Markup, html};
 
+use crate::versus;
+
 /// A Record on the page.
 pub struct Side<'a> {
     /// What was measured.
@@ -38,6 +40,14 @@ impl Side<'_> {
     /// As it is called on this page: of a study the system.
     pub fn name(&self) -> &str {
         self.part.map_or(&self.label, |(_, system)| system)
+    }
+
+    /// In a narrow column: of a comparison the letter that stands before its heading.
+    pub fn brief(&self) -> String {
+        match (self.part, self.has_color) {
+            (None, true) => versus::letter(self.index),
+            _ => self.name().to_owned(),
+        }
     }
 
     /// A name for what each Record of the page has, as a landmark and as a file: no two are equal.
