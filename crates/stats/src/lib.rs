@@ -15,7 +15,7 @@ mod summary;
 mod trend;
 
 pub use histogram::{BadEncoding, Histogram};
-pub use littles::{in_flight, rate_for};
+pub use littles::in_flight;
 pub use outlier::{Outlier, outliers};
 pub use passes::{log_variance, passes_for};
 pub use ratio::{Ratio, ratio};
