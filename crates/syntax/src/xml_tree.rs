@@ -3,6 +3,7 @@
 //! No document type is read and no entity but XML's own five is known, so no text can grow.
 
 use quick_xml::Reader;
+use quick_xml::escape::resolve_xml_entity;
 use quick_xml::events::{BytesStart, Event};
 
 use crate::Mistake;
@@ -27,13 +28,11 @@ pub struct Element {
 
 impl Element {
     /// The first child of this name.
-    #[must_use]
     pub fn child(&self, name: &str) -> Option<&Self> {
         self.children.iter().find(|child| child.name == name)
     }
 
     /// The text of the first child of this name, without blanks around it.
-    #[must_use]
     pub fn text_of(&self, name: &str) -> Option<&str> {
         self.child(name).map(|child| child.text.trim())
     }
@@ -44,7 +43,6 @@ impl Element {
     }
 
     /// The text of an attribute.
-    #[must_use]
     pub fn attribute(&self, name: &str) -> Option<&str> {
         let found = self.attributes.iter().find(|(known, _)| known == name);
         found.map(|(_, value)| &**value)
@@ -112,12 +110,11 @@ pub fn document(text: &str) -> Result<Element, Mistake> {
             }
             Event::Text(part) => add(&mut open, &part),
             Event::CData(part) => add(&mut open, &part),
-            Event::GeneralRef(name) => {
-                let character = plain(&name);
-                let unknown = || wrong("only XML's own five entities are known");
-                let character = character.ok_or_else(unknown)?;
-                add(&mut open, character.encode_utf8(&mut [0; 4]));
-            }
+            Event::GeneralRef(name) => match (name.resolve_char_ref(), resolve_xml_entity(&name)) {
+                (Ok(Some(character)), _) => add(&mut open, character.encode_utf8(&mut [0; 4])),
+                (_, Some(text)) => add(&mut open, text),
+                _ => return Err(wrong("only XML's own five entities are known")),
+            },
             Event::DocType(_) => {
                 return Err(wrong("a document type is not read: remove the <!DOCTYPE>"));
             }
@@ -140,25 +137,6 @@ fn add(open: &mut [Element], text: &str) {
     if let Some(current) = open.last_mut() {
         current.text.push_str(text);
     }
-}
-
-/// What an entity stands for.
-fn plain(name: &str) -> Option<char> {
-    Some(match name {
-        "amp" => '&',
-        "lt" => '<',
-        "gt" => '>',
-        "quot" => '"',
-        "apos" => '\'',
-        _ => {
-            let code = name.strip_prefix('#')?;
-            let number = match code.strip_prefix(['x', 'X']) {
-                Some(hex) => u32::from_str_radix(hex, 16).ok()?,
-                None => code.parse().ok()?,
-            };
-            char::from_u32(number)?
-        }
-    })
 }
 
 fn element(start: &BytesStart<'_>) -> Result<Element, Mistake> {
