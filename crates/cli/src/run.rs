@@ -39,12 +39,7 @@ pub fn run(args: &RunArgs, store: &Store) -> Result<ExitCode> {
         dry_run(args, store)?;
         return Ok(ExitCode::SUCCESS);
     }
-    supervisor::supervise(|| {
-        measure(args, store).unwrap_or_else(|error| {
-            terminal::complain(&error);
-            MISTAKE
-        })
-    })
+    supervisor::supervise(|| measure(args, store), |_| MISTAKE)
 }
 
 fn dry_run(args: &RunArgs, store: &Store) -> Result<()> {

@@ -26,10 +26,14 @@ use anyhow::{Context, Result, anyhow};
 
 use crate::killed::{self, MemoryKills};
 
-/// Runs `work` in a child and gives its exit code. `work` must print everything itself.
+/// Runs `work` in a child and gives its exit code. `work` must print everything itself, except an
+/// error: that is printed here, and `code_of` has the exit code of it.
 ///
 /// It must be called while there is one thread: a forked copy of several is not sound.
-pub fn supervise(work: impl FnOnce() -> u8) -> Result<ExitCode> {
+pub fn supervise(
+    work: impl FnOnce() -> Result<u8>,
+    code_of: impl Fn(&anyhow::Error) -> u8,
+) -> Result<ExitCode> {
     let (reader, writer) = pipe(libc::O_CLOEXEC).context("cannot make a pipe")?;
     let (names, namer) = pipe(libc::O_CLOEXEC | libc::O_NONBLOCK).context("cannot make a pipe")?;
     let (end_request, end_sender) = pipe(libc::O_CLOEXEC).context("cannot make a pipe")?;
@@ -45,13 +49,12 @@ pub fn supervise(work: impl FnOnce() -> u8) -> Result<ExitCode> {
             set_handlers(libc::SIG_DFL, 0);
             allow_many_files();
             let waiting = await_end_request(end_request).context("cannot start a thread");
-            let code = match waiting {
-                Ok(()) => work(),
-                Err(error) => {
-                    crate::terminal::complain(&error);
-                    crate::status::FAILED
-                }
-            };
+            let waiting = waiting.map_err(|error| (crate::status::FAILED, error));
+            let done = waiting.and_then(|()| work().map_err(|error| (code_of(&error), error)));
+            let code = done.unwrap_or_else(|(code, error)| {
+                crate::terminal::complain(&error);
+                code
+            });
             let_go_of_output();
             // A parent that is gone needs no word.
             let _ = File::from(writer).write_all(&[code]);

@@ -25,12 +25,7 @@ use blocklab_console::{listen, place, status, supervisor, terminal};
 
 /// Measures, keeps, and prints the report.
 pub fn run(args: &CdmArgs, store: &Store) -> Result<ExitCode> {
-    supervisor::supervise(|| {
-        measure(args, store).unwrap_or_else(|error| {
-            terminal::complain(&error);
-            status::MISTAKE
-        })
-    })
+    supervisor::supervise(|| measure(args, store), |_| status::MISTAKE)
 }
 
 fn measure(args: &CdmArgs, store: &Store) -> Result<u8> {

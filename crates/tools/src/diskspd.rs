@@ -37,16 +37,11 @@ const NOT_UNDERSTOOD: u8 = 3;
 
 /// Runs what the arguments request.
 pub fn run(args: &DiskspdArgs, store: &Store) -> Result<ExitCode> {
-    supervisor::supervise(|| {
-        attempt(&args.args, store).unwrap_or_else(|error| {
-            terminal::complain(&error);
-            if error.is::<Mistake>() {
-                NOT_UNDERSTOOD
-            } else {
-                code_of(&error, status::FAILED)
-            }
-        })
-    })
+    let code = |error: &anyhow::Error| match error.is::<Mistake>() {
+        true => NOT_UNDERSTOOD,
+        false => code_of(error, status::FAILED),
+    };
+    supervisor::supervise(|| attempt(&args.args, store), code)
 }
 
 fn attempt(arguments: &[String], store: &Store) -> Result<u8> {

@@ -100,12 +100,8 @@ impl OwnOptions {
 
 /// Runs what the arguments request.
 pub fn run(args: &FioArgs, store: &Store) -> Result<ExitCode> {
-    supervisor::supervise(|| {
-        attempt(&args.args, store).unwrap_or_else(|error| {
-            terminal::complain(&error);
-            code_of(&error, status::FAILED)
-        })
-    })
+    let code = |error: &_| code_of(error, status::FAILED);
+    supervisor::supervise(|| attempt(&args.args, store), code)
 }
 
 fn attempt(arguments: &[String], store: &Store) -> Result<u8> {

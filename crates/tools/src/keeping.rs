@@ -43,7 +43,6 @@ pub struct Keeping<'a> {
 
 impl<'a> Keeping<'a> {
     /// Nothing is kept yet.
-    #[must_use]
     pub const fn new(store: &'a Store) -> Self {
         Self {
             store,

@@ -38,12 +38,7 @@ use crate::tool_run::{
 
 /// Runs what the arguments request.
 pub fn run(args: &VdbenchArgs, store: &Store) -> Result<ExitCode> {
-    supervisor::supervise(|| {
-        attempt(&args.args, store).unwrap_or_else(|error| {
-            terminal::complain(&error);
-            status::MISTAKE
-        })
-    })
+    supervisor::supervise(|| attempt(&args.args, store), |_| status::MISTAKE)
 }
 
 fn attempt(arguments: &[String], store: &Store) -> Result<u8> {
