@@ -199,7 +199,6 @@ impl Address {
 
     /// Where a part stands in `text`, so that a message can point at it. All of the text where it
     /// has no such part.
-    #[must_use]
     pub fn place(text: &str, part: Part) -> Range<usize> {
         let mut parser = Parser::new(text);
         // What was found before a mistake is still worth pointing at.
@@ -257,7 +256,6 @@ impl fmt::Display for Offer {
 
 /// `1TiB`, `1TB`, `1536GiB`: the largest unit that holds the size in whole numbers, so that
 /// nothing is lost.
-#[must_use]
 pub(crate) fn exact(size: Bytes) -> String {
     const UNITS: [(&str, u64); 7] = [
         ("TiB", 1 << 40),

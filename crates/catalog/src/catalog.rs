@@ -26,7 +26,6 @@ pub(crate) struct Source {
 
 impl Catalog {
     /// The figures that the program carries, and nothing else.
-    #[must_use]
     pub fn embedded() -> Self {
         Self::default()
     }
@@ -86,7 +85,6 @@ impl Catalog {
     }
 
     /// The names of all EC2 instance types, sorted.
-    #[must_use]
     pub fn instance_types(&self) -> Vec<Cow<'_, str>> {
         let names = self.tables(Section::Instances).flat_map(Table::keys);
         let mut names: Vec<_> = names.map(Cow::from).collect();

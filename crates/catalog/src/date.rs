@@ -18,7 +18,6 @@ pub struct NotADate(pub String);
 
 impl Date {
     /// The year.
-    #[must_use]
     pub const fn year(self) -> u16 {
         self.year
     }
@@ -31,7 +30,6 @@ impl Date {
     };
 
     /// The day, where the calendar has it; years from 1970 to 9999.
-    #[must_use]
     pub fn new(year: u16, month: u8, day: u8) -> Option<Self> {
         let sound = (1970..=9999).contains(&year)
             && (1..=12).contains(&month)
@@ -40,7 +38,6 @@ impl Date {
     }
 
     /// Whole years until a later day; 0 until an earlier one.
-    #[must_use]
     pub fn years_until(self, later: Self) -> u16 {
         let is_incomplete = (later.month, later.day) < (self.month, self.day);
         let years = later.year.saturating_sub(self.year);

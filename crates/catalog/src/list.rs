@@ -55,7 +55,6 @@ pub struct Listed {
 
 impl Catalog {
     /// The instance types that pass a filter, by family and then by size.
-    #[must_use]
     pub fn list(&self, filter: &Filter) -> Vec<Listed> {
         let prices = self.hours_in(&filter.region);
         let types = self.instance_types();
@@ -76,7 +75,6 @@ impl Catalog {
     }
 
     /// The families of instance types, sorted.
-    #[must_use]
     pub fn families(&self) -> Vec<String> {
         let mut all: Vec<_> = self
             .instance_types()
@@ -88,7 +86,6 @@ impl Catalog {
     }
 
     /// An instance type as it was on a day, without its price; `None`: it is in no list.
-    #[must_use]
     pub fn listed(&self, name: &str, as_of: Option<Date>) -> Option<Listed> {
         let instance = self.instance(name, as_of)?;
         let ebs = instance.ebs.as_ref();
@@ -142,7 +139,6 @@ fn passes(one: &Listed, filter: &Filter) -> bool {
 
 impl Catalog {
     /// The names of all volume types that an address may carry, sorted; `local` among them.
-    #[must_use]
     pub fn volume_types(&self) -> Vec<String> {
         let ebs = self.tables(Section::VolumeTypes).flat_map(Table::keys);
         let mut names: Vec<_> = ebs.map(str::to_owned).collect();

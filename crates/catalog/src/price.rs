@@ -19,7 +19,6 @@ pub(crate) const ASSUMED: &str = "assumed: ";
 pub const HOURS_PER_MONTH: f64 = 730.0;
 
 /// In which money the lists of a region are: AWS sells in yuan in China, in US dollars elsewhere.
-#[must_use]
 pub fn currency_of(region: &str) -> &'static str {
     match region.starts_with("cn-") {
         true => "CNY",
@@ -86,7 +85,6 @@ impl Per {
     ];
 
     /// As it stands behind a number of dollars: `per GiB-month`.
-    #[must_use]
     pub const fn text(self) -> &'static str {
         match self {
             Self::GibMonth => "GiB-month",
@@ -147,7 +145,6 @@ impl Price {
 impl Catalog {
     /// What a volume type costs in a region on a day: one entry for each thing that is counted
     /// and each step of its price. Empty: no list of that region is known.
-    #[must_use]
     pub fn volume_prices_of(&self, kind: &str, region: &str, as_of: Option<Date>) -> Vec<Price> {
         let tables = self.tables(Section::VolumePrices);
         let rows: Vec<Row<'_>> = tables
@@ -211,7 +208,6 @@ impl Catalog {
     }
 
     /// What an hour of an instance costs on demand.
-    #[must_use]
     pub fn hour_of(
         &self,
         instance: &str,
@@ -249,7 +245,6 @@ impl Catalog {
     }
 
     /// Every region of which a price list is known, sorted.
-    #[must_use]
     pub fn regions(&self) -> Vec<String> {
         let mut regions: Vec<_> = self.lists().map(|list| list.region.to_owned()).collect();
         regions.sort_unstable();

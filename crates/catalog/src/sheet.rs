@@ -246,7 +246,6 @@ fn total(costs: &[Cost]) -> Option<f64> {
 
 impl Sheet {
     /// All that is known of a resolved address.
-    #[must_use]
     pub fn of(resolved: &Resolved) -> Self {
         let mut notes = resolved.notes.clone();
         let reaches = match reaches(resolved) {

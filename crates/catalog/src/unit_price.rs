@@ -79,7 +79,6 @@ pub enum Unit {
 
 impl Unit {
     /// As it stands behind "per".
-    #[must_use]
     pub const fn text(self) -> &'static str {
         match self {
             Self::Iops => "IOPS and month",
@@ -143,7 +142,6 @@ pub struct Priced {
 
 impl Priced {
     /// US dollars for one of these; `None`: not known.
-    #[must_use]
     pub fn per(&self, unit: Unit) -> Option<f64> {
         let found = self.units.iter().find(|price| price.unit == unit);
         found.map(|price| price.usd)
@@ -241,7 +239,6 @@ fn own_disks(address: &Address) -> Option<Address> {
 }
 
 /// What all of `bought` costs together and by unit: of `output`, or of what documents promise.
-#[must_use]
 pub fn price(name: &str, bought: &[Bought], output: Option<&Output>) -> Priced {
     let mut priced = Priced {
         name: name.to_owned(),
@@ -314,7 +311,6 @@ pub struct OldList {
 }
 
 /// The lists that are a year old or more, the oldest first.
-#[must_use]
 pub fn old_lists(priced: &[Priced], today: Date) -> Vec<OldList> {
     let mut dates: Vec<Date> = priced.iter().flat_map(|it| it.dates.clone()).collect();
     dates.sort_unstable();

@@ -28,7 +28,6 @@ pub struct Row {
 
 impl Row {
     /// Operations per second, as the original reckons them: from the throughput shown.
-    #[must_use]
     pub fn iops(&self) -> f64 {
         let shown = self.shown.map_or(0.0, |figures| figures.mb_per_s);
         shown * 1e6 / self.test.block.as_f64()
@@ -36,7 +35,6 @@ impl Row {
 }
 
 /// All rows, in the order in which they were measured.
-#[must_use]
 pub fn rows(record: &Record, form: &Form) -> Vec<Row> {
     let of_way = |way| {
         let row = move |test: &Test| row(record, form.wish.taking, *test, way);

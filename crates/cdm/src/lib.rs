@@ -55,7 +55,6 @@ impl Way {
     }
 
     /// `Read`, `Write`, `Mix`.
-    #[must_use]
     pub const fn title(self) -> &'static str {
         match self {
             Self::Read => "Read",

@@ -17,7 +17,6 @@ pub enum Version {
 
 impl Version {
     /// The major number, as the user names it; 7 has the tests and the report of 8.
-    #[must_use]
     pub const fn numbered(number: u32) -> Option<Self> {
         Some(match number {
             5 => Self::V5,
@@ -29,7 +28,6 @@ impl Version {
     }
 
     /// The release whose habits are followed.
-    #[must_use]
     pub const fn release(self) -> &'static str {
         match self {
             Self::V5 => "5.1.2",
@@ -69,7 +67,6 @@ pub enum Profile {
 
 impl Profile {
     /// Its name in the report: the settings for NVMe and flash memory are no profiles there.
-    #[must_use]
     pub const fn title(self) -> &'static str {
         match self {
             Self::Default | Self::Nvme | Self::Flash => "Default",
@@ -112,7 +109,6 @@ impl Test {
     }
 
     /// `SEQ1M`, `RND4K`.
-    #[must_use]
     pub fn kind(&self) -> String {
         let (number, unit) = self.size();
         let unit = unit.chars().next().unwrap_or('B');
@@ -120,19 +116,16 @@ impl Test {
     }
 
     /// `Q8T1`.
-    #[must_use]
     pub fn queue(&self) -> String {
         format!("Q{}T{}", self.queues, self.threads)
     }
 
     /// `SEQ`, `RND`.
-    #[must_use]
     pub const fn word(&self) -> &'static str {
         if self.random { "RND" } else { "SEQ" }
     }
 
     /// The block size as a whole number of a unit: `(1, "MiB")`.
-    #[must_use]
     pub const fn size(&self) -> (u64, &'static str) {
         match self.block.0 {
             mib if mib % (1 << 20) == 0 => (mib >> 20, "MiB"),
@@ -142,7 +135,6 @@ impl Test {
 }
 
 /// The tests, in the order of the window; `None` where the version has no such profile.
-#[must_use]
 pub fn tests(version: Version, profile: Profile) -> Option<Vec<Test>> {
     let seq = |kib, queues| Test::new(false, kib, queues, 1);
     let rnd = |queues, threads| Test::new(true, 4, queues, threads);

@@ -18,7 +18,6 @@ pub struct Imprint {
 }
 
 /// The report block. Lines end with a line feed alone; the original's end with CR LF.
-#[must_use]
 pub fn report(record: &Record, form: &Form, imprint: &Imprint) -> String {
     let rows = rows(record, form);
     match form.wish.version {
@@ -199,7 +198,6 @@ fn date(record: &Record) -> String {
 
 /// Every pass of every test in MB/s, with what the best one hides: the median, and how far the
 /// passes differ.
-#[must_use]
 pub fn all_passes(record: &Record, form: &Form) -> String {
     let rows = rows(record, form);
     let most = rows.iter().map(|row| row.passes.len()).max().unwrap_or(0);
@@ -265,7 +263,6 @@ fn middle(row: &Row) -> Option<(f64, f64)> {
 const FORMAT: u32 = 1;
 
 /// The same figures for programs.
-#[must_use]
 pub fn json(record: &Record, form: &Form) -> String {
     let rows: Vec<Value> = rows(record, form).iter().map(json_row).collect();
     let value = json!({

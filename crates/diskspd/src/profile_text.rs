@@ -16,7 +16,6 @@ pub enum Layout {
 
 /// The command line and the profile that it gives, as the head of a result and as `-Rptext` print
 /// it.
-#[must_use]
 pub fn profile_text(profile: &Profile, command_line: &str, layout: Layout) -> String {
     let parameters = input_parameters(profile, layout);
     match layout {

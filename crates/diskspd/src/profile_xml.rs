@@ -142,7 +142,6 @@ pub fn read_xml(text: &str, overrides: &Overrides) -> Result<Profile, Mistake> {
 }
 
 /// The profile alone, as `-Rpxml` prints it.
-#[must_use]
 pub fn profile_xml(profile: &Profile) -> String {
     let mut sheet = Sheet::default();
     write_profile(&mut sheet, profile);

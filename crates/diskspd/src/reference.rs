@@ -3,7 +3,6 @@
 use super::options::OPTIONS;
 
 /// What `-?` prints.
-#[must_use]
 pub fn usage() -> String {
     let mut text = String::from(
         "Usage: diskspd [options] target1 [target2 ...]\n\n\
@@ -27,7 +26,6 @@ pub fn usage() -> String {
 }
 
 /// `docs/dialects/diskspd.md`.
-#[must_use]
 pub fn reference() -> String {
     let mut page = String::from(include_str!("reference.md"));
     page.push_str("\n| option | default | meaning | here |\n|---|---|---|---|\n");

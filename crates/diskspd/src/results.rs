@@ -20,7 +20,6 @@ pub struct Usage {
 
 impl Usage {
     /// All that is not idle.
-    #[must_use]
     pub fn busy(&self) -> f64 {
         self.user + self.kernel
     }

@@ -186,7 +186,6 @@ with_defaults! {
 
 impl Target {
     /// Alignment or stride.
-    #[must_use]
     pub fn step(&self) -> u64 {
         self.align.unwrap_or(self.block)
     }

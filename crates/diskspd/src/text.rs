@@ -12,7 +12,6 @@ use super::spec::Profile;
 use super::units::{kmgt, old_file_size};
 
 /// The result of a run as DiskSpd prints it.
-#[must_use]
 pub fn text(
     record: &Record,
     profile: &Profile,

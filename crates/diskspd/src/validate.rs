@@ -153,7 +153,6 @@ const SELDOM_MEANT: [Rule; 3] = [
 ];
 
 /// What is allowed, but seldom meant.
-#[must_use]
 pub fn warnings(profile: &Profile) -> Vec<String> {
     let mut warnings = Vec::new();
     for span in &profile.timespans {

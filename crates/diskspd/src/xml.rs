@@ -15,7 +15,6 @@ use super::text::started;
 const VERSION: (&str, &str) = ("2.2", "2024/6/3");
 
 /// The result of a run.
-#[must_use]
 pub fn xml(record: &Record, profile: &Profile, prepared: &Prepared, system: &System) -> String {
     let mut sheet = Sheet::default();
     sheet.nest("Results", |sheet| {

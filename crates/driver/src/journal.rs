@@ -24,13 +24,11 @@ use blocklab_workload::{Completion, Direction, Io, Job, Journal, Validation};
 use crate::{Error, Tap, TargetFile};
 
 /// The file with the keys of a journal at this path.
-#[must_use]
 pub fn map_path(path: &str) -> PathBuf {
     with_ending(path, ".map")
 }
 
 /// The file with the writes since its map.
-#[must_use]
 pub fn journal_path(path: &str) -> PathBuf {
     with_ending(path, ".jnl")
 }

@@ -99,7 +99,6 @@ pub struct TargetFile {
 
 impl TargetFile {
     /// A file or device of this machine.
-    #[must_use]
     pub const fn file(path: PathBuf, size: u64, may_write: bool) -> Self {
         Self {
             path,
@@ -147,7 +146,6 @@ pub struct Control<'a> {
 impl<'a> Control<'a> {
     /// Thirty seconds, and three quarters of one after an interruption: most disks answer a full
     /// queue in that time, and half of the promised second and a half is left to keep the run.
-    #[must_use]
     pub const fn new(interrupted: &'a AtomicBool) -> Self {
         Self {
             interrupted,

@@ -47,7 +47,6 @@ pub(crate) fn memory_limit(roots: &Roots) -> Option<Bytes> {
 
 /// How long, in nanoseconds since its group was made, the threads of this process were runnable and
 /// held back by the quota. `None` where nothing counts that.
-#[must_use]
 pub fn throttled_ns() -> Option<u64> {
     throttled(&Roots::real())
 }

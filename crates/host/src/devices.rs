@@ -36,7 +36,6 @@ pub struct Device {
 
 /// All block devices of the machine: disks by name, each followed by its partitions. Loop devices
 /// that show nothing are left out. `memory` knows what earlier runs left on them.
-#[must_use]
 pub fn devices(memory: Option<&Memory>) -> Vec<Device> {
     let machine = Machine::look();
     let nodes = machine.nodes.iter().filter(|node| is_there(node));

@@ -5,7 +5,6 @@ use crate::cgroup;
 use crate::roots::Roots;
 
 /// The machine as it is now. What it does not report is left empty; nothing fails.
-#[must_use]
 pub fn environment() -> Environment {
     let mut found = read(&Roots::real());
     if found.processor.hypervisor.is_none() {

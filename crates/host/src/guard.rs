@@ -35,7 +35,6 @@ pub struct Permission {
 
 impl Permission {
     /// What spoke against it and was given up by name.
-    #[must_use]
     pub fn reasons_lifted(&self) -> &[String] {
         &self.reasons_lifted
     }
@@ -79,7 +78,6 @@ impl Guard {
     /// An entry of `names` gives up what is on exactly the thing it names: a device by kernel name
     /// (`sdb`), by any path, by its name under `/dev/disk/by-id`, by serial number where one disk
     /// has it; a file by a path.
-    #[must_use]
     pub fn new(names: &[String]) -> Self {
         Self {
             names: names.to_vec(),
@@ -131,7 +129,6 @@ impl Guard {
     }
 
     /// Whether it keeps what `path` leads to open.
-    #[must_use]
     pub fn holds(&self, path: &Path) -> bool {
         let known = self.known.borrow();
         matches!(known.get(path.as_os_str()), Some(Known::Held(_)))

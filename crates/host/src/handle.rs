@@ -56,20 +56,17 @@ impl Handle {
     }
 
     /// As it was requested.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// Where the path led, as the kernel names the place now.
-    #[must_use]
     pub fn resolved(&self) -> PathBuf {
         fs::read_link(self.reopen_path()).unwrap_or_else(|_| self.path.clone())
     }
 
     /// A path that leads to the descriptor, and so to the same thing whatever happens to its
     /// name. It is valid in this process while the handle or [`Handle::file`] lives.
-    #[must_use]
     pub fn reopen_path(&self) -> PathBuf {
         PathBuf::from(format!("/proc/self/fd/{}", self.file.as_raw_fd()))
     }
@@ -83,7 +80,6 @@ impl Handle {
     }
 
     /// The descriptor, to be kept open.
-    #[must_use]
     pub fn file(&self) -> Arc<File> {
         Arc::clone(&self.file)
     }
@@ -109,7 +105,6 @@ impl Handle {
     }
 
     /// Whether `path` leads to the same file now.
-    #[must_use]
     pub fn is_at(&self, path: &Path) -> bool {
         fs::metadata(path).is_ok_and(|there| id_of(&there) == self.id)
     }
@@ -137,13 +132,11 @@ impl NewPath {
     }
 
     /// As it was requested.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// The directory.
-    #[must_use]
     pub const fn directory(&self) -> &Handle {
         &self.directory
     }

@@ -16,7 +16,6 @@ pub struct Memory {
 
 impl Memory {
     /// The memory in this folder, which need not exist.
-    #[must_use]
     pub const fn at(folder: PathBuf) -> Self {
         Self { folder }
     }

@@ -26,7 +26,6 @@ pub struct Mount {
 }
 
 /// What is mounted where, in the order in which it was.
-#[must_use]
 pub fn mounts() -> Vec<Mount> {
     parse_mounts(&std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default())
 }

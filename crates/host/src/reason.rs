@@ -105,7 +105,6 @@ pub enum Cause {
 
 impl Cause {
     /// Whether naming the target lifts it: a name gives up content, and nothing that is in use.
-    #[must_use]
     pub const fn can_be_lifted(&self) -> bool {
         matches!(
             self,
@@ -120,7 +119,6 @@ impl Cause {
     }
 
     /// Whether somebody else uses it now.
-    #[must_use]
     pub const fn is_use(&self) -> bool {
         matches!(
             self,
@@ -134,7 +132,6 @@ impl Cause {
     }
 
     /// Whether reading makes sense nevertheless.
-    #[must_use]
     pub const fn can_be_read(&self) -> bool {
         self.can_be_lifted() || self.is_use() || matches!(self, Self::ReadOnly | Self::CharDevice)
     }

@@ -45,7 +45,6 @@ pub fn probe(
 }
 
 /// [`probe`] of a device that holds exactly these bytes.
-#[must_use]
 pub fn probe_bytes(image: &[u8]) -> Vec<Signature> {
     let read = |offset: u64, buffer: &mut [u8]| {
         let range = usize::try_from(offset).ok().and_then(|start| {

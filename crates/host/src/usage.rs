@@ -8,7 +8,6 @@ const SECTOR: u64 = 512;
 
 /// The block layer's counters of a device or partition since it appeared, by kernel name.
 /// Nothing where there is no such device.
-#[must_use]
 pub fn disk_stats(name: &str) -> Option<DiskUse> {
     stats(&Roots::real(), name)
 }
@@ -49,7 +48,6 @@ fn parse(name: &str, text: &str) -> Option<DiskUse> {
 }
 
 /// What happened between two readings of the same device.
-#[must_use]
 pub fn since(later: &DiskUse, earlier: &DiskUse) -> DiskUse {
     DiskUse {
         name: later.name.clone(),

@@ -5,7 +5,6 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 /// The attribute of what `path` leads to; `None` where it has none, or none that is a short text.
-#[must_use]
 pub fn xattr(path: &Path, name: &CStr) -> Option<String> {
     let path = CString::new(path.as_os_str().as_bytes()).ok()?;
     let mut text = [0; 128];

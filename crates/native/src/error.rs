@@ -27,19 +27,16 @@ struct Diagnostic {
 
 impl Error {
     /// The line of the mistake, from 1.
-    #[must_use]
     pub fn line(&self) -> usize {
         self.0.line
     }
 
     /// The column where the mistake begins, in characters, from 1.
-    #[must_use]
     pub fn column(&self) -> usize {
         self.0.column
     }
 
     /// What is wrong, in one sentence, without the place.
-    #[must_use]
     pub fn message(&self) -> &str {
         &self.0.message
     }

@@ -15,7 +15,6 @@ use super::parse;
 /// above all.
 ///
 /// [`parse`](super::parse) of the text is the same plan again where nothing is left out.
-#[must_use]
 pub fn render(plan: &Plan) -> String {
     let left_out = left_out(plan);
     let mut head = String::new();
@@ -135,7 +134,6 @@ fn write_keys(text: &mut String, own: &[Option<String>], inherited: &[Option<Str
 }
 
 /// What the native text of a plan leaves out: job, and in words what of it.
-#[must_use]
 pub fn left_out(plan: &Plan) -> Vec<(String, String)> {
     // Names of targets are all written alike, and some jobs have 30,000: a few of each are read back.
     let mut plan = plan.clone();

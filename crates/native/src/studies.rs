@@ -15,7 +15,6 @@ const STUDIES: [(&str, &str); 7] = [
 ];
 
 /// The text of a built-in study.
-#[must_use]
 pub fn builtin(name: &str) -> Option<&'static str> {
     let found = STUDIES.iter().find(|(known, _)| *known == name);
     found.map(|(_, text)| *text)

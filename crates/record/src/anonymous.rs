@@ -25,7 +25,6 @@ impl Record {
     ///
     /// # Panics
     /// Never: what a record becomes in JSON is read back as one.
-    #[must_use]
     pub fn anonymous(&self, is_published: bool) -> Self {
         let mut bare = self.clone();
         bare.note = None;

@@ -40,7 +40,6 @@ pub struct Samples {
 
 impl Samples {
     /// The samples of these values.
-    #[must_use]
     pub fn of(values: &[f64]) -> Self {
         let count = values.len();
         if count == 0 {

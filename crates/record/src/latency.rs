@@ -59,7 +59,6 @@ pub struct BadHistogram(pub String);
 
 impl Latency {
     /// From a histogram and exact sums. `sum_squares` is in ns^2.
-    #[must_use]
     pub fn new(histogram: &Histogram, min: u64, max: u64, sum: f64, sum_squares: f64) -> Self {
         let count = histogram.count();
         let divisor = count.max(1) as f64;

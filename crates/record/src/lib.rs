@@ -60,7 +60,6 @@ pub enum Origin {
 
 impl Origin {
     /// `measured`, `simulated`, `emulated`, `imported`.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         ["measured", "simulated", "emulated", "imported"][self as usize]
     }
@@ -91,7 +90,6 @@ pub struct Note {
 
 impl Note {
     /// A note of this level on this subject.
-    #[must_use]
     pub fn new(level: NoteLevel, subject: impl Into<String>, text: impl Into<String>) -> Self {
         Self {
             level,
@@ -171,14 +169,12 @@ pub struct Requested {
 
 impl Requested {
     /// The name of the study, without that of the system.
-    #[must_use]
     pub fn study(&self) -> &str {
         study_of(&self.name, self.system.as_deref())
     }
 }
 
 /// The name of the study in that of a run, which its system joins: see [`Requested::study`].
-#[must_use]
 pub fn study_of<'n>(name: &'n str, system: Option<&str>) -> &'n str {
     let study = system.and_then(|system| name.strip_suffix(system)?.strip_suffix(": "));
     study.unwrap_or(name)
@@ -253,7 +249,6 @@ impl Record {
     ///
     /// # Panics
     /// Never: every field is representable in JSON.
-    #[must_use]
     pub fn to_json(&self) -> String {
         let mut text = serde_json::to_string_pretty(self).expect("records hold no exotic keys");
         text.push('\n');

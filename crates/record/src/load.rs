@@ -24,7 +24,6 @@ impl Default for Carrier {
 
 impl Carrier {
     /// The engine or program of this name.
-    #[must_use]
     pub fn named(name: &str) -> Self {
         let named = serde::de::value::StrDeserializer::<serde::de::value::Error>::new(name);
         let engine = EngineKind::deserialize(named);
@@ -32,7 +31,6 @@ impl Carrier {
     }
 
     /// Whether it is this engine.
-    #[must_use]
     pub fn is(&self, engine: EngineKind) -> bool {
         *self == Self::Engine(engine)
     }
@@ -65,7 +63,6 @@ pub enum PaceKind {
 
 impl PaceKind {
     /// `closed`, `capped`, `open_fixed`, `open_poisson`.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         ["closed", "capped", "open_fixed", "open_poisson"][self as usize]
     }

@@ -53,7 +53,6 @@ pub struct Accounting {
 
 impl Accounting {
     /// The law of conservation.
-    #[must_use]
     pub const fn balances(&self) -> bool {
         self.issued == self.completed + self.failed + self.in_flight
     }
@@ -82,7 +81,6 @@ pub struct KnownAccounting {
 impl Accounting {
     /// What is known in a run of this origin. Another program prints what was completed, and
     /// failures where there were any.
-    #[must_use]
     pub fn known(self, origin: Origin) -> KnownAccounting {
         let own = origin != Origin::Imported;
         let of_ours = |count: u64| own.then_some(count);
@@ -209,13 +207,11 @@ pub struct JobResult {
 
 impl JobResult {
     /// Operations per second of reads, writes and trims together.
-    #[must_use]
     pub fn iops(&self) -> f64 {
         self.per_second(|d| d.ios)
     }
 
     /// Bytes per second of reads, writes and trims together.
-    #[must_use]
     pub fn bytes_per_s(&self) -> f64 {
         self.per_second(|d| d.bytes)
     }
@@ -233,7 +229,6 @@ const UNKNOWN: &str = "unknown";
 /// The names by which tables and exports call the load.
 impl JobResult {
     /// `random`, `sequential`, `80 % random`.
-    #[must_use]
     pub fn pattern_name(&self) -> String {
         let Some(pattern) = &self.pattern else {
             return UNKNOWN.to_owned();
@@ -247,7 +242,6 @@ impl JobResult {
     }
 
     /// `4 KiB`, `read 4 KiB, write 64 KiB`.
-    #[must_use]
     pub fn block_size_name(&self) -> String {
         // Another program may report one size and no mix.
         let mix = self.mix.unwrap_or(Mix::READ);
@@ -256,34 +250,29 @@ impl JobResult {
     }
 
     /// `read`, `70 % read, 30 % write`.
-    #[must_use]
     pub fn mix_name(&self) -> String {
         let mix = self.mix;
         mix.map_or_else(|| "mixed".to_owned(), |mix| mix.to_string())
     }
 
     /// `direct`, `buffered`.
-    #[must_use]
     pub fn access_name(&self) -> &'static str {
         self.access.map_or(UNKNOWN, Access::name)
     }
 
     /// The pattern, where it alone decides where operations go.
-    #[must_use]
     pub fn plain_pattern(&self) -> Option<&Pattern> {
         let goes_on = self.runs.is_some_and(|runs| runs.follow_percent > 0);
         self.pattern.as_ref().filter(|_| !goes_on)
     }
 
     /// Uniformly random all over the region, each operation for itself.
-    #[must_use]
     pub fn is_random(&self) -> bool {
         let every_block_once = false;
         self.plain_pattern() == Some(&Pattern::Random { every_block_once })
     }
 
     /// Each operation where the one before it ended.
-    #[must_use]
     pub fn is_sequential(&self) -> bool {
         self.plain_pattern() == Some(&Pattern::Sequential)
     }

@@ -88,7 +88,6 @@ pub enum ControlAction {
 
 impl ControlAction {
     /// Whether it harms: everything but a change of rates or credits and the way back.
-    #[must_use]
     pub const fn is_fault(self) -> bool {
         !matches!(self, Self::Set | Self::Credits | Self::Attach | Self::Clear)
     }

@@ -61,7 +61,6 @@ impl Percentile {
 impl Unknown {
     /// Whether the quantile of a share (0 to 1) is known; one between two of those that are kept
     /// is, where both are.
-    #[must_use]
     pub fn knows(self, share: f64) -> bool {
         let below = Percentile::kept().rev().find(|(it, _)| it.share <= share);
         let above = Percentile::kept().find(|(it, _)| it.share >= share);
@@ -73,7 +72,6 @@ impl Unknown {
 impl Latency {
     /// A percentile: as it is kept, or from the histogram. `None` where it is not known, or where
     /// the histogram that holds it cannot be read.
-    #[must_use]
     pub fn percentile(&self, of: &Percentile) -> Option<u64> {
         if !self.unknown.knows(of.share) {
             return None;
@@ -101,7 +99,6 @@ pub struct Percentiles([u64; PERCENTILES.len()]);
 impl Percentiles {
     /// The percentiles of a histogram. The middle of a bucket may lie outside the exact extremes, so
     /// it is clamped to them. 0 without values.
-    #[must_use]
     pub fn new(histogram: &Histogram, min: u64, max: u64) -> Self {
         if histogram.count() == 0 {
             return Self::each(|_| 0);
@@ -112,7 +109,6 @@ impl Percentiles {
     }
 
     /// Calls `value` for each, in their order.
-    #[must_use]
     pub fn each(mut value: impl FnMut(&'static Percentile) -> u64) -> Self {
         let mut all = [0; PERCENTILES.len()];
         for (ns, percentile) in all.iter_mut().zip(&PERCENTILES) {
@@ -125,7 +121,6 @@ impl Percentiles {
     ///
     /// # Panics
     /// On a name that is not in [`PERCENTILES`].
-    #[must_use]
     pub fn at(&self, name: &str) -> u64 {
         let mut all = self.iter();
         all.find(|(it, _)| it.name == name)

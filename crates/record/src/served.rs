@@ -35,13 +35,11 @@ impl Served {
     }
 
     /// Mean latency in milliseconds; 0 without operations.
-    #[must_use]
     pub fn mean_ms(&self) -> f64 {
         self.sum_ns / self.ios.max(1) as f64 / 1e6
     }
 
     /// Its standard deviation in milliseconds; 0 without operations.
-    #[must_use]
     pub fn stddev_ms(&self) -> f64 {
         let number = self.ios.max(1) as f64;
         let mean = self.sum_ns / number;
@@ -49,7 +47,6 @@ impl Served {
     }
 
     /// The longest latency in milliseconds.
-    #[must_use]
     pub const fn max_ms(&self) -> f64 {
         self.max_ns as f64 / 1e6
     }

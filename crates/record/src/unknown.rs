@@ -36,19 +36,16 @@ pub struct Unknown(u16);
 
 impl Unknown {
     /// These.
-    #[must_use]
     pub fn these(statistics: &[Statistic]) -> Self {
         statistics.iter().copied().collect()
     }
 
     /// Whether a figure is not known.
-    #[must_use]
     pub const fn has(self, statistic: Statistic) -> bool {
         self.0 & 1 << statistic as u16 != 0
     }
 
     /// Whether everything is known.
-    #[must_use]
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }

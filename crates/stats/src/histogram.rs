@@ -29,7 +29,6 @@ impl Histogram {
     pub const ERROR_BOUND: f64 = 1.0 / 128.0;
 
     /// No value yet.
-    #[must_use]
     pub fn new() -> Self {
         Self {
             counts: vec![0; Self::BUCKETS],
@@ -37,7 +36,6 @@ impl Histogram {
     }
 
     /// From the counts of all buckets; missing ones are zero.
-    #[must_use]
     pub fn from_counts(counts: impl IntoIterator<Item = u64>) -> Self {
         let mut histogram = Self::new();
         for (slot, count) in histogram.counts.iter_mut().zip(counts) {
@@ -48,7 +46,6 @@ impl Histogram {
 
     /// The bucket of a value; always below [`Histogram::BUCKETS`].
     #[inline]
-    #[must_use]
     pub const fn index(value: u64) -> usize {
         // Values below 128 are their own bucket; each further power of two shifts by one more.
         let shift = 57 - (value | 64).leading_zeros();
@@ -61,20 +58,17 @@ impl Histogram {
     }
 
     /// Smallest value of a bucket.
-    #[must_use]
     pub const fn lowest(index: usize) -> u64 {
         let shift = (index >> SUB_BITS).saturating_sub(1);
         ((index - (shift << SUB_BITS)) as u64) << shift
     }
 
     /// Largest value of a bucket.
-    #[must_use]
     pub const fn highest(index: usize) -> u64 {
         Self::lowest(index + 1) - 1
     }
 
     /// Middle of a bucket.
-    #[must_use]
     pub const fn middle(index: usize) -> u64 {
         Self::lowest(index) + (Self::highest(index) - Self::lowest(index)) / 2
     }
@@ -92,7 +86,6 @@ impl Histogram {
     }
 
     /// The values that came since `earlier`, an older state of the same histogram.
-    #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let pairs = self.counts.iter().zip(&earlier.counts);
         Self {
@@ -101,7 +94,6 @@ impl Histogram {
     }
 
     /// Number of values.
-    #[must_use]
     pub fn count(&self) -> u64 {
         // A damaged text may hold counts that no run could reach.
         let add = |sum: u64, count: &u64| sum.saturating_add(*count);
@@ -110,13 +102,11 @@ impl Histogram {
 
     /// The value below which the share `q` (0 to 1) of the values lies: the middle of the bucket
     /// that holds the value of rank ceil(q · count). 0 without values.
-    #[must_use]
     pub fn quantile(&self, q: f64) -> u64 {
         self.quantiles(&[q])[0]
     }
 
     /// Several quantiles in one pass; `qs` must ascend.
-    #[must_use]
     pub fn quantiles(&self, qs: &[f64]) -> Vec<u64> {
         let total = self.count();
         let mut answers = Vec::with_capacity(qs.len());
@@ -163,7 +153,6 @@ impl Histogram {
     }
 
     /// Counts of all buckets.
-    #[must_use]
     pub fn counts(&self) -> &[u64] {
         &self.counts
     }
@@ -175,7 +164,6 @@ impl Histogram {
     ///
     /// # Panics
     /// Never: the bounds hold every bucket.
-    #[must_use]
     pub fn to_hdr_base64(&self) -> String {
         let mut hdr = empty_hdr();
         for (middle, count) in self.bins() {

@@ -20,7 +20,6 @@ pub struct Outlier {
 /// here keep that at or below 5 % of all sets, found by simulation of 50,000 to 120,000 normal
 /// sets for each size. With three values it takes one that is 32 times as far from the middle one
 /// as the third; below three there is no answer.
-#[must_use]
 pub fn outliers(values: &[f64], floor: f64) -> Vec<Outlier> {
     let Some(limit) = limit(values.len()) else {
         return Vec::new();

@@ -10,7 +10,6 @@ const MOST: u32 = 1000;
 /// `scatter` holds the variance of the logarithms of each side ([`log_variance`]). It is an
 /// estimate itself, from few passes a rough one, so the answer is a plan and no promise. `None`:
 /// more than 1,000, or `half` is not above 0.
-#[must_use]
 pub fn passes_for(scatter: [f64; 2], half: f64, level: f64) -> Option<u32> {
     let enough = |passes: u32| half_width(scatter, passes, level) <= half;
     if half.is_nan() || half <= 0.0 || !enough(MOST) {
@@ -31,7 +30,6 @@ pub fn passes_for(scatter: [f64; 2], half: f64, level: f64) -> Option<u32> {
 
 /// Variance of the logarithms of positive values; `None` with fewer than two, or one that is not
 /// above 0.
-#[must_use]
 pub fn log_variance(values: &[f64]) -> Option<f64> {
     Some(logs(values)?.stddev.powi(2))
 }

@@ -19,7 +19,6 @@ pub struct Ratio {
 /// degrees of freedom are rounded down, so the interval is never too narrow for that reason.
 ///
 /// `None` with fewer than two values on a side, or a value that is not above 0.
-#[must_use]
 pub fn ratio(over: &[f64], under: &[f64], level: f64) -> Option<Ratio> {
     let (over, under) = (logs(over)?, logs(under)?);
     let difference = over.mean - under.mean;

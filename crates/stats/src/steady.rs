@@ -23,7 +23,6 @@ pub struct Verdict {
 /// by at most 10 % of the mean from the first round of the window to the last (four steps).
 ///
 /// `None` before there are five rounds.
-#[must_use]
 pub fn snia(values: &[f64]) -> Option<Verdict> {
     let window = values.last_chunk::<SNIA_ROUNDS>()?;
     let mut verdict = judge(window, (SNIA_ROUNDS - 1) as f64);
@@ -33,7 +32,6 @@ pub fn snia(values: &[f64]) -> Option<Verdict> {
 
 /// The slope rule: the least-squares line over all `values` changes by at most `limit_percent` of
 /// their mean per round. `None` below three rounds: a line through two always fits.
-#[must_use]
 pub fn slope(values: &[f64], limit_percent: f64) -> Option<Verdict> {
     if values.len() < 3 {
         return None;

@@ -7,7 +7,6 @@ const MOST: u32 = 10_000;
 /// For whole degrees of freedom this is a finite sum in the angle atan(t / sqrt(freedom))
 /// (Abramowitz and Stegun, 26.7.3 and 26.7.4), so it is exact but for rounding: about 1e-14. It
 /// takes freedom / 2 multiplications. 0 for `freedom` 0.
-#[must_use]
 pub fn within(t: f64, freedom: u32) -> f64 {
     let freedom = freedom.min(MOST);
     if freedom == 0 {
@@ -36,7 +35,6 @@ pub fn within(t: f64, freedom: u32) -> f64 {
 ///
 /// Bisects [`within`] to the last bits. Infinite for `freedom` 0: one value has
 /// nothing of its scatter.
-#[must_use]
 pub fn critical(level: f64, freedom: u32) -> f64 {
     if freedom == 0 || level >= 1.0 {
         return f64::INFINITY;

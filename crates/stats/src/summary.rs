@@ -28,7 +28,6 @@ pub struct Summary {
 
 impl Summary {
     /// The summary of finite values; `None` without any.
-    #[must_use]
     pub fn of(values: &[f64]) -> Option<Self> {
         let sorted = sorted(values);
         let (min, max) = (*sorted.first()?, *sorted.last()?);
@@ -47,7 +46,6 @@ impl Summary {
     }
 
     /// Standard deviation over mean, as a share (0.1 is 10 %); 0 where the mean is 0.
-    #[must_use]
     pub fn cv(&self) -> f64 {
         if self.mean == 0.0 {
             return 0.0;
@@ -58,7 +56,6 @@ impl Summary {
 
 /// Confidence interval of the mean by Student's t: exact for values from a normal law, and close
 /// for others of little skew. `None` with fewer than two values, which have no scatter.
-#[must_use]
 pub fn confidence(values: &[f64], level: f64) -> Option<Interval> {
     let summary = Summary::of(values).filter(|summary| summary.count >= 2)?;
     let freedom = u32::try_from(summary.count - 1).unwrap_or(u32::MAX);
@@ -76,7 +73,6 @@ pub fn confidence(values: &[f64], level: f64) -> Option<Interval> {
 /// The interval misses when fewer than k of n fair coins fall on one side, so it holds with
 /// probability 1 - 2 · P(Bin(n, 1/2) < k), which is at least `level`. `None` where even the whole
 /// range does not reach the level: below six values for 95 %, below eight for 99 %.
-#[must_use]
 pub fn median_confidence(values: &[f64], level: f64) -> Option<Interval> {
     let sorted = sorted(values);
     let count = sorted.len();
@@ -94,13 +90,11 @@ pub fn median_confidence(values: &[f64], level: f64) -> Option<Interval> {
 }
 
 /// Arithmetic mean; 0 without values.
-#[must_use]
 pub fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
 /// The middle one, or the mean of the two middle ones; 0 without values.
-#[must_use]
 pub fn median(values: &[f64]) -> f64 {
     middle(&sorted(values))
 }

@@ -13,7 +13,6 @@ pub struct Line {
 }
 
 /// Fits a line; `None` with fewer than two values.
-#[must_use]
 pub fn fit(values: &[f64]) -> Option<Line> {
     let count = values.len();
     if count < 2 {
@@ -47,7 +46,6 @@ pub struct Drift {
 
 impl Drift {
     /// The change in per cent of its beginning: a fall is negative and never reaches -100.
-    #[must_use]
     pub fn percent_of_first(&self) -> f64 {
         (self.last_over_first - 1.0) * 100.0
     }
@@ -62,7 +60,6 @@ impl Drift {
 /// the supposition of independent, about normal values; average neighbours of an autocorrelated
 /// series into blocks first. `None` below three values, where one is not above 0, or where the two
 /// lines disagree on the direction.
-#[must_use]
 pub fn drift(values: &[f64]) -> Option<Drift> {
     let sound = values.iter().all(|value| *value > 0.0 && value.is_finite());
     if values.len() < 3 || !sound {
@@ -102,7 +99,6 @@ pub struct Step {
 /// The split of the values into two levels that explains most of their scatter, with at least
 /// `shortest` values on both sides: least squares with one change point. `None` where there are
 /// too few values or no scatter. Takes one pass.
-#[must_use]
 pub fn largest_step(values: &[f64], shortest: usize) -> Option<Step> {
     let (count, shortest) = (values.len(), shortest.max(1));
     let level = mean(values);

@@ -26,7 +26,6 @@ pub(crate) fn compose(now: Timestamp, salt: u64) -> String {
 }
 
 /// Whether a text has the form of the ids that the store gives to runs.
-#[must_use]
 pub fn is_id(text: &str) -> bool {
     let form = |(at, byte): (usize, u8)| match at {
         0..8 | 9..15 => byte.is_ascii_digit(),

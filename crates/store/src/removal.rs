@@ -55,13 +55,11 @@ impl Removal {
     }
 
     /// The folder.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// What is in the folder and was not written by a run. It stays, and the folder with it.
-    #[must_use]
     pub fn stays(&self) -> &[OsString] {
         &self.stays
     }

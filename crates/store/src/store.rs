@@ -111,13 +111,11 @@ const SALTS: u64 = 1024;
 impl Store {
     /// The store in `root`. Nothing is touched until something is saved, so the folder need not
     /// exist.
-    #[must_use]
     pub fn open(root: impl Into<PathBuf>) -> Self {
         Self { root: root.into() }
     }
 
     /// The folder that holds the runs.
-    #[must_use]
     pub fn root(&self) -> &Path {
         &self.root
     }
@@ -125,7 +123,6 @@ impl Store {
     /// An id for a run that starts at `now`: short, sorted by time, not taken in this store, and
     /// behind those that began in the same moment before it. `salt` is any number that another
     /// process would not draw too.
-    #[must_use]
     pub fn new_id(&self, now: Timestamp, salt: u64) -> String {
         let drawn = id::compose(now, salt);
         if let Some(last) = self.last_of_moment(&drawn).filter(|it| *it >= drawn) {
@@ -308,7 +305,6 @@ impl Store {
     }
 
     /// All runs, the oldest first. Never fails: what cannot be read is listed separately.
-    #[must_use]
     pub fn list(&self) -> Listing {
         listing::list(&self.root)
     }
@@ -396,13 +392,11 @@ impl Store {
     }
 
     /// Where the page of a run lies.
-    #[must_use]
     pub fn page(folder: &Path) -> PathBuf {
         folder.join(PAGES[0])
     }
 
     /// Where the page of the study lies to which a run belongs.
-    #[must_use]
     pub fn study_page(folder: &Path) -> PathBuf {
         folder.join(PAGES[1])
     }

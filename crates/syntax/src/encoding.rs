@@ -3,7 +3,6 @@
 /// UTF-8 with or without its mark, or UTF-16 of either order: with its mark, as PowerShell's `>`
 /// writes it, or without one where every other byte of the beginning is zero. Nothing for other
 /// encodings.
-#[must_use]
 pub fn text(bytes: &[u8]) -> Option<String> {
     match bytes {
         [0xff, 0xfe, rest @ ..] => utf16(rest, u16::from_le_bytes),

@@ -53,7 +53,6 @@ pub struct Mistake {
 
 impl Mistake {
     /// About this, with these words.
-    #[must_use]
     pub fn new(about: impl Into<String>, message: impl Into<String>) -> Self {
         Self {
             place: None,
@@ -63,7 +62,6 @@ impl Mistake {
     }
 
     /// At this place, with a message that names its subject itself.
-    #[must_use]
     pub fn here(place: &Place, message: impl Into<String>) -> Self {
         Self::new("", message).at(place)
     }

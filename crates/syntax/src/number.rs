@@ -5,14 +5,12 @@ use std::ops::RangeInclusive;
 use crate::Mistake;
 
 /// A number cut before its unit: `64`, `K`.
-#[must_use]
 pub fn cut(text: &str) -> (&str, &str) {
     let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
     text.split_at(digits.len())
 }
 
 /// The power of 1000 or 1024 that a letter stands for: 1 for `k`, 2 for `M`, up to 6 for `E`.
-#[must_use]
 pub fn power(letter: char) -> Option<u32> {
     let index = "kmgtpe".find(letter.to_ascii_lowercase())?;
     Some(index as u32 + 1)

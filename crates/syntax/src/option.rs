@@ -51,7 +51,6 @@ impl<V> Opt<V> {
     }
 
     /// How well it is honoured, in words.
-    #[must_use]
     pub fn honoured(&self) -> String {
         let word = match self.support {
             Support::Exact => "exact",
@@ -70,7 +69,6 @@ impl<V> Opt<V> {
 
     /// Its row in a reference page: the option as `written`, the `default` if the page has a column
     /// for it, the meaning, and how well it is honoured.
-    #[must_use]
     pub fn line(&self, written: &str, default: Option<&str>) -> String {
         let (meaning, honoured) = (self.meaning, self.honoured());
         let cells = iter::once(written)

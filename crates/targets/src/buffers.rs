@@ -97,7 +97,6 @@ impl Buffers {
     }
 
     /// A share in the memory, for a target.
-    #[must_use]
     pub fn addresses(&self) -> BufferAddresses {
         self.addresses.clone()
     }
@@ -106,7 +105,6 @@ impl Buffers {
 impl BufferAddresses {
     /// Where the buffer of the slot of this index begins.
     #[inline]
-    #[must_use]
     pub fn of(&self, index: usize) -> *mut u8 {
         debug_assert!(
             index < self.count,

@@ -29,7 +29,6 @@ const CALIBRATION: Duration = Duration::from_millis(4);
 
 impl Clock {
     /// A clock that begins now.
-    #[must_use]
     pub fn start() -> Self {
         let scale = counter_is_stable().then(calibrate).flatten();
         Self::with(scale)
@@ -52,7 +51,6 @@ impl Clock {
 
     /// Time since the epoch.
     #[inline]
-    #[must_use]
     pub fn now(&self) -> Nanos {
         match self.scale {
             Some(scale) => Nanos(scale.nanos(ticks().wrapping_sub(self.epoch_ticks))),
@@ -61,7 +59,6 @@ impl Clock {
     }
 
     /// `tsc` or `clock_gettime`.
-    #[must_use]
     pub const fn source(&self) -> &'static str {
         match self.scale {
             Some(_) => "tsc",
@@ -71,7 +68,6 @@ impl Clock {
 
     /// Difference from CLOCK_MONOTONIC since the epoch, in parts per million. Means little in the
     /// first milliseconds.
-    #[must_use]
     pub fn error_ppm(&self) -> f64 {
         let Some(scale) = self.scale else { return 0.0 };
         let (ticks, monotonic) = bracketed();
@@ -81,7 +77,6 @@ impl Clock {
     }
 
     /// Cost of one reading in nanoseconds, from 10,000 of them.
-    #[must_use]
     pub fn read_cost_ns(&self) -> f64 {
         const READINGS: u32 = 10_000;
         let begin = self.now();
@@ -152,7 +147,6 @@ fn monotonic() -> u64 {
 }
 
 /// Processor time of the calling thread, in nanoseconds.
-#[must_use]
 pub fn thread_cpu_ns() -> u64 {
     read_clock(libc::CLOCK_THREAD_CPUTIME_ID)
 }

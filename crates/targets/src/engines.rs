@@ -101,7 +101,6 @@ fn bits(flags: CallFlags) -> libc::c_int {
 }
 
 /// What would work where an engine cannot be had: the end of an error's sentence.
-#[must_use]
 pub const fn hint(engine: Engine) -> &'static str {
     match engine {
         Engine::IoUring(_) => {

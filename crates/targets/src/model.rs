@@ -39,7 +39,6 @@ pub struct Arrival {
 
 impl Model {
     /// The device begins rested, at moment zero of the run's clock.
-    #[must_use]
     pub fn new(device: Device) -> Self {
         let shared = Shared {
             device,
@@ -57,7 +56,6 @@ impl Model {
     }
 
     /// What was kept.
-    #[must_use]
     pub fn log(&self) -> Vec<Arrival> {
         self.lock().log.clone().unwrap_or_default()
     }
@@ -82,13 +80,11 @@ impl Model {
     }
 
     /// What is left in its burst buckets at this moment: name, operations or bytes.
-    #[must_use]
     pub fn balances(&self, now: Nanos) -> Vec<(String, f64)> {
         self.lock().device.balances(now)
     }
 
     /// The same when the last operation arrived.
-    #[must_use]
     pub fn credits(&self) -> Vec<(String, f64)> {
         let shared = self.lock();
         shared.device.balances(shared.last)

@@ -144,7 +144,6 @@ pub struct Traced<'a> {
 }
 
 /// A trace of version 3. `operations` stand in the order of their issue.
-#[must_use]
 pub fn render<'a>(files: &[String], operations: impl Iterator<Item = Traced<'a>>) -> String {
     let mut text = String::from("fio version 3 iolog\n");
     let mut end = 0;

@@ -141,7 +141,6 @@ impl Trace {
     }
 
     /// The size of each file, in order.
-    #[must_use]
     pub fn extents(&self) -> Vec<Extent> {
         let mut extents = vec![Extent::default(); self.files.len()];
         for operation in &self.operations {

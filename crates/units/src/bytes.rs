@@ -24,7 +24,6 @@ impl Bytes {
     pub const GIB: Self = Self(1 << 30);
 
     /// How many bytes as a float, for rates and shares.
-    #[must_use]
     pub fn as_f64(self) -> f64 {
         self.0 as f64
     }

@@ -1,5 +1,4 @@
 /// A whole number with thousands separated: `1,234,567`.
-#[must_use]
 pub fn count(value: f64) -> String {
     let digits = format!("{:.0}", value.abs());
     let mut grouped = String::with_capacity(digits.len() + digits.len() / 3 + 1);
@@ -16,20 +15,17 @@ pub fn count(value: f64) -> String {
 }
 
 /// A figure as somebody stated it, to two decimals where it has any: `143.75`, `6,000`, `0.5`.
-#[must_use]
 pub fn stated(value: f64) -> String {
     trimmed(value, 2)
 }
 
 /// So many significant figures: `3,000.33`, `0.295`, `12`.
-#[must_use]
 pub fn significant(value: f64, figures: i32) -> String {
     let before = value.abs().max(1e-9).log10().floor() as i32;
     trimmed(value, (figures - 1 - before).clamp(0, 9) as usize)
 }
 
 /// At most so many decimals, without trailing zeros; thousands separated.
-#[must_use]
 pub fn trimmed(value: f64, decimals: usize) -> String {
     let text = format!("{value:.decimals$}");
     let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
@@ -41,7 +37,6 @@ pub fn trimmed(value: f64, decimals: usize) -> String {
 }
 
 /// A rate for a column: one decimal below 100, whole and grouped above: `87.4`, `1,234`.
-#[must_use]
 pub fn rate(value: f64) -> String {
     if value.abs() < 99.95 {
         format!("{value:.1}")
@@ -51,14 +46,12 @@ pub fn rate(value: f64) -> String {
 }
 
 /// A latency in nanoseconds, for people: `850 ns`, `12.3 µs`, `4.56 ms`, `2.00 s`.
-#[must_use]
 pub fn latency(nanos: f64) -> String {
     let (number, unit) = latency_and_unit(nanos);
     format!("{number} {unit}")
 }
 
 /// The two parts of a [`latency`].
-#[must_use]
 pub fn latency_and_unit(nanos: f64) -> (String, &'static str) {
     match nanos {
         n if n < 999.5 => (format!("{n:.0}"), "ns"),

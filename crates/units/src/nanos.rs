@@ -21,25 +21,21 @@ impl Nanos {
     pub const MAX: Self = Self(u64::MAX);
 
     /// Whole seconds.
-    #[must_use]
     pub const fn from_secs(seconds: u64) -> Self {
         Self(seconds * 1_000_000_000)
     }
 
     /// Whole milliseconds.
-    #[must_use]
     pub const fn from_millis(millis: u64) -> Self {
         Self(millis * 1_000_000)
     }
 
     /// Seconds with a fraction; negative and non-finite values become zero.
-    #[must_use]
     pub fn from_secs_f64(seconds: f64) -> Self {
         Self((seconds * 1e9) as u64)
     }
 
     /// Seconds as a float, for rates.
-    #[must_use]
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }

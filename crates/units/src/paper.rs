@@ -34,7 +34,6 @@ const PLAIN: &str = "\x1b[0m";
 
 /// The sequence of an ink with which a text begins, and what follows it: for whoever lets no other
 /// sequence through to the terminal.
-#[must_use]
 pub fn after_ink(text: &str) -> Option<(&'static str, &str)> {
     [BOLD, DIM, YELLOW, RED, BLUE, GREEN, PLAIN]
         .into_iter()
@@ -43,13 +42,11 @@ pub fn after_ink(text: &str) -> Option<(&'static str, &str)> {
 
 impl Style {
     /// Columns to fit into.
-    #[must_use]
     pub fn columns(self) -> usize {
         usize::from(self.width.unwrap_or(80))
     }
 
     /// The text in this ink, where colours are wanted.
-    #[must_use]
     pub fn paint(self, ink: Ink, text: &str) -> String {
         if !self.color || text.is_empty() {
             return text.to_owned();
@@ -68,7 +65,6 @@ impl Style {
     /// The text broken at blanks into lines that fit next to a margin of `indent` columns. A number
     /// stays with its unit. What is longer than a line stands on its own and is not cut: paths
     /// stay copyable.
-    #[must_use]
     pub fn wrap(self, text: &str, indent: usize) -> Vec<String> {
         let room = self.columns().saturating_sub(indent).max(20);
         wrapped(words(text), room)
@@ -76,7 +72,6 @@ impl Style {
 
     /// As much of the text as one line next to a margin holds, and a sign that there is more. It
     /// ends with a clause where that leaves most of the line.
-    #[must_use]
     pub fn cut(self, text: &str, indent: usize) -> String {
         let lines = self.wrap(text, indent + 2);
         let first = lines.first().map_or("", String::as_str);
@@ -87,7 +82,6 @@ impl Style {
     }
 
     /// The text wrapped next to a margin, as what may be overlooked.
-    #[must_use]
     pub fn aside(self, indent: usize, text: &str) -> String {
         let margin = " ".repeat(indent);
         let lines = self.wrap(text, indent);
@@ -96,7 +90,6 @@ impl Style {
     }
 
     /// `head`, then the text wrapped to its right, every line under the first.
-    #[must_use]
     pub fn hang(self, ink: Ink, head: &str, indent: usize, text: &str) -> String {
         let mut out = String::new();
         for (index, line) in self.wrap(text, indent).iter().enumerate() {
@@ -116,7 +109,6 @@ impl Style {
 }
 
 /// Words in lines of so many columns; what is longer stands on a line of its own.
-#[must_use]
 pub fn wrapped(words: impl IntoIterator<Item = String>, room: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in words {
@@ -155,7 +147,6 @@ fn is_unit(word: &str) -> bool {
 }
 
 /// Columns of a text: every sign that we print takes one.
-#[must_use]
 pub fn width(text: &str) -> usize {
     text.chars().count()
 }

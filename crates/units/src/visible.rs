@@ -5,13 +5,11 @@ use std::fmt::Write;
 /// an escape: `\u001b`. Line ends and tabs are escaped too, so that a name stays on its line.
 ///
 /// The escapes are those of JSON: there they stand for the same characters.
-#[must_use]
 pub fn visible(text: &str) -> Cow<'_, str> {
     escaped(text, |_| false)
 }
 
 /// As [`visible`], but line ends and tabs stay.
-#[must_use]
 pub fn visible_lines(text: &str) -> Cow<'_, str> {
     // A carriage return alone would write over the line.
     let ends_a_line = |rest: &str| rest.starts_with(['\n', '\t']) || rest.starts_with("\r\n");

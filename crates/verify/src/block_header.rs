@@ -73,7 +73,6 @@ pub struct BlockHeaders {
 
 impl BlockHeaders {
     /// The headers of a job; `run` is part of each.
-    #[must_use]
     pub fn new(verify: &Verify, run: u64) -> Self {
         Self {
             checksum: verify.checksum,

@@ -20,7 +20,6 @@ pub enum DataCheck {
 
 impl DataCheck {
     /// Whether a write keeps nothing of what was in its buffer.
-    #[must_use]
     pub const fn replaces_content(&self) -> bool {
         matches!(self, Self::Keys(_))
     }
@@ -59,7 +58,6 @@ impl DataCheck {
 
 impl ExpectedBlock {
     /// Whatever belongs there, whoever wrote it.
-    #[must_use]
     pub const fn any(target: u32, offset: u64) -> Self {
         Self {
             target,

@@ -34,7 +34,6 @@ pub struct Wrongs(AtomicU64);
 
 impl Wrongs {
     /// So far.
-    #[must_use]
     pub fn count(&self) -> u64 {
         self.0.load(Relaxed)
     }
@@ -78,14 +77,12 @@ pub enum Taken {
 
 impl KeyMap {
     /// A storage of which nothing is known; `size` in bytes.
-    #[must_use]
     pub fn new(plan: &KeyPlan, size: u64, wrongs: Arc<Wrongs>) -> Self {
         let blocks = (size / plan.block) as usize;
         Self::known(plan, vec![0; blocks], BTreeMap::new(), wrongs)
     }
 
     /// A storage of which an earlier run left word.
-    #[must_use]
     pub fn known(
         plan: &KeyPlan,
         keys: Vec<u8>,
@@ -111,19 +108,16 @@ impl KeyMap {
     }
 
     /// How its keys are made.
-    #[must_use]
     pub const fn plan(&self) -> &KeyPlan {
         &self.plan
     }
 
     /// Bytes that share one key.
-    #[must_use]
     pub const fn block(&self) -> u64 {
         self.plan.block
     }
 
     /// Name of the storage.
-    #[must_use]
     pub fn name(&self) -> &str {
         &self.plan.name
     }
@@ -134,13 +128,11 @@ impl KeyMap {
     }
 
     /// How many blocks came back wrong, of all storage that the command uses.
-    #[must_use]
     pub fn wrongs(&self) -> u64 {
         self.wrongs.count()
     }
 
     /// The wrong blocks from the `from`th on, at most [`TOLD`](Self::TOLD) in all.
-    #[must_use]
     pub fn wrong_blocks(&self, from: usize) -> Vec<WrongBlock> {
         self.state().wrong.get(from..).unwrap_or_default().to_vec()
     }
@@ -149,13 +141,11 @@ impl KeyMap {
     pub const TOLD: usize = 1000;
 
     /// What became of writes that were in flight when an earlier run ended, so far.
-    #[must_use]
     pub fn settled(&self) -> Settled {
         self.state().settled
     }
 
     /// All keys, as a file keeps them. Nothing may be in flight.
-    #[must_use]
     pub fn saved(&self, generation: u64, how: MapState) -> SavedKeys {
         let state = self.state();
         let mut keys: Vec<u8> = state.keys.iter().map(|key| key & !BUSY).collect();
@@ -172,7 +162,6 @@ impl KeyMap {
     }
 
     /// So many blocks have a key.
-    #[must_use]
     pub fn known_blocks(&self) -> u64 {
         let state = self.state();
         let known = |(block, key): (usize, &u8)| *key > 0 || state.pending.contains_key(&block);

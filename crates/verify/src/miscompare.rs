@@ -117,7 +117,6 @@ impl fmt::Display for WrongBlock {
 
 impl WrongSector {
     /// Whether it has a header of ours.
-    #[must_use]
     pub const fn has_header(&self) -> bool {
         !matches!(self.kind, WrongKind::Empty | WrongKind::Damaged)
     }

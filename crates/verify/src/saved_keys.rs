@@ -100,7 +100,6 @@ pub enum JournalFault {
 
 impl SavedKeys {
     /// As a file.
-    #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = vec![0; RECORD];
         bytes[..8].copy_from_slice(MAP);
@@ -258,7 +257,6 @@ pub struct JournalWriter {
 
 impl JournalWriter {
     /// The header of a journal that continues the map of this generation.
-    #[must_use]
     pub const fn new(generation: u64) -> Self {
         Self {
             generation,

@@ -74,7 +74,6 @@ pub enum WrongKind {
 
 impl Sectors {
     /// Sectors of a storage of this name, with `compress_percent` of zeros in their data.
-    #[must_use]
     pub fn new(name: &str, compress_percent: u8) -> Self {
         let mut bytes = [b' '; 8];
         for (place, byte) in bytes.iter_mut().zip(name.bytes()) {
@@ -123,7 +122,6 @@ impl Sectors {
     }
 
     /// Whether the sector is what [`Sectors::write`] left.
-    #[must_use]
     pub fn is_right(&self, sector: &[u8], offset: u64, key: u8) -> bool {
         self.wrong_one(sector, offset, key).is_none()
     }

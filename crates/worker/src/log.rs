@@ -54,7 +54,6 @@ pub struct LogSpan {
 
 impl LogSpan {
     /// Times from the return of the submitting call to completion, summed.
-    #[must_use]
     pub fn completion_sum(&self) -> Nanos {
         self.service_sum.since(self.submit_sum)
     }

@@ -25,7 +25,6 @@ const SECTOR: usize = 4096;
 
 impl ContentMaker {
     /// For thread `thread` of the named job.
-    #[must_use]
     pub fn new(content: Content, seed: u64, job: &str, thread: u32) -> Self {
         let label = format!("{job}/content");
         let chance = Stream::new(seed, &label, u64::from(thread));
@@ -42,7 +41,6 @@ impl ContentMaker {
     }
 
     /// The content that a job requests.
-    #[must_use]
     pub fn of(job: &Job, seed: u64, thread: u32) -> Self {
         Self {
             unit: job.content_unit.0 as usize,

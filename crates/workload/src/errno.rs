@@ -80,21 +80,18 @@ const ERRORS: [(&str, i32, &str); 56] = [
 ];
 
 /// `EIO`, where the number has a name here.
-#[must_use]
 pub fn name(number: i32) -> Option<&'static str> {
     let row = ERRORS.iter().find(|(_, its, _)| *its == number);
     row.map(|(name, ..)| *name)
 }
 
 /// The number of `EIO`.
-#[must_use]
 pub fn number(name: &str) -> Option<i32> {
     let row = ERRORS.iter().find(|(its, ..)| *its == name);
     row.map(|(_, number, _)| *number)
 }
 
 /// The text of an error: `Input/output error`.
-#[must_use]
 pub fn message(number: i32) -> String {
     let row = ERRORS.iter().find(|(_, its, _)| *its == number);
     row.map_or_else(
@@ -104,7 +101,6 @@ pub fn message(number: i32) -> String {
 }
 
 /// What to look at when a file could not be written, as the end of a message, or nothing.
-#[must_use]
 pub fn remedy(cause: &io::Error) -> &'static str {
     match cause.kind() {
         // The kernel does not report whose limit it is.

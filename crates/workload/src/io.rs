@@ -12,7 +12,6 @@ pub struct Slot(u32);
 impl Slot {
     /// The number of the buffer, from 0.
     #[inline]
-    #[must_use]
     pub const fn index(&self) -> usize {
         self.0 as usize
     }
@@ -22,7 +21,6 @@ impl Slot {
     /// Only targets call this, with a number that they were given in a [`Slot`] and have not yet
     /// given back.
     #[inline]
-    #[must_use]
     pub const fn returned(index: u32) -> Self {
         Self(index)
     }
@@ -50,7 +48,6 @@ pub struct Io {
 impl Io {
     /// A request on its way.
     #[inline]
-    #[must_use]
     pub const fn of(slot: Slot, request: &Request) -> Self {
         Self {
             slot,
@@ -67,7 +64,6 @@ impl Io {
     ///
     /// Only the target that the operation was submitted to calls this, and once.
     #[inline]
-    #[must_use]
     pub const fn returned(&self, result: i32) -> Completion {
         Completion {
             slot: Slot::returned(self.slot.0),

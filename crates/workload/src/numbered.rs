@@ -19,7 +19,6 @@ fn split(name: &str) -> Option<(&str, u64)> {
 
 /// How many of `items` belong together: 1, or as many as stand one after another by their names and
 /// are alike.
-#[must_use]
 pub fn run_len<T>(items: &[T], name: impl Fn(&T) -> &str, alike: impl Fn(&T, &T) -> bool) -> usize {
     let Some((text, number)) = items.first().and_then(|first| split(name(first))) else {
         return 1.min(items.len());

@@ -126,7 +126,6 @@ impl Places {
     /// smallest and the largest block; `start` is the share (0 to 1) of the extent at which a
     /// sequential thread begins. What must be hit once are the grains, where blocks of several
     /// sizes are to do it.
-    #[must_use]
     pub fn new(
         pattern: &Pattern,
         extent: Extent,

@@ -23,7 +23,6 @@ impl Workload {
     /// A repetition that drew the same offsets, sizes and directions as the one before would show
     /// nothing of how far another draw lies, and the scatter of the passes would promise far more
     /// than they know. 32 bits, which every format can hold and a person can copy.
-    #[must_use]
     pub fn seed_of(root: u64, repetition: u64) -> u64 {
         match repetition {
             0 => root,
@@ -34,7 +33,6 @@ impl Workload {
     /// The seed of pass `number`, counted from 1; 0 is any discarded one, and enters no figure.
     ///
     /// What is verified keeps its draws: a pass that reads back has to find what was written.
-    #[must_use]
     pub fn seed_in_pass(&self, number: u32) -> u64 {
         let verifies = self.jobs.iter().any(|job| job.verify.is_some());
         let repetition = match number {
@@ -60,7 +58,6 @@ pub struct Case {
 
 impl Case {
     /// Jobs that no matrix made.
-    #[must_use]
     pub fn new(name: impl Into<String>, seed: u64, jobs: Vec<Job>) -> Self {
         Self {
             name: name.into(),
@@ -134,7 +131,6 @@ pub struct Plan {
 
 impl Plan {
     /// Each case once, one after the other.
-    #[must_use]
     pub fn once(name: &str, description: &str, cases: Vec<Case>) -> Self {
         Self {
             name: name.to_owned(),
@@ -172,13 +168,11 @@ impl Plan {
     }
 
     /// How often each case is run, discarded passes included.
-    #[must_use]
     pub const fn rounds(&self) -> u32 {
         self.passes.saturating_add(self.discard)
     }
 
     /// Whether any job would change what is stored on its target.
-    #[must_use]
     pub fn writes(&self) -> bool {
         self.cases
             .iter()
@@ -189,7 +183,6 @@ impl Plan {
 
 impl Plan {
     /// What keeps its JSON from being the whole plan; nothing where it is.
-    #[must_use]
     pub fn missing_in_json(&self) -> Option<&'static str> {
         let mut jobs = self.cases.iter().flat_map(|case| &case.workload.jobs);
         jobs.find_map(|job| {

@@ -48,7 +48,6 @@ with_defaults! {
 
 impl Pooled {
     /// A job alone in its pool.
-    #[must_use]
     pub fn new(pool: &str, depth: u32) -> Self {
         Self {
             pool: pool.to_owned(),
@@ -71,7 +70,6 @@ pub struct MostErrors {
 impl MostErrors {
     /// A limit, at least 1, at which nothing has been counted. `counter` distinguishes it from the others
     /// of its plan: what has the same number there is a clone.
-    #[must_use]
     pub fn new(most: u32, counter: u32) -> Self {
         Self {
             most: most.max(1),
@@ -81,19 +79,16 @@ impl MostErrors {
     }
 
     /// Which of the counters of its plan it is.
-    #[must_use]
     pub const fn counter(&self) -> u32 {
         self.counter
     }
 
     /// The limit.
-    #[must_use]
     pub const fn most(&self) -> u32 {
         self.most
     }
 
     /// Counts errors. Returns whether that is enough.
-    #[must_use]
     pub fn count(&self, errors: u64) -> bool {
         self.so_far.fetch_add(errors, Ordering::Relaxed) + errors >= u64::from(self.most)
     }

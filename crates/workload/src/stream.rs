@@ -100,7 +100,6 @@ pub struct Positions(Vec<Arc<AtomicU64>>);
 
 impl Positions {
     /// At the beginning of so many targets.
-    #[must_use]
     pub fn new(targets: usize) -> Self {
         Self((0..targets).map(|_| Arc::default()).collect())
     }

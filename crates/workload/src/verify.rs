@@ -52,7 +52,6 @@ with_defaults! {
 
 impl Verify {
     /// The usual settings: read back when all is written.
-    #[must_use]
     pub fn new(checksum: Checksum) -> Self {
         Self {
             checksum,
@@ -96,7 +95,6 @@ pub enum When {
 
 impl When {
     /// Whether nothing is written.
-    #[must_use]
     pub const fn is_only(self) -> bool {
         matches!(self, Self::Only | Self::OnlyPlaces)
     }
@@ -160,13 +158,11 @@ pub enum Checksum {
 
 impl Checksum {
     /// Whether data carries a header.
-    #[must_use]
     pub const fn has_header(self) -> bool {
         !matches!(self, Self::Pattern | Self::Null)
     }
 
     /// Bytes of its digest.
-    #[must_use]
     pub const fn len(self) -> usize {
         match self {
             Self::Header | Self::Pattern | Self::PatternHeader | Self::Null => 0,
@@ -184,7 +180,6 @@ impl Checksum {
     }
 
     /// Bytes behind the header that are its own; the digest stands at their beginning.
-    #[must_use]
     pub const fn room(self) -> usize {
         match self {
             Self::Sha256 => 64,
@@ -194,14 +189,12 @@ impl Checksum {
     }
 
     /// Whether it has no digest.
-    #[must_use]
     pub const fn is_empty(self) -> bool {
         self.len() == 0
     }
 
     /// Whether others' headers hold this digest in a form that does not depend on the data: fio 3.33
     /// leaves there what its own reckoning had in store.
-    #[must_use]
     pub const fn is_private(self) -> bool {
         matches!(self, Self::Sha256 | Self::Sha512)
     }

@@ -52,7 +52,6 @@ latency = { added = \"500ms\", read_percent = 50, write_percent = 100 }
 ";
 
 /// The text of `docs/device.md`.
-#[must_use]
 pub fn guide() -> String {
     let mut out = format!("{HEAD}{EXAMPLE}{REST}");
     let mut shown: Vec<&'static str> = Vec::new();

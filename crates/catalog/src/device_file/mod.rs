@@ -29,7 +29,6 @@ pub fn parse(text: &str) -> Result<DeviceSpec, Mistake> {
 }
 
 /// Writes a device so that [`parse`] gives the same one.
-#[must_use]
 pub fn render(spec: &DeviceSpec) -> String {
     write::write(spec)
 }

@@ -13,13 +13,11 @@ macro_rules! kinds {
 
         impl Kind {
             /// Short, stable, for JSON and narrow columns: `ext4`, `lvm2`.
-            #[must_use]
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name,)* }
             }
 
             /// As the end of a sentence: `an ext4 file system`.
-            #[must_use]
             pub const fn phrase(self) -> &'static str {
                 match self { $(Self::$variant => $phrase,)* }
             }
@@ -83,7 +81,6 @@ kinds! {
 
 impl Kind {
     /// Whether it divides a disk rather than holding data: normal around a partition.
-    #[must_use]
     pub const fn is_partition_table(self) -> bool {
         matches!(
             self,

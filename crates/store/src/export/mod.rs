@@ -22,7 +22,6 @@ pub enum Rows {
 }
 
 /// The Record as it is stored: for programs that want everything.
-#[must_use]
 pub fn json(record: &Record) -> String {
     record.to_json()
 }
@@ -32,7 +31,6 @@ pub fn json(record: &Record) -> String {
 ///
 /// # Panics
 /// Never: memory takes every byte, and all rows have the width of the head.
-#[must_use]
 pub fn csv(record: &Record, rows: Rows) -> String {
     let table = columns::table(record, rows);
     let mut writer = ::csv::WriterBuilder::new()

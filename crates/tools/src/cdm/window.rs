@@ -36,7 +36,6 @@ const COLUMN: usize = 24;
 impl Window {
     /// `enabled`: nothing is shown otherwise. `is_terminal`: whether stderr is one. `labels`: the
     /// two words of each test, `SEQ1M` and `Q8T1`. `titles`: the columns.
-    #[must_use]
     pub fn new(
         enabled: bool,
         is_terminal: bool,

@@ -61,7 +61,6 @@ pub enum Limit {
 
 impl Limit {
     /// Whether `change` keeps to it, where the mean is `mean`.
-    #[must_use]
     pub fn holds(self, change: f64, mean: f64) -> bool {
         match self {
             Self::Percent(limit) => mean > 0.0 && change.abs() * 100.0 / mean <= limit,

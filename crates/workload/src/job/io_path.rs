@@ -117,7 +117,6 @@ macro_rules! engines {
 
         impl EngineKind {
             /// `sync`, `psync`, `libaio`, `io_uring` and so on: the name that fio gives it.
-            #[must_use]
             pub const fn name(self) -> &'static str {
                 [$($name),*][self as usize]
             }
@@ -129,7 +128,6 @@ macro_rules! engines {
                 [$(($name, Self::$variant $(($usual))?)),*];
 
             /// Which one it is.
-            #[must_use]
             pub const fn kind(self) -> EngineKind {
                 match self {
                     $(Self::$variant { .. } => EngineKind::$variant,)*
@@ -165,20 +163,17 @@ engines! {
 
 impl Engine {
     /// The engine of this name, with its usual options.
-    #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         let found = Self::ALL.iter().find(|(known, _)| *known == name);
         found.map(|(_, engine)| *engine)
     }
 
     /// As [`EngineKind::name`].
-    #[must_use]
     pub const fn name(self) -> &'static str {
         self.kind().name()
     }
 
     /// Whether one thread can have more than one operation in flight.
-    #[must_use]
     pub const fn is_asynchronous(self) -> bool {
         matches!(
             self,
@@ -187,50 +182,42 @@ impl Engine {
     }
 
     /// Whether it works on names and opens nothing.
-    #[must_use]
     pub const fn is_of_names(self) -> bool {
         let of_files = matches!(self, Self::FileCreate | Self::FileStat | Self::FileDelete);
         of_files || self.is_of_directories()
     }
 
     /// Whether the names are those of directories.
-    #[must_use]
     pub const fn is_of_directories(self) -> bool {
         matches!(self, Self::DirCreate | Self::DirStat | Self::DirDelete)
     }
 
     /// Whether each of its operations makes what a name stands for.
-    #[must_use]
     pub const fn makes_names(self) -> bool {
         matches!(self, Self::FileCreate | Self::DirCreate)
     }
 
     /// Whether each of its operations removes what a name stands for.
-    #[must_use]
     pub const fn removes_names(self) -> bool {
         matches!(self, Self::FileDelete | Self::DirDelete)
     }
 
     /// Whether it works on a device, a file or a name.
-    #[must_use]
     pub const fn needs_target(self) -> bool {
         !matches!(self, Self::Null | Self::Cpuio(_) | Self::Exec)
     }
 
     /// Whether its operations have a length.
-    #[must_use]
     pub const fn counts_bytes(self) -> bool {
         !matches!(self, Self::Cpuio(_) | Self::Exec)
     }
 
     /// Whether it works on opened files.
-    #[must_use]
     pub const fn opens_files(self) -> bool {
         self.needs_target() && !self.is_of_names()
     }
 
     /// Whether what it writes can be read again.
-    #[must_use]
     pub const fn keeps_data(self) -> bool {
         self.opens_files() && !matches!(self, Self::Falloc | Self::Ftruncate)
     }
@@ -250,7 +237,6 @@ pub enum Access {
 
 impl Access {
     /// `buffered`, `direct`, `direct_if_possible`.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         ["buffered", "direct", "direct_if_possible"][self as usize]
     }
@@ -271,7 +257,6 @@ pub enum Durability {
 
 impl Durability {
     /// `none`, `dsync`, `sync`.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         ["none", "dsync", "sync"][self as usize]
     }

@@ -68,7 +68,6 @@ pub struct TraceFile {
 
 impl TraceFile {
     /// The SHA-256 of the bytes of a file, in hexadecimal digits.
-    #[must_use]
     pub fn checksum(bytes: &[u8]) -> String {
         let digest = Sha256::digest(bytes);
         digest.iter().map(|byte| format!("{byte:02x}")).collect()
@@ -93,7 +92,6 @@ pub struct TraceChanges {
 
 impl Replay {
     /// Whether some operation goes this way.
-    #[must_use]
     pub fn goes(&self, direction: Direction) -> bool {
         let mut operations = self.operations.iter();
         operations.any(|operation| operation.direction == direction)

@@ -167,7 +167,6 @@ pub struct Invalid {
 
 impl Job {
     /// A job with every setting at its default: 4 KiB random reads, io_uring, depth 1, 10 s.
-    #[must_use]
     pub fn new(name: &str) -> Self {
         Self {
             name: name.to_owned(),
@@ -176,14 +175,12 @@ impl Job {
     }
 
     /// The random numbers of one of its threads for one purpose.
-    #[must_use]
     pub fn chance(&self, seed: u64, purpose: &str, thread: u64) -> Stream {
         let called = self.rng_label.as_ref().unwrap_or(&self.name);
         Stream::new(seed, &format!("{called}/{purpose}"), thread)
     }
 
     /// Whether it changes what is stored.
-    #[must_use]
     pub fn writes(&self) -> bool {
         match &self.replay {
             Some(replay) => replay.goes(Direction::Write) || replay.goes(Direction::Trim),
@@ -192,7 +189,6 @@ impl Job {
     }
 
     /// Whether it changes what is stored, or which files there are.
-    #[must_use]
     pub fn changes(&self) -> bool {
         let engine = self.engine;
         let names = engine.makes_names() || engine.removes_names();
@@ -200,20 +196,17 @@ impl Job {
     }
 
     /// Whether it trims what it wrote.
-    #[must_use]
     pub fn trims_written(&self) -> bool {
         let trims = self.verify.as_ref().and_then(|verify| verify.trims);
         trims.is_some_and(|trims| trims.percent > 0)
     }
 
     /// How what it reads is compared by the keys of its storage, where it is.
-    #[must_use]
     pub fn validation(&self) -> Option<&Validation> {
         self.pool.as_ref()?.validation.as_ref()
     }
 
     /// Whether it reads what it wrote.
-    #[must_use]
     pub fn reads_back(&self) -> bool {
         let verify = self.verify.as_ref();
         let validation = self.validation();
@@ -223,7 +216,6 @@ impl Job {
     }
 
     /// The smallest and the largest block of the directions that occur.
-    #[must_use]
     pub fn occurring_blocks(&self) -> (Bytes, Bytes) {
         let shares = [self.mix.read, self.mix.write, self.mix.trim];
         let occurring = self
@@ -239,7 +231,6 @@ impl Job {
 
     /// What is hit once in a pass where blocks of several sizes are to hit everything once: pieces
     /// as long as the smallest. A block is cut where a piece follows that was hit before.
-    #[must_use]
     pub fn piece(&self) -> Option<Bytes> {
         let (smallest, largest) = self.occurring_blocks();
         let free = self.align.is_none_or(|align| align == [smallest; 3]);
@@ -248,7 +239,6 @@ impl Job {
 
     /// Whether the blocks of a direction have one size, and keep it where everything is hit once:
     /// then a piece may be hit again by a longer block of another direction.
-    #[must_use]
     pub fn keeps_sizes(&self) -> bool {
         let sizes = [&self.sizes.read, &self.sizes.write, &self.sizes.trim];
         let shares = [self.mix.read, self.mix.write, self.mix.trim];
@@ -258,13 +248,11 @@ impl Job {
 
     /// What a region must hold at least one of: the largest block, or a piece, since blocks are cut
     /// where pieces are hit once.
-    #[must_use]
     pub fn least_room(&self) -> Bytes {
         self.piece().unwrap_or(self.sizes.largest())
     }
 
     /// Operations that one thread can really have in flight.
-    #[must_use]
     pub const fn effective_depth(&self) -> u32 {
         if self.engine.is_asynchronous() {
             self.depth

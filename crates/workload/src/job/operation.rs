@@ -23,7 +23,6 @@ impl Direction {
     pub const ALL: [Self; 4] = [Self::Read, Self::Write, Self::Trim, Self::Sync];
 
     /// `read`, `write`, `trim`, `sync`.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         ["read", "write", "trim", "sync"][self as usize]
     }
@@ -60,7 +59,6 @@ impl Mix {
     };
 
     /// So many per cent reads; the rest writes.
-    #[must_use]
     pub const fn reads(read: u8) -> Self {
         Self {
             read,
@@ -97,19 +95,16 @@ pub struct SizeMix(pub Vec<(Bytes, u32)>);
 
 impl SizeMix {
     /// One size, always.
-    #[must_use]
     pub fn fixed(size: Bytes) -> Self {
         Self(vec![(size, 1)])
     }
 
     /// The largest size; zero where there is none.
-    #[must_use]
     pub fn largest(&self) -> Bytes {
         self.sizes().max().unwrap_or_default()
     }
 
     /// The smallest size; zero where there is none.
-    #[must_use]
     pub fn smallest(&self) -> Bytes {
         self.sizes().min().unwrap_or_default()
     }
@@ -163,13 +158,11 @@ pub struct BlockSizes {
 
 impl BlockSizes {
     /// The same fixed size for all directions.
-    #[must_use]
     pub fn fixed(size: Bytes) -> Self {
         Self::same(SizeMix::fixed(size))
     }
 
     /// The same sizes for all directions.
-    #[must_use]
     pub fn same(mix: SizeMix) -> Self {
         Self {
             read: mix.clone(),
@@ -179,7 +172,6 @@ impl BlockSizes {
     }
 
     /// Those of a direction; a flush has none.
-    #[must_use]
     pub fn of(&self, direction: Direction) -> Option<&SizeMix> {
         match direction {
             Direction::Read => Some(&self.read),
@@ -190,7 +182,6 @@ impl BlockSizes {
     }
 
     /// The sizes that all directions of a mix have in common; `None` where they differ.
-    #[must_use]
     pub fn common(&self, mix: Mix) -> Option<&SizeMix> {
         let mut used = mix.shares().filter_map(|(direction, _)| self.of(direction));
         let first = used.next()?;
@@ -198,7 +189,6 @@ impl BlockSizes {
     }
 
     /// `4 KiB`, or where the directions of a mix differ `read 4 KiB, write 64 KiB`.
-    #[must_use]
     pub fn text(&self, mix: Mix) -> String {
         if let Some(sizes) = self.common(mix) {
             return sizes.to_string();
@@ -216,19 +206,16 @@ impl BlockSizes {
     }
 
     /// The largest of all.
-    #[must_use]
     pub fn largest(&self) -> Bytes {
         self.largest_moved().max(self.trim.largest())
     }
 
     /// The largest whose bytes lie in memory: trims have none.
-    #[must_use]
     pub fn largest_moved(&self) -> Bytes {
         self.read.largest().max(self.write.largest())
     }
 
     /// The smallest of all.
-    #[must_use]
     pub fn smallest(&self) -> Bytes {
         let smallest = self.all().map(SizeMix::smallest);
         smallest.into_iter().min().unwrap_or_default()

@@ -26,7 +26,6 @@ pub struct IoPriority {
 impl IoPriority {
     /// The kernel's form: the class above thirteen bits of level. Never 0, which stands for
     /// no priority of one's own.
-    #[must_use]
     pub const fn encoded(self) -> u16 {
         (self.class as u16) << 13 | self.level as u16
     }
@@ -49,7 +48,6 @@ pub struct PriorityShare {
 
 impl PriorityShare {
     /// Whether an operation may be one of them.
-    #[must_use]
     pub fn covers(&self, direction: Direction, len: u64) -> bool {
         self.direction == direction && self.size.is_none_or(|size| size.0 == len)
     }

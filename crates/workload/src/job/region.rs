@@ -115,7 +115,6 @@ impl Pattern {
     };
 
     /// Whether a pass hits every block exactly once.
-    #[must_use]
     pub const fn every_block_once(&self) -> bool {
         matches!(
             self,
@@ -126,7 +125,6 @@ impl Pattern {
     }
 
     /// Writes that precondition a device of so many blocks: as many as its flash holds.
-    #[must_use]
     pub fn writes_to_precondition(&self, blocks: u64) -> Option<u64> {
         match self {
             Self::Preconditioning {
@@ -137,7 +135,6 @@ impl Pattern {
     }
 
     /// Whether each operation continues the one before it.
-    #[must_use]
     pub const fn is_sequential(&self) -> bool {
         matches!(
             self,
