@@ -1,4 +1,4 @@
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::{fs, iter};
 
 use anyhow::{Context, Result, bail};
@@ -137,14 +137,10 @@ fn bring(args: &CatalogImportArgs) -> Result<()> {
         .context("cannot find your catalog: neither XDG_DATA_HOME nor HOME is set")?;
     let given = args.date.as_deref().map(str::parse::<Date>).transpose();
     let given = given.context("--date")?;
-    let file = |path: &std::path::PathBuf| -> Result<ImportFile> {
-        let date = match given {
-            Some(date) => date,
-            None => written(path)?,
-        };
+    let file = |path: &PathBuf| -> Result<ImportFile> {
         Ok(ImportFile {
             path: path.clone(),
-            date,
+            date: given.map_or_else(|| written(path), Ok)?,
         })
     };
     let files = args.files.iter().map(file).collect::<Result<Vec<_>>>()?;

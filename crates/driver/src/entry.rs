@@ -132,9 +132,7 @@ pub(super) fn emulated(job: &Job, files: &[TargetFile]) -> Result<Option<Vec<Mod
     match models.len() {
         0 if !simulated => Ok(None),
         len if len == files.len() && !simulated => Ok(Some(models)),
-        _ => Err(Error::MixedClocks {
-            job: job.name.clone(),
-        }),
+        _ => Err(Error::MixedClocks(job.name.clone())),
     }
 }
 

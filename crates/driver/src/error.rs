@@ -71,15 +71,12 @@ pub enum Error {
         /// The target.
         path: PathBuf,
     },
-    /// A job would need two clocks.
+    /// The job of this name would need two clocks.
     #[error(
-        "job `{job}` has simulated targets and others: simulated ones live in virtual time; \
+        "job `{0}` has simulated targets and others: simulated ones live in virtual time; \
          emu: instead of sim: would work next to real ones, in a job of its own"
     )]
-    MixedClocks {
-        /// Name of the job.
-        job: String,
-    },
+    MixedClocks(String),
     /// A file that is needed cannot be created.
     #[error("cannot lay out {path} ({size}): {cause}{}", remedy(cause))]
     LayOut {

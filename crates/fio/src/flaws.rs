@@ -36,7 +36,7 @@ impl Flawed<'_> {
                 )
             }
             MiscompareKind::DamagedHeader => format!("verify: bad header crc {place}"),
-            MiscompareKind::OtherPlace { found } => {
+            MiscompareKind::OtherPlace(found) => {
                 format!("verify: bad header offset {found}, wanted {offset} {place}")
             }
             MiscompareKind::OtherWrite { found, expected } => {

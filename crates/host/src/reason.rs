@@ -56,12 +56,9 @@ pub enum Cause {
         /// Where, in bytes from the start.
         offset: u64,
     },
-    /// Data that no known mark explains.
-    #[error("holds data of an unknown kind (the first was found at byte {offset})")]
-    UnknownData {
-        /// Where samples found the first of it, in bytes from the start.
-        offset: u64,
-    },
+    /// Data that no known mark explains; the first that samples found is this far from the start.
+    #[error("holds data of an unknown kind (the first was found at byte {0})")]
+    UnknownData(u64),
     /// This user may not look at it.
     #[error("cannot be read by this user, so what is on it is unknown")]
     Forbidden,
@@ -110,7 +107,7 @@ impl Cause {
             self,
             Self::Partitions(_)
                 | Self::Signature { .. }
-                | Self::UnknownData { .. }
+                | Self::UnknownData(_)
                 | Self::Forbidden
                 | Self::Unreadable(_)
                 | Self::Content(_)

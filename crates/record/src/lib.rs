@@ -225,23 +225,15 @@ pub enum BadRecord {
     /// Not JSON, or not of this shape.
     #[error("not a record: {0}")]
     Shape(#[from] serde_json::Error),
-    /// Its plan was written by a newer version.
+    /// Its plan was written by a newer version, in this format.
     #[error(
-        "its plan has format {found}, which is newer than this version reads (up to \
-         {PLAN_FORMAT}); a newer blocklab can"
+        "its plan has format {0}, which is newer than this version reads (up to {PLAN_FORMAT}); a \
+         newer blocklab can"
     )]
-    NewerPlan {
-        /// The format number of the plan.
-        found: u32,
-    },
-    /// Written by a newer version.
-    #[error(
-        "format {found} is newer than this version reads (up to {FORMAT}); a newer blocklab can"
-    )]
-    Newer {
-        /// Its format number.
-        found: u32,
-    },
+    NewerPlan(u32),
+    /// Written by a newer version, in this format.
+    #[error("format {0} is newer than this version reads (up to {FORMAT}); a newer blocklab can")]
+    Newer(u32),
 }
 
 impl Record {
@@ -274,10 +266,10 @@ impl Record {
         }
         let head: Head = serde_json::from_str(text)?;
         if head.format > FORMAT {
-            return Err(BadRecord::Newer { found: head.format });
+            return Err(BadRecord::Newer(head.format));
         }
         if let Some(found) = head.requested.plan_format.filter(|it| *it > PLAN_FORMAT) {
-            return Err(BadRecord::NewerPlan { found });
+            return Err(BadRecord::NewerPlan(found));
         }
         let mut record: Self = match head.format {
             // Before its release, this format had loads as texts.

@@ -18,12 +18,9 @@ pub enum FindError {
         /// Where.
         root: PathBuf,
     },
-    /// The store holds nothing yet.
-    #[error("there are no runs in {} yet: `blocklab run` makes one", root.display())]
-    Empty {
-        /// Where.
-        root: PathBuf,
-    },
+    /// The store in this folder holds nothing yet.
+    #[error("there are no runs in {} yet: `blocklab run` makes one", .0.display())]
+    Empty(PathBuf),
     /// More than one fits.
     #[error("`{spec}` fits {} runs: {}; give the id of one", ids.len(), some(ids))]
     Ambiguous {
@@ -66,9 +63,9 @@ pub(crate) fn find(
     if spec == "latest" {
         let mut newest_first = folders.iter().rev();
         let kept = newest_first.find(|folder| !listing::is_empty(root, folder));
-        return kept.map(run).ok_or_else(|| FindError::Empty {
-            root: root.to_path_buf(),
-        });
+        return kept
+            .map(run)
+            .ok_or_else(|| FindError::Empty(root.to_path_buf()));
     }
     if let Some(exact) = folders.iter().find(|folder| folder.id == spec) {
         return Ok(run(exact));

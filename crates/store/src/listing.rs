@@ -211,7 +211,7 @@ fn head(text: &str) -> Result<Head, BadRecord> {
         Err(_) => serde_json::from_str::<Version>(text)?.format,
     };
     match found > FORMAT {
-        true => Err(BadRecord::Newer { found }),
+        true => Err(BadRecord::Newer(found)),
         false => Ok(read?),
     }
 }

@@ -59,11 +59,8 @@ pub enum StoreError {
         root: PathBuf,
     },
     /// The id has another form than ours and could lead out of the store.
-    #[error("`{}` is no id of a run; one looks like 20261120-190142-k3f", id.escape_debug())]
-    BadId {
-        /// The text.
-        id: String,
-    },
+    #[error("`{}` is no id of a run; one looks like 20261120-190142-k3f", .0.escape_debug())]
+    BadId(String),
     /// The run to remove is not in the store.
     #[error(
         "{} is not the folder of a run in the store {}; only runs of the store are removed",
@@ -83,16 +80,12 @@ pub enum StoreError {
         /// What is wrong with its id.
         why: Box<StoreError>,
     },
-    /// The note is longer than a note may be.
+    /// The note is longer than a note may be: its bytes.
     #[error(
-        "the note has {bytes} bytes, and fewer than {} are kept; keep the text in a file, and name \
-         that in the note",
-        note::LONGEST
+        "the note has {0} bytes, and fewer than {longest} are kept; keep the text in a file, and \
+         name that in the note", longest = note::LONGEST
     )]
-    LongNote {
-        /// Its length.
-        bytes: usize,
-    },
+    LongNote(usize),
     /// The file system refused.
     #[error("cannot {doing} {}: {why}{}", path.display(), remedy(why))]
     Io {
@@ -295,7 +288,7 @@ impl Store {
         let file = folder.join(NOTE);
         match text {
             Some(text) if text.len() as u64 >= note::LONGEST => {
-                return Err(StoreError::LongNote { bytes: text.len() });
+                return Err(StoreError::LongNote(text.len()));
             }
             Some(text) => note::write(folder, text).map_err(io_error("write", &file))?,
             None => note::delete(folder).map_err(io_error("remove", &file))?,
@@ -422,7 +415,7 @@ fn admit_the_end_is_missing(record: &mut Record) {
 fn checked(id: &str) -> Result<&str, StoreError> {
     match id::is_id(id) {
         true => Ok(id),
-        false => Err(StoreError::BadId { id: id.to_owned() }),
+        false => Err(StoreError::BadId(id.to_owned())),
     }
 }
 

@@ -64,12 +64,9 @@ pub enum Error {
     /// A file without content cannot be read, and blocklab did not make it.
     #[error(
         "{} is empty, so there is nothing to read; name its directory to use a scratch file \
-         there", path.display()
+         there", .0.display()
     )]
-    Empty {
-        /// The file.
-        path: PathBuf,
-    },
+    Empty(PathBuf),
     /// The address of the device model is invalid.
     #[error("cannot use the target {text}:\n{message}")]
     Address {
@@ -78,12 +75,9 @@ pub enum Error {
         /// What is wrong with it, and what would be possible.
         message: String,
     },
-    /// Nothing is left to run.
-    #[error("nothing is left to run: every case of `{plan}` writes, and the run is read-only")]
-    NothingLeft {
-        /// Name of the plan.
-        plan: String,
-    },
+    /// Nothing of the plan of this name is left to run.
+    #[error("nothing is left to run: every case of `{0}` writes, and the run is read-only")]
+    NothingLeft(String),
     /// A signal came before the first measurement.
     #[error("interrupted before anything was measured")]
     Interrupted,

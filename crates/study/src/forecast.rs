@@ -42,7 +42,7 @@ pub fn forecast(assignment: &Assignment<'_>) -> Result<Forecast, Error> {
     let plan = &assignment.plan;
     if plan.cases.is_empty() {
         let plan = plan.name.clone();
-        return Err(Error::NothingLeft { plan });
+        return Err(Error::NothingLeft(plan));
     }
     let context = TargetContext {
         targets: assignment.targets,

@@ -265,7 +265,7 @@ impl Kind {
         let facts = known.facts_of(&handle).map_err(unusable)?;
         let is_empty = facts.kind == TargetKind::File && facts.size_bytes == Bytes::ZERO;
         if is_empty && !needs.of_names {
-            return Err(Error::Empty { path });
+            return Err(Error::Empty(path));
         }
         let reopen = match needs.opens {
             false => Reopen::Name,

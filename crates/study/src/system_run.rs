@@ -109,7 +109,7 @@ impl<'a> SystemRun<'a> {
             may_replace_engine,
         } = part.assignment;
         if plan.cases.is_empty() {
-            return Err(Error::NothingLeft { plan: plan.name });
+            return Err(Error::NothingLeft(plan.name));
         }
         // The request is kept before engines are replaced: a repetition starts from it.
         let requested = requested(&plan);

@@ -252,7 +252,7 @@ impl BlockHeaders {
         }
         let (found_at, mark) = (number(16), number(8));
         if found_at != at {
-            return Err(MiscompareKind::OtherPlace { found: found_at });
+            return Err(MiscompareKind::OtherPlace(found_at));
         }
         let is_ours = mark >> MARK_BITS == OURS;
         let found = match is_ours {
@@ -397,7 +397,7 @@ mod tests {
         let found = 8192;
         assert_eq!(
             kind(&mut headers, other),
-            Err(MiscompareKind::OtherPlace { found })
+            Err(MiscompareKind::OtherPlace(found))
         );
         assert_eq!(kind(&mut headers, mark(Generation::Earlier(3))), Ok(()));
         let (found, expected) = (3, 2);

@@ -24,12 +24,9 @@ pub enum MiscompareKind {
     /// The header is damaged.
     #[error("a damaged header")]
     DamagedHeader,
-    /// The header of another place: a misdirected write or read.
-    #[error("the header of offset {found}")]
-    OtherPlace {
-        /// The offset in its header.
-        found: u64,
-    },
+    /// The header of another place, with this offset: a misdirected write or read.
+    #[error("the header of offset {0}")]
+    OtherPlace(u64),
     /// The header of another write: a lost one.
     #[error("write {found} of its thread where {expected} belongs")]
     OtherWrite {

@@ -64,12 +64,9 @@ pub enum WrongKind {
     /// Another write of this place: one after it was lost.
     #[error("another write of this place")]
     Stale,
-    /// The right head, but byte `at` of the sector is not what was written.
-    #[error("changed data from byte {at} on")]
-    Data {
-        /// From 0.
-        at: usize,
-    },
+    /// The right head, but from this byte of the sector on it is not what was written.
+    #[error("changed data from byte {0} on")]
+    Data(usize),
 }
 
 impl Sectors {
@@ -161,7 +158,7 @@ impl Sectors {
             return Some(WrongKind::Stale);
         }
         self.first_change(&sector[HEAD..], offset, key)
-            .map(|at| WrongKind::Data { at: HEAD + at })
+            .map(|at| WrongKind::Data(HEAD + at))
     }
 
     fn first_change(&self, data: &[u8], offset: u64, key: u8) -> Option<usize> {
@@ -240,7 +237,7 @@ mod tests {
         check(&foreign, 8192, 3, &[OtherStorage]);
         let mut changed = block(3);
         changed[512 + 100] ^= 1;
-        check(&changed, 8192, 3, &[Data { at: 100 }]);
+        check(&changed, 8192, 3, &[Data(100)]);
     }
 
     #[test]

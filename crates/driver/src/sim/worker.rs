@@ -161,9 +161,7 @@ pub(super) fn devices(
         _ => None,
     };
     let devices: Option<_> = files.iter().map(device).collect();
-    devices.ok_or_else(|| Error::MixedClocks {
-        job: job.name.clone(),
-    })
+    devices.ok_or_else(|| Error::MixedClocks(job.name.clone()))
 }
 
 impl SimWorker {

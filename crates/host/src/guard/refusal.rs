@@ -53,7 +53,7 @@ impl Refusal {
             let uses = "--destroy-data gives up content, never what others use";
             advice.push(format!("To free it: {} ({uses}).", ends.join("; ")));
         }
-        if any(|cause| matches!(cause, Cause::UnknownData { .. })) {
+        if any(|cause| matches!(cause, Cause::UnknownData(_))) {
             let words = "What an earlier run left would be known, unless that was killed or \
                          somebody wrote there since.";
             advice.push(words.to_owned());

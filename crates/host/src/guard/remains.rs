@@ -186,7 +186,7 @@ impl Content {
             (Some(memory), Some(identity)) if memory.knows(identity, &samples.digest) => {
                 Self::Known
             }
-            _ => Self::Data(Cause::UnknownData { offset }),
+            _ => Self::Data(Cause::UnknownData(offset)),
         }
     }
 }
