@@ -4,6 +4,7 @@
 //! the cursor, without the program's name. The name of the value that is expected there (`RUN`) says
 //! what is listed; where that is nothing, the shell completes options and files as it does.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 
 use blocklab_catalog::Catalog;
@@ -135,12 +136,25 @@ fn candidates(
     all
 }
 
-/// `latest`, then the ids, the newest first.
 fn runs(store: Option<&Store>) -> Vec<String> {
     let listed = store.map(|it| it.list().runs).unwrap_or_default();
-    let latest = (!listed.is_empty()).then(|| "latest".to_owned());
-    let ids = listed.into_iter().rev().map(|run| run.id);
-    latest.into_iter().chain(ids).collect()
+    let listed = listed.into_iter().rev().map(|run| (run.id, run.name));
+    calls(&listed.collect::<Vec<_>>())
+}
+
+/// What runs of these ids and names are called by: `latest`, the ids in this order, and each name that
+/// one of them alone has.
+fn calls(runs: &[(String, String)]) -> Vec<String> {
+    let mut names = BTreeMap::<&str, u32>::new();
+    for (_, name) in runs {
+        *names.entry(name).or_default() += 1;
+    }
+    // A shell would take a blank for the end of the word.
+    names.retain(|name, runs| *runs == 1 && !name.contains(char::is_whitespace));
+    let latest = (!runs.is_empty()).then_some("latest").into_iter();
+    let ids = runs.iter().map(|(id, _)| id.as_str());
+    let all = latest.chain(ids).chain(names.into_keys());
+    all.map(str::to_owned).collect()
 }
 
 /// The part that is being typed: the type of a volume, or of the instance after `@`.
@@ -251,6 +265,20 @@ mod tests {
         check("note k3f --delete", None, "");
         check("show k3f ", None, "");
         check("nonsense --what", None, "");
+    }
+
+    /// The story: `show before` works, but Tab offered files for `show be`, as only ids were listed.
+    #[test]
+    fn runs_are_called_by_their_names_too() {
+        let runs = [
+            ("c3", "quick"),
+            ("b2", "before"),
+            ("a1", "quick"),
+            ("a0", "b c"),
+        ];
+        let runs = runs.map(|(id, name)| (id.to_owned(), name.to_owned()));
+        assert_eq!(calls(&runs), ["latest", "c3", "b2", "a1", "a0", "before"]);
+        assert!(calls(&[]).is_empty());
     }
 
     #[test]

@@ -8,6 +8,7 @@ use blocklab_record::{
     Origin, Record, Statistic, Status, TargetFacts, TargetKind,
 };
 use blocklab_units::{Bytes, count, latency, rate};
+use blocklab_workload::Direction;
 use serde::Serialize;
 
 /// Between two facts on a line.
@@ -287,15 +288,19 @@ pub fn target_lines(alike: &[TargetFacts]) -> Vec<(&'static str, String)> {
 
 /// Name of a row: the case, and the direction where the name lacks it.
 pub fn label(row: &Row, direction: &RowDirection) -> String {
-    let is_named = row.directions.len() == 1
-        && row
-            .case
-            .split(|c: char| !c.is_alphanumeric())
-            .any(|part| part == direction.direction.name());
-    if is_named {
-        return row.case.clone();
+    match row.directions.len() {
+        1 => load(&row.case, direction.direction),
+        _ => format!("{} {}", row.case, direction.direction),
     }
-    format!("{} {}", row.case, direction.direction)
+}
+
+/// A case and its direction, which is not said twice: `seq1m-write`, `mixed-8k write`.
+pub fn load(case: &str, direction: Direction) -> String {
+    let mut parts = case.split(|c: char| !c.is_alphanumeric());
+    match parts.any(|part| part == direction.name()) {
+        true => case.to_owned(),
+        false => format!("{case} {direction}"),
+    }
 }
 
 /// Stands for an interval that shows only that more passes are needed.

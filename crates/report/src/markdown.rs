@@ -107,7 +107,7 @@ pub fn comparison(records: &[&Record], comparison: &Comparison) -> String {
         ));
         let lines = against.pairs.iter().flat_map(|pair| {
             pair.contrasts.iter().map(|contrast| {
-                let named = [versus::name(pair), contrast.quantity.label()];
+                let named = [versus::name_and_what(pair), contrast.quantity.label()];
                 named.into_iter().chain(versus::cells(contrast)).collect()
             })
         });

@@ -61,13 +61,16 @@ pub fn difference(of: &Difference) -> String {
     }
 }
 
-/// The load by its names.
+/// The load by its names: `seq1m-write = big-write`.
 pub fn name(pair: &Pair) -> String {
-    let mut text = pair.case.clone();
-    if let Some(other) = &pair.other_case {
-        text.push_str(&format!(" = {other}"));
-    }
-    format!("{text}, {}: {}", pair.direction, pair.what)
+    let both = pair.other_case.as_ref();
+    let case = both.map_or_else(|| pair.case.clone(), |it| format!("{} = {it}", pair.case));
+    facts::load(&case, pair.direction)
+}
+
+/// The load by its names, and what it was.
+pub fn name_and_what(pair: &Pair) -> String {
+    format!("{}: {}", name(pair), pair.what)
 }
 
 /// What the passes of a load without a difference would have shown:

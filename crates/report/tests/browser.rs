@@ -45,6 +45,7 @@ fn a_reader_explores_the_report() {
     the_keyboard_reads_values(&browser);
     the_table_sorts(&browser);
     the_button_changes_the_colours(&browser);
+    all_columns_of_the_numbers_fit(&browser);
     a_narrow_screen_scrolls_in_one_direction_only(&browser);
     let (record, mut assessment) = sample::run("7f3a2c", 1.0);
     sample::pace(&mut assessment);
@@ -60,6 +61,7 @@ fn a_reader_explores_the_report() {
     a_narrow_screen_scrolls_in_one_direction_only(&browser);
     browser.open(&two);
     two_records_stand_side_by_side(&browser);
+    all_columns_of_the_numbers_fit(&browser);
     a_narrow_screen_scrolls_in_one_direction_only(&browser);
     let (record, assessment) = sample::run("7f3a2c", 1.0);
     let page = html::study(&[(&record, &assessment)], &sample::outcome());
@@ -286,6 +288,14 @@ fn the_table_sorts(browser: &Browser) {
     };
     assert!(first().starts_with("rnd4k-q32-read"), "largest first");
     assert_eq!(first(), "seq1m-q8-write", "then smallest first");
+}
+
+/// The story: on a screen of 1,400 pixels the last three columns were cut, and had to be scrolled to.
+fn all_columns_of_the_numbers_fit(browser: &Browser) {
+    browser.set_width(1400);
+    let cut = "const table = document.querySelector('#numbers .scroll');
+               return table.scrollWidth - table.clientWidth";
+    assert_eq!(browser.run(cut, json!([])), 0);
 }
 
 fn the_button_changes_the_colours(browser: &Browser) {

@@ -44,7 +44,7 @@ fn forest(comparison: &Comparison, against: &Against) -> Markup {
         let cells = versus::cells(contrast);
         let details = figures.into_iter().zip(cells).take(4);
         Some(fields! {
-            label: format!("{} {}, {}", pair.case, pair.direction, contrast.quantity.label()),
+            label: format!("{}, {}", versus::name(pair), contrast.quantity.label()),
             verdict: versus::verdict(contrast.verdict),
             ratio: speed(ratio),
             low: low,
@@ -99,9 +99,7 @@ fn row(comparison: &Comparison, pair: &Pair, contrast: &Contrast, first: bool) -
         tr {
             @if first {
                 th scope="rowgroup" rowspan=(pair.contrasts.len()) title=(pair.what) {
-                    (pair.case)
-                    @if let Some(other) = &pair.other_case { " = " (other) }
-                    " " (pair.direction)
+                    (versus::name(pair))
                     @for text in &pair.differs { br; span class="settings" { "! " (text) } }
                     @if let Some(could) = versus::could_show(comparison, pair) {
                         br; span class="settings" { (could) }

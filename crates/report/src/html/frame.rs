@@ -181,9 +181,9 @@ fn top(sides: &[Side<'_>], opening: Option<&Opening<'_>>) -> Markup {
                     @if sweeps::any(sides) { a href="#sweeps" { "Sweeps" } }
                     @if plots(sides).is_some() { a href="#curve" { "Curve" } }
                     @if has_figures(sides) {
-                        @if has_bars(sides) { a href="#suite" { "Suite" } }
-                        a href="#latency" { "Latency" }
-                        a href="#time" { "Over time" }
+                        @if has_bars(sides) { a class="needs-script" href="#suite" { "Suite" } }
+                        a class="needs-script" href="#latency" { "Latency" }
+                        a class="needs-script" href="#time" { "Over time" }
                         a href="#numbers" { "Table" }
                     }
                     @if model::any(sides) { a href="#model" { "Model" } }

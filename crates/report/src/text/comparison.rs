@@ -86,7 +86,7 @@ fn table(comparison: &Comparison, against: &Against, style: Style) -> String {
 }
 
 fn opening(pair: &Pair, style: Style) -> String {
-    let mut out = format!("  {}\n", versus::name(pair));
+    let mut out = format!("  {}\n", versus::name_and_what(pair));
     if !pair.differs.is_empty() {
         let text = format!("although {}", pair.differs.join("; "));
         out.push_str(&style.hang(Ink::Yellow, "    !", 6, &text));
