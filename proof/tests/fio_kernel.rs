@@ -5,7 +5,7 @@ mod stand;
 
 use std::fs;
 
-use blocklab_proof::{Lab, Said, fio_is_there, json};
+use blocklab_proof::{Lab, Said, fio_is_there, good, json};
 use stand::kernel::Loop;
 use stand::{MIB, tool};
 
@@ -108,4 +108,26 @@ fn the_environment_gives_up_the_disk_that_it_names_and_reports_that() {
     assert_eq!(as_json.code, Some(0), "{}", as_json.err);
     assert!(as_json.err.contains(warning), "{}", as_json.err);
     assert_eq!(json(&as_json.out)["jobs"][0]["write"]["io_bytes"], MIB);
+}
+
+/// Later fio reports sectors, too, and no test held them against what a job moved.
+#[test]
+fn disk_util_counts_sectors_where_an_option_of_later_fio_is_given() {
+    let Some(device) = Loop::attach(8 * MIB, &[]) else {
+        return;
+    };
+    let lab = Lab::new();
+    let disk = |more: &str| {
+        let line = format!(
+            "blocklab fio --no-save --name=a --filename={} --size=1m --bs=64k --rw=read \
+             --ioengine=psync --direct=1 --output-format=json {more}",
+            device.path()
+        );
+        json(&good(lab.shell(&line)))["disk_util"][0].clone()
+    };
+    assert!(disk("")["read_sectors"].is_null());
+    let used = disk("--job_start_clock_id=1");
+    // Others may look at the device meanwhile.
+    assert!(used["read_sectors"].as_u64() >= Some(2048), "{used}");
+    assert_eq!(used["write_sectors"], 0, "{used}");
 }
