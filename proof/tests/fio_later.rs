@@ -46,6 +46,24 @@ fn directories_are_made_looked_up_and_removed() {
     }
 }
 
+/// Traces trim in pieces of 2 GiB. Without a device such a trim was larger than the place for it.
+#[test]
+fn large_trims_of_a_trace_are_replayed_without_a_device() {
+    let lab = Lab::new();
+    let trace = "fio version 3 iolog\n1 /dev/null add\n2 /dev/null open\n\
+                 3 /dev/null trim 0 2147483648\n4 /dev/null write 0 4096\n\
+                 5 /dev/null trim 4096 2147483648\n6 /dev/null close\n";
+    let path = lab.path().join("trace");
+    fs::write(&path, trace).expect("a file");
+    let line = format!(
+        "--name=a --ioengine=null --iodepth=8 --read_iolog={}",
+        path.display()
+    );
+    let job = first_job(&lab, &line);
+    assert_eq!(job["trim"]["total_ios"], 2, "{job}");
+    assert_eq!(job["write"]["total_ios"], 1, "{job}");
+}
+
 /// A directory with something in it is neither emptied nor removed, and a run that only reads
 /// removes none.
 #[test]

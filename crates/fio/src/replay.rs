@@ -135,17 +135,16 @@ pub(super) fn working_set(
             });
         }
     }
-    let end = trace
-        .extents()
-        .iter()
-        .filter_map(|extent| extent.used)
-        .max();
+    let extents = trace.extents().into_iter();
+    let end = extents.filter_map(|extent| extent.used).max();
+    let space = end.unwrap_or(0).max(4096);
     Ok(WorkingSet {
         targets: trace.files.clone(),
         offset: 0,
-        size: None,
+        // No device ends it.
+        size: (spec.options.ioengine == "null").then_some(space),
         most: None,
-        space: end.unwrap_or(0).max(4096),
+        space,
         planned,
     })
 }
