@@ -3,6 +3,7 @@
 use blocklab_syntax::{Mistake, Place};
 use blocklab_units::with_defaults;
 
+use super::engine;
 use super::number::{Clock, time};
 use super::options::{Kind, Opt, find, hint, options};
 use super::source::{Section, Setting};
@@ -275,7 +276,7 @@ fn long_option(argument: &str) -> Option<&str> {
 /// An option may be shortened as long as it is clear which one is meant.
 fn full_name(name: &str) -> Result<&str, Mistake> {
     let own = || OWN.iter().map(|(own, ..)| *own);
-    if find(name).is_some() || own().any(|own| own == name) {
+    if find(name).is_some() || own().any(|own| own == name) || engine::is_of_absent(name) {
         return Ok(name);
     }
     let long = own().chain(options().iter().flat_map(Opt::names));

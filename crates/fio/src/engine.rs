@@ -117,8 +117,6 @@ const OF_NET: &[&str] = &[
 ];
 const OF_GLUSTER: &[&str] = &["volume", "brick", "single-instance"];
 const OF_PASS_THROUGH: &[&str] = &[
-    "md_per_io_size",
-    "num_range",
     "pi_act",
     "pi_chk",
     "apptag",

@@ -198,7 +198,7 @@ pub(super) fn pattern(
 ) -> Result<Pattern, Mistake> {
     let options = &spec.options;
     if options.sprandom {
-        return preconditioning(spec, rw, sizes);
+        return preconditioning(spec, rw, sizes, space);
     }
     let percent = percent_random(&options.percentage_random);
     let percent = percent.map_err(|why| spec.mistake("percentage_random", why))?;
@@ -218,7 +218,12 @@ pub(super) fn pattern(
 
 /// `sprandom`, with the conditions of later fio. What it does of blocks of several sizes is not
 /// said there, and would leave parts of the flash as they were.
-fn preconditioning(spec: &Spec, rw: ReadWrite, sizes: &BlockSizes) -> Result<Pattern, Mistake> {
+fn preconditioning(
+    spec: &Spec,
+    rw: ReadWrite,
+    sizes: &BlockSizes,
+    space: u64,
+) -> Result<Pattern, Mistake> {
     let options = &spec.options;
     let wrong = if !rw.random || !rw.writes || rw.reads || rw.trims {
         "it needs rw=randwrite"
@@ -233,6 +238,12 @@ fn preconditioning(spec: &Spec, rw: ReadWrite, sizes: &BlockSizes) -> Result<Pat
         if !(over_provisioning > 0.0 && over_provisioning < 1.0) {
             let wrong = format!("{over_provisioning} is out of range: between 0 and 1");
             return Err(spec.mistake("spr_op", wrong));
+        }
+        let region = space as f64 * (1.0 + over_provisioning) / f64::from(options.spr_num_regions);
+        if options.spr_cs as f64 > region {
+            let wrong = "the cache of the device is larger than a region of its flash; a smaller \
+                         spr_num_regions would work";
+            return Err(spec.mistake("spr_cs", wrong));
         }
         return Ok(Pattern::Preconditioning {
             over_provisioning,

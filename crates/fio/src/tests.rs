@@ -459,6 +459,7 @@ fn sprandom_writes_the_whole_flash_once() {
         ("random_generator=tausworthe", "random_generator=lfsr"),
         ("bsrange=4k-8k", "one size"),
         ("spr_op=1.5", "between 0 and 1"),
+        ("spr_cs=8m", "spr_num_regions"),
     ] {
         refused(
             &format!("[a]\n{}\n{more}\n", given.replace(' ', "\n")),
@@ -524,6 +525,9 @@ fn engines_that_are_not_here_are_read_and_not_opened() {
         let text = format!("[a]\nsize=1m\n{option}\nioengine={engine}\n");
         assert!(read(&text, true).is_ok(), "{text}");
         refused(&text, engine);
+        // On a command line these options were unrecognized.
+        let given = command(&format!("--name=a --ioengine={engine} --{option}"));
+        assert!(matches!(&given.inputs[..], [Input::Job(section)] if section.settings.len() >= 2));
     }
     assert!(read("[a]\nsize=1m\nioengine=bogus\n", true).is_err());
     let other = read("[a]\nsize=1m\nioengine=sg\nhostname=h\n", true);

@@ -136,7 +136,7 @@ options! {
         "sprandom", Bool, "0", Documented, "Bring an SSD into the steady state of random writes in one pass over its whole flash.", "of a later fio: no case compares it with fio 3.33", sprandom: bool;
         "spr_op", Floats, "0.15", Documented, "sprandom: the over-provisioning of the device, as a share of what it reports.", "of a later fio: see `sprandom`", spr_op: Vec<f64>;
         "spr_num_regions", Int(2, 4294967295), "100", Documented, "sprandom: in how many parts the flash is seen.", "of a later fio: see `sprandom`", spr_num_regions: u32;
-        "spr_cs", Size, "-", Ignored, "sprandom: size of the device's cache, which must not absorb what is written again.", "of a later fio: blocks are written again anywhere in the next part of the flash";
+        "spr_cs", Size, "0", Nearly, "sprandom: size of the device's cache, which must not absorb what is written again.", "of a later fio: a region must be larger; blocks are written again anywhere in the next one", spr_cs: u64;
         "percentage_random", Text, "100", Nearly, "Share of a random pattern that is random.", "one share for all directions", percentage_random: String;
         "rw_sequencer", OneOf("sequential identical"), "sequential", Exact, "What `rw=…:N` does between random offsets.", "", rw_sequencer: Word;
         "rwmixread", Int(0, 100), "50", Exact, "Share of the reads.", "", rwmixread: u32;
@@ -203,6 +203,9 @@ options! {
         "cmd_type", Text, "-", Refused, "Kind of a passed-through command.", "io_uring_cmd is not spoken";
         "cmdprio_percentage", Text, "0", Mostly, "libaio, io_uring: share of the operations, in per cent, that carry a priority of their own.", "what reads to verify keeps the priority of its thread", cmdprio_percentage: String;
         "cmdprio_class", Text, "-", Documented, "Class of that priority; real time without it.", "compared are the class and level in the results", cmdprio_class: String;
+        "cmdprio_hint", Int(0, 1023), "-", Ignored, "Hint of that priority.", "of a later fio: no hint is given";
+        "md_per_io_size", Size, "0", Refused, "io_uring, io_uring_cmd: bytes of metadata with each block.", "of a later fio: operations carry no metadata";
+        "num_range", Int(1, 256), "1", Refused, "io_uring_cmd: ranges of one trim.", "of a later fio: an operation trims one range";
         "cmdprio", Text, "0", Mostly, "Level of that priority.", "a mistake in it ends the run; fio runs the other jobs", cmdprio: String;
         "cmdprio_bssplit", Text, "-", Mostly, "That share by block size, each with a class and a level of its own where they are given.", "parts that are no numbers, or too many, are a mistake; fio drops them", cmdprio_bssplit: Option<String>;
         "thp", Int(0, 1), "0", Ignored, "mmap: huge pages.", "no huge pages are requested";
@@ -212,7 +215,7 @@ options! {
         "runtime" "timeout", Seconds, "0", Exact, "The longest time of the job.", "", runtime: Nanos;
         "time_based", Flag, "-", Exact, "Go on until that time is over.", "", time_based: bool;
         "ramp_time", Seconds, "-", Mostly, "Load before the measured time.", "what is moved in it is not part of `size`; in fio it is", ramp_time: Nanos;
-        "ramp_size", Size, "0", Refused, "Load before the measured time, by bytes.", "ramp_time= does the same by time";
+        "ramp_size", Size, "0", Refused, "Load before the measured time, by bytes.", "of a later fio: the measured time begins at a moment that is known when the run begins; ramp_time= does the same by time";
         "startdelay", Text, "0", Nearly, "Begin so much later.", "of a range, clones get delays evenly spread over it", startdelay: String;
         "loops", Int(0, MAX), "1", Mostly, "Passes of the job.", "jobs that verify what they read are repeated, too", loops: u64;
         "rate", OfSizes, "-", Exact, "Most bytes a second.", "", rate: Sizes;
@@ -223,6 +226,7 @@ options! {
         "rate_cycle" "ratecycle", Int(0, MAX), "1000", Mostly, "Over what time rates are held, in ms.", "see `rate_min`", rate_cycle: u32;
         "rate_ignore_thinktime", Bool, "-", Ignored, "Make up for pauses.", "what is missed is not made up for";
         "thinktime", Micros, "0", Exact, "A pause between operations.", "", thinktime: Nanos;
+        "thinkcycles", Int(0, MAX), "0", Refused, "Compute for so many cycles between operations.", "of a later fio: thinktime= with thinktime_spin= does the same by time";
         "thinktime_spin", Micros, "0", Documented, "Part of the pause that burns processor time.", "processor time is not compared", thinktime_spin: Nanos;
         "thinktime_blocks", Int(0, MAX), "1", Exact, "Operations between pauses.", "", thinktime_blocks: Option<u32>;
         "thinktime_blocks_type", OneOf("complete issue"), "complete", Documented, "Whether they are counted when issued.", "when operations begin is not compared", thinktime_blocks_type: Word;
