@@ -12,6 +12,7 @@ use blocklab_workload::{Direction, Job, Pace, Rate};
 
 use super::failures::{errors, miscompares};
 use super::samples::Sampler;
+use super::steady::Rounds;
 use super::usage::Usage;
 use super::watch::Seen;
 use super::workers::{WorkerStatus, Workers, members_of};
@@ -203,8 +204,8 @@ fn most_severe(members: &[&WorkerStatus]) -> Stopped {
         .unwrap_or(Stopped::Runtime)
 }
 
-/// From the end of the ramp to the last completion; a job that ran out its time, or that a signal
-/// ended, has measured until then, even where nothing came back at its end.
+/// From the end of the ramp to the last completion; a job that ran out its time, or that a signal or
+/// its steady state ended, has measured until then, even where nothing came back at its end.
 fn measured_time(
     job: &Job,
     members: &[&WorkerStatus],
@@ -222,6 +223,11 @@ fn measured_time(
         Stopped::Runtime => until = until.max(window.deadline.min(seen.end)),
         Stopped::Interrupted => until = until.max(seen.interrupted_at.unwrap_or_default()),
         Stopped::Stalled => until = seen.end,
+        Stopped::Steady => {
+            let rounds = members.first().and_then(|it| seen.steady[it.job].as_ref());
+            let closed = rounds.map_or(Nanos::ZERO, Rounds::closed);
+            until = until.max(window.measure_from.saturating_add(closed));
+        }
         _ => {}
     }
     until.since(window.measure_from)

@@ -82,6 +82,11 @@ impl Rounds {
         }
     }
 
+    /// When the last round was closed, since the end of the ramp.
+    pub(crate) const fn closed(&self) -> Nanos {
+        self.last
+    }
+
     /// The last rounds, as many as are judged.
     pub(crate) fn window(&self) -> &[SteadyRound] {
         let count = match self.rule {
