@@ -42,19 +42,19 @@ impl Waits {
     }
 }
 
+/// How many numbers of limits a volume needs.
+fn limits(device: &Device, volume: usize) -> usize {
+    let limits = device.waits_of(volume);
+    let numbers = limits.iter().map(|(limit, _)| limit + 1);
+    numbers.max().unwrap_or(0)
+}
+
 impl Instance {
     /// The device begins rested, at moment zero of the clock. Its volumes should lie one behind the
     /// other ([`blocklab_device::Layout::Joined`]): a striped one is one volume.
     #[must_use]
     pub fn new(device: Device, clock: Clock) -> Arc<Self> {
-        let waits = |volume| {
-            let most = device
-                .waits_of(volume)
-                .iter()
-                .map(|(limit, _)| limit + 1)
-                .max();
-            vec![Waits::default(); most.unwrap_or(0)]
-        };
+        let waits = |volume| vec![Waits::default(); limits(&device, volume)];
         let volumes = (0..).take_while(|volume| device.span(*volume).is_some());
         let shared = Shared {
             waits: volumes.map(waits).collect(),
@@ -129,14 +129,9 @@ impl Instance {
         let mut shared = self.lock();
         let now = self.clock.now().max(shared.last);
         shared.device.modify(volume, now, to)?;
-        let most = shared
-            .device
-            .waits_of(volume)
-            .iter()
-            .map(|(limit, _)| limit + 1)
-            .max();
+        let limits = limits(&shared.device, volume);
         let waits = &mut shared.waits[volume];
-        waits.resize(most.unwrap_or(0).max(waits.len()), Waits::default());
+        waits.resize(limits.max(waits.len()), Waits::default());
         Ok(())
     }
 
