@@ -304,15 +304,16 @@ fn iops(record: &Record) -> f64 {
 /// Runs a load on a described device in virtual time, and on our own served volume in real time.
 struct Clocks {
     lab: Lab,
-    device: &'static str,
+    device: String,
 }
 
 impl Clocks {
-    fn new(device: &'static str, load: &str) -> Self {
+    fn new(device: &str, load: &str) -> Self {
         let lab = Lab::new();
         fs::write(lab.path().join("device.toml"), device).expect("written");
         fs::write(lab.path().join("load.toml"), load).expect("written");
         empty_folder(&lab, "d");
+        let device = device.to_owned();
         Self { lab, device }
     }
 
@@ -422,4 +423,21 @@ fn real_and_virtual_time_give_the_same_percentiles() {
         found.push(ratios);
     }
     panic!("too slow, three times: {found:?}");
+}
+
+/// What the two tests above allow is less than a device differs that is 2 % faster, or 15 % slower.
+#[test]
+fn another_device_differs_by_more_than_is_allowed() {
+    let other = |device: &str, from: &str, to: &str, load| {
+        assert!(device.contains(from), "{device}");
+        let modelled = |device: &str| Clocks::new(device, load).modelled();
+        (modelled(device), modelled(&device.replace(from, to)))
+    };
+    let (this, faster) = other(LIMITED, "1000 IOPS", "1020 IOPS", LOAD);
+    let ratio = iops(&faster) / iops(&this);
+    assert!(ratio > 1.01, "{ratio}");
+    let (this, slower) = other(SCATTERED, "20ms", "23ms", DEEP);
+    let (this, slower) = (latencies(&this), latencies(&slower));
+    let ratios = [0, 1, 2].map(|nth| slower[nth] / this[nth]);
+    assert!(ratios.iter().all(|it| *it > 1.1), "{ratios:?}");
 }
