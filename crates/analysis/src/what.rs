@@ -40,10 +40,13 @@ pub(crate) fn without_engine(jobs: &[JobResult]) -> String {
     each.join("; ")
 }
 
-/// A depth or threads of 0 are unknown.
+/// A depth or threads of 0 are unknown. Of a served volume nothing else is known either.
 fn load(job: &JobResult, depth: u32, threads: u32) -> String {
     let (size, pattern) = (job.block_size_name(), job.pattern_name());
-    let mut text = format!("{size} {pattern} {}", job.mix_name());
+    let mut text = match (&job.block_sizes, &job.pattern, job.mix) {
+        (None, None, None) => "load of other programs".to_owned(),
+        _ => format!("{size} {pattern} {}", job.mix_name()),
+    };
     if depth > 0 {
         text += &format!(", depth {depth}");
     }
