@@ -1,38 +1,20 @@
 //! How late the machine ends a sleep: a thread that does nothing else, beside a load.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::JoinHandle;
 use std::time::Duration;
-
-/// A timer at work.
-pub struct Bare {
-    stops: Arc<AtomicBool>,
-    thread: JoinHandle<Vec<u64>>,
-}
 
 /// Nanoseconds, one for each moment, sorted.
 pub struct Lateness(Vec<u64>);
 
-impl Bare {
-    /// Its moments are one period apart.
-    pub fn start(period: Duration) -> Self {
-        let stops = Arc::new(AtomicBool::new(false));
-        let stopped = Arc::clone(&stops);
-        let period_ns = period.as_nanos() as u64;
-        let thread = std::thread::spawn(move || sleeps(period_ns, &stopped));
-        Self { stops, thread }
-    }
-
-    pub fn stop(self) -> Lateness {
-        self.stops.store(true, Ordering::Relaxed);
-        let mut late = self.thread.join().expect("a thread that only sleeps");
-        late.sort_unstable();
-        Lateness(late)
-    }
-}
-
 impl Lateness {
+    /// Of moments that are one period apart, in a part of the load: it is there as the first one comes.
+    pub fn measure(period: Duration, from: Duration, lasts: Duration) -> Self {
+        std::thread::sleep(from);
+        let moments = lasts.as_nanos() / period.as_nanos();
+        let mut late = sleeps(period.as_nanos() as u64, moments as usize);
+        late.sort_unstable();
+        Self(late)
+    }
+
     /// Nanoseconds.
     pub fn percentile(&self, percent: f64) -> f64 {
         let last = self.0.len().saturating_sub(1);
@@ -42,12 +24,12 @@ impl Lateness {
 }
 
 /// A stall makes all moments late that fall into it, as it does with replies.
-fn sleeps(period_ns: u64, stopped: &AtomicBool) -> Vec<u64> {
+fn sleeps(period_ns: u64, moments: usize) -> Vec<u64> {
     // SAFETY: only numbers are passed. The usual slack is 50 microseconds.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
-    let mut late = Vec::new();
+    let mut late = Vec::with_capacity(moments);
     let mut due = now_ns();
-    while !stopped.load(Ordering::Relaxed) {
+    for _ in 0..moments {
         due += period_ns;
         let at = libc::timespec {
             tv_sec: (due / 1_000_000_000) as libc::time_t,

@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-use crate::{bare_timer, median, parse, process, shown};
+use crate::bare_timer::Lateness;
+use crate::{median, parse, process, shown};
 
 /// Who serves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -282,11 +283,15 @@ fn machine(work: &Work, folder: &Path, seconds: u64) -> Result<Vec<f64>> {
         ..*work
     };
     let serving = serve(&at_once, Server::Nbdkit, Path::new(""), folder)?;
-    let mut load = load(work, seconds.max(LEAST_SECONDS_OF_EXCESS));
+    let seconds = seconds.max(LEAST_SECONDS_OF_EXCESS);
+    let mut load = load(work, seconds);
     load.push(format!("--rate_iops={IOPS}"));
-    let bare = bare_timer::Bare::start(Duration::from_secs(1) / IOPS);
+    // The start of the client and its ramp do not count for the others either, nor does its end.
+    let (from, lasts) = (Duration::from_secs(2), Duration::from_secs(seconds - 1));
+    let period = Duration::from_secs(1) / IOPS;
+    let bare = std::thread::spawn(move || Lateness::measure(period, from, lasts));
     fio(work.on_one_core, &serving.uri(), &load)?;
-    let late = bare.stop();
+    let late = bare.join().expect("a thread that only sleeps");
     let late_ns = |figure: &Figure| match figure {
         Figure::Rate(_) => f64::NAN,
         Figure::Excess(percentile, _) => late.percentile(percentile.parse().unwrap_or(100.0)),
