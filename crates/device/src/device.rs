@@ -2,16 +2,14 @@ use blocklab_random::Stream;
 use blocklab_units::{Bytes, Nanos};
 
 use crate::limit::Owner;
-use crate::spec::Network;
 use crate::stage::accounting::ChargeCounter;
 use crate::stage::chain::Chain;
 use crate::stage::fault::Schedule;
 use crate::stage::layout::{Map, capacity};
 use crate::stage::media::Media;
-use crate::stage::network::NetworkDelay;
 use crate::stage::spread::LatencyDistribution;
 use crate::stage::tags::QueueTags;
-use crate::stage::{Counts, Link, Meters, instance, limiter_kinds, limiters};
+use crate::stage::{Counts, Link, Meters, Stage as _, instance, limiter_kinds, limiters};
 use crate::{
     Answer, Covers, Credit, CreditBalance, DeviceSpec, Fault, Invalid, Io, LimitKind, LimitName,
     Service, Spread, VolumeSpec,
@@ -63,7 +61,10 @@ impl Wait {
 struct Volume {
     counter: ChargeCounter,
     tags: Option<QueueTags>,
+    /// Half a round trip: the way there, or the way back.
+    way: Nanos,
     chain: Chain,
+    media: Media,
 }
 
 impl Device {
@@ -316,23 +317,21 @@ impl Device {
             name: &spec.kind,
             volumes: Some(equal as u32),
         };
-        add(false, usize::from(spec.network.is_some()), owner, kinds);
+        add(false, 0, owner, kinds);
         found
     }
 }
 
 impl Volume {
     fn new(spec: &VolumeSpec, service: &Service, media: Media) -> Self {
-        let network = spec.network.as_ref().map(Network::half);
-        let mut chain: Vec<_> = network.iter().cloned().collect();
-        let bytes = Counts::ChargedBytes;
-        chain.extend(limiters(&spec.caps, &spec.credits, bytes));
-        chain.push(Link::Media(media));
-        chain.extend(network);
+        let network = spec.network.as_ref();
+        let chain = limiters(&spec.caps, &spec.credits, Counts::ChargedBytes);
         Self {
             counter: ChargeCounter::new(spec.accounting, service),
             tags: spec.queue_depth.map(QueueTags::new),
+            way: network.map_or(Nanos::ZERO, |it| Nanos(it.round_trip.0 / 2)),
             chain: Chain::new(chain),
+            media,
         }
     }
 
@@ -352,24 +351,23 @@ impl Volume {
             at >= now,
             "the instance lets nothing pass before it arrives"
         );
+        let at = self.tags.as_ref().map_or(at, |tags| tags.admit(at));
         let mut by_volume =
             |link, meter, from, until| held(Wait::new(false, link, meter, from, until));
-        match &mut self.tags {
-            None => self.chain.explain(at, &passage, &mut by_volume),
-            Some(tags) => {
-                let done = self.chain.explain(tags.admit(at), &passage, &mut by_volume);
-                tags.hold(done);
-                done
+        let there = at.saturating_add(self.way);
+        let at = self.chain.explain(there, &passage, &mut by_volume);
+        let medium = self.chain.links().len();
+        let mut by_medium = |meter, from, until| {
+            if until > from {
+                by_volume(medium, meter, from, until);
             }
+        };
+        let served = self.media.explain(at, &passage, &mut by_medium);
+        let done = served.saturating_add(self.way);
+        if let Some(tags) = &mut self.tags {
+            tags.hold(done);
         }
-    }
-}
-
-impl Network {
-    fn half(&self) -> Link {
-        Link::NetworkDelay(NetworkDelay {
-            time: Nanos(self.round_trip.0 / 2),
-        })
+        done
     }
 }
 

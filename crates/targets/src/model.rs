@@ -123,8 +123,15 @@ pub fn question(io: &Io) -> DeviceIo {
 pub const fn result(answer: Answer, len: u32) -> i32 {
     match answer.result {
         Ok(()) => len as i32,
-        Err(Fault::Io) => -libc::EIO,
-        Err(Fault::Full) => -libc::ENOSPC,
-        Err(Fault::Detached) => -libc::ENODEV,
+        Err(fault) => failure(fault),
+    }
+}
+
+#[cold]
+const fn failure(fault: Fault) -> i32 {
+    -match fault {
+        Fault::Io => libc::EIO,
+        Fault::Full => libc::ENOSPC,
+        Fault::Detached => libc::ENODEV,
     }
 }

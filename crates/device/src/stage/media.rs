@@ -146,8 +146,8 @@ impl Side {
 /// A [`Service`] at work.
 #[derive(Debug, Clone)]
 pub(crate) struct Media {
-    read: Side,
-    write: Side,
+    /// Reads, and everything else.
+    sides: [Side; 2],
     programs: Option<ProgramQueue>,
     /// By operations that came between, in parts of 2^64.
     kept: [u64; RECENT],
@@ -166,15 +166,16 @@ impl Media {
         );
         let channels = read.channels.as_ref().map(|it| it.free_at.len());
         let programs = service.programs.as_ref().zip(channels);
+        let programs = programs.map(|(spec, channels)| ProgramQueue::new(spec, channels));
+        let write = Side::new(
+            &service.write,
+            service.stream_write.as_ref(),
+            service.interleaved_write.as_ref(),
+            most.map(|it| it.write_iops),
+        );
         Self {
-            read,
-            programs: programs.map(|(spec, channels)| ProgramQueue::new(spec, channels)),
-            write: Side::new(
-                &service.write,
-                service.stream_write.as_ref(),
-                service.interleaved_write.as_ref(),
-                most.map(|it| it.write_iops),
-            ),
+            sides: [read, write],
+            programs,
             kept: std::array::from_fn(kept),
             scatter,
             chance,
@@ -190,10 +191,9 @@ impl Stage for Media {
         passage: &ChargedIo,
         held: &mut impl FnMut(Meters, Nanos, Nanos),
     ) -> Nanos {
-        let (side, meter) = match passage.is_read() {
-            true => (&mut self.read, Meters::First),
-            false => (&mut self.write, Meters::Second),
-        };
+        // Looked up and not branched on: which way the next operation goes cannot be foretold.
+        let meter = [Meters::Second, Meters::First][usize::from(passage.is_read())];
+        let side = &mut self.sides[meter as usize];
         let line = match passage.follows {
             Follows::Recent(between) if side.is_ahead => {
                 match self.chance.next_u64() < self.kept[usize::from(between)] {

@@ -27,7 +27,6 @@ pub(crate) mod layout;
 pub(crate) mod limiter;
 pub(crate) mod media;
 pub(crate) mod meter;
-pub(crate) mod network;
 pub(crate) mod programs;
 pub(crate) mod spread;
 pub(crate) mod streams;
@@ -35,9 +34,7 @@ pub(crate) mod tags;
 
 use credit::Burst;
 use limiter::Limiter;
-use media::Media;
 pub(crate) use media::{PREFETCH_KEPT, STATED_AT, is_ahead};
-use network::NetworkDelay;
 
 /// How an operation lies to the ones before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -149,8 +146,6 @@ pub(crate) trait Stage {
 pub(crate) enum Link {
     Limiter(Limiter),
     Burst(Burst),
-    NetworkDelay(NetworkDelay),
-    Media(Media),
 }
 
 impl Link {
@@ -159,7 +154,6 @@ impl Link {
         match self {
             Self::Limiter(stage) => stage.covers().counts(direction),
             Self::Burst(_) => Covers::All.counts(direction),
-            Self::NetworkDelay(_) | Self::Media(_) => true,
         }
     }
 }
@@ -175,8 +169,6 @@ impl Stage for Link {
         match self {
             Self::Limiter(stage) => stage.explain(now, passage, held),
             Self::Burst(stage) => stage.explain(now, passage, held),
-            Self::NetworkDelay(stage) => stage.explain(now, passage, held),
-            Self::Media(stage) => stage.explain(now, passage, held),
         }
     }
 }
