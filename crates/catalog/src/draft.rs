@@ -15,6 +15,8 @@ pub(crate) struct Draft {
     pub(crate) purchase: Purchase,
     pub(crate) assumptions: Vec<String>,
     pub(crate) notes: Vec<String>,
+    /// Of these, what its price rests on or leaves out.
+    pub(crate) cost_notes: Vec<String>,
 }
 
 impl Draft {
@@ -27,6 +29,7 @@ impl Draft {
             purchase: Purchase::default(),
             assumptions: Vec::new(),
             notes: Vec::new(),
+            cost_notes: Vec::new(),
         }
     }
 }

@@ -105,9 +105,8 @@ pub(crate) fn volume(catalog: &Catalog, offer: &Offer) -> Result<Draft, Refusal>
              be less"
         ));
     }
-    draft
-        .notes
-        .push("no prices of these volumes are known".to_owned());
+    let unpriced = "no prices of these volumes are known".to_owned();
+    draft.cost_notes.push(unpriced);
     Ok(draft)
 }
 

@@ -5,16 +5,15 @@ use crate::table::Table;
 use crate::{Catalog, Offer};
 
 /// Remarks on what an address names, and on the type of volume that it runs as.
-pub(crate) fn of(catalog: &Catalog, offer: &Offer, runs_as: &str) -> Vec<String> {
+pub(crate) fn of(offer: &Offer, runs_as: &str) -> Vec<String> {
     let mut remarks: Vec<String> = promise(&offer.volume).into_iter().collect();
-    remarks.extend(future(catalog, offer));
     remarks.extend(documented_latency(runs_as));
     remarks.extend(rules(offer));
     remarks
 }
 
-/// No source knows the days to come.
-fn future(catalog: &Catalog, offer: &Offer) -> Option<String> {
+/// No source knows the days to come: neither limits nor prices.
+pub(crate) fn future(catalog: &Catalog, offer: &Offer) -> Option<String> {
     let (day, newest) = (offer.as_of?, catalog.newest_source()?);
     (day > newest).then(|| {
         format!(

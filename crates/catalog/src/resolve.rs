@@ -39,6 +39,8 @@ pub struct Resolved {
     pub cost_assumptions: Vec<String>,
     /// What else is good to know.
     pub notes: Vec<String>,
+    /// The same of its cost.
+    pub cost_notes: Vec<String>,
     /// No price of a part is known: the costs have no sum.
     pub partly_unpriced: bool,
 }
@@ -77,6 +79,7 @@ fn file(address: &Address, path: &str) -> Result<Resolved, Error> {
         prices: Vec::new(),
         costs: Vec::new(),
         notes: Vec::new(),
+        cost_notes: Vec::new(),
         partly_unpriced: false,
     })
 }
@@ -113,8 +116,10 @@ fn sold(
     let mut assumptions = draft.assumptions;
     assumptions.extend(spec.assumptions());
     let mut notes = draft.notes;
-    notes.extend(bill.notes);
-    notes.extend(remarks::of(catalog, offer, &spec.volumes[0].kind));
+    notes.extend(remarks::of(offer, &spec.volumes[0].kind));
+    let mut cost_notes = draft.cost_notes;
+    cost_notes.extend(bill.notes);
+    cost_notes.extend(remarks::future(catalog, offer));
     Ok(Resolved {
         address,
         spec,
@@ -124,6 +129,7 @@ fn sold(
         assumptions,
         cost_assumptions: bill.assumptions,
         notes,
+        cost_notes,
         partly_unpriced: bill.incomplete,
     })
 }
@@ -203,7 +209,7 @@ fn local_disks(catalog: &Catalog, offer: &Offer, name: &str) -> Result<Draft, Re
     let instance = find_instance(catalog, offer, name)?;
     let mut draft = local::disks(catalog, offer, &instance)?;
     let lost = "what an instance's own disks hold is lost when it stops; they come with its price";
-    draft.notes.push(lost.to_owned());
+    draft.cost_notes.push(lost.to_owned());
     draft.bounds = store_limits(&instance);
     Ok(draft)
 }

@@ -431,10 +431,10 @@ fn instances_before_they_were_sold() {
 /// `as-of=2030-01-01` was accepted without a word.
 #[test]
 fn days_to_come_are_noted() {
-    let notes = found("gp2:1TiB,as-of=2030-01-01").notes;
+    let notes = found("gp2:1TiB,as-of=2030-01-01").cost_notes;
     let noted = |notes: &[String]| notes.iter().any(|it| it.contains("newest source"));
     assert!(noted(&notes), "{notes:?}");
-    assert!(!noted(&found("gp2:1TiB,as-of=2026-01-01").notes));
+    assert!(!noted(&found("gp2:1TiB,as-of=2026-01-01").cost_notes));
 }
 
 /// A bill of 73.73 USD was shown for gp3 in a region whose list has no price of the volume.

@@ -37,6 +37,18 @@ pub struct Sheet {
     pub assumed: Vec<String>,
     /// What else is good to know.
     pub notes: Vec<String>,
+    /// Of both, what concerns the cost.
+    #[serde(skip)]
+    pub(crate) cost: CostBasis,
+}
+
+/// What a cost rests on.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct CostBasis {
+    pub(crate) assumed: Vec<String>,
+    pub(crate) notes: Vec<String>,
+    /// A part has no price.
+    pub(crate) is_partial: bool,
 }
 
 /// A limit with its evidence.
@@ -232,10 +244,13 @@ fn only_the_instance(sheet: &mut Sheet, name: &str, probes: &[String]) {
     sheet
         .ratios
         .retain(|_| sheet.reaches.iter().any(|reach| !reach.phases.is_empty()));
-    sheet
-        .assumed
-        .retain(|text| text.starts_with(name) || !of_volume(text));
-    sheet.notes.retain(|text| !of_volume(text));
+    let of_instance = |text: &String| text.starts_with(name) || !of_volume(text);
+    let CostBasis { assumed, notes, .. } = &mut sheet.cost;
+    for texts in [&mut sheet.assumed, &mut sheet.notes, assumed, notes] {
+        texts.retain(of_instance);
+    }
+    // What is priced is the instance alone.
+    sheet.cost.is_partial = false;
     sheet.bursts.retain(|burst| burst.name.starts_with(name));
 }
 
@@ -247,7 +262,7 @@ fn total(costs: &[Cost]) -> Option<f64> {
 impl Sheet {
     /// All that is known of a resolved address.
     pub fn of(resolved: &Resolved) -> Self {
-        let mut notes = resolved.notes.clone();
+        let mut notes = [&*resolved.notes, &*resolved.cost_notes].concat();
         let reaches = match reaches(resolved) {
             Ok(reaches) => reaches,
             Err(why) => {
@@ -272,6 +287,11 @@ impl Sheet {
             reaches,
             assumed: [&*resolved.assumptions, &*resolved.cost_assumptions].concat(),
             notes,
+            cost: CostBasis {
+                assumed: resolved.cost_assumptions.clone(),
+                notes: resolved.cost_notes.clone(),
+                is_partial: resolved.partly_unpriced,
+            },
         }
     }
 }

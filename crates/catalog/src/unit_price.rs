@@ -254,11 +254,8 @@ pub fn price(name: &str, bought: &[Bought], output: Option<&Output>) -> Priced {
         .iter()
         .filter_map(|it| it.usd_per_month)
         .collect();
-    let complete = !priced
-        .notes
-        .iter()
-        .any(|note| note.starts_with("no price of "));
-    if !known.is_empty() && complete {
+    let is_partial = bought.iter().any(|it| it.sheet.cost.is_partial);
+    if !known.is_empty() && !is_partial {
         let month: f64 = known.iter().sum();
         priced.usd_per_month = Some(month);
         priced.usd_per_hour = Some(month / HOURS_PER_MONTH);
@@ -286,14 +283,10 @@ impl Priced {
             insert(&mut self.dates, price.date);
         }
         self.dates.sort_unstable();
-        let money = |text: &&String| {
-            let words = ["region", "price", "month has"];
-            words.iter().any(|word| text.contains(word))
-        };
-        for text in sheet.assumed.iter().filter(money) {
+        for text in &sheet.cost.assumed {
             insert(&mut self.assumed, text.clone());
         }
-        for text in sheet.notes.iter().filter(|text| text.contains("price")) {
+        for text in &sheet.cost.notes {
             insert(&mut self.notes, text.clone());
         }
     }
@@ -409,6 +402,14 @@ mod tests {
             all.iter().map(|it| it.money).collect::<Vec<_>>(),
             ["USD", "CNY"]
         );
+    }
+
+    /// `price` picked notes by the word "price", so that it kept silent where `catalog show` said that
+    /// a day is in the future.
+    #[test]
+    fn a_day_in_the_future_is_noted() {
+        let priced = price("gp3", &[find("gp3:100GiB,as-of=2099-01-01", None)], None);
+        assert!(priced.notes[0].starts_with("2099-01-01 lies after the newest source"));
     }
 
     fn find(text: &str, region: Option<&str>) -> Bought {

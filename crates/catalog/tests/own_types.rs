@@ -103,7 +103,8 @@ fn it_is_listed_and_priced() {
     let tokyo = found("xv9:512GiB,throughput=300,region=ap-northeast-1");
     assert_eq!(tokyo.costs.len(), 1, "{:?}", tokyo.costs);
     let note = "no price of xv9 throughput in ap-northeast-1 is known";
-    assert!(tokyo.notes.iter().any(|it| it == note), "{:?}", tokyo.notes);
+    let notes = &tokyo.cost_notes;
+    assert!(notes.iter().any(|it| it == note), "{notes:?}");
 }
 
 /// What a user wrote stays as it is when something is imported, and a price list with the type in
