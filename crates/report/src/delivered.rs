@@ -67,7 +67,7 @@ fn why(of: &CaseCheck) -> String {
     match &of.why {
         Why::AsExpected => format!("as expected, bound by {binding}"),
         Why::DefaultSettings => "as by default: settings not in effect".to_owned(),
-        Why::Interrupted => format!("as expected, bound by {binding}, but for an interruption"),
+        Why::Interrupted => format!("as expected, bound by {binding}, but interrupted"),
         Why::OtherType(kind) => format!("another type of volume: {kind}"),
         Why::OtherInstance(names) => format!("another instance: {}", names.join(", ")),
         Why::AnotherDay(day) => format!("as the limits of {day}"),
@@ -81,7 +81,8 @@ fn why(of: &CaseCheck) -> String {
 
 /// `7 limits of gp3:…: 2 met, 5 not tested.`
 pub fn outcome(compared: &Compared) -> String {
-    let all = [State::Exceeded, State::Missed, State::Met, State::NotTested];
+    use State::{Exceeded, Interrupted, Met, Missed, NotTested};
+    let all = [Exceeded, Missed, Interrupted, Met, NotTested];
     let states = facts::tally(&all, compared.limits.iter().map(|it| it.state));
     match compared.limits.len() {
         0 => format!("{}: no limit is documented.", compared.address),

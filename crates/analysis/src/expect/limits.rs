@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::compare::LEVEL_PERCENT;
 
-use super::bench::{ABOVE, Bench, NEAR, Seen, lasting};
+use super::bench::{ABOVE, Bench, NEAR, Seen, Why, lasting};
 
 /// How a documented limit stands to what was delivered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -15,6 +15,8 @@ pub enum State {
     Met,
     /// More than documented was delivered, and no burst explains it.
     Exceeded,
+    /// A case reached it, but for a pause or an episode of slow operations.
+    Interrupted,
     /// A case should have reached it and did not.
     Missed,
     /// No case of this run could reach it.
@@ -95,12 +97,14 @@ fn one(bench: &Bench<'_>, limit: &Limit) -> LimitCheck {
     };
     let beyond = best(|it| it.beyond);
     let met = || best(|it| (it.value - 1.0).abs() <= NEAR || (it.tested && it.value > 1.0 - NEAR));
-    let missed = || best(|it| it.tested);
-    let (state, which) = match (beyond, met(), missed()) {
-        (Some(share), ..) => (State::Exceeded, Some(share)),
-        (None, Some(share), _) => (State::Met, Some(share)),
-        (None, None, Some(share)) => (State::Missed, Some(share)),
-        (None, None, None) => (State::NotTested, best(|_| true)),
+    let interrupted = || best(|it| it.tested && it.seen.why == Why::Interrupted);
+    let found = beyond.map(|share| (State::Exceeded, share));
+    let found = found.or_else(|| Some((State::Met, met()?)));
+    let found = found.or_else(|| Some((State::Interrupted, interrupted()?)));
+    let found = found.or_else(|| Some((State::Missed, best(|it| it.tested)?)));
+    let (state, which) = match found {
+        Some((state, share)) => (state, Some(share)),
+        None => (State::NotTested, best(|_| true)),
     };
     let passes = which.map_or(&[][..], |share| &share.seen.case.pass_iops);
     let interval = confidence(passes, LEVEL_PERCENT / 100.0);

@@ -523,3 +523,22 @@ fn a_bucket_that_one_pass_found_full_is_as_expected() {
         Why::AsExpected
     );
 }
+
+/// A stall of 3 s in 30 s: the case was "as expected, but for an interruption", and the limit that it
+/// reached before and after was "missed".
+#[test]
+fn a_limit_is_interrupted_where_its_case_is() {
+    let mut record = record(&[Sketch {
+        seconds: 30,
+        ..case(4, 2700.0)
+    }]);
+    for measurement in &mut record.measurements {
+        for (second, slice) in measurement.series.iter_mut().enumerate() {
+            slice.read.ios = if (10..13).contains(&second) { 0 } else { 3000 };
+        }
+    }
+    let compared = against(&record, "gp3:100GiB").expected;
+    let compared = compared.expect("a comparison");
+    assert_eq!(compared.cases[0].why, Why::Interrupted);
+    assert_eq!(compared.limits[0].state, State::Interrupted);
+}

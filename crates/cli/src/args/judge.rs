@@ -118,8 +118,8 @@ Examples:
   blocklab diagnose k3f --expect gp3:1TiB --json | jq '.expected.limits[] | {limit, state}'
   blocklab diagnose --expect gp3:1TiB --fail-on missed --strict
 
-With --expect, each documented limit is met, exceeded, missed, or not tested; for an untested one \
-the output names the load that would test it.
+With --expect, each documented limit is met, exceeded, interrupted (met but for a stall or slow \
+operations), missed, or not tested; for an untested one the output names the load that would test it.
 
 --fail-on missed looks at the 95 % interval of the delivered rate. It fails if the interval lies \
 below 97.5 % of a limit that a load tests, passes if it lies above, and is undecided otherwise; \
