@@ -1,4 +1,4 @@
-//! What has no peer: the studies in virtual time, and commands over many stored runs.
+//! What has no peer: studies and loads in virtual time, and commands over many stored runs.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -74,13 +74,29 @@ fn tasks() -> Vec<Task> {
         over_stored: false,
         bar_s: 20.0,
     });
+    // Ten million operations each; a second is 10 million a second.
+    let simulated = [
+        ("gp3", "gp3:1TiB,iops=16000@m5.8xlarge", 624, 1.0),
+        ("dies of i3", "local@i3.2xlarge", 81, 1.0),
+        ("dies of i3en", "local@i3en.3xlarge", 63, 1.0),
+        ("thirty gp3", "30xgp3:1TiB@i3.metal", 190, 1.3),
+    ];
+    let simulated = simulated.map(|(what, address, seconds, bar_s)| Task {
+        name: format!("virtual time, {what}"),
+        arguments: format!(
+            "run --rw randrw --reads 70 --depth 32 --runtime {seconds}s --repeat 1 \
+             --target sim:{address} --quiet --no-save"
+        ),
+        over_stored: false,
+        bar_s,
+    });
     let commands = ["compare", "diagnose"].into_iter().map(|command| Task {
         name: format!("{command} {RUNS} runs"),
         arguments: format!("{command} --json"),
         over_stored: true,
         bar_s: 2.0,
     });
-    studies.chain(commands).collect()
+    studies.chain(simulated).chain(commands).collect()
 }
 
 /// Fills the store, once, and names its runs.
