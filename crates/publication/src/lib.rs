@@ -152,15 +152,18 @@ pub enum Basis {
     Fitted,
     /// Its load was never published, and another one stands in for it.
     StandIn,
+    /// It was printed in two ways that contradict each other, and is the likelier of them.
+    Damaged,
 }
 
 impl Basis {
     /// All, with the names by which a study's text calls them.
-    pub const ALL: [(&'static str, Self); 4] = [
+    pub const ALL: [(&'static str, Self); 5] = [
         ("measured", Self::Measured),
         ("derived", Self::Derived),
         ("fitted", Self::Fitted),
         ("stand-in", Self::StandIn),
+        ("damaged", Self::Damaged),
     ];
 
     /// `stand-in`.

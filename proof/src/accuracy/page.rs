@@ -112,8 +112,8 @@ fn uncounted(outcomes: &[Outcome<'_>]) -> String {
     let mut table = format!("| study | why | {COLUMNS}\n|---|---|{RULES}\n");
     for outcome in outcomes {
         let cells = || outcome.cells.iter();
-        for basis in [Basis::Fitted, Basis::Derived, Basis::StandIn] {
-            let mine = cells().filter(|cell| cell.compared.basis == basis);
+        for (_, basis) in &Basis::ALL[1..] {
+            let mine = cells().filter(|cell| cell.compared.basis == *basis);
             let errors = Errors::of(mine.filter_map(|cell| cell.compared.error_percent()));
             if let Some(errors) = errors {
                 let (study, why) = (outcome.study.name, basis.name());
