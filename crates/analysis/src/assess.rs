@@ -13,7 +13,6 @@ use crate::view::{CaseView, Cases};
 /// Rows stand in the order in which their cases first appear; findings most severe first. Never
 /// panics on a damaged record: what cannot be read is left out of its row and named in a finding.
 /// Takes a few tens of microseconds a measurement, most of it to unpack histograms.
-#[must_use]
 pub fn assess(record: &Record) -> Assessment {
     let groups = by_case(&record.measurements);
     let aggregate = Aggregate::named(&record.requested.aggregate);

@@ -25,7 +25,6 @@ pub struct Estimate {
 
 impl Estimate {
     /// Half of the confidence interval, in per cent of the figure.
-    #[must_use]
     pub fn half_width_percent(&self) -> Option<f64> {
         let width = self.high? - self.low?;
         (self.value > 0.0).then(|| width / 2.0 / self.value * 100.0)
@@ -83,20 +82,17 @@ const BEYOND: f64 = 10.0;
 
 impl RowDirection {
     /// Whether a quantile (0 to 1) is known, and enough operations lie beyond it to believe it.
-    #[must_use]
     pub fn supports(&self, quantile: f64) -> bool {
         self.knows(quantile) && self.ios as f64 * (1.0 - quantile) >= BEYOND - 1e-6
     }
 
     /// Whether a quantile (0 to 1) is known.
-    #[must_use]
     pub fn knows(&self, quantile: f64) -> bool {
         self.unknown.knows(quantile)
     }
 
     /// The highest of the usual quantiles that the operations support; `None`: not even half of
     /// them are enough.
-    #[must_use]
     pub fn highest_quantile(&self) -> Option<f64> {
         let mut supported = PERCENTILES.iter().rev().map(|it| it.share);
         supported.find(|quantile| self.supports(*quantile))

@@ -69,7 +69,6 @@ pub struct Against {
 
 impl Against {
     /// How many pairs have this verdict.
-    #[must_use]
     pub fn count(&self, verdict: Verdict) -> usize {
         let pairs = self.pairs.iter();
         pairs.filter(|pair| pair.verdict == verdict).count()
@@ -102,7 +101,6 @@ pub struct Pair {
 
 impl Pair {
     /// The figure that is judged: the rate, and of a given rate the mean latency.
-    #[must_use]
     pub fn headline(&self) -> Option<&Contrast> {
         match self.is_paced {
             true => self.contrasts.iter().find(|c| c.quantity.is_mean_latency()),
@@ -132,7 +130,6 @@ pub struct Unmatched {
 ///
 /// # Panics
 /// When `baseline` is no place in `records`.
-#[must_use]
 pub fn compare(records: &[&Record], baseline: usize, margins: Margins) -> Comparison {
     let base = loads(records[baseline]);
     let others = (0..records.len()).filter(|run| *run != baseline);

@@ -10,7 +10,6 @@ const FEWEST: usize = 10;
 
 /// The share of the time, in per cent, in which a case moved within [`NEAR_PERCENT`] of its median
 /// rate, over all passes that count and without their ramps; `None`: too few slices were kept.
-#[must_use]
 pub fn share_near_median(record: &Record, case: &str, direction: Direction) -> Option<f64> {
     let measured = record
         .measurements

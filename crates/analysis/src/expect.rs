@@ -104,7 +104,6 @@ const RULES: [Rule; 18] = [
 ///
 /// Takes what [`assess`] takes, and with an expectation a few milliseconds more; up to some tens
 /// where a case is not explained and other days are tried.
-#[must_use]
 pub fn diagnose(record: &Record, expectation: Option<Expectation<'_>>) -> Diagnosis {
     let mut assessment = assess(record);
     let expected = expectation.map(|expectation| {

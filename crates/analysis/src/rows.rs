@@ -262,7 +262,6 @@ pub(crate) struct Failures<'a> {
 }
 
 /// What the best cases of a run deliver; `origin` is what kind of figures they are.
-#[must_use]
 pub fn best_output(rows: &[Row], origin: &str) -> Output {
     let best = |value: fn(&RowDirection) -> f64| {
         let total = |row: &Row| row.moved().map(value).sum::<f64>();

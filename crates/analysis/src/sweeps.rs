@@ -84,7 +84,6 @@ fn by_hand(rows: &[Row]) -> Vec<(String, Vec<Point<'_>>)> {
 
 /// The sweeps of these rows, in their order. Of several axes of numbers, the one with the most
 /// values lies across and the next makes the lines; the rest makes sweeps of their own.
-#[must_use]
 pub fn sweeps(rows: &[Row]) -> Vec<Sweep<'_>> {
     let mut families: Vec<(String, Vec<Point<'_>>)> = Vec::new();
     for row in rows.iter().filter(|row| !row.settings.is_empty()) {

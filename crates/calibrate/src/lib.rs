@@ -56,7 +56,6 @@ pub struct Calibration {
 
 impl Calibration {
     /// `run a` or `runs a, b`: what the origins of the device begin with.
-    #[must_use]
     pub fn measured_by(&self) -> String {
         runs_text(&self.runs)
     }
@@ -103,7 +102,6 @@ pub fn calibrate(
 }
 
 /// Whether a measurement is a load that a model can be fitted to and held against.
-#[must_use]
 pub fn is_usable(measurement: &Measurement) -> bool {
     measurement.pass > 0 && cells::usable(measurement)
 }

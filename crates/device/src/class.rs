@@ -77,7 +77,6 @@ fn nvme_spread(measured: bool) -> Spread {
 impl Class {
     /// How long the medium takes. The physical maximum of a local disk is for the caller to add
     /// ([`Service::saturating_at`]): it is a matter of the size, not of the class.
-    #[must_use]
     pub fn service(self) -> Service {
         match self {
             Self::I3Nvme => i3_nvme(),
@@ -179,7 +178,6 @@ fn local_ssd() -> Service {
 
 impl Service {
     /// Reads take as long as writes, in whatever order they come.
-    #[must_use]
     pub fn even(latency: Latency, spread: Spread) -> Self {
         Self {
             read: latency.clone(),

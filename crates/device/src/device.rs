@@ -176,21 +176,18 @@ impl Device {
     }
 
     /// Addressable bytes.
-    #[must_use]
     pub const fn capacity(&self) -> Bytes {
         self.capacity
     }
 
     /// First byte and length of a volume in the joined layout; `None` when striped, or when
     /// there is no such volume.
-    #[must_use]
     pub fn span(&self, volume: usize) -> Option<(u64, Bytes)> {
         self.map.span(volume, self.capacity)
     }
 
     /// What is left in every burst bucket at `now`, in operations or bytes: name and balance.
     /// Several volumes are numbered from 1.
-    #[must_use]
     pub fn balances(&self, now: Nanos) -> Vec<(String, f64)> {
         let mut found = Vec::new();
         let several = self.volumes.len() > 1;
@@ -209,7 +206,6 @@ impl Device {
     }
 
     /// As [`Device::balances`], of one volume and of the instance, with units.
-    #[must_use]
     pub fn balances_of(&self, volume: usize, now: Nanos) -> Vec<CreditBalance> {
         let with_unit = |((name, left), credit): ((String, f64), &Credit)| {
             let (capacity, unit) = (credit.capacity, credit.unit());
@@ -274,13 +270,11 @@ impl Device {
     }
 
     /// What it was made from, with what was modified since.
-    #[must_use]
     pub const fn spec(&self) -> &DeviceSpec {
         &self.spec
     }
 
     /// The limits for which an operation on a volume can wait, by the index of [`Wait`].
-    #[must_use]
     pub fn waits_of(&self, volume: usize) -> Vec<(usize, LimitName)> {
         let Some(spec) = self.spec.volumes.get(volume) else {
             return Vec::new();

@@ -20,13 +20,11 @@ pub struct Limit {
 
 impl Limit {
     /// Whether it bounds what may be bought, and holds back no operation.
-    #[must_use]
     pub const fn is_bound(&self) -> bool {
         matches!(self.name.kind, LimitKind::Bound { .. })
     }
 
     /// How many equal volumes have it, so that it holds so many times for all of them together.
-    #[must_use]
     pub fn times(&self) -> f64 {
         f64::from(self.name.volumes.unwrap_or(1))
     }
@@ -138,7 +136,6 @@ macro_rules! units {
             pub const ALL: [Self; [$($text),*].len()] = [$(Self::$variant),*];
 
             /// As it is written behind a number.
-            #[must_use]
             pub const fn text(self) -> &'static str {
                 [$($text),*][self as usize]
             }
@@ -168,7 +165,6 @@ units! {
 
 impl LimitUnit {
     /// Operations or bytes a second for each of this unit; `None` of what is no rate.
-    #[must_use]
     pub const fn per_second(self) -> Option<f64> {
         match self {
             Self::Iops => Some(1.0),
@@ -187,7 +183,6 @@ impl fmt::Display for LimitUnit {
 
 impl Operation {
     /// In words: `sequential read`.
-    #[must_use]
     pub const fn text(self) -> &'static str {
         match self {
             Self::Read => "read",
@@ -212,7 +207,6 @@ impl Covers {
 
 impl LimitKind {
     /// The operations that it counts.
-    #[must_use]
     pub const fn covers(&self) -> Covers {
         match self {
             Self::Rate { covers, .. }
@@ -251,7 +245,6 @@ impl fmt::Display for LimitName {
 
 impl LimitName {
     /// Something else of the same owner, for people: `30 x gp2: burst credits`.
-    #[must_use]
     pub fn of(&self, what: impl fmt::Display) -> String {
         format!("{}: {what}", self.by())
     }
@@ -314,7 +307,6 @@ pub enum Binding {
 
 impl Binding {
     /// The kind of the limit; `None` of a latency.
-    #[must_use]
     pub const fn kind(&self) -> Option<&LimitKind> {
         match self {
             Self::Latency => None,
@@ -323,7 +315,6 @@ impl Binding {
     }
 
     /// Whether it is this limit.
-    #[must_use]
     pub fn is(&self, limit: &LimitName) -> bool {
         matches!(self, Self::Limit(name) if name == limit)
     }

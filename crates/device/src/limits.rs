@@ -6,7 +6,6 @@ use crate::{
 
 impl Rate {
     /// The number as it is sold.
-    #[must_use]
     pub const fn value(self) -> f64 {
         match self {
             Self::Iops(value) | Self::MibPerS(value) | Self::MbPerS(value) => value,
@@ -24,7 +23,6 @@ impl Rate {
     }
 
     /// The unit in which it is sold.
-    #[must_use]
     pub const fn unit(self) -> LimitUnit {
         match self {
             Self::Iops(_) => LimitUnit::Iops,
@@ -34,13 +32,11 @@ impl Rate {
     }
 
     /// Whether it counts bytes.
-    #[must_use]
     pub const fn counts_bytes(self) -> bool {
         !matches!(self, Self::Iops(_))
     }
 
     /// Operations or bytes per second.
-    #[must_use]
     pub const fn per_second(self) -> f64 {
         match self {
             Self::Iops(value) => value,
@@ -155,7 +151,6 @@ impl InstanceSpec {
 
 impl DeviceSpec {
     /// Every limit, equal volumes once.
-    #[must_use]
     pub fn limits(&self) -> Vec<Limit> {
         let mut found = Vec::new();
         for (volume, owner) in self.distinct_volumes() {
@@ -169,7 +164,6 @@ impl DeviceSpec {
     }
 
     /// What nobody has shown: a sentence for each owner and reason, each figure once.
-    #[must_use]
     pub fn assumptions(&self) -> Vec<String> {
         let mut groups: Vec<(String, String, Vec<String>)> = Vec::new();
         let mut add = |owner: Owner<'_>, figure: String, origin: &Origin| {

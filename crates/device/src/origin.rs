@@ -29,7 +29,6 @@ pub enum Origin {
 
 impl Origin {
     /// The vendor's word.
-    #[must_use]
     pub fn documented(source: &str, date: &str) -> Self {
         Self::Documented {
             source: source.to_owned(),
@@ -38,13 +37,11 @@ impl Origin {
     }
 
     /// A measurement.
-    #[must_use]
     pub fn measured(by: &str) -> Self {
         Self::Measured { by: by.to_owned() }
     }
 
     /// An assumption.
-    #[must_use]
     pub fn assumed(because: &str) -> Self {
         Self::Assumed {
             because: because.to_owned(),
@@ -52,7 +49,6 @@ impl Origin {
     }
 
     /// How it is known, in one word.
-    #[must_use]
     pub const fn how(&self) -> &'static str {
         match self {
             Self::Documented { .. } => "documented",
@@ -63,7 +59,6 @@ impl Origin {
     }
 
     /// Whether nobody has shown it.
-    #[must_use]
     pub const fn is_assumed(&self) -> bool {
         matches!(self, Self::Assumed { .. })
     }

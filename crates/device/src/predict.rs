@@ -59,26 +59,22 @@ pub struct Prediction {
 
 impl Prediction {
     /// What a test sees at first, while every bucket holds something.
-    #[must_use]
     pub fn first(&self) -> &Phase {
         &self.phases[0]
     }
 
     /// What remains when every bucket is empty.
-    #[must_use]
     pub fn sustained(&self) -> &Phase {
         &self.phases[self.phases.len() - 1]
     }
 
     /// The phase at a moment: after some seconds, the one that a test with a warm-up sees.
-    #[must_use]
     pub fn at(&self, moment: Nanos) -> &Phase {
         let begun = self.phases.iter().rev().find(|it| it.begins <= moment);
         begun.unwrap_or(&self.phases[0])
     }
 
     /// Operations per second on average between two moments, the first before the second.
-    #[must_use]
     pub fn iops_mean(&self, from: Nanos, until: Nanos) -> f64 {
         let ends = self.phases.iter().skip(1).map(|it| it.begins);
         let ends = ends.chain([Nanos::MAX]);

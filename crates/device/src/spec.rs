@@ -82,7 +82,6 @@ pub struct VolumeSpec {
 
 impl VolumeSpec {
     /// Without limiters, and without a medium that anybody knows.
-    #[must_use]
     pub fn new(kind: &str, capacity: Bytes) -> Self {
         Self {
             kind: kind.to_owned(),
@@ -184,7 +183,6 @@ pub struct Cap {
 
 impl Cap {
     /// A cap on all operations, without a bucket.
-    #[must_use]
     pub fn new(name: &str, rate: Rate, origin: Origin) -> Self {
         Self {
             name: name.to_owned(),

@@ -21,7 +21,6 @@ pub enum Failure {
 
 impl Failure {
     /// The kernel's number for it.
-    #[must_use]
     pub const fn errno(self) -> i32 {
         match self {
             Self::Io => libc::EIO,

@@ -52,7 +52,6 @@ fn limits(device: &Device, volume: usize) -> usize {
 impl Instance {
     /// The device begins rested, at moment zero of the clock. Its volumes should lie one behind the
     /// other ([`blocklab_device::Layout::Joined`]): a striped one is one volume.
-    #[must_use]
     pub fn new(device: Device, clock: Clock) -> Arc<Self> {
         let waits = |volume| vec![Waits::default(); limits(&device, volume)];
         let volumes = (0..).take_while(|volume| device.span(*volume).is_some());
@@ -90,7 +89,6 @@ impl Instance {
 
     /// For how long at least one operation on a volume has waited for each limit; only limits that
     /// made one wait.
-    #[must_use]
     pub fn waited(&self, volume: usize) -> Vec<(LimitName, Nanos)> {
         let shared = self.lock();
         let now = self.clock.now().max(shared.last);
@@ -109,7 +107,6 @@ impl Instance {
     }
 
     /// What is left now in the burst buckets of a volume and of the instance.
-    #[must_use]
     pub fn balances(&self, volume: usize) -> Vec<CreditBalance> {
         let shared = self.lock();
         let now = self.clock.now().max(shared.last);

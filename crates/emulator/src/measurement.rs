@@ -50,7 +50,6 @@ const MOST_SLICES: usize = 172_800;
 
 impl Sampler {
     /// The first slice begins now.
-    #[must_use]
     pub fn begin(now: Nanos) -> Self {
         Self {
             before: Observed::default(),
@@ -63,7 +62,6 @@ impl Sampler {
     }
 
     /// What was in the burst buckets when the last slice began.
-    #[must_use]
     pub fn previous(&self) -> &[f64] {
         &self.left[0]
     }
@@ -122,7 +120,6 @@ impl Sampler {
     }
 
     /// All slices and totals.
-    #[must_use]
     pub fn measurement(self, facts: ServiceFacts<'_>) -> Measurement {
         let observed = &self.before;
         let job = job(observed, &facts, self.began, self.ended);

@@ -23,14 +23,12 @@ pub struct MemoryLimit {
 
 impl MemoryLimit {
     /// A limit in bytes; memory is used in pages of 4 KiB.
-    #[must_use]
     pub fn new(most: Bytes) -> Arc<Self> {
         let used = AtomicU64::new(0);
         Arc::new(Self { most: most.0, used })
     }
 
     /// Bytes in use.
-    #[must_use]
     pub fn used(&self) -> Bytes {
         Bytes(self.used.load(Ordering::Relaxed))
     }

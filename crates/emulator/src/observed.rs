@@ -43,13 +43,11 @@ impl LatencyCounter {
     }
 
     /// All of them added up, in nanoseconds.
-    #[must_use]
     pub const fn sum_ns(&self) -> f64 {
         self.sum
     }
 
     /// As the Record keeps it; `None`: there is nothing to keep.
-    #[must_use]
     pub fn latency(&self) -> Option<Latency> {
         let known = self.histogram.count() > 0;
         known.then(|| {
@@ -133,7 +131,6 @@ pub(crate) struct Done {
 
 impl Observed {
     /// What was done in one direction.
-    #[must_use]
     pub const fn direction(&self, direction: Direction) -> &OperationCounter {
         &self.directions[direction as usize]
     }

@@ -16,7 +16,6 @@ pub enum Spin {
 
 impl Spin {
     /// The choice for this number of processors.
-    #[must_use]
     pub const fn is_on(self, processors: usize) -> bool {
         match self {
             Self::Auto => processors > 2,

@@ -121,7 +121,6 @@ pub struct Volume {
 impl Volume {
     /// # Panics
     /// If the model has no such volume, or a smaller one: the caller has checked that.
-    #[must_use]
     pub fn new(setup: VolumeSetup) -> Arc<Self> {
         let size = setup.size.0;
         let model = setup.model.map(|(instance, index)| {
@@ -156,19 +155,16 @@ impl Volume {
     }
 
     /// The name of the export and of its measurement.
-    #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
     /// Bytes.
-    #[must_use]
     pub const fn size(&self) -> u64 {
         self.size
     }
 
     /// Whether writes fail.
-    #[must_use]
     pub const fn is_read_only(&self) -> bool {
         self.read_only
     }
@@ -350,13 +346,11 @@ impl Volume {
     }
 
     /// The counters so far.
-    #[must_use]
     pub fn observed(&self) -> Observed {
         self.observing().clone()
     }
 
     /// Requests in flight.
-    #[must_use]
     pub fn in_flight(&self) -> u32 {
         self.in_flight.load(Ordering::Relaxed)
     }

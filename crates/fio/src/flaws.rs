@@ -19,7 +19,6 @@ pub struct Flawed<'a> {
 
 impl Flawed<'_> {
     /// A line or more for the standard error.
-    #[must_use]
     pub fn words(&self) -> String {
         let Miscompare { offset, len, kind } = self.flaw;
         let block = self.bytes.len().max(*len as usize);
@@ -65,7 +64,6 @@ impl Flawed<'_> {
     }
 
     /// The name of the file that `verify_dump` leaves.
-    #[must_use]
     pub fn dump(&self) -> String {
         format!("{}.{}.received", self.file, self.flaw.offset)
     }

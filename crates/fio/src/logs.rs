@@ -196,13 +196,11 @@ impl LogRule {
     }
 
     /// Whether anything is logged.
-    #[must_use]
     pub fn is_on(&self) -> bool {
         self.trace.is_some() || self.names.iter().any(Option::is_some)
     }
 
     /// The file of this log of clone `number`, from 1.
-    #[must_use]
     pub fn file(&self, kind: LogKind, number: usize) -> Option<String> {
         let latencies = [LogKind::Latency, LogKind::Submission, LogKind::Completion];
         let mut untaken = latencies.iter().zip(self.untaken);
@@ -221,13 +219,11 @@ impl LogRule {
 
     /// Bytes of a chunk of this log; nothing: it is left as text. Histograms always are: a sample
     /// has no room for one.
-    #[must_use]
     pub fn chunk(&self, kind: LogKind) -> Option<usize> {
         self.chunk.filter(|_| kind != LogKind::Histogram)
     }
 
     /// A line; `epoch_ms` is what its moment counts from. The largest value is that of a span.
-    #[must_use]
     pub fn sample(
         &self,
         epoch_ms: u64,
@@ -256,7 +252,6 @@ impl LogRule {
     }
 
     /// A line of a histogram over a whole span.
-    #[must_use]
     pub fn histogram_line(
         &self,
         epoch_ms: u64,
@@ -284,7 +279,6 @@ impl LogRule {
 }
 
 /// Throughput of one operation in units of 1,000 bytes a second, as fio logs it.
-#[must_use]
 pub const fn speed(bytes: u64, completion: Nanos) -> u64 {
     if completion.0 == 0 {
         return 0;
@@ -293,13 +287,11 @@ pub const fn speed(bytes: u64, completion: Nanos) -> u64 {
 }
 
 /// Throughput over a span in KiB a second.
-#[must_use]
 pub const fn mean_speed(bytes: u64, span: Nanos) -> u64 {
     per_second(bytes, span) >> 10
 }
 
 /// So many in a span, by the second.
-#[must_use]
 pub const fn per_second(count: u64, span: Nanos) -> u64 {
     if span.0 == 0 {
         return 0;

@@ -38,13 +38,11 @@ pub enum Kind {
 pub type Opt = blocklab_syntax::option::Opt<Kind>;
 
 /// Whether only some engines have it.
-#[must_use]
 pub fn is_of_engines(option: &Opt) -> bool {
     option.chapter == "Options of single engines"
 }
 
 /// Whether fio 3.33 has not got it yet.
-#[must_use]
 pub fn is_later(option: &Opt) -> bool {
     option.here.starts_with("of a later fio")
 }

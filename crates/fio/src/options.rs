@@ -12,13 +12,11 @@ pub(super) use table::Options;
 use table::TABLE;
 
 /// All options, in the order of the page.
-#[must_use]
 pub const fn options() -> &'static [Opt] {
     TABLE
 }
 
 /// The option of this name or alias.
-#[must_use]
 pub fn find(name: &str) -> Option<&'static Opt> {
     static INDEX: LazyLock<HashMap<&str, &Opt>> = LazyLock::new(|| {
         let names = |option: &'static Opt| option.names().map(move |name| (name, option));
@@ -28,7 +26,6 @@ pub fn find(name: &str) -> Option<&'static Opt> {
 }
 
 /// For a name that there is not: the nearest one, as a question.
-#[must_use]
 pub fn hint(name: &str) -> String {
     match blocklab_units::nearest(name, options().iter().flat_map(Opt::names)) {
         Some(near) => format!("; did you mean {near}?"),

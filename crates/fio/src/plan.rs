@@ -95,7 +95,6 @@ pub fn prepare(
 
 /// How many clones cannot be run for want of their engine, or of zoned devices. fio runs the others
 /// and ends with that number; of an engine that it does not have it reads no further, and none runs.
-#[must_use]
 pub fn clones_without_engine(resolved: &Resolved) -> u64 {
     let cannot = |options: &&Options| {
         engine::absent(&options.ioengine).is_some() || options.zonemode == "zbd"

@@ -3,7 +3,6 @@
 use super::options::{Kind, Opt, options};
 
 /// The page.
-#[must_use]
 pub fn reference() -> String {
     let mut page = String::from(include_str!("reference.md"));
     let mut chapter = "";

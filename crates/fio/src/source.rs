@@ -42,7 +42,6 @@ impl Section {
     }
 
     /// Whether it holds for the jobs after it.
-    #[must_use]
     pub fn is_global(&self) -> bool {
         self.name.starts_with("global")
     }

@@ -41,7 +41,6 @@ pub struct State {
 
 impl State {
     /// As the file holds it.
-    #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         let mut rest = Vec::with_capacity(FIXED + 16 * self.recent.len());
         rest.extend((self.recent.len() as u64).to_le_bytes());

@@ -41,20 +41,17 @@ pub struct Publication {
 
 impl Publication {
     /// Whether there is something to show.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.systems.is_empty()
     }
 
     /// The sweep of this name.
-    #[must_use]
     pub fn family(&self, name: &str) -> Option<&Family> {
         self.families.iter().find(|family| family.name == name)
     }
 
     /// The same with its cases in the order of the requested load: shares of the full rate
     /// first, then what ran as fast as it could.
-    #[must_use]
     pub fn family_by_load(&self, name: &str) -> Option<Family> {
         let mut family = self.family(name)?.clone();
         let share = |case: &str| {
@@ -69,7 +66,6 @@ impl Publication {
     }
 
     /// What was published for a figure.
-    #[must_use]
     pub fn published(&self, system: &str, case: Option<&str>, figure: Figure) -> Option<f64> {
         let wanted = |it: &&Published| {
             it.system == system && it.case.as_deref() == case && it.figure == figure
@@ -167,7 +163,6 @@ impl Basis {
     ];
 
     /// `stand-in`.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         Self::ALL[self as usize].0
     }
@@ -190,7 +185,6 @@ pub struct Cell {
 
 impl Cell {
     /// Whether it is a ratio in per cent.
-    #[must_use]
     pub const fn is_ratio(&self) -> bool {
         self.over.is_some() || self.than.is_some()
     }
@@ -399,7 +393,6 @@ const MICROS: &str = "µs";
 
 impl Quantity {
     /// The nanoseconds of one unit, where it is a time.
-    #[must_use]
     pub fn nanos(&self) -> Option<f64> {
         (self.unit == MICROS).then_some(1e3)
     }
@@ -438,7 +431,6 @@ impl Figure {
     }
 
     /// As it is written: `mib_per_s`, `p99.9_us`.
-    #[must_use]
     pub fn name(self) -> String {
         match (self, self.row()) {
             (Self::QuantileUs(thousandths), _) => format!("p{}_us", percent(thousandths)),
@@ -448,13 +440,11 @@ impl Figure {
     }
 
     /// For people: `MiB/s`, `p99.9, µs`.
-    #[must_use]
     pub fn title(self) -> String {
         self.quantity().to_string()
     }
 
     /// What it is, and its unit.
-    #[must_use]
     pub fn quantity(self) -> Quantity {
         let named = |what: String, unit| Quantity {
             what: what.into(),
@@ -470,14 +460,12 @@ impl Figure {
     }
 
     /// Decimals that it deserves.
-    #[must_use]
     pub fn decimals(self) -> usize {
         let other = if let Self::WithinUs(_) = self { 2 } else { 0 };
         self.row().map_or(other, |row| row.4)
     }
 
     /// What it is a figure of.
-    #[must_use]
     pub fn scope(self) -> Scope {
         self.row().map_or(Scope::Case, |row| row.1)
     }

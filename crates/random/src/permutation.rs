@@ -27,7 +27,6 @@ const ODD: [u64; 3] = [
 
 impl Permutation {
     /// A new order of `0..len`, drawn from the stream.
-    #[must_use]
     pub fn new(len: u64, chance: &mut Stream) -> Self {
         let bits = 64 - len.saturating_sub(1).leading_zeros();
         let bits = bits.clamp(2, 63);
@@ -42,7 +41,6 @@ impl Permutation {
 
     /// Where the fixed order puts `index` (below the length), by walking the cycle until it
     /// comes back into range. Independent of the iterator's position.
-    #[must_use]
     pub const fn position(&self, index: u64) -> u64 {
         let mut value = self.scramble(index);
         while value >= self.len {

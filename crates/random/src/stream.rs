@@ -9,7 +9,6 @@ pub struct Stream {
 
 impl Stream {
     /// The stream of `purpose` (a fixed name such as `"offsets"`) and `index` (a thread number).
-    #[must_use]
     pub fn new(seed: u64, purpose: &str, index: u64) -> Self {
         let mut mixed = seed;
         for byte in purpose.bytes() {

@@ -15,7 +15,6 @@ pub struct Zipf {
 
 impl Zipf {
     /// Over ranks `0..len`; `theta` above 0 and not 1.
-    #[must_use]
     pub fn new(len: u64, theta: f64) -> Self {
         let len = len.max(1);
         let h = |x: f64| integral(x, theta);

@@ -22,7 +22,6 @@ fn object(fields: &impl Serialize) -> String {
 }
 
 /// A line of `--json-lines`: an object behind the word for what it is, which is its name, too.
-#[must_use]
 pub fn line(kind: &str, object: &str) -> String {
     // Line breaks stand only between its parts: in a text they are written as `\\n`.
     let object: String = object.lines().map(str::trim_start).collect();
@@ -30,7 +29,6 @@ pub fn line(kind: &str, object: &str) -> String {
 }
 
 /// The line of a measurement that has just ended; `system` in a study of several.
-#[must_use]
 pub fn measured(run: &str, system: Option<&str>, of: &Measurement) -> String {
     let jobs = of.jobs.iter().map(|job| {
         let seconds = job.elapsed_ns as f64 / 1e9;
@@ -68,7 +66,6 @@ pub fn measured(run: &str, system: Option<&str>, of: &Measurement) -> String {
 }
 
 /// A run. `gate`: here and below `null` without `--fail-on`.
-#[must_use]
 pub fn summary(record: &Record, assessment: &Assessment, gate: Option<&Gate>) -> String {
     let rows = assessment.directions();
     object(&fields! {
@@ -184,7 +181,6 @@ fn target(of: &TargetFacts) -> impl Serialize {
 }
 
 /// Runs side by side. `run` and `baseline` are places in the list of runs.
-#[must_use]
 pub fn comparison(records: &[&Record], comparison: &Comparison, gate: Option<&Gate>) -> String {
     let run = |record: &&Record| {
         fields! {
@@ -209,7 +205,6 @@ pub fn comparison(records: &[&Record], comparison: &Comparison, gate: Option<&Ga
 
 /// What was found in a run, and how it stands to what was bought; `expected` is `null` without an
 /// address.
-#[must_use]
 pub fn diagnosis(record: &Record, diagnosis: &Diagnosis, gate: Option<&Gate>) -> String {
     object(&fields! {
         diagnosis_format: 1,
@@ -225,7 +220,6 @@ pub fn diagnosis(record: &Record, diagnosis: &Diagnosis, gate: Option<&Gate>) ->
 
 /// What runs and addresses cost, cheapest first. All amounts are in US dollars; `currency` is the
 /// rate that the user gave.
-#[must_use]
 pub fn prices(priced: &[Priced], by: By, currency: Option<&Currency>, today: Date) -> String {
     object(&fields! {
         price_format: 1,
@@ -237,7 +231,6 @@ pub fn prices(priced: &[Priced], by: By, currency: Option<&Currency>, today: Dat
 }
 
 /// A repeated study.
-#[must_use]
 pub fn study(name: &str, description: &str, outcome: &Outcome, gate: Option<&Gate>) -> String {
     object(&fields! {
         study_format: 1,

@@ -49,7 +49,6 @@ const STEPS: u64 = 1000;
 impl Screen {
     /// `enabled`: nothing is shown otherwise. `terminal`: columns and lines of stderr, where it is
     /// one. `total`: the planned time of the whole run; zero where it is unknown.
-    #[must_use]
     pub fn new(enabled: bool, terminal: Option<(u16, u16)>, total: Nanos) -> Self {
         let view = match (enabled, terminal) {
             (false, _) => View::Silent,
@@ -67,7 +66,6 @@ impl Screen {
     }
 
     /// One line a finished measurement, there.
-    #[must_use]
     pub fn lines(there: Box<dyn Write + Send>) -> Self {
         Self {
             view: View::Lines(there),

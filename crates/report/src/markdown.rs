@@ -13,7 +13,6 @@ use crate::{facts, versus};
 const FEW: usize = 5;
 
 /// What was measured, the table, and what was found. Ends with a newline.
-#[must_use]
 pub fn summary(record: &Record, assessment: &Assessment) -> String {
     let mut out = format!("### {}\n\n", plain(&record.requested.name));
     for (name, text) in header::lines(record) {
@@ -80,7 +79,6 @@ fn figures_of(
 ///
 /// # Panics
 /// When the comparison is not of these records.
-#[must_use]
 pub fn comparison(records: &[&Record], comparison: &Comparison) -> String {
     let mut out = String::new();
     for (place, record) in records.iter().enumerate() {

@@ -35,7 +35,6 @@ pub struct Balance {
 }
 
 /// How long each bucket lasts, from what was in it a slice ago.
-#[must_use]
 pub fn lasts(before: &[f64], now: &[CreditBalance], slice: Nanos) -> Vec<Balance> {
     let all = now.iter().enumerate();
     let balance = |(index, now): (usize, &CreditBalance)| {
@@ -50,7 +49,6 @@ pub fn lasts(before: &[f64], now: &[CreditBalance], slice: Nanos) -> Vec<Balance
 }
 
 /// The share of a slice for which requests waited for each limit.
-#[must_use]
 pub fn since(
     before: &[(LimitName, Nanos)],
     now: &[(LimitName, Nanos)],
@@ -71,14 +69,12 @@ pub fn since(
 }
 
 /// What is served, and where.
-#[must_use]
 pub fn opening(what: &str, size: Bytes, uris: &[&str]) -> String {
     let uris: String = uris.iter().map(|uri| format!("\n  {uri}")).collect();
     format!("Serving {what} ({size}) until Ctrl-C:{uris}")
 }
 
 /// One line, or as many as it takes where no more than so many columns are there.
-#[must_use]
 pub fn lines(now: &Now<'_>, columns: usize) -> Vec<String> {
     let mut parts = vec![format!("{} {}", now.volume, duration(now.elapsed))];
     let slice = now.slice;
@@ -136,7 +132,6 @@ fn figures(name: &str, direction: IntervalDirection, length_ns: u64) -> String {
 
 /// `gp2: burst credits 5,397,000 operations (99.9 %)`, or so many GiB. The share is what a provider
 /// shows, whatever unit it counts in.
-#[must_use]
 pub fn credits(balance: &CreditBalance) -> String {
     let CreditBalance {
         name,
@@ -164,14 +159,12 @@ fn duration(time: Nanos) -> String {
 }
 
 /// Which block device a volume is: one object on one line.
-#[must_use]
 pub fn device_json(volume: &str, device: &str) -> String {
     let object = json!({"observed_format": 1, "volume": volume, "device": device});
     format!("{object}\n")
 }
 
 /// One object on one line.
-#[must_use]
 pub fn json_line(now: &Now<'_>) -> String {
     let seconds = now.slice.length_ns.max(1) as f64 / 1e9;
     let direction = |it: IntervalDirection| {

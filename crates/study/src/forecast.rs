@@ -71,7 +71,6 @@ pub fn forecast(assignment: &Assignment<'_>) -> Result<Forecast, Error> {
 }
 
 /// Planned time of one pass: that of its longest job.
-#[must_use]
 pub fn planned(case: &Case) -> Nanos {
     let jobs = case.workload.jobs.iter();
     let times = jobs.map(|job| job.ramp.saturating_add(lasts(job).unwrap_or_default()));
@@ -79,7 +78,6 @@ pub fn planned(case: &Case) -> Nanos {
 }
 
 /// Planned time of all measurements of a plan, at most [`Nanos::MAX`].
-#[must_use]
 pub fn planned_run(plan: &Plan) -> Nanos {
     let cases = plan.cases.iter();
     let times = cases.map(|case| planned(case).saturating_add(plan.pause));

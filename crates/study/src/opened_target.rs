@@ -46,7 +46,6 @@ pub enum Missing {
 
 impl Missing {
     /// A scratch file, if one may be made.
-    #[must_use]
     pub const fn scratch_if(may_be_made: bool) -> Self {
         match may_be_made {
             true => Self::Scratch,

@@ -27,7 +27,6 @@ const FOLDER: &str = ".studies";
 
 impl ResumeState {
     /// The unfinished study with the same request; `None` where there is none that can be read.
-    #[must_use]
     pub fn find(store: &Path, requested: &str) -> Option<Self> {
         let text = fs::read_to_string(file(store, requested)).ok()?;
         let resume_state: Self = serde_json::from_str(&text).ok()?;

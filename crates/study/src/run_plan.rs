@@ -53,7 +53,6 @@ pub fn run_plans(parts: Vec<Part<'_>>, observer: &mut dyn Observer) -> Result<Ve
 
 /// The load of a study on one of its systems. It is named after the system, every device has the
 /// threads of a job, and the passes and times of the system apply.
-#[must_use]
 pub fn plan_of(plan: &Plan, system: &System, seed: u64) -> Plan {
     let mut cases = plan.cases.clone();
     for case in &mut cases {

@@ -56,7 +56,6 @@ impl Quantity {
     }
 
     /// With its unit, as in JSON: `service_p99_ns`.
-    #[must_use]
     pub fn name(self) -> String {
         let of = |clocked, what: &str| match clocked {
             Clocked::Service => format!("service_{what}_ns"),
@@ -70,7 +69,6 @@ impl Quantity {
     }
 
     /// For people: `IOPS`, `mean`, `p99`, `response p99`.
-    #[must_use]
     pub fn label(self) -> String {
         let of = |clocked, what: &str| match clocked {
             Clocked::Service => what.to_owned(),
@@ -84,13 +82,11 @@ impl Quantity {
     }
 
     /// Whether it is a time, of which less is better.
-    #[must_use]
     pub const fn is_latency(self) -> bool {
         !matches!(self, Self::Iops)
     }
 
     /// Whether it is the mean of a latency.
-    #[must_use]
     pub const fn is_mean_latency(self) -> bool {
         matches!(self, Self::Mean(_))
     }
@@ -144,7 +140,6 @@ pub struct Contrast {
 
 impl Contrast {
     /// Passes on each side that bring the interval down to `half` either way, in logarithms.
-    #[must_use]
     pub fn passes_for(&self, half: f64) -> Option<u32> {
         passes_for(self.scatter?, half, LEVEL_PERCENT / 100.0)
     }

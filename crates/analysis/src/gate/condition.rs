@@ -29,7 +29,6 @@ impl Condition {
 }
 
 /// `5%`, `2.5`: from 0 to below 100.
-#[must_use]
 pub fn percent(text: &str) -> Option<f64> {
     let number = text.strip_suffix('%').unwrap_or(text).trim();
     let plain = number.starts_with(|c: char| c.is_ascii_digit());

@@ -7,7 +7,6 @@ use crate::expect::{Compared, LimitCheck, NEAR, State};
 /// Whether a documented limit was not reached, to within 2.5 % of it.
 ///
 /// Limits that no load of the run tests are left out; where none is tested, nothing is decided.
-#[must_use]
 pub fn missed(run: usize, compared: &Compared) -> Check {
     let tested = compared.limits.iter();
     let tested = tested.filter(|it| it.state != State::NotTested);

@@ -10,7 +10,6 @@ use crate::compare::{Against, Comparison, Contrast, Pair};
 ///
 /// # Panics
 /// When the comparison is not of these records.
-#[must_use]
 pub fn slower(records: &[&Record], comparison: &Comparison, percent: f64) -> Check {
     let mut judged = Vec::new();
     judged.extend(unfinished(records));

@@ -5,7 +5,6 @@ use crate::{Finding, Severity};
 
 /// Whether a finding of a run is a warning or worse. A run that did not end as planned, or
 /// measured nothing, is undecided: what it lacks could still have earned one.
-#[must_use]
 pub fn warning(runs: &[(&Record, &[Finding])]) -> Check {
     let all = runs.iter().enumerate();
     let judged = all.flat_map(|(run, (record, findings))| of_run(run, record, findings));

@@ -19,7 +19,6 @@ const BOUND_US: f64 = 1000.0;
 ///
 /// Latency is the mean from the moment an operation was due to its completion; where nothing was
 /// due at a moment, from submission. A full rate, in which nothing is due, is no point.
-#[must_use]
 pub fn curves(record: &Record) -> Option<Plot> {
     let mut families: Vec<(String, Vec<Pass>)> = Vec::new();
     for measurement in &record.measurements {

@@ -83,7 +83,6 @@ pub struct Compared {
 impl Compared {
     /// Ours over the author's, less one, in per cent; `None` where one is missing or the author's
     /// is 0.
-    #[must_use]
     pub fn error_percent(&self) -> Option<f64> {
         let error = (self.ours? / self.published - 1.0) * 100.0;
         error.is_finite().then_some(error)
@@ -130,7 +129,6 @@ pub struct Nearness {
 /// Puts the figures of all systems into the tables of the study and tests its conclusions.
 ///
 /// Takes as long as there are cells: milliseconds.
-#[must_use]
 pub fn outcome(publication: &Publication, systems: &[SystemOutcome<'_>]) -> Outcome {
     let sources = Sources::of(publication, systems);
     let tables = publication.tables.iter();

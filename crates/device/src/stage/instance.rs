@@ -25,7 +25,6 @@ const BURST: (Nanos, Nanos) = (Nanos::from_secs(30 * 60), Nanos::from_secs(24 * 
 
 impl Credit {
     /// The burst of an instance: `maximum` for 30 minutes at least once every 24 hours.
-    #[must_use]
     pub fn half_hour(name: &str, baseline: Rate, maximum: Rate, origin: Origin) -> Self {
         let above = maximum.per_second() - baseline.per_second();
         Self {

@@ -219,7 +219,6 @@ pub const ROWS: [Row; 14] = [
 
 impl Row {
     /// `fault error PERCENT [--on read|write] …`.
-    #[must_use]
     pub fn usage(&self) -> String {
         let mut usage = String::new();
         if self.is_fault {

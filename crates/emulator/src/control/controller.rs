@@ -73,7 +73,6 @@ impl Controller {
     ///
     /// # Panics
     /// Without a volume.
-    #[must_use]
     pub fn new(volumes: Vec<Controlled>, seed: u64, began: Nanos, modify: Box<Modify>) -> Self {
         let clock = volumes[0].volume.clock();
         let done = Done {
@@ -117,7 +116,6 @@ impl Controller {
     }
 
     /// Reads a command, carries it out, and answers.
-    #[must_use]
     pub fn answer(&self, line: &str) -> Answer {
         let command: Result<Command, _> = line.parse();
         let command = command.map_err(|error| visible(&error.to_string()).into_owned());
@@ -468,7 +466,6 @@ impl Controller {
     }
 
     /// What was done to a volume, for the Record.
-    #[must_use]
     pub fn events_of(&self, index: usize) -> Vec<ControlEvent> {
         let volume = self.volume(index);
         let since = |moment: Nanos| moment.since(self.began).0;

@@ -110,19 +110,16 @@ impl FuseServer {
     }
 
     /// The files that are served.
-    #[must_use]
     pub fn files(&self) -> Vec<PathBuf> {
         self.folder.names().map(|name| self.at.join(name)).collect()
     }
 
     /// The block devices, in the order of the volumes.
-    #[must_use]
     pub fn devices(&self) -> &[PathBuf] {
         &self.devices
     }
 
     /// How often a file is open now, and was opened so far; a block device is one client.
-    #[must_use]
     pub fn clients(&self) -> (u64, u64) {
         self.folder.opens()
     }

@@ -87,7 +87,6 @@ pub struct Handshake<'a> {
 }
 
 /// The first bytes of the server.
-#[must_use]
 pub fn greeting() -> [u8; 18] {
     let mut bytes = [0; 18];
     bytes[..8].copy_from_slice(MAGIC);
@@ -141,7 +140,6 @@ fn answer(out: &mut Vec<u8>, option: u32, kind: u32, data: &[&[u8]]) {
 
 impl<'a> Handshake<'a> {
     /// With the exports that there are; at least one.
-    #[must_use]
     pub const fn new(exports: &'a [Export], privacy: Privacy) -> Self {
         Self {
             exports,

@@ -136,13 +136,11 @@ impl Listener {
     }
 
     /// By which clients find it: `nbd://127.0.0.1:10809`, `nbd+unix:///?socket=/run/volume`.
-    #[must_use]
     pub fn uri(&self) -> &str {
         &self.uri
     }
 
     /// Of a unix socket: where it is.
-    #[must_use]
     pub fn path(&self) -> Option<&Path> {
         self.path.as_deref()
     }

@@ -125,13 +125,11 @@ impl Server {
     }
 
     /// Clients that are connected.
-    #[must_use]
     pub fn clients(&self) -> usize {
         self.clients.list().len()
     }
 
     /// Clients that came, and those of them that were turned away because there were too many.
-    #[must_use]
     pub fn visits(&self) -> (u64, u64) {
         let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
         (read(&self.clients.served), read(&self.clients.turned_away))

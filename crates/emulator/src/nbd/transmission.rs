@@ -74,7 +74,6 @@ pub enum Command {
 
 impl Command {
     /// Whether its data has to be durable on completion.
-    #[must_use]
     pub const fn is_forced(self) -> bool {
         matches!(
             self,
@@ -107,7 +106,6 @@ impl Request {
     }
 
     /// Bytes that follow the request, whatever it is worth.
-    #[must_use]
     pub const fn data_len(&self) -> u32 {
         match self.command {
             command::WRITE => self.len,

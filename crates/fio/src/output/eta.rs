@@ -11,7 +11,6 @@ use super::amount::{Base, short};
 const YOUNG: Nanos = Nanos::from_millis(2500);
 
 /// `, 0-1000 IOPS` or `, 0B/s-6144KiB/s`: between which rates the jobs are to stay, if they are.
-#[must_use]
 pub fn eta_rates(jobs: &[Job]) -> String {
     let sums = |rates: &dyn Fn(&Job) -> Option<[Option<Rate>; 3]>| {
         let rates = jobs.iter().filter_map(rates).flatten().flatten();
@@ -38,7 +37,6 @@ pub fn eta_rates(jobs: &[Job]) -> String {
 /// `Jobs: 1 (f=1): [r(1)][75.0%][r=97.1MiB/s][r=24.9k IOPS][eta 00m:01s]`, without an end of line.
 /// At the beginning of a run it ends before the second colon.
 /// `rates`: those of [`eta_rates`]. `total`: the planned time; zero where it is unknown.
-#[must_use]
 pub fn eta_line(
     (clones, rates): (&[&CloneFacts], &str),
     interval: &Interval,

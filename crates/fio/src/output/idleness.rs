@@ -23,7 +23,6 @@ impl Idleness {
     }
 
     /// For people.
-    #[must_use]
     pub fn normal(&self) -> String {
         let mut text = String::from("CPU idleness:\n");
         if self.how != Profiled::Calibration {

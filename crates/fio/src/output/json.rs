@@ -13,7 +13,6 @@ use super::tree::{Members, Tree, members};
 use super::{Disk, Moment};
 
 /// The report. `bins`: with all buckets (`json+`).
-#[must_use]
 pub fn json(
     measurements: &[Measurement],
     prepared: &Prepared,

@@ -14,7 +14,6 @@ use super::style::{Style, Unified};
 use super::{Disk, Moment};
 
 /// What is printed before the run: a line a job, dots for its clones.
-#[must_use]
 pub fn header(prepared: &Prepared) -> String {
     let forewords = prepared.forewords.iter();
     let mut text: String = forewords.map(|words| format!("fio: {words}\n")).collect();
@@ -39,7 +38,6 @@ pub fn header(prepared: &Prepared) -> String {
 }
 
 /// A line for each job that asks for a depth its engine cannot have.
-#[must_use]
 pub fn capped(prepared: &Prepared) -> String {
     let deep = |clone: &&CloneFacts| clone.depth > 1 && !clone.is_asynchronous;
     let line = "note: both iodepth >= 1 and synchronous I/O engine are selected, queue depth will \
@@ -81,7 +79,6 @@ fn introduction(clone: &CloneFacts) -> String {
 }
 
 /// The report.
-#[must_use]
 pub fn normal(measurements: &[Measurement], prepared: &Prepared, moment: &Moment) -> String {
     let entries = all(&prepared.clones, measurements);
     let mut text = String::from("\n");

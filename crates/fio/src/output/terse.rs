@@ -14,7 +14,6 @@ use super::style::{Style, Unified};
 const PERCENTILES: usize = 20;
 
 /// The report.
-#[must_use]
 pub fn terse(measurements: &[Measurement], prepared: &Prepared, version: u8) -> String {
     let mut text = String::new();
     for entry in all(&prepared.clones, measurements) {

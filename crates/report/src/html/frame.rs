@@ -24,7 +24,6 @@ const GENERATOR: &str = concat!("blocklab ", env!("CARGO_PKG_VERSION"));
 pub const HEAD: u64 = 8192;
 
 /// Whether a file that begins so is a page of ours.
-#[must_use]
 pub fn is_page(head: &[u8]) -> bool {
     let text = String::from_utf8_lossy(head);
     let has = |words: &str| text.contains(words);

@@ -34,13 +34,11 @@ pub use frame::{HEAD, is_page};
 ///
 /// The page carries its style, its script and its data; a reader without JavaScript still has
 /// every number in tables.
-#[must_use]
 pub fn page(records: &[(&Record, &Assessment)]) -> String {
     frame::page(records, None).into_string()
 }
 
 /// The same page, opened by a comparison of these Records.
-#[must_use]
 pub fn comparison(records: &[(&Record, &Assessment)], comparison: &Comparison) -> String {
     let section = |_: &[Side<'_>]| comparison::section(comparison);
     frame::page(records, Some(("comparison", "Comparison", &section))).into_string()
@@ -48,7 +46,6 @@ pub fn comparison(records: &[(&Record, &Assessment)], comparison: &Comparison) -
 
 /// The page of a Record with everything that was found, opened by delivered against documented
 /// where something was expected.
-#[must_use]
 pub fn diagnosis(record: &Record, diagnosis: &Diagnosis) -> String {
     let expected = diagnosis.expected.as_ref();
     let section = |_: &[Side<'_>]| expected.map_or_else(Markup::default, diagnosis::section);
@@ -58,7 +55,6 @@ pub fn diagnosis(record: &Record, diagnosis: &Diagnosis) -> String {
 }
 
 /// The page of all runs of a study, opened by what the study shows.
-#[must_use]
 pub fn study(records: &[(&Record, &Assessment)], outcome: &Outcome) -> String {
     let section = |sides: &[Side<'_>]| study::section(outcome, sides);
     frame::page(records, Some(("study", "Study", &section))).into_string()

@@ -7,7 +7,6 @@ use super::grid;
 
 /// What was fitted and from what, every cell of the disk next to the model's, how far the model can
 /// be trusted, and what the records do not show. Ends with a newline.
-#[must_use]
 pub fn calibration(fitted: &Calibration, residuals: &Residuals, style: Style) -> String {
     let parts = [
         head(fitted, style),

@@ -10,7 +10,6 @@ use blocklab_units::{Ink, Style};
 ///
 /// # Panics
 /// When the comparison is not of these records.
-#[must_use]
 pub fn comparison(records: &[&Record], comparison: &Comparison, style: Style) -> String {
     let mut parts = vec![
         runs(records, comparison, style),

@@ -14,7 +14,6 @@ use blocklab_units::{Ink, Style};
 /// What a run is worth: first the verdict on what was bought and on the figures, then the limits and
 /// cases behind it, all findings with their evidence, and last, by number, the source of each limit.
 /// Ends with a newline.
-#[must_use]
 pub fn diagnosis(record: &Record, diagnosis: &Diagnosis, style: Style) -> String {
     let compared = diagnosis.expected.as_ref();
     let mut sources = Vec::new();

@@ -38,7 +38,6 @@ pub fn brief(record: &Record, assessment: &Assessment, style: Style) -> String {
 }
 
 /// The findings with all evidence, most severe first; empty when there are none.
-#[must_use]
 pub fn findings(assessment: &Assessment, style: Style) -> String {
     let blocks = assessment.findings.iter().enumerate();
     let blocks = blocks.map(|(index, finding)| {

@@ -9,7 +9,6 @@ const SHOWN: usize = 12;
 
 /// The answers that end a pipeline: each condition with what it fails on, what the passes leave
 /// open, and how many passes would decide. Ends with a newline.
-#[must_use]
 pub fn gate(gate: &Gate, style: Style) -> String {
     let title = style.paint(Ink::Bold, "Gate");
     let checks = gate.checks.iter().map(|it| check(it, style));

@@ -66,7 +66,6 @@ pub fn room(style: Style, margin: usize) -> usize {
 }
 
 /// A table as it is, however wide: for those whose rows are looked up one by one.
-#[must_use]
 pub fn aligned<const N: usize>(rows: &[[String; N]], right: &[usize]) -> String {
     let lines = lines(rows, |column| right.contains(&column), usize::MAX, GAP);
     lines.into_iter().map(|line| line + "\n").collect()

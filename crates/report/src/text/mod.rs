@@ -31,7 +31,6 @@ pub use study::{curves, study};
 /// What a person wants to see at the end of a run: what was measured; of a modelled device its
 /// limits and what is assumed; the notes, the errors, the findings in brief; the table last, where
 /// a terminal of 24 lines still shows it. Ends with a newline. [`findings`] and [`model`](fn@model) show the rest.
-#[must_use]
 pub fn summary(record: &Record, assessment: &Assessment, style: Style) -> String {
     let parts = [
         header::header(record, style),

@@ -33,7 +33,6 @@ pub fn brief(record: &Record, style: Style) -> String {
 }
 
 /// Every limit under its source, then every assumption. Empty where nothing was modelled.
-#[must_use]
 pub fn model(record: &Record, style: Style) -> String {
     section(record, style, |target| {
         let mut out = style.aside(2, model::meaning(record.origin));

@@ -16,7 +16,6 @@ const UNITS: [(&str, Unit); 5] = [
 
 /// What each costs, in the order given: which lists are old today, a table, then every quotient with
 /// its inputs, then every price with region, day and source. Ends with a newline.
-#[must_use]
 pub fn prices(
     priced: &[Priced],
     by: By,

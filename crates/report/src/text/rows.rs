@@ -25,7 +25,6 @@ pub fn service() -> Vec<Column> {
 }
 
 /// One line a case and direction, with a legend. Empty when nothing was measured.
-#[must_use]
 pub fn table(record: &Record, assessment: &Assessment, style: Style) -> String {
     let all = lines(assessment, |_| true);
     if all.is_empty() {

@@ -20,7 +20,6 @@ const FEW: usize = 3;
 const MANY: usize = 6;
 
 /// Everything that a study shows, ending with a newline.
-#[must_use]
 pub fn study(
     name: &str,
     description: &str,
@@ -163,7 +162,6 @@ fn found(runs: &[(&Record, &Assessment)], style: Style) -> String {
 }
 
 /// A line for each curve of a Record; empty where it has none.
-#[must_use]
 pub fn curves(record: &Record) -> String {
     let Some(plot) = study::curves(record) else {
         return String::new();
