@@ -1,5 +1,7 @@
 //! Each rule made to speak, and kept silent, by figures of devices that the catalog knows.
 
+use std::ops::Range;
+
 use blocklab_catalog::{Address, Catalog, resolve};
 use blocklab_record::Record;
 use blocklab_workload::{Direction, Mix};
@@ -452,6 +454,16 @@ fn another_instance_than_was_bought() {
     silent(at(1048.0), bought, name);
 }
 
+/// Lets nothing complete in these seconds, and `ios` reads in each of the others.
+fn stall(record: &mut Record, seconds: Range<usize>, ios: u64) {
+    for measurement in &mut record.measurements {
+        for (second, slice) in measurement.series.iter_mut().enumerate() {
+            slice.read.ios = if seconds.contains(&second) { 0 } else { ios };
+            slice.read.max_ns = 3_000_000_000;
+        }
+    }
+}
+
 /// A pause of 3 s in 15 s gives 80 %: that is no promise of a vendor's, and no limit of another day.
 #[test]
 fn an_interruption_explains_what_is_missing() {
@@ -459,13 +471,7 @@ fn an_interruption_explains_what_is_missing() {
         seconds: 15,
         ..case(4, 4800.0)
     }]);
-    for measurement in &mut record.measurements {
-        for (second, slice) in measurement.series.iter_mut().enumerate() {
-            let still = (6..9).contains(&second);
-            slice.read.ios = if still { 0 } else { 6000 };
-            slice.read.max_ns = 3_000_000_000;
-        }
-    }
+    stall(&mut record, 6..9, 6000);
     let found = against(&record, LARGE);
     assert!(rule(&found, "standstill").is_some());
     for silent in ["under-delivery", "below-documented-limit", "unit-slip"] {
@@ -532,11 +538,7 @@ fn a_limit_is_interrupted_where_its_case_is() {
         seconds: 30,
         ..case(4, 2700.0)
     }]);
-    for measurement in &mut record.measurements {
-        for (second, slice) in measurement.series.iter_mut().enumerate() {
-            slice.read.ios = if (10..13).contains(&second) { 0 } else { 3000 };
-        }
-    }
+    stall(&mut record, 10..13, 3000);
     let compared = against(&record, "gp3:100GiB").expected;
     let compared = compared.expect("a comparison");
     assert_eq!(compared.cases[0].why, Why::Interrupted);
