@@ -35,18 +35,7 @@ fn a_reader_explores_the_report() {
 
     let browser = Browser::start();
     browser.open(&one);
-    hovering_a_percentile_shows_its_exact_value(&browser, &assessment);
-    hovering_a_bar_shows_the_passes(&browser, &assessment);
-    dragging_zooms_and_a_double_click_returns(&browser);
-    a_legend_entry_hides_its_series(&browser);
-    a_double_click_in_the_legend_shows_one_alone(&browser);
-    small_blocks_have_a_panel_of_their_own(&browser, &assessment);
-    passes_of_another_case_can_be_chosen(&browser);
-    the_keyboard_reads_values(&browser);
-    the_table_sorts(&browser);
-    the_button_changes_the_colours(&browser);
-    all_columns_of_the_numbers_fit(&browser);
-    a_narrow_screen_scrolls_in_one_direction_only(&browser);
+    one_run_is_explored(&browser, &assessment);
     let (record, mut assessment) = sample::run("7f3a2c", 1.0);
     sample::pace(&mut assessment);
     let paced = address(&folder, "paced.html", &[(&record, &assessment)]);
@@ -88,6 +77,21 @@ fn a_reader_explores_the_report() {
         &browser,
         &[&one, &paced, &modelled, &two, &study, &swept, &swept, &many],
     );
+}
+
+fn one_run_is_explored(browser: &Browser, assessment: &Assessment) {
+    hovering_a_percentile_shows_its_exact_value(browser, assessment);
+    hovering_a_bar_shows_the_passes(browser, assessment);
+    dragging_zooms_and_a_double_click_returns(browser);
+    a_legend_entry_hides_its_series(browser);
+    a_double_click_in_the_legend_shows_one_alone(browser);
+    small_blocks_have_a_panel_of_their_own(browser, assessment);
+    passes_of_another_case_can_be_chosen(browser);
+    the_keyboard_reads_values(browser);
+    the_table_sorts(browser);
+    the_button_changes_the_colours(browser);
+    all_columns_of_the_numbers_fit(browser);
+    a_narrow_screen_scrolls_in_one_direction_only(browser);
 }
 
 /// Sixteen cases, one of them of twelve passes.
