@@ -9,7 +9,8 @@ use std::sync::Arc;
 
 use blocklab_units::Bytes;
 
-use crate::memory::{Full, Memory, MemoryLimit};
+use crate::Failure;
+use crate::memory::{Memory, MemoryLimit};
 use crate::pages::{GROUP, PAGE, Page};
 
 /// A place for the bytes of one volume.
@@ -191,28 +192,6 @@ pub(crate) enum Bytestore {
     File { file: Arc<File>, size: u64 },
 }
 
-/// Why bytes cannot be kept.
-#[derive(Debug)]
-pub(crate) enum StoreError {
-    Full,
-    Io,
-}
-
-impl From<Full> for StoreError {
-    fn from(_: Full) -> Self {
-        Self::Full
-    }
-}
-
-impl From<io::Error> for StoreError {
-    fn from(error: io::Error) -> Self {
-        match error.kind() {
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::Full,
-            _ => Self::Io,
-        }
-    }
-}
-
 impl Bytestore {
     pub(crate) fn new(backing: &Backing, size: u64) -> Self {
         match backing {
@@ -225,12 +204,7 @@ impl Bytestore {
     }
 
     /// Appends a range within one group.
-    pub(crate) fn read(
-        &self,
-        offset: u64,
-        len: usize,
-        into: &mut Vec<u8>,
-    ) -> Result<(), StoreError> {
+    pub(crate) fn read(&self, offset: u64, len: usize, into: &mut Vec<u8>) -> Result<(), Failure> {
         match self {
             Self::Memory(memory) => memory.read(offset, len, into),
             Self::File { file, .. } => {
@@ -242,7 +216,7 @@ impl Bytestore {
         Ok(())
     }
 
-    pub(crate) fn write(&mut self, offset: u64, from: &[u8]) -> Result<(), StoreError> {
+    pub(crate) fn write(&mut self, offset: u64, from: &[u8]) -> Result<(), Failure> {
         match self {
             Self::Memory(memory) => memory.write(offset, from)?,
             Self::File { file, .. } => file.write_all_at(from, offset)?,
@@ -251,7 +225,7 @@ impl Bytestore {
     }
 
     /// Makes a range zero and gives its room back.
-    pub(crate) fn free(&mut self, offset: u64, len: u64) -> Result<(), StoreError> {
+    pub(crate) fn free(&mut self, offset: u64, len: u64) -> Result<(), Failure> {
         match self {
             Self::Memory(memory) => memory.free(offset, len),
             Self::File { file, .. } => punch(file, offset, len)?,
@@ -260,7 +234,7 @@ impl Bytestore {
     }
 
     /// A page as it is; `None`: it was never written.
-    pub(crate) fn page(&self, number: u64) -> Result<Option<Page>, StoreError> {
+    pub(crate) fn page(&self, number: u64) -> Result<Option<Page>, Failure> {
         match self {
             Self::Memory(memory) => Ok(memory.page(number).copied()),
             Self::File { file, size } => {

@@ -1,6 +1,6 @@
 //! Why a request failed.
 
-use crate::backing::StoreError;
+use std::io;
 
 /// Why a request failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,11 +43,12 @@ impl From<blocklab_device::Fault> for Failure {
     }
 }
 
-impl From<StoreError> for Failure {
-    fn from(error: StoreError) -> Self {
-        match error {
-            StoreError::Full => Self::NoSpace,
-            StoreError::Io => Self::Io,
+/// Of the backing.
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::NoSpace,
+            _ => Self::Io,
         }
     }
 }

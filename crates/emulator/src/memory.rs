@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use blocklab_units::Bytes;
 
+use crate::Failure;
 use crate::pages::{GROUP, PAGE, PAGES_PER_GROUP, Page, new_page, pieces};
 
 /// The memory that all volumes of a server may use together for written data.
@@ -33,22 +34,18 @@ impl MemoryLimit {
         Bytes(self.used.load(Ordering::Relaxed))
     }
 
-    fn take_page(&self) -> Result<(), Full> {
+    fn take_page(&self) -> Result<(), Failure> {
         let more = |used: u64| (used + PAGE as u64 <= self.most).then_some(used + PAGE as u64);
         let taken = self
             .used
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
-        taken.map(drop).map_err(|_| Full)
+        taken.map(drop).map_err(|_| Failure::NoSpace)
     }
 
     fn give_page(&self) {
         self.used.fetch_sub(PAGE as u64, Ordering::Relaxed);
     }
 }
-
-/// The limit is reached.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Full;
 
 /// Multiplicative hashing of group numbers. They come from a client, but two groups never share a
 /// number, and a stripe holds every 64th.
@@ -131,8 +128,8 @@ impl Memory {
         }
     }
 
-    /// Writes a range within one group. With [`Full`], a first part of it may have been written.
-    pub(crate) fn write(&mut self, offset: u64, from: &[u8]) -> Result<(), Full> {
+    /// Writes a range within one group. Without room for all of it, a first part may be written.
+    pub(crate) fn write(&mut self, offset: u64, from: &[u8]) -> Result<(), Failure> {
         let (group, mut page, mut at) = place(offset);
         let group = self.groups.entry(group).or_insert_with(Group::new);
         let mut rest = from;
@@ -207,7 +204,7 @@ mod tests {
         assert_eq!(read(&memory), b"\0abc\0");
         memory.write(4090, &[1; 12]).expect("room");
         assert_eq!(limit.used(), Bytes(8192));
-        assert_eq!(memory.write(8192, &[1]), Err(Full));
+        assert_eq!(memory.write(8192, &[1]), Err(Failure::NoSpace));
         memory.free(0, 4096);
         memory.write(8192, &[1]).expect("room again");
         assert_eq!(read(&memory), [0; 5]);

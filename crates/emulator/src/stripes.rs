@@ -13,7 +13,8 @@ use std::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use blocklab_random::Stream;
 
-use crate::backing::{Backing, Bytestore, StoreError};
+use crate::Failure;
+use crate::backing::{Backing, Bytestore};
 use crate::durability::{Loss, UndoLog};
 use crate::pages::{GROUP, PAGE, pieces};
 
@@ -67,14 +68,14 @@ impl Stripes {
     }
 
     /// Appends a range. With an error, a first part of it may have been appended.
-    pub(crate) fn read(&self, offset: u64, len: u64, into: &mut Vec<u8>) -> Result<(), StoreError> {
+    pub(crate) fn read(&self, offset: u64, len: u64, into: &mut Vec<u8>) -> Result<(), Failure> {
         for (at, len) in pieces(offset, len, GROUP) {
             self.look(at).bytes.read(at, len as usize, into)?;
         }
         Ok(())
     }
 
-    pub(crate) fn write(&self, offset: u64, from: &[u8]) -> Result<(), StoreError> {
+    pub(crate) fn write(&self, offset: u64, from: &[u8]) -> Result<(), Failure> {
         let mut rest = from;
         for (at, len) in pieces(offset, rest.len() as u64, GROUP) {
             let (piece, after) = rest.split_at(len as usize);
@@ -87,7 +88,7 @@ impl Stripes {
     }
 
     /// Makes a range zero and gives its room back.
-    pub(crate) fn free(&self, offset: u64, len: u64) -> Result<(), StoreError> {
+    pub(crate) fn free(&self, offset: u64, len: u64) -> Result<(), Failure> {
         for (at, len) in pieces(offset, len, GROUP) {
             let mut stripe = self.change(at);
             if stripe.bytes.extent(at, len) != (true, len) {
@@ -99,7 +100,7 @@ impl Stripes {
     }
 
     /// Makes a range zero and keeps room for it.
-    pub(crate) fn zero(&self, offset: u64, len: u64) -> Result<(), StoreError> {
+    pub(crate) fn zero(&self, offset: u64, len: u64) -> Result<(), Failure> {
         static ZEROS: [u8; GROUP as usize] = [0; GROUP as usize];
         for (at, len) in pieces(offset, len, GROUP) {
             self.write(at, &ZEROS[..len as usize])?;
@@ -108,7 +109,7 @@ impl Stripes {
     }
 
     /// Keeps the images of what a write is about to change.
-    fn log(&self, stripe: &mut Stripe, offset: u64, len: u64) -> Result<(), StoreError> {
+    fn log(&self, stripe: &mut Stripe, offset: u64, len: u64) -> Result<(), Failure> {
         let generation = self.generation.load(Ordering::Acquire);
         let first = offset / PAGE as u64;
         let beyond = (offset + len).div_ceil(PAGE as u64);
@@ -164,7 +165,7 @@ impl Stripes {
     }
 
     /// Erases everything, durably.
-    pub(crate) fn wipe(&self, backing: &Backing) -> Result<(), StoreError> {
+    pub(crate) fn wipe(&self, backing: &Backing) -> Result<(), Failure> {
         for (index, stripe) in self.stripes.iter().enumerate() {
             let mut stripe = stripe.write().expect("no panic under this lock");
             stripe.log.flushed(u64::MAX);
@@ -184,7 +185,7 @@ impl Stripes {
         count: u64,
         (first, beyond): (u64, u64),
         seed: u64,
-    ) -> Result<Vec<u64>, StoreError> {
+    ) -> Result<Vec<u64>, Failure> {
         let mut written = Vec::new();
         let mut at = first;
         while at < beyond {
@@ -209,7 +210,7 @@ impl Stripes {
     }
 
     /// Not logged: the medium itself changes.
-    fn flip_bit(&self, offset: u64, bit: u64) -> Result<(), StoreError> {
+    fn flip_bit(&self, offset: u64, bit: u64) -> Result<(), Failure> {
         let mut stripe = self.change(offset);
         let mut byte = Vec::with_capacity(1);
         stripe.bytes.read(offset, 1, &mut byte)?;
@@ -217,7 +218,7 @@ impl Stripes {
     }
 
     /// A power cut: returns how many pages changed.
-    pub(crate) fn cut(&self, loss: Loss, seed: u64) -> Result<u64, StoreError> {
+    pub(crate) fn cut(&self, loss: Loss, seed: u64) -> Result<u64, Failure> {
         let mut changed = 0;
         for (index, stripe) in self.stripes.iter().enumerate() {
             let mut stripe = stripe.write().expect("no panic under this lock");

@@ -31,7 +31,8 @@ pub struct VolumeSetup {
     pub clock: Clock,
 }
 
-/// A request that was admitted. Each ends in [`Volume::settle`] or [`Volume::abandon`].
+/// A request that was admitted. Each is settled ([`Volume::settle`]) or abandoned
+/// ([`Volume::abandon`]).
 #[derive(Debug)]
 #[must_use]
 pub(crate) struct Ticket {
@@ -81,8 +82,8 @@ impl Ticket {
 pub(crate) enum Settled {
     /// It has completed, or failed.
     Done(Result<(), Failure>),
-    /// A stall holds it until a later moment.
-    Later(Nanos, Ticket),
+    /// A stall holds it: it is due at a later moment.
+    Later,
 }
 
 /// A volume's part of the model.
@@ -273,19 +274,19 @@ impl Volume {
     #[inline]
     pub(crate) fn settle(
         &self,
-        mut ticket: Ticket,
+        ticket: &mut Ticket,
         now: Nanos,
         own: Result<(), Failure>,
     ) -> Settled {
-        if self.has_faults.load(Ordering::Acquire) && self.is_current(&ticket) {
+        if self.has_faults.load(Ordering::Acquire) && self.is_current(ticket) {
             let stalled = self.faults().stalled_until(now);
             if let Some(until) = stalled.filter(|until| *until > now) {
                 ticket.due = until;
-                return Settled::Later(until, ticket);
+                return Settled::Later;
             }
         }
-        let result = ticket.result.and(own).and_then(|()| self.finish(&ticket));
-        self.count(&ticket, now, result);
+        let result = ticket.result.and(own).and_then(|()| self.finish(ticket));
+        self.count(ticket, now, result);
         Settled::Done(result)
     }
 
@@ -358,14 +359,14 @@ impl Volume {
     /// Appends the bytes of a read that is due.
     #[inline]
     pub(crate) fn read(&self, offset: u64, len: usize, into: &mut Vec<u8>) -> Result<(), Failure> {
-        Ok(self.bytes.read(offset, len as u64, into)?)
+        self.bytes.read(offset, len as u64, into)
     }
 
     /// Stores bytes of a write as they arrive; until a flush, a power cut may lose them.
     #[inline]
     pub(crate) fn write(&self, ticket: &Ticket, offset: u64, from: &[u8]) -> Result<(), Failure> {
         let _power = self.may_change(ticket)?;
-        Ok(self.bytes.write(offset, from)?)
+        self.bytes.write(offset, from)
     }
 
     /// Makes a range zero; with `keep` its room stays allocated.
@@ -378,8 +379,8 @@ impl Volume {
     ) -> Result<(), Failure> {
         let _power = self.may_change(ticket)?;
         match keep {
-            true => Ok(self.bytes.zero(offset, len)?),
-            false => Ok(self.bytes.free(offset, len)?),
+            true => self.bytes.zero(offset, len),
+            false => self.bytes.free(offset, len),
         }
     }
 
@@ -401,8 +402,7 @@ impl Volume {
     /// A power cut: unflushed data is lost, or torn by the seed, and the volume is detached. Returns
     /// how many pages of 4 KiB changed.
     pub(crate) fn cut_power(&self, loss: Loss, seed: u64) -> Result<u64, Failure> {
-        let lost = self.remove(|| self.bytes.cut(loss, seed))?;
-        Ok(lost)
+        self.remove(|| self.bytes.cut(loss, seed))
     }
 
     /// Until it is attached, requests in flight and new ones fail. Written data stays.
@@ -412,7 +412,7 @@ impl Volume {
 
     /// Detaches it and erases it, like the local disk of a stopped instance.
     pub(crate) fn wipe(&self) -> Result<(), Failure> {
-        Ok(self.remove(|| self.bytes.wipe(&self.backing))?)
+        self.remove(|| self.bytes.wipe(&self.backing))
     }
 
     fn remove<T>(&self, meanwhile: impl FnOnce() -> T) -> T {
@@ -472,7 +472,7 @@ impl Volume {
         seed: u64,
     ) -> Result<Vec<u64>, Failure> {
         let _power = self.powered();
-        Ok(self.bytes.flip(count, range, seed)?)
+        self.bytes.flip(count, range, seed)
     }
 
     /// Syncs the backing file to its disk.

@@ -96,15 +96,15 @@ fn controller(bursts: bool) -> (Controller, Vec<Arc<Volume>>) {
 
 /// A write that is settled at the model's moment.
 fn write(volume: &Volume, byte: u8) -> Result<(), Failure> {
-    let ticket = volume.admit(Direction::Write, 0, 4096);
+    let mut ticket = volume.admit(Direction::Write, 0, 4096);
     let own = match ticket.is_sound() {
         true => volume.write(&ticket, 0, &[byte; 4096]),
         false => Ok(()),
     };
     let due = ticket.due;
-    match volume.settle(ticket, due, own) {
+    match volume.settle(&mut ticket, due, own) {
         Settled::Done(result) => result,
-        Settled::Later(..) => panic!("no stall"),
+        Settled::Later => panic!("no stall"),
     }
 }
 

@@ -35,16 +35,25 @@ enum Work {
     Sync,
 }
 
+/// The number by which a request is answered, and the file that it is for.
+#[derive(Debug, Clone, Copy)]
+struct Source {
+    unique: u64,
+    node: u64,
+}
+
 /// A request that was admitted.
 #[derive(Debug)]
 struct Pending {
-    unique: u64,
-    node: u64,
+    source: Source,
     ticket: Ticket,
     work: Work,
     /// The outcome of its data transfer.
     own: Result<(), Failure>,
 }
+
+/// `None`: it is done already. Or the error number to reply with.
+type Admitted = Result<Option<Pending>, i32>;
 
 /// The result of reading a request.
 #[derive(Debug, PartialEq, Eq)]
@@ -208,33 +217,34 @@ impl Session {
 
     fn take(&mut self, message: Message<'_>) {
         let Message { unique, request } = message;
+        let source = |node| Source { unique, node };
         let admitted = match request {
-            Request::Read { node, offset, len } => self.admit_read(unique, node, offset, len),
+            Request::Read { node, offset, len } => self.admit_read(source(node), offset, len),
             Request::Write {
                 node,
                 offset,
                 data,
                 forced,
-            } => self.admit_write(unique, node, offset, data, forced),
-            Request::Sync { node } => self.admit_sync(unique, node),
+            } => self.admit_write(source(node), offset, data, forced),
+            Request::Sync { node } => self.admit_sync(source(node)),
             Request::Allocate {
                 node,
                 offset,
                 len,
                 mode,
-            } => self.admit_range(unique, node, (offset, len), mode),
-            other => {
-                match self.folder.answer(other, &mut self.reply) {
-                    Ok(true) => self.send(unique),
-                    Ok(false) => {}
-                    Err(number) => self.refuse(unique, number),
-                }
-                return;
-            }
+            } => self.admit_range(source(node), offset, len, mode),
+            other => match self.folder.answer(other, &mut self.reply) {
+                Ok(true) => return self.send(unique),
+                Ok(false) => return,
+                Err(number) => Err(number),
+            },
         };
         match admitted {
             Ok(Some(pending)) => self.admitted(pending),
-            Ok(None) => {}
+            Ok(None) => {
+                self.reply.begin();
+                self.send(unique);
+            }
             Err(number) => self.refuse(unique, number),
         }
     }
@@ -244,35 +254,20 @@ impl Session {
     }
 
     /// Reads end where the volume ends.
-    fn admit_read(
-        &mut self,
-        unique: u64,
-        node: u64,
-        offset: u64,
-        len: u32,
-    ) -> Result<Option<Pending>, i32> {
-        let volume = self.volume(node)?;
+    fn admit_read(&self, source: Source, offset: u64, len: u32) -> Admitted {
+        let volume = self.volume(source.node)?;
         let left = volume.size().saturating_sub(offset);
         let len = u64::from(len).min(left) as u32;
         if len == 0 {
-            self.reply.begin();
-            self.send(unique);
             return Ok(None);
         }
         let ticket = volume.admit(Direction::Read, offset, len);
-        Ok(Some(self.pending(unique, node, ticket, Work::Read, Ok(()))))
+        Ok(Some(self.pending(source, ticket, Work::Read, Ok(()))))
     }
 
     /// The data goes to the volume as it comes.
-    fn admit_write(
-        &mut self,
-        unique: u64,
-        node: u64,
-        offset: u64,
-        data: &[u8],
-        forced: bool,
-    ) -> Result<Option<Pending>, i32> {
-        let volume = self.volume(node)?;
+    fn admit_write(&self, source: Source, offset: u64, data: &[u8], forced: bool) -> Admitted {
+        let volume = self.volume(source.node)?;
         if volume.is_read_only() {
             return Err(libc::EROFS);
         }
@@ -287,32 +282,22 @@ impl Session {
             false => Ok(()),
         };
         let ticket = ticket.forced(forced);
-        Ok(Some(self.pending(unique, node, ticket, Work::Write, own)))
+        Ok(Some(self.pending(source, ticket, Work::Write, own)))
     }
 
-    fn admit_sync(&mut self, unique: u64, node: u64) -> Result<Option<Pending>, i32> {
-        let ticket = self.volume(node)?.admit(Direction::Flush, 0, 0);
-        Ok(Some(self.pending(unique, node, ticket, Work::Sync, Ok(()))))
+    fn admit_sync(&self, source: Source) -> Admitted {
+        let ticket = self.volume(source.node)?.admit(Direction::Flush, 0, 0);
+        Ok(Some(self.pending(source, ticket, Work::Sync, Ok(()))))
     }
 
-    fn admit_range(
-        &mut self,
-        unique: u64,
-        node: u64,
-        (offset, len): (u64, u64),
-        mode: i32,
-    ) -> Result<Option<Pending>, i32> {
-        let volume = self.volume(node)?;
+    fn admit_range(&self, source: Source, offset: u64, len: u64, mode: i32) -> Admitted {
+        let volume = self.volume(source.node)?;
         let end = offset.checked_add(len).ok_or(libc::EFBIG)?;
         let keep = match mode & !libc::FALLOC_FL_KEEP_SIZE {
             libc::FALLOC_FL_PUNCH_HOLE => false,
             libc::FALLOC_FL_ZERO_RANGE => true,
             // A volume has all the room that it will ever have.
-            0 if end <= volume.size() => {
-                self.reply.begin();
-                self.send(unique);
-                return Ok(None);
-            }
+            0 if end <= volume.size() => return Ok(None),
             0 => return Err(libc::ENOSPC),
             _ => return Err(libc::EOPNOTSUPP),
         };
@@ -320,24 +305,17 @@ impl Session {
             return Err(libc::EROFS);
         }
         let len = end.min(volume.size()).saturating_sub(offset);
-        Ok(Some(self.part_of_range(unique, node, (offset, len), keep)))
+        Ok(Some(self.part_of_range(source, offset, len, keep)))
     }
 
-    fn part_of_range(
-        &mut self,
-        unique: u64,
-        node: u64,
-        (offset, len): (u64, u64),
-        keep: bool,
-    ) -> Pending {
+    fn part_of_range(&self, source: Source, offset: u64, len: u64, keep: bool) -> Pending {
         /// What one operation of a device takes at most.
         const PART: u64 = 1 << 31;
-        let volume = self.volume(node).expect("it was found before");
+        let volume = self.volume(source.node).expect("it was found before");
         let part = len.min(PART);
-        let direction = if keep {
-            Direction::Write
-        } else {
-            Direction::Trim
+        let direction = match keep {
+            true => Direction::Write,
+            false => Direction::Trim,
         };
         let ticket = volume.admit(direction, offset, part as u32);
         let own = match ticket.is_sound() {
@@ -345,20 +323,18 @@ impl Session {
             false => Ok(()),
         };
         let rest = len - part;
-        self.pending(unique, node, ticket, Work::Zero { keep, rest }, own)
+        self.pending(source, ticket, Work::Zero { keep, rest }, own)
     }
 
     fn pending(
         &self,
-        unique: u64,
-        node: u64,
+        source: Source,
         ticket: Ticket,
         work: Work,
         own: Result<(), Failure>,
     ) -> Pending {
         Pending {
-            unique,
-            node,
+            source,
             ticket: ticket.sent_earlier(self.waking),
             work,
             own,
@@ -391,7 +367,7 @@ impl Session {
         let now = self.clock().now();
         let pending: Vec<_> = self.schedule.drain().collect();
         for mut pending in pending {
-            if let Ok(volume) = self.volume(pending.node) {
+            if let Ok(volume) = self.volume(pending.source.node) {
                 pending.ticket.due = volume.due(&pending.ticket, now);
             }
             self.schedule.push(pending.ticket.due, pending);
@@ -399,35 +375,21 @@ impl Session {
     }
 
     /// Sends the reply, unless a stall holds it.
-    fn settle(&mut self, pending: Pending, now: Nanos) {
-        let Pending {
-            unique,
-            node,
-            ticket,
-            work,
-            mut own,
-        } = pending;
-        let volume = self.volume(node).expect("it was admitted there");
+    fn settle(&mut self, mut pending: Pending, now: Nanos) {
+        let Pending { source, work, .. } = pending;
+        let unique = source.unique;
+        let volume = self.volume(source.node).expect("it was admitted there");
+        let ticket = &mut pending.ticket;
         let (offset, len) = (ticket.io.offset, ticket.io.len);
         let out = self.reply.begin();
-        if ticket.is_sound() && own.is_ok() && matches!(work, Work::Read) {
-            own = volume.read(offset, len as usize, out);
+        if ticket.is_sound() && pending.own.is_ok() && matches!(work, Work::Read) {
+            pending.own = volume.read(offset, len as usize, out);
         }
-        match (volume.settle(ticket, now, own), work) {
-            (Settled::Later(due, ticket), _) => {
-                let pending = Pending {
-                    unique,
-                    node,
-                    ticket,
-                    work,
-                    own,
-                };
-                self.schedule.push(due, pending);
-            }
+        match (volume.settle(ticket, now, pending.own), work) {
+            (Settled::Later, _) => self.schedule.push(pending.ticket.due, pending),
             (Settled::Done(Err(failure)), _) => self.refuse(unique, error_number(failure)),
             (Settled::Done(Ok(())), Work::Zero { keep, rest }) if rest > 0 => {
-                let range = (offset + u64::from(len), rest);
-                let next = self.part_of_range(unique, node, range, keep);
+                let next = self.part_of_range(source, offset + u64::from(len), rest, keep);
                 self.schedule.push(next.ticket.due, next);
             }
             (Settled::Done(Ok(())), Work::Write) => {
@@ -451,7 +413,7 @@ impl Drop for Session {
     fn drop(&mut self) {
         let pending: Vec<_> = self.schedule.drain().collect();
         for pending in pending {
-            if let Ok(volume) = self.volume(pending.node) {
+            if let Ok(volume) = self.volume(pending.source.node) {
                 volume.abandon(pending.ticket);
             }
         }
@@ -468,11 +430,9 @@ fn write(device: &OwnedFd, reply: &[u8]) {
 const fn error_number(failure: Failure) -> i32 {
     match failure {
         // Programs that have a removed device open get EIO.
-        Failure::Io | Failure::Detached => libc::EIO,
-        Failure::NoSpace => libc::ENOSPC,
+        Failure::Detached => libc::EIO,
         Failure::ReadOnly => libc::EROFS,
-        Failure::Invalid => libc::EINVAL,
-        Failure::Unsupported => libc::EOPNOTSUPP,
+        other => other.errno(),
     }
 }
 

@@ -21,7 +21,7 @@ use super::input::{Input, Received};
 use super::limits::Limits;
 use super::outbox::Outbox;
 use super::service::Service;
-use super::transmission::{Command, MOST_DROPPED, MOST_EXTENTS, REQUEST, Request, extents};
+use super::transmission::{Command, MOST_DROPPED, MOST_EXTENTS, REQUEST, Request, extents, plain};
 use super::wire::Wire;
 use crate::wait::{Interest, Ready, Timers, Waiter, precise_timers, wake_in_batches};
 use crate::{Failure, Schedule, Settled, SleepPlan, Ticket, Volume};
@@ -56,7 +56,7 @@ fn serve_wire(service: &Service, wire: &mut Wire<'_>, entered: &dyn Fn()) -> io:
         volume: &volume,
         input,
         outbox,
-        body: Body::None,
+        body: None,
         schedule: Schedule::default(),
         timers: Timers::new(SleepPlan::new(service.spin.is_on(processors)), &waiter)?,
         waiter,
@@ -70,27 +70,25 @@ fn serve_wire(service: &Service, wire: &mut Wire<'_>, entered: &dyn Fn()) -> io:
 #[derive(Debug)]
 struct Pending {
     ticket: Ticket,
-    cookie: u64,
-    offset: u64,
-    len: u32,
+    request: Request,
     command: Command,
     /// The outcome of its data transfer.
     own: Result<(), Failure>,
 }
 
-/// The data that follows a request.
+impl Pending {
+    /// Whether nothing has failed so far.
+    const fn is_sound(&self) -> bool {
+        self.ticket.is_sound() && self.own.is_ok()
+    }
+}
+
+/// The request whose data arrives.
 #[derive(Debug)]
-enum Body {
-    None,
-    Write {
-        pending: Pending,
-        left: u32,
-    },
-    Dropped {
-        cookie: u64,
-        failure: Failure,
-        left: u32,
-    },
+enum Receiver {
+    Write(Pending),
+    /// A request that was refused, by its cookie: its data is dropped.
+    Refused(u64, Failure),
 }
 
 struct Connection<'a, 'w> {
@@ -100,7 +98,8 @@ struct Connection<'a, 'w> {
     volume: &'a Volume,
     input: Input,
     outbox: Outbox,
-    body: Body,
+    /// Whose data comes next, and how many bytes of it.
+    body: Option<(Receiver, u32)>,
     schedule: Schedule<Pending>,
     timers: Timers,
     waiter: Waiter,
@@ -139,22 +138,17 @@ impl Connection<'_, '_> {
     /// Whether requests that arrived while there was no room can now be used.
     fn must_use_input(&self) -> bool {
         let whole = match &self.body {
-            Body::None => self.input.unused().len() >= REQUEST,
-            Body::Write { .. } | Body::Dropped { .. } => !self.input.is_empty(),
+            None => self.input.unused().len() >= REQUEST,
+            Some(_) => !self.input.is_empty(),
         };
         whole && self.has_room() && !self.ends
     }
 
     fn use_input(&mut self) -> io::Result<()> {
         while self.has_room() && !self.ends {
-            let used = match std::mem::replace(&mut self.body, Body::None) {
-                Body::None => self.use_request()?,
-                Body::Write { pending, left } => self.use_data(pending, left),
-                Body::Dropped {
-                    cookie,
-                    failure,
-                    left,
-                } => self.drop_data(cookie, failure, left),
+            let used = match self.body.take() {
+                None => self.use_request()?,
+                Some((receiver, left)) => self.use_data(receiver, left),
             };
             if !used {
                 return Ok(());
@@ -178,27 +172,16 @@ impl Connection<'_, '_> {
             Ok(Command::Disconnect) => self.ends = true,
             Ok(command) => self.admit(command, request),
             Err(failure) if request.data_len() > 0 => {
-                self.body = Body::Dropped {
-                    cookie: request.cookie,
-                    failure,
-                    left: request.data_len(),
-                }
+                let receiver = Receiver::Refused(request.cookie, failure);
+                self.body = Some((receiver, request.data_len()));
             }
-            Err(failure) => {
-                let Request { cookie, .. } = request;
-                self.outbox.plain(session.structured, cookie, Err(failure));
-            }
+            Err(failure) => self.reply(request.cookie, Err(failure)),
         }
         Ok(true)
     }
 
     fn admit(&mut self, command: Command, request: Request) {
-        let Request {
-            offset,
-            len,
-            cookie,
-            ..
-        } = request;
+        let Request { offset, len, .. } = request;
         let volume = self.volume;
         let ticket = match command {
             Command::Read | Command::Cache => volume.admit(Direction::Read, offset, len),
@@ -224,14 +207,12 @@ impl Connection<'_, '_> {
         let ticket = ticket.forced(command.is_forced());
         let pending = Pending {
             ticket: ticket.sent_earlier(self.waking),
-            cookie,
-            offset,
-            len,
+            request,
             command,
             own,
         };
         match command {
-            Command::Write { .. } => self.body = Body::Write { pending, left: len },
+            Command::Write { .. } => self.body = Some((Receiver::Write(pending), len)),
             _ => self.admitted(pending),
         }
     }
@@ -246,42 +227,27 @@ impl Connection<'_, '_> {
     }
 
     /// Data of a write goes to the volume as it arrives: a long one needs no buffer of its own.
-    fn use_data(&mut self, mut pending: Pending, left: u32) -> bool {
+    fn use_data(&mut self, mut receiver: Receiver, left: u32) -> bool {
         let data = self.input.unused();
         let data = &data[..data.len().min(left as usize)];
         let used = data.len() as u32;
         if used == 0 && left > 0 {
-            self.body = Body::Write { pending, left };
+            self.body = Some((receiver, left));
             return false;
         }
-        if pending.ticket.is_sound() && pending.own.is_ok() {
-            let at = pending.offset + u64::from(pending.len - left);
+        if let Receiver::Write(pending) = &mut receiver
+            && pending.is_sound()
+        {
+            let at = pending.request.offset + u64::from(pending.request.len - left);
             pending.own = self.volume.write(&pending.ticket, at, data);
         }
         self.input.use_up(used as usize);
-        match left - used {
-            0 => self.admitted(pending),
-            left => self.body = Body::Write { pending, left },
+        match (left - used, receiver) {
+            (0, Receiver::Write(pending)) => self.admitted(pending),
+            (0, Receiver::Refused(cookie, failure)) => self.reply(cookie, Err(failure)),
+            (left, receiver) => self.body = Some((receiver, left)),
         }
         true
-    }
-
-    fn drop_data(&mut self, cookie: u64, failure: Failure, left: u32) -> bool {
-        let used = self.input.unused().len().min(left as usize) as u32;
-        self.input.use_up(used as usize);
-        match left - used {
-            0 => self
-                .outbox
-                .plain(self.session.structured, cookie, Err(failure)),
-            left => {
-                self.body = Body::Dropped {
-                    cookie,
-                    failure,
-                    left,
-                }
-            }
-        }
-        used > 0
     }
 
     /// Sends the replies that are due.
@@ -300,55 +266,41 @@ impl Connection<'_, '_> {
     }
 
     /// Sends the reply, unless a stall holds it.
-    fn settle(&mut self, pending: Pending, now: Nanos) {
-        let Pending {
-            ticket,
-            cookie,
-            offset,
-            len,
-            command,
-            mut own,
-        } = pending;
-        let structured = self.session.structured;
+    fn settle(&mut self, mut pending: Pending, now: Nanos) {
+        let (request, command) = (pending.request, pending.command);
         let begin = self.outbox.bytes().len();
-        if ticket.is_sound() && own.is_ok() {
-            own = match command {
+        if pending.is_sound() {
+            match command {
                 Command::Read => {
-                    let range = (offset, len);
-                    self.outbox.read(self.volume, structured, cookie, range)
+                    let structured = self.session.structured;
+                    pending.own = self.outbox.read(self.volume, structured, request);
                 }
-                Command::Status { one } => {
-                    self.report_extents(cookie, offset, len, one);
-                    Ok(())
-                }
-                _ => Ok(()),
-            };
+                Command::Status { one } => self.report_extents(request, one),
+                _ => {}
+            }
         }
-        match self.volume.settle(ticket, now, own) {
-            Settled::Later(due, ticket) => {
+        match self.volume.settle(&mut pending.ticket, now, pending.own) {
+            Settled::Later => {
                 self.outbox.take_back(begin);
-                let pending = Pending {
-                    ticket,
-                    cookie,
-                    offset,
-                    len,
-                    command,
-                    own,
-                };
-                self.schedule.push(due, pending);
+                self.schedule.push(pending.ticket.due, pending);
             }
             Settled::Done(Err(failure)) => {
                 self.outbox.take_back(begin);
-                self.outbox.plain(structured, cookie, Err(failure));
+                self.reply(request.cookie, Err(failure));
             }
             Settled::Done(Ok(())) => match command {
                 Command::Read | Command::Status { .. } => {}
-                _ => self.outbox.plain(structured, cookie, Ok(())),
+                _ => self.reply(request.cookie, Ok(())),
             },
         }
     }
 
-    fn report_extents(&mut self, cookie: u64, offset: u64, len: u32, one: bool) {
+    fn reply(&mut self, cookie: u64, result: Result<(), Failure>) {
+        plain(self.outbox.bytes(), self.session.structured, cookie, result);
+    }
+
+    fn report_extents(&mut self, request: Request, one: bool) {
+        let Request { offset, len, .. } = request;
         let most = if one { 1 } else { MOST_EXTENTS };
         let end = offset + u64::from(len);
         let mut found: Vec<(u32, bool)> = Vec::new();
@@ -358,12 +310,12 @@ impl Connection<'_, '_> {
             found.push((bytes as u32, is_hole));
             at += bytes;
         }
-        extents(self.outbox.bytes(), cookie, &found);
+        extents(self.outbox.bytes(), request.cookie, &found);
     }
 
     /// Waits until bytes arrive, can be sent, or a reply is due.
     fn wait(&mut self) -> io::Result<()> {
-        let is_within = !matches!(self.body, Body::None) || !self.input.is_empty();
+        let is_within = self.body.is_some() || !self.input.is_empty();
         let may_read = self.has_room() && !self.ends;
         if may_read && self.wire.holds_some() {
             return self.receive(false);
@@ -445,8 +397,7 @@ impl Connection<'_, '_> {
 
 impl Drop for Connection<'_, '_> {
     fn drop(&mut self) {
-        let body = std::mem::replace(&mut self.body, Body::None);
-        if let Body::Write { pending, .. } = body {
+        if let Some((Receiver::Write(pending), _)) = self.body.take() {
             self.volume.abandon(pending.ticket);
         }
         for pending in self.schedule.drain() {

@@ -25,7 +25,11 @@ pub(super) fn handshake_on(
     let clock = volume.clock();
     let until = clock.now() + service.limits.handshake;
     let mut waiter = Waiter::new()?;
-    let mut handshake = Handshake::new(&service.exports, privacy(service));
+    let privacy = match service.tls {
+        None => Privacy::Never,
+        Some(_) => Privacy::Required,
+    };
+    let mut handshake = Handshake::new(&service.exports, privacy);
     outbox.bytes().extend_from_slice(&greeting());
     let mut phase = Phase::Options;
     loop {
@@ -79,13 +83,6 @@ pub(super) fn handshake_on(
         if interest.read && ready && input.receive(wire, false)? == Received::End {
             return Ok(None);
         }
-    }
-}
-
-fn privacy(service: &Service) -> Privacy {
-    match service.tls {
-        None => Privacy::Never,
-        Some(_) => Privacy::Required,
     }
 }
 

@@ -101,14 +101,7 @@ pub(crate) const ALLOCATION: &str = "base:allocation";
 /// Its number on a connection.
 pub(crate) const ALLOCATION_ID: u32 = 1;
 
-/// The protocol's number of an error.
+/// The protocol's number of an error, which is the kernel's.
 pub(crate) const fn error_number(failure: Failure) -> u32 {
-    match failure {
-        Failure::ReadOnly => 1,
-        Failure::Io => 5,
-        Failure::Invalid => 22,
-        Failure::NoSpace => 28,
-        Failure::Unsupported => 95,
-        Failure::Detached => 108,
-    }
+    failure.errno() as u32
 }

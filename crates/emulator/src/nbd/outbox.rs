@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::transmission::{before_data, plain};
+use super::transmission::{Request, before_data};
 use super::wire::Wire;
 use crate::{Failure, Volume};
 
@@ -48,20 +48,17 @@ impl Outbox {
     }
 
     /// The reply of a read: its first data now, the others when these are sent.
+    /// What was added before an error is to be taken back.
     pub(super) fn read(
         &mut self,
         volume: &Volume,
         structured: bool,
-        cookie: u64,
-        (offset, len): (u64, u32),
+        request: Request,
     ) -> Result<(), Failure> {
-        let begin = self.bytes.len();
-        before_data(&mut self.bytes, structured, cookie, offset, len);
+        let Request { offset, len, .. } = request;
+        before_data(&mut self.bytes, structured, request.cookie, offset, len);
         let first = (len as usize).min(PIECE);
-        if let Err(failure) = volume.read(offset, first, &mut self.bytes) {
-            self.bytes.truncate(begin);
-            return Err(failure);
-        }
+        volume.read(offset, first, &mut self.bytes)?;
         let rest = u64::from(len) - first as u64;
         self.rest = (rest > 0).then_some((offset + first as u64, rest));
         Ok(())
@@ -71,10 +68,6 @@ impl Outbox {
     pub(super) fn take_back(&mut self, len: usize) {
         self.bytes.truncate(len);
         self.rest = None;
-    }
-
-    pub(super) fn plain(&mut self, structured: bool, cookie: u64, result: Result<(), Failure>) {
-        plain(self.bytes(), structured, cookie, result);
     }
 
     /// Sends what the socket takes without waiting.
