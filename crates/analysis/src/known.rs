@@ -67,7 +67,6 @@ impl<'a> KnownLimits<'a> {
 }
 
 impl KnownRate<'_> {
-    /// Its unit, as it is written.
     pub(crate) const fn unit(&self) -> &'static str {
         self.limit.unit.text()
     }

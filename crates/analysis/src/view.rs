@@ -89,7 +89,6 @@ pub(crate) struct CaseView<'a> {
     pub(crate) damaged: u32,
     /// Operations per second of each pass that moved anything: all jobs, without syncs.
     pub(crate) pass_iops: Vec<f64>,
-    /// Numbers of those passes.
     pub(crate) pass_numbers: Vec<u32>,
 }
 
@@ -113,7 +112,6 @@ impl<'a> CaseView<'a> {
         self.passes.iter().flat_map(|pass| &pass.jobs)
     }
 
-    /// The job, where the case has exactly one.
     pub(crate) fn only_job(&self) -> Option<&'a JobResult> {
         match &*self.passes[0].jobs {
             [job] => Some(job),
@@ -131,7 +129,6 @@ impl<'a> CaseView<'a> {
         self.row.moved().map(|it| it.bytes_per_s.value).sum()
     }
 
-    /// Bytes of an average operation.
     pub(crate) fn bytes_per_io(&self) -> f64 {
         self.bytes_per_s() / self.iops().max(f64::MIN_POSITIVE)
     }
@@ -164,7 +161,6 @@ impl<'a> CaseView<'a> {
         self.once_a_pool(&|job| u64::from(job.threads) * u64::from(job.effective_depth))
     }
 
-    /// Threads of all jobs.
     pub(crate) fn threads(&self) -> u64 {
         self.once_a_pool(&|job| u64::from(job.threads))
     }

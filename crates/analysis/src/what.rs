@@ -21,7 +21,6 @@ pub(crate) fn what(jobs: &[JobResult]) -> String {
     }
 }
 
-/// The job of a case that has only one.
 pub(crate) fn only_job(jobs: &[JobResult]) -> Option<OnlyJob> {
     let [job] = jobs else { return None };
     Some(OnlyJob {

@@ -26,7 +26,6 @@ pub(super) struct Load {
     /// One sequential stream; else uniformly random.
     pub sequential: bool,
     pub block: u64,
-    /// Operations in flight.
     pub depth: u32,
 }
 
@@ -99,7 +98,6 @@ pub(super) struct Cell {
     pub read_mean_ns: f64,
     /// Standard error of the mean, relative to it.
     pub mean_error: f64,
-    /// Operations.
     pub count: u64,
     pub histogram: Histogram,
     /// Whether a thread of ours used a whole processor: then the disk was not the limit.
@@ -132,7 +130,6 @@ pub(super) struct Start {
 }
 
 impl Start {
-    /// Those of one record.
     fn all(record: &Record) -> Vec<Self> {
         let mut starts = Vec::new();
         let mut ended = None;
@@ -214,7 +211,6 @@ impl Sweep {
         }
     }
 
-    /// Cells that mix reads and writes.
     pub(super) fn mixed(&self) -> impl Iterator<Item = &Cell> {
         let cells = self.cells.iter();
         cells.filter(|it| matches!(it.load.way, Way::Mixed(_)))

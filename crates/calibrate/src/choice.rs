@@ -10,7 +10,6 @@ use super::plateau::Level;
 use super::scatter::LatencyDistribution;
 use super::side::{CONSTANT, Errors, Evidence, Judged, REPEATABILITY, shows_reads};
 
-/// What was chosen.
 pub(super) struct Choice {
     pub read: Option<Side>,
     pub write: Option<Side>,
@@ -56,7 +55,6 @@ const SHORTEST_NS: f64 = 50e3;
 const LONGEST_NS: f64 = 10e6;
 /// Ratio of one length that is tried to the one before.
 const FINENESS: f64 = 1.1;
-/// Pages that are tried.
 const PAGES_KIB: [u64; 8] = [4, 8, 16, 24, 32, 48, 64, 128];
 
 pub(super) fn choose(sweep: &Sweep) -> Result<Choice, CannotCalibrate> {

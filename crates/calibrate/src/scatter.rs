@@ -60,7 +60,6 @@ fn below(z: f64) -> f64 {
     libm::erfc(-z / core::f64::consts::SQRT_2) / 2.0
 }
 
-/// The body of one histogram.
 struct Body {
     median: f64,
     sigma: f64,

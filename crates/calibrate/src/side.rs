@@ -19,7 +19,6 @@ pub(super) struct Evidence<'a> {
     pub noise: f64,
 }
 
-/// A candidate and its cost.
 #[derive(Debug, Clone)]
 pub(super) struct Judged {
     pub side: Side,
@@ -160,7 +159,6 @@ impl<'a> Evidence<'a> {
     }
 }
 
-/// The caps of a candidate.
 struct Caps {
     iops: Option<Level>,
     bytes: Option<Level>,

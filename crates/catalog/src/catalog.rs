@@ -39,7 +39,6 @@ impl Catalog {
         ]
     }
 
-    /// The tables of a section.
     pub(crate) fn tables(&self, section: Section) -> impl Iterator<Item = Table<'_>> {
         let texts = self.texts(section).into_iter();
         texts.filter(|text| !text.is_empty()).map(Table::new)
@@ -62,7 +61,6 @@ impl Catalog {
         }
     }
 
-    /// The day of the newest source.
     pub(crate) fn newest_source(&self) -> Option<Date> {
         let rows = self.tables(Section::Sources).flat_map(Table::rows);
         let last = |row: Row<'_>| row.text("date").rsplit("..").next()?.parse().ok();

@@ -6,7 +6,6 @@ use serde::Serialize;
 use crate::price::{ASSUMED, HOURS_PER_MONTH, Per, Price, System};
 use crate::{Catalog, Offer};
 
-/// What is paid for.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Purchase {
     pub(crate) volume: Option<String>,

@@ -7,7 +7,6 @@ use crate::cost::Purchase;
 /// Equal volumes, what they are attached to, and the remarks about them.
 pub(crate) struct Draft {
     pub(crate) volume: VolumeSpec,
-    /// How many of it.
     pub(crate) volumes: usize,
     pub(crate) instance: Option<InstanceSpec>,
     /// Bounds of what may be bought, which are no limit of the device.

@@ -64,7 +64,6 @@ impl Section {
         SECTIONS[self as usize].2
     }
 
-    /// The names of its columns.
     pub(crate) fn head(self) -> &'static str {
         let mut lines = self.embedded().lines();
         lines

@@ -279,7 +279,6 @@ fn is_like_r5d(family: &str) -> bool {
     ["r5d", "r5dn", "r5ad", "m5d", "m5dn", "m5ad", "z1d"].contains(&family)
 }
 
-/// Size of a whole disk of I3.
 const WHOLE_I3_GB: f64 = 1900.0;
 
 fn service(

@@ -13,7 +13,6 @@ pub(crate) struct List<'t> {
 }
 
 impl<'t> List<'t> {
-    /// The line of one type.
     pub(crate) fn row(&self, instance: &str) -> Option<&'t str> {
         let is_row = |line: &&str| {
             let rest = line.strip_prefix(instance);

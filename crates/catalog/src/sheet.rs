@@ -42,12 +42,10 @@ pub struct Sheet {
     pub(crate) cost: CostBasis,
 }
 
-/// What a cost rests on.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct CostBasis {
     pub(crate) assumed: Vec<String>,
     pub(crate) notes: Vec<String>,
-    /// A part has no price.
     pub(crate) is_partial: bool,
 }
 

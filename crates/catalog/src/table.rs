@@ -9,7 +9,6 @@ pub(crate) struct Table<'t> {
     body: &'t str,
 }
 
-/// One row.
 pub(crate) struct Row<'t> {
     names: &'t str,
     cells: Vec<String>,
@@ -30,7 +29,6 @@ impl<'t> Table<'t> {
         }
     }
 
-    /// All rows.
     pub(crate) fn rows(self) -> impl Iterator<Item = Row<'t>> {
         self.lines().map(move |line| self.row(line))
     }
@@ -84,7 +82,6 @@ pub(crate) fn cells(line: &str) -> Vec<String> {
     record.iter().map(str::to_owned).collect()
 }
 
-/// A line of these cells.
 pub(crate) fn line(cells: &[String]) -> String {
     let quoted = |cell: &String| match cell.contains([',', '"']) {
         true => format!("\"{}\"", cell.replace('"', "\"\"")),

@@ -211,7 +211,6 @@ impl Service {
             || self.interleaved_write.is_some()
     }
 
-    /// Every latency with its name.
     pub(crate) fn latencies(&self) -> impl Iterator<Item = (Operation, &Latency)> {
         let all = [
             (Operation::Read, Some(&self.read)),

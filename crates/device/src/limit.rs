@@ -266,7 +266,6 @@ pub(crate) struct Owner<'a> {
 }
 
 impl Owner<'_> {
-    /// The name of one of its limits.
     pub(crate) fn has(self, kind: LimitKind) -> LimitName {
         LimitName {
             owner: self.name.to_owned(),
@@ -275,7 +274,6 @@ impl Owner<'_> {
         }
     }
 
-    /// One of its limits.
     pub(crate) fn limit(self, kind: LimitKind, value: f64, unit: LimitUnit, of: &Origin) -> Limit {
         Limit {
             name: self.has(kind),

@@ -19,14 +19,12 @@ type Set = fn(&mut Draft, &str, &str) -> Result<(), Mistake>;
 /// no row is called exact.
 pub(super) type Opt = option::Opt<Row>;
 
-/// What else a row holds.
 pub(super) struct Row {
     /// As the manual writes it.
     pub form: &'static str,
     pub set: Set,
 }
 
-/// The level of a note about an option.
 pub(super) const fn level(support: Support) -> Option<NoteLevel> {
     match support {
         Support::Nearly => Some(NoteLevel::Approximated),

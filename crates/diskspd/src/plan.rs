@@ -166,7 +166,6 @@ impl Maker<'_> {
         Ok(path)
     }
 
-    /// Each pair by itself.
     fn by_target(&self, span: &TimeSpan, paths: &[String]) -> Result<Vec<Paired>, Mistake> {
         let mut paired = Vec::new();
         let mut first = 0;
@@ -280,7 +279,6 @@ impl Maker<'_> {
         }
     }
 
-    /// Size of a target that exists.
     fn known_size(&self, target: &Target) -> Option<u64> {
         let path = super::paths::here(&target.path, &self.terms.mappings).ok()?;
         let known = self.terms.sizes.iter().find(|(name, _)| *name == path);

@@ -24,7 +24,6 @@ pub fn profile_text(profile: &Profile, command_line: &str, layout: Layout) -> St
     }
 }
 
-/// The block `Input parameters:`.
 fn input_parameters(profile: &Profile, layout: Layout) -> String {
     let mut text = String::from("Input parameters:\n\n");
     if profile.verbose {

@@ -11,7 +11,6 @@ use super::sheet::{Sheet, escaped};
 use super::spec::{Profile, TimeSpan};
 use super::text::started;
 
-/// The version whose structure this is.
 const VERSION: (&str, &str) = ("2.2", "2024/6/3");
 
 /// The result of a run.

@@ -35,7 +35,6 @@ struct Outcome {
     requested: usize,
 }
 
-/// A table of percentiles.
 #[derive(Debug, Clone, Default)]
 struct Table {
     /// Nothing: of all targets together.
@@ -70,7 +69,6 @@ struct Reading {
     found: Found,
     requested: Vec<Vec<Target>>,
     outcomes: Vec<Outcome>,
-    /// Columns of the table at hand.
     columns: Vec<String>,
     /// The last line that was not empty: the title of a table.
     title: String,

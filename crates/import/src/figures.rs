@@ -18,7 +18,6 @@ pub(super) struct Figures {
 /// How the distribution is reported.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) enum Shape {
-    /// Not at all.
     #[default]
     Unknown,
     /// Shares from 0 to 1 and the time that they do not exceed.

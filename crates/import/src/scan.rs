@@ -18,7 +18,6 @@ pub(super) fn size(text: &str) -> Option<u64> {
     text.parse::<blocklab_units::Bytes>().ok().map(|it| it.0)
 }
 
-/// What follows `label`, where the line begins with it.
 pub(super) fn after<'a>(line: &'a str, label: &str) -> Option<&'a str> {
     line.trim().strip_prefix(label).map(str::trim)
 }

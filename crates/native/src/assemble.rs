@@ -11,7 +11,6 @@ use super::raw::Entry;
 /// What became of an entry in one job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Fate {
-    /// It is in force.
     Used,
     /// A more specific level sets it again, at this place.
     Replaced(Range<usize>),

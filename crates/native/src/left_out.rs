@@ -12,11 +12,8 @@ struct Row {
     was: &'static str,
     /// Where it stands in the JSON of a job.
     field: &'static str,
-    /// What it is, for people.
     what: &'static str,
-    /// The language that has it.
     language: &'static str,
-    /// What it is called there.
     option: &'static str,
 }
 

@@ -14,11 +14,8 @@ use blocklab_units::nearest;
 /// A job key with its value.
 #[derive(Clone)]
 pub(super) struct Entry<'a> {
-    /// Its row.
     pub key: &'static Key<Job>,
-    /// Where the key stands.
     pub place: Range<usize>,
-    /// Its value.
     pub node: &'a Node<'a>,
 }
 
@@ -31,7 +28,6 @@ impl<'a> Entry<'a> {
 /// A key that is swept.
 pub(super) struct Axis<'a> {
     pub key: &'static Key<Job>,
-    /// Where the key stands.
     pub place: Range<usize>,
     /// Its values as they were written, at least one.
     pub values: Vec<&'a Node<'a>>,
@@ -40,14 +36,12 @@ pub(super) struct Axis<'a> {
 /// A job of a case with several.
 pub(super) struct RawJob<'a> {
     pub name: String,
-    /// Where its name stands.
     pub place: Range<usize>,
     pub entries: Vec<Entry<'a>>,
 }
 
 pub(super) struct RawCase<'a> {
     pub head: Case,
-    /// Where its name stands.
     pub place: Range<usize>,
     pub entries: Vec<Entry<'a>>,
     /// Empty: the entries of the case are those of its only job.

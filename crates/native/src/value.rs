@@ -26,7 +26,6 @@ impl<'v> Value<'v> {
         self.0.span()
     }
 
-    /// A complaint about this value.
     pub fn complaint(self, message: impl Into<String>) -> Complaint {
         Complaint::new(self.span(), message)
     }
@@ -112,7 +111,6 @@ impl<'v> Value<'v> {
             .ok_or_else(|| self.complaint("a finite number is wanted here"))
     }
 
-    /// A text, not empty.
     pub fn text(self) -> Read<&'v str> {
         match self.0.get_ref() {
             DeValue::String(text) => Ok(text),
@@ -184,7 +182,6 @@ impl<'v> Value<'v> {
         }
     }
 
-    /// One of some words.
     pub fn word<T: Clone>(self, words: &[Word<T>]) -> Read<T> {
         let text = match self.text()? {
             // The former word for a hint that is not set.
@@ -199,7 +196,6 @@ impl<'v> Value<'v> {
         })
     }
 
-    /// The elements of a list.
     pub fn list(self) -> Read<Vec<Self>> {
         match self.0.get_ref() {
             DeValue::Array(list) => Ok(list.iter().map(Value).collect()),

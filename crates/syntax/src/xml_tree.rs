@@ -132,7 +132,6 @@ pub fn document(text: &str) -> Result<Element, Mistake> {
     }
 }
 
-/// Text of the innermost element.
 fn add(open: &mut [Element], text: &str) {
     if let Some(current) = open.last_mut() {
         current.text.push_str(text);

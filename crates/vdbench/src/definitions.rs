@@ -7,7 +7,6 @@ use super::error::{Mistake, Place, Subject};
 use super::scan::Parameter;
 use super::value::Argument;
 
-/// All definitions, as written.
 pub(super) struct Definitions<'a> {
     pub(super) general: General,
     pub(super) hosts: Hosts<'a>,

@@ -79,7 +79,6 @@ pub struct General {
     pub formatsds: Option<bool>,
     /// Bytes of a write while formatting.
     pub formatxfersize: Option<u64>,
-    /// Buckets of the histograms.
     pub histogram: Buckets,
     /// All runs again.
     pub repeat: Option<Repeat>,
@@ -191,7 +190,6 @@ with_defaults! {
     /// A workload definition.
     #[derive(Debug, Clone, PartialEq)]
     pub struct Wd {
-        /// Where it is written.
         pub place: Place = Place::default(),
         /// `wd1`.
         pub name: String = "default".to_owned(),
@@ -217,7 +215,6 @@ with_defaults! {
         pub seek: Seek = Seek::Percent(100.0),
         /// Shortest and longest way to the next operation, in bytes.
         pub stride: Option<(u64, u64)> = None,
-        /// Sequential streams.
         pub streams: u32 = 0,
         /// Operations in flight of a concatenation.
         pub threads: Option<u32> = None,
@@ -261,7 +258,6 @@ pub enum LoopKind {
     Hitarea,
     /// Compression ratio.
     Comp,
-    /// The rate.
     Iorate,
 }
 
@@ -304,9 +300,7 @@ pub enum Arrivals {
 pub struct MaxData {
     /// Read and written.
     pub all: Option<f64>,
-    /// Read.
     pub read: Option<f64>,
-    /// Written.
     pub written: Option<f64>,
 }
 

@@ -172,7 +172,6 @@ fn poisson(middle: f64) -> Vec<Zone> {
 /// More sizes than this are drawn coarser.
 const MOST_SIZES: u64 = 1024;
 
-/// What sizes are drawn.
 pub(super) fn sizes(requested: &Xfersize, notes: &mut Notes) -> BlockSizes {
     match requested {
         Xfersize::Fixed(size) => BlockSizes::fixed(Bytes(*size)),

@@ -67,12 +67,10 @@ pub(super) fn share(rate: f64, percent: f64) -> f64 {
     ((share + step - 1) / step * step) as f64
 }
 
-/// What loops have set.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Loops(pub Vec<(LoopKind, f64)>);
 
 impl Loops {
-    /// What a loop has set.
     pub(super) fn value(&self, kind: LoopKind) -> Option<f64> {
         let found = self.0.iter().find(|(known, _)| *known == kind);
         found.map(|(_, value)| *value)

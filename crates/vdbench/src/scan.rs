@@ -17,7 +17,6 @@ pub(super) struct Parameter {
 pub(super) type Piece = (char, bool);
 
 impl Parameter {
-    /// The value as text.
     pub(super) fn text(&self) -> String {
         text(&self.raw)
     }

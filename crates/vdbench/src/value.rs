@@ -76,7 +76,6 @@ impl Argument<'_> {
         numbers.iter().map(|number| meant(self, *number)).collect()
     }
 
-    /// The first number.
     pub(super) fn number(&self) -> Result<f64, Mistake> {
         Ok(self.numbers(Kind::Number)?[0])
     }
@@ -116,7 +115,6 @@ impl Argument<'_> {
         self.words_of(Kind::Name)
     }
 
-    /// The first word.
     pub(super) fn word(&self) -> Result<String, Mistake> {
         Ok(self.words()?.swap_remove(0))
     }

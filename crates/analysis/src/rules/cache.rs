@@ -122,7 +122,6 @@ pub(super) fn buffered_loop(cases: &Cases<'_>) -> Vec<Finding> {
     })
 }
 
-/// The target itself is memory.
 pub(super) fn memory_target(cases: &Cases<'_>) -> Vec<Finding> {
     if !cases.in_memory() || cases.list.iter().all(CaseView::is_null) {
         return Vec::new();

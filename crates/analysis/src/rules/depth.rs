@@ -27,7 +27,6 @@ const SAME: f64 = 0.95;
 /// A deeper sibling that waits so much longer for the same rate only queues.
 const QUEUES: f64 = 1.5;
 
-/// A depth that the engine cannot have.
 pub(super) fn useless_depth(cases: &Cases<'_>) -> Vec<Finding> {
     let advice = "Use io_uring or libaio for depth, or more threads.";
     per_case(cases, "useless-depth", Some(advice), |case| {

@@ -15,7 +15,6 @@ pub(super) const SAME_PERCENT: f64 = 5.0;
 pub(super) enum Axis {
     /// Operations in flight: depth and threads.
     InFlight,
-    /// The block size.
     Size,
 }
 

@@ -133,7 +133,6 @@ pub(crate) fn fixed(text: impl Into<String>) -> Slot {
     Slot::Fixed(text.into())
 }
 
-/// A name.
 pub(crate) fn word(text: impl Into<String>) -> Slot {
     Slot::Word(text.into())
 }

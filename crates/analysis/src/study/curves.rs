@@ -62,7 +62,6 @@ pub fn curves(record: &Record) -> Option<Plot> {
     })
 }
 
-/// One pass of one point.
 struct Pass {
     case: String,
     /// The setting: of all points of a curve in the same unit.

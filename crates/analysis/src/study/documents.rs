@@ -17,7 +17,6 @@ pub(super) fn figure(of: &SystemOutcome<'_>, figure: Figure) -> Option<Value> {
     value.map(Value::exact)
 }
 
-/// What lists say of the instance.
 fn listed(instance: &Listed, figure: Figure) -> Option<f64> {
     match figure {
         Figure::Vcpus => instance.vcpus.map(f64::from),

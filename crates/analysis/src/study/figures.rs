@@ -47,7 +47,6 @@ impl<'a> Sources<'a> {
         })
     }
 
-    /// Ours.
     pub fn ours(&self, cell: &Cell) -> Option<Value> {
         let of = |system: &str, case: Option<&str>| match (cell.figure.scope(), case) {
             (Scope::System, _) => documents::figure(self.systems.get(system)?, cell.figure),
@@ -87,7 +86,6 @@ impl<'a> Sources<'a> {
         Some(settled(cell, of)?.value)
     }
 
-    /// A figure of one case on one system.
     pub fn case(&self, system: &str, case: &str, figure: Figure) -> Option<Value> {
         let row = *self.rows.get(&(system, case))?;
         let latencies = || Latencies::of(row);

@@ -85,7 +85,6 @@ pub(super) fn figure(family: &Family, figure: Figure, point: &Point<'_>) -> Opti
     }
 }
 
-/// What `figure` is at the peak of a sweep.
 fn at_peak(all: &dyn Fn(Figure) -> Option<Vec<f64>>, figure: Figure) -> Option<f64> {
     let points = all(Figure::Iops)?.into_iter().zip(all(Figure::MeanUs)?);
     let place = peak(&points.collect::<Vec<_>>())?;
@@ -158,7 +157,6 @@ pub(super) fn ordered(rates: &[f64], latencies: &[f64]) -> (Vec<(f64, f64)>, usi
     (points, upto)
 }
 
-/// The knee of a curve.
 pub(super) fn knee(points: &[(f64, f64)]) -> Option<(f64, f64)> {
     let sound = points.iter().filter(|(x, y)| *x > 0.0 && *y > 0.0);
     let power = |(x, y): &(f64, f64)| x / y;

@@ -16,7 +16,6 @@ pub struct Value {
 }
 
 impl Value {
-    /// One that is exact.
     pub(super) const fn exact(value: f64) -> Self {
         Self {
             value,

@@ -4,16 +4,13 @@
 pub(super) struct Section {
     /// As it is written: `volume.cap`.
     pub(super) path: &'static str,
-    /// What it describes.
     pub(super) meaning: &'static str,
     /// Written on one line, within its parent.
     pub(super) inline: bool,
     pub(super) keys: &'static [Key],
 }
 
-/// A key of a table.
 pub(super) struct Key {
-    /// As it is written.
     pub(super) name: &'static str,
     /// As the device's own form calls it.
     pub(super) field: &'static str,
@@ -45,7 +42,6 @@ pub(super) enum Kind {
     Layout,
     /// `"plain"`, `"merged 256KiB"`, `"whole units 1MiB"`.
     Accounting,
-    /// One of these words.
     Word(&'static [&'static str]),
     Table(&'static Section),
     Tables(&'static Section),

@@ -91,7 +91,6 @@ const THROUGHPUT_RULES: [(&str, ThroughputRule, &[&str]); 5] = [
     ("none", ThroughputRule::None, &[]),
 ];
 
-/// A volume type.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Kind {
     pub(crate) name: String,
@@ -271,7 +270,6 @@ fn line(row: &Row<'_>) -> Result<Latency, String> {
 }
 
 impl Catalog {
-    /// The type of that name, if the vendor has one.
     pub(crate) fn ebs_type(&self, name: &str) -> Option<Kind> {
         let mut tables = self.tables(Section::VolumeTypes);
         let row = tables.find_map(|table| table.rows_of(name).next())?;

@@ -19,7 +19,6 @@ use crate::{Catalog, Date, Error};
 /// Hours and volumes of a file, before they are merged.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Found {
-    /// What the file is.
     pub(crate) kind: &'static str,
     /// The day that it names itself, where it does.
     pub(crate) date: Option<Date>,
@@ -54,7 +53,6 @@ pub(crate) struct Hour {
     pub(crate) usd: f64,
 }
 
-/// A price of a volume type in a region.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct VolumePrice {
     pub(crate) region: String,
@@ -247,7 +245,6 @@ fn is_type(name: &str) -> bool {
     name.contains('.') && name.chars().all(sound)
 }
 
-/// A region's name.
 fn is_region(name: &str) -> bool {
     let sound = |c: char| c.is_ascii_alphanumeric() || c == '-';
     !name.is_empty() && name.chars().all(sound)

@@ -118,7 +118,6 @@ fn joined(tail: Option<Tail>, direction: Direction) -> (u32, bool) {
     }
 }
 
-/// Units begun.
 #[inline]
 fn units(bytes: u64, shift: u32) -> u64 {
     (bytes + ((1 << shift) - 1)) >> shift

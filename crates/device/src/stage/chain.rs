@@ -77,7 +77,6 @@ impl Chain {
         &self.links
     }
 
-    /// Its burst buckets, in order.
     pub(crate) fn bursts(&mut self) -> impl Iterator<Item = &mut Burst> {
         self.links.iter_mut().filter_map(|link| match link {
             Link::Burst(burst) => Some(burst),

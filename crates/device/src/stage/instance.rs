@@ -39,7 +39,6 @@ impl Credit {
     }
 }
 
-/// The chain of an instance.
 pub(crate) fn chain(spec: Option<&InstanceSpec>) -> Chain {
     Chain::new(spec.map_or(Vec::new(), |it| {
         limiters(&it.caps, &it.credits, Counts::MovedBytes)

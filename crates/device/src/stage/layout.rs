@@ -104,7 +104,6 @@ fn divide(io: Io, volume: usize, offset: u64, room: u64) -> Cut {
     }
 }
 
-/// Addressable bytes of a device.
 pub(crate) fn capacity(spec: &DeviceSpec) -> Bytes {
     let sizes = spec.volumes.iter().map(|volume| volume.capacity.0);
     match spec.layout {

@@ -54,7 +54,6 @@ fn share(nanos: u64, parts: u64) -> u64 {
     (u128::from(nanos) * u128::from(parts) / u128::from(ONE)) as u64
 }
 
-/// The channels of one direction.
 #[derive(Debug, Clone)]
 struct Channels {
     free_at: Box<[Nanos]>,

@@ -19,7 +19,6 @@ const NOWHERE: u64 = u64::MAX;
 /// Ends of operations whose order is known: of the last one, and of three before it.
 pub(crate) const RECENT: usize = 4;
 
-/// The tail of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Tail {
     /// Bytes since the last unit was full, all in one direction.
@@ -58,7 +57,6 @@ impl Set {
     }
 }
 
-/// The recent streams of one volume.
 #[derive(Debug, Clone)]
 pub(crate) struct Streams {
     sets: Box<[Set; SETS]>,

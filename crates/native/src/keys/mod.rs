@@ -22,9 +22,7 @@ use super::value::Value;
 
 pub(super) use study::{CASE, Case, STUDY, Study};
 
-/// One option.
 pub(super) struct Key<T> {
-    /// As it is written.
     pub name: &'static str,
     /// What kind of value it takes, for people: `size`, `whole number`.
     pub kind: &'static str,
@@ -52,12 +50,10 @@ pub(super) struct Key<T> {
     pub show: fn(&T) -> Option<String>,
 }
 
-/// What a key takes.
 #[derive(Clone, Copy)]
 pub(super) enum Allowed {
     /// A description; empty: what the kind implies.
     Text(&'static str),
-    /// One of these words.
     Words(&'static [&'static str]),
     /// One of these words, or what is described.
     WordsOr(&'static [&'static str], &'static str),
@@ -287,7 +283,6 @@ pub(super) static JOB: [Section<Job>; 9] = [
     ending::VERIFICATION,
 ];
 
-/// Every key of a job, in order.
 pub(super) fn job_keys() -> impl Iterator<Item = &'static Key<Job>> {
     JOB.iter().flat_map(|section| section.keys)
 }
@@ -302,7 +297,6 @@ pub(super) fn same_group(a: &Key<Job>, b: &Key<Job>) -> bool {
     a.name == b.name || (a.group.is_some() && a.group == b.group)
 }
 
-/// Puts what was read into its place.
 fn put<T>(place: &mut T, read: Result<T, Complaint>) -> Result<(), Complaint> {
     *place = read?;
     Ok(())

@@ -129,7 +129,6 @@ fn shares(value: Value<'_>) -> Result<Vec<f64>, Complaint> {
     value.list()?.into_iter().map(share).collect()
 }
 
-/// A number outside its limits.
 pub fn at_most(value: Value<'_>, number: u64, least: u64, most: u64) -> Result<(), Complaint> {
     if (least..=most).contains(&number) {
         return Ok(());

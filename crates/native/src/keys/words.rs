@@ -144,7 +144,6 @@ pub enum Arrivals {
     Poisson,
 }
 
-/// The rules of a steady state.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Rule {
     Snia,
