@@ -131,7 +131,7 @@ impl Sampler {
             jobs: vec![job],
             series: self.series,
             cpu: Cpu {
-                unknown: Unknown::these(&[Statistic::Process, Statistic::MachineBusy]),
+                unknown: Unknown::from_iter([Statistic::Process, Statistic::MachineBusy]),
                 ..Cpu::default()
             },
             observed: Some(Box::new(load)),

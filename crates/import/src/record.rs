@@ -204,8 +204,8 @@ impl Case {
             cpu: Cpu {
                 machine_busy_percent: self.busy_percent.unwrap_or(0.0).clamp(0.0, 100.0) as u32,
                 unknown: match self.busy_percent {
-                    Some(_) => Unknown::these(&[Statistic::Process]),
-                    None => Unknown::these(&[Statistic::Process, Statistic::MachineBusy]),
+                    Some(_) => Unknown::from_iter([Statistic::Process]),
+                    None => Unknown::from_iter([Statistic::Process, Statistic::MachineBusy]),
                 },
                 ..Cpu::default()
             },

@@ -3,54 +3,40 @@ use serde::{Deserialize, Serialize};
 
 use crate::unknown::{Unknown, stored};
 
-/// The distribution of one latency.
-///
-/// The exact moments are stored next to the histogram; quantiles come from the histogram and are exact
-/// to [`Histogram::ERROR_BOUND`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(into = "Form", from = "Form")]
-pub struct Latency {
-    /// Operations.
-    pub count: u64,
-    /// Exact.
-    pub min_ns: u64,
-    /// Exact.
-    pub max_ns: u64,
-    /// Exact.
-    pub mean_ns: f64,
-    /// Standard deviation of the operations, exact.
-    pub stddev_ns: f64,
-    /// From the histogram.
-    pub p50_ns: u64,
-    /// From the histogram.
-    pub p90_ns: u64,
-    /// From the histogram.
-    pub p99_ns: u64,
-    /// From the histogram.
-    pub p999_ns: u64,
-    /// From the histogram.
-    pub p9999_ns: u64,
-    /// HdrHistogram V2, compressed, base64: what `HistogramLogReader` reads.
-    pub histogram_hdr: String,
-    /// What another program did not report; its fields mean nothing.
-    pub unknown: Unknown,
+stored! {
+    /// The distribution of one latency.
+    ///
+    /// The exact moments are stored next to the histogram; quantiles come from the histogram and are exact
+    /// to [`Histogram::ERROR_BOUND`].
+    #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+    #[serde(into = "Form", from = "Form")]
+    pub struct Latency, stored as Form {
+        /// Operations.
+        pub count: u64,
+        [
+            /// Exact.
+            pub min_ns: u64 = Min,
+            /// Exact.
+            pub max_ns: u64 = Max,
+            /// Exact.
+            pub mean_ns: f64 = Mean,
+            /// Standard deviation of the operations, exact.
+            pub stddev_ns: f64 = Stddev,
+            /// From the histogram.
+            pub p50_ns: u64 = P50,
+            /// From the histogram.
+            pub p90_ns: u64 = P90,
+            /// From the histogram.
+            pub p99_ns: u64 = P99,
+            /// From the histogram.
+            pub p999_ns: u64 = P999,
+            /// From the histogram.
+            pub p9999_ns: u64 = P9999,
+        ]
+        /// HdrHistogram V2, compressed, base64: what `HistogramLogReader` reads.
+        pub histogram_hdr: String,
+    }
 }
-
-stored!(Form of Latency {
-    count: u64,
-    [
-        min_ns: u64 = Min,
-        max_ns: u64 = Max,
-        mean_ns: f64 = Mean,
-        stddev_ns: f64 = Stddev,
-        p50_ns: u64 = P50,
-        p90_ns: u64 = P90,
-        p99_ns: u64 = P99,
-        p999_ns: u64 = P999,
-        p9999_ns: u64 = P9999,
-    ]
-    histogram_hdr: String,
-});
 
 /// A histogram text that cannot be read.
 #[derive(Debug, thiserror::Error)]

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use blocklab_workload::{Access, BlockSizes, Direction, Durability, Mix, Pattern, Runs};
 use serde::{Deserialize, Serialize};
 
-use crate::unknown::{Unknown, stored, zero_is_null};
+use crate::unknown::{stored, zero_is_null};
 use crate::{
     Carrier, Depths, DirectionDetail, ErrorKind, Latency, ObservedLoad, Origin, PaceKind,
     SteadyRound, ThreadUse, Verified,
@@ -278,36 +278,27 @@ impl JobResult {
     }
 }
 
-/// One direction in one interval.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(into = "IntervalDirectionForm", from = "IntervalDirectionForm")]
-pub struct IntervalDirection {
-    /// Completed.
-    pub ios: u64,
-    /// Bytes of them.
-    pub bytes: u64,
-    /// Mean service latency; 0 without operations, as the quantiles.
-    pub mean_ns: u64,
-    /// Median service latency.
-    pub p50_ns: u64,
-    /// 99th percentile.
-    pub p99_ns: u64,
-    /// Upper edge of the highest bucket hit.
-    pub max_ns: u64,
-    /// What another program did not report; its fields mean nothing.
-    pub unknown: Unknown,
+stored! {
+    /// One direction in one interval.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+    #[serde(into = "IntervalDirectionForm", from = "IntervalDirectionForm")]
+    pub struct IntervalDirection, stored as IntervalDirectionForm {
+        /// Completed.
+        pub ios: u64,
+        [
+            /// Bytes of them.
+            pub bytes: u64 = Bytes,
+            /// Mean service latency; 0 without operations, as the quantiles.
+            pub mean_ns: u64 = Mean,
+            /// Median service latency.
+            pub p50_ns: u64 = P50,
+            /// 99th percentile.
+            pub p99_ns: u64 = P99,
+            /// Upper edge of the highest bucket hit.
+            pub max_ns: u64 = Max,
+        ]
+    }
 }
-
-stored!(IntervalDirectionForm of IntervalDirection {
-    ios: u64,
-    [
-        bytes: u64 = Bytes,
-        mean_ns: u64 = Mean,
-        p50_ns: u64 = P50,
-        p99_ns: u64 = P99,
-        max_ns: u64 = Max,
-    ]
-});
 
 /// A slice of a measurement, all jobs together. One second, more in a run of over an hour, and less
 /// in one of a few seconds; the last one of the ramp and of the run have a length of their own. The
@@ -332,42 +323,31 @@ pub struct Interval {
     pub uring_workers: u32,
 }
 
-/// Processor use of the whole process over a measurement, its kernel workers included.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(into = "CpuForm", from = "CpuForm")]
-pub struct Cpu {
-    /// In user mode.
-    pub user_ns: u64,
-    /// In the kernel.
-    pub system_ns: u64,
-    /// Voluntary context switches.
-    pub voluntary_switches: u64,
-    /// Involuntary context switches.
-    pub involuntary_switches: u64,
-    /// Page faults without I/O.
-    pub minor_faults: u64,
-    /// Page faults with I/O.
-    pub major_faults: u64,
-    /// The share of all processors of the machine that was not idle, in per cent.
-    pub machine_busy_percent: u32,
-    /// The busiest of our own threads, in per cent of one processor.
-    pub busiest_thread_percent: u32,
-    /// What another program did not report; its fields mean nothing.
-    pub unknown: Unknown,
+stored! {
+    /// Processor use of the whole process over a measurement, its kernel workers included.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+    #[serde(into = "CpuForm", from = "CpuForm")]
+    pub struct Cpu, stored as CpuForm {
+        [
+            /// In user mode.
+            pub user_ns: u64 = Process,
+            /// In the kernel.
+            pub system_ns: u64 = Process,
+            /// Voluntary context switches.
+            pub voluntary_switches: u64 = Process,
+            /// Involuntary context switches.
+            pub involuntary_switches: u64 = Process,
+            /// Page faults without I/O.
+            pub minor_faults: u64 = Process,
+            /// Page faults with I/O.
+            pub major_faults: u64 = Process,
+            /// The share of all processors of the machine that was not idle, in per cent.
+            pub machine_busy_percent: u32 = MachineBusy,
+            /// The busiest of our own threads, in per cent of one processor.
+            pub busiest_thread_percent: u32 = Process,
+        ]
+    }
 }
-
-stored!(CpuForm of Cpu {
-    [
-        user_ns: u64 = Process,
-        system_ns: u64 = Process,
-        voluntary_switches: u64 = Process,
-        involuntary_switches: u64 = Process,
-        minor_faults: u64 = Process,
-        major_faults: u64 = Process,
-        machine_busy_percent: u32 = MachineBusy,
-        busiest_thread_percent: u32 = Process,
-    ]
-});
 
 /// What the block layer did for a device during a measurement.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]

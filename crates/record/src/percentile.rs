@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn one_between_two_unknown_ones_is_not_known() {
-        let unknown = Unknown::these(&[Statistic::P99]);
+        let unknown = Unknown::from_iter([Statistic::P99]);
         let known = PERCENTILES.map(|it| unknown.knows(it.share));
         assert_eq!(known, [true, true, true, false, false, true, true]);
         let mut latency = Latency::new(&Histogram::from_counts(vec![0, 9]), 1, 1, 9.0, 9.0);

@@ -35,11 +35,6 @@ pub enum Statistic {
 pub struct Unknown(u16);
 
 impl Unknown {
-    /// These.
-    pub fn these(statistics: &[Statistic]) -> Self {
-        statistics.iter().copied().collect()
-    }
-
     /// Whether a figure is not known.
     pub const fn has(self, statistic: Statistic) -> bool {
         self.0 & 1 << statistic as u16 != 0
@@ -64,14 +59,23 @@ impl FromIterator<Statistic> for Unknown {
     }
 }
 
-/// The JSON of a type with an [`Unknown`]: fields that are always known, those that are `null` where
-/// their statistic is unknown, and again some that are always known.
+/// A struct with an [`Unknown`], and its JSON: fields that are always known, those that are `null`
+/// where their statistic is unknown, and again some that are always known.
 macro_rules! stored {
-    ($form:ident of $owner:ident {
-        $($before:ident: $before_type:ty,)*
-        [$($field:ident: $type:ty = $statistic:ident,)*]
-        $($after:ident: $after_type:ty,)*
+    ($(#[$about:meta])* pub struct $owner:ident, stored as $form:ident {
+        $($(#[$before_doc:meta])* pub $before:ident: $before_type:ty,)*
+        [$($(#[$doc:meta])* pub $field:ident: $type:ty = $statistic:ident,)*]
+        $($(#[$after_doc:meta])* pub $after:ident: $after_type:ty,)*
     }) => {
+        $(#[$about])*
+        pub struct $owner {
+            $($(#[$before_doc])* pub $before: $before_type,)*
+            $($(#[$doc])* pub $field: $type,)*
+            $($(#[$after_doc])* pub $after: $after_type,)*
+            /// What another program did not report; its fields mean nothing.
+            pub unknown: $crate::Unknown,
+        }
+
         #[derive(serde::Serialize, serde::Deserialize)]
         pub(crate) struct $form {
             $($before: $before_type,)*

@@ -82,13 +82,13 @@ fn what_another_program_did_not_tell_is_an_empty_cell() {
     run.origin = Origin::Imported;
     let measurement = &mut run.measurements[0];
     measurement.jobs[0].accounting.failed = 0;
-    measurement.cpu.unknown = Unknown::these(&[Statistic::Process, Statistic::MachineBusy]);
+    measurement.cpu.unknown = Unknown::from_iter([Statistic::Process, Statistic::MachineBusy]);
     let job = &mut measurement.jobs[0];
     (job.direct, job.depth, job.threads) = (None, 0, 0);
     let read = job.directions.get_mut(&Direction::Read).expect("reads");
-    read.service.unknown = Unknown::these(&[Statistic::Min, Statistic::Stddev, Statistic::P99]);
+    read.service.unknown = Unknown::from_iter([Statistic::Min, Statistic::Stddev, Statistic::P99]);
     for interval in &mut measurement.series {
-        interval.read.unknown = Unknown::these(&[Statistic::P99, Statistic::Bytes]);
+        interval.read.unknown = Unknown::from_iter([Statistic::P99, Statistic::Bytes]);
     }
     let figures = rows(&export::csv(&run, Rows::Figures));
     for column in [

@@ -138,7 +138,7 @@ mod tests {
         record.origin = Origin::Imported;
         let jobs = record.measurements.iter_mut().flat_map(|m| &mut m.jobs);
         for direction in jobs.flat_map(|job| job.directions.values_mut()) {
-            direction.service.unknown = Unknown::these(&[
+            direction.service.unknown = Unknown::from_iter([
                 Statistic::P50,
                 Statistic::P90,
                 Statistic::P99,
