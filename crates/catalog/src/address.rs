@@ -131,11 +131,6 @@ fn number(value: &str) -> Result<u64, String> {
     number.ok_or_else(|| format!("`{value}` is not a whole number above zero"))
 }
 
-/// Three digits, as behind a thousands separator.
-fn is_group(text: &str) -> bool {
-    text.len() == 3 && text.bytes().all(|b| b.is_ascii_digit())
-}
-
 fn word(value: &str) -> Result<String, String> {
     match value {
         "" => Err("nothing follows the `=`".to_owned()),
@@ -375,7 +370,7 @@ impl<'t> Parser<'t> {
         let Some(equals) = text.find('=') else {
             let message = match text {
                 "" => "a key=value is missing after the comma".to_owned(),
-                digits if self.ends_in_digits() && is_group(digits) => format!(
+                digits if self.is_cut_off(digits) => format!(
                     "a comma begins the next key: write the number without it, or as 6_000 \
                      (`{digits}` is taken for a key)"
                 ),
@@ -400,13 +395,13 @@ impl<'t> Parser<'t> {
         (key.set)(offer, &self.text[value.clone()]).map_err(|message| self.wrong(value, &message))
     }
 
-    /// Whether the part before this one ends as a number does.
-    fn ends_in_digits(&self) -> bool {
-        let last = self
-            .places
-            .last()
-            .map(|(_, place)| &self.text[place.clone()]);
-        last.is_some_and(|text| text.ends_with(|c: char| c.is_ascii_digit()))
+    /// Whether it is the rest of a number that a thousands separator has cut in two.
+    fn is_cut_off(&self, text: &str) -> bool {
+        let ends_in_digit = |(_, place): &(Part, Range<usize>)| {
+            self.text[place.clone()].ends_with(|c: char| c.is_ascii_digit())
+        };
+        let is_group = text.len() == 3 && text.bytes().all(|b| b.is_ascii_digit());
+        is_group && self.places.last().is_some_and(ends_in_digit)
     }
 
     fn unknown_key(&self, place: Range<usize>) -> AddressError {

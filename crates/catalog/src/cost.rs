@@ -166,14 +166,7 @@ impl Bill {
     }
 
     fn hours(&mut self, price: &Price) {
-        self.costs.push(Cost {
-            what: price.what.clone(),
-            quantity: HOURS_PER_MONTH,
-            per: Per::Hour,
-            usd_each: price.usd,
-            usd_per_month: Some(price.usd * HOURS_PER_MONTH),
-            currency: price.currency,
-        });
+        self.item(price, Some(HOURS_PER_MONTH), 1.0);
         self.assumptions
             .push(format!("a month has {HOURS_PER_MONTH} hours"));
     }

@@ -129,10 +129,8 @@ impl Catalog {
     ) -> Option<Figure> {
         let table = Table::new(LOCAL_MEASURED);
         let whole_family = format!("{}.*", family(name));
-        let rows = table.rows_of(name).chain(table.rows_of(&whole_family));
-        let (row, value) = rows
-            .filter_map(|row| row.get::<f64>(column).map(|value| (row, value)))
-            .next()?;
+        let mut rows = table.rows_of(name).chain(table.rows_of(&whole_family));
+        let (value, row) = rows.find_map(|row| Some((row.get::<f64>(column)?, row)))?;
         let each = match row.text("per") {
             "instance" => 1.0,
             _ => f64::from(disks),
@@ -232,13 +230,10 @@ impl History {
         self.seen.extend(seen);
     }
 
-    fn all(&self, metric: Metric) -> Vec<Seen> {
-        let of_metric = self.seen.iter().filter(|(known, _)| *known == metric);
-        of_metric.map(|(_, seen)| seen.clone()).collect()
-    }
-
     fn at(&self, metric: Metric, as_of: Option<Date>) -> Option<Held> {
-        holds(&self.all(metric), as_of)
+        let of_metric = self.seen.iter().filter(|(known, _)| *known == metric);
+        let seen: Vec<Seen> = of_metric.map(|(_, seen)| seen.clone()).collect();
+        holds(&seen, as_of)
     }
 
     fn ebs(&self, as_of: Option<Date>) -> Option<Ebs> {

@@ -1,7 +1,6 @@
 //! The instance's own disks: separate budgets for reads and writes, shared evenly by the disks.
 
-use blocklab_device::class::Class;
-use blocklab_device::{Cap, Covers, LimitUnit, Origin, Rate, Service, VolumeSpec};
+use blocklab_device::{Cap, Covers, LimitUnit, Origin, Rate, Service, VolumeSpec, class::Class};
 use blocklab_units::{Bytes, Nanos, count};
 
 use crate::draft::Draft;
@@ -242,24 +241,16 @@ fn profile(
         return Err(Refusal::new(Part::Key("profile"), message));
     };
     let (mb, of_gb) = (row.get("write_MBps"), row.get("disk_gb"));
-    let share = mb.zip(of_gb).map(|(mb, of_gb): (f64, f64)| {
-        let whole = store.disk_gb >= of_gb;
-        (
-            if whole {
-                mb
-            } else {
-                mb * store.disk_gb / of_gb
-            },
-            whole,
-        )
-    });
-    let Some((mb, whole)) = share else {
+    let (Some::<f64>(mb), Some::<f64>(of_gb)) = (mb, of_gb) else {
         unreachable!("profile {name} of {family} has no rate");
     };
     let why = row.text("why");
-    let origin = match whole {
-        true => Origin::measured(why),
-        false => Origin::assumed(&format!("in proportion to the size of the disk: {why}")),
+    let (mb, origin) = match store.disk_gb >= of_gb {
+        true => (mb, Origin::measured(why)),
+        false => {
+            let because = format!("in proportion to the size of the disk: {why}");
+            (mb * store.disk_gb / of_gb, Origin::assumed(&because))
+        }
     };
     let writes = |cap: &&mut Cap| cap.covers == Covers::Writes && cap.rate.counts_bytes();
     if let Some(cap) = draft.volume.caps.iter_mut().find(writes) {
@@ -272,11 +263,6 @@ fn profile(
         cap.origin = origin;
     }
     Ok(())
-}
-
-/// Families whose xlarge has the same documented disk as r5d.xlarge.
-fn is_like_r5d(family: &str) -> bool {
-    ["r5d", "r5dn", "r5ad", "m5d", "m5dn", "m5ad", "z1d"].contains(&family)
 }
 
 const WHOLE_I3_GB: f64 = 1900.0;
@@ -295,7 +281,8 @@ fn service(
         "im4gn" => (Class::Im4gnNvme, "im4gn"),
         "is4gen" | "i4i" | "i4g" | "i7i" | "i7ie" | "i8g" | "i8ge" => (Class::Im4gnNvme, "im4gn"),
         "c5d" => (Class::R5dNvme, "r5d"),
-        name if is_like_r5d(name) => (Class::R5dNvme, "r5d"),
+        // Their xlarge has the same documented disk as r5d.xlarge.
+        "r5d" | "r5dn" | "r5ad" | "m5d" | "m5dn" | "m5ad" | "z1d" => (Class::R5dNvme, "r5d"),
         _ => (Class::LocalSsd, family),
     };
     let mut service = class.service();

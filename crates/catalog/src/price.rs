@@ -86,13 +86,14 @@ impl Per {
 
     /// As it stands behind a number of dollars: `per GiB-month`.
     pub const fn text(self) -> &'static str {
-        match self {
-            Self::GibMonth => "GiB-month",
-            Self::IopsMonth => "IOPS-month",
-            Self::MibpsMonth => "MiB/s-month",
-            Self::MillionIo => "million I/O",
-            Self::Hour => "hour",
-        }
+        let texts = [
+            "GiB-month",
+            "IOPS-month",
+            "MiB/s-month",
+            "million I/O",
+            "hour",
+        ];
+        texts[self as usize]
     }
 
     /// As it stands in the tables.
@@ -217,13 +218,8 @@ impl Catalog {
     ) -> Option<Price> {
         let mut seen = Vec::new();
         for list in self.lists().filter(|list| list.region == region) {
-            let mut cells = list
-                .row(instance)
-                .into_iter()
-                .flat_map(|row| row.split(','));
-            let usd = cells
-                .nth(1 + system as usize)
-                .and_then(|usd| usd.parse().ok());
+            let row = list.row(instance);
+            let usd = row.and_then(|row| row.split(',').nth(1 + system as usize)?.parse().ok());
             let source = self.source(list.source).text;
             seen.extend(usd.map(|usd| Seen::over(list.date, list.date, usd, &source)));
         }

@@ -143,7 +143,7 @@ pub fn describe(text: &str, catalog: &Catalog) -> Result<Sheet, Error> {
     let mut address = Address::parse(text)?;
     let mut assumed = None;
     if let Address::Sold(offer) = &mut address {
-        if is_instance(catalog, offer) {
+        if offer.instance.is_none() && catalog.instance(&offer.volume, None).is_some() {
             return instance(catalog, offer);
         }
         assumed = settle(catalog, offer);
@@ -152,10 +152,6 @@ pub fn describe(text: &str, catalog: &Catalog) -> Result<Sheet, Error> {
     let mut sheet = Sheet::of(&resolved);
     sheet.assumed.splice(0..0, assumed);
     Ok(sheet)
-}
-
-fn is_instance(catalog: &Catalog, offer: &Offer) -> bool {
-    offer.instance.is_none() && catalog.instance(&offer.volume, None).is_some()
 }
 
 /// A type that is sold by its IOPS can be looked at without naming them.
@@ -407,18 +403,16 @@ fn stretches(prediction: &Prediction, limits: &[Limit]) -> Vec<Stretch> {
 /// A phase that ends earlier is the bucket of a limiter, not a burst.
 const SHORT_S: f64 = 30.0;
 
+/// What random reads of so many KiB reach for as long as the load lasts.
+pub(crate) fn sustained(reaches: &[Reach], kib: u64) -> Option<&Stretch> {
+    let is_it = |it: &&Reach| (it.direction, it.pattern) == ("read", "random");
+    let mut reads = reaches.iter().filter(is_it);
+    reads.find(|it| it.block_bytes == kib << 10)?.phases.last()
+}
+
 /// What a month's dollars buy.
 fn ratios(costs: &[Cost], reaches: &[Reach]) -> Vec<Ratio> {
-    let sustained = |kib: u64| {
-        let of = |r: &&Reach| {
-            r.direction == "read" && r.pattern == "random" && r.block_bytes == kib << 10
-        };
-        reaches
-            .iter()
-            .find(of)
-            .and_then(|reach| reach.phases.last())
-    };
-    let (Some(small), Some(large)) = (sustained(4), sustained(1024)) else {
+    let (Some(small), Some(large)) = (sustained(reaches, 4), sustained(reaches, 1024)) else {
         return Vec::new();
     };
     let units = [

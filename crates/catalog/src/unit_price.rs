@@ -11,7 +11,7 @@ use crate::date::Date;
 use crate::error::Error;
 use crate::price::{HOURS_PER_MONTH, Per, Price};
 use crate::resolve::{Resolved, resolve};
-use crate::sheet::{Sheet, Stretch, describe};
+use crate::sheet::{Sheet, Stretch, describe, sustained};
 
 /// By what offers are put in order, cheapest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -198,20 +198,9 @@ impl Bought {
         })
     }
 
-    fn usd_per_million_io(&self) -> f64 {
-        let by_use = self.sheet.prices.iter().filter(|p| p.per == Per::MillionIo);
-        by_use.map(|price| price.usd).sum()
-    }
-
     /// What documents promise for as long as the load lasts.
     fn promised(&self) -> Output {
-        let reach = |kib: u64| {
-            let mut reaches = self.sheet.reaches.iter();
-            let found = reaches.find(|it| {
-                it.direction == "read" && it.pattern == "random" && it.block_bytes == kib << 10
-            })?;
-            found.phases.last()
-        };
+        let reach = |kib: u64| sustained(&self.sheet.reaches, kib);
         let by = |stretch: &Stretch, what: &str| {
             format!("{}, sustained: random reads of {what}", stretch.evidence)
         };
@@ -331,7 +320,9 @@ fn insert<T: PartialEq>(list: &mut Vec<T>, value: T) {
 
 fn units(month: f64, bought: &[Bought], output: &Output) -> Vec<UnitPrice> {
     let hour = month / HOURS_PER_MONTH;
-    let by_use: f64 = bought.iter().map(Bought::usd_per_million_io).sum();
+    let prices = bought.iter().flat_map(|it| &it.sheet.prices);
+    let by_use = prices.filter(|it| it.per == Per::MillionIo);
+    let by_use: f64 = by_use.map(|price| price.usd).sum();
     let unit = |unit, paid_for: &'static str, delivered: f64, delivered_unit, by: &str| {
         let paid_usd = if paid_for == "month" { month } else { hour };
         let by_use_usd = if unit == Unit::MillionIo { by_use } else { 0.0 };

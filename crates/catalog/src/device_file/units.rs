@@ -80,10 +80,6 @@ pub(super) fn fine_time(text: &str) -> Read {
         .ok_or_else(|| format!("`{text}` is not a time such as 2.2us or 240ns"))
 }
 
-pub(super) fn fine_time_text(nanos: f64) -> String {
-    format!("{nanos}ns")
-}
-
 const RATES: [(&str, &str); 3] = [
     ("IOPS", "iops"),
     ("MiB/s", "mib_per_s"),

@@ -89,7 +89,7 @@ fn scalar(kind: Kind, value: &Value) -> String {
     match kind {
         Kind::Size => quoted(&units::size_text(nanos())),
         Kind::Time => quoted(&units::time_text(nanos())),
-        Kind::FineTime => quoted(&units::fine_time_text(value.as_f64().unwrap_or_default())),
+        Kind::FineTime => format!("\"{}ns\"", value.as_f64().unwrap_or_default()),
         Kind::Rate => quoted(&units::rate_text(value)),
         Kind::Layout => quoted(&units::layout_text(value)),
         Kind::Accounting => quoted(&units::accounting_text(value)),
