@@ -197,11 +197,7 @@ impl Operation {
 
 impl Covers {
     const fn suffix(self) -> &'static str {
-        match self {
-            Self::All => "",
-            Self::Reads => " (reads)",
-            Self::Writes => " (writes)",
-        }
+        ["", " (reads)", " (writes)"][self as usize]
     }
 }
 

@@ -112,17 +112,12 @@ impl VolumeSpec {
             return found;
         };
         for (operation, latency) in service.latencies() {
-            let (kind, micros) = (
-                LimitKind::Latency { operation },
-                latency.base.0 as f64 / 1e3,
-            );
+            let kind = LimitKind::Latency { operation };
+            let micros = latency.base.0 as f64 / 1e3;
             found.push(owner.limit(kind, micros, LimitUnit::Micros, &latency.origin));
             if latency.per_kib_ns != 0.0 {
-                let (kind, unit) = (
-                    LimitKind::LatencyPerKib { operation },
-                    LimitUnit::MicrosPerKib,
-                );
-                let micros = latency.per_kib_ns / 1e3;
+                let kind = LimitKind::LatencyPerKib { operation };
+                let (micros, unit) = (latency.per_kib_ns / 1e3, LimitUnit::MicrosPerKib);
                 found.push(owner.limit(kind, micros, unit, &latency.origin));
             }
         }
@@ -209,20 +204,16 @@ impl DeviceSpec {
 
     /// Each kind of volume once, with how many there are.
     pub(crate) fn distinct_volumes(&self) -> Vec<(&VolumeSpec, Owner<'_>)> {
-        let mut kinds: Vec<(&VolumeSpec, u32)> = Vec::new();
+        let mut kinds: Vec<(&VolumeSpec, Owner<'_>)> = Vec::new();
         for volume in &self.volumes {
             match kinds.iter_mut().find(|(known, _)| *known == volume) {
-                Some((_, count)) => *count += 1,
-                None => kinds.push((volume, 1)),
+                Some((_, owner)) => owner.volumes = owner.volumes.map(|count| count + 1),
+                None => {
+                    let (name, volumes) = (&volume.kind, Some(1));
+                    kinds.push((volume, Owner { name, volumes }));
+                }
             }
         }
-        let owned = kinds.into_iter().map(|(volume, count)| {
-            let owner = Owner {
-                name: &volume.kind,
-                volumes: Some(count),
-            };
-            (volume, owner)
-        });
-        owned.collect()
+        kinds
     }
 }
