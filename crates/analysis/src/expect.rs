@@ -15,8 +15,7 @@ mod others;
 
 use std::cmp::Reverse;
 
-use blocklab_catalog::unit_price::Priced;
-use blocklab_catalog::{Catalog, Resolved};
+use blocklab_catalog::{Catalog, Resolved, unit_price::Priced};
 use blocklab_record::Record;
 use serde::Serialize;
 

@@ -49,6 +49,14 @@ fn settings(job: &OnlyJob) -> Vec<(String, String)> {
         .collect()
 }
 
+/// Adds a point to those of its name.
+fn add<P>(all: &mut Vec<(String, Vec<P>)>, name: String, point: P) {
+    match all.iter_mut().find(|(known, _)| *known == name) {
+        Some((_, points)) => points.push(point),
+        None => all.push((name, vec![point])),
+    }
+}
+
 /// So many cases that were written one by one make a curve.
 const CURVE: usize = 3;
 
@@ -61,13 +69,7 @@ fn by_hand(rows: &[Row]) -> Vec<(String, Vec<Point<'_>>)> {
             row,
             settings: settings(job),
         };
-        match families
-            .iter_mut()
-            .find(|(known, _)| *known == job.other_settings)
-        {
-            Some((_, points)) => points.push(point),
-            None => families.push((job.other_settings.clone(), vec![point])),
-        }
+        add(&mut families, job.other_settings.clone(), point);
     }
     families.retain(|(_, points)| {
         let differ = |place: usize| {
@@ -142,10 +144,7 @@ fn family<'a>(name: &str, points: &[Point<'a>]) -> Vec<Sweep<'a>> {
             format!(", {setting} {}", shown(value))
         });
         let name = format!("{name}{}", fixed.collect::<String>());
-        match parts.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, points)) => points.push(point),
-            None => parts.push((name, vec![point])),
-        }
+        add(&mut parts, name, point);
     }
     let places = (across, by);
     parts

@@ -14,14 +14,8 @@ pub(crate) struct Cases<'a> {
 impl Cases<'_> {
     /// Whether a real block device can lie below the load.
     pub(crate) fn on_storage(&self) -> bool {
-        let stored = |kind| {
-            let kinds = [
-                TargetKind::File,
-                TargetKind::Scratch,
-                TargetKind::BlockDevice,
-            ];
-            kinds.contains(&kind)
-        };
+        use TargetKind::{BlockDevice, File, Scratch};
+        let stored = |kind| matches!(kind, File | Scratch | BlockDevice);
         self.record.origin == Origin::Measured
             && self.record.targets.iter().any(|target| stored(target.kind))
             && !self.in_memory()

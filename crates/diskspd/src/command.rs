@@ -1,8 +1,7 @@
 //! A command line as a profile: options first, then targets.
 
 use blocklab_record::{Note, NoteLevel};
-use blocklab_syntax::Mistake;
-use blocklab_syntax::option::Support;
+use blocklab_syntax::{Mistake, option::Support};
 
 use super::options::{Draft, OPTIONS, Opt, find};
 use super::paths::template;

@@ -91,7 +91,6 @@ fn job(fields: &[&str], head: usize, width: usize, ways: usize) -> Result<Job, S
     Ok(Job {
         name: fields[head - 3].to_owned(),
         engine: "fio".to_owned(),
-        depth: 0,
         // The text rounds to KiB and operations a second.
         block: each.map_or(0, |each| each.next_multiple_of(512)),
         seconds: longest.max(1e-3),

@@ -2,13 +2,12 @@
 
 use std::ops::Range;
 
-use blocklab_units::{Bytes, Nanos};
+use blocklab_units::{Bytes, Nanos, nearest};
 use toml::Spanned;
 use toml::de::DeValue;
 
 use super::error::Complaint;
 use super::left_out::foreign_field;
-use blocklab_units::nearest;
 
 pub(super) type Node<'a> = Spanned<DeValue<'a>>;
 

@@ -222,16 +222,12 @@ fn option(command: &mut Command, word: &str) -> Result<bool, Mistake> {
     };
     let rest = &word[1 + letter.len_utf8()..];
     match letter {
-        'f' if rest.is_empty() => {
-            return refused("-f", "a file name must follow");
-        }
+        'f' if rest.is_empty() => return refused("-f", "a file name must follow"),
         'f' => {
             command.files.push(rest.to_owned());
             return Ok(true);
         }
-        'o' if rest.is_empty() => {
-            return refused("-o", "a directory must follow");
-        }
+        'o' if rest.is_empty() => return refused("-o", "a directory must follow"),
         'o' => command.output = Some(rest.to_owned()),
         's' if rest.is_empty() => command.simulate = true,
         'e' => command.elapsed = seconds("-e", rest)?,

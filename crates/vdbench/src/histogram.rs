@@ -54,7 +54,7 @@ fn row(edges: &[u64], index: usize, [before, count, total]: [u64; 3]) -> String 
     format!(
         "{:>9} < {max:>11} {:>13} {own:>8.4} {:>8.4}  {}{}\n",
         millis(min),
-        thousands(count),
+        blocklab_units::count(count as f64),
         percent(before + count),
         "+".repeat((own / 2.0) as usize),
         "-".repeat((percent(before) / 2.0) as usize),
@@ -66,13 +66,6 @@ fn millis(micros: u64) -> String {
     let mut text = format!("{:.3}", micros as f64 / 1e3);
     text.truncate(8);
     text.trim_end_matches('.').to_owned()
-}
-
-fn thousands(number: u64) -> String {
-    let digits = number.to_string();
-    let groups = digits.as_bytes().rchunks(3).rev();
-    let groups: Vec<_> = groups.map(String::from_utf8_lossy).collect();
-    groups.join(",")
 }
 
 #[cfg(test)]

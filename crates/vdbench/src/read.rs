@@ -33,9 +33,7 @@ fn read(section: Section, parameter: &Parameter, all: &mut Definitions<'_>) -> R
     let (level, text) = match row.support {
         Support::Nearly => (NoteLevel::Approximated, here.to_owned()),
         Support::Ignored => (NoteLevel::Ignored, format!("has no effect here: {here}")),
-        Support::Refused => {
-            return Err(parameter.error(format_args!("{name} is not run: {here}")));
-        }
+        Support::Refused => return Err(parameter.error(format_args!("{name} is not run: {here}"))),
         _ => return Ok(()),
     };
     let subject = format!("{name}={}", parameter.text());

@@ -2,8 +2,7 @@ use blocklab_catalog::Date;
 use blocklab_device::{
     Binding, DeviceSpec, LimitKind, LimitName, Load, Phase, Prediction, predict,
 };
-use blocklab_record::JobResult;
-use blocklab_record::Measurement;
+use blocklab_record::{JobResult, Measurement};
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::Direction;
 use serde::Serialize;

@@ -155,6 +155,9 @@ fn gain(cases: &Cases<'_>, family: &[&CaseView<'_>], case: &CaseView<'_>) -> Opt
     if gain < GAIN || !is_waiting(cases, case) {
         return None;
     }
+    // The passes show a gain that is not their scatter.
+    let found = ratio(&best.pass_iops, &case.pass_iops, LEVEL);
+    let is_certain = found.is_some_and(|ratio| ratio.interval.low > 1.0);
     let hit = info(
         "latency is the limit: {} in flight, {} each, gives {} IOPS",
         [
@@ -171,20 +174,8 @@ fn gain(cases: &Cases<'_>, family: &[&CaseView<'_>], case: &CaseView<'_>) -> Opt
             number(best.slots() as f64),
         ],
     )
-    .confidence(sure(gain >= PLAIN_GAIN || certain_gain(best, case)));
+    .confidence(sure(gain >= PLAIN_GAIN || is_certain));
     Some(by_law(by_law(hit, case), best))
-}
-
-/// Whether the passes show a gain that is not their scatter.
-fn certain_gain(over: &CaseView<'_>, under: &CaseView<'_>) -> bool {
-    let found = ratio(&over.pass_iops, &under.pass_iops, LEVEL);
-    found.is_some_and(|ratio| ratio.interval.low > 1.0)
-}
-
-/// Whether the passes exclude a gain of 10 % and more.
-fn certainly_no_gain(over: &CaseView<'_>, under: &CaseView<'_>) -> bool {
-    let found = ratio(&over.pass_iops, &under.pass_iops, LEVEL);
-    found.is_some_and(|ratio| ratio.interval.high < 1.1)
 }
 
 fn sure(certain: bool) -> Confidence {
@@ -218,6 +209,9 @@ fn queues(family: &[&CaseView<'_>], deep: &CaseView<'_>) -> Option<Hit> {
         return None;
     }
     let deepest = family.last()?;
+    // The passes exclude a gain of 10 % and more.
+    let found = ratio(&deep.pass_iops, &enough.pass_iops, LEVEL);
+    let is_certain = found.is_some_and(|ratio| ratio.interval.high < 1.1);
     // What fills the target: its rate times the latency of its least loaded sibling.
     let fill = in_flight(enough.iops(), family[0].latency_ns());
     let hit = info(
@@ -237,7 +231,7 @@ fn queues(family: &[&CaseView<'_>], deep: &CaseView<'_>) -> Option<Hit> {
         ],
     )
     .graded(longer)
-    .confidence(sure(certainly_no_gain(deep, enough)));
+    .confidence(sure(is_certain));
     let figures = [
         ("in flight", enough.slots() as f64, ""),
         ("IOPS", enough.iops(), "IOPS"),

@@ -29,7 +29,9 @@ pub(super) fn paced(cases: &Cases<'_>) -> Vec<Finding> {
             processor::shows_target(cases, case) && !explained.contains(case.name) && is_even(case);
         let direction = case.row.directions.iter().max_by_key(|d| d.ios)?;
         let spike = spike(direction).filter(|_| eligible)?;
-        let quick = first_percent(direction);
+        let mut curve = direction.curve.iter();
+        let first_percent = curve.find(|(share, _)| *share >= 0.01);
+        let quick = first_percent.map_or(0.0, |(_, ns)| *ns as f64);
         let clear = spike.share > IN_SPIKE && quick < QUICK * spike.ns;
         clear.then(|| {
             info(
@@ -58,12 +60,9 @@ pub(super) fn paced(cases: &Cases<'_>) -> Vec<Finding> {
 
 /// Whether the rate hardly changes from second to second, in every pass that shows it.
 fn is_even(case: &CaseView<'_>) -> bool {
-    let mut spreads = case
-        .passes
-        .iter()
-        .filter_map(|pass| series::unevenness(pass))
-        .peekable();
-    spreads.peek().is_some() && spreads.all(|uneven| uneven < EVEN)
+    let passes = case.passes.iter();
+    let spreads: Vec<f64> = passes.filter_map(|it| series::unevenness(it)).collect();
+    !spreads.is_empty() && spreads.iter().all(|uneven| *uneven < EVEN)
 }
 
 struct Spike {
@@ -98,13 +97,6 @@ fn spike(direction: &RowDirection) -> Option<Spike> {
         ns,
         share: most / total,
     })
-}
-
-fn first_percent(direction: &RowDirection) -> f64 {
-    let mut curve = direction.curve.iter();
-    curve
-        .find(|(q, _)| *q >= 0.01)
-        .map_or(0.0, |(_, ns)| *ns as f64)
 }
 
 #[cfg(test)]

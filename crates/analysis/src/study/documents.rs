@@ -33,7 +33,12 @@ fn listed(instance: &Listed, figure: Figure) -> Option<f64> {
 fn of_address(of: &SystemOutcome<'_>, bought: &Resolved, figure: Figure) -> Option<f64> {
     let again = |other| Some(self::figure(of, other)?.value);
     let million = |documented| Some(hour(bought)? / again(documented)? * 1e6);
-    let rate = |limiter: &str, unit| limit(bought, unit, |kind| is_rate(kind, limiter));
+    let rate = |name: &str, unit| {
+        let limiter = name.to_owned();
+        let covers = Covers::All;
+        let wanted = LimitKind::Rate { limiter, covers };
+        limit(bought, unit, |kind| *kind == wanted)
+    };
     let bound = |words: &str, unit| {
         let is_it = |kind: &LimitKind| matches!(kind, LimitKind::Bound { what } if what == words);
         limit(bought, unit, is_it)
@@ -74,13 +79,6 @@ fn of_address(of: &SystemOutcome<'_>, bought: &Resolved, figure: Figure) -> Opti
         Figure::UsdHourPerMillionWriteIops => million(Figure::DocumentedWriteIops),
         _ => None,
     }
-}
-
-fn is_rate(kind: &LimitKind, name: &str) -> bool {
-    let Covers::All = kind.covers() else {
-        return false;
-    };
-    matches!(kind, LimitKind::Rate { limiter, .. } if limiter == name)
 }
 
 /// A limit of the volume or of the local disks: what the instance grants to volumes is left out.
