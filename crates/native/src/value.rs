@@ -239,7 +239,7 @@ impl<'v> Value<'v> {
         Ok(entries)
     }
 
-    /// The values of a small table with exactly these keys, each optional.
+    /// The values of a small table with exactly these keys, each optional; see [`fields`].
     pub fn fields<const N: usize>(self, names: [&'static str; N]) -> Read<[Option<Self>; N]> {
         let mut fields = [None; N];
         for (key, span, value) in self.entries()? {
@@ -267,6 +267,15 @@ impl<'v> Value<'v> {
         }
     }
 }
+
+/// Binds the values of a small table to the names of its keys.
+macro_rules! fields {
+    ($table:expr; $($name:ident),+) => {
+        let [$($name),+] = $table.fields([$(stringify!($name)),+])?;
+    };
+}
+
+pub(super) use fields;
 
 /// No machine has more; a slip such as `0-99999999` shall not fill the memory.
 const MOST_PROCESSORS: u32 = 8192;

@@ -4,7 +4,7 @@ use blocklab_units::Nanos;
 use blocklab_workload::{Direction, ErrorPolicy, Job, Limit, Steady, SteadyVariable, Verify, When};
 
 use super::super::error::Complaint;
-use super::super::value::Value;
+use super::super::value::{Value, fields};
 use super::study::at_most;
 use super::words::{
     self, CHECKSUMS, DIRECTIONS, ENDS, KINDS, POLICIES, RULES, Rule, VARIABLES, WHENS, list, names,
@@ -269,8 +269,7 @@ fn verify(value: Value<'_>) -> Result<Verify, Complaint> {
     if !value.is_table() {
         return value.word(&CHECKSUMS).map(Verify::new);
     }
-    let [checksum, interval, when, fatal] =
-        value.fields(["checksum", "interval", "when", "fatal"])?;
+    fields!(value; checksum, interval, when, fatal);
     let Some(checksum) = checksum else {
         return Err(value.complaint("a table of `verify` needs the `checksum`"));
     };

@@ -9,7 +9,7 @@ use blocklab_workload::{
 };
 
 use super::super::error::Complaint;
-use super::super::value::Value;
+use super::super::value::{Value, fields};
 use super::words::{
     self, ARRIVALS, Arrivals, CLASSES, CONTENTS, MIXES, PATTERNS, SIZE_DRAWS, list, names, number,
     or, pair, pattern_name, shown_table, size, size_mix, spoken, time,
@@ -228,7 +228,7 @@ fn mix(value: Value<'_>) -> Result<Mix, Complaint> {
     if !value.is_table() {
         return value.word(&MIXES);
     }
-    let [read, write, trim] = value.fields(["read", "write", "trim"])?;
+    fields!(value; read, write, trim);
     Ok(Mix {
         read: or(read, Value::percent, 0)?,
         write: or(write, Value::percent, 0)?,
@@ -261,7 +261,7 @@ fn block_sizes(value: Value<'_>) -> Result<BlockSizes, Complaint> {
     if !value.is_table() {
         return sizes(value).map(BlockSizes::same);
     }
-    let [read, write, trim] = value.fields(["read", "write", "trim"])?;
+    fields!(value; read, write, trim);
     let (Some(read), Some(write)) = (read, write) else {
         return Err(value.complaint("a table of block sizes needs both `read` and `write`"));
     };
@@ -285,7 +285,7 @@ fn content(value: Value<'_>) -> Result<Content, Complaint> {
     if !value.is_table() {
         return value.word(&CONTENTS);
     }
-    let [compress, dedupe] = value.fields(["compress", "dedupe"])?;
+    fields!(value; compress, dedupe);
     Ok(Content::Shaped {
         compress_percent: or(compress, Value::percent, 0)?,
         dedupe_percent: or(dedupe, Value::percent, 0)?,
@@ -307,7 +307,7 @@ fn shown_content(content: Content) -> Option<String> {
 }
 
 fn window(value: Value<'_>) -> Result<MovingWindow, Complaint> {
-    let [bytes, range, skip] = value.fields(["bytes", "range", "skip"])?;
+    fields!(value; bytes, range, skip);
     let (Some(bytes), Some(range)) = (bytes, range) else {
         return Err(value.complaint("a window needs `bytes` and `range`"));
     };
@@ -439,11 +439,10 @@ const fn arrivals(pace: Pace) -> Arrivals {
     }
 }
 
-fn min_rate(value: Value<'_>, read: ReadRate) -> Result<MinRate, Complaint> {
-    let [reads, writes, trims, cycle, settle] =
-        value.fields(["read", "write", "trim", "cycle", "settle"])?;
+fn min_rate(value: Value<'_>, kind: ReadRate) -> Result<MinRate, Complaint> {
+    fields!(value; read, write, trim, cycle, settle);
     Ok(MinRate {
-        rates: rates(value, [reads, writes, trims], read)?,
+        rates: rates(value, [read, write, trim], kind)?,
         cycle: or(cycle, Value::time, Nanos::from_secs(1))?,
         settle: or(settle, Value::time, Nanos::ZERO)?,
     })
@@ -462,7 +461,7 @@ fn shown_min_rate(rule: MinRate, kind: NumberOf) -> Option<String> {
 }
 
 fn flow(value: Value<'_>) -> Result<Flow, Complaint> {
-    let [group, weight, pause] = value.fields(["group", "weight", "pause"])?;
+    fields!(value; group, weight, pause);
     let Some(weight) = weight else {
         return Err(value.complaint("a flow needs a `weight`"));
     };
@@ -482,8 +481,7 @@ fn shown_flow(flow: &Flow) -> String {
 }
 
 fn latency_target(value: Value<'_>) -> Result<LatencyTarget, Complaint> {
-    let [limit, window, percentile, go_on] =
-        value.fields(["limit", "window", "percentile", "go_on"])?;
+    fields!(value; limit, window, percentile, go_on);
     let (Some(limit), Some(window)) = (limit, window) else {
         return Err(value.complaint("a latency target needs `limit` and `window`"));
     };
@@ -505,7 +503,7 @@ fn shown_latency_target(target: &LatencyTarget) -> String {
 }
 
 fn io_priority(value: Value<'_>) -> Result<IoPriority, Complaint> {
-    let [class, level] = value.fields(["class", "level"])?;
+    fields!(value; class, level);
     let level = or(level, Value::count, 4)?;
     Ok(IoPriority {
         class: or(class, |class| class.word(&CLASSES), 2)?,

@@ -3,13 +3,12 @@
 use blocklab_publication::{Cell, Check, Conclusion, Figure, Scope};
 
 use super::super::error::Complaint;
-use super::super::value::Value;
-use super::pick::{Known, Pick, figure};
+use super::super::value::{Value, fields};
+use super::pick::{self, Known, Pick};
 use super::{missing, text_or_empty};
 
 pub(super) fn conclusion(section: Value<'_>, known: &Known) -> Result<Conclusion, Complaint> {
-    let [text, checks, because, promised] =
-        section.fields(["text", "checks", "because", "promised"])?;
+    fields!(section; text, checks, because, promised);
     let text = text.ok_or_else(|| missing(section, "a text", "text = \"A is faster than B.\""))?;
     let checks = checks.map(Value::list).transpose()?.unwrap_or_default();
     let because = text_or_empty(because)?;
@@ -30,18 +29,16 @@ pub(super) fn conclusion(section: Value<'_>, known: &Known) -> Result<Conclusion
 }
 
 fn check(entry: Value<'_>, known: &Known) -> Result<Check, Complaint> {
-    let [name, systems, over, cases, than, at, one, min, max] = entry.fields([
-        "name", "systems", "over", "cases", "than", "at", "figure", "min", "max",
-    ])?;
+    fields!(entry; name, systems, over, cases, than, at, figure, min, max);
     let systems = systems.ok_or_else(|| missing(entry, "systems", "systems = [\"i3.xlarge\"]"))?;
-    let one = one.ok_or_else(|| missing(entry, "a figure", "figure = \"iops\""))?;
+    let figure = figure.ok_or_else(|| missing(entry, "a figure", "figure = \"iops\""))?;
     if min.is_none() && max.is_none() {
         return Err(missing(entry, "`min`, `max` or both", "min = 1.5"));
     }
     let all = Pick {
         over: over.map(|it| known.system(it)).transpose()?,
         than: than.map(|it| known.case(it)).transpose()?,
-        figure: Some(figure(one)?),
+        figure: Some(pick::figure(figure)?),
         ..Pick::default()
     };
     let at = at.map_or_else(|| Ok(Vec::new()), settings)?;

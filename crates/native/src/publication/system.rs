@@ -4,36 +4,14 @@
 use blocklab_publication::{Basis, Figure, Published, Scope, System};
 
 use super::super::error::Complaint;
-use super::super::value::Value;
+use super::super::value::{Value, fields};
 use super::pick::{Known, figure_hint};
 use super::{missing, text_or_empty};
-
-const KEYS: [&str; 9] = [
-    "name",
-    "address",
-    "because",
-    "measured",
-    "predicted",
-    "passes",
-    "devices",
-    "runtime",
-    "billed_iops",
-];
 
 pub(super) fn systems(sections: Vec<Value<'_>>) -> Result<Vec<System>, Complaint> {
     let mut systems: Vec<System> = Vec::new();
     for section in sections {
-        let [
-            name,
-            address,
-            because,
-            measured,
-            predicted,
-            passes,
-            devices,
-            runtime,
-            billed_iops,
-        ] = section.fields(KEYS)?;
+        fields!(section; name, address, because, measured, predicted, passes, devices, runtime, billed_iops);
         let name = name.ok_or_else(|| missing(section, "a name", "name = \"i3.xlarge\""))?;
         let place = name;
         let name = name.name()?;
@@ -70,7 +48,7 @@ pub(super) fn published(
     value: Value<'_>,
     known: &Known,
 ) -> Result<(String, Vec<Published>), Complaint> {
-    let [source, figures] = value.fields(["source", "figures"])?;
+    fields!(value; source, figures);
     let source = text_or_empty(source)?;
     let Some(figures) = figures else {
         return Ok((source, Vec::new()));

@@ -3,20 +3,14 @@
 use blocklab_publication::{Cell, Curve, Drawn, Figure, Table};
 
 use super::super::error::Complaint;
-use super::super::value::Value;
-use super::pick::{Known, Pick, figure};
+use super::super::value::{Value, fields};
+use super::pick::{self, Known, Pick, figure};
 use super::{missing, text_or_empty};
 
 const DRAWN: [(&str, Drawn); 3] = [
     ("no", Drawn::No),
     ("lines", Drawn::Lines),
     ("bars", Drawn::Bars),
-];
-
-/// The keys of a table; the last ones hold for all of its cells.
-const TABLE: [&str; 13] = [
-    "title", "note", "corner", "draw", "rows", "columns", "ratio", "systems", "cases", "figures",
-    "system", "case", "figure",
 ];
 
 /// What the axes of a table choose from.
@@ -30,27 +24,15 @@ struct Choice {
 type Axis = Vec<(String, Pick)>;
 
 pub(super) fn table(section: Value<'_>, known: &Known) -> Result<Table, Complaint> {
-    let [
-        title,
-        note,
-        corner,
-        draw,
-        rows,
-        columns,
-        ratio,
-        systems,
-        cases,
-        figures,
-        system,
-        case,
-        one,
-    ] = section.fields(TABLE)?;
+    // The last ones hold for all of its cells.
+    fields!(section; title, note, corner, draw, rows, columns, ratio, systems, cases, figures,
+        system, case, figure);
     let title = title.ok_or_else(|| missing(section, "a title", "title = \"Random reads\""))?;
     let choice = choice(known, systems, cases.or(case), figures)?;
     let fixed = Pick {
         system: system.map(|it| known.system(it)).transpose()?,
         case: case.map(|it| known.case(it)).transpose()?,
-        figure: one.map(figure).transpose()?,
+        figure: figure.map(pick::figure).transpose()?,
         ..Pick::default()
     };
     let no_axis = |what: &str| {
@@ -175,14 +157,13 @@ fn values(setting: &str, known: &Known, choice: &Choice) -> Axis {
 
 /// `{ title = "reads", case = "read", figure = "mb_per_s" }`.
 fn named(entry: Value<'_>, known: &Known) -> Result<(String, Pick), Complaint> {
-    let [title, system, over, case, one] =
-        entry.fields(["title", "system", "over", "case", "figure"])?;
+    fields!(entry; title, system, over, case, figure);
     let title = title.ok_or_else(|| missing(entry, "a title", "title = \"reads\""))?;
     let pick = Pick {
         system: system.map(|it| known.system(it)).transpose()?,
         over: over.map(|it| known.system(it)).transpose()?,
         case: case.map(|it| known.case(it)).transpose()?,
-        figure: one.map(figure).transpose()?,
+        figure: figure.map(pick::figure).transpose()?,
         ..Pick::default()
     };
     Ok((title.name()?, pick))
@@ -219,8 +200,7 @@ fn cells(
 }
 
 pub(super) fn curve(section: Value<'_>, known: &Known) -> Result<Curve, Complaint> {
-    let [title, note, cases, systems, x, y, bound] =
-        section.fields(["title", "note", "cases", "systems", "x", "y", "bound"])?;
+    fields!(section; title, note, cases, systems, x, y, bound);
     let title = title.ok_or_else(|| missing(section, "a title", "title = \"4K random read\""))?;
     let cases =
         cases.ok_or_else(|| missing(section, "the sweeps", "cases = [\"rand-read-4k\"]"))?;
