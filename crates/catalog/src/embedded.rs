@@ -1,5 +1,9 @@
 //! The figures that the program carries, as they lie in its files.
 
+use self::Section::{
+    Instances, OnDemand, Sources, VolumeLatencies, VolumeLimits, VolumePrices, VolumeTypes,
+};
+
 macro_rules! data {
     ($path:literal) => {
         include_str!(concat!("../data/", $path))
@@ -34,29 +38,13 @@ pub(crate) enum Section {
 
 /// Each section, its name in a user's file, and what the program carries of it.
 pub(crate) const SECTIONS: [(Section, &str, &str); 7] = [
-    (Section::Sources, "sources", data!("sources.csv")),
-    (Section::Instances, "instances", data!("aws/instances.csv")),
-    (Section::OnDemand, "on-demand", data!("aws/on-demand.txt")),
-    (
-        Section::VolumeTypes,
-        "ebs-types",
-        data!("aws/ebs-types.csv"),
-    ),
-    (
-        Section::VolumeLimits,
-        "ebs-limits",
-        data!("aws/ebs-limits.csv"),
-    ),
-    (
-        Section::VolumeLatencies,
-        "ebs-latency",
-        data!("aws/ebs-latency.csv"),
-    ),
-    (
-        Section::VolumePrices,
-        "ebs-prices",
-        data!("aws/ebs-prices.csv"),
-    ),
+    (Sources, "sources", data!("sources.csv")),
+    (Instances, "instances", data!("aws/instances.csv")),
+    (OnDemand, "on-demand", data!("aws/on-demand.txt")),
+    (VolumeTypes, "ebs-types", data!("aws/ebs-types.csv")),
+    (VolumeLimits, "ebs-limits", data!("aws/ebs-limits.csv")),
+    (VolumeLatencies, "ebs-latency", data!("aws/ebs-latency.csv")),
+    (VolumePrices, "ebs-prices", data!("aws/ebs-prices.csv")),
 ];
 
 impl Section {

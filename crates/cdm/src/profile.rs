@@ -29,12 +29,7 @@ impl Version {
 
     /// The release whose habits are followed.
     pub const fn release(self) -> &'static str {
-        match self {
-            Self::V5 => "5.1.2",
-            Self::V6 => "6.0.2",
-            Self::V8 => "8.0.4",
-            Self::V9 => "9.0.1",
-        }
+        ["5.1.2", "6.0.2", "8.0.4", "9.0.1"][self as usize]
     }
 
     /// Whether it has profiles, mixed tests and latencies.

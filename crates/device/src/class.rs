@@ -122,11 +122,8 @@ fn i2_sata() -> Service {
 
 /// Sequential with one thread was 1.45 times slower (4 and 8 KiB; larger ones are at the limiter).
 fn r5d_nvme() -> Service {
-    let stream = line(
-        43.0 * 1.45,
-        2.4 * 1.45,
-        Origin::measured(&format!("{R5D_STUDY}: one sequential stream")),
-    );
+    let origin = Origin::measured(&format!("{R5D_STUDY}: one sequential stream"));
+    let stream = line(43.0 * 1.45, 2.4 * 1.45, origin);
     let random = line(43.0, 2.4, Origin::measured(R5D_STUDY));
     Service {
         stream_read: Some(stream.clone()),

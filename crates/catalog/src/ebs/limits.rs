@@ -119,14 +119,9 @@ impl<'k> Limits<'k> {
             return Ok(gib);
         }
         let (min, max) = (Bytes(min << 30), Bytes(max << 30));
-        Err(Refusal::new(
-            Part::Size,
-            format!(
-                "{} comes in sizes of {min} to {max} ({})",
-                self.kind,
-                self.day()
-            ),
-        ))
+        let (kind, day) = (self.kind, self.day());
+        let message = format!("{kind} comes in sizes of {min} to {max} ({day})");
+        Err(Refusal::new(Part::Size, message))
     }
 
     /// Provisioned operations: between the least and the most that the size allows. The least is
@@ -163,16 +158,13 @@ impl<'k> Limits<'k> {
             return Err(Refusal::new(Part::Key("iops"), message));
         }
         if wanted as f64 > allowed {
-            return Err(Refusal::new(
-                Part::Key("iops"),
-                format!(
-                    "{kind} of {gib} GiB allows at most {} IOPS; {} per GiB, {} at most ({})",
-                    count(allowed),
-                    count(per_gib),
-                    count(most.value),
-                    self.day()
-                ),
-            ));
+            let [allowed, per_gib, most] = [allowed, per_gib, most.value].map(count);
+            let message = format!(
+                "{kind} of {gib} GiB allows at most {allowed} IOPS; {per_gib} per GiB, {most} at \
+                 most ({})",
+                self.day()
+            );
+            return Err(Refusal::new(Part::Key("iops"), message));
         }
         Ok(wanted)
     }
@@ -224,10 +216,6 @@ pub(super) fn vendor_gib(size: Bytes) -> (u64, Option<String>) {
         return (gib, Some(text));
     }
     let gib = size.0.div_ceil(Bytes::GIB.0);
-    (
-        gib,
-        Some(format!(
-            "{written} is rounded up to {gib} GiB: volumes come in whole GiB"
-        )),
-    )
+    let text = format!("{written} is rounded up to {gib} GiB: volumes come in whole GiB");
+    (gib, Some(text))
 }

@@ -217,12 +217,8 @@ impl Found {
         self.hours
             .dedup_by(|a, b| (&a.region, &a.name, a.system) == (&b.region, &b.name, b.system));
         let key = |v: &VolumePrice| {
-            (
-                v.region.clone(),
-                v.kind.clone(),
-                v.per.key(),
-                v.above as u64,
-            )
+            let (region, kind) = (v.region.clone(), v.kind.clone());
+            (region, kind, v.per.key(), v.above as u64)
         };
         self.volumes.sort_by_key(key);
         self.volumes.dedup_by(|a, b| key(a) == key(b));
