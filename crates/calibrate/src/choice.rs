@@ -27,7 +27,7 @@ pub(super) struct Choice {
 }
 
 /// What reads and writes have in common.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Shares {
     pub iops: bool,
     pub bytes: bool,
@@ -69,10 +69,7 @@ pub(super) fn choose(sweep: &Sweep) -> Result<Choice, CannotCalibrate> {
         });
     }
     let alone = scattering(sweep);
-    let scatter = LatencyDistribution::of(&alone).unwrap_or(LatencyDistribution {
-        sigma: 0.0,
-        tail: None,
-    });
+    let scatter = LatencyDistribution::of(&alone).unwrap_or_default();
     let mut evidence = [(reads, Way::Read), (writes, Way::Write)].map(|(random, way)| {
         Some(Evidence {
             random: random?,
@@ -103,11 +100,7 @@ pub(super) fn choose(sweep: &Sweep) -> Result<Choice, CannotCalibrate> {
         scatter_cells: alone.len(),
         scatter: scatter.clone(),
         noise,
-        shares: Shares {
-            iops: false,
-            bytes: false,
-            shown: false,
-        },
+        shares: Shares::default(),
         programs: None,
         starts: sweep.starts.clone(),
     };
@@ -263,9 +256,7 @@ impl Choice {
         let options = [(iops, bytes), (iops, false), (false, bytes), (false, false)];
         let options = options.map(|(iops, bytes)| Shares { iops, bytes, shown });
         let costs = options.map(|shares| {
-            let spec =
-                self.draft("", shares)
-                    .device(String::new(), "disk".to_owned(), Bytes(1 << 40));
+            let spec = self.draft("", shares).trial();
             let errors = Errors::of(&spec, mixed.iter().copied(), 1.0);
             let cost = errors.map_or(f64::INFINITY, |it| it.cost(self.noise));
             (cost, shares)
@@ -287,7 +278,7 @@ impl Choice {
                 programs,
                 ..self.draft("", self.shares)
             };
-            draft.device(String::new(), "disk".to_owned(), Bytes(1 << 40))
+            draft.trial()
         };
         let without = device(None);
         let shown = mixed.iter().copied();

@@ -61,10 +61,7 @@ pub(super) struct Provenance<'a> {
 
 /// A device of one side, for predictions.
 pub(super) fn of_one(side: &Side, accounting: Accounting) -> DeviceSpec {
-    let scatter = LatencyDistribution {
-        sigma: 0.0,
-        tail: None,
-    };
+    let scatter = LatencyDistribution::default();
     let draft = Draft {
         read: side,
         write: side,
@@ -80,7 +77,7 @@ pub(super) fn of_one(side: &Side, accounting: Accounting) -> DeviceSpec {
             scatter_cells: 0,
         },
     };
-    draft.device("candidate".to_owned(), "disk".to_owned(), Bytes(1 << 40))
+    draft.trial()
 }
 
 impl Draft<'_> {
@@ -92,6 +89,11 @@ impl Draft<'_> {
             ..VolumeSpec::new(&kind, capacity)
         };
         alone(name, volume)
+    }
+
+    /// A device for predictions, large enough for all of them.
+    pub(super) fn trial(&self) -> DeviceSpec {
+        self.device(String::new(), "disk".to_owned(), Bytes(1 << 40))
     }
 
     fn caps(&self) -> Vec<Cap> {

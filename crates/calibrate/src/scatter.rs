@@ -12,7 +12,7 @@ use blocklab_stats::{Histogram, median};
 use super::cells::Cell;
 
 /// A body and a tail.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct LatencyDistribution {
     pub sigma: f64,
     pub tail: Option<Tail>,
