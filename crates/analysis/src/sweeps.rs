@@ -50,7 +50,7 @@ fn settings(job: &OnlyJob) -> Vec<(String, String)> {
 }
 
 /// Adds a point to those of its name.
-fn add<P>(all: &mut Vec<(String, Vec<P>)>, name: String, point: P) {
+pub(crate) fn add<P>(all: &mut Vec<(String, Vec<P>)>, name: String, point: P) {
     match all.iter_mut().find(|(known, _)| *known == name) {
         Some((_, points)) => points.push(point),
         None => all.push((name, vec![point])),

@@ -106,6 +106,12 @@ impl<'a> CaseView<'a> {
         self.passes.iter().flat_map(|pass| &pass.jobs)
     }
 
+    /// Whether any job has operations of this direction.
+    pub(crate) fn does(&self, direction: Direction) -> bool {
+        self.jobs()
+            .any(|job| job.directions.contains_key(&direction))
+    }
+
     pub(crate) fn only_job(&self) -> Option<&'a JobResult> {
         match &*self.passes[0].jobs {
             [job] => Some(job),

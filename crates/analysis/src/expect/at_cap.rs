@@ -26,7 +26,7 @@ fn is_reported(bench: &Bench<'_>, phase: &Phase) -> bool {
 
 /// Rules 1 and 2: the rate is that of the smallest documented limit, and which one that is.
 pub(super) fn documented_limit(bench: &Bench<'_>) -> Vec<Finding> {
-    bench.joined("at-documented-limit", None, bench.seen.iter(), |seen| {
+    bench.per_case("at-documented-limit", None, |seen| {
         let phase = limit(seen)?;
         if is_reported(bench, phase) || !seen.fits(phase.iops, NEAR) {
             return None;
@@ -51,41 +51,36 @@ pub(super) fn documented_limit(bench: &Bench<'_>) -> Vec<Finding> {
 pub(super) fn over_driven(bench: &Bench<'_>) -> Vec<Finding> {
     let spec = &bench.given.resolved.spec;
     let advice = "Fewer in flight give the same rate at a lower latency.";
-    bench.joined(
-        "more-than-the-limit-takes",
-        Some(advice),
-        bench.seen.iter(),
-        |seen| {
-            let (phase, load) = (limit(seen)?, seen.load?);
-            let alone = predict(
-                spec,
-                Load {
-                    in_flight: 1,
-                    ..load
-                },
+    bench.per_case("more-than-the-limit-takes", Some(advice), |seen| {
+        let (phase, load) = (limit(seen)?, seen.load?);
+        let alone = predict(
+            spec,
+            Load {
+                in_flight: 1,
+                ..load
+            },
+        )
+        .ok()?;
+        // Before any limiter holds it back, whatever is left of a burst.
+        let latency = alone.at(Nanos::ZERO).latency_mean.as_secs_f64();
+        let needed = (phase.iops * latency).ceil().max(1.0);
+        let (given, most) = (f64::from(load.in_flight), needed * OVER);
+        (given > most && !is_reported(bench, phase)).then(|| {
+            info(
+                "queue depth {}, and about {} already reach the limit: more only adds latency",
+                [number(given), number(needed)],
             )
-            .ok()?;
-            // Before any limiter holds it back, whatever is left of a burst.
-            let latency = alone.at(Nanos::ZERO).latency_mean.as_secs_f64();
-            let needed = (phase.iops * latency).ceil().max(1.0);
-            let (given, most) = (f64::from(load.in_flight), needed * OVER);
-            (given > most && !is_reported(bench, phase)).then(|| {
-                info(
-                    "queue depth {}, and about {} already reach the limit: more only adds latency",
-                    [number(given), number(needed)],
-                )
-                .confidence(Confidence::Medium)
-                .with("in flight", given, "")
-                .with("needed", needed, "")
-                .with("latency of one", latency * 1e9, "ns")
-            })
-        },
-    )
+            .confidence(Confidence::Medium)
+            .with("in flight", given, "")
+            .with("needed", needed, "")
+            .with("latency of one", latency * 1e9, "ns")
+        })
+    })
 }
 
 /// Rule 13: reads and writes have budgets of their own.
 pub(super) fn separate_budgets(bench: &Bench<'_>) -> Vec<Finding> {
-    bench.joined("separate-budgets", None, bench.seen.iter(), |seen| {
+    bench.per_case("separate-budgets", None, |seen| {
         let (phase, load) = (limit(seen)?, seen.load?);
         let share = match phase.binding.kind()?.covers() {
             Covers::Writes => 100 - load.read_percent,
@@ -119,29 +114,24 @@ pub(super) fn aggregate(bench: &Bench<'_>) -> Vec<Finding> {
         "Of {} volumes fewer would do on this instance, or a larger instance for all of them.",
         count(spec.volumes.len() as f64)
     );
-    bench.joined(
-        "instance-binds-the-sum",
-        Some(&advice),
-        bench.seen.iter(),
-        |seen| {
-            let (phase, load) = (limit(seen)?, seen.load?);
-            let granted = grants(spec, load).ok()?;
-            let of_volumes = granted.iter().filter(|it| it.name.volumes.is_some());
-            let sum = of_volumes.map(|it| it.iops).reduce(f64::min)?;
-            (of_instance(&phase.binding) && sum > phase.iops).then(|| {
-                info(
-                    "the volumes together could do {} IOPS, and {} lets {} pass",
-                    [
-                        number(sum),
-                        fixed(phase.binding.to_string()),
-                        number(phase.iops),
-                    ],
-                )
-                .with("all volumes", sum, "IOPS")
-                .with("instance", phase.iops, "IOPS")
-            })
-        },
-    )
+    bench.per_case("instance-binds-the-sum", Some(&advice), |seen| {
+        let (phase, load) = (limit(seen)?, seen.load?);
+        let granted = grants(spec, load).ok()?;
+        let of_volumes = granted.iter().filter(|it| it.name.volumes.is_some());
+        let sum = of_volumes.map(|it| it.iops).reduce(f64::min)?;
+        (of_instance(&phase.binding) && sum > phase.iops).then(|| {
+            info(
+                "the volumes together could do {} IOPS, and {} lets {} pass",
+                [
+                    number(sum),
+                    fixed(phase.binding.to_string()),
+                    number(phase.iops),
+                ],
+            )
+            .with("all volumes", sum, "IOPS")
+            .with("instance", phase.iops, "IOPS")
+        })
+    })
 }
 
 /// A bucket that lasts no longer is a limiter's own, and no burst that is sold.

@@ -204,6 +204,16 @@ impl<'a> Bench<'a> {
         found.map_or("documented", |it| it.origin.how())
     }
 
+    /// Asks a rule about every case and joins what it finds.
+    pub(super) fn per_case(
+        &self,
+        rule: &'static str,
+        advice: Option<&str>,
+        judge: impl Fn(&Seen<'a>) -> Option<Hit>,
+    ) -> Vec<Finding> {
+        self.joined(rule, advice, self.seen.iter(), judge)
+    }
+
     /// Asks a rule about these cases and joins what it finds.
     pub(super) fn joined<'s>(
         &self,
@@ -240,11 +250,8 @@ impl<'a> Seen<'a> {
 
     /// Operations a second over the measured time, from a rested device.
     pub(super) fn expected(&self) -> Option<f64> {
-        Some(
-            self.predicted
-                .as_ref()?
-                .iops_mean(self.window.0, self.window.1),
-        )
+        let (from, until) = self.window;
+        Some(self.predicted.as_ref()?.iops_mean(from, until))
     }
 
     pub(super) fn fits(&self, rate: f64, within: f64) -> bool {

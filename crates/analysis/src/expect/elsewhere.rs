@@ -32,13 +32,15 @@ pub(super) fn other_volume_type(bench: &Bench<'_>) -> Vec<Finding> {
     let advice =
         "Look up the type of the volume, or name the one that was measured in the address.";
     let recorded = bench.others.recorded_type.is_some();
-    bench.joined("other-volume-type", Some(advice), bench.seen.iter(), |seen| {
+    bench.per_case("other-volume-type", Some(advice), |seen| {
         let Why::OtherType(kind) = &seen.why else {
             return None;
         };
         let expected = seen.expected()?;
         let text = match recorded {
-            true => "the record is of a volume of type {}: its {} IOPS are not the {} of this address",
+            true => {
+                "the record is of a volume of type {}: its {} IOPS are not the {} of this address"
+            }
             false => {
                 "as a volume of type {} delivers: {} IOPS, where {} were to be expected by the \
                  address"
@@ -50,7 +52,10 @@ pub(super) fn other_volume_type(bench: &Bench<'_>) -> Vec<Finding> {
             false => Confidence::Medium,
         };
         let hit = warning(text, slots).confidence(sure);
-        Some(hit.with("delivered", seen.iops, "IOPS").with("expected", expected, "IOPS"))
+        Some(
+            hit.with("delivered", seen.iops, "IOPS")
+                .with("expected", expected, "IOPS"),
+        )
     })
 }
 
@@ -62,80 +67,70 @@ pub(super) fn other_instance_size(bench: &Bench<'_>) -> Vec<Finding> {
     let advice = "Look up the type of the instance that was measured: in the console, or with \
                   `curl http://169.254.169.254/latest/meta-data/instance-type` on it.";
     let recorded = bench.others.recorded_instance.is_some();
-    bench.joined(
-        "other-instance-size",
-        Some(advice),
-        bench.seen.iter(),
-        |seen| {
-            let Why::OtherInstance(names) = &seen.why else {
-                return None;
-            };
-            let (expected, load) = (seen.expected()?, seen.load?);
-            let text = match recorded {
-                true => {
-                    "the record is of {}: its {} IOPS, {} MB/s, are not the {} IOPS of this address"
-                }
-                false => {
-                    "as {} would let pass for volumes: {} IOPS, {} MB/s, where {} IOPS were to be \
-                 expected by the address"
-                }
-            };
-            let more = names.len().saturating_sub(NAMED);
-            let mut named: Vec<&str> = names.iter().take(NAMED).map(String::as_str).collect();
-            let rest = format!("{more} other sizes");
-            if more > 0 {
-                named.push(&rest);
+    bench.per_case("other-instance-size", Some(advice), |seen| {
+        let Why::OtherInstance(names) = &seen.why else {
+            return None;
+        };
+        let (expected, load) = (seen.expected()?, seen.load?);
+        let text = match recorded {
+            true => {
+                "the record is of {}: its {} IOPS, {} MB/s, are not the {} IOPS of this address"
             }
-            let mb = seen.iops * load.block.as_f64() / 1e6;
-            let slots = [
-                fixed(listed(&named, "or")),
-                number(seen.iops),
-                speed(mb),
-                number(expected),
-            ];
-            let hit = warning(text, slots).confidence(match recorded {
-                true => Confidence::High,
-                false => Confidence::Medium,
-            });
-            let hit = hit
-                .with("delivered", seen.iops, "IOPS")
-                .with("delivered bytes", mb, "MB/s");
-            Some(hit.with("expected", expected, "IOPS"))
-        },
-    )
+            false => {
+                "as {} would let pass for volumes: {} IOPS, {} MB/s, where {} IOPS were to be \
+             expected by the address"
+            }
+        };
+        let more = names.len().saturating_sub(NAMED);
+        let mut named: Vec<&str> = names.iter().take(NAMED).map(String::as_str).collect();
+        let rest = format!("{more} other sizes");
+        if more > 0 {
+            named.push(&rest);
+        }
+        let mb = seen.iops * load.block.as_f64() / 1e6;
+        let slots = [
+            fixed(listed(&named, "or")),
+            number(seen.iops),
+            speed(mb),
+            number(expected),
+        ];
+        let hit = warning(text, slots).confidence(match recorded {
+            true => Confidence::High,
+            false => Confidence::Medium,
+        });
+        let hit = hit
+            .with("delivered", seen.iops, "IOPS")
+            .with("delivered bytes", mb, "MB/s");
+        Some(hit.with("expected", expected, "IOPS"))
+    })
 }
 
 /// Rule 16: the limits of another day explain the figure.
 pub(super) fn limit_of_another_date(bench: &Bench<'_>) -> Vec<Finding> {
     let advice = "Name the day of the measurement: as-of=YYYY-MM-DD in the address.";
-    bench.joined(
-        "limit-of-another-date",
-        Some(advice),
-        bench.seen.iter(),
-        |seen| {
-            let Why::AnotherDay(day) = &seen.why else {
-                return None;
-            };
-            Some(
-                info(
-                    "{} IOPS fit the limits as they were on {}, and not the {} of this address",
-                    [
-                        number(seen.iops),
-                        word(day.to_string()),
-                        number(seen.expected()?),
-                    ],
-                )
-                .confidence(Confidence::Medium)
-                .with("delivered", seen.iops, "IOPS")
-                .with("expected", seen.expected()?, "IOPS"),
+    bench.per_case("limit-of-another-date", Some(advice), |seen| {
+        let Why::AnotherDay(day) = &seen.why else {
+            return None;
+        };
+        Some(
+            info(
+                "{} IOPS fit the limits as they were on {}, and not the {} of this address",
+                [
+                    number(seen.iops),
+                    word(day.to_string()),
+                    number(seen.expected()?),
+                ],
             )
-        },
-    )
+            .confidence(Confidence::Medium)
+            .with("delivered", seen.iops, "IOPS")
+            .with("expected", seen.expected()?, "IOPS"),
+        )
+    })
 }
 
 /// Rule 24: a factor that confused units leave.
 pub(super) fn unit_slip(bench: &Bench<'_>) -> Vec<Finding> {
-    bench.joined("unit-slip", None, bench.seen.iter(), |seen| {
+    bench.per_case("unit-slip", None, |seen| {
         let Why::UnitSlip(units) = seen.why else {
             return None;
         };

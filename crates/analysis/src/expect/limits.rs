@@ -137,10 +137,7 @@ fn share<'a>(bench: &'a Bench<'_>, seen: &'a Seen<'a>, limit: &Limit) -> Option<
     let level = seen.level(&limit.name);
     let value = level.unwrap_or(seen.iops) / rate;
     // A full bucket, or a burst, lets more pass: what is beyond must be beyond that too.
-    let most = seen
-        .predicted
-        .as_ref()?
-        .iops_mean(seen.window.0, seen.window.1);
+    let most = seen.expected()?;
     let binds = seen.binding().is_some_and(|it| it.is(&limit.name));
     Some(Share {
         seen,
@@ -161,6 +158,8 @@ fn how(bench: &Bench<'_>, limit: &Limit) -> HowToTest {
     let spec = &bench.given.resolved.spec;
     let volumes = u32::try_from(spec.volumes.len()).unwrap_or(1);
     // Small operations load the IOPS, and of the others the largest load the bytes.
+    let is_of_operations = limit.unit == LimitUnit::Iops;
+    let own_kib = if is_of_operations { 4 } else { 1024 };
     let mut first = None;
     for (streams, pattern) in [(0, "random"), (volumes, "sequential")] {
         for (read_percent, direction) in [(100, "reads"), (0, "writes")] {
@@ -180,13 +179,7 @@ fn how(bench: &Bench<'_>, limit: &Limit) -> HowToTest {
                     return HowToTest::By(words(pattern, direction, load, phase));
                 }
                 let binding = &predicted.sustained().binding;
-                let of_its_kind = kib
-                    == if limit.unit == LimitUnit::Iops {
-                        4
-                    } else {
-                        1024
-                    };
-                if first.is_none() && of_its_kind && *binding != Binding::Latency {
+                if first.is_none() && kib == own_kib && *binding != Binding::Latency {
                     first = Some(binding.clone());
                 }
             }

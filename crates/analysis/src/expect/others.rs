@@ -52,6 +52,7 @@ impl Others {
         let Some(offer) = given.offer() else {
             return Self::default();
         };
+        let spec = &given.resolved.spec;
         let mut kinds = given.catalog.volume_types();
         let vendor = |kind: &str| kind.split_once('/').map(|(vendor, _)| vendor.to_owned());
         kinds.retain(|kind| {
@@ -67,9 +68,16 @@ impl Others {
             let is_other = spec.volumes.first()?.kind == kind;
             is_other.then_some((kind, spec))
         });
+        let (volume, instance) = (spec.volumes.first(), spec.instance.as_ref());
         Self {
-            recorded_type: recorded_type(given, record),
-            recorded_instance: recorded_instance(given, record),
+            recorded_type: volume.and_then(|it| {
+                let own = owners(record, true);
+                other(&own, &it.kind, &given.catalog.volume_types())
+            }),
+            recorded_instance: instance.and_then(|it| {
+                let own = owners(record, false);
+                other(&own, &it.name, &given.catalog.instance_types())
+            }),
             types: types.collect(),
             ..Self::default()
         }
@@ -156,21 +164,13 @@ fn owners(record: &Record, of_volumes: bool) -> BTreeSet<&str> {
     owned.map(|it| &*it.name.owner).collect()
 }
 
-/// A record of a modelled volume names it with every limit.
-fn recorded_type(given: Expectation<'_>, record: &Record) -> Option<String> {
-    let expected = given.resolved.spec.volumes.first()?;
-    let known = given.catalog.volume_types();
-    let own = owners(record, true);
-    let other = own.iter().find(|name| known.iter().any(|it| it == *name));
-    let is_other = !own.contains(&*expected.kind);
-    other.filter(|_| is_other).map(|name| (*name).to_owned())
-}
-
-fn recorded_instance(given: Expectation<'_>, record: &Record) -> Option<String> {
-    let expected = given.resolved.spec.instance.as_ref()?;
-    let own = owners(record, false);
-    let known = given.catalog.instance_types();
-    let other = own.iter().find(|name| known.iter().any(|it| it == *name));
-    let is_other = !own.contains(&*expected.name);
-    other.filter(|_| is_other).map(|name| (*name).to_owned())
+/// The known name that stands among these instead of the expected one: a record of a modelled
+/// volume names it, and its instance, with every limit.
+fn other(own: &BTreeSet<&str>, expected: &str, known: &[impl AsRef<str>]) -> Option<String> {
+    let is_known = |name: &&&str| known.iter().any(|it| it.as_ref() == **name);
+    let found = own
+        .iter()
+        .find(is_known)
+        .filter(|_| !own.contains(expected));
+    found.map(|name| (*name).to_owned())
 }

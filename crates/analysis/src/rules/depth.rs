@@ -91,9 +91,7 @@ fn failed_share(case: &CaseView<'_>) -> f64 {
 
 /// Slots stand empty while our own thread works, and while a flush waits for all others.
 fn is_explained(cases: &Cases<'_>, case: &CaseView<'_>, percent: f64) -> bool {
-    let flushes = case
-        .jobs()
-        .any(|job| job.directions.contains_key(&Direction::Sync));
+    let flushes = case.does(Direction::Sync);
     let own = processor::own_share_percent(cases, case).unwrap_or(0.0);
     percent < 0.0 && (flushes || own >= -percent / 2.0 || processor::is_limited(cases, case))
 }

@@ -86,14 +86,8 @@ fn writes_tell(cases: &Cases<'_>, case: &CaseView<'_>) -> bool {
         (TargetKind::Scratch, Some(system)) => IN_PLACE.contains(&&*system.kind),
         _ => false,
     };
-    let changes = |direction| {
-        case.jobs()
-            .any(|job| job.directions.contains_key(&direction))
-    };
-    let only_reads = ![Direction::Write, Direction::Trim, Direction::Sync]
-        .into_iter()
-        .any(changes);
-    let is_flushed = changes(Direction::Sync) || changes(Direction::Trim);
+    let is_flushed = case.does(Direction::Sync) || case.does(Direction::Trim);
+    let only_reads = !is_flushed && !case.does(Direction::Write);
     let unsafe_writes = case.jobs().all(|job| job.durability == Durability::None) && !is_flushed;
     only_reads || (unsafe_writes && cases.record.targets.iter().all(plain))
 }

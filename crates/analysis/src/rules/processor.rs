@@ -150,12 +150,7 @@ pub(super) fn uring_workers(cases: &Cases<'_>) -> Vec<Finding> {
             .iter()
             .map(|pass| pass.uring_workers_max)
             .max()?;
-        let mut jobs = case.jobs();
-        let flushes = jobs.any(|job| {
-            [Direction::Sync, Direction::Trim]
-                .iter()
-                .any(|d| job.directions.contains_key(d))
-        });
+        let flushes = case.does(Direction::Sync) || case.does(Direction::Trim);
         let most = f64::from(most);
         let hit = match flushes {
             true => info(FLUSHES, [number(most)]).confidence(Confidence::Low),

@@ -69,18 +69,12 @@ struct Tested {
 
 impl Tested {
     fn of(check: &Check, sources: &Sources<'_>) -> Self {
-        let ours: Vec<Option<f64>> = check
-            .cells
-            .iter()
-            .map(|it| Some(sources.ours(it)?.value))
-            .collect();
-        let theirs: Vec<Option<f64>> = check.cells.iter().map(|it| sources.published(it)).collect();
+        let cells = || check.cells.iter();
+        let ours: Vec<_> = cells().map(|it| Some(sources.ours(it)?.value)).collect();
+        let theirs: Vec<_> = cells().map(|it| sources.published(it)).collect();
         let holds = |values: &[Option<f64>]| -> Option<bool> {
-            let known: Vec<bool> = values
-                .iter()
-                .flatten()
-                .map(|it| within(check, *it))
-                .collect();
+            let known = values.iter().flatten();
+            let known: Vec<bool> = known.map(|it| within(check, *it)).collect();
             match known.len() == values.len() || known.contains(&false) {
                 true => Some(known.into_iter().all(|it| it)),
                 false => None,
@@ -121,17 +115,10 @@ fn reason(check: &Check, ours: &[Option<f64>], theirs: &[Option<f64>]) -> String
     let outside = outside.filter(|(_, value)| value.is_some_and(|it| !within(check, it)));
     let outside: Vec<String> = outside.map(|(cell, _)| place(cell)).collect();
     if ours.len() > 1 && !outside.is_empty() {
-        let shown = outside
-            .iter()
-            .take(4)
-            .cloned()
-            .collect::<Vec<_>>()
-            .join(", ");
-        let more = outside.len().saturating_sub(4);
-        let more = if more > 0 {
-            format!(" and {more} more")
-        } else {
-            String::new()
+        let shown = outside[..outside.len().min(4)].join(", ");
+        let more = match outside.len() {
+            0..=4 => String::new(),
+            all => format!(" and {} more", all - 4),
         };
         text.push_str(&format!(
             "; outside in {} of {}: {shown}{more}",
@@ -143,12 +130,11 @@ fn reason(check: &Check, ours: &[Option<f64>], theirs: &[Option<f64>]) -> String
 }
 
 fn described(cell: &Cell) -> String {
-    let over = cell
-        .over
-        .as_ref()
-        .map(|it| format!(" over {it}"))
-        .unwrap_or_default();
-    format!("{} of {}{over}", cell.figure.title(), cell.system)
+    let figure = format!("{} of {}", cell.figure.title(), cell.system);
+    match &cell.over {
+        Some(over) => format!("{figure} over {over}"),
+        None => figure,
+    }
 }
 
 fn place(cell: &Cell) -> String {

@@ -6,7 +6,7 @@ use blocklab_stats::Summary;
 
 use super::tables::{Line, Plot};
 use crate::rows::Aggregate;
-use crate::sweeps::{number, without};
+use crate::sweeps::{add, number, without};
 
 /// Settings that change the load on a device: shares of a full rate, as Vdbench's curves
 /// and the native sweep have them, rates, and operations in flight. Of several, the first here.
@@ -33,10 +33,7 @@ pub fn curves(record: &Record) -> Option<Plot> {
         };
         pass.load = amount;
         let family = without(measurement.case.clone(), load);
-        match families.iter_mut().find(|(known, _)| *known == family) {
-            Some((_, passes)) => passes.push(pass),
-            None => families.push((family, vec![pass])),
-        }
+        add(&mut families, family, pass);
     }
     let aggregate = Aggregate::named(&record.requested.aggregate);
     let lines = families.iter().filter_map(|it| line(it, aggregate));

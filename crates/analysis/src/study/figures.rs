@@ -52,11 +52,8 @@ impl<'a> Sources<'a> {
             (Scope::System, _) => documents::figure(self.systems.get(system)?, cell.figure),
             (Scope::Sweep, Some(family)) => {
                 let point = |case: &str, figure| Some(self.case(system, case, figure)?.value);
-                sweep::figure(
-                    &self.publication.family_by_load(family)?,
-                    cell.figure,
-                    &point,
-                )
+                let family = self.publication.family_by_load(family)?;
+                sweep::figure(&family, cell.figure, &point)
             }
             (Scope::Case, Some(case)) => self.case(system, case, cell.figure),
             (_, None) => None,
@@ -74,11 +71,8 @@ impl<'a> Sources<'a> {
             value.or_else(|| match (cell.figure.scope(), case) {
                 (Scope::Sweep, Some(family)) => {
                     let point = |case: &str, figure| plain(system, Some(case), figure);
-                    sweep::figure(
-                        &self.publication.family_by_load(family)?,
-                        cell.figure,
-                        &point,
-                    )
+                    let family = self.publication.family_by_load(family)?;
+                    sweep::figure(&family, cell.figure, &point)
                 }
                 _ => None,
             })
