@@ -46,6 +46,26 @@ fn directories_are_made_looked_up_and_removed() {
     }
 }
 
+/// A job that writes its file from end to end and verifies it wrote it once where `io_size` asked for
+/// more passes; a saved state of such a job then did not fit to what a later fio writes. What is read
+/// back is each block once.
+#[test]
+fn a_verifying_job_writes_all_of_its_io_size_and_reads_each_block_once() {
+    for options in ["--rw=write", "--rw=write --nrfiles=2", "--rw=randwrite"] {
+        let lab = Lab::new();
+        let line = format!(
+            "--name=x --directory={} --size=256k --io_size=512k --bs=16k --verify=crc32c {options}",
+            lab.path().display()
+        );
+        let moved = |job: &Value, direction: &str| job[direction]["io_bytes"].as_u64();
+        let job = first_job(&lab, &line);
+        assert_eq!(moved(&job, "write"), Some(512 << 10), "{options}");
+        assert_eq!(moved(&job, "read"), Some(256 << 10), "{options}");
+        let again = first_job(&lab, &format!("{line} --verify_only"));
+        assert_eq!(moved(&again, "read"), Some(256 << 10), "{options}");
+    }
+}
+
 /// Traces trim in pieces of 2 GiB. Without a device such a trim was larger than the place for it.
 #[test]
 fn large_trims_of_a_trace_are_replayed_without_a_device() {

@@ -106,21 +106,19 @@ pub(super) fn is_asked_for(options: &Options) -> bool {
 }
 
 /// How often a job with `verify` that is given more bytes than its files hold goes through them:
-/// what it reads back counts, too. Nothing where each of these bytes is written or read.
+/// what a mixed job reads back counts, too. Nothing where each of these bytes is written or read.
 pub(super) fn passes(options: &Options, rw: ReadWrite, bytes: u64, pass: u64) -> Option<u64> {
     if !is_asked_for(options) || bytes <= pass || pass == 0 {
         return None;
     }
-    if !rw.writes || !options.do_verify {
-        return Some(1);
+    match (rw.reads, rw.writes) {
+        (_, false) => Some(1),
+        (true, true) if options.do_verify && !options.verify_only => {
+            let moved = u128::from(pass) * u128::from(100 + u32::from(mix(options, rw).write));
+            Some((u128::from(bytes) * 100).div_ceil(moved) as u64)
+        }
+        _ => None,
     }
-    let written = if rw.reads {
-        mix(options, rw).write
-    } else {
-        100
-    };
-    let moved = u128::from(pass) * u128::from(100 + u32::from(written));
-    Some((u128::from(bytes) * 100).div_ceil(moved) as u64)
 }
 
 /// Whether the writes take all of the time, so that none is left to read them back.

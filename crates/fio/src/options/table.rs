@@ -93,7 +93,7 @@ options! {
         "openfiles", Int(0, MAX), "-", Ignored, "How many of them are open at a time.", "all files are kept open";
         "file_service_type", Text, "roundrobin", Exact, "In which order the files take turns.", "", file_service_type: String;
         "size", OfShare, "-", Mostly, "Bytes that the job's files have in all.", "a job that has no size and names nothing that exists is a mistake, and nothing runs; fio runs the others and fails it", size: Option<Share>;
-        "io_size" "io_limit", OfShare, "-", Exact, "Bytes that the job moves.", "", io_size: Option<Share>;
+        "io_size" "io_limit", OfShare, "-", Mostly, "Bytes that the job moves.", "as in a later fio, a job that goes straight through its files writes all of them before it verifies; up to 3.41, fio with `verify` writes the files once", io_size: Option<Share>;
         "filesize", OfRanges, "-", Nearly, "Size of each file, or from which range it is drawn.", "of a range, files get sizes evenly spread over it", filesize: Option<Ranges>;
         "fill_device" "fill_fs", Bool, "0", Nearly, "Write until there is no more space.", "`size` must be given, and the file has that length from the beginning", fill_device: bool;
         "file_append", Bool, "0", Exact, "Begin at the end of the file.", "", file_append: bool;
