@@ -142,6 +142,13 @@ fn only_edges_touch_the_world() {
             "{}: the edge tells what it touches",
             own.name()
         );
+        for system in ["libc", "rustix"] {
+            assert!(
+                edge.is_some() || !own.dependencies("dependencies").contains(&system),
+                "{}: system calls by {system} belong to an edge",
+                own.name()
+            );
+        }
     }
 }
 

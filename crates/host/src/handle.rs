@@ -1,11 +1,12 @@
-use std::ffi::{CString, OsString};
+use std::ffi::OsString;
 use std::fs::{self, File, FileType, Metadata, OpenOptions};
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd};
-use std::os::unix::ffi::OsStrExt;
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+use rustix::fs::{Mode, OFlags, openat};
 
 use crate::machine::FileId;
 
@@ -146,17 +147,9 @@ impl NewPath {
     /// # Errors
     /// As `open`; also where somebody made something of this name meanwhile.
     pub fn create(&self, mode: u32) -> io::Result<Handle> {
-        let name = CString::new(self.name.as_bytes())?;
-        let directory = self.directory.file.as_raw_fd();
-        let flags = libc::O_RDWR | libc::O_CREAT | libc::O_EXCL | libc::O_CLOEXEC;
-        // SAFETY: the name ends in a zero byte and lives through the call.
-        let file = unsafe { libc::openat(directory, name.as_ptr(), flags, mode) };
-        if file < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        // SAFETY: it was just opened, and nothing else knows it.
-        let file = unsafe { File::from_raw_fd(file) };
-        Handle::new(file, &self.path)
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        let file = openat(&self.directory.file, &self.name, flags, Mode::from(mode))?;
+        Handle::new(file.into(), &self.path)
     }
 
     /// Makes a directory there with these permissions.
@@ -200,9 +193,7 @@ mod tests {
     fn a_pipe_is_opened_without_waiting() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("pipe");
-        let name = std::ffi::CString::new(path.to_str().unwrap()).unwrap();
-        // SAFETY: the name ends in a zero byte and lives through the call.
-        assert_eq!(unsafe { libc::mkfifo(name.as_ptr(), 0o600) }, 0);
+        rustix::fs::mkfifoat(rustix::fs::CWD, &path, Mode::RUSR | Mode::WUSR).unwrap();
         assert!(Handle::open(&path).is_ok());
     }
 }

@@ -1,10 +1,11 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::fs::{self, File};
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::block::{Node, device_path, scan};
 use crate::mounts::{Mount, parse_mounts, parse_swaps};
@@ -36,14 +37,9 @@ const MOUNTS: &str = "/proc/self/mountinfo";
 /// Whether a mount came or went since the table was opened. The kernel signals it by a priority
 /// event, which costs one call where reading the table costs ten.
 fn has_changed(mounts: &File) -> bool {
-    let mut poll = libc::pollfd {
-        fd: mounts.as_raw_fd(),
-        events: libc::POLLPRI,
-        revents: 0,
-    };
-    // SAFETY: one structure, which lives through the call. A failure counts as a change.
-    let ready = unsafe { libc::poll(&raw mut poll, 1, 0) };
-    ready != 0
+    let mut table = [PollFd::new(mounts, PollFlags::PRI)];
+    // A failure counts as a change.
+    poll(&mut table, Some(&Timespec::default())) != Ok(0)
 }
 
 /// Device and inode number: the same for every path of a file.

@@ -13,9 +13,10 @@
 use std::fmt::Write;
 use std::fs::File;
 use std::io;
-use std::os::fd::AsRawFd;
+use std::num::NonZeroU64;
 use std::os::unix::fs::{FileExt, MetadataExt};
 
+use rustix::fs::{Advice, fadvise};
 use sha2::{Digest, Sha256};
 
 /// What is read whole at the beginning and at the end: where nearly everything that has a
@@ -45,14 +46,15 @@ pub(crate) fn sample(file: &File, size: u64, seed: u64) -> io::Result<Samples> {
     let places = places(size, seed);
     let advise = |advice| {
         for (offset, len) in &places {
-            advise(file, *offset, *len, advice);
+            // Where the advice is not taken, only time is lost.
+            let _ = fadvise(file, *offset, NonZeroU64::new(*len), advice);
         }
     };
     // What another descriptor of the same disk wrote may be on it and not in the cache.
-    advise(libc::POSIX_FADV_DONTNEED);
-    advise(libc::POSIX_FADV_WILLNEED);
+    advise(Advice::DontNeed);
+    advise(Advice::WillNeed);
     let samples = read(file, size, &places);
-    advise(libc::POSIX_FADV_DONTNEED);
+    advise(Advice::DontNeed);
     samples
 }
 
@@ -103,11 +105,6 @@ fn mixed(seed: u64, number: u64) -> u64 {
     value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     value ^ (value >> 31)
-}
-
-fn advise(file: &File, offset: u64, len: u64, advice: i32) {
-    // SAFETY: no memory is passed. It is advice: where it is not taken, only time is lost.
-    unsafe { libc::posix_fadvise(file.as_raw_fd(), offset as i64, len as i64, advice) };
 }
 
 /// SHA-256 of a text, in hexadecimal digits.

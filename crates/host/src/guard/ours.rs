@@ -1,10 +1,11 @@
 use std::ffi::CStr;
 use std::fs::{File, Metadata};
 use std::io;
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, MetadataExt};
 
 use blocklab_units::Bytes;
+use rustix::fs::{SeekFrom, seek};
+use rustix::io::Errno;
 
 use crate::handle::Handle;
 use crate::reason::Cause;
@@ -79,7 +80,5 @@ pub(super) fn marked(handle: &Handle) -> Option<String> {
 }
 
 pub(super) fn is_hole(file: &File) -> bool {
-    // SAFETY: the descriptor is open as long as `file` lives, and the call only returns an offset.
-    let place = unsafe { libc::lseek(file.as_raw_fd(), 0, libc::SEEK_DATA) };
-    place == -1 && io::Error::last_os_error().raw_os_error() == Some(libc::ENXIO)
+    seek(file, SeekFrom::Data(0)) == Err(Errno::NXIO)
 }
