@@ -2,12 +2,12 @@
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use blocklab_units::Bytes;
+use rustix::fs::{FallocateFlags, SeekFrom, XattrFlags, fallocate, fgetxattr, fsetxattr, seek};
 
 use crate::Failure;
 use crate::memory::{Memory, MemoryLimit};
@@ -134,7 +134,8 @@ pub fn open_file(path: &Path, size: Bytes, read_only: bool) -> Result<Backing, F
                 error,
             })?;
             // A file system without extended attributes: the file cannot be used a second time.
-            let _ = mark(&file, size);
+            let text = size.0.to_string();
+            let _ = fsetxattr(&file, MARK, text.as_bytes(), XattrFlags::empty());
         }
         (false, len) if len == size.0 && marked(&file) == Some(size) => {}
         (false, _) => {
@@ -152,37 +153,11 @@ fn is_hole(file: &File, len: u64) -> bool {
     file_extent(file, 0, len) == (true, len)
 }
 
-fn mark(file: &File, size: Bytes) -> io::Result<()> {
-    let text = size.0.to_string();
-    // SAFETY: the name is a C string and the value lives through the call with its length.
-    let done = unsafe {
-        libc::fsetxattr(
-            file.as_raw_fd(),
-            MARK.as_ptr(),
-            text.as_ptr().cast(),
-            text.len(),
-            0,
-        )
-    };
-    match done {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
-}
-
 fn marked(file: &File) -> Option<Bytes> {
     let mut text = [0u8; 24];
-    // SAFETY: the buffer lives through the call and its length is given.
-    let len = unsafe {
-        libc::fgetxattr(
-            file.as_raw_fd(),
-            MARK.as_ptr(),
-            text.as_mut_ptr().cast(),
-            text.len(),
-        )
-    };
-    let text = text.get(..usize::try_from(len).ok()?)?;
-    std::str::from_utf8(text).ok()?.parse().ok().map(Bytes)
+    let len = fgetxattr(file, MARK, &mut text).ok()?;
+    let text = std::str::from_utf8(&text[..len]).ok()?;
+    text.parse().ok().map(Bytes)
 }
 
 /// The bytes of one stripe.
@@ -267,26 +242,20 @@ impl Bytestore {
 
 /// As the file system reports it; one that has no extents reports everything as data.
 fn file_extent(file: &File, offset: u64, len: u64) -> (bool, u64) {
-    let seek = |whence| {
-        // SAFETY: only numbers are passed; the position of the file is used by nobody.
-        let at = unsafe { libc::lseek(file.as_raw_fd(), offset as libc::off_t, whence) };
-        u64::try_from(at).ok()
-    };
-    match seek(libc::SEEK_DATA) {
-        Some(data) if data > offset => (true, (data - offset).min(len)),
-        Some(_) => {
-            let hole = seek(libc::SEEK_HOLE).unwrap_or(offset + len);
+    // The position of the file is used by nobody.
+    match seek(file, SeekFrom::Data(offset)) {
+        Ok(data) if data > offset => (true, (data - offset).min(len)),
+        Ok(_) => {
+            let hole = seek(file, SeekFrom::Hole(offset)).unwrap_or(offset + len);
             (false, hole.saturating_sub(offset).clamp(1, len))
         }
-        None => (true, len),
+        Err(_) => (true, len),
     }
 }
 
 fn punch(file: &File, offset: u64, len: u64) -> io::Result<()> {
-    let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
-    let (from, bytes) = (offset as libc::off_t, len as libc::off_t);
-    // SAFETY: only numbers are passed.
-    if unsafe { libc::fallocate(file.as_raw_fd(), mode, from, bytes) } == 0 {
+    let mode = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+    if fallocate(file, mode, offset, len).is_ok() {
         return Ok(());
     }
     // On a file system without holes, zeros are as good.

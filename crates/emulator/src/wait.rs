@@ -6,11 +6,19 @@
 //! costs another eighth.
 
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::num::NonZeroU64;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::time::Duration;
 
 use blocklab_units::Nanos;
+use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
+use rustix::event::{EventfdFlags, Timespec, eventfd};
+use rustix::io::Errno;
+use rustix::thread::set_current_timer_slack;
+use rustix::time::{
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, timerfd_create, timerfd_settime,
+};
 
 use crate::SleepPlan;
 
@@ -21,20 +29,14 @@ pub(crate) struct Waker(OwnedFd);
 impl Waker {
     /// A waker that was not triggered yet.
     pub(crate) fn new() -> io::Result<Self> {
-        // SAFETY: only numbers are passed; the descriptor belongs to nobody else.
-        unsafe {
-            match libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) {
-                -1 => Err(io::Error::last_os_error()),
-                fd => Ok(Self(OwnedFd::from_raw_fd(fd))),
-            }
-        }
+        let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
+        Ok(Self(eventfd(0, flags)?))
     }
 
     /// The thread that waits with it wakes, now or when it waits next.
     pub(crate) fn wake(&self) {
-        let one = 1u64;
-        // SAFETY: eight bytes that live through the call. A full counter is a trigger already.
-        unsafe { libc::write(self.0.as_raw_fd(), (&raw const one).cast(), 8) };
+        // A full counter is a trigger already.
+        let _ = rustix::io::write(&self.0, &1u64.to_ne_bytes());
     }
 }
 
@@ -54,14 +56,11 @@ impl Interest {
         write: false,
     };
 
-    const fn events(self) -> i32 {
-        let read = libc::EPOLLIN | libc::EPOLLRDHUP;
-        match (self.read, self.write) {
-            (true, true) => read | libc::EPOLLOUT,
-            (true, false) => read,
-            (false, true) => libc::EPOLLOUT,
-            (false, false) => 0,
-        }
+    fn events(self) -> EventFlags {
+        let mut events = EventFlags::empty();
+        events.set(EventFlags::IN | EventFlags::RDHUP, self.read);
+        events.set(EventFlags::OUT, self.write);
+        events
     }
 }
 
@@ -102,14 +101,8 @@ struct Timer {
 
 impl Timer {
     fn new() -> io::Result<Self> {
-        let flags = libc::TFD_CLOEXEC | libc::TFD_NONBLOCK;
-        // SAFETY: only numbers are passed; the descriptor belongs to nobody else.
-        let timer = unsafe {
-            match libc::timerfd_create(libc::CLOCK_MONOTONIC, flags) {
-                -1 => return Err(io::Error::last_os_error()),
-                fd => OwnedFd::from_raw_fd(fd),
-            }
-        };
+        let flags = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
+        let timer = timerfd_create(TimerfdClockId::Monotonic, flags)?;
         Ok(Self { timer, set: None })
     }
 
@@ -124,20 +117,13 @@ impl Timer {
     }
 
     fn set(&mut self, now: Nanos, due: Nanos, sleep: Nanos) -> io::Result<()> {
-        let value = libc::itimerspec {
-            it_interval: timespec(Duration::ZERO),
+        let value = Itimerspec {
+            it_interval: Timespec::default(),
             it_value: timespec(sleep.into()),
         };
-        let no_old = std::ptr::null_mut();
-        // SAFETY: the value lives through the call; the old one is not wanted.
-        match unsafe { libc::timerfd_settime(self.timer.as_raw_fd(), 0, &raw const value, no_old) }
-        {
-            0 => {
-                self.set = Some((due, now.saturating_add(sleep)));
-                Ok(())
-            }
-            _ => Err(io::Error::last_os_error()),
-        }
+        timerfd_settime(&self.timer, TimerfdTimerFlags::empty(), &value)?;
+        self.set = Some((due, now.saturating_add(sleep)));
+        Ok(())
     }
 }
 
@@ -149,7 +135,7 @@ impl Timers {
     pub(crate) fn new(plan: SleepPlan, waiter: &Waiter) -> io::Result<Self> {
         let timers = [Timer::new()?, Timer::new()?];
         for timer in &timers {
-            waiter.add(timer.timer.as_raw_fd(), Source::Timer)?;
+            waiter.add(&timer.timer, Source::Timer)?;
         }
         Ok(Self {
             timers,
@@ -204,11 +190,8 @@ impl Timers {
     }
 }
 
-const fn timespec(time: Duration) -> libc::timespec {
-    libc::timespec {
-        tv_sec: time.as_secs() as libc::time_t,
-        tv_nsec: time.subsec_nanos() as libc::c_long,
-    }
+fn timespec(time: Duration) -> Timespec {
+    Timespec::try_from(time).expect("292 years and less")
 }
 
 /// What the kernel reports with an event.
@@ -219,32 +202,31 @@ enum Source {
     Timer,
 }
 
+impl Source {
+    const fn data(self) -> EventData {
+        EventData::new_u64(self as u64)
+    }
+}
+
 /// What one thread waits with: for its waker, its timers, and one descriptor.
 #[derive(Debug)]
 pub(crate) struct Waiter {
     epoll: OwnedFd,
     waker: Arc<Waker>,
-    /// The registered descriptor, and what it is registered for.
-    watched: Option<(RawFd, Interest)>,
+    /// What the descriptor is registered for; with nothing, it is not registered.
+    watched: EventFlags,
 }
 
 impl Waiter {
     /// # Errors
     /// When no more descriptors are allowed.
     pub(crate) fn new() -> io::Result<Self> {
-        // SAFETY: only numbers are passed; the descriptor belongs to nobody else.
-        let epoll = unsafe {
-            match libc::epoll_create1(libc::EPOLL_CLOEXEC) {
-                -1 => return Err(io::Error::last_os_error()),
-                fd => OwnedFd::from_raw_fd(fd),
-            }
-        };
         let waiter = Self {
-            epoll,
+            epoll: epoll::create(CreateFlags::CLOEXEC)?,
             waker: Arc::new(Waker::new()?),
-            watched: None,
+            watched: EventFlags::empty(),
         };
-        waiter.add(waiter.waker.0.as_raw_fd(), Source::Waker)?;
+        waiter.add(&waiter.waker.0, Source::Waker)?;
         Ok(waiter)
     }
 
@@ -254,45 +236,19 @@ impl Waiter {
     }
 
     /// Each of its events is reported once, so that nobody has to read it.
-    fn add(&self, fd: RawFd, source: Source) -> io::Result<()> {
-        self.control(
-            libc::EPOLL_CTL_ADD,
-            fd,
-            libc::EPOLLIN | libc::EPOLLET,
-            source,
-        )
-    }
-
-    fn control(&self, change: i32, fd: RawFd, events: i32, source: Source) -> io::Result<()> {
-        let mut event = libc::epoll_event {
-            events: events as u32,
-            u64: source as u64,
-        };
-        // SAFETY: the event lives through the call.
-        match unsafe { libc::epoll_ctl(self.epoll.as_raw_fd(), change, fd, &raw mut event) } {
-            0 => Ok(()),
-            _ => Err(io::Error::last_os_error()),
-        }
+    fn add(&self, fd: impl AsFd, source: Source) -> io::Result<()> {
+        let events = EventFlags::IN | EventFlags::ET;
+        Ok(epoll::add(&self.epoll, fd, source.data(), events)?)
     }
 
     /// A descriptor without an interest still reports a hang-up, again and again: it is left out.
-    fn watch(&mut self, fd: RawFd, interest: Interest) -> io::Result<()> {
-        let wanted = (interest.events() != 0).then_some((fd, interest));
-        if wanted == self.watched {
-            return Ok(());
-        }
-        let change = match (self.watched, wanted) {
-            (Some((before, _)), Some((after, _))) if before == after => libc::EPOLL_CTL_MOD,
-            (before, _) => {
-                if let Some((fd, _)) = before {
-                    self.control(libc::EPOLL_CTL_DEL, fd, 0, Source::Descriptor)?;
-                }
-                libc::EPOLL_CTL_ADD
-            }
-        };
-        self.watched = None;
-        if let Some((fd, interest)) = wanted {
-            self.control(change, fd, interest.events(), Source::Descriptor)?;
+    fn watch(&mut self, fd: BorrowedFd<'_>, wanted: EventFlags) -> io::Result<()> {
+        let data = Source::Descriptor.data();
+        match (self.watched.is_empty(), wanted.is_empty()) {
+            _ if wanted == self.watched => {}
+            (true, _) => epoll::add(&self.epoll, fd, data, wanted)?,
+            (_, true) => epoll::delete(&self.epoll, fd)?,
+            (false, false) => epoll::modify(&self.epoll, fd, data, wanted)?,
         }
         self.watched = wanted;
         Ok(())
@@ -309,34 +265,30 @@ impl Waiter {
         interest: Interest,
         limit: Option<Duration>,
     ) -> io::Result<Ready> {
-        self.watch(fd.as_raw_fd(), interest)?;
-        let limit = limit.map_or(-1, |it| {
-            i32::try_from(it.as_nanos().div_ceil(1_000_000)).unwrap_or(i32::MAX)
-        });
-        let mut events = [libc::epoll_event { events: 0, u64: 0 }; 4];
-        let (epoll, room) = (self.epoll.as_raw_fd(), events.len() as i32);
-        // SAFETY: so many events have room and live through the call.
-        let found = unsafe { libc::epoll_wait(epoll, events.as_mut_ptr(), room, limit) };
-        let Ok(found) = usize::try_from(found) else {
-            let error = io::Error::last_os_error();
-            return match error.kind() {
-                io::ErrorKind::Interrupted => Ok(Ready::default()),
-                _ => Err(error),
-            };
+        self.watch(fd, interest.events())?;
+        let nothing = Event {
+            flags: EventFlags::empty(),
+            data: EventData::new_u64(0),
+        };
+        let mut events = [nothing; 4];
+        let found = match epoll::wait(&self.epoll, &mut events, limit.map(timespec).as_ref()) {
+            Err(Errno::INTR) => return Ok(Ready::default()),
+            found => found?,
         };
         let mut ready = Ready {
             timed_out: found == 0,
             ..Ready::default()
         };
         for event in &events[..found] {
-            let (source, happened) = (event.u64, event.events as i32);
+            let (source, happened) = (event.data, event.flags);
             match source {
-                _ if source == Source::Waker as u64 => ready.woken = true,
-                _ if source == Source::Timer as u64 => ready.due = true,
+                _ if source == Source::Waker.data() => ready.woken = true,
+                _ if source == Source::Timer.data() => ready.due = true,
                 _ => {
-                    let broken = libc::EPOLLERR | libc::EPOLLHUP;
-                    ready.read |= happened & (libc::EPOLLIN | libc::EPOLLRDHUP | broken) != 0;
-                    ready.write |= happened & (libc::EPOLLOUT | broken) != 0;
+                    let broken = EventFlags::ERR | EventFlags::HUP;
+                    let read = EventFlags::IN | EventFlags::RDHUP | broken;
+                    ready.read |= happened.intersects(read);
+                    ready.write |= happened.intersects(EventFlags::OUT | broken);
                 }
             }
         }
@@ -347,8 +299,8 @@ impl Waiter {
 /// Timers of this thread end as soon as the kernel can: the usual slack of 50 microseconds would
 /// be half the latency of a local disk.
 pub(crate) fn precise_timers() {
-    // SAFETY: only numbers are passed; a kernel that refuses leaves the usual slack.
-    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
+    // A kernel that refuses leaves the usual slack.
+    let _ = set_current_timer_slack(NonZeroU64::new(1));
 }
 
 /// This thread interrupts no other one when it wakes, so that a client that sends several requests in

@@ -12,11 +12,11 @@
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Seek, Write};
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
+use rustix::process::geteuid;
 use serde::{Deserialize, Serialize};
 
 use super::block_device::{self, BlockDevice};
@@ -92,9 +92,7 @@ impl Artifacts {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(true);
         let file = options.mode(0o600).open(&unnamed)?;
-        if !lock(&file) {
-            return Err(io::ErrorKind::ResourceBusy.into());
-        }
+        file.try_lock().map_err(|_| io::ErrorKind::ResourceBusy)?;
         fs::rename(&unnamed, &note)?;
         let mut artifacts = Self {
             note,
@@ -175,8 +173,7 @@ impl Drop for Artifacts {
 
 /// Where notes are: a folder of this user alone, which is empty after the machine was started.
 fn place() -> io::Result<PathBuf> {
-    // SAFETY: the call takes nothing and cannot fail.
-    let uid = unsafe { libc::geteuid() };
+    let uid = geteuid().as_raw();
     let own = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
     let folder = match (uid, own.filter(|path| path.is_absolute())) {
         (0, _) => PathBuf::from("/run/blocklab"),
@@ -210,11 +207,6 @@ fn start_time(pid: u32) -> Option<u64> {
     fields.split(' ').nth(19)?.parse().ok()
 }
 
-fn lock(file: &File) -> bool {
-    // SAFETY: only numbers are passed.
-    unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) == 0 }
-}
-
 /// Undoes what is in the notes of processes that are gone.
 fn clean(folder: &Path) -> Vec<Leftover> {
     let mut found = Vec::new();
@@ -235,7 +227,7 @@ fn clean_note(path: &Path, found: &mut Vec<Leftover>) {
     let Ok(mut file) = options.open(path) else {
         return;
     };
-    if !lock(&file) || path.extension().is_some_and(|end| end == "new") {
+    if file.try_lock().is_err() || path.extension().is_some_and(|end| end == "new") {
         return;
     }
     let mut text = Vec::new();

@@ -92,8 +92,7 @@ pub(super) struct BlockDevice {
 
 /// Whether this process can make one.
 pub(super) fn may_make() -> Result<(), BlockError> {
-    // SAFETY: the call takes nothing and cannot fail.
-    if unsafe { libc::geteuid() } != 0 {
+    if !rustix::process::geteuid().is_root() {
         return Err(BlockError::NotRoot);
     }
     match Path::new("/dev/loop-control").exists() {

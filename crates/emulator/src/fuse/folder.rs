@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use rustix::process::{getegid, geteuid};
+
 use super::wire::{self, Attributes, Change, ROOT, Reply, Request};
 use crate::Volume;
 
@@ -25,13 +27,11 @@ impl Folder {
             _ => format!("volume{}", index + 1),
         };
         let files = volumes.iter().enumerate();
-        // SAFETY: both calls take nothing and cannot fail.
-        let owner = unsafe { (libc::geteuid(), libc::getegid()) };
         Self {
             files: files
                 .map(|(index, volume)| (name(index), Arc::clone(volume)))
                 .collect(),
-            owner,
+            owner: (geteuid().as_raw(), getegid().as_raw()),
             open: AtomicU64::new(0),
             opened: AtomicU64::new(0),
         }

@@ -1,16 +1,21 @@
 //! Mounting and unmounting: by the kernel's calls as root, by `fusermount3` otherwise.
 
-use std::ffi::{CStr, CString};
+use std::ffi::CString;
 use std::fs::{self, File, OpenOptions};
-use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
-use std::os::unix::ffi::OsStrExt;
+use std::io::{self, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use blocklab_host::{Mount, mounts};
+use rustix::io::{Errno, FdFlags, fcntl_setfd};
+use rustix::ioctl::{Opcode, Setter, ioctl};
+use rustix::mount::{MountFlags, UnmountFlags};
+use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
+use rustix::process::geteuid;
 
 /// Why nothing can be mounted there.
 #[derive(Debug, thiserror::Error)]
@@ -141,10 +146,9 @@ impl MountPoint {
         if fs::metadata(DEVICE).is_ok_and(|it| it.rdev() != libc::makedev(10, 229)) {
             return Err(MountError::Masked);
         }
-        // SAFETY: the call takes nothing and cannot fail.
-        match unsafe { libc::geteuid() } {
-            0 => self.mount_as_root(source, read_only),
-            _ => self.mount_by_helper(source, read_only),
+        match geteuid().is_root() {
+            true => self.mount_as_root(source, read_only),
+            false => self.mount_by_helper(source, read_only),
         }
     }
 
@@ -158,29 +162,14 @@ impl MountPoint {
         })?;
         let fd = device.as_raw_fd();
         let options = format!("fd={fd},rootmode=40000,user_id=0,group_id=0,default_permissions");
-        let text = |text: &str| CString::new(text).expect("no zero byte is in it");
-        let (source, options) = (text(source), text(&options));
-        let kind = text(KIND);
-        let at = c_path(&through(&self.held));
-        let mut flags = libc::MS_NOSUID | libc::MS_NODEV;
-        if read_only {
-            flags |= libc::MS_RDONLY;
-        }
-        // SAFETY: four C strings that live through the call.
-        let done = unsafe {
-            let options = options.as_ptr().cast();
-            libc::mount(source.as_ptr(), at.as_ptr(), kind.as_ptr(), flags, options)
-        };
-        match done {
-            0 => Ok(device),
-            _ => {
-                let error = io::Error::last_os_error();
-                Err(match error.raw_os_error() {
-                    Some(libc::ENODEV) => MountError::NoFuse,
-                    Some(libc::EPERM | libc::EACCES) => MountError::NotAllowed { what: "mount" },
-                    _ => self.refused(error),
-                })
-            }
+        let options = CString::new(options).expect("no zero byte is in it");
+        let mut flags = MountFlags::NOSUID | MountFlags::NODEV;
+        flags.set(MountFlags::RDONLY, read_only);
+        match rustix::mount::mount(source, through(&self.held), KIND, flags, &*options) {
+            Ok(()) => Ok(device),
+            Err(Errno::NODEV) => Err(MountError::NoFuse),
+            Err(Errno::PERM | Errno::ACCESS) => Err(MountError::NotAllowed { what: "mount" }),
+            Err(error) => Err(self.refused(error.into())),
         }
     }
 
@@ -198,7 +187,8 @@ impl MountPoint {
             return Err(MountError::NoFuse);
         }
         let (here, there) = UnixStream::pair().map_err(|error| self.refused(error))?;
-        keep_across_exec(&there).map_err(|error| self.refused(error))?;
+        // The helper inherits its end.
+        fcntl_setfd(&there, FdFlags::empty()).map_err(|error| self.refused(error.into()))?;
         let how = if read_only { "ro" } else { "rw" };
         let options = format!("{how},nosuid,nodev,fsname={source},subtype=blocklab");
         let mut command = Command::new(HELPER);
@@ -228,10 +218,6 @@ fn through(folder: &File) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd()))
 }
 
-fn c_path(path: &Path) -> CString {
-    CString::new(path.as_os_str().as_bytes()).expect("a path that was opened has no zero byte")
-}
-
 fn open_device() -> io::Result<OwnedFd> {
     let mut options = OpenOptions::new();
     Ok(options.read(true).write(true).open(DEVICE)?.into())
@@ -240,51 +226,29 @@ fn open_device() -> io::Result<OwnedFd> {
 /// Another descriptor for a mount, with a list of requests of its own.
 pub(super) fn another(device: &OwnedFd) -> io::Result<OwnedFd> {
     /// `_IOR(229, 0, u32)`
-    const FUSE_DEV_IOC_CLONE: libc::c_ulong = 0x8004_e500;
+    const FUSE_DEV_IOC_CLONE: Opcode = 0x8004_e500;
     let clone = open_device()?;
-    let of: RawFd = device.as_raw_fd();
-    // SAFETY: the number lives through the call.
-    match unsafe { libc::ioctl(clone.as_raw_fd(), FUSE_DEV_IOC_CLONE as _, &raw const of) } {
-        0 => Ok(clone),
-        _ => Err(io::Error::last_os_error()),
-    }
-}
-
-fn keep_across_exec(socket: &UnixStream) -> io::Result<()> {
-    // SAFETY: only numbers are passed.
-    match unsafe { libc::fcntl(socket.as_raw_fd(), libc::F_SETFD, 0) } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
+    // SAFETY: the kernel reads a descriptor's number for this code.
+    unsafe {
+        ioctl(
+            &clone,
+            Setter::<FUSE_DEV_IOC_CLONE, _>::new(device.as_raw_fd()),
+        )
+    }?;
+    Ok(clone)
 }
 
 fn receive_descriptor(from: &UnixStream) -> io::Result<OwnedFd> {
-    let mut byte = 0u8;
-    let mut piece = libc::iovec {
-        iov_base: (&raw mut byte).cast(),
-        iov_len: 1,
-    };
-    let mut control = [0u64; 8];
-    // SAFETY: zeros are a valid message header. What it points to lives through the call, with the
-    // lengths that are given, and the control buffer is aligned. The kernel wrote the header of the
-    // control message that is read, and the descriptor belongs to nobody else.
-    unsafe {
-        let mut message: libc::msghdr = std::mem::zeroed();
-        message.msg_iov = &raw mut piece;
-        message.msg_iovlen = 1;
-        message.msg_control = control.as_mut_ptr().cast();
-        message.msg_controllen = size_of_val(&control);
-        let flags = libc::MSG_CMSG_CLOEXEC;
-        if libc::recvmsg(from.as_raw_fd(), &raw mut message, flags) < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        let first = libc::CMSG_FIRSTHDR(&raw const message);
-        if first.is_null() || (*first).cmsg_type != libc::SCM_RIGHTS {
-            return Err(io::ErrorKind::UnexpectedEof.into());
-        }
-        let fd = libc::CMSG_DATA(first).cast::<RawFd>().read_unaligned();
-        Ok(OwnedFd::from_raw_fd(fd))
-    }
+    let mut byte = [0];
+    let mut room = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut control = RecvAncillaryBuffer::new(&mut room);
+    let into = &mut [IoSliceMut::new(&mut byte)];
+    recvmsg(from, into, &mut control, RecvFlags::CMSG_CLOEXEC)?;
+    let descriptor = control.drain().find_map(|message| match message {
+        RecvAncillaryMessage::ScmRights(mut descriptors) => descriptors.next(),
+        _ => None,
+    });
+    descriptor.ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
 }
 
 /// How a mount is undone.
@@ -304,23 +268,18 @@ pub(super) fn unmount(at: &Path, source: &str, how: Unmount) -> bool {
     if !is_uppermost(at, source) {
         return false;
     }
-    // SAFETY: the call takes nothing and cannot fail.
-    match unsafe { libc::geteuid() } {
-        0 => unmount_as_root(at, how),
-        _ => unmount_by_helper(at, how),
+    match geteuid().is_root() {
+        true => unmount_as_root(at, how),
+        false => unmount_by_helper(at, how),
     }
 }
 
 fn unmount_as_root(at: &Path, how: Unmount) -> bool {
-    let path = c_path(at);
-    let unmount = |path: &CStr, flags| {
-        // SAFETY: a C string that lives through the call.
-        unsafe { libc::umount2(path.as_ptr(), flags | libc::UMOUNT_NOFOLLOW) == 0 }
-    };
+    let unmount = |flags| rustix::mount::unmount(at, flags | UnmountFlags::NOFOLLOW).is_ok();
     match how {
-        Unmount::Idle => unmount(&path, 0),
+        Unmount::Idle => unmount(UnmountFlags::empty()),
         // The first one ends the connection even where it cannot unmount.
-        Unmount::Forced => unmount(&path, libc::MNT_FORCE) || unmount(&path, libc::MNT_DETACH),
+        Unmount::Forced => unmount(UnmountFlags::FORCE) || unmount(UnmountFlags::DETACH),
     }
 }
 
@@ -336,4 +295,38 @@ fn unmount_by_helper(at: &Path, how: Unmount) -> bool {
         .stdout(Stdio::null())
         .stderr(Stdio::null());
     command.status().is_ok_and(|status| status.success())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{IoSlice, Read, Write};
+    use std::os::fd::AsFd;
+
+    use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
+
+    use super::*;
+
+    #[test]
+    fn the_helpers_descriptor_comes_over_the_socket() {
+        let (here, there) = UnixStream::pair().expect("a pair");
+        let (mut read, mut write) = io::pipe().expect("a pipe");
+        let descriptors = [read.as_fd()];
+        let mut room = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut control = SendAncillaryBuffer::new(&mut room);
+        assert!(control.push(SendAncillaryMessage::ScmRights(&descriptors)));
+        let byte = &[IoSlice::new(&[0])];
+        sendmsg(&there, byte, &mut control, SendFlags::empty()).expect("sent");
+        let received = receive_descriptor(&here).expect("a descriptor");
+        write.write_all(b"x").expect("written");
+        let mut byte = [0];
+        File::from(received)
+            .read_exact(&mut byte)
+            .expect("the pipe");
+        assert_eq!(byte, *b"x");
+        drop(there);
+        let ended = receive_descriptor(&here).expect_err("the helper ended without one");
+        assert_eq!(ended.kind(), io::ErrorKind::UnexpectedEof);
+        drop(write);
+        assert_eq!(read.read(&mut byte).expect("the end"), 0);
+    }
 }

@@ -10,11 +10,14 @@
 //! in `epoll_wait`, up to the moment when something is due.
 
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
 use blocklab_device::Direction;
 use blocklab_units::Nanos;
+use rustix::fs::{OFlags, fcntl_setfl};
+use rustix::io::Errno;
+use rustix::process::configure_io_flusher_behavior;
 
 use super::folder::Folder;
 use super::wire::{self, Message, REQUEST_BUFFER, Reply, Request};
@@ -175,29 +178,21 @@ impl Session {
 
     fn set_sleeps_in_read(&mut self, sleeps: bool) -> io::Result<()> {
         if sleeps != self.sleeps_in_read {
-            let flags = libc::O_RDWR | if sleeps { 0 } else { libc::O_NONBLOCK };
-            // SAFETY: only numbers are passed.
-            if unsafe { libc::fcntl(self.device.as_raw_fd(), libc::F_SETFL, flags) } < 0 {
-                return Err(io::Error::last_os_error());
-            }
+            let mut flags = OFlags::RDWR;
+            flags.set(OFlags::NONBLOCK, !sleeps);
+            fcntl_setfl(&self.device, flags)?;
             self.sleeps_in_read = sleeps;
         }
         Ok(())
     }
 
     fn receive(&mut self) -> io::Result<Received> {
-        let (fd, into) = (self.device.as_raw_fd(), &mut self.input);
-        // SAFETY: the buffer lives through the call with its length.
-        let len = unsafe { libc::read(fd, into.as_mut_ptr().cast(), into.len()) };
-        if len >= 0 {
-            return Ok(Received::Request(len as usize));
-        }
-        let error = io::Error::last_os_error();
-        match error.raw_os_error() {
-            // ENOENT: a request that its program gave up before it was read.
-            Some(libc::EAGAIN | libc::EINTR | libc::ENOENT) => Ok(Received::Nothing),
-            Some(libc::ENODEV | libc::ECONNABORTED) => Ok(Received::End),
-            _ => Err(error),
+        match rustix::io::read(&self.device, &mut *self.input) {
+            Ok(len) => Ok(Received::Request(len)),
+            // NOENT: a request that its program gave up before it was read.
+            Err(Errno::AGAIN | Errno::INTR | Errno::NOENT) => Ok(Received::Nothing),
+            Err(Errno::NODEV | Errno::CONNABORTED) => Ok(Received::End),
+            Err(error) => Err(error.into()),
         }
     }
 
@@ -423,8 +418,7 @@ impl Drop for Session {
 /// A reply that the kernel does not take is one that nobody waits for any more: the program gave
 /// up, or the mount is gone, which the next read reports.
 fn write(device: &OwnedFd, reply: &[u8]) {
-    // SAFETY: the bytes live through the call with their length.
-    unsafe { libc::write(device.as_raw_fd(), reply.as_ptr().cast(), reply.len()) };
+    let _ = rustix::io::write(device, reply);
 }
 
 const fn error_number(failure: Failure) -> i32 {
@@ -439,9 +433,6 @@ const fn error_number(failure: Failure) -> i32 {
 /// Keeps the kernel from reclaiming memory for this thread by writing to a file system on its own
 /// volume: that would wait for this thread.
 fn spare_reclaim() {
-    /// `linux/prctl.h`
-    const PR_SET_IO_FLUSHER: libc::c_int = 57;
-    let (yes, none): (libc::c_ulong, libc::c_ulong) = (1, 0);
-    // SAFETY: only numbers are passed. Without the right to it, the usual rules hold.
-    unsafe { libc::prctl(PR_SET_IO_FLUSHER, yes, none, none, none) };
+    // Without the right to it, the usual rules hold.
+    let _ = configure_io_flusher_behavior(true);
 }

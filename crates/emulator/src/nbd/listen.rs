@@ -3,11 +3,17 @@
 use std::fs;
 use std::io;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+
+use rustix::fs::{Mode, fchmod};
+use rustix::io::Errno;
+use rustix::net::{
+    AddressFamily, SocketAddrUnix, SocketFlags, SocketType, accept_with, listen, socket_with,
+};
 
 /// An address to listen at, as the user writes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -119,20 +125,7 @@ impl Listener {
     /// # Errors
     /// The kernel's, also of a client that went away.
     pub fn accept(&self) -> io::Result<OwnedFd> {
-        let nobody = std::ptr::null_mut();
-        // SAFETY: no address is requested; the descriptor belongs to nobody else.
-        unsafe {
-            let fd = libc::accept4(
-                self.socket.as_raw_fd(),
-                nobody,
-                nobody.cast(),
-                libc::SOCK_CLOEXEC,
-            );
-            match fd {
-                -1 => Err(io::Error::last_os_error()),
-                fd => Ok(OwnedFd::from_raw_fd(fd)),
-            }
-        }
+        Ok(accept_with(&self.socket, SocketFlags::CLOEXEC)?)
     }
 
     /// By which clients find it: `nbd://127.0.0.1:10809`, `nbd+unix:///?socket=/run/volume`.
@@ -191,11 +184,11 @@ fn unix(path: &Path, access: Access) -> Result<Listener, ListenError> {
         error,
     };
     make_room(path, &address)?;
-    let socket = bind(path).map_err(|error| match error.raw_os_error() {
-        Some(libc::ENAMETOOLONG) => ListenError::TooLong(path.to_owned()),
-        Some(libc::EADDRINUSE) => ListenError::InUse(address.clone()),
-        Some(libc::ENOENT) => ListenError::NoFolder(path.parent().unwrap_or(path).to_owned()),
-        _ => system(error),
+    let socket = bind(path).map_err(|error| match error {
+        Errno::NAMETOOLONG => ListenError::TooLong(path.to_owned()),
+        Errno::ADDRINUSE => ListenError::InUse(address.clone()),
+        Errno::NOENT => ListenError::NoFolder(path.parent().unwrap_or(path).to_owned()),
+        _ => system(error.into()),
     })?;
     let whole = std::path::absolute(path).map_err(system)?;
     Ok(Listener {
@@ -227,40 +220,13 @@ fn make_room(path: &Path, address: &str) -> Result<(), ListenError> {
 const BACKLOG: i32 = 1024;
 
 /// As the standard library does, but with the mode 0600 from the first moment.
-fn bind(path: &Path) -> io::Result<OwnedFd> {
-    use std::os::unix::ffi::OsStrExt;
-    let bytes = path.as_os_str().as_bytes();
-    // SAFETY: zeros are a valid address.
-    let mut address: libc::sockaddr_un = unsafe { std::mem::zeroed() };
-    if bytes.len() >= address.sun_path.len() {
-        return Err(io::Error::from_raw_os_error(libc::ENAMETOOLONG));
-    }
-    if bytes.contains(&0) {
-        return Err(io::Error::from_raw_os_error(libc::EINVAL));
-    }
-    address.sun_family = libc::AF_UNIX as libc::sa_family_t;
-    for (to, from) in address.sun_path.iter_mut().zip(bytes) {
-        *to = *from as libc::c_char;
-    }
-    let done = |result: i32| match result {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    };
-    let size = size_of::<libc::sockaddr_un>() as libc::socklen_t;
-    // SAFETY: the address lives through the calls with its length; the descriptor belongs to
-    // nobody else.
-    unsafe {
-        let fd = libc::socket(libc::AF_UNIX, libc::SOCK_STREAM | libc::SOCK_CLOEXEC, 0);
-        if fd < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        let socket = OwnedFd::from_raw_fd(fd);
-        done(libc::fchmod(socket.as_raw_fd(), 0o600))?;
-        let address = (&raw const address).cast();
-        done(libc::bind(socket.as_raw_fd(), address, size))?;
-        done(libc::listen(socket.as_raw_fd(), BACKLOG))?;
-        Ok(socket)
-    }
+fn bind(path: &Path) -> Result<OwnedFd, Errno> {
+    let (family, kind) = (AddressFamily::UNIX, SocketType::STREAM);
+    let socket = socket_with(family, kind, SocketFlags::CLOEXEC, None)?;
+    fchmod(&socket, Mode::RUSR | Mode::WUSR)?;
+    rustix::net::bind(&socket, &SocketAddrUnix::new(path)?)?;
+    listen(&socket, BACKLOG)?;
+    Ok(socket)
 }
 
 #[cfg(test)]

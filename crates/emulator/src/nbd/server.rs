@@ -1,11 +1,14 @@
 //! Accepts clients and gives each a thread, as many as are allowed.
 
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
+
+use rustix::net::sockopt::set_tcp_nodelay;
+use rustix::net::{Shutdown, shutdown};
 
 use super::connection::serve;
 use super::handshake::Export;
@@ -43,9 +46,10 @@ impl Clients {
     }
 
     /// Ends what all clients send; what is in flight is still answered.
-    fn hang_up(&self, how: i32) {
+    fn hang_up(&self, how: Shutdown) {
         for client in self.list().iter() {
-            shut(&client.socket, how);
+            // A client that is gone has hung up already.
+            let _ = shutdown(&client.socket, how);
         }
     }
 
@@ -56,11 +60,6 @@ impl Clients {
             .wait_timeout_while(self.list(), within, |list| !list.is_empty());
         waited.is_ok_and(|(_, late)| !late.timed_out())
     }
-}
-
-fn shut(socket: &OwnedFd, how: i32) {
-    // SAFETY: only numbers are passed, and the descriptor is open as long as it is borrowed.
-    unsafe { libc::shutdown(socket.as_raw_fd(), how) };
 }
 
 /// A server at work. It ends when it is dropped.
@@ -145,9 +144,9 @@ impl Server {
             // A thread that panicked has printed that.
             let _ = thread.join();
         }
-        self.clients.hang_up(libc::SHUT_RD);
+        self.clients.hang_up(Shutdown::Read);
         if !self.clients.all_gone(DRAIN) {
-            self.clients.hang_up(libc::SHUT_RDWR);
+            self.clients.hang_up(Shutdown::Both);
             // What a stall holds back does not end with its connection: nobody waits for that.
             self.clients.all_gone(HANG_UP);
         }
@@ -194,7 +193,8 @@ impl Acceptor {
 
     fn accept(&self) -> io::Result<()> {
         let socket = Arc::new(self.listener.accept()?);
-        no_delay(&socket);
+        // Replies are sent when they are made. A unix socket knows no other way and refuses.
+        let _ = set_tcp_nodelay(&socket, true);
         self.admit(socket)
     }
 
@@ -215,7 +215,7 @@ impl Acceptor {
                 clients.turned_away.fetch_add(1, Ordering::Relaxed);
                 return Ok(());
             };
-            shut(&list.remove(oldest).socket, libc::SHUT_RDWR);
+            let _ = shutdown(&list.remove(oldest).socket, Shutdown::Both);
         }
         list.push(client);
         drop(list);
@@ -227,7 +227,7 @@ impl Acceptor {
             let _ = serve(&service, &socket, &|| {
                 entered.store(true, Ordering::Relaxed)
             });
-            shut(&socket, libc::SHUT_RDWR);
+            let _ = shutdown(&socket, Shutdown::Both);
             drop(guard);
         };
         let thread = Builder::new().name(format!("client {number}"));
@@ -243,19 +243,4 @@ impl Drop for ClientGuard {
     fn drop(&mut self) {
         self.0.remove(self.1);
     }
-}
-
-/// Replies are sent when they are made. A unix socket knows no other way and refuses.
-fn no_delay(socket: &OwnedFd) {
-    let on = 1i32;
-    // SAFETY: the value lives through the call with its length.
-    unsafe {
-        libc::setsockopt(
-            socket.as_raw_fd(),
-            libc::IPPROTO_TCP,
-            libc::TCP_NODELAY,
-            (&raw const on).cast(),
-            size_of::<i32>() as libc::socklen_t,
-        )
-    };
 }
