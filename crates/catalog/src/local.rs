@@ -1,7 +1,7 @@
 //! The instance's own disks: separate budgets for reads and writes, shared evenly by the disks.
 
 use blocklab_device::{Cap, Covers, LimitUnit, Origin, Rate, Service, VolumeSpec, class::Class};
-use blocklab_units::{Bytes, Nanos, count};
+use blocklab_units::{Bytes, Nanos, count, plural};
 
 use crate::draft::Draft;
 use crate::embedded::LOCAL_PROFILES;
@@ -43,7 +43,7 @@ pub(crate) fn disks(
         let message = format!(
             "{} has {} of its own",
             instance.name,
-            disk_count(store.disks)
+            plural(store.disks as usize, "disk")
         );
         return Err(Refusal::new(Part::Count, message));
     }
@@ -59,17 +59,10 @@ pub(crate) fn disks(
     if wanted < store.disks {
         draft.notes.push(format!(
             "{wanted} of {}: each is taken to have its even share of the documented rates",
-            disk_count(store.disks)
+            plural(store.disks as usize, "disk")
         ));
     }
     Ok(draft)
-}
-
-fn disk_count(disks: u32) -> String {
-    match disks {
-        1 => "1 disk".to_owned(),
-        n => format!("{n} disks"),
-    }
 }
 
 fn no_settings(offer: &Offer, instance: &Instance, store: &Store) -> Result<(), Refusal> {
@@ -85,7 +78,7 @@ fn no_settings(offer: &Offer, instance: &Instance, store: &Store) -> Result<(), 
     let shape = format!(
         "{} has {} of {} GB",
         instance.name,
-        disk_count(store.disks),
+        plural(store.disks as usize, "disk"),
         store.disk_gb
     );
     match keys.into_iter().find(|(_, given, _)| *given) {

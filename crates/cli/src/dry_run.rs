@@ -8,7 +8,7 @@ use blocklab_record::TargetKind;
 use blocklab_report::text;
 use blocklab_store::Store;
 use blocklab_study::{Forecast, TargetForecast, forecast};
-use blocklab_units::{Bytes, Ink, Nanos, Style, significant};
+use blocklab_units::{Bytes, Ink, Nanos, Style, plural, significant};
 use blocklab_workload::Plan;
 use serde::Serialize;
 
@@ -290,8 +290,8 @@ impl SystemForecast {
         };
         format!(
             "{time}{what}{filling} ({}, {}){untimed}",
-            number(self.cases, "case"),
-            number(self.passes as usize, "pass")
+            plural(self.cases, "case"),
+            plural(self.passes as usize, "pass")
         )
     }
 }
@@ -320,12 +320,4 @@ fn amount(bytes: f64) -> String {
         _ => (1e9, "GB"),
     };
     format!("{} {name}", significant(bytes / unit, 3))
-}
-
-fn number(of: usize, what: &str) -> String {
-    match of {
-        1 => format!("1 {what}"),
-        _ if what.ends_with('s') => format!("{of} {what}es"),
-        _ => format!("{of} {what}s"),
-    }
 }

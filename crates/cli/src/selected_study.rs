@@ -13,7 +13,7 @@ use blocklab_record::Note;
 use blocklab_report::text;
 use blocklab_store::Store;
 use blocklab_study::planned;
-use blocklab_units::{Ink, Style, did_you_mean};
+use blocklab_units::{Ink, Style, did_you_mean, plural};
 use blocklab_workload::{Case, Job, Plan};
 
 use crate::again;
@@ -246,14 +246,8 @@ fn one_line(name: &str, style: Style) -> Result<String> {
         0 => String::new(),
         systems => format!(", {systems} systems"),
     };
-    let cases = match plan.cases.len() {
-        1 => "1 case".to_owned(),
-        cases => format!("{cases} cases"),
-    };
-    let passes = match plan.passes {
-        1 => "1 pass".to_owned(),
-        passes => format!("{passes} passes"),
-    };
+    let cases = plural(plan.cases.len(), "case");
+    let passes = plural(plan.passes as usize, "pass");
     let text = format!("{} ({cases}, {passes}{systems})", plan.description);
     Ok(style.hang(Ink::Bold, name, 12, &text))
 }

@@ -20,6 +20,7 @@ use blocklab_store::Store;
 use blocklab_study::{Assignment, Error, Missing, Part, ResumeState, plan_of, run_plans};
 use blocklab_tools::keeping::Keeping;
 use blocklab_tools::output::Over;
+use blocklab_units::plural;
 use blocklab_workload::Plan;
 use jiff::Timestamp;
 
@@ -253,9 +254,8 @@ fn close(
 fn stopped(lasting: bool, done: usize) -> u8 {
     terminal::warn(&match (lasting, done) {
         (true, 1..) => format!(
-            "interrupted after {done} measurement{}; the same command continues it, \
-             --fresh restarts it",
-            if done == 1 { "" } else { "s" }
+            "interrupted after {}; the same command continues it, --fresh restarts it",
+            plural(done, "measurement")
         ),
         _ => "interrupted; nothing is kept".to_owned(),
     });

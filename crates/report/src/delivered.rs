@@ -1,7 +1,7 @@
 //! The words for delivered against documented: one wording for text and HTML.
 
 use blocklab_analysis::expect::{CaseCheck, Compared, HowToTest, LimitCheck, State, Why};
-use blocklab_units::{count, rate, stated};
+use blocklab_units::{count, plural, rate, stated};
 
 use crate::facts;
 
@@ -86,8 +86,7 @@ pub fn outcome(compared: &Compared) -> String {
     let states = facts::tally(&all, compared.limits.iter().map(|it| it.state));
     match compared.limits.len() {
         0 => format!("{}: no limit is documented.", compared.address),
-        1 => format!("1 limit of {}: {states}.", compared.address),
-        n => format!("{n} limits of {}: {states}.", compared.address),
+        n => format!("{} of {}: {states}.", plural(n, "limit"), compared.address),
     }
 }
 

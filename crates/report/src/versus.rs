@@ -4,7 +4,7 @@ use blocklab_analysis::compare::{
     Against, Comparison, Contrast, Difference, LEVEL_PERCENT, Pair, Verdict,
 };
 use blocklab_record::Record;
-use blocklab_units::{latency, rate};
+use blocklab_units::{latency, plural, rate};
 
 use crate::facts;
 
@@ -176,10 +176,7 @@ pub fn outcome(comparison: &Comparison, against: &Against) -> String {
     if number == 0 {
         return format!("{opening}: no load is the same, so nothing can be compared.");
     }
-    let loads = match number {
-        1 => "1 load".to_owned(),
-        n => format!("{n} loads"),
-    };
+    let loads = plural(number, "load");
     if against.count(Verdict::Unknown) == number {
         return format!("{opening}, {loads}: {}", uncertain(against));
     }

@@ -14,6 +14,15 @@ pub fn count(value: f64) -> String {
     grouped
 }
 
+/// So many of something, by its word for one: `1 case`, `3 cases`, `2 passes`.
+pub fn plural(number: usize, one: &str) -> String {
+    match number {
+        1 => format!("1 {one}"),
+        _ if one.ends_with('s') => format!("{number} {one}es"),
+        _ => format!("{number} {one}s"),
+    }
+}
+
 /// A figure as somebody stated it, to two decimals where it has any: `143.75`, `6,000`, `0.5`.
 pub fn stated(value: f64) -> String {
     trimmed(value, 2)

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 
 use blocklab_analysis::{Finding, Severity};
+use blocklab_units::plural;
 use maud::{Markup, html};
 
 use super::headline::prose;
@@ -104,11 +105,8 @@ pub fn any(sides: &[Side<'_>]) -> bool {
 
 /// `3 more observations`
 fn observations(infos: usize, severe: usize) -> String {
-    let more = if severe > 0 { " more" } else { "" };
-    match infos {
-        1 => format!("1{more} observation"),
-        n => format!("{n}{more} observations"),
-    }
+    let more = if severe > 0 { "more " } else { "" };
+    plural(infos, &format!("{more}observation"))
 }
 
 /// One finding; `names`: its systems; `more`: what follows it.

@@ -2,6 +2,7 @@
 
 use blocklab_analysis::Severity;
 use blocklab_analysis::study::{Outcome, Party};
+use blocklab_units::plural;
 use maud::{Markup, html};
 
 use super::headline;
@@ -54,22 +55,14 @@ pub fn table(sides: &[Side<'_>], outcome: Option<&Outcome>) -> Markup {
 
 /// `1 critical, 2 warnings`; a dash for nothing.
 fn found(side: &Side<'_>) -> String {
-    let severities = [
-        (Severity::Critical, "critical"),
-        (Severity::Warning, "warnings"),
-    ];
-    let counted = severities.map(|(severity, words)| {
+    let number = |severity| {
         let all = side.assessment.findings.iter();
-        match all.filter(|it| it.severity == severity).count() {
-            0 => String::new(),
-            1 => format!("1 {}", words.trim_end_matches('s')),
-            n => format!("{n} {words}"),
-        }
-    });
-    let [critical, warnings] = counted;
-    match (critical.is_empty(), warnings.is_empty()) {
-        (true, true) => "–".to_owned(),
-        (false, false) => format!("{critical}, {warnings}"),
-        _ => critical + &warnings,
+        all.filter(|it| it.severity == severity).count()
+    };
+    match (number(Severity::Critical), number(Severity::Warning)) {
+        (0, 0) => "–".to_owned(),
+        (0, warnings) => plural(warnings, "warning"),
+        (critical, 0) => format!("{critical} critical"),
+        (critical, warnings) => format!("{critical} critical, {}", plural(warnings, "warning")),
     }
 }

@@ -3,7 +3,7 @@ use blocklab_catalog::unit_price::{By, Currency, OldList, Priced, Unit, UnitPric
 
 use super::grid::{self, Cells};
 use crate::evidence;
-use blocklab_units::{Ink, Style, count, significant};
+use blocklab_units::{Ink, Style, count, plural, significant};
 
 /// A column: its title and the unit that it shows.
 const UNITS: [(&str, Unit); 5] = [
@@ -103,14 +103,11 @@ fn opening(by: Option<By>, money: Money<'_>, style: Style) -> String {
 /// A finding for each old list: what it prices may cost something else today.
 fn ages(priced: &[Priced], today: Date, style: Style) -> String {
     let finding = |list: OldList| {
-        let years = match list.years {
-            1 => "1 year".to_owned(),
-            n => format!("{n} years"),
-        };
         let text = format!(
-            "the price list of {} is {years} old ({}): amounts, and what is cheapest, may have \
-             changed since",
+            "the price list of {} is {} old ({}): amounts, and what is cheapest, may have changed \
+             since",
             list.date,
+            plural(list.years as usize, "year"),
             list.names.join(" and ")
         );
         style.hang(Ink::Yellow, "!", 2, &text)

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use blocklab_driver::{journal_path, map_path};
 use blocklab_record::{Record, Status};
+use blocklab_units::plural;
 use blocklab_vdbench::{
     Inputs, Mistake, ParameterFile, Prepared, Sd, Subject, Validated, Validation, key_plans,
 };
@@ -194,8 +195,8 @@ pub fn fail_on_miscompares(record: &mut Record, validated: &[Option<Validated>])
     let first = validated.iter().flatten().next();
     let wrong = first.map_or(0, |validated| validated.keys.wrongs());
     if wrong > 0 {
-        let blocks = if wrong == 1 { "block" } else { "blocks" };
-        record.failure = Some(format!("data validation: {wrong} {blocks} came back wrong"));
+        let blocks = plural(wrong as usize, "block");
+        record.failure = Some(format!("data validation: {blocks} came back wrong"));
         if record.status == Status::Complete {
             record.status = Status::Failed;
         }
