@@ -7,15 +7,17 @@ use blocklab_device::Origin;
 use blocklab_units::{Bytes, Nanos, count, rate};
 
 use super::trimmed;
-use blocklab_report::text::{aligned, indented};
+use blocklab_report::text::{aligned, cited, indented};
 
 /// All of it: what it reaches first, its evidence last.
 pub fn text(sheet: &Sheet) -> String {
-    let mut sources = Sources(Vec::new());
+    let mut sources = Vec::new();
     let (limits, prices) = (
         limits(&sheet.limits, &mut sources),
         prices(&sheet.prices, &mut sources),
     );
+    let sources = sources.iter().zip(1..);
+    let sources = sources.map(|(source, number)| format!("[{number}] {source}"));
     let parts = [
         reaches(&sheet.reaches),
         bursts(&sheet.bursts),
@@ -23,9 +25,9 @@ pub fn text(sheet: &Sheet) -> String {
         ratios(&sheet.ratios, sheet.currency),
         limits,
         prices,
-        sources.text(),
-        sentences("Assumed", &sheet.assumed),
-        sentences("Notes", &sheet.notes),
+        list("Sources", sources),
+        list("Assumed", dashed(&sheet.assumed)),
+        list("Notes", dashed(&sheet.notes)),
     ];
     let mut text = format!("{}\n", sheet.address);
     for part in parts.iter().filter(|part| !part.is_empty()) {
@@ -45,12 +47,16 @@ fn table<const N: usize>(
     let rows: Vec<_> = once(heads.map(str::to_owned)).chain(rows).collect();
     match rows.len() {
         1 => String::new(),
-        _ => section(title, &aligned(&rows, right)),
+        _ => section(title, &rows, right),
     }
 }
 
-fn section(title: &str, table: &str) -> String {
-    format!("{title}\n{}", indented(table, 2))
+/// The same without heads.
+fn section<const N: usize>(title: &str, rows: &[[String; N]], right: &[usize]) -> String {
+    match rows {
+        [] => String::new(),
+        rows => format!("{title}\n{}", indented(&aligned(rows, right), 2)),
+    }
 }
 
 fn reaches(reaches: &[Reach]) -> String {
@@ -141,7 +147,7 @@ fn month(sheet: &Sheet) -> String {
     );
     let mut rows: Vec<[String; 4]> = sheet.costs.iter().map(cost).collect();
     rows.push(["total".to_owned(), String::new(), String::new(), total]);
-    section("Monthly cost", &aligned(&rows, &[1, 3]))
+    section("Monthly cost", &rows, &[1, 3])
 }
 
 fn cost(cost: &Cost) -> [String; 4] {
@@ -166,57 +172,26 @@ fn money(amount: f64, currency: &str) -> String {
 }
 
 fn ratios(ratios: &[Ratio], currency: &str) -> String {
-    if ratios.is_empty() {
-        return String::new();
-    }
-    let rows: Vec<[String; 3]> = ratios
-        .iter()
-        .map(|ratio| {
-            let inputs = format!(
-                "= {} for {} / {} {}",
-                money(ratio.usd_per_month, currency),
-                ratio.of,
-                trimmed(ratio.delivered),
-                ratio.unit
-            );
-            [ratio.name.clone(), format!("{:.4}", ratio.value), inputs]
-        })
-        .collect();
-    section("What a delivered unit costs", &aligned(&rows, &[1]))
+    let row = |ratio: &Ratio| {
+        let inputs = format!(
+            "= {} for {} / {} {}",
+            money(ratio.usd_per_month, currency),
+            ratio.of,
+            trimmed(ratio.delivered),
+            ratio.unit
+        );
+        [ratio.name.clone(), format!("{:.4}", ratio.value), inputs]
+    };
+    let rows: Vec<[String; 3]> = ratios.iter().map(row).collect();
+    section("What a delivered unit costs", &rows, &[1])
 }
 
-/// Sources, each once, named by its number.
-struct Sources(Vec<String>);
-
-impl Sources {
-    fn number(&mut self, source: &str) -> String {
-        let place = self.0.iter().position(|known| known == source);
-        let place = place.unwrap_or_else(|| {
-            self.0.push(source.to_owned());
-            self.0.len() - 1
-        });
-        format!("[{}]", place + 1)
-    }
-
-    fn text(&self) -> String {
-        let lines = self.0.iter().enumerate();
-        let lines: String = lines
-            .map(|(i, source)| format!("  [{}] {source}\n", i + 1))
-            .collect();
-        if lines.is_empty() {
-            lines
-        } else {
-            format!("Sources\n{lines}")
-        }
-    }
-}
-
-fn limits(limits: &[Figure], sources: &mut Sources) -> String {
+fn limits(limits: &[Figure], sources: &mut Vec<String>) -> String {
     let rows = limits.iter().map(|limit| {
         let (date, source) = match &limit.origin {
-            Origin::Documented { source, date } => (date.as_str(), sources.number(source)),
+            Origin::Documented { source, date } => (date.as_str(), cited(sources, source)),
             Origin::Measured { by: why } | Origin::Assumed { because: why } => {
-                ("", sources.number(why))
+                ("", cited(sources, why))
             }
             Origin::Given => ("", String::new()),
         };
@@ -234,7 +209,7 @@ fn limits(limits: &[Figure], sources: &mut Sources) -> String {
     table("Limits", heads, rows, &[1])
 }
 
-fn prices(prices: &[Price], sources: &mut Sources) -> String {
+fn prices(prices: &[Price], sources: &mut Vec<String>) -> String {
     let rows = prices.iter().map(|price| {
         let above = match (price.above, price.up_to) {
             (0.0, None) => String::new(),
@@ -247,17 +222,22 @@ fn prices(prices: &[Price], sources: &mut Sources) -> String {
             price.per.text().to_owned(),
             price.region.clone(),
             price.date.to_string(),
-            sources.number(&price.source),
+            cited(sources, &price.source),
         ]
     });
     let heads = ["", "PRICE", "PER", "REGION", "DATE", ""];
     table("Prices", heads, rows, &[1])
 }
 
-fn sentences(title: &str, sentences: &[String]) -> String {
-    if sentences.is_empty() {
-        return String::new();
+fn dashed(sentences: &[String]) -> impl Iterator<Item = String> {
+    sentences.iter().map(|sentence| format!("- {sentence}"))
+}
+
+/// A section of lines as they are; nothing without lines.
+fn list(title: &str, lines: impl Iterator<Item = String>) -> String {
+    let lines: String = lines.map(|line| format!("  {line}\n")).collect();
+    match lines.is_empty() {
+        true => lines,
+        false => format!("{title}\n{lines}"),
     }
-    let lines = sentences.iter().map(|sentence| format!("  - {sentence}\n"));
-    format!("{title}\n{}", lines.collect::<String>())
 }

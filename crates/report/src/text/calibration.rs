@@ -191,14 +191,8 @@ fn error_text(errors: &Errors) -> String {
 }
 
 fn list(title: &str, items: &[String], style: Style) -> String {
-    if items.is_empty() {
-        return String::new();
-    }
-    let mut out = format!("{}\n", style.paint(Ink::Bold, title));
-    for item in items {
-        out.push_str(&style.hang(Ink::Dim, "  -", 4, item));
-    }
-    out
+    let lines = items.iter().map(|it| style.hang(Ink::Dim, "  -", 4, it));
+    super::titled(title, lines, style)
 }
 
 fn left_out(fitted: &Calibration) -> Vec<String> {

@@ -102,9 +102,6 @@ const fn ink(verdict: Verdict) -> Ink {
 }
 
 fn unmatched(against: &Against, style: Style) -> String {
-    if against.unmatched.is_empty() {
-        return String::new();
-    }
     let lines = against.unmatched.iter().map(|it| {
         let text = format!(
             "{} {}, of {}: {}",
@@ -115,6 +112,5 @@ fn unmatched(against: &Against, style: Style) -> String {
         );
         style.hang(Ink::Dim, "  -", 4, &text)
     });
-    let title = style.paint(Ink::Bold, "Not compared");
-    format!("{title}\n{}", lines.collect::<String>())
+    super::titled("Not compared", lines, style)
 }

@@ -2,11 +2,11 @@ use blocklab_analysis::expect::{Compared, Diagnosis, State};
 use blocklab_analysis::{Assessment, Severity};
 use blocklab_record::Record;
 
+use super::cited;
 use super::findings::findings;
 use super::grid;
 use super::header::header;
 use crate::delivered::{CASE_TITLES, LIMIT_TITLES, case_cells, limit_cells, limit_how, outcome};
-use crate::evidence;
 use crate::model;
 use crate::verdict::{Trust, verdict};
 use blocklab_units::{Ink, Style};
@@ -52,24 +52,17 @@ fn unsaid(assessment: &Assessment) -> Assessment {
     rest
 }
 
-/// The number of a source in the list below, as it stands behind what it documents.
-fn cited(sources: &mut Vec<String>, source: &str) -> String {
-    let known = evidence::place(sources, |known| known == source, || source.to_owned());
-    format!(" [{}]", known + 1)
-}
-
 /// The limits that could hold back a run of a modelled device, which nobody compared.
 fn limits_in_force(record: &Record, sources: &mut Vec<String>, style: Style) -> String {
     let limits = model::targets(record).flat_map(|target| &target.limits);
     let limits = limits.filter(|limit| !limit.is_bound());
     let pairs = limits.map(|limit| {
         let cited = cited(sources, &limit.origin.to_string());
-        (limit.name.to_string(), model::value(limit) + &cited)
+        let value = format!("{} {cited}", model::value(limit));
+        (limit.name.to_string(), value)
     });
-    match grid::pairs(&pairs.collect::<Vec<_>>(), 2, style) {
-        none if none.is_empty() => none,
-        lines => format!("{}\n{lines}", style.paint(Ink::Bold, "Limits in force")),
-    }
+    let lines = grid::pairs(&pairs.collect::<Vec<_>>(), 2, style);
+    super::titled("Limits in force", [lines], style)
 }
 
 /// A line a limit, its source by number.
@@ -78,7 +71,7 @@ fn limits(compared: &Compared, sources: &mut Vec<String>, style: Style) -> Strin
     let rows = compared.limits.iter().map(|it| {
         let mut cells = limit_cells(it);
         if !it.origin.is_empty() {
-            cells[3].push_str(&cited(sources, &it.origin));
+            cells[3] += &format!(" {}", cited(sources, &it.origin));
         }
         (&it.limit, cells)
     });

@@ -3,6 +3,7 @@ use blocklab_record::Record;
 use blocklab_units::{Bytes, Nanos, count};
 
 use super::grid::{self, Cells};
+use super::titled;
 use crate::evidence::Grid;
 use crate::facts;
 use blocklab_units::{Ink, Style};
@@ -25,7 +26,7 @@ pub fn brief(record: &Record, assessment: &Assessment, style: Style) -> String {
         }
         out
     });
-    let findings = section("Findings", blocks, style);
+    let findings = titled("Findings", blocks, style);
     let folded = |finding: &Finding| finding.severity != Severity::Good;
     if !assessment.findings.iter().any(folded) {
         return findings;
@@ -45,7 +46,7 @@ pub fn findings(assessment: &Assessment, style: Style) -> String {
         [gap, &statement(finding, style), &advice(finding, style)].concat()
             + &evidence(finding, assessment.rows.len(), style)
     });
-    section("Findings", blocks, style)
+    titled("Findings", blocks, style)
 }
 
 fn head(finding: &Finding) -> String {
@@ -139,7 +140,7 @@ pub fn notes(record: &Record, style: Style) -> String {
         );
         style.hang(Ink::Dim, "  -", 4, &text)
     });
-    section("Notes", blocks, style)
+    titled("Notes", blocks, style)
 }
 
 /// Failed operations by kind.
@@ -158,13 +159,5 @@ pub fn errors(record: &Record, style: Style) -> String {
         );
         style.hang(Ink::Red, "  -", 4, &text)
     });
-    section("Errors", blocks, style)
-}
-
-fn section(title: &str, blocks: impl Iterator<Item = String>, style: Style) -> String {
-    let body: String = blocks.collect();
-    if body.is_empty() {
-        return body;
-    }
-    format!("{}\n{body}", style.paint(Ink::Bold, title))
+    titled("Errors", blocks, style)
 }

@@ -16,6 +16,7 @@ use blocklab_analysis::Assessment;
 use blocklab_record::Record;
 use blocklab_units::{Ink, Style};
 
+use crate::evidence;
 pub use crate::facts::target_lines;
 pub use calibration::calibration;
 pub use comparison::comparison;
@@ -50,14 +51,24 @@ fn joined(parts: impl IntoIterator<Item = String>) -> String {
     parts.collect::<Vec<_>>().join("\n")
 }
 
-/// Sources under a title, by the numbers that the text above refers to; empty without any.
+/// Lines under a title; empty without any.
+fn titled(title: &str, lines: impl IntoIterator<Item = String>, style: Style) -> String {
+    let body: String = lines.into_iter().collect();
+    match body.is_empty() {
+        true => body,
+        false => format!("{}\n{body}", style.paint(Ink::Bold, title)),
+    }
+}
+
+/// The number by which a text refers to a source: `[2]`.
+pub fn cited(sources: &mut Vec<String>, source: &str) -> String {
+    let place = evidence::place(sources, |known| known == source, || source.to_owned());
+    format!("[{}]", place + 1)
+}
+
+/// Sources under a title, by their numbers; empty without any.
 fn numbered(title: &str, sources: &[String], style: Style) -> String {
     let lines = sources.iter().enumerate();
-    let lines: String = lines
-        .map(|(at, text)| style.hang(Ink::Dim, &format!("  [{}]", at + 1), 6, text))
-        .collect();
-    match lines.is_empty() {
-        true => lines,
-        false => format!("{}\n{lines}", style.paint(Ink::Bold, title)),
-    }
+    let lines = lines.map(|(at, text)| style.hang(Ink::Dim, &format!("  [{}]", at + 1), 6, text));
+    titled(title, lines, style)
 }

@@ -2,7 +2,6 @@ use blocklab_catalog::Date;
 use blocklab_catalog::unit_price::{By, Currency, OldList, Priced, Unit, UnitPrice, old_lists};
 
 use super::grid::{self, Cells};
-use crate::evidence;
 use blocklab_units::{Ink, Style, count, plural, significant};
 
 /// A column: its title and the unit that it shows.
@@ -172,8 +171,7 @@ fn detail(
         let price = priced.prices.iter().find(|it| it.what == cost.what);
         let source = price.map_or_else(String::new, |it| {
             let source = format!("{}, {}: {}", it.region, it.date, it.source);
-            let known = evidence::place(sources, |known| *known == source, || source.clone());
-            format!(" [{}]", known + 1)
+            format!(" {}", super::cited(sources, &source))
         });
         let sum = cost
             .usd_per_month

@@ -157,7 +157,7 @@ fn found(runs: &[(&Record, &Assessment)], style: Style) -> String {
     let quiet = "No finding doubts a figure. What explains them is on the page.";
     match out.is_empty() {
         true => style.aside(0, quiet),
-        false => format!("{}\n{out}", style.paint(Ink::Bold, "Findings")),
+        false => super::titled("Findings", [out], style),
     }
 }
 
