@@ -79,6 +79,20 @@ macro_rules! keys {
     (@field $name:literal $field:literal) => { $field };
 }
 
+/// A section a row: its path, `inline` where it is written so, its meaning, and its keys.
+macro_rules! sections {
+    ($($vis:vis $section:ident $($inline:ident)? = $path:literal, $meaning:literal, $keys:expr;)*) => {
+        $($vis const $section: Section = Section {
+            path: $path,
+            meaning: $meaning,
+            inline: sections!(@inline $($inline)?),
+            keys: $keys,
+        };)*
+    };
+    (@inline) => { false };
+    (@inline inline) => { true };
+}
+
 const ORIGIN: Key = Key {
     name: "origin",
     field: "origin",
@@ -87,54 +101,8 @@ const ORIGIN: Key = Key {
     meaning: "where the figure comes from",
 };
 
-pub(super) const DEVICE: Section = Section {
-    path: "",
-    meaning: "The device. It needs at least one `[[volume]]`.",
-    inline: false,
-    keys: keys! {
-        "name": Kind::Text, Json("\"device\"", "device"), "what it is called in records";
-        "layout": Kind::Layout, Default("striped 256KiB"), "how offsets fall on several volumes";
-        "volume" as "volumes": Kind::Tables(&VOLUME), Wrong, "the volumes";
-        "instance": Kind::Table(&INSTANCE), Default(""), "what binds the sum of the volumes";
-        "fault" as "faults": Kind::Tables(&FAULT), Default(""), "what goes wrong, and when";
-    },
-};
-
 /// The key of a volume for how many there are of it; the device's own form repeats it.
 pub(super) const COUNT: &str = "count";
-
-const VOLUME: Section = Section {
-    path: "volume",
-    meaning: "One volume, or several equal ones.",
-    inline: false,
-    keys: keys! {
-        "count": Kind::Count, Default("1"), "how many of it";
-        "kind": Kind::Text, Json("\"volume\"", "volume"), "what it is called in limits";
-        "capacity" as "capacity_bytes": Kind::Size, Wrong, "usable bytes";
-        "accounting": Kind::Accounting, Default("plain"),
-            "how operations and bytes are counted: one by one; split and merged into units; or charged in whole units";
-        "queue_depth": Kind::Count, Default(""),
-            "most operations in service at a time; more wait in a queue";
-        "cap" as "caps": Kind::Tables(&CAP), Default(""), "its limiters";
-        "credit" as "credits": Kind::Tables(&CREDIT), Default(""), "its burst buckets";
-        "service": Kind::Table(&SERVICE), Default(""),
-            "latency of the medium; without it nothing is predicted";
-        "network": Kind::Table(&NETWORK), Default(""),
-            "a network path to the volume, in addition to `service`";
-    },
-};
-
-const INSTANCE: Section = Section {
-    path: "instance",
-    meaning: "What an instance grants to all its volumes together.",
-    inline: false,
-    keys: keys! {
-        "name": Kind::Text, Json("\"instance\"", "instance"), "what it is called in limits";
-        "cap" as "caps": Kind::Tables(&INSTANCE_CAP), Default(""), "limiters of the sum";
-        "credit" as "credits": Kind::Tables(&INSTANCE_CREDIT), Default(""),
-            "burst buckets of the sum";
-    },
-};
 
 const CAP_KEYS: &[Key] = keys! {
     "name": Kind::Text, Wrong, "what it is called in limits";
@@ -144,20 +112,6 @@ const CAP_KEYS: &[Key] = keys! {
         "what it saves up while idle, as time at its rate";
     "peak": Kind::Rate, Default(""), "the rate at which the bucket can be emptied";
     also ORIGIN;
-};
-
-const CAP: Section = Section {
-    path: "volume.cap",
-    meaning: "A limiter.",
-    inline: false,
-    keys: CAP_KEYS,
-};
-
-const INSTANCE_CAP: Section = Section {
-    path: "instance.cap",
-    meaning: "A limiter of the sum; the keys of `[[volume.cap]]`.",
-    inline: false,
-    keys: CAP_KEYS,
 };
 
 const CREDIT_KEYS: &[Key] = keys! {
@@ -174,25 +128,43 @@ const CREDIT_KEYS: &[Key] = keys! {
     also ORIGIN;
 };
 
-const CREDIT: Section = Section {
-    path: "volume.credit",
-    meaning: "A burst bucket: spent by every operation or byte, filled at the baseline.",
-    inline: false,
-    keys: CREDIT_KEYS,
-};
+/// The keys of a fault of which exactly one stands.
+pub(super) const FAULT_KINDS: [&str; 3] = ["state", "latency", "error"];
 
-const INSTANCE_CREDIT: Section = Section {
-    path: "instance.credit",
-    meaning: "A burst bucket of the sum; the keys of `[[volume.credit]]`.",
-    inline: false,
-    keys: CREDIT_KEYS,
-};
-
-const SERVICE: Section = Section {
-    path: "volume.service",
-    meaning: "How long an operation takes once the limiters have let it pass.",
-    inline: false,
-    keys: keys! {
+sections! {
+    pub(super) DEVICE = "", "The device. It needs at least one `[[volume]]`.", keys! {
+        "name": Kind::Text, Json("\"device\"", "device"), "what it is called in records";
+        "layout": Kind::Layout, Default("striped 256KiB"), "how offsets fall on several volumes";
+        "volume" as "volumes": Kind::Tables(&VOLUME), Wrong, "the volumes";
+        "instance": Kind::Table(&INSTANCE), Default(""), "what binds the sum of the volumes";
+        "fault" as "faults": Kind::Tables(&FAULT), Default(""), "what goes wrong, and when";
+    };
+    VOLUME = "volume", "One volume, or several equal ones.", keys! {
+        "count": Kind::Count, Default("1"), "how many of it";
+        "kind": Kind::Text, Json("\"volume\"", "volume"), "what it is called in limits";
+        "capacity" as "capacity_bytes": Kind::Size, Wrong, "usable bytes";
+        "accounting": Kind::Accounting, Default("plain"),
+            "how operations and bytes are counted: one by one; split and merged into units; or charged in whole units";
+        "queue_depth": Kind::Count, Default(""),
+            "most operations in service at a time; more wait in a queue";
+        "cap" as "caps": Kind::Tables(&CAP), Default(""), "its limiters";
+        "credit" as "credits": Kind::Tables(&CREDIT), Default(""), "its burst buckets";
+        "service": Kind::Table(&SERVICE), Default(""),
+            "latency of the medium; without it nothing is predicted";
+        "network": Kind::Table(&NETWORK), Default(""),
+            "a network path to the volume, in addition to `service`";
+    };
+    INSTANCE = "instance", "What an instance grants to all its volumes together.", keys! {
+        "name": Kind::Text, Json("\"instance\"", "instance"), "what it is called in limits";
+        "cap" as "caps": Kind::Tables(&INSTANCE_CAP), Default(""), "limiters of the sum";
+        "credit" as "credits": Kind::Tables(&INSTANCE_CREDIT), Default(""),
+            "burst buckets of the sum";
+    };
+    CAP = "volume.cap", "A limiter.", CAP_KEYS;
+    INSTANCE_CAP = "instance.cap", "A limiter of the sum; the keys of `[[volume.cap]]`.", CAP_KEYS;
+    CREDIT = "volume.credit", "A burst bucket: spent by every operation or byte, filled at the baseline.", CREDIT_KEYS;
+    INSTANCE_CREDIT = "instance.credit", "A burst bucket of the sum; the keys of `[[volume.credit]]`.", CREDIT_KEYS;
+    SERVICE = "volume.service", "How long an operation takes once the limiters have let it pass.", keys! {
         "read": Kind::Table(&LATENCY), Wrong, "random reads";
         "write": Kind::Table(&LATENCY), Wrong, "random writes";
         "stream_read": Kind::Table(&LATENCY), Default(""),
@@ -209,79 +181,37 @@ const SERVICE: Section = Section {
             "a medium that approaches its physical maximum gradually";
         "programs": Kind::Table(&PROGRAMS), Default(""),
             "flash whose reads wait behind programs; needs `saturation`";
-    },
-};
-
-const LATENCY: Section = Section {
-    path: "volume.service.read",
-    meaning: "A mean latency, `base + per_kib · size`; every latency of a service has these keys.",
-    inline: true,
-    keys: keys! {
+    };
+    LATENCY inline = "volume.service.read", "A mean latency, `base + per_kib · size`; every latency of a service has these keys.", keys! {
         "base" as "base_ns": Kind::Time, Wrong, "of an operation of no bytes";
         "per_kib" as "per_kib_ns": Kind::FineTime, Default("0ns"), "more for every KiB";
         also ORIGIN;
-    },
-};
-
-const SPREAD: Section = Section {
-    path: "volume.service.spread",
-    meaning: "Scatter: lognormal.",
-    inline: true,
-    keys: keys! {
+    };
+    SPREAD inline = "volume.service.spread", "Scatter: lognormal.", keys! {
         "sigma": Kind::Number, Wrong, "standard deviation of the logarithm; 0: all the same";
         "tail": Kind::Table(&TAIL), Default(""), "rare slow operations";
         also ORIGIN;
-    },
-};
-
-const TAIL: Section = Section {
-    path: "volume.service.spread.tail",
-    meaning: "Rare slow operations: a second lognormal.",
-    inline: true,
-    keys: keys! {
+    };
+    TAIL inline = "volume.service.spread.tail", "Rare slow operations: a second lognormal.", keys! {
         "share": Kind::Number, Wrong, "share of the operations, 0 to 1";
         "factor": Kind::Number, Wrong, "their mean, as a multiple of the others'";
         "sigma": Kind::Number, Wrong, "standard deviation of the logarithm of theirs";
-    },
-};
-
-const SATURATION: Section = Section {
-    path: "volume.service.saturation",
-    meaning: "What the medium can do at most.",
-    inline: true,
-    keys: keys! {
+    };
+    SATURATION inline = "volume.service.saturation", "What the medium can do at most.", keys! {
         "read_iops": Kind::Number, Wrong, "most reads a second";
         "write_iops": Kind::Number, Wrong, "most writes a second";
         also ORIGIN;
-    },
-};
-
-const PROGRAMS: Section = Section {
-    path: "volume.service.programs",
-    meaning: "What is written is programmed page by page, on as many dies as reads have channels.",
-    inline: true,
-    keys: keys! {
+    };
+    PROGRAMS inline = "volume.service.programs", "What is written is programmed page by page, on as many dies as reads have channels.", keys! {
         "time" as "time_ns": Kind::Time, Wrong, "how long a program holds its die";
         "page" as "page_bytes": Kind::Size, Wrong, "what one program writes";
         also ORIGIN;
-    },
-};
-
-const NETWORK: Section = Section {
-    path: "volume.network",
-    meaning: "A network between the host and the volume.",
-    inline: true,
-    keys: keys! {
+    };
+    NETWORK inline = "volume.network", "A network between the host and the volume.", keys! {
         "round_trip" as "round_trip_ns": Kind::Time, Wrong, "there and back together";
         also ORIGIN;
-    },
-};
-
-const FAULT: Section = Section {
-    path: "fault",
-    meaning: "One thing that goes wrong: exactly one of `state`, `latency` and `error`.",
-    inline: false,
-    keys: keys! {
+    };
+    FAULT = "fault", "One thing that goes wrong: exactly one of `state`, `latency` and `error`.", keys! {
         "from" as "from_ns": Kind::Time, Wrong, "first moment";
         "until" as "until_ns": Kind::Time, Wrong, "first moment after it, or `never`";
         "volume": Kind::Count, Default(""),
@@ -291,30 +221,15 @@ const FAULT: Section = Section {
         "latency": Kind::Table(&FAULT_LATENCY), Default(""),
             "a share of the operations takes longer";
         "error": Kind::Table(&FAULT_ERROR), Default(""), "a share of the operations fails";
-    },
-};
-
-/// The keys of a fault of which exactly one stands.
-pub(super) const FAULT_KINDS: [&str; 3] = ["state", "latency", "error"];
-
-const FAULT_LATENCY: Section = Section {
-    path: "fault.latency",
-    meaning: "Slow operations.",
-    inline: true,
-    keys: keys! {
+    };
+    FAULT_LATENCY inline = "fault.latency", "Slow operations.", keys! {
         "added" as "added_ns": Kind::Time, Wrong, "by so much";
         "read_percent": Kind::Number, Wrong, "share of the reads";
         "write_percent": Kind::Number, Wrong, "share of the writes, trims and flushes";
-    },
-};
-
-const FAULT_ERROR: Section = Section {
-    path: "fault.error",
-    meaning: "Failing operations.",
-    inline: true,
-    keys: keys! {
+    };
+    FAULT_ERROR inline = "fault.error", "Failing operations.", keys! {
         "fault": Kind::Word(&["io", "full", "detached"]), Wrong, "how they fail";
         "read_percent": Kind::Number, Wrong, "share of the reads";
         "write_percent": Kind::Number, Wrong, "share of the writes, trims and flushes";
-    },
-};
+    };
+}
