@@ -17,6 +17,7 @@ use std::ptr::NonNull;
 use std::rc::Rc;
 
 use blocklab_workload::Slot;
+use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 
 /// Page-aligned buffers of equal size in one mapping.
 #[derive(Debug)]
@@ -53,13 +54,9 @@ impl Buffers {
         let len = stride
             .checked_mul(count as usize)
             .ok_or(io::ErrorKind::OutOfMemory)?;
-        let protection = libc::PROT_READ | libc::PROT_WRITE;
-        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+        let (anywhere, protection) = (std::ptr::null_mut(), ProtFlags::READ | ProtFlags::WRITE);
         // SAFETY: a new anonymous mapping at an address of the kernel's choice.
-        let base = unsafe { libc::mmap(std::ptr::null_mut(), len, protection, flags, -1, 0) };
-        if base == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
-        }
+        let base = unsafe { mmap_anonymous(anywhere, len, protection, MapFlags::PRIVATE) }?;
         let base = NonNull::new(base.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
         let memory = Rc::new(Mapping { base, len });
         // Last in, first out: the buffer used last is the one still in the cache.
@@ -147,7 +144,7 @@ impl Drop for Mapping {
     fn drop(&mut self) {
         // SAFETY: exactly the mapping made in `Buffers::new`, and the last one who could name it to
         // the kernel is gone, after all of its operations (see above).
-        unsafe { libc::munmap(self.base.as_ptr().cast(), self.len) };
+        let _ = unsafe { munmap(self.base.as_ptr().cast(), self.len) };
     }
 }
 

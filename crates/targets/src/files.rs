@@ -1,10 +1,11 @@
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 use blocklab_workload::{Advice, Durability, Hints, Lifetime};
+use rustix::fs;
 
 /// An open file of a worker. Each worker opens its own: threads that share one contend for its
 /// reference count.
@@ -78,14 +79,13 @@ impl OpenFile {
         let advice = match hints.advice {
             _ if direct => None,
             Advice::None => None,
-            Advice::ByPattern if random => Some(libc::POSIX_FADV_RANDOM),
-            Advice::Random => Some(libc::POSIX_FADV_RANDOM),
-            Advice::NoReuse => Some(libc::POSIX_FADV_NOREUSE),
-            Advice::ByPattern | Advice::Sequential => Some(libc::POSIX_FADV_SEQUENTIAL),
+            Advice::ByPattern if random => Some(fs::Advice::Random),
+            Advice::Random => Some(fs::Advice::Random),
+            Advice::NoReuse => Some(fs::Advice::NoReuse),
+            Advice::ByPattern | Advice::Sequential => Some(fs::Advice::Sequential),
         };
         if let Some(advice) = advice {
-            // SAFETY: no memory is passed.
-            unsafe { libc::posix_fadvise(self.file.as_raw_fd(), 0, 0, advice) };
+            let _ = fs::fadvise(&self.file, 0, None, advice);
         }
         let Some(lifetime) = hints.lifetime else {
             return Ok(());
@@ -111,18 +111,11 @@ const SET_RW_HINT: libc::c_int = 1024 + 12;
 
 /// Whether reads by O_DIRECT work: some file systems accept the flag and refuse the first read.
 pub fn probe_direct(opened: &OpenFile) -> io::Result<()> {
-    let (buffers, _) = crate::buffers::Buffers::new(1, 4096)?;
-    let fd = opened.file.as_raw_fd();
-    // SAFETY: the buffer holds 4096 bytes and lives through the call.
-    let read = unsafe { libc::pread(fd, buffers.addresses().of(0).cast(), 4096, 0) };
-    if read >= 0 {
-        return Ok(());
-    }
-    let error = io::Error::last_os_error();
-    // A file open for writing only cannot be read; a device that fails does so again, as data.
-    if error.raw_os_error() == Some(libc::EINVAL) {
-        Err(error)
-    } else {
-        Ok(())
+    let (mut buffers, slots) = crate::buffers::Buffers::new(1, 4096)?;
+    let read = opened.file.read_at(buffers.bytes_mut(&slots[0], 4096), 0);
+    match read {
+        Err(error) if error.raw_os_error() == Some(libc::EINVAL) => Err(error),
+        // A file open for writing only cannot be read; a device that fails does so again, as data.
+        _ => Ok(()),
     }
 }

@@ -1,9 +1,13 @@
 //! Flushes, trims and the error number of a failed call.
 
+use std::fs::File;
 use std::io;
-use std::os::fd::{AsRawFd, RawFd};
+use std::os::fd::AsRawFd;
 
 use blocklab_workload::{Direction, Io, SyncKind};
+use rustix::fs::{FallocateFlags, fallocate, fdatasync, fsync};
+use rustix::io::Errno;
+use rustix::ioctl::{Opcode, Setter, ioctl};
 
 use super::OpenFile;
 
@@ -13,7 +17,7 @@ pub(super) fn at_once(io: &Io, files: &[OpenFile]) -> Option<i32> {
     let file = &files[io.file as usize];
     match (io.direction, io.sync) {
         (Direction::Trim, _) => Some(trim(file, io.offset, io.len)),
-        (Direction::Sync, SyncKind::Range(_)) => Some(flush_file(file.file.as_raw_fd(), io.sync)),
+        (Direction::Sync, SyncKind::Range(_)) => Some(flush_file(&file.file, io.sync)),
         _ => None,
     }
 }
@@ -23,15 +27,12 @@ pub(super) fn at_once(io: &Io, files: &[OpenFile]) -> Option<i32> {
 /// Block devices get BLKDISCARD, files a punched hole. Neither has an asynchronous form that every
 /// kernel offers, so all engines trim in the submitting call.
 pub(super) fn trim(file: &OpenFile, offset: u64, len: u32) -> i32 {
-    let fd = file.file.as_raw_fd();
-    let result = if file.is_block {
-        discard(fd, offset, len)
-    } else {
-        let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
-        // SAFETY: no memory is passed.
-        unsafe { libc::fallocate(fd, mode, offset as libc::off_t, libc::off_t::from(len)) }
+    let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+    let done = match file.is_block {
+        true => discard(&file.file, offset, len),
+        false => fallocate(&file.file, hole, offset, u64::from(len)),
     };
-    if result == 0 { len as i32 } else { -errno() }
+    result(done.map(|()| len))
 }
 
 /// Discards a range of a block device.
@@ -39,39 +40,50 @@ pub(super) fn trim(file: &OpenFile, offset: u64, len: u32) -> i32 {
 /// On a claimed device, the kernel drops the cached pages of the range only where they are clean:
 /// dirty ones make it return EBUSY. They are written then, and the call is repeated. With
 /// direct access no page is cached.
-fn discard(fd: RawFd, offset: u64, len: u32) -> libc::c_int {
+fn discard(file: &File, offset: u64, len: u32) -> Result<(), Errno> {
     let range = [offset, u64::from(len)];
     // SAFETY: BLKDISCARD reads two 64-bit numbers from the pointer.
-    let discard = || unsafe { libc::ioctl(fd, BLKDISCARD, range.as_ptr()) };
-    let result = discard();
-    if result == 0 || errno() != libc::EBUSY {
-        return result;
-    }
-    let how = libc::SYNC_FILE_RANGE_WAIT_BEFORE
-        | libc::SYNC_FILE_RANGE_WRITE
-        | libc::SYNC_FILE_RANGE_WAIT_AFTER;
-    // SAFETY: no memory is passed.
-    let written = unsafe { libc::sync_file_range(fd, offset as i64, i64::from(len), how) };
-    match written {
-        0 => discard(),
-        failed => failed,
+    let discard = || unsafe { ioctl(file, Setter::<BLKDISCARD, _>::new(range)) };
+    match discard() {
+        Err(Errno::BUSY) => {
+            let how = libc::SYNC_FILE_RANGE_WAIT_BEFORE
+                | libc::SYNC_FILE_RANGE_WRITE
+                | libc::SYNC_FILE_RANGE_WAIT_AFTER;
+            sync_range(file, offset, len, how)?;
+            discard()
+        }
+        done => done,
     }
 }
 
 /// `_IO(0x12, 119)` of linux/fs.h.
-const BLKDISCARD: libc::Ioctl = 0x1277;
+const BLKDISCARD: Opcode = 0x1277;
 
 /// 0 or a negated errno.
-pub(super) fn flush_file(fd: i32, kind: SyncKind) -> i32 {
-    // SAFETY: no memory is passed.
-    let result = unsafe {
-        match kind {
-            SyncKind::Whole => libc::fsync(fd),
-            SyncKind::DataOnly => libc::fdatasync(fd),
-            SyncKind::Range(flags) => libc::sync_file_range(fd, 0, 0, flags),
-        }
+pub(super) fn flush_file(file: &File, kind: SyncKind) -> i32 {
+    let done = match kind {
+        SyncKind::Whole => fsync(file),
+        SyncKind::DataOnly => fdatasync(file),
+        SyncKind::Range(flags) => sync_range(file, 0, 0, flags),
     };
-    if result == 0 { 0 } else { -errno() }
+    result(done.map(|()| 0))
+}
+
+fn sync_range(file: &File, offset: u64, len: u32, flags: u32) -> Result<(), Errno> {
+    let (fd, offset) = (file.as_raw_fd(), offset as libc::off64_t);
+    // SAFETY: no memory is passed.
+    match unsafe { libc::sync_file_range(fd, offset, len.into(), flags) } {
+        0 => Ok(()),
+        _ => Err(Errno::from_raw_os_error(errno())),
+    }
+}
+
+/// How many bytes were done, or a negated errno, as the asynchronous engines report it.
+pub(super) fn result(done: Result<u32, Errno>) -> i32 {
+    match done {
+        Ok(len) => len as i32,
+        Err(error) => -error.raw_os_error(),
+    }
 }
 
 /// errno of the last failed call of this thread.

@@ -1,10 +1,10 @@
 use std::cell::Cell;
 use std::io;
-use std::os::fd::AsRawFd;
 use std::ptr::NonNull;
 use std::sync::Once;
 
 use blocklab_workload::{Direction, Io};
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
 use crate::OpenFile;
 use crate::buffers::BufferAddresses;
@@ -30,7 +30,7 @@ struct Map {
 impl Drop for Map {
     fn drop(&mut self) {
         // SAFETY: exactly the mapping made in `map`.
-        unsafe { libc::munmap(self.start.as_ptr().cast(), self.len) };
+        let _ = unsafe { munmap(self.start.as_ptr().cast(), self.len) };
     }
 }
 
@@ -83,7 +83,7 @@ impl CarryOut for MmapCall {
         let file = &self.files[io.file as usize];
         match io.direction {
             Direction::Trim => trim(file, io.offset, io.len),
-            Direction::Sync => flush_file(file.file.as_raw_fd(), io.sync),
+            Direction::Sync => flush_file(&file.file, io.sync),
             Direction::Read | Direction::Write => self.copy(io),
         }
     }
@@ -91,22 +91,11 @@ impl CarryOut for MmapCall {
 
 fn map(file: &OpenFile, write: bool) -> io::Result<Map> {
     let len = file.size as usize;
-    let protection = libc::PROT_READ | if write { libc::PROT_WRITE } else { 0 };
-    let fd = file.file.as_raw_fd();
+    let mut protection = ProtFlags::READ;
+    protection.set(ProtFlags::WRITE, write);
+    let (anywhere, fd) = (std::ptr::null_mut(), &file.file);
     // SAFETY: a new mapping at an address of the kernel's choice.
-    let start = unsafe {
-        libc::mmap(
-            std::ptr::null_mut(),
-            len,
-            protection,
-            libc::MAP_SHARED,
-            fd,
-            0,
-        )
-    };
-    if start == libc::MAP_FAILED {
-        return Err(io::Error::last_os_error());
-    }
+    let start = unsafe { mmap(anywhere, len, protection, MapFlags::SHARED, fd, 0) }?;
     let start = NonNull::new(start.cast()).ok_or(io::ErrorKind::InvalidInput)?;
     Ok(Map { start, len })
 }

@@ -1,14 +1,15 @@
 use std::cell::RefCell;
 use std::ffi::CString;
 use std::io;
-use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use blocklab_workload::{Direction, Io};
+use rustix::fs::{self, FallocateFlags, Mode, OFlags, fallocate, ftruncate};
+use rustix::io::Errno;
 
 use crate::OpenFile;
-use crate::flush_trim::{errno, flush_file, trim};
+use crate::flush_trim::{flush_file, result, trim};
 use crate::inline::CarryOut;
 
 /// Operations on the space of files instead of their data.
@@ -28,23 +29,17 @@ impl SpaceCall {
 impl CarryOut for SpaceCall {
     fn carry_out(&self, io: &Io) -> i32 {
         let file = &self.files[io.file as usize];
-        let fd = file.file.as_raw_fd();
-        let (offset, len) = (io.offset as libc::off_t, libc::off_t::from(io.len));
-        // SAFETY: no memory is passed.
-        let result = unsafe {
-            match (self.truncates, io.direction) {
-                (_, Direction::Sync) => return flush_file(fd, io.sync),
-                (true, Direction::Write) => libc::ftruncate(fd, offset),
-                (true, _) => return -libc::EINVAL,
-                (false, Direction::Trim) => return trim(file, io.offset, io.len),
-                // Space without a change of the file's size, and with it.
-                (false, Direction::Read) => {
-                    libc::fallocate(fd, libc::FALLOC_FL_KEEP_SIZE, offset, len)
-                }
-                (false, Direction::Write) => libc::fallocate(fd, 0, offset, len),
-            }
+        let allocate = |mode| fallocate(&file.file, mode, io.offset, u64::from(io.len));
+        let done = match (self.truncates, io.direction) {
+            (_, Direction::Sync) => return flush_file(&file.file, io.sync),
+            (true, Direction::Write) => ftruncate(&file.file, io.offset),
+            (true, _) => Err(Errno::INVAL),
+            (false, Direction::Trim) => return trim(file, io.offset, io.len),
+            // Space without a change of the file's size, and with it.
+            (false, Direction::Read) => allocate(FallocateFlags::KEEP_SIZE),
+            (false, Direction::Write) => allocate(FallocateFlags::empty()),
         };
-        if result == 0 { io.len as i32 } else { -errno() }
+        result(done.map(|()| io.len))
     }
 }
 
@@ -92,32 +87,19 @@ impl CarryOut for NamesCall {
         if once && self.done.borrow()[index] {
             return io.len as i32;
         }
-        let path = self.paths[index].as_ptr();
-        // SAFETY: the path ends with a zero byte; the structure is filled by the kernel; the file
-        // number is closed once.
-        let result = unsafe {
-            match self.call {
-                NameCall::Create => {
-                    // A link that leads nowhere must not become a file somewhere else.
-                    let flags = libc::O_CREAT | libc::O_RDWR | libc::O_CLOEXEC | libc::O_NOFOLLOW;
-                    match libc::open(path, flags, 0o644) {
-                        -1 => -1,
-                        fd => libc::close(fd),
-                    }
-                }
-                NameCall::Stat => {
-                    let mut facts: libc::stat = std::mem::zeroed();
-                    libc::stat(path, &raw mut facts)
-                }
-                NameCall::Delete => libc::unlink(path),
-                NameCall::CreateDirectory => libc::mkdir(path, 0o755),
-                NameCall::DeleteDirectory => libc::rmdir(path),
+        let path = &self.paths[index];
+        let done = match self.call {
+            NameCall::Create => {
+                // A link that leads nowhere must not become a file somewhere else.
+                let flags = OFlags::CREATE | OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+                fs::open(path, flags, Mode::from(0o644)).map(drop)
             }
+            NameCall::Stat => fs::stat(path).map(drop),
+            NameCall::Delete => fs::unlink(path),
+            NameCall::CreateDirectory => fs::mkdir(path, Mode::from(0o755)),
+            NameCall::DeleteDirectory => fs::rmdir(path),
         };
-        if result != 0 {
-            return -errno();
-        }
-        self.done.borrow_mut()[index] = true;
-        io.len as i32
+        self.done.borrow_mut()[index] |= done.is_ok();
+        result(done.map(|()| io.len))
     }
 }

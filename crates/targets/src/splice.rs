@@ -1,11 +1,13 @@
+use std::fs::File;
 use std::io::{self, PipeReader, PipeWriter, pipe};
-use std::os::fd::AsRawFd;
 
 use blocklab_workload::{Direction, Io};
+use rustix::io::Errno;
+use rustix::pipe::{IoSliceRaw, SpliceFlags, fcntl_setpipe_size, splice, vmsplice};
 
 use crate::OpenFile;
 use crate::buffers::BufferAddresses;
-use crate::flush_trim::{errno, flush_file, trim};
+use crate::flush_trim::{flush_file, result, trim};
 use crate::inline::CarryOut;
 
 /// Moves data through a pipe: splice between pipe and file, vmsplice and read between pipe and
@@ -23,8 +25,7 @@ impl SpliceCall {
     pub fn new(files: Vec<OpenFile>, buffers: BufferAddresses) -> io::Result<Self> {
         let (reader, writer) = pipe()?;
         // A larger pipe means fewer calls; the default of 64 KiB works too.
-        // SAFETY: no memory is passed.
-        unsafe { libc::fcntl(writer.as_raw_fd(), libc::F_SETPIPE_SZ, 1 << 20) };
+        let _ = fcntl_setpipe_size(&writer, 1 << 20);
         Ok(Self {
             files,
             buffers,
@@ -33,59 +34,33 @@ impl SpliceCall {
         })
     }
 
-    /// Moves at most `len` bytes through the pipe; how many, 0 at the end, or a negated errno.
-    fn read_some(&self, fd: i32, buffer: *mut u8, len: usize, offset: u64) -> isize {
-        let mut at = offset as libc::loff_t;
-        // SAFETY: `at` lives through the call.
-        let piped = unsafe {
-            let to = self.writer.as_raw_fd();
-            libc::splice(fd, &raw mut at, to, std::ptr::null_mut(), len, 0)
-        };
-        if piped <= 0 {
-            return if piped < 0 { -(errno() as isize) } else { 0 };
-        }
+    /// Moves at most the bytes of `into` through the pipe; how many, 0 at the end.
+    fn read_some(&self, file: &File, into: &mut [u8], mut at: u64) -> Result<usize, Errno> {
+        let (from, len) = (Some(&mut at), into.len());
+        let piped = splice(file, from, &self.writer, None, len, SpliceFlags::empty())?;
         let mut moved = 0;
         while moved < piped {
-            // SAFETY: the buffer holds at least `len` bytes, and `piped` is at most that.
-            let read = unsafe {
-                let place = buffer.add(moved as usize).cast();
-                libc::read(self.reader.as_raw_fd(), place, (piped - moved) as usize)
-            };
-            if read <= 0 {
-                return -(errno() as isize);
-            }
-            moved += read;
+            moved += rustix::io::read(&self.reader, &mut into[moved..piped])?;
         }
-        moved
+        Ok(moved)
     }
 
-    fn write_some(&self, fd: i32, buffer: *mut u8, len: usize, offset: u64) -> isize {
-        let piece = libc::iovec {
-            iov_base: buffer.cast(),
-            iov_len: len,
-        };
+    fn write_some(&self, file: &File, from: &[u8], at: u64) -> Result<usize, Errno> {
+        let (piece, flags) = (IoSliceRaw::from_slice(from), SpliceFlags::empty());
         // SAFETY: the pages stay untouched until the pipe is empty again, below.
-        let piped = unsafe { libc::vmsplice(self.writer.as_raw_fd(), &raw const piece, 1, 0) };
-        if piped < 0 {
-            return -(errno() as isize);
-        }
+        let piped = unsafe { vmsplice(&self.writer, &[piece], flags) }?;
         let mut moved = 0;
         while moved < piped {
-            let mut at = offset as libc::loff_t + moved as libc::loff_t;
-            // SAFETY: `at` lives through the call.
-            let written = unsafe {
-                let from = self.reader.as_raw_fd();
-                let left = (piped - moved) as usize;
-                libc::splice(from, std::ptr::null_mut(), fd, &raw mut at, left, 0)
-            };
-            if written <= 0 {
-                let error = errno();
-                self.drain((piped - moved) as usize);
-                return -(error as isize);
+            let (mut at, left) = (at + moved as u64, piped - moved);
+            match splice(&self.reader, None, file, Some(&mut at), left, flags) {
+                Ok(written @ 1..) => moved += written,
+                refused => {
+                    self.drain(left);
+                    return refused;
+                }
             }
-            moved += written;
         }
-        moved
+        Ok(moved)
     }
 
     /// Empties the pipe of what the file did not take.
@@ -93,46 +68,40 @@ impl SpliceCall {
         let mut waste = [0u8; 4096];
         while left > 0 {
             let len = left.min(waste.len());
-            // SAFETY: at most as many bytes as `waste` holds.
-            let read =
-                unsafe { libc::read(self.reader.as_raw_fd(), waste.as_mut_ptr().cast(), len) };
-            if read <= 0 {
-                return;
+            match rustix::io::read(&self.reader, &mut waste[..len]) {
+                Ok(read @ 1..) => left -= read,
+                _ => return,
             }
-            left -= read as usize;
         }
     }
 
-    fn transfer(&self, fd: i32, io: &Io) -> i32 {
+    fn transfer(&self, file: &File, io: &Io) -> Result<u32, Errno> {
         let buffer = self.buffers.of(io.slot.index());
-        let len = io.len as usize;
+        // SAFETY: it holds at least `len` bytes, which only this thread uses during the call.
+        let bytes = unsafe { std::slice::from_raw_parts_mut(buffer, io.len as usize) };
         let mut moved = 0;
-        while moved < len {
-            // SAFETY: still inside the buffer.
-            let place = unsafe { buffer.add(moved) };
-            let at = io.offset + moved as u64;
+        while moved < bytes.len() {
+            let (rest, at) = (&mut bytes[moved..], io.offset + moved as u64);
             let some = match io.direction {
-                Direction::Read => self.read_some(fd, place, len - moved, at),
-                _ => self.write_some(fd, place, len - moved, at),
+                Direction::Read => self.read_some(file, rest, at)?,
+                _ => self.write_some(file, rest, at)?,
             };
-            match some {
-                0 => break,
-                failed if failed < 0 => return failed as i32,
-                more => moved += more as usize,
+            if some == 0 {
+                break;
             }
+            moved += some;
         }
-        moved as i32
+        Ok(moved as u32)
     }
 }
 
 impl CarryOut for SpliceCall {
     fn carry_out(&self, io: &Io) -> i32 {
         let file = &self.files[io.file as usize];
-        let fd = file.file.as_raw_fd();
         match io.direction {
-            Direction::Read | Direction::Write => self.transfer(fd, io),
+            Direction::Read | Direction::Write => result(self.transfer(&file.file, io)),
             Direction::Trim => trim(file, io.offset, io.len),
-            Direction::Sync => flush_file(fd, io.sync),
+            Direction::Sync => flush_file(&file.file, io.sync),
         }
     }
 }

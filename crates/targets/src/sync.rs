@@ -51,7 +51,7 @@ impl CarryOut for SyncCall {
                 transfer(self.call, fd, io, buffer)
             }
             Direction::Trim => trim(file, io.offset, io.len),
-            Direction::Sync => flush_file(fd, io.sync),
+            Direction::Sync => flush_file(&file.file, io.sync),
         }
     }
 }
