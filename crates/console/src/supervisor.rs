@@ -15,7 +15,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::process::ExitCode;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering};
@@ -23,6 +23,11 @@ use std::thread::Builder;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow};
+use rustix::io::retry_on_intr;
+use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::process::{
+    Pid, Resource, Rlimit, Signal, WaitOptions, getpid, getrlimit, kill_process, setrlimit, waitpid,
+};
 
 use crate::killed::{self, MemoryKills};
 
@@ -34,9 +39,10 @@ pub fn supervise(
     work: impl FnOnce() -> Result<u8>,
     code_of: impl Fn(&anyhow::Error) -> u8,
 ) -> Result<ExitCode> {
-    let (reader, writer) = pipe(libc::O_CLOEXEC).context("cannot make a pipe")?;
-    let (names, namer) = pipe(libc::O_CLOEXEC | libc::O_NONBLOCK).context("cannot make a pipe")?;
-    let (end_request, end_sender) = pipe(libc::O_CLOEXEC).context("cannot make a pipe")?;
+    let pipe = |flags| pipe_with(PipeFlags::CLOEXEC | flags).context("cannot make a pipe");
+    let (reader, writer) = pipe(PipeFlags::empty())?;
+    let (names, namer) = pipe(PipeFlags::NONBLOCK)?;
+    let (end_request, end_sender) = pipe(PipeFlags::empty())?;
     let before = MemoryKills::now();
     forward_signals();
     // SAFETY: this is the only thread, so the child's copy of the process is whole.
@@ -63,6 +69,7 @@ pub fn supervise(
         child => {
             CHILD.store(child, Ordering::Relaxed);
             pass_on_early(child);
+            let child = Pid::from_raw(child).expect("a child's number");
             drop((writer, namer, end_request));
             let ended = await_child(child, File::from(reader), File::from(end_sender));
             Ok(ended.unwrap_or_else(|| reap(child, before, File::from(names))))
@@ -75,10 +82,7 @@ pub fn supervise(
 fn await_end_request(end_request: OwnedFd) -> io::Result<()> {
     let wait = move || match File::from(end_request).read(&mut [0]) {
         Ok(1) => let_go_of_output(),
-        // SAFETY: only numbers are passed.
-        _ => unsafe {
-            libc::kill(libc::getpid(), libc::SIGTERM);
-        },
+        _ => drop(kill_process(getpid(), Signal::TERM)),
     };
     Builder::new().name("end-request".to_owned()).spawn(wait)?;
     Ok(())
@@ -113,17 +117,6 @@ pub fn note_kept(id: &str) {
     if let Some(mut parent) = KEPT.get() {
         // A pipe that is full names the run already.
         let _ = parent.write_all(format!("{id}\n").as_bytes());
-    }
-}
-
-fn pipe(flags: i32) -> io::Result<(OwnedFd, OwnedFd)> {
-    let mut ends = [0; 2];
-    // SAFETY: the kernel fills both numbers, which then belong to nobody else.
-    unsafe {
-        if libc::pipe2(ends.as_mut_ptr(), flags) != 0 {
-            return Err(io::Error::last_os_error());
-        }
-        Ok((OwnedFd::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1])))
     }
 }
 
@@ -167,24 +160,17 @@ const ASKING: i32 = libc::SIGUSR1;
 /// open: as many as the hard limit allows, where the usual soft one is 1,024. Root may have more.
 fn allow_many_files() {
     // The kernel allows root this many by default (fs.nr_open).
-    const MOST: libc::rlim_t = 1 << 20;
-    // SAFETY: the kernel fills the structure, and reads it again; it lives through both calls.
-    unsafe {
-        let mut limit: libc::rlimit = std::mem::zeroed();
-        if libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) == 0 {
-            let most = limit.rlim_max.max(MOST);
-            let wide = libc::rlimit {
-                rlim_cur: most,
-                rlim_max: most,
-            };
-            if libc::setrlimit(libc::RLIMIT_NOFILE, &raw const wide) == 0 {
-                return;
-            }
-            limit.rlim_cur = limit.rlim_max;
-            // A run with few files needs no more than it has.
-            libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit);
-        }
-    }
+    const MOST: u64 = 1 << 20;
+    let allow = |most| {
+        let limit = Rlimit {
+            current: most,
+            maximum: most,
+        };
+        setrlimit(Resource::Nofile, limit)
+    };
+    let hard = getrlimit(Resource::Nofile).maximum;
+    // A run with few files needs no more than it has.
+    let _ = allow(hard.map(|hard| hard.max(MOST))).or_else(|_| allow(hard));
 }
 
 fn set_handlers(handler: usize, flags: i32) {
@@ -215,7 +201,7 @@ const GRACE: Duration = Duration::from_millis(1400);
 const PIECE: Duration = Duration::from_millis(10);
 
 /// The exit code; `None` when the child ended without a word.
-fn await_child(child: i32, mut reader: File, end_sender: File) -> Option<ExitCode> {
+fn await_child(child: Pid, mut reader: File, end_sender: File) -> Option<ExitCode> {
     let Some(signalled) = await_word(&reader) else {
         return Some(leave_behind(end_sender));
     };
@@ -227,10 +213,8 @@ fn await_child(child: i32, mut reader: File, end_sender: File) -> Option<ExitCod
     if let Signalled::At(moment) = signalled {
         until = until.min(moment + GRACE);
     }
-    // SAFETY: our own child; no memory is passed.
-    while unsafe { libc::waitpid(child, std::ptr::null_mut(), libc::WNOHANG) } == 0
-        && Instant::now() < until
-    {
+    let runs = || matches!(waitpid(Some(child), WaitOptions::NOHANG), Ok(None));
+    while runs() && Instant::now() < until {
         std::thread::sleep(PIECE);
     }
     Some(ExitCode::from(code[0]))
@@ -325,16 +309,12 @@ impl Drop for SignalsOnlyInSleep {
 }
 
 /// The exit code of a child that ended without a word, and what killed it.
-fn reap(child: i32, before: MemoryKills, names: File) -> ExitCode {
-    let mut status = 0;
-    loop {
-        // SAFETY: our own child; the kernel fills `status`.
-        let answer = unsafe { libc::waitpid(child, &raw mut status, 0) };
-        let interrupted = io::Error::last_os_error().kind() == io::ErrorKind::Interrupted;
-        if answer >= 0 || !interrupted {
-            break;
-        }
-    }
+fn reap(child: Pid, before: MemoryKills, names: File) -> ExitCode {
+    let ended = retry_on_intr(|| waitpid(Some(child), WaitOptions::empty()));
+    let status = ended
+        .ok()
+        .flatten()
+        .map_or(0, |(_, status)| status.as_raw());
     match libc::WIFEXITED(status) {
         true => {
             let code = libc::WEXITSTATUS(status) as u8;

@@ -4,6 +4,8 @@ use std::fs;
 use std::io;
 
 use blocklab_workload::Job;
+use rustix::fs::{Gid, Uid};
+use rustix::thread::{gettid, set_thread_gid, set_thread_uid};
 
 use crate::Error;
 
@@ -24,26 +26,17 @@ pub(super) fn take(job: &Job) -> Result<(), Error> {
         join(folder).map_err(|cause| failed(format!("join the control group {folder}"), cause))?;
     }
     if let Some(group) = credentials.group {
-        set_id(libc::SYS_setgid, group)
-            .map_err(|cause| failed(format!("run as group {group}"), cause))?;
+        set_thread_gid(Gid::from_raw(group))
+            .map_err(|cause| failed(format!("run as group {group}"), cause.into()))?;
     }
     if let Some(user) = credentials.user {
-        set_id(libc::SYS_setuid, user)
-            .map_err(|cause| failed(format!("run as user {user}"), cause))?;
+        set_thread_uid(Uid::from_raw(user))
+            .map_err(|cause| failed(format!("run as user {user}"), cause.into()))?;
     }
     Ok(())
 }
 
 fn join(folder: &str) -> io::Result<()> {
-    // SAFETY: no memory is passed.
-    let thread = unsafe { libc::gettid() };
+    let thread = gettid().as_raw_nonzero();
     fs::write(format!("{folder}/tasks"), thread.to_string())
-}
-
-fn set_id(call: libc::c_long, id: u32) -> io::Result<()> {
-    // SAFETY: only a number is passed; the credentials of the calling thread change, of no other.
-    match unsafe { libc::syscall(call, id) } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
 }

@@ -1,7 +1,8 @@
 //! Drops the targets from the page cache at intervals.
 
 use std::fs::File;
-use std::os::fd::AsRawFd;
+
+use rustix::fs::{Advice, fadvise};
 
 use super::TargetFile;
 
@@ -41,7 +42,6 @@ impl DropCache {
 
 /// Asks the page cache to drop a file, so that a buffered read comes from the device.
 pub(crate) fn drop_cache(file: &File) {
-    // SAFETY: no memory is passed. It is advice: a cache that keeps the pages shows in the
-    // device's own counters.
-    unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
+    // It is advice: a cache that keeps the pages shows in the device's own counters.
+    let _ = fadvise(file, 0, None, Advice::DontNeed);
 }

@@ -5,11 +5,14 @@ use std::sync::mpsc::Sender;
 use std::sync::{Arc, Condvar, Mutex};
 
 use blocklab_record::{Note, NoteLevel, Stopped};
-use blocklab_targets::{Buffers, Clock, EngineSetup, ModelTarget, OpenFile, TargetVisitor, hint};
+use blocklab_targets::{
+    Buffers, Clock, EngineSetup, ModelTarget, OpenFile, TargetVisitor, hint, precise_timers,
+};
 use blocklab_units::Nanos;
 use blocklab_verify::{BlockHeaders, DataCheck, KeyMap};
 use blocklab_worker::{Failure, JobParts, Parts, Recorder, Shared, Stopper, Worker};
 use blocklab_workload::{ContentMaker, Direction, Job, Priority};
+use rustix::thread::{CpuSet, sched_setaffinity};
 
 use super::TargetFile;
 use super::credentials;
@@ -92,7 +95,7 @@ impl ThreadSpec {
     ) {
         pin(&self.job, self.thread);
         let unmoved = prefer(&self.job);
-        sharpen_timers();
+        precise_timers();
         let credentials = credentials::take(&self.job);
         let mut state = match credentials.and_then(|()| self.prepare()) {
             Ok(state) => state,
@@ -274,13 +277,10 @@ fn pin(job: &Job, thread: u32) {
         return;
     }
     let cpu = job.pin[thread as usize % job.pin.len()] as usize;
-    // SAFETY: an all-zero set is valid and empty; CPU_SET checks its bound.
-    unsafe {
-        let mut set: libc::cpu_set_t = std::mem::zeroed();
-        if cpu < libc::CPU_SETSIZE as usize {
-            libc::CPU_SET(cpu, &mut set);
-            libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set);
-        }
+    if cpu < CpuSet::MAX_CPU {
+        let mut set = CpuSet::new();
+        set.set(cpu);
+        let _ = sched_setaffinity(None, &set);
     }
 }
 
@@ -308,10 +308,4 @@ fn prefer(job: &Job) -> Option<Note> {
             text,
         )
     })
-}
-
-/// The kernel rounds this thread's timers by up to 50 microseconds unless this is set.
-fn sharpen_timers() {
-    // SAFETY: sets a number of the calling thread.
-    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
 }

@@ -6,7 +6,6 @@
 //! costs another eighth.
 
 use std::io;
-use std::num::NonZeroU64;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +14,6 @@ use blocklab_units::Nanos;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::event::{EventfdFlags, Timespec, eventfd};
 use rustix::io::Errno;
-use rustix::thread::set_current_timer_slack;
 use rustix::time::{
     Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, timerfd_create, timerfd_settime,
 };
@@ -294,13 +292,6 @@ impl Waiter {
         }
         Ok(ready)
     }
-}
-
-/// Timers of this thread end as soon as the kernel can: the usual slack of 50 microseconds would
-/// be half the latency of a local disk.
-pub(crate) fn precise_timers() {
-    // A kernel that refuses leaves the usual slack.
-    let _ = set_current_timer_slack(NonZeroU64::new(1));
 }
 
 /// This thread interrupts no other one when it wakes, so that a client that sends several requests in

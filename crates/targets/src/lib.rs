@@ -24,7 +24,7 @@ use blocklab_units::Nanos;
 use blocklab_workload::{Completion, Io};
 
 pub use buffers::{BufferAddresses, Buffers};
-pub use clock::{Clock, thread_cpu_ns};
+pub use clock::{Clock, precise_timers, thread_cpu_ns};
 pub use engines::{EngineSetup, hint};
 pub use files::{OpenFile, Opening, open, probe_direct};
 pub use libaio::is_available as libaio_is_available;

@@ -101,8 +101,7 @@ fn present(args: &CdmArgs, store: &Store, record: &mut Record, form: &Form) -> b
 
 fn print(args: &CdmArgs, record: &Record, form: &Form) -> Result<()> {
     let imprint = Imprint {
-        // SAFETY: requests a number of this process.
-        admin: unsafe { libc::geteuid() } == 0,
+        admin: rustix::process::geteuid().is_root(),
         arch: std::env::consts::ARCH.to_owned(),
         comment: args.comment.clone(),
     };

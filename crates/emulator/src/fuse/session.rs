@@ -14,6 +14,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
 use blocklab_device::Direction;
+use blocklab_targets::precise_timers;
 use blocklab_units::Nanos;
 use rustix::fs::{OFlags, fcntl_setfl};
 use rustix::io::Errno;
@@ -21,7 +22,7 @@ use rustix::process::configure_io_flusher_behavior;
 
 use super::folder::Folder;
 use super::wire::{self, Message, REQUEST_BUFFER, Reply, Request};
-use crate::wait::{Interest, Timers, Waiter, precise_timers};
+use crate::wait::{Interest, Timers, Waiter};
 use crate::{Failure, Schedule, Settled, SleepPlan, Spin, Ticket, Volume};
 
 /// What the reply to a request needs.

@@ -13,6 +13,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
 use blocklab_device::Direction;
+use blocklab_targets::precise_timers;
 use blocklab_units::Nanos;
 
 use super::entry::handshake_on;
@@ -23,7 +24,7 @@ use super::outbox::Outbox;
 use super::service::Service;
 use super::transmission::{Command, MOST_DROPPED, MOST_EXTENTS, REQUEST, Request, extents, plain};
 use super::wire::Wire;
-use crate::wait::{Interest, Ready, Timers, Waiter, precise_timers, wake_in_batches};
+use crate::wait::{Interest, Ready, Timers, Waiter, wake_in_batches};
 use crate::{Failure, Schedule, Settled, SleepPlan, Ticket, Volume};
 
 /// Serves one client until it leaves. `entered` is called when it has chosen an export.

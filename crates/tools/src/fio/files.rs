@@ -4,7 +4,6 @@
 use std::collections::HashSet;
 use std::fs::{self, File, Metadata};
 use std::io::{self, Seek, SeekFrom, Write};
-use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -17,6 +16,7 @@ use blocklab_host::Handle;
 use blocklab_host::guard::Guard;
 use blocklab_units::Bytes;
 use blocklab_workload::Job;
+use rustix::fs::{Advice, FallocateFlags, fadvise, fallocate};
 
 use crate::output::{self, Over};
 
@@ -275,15 +275,12 @@ fn make_directories(path: &Path, guard: &Guard) -> Result<()> {
 
 /// Gives the file its length, and the space for it where that can be had.
 fn reserve(open: &File, file: &Planned) -> io::Result<()> {
-    let length = i64::try_from(file.length.0).map_err(io::Error::other)?;
-    if file.layout == Layout::Space {
-        // SAFETY: no memory is passed.
-        let set_aside = unsafe { libc::fallocate(open.as_raw_fd(), 0, 0, length) };
-        if set_aside == 0 {
-            return Ok(());
-        }
+    let length = file.length.0;
+    let set_aside = || fallocate(open, FallocateFlags::empty(), 0, length).is_ok();
+    match file.layout == Layout::Space && set_aside() {
+        true => Ok(()),
+        false => open.set_len(length),
     }
-    open.set_len(file.length.0)
 }
 
 /// Before the jobs of a case: cached pages are read or dropped.
@@ -300,8 +297,8 @@ pub fn before<'a>(clones: impl Iterator<Item = &'a CloneFacts>, jobs: &[Job]) {
                 // What cannot be read fails in the run, as data.
                 let _ = io::copy(&mut &file, &mut io::sink());
             } else if clone.invalidate {
-                // SAFETY: no memory is passed. It is advice, so failure does not matter.
-                unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
+                // It is advice, so failure does not matter.
+                let _ = fadvise(&file, 0, None, Advice::DontNeed);
             }
         }
     }

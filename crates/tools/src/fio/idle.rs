@@ -3,13 +3,13 @@
 //! left over.
 
 use std::hint::black_box;
-use std::mem;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use blocklab_fio::{Idleness, Profiled};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use super::clock::now;
 
@@ -110,27 +110,17 @@ fn calibrate() -> (f64, f64) {
 
 /// The processors on which this may run, by number.
 fn allowed() -> Vec<usize> {
-    // SAFETY: an all-zero set is valid and empty; the kernel fills it, and CPU_ISSET is told
-    // numbers within its bounds only.
-    unsafe {
-        let mut set: libc::cpu_set_t = mem::zeroed();
-        libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &raw mut set);
-        let all = 0..libc::CPU_SETSIZE as usize;
-        all.filter(|number| libc::CPU_ISSET(*number, &set))
-            .collect()
-    }
+    let set = sched_getaffinity(None).unwrap_or_default();
+    let all = 0..CpuSet::MAX_CPU;
+    all.filter(|number| set.is_set(*number)).collect()
 }
 
 /// The calling thread runs on this one and no other.
 fn stay_on(number: usize) {
-    // SAFETY: as above; where it cannot be had, the thread runs anywhere.
-    unsafe {
-        let mut set: libc::cpu_set_t = mem::zeroed();
-        if number < libc::CPU_SETSIZE as usize {
-            libc::CPU_SET(number, &mut set);
-            libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set);
-        }
-    }
+    let mut set = CpuSet::new();
+    set.set(number);
+    // Where it cannot be had, the thread runs anywhere.
+    let _ = sched_setaffinity(None, &set);
 }
 
 /// The calling thread runs only while its processor has nothing else to do.

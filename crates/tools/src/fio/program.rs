@@ -13,6 +13,7 @@ use anyhow::{Context, Result};
 use blocklab_console::terminal;
 use blocklab_fio::{CloneFacts, Program};
 use blocklab_units::Nanos;
+use rustix::process::{Pid, Signal, kill_process};
 
 use super::clock::now;
 use crate::output::{self, Over};
@@ -115,9 +116,8 @@ fn end(child: &mut Child, grace: Nanos) -> io::Result<()> {
     if child.try_wait()?.is_some() {
         return Ok(());
     }
-    let id = libc::pid_t::try_from(child.id()).map_err(io::Error::other)?;
-    // SAFETY: no memory is passed; the child was not waited for, so the number is its own.
-    unsafe { libc::kill(id, libc::SIGTERM) };
+    // The child was not waited for, so the number is its own.
+    let _ = kill_process(Pid::from_child(child), Signal::TERM);
     let is_gone = || !matches!(child.try_wait(), Ok(None));
     if waits(grace, is_gone) {
         child.kill()?;
