@@ -1,17 +1,16 @@
 //! Commands over a socket: a line in, a line of JSON out, as many as a client likes.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::thread::{Builder, JoinHandle};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::Builder;
 use std::time::Duration;
 
 use super::{Answer, Controller};
-use crate::nbd::Listener;
-use crate::wait::{Interest, Waiter, Waker};
+use crate::nbd::{Accepting, Listener};
 
 /// Bytes of a line.
 const LONGEST: u64 = 4096;
@@ -23,9 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// A socket at which commands are taken. It ends when it is dropped.
 #[derive(Debug)]
 pub struct ControlSocket {
-    waker: Arc<Waker>,
-    stops: Arc<AtomicBool>,
-    accepting: Option<JoinHandle<()>>,
+    _accepting: Accepting,
 }
 
 impl ControlSocket {
@@ -34,40 +31,15 @@ impl ControlSocket {
     /// # Errors
     /// When no thread can be started.
     pub fn start(listener: Listener, controller: Arc<Controller>) -> io::Result<Self> {
-        let mut waiter = Waiter::new()?;
-        let waker = Arc::clone(waiter.waker());
-        let stops = Arc::new(AtomicBool::new(false));
-        let ended = Arc::clone(&stops);
         let clients = Arc::new(AtomicUsize::new(0));
-        let accept = move || {
-            while !ended.load(Ordering::Acquire) {
-                let Ok(ready) = waiter.wait(listener.as_fd(), Interest::READ, None) else {
-                    return;
-                };
-                if ready.read
-                    && let Ok(socket) = listener.accept()
-                {
-                    admit(socket, &controller, &clients);
-                }
+        let take = move |socket: io::Result<OwnedFd>| {
+            if let Ok(socket) = socket {
+                admit(socket, &controller, &clients);
             }
         };
-        let thread = Builder::new().name("control".to_owned());
         Ok(Self {
-            accepting: Some(thread.spawn(accept)?),
-            waker,
-            stops,
+            _accepting: listener.accept_all("control", take)?,
         })
-    }
-}
-
-impl Drop for ControlSocket {
-    fn drop(&mut self) {
-        self.stops.store(true, Ordering::Release);
-        self.waker.wake();
-        if let Some(thread) = self.accepting.take() {
-            // A thread that panicked has printed that.
-            let _ = thread.join();
-        }
     }
 }
 

@@ -3,17 +3,22 @@
 use std::fs;
 use std::io;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{Builder, JoinHandle};
 
 use rustix::fs::{Mode, fchmod};
 use rustix::io::Errno;
 use rustix::net::{
     AddressFamily, SocketAddrUnix, SocketFlags, SocketType, accept_with, listen, socket_with,
 };
+
+use crate::wait::{Interest, Waiter, Waker};
 
 /// An address to listen at, as the user writes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -120,12 +125,36 @@ impl Listener {
         }
     }
 
-    /// The next client.
+    /// Starts a thread of this name that hands over each client, or why it cannot be accepted.
     ///
     /// # Errors
-    /// The kernel's, also of a client that went away.
-    pub fn accept(&self) -> io::Result<OwnedFd> {
-        Ok(accept_with(&self.socket, SocketFlags::CLOEXEC)?)
+    /// When no thread can be started.
+    pub(crate) fn accept_all(
+        self,
+        name: &str,
+        take: impl Fn(io::Result<OwnedFd>) + Send + 'static,
+    ) -> io::Result<Accepting> {
+        let mut waiter = Waiter::new()?;
+        let waker = Arc::clone(waiter.waker());
+        let stops = Arc::new(AtomicBool::new(false));
+        let stopped = Arc::clone(&stops);
+        let accept = move || {
+            while !stopped.load(Ordering::Acquire) {
+                let Ok(ready) = waiter.wait(self.socket.as_fd(), Interest::READ, None) else {
+                    return;
+                };
+                if ready.read {
+                    let client = accept_with(&self.socket, SocketFlags::CLOEXEC);
+                    take(client.map_err(io::Error::from));
+                }
+            }
+        };
+        let thread = Builder::new().name(name.to_owned()).spawn(accept)?;
+        Ok(Accepting {
+            waker,
+            stops,
+            thread: Some(thread),
+        })
     }
 
     /// By which clients find it: `nbd://127.0.0.1:10809`, `nbd+unix:///?socket=/run/volume`.
@@ -139,17 +168,30 @@ impl Listener {
     }
 }
 
-impl AsFd for Listener {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.socket.as_fd()
-    }
-}
-
 impl Drop for Listener {
     fn drop(&mut self) {
         if let Some(path) = &self.path {
             // One that is gone needs no removal.
             let _ = fs::remove_file(path);
+        }
+    }
+}
+
+/// A thread that accepts clients. It ends when it is dropped, and its socket with it.
+#[derive(Debug)]
+pub(crate) struct Accepting {
+    waker: Arc<Waker>,
+    stops: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Drop for Accepting {
+    fn drop(&mut self) {
+        self.stops.store(true, Ordering::Release);
+        self.waker.wake();
+        if let Some(thread) = self.thread.take() {
+            // A thread that panicked has printed that.
+            let _ = thread.join();
         }
     }
 }

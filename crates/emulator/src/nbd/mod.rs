@@ -30,6 +30,7 @@ pub mod transmission;
 mod wire;
 
 pub use limits::Limits;
+pub(crate) use listen::Accepting;
 pub use listen::{Access, Address, ListenError, Listener};
 pub use server::Server;
 pub use tls::{Tls, TlsError};

@@ -1,10 +1,10 @@
 //! Accepts clients and gives each a thread, as many as are allowed.
 
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
-use std::thread::{Builder, JoinHandle};
+use std::thread::Builder;
 use std::time::Duration;
 
 use rustix::net::sockopt::set_tcp_nodelay;
@@ -13,10 +13,9 @@ use rustix::net::{Shutdown, shutdown};
 use super::connection::serve;
 use super::handshake::Export;
 use super::limits::Limits;
-use super::listen::Listener;
+use super::listen::{Accepting, Listener};
 use super::service::Service;
 use super::tls::Tls;
-use crate::wait::{Interest, Waiter, Waker};
 use crate::{Spin, Volume};
 
 #[derive(Debug)]
@@ -60,16 +59,63 @@ impl Clients {
             .wait_timeout_while(self.list(), within, |list| !list.is_empty());
         waited.is_ok_and(|(_, late)| !late.timed_out())
     }
+
+    /// With no descriptor left, accepting fails at once, again and again, until a client leaves.
+    fn pause_after(&self, error: &io::Error) {
+        let transient = [libc::EMFILE, libc::ENFILE, libc::ENOBUFS, libc::ENOMEM];
+        if error
+            .raw_os_error()
+            .is_some_and(|it| transient.contains(&it))
+        {
+            self.all_gone(Duration::from_millis(100));
+        }
+    }
+
+    fn admit(self: &Arc<Self>, socket: OwnedFd, service: &Arc<Service>) -> io::Result<()> {
+        let socket = Arc::new(socket);
+        // Replies are sent when they are made. A unix socket knows no other way and refuses.
+        let _ = set_tcp_nodelay(&socket, true);
+        let number = self.served.fetch_add(1, Ordering::Relaxed);
+        let entered = Arc::new(AtomicBool::new(false));
+        let client = Client {
+            number,
+            socket: Arc::clone(&socket),
+            entered: Arc::clone(&entered),
+        };
+        let mut list = self.list();
+        if list.len() >= service.limits.connections {
+            let in_handshake = |client: &Client| !client.entered.load(Ordering::Relaxed);
+            // In the order in which they came.
+            let Some(oldest) = list.iter().position(in_handshake) else {
+                self.turned_away.fetch_add(1, Ordering::Relaxed);
+                return Ok(());
+            };
+            let _ = shutdown(&list.remove(oldest).socket, Shutdown::Both);
+        }
+        list.push(client);
+        drop(list);
+        let service = Arc::clone(service);
+        let guard = ClientGuard(Arc::clone(self), number);
+        let work = move || {
+            let guard = guard;
+            // An error concerns this client alone, and the end of its connection reports it.
+            let _ = serve(&service, &socket, &|| {
+                entered.store(true, Ordering::Relaxed)
+            });
+            let _ = shutdown(&socket, Shutdown::Both);
+            drop(guard);
+        };
+        let thread = Builder::new().name(format!("client {number}"));
+        thread.stack_size(256 << 10).spawn(work)?;
+        Ok(())
+    }
 }
 
 /// A server at work. It ends when it is dropped.
 #[derive(Debug)]
 pub struct Server {
     clients: Arc<Clients>,
-    stops: Arc<AtomicBool>,
-    /// Each with a waker of its own: of several threads that wait for one, the first to wake would
-    /// reset it for the others.
-    accepting: Vec<(Arc<Waker>, JoinHandle<()>)>,
+    accepting: Vec<Accepting>,
 }
 
 /// What stays in flight may take so long when the server ends.
@@ -104,21 +150,17 @@ impl Server {
         });
         let mut server = Self {
             clients: Arc::default(),
-            stops: Arc::default(),
             accepting: Vec::new(),
         };
         for listener in listeners {
-            let waiter = Waiter::new()?;
-            let waker = Arc::clone(waiter.waker());
-            let acceptor = Acceptor {
-                service: Arc::clone(&service),
-                clients: Arc::clone(&server.clients),
-                stops: Arc::clone(&server.stops),
-                listener,
+            let (service, clients) = (Arc::clone(&service), Arc::clone(&server.clients));
+            let take = move |socket: io::Result<OwnedFd>| {
+                let admitted = socket.and_then(|socket| clients.admit(socket, &service));
+                if let Err(error) = admitted {
+                    clients.pause_after(&error);
+                }
             };
-            let thread = Builder::new().name("accept".to_owned());
-            let thread = thread.spawn(move || acceptor.run(waiter))?;
-            server.accepting.push((waker, thread));
+            server.accepting.push(listener.accept_all("accept", take)?);
         }
         Ok(server)
     }
@@ -136,14 +178,10 @@ impl Server {
 
     /// Accepts nobody any more, answers what is in flight, and hangs up.
     pub fn stop(&mut self) {
-        if self.stops.swap(true, Ordering::AcqRel) {
+        if self.accepting.is_empty() {
             return;
         }
-        while let Some((waker, thread)) = self.accepting.pop() {
-            waker.wake();
-            // A thread that panicked has printed that.
-            let _ = thread.join();
-        }
+        self.accepting.clear();
         self.clients.hang_up(Shutdown::Read);
         if !self.clients.all_gone(DRAIN) {
             self.clients.hang_up(Shutdown::Both);
@@ -156,83 +194,6 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.stop();
-    }
-}
-
-struct Acceptor {
-    service: Arc<Service>,
-    clients: Arc<Clients>,
-    stops: Arc<AtomicBool>,
-    listener: Listener,
-}
-
-impl Acceptor {
-    fn run(self, mut waiter: Waiter) {
-        while !self.stops.load(Ordering::Acquire) {
-            let Ok(ready) = waiter.wait(self.listener.as_fd(), Interest::READ, None) else {
-                return;
-            };
-            if ready.read
-                && let Err(error) = self.accept()
-            {
-                self.pause_after(&error);
-            }
-        }
-    }
-
-    /// With no descriptor left, accepting fails at once, again and again, until a client leaves.
-    fn pause_after(&self, error: &io::Error) {
-        let transient = [libc::EMFILE, libc::ENFILE, libc::ENOBUFS, libc::ENOMEM];
-        if error
-            .raw_os_error()
-            .is_some_and(|it| transient.contains(&it))
-        {
-            self.clients.all_gone(Duration::from_millis(100));
-        }
-    }
-
-    fn accept(&self) -> io::Result<()> {
-        let socket = Arc::new(self.listener.accept()?);
-        // Replies are sent when they are made. A unix socket knows no other way and refuses.
-        let _ = set_tcp_nodelay(&socket, true);
-        self.admit(socket)
-    }
-
-    fn admit(&self, socket: Arc<OwnedFd>) -> io::Result<()> {
-        let clients = &self.clients;
-        let number = clients.served.fetch_add(1, Ordering::Relaxed);
-        let entered = Arc::new(AtomicBool::new(false));
-        let client = Client {
-            number,
-            socket: Arc::clone(&socket),
-            entered: Arc::clone(&entered),
-        };
-        let mut list = clients.list();
-        if list.len() >= self.service.limits.connections {
-            let in_handshake = |client: &Client| !client.entered.load(Ordering::Relaxed);
-            // In the order in which they came.
-            let Some(oldest) = list.iter().position(in_handshake) else {
-                clients.turned_away.fetch_add(1, Ordering::Relaxed);
-                return Ok(());
-            };
-            let _ = shutdown(&list.remove(oldest).socket, Shutdown::Both);
-        }
-        list.push(client);
-        drop(list);
-        let service = Arc::clone(&self.service);
-        let guard = ClientGuard(Arc::clone(clients), number);
-        let work = move || {
-            let guard = guard;
-            // An error concerns this client alone, and the end of its connection reports it.
-            let _ = serve(&service, &socket, &|| {
-                entered.store(true, Ordering::Relaxed)
-            });
-            let _ = shutdown(&socket, Shutdown::Both);
-            drop(guard);
-        };
-        let thread = Builder::new().name(format!("client {number}"));
-        thread.stack_size(256 << 10).spawn(work)?;
-        Ok(())
     }
 }
 
