@@ -125,7 +125,7 @@ impl Listener {
         }
     }
 
-    /// Starts a thread of this name that hands over each client, or why it cannot be accepted.
+    /// Starts a thread of this name that passes on each client, or why it cannot be accepted.
     ///
     /// # Errors
     /// When no thread can be started.
