@@ -7,7 +7,9 @@ use blocklab_record::{
     Measurement, Note, NoteLevel, Stopped, ThreadUse, Verified,
 };
 use blocklab_units::Nanos;
-use blocklab_worker::{JobLog, KeptMiscompare, LatencySum, PriorityTable, Progress, Window};
+use blocklab_worker::{
+    JobLog, KeptMiscompare, LatencySum, PriorityTable, Progress, Recorder, Window,
+};
 use blocklab_workload::{Direction, Job, Pace, Rate};
 
 use super::failures::{errors, miscompares};
@@ -263,24 +265,19 @@ fn verified(job: &Job, members: &[&WorkerStatus], start: Nanos) -> Option<Verifi
     if job.verify.is_none() && job.validation().is_none() {
         return None;
     }
-    let recorders = || members.iter().map(|member| &member.recorder);
+    let recorders = || members.iter().map(|member| &*member.recorder);
     let began = recorders()
         .map(|recorder| recorder.verify_began.get())
         .filter(|moment| *moment > 0)
         .min();
     let from = Window::of(job, start).measure_from;
+    let sum = |count: fn(&Recorder) -> u64| recorders().map(count).sum();
     Some(Verified {
         began_ns: began.map(|moment| Nanos(moment).since(from).0),
-        blocks: recorders().map(|recorder| recorder.verified.get()).sum(),
-        assumed_writes: recorders()
-            .map(|recorder| recorder.assumed_writes.get())
-            .sum(),
-        assumed_bytes: recorders()
-            .map(|recorder| recorder.assumed_bytes.get())
-            .sum(),
-        miscompared: recorders()
-            .map(|recorder| recorder.miscompares().count)
-            .sum(),
+        blocks: sum(|recorder| recorder.verified.get()),
+        assumed_writes: sum(|recorder| recorder.assumed_writes.get()),
+        assumed_bytes: sum(|recorder| recorder.assumed_bytes.get()),
+        miscompared: sum(|recorder| recorder.miscompares().count),
     })
 }
 

@@ -193,7 +193,7 @@ impl Guard {
     /// [`Refusal`]: every reason, and what would work.
     pub fn may_write(&self, handle: &Handle) -> Result<Permission, Refusal> {
         let path = handle.path();
-        let refuse = |cause| Err(refusal(path, vec![about(path, cause)], Vec::new()));
+        let refuse = |cause| Err(refused(path, cause));
         let metadata = match handle.metadata() {
             Ok(metadata) => metadata,
             Err(error) => return refuse(Cause::Unreachable(plain(&error))),
@@ -219,7 +219,7 @@ impl Guard {
         let number = number_text(metadata.rdev());
         let Some(node) = machine.by_number(&number) else {
             let cause = Cause::Unreachable(format!("there is no block device {number}"));
-            return Err(refusal(path, vec![about(path, cause)], Vec::new()));
+            return Err(refused(path, cause));
         };
         // First the claim, then the look: nobody can put anything there in between.
         let claimed = self.claim(&machine, node, handle);
@@ -257,7 +257,7 @@ impl Guard {
             }
             Claim::Failed(error) => {
                 let cause = Cause::Unreachable(plain(&error));
-                return Err(refusal(path, vec![about(path, cause)], Vec::new()));
+                return Err(refused(path, cause));
             }
             Claim::Held | Claim::Taken => {}
         }
@@ -312,11 +312,7 @@ impl Guard {
     /// [`Refusal`]: the path is a link, or its directory cannot be reached or is the kernel's own.
     pub fn new_path(&self, path: &Path) -> Result<NewPath, Refusal> {
         match path.is_symlink() {
-            true => Err(refusal(
-                path,
-                vec![about(path, Cause::DanglingLink)],
-                Vec::new(),
-            )),
+            true => Err(refused(path, Cause::DanglingLink)),
             false => self.free_path(path),
         }
     }
@@ -326,7 +322,6 @@ impl Guard {
     /// # Errors
     /// [`Refusal`]: its directory cannot be reached or is the kernel's own.
     pub fn free_path(&self, path: &Path) -> Result<NewPath, Refusal> {
-        let refuse = |cause| refusal(path, vec![about(path, cause)], Vec::new());
         let parent = match path.parent() {
             Some(parent) if parent.as_os_str().is_empty() => Path::new("."),
             Some(parent) => parent,
@@ -337,14 +332,14 @@ impl Guard {
         }
         let directory = Handle::open(parent).map_err(|error| {
             let text = format!("{}: {}", parent.display(), plain(&error));
-            refuse(Cause::Unreachable(text))
+            refused(path, Cause::Unreachable(text))
         })?;
         if let Some(file_system) = reserved(&Machine::recent(), &directory) {
             let cause = match directory.resolved().starts_with("/dev") {
                 true => Cause::NoSuchDevice,
                 false => Cause::Kernels(file_system),
             };
-            return Err(refuse(cause));
+            return Err(refused(path, cause));
         }
         let mut directories = self.directories.borrow_mut();
         directories.insert(parent.to_owned(), directory.clone());
@@ -363,11 +358,12 @@ const fn free() -> Permission {
     }
 }
 
-fn refusal(path: &Path, reasons: Vec<Reason>, names: Vec<String>) -> Refusal {
+/// A refusal for one reason that no name lifts.
+fn refused(path: &Path, cause: Cause) -> Refusal {
     Refusal {
         path: path.to_owned(),
-        reasons,
-        names,
+        reasons: vec![about(path, cause)],
+        names: Vec::new(),
     }
 }
 
@@ -428,7 +424,11 @@ fn decide(requested: &Path, groups: impl Iterator<Item = Named>) -> Result<Permi
     if !remaining.iter().all(|reason| reason.cause.can_be_lifted()) {
         names.clear();
     }
-    Err(refusal(requested, remaining, names))
+    Err(Refusal {
+        path: requested.to_owned(),
+        reasons: remaining,
+        names,
+    })
 }
 
 /// Whether an entry names exactly this device.

@@ -135,14 +135,14 @@ fn reason(subject: &str, cause: Cause) -> Reason {
 
 #[test]
 fn several_reasons_make_a_list() {
-    let refusal = refusal(
-        Path::new("/dev/sda"),
-        vec![
+    let refusal = Refusal {
+        path: "/dev/sda".into(),
+        reasons: vec![
             reason("/dev/sda", Cause::Partitions(vec!["sda1".into()])),
             reason("/dev/sda1", Cause::Forbidden),
         ],
-        vec!["sda".into()],
-    );
+        names: vec!["sda".into()],
+    };
     assert_eq!(
         refusal.to_string(),
         "blocklab does not write to /dev/sda:\n  \
