@@ -69,7 +69,7 @@ impl Handle {
     /// A path that leads to the descriptor, and so to the same thing whatever happens to its
     /// name. It is valid in this process while the handle or [`Handle::file`] lives.
     pub fn reopen_path(&self) -> PathBuf {
-        PathBuf::from(format!("/proc/self/fd/{}", self.file.as_raw_fd()))
+        through(&self.file)
     }
 
     /// Opens the same thing again.
@@ -109,6 +109,11 @@ impl Handle {
     pub fn is_at(&self, path: &Path) -> bool {
         fs::metadata(path).is_ok_and(|there| id_of(&there) == self.id)
     }
+}
+
+/// A path that leads to an open file, whatever happens to its name.
+pub fn through(file: &File) -> PathBuf {
+    PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }
 
 pub(crate) fn id_of(metadata: &Metadata) -> FileId {

@@ -34,7 +34,7 @@ pub use block::Node;
 pub use cgroup::throttled_ns;
 pub use devices::{Device, Verdict, devices};
 pub use environment::environment;
-pub use handle::{Handle, NewPath};
+pub use handle::{Handle, NewPath, through};
 pub use input::{LARGEST_REPORT, LARGEST_SCRIPT, read_at_most, read_input};
 pub use memory::Memory;
 pub use mounts::{Mount, mounts};

@@ -17,12 +17,11 @@
 use std::ffi::CStr;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result};
-use blocklab_host::{set_xattr, xattr};
+use blocklab_host::{set_xattr, through, xattr};
 use blocklab_report::html;
 
 use blocklab_console::terminal;
@@ -212,11 +211,6 @@ fn mark(file: &File) {
 fn marked(file: &File) -> bool {
     let text = xattr(&through(file), MARK);
     text.is_some() && text == state(file)
-}
-
-/// A path that leads to the open file.
-fn through(file: &File) -> PathBuf {
-    PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }
 
 /// Size and last change of a regular file.

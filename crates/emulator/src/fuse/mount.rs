@@ -10,7 +10,7 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use blocklab_host::{Mount, mounts};
+use blocklab_host::{Mount, mounts, through};
 use rustix::io::{Errno, FdFlags, fcntl_setfd};
 use rustix::ioctl::{Opcode, Setter, ioctl};
 use rustix::mount::{MountFlags, UnmountFlags};
@@ -212,11 +212,6 @@ impl MountPoint {
 const HELPER: &str = "fusermount3";
 /// Major and minor number 10 and 229.
 const DEVICE: &str = "/dev/fuse";
-
-/// The way to an open folder that leads nowhere else.
-fn through(folder: &File) -> PathBuf {
-    PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd()))
-}
 
 fn open_device() -> io::Result<OwnedFd> {
     let mut options = OpenOptions::new();

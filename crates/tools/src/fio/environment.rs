@@ -5,7 +5,9 @@ use std::{env, fs, io};
 
 use anyhow::{Context, Result, anyhow};
 use blocklab_fio::{PlanContext, Prepared, Reader, Resolved, prepare as plan};
-use blocklab_host::{LARGEST_REPORT, LARGEST_SCRIPT, read_at_most, read_input, target_facts};
+use blocklab_host::{
+    LARGEST_REPORT, LARGEST_SCRIPT, environment, read_at_most, read_input, target_facts,
+};
 
 use blocklab_console::chance;
 
@@ -22,7 +24,7 @@ impl Reader for Machine {
         match name {
             "$pagesize" => Some(page_size().to_string()),
             "$ncpus" => Some(processors().to_string()),
-            "$mb_memory" => Some((memory_kib() >> 10).to_string()),
+            "$mb_memory" => Some((environment().memory_bytes.0 >> 20).to_string()),
             name => env::var(name).ok(),
         }
     }
@@ -156,14 +158,4 @@ fn configured_processors() -> u32 {
     // SAFETY: no memory is passed.
     let count = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_CONF) };
     u32::try_from(count).unwrap_or(1).max(1)
-}
-
-/// Facts of the machine.
-fn memory_kib() -> u64 {
-    let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let kib = text.lines().find_map(|line| {
-        let rest = line.strip_prefix("MemTotal:")?.trim();
-        rest.strip_suffix(" kB")?.trim().parse::<u64>().ok()
-    });
-    kib.unwrap_or(0)
 }
