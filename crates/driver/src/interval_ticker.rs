@@ -51,16 +51,6 @@ impl Counted {
     }
 }
 
-/// The lower edge of the lowest bucket that is not empty, and the upper edge of the highest.
-pub(crate) fn edges(histogram: &Histogram) -> (u64, u64) {
-    let lowest = histogram.counts().iter().position(|count| *count > 0);
-    let highest = histogram.counts().iter().rposition(|count| *count > 0);
-    (
-        lowest.map_or(0, Histogram::lowest),
-        highest.map_or(0, Histogram::highest),
-    )
-}
-
 /// What all recorders of one direction of a job held at one moment.
 #[derive(Debug, Clone, Default)]
 struct Held {
@@ -109,7 +99,7 @@ impl Held {
 
     fn since(&self, earlier: &Self) -> Served {
         let (now, before) = (&self.all, &earlier.all);
-        let (lowest, highest) = edges(&now.histogram.since(&before.histogram));
+        let (lowest, highest) = now.histogram.since(&before.histogram).bounds();
         Served {
             ios: now.ios.saturating_sub(before.ios),
             bytes: now.bytes.saturating_sub(before.bytes),

@@ -5,7 +5,7 @@ use blocklab_units::Nanos;
 use blocklab_worker::Window;
 use blocklab_workload::Job;
 
-use super::interval_ticker::{Counted, edges};
+use super::interval_ticker::Counted;
 use super::usage::Used;
 use super::workers::{MOVING, WorkerStatus};
 
@@ -141,7 +141,7 @@ fn row(now: &Counted, earlier: &Counted) -> IntervalDirection {
         mean_ns: ((now.sum - earlier.sum).max(0.0) / count.max(1) as f64) as u64,
         p50_ns: quantiles[0],
         p99_ns: quantiles[1],
-        max_ns: edges(&histogram).1,
+        max_ns: histogram.bounds().1,
         ..IntervalDirection::default()
     }
 }

@@ -145,17 +145,13 @@ fn interval(later: &OperationCounter, earlier: &OperationCounter) -> IntervalDir
     let ios = later.ios - earlier.ios;
     let sum = later.latency.sum_ns() - earlier.latency.sum_ns();
     let quantiles = histogram.quantiles(&[0.5, 0.99]);
-    let highest = histogram
-        .edges()
-        .last()
-        .map_or(0, |(_, highest, _)| highest);
     IntervalDirection {
         ios,
         bytes: later.bytes - earlier.bytes,
         mean_ns: (sum / ios.max(1) as f64) as u64,
         p50_ns: quantiles[0],
         p99_ns: quantiles[1],
-        max_ns: highest,
+        max_ns: histogram.bounds().1,
         unknown: Unknown::default(),
     }
 }
@@ -229,10 +225,8 @@ fn load(
     let active = observed.active().unwrap_or(Nanos::ZERO);
     let counted = DIRECTIONS.map(|(direction, way)| (way, observed.direction(direction)));
     let occurred = counted.into_iter().filter(|(_, counter)| counter.ios > 0);
-    let waiting: f64 = DIRECTIONS
-        .map(|(direction, _)| observed.direction(direction).latency.sum_ns())
-        .iter()
-        .sum();
+    let counters = observed.counters().iter();
+    let waiting: f64 = counters.map(|it| it.latency.sum_ns()).sum();
     let waited = facts.waited.iter().map(|(limit, waited)| WaitedFor {
         limit: limit.clone(),
         waited_ns: waited.0,

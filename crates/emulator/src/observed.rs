@@ -135,6 +135,11 @@ impl Observed {
         &self.directions[direction as usize]
     }
 
+    /// What was done in each direction.
+    pub(crate) const fn counters(&self) -> &[OperationCounter; 4] {
+        &self.directions
+    }
+
     /// From the first arrival to the last reply; `None`: no time passed between them.
     pub(crate) fn active(&self) -> Option<Nanos> {
         let active = self.last.since(self.first?);

@@ -142,6 +142,17 @@ impl Histogram {
         hit.map(|(index, count)| (Self::lowest(index), Self::highest(index), *count))
     }
 
+    /// The lower edge of the lowest bucket that holds values, and the upper edge of the highest; 0
+    /// without values.
+    pub fn bounds(&self) -> (u64, u64) {
+        let lowest = self.counts.iter().position(|count| *count > 0);
+        let highest = self.counts.iter().rposition(|count| *count > 0);
+        (
+            lowest.map_or(0, Self::lowest),
+            highest.map_or(0, Self::highest),
+        )
+    }
+
     /// The distribution as a curve: for each bucket that holds values, the share of all values
     /// that lie in it or below (above 0, the last one 1) and the bucket's middle in ns.
     pub fn curve(&self) -> impl Iterator<Item = (f64, u64)> + '_ {

@@ -65,6 +65,8 @@ struct Modified<'a> {
     spec: VolumeSpec,
 }
 
+const NO_MODEL: &str = "`null` has no rates that could be set; faults work";
+
 /// A run keeps no more: each stays in memory and in the Record.
 const MOST_EVENTS: usize = 10_000;
 
@@ -212,6 +214,12 @@ impl Controller {
         &self.volumes[index].volume
     }
 
+    /// Each command draws anew, and each volume for itself.
+    const fn seed_of(&self, number: u64, index: usize) -> u64 {
+        let command = self.seed.wrapping_add(number << 16);
+        command.wrapping_add(index as u64)
+    }
+
     fn name_all(&self, selected: &[usize]) -> String {
         let names: Vec<_> = selected.iter().map(|it| self.volume(*it).name()).collect();
         names.join(", ")
@@ -241,7 +249,7 @@ impl Controller {
         let all: Vec<_> = selected.iter().map(with).collect();
         let modified = selected.iter().zip(&all).map(|(index, pairs)| {
             let spec = (self.modify)(*index, pairs)?;
-            let (instance, volume) = self.volume(*index).model().ok_or_else(no_model)?;
+            let (instance, volume) = self.volume(*index).model().ok_or(NO_MODEL)?;
             Ok(Modified {
                 instance,
                 volume,
@@ -357,10 +365,7 @@ impl Controller {
         let mut sum = 0;
         for (index, lost) in &mut event.volumes {
             let volume = self.volume(*index);
-            let seed = self
-                .seed
-                .wrapping_add(number << 16)
-                .wrapping_add(*index as u64);
+            let seed = self.seed_of(number, *index);
             let done = match order {
                 Order::PowerCut(loss) => volume.cut_power(*loss, seed).map(|pages| *lost = pages),
                 Order::Stop if self.volumes[*index].is_local => volume.wipe(),
@@ -411,10 +416,7 @@ impl Controller {
         for (index, hits) in &mut event.volumes {
             let volume = self.volume(*index);
             let range = (range.0.min(volume.size()), range.1.min(volume.size()));
-            let seed = self
-                .seed
-                .wrapping_add(number << 16)
-                .wrapping_add(*index as u64);
+            let seed = self.seed_of(number, *index);
             let bytes = volume
                 .flip_bits(count, range, seed)
                 .map_err(|_| format!("the backing of {} cannot be changed", volume.name()))?;
@@ -430,12 +432,6 @@ impl Controller {
     fn state(&self, index: usize, events: &[Event]) -> VolumeState {
         let volume = self.volume(index);
         let observed = volume.observed();
-        let directions = [
-            Direction::Read,
-            Direction::Write,
-            Direction::Trim,
-            Direction::Flush,
-        ];
         let seconds = |moment: Nanos| moment.since(self.began).as_secs_f64();
         let fault = |(fault, hits): (Fault, u64)| FaultState {
             number: fault.number,
@@ -456,10 +452,7 @@ impl Controller {
             in_flight: volume.in_flight(),
             reads: observed.direction(Direction::Read).ios,
             writes: observed.direction(Direction::Write).ios,
-            failed: directions
-                .map(|it| observed.direction(it).failed)
-                .iter()
-                .sum(),
+            failed: observed.counters().iter().map(|it| it.failed).sum(),
             balances: balances.unwrap_or_default(),
             faults: volume.faults_now().into_iter().map(fault).collect(),
         }
@@ -481,10 +474,6 @@ impl Controller {
         };
         self.done().events.iter().filter_map(event).collect()
     }
-}
-
-fn no_model() -> String {
-    "`null` has no rates that could be set; faults work".to_owned()
 }
 
 /// The faults of a template that begins now; pauses leave gaps.

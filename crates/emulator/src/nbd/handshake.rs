@@ -314,10 +314,9 @@ impl<'a> Handshake<'a> {
             let mut fields = Fields(data);
             let name = fields.text()?;
             let count = fields.u16()?;
-            let wanted: Vec<u16> = (0..count).map_while(|_| fields.u16()).collect();
-            let whole = wanted.len() == usize::from(count);
-            fields.end().filter(|()| whole)?;
-            Some((name, wanted))
+            let wanted: Option<Vec<u16>> = (0..count).map(|_| fields.u16()).collect();
+            fields.end()?;
+            Some((name, wanted?))
         };
         let (name, wanted) = parse().ok_or(reply::ERR_INVALID)?;
         let place = self.find(name).ok_or(reply::ERR_UNKNOWN)?;
@@ -345,10 +344,9 @@ impl<'a> Handshake<'a> {
             let mut fields = Fields(data);
             let name = fields.text()?;
             let count = fields.u32()?;
-            let queries: Vec<&str> = (0..count).map_while(|_| fields.text()).collect();
-            let whole = queries.len() == count as usize;
-            fields.end().filter(|()| whole)?;
-            Some((name, queries))
+            let queries: Option<Vec<&str>> = (0..count).map(|_| fields.text()).collect();
+            fields.end()?;
+            Some((name, queries?))
         };
         let is_set = number == option::SET_META_CONTEXT;
         if is_set {
