@@ -23,10 +23,7 @@ pub(super) fn permitted(job: &Job, files: &[TargetFile]) -> Result<(), Error> {
     let changes = job.changes();
     match files.iter().find(|file| changes && !file.may_write) {
         None => Ok(()),
-        Some(file) => Err(Error::NotPermitted {
-            job: job.name.clone(),
-            path: file.path.clone(),
-        }),
+        Some(file) => Err(Error::NotPermitted(job.name.clone(), file.path.clone())),
     }
 }
 

@@ -63,14 +63,9 @@ pub enum Error {
         /// The kernel's answer.
         cause: io::Error,
     },
-    /// A job that writes has no permission to.
-    #[error("job `{job}` writes, but {path} was not opened for writing")]
-    NotPermitted {
-        /// Name of the job.
-        job: String,
-        /// The target.
-        path: PathBuf,
-    },
+    /// The job of this name writes, and has no permission to on this target.
+    #[error("job `{0}` writes, but {1} was not opened for writing")]
+    NotPermitted(String, PathBuf),
     /// The job of this name would need two clocks.
     #[error(
         "job `{0}` has simulated targets and others: simulated ones live in virtual time; \
@@ -87,12 +82,7 @@ pub enum Error {
         /// The kernel's answer.
         cause: io::Error,
     },
-    /// The journal cannot be written.
-    #[error("cannot keep the journal {path}: {cause}; another directory would work")]
-    Journal {
-        /// One of its files.
-        path: PathBuf,
-        /// The kernel's answer.
-        cause: io::Error,
-    },
+    /// A file of the journal cannot be written.
+    #[error("cannot keep the journal {0}: {1}; another directory would work")]
+    Journal(PathBuf, io::Error),
 }

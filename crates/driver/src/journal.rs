@@ -96,10 +96,7 @@ impl Journals {
                 continue;
             }
             let journal = OpenJournal::begin(how, &keys);
-            let journal = journal.map_err(|cause| Error::Journal {
-                path: map_path(&how.path),
-                cause,
-            })?;
+            let journal = journal.map_err(|cause| Error::Journal(map_path(&how.path), cause))?;
             journals.insert(how.path.clone(), Arc::new(journal));
         }
         Ok(Self(journals))
@@ -112,10 +109,8 @@ impl Journals {
     /// Writes the maps, when nothing is in flight any more.
     pub(crate) fn end(&self) -> Result<(), Error> {
         for journal in self.0.values() {
-            journal.end().map_err(|cause| Error::Journal {
-                path: map_path(&journal.how.path),
-                cause,
-            })?;
+            let path = map_path(&journal.how.path);
+            journal.end().map_err(|cause| Error::Journal(path, cause))?;
         }
         Ok(())
     }

@@ -405,7 +405,7 @@ fn what_cannot_be_run_says_why() {
     );
     let read_only = TargetFile::file(file.path().to_owned(), 8192, false);
     let error = start(job(Engine::Psync, Mix::WRITE), read_only).unwrap_err();
-    assert!(matches!(error, Error::NotPermitted { .. }), "{error}");
+    assert!(matches!(error, Error::NotPermitted(..)), "{error}");
     let gone = target(Path::new("no/such/file"), 8192);
     let error = start(job(Engine::Psync, Mix::READ), gone)
         .unwrap_err()

@@ -60,14 +60,9 @@ pub enum FileError {
     /// Another server has it open.
     #[error("{0} backs a volume that is being served")]
     InUse(PathBuf),
-    /// The system's refusal.
-    #[error("cannot open {path}: {error}")]
-    System {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        error: io::Error,
-    },
+    /// The system's refusal of a file.
+    #[error("cannot open {0}: {1}")]
+    System(PathBuf, io::Error),
 }
 
 /// How a file with other content can be served, in whole sectors.
@@ -90,10 +85,7 @@ const MARK: &std::ffi::CStr = c"user.blocklab.volume";
 /// # Errors
 /// If it has content that no volume of this size left there, or cannot be opened.
 pub fn open_file(path: &Path, size: Bytes, read_only: bool) -> Result<Backing, FileError> {
-    let system = |error| FileError::System {
-        path: path.to_owned(),
-        error,
-    };
+    let system = |error| FileError::System(path.to_owned(), error);
     let mut options = OpenOptions::new();
     options.read(true).write(!read_only).create(!read_only);
     let opened = options.truncate(false).open(path);
@@ -128,11 +120,7 @@ pub fn open_file(path: &Path, size: Bytes, read_only: bool) -> Result<Backing, F
         (true, _) => {}
         // Nothing was written yet: a file of ours, too, takes any size.
         (false, len) if len == 0 || marked(&file).is_some() && is_hole(&file, len) => {
-            let made = file.set_len(size.0);
-            made.map_err(|error| FileError::System {
-                path: path.clone(),
-                error,
-            })?;
+            file.set_len(size.0).map_err(system)?;
             // A file system without extended attributes: the file cannot be used a second time.
             let text = size.0.to_string();
             let _ = fsetxattr(&file, MARK, text.as_bytes(), XattrFlags::empty());

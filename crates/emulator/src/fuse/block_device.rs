@@ -38,14 +38,9 @@ pub enum BlockError {
     /// Through the page cache neither the sizes nor the times of operations would be a program's.
     #[error("the loop driver of this kernel does no direct I/O on {0}; use --fuse DIR or --nbd")]
     NotDirect(PathBuf),
-    /// The driver's refusal.
-    #[error("cannot make a block device of {file}: {error}")]
-    System {
-        /// The served file.
-        file: PathBuf,
-        /// Why.
-        error: io::Error,
-    },
+    /// The driver's refusal of a served file.
+    #[error("cannot make a block device of {0}: {1}")]
+    System(PathBuf, io::Error),
 }
 
 /// `struct loop_info64`.
@@ -112,10 +107,7 @@ impl BlockDevice {
             Some(libc::ENODEV | libc::ENXIO) => BlockError::NoLoop,
             // ENOTTY: a container hides /dev/loop-control behind another file.
             Some(libc::EPERM | libc::EACCES | libc::ENOTTY) => BlockError::NotAllowed,
-            _ => BlockError::System {
-                file: file.to_owned(),
-                error,
-            },
+            _ => BlockError::System(file.to_owned(), error),
         };
         let mut options = OpenOptions::new();
         options.read(true).write(!read_only);

@@ -32,15 +32,12 @@ pub enum MountError {
          right to mount (CAP_SYS_ADMIN), or serve with --nbd"
     )]
     Masked,
-    /// In a container without the rights.
+    /// In a container without the right to do this.
     #[error(
-        "this process may not {what}; a container has to be given /dev/fuse and the right to \
+        "this process may not {0}; a container has to be given /dev/fuse and the right to \
          mount (CAP_SYS_ADMIN), or serve with --nbd"
     )]
-    NotAllowed {
-        /// What it may not do.
-        what: &'static str,
-    },
+    NotAllowed(&'static str),
     /// No folder.
     #[error("{0} is not there; make it (mkdir), or name another folder")]
     Missing(PathBuf),
@@ -50,14 +47,9 @@ pub enum MountError {
     /// Files in it would be hidden.
     #[error("{0} is not empty; name an empty folder")]
     NotEmpty(PathBuf),
-    /// In use.
-    #[error("{at} has {kind} mounted on it; unmount it, or name another folder")]
-    Mounted {
-        /// The folder.
-        at: PathBuf,
-        /// Of which kind.
-        kind: String,
-    },
+    /// A folder in use by a file system of this kind.
+    #[error("{0} has {1} mounted on it; unmount it, or name another folder")]
+    Mounted(PathBuf, String),
     /// A name that cannot be written down.
     #[error("{0} has bytes in its name that are no UTF-8; name another folder")]
     Name(PathBuf),
@@ -67,22 +59,12 @@ pub enum MountError {
          run as root, or serve with --nbd"
     )]
     NoHelper,
-    /// Its refusal.
-    #[error("fusermount3 does not mount {at}: {words}; run as root, or serve with --nbd")]
-    Helper {
-        /// The folder.
-        at: PathBuf,
-        /// Its output.
-        words: String,
-    },
-    /// The system's refusal.
-    #[error("cannot mount {at}: {error}")]
-    System {
-        /// The folder.
-        at: PathBuf,
-        /// Why.
-        error: io::Error,
-    },
+    /// Its refusal of a folder, in its words.
+    #[error("fusermount3 does not mount {0}: {1}; run as root, or serve with --nbd")]
+    Helper(PathBuf, String),
+    /// The system's refusal of a folder.
+    #[error("cannot mount {0}: {1}")]
+    System(PathBuf, io::Error),
 }
 
 /// The type of our mounts in mountinfo.
@@ -113,7 +95,7 @@ impl MountPoint {
     /// When it is no empty folder.
     pub(super) fn new(path: &Path) -> Result<Self, MountError> {
         let named = || path.to_owned();
-        let system = |error| MountError::System { at: named(), error };
+        let system = |error| MountError::System(named(), error);
         let mut options = OpenOptions::new();
         options.read(true).custom_flags(libc::O_DIRECTORY);
         let held = options.open(path).map_err(|error| match error.kind() {
@@ -126,10 +108,7 @@ impl MountPoint {
             return Err(MountError::Name(whole));
         }
         if let Some(mount) = mounts().into_iter().rev().find(|it| it.point == whole) {
-            return Err(MountError::Mounted {
-                at: whole,
-                kind: mount.kind,
-            });
+            return Err(MountError::Mounted(whole, mount.kind));
         }
         if fs::read_dir(through(&held))
             .map_err(system)?
@@ -155,9 +134,7 @@ impl MountPoint {
     fn mount_as_root(&self, source: &str, read_only: bool) -> Result<OwnedFd, MountError> {
         let device = open_device().map_err(|error| match error.raw_os_error() {
             Some(libc::ENOENT | libc::ENODEV | libc::ENXIO) => MountError::NoFuse,
-            Some(libc::EPERM | libc::EACCES) => MountError::NotAllowed {
-                what: "open /dev/fuse",
-            },
+            Some(libc::EPERM | libc::EACCES) => MountError::NotAllowed("open /dev/fuse"),
             _ => self.refused(error),
         })?;
         let fd = device.as_raw_fd();
@@ -168,16 +145,13 @@ impl MountPoint {
         match rustix::mount::mount(source, through(&self.held), KIND, flags, &*options) {
             Ok(()) => Ok(device),
             Err(Errno::NODEV) => Err(MountError::NoFuse),
-            Err(Errno::PERM | Errno::ACCESS) => Err(MountError::NotAllowed { what: "mount" }),
+            Err(Errno::PERM | Errno::ACCESS) => Err(MountError::NotAllowed("mount")),
             Err(error) => Err(self.refused(error.into())),
         }
     }
 
     fn refused(&self, error: io::Error) -> MountError {
-        MountError::System {
-            at: self.path.clone(),
-            error,
-        }
+        MountError::System(self.path.clone(), error)
     }
 
     /// The helper mounts, and sends the descriptor over a socket whose number it finds in its
@@ -202,8 +176,7 @@ impl MountPoint {
         drop(there);
         if !output.status.success() {
             let words = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-            let at = self.path.clone();
-            return Err(MountError::Helper { at, words });
+            return Err(MountError::Helper(self.path.clone(), words));
         }
         receive_descriptor(&here).map_err(|error| self.refused(error))
     }

@@ -35,15 +35,12 @@ pub enum ListenError {
     /// Not an address.
     #[error("`{0}` is no address; write unix:PATH, or HOST:PORT such as localhost:10809")]
     Address(String),
-    /// Reachable from other machines.
+    /// An address that is reachable from other machines.
     #[error(
-        "{address} can be reached from other machines, and everything is sent in the clear; listen \
+        "{0} can be reached from other machines, and everything is sent in the clear; listen \
          at 127.0.0.1 or a unix socket, or add --tls-certificates DIR, or --insecure"
     )]
-    Open {
-        /// The address.
-        address: String,
-    },
+    Open(String),
     /// Somebody listens there.
     #[error("{0} is in use; stop the server that listens there, or name another one")]
     InUse(String),
@@ -56,14 +53,9 @@ pub enum ListenError {
     /// Longer than the kernel takes.
     #[error("{0} is too long for a unix socket, whose path has at most 107 bytes")]
     TooLong(PathBuf),
-    /// The system's refusal.
-    #[error("cannot listen at {address}: {error}")]
-    System {
-        /// The address.
-        address: String,
-        /// Why.
-        error: io::Error,
-    },
+    /// The system's refusal of an address.
+    #[error("cannot listen at {0}: {1}")]
+    System(String, io::Error),
 }
 
 impl FromStr for Address {
@@ -199,16 +191,11 @@ impl Drop for Accepting {
 fn tcp(text: &str, access: Access) -> Result<Listener, ListenError> {
     let system = |error: io::Error| match error.kind() {
         io::ErrorKind::AddrInUse => ListenError::InUse(text.to_owned()),
-        _ => ListenError::System {
-            address: text.to_owned(),
-            error,
-        },
+        _ => ListenError::System(text.to_owned(), error),
     };
     let found: Vec<SocketAddr> = text.to_socket_addrs().map_err(system)?.collect();
     if access == Access::Local && found.iter().any(|address| !address.ip().is_loopback()) {
-        return Err(ListenError::Open {
-            address: text.to_owned(),
-        });
+        return Err(ListenError::Open(text.to_owned()));
     }
     let socket = TcpListener::bind(&found[..]).map_err(system)?;
     let uri = socket.local_addr().map_err(system)?;
@@ -221,10 +208,7 @@ fn tcp(text: &str, access: Access) -> Result<Listener, ListenError> {
 
 fn unix(path: &Path, access: Access) -> Result<Listener, ListenError> {
     let address = format!("unix:{}", path.display());
-    let system = |error| ListenError::System {
-        address: address.clone(),
-        error,
-    };
+    let system = |error| ListenError::System(address.clone(), error);
     make_room(path, &address)?;
     let socket = bind(path).map_err(|error| match error {
         Errno::NAMETOOLONG => ListenError::TooLong(path.to_owned()),
@@ -330,7 +314,7 @@ mod tests {
     fn other_machines_only_when_it_is_said() {
         let address = Address::Tcp("0.0.0.0:0".to_owned());
         let refused = Listener::new(&address, Access::Local).expect_err("open");
-        assert!(matches!(refused, ListenError::Open { .. }), "{refused}");
+        assert!(matches!(refused, ListenError::Open(_)), "{refused}");
         Listener::new(&address, Access::Insecure).expect("allowed");
         Listener::new(&Address::Tcp("127.0.0.1:0".to_owned()), Access::Local)
             .expect("this machine");

@@ -23,17 +23,12 @@ const KEY: &str = "server-key.pem";
 /// Why a folder of certificates cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
-    /// A file that is not there or holds something else.
+    /// A file that is not there or holds something else, and what is the matter.
     #[error(
-        "{path}: {why}; the folder of --tls-certificates holds {AUTHORITY}, {CERTIFICATE} and \
+        "{0}: {1}; the folder of --tls-certificates holds {AUTHORITY}, {CERTIFICATE} and \
          {KEY} as PEM, as for qemu-nbd and nbdkit"
     )]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// What is the matter.
-        why: String,
-    },
+    File(PathBuf, String),
     /// Certificate and key.
     #[error("{0}: {CERTIFICATE} and {KEY} cannot be used together: {1}")]
     Pair(PathBuf, rustls::Error),
@@ -51,13 +46,13 @@ pub struct Tls(Arc<ServerConfig>);
 
 /// Of one file: what `read` makes of it.
 fn from<T>(path: &Path, read: impl Fn(&Path) -> Result<T, pem::Error>) -> Result<T, TlsError> {
-    read(path).map_err(|error| TlsError::File {
-        path: path.to_owned(),
-        why: match error {
+    read(path).map_err(|error| {
+        let why = match error {
             pem::Error::Io(error) => error.to_string(),
             pem::Error::NoItemsFound => "nothing of its kind is in it".to_owned(),
             error => error.to_string(),
-        },
+        };
+        TlsError::File(path.to_owned(), why)
     })
 }
 
@@ -82,10 +77,8 @@ impl Tls {
         let authority = folder.join(AUTHORITY);
         let mut roots = RootCertStore::empty();
         for root in from(&authority, certificates)? {
-            roots.add(root).map_err(|error| TlsError::File {
-                path: authority.clone(),
-                why: error.to_string(),
-            })?;
+            let added = roots.add(root);
+            added.map_err(|error| TlsError::File(authority.clone(), error.to_string()))?;
         }
         let provider = Arc::new(ring::default_provider());
         let clients =
