@@ -66,6 +66,35 @@ fn a_verifying_job_writes_all_of_its_io_size_and_reads_each_block_once() {
     }
 }
 
+/// `ramp_size` was refused: the measured time began at a moment that was known before. Logs count
+/// from the end of the ramp, and what is moved in it is in no result.
+#[test]
+fn a_ramp_ends_with_its_last_byte() {
+    let lab = Lab::new();
+    let log = lab.path().join("log");
+    let line = format!(
+        "--name=x --filename=sim:gp3:100GiB --rw=randread --bs=16k --ioengine=libaio --iodepth=4 \
+         --size=16m --ramp_size=32m --write_lat_log={}",
+        log.display()
+    );
+    let job = first_job(&lab, &line);
+    let (reads, runtime) = (&job["read"]["total_ios"], &job["read"]["runtime"]);
+    let reads = reads.as_u64().expect("a number");
+    // What is in flight when the ramp ends comes back later.
+    assert!((1024..1028).contains(&reads), "{job}");
+    assert!(job["job_start"].as_u64().is_some(), "{job}");
+    let log = fs::read_to_string(lab.path().join("log_lat.1.log")).expect("a log");
+    let moments = log
+        .lines()
+        .map(|line| line.split(',').next().expect("a moment"));
+    let moments: Vec<u64> = moments.map(|it| it.parse().expect("a number")).collect();
+    assert_eq!(moments.len() as u64, reads);
+    assert!(
+        moments[0] <= 2 && moments.last() <= runtime.as_u64().as_ref(),
+        "{moments:?}"
+    );
+}
+
 /// Traces trim in pieces of 2 GiB. Without a device such a trim was larger than the place for it.
 #[test]
 fn large_trims_of_a_trace_are_replayed_without_a_device() {

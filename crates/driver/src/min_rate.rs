@@ -27,9 +27,9 @@ pub(crate) struct MinRates {
 
 impl MinRates {
     /// One for each job that has some.
-    pub(crate) fn all(jobs: &[Job], start: Nanos) -> Vec<Self> {
+    pub(crate) fn all(jobs: &[Job], windows: &[Window]) -> Vec<Self> {
         let rules = jobs.iter().enumerate().filter_map(|(index, job)| {
-            let measure_from = Window::of(job, start).measure_from;
+            let measure_from = windows[index].measure_from;
             let rule = job.min_rate?;
             Some(Self {
                 job: index,
@@ -44,6 +44,12 @@ impl MinRates {
         rules.collect()
     }
 
+    /// The ramp is over, at a moment that was not known before.
+    pub(crate) const fn begin(&mut self, window: &Window) {
+        self.measure_from = window.measure_from;
+        self.last = window.measure_from;
+    }
+
     /// Whether a rate was missed over the span that ends now: it ends when an operation has
     /// completed, so a job that pauses is not judged meanwhile.
     pub(crate) fn look(&mut self, members: &[WorkerStatus], now: Nanos) -> bool {
@@ -51,7 +57,7 @@ impl MinRates {
         let bytes = moved(members, self.job, |tally| tally.bytes.get());
         let totals = (ios, bytes);
         let has_completed = totals != std::mem::replace(&mut self.seen, totals);
-        let settled = self.measure_from + self.rule.settle;
+        let settled = self.measure_from.saturating_add(self.rule.settle);
         let is_first = self.last < settled;
         let is_due = now >= settled && (is_first || now.since(self.last) >= self.rule.cycle);
         if self.missed.is_some() || !has_completed || !is_due {

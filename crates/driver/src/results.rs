@@ -48,7 +48,7 @@ pub(crate) fn outcome(run: Run<'_>, workers: &Workers, frame: &Frame, seen: Seen
         notes: notes(run, workers),
         abandoned: seen.abandoned,
         miscompares: kept_miscompares(run, workers),
-        logs: logs(run, workers, frame.start),
+        logs: logs(run, workers, &seen.windows),
         progress: progress(run, workers),
     }
 }
@@ -100,7 +100,7 @@ fn measurement(run: Run<'_>, workers: &Workers, frame: &Frame, seen: &Seen) -> M
             .unwrap_or(frame.start.0)
             .saturating_sub(frame.called.0),
         jobs: jobs
-            .map(|(index, job)| job_result(job, index, workers, frame, seen))
+            .map(|(index, job)| job_result(job, index, workers, seen))
             .collect(),
         cpu,
         uring_workers_max: seen.uring_workers_max,
@@ -119,7 +119,7 @@ fn busiest_thread(workers: &Workers, elapsed: Nanos) -> u32 {
     (busiest.unwrap_or(0) * 100 / elapsed.0.max(1)) as u32
 }
 
-fn job_result(job: &Job, index: usize, workers: &Workers, frame: &Frame, seen: &Seen) -> JobResult {
+fn job_result(job: &Job, index: usize, workers: &Workers, seen: &Seen) -> JobResult {
     let members: Vec<&WorkerStatus> = members_of(&workers.members, index).collect();
     let stopped = most_severe(&members);
     let unanswered = unanswered(&members, seen);
@@ -141,7 +141,7 @@ fn job_result(job: &Job, index: usize, workers: &Workers, frame: &Frame, seen: &
         direct: Some(workers.direct[index]),
         requested_iops,
         requested_bytes_per_s,
-        elapsed_ns: measured_time(job, &members, frame.start, seen, stopped).0,
+        elapsed_ns: measured_time(seen.windows[index], &members, seen, stopped).0,
         stopped,
         directions: directions(
             &members,
@@ -165,7 +165,7 @@ fn job_result(job: &Job, index: usize, workers: &Workers, frame: &Frame, seen: &
         threads_use: threads_use(&members),
         depths: depths(&members),
         found_depth: found_depth(&members),
-        verified: verified(job, &members, frame.start),
+        verified: verified(job, &members, seen.windows[index]),
         steady_rounds: {
             let rounds = seen.steady.get(index).and_then(Option::as_ref);
             rounds.map_or_else(Vec::new, |rounds| rounds.window().to_vec())
@@ -209,13 +209,11 @@ fn most_severe(members: &[&WorkerStatus]) -> Stopped {
 /// From the end of the ramp to the last completion; a job that ran out its time, or that a signal or
 /// its steady state ended, has measured until then, even where nothing came back at its end.
 fn measured_time(
-    job: &Job,
+    window: Window,
     members: &[&WorkerStatus],
-    start: Nanos,
     seen: &Seen,
     stopped: Stopped,
 ) -> Nanos {
-    let window = Window::of(job, start);
     let last = members
         .iter()
         .map(|member| member.recorder.last_completion.get())
@@ -261,7 +259,7 @@ fn depths(members: &[&WorkerStatus]) -> Option<Depths> {
     })
 }
 
-fn verified(job: &Job, members: &[&WorkerStatus], start: Nanos) -> Option<Verified> {
+fn verified(job: &Job, members: &[&WorkerStatus], window: Window) -> Option<Verified> {
     if job.verify.is_none() && job.validation().is_none() {
         return None;
     }
@@ -270,10 +268,9 @@ fn verified(job: &Job, members: &[&WorkerStatus], start: Nanos) -> Option<Verifi
         .map(|recorder| recorder.verify_began.get())
         .filter(|moment| *moment > 0)
         .min();
-    let from = Window::of(job, start).measure_from;
     let sum = |count: fn(&Recorder) -> u64| recorders().map(count).sum();
     Some(Verified {
-        began_ns: began.map(|moment| Nanos(moment).since(from).0),
+        began_ns: began.map(|moment| Nanos(moment).since(window.measure_from).0),
         blocks: sum(|recorder| recorder.verified.get()),
         assumed_writes: sum(|recorder| recorder.assumed_writes.get()),
         assumed_bytes: sum(|recorder| recorder.assumed_bytes.get()),
@@ -291,10 +288,10 @@ fn kept_miscompares(run: Run<'_>, workers: &Workers) -> Vec<(String, KeptMiscomp
     workers.members.iter().flat_map(of).collect()
 }
 
-fn logs(run: Run<'_>, workers: &Workers, start: Nanos) -> Vec<(String, JobLog)> {
+fn logs(run: Run<'_>, workers: &Workers, windows: &[Window]) -> Vec<(String, JobLog)> {
     let kept = workers.members.iter().filter_map(|member| {
         let job = &run.workload.jobs[member.job];
-        let from = Window::of(job, start).measure_from;
+        let from = windows[member.job].measure_from;
         let end = Nanos(member.recorder.last_completion.get()).since(from);
         let log = member.recorder.log.as_ref()?;
         let mut log = log.lock().expect("no panic under this lock");

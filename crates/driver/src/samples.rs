@@ -58,22 +58,29 @@ pub(crate) struct Sampler {
 
 impl Sampler {
     /// One for each job that requests samples.
-    pub(crate) fn all(jobs: &[Job], start: Nanos) -> Vec<Self> {
+    pub(crate) fn all(jobs: &[Job], windows: &[Window]) -> Vec<Self> {
         let has_samples =
             |job: &Job| job.measure.bandwidth_every.is_some() || job.measure.iops_every.is_some();
         let jobs = jobs.iter().enumerate().filter(|(_, job)| has_samples(job));
-        jobs.map(|(index, job)| Self::of(index, job, start))
+        jobs.map(|(index, job)| Self::of(index, job, &windows[index]))
             .collect()
     }
 
-    fn of(job: usize, spec: &Job, start: Nanos) -> Self {
-        let window = Window::of(spec, start);
+    fn of(job: usize, spec: &Job, window: &Window) -> Self {
         let quantity = |every| Quantity::new(every, window.measure_from);
         Self {
             job,
             deadline: window.deadline,
             bandwidth: spec.measure.bandwidth_every.map(quantity),
             iops: spec.measure.iops_every.map(quantity),
+        }
+    }
+
+    /// The ramp is over, at a moment that was not known before.
+    pub(crate) fn begin(&mut self, window: &Window) {
+        self.deadline = window.deadline;
+        for quantity in [&mut self.bandwidth, &mut self.iops].into_iter().flatten() {
+            *quantity = Quantity::new(quantity.every, window.measure_from);
         }
     }
 

@@ -58,19 +58,26 @@ pub(crate) struct IntervalSeries {
 }
 
 impl IntervalSeries {
-    /// The measured time begins with the first job whose ramp is over: its slices add up to the
-    /// totals of all jobs, also where their ramps differ.
     pub(crate) fn new(start: Nanos, windows: &[Window], cpu: u64) -> Self {
-        let measured = windows.iter().map(|window| window.measure_from).min();
-        let deadline = windows.iter().map(|window| window.deadline).max();
-        Self {
+        let mut series = Self {
             start,
-            ramp_end: measured.unwrap_or(start),
-            deadline: deadline.unwrap_or(Nanos::MAX),
+            ramp_end: start,
+            deadline: Nanos::MAX,
             begun: start,
             before: Default::default(),
             cpu_before: cpu,
-        }
+        };
+        series.set_bounds(windows);
+        series
+    }
+
+    /// The measured time begins with the first job whose ramp is over: its slices add up to the
+    /// totals of all jobs, also where their ramps differ.
+    pub(crate) fn set_bounds(&mut self, windows: &[Window]) {
+        let measured = windows.iter().map(|window| window.measure_from).min();
+        let deadline = windows.iter().map(|window| window.deadline).max();
+        self.ramp_end = measured.unwrap_or(self.start);
+        self.deadline = deadline.unwrap_or(Nanos::MAX);
     }
 
     /// When the current slice is to be closed. The end of the ramp closes one, so that a slice holds

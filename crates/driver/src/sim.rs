@@ -153,7 +153,7 @@ impl Simulation {
     ) {
         for index in 0..self.sim_workers.len() {
             let member = &self.workers.members[self.sim_workers[index].member];
-            let window = watch.windows[member.job];
+            let window = watch.seen.windows[member.job];
             for end in [window.deadline, window.over] {
                 if end < Nanos::MAX {
                     self.queue.push(end, Event::wake(index as u32));
@@ -162,7 +162,7 @@ impl Simulation {
             member.recorder.first_issue.set(self.now.0);
             self.turn(index, None, devices);
         }
-        let over = watch.windows.iter().map(|window| window.over).max();
+        let over = watch.seen.windows.iter().map(|window| window.over).max();
         let over = over.unwrap_or(Nanos::MAX);
         let mut next_look = self.now;
         while self.working > 0 {

@@ -136,7 +136,7 @@ impl<'a> Supervisor<'a> {
     }
 
     fn should_have_ended(&self, member: &WorkerStatus, now: Nanos) -> bool {
-        member.stopper.reason().is_some() || now >= self.watch.windows[member.job].over
+        member.stopper.reason().is_some() || now >= self.watch.seen.windows[member.job].over
     }
 
     /// Whether what is still in flight has been waited for long enough.
@@ -149,7 +149,7 @@ impl<'a> Supervisor<'a> {
             .iter()
             .filter(|member| member.ended.is_none());
         waiting.any(|member| {
-            let deadline = self.watch.windows[member.job].over;
+            let deadline = self.watch.seen.windows[member.job].over;
             let last = Nanos(member.recorder.last_completion.get());
             // A slow drain is no hang: operations that come back extend the limit.
             let since = deadline.max(last);

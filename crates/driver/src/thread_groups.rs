@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use blocklab_units::Nanos;
 use blocklab_worker::{
     Allowance, JobParts, PriorityTable, Recorder, RecorderSpec, Shares, Stopper, has_schedule,
 };
@@ -134,7 +133,7 @@ impl Allowances {
             let recorder = common.cloned().unwrap_or_else(|| {
                 Arc::new(Recorder::new(RecorderSpec {
                     // All jobs of a pool have the window of the first.
-                    ramp: group.job.ramp > Nanos::ZERO,
+                    ramp: group.job.has_ramp(),
                     ..recorder_spec(job)
                 }))
             });
@@ -176,7 +175,7 @@ fn recorder_spec(job: &Job) -> RecorderSpec {
         submit,
         depths: job.measure.depths,
         log: job.log,
-        ramp: job.ramp > Nanos::ZERO,
+        ramp: job.has_ramp(),
         by_priority: [
             by_priority(Direction::Read, job.mix.read),
             by_priority(Direction::Write, job.mix.write),

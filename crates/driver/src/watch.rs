@@ -18,6 +18,8 @@ use super::{Control, Run, Tap};
 /// What has been seen of a run.
 pub(crate) struct Seen {
     pub(crate) series: Vec<Interval>,
+    /// The moments that bound each job.
+    pub(crate) windows: Vec<Window>,
     pub(crate) end: Nanos,
     /// When a signal ended the run.
     pub(crate) interrupted_at: Option<Nanos>,
@@ -56,7 +58,6 @@ pub(crate) struct Watch<'a> {
     clock_kind: ClockKind,
     control: Control<'a>,
     start: Nanos,
-    pub(crate) windows: Vec<Window>,
     /// Nothing is looked at from here on.
     cool_from: Nanos,
     interval: Nanos,
@@ -85,7 +86,6 @@ impl<'a> Watch<'a> {
             interval: interval(jobs),
             series: IntervalSeries::new(start, &windows, used.cpu_ns),
             tapped: IntervalSeries::new(start, &windows, used.cpu_ns),
-            windows,
             interval_ticker: IntervalTicker::of(tap, start, jobs),
             seen: Seen {
                 series: Vec::new(),
@@ -94,8 +94,9 @@ impl<'a> Watch<'a> {
                 uring_workers_max: 0,
                 stood_still: Nanos::ZERO,
                 abandoned: false,
-                samples: Sampler::all(jobs, start),
-                min_rate: MinRates::all(jobs, start),
+                samples: Sampler::all(jobs, &windows),
+                min_rate: MinRates::all(jobs, &windows),
+                windows,
                 steady: jobs.iter().map(|job| Rounds::of(&job.stop)).collect(),
             },
         }
@@ -115,7 +116,7 @@ impl<'a> Watch<'a> {
             }
             ClockKind::Real => {
                 let ends = |window: &Window| [window.deadline, window.over];
-                let ends = self.windows.iter().flat_map(ends);
+                let ends = self.seen.windows.iter().flat_map(ends);
                 let ticks = self.interval_ticker.as_ref().map(IntervalTicker::boundary);
                 let others = ends.chain(ticks).filter(|moment| *moment > now);
                 ahead.chain(others).chain([boundary]).min()
@@ -131,6 +132,7 @@ impl<'a> Watch<'a> {
         used: Used,
         tap: &mut dyn Tap,
     ) {
+        self.end_ramps(members);
         let measured = now.min(self.cool_from);
         match self.clock_kind {
             ClockKind::Virtual => {
@@ -163,7 +165,7 @@ impl<'a> Watch<'a> {
         for (job, rounds) in self.seen.steady.iter_mut().enumerate() {
             let Some(rounds) = rounds else { continue };
             let recorders = members_of(members, job).map(|member| &*member.recorder);
-            if rounds.look(recorders, now.since(self.windows[job].measure_from)) {
+            if rounds.look(recorders, now.since(self.seen.windows[job].measure_from)) {
                 stop(members_of(members, job), Stopped::Steady);
             }
         }
@@ -174,6 +176,25 @@ impl<'a> Watch<'a> {
         }
     }
 
+    /// Ramps by bytes are over when the workers say so.
+    fn end_ramps(&mut self, members: &[WorkerStatus]) {
+        let seen = &mut self.seen;
+        for (job, window) in seen.windows.iter_mut().enumerate() {
+            let over = || members_of(members, job).map(|member| member.recorder.ramp_over.get());
+            if window.measure_from < Nanos::MAX || over().all(|moment| moment == 0) {
+                continue;
+            }
+            *window = window.measured_from(Nanos(over().max().unwrap_or_default()));
+            let mut samples = seen.samples.iter_mut().filter(|it| it.is_of(job));
+            samples.by_ref().for_each(|it| it.begin(window));
+            let min_rates = seen.min_rate.iter_mut().filter(|it| it.job == job);
+            min_rates.for_each(|it| it.begin(window));
+        }
+        self.series.set_bounds(&seen.windows);
+        self.tapped.set_bounds(&seen.windows);
+        self.cool_from = Window::cool_from(&seen.windows);
+    }
+
     /// Every worker has ended or has been given up.
     pub(crate) fn finish(
         &mut self,
@@ -182,7 +203,8 @@ impl<'a> Watch<'a> {
         used: Used,
         tap: &mut dyn Tap,
     ) {
-        let last = self.windows.iter().map(|window| window.deadline).max();
+        self.end_ramps(members);
+        let last = self.seen.windows.iter().map(|window| window.deadline).max();
         if let Some(interval_ticker) = &mut self.interval_ticker {
             interval_ticker.finish(members, end, last.unwrap_or(end), tap);
         }

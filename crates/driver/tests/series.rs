@@ -7,10 +7,12 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use blocklab_driver::{Backing, Control, Run, TargetFile, run, simulate};
-use blocklab_record::{Interval, IntervalDirection, Measurement};
+use blocklab_record::{Interval, IntervalDirection, Measurement, Stopped};
 use blocklab_targets::Clock;
 use blocklab_units::{Bytes, Nanos};
-use blocklab_workload::{Access, Direction, Engine, Job, Mix, Pace, Rate, Stop, Workload};
+use blocklab_workload::{
+    Access, Direction, Engine, Job, Mix, Pace, Rate, SizedRamp, Stop, Workload,
+};
 
 const MIB: u64 = 1 << 20;
 const HALF: Mix = Mix {
@@ -171,6 +173,71 @@ fn of_a_file() {
     let measurement = measured(jobs, &file);
     assert_adds_up(&measurement);
     assert_ramp_is_filled(&measurement, 250);
+}
+
+/// The end of every ramp was a moment that was known when the run began, so a ramp by bytes was
+/// refused. Its last byte ends it, of one job or of a group together, on either clock.
+#[test]
+fn of_ramps_by_bytes() {
+    let null = || TargetFile::file(Path::new("null").to_owned(), MIB, true);
+    let ramp = |group| {
+        Some(SizedRamp {
+            bytes: Bytes(MIB),
+            group,
+        })
+    };
+    let targets: [(fn() -> TargetFile, Engine); 2] = [(simulated, QUEUED), (null, Engine::Null)];
+    for (target, engine) in targets {
+        for group in [None, Some(7)] {
+            let one = Job {
+                sized_ramp: ramp(group),
+                pace: Pace::Capped(Rate::Iops(20_000.0)),
+                ..job(engine, 0, 150)
+            };
+            let mut other = one.clone();
+            other.name = "other".to_owned();
+            let measurement = measured(vec![one, other], &target());
+            assert_adds_up(&measurement);
+            let jobs = &measurement.jobs;
+            let in_ramp = |index: usize| 4096 * jobs[index].accounting.completed_in_ramp;
+            let moved = match group {
+                // A member of the group sees the end when its next operation comes back.
+                Some(_) => vec![in_ramp(0) + in_ramp(1)],
+                None => vec![in_ramp(0), in_ramp(1)],
+            };
+            let late = 2 * 8 * 4096;
+            for moved in moved {
+                assert!((MIB..=MIB + late).contains(&moved), "{group:?}: {moved}");
+            }
+            for job in jobs {
+                // What was in flight at the end comes back after it.
+                assert!(job.elapsed_ns >= 150_000_000, "{}", job.elapsed_ns);
+                assert_eq!(job.stopped, Stopped::Runtime);
+            }
+        }
+    }
+}
+
+/// With a ramp by time beside it, both must be over.
+#[test]
+fn of_a_ramp_by_bytes_and_by_time() {
+    let with = |bytes| {
+        let sized_ramp = Some(SizedRamp { bytes, group: None });
+        let job = Job {
+            sized_ramp,
+            ..job(QUEUED, 300, 1000)
+        };
+        let measurement = measured(vec![job], &simulated());
+        assert_adds_up(&measurement);
+        let ramp = measurement.series.iter().filter(|slice| slice.ramp);
+        let length: u64 = ramp.map(|slice| slice.length_ns).sum();
+        (length, measurement.jobs[0].accounting.completed_in_ramp)
+    };
+    let (length, moved) = with(Bytes(4096));
+    assert!(length >= 300_000_000 && moved > 1, "{length}, {moved}");
+    let (length, moved) = with(Bytes(64 * MIB));
+    assert!(length > 300_000_000, "{length}");
+    assert_eq!(moved, 64 * MIB / 4096);
 }
 
 /// Two slices of a second, one of them cut, were all that a pass of 2 s had to show.

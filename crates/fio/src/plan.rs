@@ -5,7 +5,8 @@ mod check;
 mod clone;
 
 use blocklab_record::{Note, NoteLevel};
-use blocklab_workload::{Case, Job, Plan};
+use blocklab_units::Bytes;
+use blocklab_workload::{Case, Job, Plan, SizedRamp};
 
 use super::context::{ControlGroup, PlanContext, control_group};
 use super::engine;
@@ -20,6 +21,7 @@ use super::pattern::{self, ReadWrite};
 use super::replay;
 use super::spec::Spec;
 use super::state;
+use super::value::some;
 use super::verify::leaves_no_time;
 use blocklab_syntax::Mistake;
 
@@ -181,6 +183,11 @@ impl PlanBuilder<'_> {
         let unique = self.prepared.clones.len();
         let name = format!("{}.{unique}", spec.name);
         let mut job = load(spec, rw, &working_set, &name, number, self.context)?;
+        let ramp_size = some(spec.options.ramp_size).filter(|_| job.engine.counts_bytes());
+        job.sized_ramp = ramp_size.map(|bytes| SizedRamp {
+            bytes: Bytes(bytes),
+            group: spec.options.group_reporting.then_some(self.group),
+        });
         if let Some(trace) = trace {
             if trace.passed_over > 0 {
                 self.note(NoteLevel::Ignored, "read_iolog", PASSED_OVER);

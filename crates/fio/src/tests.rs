@@ -574,6 +574,24 @@ fn loops_and_further_bytes_of_a_verifying_job_are_not_multiplied() {
     }
 }
 
+/// The clones of a group go through a ramp by bytes together. One that moves no bytes would never
+/// be over.
+#[test]
+fn a_ramp_by_bytes_is_that_of_the_group() {
+    let ramps = |options: &str| {
+        let text = format!("[a]\nnumjobs=2\nsize=1m\nramp_size=64k\n{options}\n[b]\nsize=1m\n");
+        let prepared = planned(&text).expect("sound jobs");
+        let jobs = prepared.plan.cases[0].workload.jobs.iter();
+        let ramps = jobs.map(|job| job.sized_ramp.map(|ramp| (ramp.bytes.0, ramp.group)));
+        ramps.collect::<Vec<_>>()
+    };
+    let alone = Some((65_536, None));
+    assert_eq!(ramps(""), [alone, alone, None]);
+    let together = Some((65_536, Some(0)));
+    assert_eq!(ramps("group_reporting"), [together, together, None]);
+    assert_eq!(ramps("ioengine=cpuio\ncpuload=50\nruntime=1"), [None; 3]);
+}
+
 /// They were not compared, and the run went at the lower rate.
 #[test]
 fn a_rate_is_given_in_bytes_or_in_operations() {

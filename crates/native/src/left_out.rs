@@ -46,6 +46,7 @@ const ROWS: &[Row] = rows! {
     "standing" "credentials" "user, group and cgroup of the threads" "fio" "uid"
     "replay" "replay" "a trace" "fio" "read_iolog"
     "log" "log" "logs of single operations" "fio" "write_lat_log"
+    "sized_ramp" "sized_ramp" "a ramp by bytes" "fio" "ramp_size"
     "pool" "pool" "operations in flight that jobs share" "Vdbench" "threads"
     "verify.offset" "verify.offset" "where in its interval a header stands" "fio" "verify_offset"
     "verify.pattern" "verify.pattern" "a pattern that is verified" "fio" "verify_pattern"

@@ -46,28 +46,42 @@ impl Stopper {
 #[derive(Debug, Clone, Copy)]
 pub struct Window {
     pub(crate) start: Nanos,
-    /// End of the ramp.
+    /// End of the ramp; [`Nanos::MAX`] as long as a ramp by bytes lasts.
     pub measure_from: Nanos,
     /// End of the measured time.
     pub deadline: Nanos,
     /// No operation begins after it: the deadline, or the end of the load that follows.
     pub over: Nanos,
+    runtime: Nanos,
+    cool_down: Nanos,
 }
 
 impl Window {
     /// The moments of a job that starts at `start`.
     pub fn of(job: &Job, start: Nanos) -> Self {
         let start = start.saturating_add(job.start_delay);
-        let measure_from = start.saturating_add(job.ramp);
-        let deadline = match job.stop.runtime {
-            Some(runtime) => measure_from.saturating_add(runtime),
-            None => Nanos::MAX,
-        };
-        Self {
+        let window = Self {
             start,
+            measure_from: start,
+            deadline: start,
+            over: start,
+            runtime: job.stop.runtime.unwrap_or(Nanos::MAX),
+            cool_down: job.cool_down,
+        };
+        window.measured_from(match job.sized_ramp {
+            Some(_) => Nanos::MAX,
+            None => start.saturating_add(job.ramp),
+        })
+    }
+
+    /// The same with the end of the ramp at this moment.
+    pub const fn measured_from(self, measure_from: Nanos) -> Self {
+        let deadline = measure_from.saturating_add(self.runtime);
+        Self {
             measure_from,
             deadline,
-            over: deadline.saturating_add(job.cool_down),
+            over: deadline.saturating_add(self.cool_down),
+            ..self
         }
     }
 
@@ -81,9 +95,7 @@ impl Window {
     pub(crate) const fn shifted(self, by: Nanos) -> Self {
         Self {
             start: self.start.saturating_add(by),
-            measure_from: self.measure_from.saturating_add(by),
-            deadline: self.deadline.saturating_add(by),
-            over: self.over.saturating_add(by),
+            ..self.measured_from(self.measure_from.saturating_add(by))
         }
     }
 }

@@ -98,8 +98,12 @@ impl IssueRules {
         if let Some(replay_cursor) = &mut self.replay_cursor {
             replay_cursor.begin(start);
         }
+        self.measure_from(measure_from);
+    }
+
+    pub(crate) const fn measure_from(&mut self, moment: Nanos) {
         if let Some(depth_search) = &mut self.depth_search {
-            depth_search.begin(measure_from);
+            depth_search.begin(moment);
         }
     }
 

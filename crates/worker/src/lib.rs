@@ -21,6 +21,7 @@ mod pace;
 mod recorder;
 mod replay_cursor;
 mod shares;
+mod sized_ramp;
 mod submit_times;
 mod trimmer;
 mod verifier;

@@ -165,6 +165,8 @@ pub struct Recorder {
     thread_use: OnceLock<ThreadUse>,
     /// When reading back began, on the run's clock; 0: not yet.
     pub verify_began: Counter,
+    /// When a ramp by bytes was over; 0 before.
+    pub ramp_over: Counter,
     /// Blocks compared.
     pub verified: Counter,
     /// Writes of a job that only reads back: they are assumed and not made.

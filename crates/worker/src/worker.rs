@@ -34,6 +34,7 @@ use crate::issue_rules::{IssueDecision, IssueRules};
 use crate::key_steps::KeySteps;
 use crate::pace::Due;
 use crate::recorder::DepthCounters;
+use crate::sized_ramp::SizedRamp;
 use crate::submit_times::SubmitTimes;
 use crate::verifier::Verifier;
 
@@ -82,6 +83,8 @@ pub struct Worker {
     issue_rules: Option<Box<IssueRules>>,
     verifier: Option<Box<Verifier>>,
     key_steps: Option<Box<KeySteps>>,
+    /// The end of a ramp by bytes, and when it is over at the earliest.
+    sized_ramp: Option<(Arc<SizedRamp>, Nanos)>,
     io_priority: Option<Box<IoPriorityDraw>>,
     on_error: ErrorPolicy,
     ignored_errors: Vec<(Direction, i32)>,
@@ -126,6 +129,7 @@ impl Worker {
             issue_rules: None,
             verifier: None,
             key_steps: None,
+            sized_ramp: (parts.shared.sized_ramps.share(&lead)).map(|ramp| (ramp, lead.ramp)),
             io_priority: None,
             on_error: lead.on_error,
             ignored_errors: lead.ignored_errors.clone(),
@@ -203,6 +207,9 @@ impl Worker {
     pub fn begin(&mut self, start: Nanos) {
         self.window = self.window.shifted(start);
         let start = self.window.start;
+        if let Some((_, earliest)) = &mut self.sized_ramp {
+            *earliest = earliest.saturating_add(start);
+        }
         self.first.begin(start);
         self.others.iter_mut().for_each(|job| job.begin(start));
         if let Some(issue_rules) = &mut self.issue_rules {

@@ -26,8 +26,8 @@ pub use job::{
     Access, Advice, Batch, BlockSizes, CallFlags, Content, Credentials, Direction, Durability,
     EndsOthers, Engine, EngineKind, ErrorPolicy, Flow, Flush, Hints, Invalid, IoPriority, Job,
     LatencyTarget, Lifetime, Limit, Log, Measure, MinRate, Mix, MovingWindow, Pace, Pattern,
-    Priority, PriorityShare, Rate, Region, Replay, Replayed, Runs, SizeDraw, SizeMix, Spread,
-    Steady, SteadyVariable, Stop, TargetOrder, Think, ThinkStyle, TraceChanges, TraceFile,
+    Priority, PriorityShare, Rate, Region, Replay, Replayed, Runs, SizeDraw, SizeMix, SizedRamp,
+    Spread, Steady, SteadyVariable, Stop, TargetOrder, Think, ThinkStyle, TraceChanges, TraceFile,
     UringOptions, Zone,
 };
 pub use kept::PLAN_FORMAT;

@@ -112,6 +112,7 @@ impl Worker {
         let job = self.job_as::<POOL>(io.job);
         if now < self.window.measure_from {
             job.recorder.served_in_ramp(io.direction, io.len, service);
+            self.moved_in_ramp(io.len, now);
             return;
         }
         let Some(tally) = job.recorder.tally(io.direction) else {
@@ -134,6 +135,21 @@ impl Worker {
             && let Some(response) = &tally.response
         {
             response.record(now.since(io.intended).0);
+        }
+    }
+
+    /// A ramp by bytes is over with the last of them: the measured time begins.
+    fn moved_in_ramp(&mut self, bytes: u32, now: Nanos) {
+        let Some((ramp, earliest)) = &self.sized_ramp else {
+            return;
+        };
+        let Some(over) = ramp.moved(bytes, now, *earliest) else {
+            return;
+        };
+        self.window = self.window.measured_from(over);
+        self.first.recorder.ramp_over.set(over.0);
+        if let Some(issue_rules) = &mut self.issue_rules {
+            issue_rules.measure_from(over);
         }
     }
 

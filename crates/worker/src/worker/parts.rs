@@ -9,6 +9,7 @@ use blocklab_workload::{Invalid, Job, Pace, Positions, Slot, Spread};
 
 use crate::bounds::{Stopper, pass};
 use crate::flows::Flows;
+use crate::sized_ramp::SizedRamps;
 
 /// The parts of a worker without its jobs.
 pub struct Parts<'a> {
@@ -33,6 +34,8 @@ pub struct Parts<'a> {
 pub struct Shared {
     /// The flows of the jobs.
     pub flows: Flows,
+    /// The ramps by bytes.
+    pub sized_ramps: SizedRamps,
     /// The positions that threads advance together, by job; jobs on the same part of the same
     /// targets have the same ones.
     pub positions: HashMap<String, Positions>,
@@ -59,6 +62,7 @@ impl Shared {
         let positions = known.into_iter();
         Self {
             flows: Flows::of(jobs),
+            sized_ramps: SizedRamps::of(jobs),
             positions: positions
                 .map(|(job, positions)| (job.name.clone(), positions))
                 .collect(),

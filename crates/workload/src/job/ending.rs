@@ -69,6 +69,16 @@ impl Limit {
     }
 }
 
+/// A ramp that is over when so many bytes have been moved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SizedRamp {
+    /// What the threads move together.
+    pub bytes: Bytes,
+    /// Jobs with the same group move them together; `None`: this job alone.
+    pub group: Option<u32>,
+}
+
 /// When a job ends: whichever comes first. At least one must be given.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Pooled, Validation, Verify, When};
 
-pub use ending::{EndsOthers, ErrorPolicy, Flush, Limit, Steady, SteadyVariable, Stop};
+pub use ending::{EndsOthers, ErrorPolicy, Flush, Limit, SizedRamp, Steady, SteadyVariable, Stop};
 pub use io_path::{
     Access, Advice, Batch, CallFlags, Credentials, Durability, Engine, EngineKind, Hints, Lifetime,
     UringOptions,
@@ -122,6 +122,9 @@ with_defaults! {
         },
         /// Load before the measured time begins.
         pub ramp: Nanos = Nanos::ZERO,
+        /// Load before the measured time begins, by what is moved; beside `ramp` both must be over.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub sized_ramp: Option<SizedRamp> = None,
         /// Load after the measured time of a job with a runtime; in no result.
         pub cool_down: Nanos = Nanos::ZERO,
         /// Flushes.
@@ -250,6 +253,11 @@ impl Job {
     /// where pieces are hit once.
     pub fn least_room(&self) -> Bytes {
         self.piece().unwrap_or(self.sizes.largest())
+    }
+
+    /// Whether load comes before the measured time.
+    pub fn has_ramp(&self) -> bool {
+        self.ramp > Nanos::ZERO || self.sized_ramp.is_some()
     }
 
     /// Operations that one thread can really have in flight.

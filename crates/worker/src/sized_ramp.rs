@@ -1,0 +1,63 @@
+//! Ramps that are over when so many bytes have been moved.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use blocklab_units::Nanos;
+use blocklab_workload::Job;
+
+/// A ramp that threads, and jobs of a group, go through together.
+#[derive(Debug)]
+pub(crate) struct SizedRamp {
+    wanted: u64,
+    moved: AtomicU64,
+    /// The moment of the last byte, in nanoseconds on the run's clock; `u64::MAX` before it.
+    over: AtomicU64,
+}
+
+/// The ramps of a run by the names of their jobs.
+#[derive(Debug, Default)]
+pub struct SizedRamps(HashMap<String, Arc<SizedRamp>>);
+
+impl SizedRamps {
+    pub(crate) fn of(jobs: &[Job]) -> Self {
+        let mut groups: HashMap<u32, Arc<SizedRamp>> = HashMap::new();
+        let ramps = jobs.iter().filter_map(|job| {
+            let rule = job.sized_ramp?;
+            let own = || {
+                Arc::new(SizedRamp {
+                    wanted: rule.bytes.0,
+                    moved: AtomicU64::new(0),
+                    over: AtomicU64::new(u64::MAX),
+                })
+            };
+            let ramp = match rule.group {
+                Some(group) => Arc::clone(groups.entry(group).or_insert_with(own)),
+                None => own(),
+            };
+            Some((job.name.clone(), ramp))
+        });
+        Self(ramps.collect())
+    }
+
+    pub(crate) fn share(&self, job: &Job) -> Option<Arc<SizedRamp>> {
+        self.0.get(&job.name).cloned()
+    }
+}
+
+impl SizedRamp {
+    /// Counts what came back at this moment, no earlier than `earliest` the last of it. Returns when
+    /// the ramp was over, where it is.
+    pub(crate) fn moved(&self, bytes: u32, now: Nanos, earliest: Nanos) -> Option<Nanos> {
+        let moved = self.moved.fetch_add(bytes.into(), Relaxed) + u64::from(bytes);
+        if moved >= self.wanted && now >= earliest {
+            // The first one to see it determines the moment for all.
+            let _ = self
+                .over
+                .compare_exchange(u64::MAX, now.0, Relaxed, Relaxed);
+        }
+        let over = self.over.load(Relaxed);
+        (over < u64::MAX).then_some(Nanos(over))
+    }
+}
