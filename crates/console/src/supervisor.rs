@@ -23,13 +23,14 @@ use std::thread::Builder;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow};
+use blocklab_host::MemoryKills;
 use rustix::io::retry_on_intr;
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{
     Pid, Resource, Rlimit, Signal, WaitOptions, getpid, getrlimit, kill_process, setrlimit, waitpid,
 };
 
-use crate::killed::{self, MemoryKills};
+use crate::killed;
 
 /// Runs `work` in a child and gives its exit code. `work` must print everything itself, except an
 /// error: that is printed here, and `code_of` has the exit code of it.

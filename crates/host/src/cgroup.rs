@@ -56,13 +56,50 @@ fn throttled(roots: &Roots) -> Option<u64> {
         // What holds a group back counts in the group that has the quota.
         let folders = levels(roots, controller).into_iter();
         let counted = folders.filter_map(|folder| {
-            let text = roots.whole(format!("{folder}/cpu.stat"))?;
-            let line = text.lines().find_map(|line| line.strip_prefix(name))?;
-            Some(line.trim().parse::<u64>().ok()? * unit)
+            let count = counter(roots, &format!("{folder}/cpu.stat"), name)?;
+            Some(count * unit)
         });
         counted.max()
     };
     stat("", "throttled_usec ", 1000).or_else(|| stat("cpu", "throttled_time ", 1))
+}
+
+/// How often the kernel has killed a process for want of memory, until now.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct MemoryKills {
+    /// Kills in the control group of this process; `None`: unknown.
+    pub group: Option<u64>,
+    /// In the whole machine.
+    pub machine: Option<u64>,
+}
+
+impl MemoryKills {
+    /// Looks.
+    pub fn now() -> Self {
+        Self::read(&Roots::real())
+    }
+
+    fn read(roots: &Roots) -> Self {
+        let files = [("memory", "memory.oom_control"), ("", "memory.events")];
+        let mut of_group = files.into_iter().flat_map(|(controller, file)| {
+            // The group itself comes last; those above it count what is killed in others, too.
+            let folders = levels(roots, controller).into_iter().rev();
+            folders.filter_map(move |folder| counter(roots, &format!("{folder}/{file}"), KILLS))
+        });
+        Self {
+            group: of_group.next(),
+            machine: counter(roots, "/proc/vmstat", KILLS),
+        }
+    }
+}
+
+const KILLS: &str = "oom_kill ";
+
+/// The number behind a name that begins a line.
+fn counter(roots: &Roots, path: &str, name: &str) -> Option<u64> {
+    let text = roots.whole(path)?;
+    let number = text.lines().find_map(|line| line.strip_prefix(name))?;
+    number.trim().parse().ok()
 }
 
 /// Folders of this process's group and of all above it; `controller` is empty for version 2.
@@ -77,16 +114,11 @@ fn levels(roots: &Roots, controller: &str) -> Vec<String> {
     let Some((controllers, path)) = own else {
         return Vec::new();
     };
-    let mut bases = vec![match controller {
-        "" => MOUNTED.to_owned(),
-        _ => format!("{MOUNTED}/{controllers}"),
-    }];
-    match controller {
+    let bases = match controller {
         // Next to version 1, version 2 has a folder of its own.
-        "" => bases.push(format!("{MOUNTED}/unified")),
-        _ => bases.push(format!("{MOUNTED}/{controller}")),
-    }
-    bases.dedup();
+        "" => [MOUNTED.to_owned(), format!("{MOUNTED}/unified")],
+        _ => [controllers, controller].map(|name| format!("{MOUNTED}/{name}")),
+    };
     let parts: Vec<&str> = path.split('/').filter(|it| !it.is_empty()).collect();
     let below = (0..=parts.len()).map(|depth| parts[..depth].join("/"));
     // A container sees its own group as the root, and may get a path that it cannot see.
@@ -156,6 +188,41 @@ mod tests {
         assert_eq!(throttled(&roots), Some(77));
     }
 
+    #[test]
+    fn kills_are_counted_in_the_own_group() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let roots = lay(
+            folder.path(),
+            &[
+                ("proc/self/cgroup", "4:memory:/box/a\n0::/b\n"),
+                (
+                    "sys/fs/cgroup/memory/box/memory.oom_control",
+                    "oom_kill 9\n",
+                ),
+                (
+                    "sys/fs/cgroup/memory/box/a/memory.oom_control",
+                    "oom_kill_disable 0\nunder_oom 0\noom_kill 3\n",
+                ),
+                ("proc/vmstat", "nr_free_pages 1\noom_kill 12\n"),
+            ],
+        );
+        let expected = MemoryKills {
+            group: Some(3),
+            machine: Some(12),
+        };
+        assert_eq!(MemoryKills::read(&roots), expected);
+        let folder = tempfile::tempdir().expect("a folder");
+        let events = "low 0\noom 1\noom_kill 1\noom_group_kill 0\n";
+        let roots = lay(
+            folder.path(),
+            &[
+                ("proc/self/cgroup", "0::/not/seen/here\n"),
+                ("sys/fs/cgroup/unified/memory.events", events),
+            ],
+        );
+        assert_eq!(MemoryKills::read(&roots).group, Some(1));
+    }
+
     /// A container may get the path of its group as the host sees it.
     #[test]
     fn a_group_that_is_seen_as_the_root_is_found() {
@@ -177,5 +244,6 @@ mod tests {
         assert_eq!(processor_quota(&roots), None);
         assert_eq!(memory_limit(&roots), None);
         assert_eq!(throttled(&roots), None);
+        assert_eq!(MemoryKills::read(&roots), MemoryKills::default());
     }
 }

@@ -1,7 +1,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 /// What came of the wish to have a device exclusively.
@@ -50,17 +50,31 @@ fn open_exclusively(path: &Path) -> io::Result<File> {
 /// Programs that have the block device of this number open, as `mkfs.ext4 (process 4711)`, as far
 /// as this user may see them; this process is left out.
 pub(crate) fn users(rdev: u64) -> Vec<String> {
-    let Ok(processes) = fs::read_dir("/proc") else {
-        return Vec::new();
+    let users = programs(|process| has_open(process, rdev)).into_iter();
+    // A program chooses its own name, so it may hold anything.
+    let text = |(number, name): (u32, String)| {
+        let name = name.escape_debug();
+        format!("{name} (process {number})")
     };
+    users.map(text).collect()
+}
+
+/// Number and name of the processes whose folder in `/proc` is chosen, by number; this process is
+/// left out.
+pub fn programs(is_chosen: impl Fn(&Path) -> bool) -> Vec<(u32, String)> {
     let own = std::process::id();
-    let numbers = processes.flatten().filter_map(|process| {
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let programs = processes.filter_map(|process| {
         let number: u32 = process.file_name().to_str()?.parse().ok()?;
-        (number != own && has_open(&process.path(), rdev)).then_some(number)
+        let folder = process.path();
+        (number != own && is_chosen(&folder)).then(|| {
+            let name = fs::read_to_string(folder.join("comm")).unwrap_or_default();
+            (number, name.trim_end().to_owned())
+        })
     });
-    let mut numbers: Vec<u32> = numbers.collect();
-    numbers.sort_unstable();
-    numbers.into_iter().map(named).collect()
+    let mut programs: Vec<_> = programs.collect();
+    programs.sort_unstable();
+    programs
 }
 
 fn has_open(process: &Path, rdev: u64) -> bool {
@@ -71,11 +85,4 @@ fn has_open(process: &Path, rdev: u64) -> bool {
         fs::metadata(file.path())
             .is_ok_and(|metadata| metadata.file_type().is_block_device() && metadata.rdev() == rdev)
     })
-}
-
-/// A program chooses its own name, so it may hold anything.
-fn named(process: u32) -> String {
-    let path = PathBuf::from(format!("/proc/{process}/comm"));
-    let name = fs::read_to_string(path).unwrap_or_default();
-    format!("{} (process {process})", name.trim_end().escape_debug())
 }

@@ -31,7 +31,8 @@ mod reason;
 mod devices;
 
 pub use block::Node;
-pub use cgroup::throttled_ns;
+pub use cgroup::{MemoryKills, throttled_ns};
+pub use claim::programs;
 pub use devices::{Device, Verdict, devices};
 pub use environment::environment;
 pub use handle::{Handle, NewPath, through};

@@ -16,6 +16,7 @@ use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, OpenOptionsExt}
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
+use blocklab_host::programs;
 use rustix::process::geteuid;
 use serde::{Deserialize, Serialize};
 
@@ -330,33 +331,19 @@ fn file_systems(device: &BlockDevice) -> Vec<Holder> {
 
 /// Programs with a file open that lies at or below a path; one entry if none can be seen.
 fn users(path: &Path) -> Vec<Holder> {
-    let own = std::process::id();
-    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    let uses = |pid: &u32| {
-        let open = fs::read_dir(format!("/proc/{pid}/fd"))
-            .into_iter()
-            .flatten();
+    let uses = |process: &Path| {
+        let open = fs::read_dir(process.join("fd")).into_iter().flatten();
         let open = open.flatten().map(|entry| entry.path());
-        let folders = ["cwd", "root"].map(|it| PathBuf::from(format!("/proc/{pid}/{it}")));
-        let links = open
-            .chain(folders)
-            .filter_map(|link| fs::read_link(link).ok());
-        links.into_iter().any(|target| target.starts_with(path))
+        let folders = ["cwd", "root"].map(|it| process.join(it));
+        let mut links = open.chain(folders).filter_map(|it| fs::read_link(it).ok());
+        links.any(|target| target.starts_with(path))
     };
-    let holder = |pid| {
-        let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
-        Holder::Program {
-            path: path.to_owned(),
-            name: name.trim_end().to_owned(),
-            pid,
-        }
+    let holder = |(pid, name)| Holder::Program {
+        path: path.to_owned(),
+        name,
+        pid,
     };
-    let found: Vec<_> = pids
-        .filter(|pid| *pid != own)
-        .filter(uses)
-        .map(holder)
-        .collect();
+    let found: Vec<_> = programs(uses).into_iter().map(holder).collect();
     match found.is_empty() {
         true => vec![Holder::Unknown {
             path: path.to_owned(),

@@ -6,7 +6,7 @@ use std::{env, fs, io};
 use anyhow::{Context, Result, anyhow};
 use blocklab_fio::{PlanContext, Prepared, Reader, Resolved, prepare as plan};
 use blocklab_host::{
-    LARGEST_REPORT, LARGEST_SCRIPT, environment, read_at_most, read_input, target_facts,
+    LARGEST_REPORT, LARGEST_SCRIPT, environment, mounts, read_at_most, read_input, target_facts,
 };
 
 use blocklab_console::chance;
@@ -145,13 +145,10 @@ fn device_of(major: u32, minor: u32) -> String {
 
 /// Where the block I/O controller of control groups of version 1 is mounted.
 fn control_groups() -> Option<String> {
-    let mounts = fs::read_to_string("/proc/mounts").ok()?;
-    mounts.lines().find_map(|line| {
-        let mut words = line.split(' ').skip(1);
-        let (point, kind, options) = (words.next()?, words.next()?, words.next()?);
-        let is_it = kind == "cgroup" && options.split(',').any(|option| option == "blkio");
-        is_it.then(|| point.to_owned())
-    })
+    let has_blkio = |options: &str| options.split(',').any(|option| option == "blkio");
+    let mut mounts = mounts().into_iter();
+    let found = mounts.find(|it| it.kind == "cgroup" && has_blkio(&it.options))?;
+    Some(found.point.to_string_lossy().into_owned())
 }
 
 fn configured_processors() -> u32 {
