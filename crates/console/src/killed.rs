@@ -2,10 +2,12 @@
 
 use blocklab_host::MemoryKills;
 
+use crate::signals::ENDING;
+
 /// The message; `None` for a signal by which the user ended it himself. `kept`: the id of the
 /// run that holds what was measured.
 pub fn words(signal: i32, before: MemoryKills, kept: Option<&str>) -> Option<String> {
-    if [libc::SIGINT, libc::SIGTERM, libc::SIGHUP].contains(&signal) {
+    if ENDING.contains(&signal) {
         return None;
     }
     Some(format!(

@@ -8,6 +8,9 @@ use anyhow::{Context, Result};
 
 use crate::status::INTERRUPTED;
 
+/// Those by which a user ends a run.
+pub(crate) const ENDING: [i32; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
+
 /// Within this time after the first signal, others are the same wish to end.
 ///
 /// `timeout`, `systemctl stop` and a terminal that closes signal all processes of a command, and
@@ -18,7 +21,7 @@ const ECHO: Duration = Duration::from_millis(500);
 pub fn listen() -> Result<Arc<AtomicBool>> {
     let interrupted = Arc::new(AtomicBool::new(false));
     let first = Arc::new(AtomicU64::new(0));
-    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+    for signal in ENDING {
         let (interrupted, first) = (Arc::clone(&interrupted), Arc::clone(&first));
         let handler = move || {
             interrupted.store(true, Ordering::Relaxed);

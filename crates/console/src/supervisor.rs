@@ -31,6 +31,7 @@ use rustix::process::{
 };
 
 use crate::killed;
+use crate::signals::ENDING;
 
 /// Runs `work` in a child and gives its exit code. `work` must print everything itself, except an
 /// error: that is printed here, and `code_of` has the exit code of it.
@@ -121,13 +122,11 @@ pub fn note_kept(id: &str) {
     }
 }
 
-const SIGNALS: [i32; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
-
 /// Passes on what was sent to the parent alone. A Ctrl-C reaches both, and the child must not
 /// count it twice.
 fn forward_signals() {
     extern "C" fn forward(signal: i32, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
-        SIGNALLED.fetch_or(SIGNALS.contains(&signal), Ordering::Relaxed);
+        SIGNALLED.fetch_or(ENDING.contains(&signal), Ordering::Relaxed);
         let child = CHILD.load(Ordering::Relaxed);
         // SAFETY: the kernel passes a valid siginfo; kill is async-signal-safe, and the child is
         // ours and not yet reaped.
@@ -146,7 +145,7 @@ fn forward_signals() {
 
 fn pass_on_early(child: i32) {
     let early = EARLY.swap(0, Ordering::Relaxed);
-    for signal in SIGNALS.into_iter().chain([ASKING]) {
+    for signal in ENDING.into_iter().chain([ASKING]) {
         if early & (1 << signal) != 0 {
             // SAFETY: only numbers are passed; the child is ours and not yet reaped.
             unsafe { libc::kill(child, signal) };
@@ -175,7 +174,7 @@ fn allow_many_files() {
 }
 
 fn set_handlers(handler: usize, flags: i32) {
-    for signal in SIGNALS.into_iter().chain([ASKING]) {
+    for signal in ENDING.into_iter().chain([ASKING]) {
         // SAFETY: the structure is fully set.
         unsafe {
             let mut action: libc::sigaction = std::mem::zeroed();
@@ -270,7 +269,7 @@ impl SignalsOnlyInSleep {
             let mut held: libc::sigset_t = std::mem::zeroed();
             let mut outside: libc::sigset_t = std::mem::zeroed();
             libc::sigemptyset(&raw mut held);
-            for signal in SIGNALS {
+            for signal in ENDING {
                 libc::sigaddset(&raw mut held, signal);
             }
             libc::pthread_sigmask(libc::SIG_BLOCK, &raw const held, &raw mut outside);

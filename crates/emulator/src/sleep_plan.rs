@@ -15,10 +15,10 @@ pub enum Spin {
 }
 
 impl Spin {
-    /// The choice for this number of processors.
-    pub const fn is_on(self, processors: usize) -> bool {
+    /// The choice on this machine.
+    pub fn is_on(self) -> bool {
         match self {
-            Self::Auto => processors > 2,
+            Self::Auto => std::thread::available_parallelism().is_ok_and(|it| it.get() > 2),
             Self::On => true,
             Self::Off => false,
         }

@@ -89,14 +89,13 @@ impl Session {
         for volume in folder.volumes() {
             volume.register(waiter.waker());
         }
-        let processors = std::thread::available_parallelism().map_or(1, usize::from);
         Ok(Self {
             device,
             folder: Arc::clone(folder),
             input: vec![0; REQUEST_BUFFER].into(),
             reply: Reply::default(),
             schedule: Schedule::default(),
-            timers: Timers::new(SleepPlan::new(spin.is_on(processors)), &waiter)?,
+            timers: Timers::new(SleepPlan::new(spin.is_on()), &waiter)?,
             waiter,
             waking: Nanos::ZERO,
             sleeps_in_read: true,

@@ -49,7 +49,6 @@ fn serve_wire(service: &Service, wire: &mut Wire<'_>, entered: &dyn Fn()) -> io:
     }
     let waiter = Waiter::new()?;
     volume.register(waiter.waker());
-    let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let connection = Connection {
         wire,
         limits: service.limits,
@@ -59,7 +58,7 @@ fn serve_wire(service: &Service, wire: &mut Wire<'_>, entered: &dyn Fn()) -> io:
         outbox,
         body: None,
         schedule: Schedule::default(),
-        timers: Timers::new(SleepPlan::new(service.spin.is_on(processors)), &waiter)?,
+        timers: Timers::new(SleepPlan::new(service.spin.is_on()), &waiter)?,
         waiter,
         ends: false,
         waking: Nanos::ZERO,
