@@ -10,14 +10,14 @@
 //! slot alone: a queue of a thousand events costs what a queue of two costs. A slot with many is
 //! sorted by a heap when its time has come.
 
-use std::cmp::Reverse;
+use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
 use blocklab_units::Nanos;
 use blocklab_workload::{Completion, Slot};
 
 /// An event: an operation of a worker comes back, or a worker is due to be called.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Event {
     pub(super) worker: u32,
     slot: u32,
@@ -57,12 +57,33 @@ impl Event {
     }
 }
 
-/// An event, its moment, and its number among those of the same moment: ordered by these.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+/// An event, its moment, and its number among those of the same moment.
+#[derive(Debug, Clone, Copy)]
 struct Entry {
     at: u64,
     number: u64,
     event: Event,
+}
+
+impl PartialEq for Entry {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Entry {}
+
+impl PartialOrd for Entry {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// The earliest is the greatest: that one stands on top of a heap.
+impl Ord for Entry {
+    fn cmp(&self, other: &Self) -> Ordering {
+        (other.at, other.number).cmp(&(self.at, self.number))
+    }
 }
 
 /// Nanoseconds of a slot, as a power of two.
@@ -93,8 +114,8 @@ pub(super) struct Queue {
     nodes: Vec<Node>,
     free: u32,
     /// All entries of the present slot, where it has more than that.
-    crowd: BinaryHeap<Reverse<Entry>>,
-    far: BinaryHeap<Reverse<Entry>>,
+    crowd: BinaryHeap<Entry>,
+    far: BinaryHeap<Entry>,
     /// Slot of the first far entry.
     far_from: u64,
     made: u64,
@@ -135,11 +156,11 @@ impl Queue {
     #[cold]
     fn put_far(&mut self, at: Nanos, event: Event) {
         self.far_from = self.far_from.min(at.0 >> WIDTH);
-        self.far.push(Reverse(Entry {
+        self.far.push(Entry {
             at: at.0,
             number: self.made,
             event,
-        }));
+        });
     }
 
     #[inline(always)]
@@ -197,24 +218,21 @@ impl Queue {
         }
         // What was pushed to the present slot since then.
         while let Some(entry) = self.take(self.present) {
-            self.crowd.push(Reverse(entry));
+            self.crowd.push(entry);
         }
-        self.crowd.pop().map(|Reverse(entry)| entry)
+        self.crowd.pop()
     }
 
     /// Far entries of this slot, which becomes the present one, get to the wheel.
     fn approach(&mut self, slot: u64) {
         self.present = slot;
-        while let Some(Reverse(entry)) = self.far.peek().copied()
+        while let Some(entry) = self.far.peek().copied()
             && entry.at >> WIDTH == slot
         {
             self.far.pop();
             self.put(slot, Nanos(entry.at), entry.number, entry.event);
         }
-        self.far_from = self
-            .far
-            .peek()
-            .map_or(u64::MAX, |entry| entry.0.at >> WIDTH);
+        self.far_from = self.far.peek().map_or(u64::MAX, |entry| entry.at >> WIDTH);
     }
 
     /// The first entry of the first slot that holds anything.
@@ -233,7 +251,7 @@ impl Queue {
         let mut first = self.heads[place];
         let mut node = first;
         for _ in 0..CROWD {
-            if self.nodes[node as usize].entry < self.nodes[first as usize].entry {
+            if self.nodes[node as usize].entry > self.nodes[first as usize].entry {
                 first = node;
             }
             node = self.nodes[node as usize].next;
@@ -247,9 +265,9 @@ impl Queue {
             }
         }
         while let Some(entry) = self.take(slot) {
-            self.crowd.push(Reverse(entry));
+            self.crowd.push(entry);
         }
-        self.crowd.pop().map(|Reverse(entry)| entry)
+        self.crowd.pop()
     }
 
     /// An entry of this slot, whose place in the wheel becomes free with the last one.
