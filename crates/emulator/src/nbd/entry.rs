@@ -33,27 +33,8 @@ pub(super) fn handshake_on(
     outbox.bytes().extend_from_slice(&greeting());
     let mut phase = Phase::Options;
     loop {
-        while phase == Phase::Options && outbox.has_room() {
-            match handshake.step(input.unused(), outbox.bytes()) {
-                Step::More => break,
-                Step::Used(used) => input.use_up(used),
-                Step::StartTls(used) => {
-                    input.use_up(used);
-                    // A client waits for the answer before it sends more. Bytes that follow in
-                    // clear text were injected by somebody on the way.
-                    phase = match input.is_empty() {
-                        true => Phase::StartTls,
-                        false => Phase::Close,
-                    };
-                }
-                Step::Enter(used, session) => {
-                    input.use_up(used);
-                    // Before the client gets its reply: from then on nobody replaces it.
-                    entered();
-                    phase = Phase::Enter(session);
-                }
-                Step::Close => phase = Phase::Close,
-            }
+        if phase == Phase::Options {
+            phase = negotiate(&mut handshake, input, outbox, entered);
         }
         outbox.send(wire, volume)?;
         if outbox.is_empty() {
@@ -84,6 +65,38 @@ pub(super) fn handshake_on(
             return Ok(None);
         }
     }
+}
+
+/// Answers the options that have come, as far as there is room for the replies.
+fn negotiate(
+    handshake: &mut Handshake<'_>,
+    input: &mut Input,
+    outbox: &mut Outbox,
+    entered: &dyn Fn(),
+) -> Phase {
+    while outbox.has_room() {
+        match handshake.step(input.unused(), outbox.bytes()) {
+            Step::More => break,
+            Step::Used(used) => input.use_up(used),
+            Step::StartTls(used) => {
+                input.use_up(used);
+                // A client waits for the answer before it sends more. Bytes that follow in clear
+                // text were injected by somebody on the way.
+                return match input.is_empty() {
+                    true => Phase::StartTls,
+                    false => Phase::Close,
+                };
+            }
+            Step::Enter(used, session) => {
+                input.use_up(used);
+                // Before the client gets its reply: from then on nobody replaces it.
+                entered();
+                return Phase::Enter(session);
+            }
+            Step::Close => return Phase::Close,
+        }
+    }
+    Phase::Options
 }
 
 /// What follows when the replies are sent.
