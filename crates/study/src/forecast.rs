@@ -5,7 +5,6 @@ use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{Case, Direction, Job, Pace, Plan, Rate, SizeDraw, SizeMix, Spread};
 
 use crate::Error;
-use crate::opened_target::TargetContext;
 use crate::opened_targets::OpenedTargets;
 use crate::system_run::Assignment;
 use crate::target_forecast::TargetForecast;
@@ -40,19 +39,7 @@ pub struct Written {
 /// As [`run_plan`](crate::run_plan).
 pub fn forecast(assignment: &Assignment<'_>) -> Result<Forecast, Error> {
     let plan = &assignment.plan;
-    if plan.cases.is_empty() {
-        let plan = plan.name.clone();
-        return Err(Error::NothingLeft(plan));
-    }
-    let context = TargetContext {
-        targets: assignment.targets,
-        guard: assignment.guard,
-        missing: assignment.missing,
-        seed: plan.cases[0].workload.seed,
-        catalog: assignment.catalog,
-        interrupted: assignment.interrupted,
-    };
-    let targets = OpenedTargets::foresee(plan, &context)?;
+    let targets = OpenedTargets::foresee(plan, &assignment.context(0)?)?;
     let is_kept = |it: &TargetForecast| it.facts.kind != TargetKind::Null;
     let rounds = u64::from(plan.rounds());
     let untimed = |case: &&Case| {

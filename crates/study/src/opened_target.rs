@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use blocklab_catalog::{Catalog, Resolved, resolve_text};
+use blocklab_catalog::{Catalog, resolve_text};
 use blocklab_device::Device;
 use blocklab_driver::{Backing, Reopen, TargetFile};
 use blocklab_host::guard::Guard;
@@ -66,61 +66,40 @@ pub(crate) struct TargetContext<'a> {
     pub(crate) interrupted: &'a AtomicBool,
 }
 
-/// A target that is a model: its address, its device, and what its figures rest on.
-pub(crate) struct Modelled {
-    text: String,
-    device: Device,
-    resolved: Resolved,
-    in_real_time: bool,
-}
-
-impl Modelled {
-    /// The device behind `sim:ADDRESS` or `emu:ADDRESS`; `None` for any other text.
-    pub(crate) fn parse(text: &str, context: &TargetContext<'_>) -> Result<Option<Self>, Error> {
-        let (address, in_real_time) = match (text.strip_prefix("sim:"), text.strip_prefix("emu:")) {
-            (Some(address), _) => (address, false),
-            (_, Some(address)) => (address, true),
+/// The device behind `sim:ADDRESS` or `emu:ADDRESS`, with full burst buckets; `None` for any other
+/// text.
+pub(crate) fn model_target(
+    text: &str,
+    context: &TargetContext<'_>,
+) -> Result<Option<OpenedTarget>, Error> {
+    let (address, backing): (_, fn(Model) -> Backing) =
+        match (text.strip_prefix("sim:"), text.strip_prefix("emu:")) {
+            (Some(address), _) => (address, Backing::Simulated),
+            (_, Some(address)) => (address, Backing::Emulated),
             _ => return Ok(None),
         };
-        let wrong = |message: String| Error::Address {
-            text: text.to_owned(),
-            message,
-        };
-        let resolved =
-            resolve_text(address, context.catalog).map_err(|error| wrong(error.to_string()))?;
-        let device =
-            Device::new(&resolved.spec, context.seed).map_err(|error| wrong(error.to_string()))?;
-        Ok(Some(Self {
-            text: text.to_owned(),
-            device,
-            resolved,
-            in_real_time,
-        }))
-    }
-
-    /// The device, with full burst buckets.
-    pub(crate) fn open(self) -> OpenedTarget {
-        let capacity = self.device.capacity();
-        let facts = TargetFacts {
-            path: self.text.clone(),
-            kind: TargetKind::Model,
-            size_bytes: capacity,
-            limits: self.resolved.limits,
-            assumptions: self.resolved.assumptions,
-            ..TargetFacts::default()
-        };
-        let model = Model::new(self.device);
-        let backing = match self.in_real_time {
-            true => Backing::Emulated(model),
-            false => Backing::Simulated(model),
-        };
-        let file = TargetFile {
-            path: self.text.into(),
-            reopen: Reopen::Name,
-            size: capacity.0,
-            may_write: true,
-            backing,
-        };
-        OpenedTarget::new(file, facts)
-    }
+    let wrong = |message: String| Error::Address {
+        text: text.to_owned(),
+        message,
+    };
+    let resolved =
+        resolve_text(address, context.catalog).map_err(|error| wrong(error.to_string()))?;
+    let device =
+        Device::new(&resolved.spec, context.seed).map_err(|error| wrong(error.to_string()))?;
+    let facts = TargetFacts {
+        path: text.to_owned(),
+        kind: TargetKind::Model,
+        size_bytes: device.capacity(),
+        limits: resolved.limits,
+        assumptions: resolved.assumptions,
+        ..TargetFacts::default()
+    };
+    let file = TargetFile {
+        path: text.into(),
+        reopen: Reopen::Name,
+        size: device.capacity().0,
+        may_write: true,
+        backing: backing(Model::new(device)),
+    };
+    Ok(Some(OpenedTarget::new(file, facts)))
 }

@@ -15,7 +15,7 @@ use blocklab_units::Bytes;
 use blocklab_workload::{Job, Plan, Spread};
 
 use crate::Error;
-use crate::opened_target::{Missing, Modelled, OpenedTarget, TargetContext};
+use crate::opened_target::{Missing, OpenedTarget, TargetContext, model_target};
 use crate::scratch::Scratch;
 use crate::target_forecast::TargetForecast;
 
@@ -198,13 +198,9 @@ fn looked_at(
 
 /// What a text names.
 enum Kind {
-    Null,
-    Model(Box<Modelled>),
-    Existing(Box<OpenedTarget>),
-    ToMake(NewPath),
-    /// A name that the job itself makes.
-    Name(PathBuf),
-    InDirectory(Handle),
+    Ready(Box<OpenedTarget>),
+    /// A file to be made in a directory, and its path.
+    ToMake(Handle, PathBuf),
 }
 
 impl Kind {
@@ -215,10 +211,10 @@ impl Kind {
         known: &mut FactsByMount,
     ) -> Result<Self, Error> {
         if text == NULL {
-            return Ok(Self::Null);
+            return Ok(Self::ready(null_target(needs)));
         }
-        if let Some(modelled) = Modelled::parse(text, context)? {
-            return Ok(Self::Model(Box::new(modelled)));
+        if let Some(model) = model_target(text, context)? {
+            return Ok(Self::ready(model));
         }
         let path = PathBuf::from(text);
         let unusable = |cause| Error::Unusable {
@@ -252,7 +248,8 @@ impl Kind {
         }
         if kind.is_dir() && !needs.of_directories {
             context.guard.may_write(&handle)?;
-            return Ok(Self::InDirectory(handle));
+            let path = handle.path().join("blocklab.scratch");
+            return Ok(Self::ToMake(handle, path));
         }
         if kind.is_fifo() || kind.is_socket() {
             let what = if kind.is_fifo() { "a pipe" } else { "a socket" };
@@ -273,8 +270,11 @@ impl Kind {
             true if context.guard.holds(&path) => Reopen::Held(handle.file()),
             true => Reopen::Identity(handle.identity()),
         };
-        let target = existing_target(path, facts, needs, reopen);
-        Ok(Self::Existing(Box::new(target)))
+        Ok(Self::ready(existing_target(path, facts, needs, reopen)))
+    }
+
+    fn ready(target: OpenedTarget) -> Self {
+        Self::Ready(Box::new(target))
     }
 
     fn open(
@@ -284,44 +284,20 @@ impl Kind {
         progress: &mut dyn FnMut(&Path, Bytes, Bytes),
     ) -> Result<Option<OpenedTarget>, Error> {
         match self {
-            Self::Null => Ok(Some(null_target(needs))),
-            Self::Model(modelled) => Ok(Some(modelled.open())),
-            Self::Existing(target) => Ok(Some(*target)),
-            Self::Name(path) => Ok(Some(name_target(path, needs))),
-            Self::ToMake(new) => make(new.directory(), new.path(), needs, context, progress),
-            Self::InDirectory(directory) => make(
-                &directory,
-                &scratch_in(&directory),
-                needs,
-                context,
-                progress,
-            ),
+            Self::Ready(target) => Ok(Some(*target)),
+            Self::ToMake(directory, path) => make(&directory, &path, needs, context, progress),
         }
     }
 
     fn foresee(self, needs: Needs) -> Result<TargetForecast, Error> {
-        let target = match self {
-            Self::Null => null_target(needs),
-            Self::Model(modelled) => modelled.open(),
-            Self::Existing(target) => *target,
-            Self::Name(path) => name_target(path, needs),
-            Self::ToMake(new) => return to_be_made(new.directory(), new.path(), needs),
-            Self::InDirectory(directory) => {
-                return to_be_made(&directory, &scratch_in(&directory), needs);
+        match self {
+            Self::Ready(target) => Ok(TargetForecast::new(target.facts, needs.writes)),
+            Self::ToMake(directory, path) => {
+                let facts = room_for(&directory, &path, needs.size)?;
+                Ok(TargetForecast::made(facts, &path, needs.size))
             }
-        };
-        Ok(TargetForecast::new(target.facts, needs.writes))
+        }
     }
-}
-
-fn scratch_in(directory: &Handle) -> PathBuf {
-    directory.path().join("blocklab.scratch")
-}
-
-/// A file that a run would make.
-fn to_be_made(directory: &Handle, path: &Path, needs: Needs) -> Result<TargetForecast, Error> {
-    let facts = room_for(directory, path, needs.size)?;
-    Ok(TargetForecast::made(facts, path, needs.size))
 }
 
 /// Whether there is nothing at a path, not even a link.
@@ -346,8 +322,12 @@ fn to_make(
         new => new?,
     };
     match context.missing {
-        Missing::ScratchOrName if needs.makes && !needs.opens => Ok(Kind::Name(path)),
-        Missing::Scratch | Missing::ScratchOrName => Ok(Kind::ToMake(new)),
+        Missing::ScratchOrName if needs.makes && !needs.opens => {
+            Ok(Kind::ready(name_target(path, needs)))
+        }
+        Missing::Scratch | Missing::ScratchOrName => {
+            Ok(Kind::ToMake(new.directory().clone(), path))
+        }
         Missing::Refused => Err(missing(path, &parent, context.catalog)),
     }
 }

@@ -53,6 +53,22 @@ pub struct Assignment<'a> {
     pub interrupted: &'a AtomicBool,
 }
 
+impl<'a> Assignment<'a> {
+    /// What its targets are opened with, after so many measurements.
+    pub(crate) fn context(&self, done: u64) -> Result<TargetContext<'a>, Error> {
+        let first = self.plan.cases.first();
+        let first = first.ok_or_else(|| Error::NothingLeft(self.plan.name.clone()))?;
+        Ok(TargetContext {
+            targets: self.targets,
+            guard: self.guard,
+            missing: self.missing,
+            seed: Workload::seed_of(first.workload.seed, done),
+            catalog: self.catalog,
+            interrupted: self.interrupted,
+        })
+    }
+}
+
 /// One of several systems that a study is run on.
 #[derive(Debug)]
 pub struct Part<'a> {
@@ -96,35 +112,23 @@ pub(crate) struct SystemRun<'a> {
 
 impl<'a> SystemRun<'a> {
     pub(crate) fn open(part: Part<'a>, observer: &mut dyn Observer) -> Result<Self, Error> {
+        let done = part.before.as_ref().map_or(0, |it| it.measurements.len());
+        // A model that is resumed must not draw the random numbers of its first passes again.
+        let context = part.assignment.context(done as u64)?;
         let Assignment {
             id,
             tool,
             mut plan,
             mut notes,
             targets,
-            guard,
-            missing,
             interrupted,
-            catalog,
             may_replace_engine,
+            ..
         } = part.assignment;
-        if plan.cases.is_empty() {
-            return Err(Error::NothingLeft(plan.name));
-        }
         // The request is kept before engines are replaced: a repetition starts from it.
         let requested = requested(&plan);
         notes.extend(replace_engines(&mut plan, may_replace_engine));
         use_null_engines(&mut plan, targets);
-        let done = part.before.as_ref().map_or(0, |it| it.measurements.len());
-        let context = TargetContext {
-            targets,
-            guard,
-            missing,
-            // A model that is resumed must not draw the random numbers of its first passes again.
-            seed: Workload::seed_of(plan.cases[0].workload.seed, done as u64),
-            catalog,
-            interrupted,
-        };
         let mut progress = |path: &Path, done, total| observer.laying_out(path, done, total);
         let opened_targets =
             OpenedTargets::prepare(&plan, &context, &mut progress)?.ok_or(Error::Interrupted)?;
@@ -344,9 +348,7 @@ impl<'a> SystemRun<'a> {
             ..outcome.measurement
         });
         for note in outcome.notes {
-            if !self.record.notes.contains(&note) {
-                self.record.notes.push(note);
-            }
+            note.add_to(&mut self.record.notes);
         }
         if outcome.abandoned && !self.interrupted.load(Ordering::Relaxed) {
             self.record.failure = Some(format!(
@@ -458,9 +460,7 @@ fn resume_from(record: &mut Record, before: Record, steps: &[(usize, u32)]) {
     record.measurements.truncate(steps.len());
     record.started_at = before.started_at;
     for note in before.notes {
-        if !record.notes.contains(&note) {
-            record.notes.push(note);
-        }
+        note.add_to(&mut record.notes);
     }
     let done = record.measurements.len();
     record.notes.push(Note {
