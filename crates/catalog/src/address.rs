@@ -438,13 +438,9 @@ impl<'t> Parser<'t> {
         let pieces = self.text[range].split(at).map(|piece| {
             let place = start..start + piece.len();
             start = place.end + at.len_utf8();
-            place
+            self.trimmed(place)
         });
-        let pieces: Vec<_> = pieces.collect();
-        pieces
-            .into_iter()
-            .map(|piece| self.trimmed(piece))
-            .collect()
+        pieces.collect()
     }
 
     fn wrong(&self, at: Range<usize>, message: &str) -> AddressError {

@@ -60,14 +60,11 @@ fn service(catalog: &Catalog, vendor: &str) -> Service {
         // A user's rows are checked when they are loaded, and the embedded ones by a test.
         Err(why) => unreachable!("{why}"),
     };
-    let name = |origin: &mut Origin| {
+    for origin in service.origins_mut() {
         if let Origin::Assumed { because } = origin {
             *because = because.replace("{vendor}", vendor);
         }
-    };
-    name(&mut service.read.origin);
-    name(&mut service.write.origin);
-    name(&mut service.spread.origin);
+    }
     service
 }
 

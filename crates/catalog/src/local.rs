@@ -282,7 +282,8 @@ fn service(
     if measured_on != family {
         let because = format!("measured on {measured_on}, not on {family}");
         assumptions.push(format!("latency of the local disks: {because}"));
-        assume(&mut service, &because);
+        let origins = service.origins_mut();
+        origins.for_each(|origin| *origin = Origin::assumed(&because));
     }
     if class == Class::I3enNvme {
         // The disk of i3en.3xlarge, of which smaller sizes have a share: its documented 250,000 and
@@ -317,24 +318,4 @@ fn i2(catalog: &Catalog, as_of: Option<Date>, known: &Figure) -> Service {
     Class::I2Sata
         .service()
         .saturating_at(eighth(read), eighth(write) * WRITTEN, origin)
-}
-
-/// Turns evidence into an assumption: it was gathered elsewhere.
-fn assume(service: &mut Service, because: &str) {
-    let origin = Origin::assumed(because);
-    let sequential = [
-        &mut service.stream_read,
-        &mut service.stream_write,
-        &mut service.interleaved_read,
-        &mut service.interleaved_write,
-    ];
-    for latency in sequential.into_iter().flatten() {
-        latency.origin = origin.clone();
-    }
-    service.read.origin = origin.clone();
-    service.write.origin = origin.clone();
-    if let Some(programs) = &mut service.programs {
-        programs.origin = origin.clone();
-    }
-    service.spread.origin = origin;
 }

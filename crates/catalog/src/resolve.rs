@@ -5,7 +5,7 @@ use std::path::Path;
 use blocklab_device::{
     Cap, Credit, DeviceSpec, InstanceSpec, Layout, Limit, LimitUnit, Rate, VolumeSpec,
 };
-use blocklab_units::{Nanos, count, did_you_mean};
+use blocklab_units::{count, did_you_mean};
 
 use crate::cost::{Cost, purchase};
 use crate::delivered::deliver;
@@ -313,10 +313,6 @@ fn attach(
     Ok(())
 }
 
-/// A type that bursts holds its maximum for 30 minutes at least once in 24 hours.
-const BURST_SECONDS: f64 = 1800.0;
-const BURST_AGAIN: Nanos = Nanos::from_secs(86_400);
-
 fn grant(name: &str, ebs: &Ebs) -> InstanceSpec {
     let mut spec = InstanceSpec {
         name: name.to_owned(),
@@ -324,21 +320,14 @@ fn grant(name: &str, ebs: &Ebs) -> InstanceSpec {
         credits: Vec::new(),
     };
     let mut add = |what: &str, base: &Figure, max: &Figure, rate: fn(f64) -> Rate| {
-        let (base_rate, max_rate) = (rate(base.value), rate(max.value));
+        let (most, origin) = (rate(max.value), max.origin.clone());
         if base.value < max.value {
-            spec.credits.push(Credit {
-                name: what.to_owned(),
-                baseline: base_rate,
-                burst: max_rate,
-                capacity: (max_rate.per_second() - base_rate.per_second()) * BURST_SECONDS,
-                initial_share: 1.0,
-                full_again: Some(BURST_AGAIN),
-                origin: max.origin.clone(),
-            });
+            let credit = Credit::half_hour(what, rate(base.value), most, origin);
+            spec.credits.push(credit);
         } else {
             spec.caps.push(Cap {
                 bucket: BUCKET,
-                ..Cap::new(what, max_rate, max.origin.clone())
+                ..Cap::new(what, most, origin)
             });
         }
     };

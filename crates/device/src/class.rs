@@ -200,6 +200,25 @@ impl Service {
         self
     }
 
+    /// What all of its figures rest on.
+    pub fn origins_mut(&mut self) -> impl Iterator<Item = &mut Origin> {
+        let in_order = [
+            &mut self.stream_read,
+            &mut self.stream_write,
+            &mut self.interleaved_read,
+            &mut self.interleaved_write,
+        ];
+        let latencies = in_order.into_iter().flatten();
+        let latencies = latencies.chain([&mut self.read, &mut self.write]);
+        let others = [
+            Some(&mut self.spread.origin),
+            self.saturation.as_mut().map(|it| &mut it.origin),
+            self.programs.as_mut().map(|it| &mut it.origin),
+        ];
+        let latencies = latencies.map(|latency| &mut latency.origin);
+        latencies.chain(others.into_iter().flatten())
+    }
+
     /// Whether an operation's time depends on the ones before it.
     pub(crate) const fn minds_order(&self) -> bool {
         self.stream_read.is_some()

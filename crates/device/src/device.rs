@@ -191,43 +191,30 @@ impl Device {
     pub fn balances(&self, now: Nanos) -> Vec<(String, f64)> {
         let mut found = Vec::new();
         let several = self.volumes.len() > 1;
-        for (index, volume) in self.volumes.iter().enumerate() {
-            let spec = &self.spec.volumes[index];
+        for (index, (volume, spec)) in self.volumes.iter().zip(&self.spec.volumes).enumerate() {
             let owner = match several {
                 true => format!("{} {}", spec.kind, index + 1),
                 false => spec.kind.clone(),
             };
             found.extend(balances(&volume.chain, &owner, &spec.credits, now));
         }
-        if let Some(spec) = &self.spec.instance {
-            found.extend(balances(&self.instance, &spec.name, &spec.credits, now));
-        }
-        found
+        found.extend(self.balances_of_instance(now));
+        found.into_iter().map(|it| (it.name, it.left)).collect()
     }
 
     /// As [`Device::balances`], of one volume and of the instance, with units.
     pub fn balances_of(&self, volume: usize, now: Nanos) -> Vec<CreditBalance> {
-        let with_unit = |((name, left), credit): ((String, f64), &Credit)| {
-            let (capacity, unit) = (credit.capacity, credit.unit());
-            CreditBalance {
-                name,
-                left,
-                capacity,
-                unit,
-            }
-        };
-        let mut found = Vec::new();
-        if let (Some(at_work), Some(spec)) =
-            (self.volumes.get(volume), self.spec.volumes.get(volume))
-        {
-            let balances = balances(&at_work.chain, &spec.kind, &spec.credits, now);
-            found.extend(balances.zip(&spec.credits).map(with_unit));
-        }
-        if let Some(spec) = &self.spec.instance {
-            let balances = balances(&self.instance, &spec.name, &spec.credits, now);
-            found.extend(balances.zip(&spec.credits).map(with_unit));
-        }
-        found
+        let spec = self.spec.volumes.get(volume);
+        let volume = self.volumes.get(volume).zip(spec);
+        let of_volume = volume
+            .into_iter()
+            .flat_map(|(volume, spec)| balances(&volume.chain, &spec.kind, &spec.credits, now));
+        of_volume.chain(self.balances_of_instance(now)).collect()
+    }
+
+    fn balances_of_instance(&self, now: Nanos) -> impl Iterator<Item = CreditBalance> {
+        let spec = self.spec.instance.iter();
+        spec.flat_map(move |it| balances(&self.instance, &it.name, &it.credits, now))
     }
 
     /// The burst buckets of a volume, or of the instance (`None`), hold this share of what they can
@@ -280,38 +267,26 @@ impl Device {
             return Vec::new();
         };
         let mut found = Vec::new();
-        let mut add = |of_instance, first: usize, owner: Owner<'_>, kinds: Vec<[LimitKind; 2]>| {
+        let mut add = |of_instance, owner: Owner<'_>, kinds: Vec<[LimitKind; 2]>| {
             for (link, kinds) in kinds.into_iter().enumerate() {
                 for (meter, kind) in [Meters::First, Meters::Second].into_iter().zip(kinds) {
-                    let wait =
-                        Wait::new(of_instance, first + link, meter, Nanos::ZERO, Nanos::ZERO);
+                    let wait = Wait::new(of_instance, link, meter, Nanos::ZERO, Nanos::ZERO);
                     found.push((wait.limit, owner.has(kind)));
                 }
             }
         };
         if let Some(spec) = &self.spec.instance {
-            add(
-                true,
-                0,
-                spec.owner(),
-                limiter_kinds(&spec.caps, &spec.credits),
-            );
+            let kinds = limiter_kinds(&spec.caps, &spec.credits);
+            add(true, spec.owner(), kinds);
         }
         let mut kinds = limiter_kinds(&spec.caps, &spec.credits);
         kinds.push(
             [Covers::Reads, Covers::Writes].map(|covers| LimitKind::PhysicalMaximum { covers }),
         );
-        let equal = self
-            .spec
-            .volumes
-            .iter()
-            .filter(|other| *other == spec)
-            .count();
-        let owner = Owner {
-            name: &spec.kind,
-            volumes: Some(equal as u32),
-        };
-        add(false, 0, owner, kinds);
+        let mut distinct = self.spec.distinct_volumes().into_iter();
+        if let Some((_, owner)) = distinct.find(|(known, _)| *known == spec) {
+            add(false, owner, kinds);
+        }
         found
     }
 }
@@ -378,16 +353,21 @@ fn shared<'a>(
     scatter
 }
 
-fn balances<'a>(
-    chain: &'a Chain,
-    owner: &'a str,
-    credits: &'a [Credit],
+fn balances(
+    chain: &Chain,
+    owner: &str,
+    credits: &[Credit],
     now: Nanos,
-) -> impl Iterator<Item = (String, f64)> + 'a {
+) -> impl Iterator<Item = CreditBalance> {
     let bursts = chain.links().iter().filter_map(|link| match link {
         Link::Burst(burst) => Some(burst),
         _ => None,
     });
     let named = bursts.zip(credits);
-    named.map(move |(burst, credit)| (format!("{owner}: {}", credit.name), burst.balance(now)))
+    named.map(move |(burst, credit)| CreditBalance {
+        name: format!("{owner}: {}", credit.name),
+        left: burst.balance(now),
+        capacity: credit.capacity,
+        unit: credit.unit(),
+    })
 }

@@ -22,8 +22,8 @@ impl Mistake {
     }
 
     pub(super) fn at(text: &str, at: Range<usize>, message: String) -> Self {
-        let start = floor(text, at.start);
-        let end = floor(text, at.end.max(start));
+        let start = text.floor_char_boundary(at.start);
+        let end = text.floor_char_boundary(at.end.max(start));
         let line_start = text[..start].rfind('\n').map_or(0, |newline| newline + 1);
         let line = text[line_start..]
             .lines()
@@ -39,15 +39,6 @@ impl Mistake {
             message,
         }
     }
-}
-
-/// The nearest place at or before `at` where a character begins.
-fn floor(text: &str, at: usize) -> usize {
-    let mut at = at.min(text.len());
-    while !text.is_char_boundary(at) {
-        at -= 1;
-    }
-    at
 }
 
 impl std::error::Error for Mistake {}

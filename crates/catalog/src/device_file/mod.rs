@@ -17,21 +17,10 @@ use blocklab_device::DeviceSpec;
 
 pub use guide::guide;
 pub use mistake::Mistake;
+pub use read::parse;
+pub use write::render;
 
 use crate::Error;
-
-/// Reads a device.
-///
-/// # Errors
-/// The first mistake: where, what, and what would work.
-pub fn parse(text: &str) -> Result<DeviceSpec, Mistake> {
-    read::read(text)
-}
-
-/// Writes a device so that [`parse`] gives the same one.
-pub fn render(spec: &DeviceSpec) -> String {
-    write::write(spec)
-}
 
 /// Reads a device from a file, and sees to it that it can work.
 ///

@@ -12,7 +12,11 @@ use super::mistake::Mistake;
 use super::schema::{Absent, COUNT, DEVICE, FAULT_KINDS, Key, Kind, Section};
 use super::units;
 
-pub(super) fn read(text: &str) -> Result<DeviceSpec, Mistake> {
+/// Reads a device.
+///
+/// # Errors
+/// The first mistake: where, what, and what would work.
+pub fn parse(text: &str) -> Result<DeviceSpec, Mistake> {
     let table = DeTable::parse(text).map_err(|error| {
         let place = error.span().unwrap_or(0..0);
         Mistake::at(text, place, error.message().to_owned())

@@ -8,7 +8,8 @@ use serde_json::{Map, Value, json};
 use super::schema::{COUNT, DEVICE, FAULT_KINDS, Key, Kind, Section};
 use super::units;
 
-pub(super) fn write(spec: &DeviceSpec) -> String {
+/// Writes a device so that [`parse`](super::parse) gives the same one.
+pub fn render(spec: &DeviceSpec) -> String {
     // Plain data with text keys always has a JSON form.
     let value = serde_json::to_value(spec).unwrap_or_default();
     let mut out = String::new();
@@ -18,34 +19,29 @@ pub(super) fn write(spec: &DeviceSpec) -> String {
 
 /// Plain keys first: in TOML they would otherwise belong to the table before them.
 fn body(section: &Section, value: &Value, out: &mut String) {
-    let present = |key: &&Key| value.get(key.field).is_some_and(|value| !value.is_null());
-    let keys = || section.keys.iter().filter(present);
-    for key in keys().filter(|key| !opens_a_table(key.kind)) {
-        let _ = writeln!(
-            out,
-            "{} = {}",
-            key.name,
-            scalar(key.kind, &value[key.field])
-        );
-    }
-    for key in keys().filter(|key| opens_a_table(key.kind)) {
+    let mut below = String::new();
+    for (key, value) in present(section, value) {
         match key.kind {
-            Kind::Tables(section) => tables(section, &value[key.field], out),
-            Kind::Table(section) => {
-                let _ = writeln!(out, "\n[{}]", section.path);
-                body(section, &value[key.field], out);
+            Kind::Tables(section) => tables(section, value, &mut below),
+            Kind::Table(section) if !section.inline => {
+                let _ = writeln!(below, "\n[{}]", section.path);
+                body(section, value, &mut below);
             }
-            _ => (),
+            kind => {
+                let _ = writeln!(out, "{} = {}", key.name, scalar(kind, value));
+            }
         }
     }
+    out.push_str(&below);
 }
 
-const fn opens_a_table(kind: Kind) -> bool {
-    match kind {
-        Kind::Tables(_) => true,
-        Kind::Table(section) => !section.inline,
-        _ => false,
-    }
+/// The keys that have a value, and it.
+fn present<'v>(
+    section: &Section,
+    value: &'v Value,
+) -> impl Iterator<Item = (&'static Key, &'v Value)> {
+    let values = section.keys.iter().map(|key| (key, &value[key.field]));
+    values.filter(|(_, value)| !value.is_null())
 }
 
 /// Equal volumes that follow each other are written once, with their number.
@@ -103,12 +99,8 @@ fn scalar(kind: Kind, value: &Value) -> String {
 }
 
 fn inline(section: &Section, value: &Value) -> String {
-    let present = |key: &&Key| value.get(key.field).is_some_and(|value| !value.is_null());
-    let pairs = section
-        .keys
-        .iter()
-        .filter(present)
-        .map(|key| format!("{} = {}", key.name, scalar(key.kind, &value[key.field])));
+    let pairs = present(section, value)
+        .map(|(key, value)| format!("{} = {}", key.name, scalar(key.kind, value)));
     format!("{{ {} }}", pairs.collect::<Vec<_>>().join(", "))
 }
 

@@ -19,7 +19,7 @@ use crate::{Cap, Covers};
 /// A [`Cap`] at work.
 #[derive(Debug, Clone)]
 pub(crate) struct Limiter {
-    covers: Covers,
+    pub(crate) covers: Covers,
     counts: Counts,
     rate: Meter,
     peak: Option<Meter>,
@@ -34,12 +34,6 @@ impl Limiter {
             rate: Meter::new(per_second, per_second * cap.bucket.as_secs_f64()),
             peak: cap.peak.map(|peak| Meter::new(peak.per_second(), 0.0)),
         }
-    }
-}
-
-impl Limiter {
-    pub(crate) const fn covers(&self) -> Covers {
-        self.covers
     }
 }
 

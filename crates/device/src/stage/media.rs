@@ -191,7 +191,8 @@ impl Stage for Media {
         held: &mut impl FnMut(Meters, Nanos, Nanos),
     ) -> Nanos {
         // Looked up and not branched on: which way the next operation goes cannot be foretold.
-        let meter = [Meters::Second, Meters::First][usize::from(passage.is_read())];
+        let meter =
+            [Meters::Second, Meters::First][usize::from(passage.io.direction == Direction::Read)];
         let side = &mut self.sides[meter as usize];
         let line = match passage.follows {
             Follows::Recent(between) if side.is_ahead => {

@@ -62,12 +62,6 @@ pub(crate) struct ChargedIo {
     pub follows: Follows,
 }
 
-impl ChargedIo {
-    pub(crate) const fn is_read(&self) -> bool {
-        matches!(self.io.direction, Direction::Read)
-    }
-}
-
 #[cfg(test)]
 impl ChargedIo {
     /// An operation at 0 that nothing was made of: it counts as one, with its own bytes.
@@ -152,7 +146,7 @@ impl Link {
     /// Whether operations in this direction have to pass it.
     const fn concerns(&self, direction: Direction) -> bool {
         match self {
-            Self::Limiter(stage) => stage.covers().counts(direction),
+            Self::Limiter(stage) => stage.covers.counts(direction),
             Self::Burst(_) => Covers::All.counts(direction),
         }
     }
