@@ -26,15 +26,14 @@ pub fn parse(text: &str, block: u64) -> Result<Distribution, Mistake> {
         };
         list.push((io, width));
     }
-    check(&list, absolute, block)?;
-    Ok(match absolute {
-        true => Distribution::Absolute(list),
-        false => Distribution::Percent(list),
-    })
+    let distribution = Distribution { absolute, list };
+    check(&distribution, block)?;
+    Ok(distribution)
 }
 
 /// The shares of the operations and of the target add up to 100 at most; a stretch holds a block.
-pub fn check(list: &[(u32, u64)], absolute: bool, block: u64) -> Result<(), Mistake> {
+pub fn check(distribution: &Distribution, block: u64) -> Result<(), Mistake> {
+    let Distribution { absolute, ref list } = *distribution;
     let io: u32 = list.iter().fold(0, |sum, (io, _)| sum.saturating_add(*io));
     let widths = list.iter().map(|(_, width)| *width);
     let width: u64 = widths.clone().fold(0, u64::saturating_add);
@@ -60,20 +59,18 @@ pub fn check(list: &[(u32, u64)], absolute: bool, block: u64) -> Result<(), Mist
 /// the operations, per cent of the extent). What is left of the operations goes to what is left
 /// of the extent.
 pub fn zones(distribution: &Distribution, len: Option<u64>) -> Result<Vec<(f64, f64)>, Mistake> {
-    let (list, whole) = match distribution {
-        Distribution::Percent(list) => (list, 100),
-        Distribution::Absolute(list) => match len {
-            Some(len) => (list, len),
-            None => {
-                let hint = "widths in bytes need the size of the target, which nobody knows here: \
-                            add -c or -f";
-                return Err(Mistake::new(OPTION, hint));
-            }
-        },
+    let Some(whole) = (if distribution.absolute {
+        len
+    } else {
+        Some(100)
+    }) else {
+        let hint = "widths in bytes need the size of the target, which nobody knows here: add -c or \
+                    -f";
+        return Err(Mistake::new(OPTION, hint));
     };
     let mut zones: Vec<(u32, u64)> = Vec::new();
     let mut used = 0;
-    for (io, width) in list {
+    for (io, width) in &distribution.list {
         let left = whole - used;
         let width = if *width == 0 { left } else { left.min(*width) };
         if width > 0 {
@@ -137,7 +134,10 @@ mod tests {
             &[(100.0, 50.0), (0.0, 50.0)],
         );
         // A width of 0 is the rest; only a profile in XML can hold one.
-        let rest = Distribution::Absolute(vec![(80, gib), (20, 0)]);
+        let rest = Distribution {
+            absolute: true,
+            list: vec![(80, gib), (20, 0)],
+        };
         let found = zones(&rest, Some(4 * gib)).expect("sound");
         assert_eq!(found, [(80.0, 25.0), (20.0, 75.0)]);
         assert!(zones(&parse("abs90/10G", 4096).unwrap(), None).is_err());

@@ -442,6 +442,9 @@ fn write_offsets(target: &Target, sheet: &mut Sheet) {
     }
 }
 
+/// Of ranges: in per cent, or in bytes.
+const WIDTHS: [&str; 2] = ["Percent", "Absolute"];
+
 fn read_distribution(target: &mut Target, element: &Element) -> Result<(), Mistake> {
     let Some(outer) = element.child("Distribution") else {
         return Ok(());
@@ -456,23 +459,19 @@ fn read_distribution(target: &mut Target, element: &Element) -> Result<(), Mista
         Some((io, range.text.trim().parse().ok()?))
     };
     let list: Option<Vec<_>> = inner.all("Range").map(range).collect();
-    let list = list.ok_or_else(wrong)?;
-    target.distribution = Some(match &*inner.name {
-        "Percent" => Distribution::Percent(list),
-        "Absolute" => Distribution::Absolute(list),
-        _ => return Err(wrong()),
-    });
+    let absolute = WIDTHS.iter().position(|name| *name == inner.name);
+    let (list, absolute) = list.zip(absolute).ok_or_else(wrong)?;
+    let absolute = absolute == 1;
+    target.distribution = Some(Distribution { absolute, list });
     Ok(())
 }
 
 fn write_distribution(target: &Target, sheet: &mut Sheet) {
-    let (name, list) = match &target.distribution {
-        Some(Distribution::Percent(list)) => ("Percent", list),
-        Some(Distribution::Absolute(list)) => ("Absolute", list),
-        None => return,
+    let Some(Distribution { absolute, list }) = &target.distribution else {
+        return;
     };
     sheet.nest("Distribution", |sheet| {
-        sheet.nest(name, |sheet| {
+        sheet.nest(WIDTHS[usize::from(*absolute)], |sheet| {
             for (io, width) in list {
                 sheet.line(&format!("<Range IO=\"{io}\">{width}</Range>"));
             }

@@ -7,27 +7,20 @@ use super::units::kmgt;
 
 /// The lines of the profile.
 pub(super) fn requested(target: &Target) -> Vec<String> {
-    let Some(distribution) = &target.distribution else {
+    let Some(Distribution { absolute, list }) = &target.distribution else {
         return Vec::new();
     };
-    let (list, rest) = match distribution {
-        Distribution::Percent(list) => {
-            let width: u64 = list.iter().map(|(_, width)| width).sum();
-            let width = 100_u64.saturating_sub(width);
-            (list, (width > 0).then_some((left(list), width)))
-        }
-        Distribution::Absolute(list) => {
-            let io = left(list);
-            (list, (io > 0).then_some((io, 0)))
-        }
+    let width = match absolute {
+        true => 0,
+        false => 100_u64.saturating_sub(list.iter().map(|(_, width)| width).sum()),
     };
-    let is_percent = matches!(distribution, Distribution::Percent(_));
+    let rest = Some((left(list), width)).filter(|rest| *rest != (0, 0));
     let mut lines = vec!["IO Distribution:".to_owned()];
     let mut start = 0_u64;
     for (io, width) in list.iter().copied().chain(rest) {
         let end = (width > 0).then(|| start.saturating_add(width));
         lines.push(match end {
-            Some(end) if is_percent => {
+            Some(end) if !absolute => {
                 format!("    {io:>2}% of IO => [{start:>2}% - {end:>3}%) of target")
             }
             _ => range(io, start, end),
@@ -119,17 +112,17 @@ fn runs(threads: &[u32]) -> String {
 mod tests {
     use super::*;
 
-    fn lines(distribution: Distribution) -> Vec<String> {
-        let distribution = Some(distribution);
+    fn lines(absolute: bool, list: &[(u32, u64)]) -> Vec<String> {
+        let list = list.to_vec();
         requested(&Target {
-            distribution,
+            distribution: Some(Distribution { absolute, list }),
             ..Target::default()
         })
     }
 
     #[test]
     fn ranges_are_shown_with_both_ends() {
-        let shown = lines(Distribution::Percent(vec![(10, 10), (10, 10), (0, 10)]));
+        let shown = lines(false, &[(10, 10), (10, 10), (0, 10)]);
         assert_eq!(
             shown,
             [
@@ -141,11 +134,7 @@ mod tests {
             ]
         );
         let gib = 1_u64 << 30;
-        let shown = lines(Distribution::Absolute(vec![
-            (10, gib),
-            (10, gib),
-            (0, 100 * gib),
-        ]));
+        let shown = lines(true, &[(10, gib), (10, gib), (0, 100 * gib)]);
         assert_eq!(
             shown[1..],
             [

@@ -113,13 +113,13 @@ pub enum Buffers {
     },
 }
 
-/// Where random operations go: (per cent of the operations, width).
+/// Where random operations go.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Distribution {
-    /// Widths in per cent of the target.
-    Percent(Vec<(u32, u64)>),
-    /// Widths in bytes; 0: the rest.
-    Absolute(Vec<(u32, u64)>),
+pub struct Distribution {
+    /// Widths are in bytes, where 0 is the rest, and not in per cent of the target.
+    pub absolute: bool,
+    /// (per cent of the operations, width).
+    pub list: Vec<(u32, u64)>,
 }
 
 with_defaults! {

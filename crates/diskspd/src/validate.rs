@@ -2,7 +2,7 @@
 
 use super::distribution;
 use super::paths::template;
-use super::spec::{Buffers, Cache, Distribution, Profile, Target, TimeSpan};
+use super::spec::{Buffers, Cache, Profile, Target, TimeSpan};
 use blocklab_syntax::Mistake;
 
 /// What a mistake is about, whether a target makes it, and why it is one.
@@ -122,10 +122,8 @@ pub fn validate(profile: &Profile) -> Result<(), Mistake> {
 
 /// The ranges of `-rd` and the buffer of `-Z` hold blocks.
 fn stretches(target: &Target) -> Result<(), Mistake> {
-    match &target.distribution {
-        Some(Distribution::Percent(list)) => distribution::check(list, false, target.block)?,
-        Some(Distribution::Absolute(list)) => distribution::check(list, true, target.block)?,
-        None => {}
+    if let Some(distribution) = &target.distribution {
+        distribution::check(distribution, target.block)?;
     }
     match &target.buffers {
         Buffers::Source { size, .. } if *size < target.block => {

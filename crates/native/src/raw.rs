@@ -83,7 +83,7 @@ pub(super) fn read<'a>(document: &'a Node<'a>) -> Result<Raw<'a>, Complaint> {
             "defaults" => raw.defaults = job_entries(section(name, &place, value)?, "[defaults]")?,
             "matrix" => raw.axes = axes(section(name, &place, value)?)?,
             "case" => {
-                let cases = tables(name, &place, value)?.into_iter().map(case);
+                let cases = value.tables(name, place, REPEATED)?.into_iter().map(case);
                 raw.cases = cases.collect::<Result<_, _>>()?;
             }
             _ if PUBLICATION.contains(&name) => (),
@@ -115,25 +115,8 @@ fn section<'a>(name: &str, place: &Range<usize>, value: Value<'a>) -> Result<Val
     )
 }
 
-/// Tables that may be repeated.
-fn tables<'a>(
-    name: &str,
-    place: &Range<usize>,
-    value: Value<'a>,
-) -> Result<Vec<Value<'a>>, Complaint> {
-    let wrong = || {
-        Complaint::new(
-            place.clone(),
-            format!("`{name}` is a section that can be repeated"),
-        )
-        .hint("write it in double brackets: [[case]], and [[case.job]] for the jobs of a case")
-    };
-    let list = value.list().map_err(|_| wrong())?;
-    match list.iter().all(|item| item.is_table()) {
-        true => Ok(list),
-        false => Err(wrong()),
-    }
-}
+/// How cases and jobs are written.
+const REPEATED: &str = "[[case]], and [[case.job]] for the jobs of a case";
 
 fn case(value: Value<'_>) -> Result<RawCase<'_>, Complaint> {
     let mut case = RawCase {
@@ -147,7 +130,10 @@ fn case(value: Value<'_>) -> Result<RawCase<'_>, Complaint> {
         match name {
             "matrix" => case.axes = axes(section("case.matrix", &place, value)?)?,
             "job" => {
-                let jobs = tables("case.job", &place, value)?.into_iter().map(job);
+                let jobs = value
+                    .tables("case.job", place, REPEATED)?
+                    .into_iter()
+                    .map(job);
                 case.jobs = jobs.collect::<Result<_, _>>()?;
             }
             _ => {

@@ -202,6 +202,16 @@ impl<'v> Value<'v> {
         }
     }
 
+    /// The tables of a name in double brackets; a complaint about it points to `place`.
+    pub fn tables(self, name: &str, place: Range<usize>, written: &str) -> Read<Vec<Self>> {
+        let list = self.list().ok();
+        let list = list.filter(|list| list.iter().all(|item| item.is_table()));
+        list.ok_or_else(|| {
+            let wrong = format!("`{name}` is a section that can be repeated");
+            Complaint::new(place, wrong).hint(format!("write it in double brackets: {written}"))
+        })
+    }
+
     /// The elements of a list, or one value that stands for a list of one.
     pub fn list_or_one(self) -> Vec<Self> {
         self.list().unwrap_or_else(|_| vec![self])

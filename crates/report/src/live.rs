@@ -4,12 +4,12 @@ mod panel;
 
 use std::io::{self, Write};
 
-use blocklab_record::{Interval, IntervalDirection, Measurement};
-use blocklab_units::{Bytes, Nanos, count, latency, rate, visible};
+use blocklab_record::{Interval, Measurement};
+use blocklab_units::{Bytes, Nanos, latency, rate, visible};
 use blocklab_workload::Direction;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::facts::{DIRECTIONS, directions};
+use crate::facts::moved;
 use panel::Panel;
 
 /// What is shown while a run lasts.
@@ -229,27 +229,12 @@ fn left(time: Nanos) -> String {
 
 /// Current rates and latencies; directions side by side.
 fn figures(interval: &Interval) -> String {
-    let named = DIRECTIONS.into_iter().zip(directions(interval));
-    let shown: Vec<String> = named
-        .filter(|(_, direction)| direction.ios > 0)
-        .map(|(name, direction)| figure(name, direction, interval.length_ns))
-        .collect();
+    let shown = moved(interval, "  ");
     let ramp = if interval.ramp { "ramp  " } else { "" };
     if shown.is_empty() {
         return format!("{ramp}no operation completed");
     }
     format!("{ramp}{}", shown.join("   "))
-}
-
-fn figure(name: &str, direction: IntervalDirection, length_ns: u64) -> String {
-    let per_second = |n: u64| n as f64 * 1e9 / length_ns.max(1) as f64;
-    format!(
-        "{name} {} IOPS  {} MB/s  p50 {}  p99 {}",
-        count(per_second(direction.ios)),
-        rate(per_second(direction.bytes) / 1e6),
-        latency(direction.p50_ns as f64),
-        latency(direction.p99_ns as f64),
-    )
 }
 
 /// Rates and latency of all jobs and directions; nothing without an operation.
@@ -277,6 +262,8 @@ fn totals(measurement: &Measurement) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use blocklab_record::IntervalDirection;
+
     use super::*;
 
     fn second(ios: u64, ramp: bool) -> Interval {

@@ -3,8 +3,10 @@
 use blocklab_device::{CreditBalance, CreditUnit, LimitName};
 use blocklab_record::{Interval, IntervalDirection};
 
-use blocklab_units::{Bytes, Nanos, count, latency, rate, significant, width};
+use blocklab_units::{Bytes, Nanos, count, rate, significant, width};
 use serde_json::json;
+
+use crate::facts::moved;
 
 /// What a volume did in the last slice.
 #[derive(Debug)]
@@ -77,16 +79,7 @@ pub fn opening(what: &str, size: Bytes, uris: &[&str]) -> String {
 /// One line, or as many as it takes where no more than so many columns are there.
 pub fn lines(now: &Now<'_>, columns: usize) -> Vec<String> {
     let mut parts = vec![format!("{} {}", now.volume, duration(now.elapsed))];
-    let slice = now.slice;
-    for (name, direction) in [
-        ("read", slice.read),
-        ("write", slice.write),
-        ("trim", slice.trim),
-    ] {
-        if direction.ios > 0 {
-            parts.push(figures(name, direction, slice.length_ns));
-        }
-    }
+    parts.extend(moved(now.slice, " "));
     match (parts.len(), now.clients) {
         (1, 0) => parts.push("no client".to_owned()),
         (1, _) => parts.push("idle".to_owned()),
@@ -117,17 +110,6 @@ pub fn lines(now: &Now<'_>, columns: usize) -> Vec<String> {
     }
     let cut = |line: String| line.chars().take(room).collect();
     lines.into_iter().map(cut).collect()
-}
-
-fn figures(name: &str, direction: IntervalDirection, length_ns: u64) -> String {
-    let per_second = |value: u64| value as f64 * 1e9 / length_ns.max(1) as f64;
-    format!(
-        "{name} {} IOPS {} MB/s p50 {} p99 {}",
-        count(per_second(direction.ios).round()),
-        rate(per_second(direction.bytes) / 1e6),
-        latency(direction.p50_ns as f64),
-        latency(direction.p99_ns as f64),
-    )
 }
 
 /// `gp2: burst credits 5,397,000 operations (99.9 %)`, or so many GiB. The share is what a provider

@@ -88,16 +88,7 @@ fn repeated<'v>(
 
 /// The sections of a name in double brackets.
 fn sections<'v>(name: &str, value: Value<'v>) -> Result<Vec<Value<'v>>, Complaint> {
-    let wrong = || {
-        value
-            .complaint(format!("`{name}` is a section that can be repeated"))
-            .hint(format!("write it in double brackets: [[{name}]]"))
-    };
-    let list = value.list().map_err(|_| wrong())?;
-    match list.iter().all(|item| item.is_table()) {
-        true => Ok(list),
-        false => Err(wrong()),
-    }
+    value.tables(name, value.span(), &format!("[[{name}]]"))
 }
 
 fn texts(value: Value<'_>) -> Result<Vec<String>, Complaint> {

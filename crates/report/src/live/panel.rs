@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use blocklab_record::{Interval, IntervalDirection};
 use blocklab_units::{Nanos, count, latency, rate, visible};
 
-use crate::facts::{DIRECTIONS, directions};
+use crate::facts::{DIRECTIONS, directions, per_second};
 
 /// Slices that a line of blocks shows.
 const WIDTH: usize = 48;
@@ -136,10 +136,6 @@ fn keep<T>(all: &mut VecDeque<T>, one: T) {
         all.pop_front();
     }
     all.push_back(one);
-}
-
-fn per_second(n: u64, length_ns: u64) -> f64 {
-    n as f64 * 1e9 / length_ns.max(1) as f64
 }
 
 /// An eighth of a letter's height for each eighth of the highest.
