@@ -18,3 +18,20 @@ fn vdbench_reads_what_jobs_of_fio_were_converted_to() {
         assert!(shown.contains(run), "{run}: {shown}");
     }
 }
+
+/// A ramp by bytes vanished in the other languages, and the native one named nothing that it lacks.
+#[test]
+fn a_ramp_by_bytes_is_refused_by_name() {
+    let lab = Lab::new();
+    let jobs = "[a]\nfilename=/data/one\nsize=1g\nruntime=30\ntime_based\nramp_size=1g\n";
+    std::fs::write(lab.path().join("jobs.fio"), jobs).expect("it can be written");
+    for language in ["native", "vdbench", "diskspd"] {
+        let said = lab.blocklab(["convert", "jobs.fio", "--to", language]);
+        assert_eq!(said.code, Some(2), "{language}: {}", said.out);
+        assert!(
+            said.err.contains("ramp by bytes"),
+            "{language}: {}",
+            said.err
+        );
+    }
+}

@@ -99,6 +99,7 @@ impl Stretch<'_> {
             (job.verify.is_some(), "its checks of what was written"),
             (job.fill.is_some(), "its pattern of bytes"),
             (job.replay.is_some(), "its trace"),
+            (job.sized_ramp.is_some(), "its ramp by bytes"),
             (
                 !job.priority_shares.is_empty(),
                 "priorities of single operations",

@@ -90,10 +90,14 @@ pub(super) fn json(job: &Job) -> Value {
 pub(super) fn differences(path: &str, one: &Value, other: &Value, found: &mut BTreeSet<String>) {
     match (one, other) {
         _ if one == other => {}
-        (Value::Object(one), Value::Object(other)) if one.keys().eq(other.keys()) => {
-            for (key, value) in one {
+        // A job leaves out what it has not got.
+        (Value::Object(one), Value::Object(other))
+            if path.is_empty() || one.keys().eq(other.keys()) =>
+        {
+            for key in one.keys().chain(other.keys()) {
                 let dot = if path.is_empty() { "" } else { "." };
-                differences(&format!("{path}{dot}{key}"), value, &other[key], found);
+                let [one, other] = [one, other].map(|it| it.get(key).unwrap_or(&Value::Null));
+                differences(&format!("{path}{dot}{key}"), one, other, found);
             }
         }
         // A choice: its name is the key of its only field.
