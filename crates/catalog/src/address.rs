@@ -39,6 +39,10 @@ pub struct Offer {
     pub profile: Option<String>,
     /// `i3.xlarge`, `azure/Standard_D4s_v3`.
     pub instance: Option<String>,
+    /// Which machine of that type, where a run has several.
+    pub host: Option<String>,
+    /// Which volume of that kind, where a run has several.
+    pub volume_name: Option<String>,
 }
 
 impl Offer {
@@ -77,7 +81,7 @@ pub struct Key {
 }
 
 /// Every key, in the order in which addresses are shown.
-pub const KEYS: [Key; 6] = [
+pub const KEYS: [Key; 8] = [
     Key {
         name: "iops",
         meaning: "provisioned operations a second, of each volume",
@@ -114,6 +118,18 @@ pub const KEYS: [Key; 6] = [
         meaning: "what stands in for limits that nobody promises: `average`, or a device file; or the state of local disks: `filled`",
         set: |offer, value| word(value).map(|w| offer.profile = Some(w)),
         get: |offer| offer.profile.clone(),
+    },
+    Key {
+        name: "host",
+        meaning: "which machine of this instance type, where the volumes of a run are on several",
+        set: |offer, value| word(value).map(|w| offer.host = Some(w)),
+        get: |offer| offer.host.clone(),
+    },
+    Key {
+        name: "volume",
+        meaning: "which volume, where a run has several of the same kind: volume=a, volume=b",
+        set: |offer, value| word(value).map(|w| offer.volume_name = Some(w)),
+        get: |offer| offer.volume_name.clone(),
     },
     // A second name of `iops` and the like would make two addresses of one thing.
     Key {

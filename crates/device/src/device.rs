@@ -5,11 +5,13 @@ use crate::limit::Owner;
 use crate::stage::accounting::ChargeCounter;
 use crate::stage::chain::Chain;
 use crate::stage::fault::Schedule;
+use crate::stage::instance::{Instance, SharedInstance};
 use crate::stage::layout::{Map, capacity};
 use crate::stage::media::Media;
 use crate::stage::spread::LatencyDistribution;
 use crate::stage::tags::QueueTags;
 use crate::stage::{Counts, Link, Meters, Stage as _, instance, limiter_kinds, limiters};
+use crate::usage::{DeviceUse, counted};
 use crate::{
     Answer, Covers, Credit, CreditBalance, DeviceSpec, Fault, Invalid, Io, LimitKind, LimitName,
     Service, Spread, VolumeSpec,
@@ -24,10 +26,19 @@ pub struct Device {
     spec: Box<DeviceSpec>,
     capacity: Bytes,
     map: Map,
-    instance: Chain,
+    instance: Instance,
     volumes: Vec<Volume>,
     faults: Schedule,
     last: Nanos,
+    came: Came,
+}
+
+/// The operations that a device was given.
+#[derive(Debug, Clone, Copy, Default)]
+struct Came {
+    ios: u64,
+    bytes: u64,
+    in_device_ns: u64,
 }
 
 /// What an operation waited for on its way through the device.
@@ -85,11 +96,35 @@ impl Device {
         Ok(Self {
             capacity: capacity(spec),
             map: Map::new(spec),
-            instance: instance::chain(spec.instance.as_ref()),
+            instance: Instance::Own(instance::chain(spec.instance.as_ref())),
             volumes: volumes.collect::<Result<_, Invalid>>()?,
             faults: Schedule::new(&spec.faults, seed),
             last: Nanos::ZERO,
+            came: Came::default(),
             spec: Box::new(spec.clone()),
+        })
+    }
+
+    /// A rested device that is attached to an instance together with others.
+    ///
+    /// # Errors
+    /// As [`Device::new`].
+    ///
+    /// # Panics
+    /// When the specification names another instance.
+    pub fn on_shared(
+        spec: &DeviceSpec,
+        seed: u64,
+        instance: &SharedInstance,
+    ) -> Result<Self, Invalid> {
+        assert_eq!(
+            spec.instance.as_ref(),
+            Some(instance.spec()),
+            "a device is attached to the instance that it names"
+        );
+        Ok(Self {
+            instance: Instance::Shared(instance.clone()),
+            ..Self::new(spec, seed)?
         })
     }
 
@@ -120,6 +155,9 @@ impl Device {
         self.last = now;
         let answer = self.parts(now, io, held);
         assert!(answer.at >= now, "nothing leaves before it arrives");
+        self.came.ios += 1;
+        self.came.bytes += u64::from(io.len);
+        self.came.in_device_ns += answer.at.0 - now.0;
         answer
     }
 
@@ -214,17 +252,22 @@ impl Device {
 
     fn balances_of_instance(&self, now: Nanos) -> impl Iterator<Item = CreditBalance> {
         let spec = self.spec.instance.iter();
-        spec.flat_map(move |it| balances(&self.instance, &it.name, &it.credits, now))
+        spec.flat_map(move |it| {
+            self.instance
+                .with(|chain| balances(chain, &it.name, &it.credits, now).collect::<Vec<_>>())
+        })
     }
 
     /// The burst buckets of a volume, or of the instance (`None`), hold this share of what they can
     /// hold from now on. Gives how many there are.
     pub fn set_credits(&mut self, volume: Option<usize>, now: Nanos, share: f64) -> usize {
         assert!((0.0..=1.0).contains(&share), "{share} of a bucket");
-        let chain = match volume {
-            None => Some(&mut self.instance),
-            Some(index) => self.volumes.get_mut(index).map(|volume| &mut volume.chain),
+        let Some(index) = volume else {
+            return self
+                .instance
+                .each_burst(|burst| burst.set_share(now, share));
         };
+        let chain = self.volumes.get_mut(index).map(|volume| &mut volume.chain);
         let bursts = chain.into_iter().flat_map(Chain::bursts);
         bursts.map(|burst| burst.set_share(now, share)).count()
     }
@@ -256,6 +299,34 @@ impl Device {
         Ok(())
     }
 
+    /// What came to it since it was made, and what each limit counted and held back. What it shares
+    /// with other devices has counted their operations too.
+    pub fn use_so_far(&self) -> DeviceUse {
+        let mut found = DeviceUse {
+            ios: self.came.ios,
+            bytes: self.came.bytes,
+            in_device_ns: self.came.in_device_ns,
+            limits: Vec::new(),
+        };
+        if let Some(spec) = &self.spec.instance {
+            let kinds = limiter_kinds(&spec.caps, &spec.credits);
+            self.instance
+                .with(|chain| add_chain(&mut found, spec.owner(), kinds, chain));
+        }
+        let distinct = self.spec.distinct_volumes();
+        for (volume, spec) in self.volumes.iter().zip(&self.spec.volumes) {
+            let Some((_, owner)) = distinct.iter().find(|(known, _)| *known == spec) else {
+                continue;
+            };
+            let kinds = limiter_kinds(&spec.caps, &spec.credits);
+            add_chain(&mut found, *owner, kinds, &volume.chain);
+            for (kind, counted) in MEDIUM.into_iter().zip(volume.media.use_so_far()) {
+                found.add(owner.has(kind), counted, &[]);
+            }
+        }
+        found
+    }
+
     /// What it was made from, with what was modified since.
     pub const fn spec(&self) -> &DeviceSpec {
         &self.spec
@@ -280,9 +351,7 @@ impl Device {
             add(true, spec.owner(), kinds);
         }
         let mut kinds = limiter_kinds(&spec.caps, &spec.credits);
-        kinds.push(
-            [Covers::Reads, Covers::Writes].map(|covers| LimitKind::PhysicalMaximum { covers }),
-        );
+        kinds.push(MEDIUM);
         let mut distinct = self.spec.distinct_volumes().into_iter();
         if let Some((_, owner)) = distinct.find(|(known, _)| *known == spec) {
             add(false, owner, kinds);
@@ -290,6 +359,16 @@ impl Device {
         found
     }
 }
+
+/// The kinds of the two sides of a medium.
+const MEDIUM: [LimitKind; 2] = [
+    LimitKind::PhysicalMaximum {
+        covers: Covers::Reads,
+    },
+    LimitKind::PhysicalMaximum {
+        covers: Covers::Writes,
+    },
+];
 
 impl Volume {
     fn new(spec: &VolumeSpec, service: &Service, media: Media) -> Self {
@@ -307,7 +386,7 @@ impl Volume {
     #[inline(always)]
     fn admit(
         &mut self,
-        instance: &mut Chain,
+        instance: &mut Instance,
         now: Nanos,
         io: Io,
         held: &mut impl FnMut(Wait),
@@ -337,6 +416,17 @@ impl Volume {
             tags.hold(done);
         }
         done
+    }
+}
+
+/// Adds what the limiters of one owner have counted.
+fn add_chain(found: &mut DeviceUse, owner: Owner<'_>, kinds: Vec<[LimitKind; 2]>, chain: &Chain) {
+    for (kinds, (used, emptied)) in kinds.into_iter().zip(counted(chain)) {
+        for (kind, counted) in kinds.into_iter().zip(used) {
+            let is_left = matches!(kind, LimitKind::Baseline { .. });
+            let emptied = if is_left { emptied } else { &[] };
+            found.add(owner.has(kind), counted, emptied);
+        }
     }
 }
 

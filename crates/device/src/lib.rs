@@ -13,6 +13,7 @@ mod origin;
 mod predict;
 mod spec;
 mod stage;
+mod usage;
 
 pub mod class;
 
@@ -27,3 +28,5 @@ pub use spec::{
     InstanceSpec, Latency, Layout, Network, Programs, Rate, Saturation, Service, Spread, Tail,
     VolumeSpec,
 };
+pub use stage::instance::SharedInstance;
+pub use usage::{DeviceUse, LimitUse};

@@ -30,7 +30,7 @@ pub use latency::{BadHistogram, Latency};
 pub use load::{Carrier, ErrorKind, PaceKind};
 pub use measurement::{
     Accounting, Cpu, DirectionResult, DiskUse, ErrorCount, Exceeded, Interval, IntervalDirection,
-    JobResult, KnownAccounting, Measurement, Stopped,
+    JobResult, KnownAccounting, LimitUse, Measurement, ModelUse, Stopped, TargetUse,
 };
 pub use observed::{
     BurstBalance, ControlAction, ControlEvent, ObservedDirection, ObservedLoad, SizeCount,

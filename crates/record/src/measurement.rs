@@ -1,5 +1,6 @@
 use std::collections::BTreeMap;
 
+use blocklab_device::LimitName;
 use blocklab_workload::{Access, BlockSizes, Direction, Durability, Mix, Pattern, Runs};
 use serde::{Deserialize, Serialize};
 
@@ -131,6 +132,48 @@ pub struct DirectionResult {
     /// Further figures, where they were requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<Box<DirectionDetail>>,
+}
+
+/// What devices of the model counted during a measurement, its ramp included: the model knows what
+/// came to each target, and for which limit operations waited.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ModelUse {
+    /// Each modelled target.
+    pub targets: Vec<TargetUse>,
+    /// Each limit that counted something or held something back.
+    pub limits: Vec<LimitUse>,
+}
+
+/// What came to a modelled target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TargetUse {
+    /// Its place among the targets of the record.
+    pub target: u32,
+    /// Operations.
+    pub ios: u64,
+    /// Bytes of them.
+    pub bytes: u64,
+    /// The times from arrival to answer of all operations together.
+    pub in_device_ns: u64,
+}
+
+/// What a limit of the model counted and held back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LimitUse {
+    /// The targets that it binds, by their places among those of the record. Several: an instance to
+    /// which all of them are attached.
+    pub targets: Vec<u32>,
+    /// Which limit.
+    #[serde(flatten)]
+    pub limit: LimitName,
+    /// Operations or bytes, as the limit counts them; of equal volumes, all of them together.
+    pub units: u64,
+    /// The waits of all operations for it together.
+    pub waited_ns: u64,
+    /// The moments at which a bucket of credits ran empty, so that this baseline was left. Since
+    /// the measurement's start.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub emptied_at_ns: Vec<u64>,
 }
 
 /// What a job left, all threads together.
@@ -432,6 +475,10 @@ pub struct Measurement {
     /// process. `None`: nothing counts that, or it is an older record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub throttled_ns: Option<u64>,
+    /// What the devices of modelled targets counted; `None`: no target is modelled, or it is an older
+    /// record.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<Box<ModelUse>>,
     /// What other programs did to a volume that was served. The jobs then hold the results and no
     /// load that was requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -4,6 +4,7 @@
 
 mod error;
 mod forecast;
+mod models;
 mod observer;
 mod opened_target;
 mod opened_targets;

@@ -1,15 +1,12 @@
-//! One target, ready to be opened by workers, and the device model that may stand behind it.
+//! One target, ready to be opened by workers.
 
 use std::sync::atomic::AtomicBool;
 
-use blocklab_catalog::{Catalog, resolve_text};
-use blocklab_device::Device;
-use blocklab_driver::{Backing, Reopen, TargetFile};
+use blocklab_catalog::Catalog;
+use blocklab_driver::TargetFile;
 use blocklab_host::guard::Guard;
-use blocklab_record::{TargetFacts, TargetKind};
-use blocklab_targets::Model;
+use blocklab_record::TargetFacts;
 
-use crate::Error;
 use crate::scratch::Scratch;
 
 /// One target, ready to be opened by workers.
@@ -20,6 +17,8 @@ pub(crate) struct OpenedTarget {
     /// Held, so that the file lives as long as this value.
     #[expect(dead_code, reason = "it is kept for its Drop")]
     pub(crate) scratch: Option<Scratch>,
+    /// The place of the instance of a modelled volume, where others are attached to it.
+    pub(crate) instance: Option<usize>,
 }
 
 impl OpenedTarget {
@@ -29,6 +28,7 @@ impl OpenedTarget {
             file,
             facts,
             scratch: None,
+            instance: None,
         }
     }
 }
@@ -64,42 +64,4 @@ pub(crate) struct TargetContext<'a> {
     pub(crate) seed: u64,
     pub(crate) catalog: &'a Catalog,
     pub(crate) interrupted: &'a AtomicBool,
-}
-
-/// The device behind `sim:ADDRESS` or `emu:ADDRESS`, with full burst buckets; `None` for any other
-/// text.
-pub(crate) fn model_target(
-    text: &str,
-    context: &TargetContext<'_>,
-) -> Result<Option<OpenedTarget>, Error> {
-    let (address, backing): (_, fn(Model) -> Backing) =
-        match (text.strip_prefix("sim:"), text.strip_prefix("emu:")) {
-            (Some(address), _) => (address, Backing::Simulated),
-            (_, Some(address)) => (address, Backing::Emulated),
-            _ => return Ok(None),
-        };
-    let wrong = |message: String| Error::Address {
-        text: text.to_owned(),
-        message,
-    };
-    let resolved =
-        resolve_text(address, context.catalog).map_err(|error| wrong(error.to_string()))?;
-    let device =
-        Device::new(&resolved.spec, context.seed).map_err(|error| wrong(error.to_string()))?;
-    let facts = TargetFacts {
-        path: text.to_owned(),
-        kind: TargetKind::Model,
-        size_bytes: device.capacity(),
-        limits: resolved.limits,
-        assumptions: resolved.assumptions,
-        ..TargetFacts::default()
-    };
-    let file = TargetFile {
-        path: text.into(),
-        reopen: Reopen::Name,
-        size: device.capacity().0,
-        may_write: true,
-        backing: backing(Model::new(device)),
-    };
-    Ok(Some(OpenedTarget::new(file, facts)))
 }

@@ -10,12 +10,13 @@ use blocklab_catalog::{Address, Catalog};
 use blocklab_driver::{Backing, Reopen, TargetFile};
 use blocklab_host::guard::Refusal;
 use blocklab_host::{FactsByMount, Handle, NewPath, facts_of, target_facts};
-use blocklab_record::{BlockDevice, Origin, TargetFacts, TargetKind};
+use blocklab_record::{BlockDevice, Note, Origin, TargetFacts, TargetKind};
 use blocklab_units::Bytes;
 use blocklab_workload::{Job, Plan, Spread};
 
 use crate::Error;
-use crate::opened_target::{Missing, OpenedTarget, TargetContext, model_target};
+use crate::models::{self, Counted, Models};
+use crate::opened_target::{Missing, OpenedTarget, TargetContext};
 use crate::scratch::Scratch;
 use crate::target_forecast::TargetForecast;
 
@@ -40,6 +41,8 @@ struct Needs {
 pub(crate) struct OpenedTargets {
     targets: HashMap<String, OpenedTarget>,
     order: Vec<String>,
+    /// What was understood differently from what was written.
+    pub(crate) notes: Vec<Note>,
 }
 
 /// Size of a scratch file where neither the user nor a job names one: as CrystalDiskMark's.
@@ -56,8 +59,12 @@ impl OpenedTargets {
         context: &TargetContext<'_>,
         progress: &mut dyn FnMut(&Path, Bytes, Bytes),
     ) -> Result<Option<Self>, Error> {
-        let mut opened_targets = Self::default();
-        for (text, needs, kind) in looked_at(plan, context)? {
+        let (targets, notes) = looked_at(plan, context)?;
+        let mut opened_targets = Self {
+            notes,
+            ..Self::default()
+        };
+        for (text, needs, kind) in targets {
             let Some(target) = kind.open(needs, context, progress)? else {
                 return Ok(None);
             };
@@ -72,7 +79,7 @@ impl OpenedTargets {
         plan: &Plan,
         context: &TargetContext<'_>,
     ) -> Result<Vec<TargetForecast>, Error> {
-        let looked = looked_at(plan, context)?;
+        let (looked, _) = looked_at(plan, context)?;
         let foreseen = looked.into_iter();
         foreseen
             .map(|(_, needs, kind)| kind.foresee(needs))
@@ -104,6 +111,13 @@ impl OpenedTargets {
         } else {
             Origin::Measured
         }
+    }
+
+    /// What the devices of modelled targets have counted so far.
+    pub(crate) fn counted(&self) -> Vec<Counted> {
+        let targets = self.order.iter().enumerate();
+        let counted = targets.map(|(place, text)| Counted::read(place, self.targets.get(text)?));
+        counted.flatten().collect()
     }
 
     /// Names of the block devices below the targets, and of those below the file of a loop device.
@@ -181,20 +195,25 @@ fn extent(job: &Job) -> Bytes {
 fn looked_at(
     plan: &Plan,
     context: &TargetContext<'_>,
-) -> Result<Vec<(String, Needs, Kind)>, Error> {
+) -> Result<(Vec<LookedAt>, Vec<Note>), Error> {
     let mut known = FactsByMount::default();
-    let look = |(text, needs): (String, Needs)| {
+    let needed = needs_by_target(plan, context.targets);
+    let mut models = Models::new(needed.iter().map(|(text, _)| &**text), context.seed);
+    let mut found = Vec::new();
+    for (text, needs) in needed {
         if context.interrupted.load(Relaxed) {
             return Err(Error::Interrupted);
         }
-        let kind = Kind::look_up(&text, needs, context, &mut known)?;
-        Ok((text, needs, kind))
-    };
-    needs_by_target(plan, context.targets)
-        .into_iter()
-        .map(look)
-        .collect()
+        let kind = Kind::look_up(&text, needs, context, &mut known, &mut models)?;
+        found.push((text, needs, kind));
+    }
+    let mut notes = models.notes;
+    notes.extend(models::named_twice(plan, context.targets));
+    Ok((found, notes))
 }
+
+/// A target text, what jobs need of it, and what it names.
+type LookedAt = (String, Needs, Kind);
 
 /// What a text names.
 enum Kind {
@@ -209,11 +228,12 @@ impl Kind {
         needs: Needs,
         context: &TargetContext<'_>,
         known: &mut FactsByMount,
+        models: &mut Models,
     ) -> Result<Self, Error> {
         if text == NULL {
             return Ok(Self::ready(null_target(needs)));
         }
-        if let Some(model) = model_target(text, context)? {
+        if let Some(model) = models.open(text, context.catalog)? {
             return Ok(Self::ready(model));
         }
         let path = PathBuf::from(text);
@@ -441,9 +461,8 @@ fn make(
         ..TargetFile::file(path.to_owned(), needs.size.0, true)
     };
     Ok(Some(OpenedTarget {
-        file,
-        facts,
         scratch: Some(scratch),
+        ..OpenedTarget::new(file, facts)
     }))
 }
 

@@ -23,6 +23,7 @@ use blocklab_workload::{
 use jiff::Timestamp;
 
 use crate::Error;
+use crate::models;
 use crate::observer::{Observer, Relay, emulated};
 use crate::opened_target::{Missing, TargetContext};
 use crate::opened_targets::{OpenedTargets, is_null};
@@ -132,6 +133,7 @@ impl<'a> SystemRun<'a> {
         let mut progress = |path: &Path, done, total| observer.laying_out(path, done, total);
         let opened_targets =
             OpenedTargets::prepare(&plan, &context, &mut progress)?.ok_or(Error::Interrupted)?;
+        notes.extend(opened_targets.notes.iter().cloned());
         let clock = Clock::start();
         let mut record = Record {
             id,
@@ -311,6 +313,7 @@ impl<'a> SystemRun<'a> {
         let (below, backing) = self.opened_targets.devices();
         let (disks, backing) = (Counters::read(below), Counters::read(backing));
         let throttled = throttled_ns();
+        let counted = self.opened_targets.counted();
         let run = Run {
             workload: &case.workload,
             targets: &targets,
@@ -339,6 +342,7 @@ impl<'a> SystemRun<'a> {
             pass,
             disks,
             backing_disks,
+            model: models::since(&counted, Nanos(outcome.measurement.started_ns)).map(Box::new),
             throttled_ns: match self.record.origin {
                 Origin::Simulated => None,
                 _ => throttled_ns()

@@ -16,7 +16,8 @@
 
 use blocklab_units::Nanos;
 
-use super::{ChargedIo, Counts, Meters, Stage, meter::Meter};
+use super::meter::{Meter, MeterUse};
+use super::{ChargedIo, Counts, Meters, Stage};
 use crate::Credit;
 
 /// What the burst rate forgives. Without any, each time that the other side of a real-time run is
@@ -32,6 +33,34 @@ pub(crate) struct Burst {
     burst: Meter,
     full_again: Option<Nanos>,
     last_full: Nanos,
+    emptied: Emptied,
+}
+
+/// The moments at which a bucket ran empty.
+#[derive(Debug, Clone, Default)]
+struct Emptied {
+    moments: Vec<Nanos>,
+    is_empty: bool,
+}
+
+/// A bucket that is empty counts as emptied anew once it has held this share of its size again:
+/// a load at the baseline takes out what it earns, operation by operation.
+const REFILLED: f64 = 0.01;
+/// Moments that are kept; a load that empties its bucket more often than this does so by habit.
+const EMPTIED_KEPT: usize = 64;
+
+impl Emptied {
+    #[inline]
+    fn look(&mut self, waited: bool, at: Nanos, share: impl FnOnce() -> f64) {
+        if waited && !self.is_empty {
+            self.is_empty = true;
+            if self.moments.len() < EMPTIED_KEPT {
+                self.moments.push(at);
+            }
+        } else if !waited && self.is_empty {
+            self.is_empty = share() < REFILLED;
+        }
+    }
 }
 
 impl Burst {
@@ -54,7 +83,18 @@ impl Burst {
             burst: Meter::new(burst, burst * forgiven.as_secs_f64()),
             full_again: credit.full_again,
             last_full: Nanos::ZERO,
+            emptied: Emptied::default(),
         }
+    }
+
+    /// What its two meters have counted: of the baseline, and of the burst rate.
+    pub(crate) const fn use_so_far(&self) -> [MeterUse; 2] {
+        [self.baseline.use_so_far(), self.burst.use_so_far()]
+    }
+
+    /// The first moments at which it ran empty.
+    pub(crate) fn emptied(&self) -> &[Nanos] {
+        &self.emptied.moments
     }
 
     /// Operations or bytes left.
@@ -100,6 +140,9 @@ impl Stage for Burst {
         let units = self.counts.of(passage);
         let at = self.baseline.admit(now, units);
         held(Meters::First, now, at);
+        let baseline = &self.baseline;
+        let share = || baseline.saved(now) / baseline.size();
+        self.emptied.look(at > now, now, share);
         let left = self.burst.admit(at, units);
         held(Meters::Second, at, left);
         left

@@ -14,10 +14,13 @@
 //! Bytes are those on the wire: a random 4 KiB operation on st1 costs the volume 1 MiB, and the
 //! instance 4 KiB.
 
+use std::sync::{Arc, Mutex, MutexGuard};
+
 use blocklab_units::Nanos;
 
 use super::chain::Chain;
-use super::{Counts, limiters};
+use super::credit::Burst;
+use super::{ChargedIo, Counts, Meters, limiters};
 use crate::{Credit, InstanceSpec, Origin, Rate};
 
 /// How long the maximum of a burstable instance lasts, and how often that is promised.
@@ -43,6 +46,85 @@ pub(crate) fn chain(spec: Option<&InstanceSpec>) -> Chain {
     Chain::new(spec.map_or(Vec::new(), |it| {
         limiters(&it.caps, &it.credits, Counts::MovedBytes)
     }))
+}
+
+/// An instance to which several devices are attached: its limits hold for all of them together.
+#[derive(Debug, Clone)]
+pub struct SharedInstance {
+    spec: InstanceSpec,
+    chain: Arc<Mutex<Chain>>,
+}
+
+impl SharedInstance {
+    /// A rested instance.
+    pub fn new(spec: &InstanceSpec) -> Self {
+        Self {
+            spec: spec.clone(),
+            chain: Arc::new(Mutex::new(chain(Some(spec)))),
+        }
+    }
+
+    /// What it is.
+    pub const fn spec(&self) -> &InstanceSpec {
+        &self.spec
+    }
+}
+
+/// The limiters of an instance, as a device reaches them.
+#[derive(Debug, Clone)]
+pub(crate) enum Instance {
+    /// No other device is attached to it.
+    Own(Chain),
+    /// Other devices are.
+    Shared(SharedInstance),
+}
+
+impl Instance {
+    /// When an operation that arrives `now` has passed them, as [`Chain::explain`].
+    #[inline(always)]
+    pub(crate) fn explain(
+        &mut self,
+        now: Nanos,
+        passage: &ChargedIo,
+        held: &mut impl FnMut(usize, Meters, Nanos, Nanos),
+    ) -> Nanos {
+        match self {
+            Self::Own(chain) => chain.explain(now, passage, held),
+            Self::Shared(shared) => shared.explain(now, passage, held),
+        }
+    }
+
+    /// Looks at its limiters.
+    pub(crate) fn with<T>(&self, look: impl FnOnce(&Chain) -> T) -> T {
+        match self {
+            Self::Own(chain) => look(chain),
+            Self::Shared(shared) => look(&shared.lock()),
+        }
+    }
+
+    /// Changes each of its burst buckets, and counts them.
+    pub(crate) fn each_burst(&mut self, change: impl FnMut(&mut Burst)) -> usize {
+        match self {
+            Self::Own(chain) => chain.bursts().map(change).count(),
+            Self::Shared(shared) => shared.lock().bursts().map(change).count(),
+        }
+    }
+}
+
+impl SharedInstance {
+    fn lock(&self) -> MutexGuard<'_, Chain> {
+        self.chain.lock().expect("no panic under this lock")
+    }
+
+    #[inline(never)]
+    fn explain(
+        &self,
+        now: Nanos,
+        passage: &ChargedIo,
+        held: &mut impl FnMut(usize, Meters, Nanos, Nanos),
+    ) -> Nanos {
+        self.lock().explain(now, passage, held)
+    }
 }
 
 #[cfg(test)]

@@ -13,7 +13,8 @@
 
 use blocklab_units::Nanos;
 
-use super::{ChargedIo, Counts, Meters, Stage, meter::Meter};
+use super::meter::{Meter, MeterUse};
+use super::{ChargedIo, Counts, Meters, Stage};
 use crate::{Cap, Covers};
 
 /// A [`Cap`] at work.
@@ -34,6 +35,14 @@ impl Limiter {
             rate: Meter::new(per_second, per_second * cap.bucket.as_secs_f64()),
             peak: cap.peak.map(|peak| Meter::new(peak.per_second(), 0.0)),
         }
+    }
+}
+
+impl Limiter {
+    /// What its two meters have counted: of its rate, and of its peak.
+    pub(crate) fn use_so_far(&self) -> [MeterUse; 2] {
+        let peak = self.peak.as_ref().map(Meter::use_so_far);
+        [self.rate.use_so_far(), peak.unwrap_or_default()]
     }
 }
 

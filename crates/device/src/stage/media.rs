@@ -17,6 +17,7 @@
 use blocklab_random::Stream;
 use blocklab_units::Nanos;
 
+use super::meter::MeterUse;
 use super::programs::{ProgramQueue, place};
 use super::spread::{LatencyDistribution, ONE};
 use super::streams::RECENT;
@@ -106,6 +107,7 @@ struct Side {
     /// Whether a stream is read ahead, so that others can push out what was read.
     is_ahead: bool,
     channels: Option<Channels>,
+    use_so_far: MeterUse,
 }
 
 /// A stream that is read ahead keeps that, for each operation of another that came between, with
@@ -129,6 +131,7 @@ impl Side {
             interleaved: interleaved.map_or(line, Line::new),
             is_ahead: stream.is_some_and(|it| is_ahead(it, interleaved.unwrap_or(random))),
             channels: most.map(|iops| Channels::new(iops, line)),
+            use_so_far: MeterUse::default(),
         }
     }
 
@@ -180,6 +183,11 @@ impl Media {
             chance,
         }
     }
+
+    /// Operations that it served, reads and all others, and how long they waited for a channel.
+    pub(crate) fn use_so_far(&self) -> [MeterUse; 2] {
+        self.sides.each_ref().map(|side| side.use_so_far)
+    }
 }
 
 impl Stage for Media {
@@ -220,6 +228,7 @@ impl Stage for Media {
             }
             _ => now,
         };
+        side.use_so_far.add(1, Nanos(start.0 - now.0));
         held(meter, now, start);
         let factor = self.scatter.draw(&mut self.chance);
         start.saturating_add(Nanos(share(mean, factor)))

@@ -31,6 +31,24 @@ pub(crate) struct Meter {
     due: i128,
     /// Start of the last operation that paid: what is merged into it starts with it.
     opened: Nanos,
+    use_so_far: MeterUse,
+}
+
+/// What a meter has counted, and for how long it held operations back.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct MeterUse {
+    /// Operations or bytes.
+    pub(crate) units: u64,
+    /// The waits of all operations together, in nanoseconds.
+    pub(crate) waited_ns: u64,
+}
+
+impl MeterUse {
+    #[inline]
+    pub(crate) const fn add(&mut self, units: u64, waited: Nanos) {
+        self.units += units;
+        self.waited_ns += waited.0;
+    }
 }
 
 impl Meter {
@@ -47,6 +65,7 @@ impl Meter {
             tolerance,
             due: -tolerance,
             opened: Nanos::ZERO,
+            use_so_far: MeterUse::default(),
         }
     }
 
@@ -54,7 +73,9 @@ impl Meter {
     #[inline]
     pub(crate) fn admit(&mut self, now: Nanos, units: u64) -> Nanos {
         if units == 0 {
-            return now.max(self.opened);
+            let at = now.max(self.opened);
+            self.use_so_far.add(0, at.since(now));
+            return at;
         }
         let arrival = moment(now);
         let cost = (u128::from(units) * u128::from(self.step)) as i128;
@@ -68,11 +89,17 @@ impl Meter {
             self.due = self.due.max(arrival - self.tolerance) + cost;
         }
         debug_assert!(self.opened >= now, "nothing starts before it arrives");
+        self.use_so_far.add(units, Nanos(self.opened.0 - now.0));
         debug_assert!(
             arrival - self.due <= self.tolerance,
             "a bucket holds no more than its size"
         );
         self.opened
+    }
+
+    /// What it has counted since it was made.
+    pub(crate) const fn use_so_far(&self) -> MeterUse {
+        self.use_so_far
     }
 
     /// Whether nothing is owed.

@@ -1,0 +1,96 @@
+//! What a device has counted since it was made: the load that came, what each limit counted of it,
+//! and for how long each limit held operations back. The model knows this; nobody has to infer it
+//! from rates.
+
+use blocklab_units::Nanos;
+
+use crate::LimitName;
+use crate::stage::Link;
+use crate::stage::chain::Chain;
+use crate::stage::meter::MeterUse;
+
+/// What came to a device, and what became of it.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct DeviceUse {
+    /// Operations.
+    pub ios: u64,
+    /// Bytes of them.
+    pub bytes: u64,
+    /// The times from arrival to answer of all operations together, in nanoseconds.
+    pub in_device_ns: u64,
+    /// Each limit that counts operations or holds them back. Equal volumes have one entry together.
+    pub limits: Vec<LimitUse>,
+}
+
+/// What a limit counted and held back.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LimitUse {
+    /// Which one.
+    pub limit: LimitName,
+    /// Operations or bytes that it counted, as it counts them.
+    pub units: u64,
+    /// The waits of all operations for it together, in nanoseconds.
+    pub waited_ns: u64,
+    /// When a bucket of credits ran empty, so that this baseline was left: the first 64 times.
+    pub emptied: Vec<Nanos>,
+}
+
+impl DeviceUse {
+    /// What came after an earlier look at the same device.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        // A volume that was modified counts anew.
+        let limits = self.limits.iter().map(|limit| {
+            let mut before = earlier.limits.iter().filter(|it| it.limit == limit.limit);
+            limit.since(before.next())
+        });
+        Self {
+            ios: self.ios - earlier.ios,
+            bytes: self.bytes - earlier.bytes,
+            in_device_ns: self.in_device_ns - earlier.in_device_ns,
+            limits: limits.collect(),
+        }
+    }
+
+    /// Adds a limit, to that of an equal volume where there is one.
+    pub(crate) fn add(&mut self, limit: LimitName, counted: MeterUse, emptied: &[Nanos]) {
+        match self.limits.iter_mut().find(|known| known.limit == limit) {
+            Some(known) => {
+                known.units += counted.units;
+                known.waited_ns += counted.waited_ns;
+                // Equal volumes under one load run empty together; the first of them tells.
+                if known.emptied.is_empty() {
+                    known.emptied = emptied.to_vec();
+                }
+            }
+            None => self.limits.push(LimitUse {
+                limit,
+                units: counted.units,
+                waited_ns: counted.waited_ns,
+                emptied: emptied.to_vec(),
+            }),
+        }
+    }
+}
+
+impl LimitUse {
+    fn since(&self, earlier: Option<&Self>) -> Self {
+        let (units, waited_ns, known) = earlier.map_or((0, 0, 0), |earlier| {
+            (earlier.units, earlier.waited_ns, earlier.emptied.len())
+        });
+        Self {
+            limit: self.limit.clone(),
+            units: self.units.saturating_sub(units),
+            waited_ns: self.waited_ns.saturating_sub(waited_ns),
+            emptied: self.emptied.get(known..).unwrap_or_default().to_vec(),
+        }
+    }
+}
+
+/// What the two meters of each link of a chain have counted, and when its bucket ran empty.
+pub(crate) fn counted(chain: &Chain) -> impl Iterator<Item = ([MeterUse; 2], &[Nanos])> {
+    chain.links().iter().map(|link| match link {
+        Link::Limiter(limiter) => (limiter.use_so_far(), &[][..]),
+        Link::Burst(burst) => (burst.use_so_far(), burst.emptied()),
+    })
+}

@@ -1,0 +1,283 @@
+//! The modelled targets of a run: which of them are the same volume, which are attached to the same
+//! instance, and what their devices counted during a measurement.
+//!
+//! ```text
+//!   sim:gp3:1TiB@m5.large            one volume ┐
+//!   sim:gp3:1024GiB@m5.large         the same   ├─ one instance
+//!   sim:gp2:1TiB@m5.large            another    ┘
+//!   sim:gp2:1TiB,host=b@m5.large     another, on another instance
+//! ```
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use blocklab_catalog::{Address, Catalog, Offer, Resolved, resolve_text};
+use blocklab_device::{Device, DeviceUse, Invalid, SharedInstance};
+use blocklab_driver::{Backing, Reopen, TargetFile};
+use blocklab_record::{LimitUse, ModelUse, Note, NoteLevel, TargetFacts, TargetKind, TargetUse};
+use blocklab_targets::Model;
+use blocklab_units::Nanos;
+use blocklab_workload::Plan;
+
+use crate::Error;
+use crate::opened_target::OpenedTarget;
+
+/// Which clock a modelled target lives by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Clock {
+    Virtual,
+    Real,
+}
+
+/// The clock and the address of a target text; `None` for any other text.
+fn modelled(text: &str) -> Option<(Clock, &str)> {
+    let simulated = text
+        .strip_prefix("sim:")
+        .map(|address| (Clock::Virtual, address));
+    simulated.or_else(|| Some((Clock::Real, text.strip_prefix("emu:")?)))
+}
+
+/// A machine: its type, and its name where a run has several of that type.
+type Host = (Clock, String, Option<String>);
+
+fn host(clock: Clock, address: &Address) -> Option<Host> {
+    let Address::Sold(offer) = address else {
+        return None;
+    };
+    let Offer { instance, host, .. } = offer;
+    Some((clock, instance.clone()?, host.clone()))
+}
+
+/// A device that was opened.
+struct Opened {
+    clock: Clock,
+    address: Address,
+    text: String,
+    model: Model,
+    resolved: Resolved,
+    instance: Option<usize>,
+}
+
+/// Opens the devices of a run, each volume and each instance once.
+pub(crate) struct Models {
+    /// Machines to which several volumes are attached.
+    crowded: BTreeSet<Host>,
+    shared: Vec<(Host, SharedInstance)>,
+    opened: Vec<Opened>,
+    seed: u64,
+    pub(crate) notes: Vec<Note>,
+}
+
+impl Models {
+    /// `texts` are all targets of the run, each once.
+    pub(crate) fn new<'t>(texts: impl Iterator<Item = &'t str>, seed: u64) -> Self {
+        let mut attached: BTreeMap<Host, Vec<Address>> = BTreeMap::new();
+        for (clock, text) in texts.filter_map(modelled) {
+            // A text that is no address is refused when it is opened.
+            let Ok(address) = Address::parse(text) else {
+                continue;
+            };
+            if let Some(host) = host(clock, &address) {
+                let volumes = attached.entry(host).or_default();
+                if !volumes.contains(&address) {
+                    volumes.push(address);
+                }
+            }
+        }
+        attached.retain(|_, volumes| volumes.len() > 1);
+        Self {
+            crowded: attached.into_keys().collect(),
+            shared: Vec::new(),
+            opened: Vec::new(),
+            seed,
+            notes: Vec::new(),
+        }
+    }
+
+    /// The device behind `sim:ADDRESS` or `emu:ADDRESS`, with full burst buckets; `None` for any
+    /// other text.
+    pub(crate) fn open(
+        &mut self,
+        text: &str,
+        catalog: &Catalog,
+    ) -> Result<Option<OpenedTarget>, Error> {
+        let Some((clock, address)) = modelled(text) else {
+            return Ok(None);
+        };
+        let wrong = |message: String| Error::Address {
+            text: text.to_owned(),
+            message,
+        };
+        let resolved = resolve_text(address, catalog).map_err(|error| wrong(error.to_string()))?;
+        let is_same = |known: &&Opened| known.clock == clock && known.address == resolved.address;
+        if let Some(known) = self.opened.iter().find(is_same) {
+            self.notes.push(same_volume(&known.text, text));
+            return Ok(Some(known.target(text)));
+        }
+        let (device, instance) = self
+            .device(clock, &resolved)
+            .map_err(|error| wrong(error.to_string()))?;
+        let opened = Opened {
+            clock,
+            address: resolved.address.clone(),
+            text: text.to_owned(),
+            model: Model::new(device),
+            resolved,
+            instance,
+        };
+        let target = opened.target(text);
+        self.opened.push(opened);
+        Ok(Some(target))
+    }
+
+    /// A device, and the place of its instance where it shares that.
+    fn device(
+        &mut self,
+        clock: Clock,
+        resolved: &Resolved,
+    ) -> Result<(Device, Option<usize>), Invalid> {
+        let spec = &resolved.spec;
+        let host = host(clock, &resolved.address).filter(|host| self.crowded.contains(host));
+        let (Some(host), Some(instance)) = (host, &spec.instance) else {
+            return Ok((Device::new(spec, self.seed)?, None));
+        };
+        // The same type on another day is another machine.
+        let is_it =
+            |(known, shared): &(Host, SharedInstance)| *known == host && shared.spec() == instance;
+        let place = self.shared.iter().position(is_it).unwrap_or_else(|| {
+            self.shared.push((host, SharedInstance::new(instance)));
+            self.shared.len() - 1
+        });
+        let device = Device::on_shared(spec, self.seed, &self.shared[place].1)?;
+        Ok((device, Some(place)))
+    }
+}
+
+impl Opened {
+    fn target(&self, text: &str) -> OpenedTarget {
+        let size = self.model.lock().device.capacity();
+        let facts = TargetFacts {
+            path: text.to_owned(),
+            kind: TargetKind::Model,
+            size_bytes: size,
+            limits: self.resolved.limits.clone(),
+            assumptions: self.resolved.assumptions.clone(),
+            ..TargetFacts::default()
+        };
+        let file = TargetFile {
+            path: text.into(),
+            reopen: Reopen::Name,
+            size: size.0,
+            may_write: true,
+            backing: match self.clock {
+                Clock::Virtual => Backing::Simulated(self.model.clone()),
+                Clock::Real => Backing::Emulated(self.model.clone()),
+            },
+        };
+        OpenedTarget {
+            instance: self.instance,
+            ..OpenedTarget::new(file, facts)
+        }
+    }
+}
+
+fn same_volume(first: &str, second: &str) -> Note {
+    let text = format!(
+        "{first} and {second} are one volume; volume=a and volume=b in the addresses make two"
+    );
+    Note::new(NoteLevel::Approximated, "target", text)
+}
+
+/// A note for each modelled target that a job names more than once.
+pub(crate) fn named_twice(plan: &Plan, default: &[String]) -> Vec<Note> {
+    let jobs = plan.cases.iter().flat_map(|case| &case.workload.jobs);
+    let mut lists: Vec<&[String]> = jobs.map(|job| &*job.targets).collect();
+    lists.push(default);
+    let mut found = BTreeSet::new();
+    for list in lists {
+        let again = |(place, text): (usize, &String)| {
+            let is_known = modelled(text).is_some() && list[..place].contains(text);
+            is_known.then(|| text.clone())
+        };
+        found.extend(list.iter().enumerate().filter_map(again));
+    }
+    let note = |text: &String| same_volume(text, text);
+    found.iter().map(note).collect()
+}
+
+/// What a target's device has counted so far.
+pub(crate) struct Counted {
+    target: u32,
+    /// The place of its instance, where it shares that.
+    instance: Option<usize>,
+    model: Model,
+    so_far: DeviceUse,
+}
+
+impl Counted {
+    /// `None` for a target that is no model.
+    pub(crate) fn read(place: usize, target: &OpenedTarget) -> Option<Self> {
+        let (Backing::Simulated(model) | Backing::Emulated(model)) = &target.file.backing else {
+            return None;
+        };
+        Some(Self {
+            target: place as u32,
+            instance: target.instance,
+            so_far: model.lock().device.use_so_far(),
+            model: model.clone(),
+        })
+    }
+}
+
+/// What the devices counted since these looks at them; `start` is the moment of the measurement's
+/// start. `None` without a model. A volume that two targets name is told of once.
+pub(crate) fn since(before: &[Counted], start: Nanos) -> Option<ModelUse> {
+    let mut found = ModelUse::default();
+    for (place, counted) in before.iter().enumerate() {
+        let is_known = |known: &Counted| known.model.is(&counted.model);
+        if before[..place].iter().any(is_known) {
+            continue;
+        }
+        let used = counted
+            .model
+            .lock()
+            .device
+            .use_so_far()
+            .since(&counted.so_far);
+        found.targets.push(TargetUse {
+            target: counted.target,
+            ios: used.ios,
+            bytes: used.bytes,
+            in_device_ns: used.in_device_ns,
+        });
+        for limit in used.limits.into_iter().filter(|limit| limit.units > 0) {
+            let of_instance = limit.limit.volumes.is_none();
+            let shared = counted.instance.filter(|_| of_instance);
+            let targets: Vec<u32> = match shared {
+                Some(_) => attached(before, shared),
+                None => vec![counted.target],
+            };
+            if targets[0] == counted.target {
+                let since_start = |at: Nanos| at.since(start).0;
+                found.limits.push(LimitUse {
+                    targets,
+                    limit: limit.limit,
+                    units: limit.units,
+                    waited_ns: limit.waited_ns,
+                    emptied_at_ns: limit.emptied.into_iter().map(since_start).collect(),
+                });
+            }
+        }
+    }
+    (!found.targets.is_empty()).then_some(found)
+}
+
+/// The targets on one instance, each volume once.
+fn attached(all: &[Counted], instance: Option<usize>) -> Vec<u32> {
+    let on_it = all.iter().enumerate().filter(|(place, counted)| {
+        let is_again = all[..*place]
+            .iter()
+            .any(|known| known.model.is(&counted.model));
+        counted.instance == instance && !is_again
+    });
+    on_it.map(|(_, counted)| counted.target).collect()
+}
