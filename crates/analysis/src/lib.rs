@@ -10,7 +10,7 @@ pub mod compare;
 pub mod consistency;
 pub mod expect;
 pub mod gate;
-mod known;
+mod held;
 mod rows;
 mod rules;
 pub mod study;

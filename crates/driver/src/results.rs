@@ -123,7 +123,7 @@ fn job_result(job: &Job, index: usize, workers: &Workers, seen: &Seen) -> JobRes
     let members: Vec<&WorkerStatus> = members_of(&workers.members, index).collect();
     let stopped = most_severe(&members);
     let unanswered = unanswered(&members, seen);
-    let (requested_iops, requested_bytes_per_s) = requested(job.pace);
+    let (requested_iops, requested_bytes_per_s) = requested(job);
     JobResult {
         name: job.name.clone(),
         engine: Carrier::Engine(job.engine.kind()),
@@ -174,13 +174,32 @@ fn job_result(job: &Job, index: usize, workers: &Workers, seen: &Seen) -> JobRes
     }
 }
 
-const fn requested(pace: Pace) -> (Option<f64>, Option<f64>) {
-    match pace {
-        Pace::Closed | Pace::ByDirection { .. } => (None, None),
-        Pace::Capped(rate) | Pace::OpenFixed(rate) | Pace::OpenPoisson(rate) => match rate {
-            Rate::Iops(iops) => (Some(iops), None),
-            Rate::Bytes(bytes) => (None, Some(bytes)),
-        },
+/// Operations or bytes a second that a job was to do, all directions together.
+fn requested(job: &Job) -> (Option<f64>, Option<f64>) {
+    match job.pace {
+        Pace::Closed => (None, None),
+        Pace::Capped(rate) | Pace::OpenFixed(rate) | Pace::OpenPoisson(rate) => in_its_unit(rate),
+        Pace::ByDirection { rates, .. } => {
+            let shares = [job.mix.read, job.mix.write, job.mix.trim];
+            let done = rates
+                .into_iter()
+                .zip(shares)
+                .filter(|(_, share)| *share > 0);
+            // A direction without a rate goes as fast as it can, and rates of two units have no sum.
+            let rates: Option<Vec<_>> = done.map(|(rate, _)| rate.map(in_its_unit)).collect();
+            let rates = rates.unwrap_or_default();
+            let iops: Option<f64> = rates.iter().map(|(iops, _)| *iops).sum();
+            let bytes: Option<f64> = rates.iter().map(|(_, bytes)| *bytes).sum();
+            let is_any = |sum: &f64| *sum > 0.0;
+            (iops.filter(is_any), bytes.filter(is_any))
+        }
+    }
+}
+
+const fn in_its_unit(rate: Rate) -> (Option<f64>, Option<f64>) {
+    match rate {
+        Rate::Iops(iops) => (Some(iops), None),
+        Rate::Bytes(bytes) => (None, Some(bytes)),
     }
 }
 

@@ -10,9 +10,9 @@ use serde::Serialize;
 use super::others::Others;
 use super::{CaseCheck, Expectation};
 use crate::Finding;
+pub(crate) use crate::held::NEAR;
 use crate::rules::episode::undisturbed;
 use crate::rules::hit::{Hit, joined};
-pub(crate) use crate::rules::limits::NEAR;
 use crate::rules::processor;
 use crate::view::{CaseView, Cases};
 

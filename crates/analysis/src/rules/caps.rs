@@ -3,9 +3,10 @@
 use blocklab_units::{Bytes, count};
 
 use super::hit::{Hit, info, joined};
+use super::processor;
 use super::sibling::{Axis, SAME_PERCENT, families, is_flat, level};
 use super::statement::{Slot, fixed};
-use super::{limits, processor};
+use crate::held::explained;
 use crate::view::{CaseView, Cases};
 use crate::{Confidence, Finding};
 
@@ -68,7 +69,7 @@ fn plateaus<'a>(
     least: usize,
     what: impl Fn(&CaseView<'a>) -> f64,
 ) -> Vec<Vec<&'a CaseView<'a>>> {
-    let explained = limits::explained(cases);
+    let explained = explained(cases);
     let usable = |case: &&CaseView<'_>| {
         processor::shows_target(cases, case) && !explained.contains(case.name)
     };

@@ -7,9 +7,11 @@ use blocklab_stats::{in_flight, ratio};
 use blocklab_workload::Direction;
 
 use super::hit::{Hit, info, joined, per_case, warning};
+use super::limits::in_unit;
+use super::processor;
 use super::sibling::{Axis, families};
 use super::statement::{Slot, delay, number, percent as share, word};
-use super::{limits, processor};
+use crate::held::{Bound, UsedLimit, bound};
 use crate::view::{CaseView, Cases};
 use crate::{Confidence, Finding};
 
@@ -109,23 +111,63 @@ fn by_law(hit: Hit, of: &CaseView<'_>) -> Hit {
 }
 
 /// The rate is depth over latency, and more depth gives more. In a closed loop the law holds for
-/// a saturated device too, so it takes a deeper sibling to know; without one, only a single
-/// operation in flight is worth a word, and a less certain one.
+/// a saturated device too. The model knows for what operations waited; on a real disk it takes a
+/// deeper sibling to know, and without one, a few operations in flight are worth a word, and a less
+/// certain one.
 pub(super) fn latency_bound(cases: &Cases<'_>) -> Vec<Finding> {
+    let (mut hits, mut unknown) = (Vec::new(), Vec::new());
+    for case in &cases.list {
+        match bound(cases, case) {
+            Bound::Latency(next) => hits.push((case.name, modelled(case, next.as_ref()))),
+            Bound::Unknown => unknown.push(case),
+            Bound::Limits(_) | Bound::Nothing => {}
+        }
+    }
     let families = families(cases, Axis::InFlight);
-    let mut hits = among(&families, |family, case| gain(cases, family, case));
-    let members = families.iter().flatten();
-    let compared: BTreeSet<&str> = members.map(|member| member.name).collect();
-    let alone = cases.list.iter().filter(|case| {
+    let compared: BTreeSet<&str> = families.iter().flatten().map(|case| case.name).collect();
+    let is_unknown = |name: &str| unknown.iter().any(|case| case.name == name);
+    let mut gained = among(&families, |family, case| gain(cases, family, case));
+    gained.retain(|(name, _)| is_unknown(name));
+    hits.extend(gained);
+    let deepest = cases.list.iter().map(CaseView::slots).max().unwrap_or(0);
+    let alone = unknown.iter().filter(|case| {
         // Through the page cache, a single operation may cost more processor than waiting.
-        let single = case.slots() == 1 && case.is_direct() && !compared.contains(case.name);
+        let few = case.slots() == 1 || (case.slots() <= FEW && case.slots() == deepest);
+        let single = few && case.is_direct() && !compared.contains(case.name);
         single && case.is_saturating() && is_waiting(cases, case) && !cases.in_memory()
     });
     hits.extend(alone.map(|case| (case.name, single(case))));
-    let explained = limits::explained(cases);
-    hits.retain(|(case, _)| !explained.contains(case));
     let advice = "More operations in flight give more, until the target is full.";
     joined(cases, "latency-bound", Some(advice), hits)
+}
+
+/// Up to so many in flight, and nothing deeper in the run, latency may be all that bounds a rate.
+const FEW: u64 = 16;
+
+/// The model knows that nothing but its latency holds the case back, and which limit is next.
+fn modelled(case: &CaseView<'_>, next: Option<&UsedLimit<'_>>) -> Hit {
+    let slots = case.slots() as f64;
+    let hit = info(
+        "latency is the limit: {} in flight, {} each, gives {} IOPS",
+        [number(slots), delay(case.latency_ns()), number(case.iops())],
+    );
+    let hit = match next.filter(|limit| limit.share() > 0.0) {
+        Some(limit) => {
+            let enough = (slots / limit.share()).ceil();
+            let reached = in_unit(limit.value(), limit.unit());
+            hit.alone(
+                "; about {} in flight would reach {}",
+                [number(enough), reached],
+            )
+            .with(
+                &format!("in flight that reach {}", limit.limit.name),
+                enough,
+                "",
+            )
+        }
+        None => hit,
+    };
+    by_law(hit, case)
 }
 
 /// Whether the case waits for its target, not for its own processor.
@@ -184,11 +226,19 @@ fn sure(certain: bool) -> Confidence {
 }
 
 fn single(case: &CaseView<'_>) -> Hit {
-    let hit = info(
-        "latency is the limit: one operation in flight at {} each allows no more than {} IOPS",
-        [delay(case.latency_ns()), number(case.iops())],
-    )
-    .confidence(Confidence::Medium);
+    let figures = [delay(case.latency_ns()), number(case.iops())];
+    let hit = match case.slots() {
+        1 => info(
+            "latency is the limit: one operation in flight at {} each allows no more than {} IOPS",
+            figures,
+        )
+        .confidence(Confidence::Medium),
+        many => info(
+            "latency may be the limit: {} in flight, {} each, gives {} IOPS, and no case went deeper",
+            [&[number(many as f64)], &figures[..]].concat(),
+        )
+        .confidence(Confidence::Low),
+    };
     by_law(hit, case)
 }
 

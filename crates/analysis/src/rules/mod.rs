@@ -15,7 +15,7 @@ mod outside;
 mod pacing;
 mod passes;
 pub(crate) mod processor;
-mod rate;
+pub(crate) mod rate;
 mod series;
 mod sibling;
 mod slices;
@@ -33,7 +33,7 @@ type Rule = fn(&Cases<'_>) -> Vec<Finding>;
 
 /// In the order in which findings of the same severity are shown: what spoils a figure comes
 /// before what explains it.
-const RULES: [Rule; 51] = [
+const RULES: [Rule; 52] = [
     failures::accounting,
     observed::on_purpose,
     failures::failed,
@@ -70,6 +70,7 @@ const RULES: [Rule; 51] = [
     episode::standstill,
     episode::slow_episode,
     tail::heavy_tail,
+    limits::credits_used_up,
     series::level_fell,
     series::level_rose,
     series::drift_within,

@@ -3,7 +3,8 @@
 use super::hit::{info, per_case};
 use super::sibling::{Axis, families, is_flat};
 use super::statement::{Slot, delay, number, percent};
-use super::{limits, processor, series};
+use super::{processor, series};
+use crate::held::explained;
 use crate::view::{CaseView, Cases};
 use crate::{Confidence, Finding, RowDirection};
 
@@ -22,7 +23,7 @@ const ENOUGH_IOS: f64 = 10_000.0;
 /// same rate at another depth makes the limiter the likelier explanation.
 pub(super) fn paced(cases: &Cases<'_>) -> Vec<Finding> {
     let depths = families(cases, Axis::InFlight);
-    let explained = limits::explained(cases);
+    let explained = explained(cases);
     let advice = "Compare the rate with the documented limits of the volume and of the machine.";
     per_case(cases, "limiter-pacing", Some(advice), |case| {
         let eligible =

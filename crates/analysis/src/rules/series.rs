@@ -4,10 +4,10 @@ use blocklab_record::{Interval, Measurement};
 use blocklab_stats::{Drift, Step, drift, largest_step, mean};
 use blocklab_units::Nanos;
 
-use super::episode;
 use super::hit::{Hit, per_case};
 use super::slices::{levels, whole};
 use super::statement::{number, percent as share_of, speed, time};
+use super::{episode, limits};
 use crate::view::{CaseView, Cases};
 use crate::{Confidence, Finding, Severity};
 
@@ -37,10 +37,20 @@ pub(super) fn level_fell(cases: &Cases<'_>) -> Vec<Finding> {
              or the cooling are used up",
             "IOPS fell by {} at one moment and stayed down, as when burst credits are used up",
         );
-        stepped(case, text, Severity::Warning, |step| {
-            step.after < step.before * (1.0 - CHANGE)
+        if limits::fell_by_credits(cases, case) {
+            return None;
+        }
+        stepped(case, text, Severity::Warning, |at, step| {
+            step.after < step.before * (1.0 - CHANGE) && !is_saved_up(at, step)
         })
     })
+}
+
+/// Whether what came before a fall is no more than a limiter saves up while idle: the end of that
+/// is no fall of the target.
+fn is_saved_up(fell: Nanos, step: &Step) -> bool {
+    let surplus = (step.before - step.after) * fell.as_secs_f64();
+    surplus <= 1.1 * limits::SAVED * step.after
 }
 
 /// IOPS rose at one moment and stayed up.
@@ -52,7 +62,7 @@ pub(super) fn level_rose(cases: &Cases<'_>) -> Vec<Finding> {
              load ends",
             "IOPS rose by {} at one moment and stayed up, as when a fault ends",
         );
-        stepped(case, text, Severity::Info, |step| {
+        stepped(case, text, Severity::Info, |_, step| {
             step.after * (1.0 - CHANGE) > step.before
         })
     })
@@ -62,13 +72,13 @@ fn stepped(
     case: &CaseView<'_>,
     text: &'static str,
     severity: Severity,
-    counts: impl Fn(&Step) -> bool,
+    counts: impl Fn(Nanos, &Step) -> bool,
 ) -> Option<Hit> {
     let steps = case
         .passes
         .iter()
         .filter_map(|pass| step(pass))
-        .filter(|(_, s)| counts(s));
+        .filter(|(at, step)| counts(*at, step));
     let of_change = |step: &Step| (step.after / step.before).ln().abs();
     let (at, step) = steps.max_by(|(_, a), (_, b)| of_change(a).total_cmp(&of_change(b)))?;
     Some(
