@@ -157,7 +157,8 @@ impl Device {
         assert!(answer.at >= now, "nothing leaves before it arrives");
         self.came.ios += 1;
         self.came.bytes += u64::from(io.len);
-        self.came.in_device_ns += answer.at.0 - now.0;
+        let in_device_ns = answer.at.0 - now.0;
+        self.came.in_device_ns = self.came.in_device_ns.saturating_add(in_device_ns);
         answer
     }
 

@@ -53,9 +53,14 @@ pub struct Phase {
 /// What to expect.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Prediction {
-    /// At least one, in order of time; the last one goes on for ever.
+    /// At least one, in order of time; the last one goes on for ever, but for `later`.
     pub phases: Vec<Phase>,
+    /// What comes where a bucket is filled again every day, up to [`HORIZON`].
+    pub later: Vec<Phase>,
 }
+
+/// Days of which daily refills are foretold.
+const HORIZON: f64 = 30.0 * 86_400.0;
 
 impl Prediction {
     /// What a test sees at first, while every bucket holds something.
@@ -70,15 +75,19 @@ impl Prediction {
 
     /// The phase at a moment: after some seconds, the one that a test with a warm-up sees.
     pub fn at(&self, moment: Nanos) -> &Phase {
-        let begun = self.phases.iter().rev().find(|it| it.begins <= moment);
+        let begun = self.all().rev().find(|it| it.begins <= moment);
         begun.unwrap_or(&self.phases[0])
+    }
+
+    fn all(&self) -> impl DoubleEndedIterator<Item = &Phase> + Clone {
+        self.phases.iter().chain(&self.later)
     }
 
     /// Operations per second on average between two moments, the first before the second.
     pub fn iops_mean(&self, from: Nanos, until: Nanos) -> f64 {
-        let ends = self.phases.iter().skip(1).map(|it| it.begins);
+        let ends = self.all().skip(1).map(|it| it.begins);
         let ends = ends.chain([Nanos::MAX]);
-        let parts = self.phases.iter().zip(ends).map(|(phase, end)| {
+        let parts = self.all().zip(ends).map(|(phase, end)| {
             let inside = end.min(until).since(phase.begins.max(from));
             phase.iops * inside.as_secs_f64()
         });
@@ -90,7 +99,7 @@ impl Prediction {
 /// by phase as the buckets run dry, from a rested device.
 ///
 /// Operations fall evenly on all volumes (striped or random; several streams in the joined
-/// layout need not). Faults, the daily refill of an instance and chance are left out. Against
+/// layout need not). Faults and chance are left out. Against
 /// simulations the error is below 3 % (`tests/prediction.rs`).
 ///
 /// # Errors
@@ -102,9 +111,26 @@ pub fn predict(spec: &DeviceSpec, load: Load) -> Result<Prediction, Invalid> {
     let services = services.collect::<Result<Vec<_>, _>>()?;
     let demand = Demand::new(spec, services[0], load);
     let mut meters = meters(spec, load);
-    let (mut phases, mut now) = (Vec::new(), 0.0);
+    let phases = until_steady(&demand, &mut meters, load, 0.0);
+    let mut later = Vec::new();
+    // Full at the start and empty since, a bucket is filled a day after it was last full.
+    let every = meters.iter().filter_map(Metered::refilled_every);
+    if let Some(every) = every.min_by(f64::total_cmp) {
+        let mut full = every;
+        while full < HORIZON {
+            meters.iter_mut().for_each(Metered::refill);
+            later.extend(until_steady(&demand, &mut meters, load, full));
+            full += every;
+        }
+    }
+    Ok(Prediction { phases, later })
+}
+
+/// The phases from a moment on, in seconds, until every bucket that the load empties is empty.
+fn until_steady(demand: &Demand, meters: &mut [Metered], load: Load, mut now: f64) -> Vec<Phase> {
+    let mut phases = Vec::new();
     loop {
-        let (iops, binding) = bound(&demand, &meters);
+        let (iops, binding) = bound(demand, meters);
         phases.push(Phase {
             begins: Nanos::from_secs_f64(now),
             iops,
@@ -112,9 +138,9 @@ pub fn predict(spec: &DeviceSpec, load: Load) -> Result<Prediction, Invalid> {
             latency_mean: Nanos::from_secs_f64(f64::from(load.in_flight) / iops),
             binding,
         });
-        match drain(&mut meters, iops) {
+        match drain(meters, iops) {
             Some(seconds) => now += seconds,
-            None => return Ok(Prediction { phases }),
+            None => return phases,
         }
     }
 }
@@ -164,11 +190,25 @@ struct Metered {
     rate: f64,
     rate_name: LimitName,
     saved: f64,
+    /// What it holds when it is full, and how often it is filled, in seconds.
+    refill: Option<(f64, f64)>,
     ceiling: f64,
     ceiling_name: LimitName,
 }
 
 impl Metered {
+    /// How often it is filled, where the load has emptied it.
+    fn refilled_every(&self) -> Option<f64> {
+        let (_, every) = self.refill?;
+        (self.saved <= 0.0).then_some(every)
+    }
+
+    fn refill(&mut self) {
+        if let Some((full, _)) = self.refill {
+            self.saved = full;
+        }
+    }
+
     fn grants(&self) -> (f64, &LimitName) {
         match self.saved > 0.0 {
             true => (self.ceiling, &self.ceiling_name),
@@ -292,6 +332,7 @@ fn limiters(
             rate: cap.rate.per_second() / units,
             rate_name: owner.has(cap.steady()),
             saved: cap.rate.per_second() * cap.bucket.as_secs_f64() / units,
+            refill: None,
             ceiling: peak / units,
             ceiling_name: owner.has(ceiling),
         }
@@ -302,6 +343,9 @@ fn limiters(
             rate: credit.baseline.per_second() / units,
             rate_name: owner.has(credit.at_baseline()),
             saved: credit.capacity * credit.initial_share / units,
+            refill: credit
+                .full_again
+                .map(|every| (credit.capacity / units, every.as_secs_f64())),
             ceiling: credit.burst.per_second() / units,
             ceiling_name: owner.has(credit.in_burst()),
         }

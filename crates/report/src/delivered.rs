@@ -50,7 +50,7 @@ pub fn case_cells(of: &CaseCheck) -> [String; 4] {
     let why = match share {
         Some(share) if share < LEAST && of.why == Why::AsExpected => {
             let binding = of.binding.as_deref().unwrap_or_default();
-            format!("as expected from a bucket that was not full, bound by {binding}")
+            format!("less than a rested device: as from empty credits, or bound by {binding}")
         }
         _ => why(of),
     };
@@ -81,8 +81,8 @@ fn why(of: &CaseCheck) -> String {
 
 /// `7 limits of gp3:…: 2 met, 5 not tested.`
 pub fn outcome(compared: &Compared) -> String {
-    use State::{Exceeded, Interrupted, Met, Missed, NotTested};
-    let all = [Exceeded, Missed, Interrupted, Met, NotTested];
+    use State::{Exceeded, Interrupted, Met, Missed, NotTested, Undecided};
+    let all = [Exceeded, Missed, Interrupted, Undecided, Met, NotTested];
     let states = facts::tally(&all, compared.limits.iter().map(|it| it.state));
     match compared.limits.len() {
         0 => format!("{}: no limit is documented.", compared.address),

@@ -4,7 +4,7 @@ use blocklab_device::{Covers, LimitKind, Load, Phase, grants, predict};
 use blocklab_units::{Nanos, count};
 
 use super::bench::{Bench, NEAR, Seen, Why, of_instance};
-use crate::rules::hit::info;
+use crate::rules::hit::{info, warning};
 use crate::rules::statement::{fixed, number, percent, time};
 use crate::{Confidence, Finding};
 
@@ -170,7 +170,7 @@ pub(super) fn burst_used_up(bench: &Bench<'_>) -> Vec<Finding> {
         let (rested, last) = (predicted.at(BUCKET), predicted.sustained());
         let is_baseline = matches!(last.binding.kind(), Some(LimitKind::Baseline { .. }));
         let had_burst = last.begins > BUCKET && rested.iops > last.iops * (1.0 + 2.0 * NEAR);
-        (is_baseline && had_burst && seen.fits(last.iops, NEAR)).then(|| info(
+        (is_baseline && had_burst && seen.fits(last.iops, NEAR)).then(|| warning(
                 "{} IOPS are what {} leaves once the burst is used up; rested, it allows {} for {} \
                  of this load",
                 [

@@ -410,7 +410,14 @@ mod tests {
     fn one_in_flight_without_a_sibling_is_less_certain() {
         let finding = the(&record(&[at(1, 10_000.0)]), "latency-bound");
         assert_eq!(finding.confidence, Confidence::Medium);
-        silent(&record(&[at(8, 10_000.0)]), "latency-bound");
+        // A few in flight may be too few, unless a case went deeper; on both sides of [`FEW`].
+        let few = the(&record(&[at(16, 10_000.0)]), "latency-bound");
+        assert_eq!(few.confidence, Confidence::Low);
+        silent(&record(&[at(17, 10_000.0)]), "latency-bound");
+        silent(
+            &record(&[at(8, 10_000.0), at(32, 10_000.0)]),
+            "latency-bound",
+        );
         let mut cached = at(1, 10_000.0);
         cached.direct = false;
         silent(&record(&[cached]), "latency-bound");

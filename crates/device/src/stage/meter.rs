@@ -47,7 +47,8 @@ impl MeterUse {
     #[inline]
     pub(crate) const fn add(&mut self, units: u64, waited: Nanos) {
         self.units += units;
-        self.waited_ns += waited.0;
+        // A caller that asks without waiting for answers piles up more than the number holds.
+        self.waited_ns = self.waited_ns.saturating_add(waited.0);
     }
 }
 

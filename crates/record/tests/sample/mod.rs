@@ -83,6 +83,7 @@ pub fn measurement(case: &Case, pass: u32, ios: u64, mean_ns: f64) -> Measuremen
         uring_workers_max: 0,
         stood_still_ns: None,
         throttled_ns: None,
+        model: None,
         observed: None,
     }
 }

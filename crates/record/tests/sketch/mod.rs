@@ -97,6 +97,7 @@ impl Sketch {
             uring_workers_max: 0,
             stood_still_ns: None,
             throttled_ns: None,
+            model: None,
             observed: None,
         }
     }

@@ -59,6 +59,6 @@ const fn class(state: State) -> &'static str {
     match state {
         State::Met => "better",
         State::Missed => "worse",
-        State::Exceeded | State::Interrupted | State::NotTested => "weak",
+        State::Exceeded | State::Interrupted | State::Undecided | State::NotTested => "weak",
     }
 }

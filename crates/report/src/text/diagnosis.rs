@@ -84,7 +84,7 @@ fn limits(compared: &Compared, sources: &mut Vec<String>, style: Style) -> Strin
         let ink = match limit.state {
             State::Met => Ink::Green,
             State::Exceeded => Ink::Blue,
-            State::Missed | State::Interrupted => Ink::Yellow,
+            State::Missed | State::Interrupted | State::Undecided => Ink::Yellow,
             State::NotTested => Ink::Dim,
         };
         out.push_str(&style.paint(ink, line.trim_end()));

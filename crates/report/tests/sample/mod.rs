@@ -223,6 +223,7 @@ fn measure(shape: &Shape, pass: u32, factor: f64, dice: &mut Dice) -> (Measureme
         uring_workers_max: 0,
         stood_still_ns: None,
         throttled_ns: None,
+        model: None,
         observed: None,
     };
     (measurement, histogram)

@@ -67,6 +67,7 @@ fn measurement(pass: u32) -> Measurement {
         uring_workers_max: 0,
         stood_still_ns: None,
         throttled_ns: None,
+        model: None,
         observed: None,
     }
 }
