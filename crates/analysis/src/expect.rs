@@ -38,6 +38,10 @@ pub struct Expectation<'a> {
     pub catalog: &'a Catalog,
     /// What the run cost by the unit, where prices are known.
     pub priced: Option<&'a Priced>,
+    /// The target that is this device, by its place in the record; `None`: all of the run.
+    pub target: Option<usize>,
+    /// The targets that are attached to the same instance, this one included.
+    pub together: &'a [usize],
 }
 
 /// The rows and findings of a record, and how it compares with what was bought.
@@ -60,11 +64,24 @@ pub struct Compared {
     pub limits: Vec<LimitCheck>,
 }
 
+impl Compared {
+    /// Both together, as of two targets.
+    fn and(mut self, other: Self) -> Self {
+        self.address = format!("{} and {}", self.address, other.address);
+        self.cases.extend(other.cases);
+        self.limits.extend(other.limits);
+        self
+    }
+}
+
 /// A case compared with what documents let one expect.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CaseCheck {
     /// Its name.
     pub case: String,
+    /// The target, where several have addresses of their own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
     /// What was delivered: operations a second.
     pub iops: f64,
     /// What was to be expected over the measured time; `None`: nothing can be.
@@ -104,28 +121,42 @@ const RULES: [Rule; 18] = [
 /// Takes what [`assess`] takes, and with an expectation a few milliseconds more; up to some tens
 /// where a case is not explained and other days are tried.
 pub fn diagnose(record: &Record, expectation: Option<Expectation<'_>>) -> Diagnosis {
+    diagnose_each(record, expectation.as_slice())
+}
+
+/// As [`diagnose`], with an expectation for each of several targets.
+pub fn diagnose_each(record: &Record, expectations: &[Expectation<'_>]) -> Diagnosis {
     let mut assessment = assess(record);
-    let expected = expectation.map(|expectation| {
+    let compared = expectations.iter().map(|expectation| {
         let rows = &assessment.rows;
         let groups = by_case(&record.measurements).into_iter().zip(rows);
         let cases = Cases {
             record,
             list: groups.map(|(g, row)| CaseView::new(g, row, 0)).collect(),
         };
-        let bench = Bench::new(&cases, expectation);
+        let bench = Bench::new(&cases, *expectation);
         let mut found: Vec<Finding> = RULES.iter().flat_map(|rule| rule(&bench)).collect();
         found.extend(bought::price_audit(&bench));
         let compared = Compared {
             address: expectation.resolved.address.to_string(),
-            cases: bench.seen.iter().map(bench::Seen::check).collect(),
+            cases: bench
+                .seen
+                .iter()
+                .map(|seen| seen.check(bench.target()))
+                .collect(),
             limits: limits::check(&bench),
         };
         (found, compared)
     });
-    let expected = expected.map(|(found, compared)| {
+    let compared: Vec<_> = compared.collect();
+    let mut expected: Option<Compared> = None;
+    for (found, of_target) in compared {
         assessment.findings.extend(found);
-        compared
-    });
+        expected = Some(match expected {
+            Some(before) => before.and(of_target),
+            None => of_target,
+        });
+    }
     assessment.findings.sort_by_key(|it| Reverse(it.severity));
     Diagnosis {
         assessment,

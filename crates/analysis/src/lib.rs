@@ -13,6 +13,7 @@ pub mod gate;
 mod held;
 mod rows;
 mod rules;
+mod shares;
 pub mod study;
 pub mod sweeps;
 mod view;

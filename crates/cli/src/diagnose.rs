@@ -2,14 +2,15 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Result, anyhow, bail};
-use blocklab_analysis::expect::{Diagnosis, Expectation, diagnose as judge};
+use blocklab_analysis::expect::{Diagnosis, Expectation, diagnose_each as judge};
 use blocklab_analysis::gate::{Check, Condition, Gate, missed, warning};
 use blocklab_analysis::{assess, best_output};
 use blocklab_catalog::unit_price::{Bought, Priced, price as priced};
-use blocklab_catalog::{Catalog, Resolved, resolve_text};
-use blocklab_record::Record;
+use blocklab_catalog::{Address, Catalog, Resolved, resolve_text};
+use blocklab_record::{Record, TargetFacts};
 use blocklab_report::{html, json, text};
 use blocklab_store::Store;
+use blocklab_units::plural;
 
 use crate::args::DiagnoseArgs;
 use crate::gate;
@@ -25,7 +26,7 @@ pub fn diagnose(args: &DiagnoseArgs, store: &Store) -> Result<ExitCode> {
             args.runs.len()
         );
     }
-    if args.expect.is_none() && args.fail_on.contains(&Condition::Missed) {
+    if args.expect.is_empty() && args.fail_on.contains(&Condition::Missed) {
         bail!("--fail-on missed needs --expect ADDRESS: without it no limit is known");
     }
     let catalog = blocklab_console::place::load_catalog()?;
@@ -47,15 +48,26 @@ pub fn diagnose(args: &DiagnoseArgs, store: &Store) -> Result<ExitCode> {
 
 /// The diagnosis of one run, in words or in JSON; its page is written.
 fn one(args: &DiagnoseArgs, record: &Record, catalog: &Catalog) -> Result<(String, Option<Gate>)> {
-    let bought = args.expect.as_deref();
-    let bought = bought.map(|text| find(text, record, catalog)).transpose()?;
-    let expectation = bought.as_ref().map(|(resolved, priced)| Expectation {
+    let addresses = addresses(&args.expect, record)?;
+    let bought = addresses.iter().map(|text| find(text, record, catalog));
+    let bought = bought.collect::<Result<Vec<_>>>()?;
+    let hosts: Vec<_> = bought.iter().map(|(resolved, _)| host(resolved)).collect();
+    let neighbours = |place: usize| -> Vec<usize> {
+        let all = (0..hosts.len()).filter(|it| hosts[*it].is_some() && hosts[*it] == hosts[place]);
+        all.collect()
+    };
+    let together: Vec<_> = (0..bought.len()).map(neighbours).collect();
+    let several = bought.len() > 1;
+    let each = bought.iter().zip(&together).enumerate();
+    let expectations = each.map(|(place, ((resolved, priced), together))| Expectation {
         resolved,
         catalog,
-        priced: Some(priced),
+        priced: Some(priced).filter(|_| !several),
+        target: several.then_some(place),
+        together: if several { together } else { &[] },
     });
-    let mut diagnosis = judge(record, expectation);
-    if let Some((compared, text)) = diagnosis.expected.as_mut().zip(args.expect.as_ref()) {
+    let mut diagnosis = judge(record, &expectations.collect::<Vec<_>>());
+    if let Some((compared, [text])) = diagnosis.expected.as_mut().zip(Some(&*args.expect)) {
         compared.address.clone_from(text);
     }
     if let Some(path) = &args.html {
@@ -83,6 +95,60 @@ fn judge_all(args: &DiagnoseArgs, record: &Record, diagnosis: &Diagnosis) -> Opt
         }
     };
     Gate::new(args.fail_on.iter().filter_map(check).collect())
+}
+
+/// The address of each target, in their order; none where none is given. A single one is that of the
+/// whole run, or of each of its targets.
+fn addresses(given: &[String], record: &Record) -> Result<Vec<String>> {
+    let targets = &record.targets;
+    let named: Vec<_> = given
+        .iter()
+        .filter_map(|text| of_target(text, targets))
+        .collect();
+    if named.is_empty() {
+        return match given {
+            [one] => Ok(vec![one.clone(); targets.len().max(1)]),
+            many if many.is_empty() || many.len() == targets.len() => Ok(many.to_vec()),
+            many => bail!(
+                "--expect is given {} times, and run {} has {}: give one address for all targets, \
+                 or one for each in their order",
+                many.len(),
+                record.id,
+                plural(targets.len(), "target")
+            ),
+        };
+    }
+    let address = |(place, target): (usize, &TargetFacts)| {
+        let own = named.iter().find(|(known, _)| *known == place);
+        let missing = || {
+            anyhow!(
+                "no --expect {0}=ADDRESS is given for the target {0}",
+                target.path
+            )
+        };
+        Ok(own.ok_or_else(missing)?.1.to_owned())
+    };
+    targets.iter().enumerate().map(address).collect()
+}
+
+/// The place of the target and the address of `TARGET=ADDRESS`; `None` for an address alone.
+fn of_target<'t>(text: &'t str, targets: &[TargetFacts]) -> Option<(usize, &'t str)> {
+    targets.iter().enumerate().find_map(|(place, target)| {
+        let names = [Some(&target.path), target.address.as_ref()];
+        let address = names
+            .into_iter()
+            .flatten()
+            .find_map(|name| text.strip_prefix(name.as_str())?.strip_prefix('='));
+        Some((place, address?))
+    })
+}
+
+/// The machine to which a volume is attached: its type, and its name where there are several.
+fn host(resolved: &Resolved) -> Option<(String, Option<String>)> {
+    match &resolved.address {
+        Address::Sold(offer) => Some((offer.instance.clone()?, offer.host.clone())),
+        Address::File(_) => None,
+    }
 }
 
 /// The device of an address, and what the run cost if it is that.

@@ -5,6 +5,14 @@ use blocklab_units::{count, plural, rate, stated};
 
 use crate::facts;
 
+/// What a row is about, with its target where several have addresses of their own.
+pub fn row_name(name: &str, target: Option<&String>) -> String {
+    match target {
+        Some(target) => format!("{name} on {target}"),
+        None => name.to_owned(),
+    }
+}
+
 /// Titles of [`limit_cells`].
 pub const LIMIT_TITLES: [&str; 4] = ["documented", "delivered", "share", "verdict"];
 /// Titles of [`case_cells`].

@@ -152,6 +152,8 @@ fn verdict(scenario: &Scenario) -> Verdict {
         resolved,
         catalog: &catalog,
         priced: None,
+        target: None,
+        together: &[],
     });
     let findings = diagnose(&record, expectation).assessment.findings;
     let spoke = |rule: &&str| findings.iter().any(|it| it.rule == *rule);

@@ -1,6 +1,6 @@
 use blocklab_catalog::Date;
 use blocklab_device::{
-    Binding, DeviceSpec, LimitKind, LimitName, Load, Phase, Prediction, predict,
+    Binding, DeviceSpec, LimitKind, LimitName, Load, Phase, Prediction, grants, predict,
 };
 use blocklab_record::{JobResult, Measurement};
 use blocklab_units::{Bytes, Nanos};
@@ -14,6 +14,7 @@ pub(crate) use crate::held::NEAR;
 use crate::rules::episode::undisturbed;
 use crate::rules::hit::{Hit, joined};
 use crate::rules::processor;
+use crate::shares::{self, Share};
 use crate::view::{CaseView, Cases};
 
 /// Above this the documents are exceeded.
@@ -66,6 +67,12 @@ pub enum Why {
 pub(super) struct Seen<'a> {
     pub(super) case: &'a CaseView<'a>,
     pub(super) iops: f64,
+    /// The part of the case that fell on the target.
+    share: Share,
+    /// What all targets on its instance delivered together.
+    pub(super) together_iops: f64,
+    /// Whether the instance holds those together at a limit of it.
+    pub(super) is_shared: bool,
     pub(super) load: Option<Load>,
     /// Measured time: from the end of the ramp, since the start of the load.
     pub(super) window: (Nanos, Nanos),
@@ -87,7 +94,10 @@ pub(super) struct Bench<'a> {
 impl<'a> Bench<'a> {
     pub(super) fn new(cases: &'a Cases<'a>, given: Expectation<'a>) -> Self {
         let spec = &given.resolved.spec;
-        let seen = cases.list.iter().map(|case| Seen::of(cases, case, spec));
+        let seen = cases
+            .list
+            .iter()
+            .map(|case| Seen::of(cases, case, spec, &given));
         let mut bench = Self {
             cases,
             given,
@@ -98,7 +108,10 @@ impl<'a> Bench<'a> {
         bench.default = given.changed(|offer| {
             (offer.iops, offer.throughput_mibps) = (None, None);
         });
-        bench.others = Others::of(given, cases.record);
+        // The record of several targets names a type for each.
+        if given.target.is_none() || cases.record.targets.len() == 1 {
+            bench.others = Others::of(given, cases.record);
+        }
         for place in 0..bench.seen.len() {
             let why = bench.explain(place);
             bench.seen[place].why = why;
@@ -124,7 +137,10 @@ impl<'a> Bench<'a> {
         if as_expected(seen.iops) {
             return Why::AsExpected;
         }
-        if undisturbed(seen.case).is_some_and(as_expected) {
+        if seen.is_shared {
+            return Why::AsExpected;
+        }
+        if undisturbed(seen.case).is_some_and(|iops| as_expected(iops * seen.share.of_ios)) {
             return Why::Interrupted;
         }
         let documented = seen.phase().map_or(expected, |phase| phase.iops);
@@ -197,6 +213,13 @@ impl<'a> Bench<'a> {
         (little && !names.is_empty()).then_some(Why::OtherInstance(names))
     }
 
+    /// The target, where several have addresses of their own: its address without its clock.
+    pub(super) fn target(&self) -> Option<String> {
+        let targets = &self.cases.record.targets;
+        let place = self.given.target.filter(|_| targets.len() > 1)?;
+        Some(targets.get(place)?.path.clone())
+    }
+
     /// How the limit that binds is known: `documented`, `measured`, `assumed`.
     pub(super) fn how(&self, binding: &Binding) -> &'static str {
         let limits = self.given.resolved.spec.limits();
@@ -236,11 +259,36 @@ impl<'a> Bench<'a> {
 }
 
 impl<'a> Seen<'a> {
-    fn of(cases: &Cases<'_>, case: &'a CaseView<'a>, spec: &DeviceSpec) -> Self {
+    fn of(
+        cases: &Cases<'_>,
+        case: &'a CaseView<'a>,
+        spec: &DeviceSpec,
+        given: &Expectation<'_>,
+    ) -> Self {
+        let of_target = |target| shares::share(cases.record, case, target);
+        let share = given.target.map_or(Some(Share::WHOLE), of_target);
         let load = load(case).filter(|_| processor::shows_target(cases, case) && case.iops() > 0.0);
+        let load = load.zip(share).map(|(load, share)| Load {
+            in_flight: (f64::from(load.in_flight) * share.of_flight)
+                .round()
+                .max(1.0) as u32,
+            ..load
+        });
+        let share = share.unwrap_or(Share::WHOLE);
+        let iops = case.iops() * share.of_ios;
+        let together = given
+            .together
+            .iter()
+            .filter_map(|target| of_target(*target));
+        let together = together.map(|share| share.of_ios).sum::<f64>();
+        let together_iops = (case.iops() * together).max(iops);
         Self {
             case,
-            iops: case.iops(),
+            iops,
+            share,
+            together_iops,
+            is_shared: given.together.len() > 1
+                && load.is_some_and(|load| is_at_instance(spec, load, together_iops)),
             load,
             window: window(case),
             predicted: load.and_then(|load| predict(spec, load).ok()),
@@ -295,7 +343,13 @@ impl<'a> Seen<'a> {
         let (ios, ns) = inside.fold((0, 0), |(ios, ns), it| {
             (ios + it.read.ios + it.write.ios, ns + it.length_ns)
         });
-        (ns > 0).then(|| ios as f64 * 1e9 / ns as f64)
+        (ns > 0).then(|| ios as f64 * 1e9 / ns as f64 * self.share.of_ios)
+    }
+
+    /// Operations a second of the target in each pass.
+    pub(super) fn pass_iops(&self) -> Vec<f64> {
+        let passes = self.case.pass_iops.iter();
+        passes.map(|iops| iops * self.share.of_ios).collect()
     }
 
     /// The phase in which most of the measured time lies: the one at its middle.
@@ -317,15 +371,24 @@ impl<'a> Seen<'a> {
         })
     }
 
-    pub(super) fn check(&self) -> CaseCheck {
+    pub(super) fn check(&self, target: Option<String>) -> CaseCheck {
         CaseCheck {
             case: self.case.name.to_owned(),
+            target,
             iops: self.iops,
             expected_iops: self.expected(),
             binding: self.binding().map(ToString::to_string),
             why: self.why.clone(),
         }
     }
+}
+
+/// Whether so many operations of a load are what an instance lets pass for all its volumes.
+fn is_at_instance(spec: &DeviceSpec, load: Load, iops: f64) -> bool {
+    let granted = grants(spec, load).unwrap_or_default().into_iter();
+    let of_instance = granted.filter(|grant| grant.name.volumes.is_none());
+    let mut rates = of_instance.flat_map(|grant| [grant.iops, grant.burst_iops]);
+    rates.any(|rate| (iops / rate - 1.0).abs() <= NEAR)
 }
 
 fn limited(phase: &Phase) -> bool {

@@ -31,6 +31,9 @@ pub enum State {
 pub struct LimitCheck {
     /// `gp3: volume IOPS`.
     pub limit: String,
+    /// The target, where several have addresses of their own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
     /// In `unit`.
     pub value: f64,
     /// `IOPS`, `MiB/s`, `MB/s`.
@@ -110,8 +113,8 @@ fn one(bench: &Bench<'_>, limit: &Limit) -> LimitCheck {
         Some((state, share)) => (state, Some(share)),
         None => (State::NotTested, best(|_| true)),
     };
-    let passes = which.map_or(&[][..], |share| &share.seen.case.pass_iops);
-    let interval = confidence(passes, LEVEL_PERCENT / 100.0);
+    let passes = which.map_or_else(Vec::new, |share| share.seen.pass_iops());
+    let interval = confidence(&passes, LEVEL_PERCENT / 100.0);
     let in_shares = interval.zip(which).map(|(it, share)| {
         let of_limit = |iops: f64| iops / share.seen.iops * share.value;
         (of_limit(it.low), of_limit(it.high))
@@ -125,6 +128,7 @@ fn one(bench: &Bench<'_>, limit: &Limit) -> LimitCheck {
     let in_unit = |iops: f64| which.map(|share| iops / share.seen.iops * share.value * limit.value);
     LimitCheck {
         limit: limit.name.to_string(),
+        target: bench.target(),
         value: limit.value,
         unit: limit.unit.text(),
         origin: limit.origin.to_string(),
@@ -133,7 +137,7 @@ fn one(bench: &Bench<'_>, limit: &Limit) -> LimitCheck {
         delivered: which.map(|share| share.value * limit.value),
         delivered_ci95_low: interval.and_then(|it| in_unit(it.low)),
         delivered_ci95_high: interval.and_then(|it| in_unit(it.high)),
-        scatter: log_variance(passes),
+        scatter: log_variance(&passes),
         how_to_test: (state == State::NotTested).then(|| how(bench, limit)),
     }
 }
@@ -164,14 +168,23 @@ fn share<'a>(bench: &'a Bench<'_>, seen: &'a Seen<'a>, limit: &Limit) -> Option<
         found.map(|(_, rate)| rate)
     })?;
     let level = seen.level(&limit.name);
-    let value = level.unwrap_or(seen.iops) / rate;
+    let of_instance = limit.name.volumes.is_none();
+    // What an instance lets pass it lets pass for all of its volumes together.
+    let counted = match of_instance {
+        true => seen.together_iops,
+        false => level.unwrap_or(seen.iops),
+    };
+    let value = counted / rate;
     // A full bucket, or a burst, lets more pass: what is beyond must be beyond that too.
     let most = seen.expected()?;
     let binds = seen.binding().is_some_and(|it| it.is(&limit.name));
     Some(Share {
         seen,
         value,
-        tested: binds || level.is_some(),
+        tested: match seen.is_shared {
+            true => of_instance && (value - 1.0).abs() <= NEAR,
+            false => binds || level.is_some(),
+        },
         beyond: binds && value > 1.0 + ABOVE && seen.iops > most * (1.0 + ABOVE),
     })
 }

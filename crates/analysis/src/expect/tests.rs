@@ -22,6 +22,8 @@ fn against(record: &Record, address: &str) -> Diagnosis {
         resolved: &resolved,
         catalog: &catalog,
         priced: None,
+        target: None,
+        together: &[],
     };
     diagnose(record, Some(expectation))
 }
@@ -379,6 +381,8 @@ fn the_price_of_what_was_delivered_is_recomputed() {
             resolved: &resolved,
             catalog: &catalog,
             priced,
+            target: None,
+            together: &[],
         };
         diagnose(&record, Some(expectation))
     };

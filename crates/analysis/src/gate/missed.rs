@@ -35,7 +35,11 @@ fn limit(run: usize, of: &LimitCheck) -> Judged {
     let case = of.case.as_deref().unwrap_or_default();
     let unit = of.unit;
     let why = format!("{case} delivered {delivered:.0}{range} {unit}; {bound:.0} are needed");
-    Judged::new(run, &of.limit, answer, why).decided_by(passes(of, bound))
+    let subject = match &of.target {
+        Some(target) => format!("{} of {target}", of.limit),
+        None => of.limit.clone(),
+    };
+    Judged::new(run, subject, answer, why).decided_by(passes(of, bound))
 }
 
 fn shown(ends: Option<(f64, f64)>) -> String {
@@ -57,6 +61,7 @@ mod tests {
     fn of(state: State, delivered: f64, half: Option<f64>) -> Compared {
         let limit = LimitCheck {
             limit: "gp3: volume IOPS".to_owned(),
+            target: None,
             value: 6000.0,
             unit: "IOPS",
             origin: "a page".to_owned(),

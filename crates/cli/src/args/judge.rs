@@ -119,7 +119,7 @@ Examples:
   blocklab diagnose --expect gp3:1TiB --fail-on missed --strict
 
 With --expect, each documented limit is met, exceeded, interrupted (met but for a stall or slow \
-operations), missed, or not tested; for an untested one the output names the load that would test it.
+operations), missed, undecided, or not tested; for an untested one the output names the load that would test it.
 
 --fail-on missed looks at the 95 % interval of the delivered rate. It fails if the interval lies \
 below 97.5 % of a limit that a load tests, passes if it lies above, and is undecided otherwise; \
@@ -136,8 +136,11 @@ pub struct DiagnoseArgs {
     #[arg(default_value = "latest", value_name = "RUN")]
     pub runs: Vec<String>,
     /// The volume you pay for: check the run against its documented limits
+    ///
+    /// A run of several targets takes one address for all of them, one for each in their order, or
+    /// TARGET=ADDRESS for each.
     #[arg(long, value_name = "ADDRESS")]
-    pub expect: Option<String>,
+    pub expect: Vec<String>,
     /// Print JSON
     #[arg(long)]
     pub json: bool,

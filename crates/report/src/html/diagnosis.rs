@@ -4,17 +4,19 @@ use blocklab_analysis::expect::{Compared, State};
 use maud::{Markup, html};
 
 use super::tables::{card, heads};
-use crate::delivered::{CASE_TITLES, LIMIT_TITLES, case_cells, limit_cells, limit_words, outcome};
+use crate::delivered::{
+    CASE_TITLES, LIMIT_TITLES, case_cells, limit_cells, limit_words, outcome, row_name,
+};
 
 /// The section, before all else that the run has to say.
 pub fn section(compared: &Compared) -> Markup {
     let limits = html! {
         @for limit in &compared.limits {
-            (row(&limit.limit, &limit_cells(limit), class(limit.state), Some(limit_words(limit))))
+            (row(&row_name(&limit.limit, limit.target.as_ref()), &limit_cells(limit), class(limit.state), Some(limit_words(limit))))
         }
     };
     let cases = html! {
-        @for case in &compared.cases { (row(&case.case, &case_cells(case), "", None)) }
+        @for case in &compared.cases { (row(&row_name(&case.case, case.target.as_ref()), &case_cells(case), "", None)) }
     };
     html! {
         section id="documented" {

@@ -6,7 +6,9 @@ use super::cited;
 use super::findings::findings;
 use super::grid;
 use super::header::header;
-use crate::delivered::{CASE_TITLES, LIMIT_TITLES, case_cells, limit_cells, limit_how, outcome};
+use crate::delivered::{
+    CASE_TITLES, LIMIT_TITLES, case_cells, limit_cells, limit_how, outcome, row_name,
+};
 use crate::model;
 use crate::verdict::{Trust, verdict};
 use blocklab_units::{Ink, Style};
@@ -73,7 +75,7 @@ fn limits(compared: &Compared, sources: &mut Vec<String>, style: Style) -> Strin
         if !it.origin.is_empty() {
             cells[3] += &format!(" {}", cited(sources, &it.origin));
         }
-        (&it.limit, cells)
+        (row_name(&it.limit, it.target.as_ref()), cells)
     });
     let lines = table(LIMIT_TITLES, rows.collect(), style);
     let Some((head, lines)) = lines.split_first() else {
@@ -99,12 +101,12 @@ fn limits(compared: &Compared, sources: &mut Vec<String>, style: Style) -> Strin
 
 fn cases(compared: &Compared, style: Style) -> String {
     let cases = compared.cases.iter();
-    let rows = cases.map(|it| (&it.case, case_cells(it)));
+    let rows = cases.map(|it| (row_name(&it.case, it.target.as_ref()), case_cells(it)));
     table(CASE_TITLES, rows.collect(), style).concat()
 }
 
 /// The titles, then the text of each row; nothing without one.
-fn table(titles: [&str; 4], figures: Vec<(&String, [String; 4])>, style: Style) -> Vec<String> {
+fn table(titles: [&str; 4], figures: Vec<(String, [String; 4])>, style: Style) -> Vec<String> {
     if figures.is_empty() {
         return Vec::new();
     }
@@ -112,7 +114,7 @@ fn table(titles: [&str; 4], figures: Vec<(&String, [String; 4])>, style: Style) 
     rows.extend(
         figures
             .iter()
-            .map(|(name, cells)| [&[(*name).clone()], &cells[..]].concat()),
+            .map(|(name, cells)| [std::slice::from_ref(name), &cells[..]].concat()),
     );
     let room = style.columns().saturating_sub(2);
     let lines = grid::lines(&rows, |column| (1..4).contains(&column), room, 2);
