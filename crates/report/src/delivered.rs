@@ -74,6 +74,7 @@ fn why(of: &CaseCheck) -> String {
     let binding = of.binding.as_deref().unwrap_or_default();
     match &of.why {
         Why::AsExpected => format!("as expected, bound by {binding}"),
+        Why::SharedInstance => "as expected, the instance holds its volumes together".to_owned(),
         Why::DefaultSettings => "as by default: settings not in effect".to_owned(),
         Why::Interrupted => format!("as expected, bound by {binding}, but interrupted"),
         Why::OtherType(kind) => format!("another type of volume: {kind}"),

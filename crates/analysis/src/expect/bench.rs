@@ -42,6 +42,8 @@ pub enum Why {
     AsExpected,
     /// As expected, but for a pause or an episode of slow operations.
     Interrupted,
+    /// Its instance holds all volumes of the run that are attached to it at a limit of theirs together.
+    SharedInstance,
     /// As another type of volume delivers: the one of this name.
     OtherType(String),
     /// As other instances would let pass: those of these names.
@@ -138,7 +140,7 @@ impl<'a> Bench<'a> {
             return Why::AsExpected;
         }
         if seen.is_shared {
-            return Why::AsExpected;
+            return Why::SharedInstance;
         }
         if undisturbed(seen.case).is_some_and(|iops| as_expected(iops * seen.share.of_ios)) {
             return Why::Interrupted;
