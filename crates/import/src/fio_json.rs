@@ -8,10 +8,10 @@ use serde::{Deserialize, de};
 use serde_json::{Map, Value};
 
 use super::figures::{Figures, Shape};
-use super::fio::{Options, names, requested};
+use super::fio::{Options, agree, names, requested};
+use super::not_a_result_at;
 use super::record::{Found, Job};
 use super::runs::{Printed, Runs};
-use super::{not_a_result, not_a_result_at};
 use blocklab_syntax::Mistake;
 
 /// What fio prints at once. Keys that are not named are passed over as they are read, so that a
@@ -128,11 +128,6 @@ pub(super) fn read(text: &str) -> Result<Vec<Found>, Mistake> {
         let printed = printed.map_err(|message| not_a_result_at(before + 1, message))?;
         runs.add(printed);
         at = start + documents.byte_offset();
-    }
-    if at == 0 {
-        return Err(not_a_result(
-            "neither JSON nor terse output of fio, nor its text, nor one of its logs",
-        ));
     }
     Ok(runs.all())
 }
@@ -267,6 +262,11 @@ impl Entry {
 
     fn job(&self, options: &Options, entries: u32, found: &mut Found) -> Result<Job, String> {
         let name = self.jobname.as_deref().unwrap_or("job");
+        if self.latencies().next().is_none() {
+            return Err(format!(
+                "job `{name}` has none of `read`, `write`, `trim` and `mixed`"
+            ));
+        }
         let runtimes = self.sides().map(|(_, side)| side.and_then(Side::seconds));
         let longest = runtimes.into_iter().flatten().fold(0.0, f64::max);
         let moved = self.sides().into_iter().filter_map(|(_, side)| side);
@@ -352,44 +352,8 @@ impl Entry {
     }
 }
 
-impl Job {
-    /// Takes figures of reads and writes together, each as its share of the mixture.
-    fn divide(&mut self, both: Figures, found: &mut Found) {
-        let reads = self.read_percent.unwrap_or(50);
-        if !matches!(reads, 0 | 100) {
-            found.note(&format!(
-                "the file counts reads and writes together (unified_rw_reporting): {reads} % of \
-                 them are taken for reads, and each has the latencies of both"
-            ));
-        }
-        let share = f64::from(reads) / 100.0;
-        self.read = both.part(share);
-        self.write = Figures {
-            ios: both.ios - self.read.ios,
-            bytes: both.bytes - self.read.bytes,
-            ..both.part(1.0 - share)
-        };
-    }
-}
-
 fn some(value: Option<f64>) -> Option<f64> {
     value.filter(|value| *value > 0.0)
-}
-
-/// Old versions print whole operations a second, and times are whole milliseconds.
-fn agree(what: [&str; 3], rate: f64, amount: f64, seconds: f64) -> Result<(), String> {
-    let worked_out = amount / seconds;
-    let tolerance = worked_out * (0.01 + 1.5e-3 / seconds) + 1.0;
-    match (rate - worked_out).abs() <= tolerance {
-        true => Ok(()),
-        false => {
-            let [figure, of, time] = what;
-            Err(format!(
-                "`{figure}` says {rate}, and `{of}` by `{time}` {worked_out:.1}: the result \
-                 contradicts itself"
-            ))
-        }
-    }
 }
 
 impl Side {

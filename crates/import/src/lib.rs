@@ -12,6 +12,7 @@ mod diskspd_xml;
 mod figures;
 mod fio;
 mod fio_json;
+mod fio_text;
 mod record;
 mod runs;
 mod scan;
@@ -33,7 +34,7 @@ pub enum Tool {
     DiskSpd,
     /// CrystalDiskMark: the report of versions 5 to 9.
     Cdm,
-    /// fio: JSON, json+ or terse.
+    /// fio: JSON, json+, terse or normal text.
     Fio,
     /// Vdbench: the files of its output directory.
     Vdbench,
