@@ -289,7 +289,8 @@ fn head(line: &str) -> Option<Block> {
     let (process, date) = process.split_once(':').unwrap_or((process, ""));
     let error = error.trim().split(' ').next().unwrap_or_default();
     Some(Block {
-        name: name.trim().to_owned(),
+        // A line of progress may end with a carriage return alone.
+        name: name.rsplit('\r').next().unwrap_or(name).trim().to_owned(),
         group: group.trim().to_owned(),
         threads: jobs.trim().parse().ok()?,
         errors: u64::from(error != "0"),
@@ -461,28 +462,36 @@ fn after_key_of_issued(rest: &str) -> Vec<u64> {
 /// The line of a direction.
 fn way(name: &'static str, line: &str) -> Result<Way, String> {
     let wrong = || format!("`{name}:{line}` is no line of fio's text");
-    let (iops, bytes, ms) = match after_key(line, "IOPS=") {
+    let (iops, moved, ms, rate) = match after_key(line, "IOPS=") {
         Some(iops) => {
-            let (_, moved) = line.rsplit_once('(').ok_or_else(wrong)?;
+            let (rates, moved) = line.rsplit_once('(').ok_or_else(wrong)?;
             let (moved, ms) = moved.split_once('/').ok_or_else(wrong)?;
             let ms = ms.split_once("msec").ok_or_else(wrong)?.0;
-            (scaled(iops), bytes(moved, 1e3), number(ms))
+            let (_, rates) = rates.split_once("BW=").ok_or_else(wrong)?;
+            let rates = rates.split(['(', ')']).filter_map(|rate| bytes(rate, 1e3));
+            let rate = rates.fold(0.0, f64::max);
+            (scaled(iops), bytes(moved, 1e3), number(ms), rate)
         }
         None => {
+            let figure = |key| after_key(line, key).and_then(|text| bytes(text, 1024.0));
             let ms = after_key(line, "runt=").and_then(|text| text.strip_suffix("msec"));
-            let moved = after_key(line, "io=").and_then(|text| bytes(text, 1024.0));
-            (
-                after_key(line, "iops=").and_then(scaled),
-                moved,
-                ms.and_then(number),
-            )
+            let iops = after_key(line, "iops=").and_then(scaled);
+            let rate = figure("bw=").unwrap_or(0.0);
+            (iops, figure("io="), ms.and_then(number), rate)
         }
     };
+    let seconds = ms.ok_or_else(wrong)? / 1e3;
+    let (moved, by_rate) = (moved.ok_or_else(wrong)?, rate * seconds);
     Ok(Way {
         name,
         iops: Some(iops.ok_or_else(wrong)?),
-        bytes: bytes.ok_or_else(wrong)?,
-        seconds: ms.ok_or_else(wrong)? / 1e3,
+        // fio prints 21.998 as `21.0`: a rate of more digits tells.
+        bytes: if by_rate > moved * 1.005 {
+            by_rate
+        } else {
+            moved
+        },
+        seconds,
         ..Way::default()
     })
 }

@@ -129,12 +129,12 @@ fn job(fields: &[&str], head: usize, width: usize, ways: usize) -> Result<Job, S
     };
     let ios = read.ios + write.ios + trim.ios;
     let bytes = read.bytes + write.bytes + trim.bytes;
-    let each = bytes.checked_div(ios);
+    let each = (ios > 0).then(|| bytes as f64 / ios as f64 / 512.0);
     Ok(Job {
         name: fields[head - 3].to_owned(),
         engine: "fio".to_owned(),
         // The text rounds to KiB and operations a second.
-        block: each.map_or(0, |each| each.next_multiple_of(512)),
+        block: each.map_or(0, |sectors| sectors.round() as u64 * 512),
         seconds: longest.max(1e-3),
         errors: u64::from(number(fields[head - 1]).unwrap_or(0.0) != 0.0),
         read,
