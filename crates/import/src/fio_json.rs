@@ -114,18 +114,19 @@ pub(super) fn read(text: &str) -> Result<Vec<Found>, Mistake> {
     let mut runs = Runs::default();
     let mut at = 0;
     while let Some(start) = next_document(text, at) {
-        let before = text[..start].matches('\n').count();
+        // Counted where it is told alone: a text can hold thousands of documents.
+        let before = || text[..start].matches('\n').count();
         let mut documents = serde_json::Deserializer::from_str(&text[start..]).into_iter();
         let document: Document = match documents.next() {
             Some(Ok(document)) => document,
             Some(Err(error)) => {
                 let message = format!("{error}; is it fio's --output-format=json, and whole?");
-                return Err(not_a_result_at(before + error.line(), message));
+                return Err(not_a_result_at(before() + error.line(), message));
             }
             None => break,
         };
         let printed = document.printed();
-        let printed = printed.map_err(|message| not_a_result_at(before + 1, message))?;
+        let printed = printed.map_err(|message| not_a_result_at(before() + 1, message))?;
         runs.add(printed);
         at = start + documents.byte_offset();
     }
