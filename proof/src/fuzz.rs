@@ -327,7 +327,8 @@ pub fn results(bytes: &[u8]) {
         ..source.clone()
     };
     for tool in [Tool::DiskSpd, Tool::Cdm, Tool::Fio, Tool::Vdbench] {
-        if let Ok(record) = blocklab_import::import(tool, &[source.clone(), histogram.clone()]) {
+        let sources = [source.clone(), histogram.clone()];
+        for record in blocklab_import::import(tool, &sources).unwrap_or_default() {
             Record::from_json(&record.to_json()).expect("what is kept can be read");
         }
     }

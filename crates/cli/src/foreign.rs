@@ -53,7 +53,7 @@ fn runs_in(tool: ImportTool, path: &Path) -> Result<Vec<Record>> {
         ImportTool::Fio => Tool::Fio,
         ImportTool::Vdbench => Tool::Vdbench,
     };
-    Ok(vec![read::import(tool, &sources(tool, path)?)?])
+    Ok(read::import(tool, &sources(tool, path)?)?)
 }
 
 fn in_words(records: &[Record], json: bool) -> Result<String> {

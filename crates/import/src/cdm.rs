@@ -9,6 +9,7 @@ use blocklab_syntax::Mistake;
 use blocklab_workload::Pattern;
 
 use super::record::{Case, Found, Job};
+use super::runs::{Printed, Runs};
 use super::scan::{after, moment, number, size};
 
 const SECONDS: f64 = 5.0;
@@ -26,35 +27,61 @@ struct Row {
     latency_us: Option<f64>,
 }
 
-pub(super) fn read(text: &str) -> Result<Found, Mistake> {
-    let mut found = Found::default();
+/// All reports of a text: those of one drive, size and version are passes of a run.
+pub(super) fn read(text: &str) -> Result<Vec<Found>, Mistake> {
+    let mut runs = Runs::default();
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    let begins: Vec<usize> = (0..lines.len())
+        .filter(|at| tool(lines[*at]).is_some())
+        .collect();
+    let Some(first) = begins.first() else {
+        return Err(not_a_result(
+            "no line `CrystalDiskMark VERSION …` or `KDiskMark (VERSION)…` in it: copy the report \
+             with its head",
+        ));
+    };
+    if let Some(at) = lines[..*first].iter().position(|line| is_row(line)) {
+        return Err(not_a_result_at(
+            at + 1,
+            "a row before the head of a report: copy the report with its head",
+        ));
+    }
+    for (at, begin) in begins.iter().enumerate() {
+        let end = begins.get(at + 1).copied().unwrap_or(lines.len());
+        runs.add(report(&lines[*begin..end], *begin)?);
+    }
+    Ok(runs.all())
+}
+
+fn is_row(line: &str) -> bool {
+    line.contains(" MB/s") && !line.starts_with('*')
+}
+
+/// One report, whose first line has this index.
+fn report(lines: &[&str], first: usize) -> Result<Printed, Mistake> {
+    let mut found = Found {
+        tool: tool(lines[0]).unwrap_or_default(),
+        ..Found::default()
+    };
     let mut section = None;
     let mut rows: Vec<(Row, u8)> = Vec::new();
-    let mut seconds = None;
-    for (index, line) in text.lines().enumerate() {
-        let line = line.trim();
-        let wrong = |message| not_a_result_at(index + 1, message);
-        if let Some(tool) = tool(line).filter(|_| found.tool.is_empty()) {
-            found.tool = tool;
-        } else if line.starts_with('[') && !line.contains(':') {
+    let mut foot = Foot::default();
+    for (index, line) in lines.iter().enumerate() {
+        let wrong = |message| not_a_result_at(first + index + 1, message);
+        if line.starts_with('[') && !line.contains(':') {
             section = section_of(line);
-        } else if line.contains(" MB/s") && !line.starts_with('*') {
+        } else if is_row(line) {
             let row = row(line).map_err(wrong)?;
             let outside = || wrong("a row outside of [Read], [Write] and [Mix]".to_owned());
             let reads = row.reads.or(section).ok_or_else(outside)?;
             rows.push((row, reads));
         } else {
-            foot(line, &mut found, &mut seconds);
+            foot.read(line, &mut found);
         }
     }
-    if found.tool.is_empty() {
-        return Err(not_a_result(
-            "no line `CrystalDiskMark VERSION …` or `KDiskMark (VERSION)…` in it: copy the report \
-             with its head",
-        ));
-    }
     if rows.is_empty() {
-        return Err(not_a_result("no row of figures in it: it is cut off"));
+        let cut = "no row of figures behind this head: it is cut off";
+        return Err(not_a_result_at(first + 1, cut));
     }
     let kde = found.tool.starts_with("KDiskMark");
     found.note(match kde {
@@ -67,18 +94,30 @@ pub(super) fn read(text: &str) -> Result<Found, Mistake> {
              known"
         }
     });
-    if seconds.is_none() {
-        found.notes.push(format!(
-            "the report does not give the measuring time of a test: {SECONDS} s, the program's \
-             default, is assumed; no rate depends on it"
-        ));
+    found.note(&match foot.seconds {
+        Some(_) => "the measured time is that of the settings, to the next whole operation: no \
+                    rate depends on it"
+            .to_owned(),
+        None => format!(
+            "the report does not give the measuring time of a test: about {SECONDS} s, the \
+             program's default, is assumed; no rate depends on it"
+        ),
+    });
+    let seconds = foot.seconds.unwrap_or(SECONDS);
+    for (row, reads) in &rows {
+        let case = row.case(*reads, seconds, kde);
+        if found.cases.iter().any(|known| known.name == case.name) {
+            let twice = format!("the report begun here has two rows of {}", case.name);
+            return Err(not_a_result_at(first + 1, twice));
+        }
+        found.cases.push(case);
     }
-    let seconds = seconds.unwrap_or(SECONDS);
-    let cases = rows
-        .iter()
-        .map(|(row, reads)| row.case(*reads, seconds, kde));
-    found.cases = cases.collect();
-    Ok(found)
+    Ok(Printed {
+        load: format!("{:?} {} {}", foot.drive, found.os, foot.comment),
+        process: Some(found.started_at.clone()),
+        found,
+        ..Printed::default()
+    })
 }
 
 /// `CrystalDiskMark 8.0.4`, `KDiskMark 3.1.4`; nothing of another line.
@@ -108,22 +147,38 @@ fn section_of(line: &str) -> Option<u8> {
     }
 }
 
-fn foot(line: &str, found: &mut Found, seconds: &mut Option<f64>) {
-    if let Some(rest) = after(line, "Date") {
-        found.started_at = moment(rest);
-        found
-            .notes
-            .push("the time of the run is that machine's local time".to_owned());
-    } else if let Some(rest) = after(line, "OS") {
-        found.os = rest.trim_start_matches([' ', ':']).to_owned();
-    } else if let Some(rest) = after(line, "Time: Measure ") {
-        let time = rest.split(' ').next().and_then(number);
-        *seconds = time.filter(|it| *it > 0.0);
-    } else if let Some(rest) = after(line, "Test") {
-        let rest = rest.trim_start_matches([' ', ':']);
-        found.command = rest.to_owned();
-        let bytes = rest.split(['(', '[']).next().and_then(size);
-        found.targets = vec![("the measured drive".to_owned(), bytes.unwrap_or(0))];
+/// What stands below the rows.
+#[derive(Default)]
+struct Foot {
+    seconds: Option<f64>,
+    /// Size of the test, name and size of the drive; not how full it was.
+    drive: Vec<String>,
+    comment: String,
+}
+
+impl Foot {
+    fn read(&mut self, line: &str, found: &mut Found) {
+        if let Some(rest) = after(line, "Date") {
+            found.started_at = moment(rest);
+            found.note("the time of the run is that machine's local time");
+        } else if let Some(rest) = after(line, "OS") {
+            found.os = rest.trim_start_matches([' ', ':']).to_owned();
+        } else if let Some(rest) = after(line, "Comment") {
+            rest.clone_into(&mut self.comment);
+        } else if let Some(rest) = after(line, "Time: Measure ") {
+            let time = rest.split(' ').next().and_then(number);
+            self.seconds = time.filter(|seconds| *seconds > 0.0);
+        } else if let Some(rest) = after(line, "Test") {
+            let rest = rest.trim_start_matches([' ', ':']);
+            rest.clone_into(&mut found.command);
+            let bytes = rest.split(['(', '[']).next().and_then(size);
+            found.targets = vec![("the measured drive".to_owned(), bytes.unwrap_or(0))];
+            // `1 GiB (x5) [C: 96% (894/932GiB)]`
+            let used = |part: &&str| !part.contains('%');
+            let parts = rest.split([' ', '/']).filter(used);
+            let own = parts.filter(|part| !part.starts_with('(') || part.ends_with(')'));
+            self.drive = own.map(str::to_owned).collect();
+        }
     }
 }
 
@@ -193,8 +248,13 @@ impl Row {
             None => self.mb_per_s * 1e6,
         };
         let iops = self.iops.unwrap_or(per_second / self.block as f64);
-        let figures = |share: f64| Figures {
-            ios: (iops * share * seconds).round() as u64,
+        // Whole operations, in the time that they take at the rate of the report.
+        let ios = (iops * seconds).round().max(1.0);
+        let seconds = if iops > 0.0 { ios / iops } else { seconds };
+        let ios = if iops > 0.0 { ios } else { 0.0 };
+        let reads_done = (ios * f64::from(reads) / 100.0).round();
+        let figures = |share: f64, ios: f64| Figures {
+            ios: ios as u64,
             bytes: (per_second * share * seconds).round() as u64,
             mean: self.latency_us.filter(|us| *us > 0.0).map(|us| us * 1e3),
             ..Figures::default()
@@ -202,7 +262,7 @@ impl Row {
         let share = f64::from(reads) / 100.0;
         let job = Job {
             name: name.clone(),
-            engine: "diskspd".to_owned(),
+            engine: if kde { "fio" } else { "diskspd" }.to_owned(),
             pattern: Some(match self.random {
                 true => Pattern::RANDOM,
                 false => Pattern::Sequential,
@@ -214,8 +274,8 @@ impl Row {
             // KDiskMark has a setting for it, which its report does not show.
             direct: (!kde).then_some(true),
             seconds,
-            read: figures(share),
-            write: figures(1.0 - share),
+            read: figures(share, reads_done),
+            write: figures(1.0 - share, ios - reads_done),
             ..Job::default()
         };
         Case {

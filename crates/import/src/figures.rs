@@ -61,6 +61,22 @@ impl Figures {
         }
     }
 
+    /// A share of the operations, with the latencies of all.
+    pub fn part(&self, share: f64) -> Self {
+        let of = |count: u64| (count as f64 * share).round() as u64;
+        Self {
+            ios: of(self.ios),
+            bytes: of(self.bytes),
+            shape: match &self.shape {
+                Shape::Counts(list) => {
+                    Shape::Counts(list.iter().map(|(ns, count)| (*ns, of(*count))).collect())
+                }
+                other => other.clone(),
+            },
+            ..*self
+        }
+    }
+
     pub fn result(&self) -> DirectionResult {
         DirectionResult {
             ios: self.ios,

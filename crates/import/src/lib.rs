@@ -11,7 +11,10 @@ mod diskspd_text;
 mod diskspd_xml;
 mod figures;
 mod fio;
+mod fio_json;
+mod fio_text;
 mod record;
+mod runs;
 mod scan;
 mod stored;
 mod terse;
@@ -31,7 +34,7 @@ pub enum Tool {
     DiskSpd,
     /// CrystalDiskMark: the report of versions 5 to 9.
     Cdm,
-    /// fio: JSON, json+ or terse.
+    /// fio: JSON, json+, terse or normal text.
     Fio,
     /// Vdbench: the files of its output directory.
     Vdbench,
@@ -80,27 +83,35 @@ pub fn decode(name: &str, bytes: &[u8]) -> Result<Source, Mistake> {
     })
 }
 
-/// What a program left, as one Record without an id. `sources` is one text, or for Vdbench the
-/// files of [`VDBENCH_FILES`] that are there.
+/// What a program left, as Records without ids: several results in one text are several runs, and
+/// repeats of one load are passes of one. `sources` is one text, or for Vdbench the files of
+/// [`VDBENCH_FILES`] that are there.
 ///
 /// # Errors
 /// A text that is something else, that ends too early, or whose figures contradict themselves.
-pub fn import(tool: Tool, sources: &[Source]) -> Result<Record, Mistake> {
+pub fn import(tool: Tool, sources: &[Source]) -> Result<Vec<Record>, Mistake> {
     let Some(first) = sources.first() else {
         return Err(not_a_result("no file was given"));
     };
+    found(tool, first, sources)
+        .and_then(|all| all.into_iter().map(record::Found::checked).collect())
+        .map(|all: Vec<_>| {
+            all.into_iter()
+                .map(|found| found.record(&first.name))
+                .collect()
+        })
+        .map_err(|wrong| named(wrong, &first.name))
+}
+
+fn found(tool: Tool, first: &Source, all: &[Source]) -> Result<Vec<record::Found>, Mistake> {
     let text = &first.text;
-    let found = match tool {
-        Tool::DiskSpd => match diskspd_xml::begins(text) {
-            Some(start) => diskspd_xml::read(&text[start..]),
-            None => diskspd_text::read(text),
-        },
+    match tool {
+        Tool::DiskSpd => Ok(vec![match diskspd_xml::begins(text) {
+            Some(start) => diskspd_xml::read(&text[start..])?,
+            None => diskspd_text::read(text)?,
+        }]),
         Tool::Cdm => cdm::read(text),
-        Tool::Fio if terse::is_terse(text) => terse::read(text),
         Tool::Fio => fio::read(text),
-        Tool::Vdbench => vdbench::read(sources),
-    };
-    let found = found.and_then(record::Found::checked);
-    let found = found.map_err(|wrong| named(wrong, &first.name))?;
-    Ok(found.record(&first.name))
+        Tool::Vdbench => Ok(vec![vdbench::read(all)?]),
+    }
 }

@@ -46,7 +46,7 @@ pub(super) struct Case {
     pub busy_percent: Option<f64>,
 }
 
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Job {
     pub name: String,
     pub engine: String,
@@ -70,6 +70,8 @@ pub(super) struct Job {
     pub read: Figures,
     pub write: Figures,
     pub trim: Figures,
+    /// Flushes.
+    pub sync: Figures,
 }
 
 /// More would be no measurement but a damaged text.
@@ -178,7 +180,7 @@ fn sane(job: &Job) -> Result<(), String> {
     if !(job.seconds > 0.0 && job.seconds <= LONGEST_SECONDS) {
         return Err(format!("a measured time of {} s cannot be", job.seconds));
     }
-    for figures in [&job.read, &job.write, &job.trim] {
+    for figures in job.ways() {
         if figures.ios.max(figures.bytes >> 20) > MOST_OPERATIONS {
             return Err(format!("{} operations cannot be", figures.ios));
         }
@@ -228,17 +230,24 @@ pub(super) fn nanos(seconds: f64) -> u64 {
 }
 
 impl Job {
+    /// Its figures, in the order of [`Direction`].
+    pub fn ways(&self) -> [&Figures; 4] {
+        [&self.read, &self.write, &self.trim, &self.sync]
+    }
+
     fn result(self) -> JobResult {
-        let ways = [
-            (Direction::Read, &self.read),
-            (Direction::Write, &self.write),
-            (Direction::Trim, &self.trim),
+        let directions = [
+            Direction::Read,
+            Direction::Write,
+            Direction::Trim,
+            Direction::Sync,
         ];
-        let moved = ways.iter().filter(|(_, figures)| figures.ios > 0);
+        let ways = directions.into_iter().zip(self.ways());
+        let moved = ways.filter(|(_, figures)| figures.ios > 0);
         let directions: BTreeMap<_, _> = moved
-            .map(|(direction, figures)| (*direction, figures.result()))
+            .map(|(direction, figures)| (direction, figures.result()))
             .collect();
-        let completed = ways.iter().map(|(_, figures)| figures.ios).sum();
+        let completed = directions.values().map(|way| way.ios).sum();
         let is_capped = self.requested_iops.is_some() || self.requested_bytes_per_s.is_some();
         JobResult {
             mix: self.mix(),

@@ -7,12 +7,14 @@
 //! v5    5;fio-…;name;group;error; read 47; write 47; trim 47; …
 //! ```
 //!
-//! Sizes in KiB, latencies in microseconds.
+//! Sizes in KiB, latencies in microseconds. Behind them stand figures of the processor, depths,
+//! latencies, and the counts of disks, which all lines of one run share.
 
 use super::figures::{Figures, Shape};
 use super::fio::names;
 use super::not_a_result_at;
 use super::record::{Found, Job};
+use super::runs::{Printed, Runs};
 use super::scan::number;
 use blocklab_syntax::Mistake;
 
@@ -23,6 +25,8 @@ const RUNTIME_MS: usize = 3;
 /// MinRate, most, mean, deviation from submission to completion.
 const COMPLETION: usize = 8;
 const PERCENTILES: std::ops::Range<usize> = 12..32;
+/// Fields of the processor (5), of depths (7), and of latencies (10 and 12).
+const OTHERS: usize = 34;
 
 pub(super) fn is_terse(text: &str) -> bool {
     text.lines().any(|line| version(line).is_some())
@@ -40,40 +44,78 @@ fn version(line: &str) -> Option<(u32, usize, usize)> {
     line.contains(';').then_some(layout)
 }
 
-pub(super) fn read(text: &str) -> Result<Found, Mistake> {
-    let mut found = Found {
-        tool: "fio".to_owned(),
-        ..Found::default()
-    };
+pub(super) fn read(text: &str) -> Result<Vec<Found>, Mistake> {
+    let mut runs = Runs::default();
+    let mut disks = None;
+    let mut open: Option<Found> = None;
     for (index, line) in text.lines().enumerate() {
         let Some((version, head, width)) = version(line) else {
             continue;
         };
         let fields: Vec<&str> = line.split(';').map(str::trim).collect();
         let ways = if version == 3 { 2 } else { 3 };
-        if fields.len() < head + ways * width {
+        let before_others = head + ways * width;
+        if fields.len() < before_others {
             let message = format!(
-                "{} fields, and terse version {version} has {} before the processor's: cut off",
+                "{} fields, and terse version {version} has {before_others} before the \
+                 processor's: cut off",
                 fields.len(),
-                head + ways * width
             );
             return Err(not_a_result_at(index + 1, message));
         }
-        if version > 2 {
-            found.tool = fields[1].replacen("fio-", "fio ", 1);
-        }
+        let tool = match version {
+            2 => "fio".to_owned(),
+            _ => fields[1].replacen("fio-", "fio ", 1),
+        };
         let job = job(&fields, head, width, ways);
         let job = job.map_err(|message| not_a_result_at(index + 1, message))?;
-        let group = format!("group-{}", fields[head - 2]);
-        found.job(group, job);
+        let these = counts_of_disks(&fields[before_others..]);
+        if these.is_none() || these != disks {
+            open.take()
+                .into_iter()
+                .for_each(|found| add(&mut runs, found));
+        }
+        disks = these;
+        let found = open.get_or_insert_with(|| one(tool));
+        found.job(format!("group-{}", fields[head - 2]), job);
     }
-    names(&mut found.cases);
-    found.notes.push(
+    open.into_iter().for_each(|found| add(&mut runs, found));
+    Ok(runs.all())
+}
+
+fn one(tool: String) -> Found {
+    let mut found = Found {
+        tool,
+        ..Found::default()
+    };
+    found.note(
         "terse output holds neither pattern, depth, threads nor engine; block sizes are bytes by \
-         operations"
-            .to_owned(),
+         operations",
     );
-    Ok(found)
+    found.note(
+        "only lines with the same counts of disks are known to be of one run: other lines are runs \
+         of their own, or passes where they are alike",
+    );
+    found
+}
+
+fn add(runs: &mut Runs, mut found: Found) {
+    names(&mut found.cases);
+    runs.add(Printed {
+        found,
+        ..Printed::default()
+    });
+}
+
+/// What a line says of disks: name, eight counts, share of busy time. `None`: nothing that would
+/// tell one run from another. The fields of processor, depths and latencies stand before them.
+fn counts_of_disks(others: &[&str]) -> Option<String> {
+    let disks = others.get(OTHERS..)?;
+    let counts = disks.iter().skip(1);
+    let is_telling = counts
+        .clone()
+        .any(|count| number(count).is_some_and(|it| it > 0.0));
+    is_telling.then(|| disks.join(";"))
 }
 
 fn job(fields: &[&str], head: usize, width: usize, ways: usize) -> Result<Job, String> {
@@ -87,12 +129,12 @@ fn job(fields: &[&str], head: usize, width: usize, ways: usize) -> Result<Job, S
     };
     let ios = read.ios + write.ios + trim.ios;
     let bytes = read.bytes + write.bytes + trim.bytes;
-    let each = bytes.checked_div(ios);
+    let each = (ios > 0).then(|| bytes as f64 / ios as f64 / 512.0);
     Ok(Job {
         name: fields[head - 3].to_owned(),
         engine: "fio".to_owned(),
         // The text rounds to KiB and operations a second.
-        block: each.map_or(0, |each| each.next_multiple_of(512)),
+        block: each.map_or(0, |sectors| sectors.round() as u64 * 512),
         seconds: longest.max(1e-3),
         errors: u64::from(number(fields[head - 1]).unwrap_or(0.0) != 0.0),
         read,

@@ -13,9 +13,19 @@ fn source(name: &str, text: &str) -> Source {
     }
 }
 
-fn read(tool: Tool, text: &str) -> Record {
+fn reads(tool: Tool, text: &str) -> Vec<Record> {
     let sources = [source("it", text)];
     import(tool, &sources).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The only run of a text.
+fn read(tool: Tool, text: &str) -> Record {
+    only(reads(tool, text))
+}
+
+fn only(mut all: Vec<Record>) -> Record {
+    assert_eq!(all.len(), 1, "one run");
+    all.remove(0)
 }
 
 #[track_caller]
@@ -329,7 +339,7 @@ Writes:\n\
 #[test]
 fn vdbench_with_and_without_its_histogram() {
     let flat = source("out/flatfile.html", VDBENCH);
-    let record = import(Tool::Vdbench, std::slice::from_ref(&flat)).expect("sound");
+    let record = only(import(Tool::Vdbench, std::slice::from_ref(&flat)).expect("sound"));
     let job = &record.measurements[0].jobs[0];
     assert_eq!(record.measurements[0].case, "rd1_(10%)");
     assert_eq!(record.tool, "Vdbench 50407");
@@ -342,7 +352,7 @@ fn vdbench_with_and_without_its_histogram() {
     assert_eq!(record.measurements[0].series.len(), 2);
     assert!(record.measurements[0].series[0].ramp);
     let histogram = source("out/histogram.html", VDBENCH_HISTOGRAM);
-    let record = import(Tool::Vdbench, &[flat, histogram]).expect("sound");
+    let record = only(import(Tool::Vdbench, &[flat, histogram]).expect("sound"));
     let read = &record.measurements[0].jobs[0].directions[&Direction::Read].service;
     near(read.p50_ns as f64, 200_000.0);
     near(read.p90_ns as f64, 400_000.0);
@@ -379,7 +389,7 @@ fn vdbench(files: &[(&str, &str)]) -> Record {
         .iter()
         .map(|(name, text)| source(name, text))
         .collect();
-    import(Tool::Vdbench, &sources).expect("sound")
+    only(import(Tool::Vdbench, &sources).expect("sound"))
 }
 
 /// Somebody requested 100 and for 200 operations a second in one run definition and got "150
@@ -722,21 +732,403 @@ fn zeros_of_no_sample_are_no_latency() {
     }
 }
 
+/// One entry of fio's JSON: job options and what moved.
+fn entry(options: &str, sides: &str) -> String {
+    format!("{{\"jobname\": \"g\", \"groupid\": 0, \"job options\": {{{options}}}, {sides}}}")
+}
+
+fn document(entries: &[String]) -> String {
+    let entries = entries.join(",\n");
+    format!("{{\n\"fio version\": \"fio-3.33\", \"jobs\": [{entries}]}}\n")
+}
+
+const SIDE: &str = r#""read": {"io_bytes": 40960000, "io_kbytes": 40000, "bw_bytes": 4096000, "bw": 4000,
+  "iops": 1000.0, "runtime": 10000, "total_ios": 10000,
+  "clat_ns": {"min": 10000, "max": 900000, "mean": 100000.0, "stddev": 5.0, "N": 10000,
+  "percentile": {"50.000000": 90000, "99.000000": 200000}}}"#;
+
+const GROUPED: &str = r#""rw": "randread", "ioengine": "libaio", "iodepth": "16", "numjobs": "8""#;
+
+/// The story: fio writes an option that was given without a value into no result, so every file of
+/// `numjobs=8 --group_reporting` was judged as one thread's, 695 % above its depth.
+#[test]
+fn one_entry_of_many_clones_is_about_all_of_them() {
+    let one = entry(GROUPED, SIDE);
+    let job = |text: &str| read(Tool::Fio, text).measurements[0].jobs[0].clone();
+    let grouped = job(&document(std::slice::from_ref(&one)));
+    assert_eq!((grouped.threads, grouped.depth), (8, 16));
+    // Eight entries are eight threads.
+    let clones: Vec<String> = (0..8)
+        .map(|n| one.replace("100000.0", &format!("10000{n}.0")))
+        .collect();
+    let all = read(Tool::Fio, &document(&clones));
+    let jobs = &all.measurements[0].jobs;
+    assert!(jobs.len() == 8 && jobs.iter().all(|job| job.threads == 1));
+    // Sixteen threads' time in an entry that names eight: another section is in it, too.
+    let merged = one.replace("\"groupid\"", "\"job_runtime\": 160000, \"groupid\"");
+    let merged = job(&document(&[merged]));
+    assert_eq!((merged.threads, merged.depth, merged.pattern), (0, 0, None));
+    let whole = one.replace("\"groupid\"", "\"job_runtime\": 80000, \"groupid\"");
+    assert_eq!(job(&document(&[whole])).threads, 8);
+}
+
+/// The story: `unified_rw_reporting`, results without `total_ios`, and flushes came out as "nothing
+/// was measured" or not at all, with exit code 0.
+#[test]
+fn what_has_another_key_is_read_all_the_same() {
+    let options = r#""rw": "randrw", "rwmixread": "75""#;
+    let mixed = document(&[entry(options, &SIDE.replace("\"read\"", "\"mixed\""))]);
+    let record = read(Tool::Fio, &mixed);
+    let job = &record.measurements[0].jobs[0];
+    near(job.iops(), 1000.0);
+    let ios = |job: &blocklab_record::JobResult, way| job.directions[&way].ios;
+    let (reads, writes) = (ios(job, Direction::Read), ios(job, Direction::Write));
+    assert_eq!((reads, writes), (7500, 2500));
+    assert!(
+        record
+            .notes
+            .iter()
+            .any(|note| note.text.contains("unified_rw_reporting"))
+    );
+
+    let old = SIDE.replace("\"total_ios\": 10000,", "");
+    let job = &read(Tool::Fio, &document(&[entry("", &old)])).measurements[0].jobs[0];
+    assert_eq!(ios(job, Direction::Read), 10_000);
+
+    let sync = r#", "sync": {"total_ios": 0, "lat_ns": {"min": 1, "max": 9000000, "mean": 5e6,
+      "stddev": 1.0, "N": 400, "percentile": {"99.000000": 8600000}}}"#;
+    let text = document(&[entry("", &format!("{SIDE}{sync}"))]);
+    let job = &read(Tool::Fio, &text).measurements[0].jobs[0];
+    let sync = &job.directions[&Direction::Sync];
+    assert_eq!(sync.ios, 400);
+    near(sync.service.p99_ns as f64, 8.6e6);
+    near(job.iops(), 1000.0);
+
+    let clat = "\"clat_ns\": {\"min\": 1, \"max\": 9, \"mean\": 5.0, \"N\": 10000}, \"lat_ns\"";
+    let lat = SIDE.replace("\"clat_ns\"", clat);
+    let job = &read(Tool::Fio, &document(&[entry("", &lat)])).measurements[0].jobs[0];
+    let service = &job.directions[&Direction::Read].service;
+    near(service.p99_ns as f64, 200_000.0);
+    near(service.mean_ns, 100_000.0);
+
+    let sum = document(&[entry("", SIDE).replace("\"g\"", "\"All clients\"")]);
+    near(read(Tool::Fio, &sum).measurements[0].jobs[0].iops(), 1000.0);
+}
+
+/// The story: without `runtime`, 266 million operations a second were shown where the file says
+/// 132,742; without `io_bytes`, 0 MB/s.
+#[test]
+fn each_key_may_lack_and_no_figure_changes() {
+    let fields = [
+        "\"io_bytes\": 40960000, \"io_kbytes\": 40000,",
+        "\"io_bytes\": 40960000,",
+        "\"bw_bytes\": 4096000,",
+        "\"bw\": 4000,",
+        "\"runtime\": 10000,",
+        "\"total_ios\": 10000,",
+        "\"iops\": 1000.0,",
+    ];
+    // The lack of any two of them.
+    for first in fields {
+        for second in fields {
+            let side = SIDE.replace('\n', "").replace("  ", " ");
+            let side = side.replace(first, "").replace(second, "");
+            let text = document(&[entry("", &side)]);
+            match import(Tool::Fio, &[source("it", &text)]) {
+                Ok(runs) => {
+                    let job = &runs[0].measurements[0].jobs[0];
+                    near(job.iops(), 1000.0);
+                    near(job.bytes_per_s(), 4_096_000.0);
+                }
+                Err(error) => assert!(error.to_string().contains("neither"), "{error}"),
+            }
+        }
+    }
+    let rates = r#""read": {"iops": 250.4, "bw": 1000}"#;
+    let job = &read(Tool::Fio, &document(&[entry("", rates)])).measurements[0].jobs[0];
+    near(job.iops(), 250.4);
+    near(job.bytes_per_s(), 1_024_000.0);
+    // Another unit of a time is a contradiction, and nothing that could be shown.
+    for (from, to, words) in [
+        (
+            "\"runtime\": 10000",
+            "\"runtime\": 10",
+            "contradicts itself",
+        ),
+        ("\"iops\": 1000.0", "\"iops\": 1.0", "contradicts itself"),
+        (
+            "\"bw_bytes\": 4096000",
+            "\"bw_bytes\": 4096",
+            "`bw_bytes` says 4096",
+        ),
+        ("\"read\"", "\"reads\"", "none of `read`"),
+    ] {
+        let text = document(&[entry("", &SIDE.replace(from, to))]);
+        let error = import(Tool::Fio, &[source("it", &text)]).expect_err(to);
+        assert!(error.to_string().contains(words), "{error}");
+    }
+    let one = entry("", SIDE);
+    let error = import(Tool::Fio, &[source("it", &document(&[one.clone(), one]))]);
+    assert!(error.expect_err("doubled").to_string().contains("twice"));
+}
+
+/// The story: of results that a script had appended to one file or put into an array, all but the
+/// last were dropped without a word.
+#[test]
+fn each_document_of_a_file_is_a_run_or_a_pass() {
+    let reads = document(&[entry(GROUPED, SIDE)]);
+    let writes = reads
+        .replace("randread", "randwrite")
+        .replace("\"read\"", "\"write\"");
+    let again = reads.replace("\"mean\": 100000.0", "\"mean\": 90000.0");
+    for text in [
+        format!("fio: a warning\n{reads}{writes}{again}"),
+        format!("[{reads},{writes},{again}]"),
+        format!("[{reads},{writes},{again}]").replace('\n', " "),
+    ] {
+        let runs = super::import(Tool::Fio, &[source("it", &text)]).expect(&text);
+        let passes: Vec<usize> = runs.iter().map(|run| run.measurements.len()).collect();
+        assert_eq!(passes, [2, 1], "{text}");
+        assert_eq!(runs[0].requested.passes, 2);
+    }
+    // Printed every five seconds, of which the last counts.
+    let half = reads
+        .replace(
+            "\"io_bytes\": 40960000, \"io_kbytes\": 40000",
+            "\"io_bytes\": 20480000",
+        )
+        .replace(
+            "\"runtime\": 10000, \"total_ios\": 10000",
+            "\"runtime\": 5000, \"total_ios\": 5000",
+        );
+    let record = read(Tool::Fio, &format!("{half}{reads}"));
+    assert_eq!(record.measurements.len(), 1);
+    assert_eq!(
+        record.measurements[0].jobs[0].directions[&Direction::Read].ios,
+        10_000
+    );
+}
+
+/// One terse line of version 3 without counts of disks: KiB, KiB/s, IOPS, ms.
+fn terse(name: &str, kib: u32, iops: u32, ms: u32) -> String {
+    let latency = ["10", "900", "100.0", "5.0"].join(";");
+    let list = (0..20).map(|_| "0%=0").collect::<Vec<_>>().join(";");
+    let kib_per_s = kib * 1000 / ms;
+    let side =
+        format!("{kib};{kib_per_s};{iops};{ms};{latency};{latency};{list};{latency};0;0;0%;0;0");
+    let none = "0;".repeat(12) + &list + &";0".repeat(9);
+    format!("3;fio-3.33;{name};0;0;{side};{none};0;0;0\n")
+}
+
+/// The story: lines that followed each other in one file were added up: 10,666 and 1,684 operations
+/// a second became 12,351, and the states of one job of 100 became 393.
+#[test]
+fn terse_lines_are_never_added_up_unless_they_are_of_one_run() {
+    let text = terse("a", 40_000, 1000, 10_000) + &terse("b", 80_000, 2000, 10_000);
+    let rates: Vec<f64> = reads(Tool::Fio, &text)
+        .iter()
+        .map(|run| run.measurements[0].jobs[0].iops().round())
+        .collect();
+    assert_eq!(rates, [1000.0, 2000.0]);
+    let states = terse("a", 4000, 1000, 1000) + &terse("a", 8000, 1000, 2000);
+    let states = states + &terse("a", 8040, 999, 2012);
+    let record = read(Tool::Fio, &states);
+    assert_eq!(record.measurements.len(), 1);
+    near(record.measurements[0].jobs[0].iops(), 999.0);
+    let passes = terse("a", 40_000, 1000, 10_000) + &terse("a", 41_000, 1025, 10_001);
+    assert_eq!(read(Tool::Fio, &passes).measurements.len(), 2);
+    // The same counts of disks: jobs that ran side by side.
+    let disks = ";0".repeat(31) + ";vda;25650;0;0;0;1334;0;1334;64.19%\n";
+    let parallel = text.replace('\n', &disks);
+    let record = read(Tool::Fio, &parallel);
+    assert_eq!(record.measurements[0].jobs.len(), 2);
+}
+
+/// The story: a report of drive I: (91.6 MB/s) and one of drive D: (491.6 MB/s) in one file became
+/// one run of 292 MB/s; 1.1 operations a second became 1.2.
+#[test]
+fn reports_of_different_drives_are_runs_and_rates_are_those_of_the_file() {
+    let slow = CDM_3.replace("0.410 MB/s [   100.0 IOPS]", "0.005 MB/s [     1.1 IOPS]");
+    let later = slow
+        .replace("3:04:05", "4:04:05")
+        .replace("9.0% (16.2/", "12.0% (21.6/");
+    let record = read(Tool::Cdm, &slow);
+    let rate = record.measurements[4].jobs[0].iops();
+    assert!((rate - 1.1).abs() < 1e-6, "{rate}");
+    let megabytes = record.measurements[4].jobs[0].bytes_per_s();
+    assert!((megabytes / 5000.0 - 1.0).abs() < 0.001, "{megabytes}");
+    let record = read(Tool::Cdm, &format!("{slow}\n{later}"));
+    assert_eq!(
+        (record.requested.passes, record.measurements.len()),
+        (2, 16)
+    );
+    for (from, to) in [
+        ("[G: ", "[I: "),
+        ("1000 MB", "500 MB"),
+        ("3.0.2", "3.0.3"),
+        ("/180.1 GB", "/250.0 GB"),
+    ] {
+        let other = later.replace(from, to);
+        let runs = reads(Tool::Cdm, &format!("{slow}\n{other}"));
+        assert_eq!(runs.len(), 2, "{to}");
+        assert!(runs.iter().all(|run| run.measurements.len() == 8));
+    }
+}
+
+const TEXT_3: &str = "\
+g: (g=0): rw=randrw, bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B, ioengine=libaio, iodepth=16
+...
+fio-3.33
+Starting 4 processes
+
+g: (groupid=0, jobs=4): err= 0: pid=9029: Wed Nov 25 19:51:48 2026
+  read: IOPS=10.0k, BW=39.1MiB/s (41.0MB/s)(391MiB/10001msec)
+    slat (usec): min=1, max=3, avg= 2.00, stdev= 0.10
+    clat (usec): min=50, max=1993.5k, avg=714.03, stdev=1424.65
+     lat (usec): min=52, max=1993.5k, avg=716.03, stdev=1424.65
+    clat percentiles (usec):
+     |  1.00th=[   60], 50.00th=[  500], 99.00th=[ 4146],
+     | 99.99th=[ 9765]
+   bw (  KiB/s): min=  433, max=  624, per=97.11%, avg=503.67, stdev=104.74, samples=3
+  write: IOPS=2500, BW=9.77MiB/s (10.2MB/s)(97.7MiB/10001msec); 0 zone resets
+    clat (nsec): min=500, max=9000, avg=800.00, stdev= 1.00
+  lat (usec)   : 4=5.71%, 10=15.60%
+  fsync/fdatasync/sync_file_range:
+    sync (msec): min=1, max=17, avg= 3.62, stdev= 2.85
+    sync percentiles (usec):
+     | 50.00th=[ 3785], 99.00th=[12387]
+  cpu          : usr=0.00%, sys=2.89%, ctx=1513, majf=0, minf=17
+  IO depths    : 1=0.1%, 2=0.1%, 4=0.1%, 8=0.1%, 16=109.6%, 32=0.0%, >=64=0.0%
+     issued rwts: total=100100,25020,0,0 short=0,0,0,0 dropped=0,0,0,0
+
+Run status group 0 (all jobs):
+   READ: bw=39.1MiB/s (41.0MB/s), 39.1MiB/s-39.1MiB/s (41.0MB/s-41.0MB/s), io=391MiB
+";
+
+const TEXT_2: &str = "\
+a: (g=0): rw=read, bs=64K-64K/64K-64K/64K-64K, ioengine=sync, iodepth=32
+fio-2.1.3
+Starting 1 process
+
+a: (groupid=0, jobs=1): err= 0: pid=7491: Wed Mar  3 19:50:22 2016
+  read : io=640.0MB, bw=65536KB/s, iops=1024, runt= 10000msec
+    clat (usec): min=22 , max=9955 , avg=93.13, stdev=21.16
+    clat percentiles (usec):
+     |  1.00th=[   86], 99.00th=[  100]
+     issued    : total=r=10240/w=0/d=0, short=r=0/w=0/d=0
+";
+
+#[test]
+fn the_normal_text_of_fio() {
+    let record = read(Tool::Fio, TEXT_3);
+    assert_eq!(
+        (&*record.tool, &*record.started_at),
+        ("fio 3.33", "2026-11-25T19:51:48Z")
+    );
+    let job = &record.measurements[0].jobs[0];
+    assert_eq!((job.threads, job.depth, job.direct), (4, 16, None));
+    assert_eq!(
+        (&*job.block_size_name(), &*job.pattern_name()),
+        ("4 KiB", "random")
+    );
+    let way = |way| &job.directions[&way];
+    assert_eq!(
+        (way(Direction::Read).ios, way(Direction::Write).ios),
+        (100_100, 25_020)
+    );
+    near(way(Direction::Read).bytes as f64, 391.0 * 1_048_576.0);
+    near(way(Direction::Read).service.mean_ns, 714_030.0);
+    near(way(Direction::Read).service.p99_ns as f64, 4_146_000.0);
+    near(way(Direction::Read).service.max_ns as f64, 1_993_500_000.0);
+    near(way(Direction::Write).service.mean_ns, 800.0);
+    // 10 % more than what was issued.
+    near(way(Direction::Sync).ios as f64, 12_512.0);
+    near(way(Direction::Sync).service.p99_ns as f64, 12_387_000.0);
+    near(way(Direction::Sync).service.mean_ns, 3_620_000.0);
+
+    let record = read(Tool::Fio, TEXT_2);
+    let job = &record.measurements[0].jobs[0];
+    assert_eq!((job.threads, job.depth), (1, 1));
+    near(job.iops(), 1024.0);
+    near(job.bytes_per_s(), 67_108_864.0);
+    near(
+        job.directions[&Direction::Read].service.p99_ns as f64,
+        100_000.0,
+    );
+}
+
+#[test]
+fn texts_behind_each_other_are_runs_passes_or_states() {
+    let runs = reads(Tool::Fio, &format!("$ fio a\n{TEXT_3}\n```\n{TEXT_2}"));
+    assert_eq!(runs.len(), 2);
+    let later = TEXT_3
+        .replace("19:51:48", "19:52:48")
+        .replace("total=100100", "total=100000");
+    assert_eq!(
+        read(Tool::Fio, &format!("{TEXT_3}{later}"))
+            .requested
+            .passes,
+        2
+    );
+    let (request, result) = TEXT_3.split_once("\n\n").expect("a gap");
+    let state = result
+        .replace("19:51:48", "19:51:43")
+        .replace("391MiB/10001msec", "195MiB/5001msec")
+        .replace("97.7MiB/10001msec", "48.8MiB/5001msec")
+        .replace("total=100100,25020", "total=50050,12510");
+    let record = read(Tool::Fio, &format!("{request}\n\n{state}\n{result}"));
+    assert_eq!(record.measurements.len(), 1);
+    assert_eq!(
+        record.measurements[0].jobs[0].directions[&Direction::Read].ios,
+        100_100
+    );
+    // JSON beside a text is the same result, unless there are more of one kind.
+    let json = document(&[entry("", SIDE)]);
+    assert_eq!(reads(Tool::Fio, &format!("{TEXT_2}{json}")).len(), 1);
+    let text = format!("{TEXT_2}{TEXT_3}{json}");
+    let error = import(Tool::Fio, &[source("it", &text)]).expect_err("three results");
+    assert!(error.to_string().contains("files of their own"), "{error}");
+    for (from, to, words) in [
+        (
+            "issued rwts: total=100100",
+            "issued rwts: total=900",
+            "contradicts itself",
+        ),
+        (
+            "BW=39.1MiB/s (41.0MB/s)(391MiB/10001msec)",
+            "BW=39.1",
+            "no line of fio's text",
+        ),
+        ("avg=714.03", "avg=x", "no line of latencies"),
+        ("99.00th=[ 4146]", "99.00th=[ x]", "no percentile"),
+    ] {
+        let text = TEXT_3.replace(from, to);
+        let error = import(Tool::Fio, &[source("it", &text)]).expect_err(to);
+        assert!(error.to_string().contains(words), "{error}");
+    }
+}
+
 proptest! {
     /// A sound text with a few bytes changed, cut and doubled: a Record that can be kept, or a
     /// refusal.
     #[test]
     fn damaged_texts_are_read_or_refused(
-        which in 0usize..5,
+        which in 0usize..9,
         cut in 0.0f64..1.0,
         changes in prop::collection::vec((0.0f64..1.0, any::<char>()), 0..8),
     ) {
+        let json = document(&[entry(GROUPED, SIDE)]);
+        let line = terse("a", 40_000, 1000, 10_000);
         let (tool, text) = [
             (Tool::DiskSpd, WINDOWS),
             (Tool::DiskSpd, DISKSPD_XML),
             (Tool::Cdm, include_str!("../../cdm/src/golden/v8.txt")),
             (Tool::Vdbench, VDBENCH),
             (Tool::Vdbench, VDBENCH_HISTOGRAM),
+            (Tool::Fio, TEXT_2),
+            (Tool::Fio, TEXT_3),
+            (Tool::Fio, &*json),
+            (Tool::Fio, &*line),
         ][which];
         let mut letters: Vec<char> = text.chars().collect();
         for (at, letter) in changes {
@@ -746,7 +1138,7 @@ proptest! {
         letters.truncate(((1.0 - cut * cut * cut) * letters.len() as f64) as usize);
         let text: String = letters.into_iter().collect();
         let second = source("histogram.html", &text);
-        if let Ok(record) = import(tool, &[source("it", &text), second]) {
+        for record in import(tool, &[source("it", &text), second]).unwrap_or_default() {
             prop_assert!(Record::from_json(&record.to_json()).is_ok());
         }
     }

@@ -50,15 +50,16 @@ pub enum Language {
 const IMPORT_EXAMPLES: &str = "\
 Examples:
   blocklab import diskspd result.txt result.xml   text of 2.0.21a or 2.2, or XML
-  blocklab import fio result.json                 JSON, json+, or terse
+  blocklab import fio result.json result.txt      JSON, json+, terse, or normal text
   blocklab import cdm report.txt                  reports of versions 3 to 9, and of KDiskMark
   blocklab import vdbench output/                 an output directory
   kubectl logs job/blocklab | blocklab import record -
   blocklab import fio old.json --name before      ... and then:
   blocklab compare before latest                  against a run of today
 
-Each file becomes an ordinary run, to show, compare, diagnose, price and chart. Figures that the \
-file does not contain stay empty. If one file is invalid, none is imported.";
+Each result becomes an ordinary run, to show, compare, diagnose, price and chart: several results \
+in one file are several runs, and repeats of one load are passes of a run. Figures that the file \
+does not contain stay empty. If one file is invalid, none is imported.";
 
 /// `blocklab import`.
 #[derive(Debug, Args)]
@@ -85,7 +86,7 @@ pub enum ImportTool {
     Diskspd,
     /// CrystalDiskMark's report
     Cdm,
-    /// fio's JSON or terse output
+    /// fio's JSON, terse or normal output
     Fio,
     /// Vdbench's output directory
     Vdbench,

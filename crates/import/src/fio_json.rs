@@ -1,0 +1,486 @@
+//! fio's JSON and json+, of all versions.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::de::{Deserializer, MapAccess, Visitor};
+use serde::{Deserialize, de};
+use serde_json::{Map, Value};
+
+use super::figures::{Figures, Shape};
+use super::fio::{Options, agree, names, requested};
+use super::not_a_result_at;
+use super::record::{Found, Job};
+use super::runs::{Printed, Runs};
+use blocklab_syntax::Mistake;
+
+/// What fio prints at once. Keys that are not named are passed over as they are read, so that a
+/// text of many megabytes needs little more than itself.
+#[derive(Deserialize)]
+struct Document {
+    #[serde(rename = "fio version")]
+    version: Option<String>,
+    timestamp: Option<f64>,
+    timestamp_ms: Option<f64>,
+    /// A list of hosts, where there are several.
+    #[serde(rename = "global options", default)]
+    global: Value,
+    #[serde(default)]
+    jobs: Vec<Entry>,
+    #[serde(default)]
+    client_stats: Vec<Entry>,
+}
+
+#[derive(Deserialize)]
+struct Entry {
+    jobname: Option<String>,
+    hostname: Option<String>,
+    groupid: Option<u64>,
+    error: Option<i64>,
+    total_err: Option<u64>,
+    /// Of all threads together, in ms.
+    job_runtime: Option<f64>,
+    #[serde(rename = "job options", default)]
+    options: Map<String, Value>,
+    read: Option<Side>,
+    write: Option<Side>,
+    trim: Option<Side>,
+    /// Under `unified_rw_reporting`, all directions together.
+    mixed: Option<Side>,
+    sync: Option<Side>,
+}
+
+#[derive(Deserialize)]
+struct Side {
+    io_bytes: Option<f64>,
+    io_kbytes: Option<f64>,
+    bw_bytes: Option<f64>,
+    bw: Option<f64>,
+    iops: Option<f64>,
+    runtime: Option<f64>,
+    total_ios: Option<f64>,
+    clat_ns: Option<Latency>,
+    lat_ns: Option<Latency>,
+    // Before 3.0, in microseconds.
+    clat: Option<Latency>,
+    lat: Option<Latency>,
+}
+
+#[derive(Deserialize)]
+struct Latency {
+    min: Option<f64>,
+    max: Option<f64>,
+    mean: Option<f64>,
+    stddev: Option<f64>,
+    #[serde(rename = "N")]
+    samples: Option<f64>,
+    #[serde(default, deserialize_with = "pairs")]
+    percentile: Vec<(f64, f64)>,
+    #[serde(default, deserialize_with = "pairs")]
+    bins: Vec<(f64, f64)>,
+}
+
+/// An object whose keys are numbers, in their order.
+fn pairs<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<(f64, f64)>, D::Error> {
+    struct Pairs;
+
+    impl<'de> Visitor<'de> for Pairs {
+        type Value = Vec<(f64, f64)>;
+
+        fn expecting(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+            to.write_str("an object of numbers")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+            let mut all = Vec::new();
+            while let Some((key, value)) = map.next_entry::<String, f64>()? {
+                let number = key.parse().map_err(|_| {
+                    de::Error::invalid_value(de::Unexpected::Str(&key), &"a number as a key")
+                })?;
+                all.push((number, value));
+            }
+            all.sort_by(|a: &(f64, f64), b| a.0.total_cmp(&b.0));
+            all.shrink_to_fit();
+            Ok(all)
+        }
+    }
+
+    from.deserialize_map(Pairs)
+}
+
+/// All documents of a text. fio prints its warnings before them, `--status-interval` prints
+/// several, and scripts append one to another or put them in an array.
+pub(super) fn read(text: &str) -> Result<Vec<Found>, Mistake> {
+    let mut runs = Runs::default();
+    let mut at = 0;
+    while let Some(start) = next_document(text, at) {
+        // Counted where it is told alone: a text can hold thousands of documents.
+        let before = || text[..start].matches('\n').count();
+        let mut documents = serde_json::Deserializer::from_str(&text[start..]).into_iter();
+        let document: Document = match documents.next() {
+            Some(Ok(document)) => document,
+            Some(Err(error)) => {
+                let message = format!("{error}; is it fio's --output-format=json, and whole?");
+                return Err(not_a_result_at(before() + error.line(), message));
+            }
+            None => break,
+        };
+        let printed = document.printed();
+        let printed = printed.map_err(|message| not_a_result_at(before() + 1, message))?;
+        runs.add(printed);
+        at = start + documents.byte_offset();
+    }
+    Ok(runs.all())
+}
+
+/// Whether a text holds a document at all.
+pub(super) fn is_json(text: &str) -> bool {
+    next_document(text, 0).is_some()
+}
+
+/// Where the next document begins: behind the last one, or at the beginning of a line.
+fn next_document(text: &str, at: usize) -> Option<usize> {
+    let begins = |part: &str| {
+        let between = |c: char| c.is_whitespace() || ",[]".contains(c);
+        let object = part.trim_start_matches(between);
+        let inside = object.strip_prefix('{')?.trim_start();
+        let is_object = inside.starts_with(['"', '}']);
+        is_object.then_some(part.len() - object.len())
+    };
+    let rest = &text[at..];
+    if let Some(found) = begins(rest) {
+        return Some(at + found);
+    }
+    let breaks = rest.match_indices('\n').map(|(found, _)| at + found + 1);
+    for line in breaks {
+        let end = text[line..].find('\n').map_or(text.len(), |end| line + end);
+        // A brace alone on its line has its first key on the next one.
+        let is_open = text[line..end].trim_start().starts_with(['{', '[']);
+        if let Some(found) = is_open.then(|| begins(&text[line..])).flatten() {
+            return Some(line + found);
+        }
+    }
+    None
+}
+
+impl Document {
+    fn printed(self) -> Result<Printed, String> {
+        let version = self
+            .version
+            .ok_or("no `fio version` in it: not fio's JSON")?;
+        let mut found = Found {
+            tool: version.replacen("fio-", "fio ", 1),
+            started_at: started(self.timestamp),
+            ..Found::default()
+        };
+        let global = match self.global.as_array() {
+            Some(hosts) => strings(hosts.first().and_then(Value::as_object)),
+            None => strings(self.global.as_object()),
+        };
+        let mut entries = self.jobs;
+        entries.extend(self.client_stats);
+        // The sum over all hosts would count everything twice.
+        let is_sum = |entry: &Entry| entry.jobname.as_deref() == Some("All clients");
+        if !entries.iter().all(is_sum) {
+            entries.retain(|entry| !is_sum(entry));
+        }
+        let mut load = String::new();
+        let mut count: BTreeMap<_, u32> = BTreeMap::new();
+        for entry in &entries {
+            *count.entry(entry.identity()).or_default() += 1;
+        }
+        for entry in &entries {
+            let mut options = global.clone();
+            options.extend(strings(Some(&entry.options)));
+            load += &format!("{options:?}");
+            if let Some(path) = options.get("filename").or(options.get("directory")) {
+                found.target(path, 0);
+            }
+            let job = entry.job(&options, count[&entry.identity()], &mut found)?;
+            refuse_copies(&found, &job)?;
+            found.job(format!("group-{}", entry.groupid.unwrap_or(0)), job);
+        }
+        names(&mut found.cases);
+        Ok(Printed {
+            found,
+            load,
+            process: None,
+            at_ms: self
+                .timestamp_ms
+                .or(self.timestamp.map(|seconds| seconds * 1e3)),
+        })
+    }
+}
+
+/// No two jobs have the same figures to the last digit.
+fn refuse_copies(found: &Found, job: &Job) -> Result<(), String> {
+    let is_copy = |other: &Job| {
+        let spread = |figures: &&Figures| figures.stddev.is_some_and(|ns| ns > 0.0);
+        other.name == job.name && other.ways() == job.ways() && job.ways().iter().any(spread)
+    };
+    let mut known = found.cases.iter().flat_map(|case| &case.jobs);
+    match known.any(is_copy) {
+        true => Err(format!(
+            "job `{}` is in it twice, with the same figures: which of them count is unclear",
+            job.name
+        )),
+        false => Ok(()),
+    }
+}
+
+fn started(seconds: Option<f64>) -> String {
+    let seconds = seconds.filter(|seconds| (0.0..250_000_000_000.0).contains(seconds));
+    let moment = seconds.and_then(|it| jiff::Timestamp::from_second(it as i64).ok());
+    moment.map(|moment| moment.to_string()).unwrap_or_default()
+}
+
+fn strings(object: Option<&Map<String, Value>>) -> Options {
+    let pairs = object.into_iter().flatten();
+    pairs
+        .filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned())))
+        .collect()
+}
+
+/// The time of a result that tells rates alone.
+const ASSUMED_SECONDS: f64 = 60.0;
+
+impl Entry {
+    /// Without `group_reporting`, each clone of a job has an entry of this identity.
+    fn identity(&self) -> (Option<u64>, Option<&str>, Option<&str>) {
+        let name = self.jobname.as_deref();
+        (self.groupid, name, self.hostname.as_deref())
+    }
+
+    fn sides(&self) -> [(&'static str, Option<&Side>); 5] {
+        [
+            ("read", self.read.as_ref()),
+            ("write", self.write.as_ref()),
+            ("trim", self.trim.as_ref()),
+            ("mixed", self.mixed.as_ref()),
+            ("sync", self.sync.as_ref()),
+        ]
+    }
+
+    fn job(&self, options: &Options, entries: u32, found: &mut Found) -> Result<Job, String> {
+        let name = self.jobname.as_deref().unwrap_or("job");
+        if self.latencies().next().is_none() {
+            return Err(format!(
+                "job `{name}` has none of `read`, `write`, `trim` and `mixed`"
+            ));
+        }
+        let runtimes = self.sides().map(|(_, side)| side.and_then(Side::seconds));
+        let longest = runtimes.into_iter().flatten().fold(0.0, f64::max);
+        let moved = self.sides().into_iter().filter_map(|(_, side)| side);
+        let seconds = if longest > 0.0 {
+            longest
+        } else if moved.clone().any(|side| side.total_ios > Some(0.0)) {
+            // All was over in less than a millisecond.
+            1e-3
+        } else {
+            let only_rates = moved.clone().any(|side| side.iops > Some(0.0));
+            if only_rates {
+                found.note(&format!(
+                    "the result of {name} does not tell how long it ran: {ASSUMED_SECONDS} s is \
+                     assumed; no rate depends on it"
+                ));
+            }
+            ASSUMED_SECONDS
+        };
+        let figures = |key: &str, side: Option<&Side>| match side {
+            None => Ok(Figures::default()),
+            Some(side) => side
+                .figures(seconds)
+                .map_err(|message| format!("job `{name}`, {key}: {message}")),
+        };
+        let mut job = Job {
+            name: name.to_owned(),
+            engine: "fio".to_owned(),
+            seconds,
+            errors: match (self.total_err, self.error) {
+                (Some(count), _) if count > 0 => count,
+                (_, Some(error)) => u64::from(error != 0),
+                _ => 0,
+            },
+            read: figures("read", self.read.as_ref())?,
+            write: figures("write", self.write.as_ref())?,
+            trim: figures("trim", self.trim.as_ref())?,
+            sync: self
+                .sync
+                .as_ref()
+                .map_or_else(Figures::default, Side::flushes),
+            ..Job::default()
+        };
+        let mixed = figures("mixed", self.mixed.as_ref())?;
+        let is_split = job.ways()[..3].iter().any(|figures| figures.ios > 0);
+        if self.latencies().any(|side| side.falls_back()) {
+            found.note(
+                "the file has percentiles of the whole latency alone, from the creation of an \
+                 operation on: all latencies are of that",
+            );
+        }
+        let grouped = self.threads(options, entries, seconds);
+        job = requested(job, options, grouped, found);
+        if mixed.ios > 0 && !is_split {
+            job.divide(mixed, found);
+        }
+        Ok(job)
+    }
+
+    fn latencies(&self) -> impl Iterator<Item = &Side> {
+        [&self.read, &self.write, &self.trim, &self.mixed]
+            .into_iter()
+            .flatten()
+    }
+
+    /// How many threads the entry is about; 0: unknown. fio does not write `group_reporting`
+    /// where it was given without a value, so it shows in what is there: one entry where there
+    /// would be as many as clones.
+    fn threads(&self, options: &Options, entries: u32, seconds: f64) -> u32 {
+        let clones = options.get("numjobs");
+        let clones = clones.map_or(Some(1), |text| text.trim().parse().ok());
+        let threads = match clones.unwrap_or(0) {
+            clones if clones == entries || clones <= 1 => clones.min(1),
+            clones if entries == 1 => clones,
+            _ => 0,
+        };
+        // A group of several sections has one entry too, with the options of the first; the time
+        // of all its threads tells.
+        let unlike = ["ramp_time", "verify", "loops"];
+        let is_plain = !unlike.iter().any(|option| options.contains_key(*option));
+        let all = self.job_runtime.filter(|_| is_plain).unwrap_or(0.0) / 1e3;
+        let is_more = seconds > 0.1 && all > seconds * (f64::from(threads) + 0.5);
+        if is_more { 0 } else { threads }
+    }
+}
+
+fn some(value: Option<f64>) -> Option<f64> {
+    value.filter(|value| *value > 0.0)
+}
+
+impl Side {
+    fn rate(&self) -> Option<f64> {
+        some(self.bw_bytes).or(some(self.bw).map(|kib| kib * 1024.0))
+    }
+
+    /// Before 3.0, `io_bytes` is in KiB.
+    fn bytes(&self) -> Option<f64> {
+        let is_new = self.io_kbytes.is_some() || self.bw_bytes.is_some();
+        let unit = if is_new { 1.0 } else { 1024.0 };
+        let stated = some(self.io_bytes).map(|bytes| bytes * unit);
+        stated.or(some(self.io_kbytes).map(|kib| kib * 1024.0))
+    }
+
+    /// How long it ran, or what its rates tell of that.
+    fn seconds(&self) -> Option<f64> {
+        let by = |amount: Option<f64>, rate: Option<f64>| Some(some(amount)? / some(rate)?);
+        some(self.runtime)
+            .map(|ms| ms / 1e3)
+            .or_else(|| by(self.total_ios, self.iops))
+            .or_else(|| by(self.bytes(), self.rate()))
+    }
+
+    fn figures(&self, longest: f64) -> Result<Figures, String> {
+        let (ios, iops) = (some(self.total_ios), some(self.iops));
+        let (bytes, rate) = (self.bytes(), self.rate());
+        if ios.or(iops).or(bytes).or(rate).is_none() {
+            return Ok(Figures::default());
+        }
+        let seconds = self.seconds().unwrap_or(longest);
+        let count = ios.or(iops.map(|iops| iops * seconds));
+        let moved = bytes.or(rate.map(|rate| rate * seconds));
+        let count = count.ok_or("neither `total_ios` nor `iops` tells how many operations")?;
+        let moved = moved.ok_or("neither `io_bytes` nor `bw` tells how many bytes")?;
+        if some(self.runtime).is_some() {
+            if let (Some(ios), Some(iops)) = (ios, iops) {
+                agree(["iops", "total_ios", "runtime"], iops, ios, seconds)?;
+            }
+            if let (Some(bytes), Some(rate)) = (bytes, some(self.bw_bytes)) {
+                agree(["bw_bytes", "io_bytes", "runtime"], rate, bytes, seconds)?;
+            }
+        }
+        let (bytes, ios) = (moved.round() as u64, (count.round() as u64).max(1));
+        Ok(self.timed(
+            self.latency(),
+            Figures {
+                ios,
+                bytes,
+                ..Figures::default()
+            },
+        ))
+    }
+
+    /// Of flushes, fio 3.33 gives no count but that of its samples.
+    fn flushes(&self) -> Figures {
+        let latency = sampled(&self.lat_ns, 1.0).or(sampled(&self.lat, 1e3));
+        let samples = latency.and_then(|(latency, _)| latency.samples);
+        let ios = some(self.total_ios).or(samples).unwrap_or(0.0) as u64;
+        self.timed(
+            latency,
+            Figures {
+                ios,
+                ..Figures::default()
+            },
+        )
+    }
+
+    /// The whole of an operation is `lat`, and `clat` has the percentiles, unless they were
+    /// requested of `lat` alone.
+    fn latency(&self) -> Option<(&Latency, f64)> {
+        let completion = sampled(&self.clat_ns, 1.0).or(sampled(&self.clat, 1e3));
+        match self.falls_back() {
+            true => self.whole(),
+            false => completion.or(self.whole()),
+        }
+    }
+
+    fn whole(&self) -> Option<(&Latency, f64)> {
+        sampled(&self.lat_ns, 1.0).or(sampled(&self.lat, 1e3))
+    }
+
+    fn falls_back(&self) -> bool {
+        let has = |latency: &(&Latency, f64)| latency.0.has_shape();
+        let completion = sampled(&self.clat_ns, 1.0).or(sampled(&self.clat, 1e3));
+        completion.is_some_and(|it| !has(&it)) && self.whole().is_some_and(|it| has(&it))
+    }
+
+    fn timed(&self, latency: Option<(&Latency, f64)>, figures: Figures) -> Figures {
+        let Some((latency, unit)) = latency else {
+            return figures;
+        };
+        let moment = |value: Option<f64>| value.map(|value| value * unit);
+        Figures {
+            mean: moment(latency.mean),
+            stddev: moment(latency.stddev),
+            min: moment(latency.min),
+            max: moment(latency.max),
+            shape: latency.shape(unit),
+            ..figures
+        }
+    }
+}
+
+/// `gtod_reduce` or `disable_clat` leave zeros without a sample.
+fn sampled(latency: &Option<Latency>, unit: f64) -> Option<(&Latency, f64)> {
+    let latency = latency.as_ref()?;
+    (latency.samples != Some(0.0)).then_some((latency, unit))
+}
+
+impl Latency {
+    fn has_shape(&self) -> bool {
+        self.shape(1.0).is_known()
+    }
+
+    fn shape(&self, unit: f64) -> Shape {
+        if !self.bins.is_empty() {
+            let counts = self.bins.iter();
+            let counts = counts.map(|(at, count)| (at * unit, count.max(0.0) as u64));
+            return Shape::Counts(counts.collect());
+        }
+        let list = self.percentile.iter();
+        let list = list.filter(|(percent, _)| *percent > 0.0 && *percent <= 100.0);
+        Shape::Percentiles(
+            list.map(|(percent, at)| (percent / 100.0, at * unit))
+                .collect(),
+        )
+    }
+}

@@ -1,0 +1,575 @@
+//! fio's normal text, of versions 2 and 3.
+//!
+//! ```text
+//! a: (g=0): rw=randread, bs=(R) 4096B-4096B, …, ioengine=libaio, iodepth=4      the request
+//! a: (groupid=0, jobs=2): err= 0: pid=9: Mon Jan  1 00:00:00 2024               a result
+//!   read: IOPS=100, BW=400KiB/s (410kB/s)(4000KiB/10000msec)                    version 3
+//!   read : io=4000.0KB, bw=409600B/s, iops=100, runt= 10000msec                 version 2
+//!     clat (usec): min=2, max=9824, avg=714.03, stdev=1424.65
+//!     clat percentiles (usec):
+//!      |  1.00th=[    3],  5.00th=[    4], …
+//!      issued rwts: total=1000,0,0,0 short=0,0,0,0 dropped=0,0,0,0
+//! Run status group 0 (all jobs):                                                the end
+//! ```
+
+use super::figures::{Figures, Shape};
+use super::fio::{Options, agree, names, requested};
+use super::not_a_result_at;
+use super::record::{Found, Job};
+use super::runs::{Printed, Runs};
+use super::scan::number;
+use blocklab_syntax::Mistake;
+
+const HEAD: &str = ": (groupid=";
+const REQUEST: &str = ": (g=";
+
+pub(super) fn is_text(text: &str) -> bool {
+    text.lines().any(|line| head(line).is_some())
+}
+
+/// All results of a text: those of several runs behind each other, and the states of one under
+/// `--status-interval`.
+pub(super) fn read(text: &str) -> Result<Vec<Found>, Mistake> {
+    let mut reader = Reader::default();
+    for (index, line) in text.lines().enumerate() {
+        reader.line(line.trim(), index + 1)?;
+    }
+    reader.end()?;
+    Ok(reader.runs.all())
+}
+
+#[derive(Default)]
+struct Reader {
+    runs: Runs,
+    /// Which of them printed what comes.
+    tool: Option<String>,
+    requests: Vec<Request>,
+    /// The result of one moment.
+    blocks: Vec<Block>,
+    /// What follows belongs to another result.
+    is_over: bool,
+}
+
+/// What was requested of a job.
+struct Request {
+    name: String,
+    group: String,
+    options: Options,
+}
+
+/// One job, or a group of them.
+#[derive(Default)]
+struct Block {
+    line: usize,
+    name: String,
+    group: String,
+    threads: u32,
+    errors: u64,
+    process: String,
+    date: String,
+    ways: Vec<Way>,
+    /// Operations by direction.
+    issued: Vec<u64>,
+    /// All shares of depths together: flushes count there, and not among the issued.
+    depths_percent: f64,
+}
+
+/// One direction as printed.
+#[derive(Default)]
+struct Way {
+    name: &'static str,
+    iops: Option<f64>,
+    bytes: f64,
+    seconds: f64,
+    /// From submission to completion, from the creation on, and of flushes.
+    clat: Times,
+    lat: Times,
+    sync: Times,
+    /// Which of them percentiles are of.
+    listed: Option<(&'static str, f64)>,
+}
+
+#[derive(Default, Clone)]
+struct Times {
+    /// Min, max, mean, deviation.
+    moments: Option<[f64; 4]>,
+    list: Vec<(f64, f64)>,
+}
+
+const WAYS: [&str; 4] = ["read", "write", "trim", "mixed"];
+const FLUSHES: &str = "sync";
+
+impl Reader {
+    fn line(&mut self, line: &str, at: usize) -> Result<(), Mistake> {
+        if let Some(request) = request(line) {
+            if !self.blocks.is_empty() {
+                self.end()?;
+            }
+            if self.is_over {
+                self.requests.clear();
+                self.tool = None;
+                self.is_over = false;
+            }
+            self.requests.push(request);
+        } else if is_version(line) {
+            self.tool = Some(line.replacen("fio-", "fio ", 1));
+        } else if let Some(block) = head(line) {
+            if self.is_over && !self.blocks.is_empty() {
+                self.end()?;
+            }
+            self.is_over = false;
+            self.blocks.push(Block { line: at, ..block });
+        } else if line.starts_with("Run status group") {
+            self.is_over = true;
+        } else if let Some(block) = self.blocks.last_mut().filter(|_| !self.is_over) {
+            let read = block.line_of(line);
+            read.map_err(|message| not_a_result_at(at, message))?;
+        }
+        Ok(())
+    }
+
+    /// The blocks so far are one result.
+    fn end(&mut self) -> Result<(), Mistake> {
+        self.is_over = true;
+        let blocks = std::mem::take(&mut self.blocks);
+        let Some(first) = blocks.first() else {
+            return Ok(());
+        };
+        let line = first.line;
+        let moment = moment(&first.date);
+        let process = blocks
+            .iter()
+            .map(|block| &*block.process)
+            .collect::<Vec<_>>();
+        let process = moment.is_none().then(|| process.join(" "));
+        let mut found = Found {
+            tool: self.tool.clone().unwrap_or_else(|| "fio".to_owned()),
+            started_at: moment.map(|moment| moment.to_string()).unwrap_or_default(),
+            ..Found::default()
+        };
+        if moment.is_some() {
+            found.note("the time of the run is that machine's local time, when it was printed");
+        }
+        found.note(
+            "fio's text rounds: bytes and latencies are as exact as they stand there; targets, \
+             O_DIRECT and the share of reads do not stand in it",
+        );
+        for block in &blocks {
+            let settings = self.settings(block, &blocks);
+            let job = block.job(settings, &mut found);
+            let job = job.map_err(|message| not_a_result_at(block.line, message))?;
+            found.job(format!("group-{}", block.group), job);
+        }
+        names(&mut found.cases);
+        let printed = Printed {
+            found: found.checked().map_err(|mistake| Mistake {
+                place: Some(blocklab_syntax::Place { file: None, line }),
+                ..mistake
+            })?,
+            process,
+            at_ms: moment.map(|moment| moment.as_millisecond() as f64),
+            ..Printed::default()
+        };
+        self.runs.add(printed);
+        Ok(())
+    }
+
+    /// The options of a block; `None`: it is about several jobs of its group, or none is printed.
+    fn settings(&self, block: &Block, all: &[Block]) -> Option<&Options> {
+        let group = self.requests.iter().filter(|it| it.group == block.group);
+        let is_reported = |name: &str| all.iter().any(|it| it.name == name);
+        match group.clone().all(|request| is_reported(&request.name)) {
+            true => group
+                .clone()
+                .find(|it| it.name == block.name)
+                .map(|it| &it.options),
+            false => None,
+        }
+    }
+}
+
+fn is_version(line: &str) -> bool {
+    let version = line.strip_prefix("fio-").or(line.strip_prefix("fio "));
+    version
+        .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()) && !rest.contains(' '))
+}
+
+fn request(line: &str) -> Option<Request> {
+    let (name, rest) = line.split_once(REQUEST)?;
+    let (group, rest) = rest.split_once("): ")?;
+    let (sizes, more) = match rest.split_once(", bs=") {
+        Some((rw, rest)) => {
+            let end = rest.find(", ioengine=").unwrap_or(rest.len());
+            (Some((rw, &rest[..end])), &rest[end..])
+        }
+        None => (None, rest),
+    };
+    let mut options = Options::new();
+    let all = sizes.iter().map(|(rw, _)| *rw).chain(more.split(", "));
+    for (key, value) in all.filter_map(|part| part.split_once('=')) {
+        options.insert(key.trim().to_owned(), value.trim().to_owned());
+    }
+    let rw = options.get("rw").cloned().unwrap_or_default();
+    let block = sizes.and_then(|(_, sizes)| block(sizes, &rw));
+    options.insert(
+        "bs".to_owned(),
+        block.map_or_else(String::new, |it| it.to_string()),
+    );
+    Some(Request {
+        name: name.to_owned(),
+        group: group.to_owned(),
+        options,
+    })
+}
+
+/// The size of all operations: `(R) 4096B-4096B, (W) …`, or `4K-4K/4K-4K/4K-4K`.
+fn block(text: &str, rw: &str) -> Option<u64> {
+    let ranges: Vec<&str> = match text.contains('(') {
+        true => text
+            .split(", ")
+            .map(|part| part.split_once(") ").map_or("", |it| it.1))
+            .collect(),
+        false => text.split('/').collect(),
+    };
+    let one = |at: usize| {
+        let (low, high) = ranges.get(at)?.split_once('-')?;
+        // `9.77KiB` is rounded.
+        let is_exact = !low.contains('.') || low.contains(".0");
+        (low == high && is_exact)
+            .then(|| bytes(low, 1024.0))?
+            .map(|it| it as u64)
+    };
+    let (read, write) = (one(0), one(1));
+    match (rw.contains("rw"), rw.contains("write")) {
+        (true, _) => read.filter(|_| read == write),
+        (false, true) => write,
+        (false, false) => read,
+    }
+}
+
+/// `364KiB`, `12.3MB`, `1024B`, `4096`: the unit without an `i` is `base` (1000 in version 3).
+fn bytes(text: &str, base: f64) -> Option<f64> {
+    let text = text.trim().trim_end_matches("/s");
+    let unit = text
+        .find(|c: char| c.is_ascii_alphabetic())
+        .unwrap_or(text.len());
+    let (amount, unit) = text.split_at(unit);
+    let power = match unit.chars().next().map(|c| c.to_ascii_uppercase()) {
+        None | Some('B') => 0,
+        Some('K') => 1,
+        Some('M') => 2,
+        Some('G') => 3,
+        Some('T') => 4,
+        Some('P') => 5,
+        _ => return None,
+    };
+    let base = if unit.contains('i') { 1024.0 } else { base };
+    Some(number(amount)? * base.powi(power))
+}
+
+/// `15.2k`, `1993.5k`, `2125.2K`, `102`.
+fn scaled(text: &str) -> Option<f64> {
+    let text = text.trim();
+    let factor = match text.chars().last()?.to_ascii_lowercase() {
+        'k' => 1e3,
+        'm' => 1e6,
+        'g' => 1e9,
+        _ => return number(text),
+    };
+    Some(number(&text[..text.len() - 1])? * factor)
+}
+
+fn head(line: &str) -> Option<Block> {
+    let (name, rest) = line.split_once(HEAD)?;
+    let (inside, rest) = rest.split_once("): err=")?;
+    let (group, jobs) = inside.split_once(", jobs=")?;
+    let (error, rest) = rest.split_once(':')?;
+    // `err= 5 (file:…, func=…, error=…): pid=…`
+    let (_, process) = rest.rsplit_once("pid=").unwrap_or(("", rest));
+    let (process, date) = process.split_once(':').unwrap_or((process, ""));
+    let error = error.trim().split(' ').next().unwrap_or_default();
+    Some(Block {
+        // A line of progress may end with a carriage return alone.
+        name: name.rsplit('\r').next().unwrap_or(name).trim().to_owned(),
+        group: group.trim().to_owned(),
+        threads: jobs.trim().parse().ok()?,
+        errors: u64::from(error != "0"),
+        process: process.trim().to_owned(),
+        date: date.trim().to_owned(),
+        ..Block::default()
+    })
+}
+
+/// `Mon Jul  3 22:30:33 2023`.
+fn moment(date: &str) -> Option<jiff::Timestamp> {
+    let date = date.split_whitespace().collect::<Vec<_>>().join(" ");
+    let (_, date) = date.split_once(' ')?;
+    let moment = jiff::civil::DateTime::strptime("%b %d %H:%M:%S %Y", date).ok()?;
+    moment
+        .to_zoned(jiff::tz::TimeZone::UTC)
+        .ok()
+        .map(|it| it.timestamp())
+}
+
+/// The figure behind `key=`.
+fn after_key<'a>(line: &'a str, key: &str) -> Option<&'a str> {
+    let (_, rest) = line.split_once(key)?;
+    let end = rest.find([',', ';', ')']).unwrap_or(rest.len());
+    Some(rest[..end].trim())
+}
+
+fn nanoseconds(unit: &str) -> Option<f64> {
+    match unit {
+        "nsec" => Some(1.0),
+        "usec" => Some(1e3),
+        "msec" => Some(1e6),
+        "sec" => Some(1e9),
+        _ => None,
+    }
+}
+
+impl Block {
+    fn line_of(&mut self, line: &str) -> Result<(), String> {
+        if let Some((label, rest)) = line.split_once(':') {
+            let label = label.trim_end();
+            if let Some(name) = WAYS.iter().find(|name| **name == label) {
+                self.ways.push(way(name, rest)?);
+            } else if label.starts_with("fsync/fdatasync") {
+                self.ways.push(Way {
+                    name: FLUSHES,
+                    ..Way::default()
+                });
+            } else if label == "IO depths" {
+                let shares = rest
+                    .split(',')
+                    .filter_map(|part| part.split_once('=')?.1.trim().strip_suffix('%'));
+                let shares = shares.filter_map(number);
+                self.depths_percent = shares.sum();
+            } else if label.starts_with("issued") {
+                let total = after_key_of_issued(rest);
+                self.issued = total;
+            } else if let Some(way) = self.ways.last_mut() {
+                way.latency(label, rest)?;
+            }
+        } else if let (Some(list), Some(way)) = (line.strip_prefix('|'), self.ways.last_mut()) {
+            way.percentiles(list)?;
+        }
+        Ok(())
+    }
+
+    fn job(&self, options: Option<&Options>, found: &mut Found) -> Result<Job, String> {
+        if self.ways.iter().all(|way| way.name == FLUSHES) && self.errors == 0 {
+            return Err(format!(
+                "no line of `read`, `write` or `trim` behind the head of {}: it is cut off",
+                self.name
+            ));
+        }
+        let times = self.ways.iter().map(|way| way.seconds);
+        let mut job = Job {
+            name: self.name.clone(),
+            engine: "fio".to_owned(),
+            seconds: times.fold(0.0, f64::max).max(1e-3),
+            errors: self.errors,
+            ..Job::default()
+        };
+        let mut mixed = Figures::default();
+        for way in &self.ways {
+            let place = match way.name {
+                "read" => &mut job.read,
+                "write" => &mut job.write,
+                "trim" => &mut job.trim,
+                FLUSHES => &mut job.sync,
+                _ => &mut mixed,
+            };
+            *place = match way.name {
+                FLUSHES => self.flushes(way, found),
+                _ => self.figures(way, found)?,
+            };
+        }
+        let is_one = options.is_some();
+        let options = options.cloned().unwrap_or_default();
+        let mut job = match is_one {
+            true => requested(job, &options, self.threads, found),
+            false => job,
+        };
+        job.threads = self.threads;
+        job.direct = None;
+        if options.get("rw").is_some_and(|rw| rw.contains("rw")) {
+            job.read_percent = None;
+        }
+        if mixed.ios > 0 && job.read.ios + job.write.ios + job.trim.ios == 0 {
+            job.divide(mixed, found);
+        }
+        Ok(job)
+    }
+
+    fn figures(&self, way: &Way, found: &mut Found) -> Result<Figures, String> {
+        let at = WAYS.iter().position(|name| *name == way.name);
+        let issued = match at {
+            Some(3) => (!self.issued.is_empty()).then(|| self.issued.iter().take(3).sum()),
+            at => at.and_then(|at| self.issued.get(at).copied()),
+        };
+        let seconds = way.seconds.max(1e-3);
+        let issued = issued.filter(|count| *count > 0);
+        if let (Some(issued), Some(iops)) = (issued, way.iops)
+            && way.seconds > 0.0
+        {
+            let what = ["IOPS", "issued", "msec"];
+            agree(what, iops, issued as f64, seconds)
+                .map_err(|message| format!("{}, {}: {message}", self.name, way.name))?;
+        }
+        let by_rate = || (way.iops.unwrap_or(0.0) * seconds).round() as u64;
+        let lists = [&way.clat, &way.lat].map(|times| !times.list.is_empty());
+        let times = match lists {
+            [false, true] => {
+                found.note(
+                    "the text has percentiles of the whole latency alone, from the creation of an \
+                     operation on: all latencies are of that",
+                );
+                &way.lat
+            }
+            _ if way.clat.moments.is_some() => &way.clat,
+            _ => &way.lat,
+        };
+        Ok(times.figures(issued.unwrap_or_else(by_rate), way.bytes.round() as u64))
+    }
+
+    /// The text does not count flushes: the shares of depths do, whose whole is what was issued
+    /// without them.
+    fn flushes(&self, way: &Way, found: &mut Found) -> Figures {
+        let issued: u64 = self.issued.iter().take(3).sum();
+        let more = (self.depths_percent / 100.0 - 1.0).max(0.0);
+        let count = self.issued.get(3).copied().filter(|count| *count > 0);
+        let count = count.unwrap_or_else(|| {
+            found.note(
+                "the text does not count flushes: their number is worked out from its shares of \
+                 depths",
+            );
+            (issued as f64 * more).round() as u64
+        });
+        way.sync.figures(count.max(1), 0)
+    }
+}
+
+/// `total=0,455,0,0 short=…`, or `total=r=1/w=2/d=0, short=…`.
+fn after_key_of_issued(rest: &str) -> Vec<u64> {
+    let total = rest.split_once("total=").map_or("", |it| it.1);
+    let end = total.find(" short").unwrap_or(total.len());
+    let numbers = total[..end].split(|c: char| !c.is_ascii_digit());
+    numbers.filter_map(|text| text.parse().ok()).collect()
+}
+
+/// The line of a direction.
+fn way(name: &'static str, line: &str) -> Result<Way, String> {
+    let wrong = || format!("`{name}:{line}` is no line of fio's text");
+    let (iops, moved, ms, rate) = match after_key(line, "IOPS=") {
+        Some(iops) => {
+            let (rates, moved) = line.rsplit_once('(').ok_or_else(wrong)?;
+            let (moved, ms) = moved.split_once('/').ok_or_else(wrong)?;
+            let ms = ms.split_once("msec").ok_or_else(wrong)?.0;
+            let (_, rates) = rates.split_once("BW=").ok_or_else(wrong)?;
+            let rates = rates.split(['(', ')']).filter_map(|rate| bytes(rate, 1e3));
+            let rate = rates.fold(0.0, f64::max);
+            (scaled(iops), bytes(moved, 1e3), number(ms), rate)
+        }
+        None => {
+            let figure = |key| after_key(line, key).and_then(|text| bytes(text, 1024.0));
+            let ms = after_key(line, "runt=").and_then(|text| text.strip_suffix("msec"));
+            let iops = after_key(line, "iops=").and_then(scaled);
+            let rate = figure("bw=").unwrap_or(0.0);
+            (iops, figure("io="), ms.and_then(number), rate)
+        }
+    };
+    let seconds = ms.ok_or_else(wrong)? / 1e3;
+    let (moved, by_rate) = (moved.ok_or_else(wrong)?, rate * seconds);
+    Ok(Way {
+        name,
+        iops: Some(iops.ok_or_else(wrong)?),
+        // fio prints 21.998 as `21.0`: a rate of more digits tells.
+        bytes: if by_rate > moved * 1.005 {
+            by_rate
+        } else {
+            moved
+        },
+        seconds,
+        ..Way::default()
+    })
+}
+
+impl Way {
+    /// `clat (usec): min=2, max=…`, and the head of a list of percentiles.
+    fn latency(&mut self, label: &str, rest: &str) -> Result<(), String> {
+        let Some((what, unit)) = label.split_once(" (") else {
+            return Ok(());
+        };
+        let Some(unit) = unit.strip_suffix(')').map(str::trim).and_then(nanoseconds) else {
+            return Ok(());
+        };
+        let (what, is_list) = match what.strip_suffix(" percentiles") {
+            Some(what) => (what, true),
+            None => (what, false),
+        };
+        let known = ["clat", "lat", "sync"]
+            .into_iter()
+            .find(|name| *name == what);
+        if is_list {
+            self.listed = known.map(|name| (name, unit));
+            return Ok(());
+        }
+        self.listed = None;
+        let Some(name) = known.filter(|_| rest.contains("min=")) else {
+            return Ok(());
+        };
+        let wrong = || format!("`{label}:{rest}` is no line of latencies");
+        let mut moments = [0.0; 4];
+        for (moment, key) in moments.iter_mut().zip(["min=", "max=", "avg=", "stdev="]) {
+            let value = after_key(rest, key).and_then(scaled).ok_or_else(wrong)?;
+            *moment = value * unit;
+        }
+        self.times(name).moments = Some(moments);
+        Ok(())
+    }
+
+    fn times(&mut self, name: &str) -> &mut Times {
+        match name {
+            "clat" => &mut self.clat,
+            "lat" => &mut self.lat,
+            _ => &mut self.sync,
+        }
+    }
+
+    /// ` 1.00th=[    3],  5.00th=[    4],`
+    fn percentiles(&mut self, line: &str) -> Result<(), String> {
+        let Some((name, unit)) = self.listed else {
+            return Ok(());
+        };
+        for part in line.split("],").filter(|part| !part.trim().is_empty()) {
+            let wrong = || format!("`{}` is no percentile", part.trim());
+            let (percent, value) = part.split_once("th=[").ok_or_else(wrong)?;
+            let value = scaled(value.trim_end_matches(']')).ok_or_else(wrong)?;
+            let percent = number(percent).ok_or_else(wrong)?;
+            if percent > 0.0 && percent <= 100.0 {
+                self.times(name).list.push((percent / 100.0, value * unit));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Times {
+    fn figures(&self, ios: u64, bytes: u64) -> Figures {
+        let moment = |at: usize| self.moments.map(|moments| moments[at]);
+        Figures {
+            ios,
+            bytes,
+            min: moment(0),
+            max: moment(1),
+            mean: moment(2),
+            stddev: moment(3),
+            shape: match self.list.is_empty() {
+                true => Shape::Unknown,
+                false => Shape::Percentiles(self.list.clone()),
+            },
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! Several results of one text: which of them are runs of their own, which are passes of one load,
+//! and which are the same run, printed again while it went on.
+
+use super::figures::Figures;
+use super::record::{Found, Job};
+
+/// One result as it was printed.
+#[derive(Debug, Default)]
+pub(super) struct Printed {
+    pub found: Found,
+    /// What tells its load apart, besides the settings of its jobs.
+    pub load: String,
+    /// What a program prints of one process or moment alone; `None`: nothing of the kind.
+    pub process: Option<String>,
+    /// When it was printed, in ms since 1970.
+    pub at_ms: Option<f64>,
+}
+
+/// The runs of a text, in the order of their first results.
+#[derive(Debug, Default)]
+pub(super) struct Runs(Vec<Run>);
+
+#[derive(Debug)]
+struct Run {
+    /// All its passes; the cases of the last one begin at `last`.
+    printed: Printed,
+    last: usize,
+    pass: u32,
+    /// Whether the last pass was printed more than once.
+    is_repeated: bool,
+}
+
+/// Without a clock, a result whose time is longer by at least this factor can be a later state of
+/// the one before: repeats of one load under a time limit differ by less.
+const LONGER: f64 = 1.05;
+
+impl Runs {
+    /// Adds a result: to the run that it continues or repeats, else as a run of its own.
+    pub fn add(&mut self, new: Printed) {
+        let same = |run: &&mut Run| run.has_load(&new) && (run.is_earlier(&new) || run.did(&new));
+        let Some(run) = self.0.iter_mut().rev().find(same) else {
+            let mut run = Run {
+                printed: new,
+                last: 0,
+                pass: 1,
+                is_repeated: false,
+            };
+            run.count();
+            self.0.push(run);
+            return;
+        };
+        run.is_repeated = run.is_earlier(&new);
+        let known = &mut run.printed;
+        if run.is_repeated {
+            known.found.cases.truncate(run.last);
+        } else {
+            run.last = known.found.cases.len();
+            run.pass += 1;
+        }
+        known.at_ms = new.at_ms;
+        known.process = new.process;
+        known.found.cases.extend(new.found.cases);
+        new.found
+            .notes
+            .iter()
+            .for_each(|note| known.found.note(note));
+        for (path, bytes) in &new.found.targets {
+            known.found.target(path, *bytes);
+        }
+        run.count();
+    }
+
+    pub fn all(self) -> Vec<Found> {
+        self.0.into_iter().map(|run| run.printed.found).collect()
+    }
+}
+
+impl Run {
+    /// Numbers the last pass.
+    fn count(&mut self) {
+        for case in &mut self.printed.found.cases[self.last..] {
+            case.pass = self.pass;
+        }
+    }
+
+    fn jobs(&self) -> impl Iterator<Item = (&str, &Job)> {
+        let cases = self.printed.found.cases[self.last..].iter();
+        cases.flat_map(|case| case.jobs.iter().map(|job| (&*case.name, job)))
+    }
+
+    fn pairs<'a>(&'a self, new: &'a Printed) -> impl Iterator<Item = (&'a Job, &'a Job)> {
+        let jobs = new.found.cases.iter().flat_map(|case| case.jobs.iter());
+        self.jobs().map(|(_, job)| job).zip(jobs)
+    }
+
+    /// Whether the settings are the same.
+    fn has_load(&self, new: &Printed) -> bool {
+        let cases = new.found.cases.iter();
+        let theirs: Vec<_> = cases
+            .flat_map(|case| case.jobs.iter().map(|job| (&*case.name, job)))
+            .collect();
+        self.printed.load == new.load
+            && self.printed.found.tool == new.found.tool
+            && self.jobs().count() == theirs.len()
+            && self
+                .jobs()
+                .zip(theirs)
+                .all(|(mine, its)| mine.0 == its.0 && mine.1.is_set_as(its.1))
+    }
+
+    /// Whether the same directions moved.
+    fn did(&self, new: &Printed) -> bool {
+        let ways = |job: &Job| job.ways().map(|figures| figures.ios > 0);
+        self.pairs(new).all(|(mine, its)| ways(mine) == ways(its))
+    }
+
+    /// Whether the last pass is an earlier state of this result: nothing in it may be more than
+    /// there, and it must have begun before the last pass was printed.
+    fn is_earlier(&self, new: &Printed) -> bool {
+        let is_less = |(mine, its): (&Job, &Job)| {
+            let pairs = mine.ways().into_iter().zip(its.ways());
+            mine.seconds <= its.seconds && pairs.into_iter().all(|(mine, its)| grew(mine, its))
+        };
+        if !self.pairs(new).all(is_less) {
+            return false;
+        }
+        let is_same = |(mine, its): (&Job, &Job)| {
+            mine.ways() == its.ways() && mine.ways().iter().any(|way| way.ios > 0)
+        };
+        if let (Some(mine), Some(its)) = (&self.printed.process, &new.process) {
+            return mine == its;
+        }
+        if self.pairs(new).any(is_same) {
+            return true;
+        }
+        let longest =
+            |jobs: &mut dyn Iterator<Item = &Job>| jobs.map(|job| job.seconds).fold(0.0, f64::max);
+        let mine = longest(&mut self.jobs().map(|(_, job)| job));
+        let its = longest(&mut self.pairs(new).map(|(_, job)| job));
+        match (self.printed.at_ms, new.at_ms) {
+            (Some(printed), Some(now)) => now - its * 1e3 < printed - mine * 500.0,
+            _ => self.is_repeated || its >= mine * LONGER,
+        }
+    }
+}
+
+/// Whether figures can have become these.
+fn grew(before: &Figures, after: &Figures) -> bool {
+    let not_above = |low: Option<f64>, high: Option<f64>| match (low, high) {
+        (Some(low), Some(high)) => low <= high,
+        _ => true,
+    };
+    before.ios == 0
+        || (before.ios <= after.ios
+            && before.bytes <= after.bytes
+            && not_above(before.max, after.max)
+            && not_above(after.min, before.min))
+}
+
+impl Job {
+    /// Whether another one was asked to do the same. A block that was worked out from bytes and
+    /// operations is not exact.
+    fn is_set_as(&self, other: &Self) -> bool {
+        let settings = |job: &Self| Self {
+            read: Figures::default(),
+            write: Figures::default(),
+            trim: Figures::default(),
+            sync: Figures::default(),
+            seconds: 0.0,
+            errors: 0,
+            block: 0,
+            ..job.clone()
+        };
+        let (small, large) = (self.block.min(other.block), self.block.max(other.block));
+        (small == 0 || large - small <= small / 10) && settings(self) == settings(other)
+    }
+}
