@@ -346,7 +346,11 @@ fn a_killed_server_leaves_what_was_seen_until_then() {
     }
     server.0.kill().expect("our child runs");
     server.0.wait().expect("our child");
-    assert_eq!(has_write(), Some(true), "what was seen is kept as unfinished");
+    assert_eq!(
+        has_write(),
+        Some(true),
+        "what was seen is kept as unfinished"
+    );
     good(lab.blocklab(["show", "db"]));
 }
 
