@@ -1,6 +1,8 @@
 //! `blocklab emulate` from start to Record: a client writes and reads, a signal ends it, and the run
 //! tells what was done. The client is written here, so that no other program is needed.
 
+mod stand;
+
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -320,4 +322,52 @@ fn mistakes_are_refused_in_a_line_with_what_would_work() {
     );
     let left = std::fs::read(lab.path().join("photo.jpg")).expect("there");
     assert_eq!(left, b"precious");
+}
+
+/// The story: a database ran on a served volume for hours, the kernel killed the server for want of
+/// memory, and the store had no run: only the end of a server kept it.
+#[test]
+fn a_killed_server_leaves_what_was_seen_until_then() {
+    let lab = Lab::new();
+    let arguments = ["null", "--size", "1MiB", "--nbd", "unix:s", "--name", "db"];
+    let mut server = Server::start(&lab, &arguments);
+    let mut socket = connect(&lab.path().join("s"));
+    ask(&mut socket, WRITE, 0, &[7; 4096], 0);
+    let has_write = || {
+        let stored = lab.store().load("db").ok()?;
+        let jobs = &stored.record.measurements.first()?.jobs;
+        let writes = jobs.first()?.directions.get(&Direction::Write)?.ios;
+        (writes == 1).then_some(stored.partial)
+    };
+    let until = std::time::Instant::now() + stand::running::PATIENCE;
+    while has_write().is_none() {
+        assert!(std::time::Instant::now() < until, "no checkpoint");
+        std::thread::yield_now();
+    }
+    server.0.kill().expect("our child runs");
+    server.0.wait().expect("our child");
+    assert_eq!(
+        has_write(),
+        Some(true),
+        "what was seen is kept as unfinished"
+    );
+    good(lab.blocklab(["show", "db"]));
+}
+
+/// A server that ends by itself leaves one run, and no checkpoint beside it.
+#[test]
+fn a_server_that_ends_leaves_no_checkpoint() {
+    let lab = Lab::new();
+    let arguments = ["null", "--size", "1MiB", "--nbd", "unix:s", "--name", "db"];
+    let server = Server::start(&lab, &arguments);
+    let until = std::time::Instant::now() + stand::running::PATIENCE;
+    while lab.store().load("db").is_err() {
+        assert!(std::time::Instant::now() < until, "no checkpoint");
+        std::thread::yield_now();
+    }
+    server.end();
+    let names = std::fs::read_dir(lab.store().root()).expect("the store");
+    let names: Vec<_> = names.map(|it| it.expect("an entry").file_name()).collect();
+    assert_eq!(names.len(), 1, "{names:?}");
+    assert!(!lab.store().load("db").expect("kept").partial);
 }

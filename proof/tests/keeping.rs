@@ -285,3 +285,38 @@ fn runs_of_the_first_format_are_shown_compared_and_exported() {
         (&"baseline".into(), &2.into())
     );
 }
+
+/// The story: a batch system limited the address space to 300,000 KB, and a run of four threads hung
+/// for ever: a thread that began found no room for its signal stack, and the report of that hung. The
+/// process stayed after Ctrl-C.
+#[test]
+fn a_limit_of_the_address_space_is_named_or_has_no_effect() {
+    let lab = Lab::new();
+    let run = |kilobytes: u32, threads: u32| {
+        let mut command = lab.command();
+        command.args(["fio", "--no-save", "--name=a", "--rw=read", "--size=64k"]);
+        command.args(["--filename=null", &format!("--numjobs={threads}")]);
+        let program = Path::new(command.get_program());
+        let words: Vec<&str> = command.get_args().filter_map(|it| it.to_str()).collect();
+        let line = format!(
+            "ulimit -v {kilobytes}; exec {} {}",
+            text(program),
+            words.join(" ")
+        );
+        let mut shell = std::process::Command::new("sh");
+        let output = shell.current_dir(lab.path()).args(["-c", &line]).output();
+        let output = output.expect("a shell");
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        (output.status.code(), error)
+    };
+    for kilobytes in [150_000, 250_000, 300_000, 350_000] {
+        let (code, error) = run(kilobytes, 4);
+        assert_eq!(code, Some(0), "{kilobytes}: {error}");
+    }
+    let (code, error) = run(300_000, 1_000);
+    assert_eq!(code, Some(2), "{error}");
+    assert!(
+        error.contains("1000 threads") && error.contains("ulimit -v"),
+        "{error}"
+    );
+}

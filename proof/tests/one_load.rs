@@ -75,3 +75,48 @@ fn passes_are_added_until_the_rate_is_known() {
         "{none}: {printed}"
     );
 }
+
+/// The story: `--bs 1600000` measured 1,572,864 bytes, since the size became a text of one decimal on
+/// its way, and `--bs 16KB` was refused with a size that nobody had typed.
+#[test]
+fn the_size_that_was_typed_is_the_one_that_is_measured() {
+    let lab = blocklab_proof::Lab::new();
+    for (typed, bytes) in [
+        ("1600000", 1_600_000.0),
+        ("16KB", 16_000.0),
+        ("64k", 65_536.0),
+    ] {
+        let line = [
+            "run",
+            "--rw",
+            "randread",
+            "--bs",
+            typed,
+            "--target",
+            "sim:gp3:1TiB",
+        ];
+        let more = ["--runtime", "1s", "--repeat", "1", "-q", "--json"];
+        let ran = blocklab_proof::good(lab.blocklab(line.into_iter().chain(more)));
+        let row = &blocklab_proof::json(&ran)["rows"][0];
+        let value = |name: &str| row[name]["value"].as_f64().expect(name);
+        let measured = value("bytes_per_s") / value("iops");
+        assert!((measured - bytes).abs() < 0.5, "{typed}: {measured}");
+    }
+}
+
+/// The story: a pause of 999,999 hours between simulated measurements wrapped the virtual clock, and
+/// the program panicked.
+#[test]
+fn times_that_leave_the_clock_are_refused_with_their_line() {
+    let lab = blocklab_proof::Lab::new();
+    let cases = "[[case]]\nname = \"a\"\n[[case]]\nname = \"b\"\n[[case]]\nname = \"c\"\n";
+    let study = format!("name = \"x\"\npasses = 2\npause = \"999999h\"\n{cases}");
+    std::fs::write(lab.path().join("x.toml"), study).expect("written");
+    let ran = lab.blocklab(["run", "x.toml", "--target", "sim:gp3:1TiB"]);
+    assert_eq!(ran.code, Some(2), "{}", ran.err);
+    assert!(
+        ran.err.contains("x.toml:3: `pause = \"999999h\"`"),
+        "{}",
+        ran.err
+    );
+}

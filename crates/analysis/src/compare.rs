@@ -227,32 +227,24 @@ mod tests {
         check(&[500.0; 3], &[500.2; 3], Verdict::NoDifference);
     }
 
-    /// The story: one measurement was 23,506 IOPS in its own table, the median of its passes,
-    /// 26,605 in a comparison, their geometric mean, and 28,631 in a diagnosis, their mean.
+    /// The story: a comparison showed 11,105 and 11,099 IOPS, the medians of the passes, and beside
+    /// them a ratio of 1.158, that of their geometric means. What is divided is what is shown.
     #[test]
-    fn a_comparison_shows_the_figures_of_each_runs_own_table() {
-        let mut scattered = run(&[10_000.0, 11_000.0, 40_000.0]);
-        scattered.requested.aggregate = "median".to_owned();
-        let own = &crate::assess(&scattered).rows[0].directions[0];
-        let pair = only(&scattered, &scattered);
-        let figure = |name: &str| {
-            let mut all = pair.contrasts.iter();
-            let found = all.find(|it| it.quantity.name() == name).expect(name);
-            [found.baseline, found.other]
-        };
-        assert_eq!(own.iops.value, 11_000.0);
-        assert_eq!(figure("iops"), [11_000.0; 2]);
-        assert_eq!(figure("service_mean_ns"), [own.mean_ns.value; 2]);
-        assert_eq!(
-            figure("service_p99_ns"),
-            [own.service_ns.at("p99") as f64; 2]
+    fn the_ratio_is_the_quotient_of_the_figures_beside_it() {
+        let (base, other) = (
+            run(&[7_000.0, 11_105.0, 11_200.0]),
+            run(&[11_000.0, 11_099.0, 40_000.0]),
         );
-        // What the rules and a diagnosis look at.
-        let passes = crate::assess::by_case(&scattered.measurements).remove(0);
-        let summed = crate::rows::row(&passes, crate::rows::Aggregate::Median);
-        let view = crate::view::CaseView::new(passes, &summed.row, 0);
-        assert_eq!(view.iops(), 11_000.0);
-        assert_eq!(view.latency_ns(), own.mean_ns.value);
+        let pair = only(&base, &other);
+        assert!(pair.contrasts.len() > 2, "{pair:?}");
+        for contrast in &pair.contrasts {
+            let quotient = contrast.other / contrast.baseline;
+            let ratio = contrast.ratio.expect("a ratio");
+            assert!((ratio / quotient - 1.0).abs() < 1e-12, "{contrast:?}");
+        }
+        let rate = &pair.contrasts[0];
+        let mean = (7_000.0_f64 * 11_105.0 * 11_200.0).cbrt();
+        assert!((rate.baseline / mean - 1.0).abs() < 1e-3, "{rate:?}");
     }
 
     /// The story: a volume was simulated twice, and the second run was "slower" at 0.998: certain,

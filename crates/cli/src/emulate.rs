@@ -20,7 +20,8 @@ use blocklab_emulator::{
     open_file,
 };
 use blocklab_record::{
-    FORMAT, Note, NoteLevel, Origin, Record, Requested, Status, TargetFacts, TargetKind,
+    FORMAT, Measurement, Note, NoteLevel, Origin, Record, Requested, Status, TargetFacts,
+    TargetKind,
 };
 use blocklab_report::observed::{self, Now};
 use blocklab_report::text;
@@ -33,9 +34,11 @@ use jiff::Timestamp;
 use crate::args::EmulateArgs;
 
 mod addresses;
+mod checkpoints;
 mod control;
 mod served;
 
+use checkpoints::Checkpointer;
 use control::Control;
 use served::{Served, protocol};
 
@@ -53,24 +56,26 @@ pub fn emulate(args: &EmulateArgs, store: &Store) -> Result<ExitCode> {
         model.export(index, volume)
     })?;
     let started = Timestamp::now();
+    let id = store.new_id(started, chance()?);
+    let mut record = model.record(args, served.places(), id, started);
+    let mut checkpoints = Checkpointer::start(store, args.no_save)?;
     control.listen(listener)?;
     while !stopped.load(Ordering::Relaxed) {
         std::thread::sleep(control.patience(model.clock.now(), LOOK));
         control.look(model.clock.now());
-        watch.look(&served)?;
+        if watch.look(&served)? && checkpoints.is_due(model.clock.now()) {
+            record.measurements = watch.measurements(served.visits(), &control);
+            checkpoints.keep(record.clone());
+        }
     }
     let is_free = served.stop();
     watch.close();
-    let clients = served.visits();
     for volume in &volumes {
         volume.sync().context("the backing file cannot be synced")?;
     }
-    let measurements = watch.measurements(clients, &control);
-    let id = store.new_id(started, chance()?);
-    let mut record = Record {
-        measurements,
-        ..model.record(args, served.places(), id, started)
-    };
+    record.measurements = watch.measurements(served.visits(), &control);
+    record.finished_at = in_seconds(Timestamp::now());
+    drop(checkpoints);
     let kept = end(args, store, &mut record)?;
     Ok(if is_free { kept } else { FAILED.into() })
 }
@@ -165,8 +170,7 @@ impl Model {
     }
 
     fn volumes(&self, args: &EmulateArgs) -> Result<Vec<Arc<Volume>>> {
-        let half = || Bytes(blocklab_host::environment().memory_bytes.0 / 2);
-        let memory = MemoryLimit::new(args.memory_limit.unwrap_or_else(half));
+        let memory = MemoryLimit::new(args.memory_limit.unwrap_or_else(default_memory));
         let volume = |index| -> Result<Arc<Volume>> {
             let size = self.size(args, index)?;
             let model = self.instance.as_ref();
@@ -209,10 +213,6 @@ impl Model {
     }
 
     fn record(&self, args: &EmulateArgs, places: &str, id: String, started: Timestamp) -> Record {
-        let text = |moment: Timestamp| {
-            let seconds = moment.round(jiff::Unit::Second);
-            seconds.unwrap_or(moment).to_string()
-        };
         let facts = TargetFacts {
             path: format!("emu:{}", self.text),
             kind: TargetKind::Model,
@@ -226,8 +226,8 @@ impl Model {
             format: FORMAT,
             id,
             tool: format!("blocklab {}", env!("CARGO_PKG_VERSION")),
-            started_at: text(started),
-            finished_at: text(Timestamp::now()),
+            started_at: in_seconds(started),
+            finished_at: in_seconds(started),
             origin: Origin::Emulated,
             status: Status::Complete,
             failure: None,
@@ -272,6 +272,11 @@ impl Model {
     }
 }
 
+fn in_seconds(moment: Timestamp) -> String {
+    let seconds = moment.round(jiff::Unit::Second);
+    seconds.unwrap_or(moment).to_string()
+}
+
 /// Clients address no less.
 const SECTOR: u64 = 512;
 
@@ -291,6 +296,16 @@ fn quicken(spec: &mut DeviceSpec, factor: f64) -> Result<()> {
         true => Ok(()),
         false => bail!("--speed divides burst buckets, and {} has none", spec.name),
     }
+}
+
+/// Half of the machine's memory, or a quarter of what the control groups let this process use, if
+/// that is less. A power cut needs the pages as they were before writes that no flush has covered: they
+/// may take as much again.
+fn default_memory() -> Bytes {
+    let found = blocklab_host::environment();
+    let half = Bytes(found.memory_bytes.0 / 2);
+    let quarter = found.memory_limit_bytes.map(|limit| Bytes(limit.0 / 4));
+    quarter.map_or(half, |quarter| quarter.min(half))
 }
 
 fn backing(
@@ -339,12 +354,14 @@ impl<'a> Watch<'a> {
         }
     }
 
-    fn look(&mut self, served: &Served) -> Result<()> {
+    /// Whether a slice has ended.
+    fn look(&mut self, served: &Served) -> Result<bool> {
         if self.model.clock.now() < self.next {
-            return Ok(());
+            return Ok(false);
         }
         self.next = self.next + SLICE;
-        self.slice(Some(served.clients()))
+        self.slice(Some(served.clients()))?;
+        Ok(true)
     }
 
     /// The last slice, which is shorter.
@@ -402,22 +419,20 @@ impl<'a> Watch<'a> {
         self.drawn = lines.len();
     }
 
-    fn measurements(self, clients: u64, control: &Control) -> Vec<blocklab_record::Measurement> {
-        let volumes = self.volumes.iter().zip(self.samplers).zip(self.waited);
-        let volumes = volumes.enumerate();
-        let measurement =
-            |(index, ((volume, sampler), waited)): (_, ((&Arc<Volume>, Sampler), _))| {
-                sampler.measurement(ServiceFacts {
-                    name: volume.name(),
-                    protocol: protocol(self.args),
-                    clients,
-                    speed: self.args.speed,
-                    in_flight: volume.in_flight(),
-                    waited,
-                    events: control.events_of(index),
-                })
-            };
-        volumes.map(measurement).collect()
+    /// What was seen until the end of the last slice.
+    fn measurements(&self, clients: u64, control: &Control) -> Vec<Measurement> {
+        let measurement = |(index, volume): (usize, &Arc<Volume>)| {
+            self.samplers[index].measurement(ServiceFacts {
+                name: volume.name(),
+                protocol: protocol(self.args),
+                clients,
+                speed: self.args.speed,
+                in_flight: volume.in_flight(),
+                waited: self.waited[index].clone(),
+                events: control.events_of(index),
+            })
+        };
+        self.volumes.iter().enumerate().map(measurement).collect()
     }
 }
 

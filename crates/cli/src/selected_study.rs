@@ -9,11 +9,11 @@ use blocklab_console::{chance, place};
 use blocklab_host::{LARGEST_SCRIPT, read_at_most, read_input};
 use blocklab_native::{self as native, studies};
 use blocklab_publication::Publication;
-use blocklab_record::Note;
+use blocklab_record::{Note, NoteLevel};
 use blocklab_report::text;
 use blocklab_store::Store;
-use blocklab_study::planned;
-use blocklab_units::{Ink, Style, did_you_mean, plural};
+use blocklab_study::{planned, planned_run};
+use blocklab_units::{Bytes, Ink, Nanos, Style, count, did_you_mean, plural};
 use blocklab_workload::{Case, Job, Plan};
 
 use crate::again;
@@ -81,6 +81,7 @@ pub fn study(args: &RunArgs, store: &Store) -> Result<Study> {
             .map_err(|invalid| anyhow!("{name}: job `{}`: {invalid}", job.name))?;
         has_room(args, &name, job)?;
     }
+    fits_the_clock(&name, &study)?;
     Ok(study)
 }
 
@@ -111,7 +112,8 @@ fn of_flags(kind: OperationKind, load: &LoadArgs) -> Result<Loaded> {
     if !is_mixed && load.reads != 50 {
         bail!("--reads works only with --rw rw and --rw randrw: here all operations are alike");
     }
-    let size = load.bs.to_string().replace(' ', "");
+    let size = load.bs.exact().replace(' ', "");
+    let bytes = load.bs.0;
     let (depth, threads) = (load.depth, load.threads);
     let several = match threads.get() {
         1 => String::new(),
@@ -120,12 +122,26 @@ fn of_flags(kind: OperationKind, load: &LoadArgs) -> Result<Loaded> {
     let name = format!("{short}-{size}-q{depth}{several}-{word}");
     let text = format!(
         "name = \"{name}\"\npasses = 3\n\n[[case]]\nname = \"{name}\"\npattern = \"{pattern}\"\n\
-         {mix}\nblock_size = \"{size}\"\ndepth = {depth}\nthreads = {threads}\naccess = \"auto\"\n\
+         {mix}\nblock_size = {bytes}\ndepth = {depth}\nthreads = {threads}\naccess = \"auto\"\n\
          ramp = \"1s\"\nruntime = \"5s\"\n"
     );
     let mut read = loaded(text, "the load of the command line".to_owned(), true)?;
     read.name = name;
+    read.study.notes.extend(binary_hint(load.bs));
     Ok(read)
+}
+
+/// A size in thousands that no sector divides was probably meant in units of 1,024.
+fn binary_hint(size: Bytes) -> Option<Note> {
+    const SECTOR: u64 = 512;
+    let is_odd = size.0.is_multiple_of(1000) && !size.0.is_multiple_of(SECTOR);
+    let text = format!(
+        "{} bytes are measured, as written (KB is 1,000 bytes); {}KiB is {} bytes",
+        count(size.as_f64()),
+        size.0 / 1000,
+        count((size.0 / 1000 * 1024) as f64)
+    );
+    is_odd.then(|| Note::new(NoteLevel::Assumed, "--bs", text))
 }
 
 /// Leaves the cases of these names; the name of a matrix stands for all its cases.
@@ -185,6 +201,39 @@ fn of_run(run: &str, args: &RunArgs, store: &Store) -> Result<Loaded> {
             targets: again.targets,
         },
     })
+}
+
+/// A clock counts nanoseconds from the start of the run: half of what it holds is for what takes longer
+/// than planned.
+const CLOCK: Nanos = Nanos(u64::MAX / 2);
+
+/// Times that leave the clock are refused before anything runs, with the line of the longest kind.
+fn fits_the_clock(name: &str, study: &Study) -> Result<()> {
+    let plan = &study.plan;
+    if planned_run(plan) <= CLOCK {
+        return Ok(());
+    }
+    let longest = plan.cases.iter().map(planned).max().unwrap_or_default();
+    let keys: &[&str] = match plan.pause > longest {
+        true => &["pause"],
+        false => &["ramp", "runtime"],
+    };
+    let mut lines = study.source.lines().zip(1..);
+    let line = lines.find(|(line, _)| {
+        let key = line.split('=').next().unwrap_or_default().trim();
+        keys.contains(&key)
+    });
+    let place = line.map_or_else(String::new, |(line, number)| {
+        format!(
+            ":{number}: `{}`",
+            line.split('#').next().unwrap_or(line).trim()
+        )
+    });
+    Err(anyhow!(
+        "{name}{place}: {} measurements with this time add up to more than 292 years, which no clock \
+         here holds; shorter times or fewer passes would work",
+        u64::from(plan.passes) * plan.cases.len() as u64
+    ))
 }
 
 /// A region without a single block cannot be worked on; the error comes before anything runs.

@@ -273,9 +273,9 @@ impl Device {
         bursts.map(|burst| burst.set_share(now, share)).count()
     }
 
-    /// A volume becomes another one, as a provider modifies it while it is in use: its limiters
-    /// begin rested, its burst buckets keep the share that they hold, and what others share stays
-    /// as it is.
+    /// A volume becomes another one, as a provider modifies it while it is in use: its limiters and
+    /// burst buckets keep the share that they hold, what they owe is paid at its moment, and what
+    /// others share stays as it is.
     ///
     /// # Errors
     /// The first rule that the new volume breaks; then nothing has changed.
@@ -291,10 +291,7 @@ impl Device {
         spec.volumes[index] = to;
         // Another seed than the volume had, so that it does not draw the same latencies again.
         let mut fresh = Self::new(&spec, self.last.0)?.volumes.swap_remove(index);
-        let held = self.volumes[index].chain.bursts();
-        for (old, new) in held.zip(fresh.chain.bursts()) {
-            new.set_share(now, old.share(now));
-        }
+        fresh.chain.go_on_from(&self.volumes[index].chain, now);
         self.volumes[index] = fresh;
         self.spec = spec;
         Ok(())

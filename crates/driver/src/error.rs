@@ -63,6 +63,33 @@ pub enum Error {
         /// The kernel's answer.
         cause: io::Error,
     },
+    /// The limit of the address space leaves no room for the threads.
+    #[error(
+        "no room for the {threads} threads and their buffers ({needed}): {cause}; the address \
+         space is limited to {limit} (`ulimit -v`, or that of a batch system); fewer threads, a \
+         smaller depth or block, or a higher limit would work"
+    )]
+    Memory {
+        /// How many threads.
+        threads: u32,
+        /// What they map, as text.
+        needed: String,
+        /// The limit, as text.
+        limit: String,
+        /// The kernel's answer.
+        cause: io::Error,
+    },
+    /// A thread did not come to its first instruction.
+    #[error(
+        "thread {number} of {total} was made and did not begin; memory that it needs to begin is \
+         missing: look at `ulimit -v` and at the free memory"
+    )]
+    NotBegun {
+        /// Which one.
+        number: u32,
+        /// How many there are.
+        total: u32,
+    },
     /// The job of this name writes, and has no permission to on this target.
     #[error("job `{0}` writes, but {1} was not opened for writing")]
     NotPermitted(String, PathBuf),

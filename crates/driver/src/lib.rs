@@ -23,6 +23,7 @@ mod min_rate;
 mod overhead;
 mod real;
 mod results;
+mod room;
 mod samples;
 mod series;
 mod sim;

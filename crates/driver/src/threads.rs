@@ -2,7 +2,7 @@
 
 use std::io;
 use std::os::unix::thread::JoinHandleExt;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel, sync_channel};
 use std::sync::{Arc, Once};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -14,6 +14,7 @@ use blocklab_worker::{Shared, Stopper};
 
 use super::Run;
 use super::entry::{Entry, permitted};
+use super::room;
 use super::thread::{Gate, Order, Ready, ThreadSpec};
 use super::thread_groups::{Allowances, ThreadGroup, thread_groups};
 use super::workers::{WorkerStatus, Workers};
@@ -62,7 +63,9 @@ impl Threads {
         let total: u32 = jobs.iter().map(|job| job.threads).sum();
         let shared = Arc::new(shared(run));
         let mut allowances = Allowances::of(jobs);
-        for group in thread_groups(jobs, run.targets) {
+        let groups = thread_groups(jobs, run.targets);
+        room::reserve(&groups)?;
+        for group in groups {
             let (entry, note) = entry(run, &group)?;
             self.workers.notes.extend(note);
             for index in &group.jobs {
@@ -87,11 +90,15 @@ impl Threads {
                     journal: journals.of(&group.job),
                     parts,
                 };
+                let number = self.workers.members.len() as u32 + 1;
                 let spawned = self.spawn(thread, members, ready.clone(), ends.clone());
-                spawned.map_err(|cause| Error::Thread {
-                    number: self.workers.members.len() as u32 + 1,
-                    total,
-                    cause,
+                spawned.map_err(|cause| match cause.kind() {
+                    io::ErrorKind::TimedOut => Error::NotBegun { number, total },
+                    _ => Error::Thread {
+                        number,
+                        total,
+                        cause,
+                    },
                 })?;
             }
         }
@@ -108,10 +115,18 @@ impl Threads {
     ) -> io::Result<()> {
         let gate = Arc::clone(&self.gate);
         let name = format!("bl-{}-{}", thread.job.name, thread.thread);
+        let (begins, begun) = sync_channel(1);
+        let work = move || {
+            let _ = begins.send(());
+            thread.serve(&gate, &ready, &ends);
+        };
         let handle = Builder::new()
             .name(name.chars().take(15).collect())
-            .stack_size(STACK)
-            .spawn(move || thread.serve(&gate, &ready, &ends))?;
+            .stack_size(room::STACK)
+            .spawn(work)?;
+        // Before this it has done nothing, so it can be left; from here on it is waited for.
+        let begun = begun.recv_timeout(BEGINS_WITHIN);
+        begun.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?;
         // The first one holds the thread.
         self.handles.push(Some(handle));
         self.handles.extend(members.iter().skip(1).map(|_| None));
@@ -237,8 +252,9 @@ fn install_nudge() {
     });
 }
 
-/// Room for the loop; the default of 2 MiB would only cost address space, but 4,096 threads of it.
-const STACK: usize = 256 << 10;
+/// How long a new thread may take to its first instruction. It is microseconds, and a second on a
+/// machine that is much too busy; one that lacks memory may hang for ever.
+const BEGINS_WITHIN: Duration = Duration::from_secs(30);
 
 /// Watching the clock needs a processor for each thread, and one for everything else.
 fn watch(threads: u32) -> Nanos {

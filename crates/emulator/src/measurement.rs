@@ -119,17 +119,17 @@ impl Sampler {
         }
     }
 
-    /// All slices and totals.
-    pub fn measurement(self, facts: ServiceFacts<'_>) -> Measurement {
+    /// All slices so far, and totals.
+    pub fn measurement(&self, facts: ServiceFacts<'_>) -> Measurement {
         let observed = &self.before;
         let job = job(observed, &facts, self.began, self.ended);
-        let load = load(observed, &facts, self.balances);
+        let load = load(observed, &facts, self.balances.clone());
         Measurement {
             case: facts.name.to_owned(),
             pass: 1,
             elapsed_ns: self.ended.since(self.began).0,
             jobs: vec![job],
-            series: self.series,
+            series: self.series.clone(),
             cpu: Cpu {
                 unknown: Unknown::from_iter([Statistic::Process, Statistic::MachineBusy]),
                 ..Cpu::default()

@@ -292,6 +292,15 @@ impl JobResult {
         sizes.map_or_else(|| UNKNOWN.to_owned(), |sizes| sizes.text(mix))
     }
 
+    /// The size of all operations in bytes; `None`: they have several sizes, or nobody knows it.
+    pub fn block_bytes(&self) -> Option<u64> {
+        let common = self
+            .block_sizes
+            .as_ref()?
+            .common(self.mix.unwrap_or(Mix::READ))?;
+        (common.smallest() == common.largest()).then(|| common.largest().0)
+    }
+
     /// `read`, `70 % read, 30 % write`.
     pub fn mix_name(&self) -> String {
         let mix = self.mix;

@@ -210,9 +210,8 @@ pub fn legend(comparison: &Comparison) -> String {
     let pairs = || comparison.against.iter().flat_map(|it| &it.pairs);
     let judged = pairs().filter(|it| it.verdict != Verdict::Unknown).count();
     let mut parts = vec![
-        "The figures of a run are those of its own table: the mean, the median or the best of its \
-         passes, percentiles of all passes together. The ratio is that of the geometric means of \
-         the passes, to which the interval belongs; it need not be the quotient of the figures."
+        "Each figure is the geometric mean of the passes, whose ratio has an interval; a run's own \
+         table shows their mean or median, and percentiles of all passes together."
             .to_owned(),
         format!(
             "The interval holds the true ratio with {LEVEL_PERCENT} % probability. \"Faster\" or \

@@ -39,6 +39,15 @@ fn some(ids: &[String]) -> String {
     }
 }
 
+/// What a name of several runs means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Choice {
+    /// The newest of them, for those who only read.
+    Newest,
+    /// No run, for those who change or remove it.
+    None,
+}
+
 /// A run that a text names.
 pub(crate) struct Found {
     /// Its folder, or the record itself when that was named by its path.
@@ -54,6 +63,7 @@ pub(crate) fn find(
     root: &Path,
     folders: &[Folder],
     spec: &str,
+    choice: Choice,
     name: impl Fn(&Folder) -> Option<String>,
 ) -> Result<Found, FindError> {
     let run = |folder: &Folder| Found {
@@ -75,8 +85,12 @@ pub(crate) fn find(
         "" => Vec::new(),
         _ => folders.iter().filter(wanted).collect(),
     };
+    let named = fits
+        .iter()
+        .all(|folder| name(folder).as_deref() == Some(spec));
     match fits[..] {
         [one] => Ok(run(one)),
+        [.., newest] if named && choice == Choice::Newest => Ok(run(newest)),
         [] => by_path(spec).ok_or_else(|| FindError::Unknown {
             spec: spec.to_owned(),
             root: root.to_path_buf(),
@@ -129,13 +143,18 @@ mod tests {
 
     #[track_caller]
     fn check(spec: &str, expected: Result<&str, FindError>) {
+        check_choice(spec, Choice::None, expected);
+    }
+
+    #[track_caller]
+    fn check_choice(spec: &str, choice: Choice, expected: Result<&str, FindError>) {
         let root = Path::new("/store");
         let name = |folder: &Folder| match folder.id.as_str() {
             "20261119-080000-a00" => Some("before".to_owned()),
             "20261121-000000-k3f" => Some("k4f".to_owned()),
             _ => Some("quick".to_owned()),
         };
-        let found = find(root, &folders(), spec, name).map(|found| found.folder);
+        let found = find(root, &folders(), spec, choice, name).map(|found| found.folder);
         assert_eq!(found, expected.map(|id| root.join(id)), "{spec}");
     }
 
@@ -167,6 +186,18 @@ mod tests {
         check("zzz", Err(unknown("zzz")));
         check("", Err(unknown("")));
         check("/nowhere/at/all", Err(unknown("/nowhere/at/all")));
+    }
+
+    /// The story: the recipe that names its runs `before` and `after` worked once in a store, and then
+    /// ended in "fits 2 runs". Who reads means the newest; a part of an id stays ambiguous.
+    #[test]
+    fn a_name_means_its_newest_run_for_those_who_read() {
+        check_choice("quick", Choice::Newest, Ok(IDS[2]));
+        check("quick", Err(ambiguous("quick", &IDS[1..3])));
+        let both = [IDS[2], IDS[3]];
+        check_choice("k4f", Choice::Newest, Err(ambiguous("k4f", &both)));
+        let part = Err(ambiguous("20261120", &IDS[1..3]));
+        check_choice("20261120", Choice::Newest, part);
     }
 
     /// The story: somebody named a run `k4f`, and `rm k4f` removed another one, whose id happened

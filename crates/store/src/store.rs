@@ -6,7 +6,7 @@ use blocklab_units::visible_lines;
 use blocklab_workload::errno::remedy;
 use jiff::Timestamp;
 
-use crate::find::{self, FindError, Found};
+use crate::find::{self, Choice, FindError, Found};
 use crate::folder::{self, PAGES, PARTIAL, RECORD};
 use crate::note::{self, NOTE};
 use crate::visible::made_visible;
@@ -223,13 +223,17 @@ impl Store {
     }
 
     /// The run that `spec` names: an id, the beginning of one, the last part of one, the name of a
-    /// run, the path of a run's folder or record, or `latest`.
+    /// run (of several the newest; what changes or removes a run refuses that), the path of a run's folder or record, or `latest`.
     ///
     /// # Errors
     /// [`StoreError::Find`] when it names none or several, [`StoreError::Damaged`] when its
     /// record is no record or newer than this version, [`StoreError::Io`].
     pub fn load(&self, spec: &str) -> Result<Stored, StoreError> {
-        let (mut stored, json) = self.read(spec)?;
+        self.load_chosen(spec, Choice::Newest)
+    }
+
+    fn load_chosen(&self, spec: &str, choice: Choice) -> Result<Stored, StoreError> {
+        let (mut stored, json) = self.read(spec, choice)?;
         let note = stored.record.note.take();
         if let Some(record) = made_visible(&stored.record, &json) {
             stored.record = record;
@@ -244,12 +248,12 @@ impl Store {
     /// # Errors
     /// As [`Store::load`].
     pub fn load_unchanged(&self, spec: &str) -> Result<Stored, StoreError> {
-        self.read(spec).map(|(stored, _)| stored)
+        self.read(spec, Choice::Newest).map(|(stored, _)| stored)
     }
 
     /// The run, and the text of its file.
-    fn read(&self, spec: &str) -> Result<(Stored, String), StoreError> {
-        let Found { folder, partial } = self.resolve(spec)?;
+    fn read(&self, spec: &str, choice: Choice) -> Result<(Stored, String), StoreError> {
+        let Found { folder, partial } = self.resolve(spec, choice)?;
         let (file, text) = match folder.is_dir() {
             true => (folder.join(RECORD), folder::read(&folder)),
             false => (folder.clone(), fs::read_to_string(&folder)),
@@ -283,7 +287,7 @@ impl Store {
     /// # Errors
     /// As [`Store::load`]; [`StoreError::LongNote`].
     pub fn annotate(&self, spec: &str, text: Option<&str>) -> Result<Stored, StoreError> {
-        let mut stored = self.load(spec)?;
+        let mut stored = self.load_chosen(spec, Choice::None)?;
         let folder = stored.file.parent().unwrap_or(Path::new("."));
         let file = folder.join(NOTE);
         match text {
@@ -322,7 +326,7 @@ impl Store {
 
     /// The finished run and its checkpoint.
     fn removals_of(&self, spec: &str) -> Result<Vec<Removal>, StoreError> {
-        let found = self.resolve(spec)?.folder;
+        let found = self.resolve(spec, Choice::None)?.folder;
         let run = match found.ends_with(RECORD) {
             true => found.parent().unwrap_or(&found),
             false => found.as_path(),
@@ -365,7 +369,7 @@ impl Store {
         (run.parent() == Some(&root) && checked(id).is_ok()).then(|| id.to_owned())
     }
 
-    fn resolve(&self, spec: &str) -> Result<Found, StoreError> {
+    fn resolve(&self, spec: &str, choice: Choice) -> Result<Found, StoreError> {
         // A whole id needs no look at all the others.
         if checked(spec).is_ok() && self.finished(spec).join(RECORD).is_file() {
             return Ok(Found {
@@ -381,7 +385,7 @@ impl Store {
         }
         let ids = listing::folders(&self.root).map_err(io_error("read", &self.root))?;
         let name = |folder: &listing::Folder| listing::name(&self.root, folder);
-        Ok(find::find(&self.root, &ids, spec, name)?)
+        Ok(find::find(&self.root, &ids, spec, choice, name)?)
     }
 
     /// Where the page of a run lies.

@@ -23,6 +23,19 @@ impl Bytes {
     /// 2^30 bytes.
     pub const GIB: Self = Self(1 << 30);
 
+    /// The size without rounding: `64 KiB` and `1.5 GiB` where that is the whole of it, `1600 KB`, else
+    /// `5001 B`. What it gives is read back as the same size.
+    pub fn exact(self) -> String {
+        let short = self.to_string();
+        if short.parse() == Ok(self) {
+            return short;
+        }
+        match self.0.is_multiple_of(1000) {
+            true => format!("{} KB", self.0 / 1000),
+            false => format!("{} B", self.0),
+        }
+    }
+
     /// How many bytes as a float, for rates and shares.
     pub fn as_f64(self) -> f64 {
         self.0 as f64
@@ -76,7 +89,7 @@ impl FromStr for Bytes {
     }
 }
 
-/// The shortest exact binary form: `64 KiB`, `1 MiB`, `1.5 GiB`, else plain bytes.
+/// For people, to one decimal: `64 KiB`, `1.5 GiB`. See [`Bytes::exact`].
 impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let units = [
@@ -149,6 +162,22 @@ mod tests {
                 error.to_string().contains("is not a size such as"),
                 "{text}"
             );
+        }
+    }
+
+    /// The story: 1,600,000 bytes were asked for and became `1.5MiB` on the way, which is 1,572,864.
+    #[test]
+    fn an_exact_text_is_read_back_as_the_same_size() {
+        for (bytes, text) in [
+            (4096, "4 KiB"),
+            (3 << 19, "1.5 MiB"),
+            (1_600_000, "1600 KB"),
+            (16_000, "16 KB"),
+            (5_001, "5001 B"),
+            (512, "512 B"),
+        ] {
+            assert_eq!(Bytes(bytes).exact(), text);
+            check(text, bytes);
         }
     }
 

@@ -4,7 +4,6 @@ use serde::{Serialize, Serializer};
 
 use super::pairs::Load;
 use super::{LEVEL_PERCENT, Margins};
-use crate::rows::Aggregate;
 
 /// Rates and means that lie nearer than this are the same, however little they scatter: modelled
 /// passes can agree to the last operation, and then any difference would be called.
@@ -112,12 +111,12 @@ impl Serialize for Quantity {
 pub struct Contrast {
     /// Which, with its unit.
     pub quantity: Quantity,
-    /// The baseline's, in the unit of the quantity: as its own table shows it.
+    /// The baseline's, in the unit of the quantity: the geometric mean of its passes, as scatter in
+    /// per cent has an interval only there.
     pub baseline: f64,
-    /// The other run's, as its own table shows it.
+    /// The other run's, made alike.
     pub other: f64,
-    /// The geometric mean of the other's passes over that of the baseline's: scatter in per cent
-    /// has an interval only there. `None`: the baseline has none, or nothing moved.
+    /// The other's over the baseline's. `None`: the baseline has none, or nothing moved.
     pub ratio: Option<f64>,
     /// Where the true ratio lies with 95 % probability; `None` with one pass on a side.
     pub ci95_low: Option<f64>,
@@ -185,13 +184,12 @@ fn contrast(quantity: Quantity, base: &Load<'_>, other: &Load<'_>, margins: Marg
     let (base_passes, other_passes) = (values(base, quantity), values(other, quantity));
     let found = ratio(&other_passes, &base_passes, LEVEL_PERCENT / 100.0);
     let (of_base, of_other) = (geometric(&base_passes), geometric(&other_passes));
-    let plain = (of_base > 0.0 && of_other > 0.0).then(|| of_other / of_base);
     let interval = found.map(|found| found.interval);
     Contrast {
         quantity,
-        baseline: shown(base, quantity, &base_passes),
-        other: shown(other, quantity, &other_passes),
-        ratio: found.map(|found| found.value).or(plain),
+        baseline: of_base,
+        other: of_other,
+        ratio: (of_base > 0.0 && of_other > 0.0).then(|| of_other / of_base),
         ci95_low: interval.map(|interval| interval.low),
         ci95_high: interval.map(|interval| interval.high),
         passes: [base_passes.len(), other_passes.len()],
@@ -215,25 +213,6 @@ fn verdict(quantity: Quantity, found: Ratio, margins: Margins) -> Verdict {
         _ if away < margins.at_least_percent / 100.0 => Verdict::Negligible,
         (true, _, false) | (_, true, true) => Verdict::Faster,
         _ => Verdict::Slower,
-    }
-}
-
-/// The figure that the run's own table shows. It has no mean response, which is made alike.
-fn shown(load: &Load<'_>, quantity: Quantity, passes: &[f64]) -> f64 {
-    let row = &load.shown;
-    match quantity {
-        Quantity::Iops => row.iops.value,
-        Quantity::Mean(Clocked::Service) => row.mean_ns.value,
-        Quantity::Mean(Clocked::Response) => {
-            Summary::of(passes).map_or(0.0, |all| match load.aggregate {
-                Aggregate::Median => all.median,
-                Aggregate::Mean | Aggregate::Best => all.mean,
-            })
-        }
-        Quantity::Percentile(Clocked::Service, of) => row.service_ns.at(of.name) as f64,
-        Quantity::Percentile(Clocked::Response, of) => row
-            .response_ns
-            .map_or(0.0, |response| response.percentiles.at(of.name) as f64),
     }
 }
 

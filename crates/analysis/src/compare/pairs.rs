@@ -1,13 +1,9 @@
 use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
 
 use blocklab_record::{DirectionResult, JobResult, Measurement, PaceKind, Record};
 use blocklab_workload::Direction;
 
 use super::Unmatched;
-use crate::RowDirection;
-use crate::assess::by_case;
-use crate::rows::{Aggregate, row};
 use crate::what::without_engine;
 
 /// One direction of a case in all its passes.
@@ -19,23 +15,15 @@ pub(super) struct Load<'a> {
     jobs: &'a [JobResult],
     /// Each pass that moved something: each job's elapsed time and result.
     pub(super) passes: Vec<Vec<(u64, &'a DirectionResult)>>,
-    /// The same as the run's own table shows it.
-    pub(super) shown: Rc<RowDirection>,
-    pub(super) aggregate: Aggregate,
 }
 
 /// The loads of a run, in the order in which they first appear.
 pub(super) fn loads(record: &Record) -> Vec<Load<'_>> {
-    let aggregate = Aggregate::named(&record.requested.aggregate);
-    let shown = shown(record, aggregate);
     let mut found: Vec<Load<'_>> = Vec::new();
     let mut places: BTreeMap<(&str, Direction), usize> = BTreeMap::new();
     // A pass 0 was run before the others and enters no figure.
     for measurement in record.measurements.iter().filter(|it| it.pass > 0) {
         for direction in directions(measurement) {
-            let Some(shown) = shown.get(&(&*measurement.case, direction)) else {
-                continue;
-            };
             let place = *places
                 .entry((&measurement.case, direction))
                 .or_insert(found.len());
@@ -46,26 +34,12 @@ pub(super) fn loads(record: &Record) -> Vec<Load<'_>> {
                     direction,
                     jobs: &measurement.jobs,
                     passes: Vec::new(),
-                    shown: Rc::clone(shown),
-                    aggregate,
                 });
             }
             found[place].passes.push(part(measurement, direction));
         }
     }
     found
-}
-
-/// The rows of the run's own table, by case and direction.
-fn shown(record: &Record, aggregate: Aggregate) -> BTreeMap<(&str, Direction), Rc<RowDirection>> {
-    let mut all = BTreeMap::new();
-    for passes in by_case(&record.measurements) {
-        let case = &*passes[0].case;
-        for direction in row(&passes, aggregate).row.directions {
-            all.insert((case, direction.direction), Rc::new(direction));
-        }
-    }
-    all
 }
 
 fn directions(measurement: &Measurement) -> BTreeSet<Direction> {

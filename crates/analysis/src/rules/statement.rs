@@ -102,7 +102,7 @@ impl Slot {
 
 /// `97 %`
 pub(crate) fn percent(value: f64) -> Slot {
-    Slot::Range(value, |value| format!("{value:.0} %"))
+    Slot::Range(value, |value| format!("{} %", count(value)))
 }
 
 /// `1,234`

@@ -79,8 +79,8 @@ pub struct EmulateArgs {
     /// Where written data is kept: `memory`, or a sparse FILE (further volumes: FILE.2 ...)
     #[arg(long, value_name = "memory|FILE", default_value = "memory", value_parser = backing)]
     pub backing: String,
-    /// Memory limit for written data (default: half of the machine's); writes beyond it fail with
-    /// ENOSPC
+    /// Memory limit for written data (default: half of the machine's, or a quarter of the control
+    /// group's, if that is less); writes beyond it fail with ENOSPC
     #[arg(long, value_name = "SIZE", value_parser = memory_limit)]
     pub memory_limit: Option<Bytes>,
     /// Refuse everything that writes

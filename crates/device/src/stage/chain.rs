@@ -77,6 +77,28 @@ impl Chain {
         &self.links
     }
 
+    /// Each limiter and each bucket goes on from its like in another chain; one without a like begins
+    /// rested.
+    pub(crate) fn go_on_from(&mut self, before: &Self, now: Nanos) {
+        let bursts = before.links.iter().filter_map(|link| match link {
+            Link::Burst(burst) => Some(burst),
+            Link::Limiter(_) => None,
+        });
+        for (new, old) in self.bursts().zip(bursts) {
+            new.go_on_from(old, now);
+        }
+        for link in &mut self.links {
+            let Link::Limiter(new) = link else { continue };
+            let like = before.links.iter().find_map(|link| match link {
+                Link::Limiter(old) if new.is_like(old) => Some(old),
+                _ => None,
+            });
+            if let Some(old) = like {
+                new.go_on_from(old, now);
+            }
+        }
+    }
+
     pub(crate) fn bursts(&mut self) -> impl Iterator<Item = &mut Burst> {
         self.links.iter_mut().filter_map(|link| match link {
             Link::Burst(burst) => Some(burst),

@@ -110,9 +110,11 @@ impl Burst {
         }
     }
 
-    /// The share of what it can hold.
-    pub(crate) fn share(&self, now: Nanos) -> f64 {
-        self.balance(now) / self.baseline.size()
+    /// It holds the share that another one holds of what it can hold, and was full when that was.
+    pub(crate) fn go_on_from(&mut self, before: &Self, now: Nanos) {
+        self.baseline.go_on_from(&before.baseline, now);
+        self.burst.go_on_from(&before.burst, now);
+        self.last_full = before.last_full;
     }
 
     #[inline]

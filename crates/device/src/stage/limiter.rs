@@ -36,6 +36,19 @@ impl Limiter {
             peak: cap.peak.map(|peak| Meter::new(peak.per_second(), 0.0)),
         }
     }
+
+    /// Whether both hold back the same operations by the same count.
+    pub(crate) fn is_like(&self, other: &Self) -> bool {
+        (self.covers, self.counts) == (other.covers, other.counts)
+    }
+
+    /// Its buckets keep the share that those of another one hold.
+    pub(crate) fn go_on_from(&mut self, before: &Self, now: Nanos) {
+        self.rate.go_on_from(&before.rate, now);
+        if let (Some(peak), Some(before)) = (&mut self.peak, &before.peak) {
+            peak.go_on_from(before, now);
+        }
+    }
 }
 
 impl Limiter {

@@ -127,6 +127,19 @@ impl Meter {
         self.due = moment(now) - saved.min(self.tolerance);
     }
 
+    /// Goes on from where another one stands: it holds the same share of its bucket, and what that one
+    /// owes is paid at the same moment.
+    pub(crate) fn go_on_from(&mut self, before: &Self, now: Nanos) {
+        let saved = moment(now) - before.due;
+        self.due = match saved > 0 && before.tolerance > 0 {
+            true => {
+                let share = saved.min(before.tolerance) as f64 / before.tolerance as f64;
+                moment(now) - (self.tolerance as f64 * share) as i128
+            }
+            false => before.due.max(moment(now)),
+        };
+    }
+
     /// What the bucket holds at most, in units.
     pub(crate) fn size(&self) -> f64 {
         self.tolerance as f64 / self.step as f64

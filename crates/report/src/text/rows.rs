@@ -99,7 +99,9 @@ fn legend(record: &Record, assessment: &Assessment, lines: &[Line<'_>]) -> Strin
         .iter()
         .any(|line| facts::has_too_few_passes(&line.direction.iops))
     {
-        parts.push(format!("{FEW}: too few passes for an interval."));
+        parts.push(format!(
+            "{FEW}: too few passes, the interval is wider than the figure."
+        ));
     }
     parts.push(match assessment.quantile_error_percent {
         Some(error) => format!(

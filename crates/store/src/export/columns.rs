@@ -118,6 +118,7 @@ fn requested(job: Option<&JobResult>) -> Named {
         text("engine", job.map(|j| j.engine.to_string()).as_ref()),
         text("pattern", job.map(JobResult::pattern_name).as_ref()),
         text("block_size", job.map(JobResult::block_size_name).as_ref()),
+        count("block_bytes", job.and_then(JobResult::block_bytes)),
         text("mix", job.map(JobResult::mix_name).as_ref()),
         name("access", job.map(JobResult::access_name)),
         name("durability", job.map(|j| j.durability.name())),

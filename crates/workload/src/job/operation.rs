@@ -118,13 +118,13 @@ impl SizeMix {
 impl fmt::Display for SizeMix {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let [(size, _)] = self.0[..] {
-            return write!(f, "{size}");
+            return f.write_str(&size.exact());
         }
         let total: u32 = self.0.iter().map(|(_, weight)| weight).sum();
         for (place, (size, weight)) in self.0.iter().enumerate() {
             let comma = if place > 0 { ", " } else { "" };
             let share = f64::from(*weight) * 100.0 / f64::from(total);
-            write!(f, "{comma}{size} {share:.0} %")?;
+            write!(f, "{comma}{} {share:.0} %", size.exact())?;
         }
         Ok(())
     }

@@ -1,0 +1,67 @@
+//! Memory that threads need, seen to before the first of them starts.
+//!
+//! A thread that cannot have its signal stack when it begins hangs in the standard library's
+//! report of that, and nobody can wait for it or end it. So it is established before that there is room for all.
+
+use std::ptr::null_mut;
+
+use blocklab_units::Bytes;
+use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
+use rustix::process::{Resource, getrlimit};
+
+use super::thread_groups::ThreadGroup;
+use crate::Error;
+
+/// Room for the loop; the default of 2 MiB would only cost address space, but 4,096 threads of it.
+pub(crate) const STACK: usize = 256 << 10;
+
+/// What a thread maps beside its stack and its buffers: the guard pages, the signal stack (which is
+/// larger on processors with wide registers, 12 KiB for AVX-512), the rings and small allocations.
+/// Assumed, with room to spare: it counts only where address space is limited.
+const BESIDE: usize = 1 << 20;
+
+/// Sees to it that all threads have memory to start with, where address space is limited.
+///
+/// # Errors
+/// [`Error::Memory`] when there is no room for them.
+pub(crate) fn reserve(groups: &[ThreadGroup]) -> Result<(), Error> {
+    let Some(limit) = getrlimit(Resource::As).current else {
+        return Ok(());
+    };
+    share_one_heap();
+    let needed = groups.iter().map(needed).fold(0, usize::saturating_add);
+    if needed == 0 {
+        return Ok(());
+    }
+    let anywhere = null_mut();
+    // SAFETY: a new anonymous mapping at an address of the kernel's choice, which nobody uses.
+    unsafe { mmap_anonymous(anywhere, needed, ProtFlags::empty(), MapFlags::PRIVATE) }
+        // SAFETY: it was mapped just now, with this length.
+        .and_then(|reserved| unsafe { munmap(reserved, needed) })
+        .map_err(|cause| Error::Memory {
+            threads: groups.iter().map(|group| group.job.threads).sum(),
+            needed: Bytes(needed as u64).to_string(),
+            limit: Bytes(limit).to_string(),
+            cause: cause.into(),
+        })
+}
+
+/// What all threads of a group map.
+fn needed(group: &ThreadGroup) -> usize {
+    let job = &group.job;
+    let buffers =
+        (job.effective_depth() as usize).saturating_mul(job.sizes.largest_moved().0 as usize);
+    let thread = buffers.saturating_add(STACK + BESIDE);
+    thread.saturating_mul(job.threads as usize)
+}
+
+/// The C library maps 128 MiB for the allocations of each new thread, cuts them down to 64 MiB, and does
+/// without them where it cannot have them: under a limit this takes the room, for a moment, of a thread
+/// that is just beginning. The loop allocates nothing, so one heap is as fast.
+fn share_one_heap() {
+    #[cfg(target_env = "gnu")]
+    // SAFETY: only numbers are passed.
+    unsafe {
+        libc::mallopt(libc::M_ARENA_MAX, 1);
+    }
+}
