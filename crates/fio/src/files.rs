@@ -256,26 +256,40 @@ pub(super) fn is_model(path: &str) -> bool {
 }
 
 fn paths(spec: &Spec, number: u32, context: &PlanContext<'_>) -> Result<Vec<String>, Mistake> {
-    if let Some(directory) = &spec.options.opendir {
-        let found = (context.files_below)(directory);
-        return match found.is_empty() {
-            true => Err(spec.mistake("opendir", format!("there are no files below {directory}"))),
-            false => Ok(found),
-        };
+    let options = &spec.options;
+    let mut paths = Vec::new();
+    for directory in &options.opendir {
+        paths.extend((context.files_below)(directory));
     }
-    let directory = directory(&spec.options, number);
-    let within = |name: String| match (&directory, is_model(&name)) {
-        (_, true) => name,
-        (Some(directory), _) if !name.starts_with('/') => format!("{directory}/{name}"),
+    if let (true, Some(directory)) = (paths.is_empty(), options.opendir.first()) {
+        return Err(spec.mistake("opendir", format!("there are no files below {directory}")));
+    }
+    paths.extend_from_slice(&options.filename);
+    if paths.is_empty() {
+        let directory = directory(options, number);
+        let names = generated(spec, number).into_iter();
+        paths.extend(names.map(|name| within(directory.as_deref(), name)));
+    }
+    Ok(paths)
+}
+
+/// What `filename` names: in the first of the directories that are given before it, for all clones.
+pub(super) fn named(texts: &[String], before: &Options) -> Vec<String> {
+    let directory = directory(before, 0);
+    let names = texts.iter().flat_map(|text| split(text));
+    names
+        .map(|name| within(directory.as_deref(), name))
+        .collect()
+}
+
+fn within(directory: Option<&str>, name: String) -> String {
+    match directory {
+        _ if is_model(&name) => name,
+        Some(directory) if !name.starts_with('/') => format!("{directory}/{name}"),
         // A plan calls no device at all `null`; here it is the name of a file.
         _ if name == "null" => "./null".to_owned(),
         _ => name,
-    };
-    let names = match &spec.options.filename {
-        Some(text) => split(text),
-        None => generated(spec, number),
-    };
-    Ok(names.into_iter().map(within).collect())
+    }
 }
 
 /// What `directory` names.

@@ -10,8 +10,8 @@ use blocklab_units::Nanos;
 
 use super::find;
 use crate::option::Kind::{
-    Bool, Flag, Floats, Int, Micros, Name, Percents, Ranges as OfRanges, Seconds, Share as OfShare,
-    Size, Sizes as OfSizes, Text, Word as OneOf,
+    Bool, Flag, Floats, Int, Micros, Name, Names, Percents, Ranges as OfRanges, Seconds,
+    Share as OfShare, Size, Sizes as OfSizes, Text, Word as OneOf,
 };
 use crate::option::Opt;
 use crate::value::{Meant, Ranges, Share, Sizes, Value, Word};
@@ -83,11 +83,11 @@ options! {
         "profile", Text, "-", Refused, "A built-in load.", "write its jobs out in a job file";
     }
     "Files" {
-        "filename", Text, "-", Exact, "Files, devices or models, with `:` between them; `\\:` is a colon.", "", filename: Option<String>;
+        "filename", Names, "-", Exact, "Files, devices or models, with `:` between them; `\\:` is a colon.", "", filename: Vec<String>;
         "directory", Text, "-", Exact, "Where files are made; several with `:` between them are given out to the clones in turn.", "", directory: Option<String>;
         "filename_format", Text, "$jobname.$jobnum.$filenum", Exact, "How files are called.", "", filename_format: String;
         "unique_filename", Bool, "1", Ignored, "Add the client's address to the name.", "there are no network clients";
-        "opendir", Text, "-", Exact, "All files below this directory.", "", opendir: Option<String>;
+        "opendir", Names, "-", Exact, "All files below this directory.", "", opendir: Vec<String>;
         "lockfile", OneOf("none exclusive readwrite"), "none", Nearly, "Lock the file for each operation.", "operations are not locked against each other: where jobs share a file they may be under way at once";
         "nrfiles" "nr_files", Int(0, MAX), "1", Nearly, "Files of the job.", "0 files are one; with fio the job then does nothing", nrfiles: u64;
         "openfiles", Int(0, MAX), "-", Ignored, "How many of them are open at a time.", "all files are kept open";
