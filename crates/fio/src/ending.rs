@@ -100,6 +100,7 @@ pub(super) fn think_style(options: &Options) -> ThinkStyle {
         spin: options.thinktime_spin,
         on_completion: options.thinktime_blocks_type != "issue",
         work: some(options.thinktime_iotime),
+        shifts_schedule: options.rate_ignore_thinktime,
     }
 }
 
@@ -122,7 +123,9 @@ pub(super) fn stop(spec: &Spec, pass: &Pass<'_>) -> Result<Stop, Mistake> {
         bytes: once
             .filter(|_| !pass.ends_with_its_map())
             .map(|once| Bytes(once.saturating_mul(pass.passes()))),
-        ios: some(u64::from(options.number_ios) * pass.each()),
+        ios: some(u64::from(options.number_ios) * pass.each())
+            .filter(|_| !in_time)
+            .map(|ios| ios.saturating_mul(options.loops.max(1))),
         loops: once
             .filter(|_| pass.ends_with_its_map())
             .map(|_| pass.passes().min(u32::MAX.into()) as u32),

@@ -118,6 +118,17 @@ pub(super) fn working_set(
     if spec.options.file_append {
         offset += sizes.iter().flatten().max().copied().unwrap_or(0);
     }
+    if let Some(lengths) = drawn(spec, number, &paths, &sizes, offset)? {
+        let planned = planned(&spec.options, rw, &paths, &lengths);
+        return Ok(WorkingSet {
+            most: most(&spec.options),
+            space: lengths.iter().map(|length| length - offset).sum(),
+            targets: paths,
+            offset,
+            size: None,
+            planned,
+        });
+    }
     let size = each(spec, &paths, there, offset)?;
     let Some(size) = size.filter(|size| *size > 0) else {
         let needs_size =
@@ -134,19 +145,56 @@ pub(super) fn working_set(
             planned: Vec::new(),
         });
     };
-    let planned = planned(&spec.options, rw, &paths, &sizes, offset + size);
-    let most = match (spec.options.filesize, spec.options.size) {
-        (Some(_), Some(Share::Bytes(bytes))) => some(bytes),
-        _ => None,
-    };
+    let lengths = vec![offset + size; paths.len()];
+    let planned = planned(&spec.options, rw, &paths, &lengths);
     Ok(WorkingSet {
-        most,
+        most: most(&spec.options),
         space: size * count,
         targets: paths,
         offset,
         size: Some(size),
         planned,
     })
+}
+
+/// Bytes of a pass over files of a given size, where they are given, too.
+fn most(options: &Options) -> Option<u64> {
+    match (options.filesize, options.size) {
+        (Some(_), Some(Share::Bytes(bytes))) => some(bytes),
+        _ => None,
+    }
+}
+
+/// The lengths of new files whose size is a range: multiples of the smallest block, spread over it.
+/// What is there already, and longer, keeps the length that its part of the range gives.
+fn drawn(
+    spec: &Spec,
+    number: u32,
+    paths: &[String],
+    sizes: &[Option<u64>],
+    offset: u64,
+) -> Result<Option<Vec<u64>>, Mistake> {
+    let options = &spec.options;
+    let Some([(low, high), ..]) = options.filesize else {
+        return Ok(None);
+    };
+    let block = pattern::block_sizes(spec)?.smallest().0.max(1);
+    let (low, high) = (low.max(offset + 1).div_ceil(block), high / block);
+    let is_shared = matches!(options.size, Some(Share::Percent(_)));
+    let is_longer = sizes.iter().flatten().any(|size| *size > high * block);
+    let opens_files = Engine::named(&options.ioengine).is_some_and(Engine::opens_files);
+    let has_no_files =
+        !opens_files || engine::is_diskless(options) || paths.iter().any(|path| is_model(path));
+    if low >= high || is_shared || is_longer || has_no_files {
+        return Ok(None);
+    }
+    let first = u64::from(number) * paths.len() as u64 + 1;
+    let length = |file: u64| {
+        // Multiples of the golden ratio are spread evenly, however many there are.
+        let share = ((first + file) as f64 * 0.618_033_988_749_895).fract();
+        (low + (share * (high - low + 1) as f64) as u64) * block
+    };
+    Ok(Some((0..paths.len() as u64).map(length).collect()))
 }
 
 /// What is missing where nothing determines how much there is to work on.
@@ -212,13 +260,7 @@ fn offset(spec: &Spec, number: u32, size: u64) -> Result<u64, Mistake> {
     Ok(offset.checked_next_multiple_of(align).unwrap_or(offset))
 }
 
-fn planned(
-    options: &Options,
-    rw: ReadWrite,
-    paths: &[String],
-    sizes: &[Option<u64>],
-    length: u64,
-) -> Vec<Planned> {
+fn planned(options: &Options, rw: ReadWrite, paths: &[String], lengths: &[u64]) -> Vec<Planned> {
     let is_null = options.ioengine == "null";
     let is_made = |path: &str| {
         let in_memory = path.starts_with("/dev/shm/");
@@ -227,7 +269,6 @@ fn planned(
     // What is there already stays as it is.
     let engine = Engine::named(&options.ioengine).unwrap_or(Engine::Null);
     let has_content = !engine.makes_names() && !engine.is_of_directories();
-    let length = if has_content { length } else { 0 };
     let layout = if engine.makes_names() {
         Layout::Name
     } else if engine.is_of_directories() {
@@ -239,10 +280,10 @@ fn planned(
     } else {
         Layout::Space
     };
-    let files = paths.iter().zip(sizes).filter(|(path, _)| is_made(path));
-    let planned = files.map(|(path, _)| Planned {
+    let files = paths.iter().zip(lengths).filter(|(path, _)| is_made(path));
+    let planned = files.map(|(path, length)| Planned {
         path: path.clone(),
-        length: Bytes(length),
+        length: Bytes(if has_content { *length } else { 0 }),
         layout,
         is_opened: engine.opens_files(),
         unlink: options.unlink,
@@ -256,26 +297,40 @@ pub(super) fn is_model(path: &str) -> bool {
 }
 
 fn paths(spec: &Spec, number: u32, context: &PlanContext<'_>) -> Result<Vec<String>, Mistake> {
-    if let Some(directory) = &spec.options.opendir {
-        let found = (context.files_below)(directory);
-        return match found.is_empty() {
-            true => Err(spec.mistake("opendir", format!("there are no files below {directory}"))),
-            false => Ok(found),
-        };
+    let options = &spec.options;
+    let mut paths = Vec::new();
+    for directory in &options.opendir {
+        paths.extend((context.files_below)(directory));
     }
-    let directory = directory(&spec.options, number);
-    let within = |name: String| match (&directory, is_model(&name)) {
-        (_, true) => name,
-        (Some(directory), _) if !name.starts_with('/') => format!("{directory}/{name}"),
+    if let (true, Some(directory)) = (paths.is_empty(), options.opendir.first()) {
+        return Err(spec.mistake("opendir", format!("there are no files below {directory}")));
+    }
+    paths.extend_from_slice(&options.filename);
+    if paths.is_empty() {
+        let directory = directory(options, number);
+        let names = generated(spec, number).into_iter();
+        paths.extend(names.map(|name| within(directory.as_deref(), name)));
+    }
+    Ok(paths)
+}
+
+/// What `filename` names: in the first of the directories that are given before it, for all clones.
+pub(super) fn named(texts: &[String], before: &Options) -> Vec<String> {
+    let directory = directory(before, 0);
+    let names = texts.iter().flat_map(|text| split(text));
+    names
+        .map(|name| within(directory.as_deref(), name))
+        .collect()
+}
+
+fn within(directory: Option<&str>, name: String) -> String {
+    match directory {
+        _ if is_model(&name) => name,
+        Some(directory) if !name.starts_with('/') => format!("{directory}/{name}"),
         // A plan calls no device at all `null`; here it is the name of a file.
         _ if name == "null" => "./null".to_owned(),
         _ => name,
-    };
-    let names = match &spec.options.filename {
-        Some(text) => split(text),
-        None => generated(spec, number),
-    };
-    Ok(names.into_iter().map(within).collect())
+    }
 }
 
 /// What `directory` names.

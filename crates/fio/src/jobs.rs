@@ -1,6 +1,7 @@
 //! From sections to jobs: inheritance, names, the kind of every value.
 
 use super::engine;
+use super::files;
 use super::number::Scale;
 use super::options::{find, hint, is_of_engines};
 use super::priority;
@@ -147,6 +148,13 @@ fn one(spec: &mut Spec, setting: &Setting) -> Result<(), Mistake> {
     let read = Value::read(option, value.as_deref(), scale);
     let read =
         read.map_err(|why| Mistake::here(at, format!("failed parsing {key}={text}: {why}")))?;
+    let read = match read {
+        // A directory that is given later does not hold for them.
+        Value::Names(names) if option.name == "filename" => {
+            Value::Names(files::named(&names, &spec.meant()))
+        }
+        other => other,
+    };
     let value = match spec.value(option.name) {
         Some(old) => joined(option.name, read, old),
         None => read,

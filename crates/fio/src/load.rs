@@ -43,8 +43,10 @@ pub(super) fn load(
             false => vec!["null".to_owned()],
             true => working_set.targets.clone(),
         },
+        center: center(spec, "random_distribution", &options.random_distribution)?,
         target_order,
         target_turn,
+        target_center: center(spec, "file_service_type", &options.file_service_type)?,
         engine,
         depth,
         batch: batch(spec, depth),
@@ -183,6 +185,10 @@ fn hints(spec: &Spec) -> Hints {
             _ => None,
         },
     }
+}
+
+fn center(spec: &Spec, option: &str, text: &str) -> Result<Option<f64>, Mistake> {
+    pattern::center(text).map_err(|why| spec.mistake(option, why))
 }
 
 /// `zipf:1.2`, `random:8`: the order, and behind the last `:` the operations before the next file.

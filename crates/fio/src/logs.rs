@@ -43,6 +43,8 @@ pub struct LogRule {
     pub epoch: Option<Epoch>,
     /// The file of the trace that is written.
     pub trace: Option<String>,
+    /// What the files are called in it.
+    pub traced: Vec<String>,
     priority: Option<IoPriority>,
     whole_priority: bool,
     /// Bytes of a chunk of a compressed log; nothing: logs are left as text.
@@ -170,6 +172,7 @@ impl LogRule {
                 _ => None,
             },
             trace: options.write_iolog.clone(),
+            traced: job.targets.clone(),
             priority: job.priority.io,
             whole_priority: options.log_prio,
             chunk: options.log_store_compressed.then(|| {

@@ -5,6 +5,8 @@
 pub enum Kind {
     /// Any text; its meaning is checked where it is used.
     Text,
+    /// Names of files, which add up where they are given again.
+    Names,
     /// Text that may be left out.
     Name,
     /// Nothing, 0 or 1.

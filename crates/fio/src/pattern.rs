@@ -314,7 +314,6 @@ fn listed(text: &str, moves_on: bool) -> Result<Pattern, String> {
 
 fn distribution(text: &str, every_block_once: bool, space: u64) -> Result<Pattern, String> {
     let (word, rest) = text.split_once(':').unwrap_or((text, ""));
-    // Behind a second `:` stands the centre, which scattered ranks have not.
     let first = rest.split(':').next().unwrap_or_default();
     let number = |default: f64| match first {
         "" => Ok(default),
@@ -351,6 +350,21 @@ fn distribution(text: &str, every_block_once: bool, space: u64) -> Result<Patter
         other => Err(format!(
             "`{other}` is none of random, zipf, pareto, normal, zoned, zoned_abs"
         )),
+    }
+}
+
+/// What stands behind the second `:` of `zipf:1.2:0.25`: where the hottest place lies, from 0 to 1.
+pub(super) fn center(text: &str) -> Result<Option<f64>, String> {
+    let mut parts = text.split(':');
+    let is_skewed = parts
+        .next()
+        .is_some_and(|word| matches!(word, "zipf" | "pareto" | "normal" | "gauss"));
+    let Some(text) = parts.nth(1).filter(|_| is_skewed) else {
+        return Ok(None);
+    };
+    match text.parse::<f64>() {
+        Ok(center) if (0.0..=1.0).contains(&center) => Ok(Some(center)),
+        _ => Err(format!("the centre `{text}` is no number from 0 to 1")),
     }
 }
 

@@ -206,11 +206,16 @@ impl PlanBuilder<'_> {
         job.check()
             .map_err(|invalid| Mistake::here(&spec.at, format!("job {}: {invalid}", spec.name)))?;
         let saves = job.verify.is_some() && job.writes() && spec.options.verify_state_save;
+        let mut facts = self.facts(spec, rw, &job, index);
+        if !job.engine.needs_target() {
+            // No device is opened, but the job has its files' names.
+            facts.logs.traced.clone_from(&working_set.targets);
+        }
         self.prepared.clones.push(CloneFacts {
             state: saves.then_some(state),
             awaits_trace,
             is_unfit,
-            ..self.facts(spec, rw, &job, index)
+            ..facts
         });
         for file in working_set.planned {
             self.files.add(file);

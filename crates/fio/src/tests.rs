@@ -614,3 +614,58 @@ fn a_description_keeps_its_quotation_marks() {
     let told = prepared.clones[0].style.description.as_deref();
     assert_eq!(told, Some("\"two words\""));
 }
+
+/// The story: of `filename` given several times the last one won, and all files lay in `directory`,
+/// wherever it was given. fio adds the names up, and puts them into the first directory that it
+/// knows at that moment, for all clones.
+#[test]
+fn names_of_files_add_up() {
+    let several = job("filename=x:y filename=z size=12k");
+    assert_eq!(several.targets, ["x", "y", "z"]);
+    let text = "[global]\nfilename=g\nsize=8k\n[a]\ndirectory=one:two\nfilename=h\nnumjobs=2\n";
+    for job in jobs(text) {
+        assert_eq!(job.targets, ["g", "one/h"]);
+    }
+}
+
+/// The story: all files of a range had one size, half way between its ends.
+#[test]
+fn files_of_a_range_have_sizes_of_their_own() {
+    let prepared = planned("[a]\nnrfiles=5\nfilesize=16k-128k\nrw=write\n").expect("sound");
+    let lengths: Vec<u64> = prepared.files.iter().map(|file| file.length.0).collect();
+    let all: u64 = lengths.iter().sum();
+    assert!(
+        lengths
+            .iter()
+            .all(|length| (16 << 10..=128 << 10).contains(length))
+    );
+    assert!(lengths.iter().all(|length| length.is_multiple_of(4096)));
+    assert!(lengths.iter().any(|length| *length != lengths[0]));
+    assert_eq!(
+        prepared.jobs().next().and_then(|job| job.stop.bytes),
+        Some(Bytes(all))
+    );
+    let kept = planned("[a]\nfilename=/dev/there\nfilesize=4k-8k\nrw=read\n").expect("sound");
+    assert!(kept.jobs().all(|job| job.region.size == Some(Bytes(6144))));
+}
+
+/// The story: the number was that of all loops, and ended jobs that were to run for a time.
+#[test]
+fn a_number_of_operations_is_that_of_each_loop() {
+    assert_eq!(job("size=1m number_ios=17 loops=3").stop.ios, Some(51));
+    let timed = job("size=1m number_ios=17 time_based runtime=1");
+    assert_eq!(timed.stop.ios, None);
+}
+
+/// The story: the centre was dropped without a word.
+#[test]
+fn a_centre_is_heeded_or_refused() {
+    let centred = job("size=1m rw=randread random_distribution=zipf:1.2:0.25");
+    assert_eq!(centred.center, Some(0.25));
+    let files = job("size=1m nrfiles=4 file_service_type=gauss:20:0.9");
+    assert_eq!(files.target_center, Some(0.9));
+    refused(
+        "[a]\nsize=1m\nrandom_distribution=pareto:0.2:x\n",
+        "centre `x`",
+    );
+}

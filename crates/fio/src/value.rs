@@ -40,6 +40,7 @@ pub(super) type Word = &'static str;
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Value {
     Text(String),
+    Names(Vec<String>),
     Word(Word),
     Number(i64),
     Share(Share),
@@ -92,6 +93,7 @@ meant! {
     Sizes: Sizes(sizes) => sizes;
     Ranges: Ranges(ranges) => ranges;
     Vec<f64>: Floats(list) => list;
+    Vec<String>: Names(names) => names;
     Nanos: Time(time) => time;
 }
 
@@ -131,6 +133,7 @@ impl Value {
                 Ok(Self::Text(text.to_owned()))
             }
             Kind::Text | Kind::Name => Ok(Self::Text(unquoted(text))),
+            Kind::Names => Ok(Self::Names(vec![unquoted(text)])),
             Kind::Flag => match amount(text, scale) {
                 Ok(value) => Ok(Self::Number(i64::from(value != 0))),
                 Err(_) => Err(format!("`{text}` is neither 0 nor 1")),
@@ -161,7 +164,8 @@ impl Value {
         Self::read(option, Some(option.default), Scale::default()).expect(option.default)
     }
 
-    /// This value, given after another one: a direction that is left out keeps what it had.
+    /// This value, given after another one: a direction that is left out keeps what it had, and
+    /// names add up.
     pub(super) fn over(self, old: &Self) -> Self {
         fn kept<T: Copy + PartialEq>(new: [T; 3], old: &[T; 3], none: T) -> [T; 3] {
             std::array::from_fn(|at| if new[at] == none { old[at] } else { new[at] })
@@ -169,6 +173,7 @@ impl Value {
         match (self, old) {
             (Self::Sizes(new), Self::Sizes(old)) => Self::Sizes(kept(new, old, 0)),
             (Self::Ranges(new), Self::Ranges(old)) => Self::Ranges(kept(new, old, (0, 0))),
+            (Self::Names(new), Self::Names(old)) => Self::Names([old.clone(), new].concat()),
             (new, _) => new,
         }
     }
@@ -183,7 +188,7 @@ impl Value {
             Self::Word(word) => *word == option.default,
             Self::Time(time) => *time == Nanos::ZERO,
             Self::Share(share) => *share == Share::Bytes(0),
-            Self::Sizes(_) | Self::Ranges(_) | Self::Floats(_) => false,
+            Self::Names(_) | Self::Sizes(_) | Self::Ranges(_) | Self::Floats(_) => false,
         }
     }
 }

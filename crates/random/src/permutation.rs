@@ -49,6 +49,12 @@ impl Permutation {
         value
     }
 
+    /// Whether every number was given.
+    pub fn is_over(&self) -> bool {
+        // No more numbers were given than tried.
+        self.counter >= self.len && self.clone().next().is_none()
+    }
+
     #[inline]
     const fn scramble(&self, counter: u64) -> u64 {
         let mut value = counter;

@@ -42,7 +42,8 @@ pub fn parse(text: &str) -> Result<Trace, TraceError> {
     reading.trace.is_untimed = !timed;
     for (line, number) in lines {
         let words: Vec<&str> = line.split_whitespace().collect();
-        if !words.is_empty() {
+        // Each job that adds to a trace begins with the head again.
+        if !words.is_empty() && line.trim() != head {
             let read = reading.line(&words);
             read.map_err(|why| TraceError::Line(number, why))?;
         }
@@ -135,8 +136,8 @@ pub struct Traced<'a> {
     pub at: Nanos,
     /// The file.
     pub file: &'a str,
-    /// What it did.
-    pub direction: Direction,
+    /// What it did: the word of the format.
+    pub action: &'a str,
     /// First byte.
     pub offset: u64,
     /// Bytes.
@@ -157,7 +158,7 @@ pub fn render<'a>(files: &[String], operations: impl Iterator<Item = Traced<'a>>
     manage(&mut text, 0, "open");
     for operation in operations {
         end = operation.at.0 / 1000;
-        let action = operation.direction.name();
+        let action = operation.action;
         let (file, offset, len) = (operation.file, operation.offset, operation.len);
         let _ = writeln!(text, "{end} {file} {action} {offset} {len}");
     }
@@ -199,6 +200,14 @@ mod tests {
         assert_eq!(trace.operations, [expected]);
     }
 
+    /// Several jobs add to one file, each with the head of its own.
+    #[test]
+    fn a_trace_of_several_recordings_is_read() {
+        let one = "fio version 3 iolog\n1 a add\n2 a open\n99 a write 0 4096\n100 a close\n";
+        let trace = parse(&one.repeat(2)).expect("it is sound");
+        assert_eq!((trace.files.len(), trace.operations.len()), (1, 2));
+    }
+
     #[test]
     fn damage_is_reported_with_its_line() {
         refused("nonsense\n", 1, "no iolog");
@@ -228,7 +237,7 @@ mod tests {
         let traced = Traced {
             at: Nanos(7000),
             file: "y",
-            direction: Direction::Write,
+            action: "write",
             offset: 512,
             len: 1024,
         };

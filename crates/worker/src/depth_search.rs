@@ -82,7 +82,8 @@ impl DepthSearch {
             self.depth = self.holds.max(1);
             return Some(FoundDepth {
                 depth: self.holds,
-                go_on: self.target.go_on,
+                // What was not found ends no job: it goes on at depth 1, as with fio.
+                go_on: self.target.go_on || self.holds == 0,
             });
         }
         let doubled = (self.depth * 2).min(self.most);
@@ -129,6 +130,8 @@ mod tests {
             64,
             "the job's own depth is the end"
         );
-        assert_eq!(search(50, 64).depth, 0, "not even one at a time");
+        let none = search(50, 64);
+        assert_eq!(none.depth, 0, "not even one at a time");
+        assert!(none.go_on, "at depth 1, as with fio");
     }
 }

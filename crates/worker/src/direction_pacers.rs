@@ -52,6 +52,13 @@ impl DirectionPacers {
         }
     }
 
+    /// Holds the schedules up by a pause that begins now.
+    pub(crate) fn put_off(&mut self, pause: Nanos, now: Nanos) {
+        for pacer in self.pacers.iter_mut().flatten() {
+            pacer.put_off(pause, now);
+        }
+    }
+
     /// Whether an operation may begin: in the direction that the mix has drawn, else in another one
     /// that is due.
     pub(crate) fn due(&mut self, now: Nanos, requests: &mut Requests) -> Due {

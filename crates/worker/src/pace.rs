@@ -132,6 +132,16 @@ impl Pacer {
         self.tired_at = self.tired_at.saturating_add(start);
     }
 
+    /// Holds the schedule up by a pause that begins now: what would be due in it comes when it is
+    /// over, and all else is put off by as much.
+    pub(crate) fn put_off(&mut self, pause: Nanos, now: Nanos) {
+        let over = now.saturating_add(pause).0 as f64;
+        self.next = match self.next > over {
+            true => self.next + pause.0 as f64,
+            false => over,
+        };
+    }
+
     /// Whether operations arrive independently of completions.
     pub(crate) const fn is_open(&self) -> bool {
         matches!(self.law, Law::Fixed | Law::Poisson)
@@ -241,8 +251,9 @@ impl Pacer {
         }
     }
 
-    /// Nothing is in flight any more: a pause that is due begins.
-    pub(crate) fn drained(&mut self, now: Nanos) {
+    /// Nothing is in flight any more: a pause that is due begins. Returns the pause that
+    /// holds up the schedule of the rates.
+    pub(crate) fn drained(&mut self, now: Nanos) -> Option<Nanos> {
         let due = self.resting || now >= self.tired_at;
         if let Some(think) = self.think.filter(|_| due) {
             self.resting = false;
@@ -252,7 +263,11 @@ impl Pacer {
             if let Some(work) = self.style.work {
                 self.tired_at = self.resume_at.saturating_add(work);
             }
+            if self.style.shifts_schedule {
+                return Some(think.pause);
+            }
         }
+        None
     }
 
     /// Arrivals of an open loop that were due by `end` and have not begun, as if at equal distances.
@@ -327,6 +342,33 @@ mod tests {
         let mut pacer = pacer(Pace::OpenPoisson(Iops(10_000.0)), 1, 0);
         let arrivals = pacer.overdue(Nanos::from_secs(10), 4096).count;
         assert!((98_500..101_500).contains(&arrivals), "{arrivals}");
+    }
+
+    /// The story: what was due in a pause was made up for behind it, also where the pause was to
+    /// count as no time of the rate.
+    #[test]
+    fn a_pause_may_hold_the_schedule_up() {
+        let mut job = Job::new("held");
+        job.think = Some(Think {
+            pause: Nanos::from_millis(5),
+            every: 1,
+        });
+        let pause = |job: &Job| {
+            let mut pacer = Pacer::new(job, 1, 0);
+            pacer.begun(Nanos(10), 4096);
+            pacer.drained(Nanos(20))
+        };
+        assert_eq!(pause(&job), None);
+        job.think_style.shifts_schedule = true;
+        assert_eq!(pause(&job), Some(Nanos::from_millis(5)));
+        let due_after = |pause: u64| {
+            let mut rate = pacer(Pace::OpenFixed(Iops(1000.0)), 1, 0);
+            rate.begun(Nanos::ZERO, 4096);
+            rate.put_off(Nanos(pause), Nanos(100_000));
+            rate.due(Nanos::ZERO)
+        };
+        assert_eq!(due_after(300_000), Due::At(Nanos(1_300_000)));
+        assert_eq!(due_after(5_000_000), Due::At(Nanos(5_100_000)));
     }
 
     #[test]

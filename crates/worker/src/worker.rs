@@ -288,7 +288,12 @@ impl Worker {
             Due::At(moment) => Action::Wait(Some(moment.min(self.window.deadline))),
             Due::Spin(moment) => Action::Spin(moment.min(self.window.deadline)),
             Due::AfterDrain if self.is_idle() => {
-                self.first.pacer.drained(now);
+                let pause = self.first.pacer.drained(now);
+                let issue_rules = self.issue_rules.as_deref_mut();
+                let pacers = issue_rules.and_then(|rules| rules.pacers.as_mut());
+                if let (Some(pause), Some(pacers)) = (pause, pacers) {
+                    pacers.put_off(pause, now);
+                }
                 Action::Wait(Some(now))
             }
             Due::AfterDrain => Action::Wait(None),

@@ -85,8 +85,6 @@ pub struct Places {
     /// Number of possible random beginnings.
     grains: u64,
     cursor: u64,
-    /// Blocks of pieces are not cut where a taken one follows, but reach over it.
-    keeps_sizes: bool,
     law: Law,
 }
 
@@ -104,9 +102,11 @@ enum Law {
     /// Every piece once, by operations of several sizes that are cut where a taken one follows.
     Pieces(Gaps),
     PercentRandom(u64),
-    Zipf(Zipf, Permutation),
-    Pareto(f64, Permutation),
-    Normal(f64),
+    /// With how far its order is moved on.
+    Zipf(Zipf, Permutation, u64),
+    Pareto(f64, Permutation, u64),
+    /// With the middle, as a share of the extent.
+    Normal(f64, f64),
     Zones(Vec<ZoneEdge>),
     /// Blocks by number, whether they move on, and how many were hit.
     Listed(Vec<u64>, bool, u64),
@@ -146,19 +146,24 @@ impl Places {
             grain,
             grains,
             cursor,
-            keeps_sizes: false,
             law,
         }
     }
 
-    /// Lets each block of several sizes that hit everything once keep its size: a piece may
-    /// then be hit again by a block that is longer than what was left for it.
+    /// Lays what a skewed pattern hits most at this share of the extent.
     #[must_use]
-    pub(crate) fn keeping_sizes(self, keeps_sizes: bool) -> Self {
-        Self {
-            keeps_sizes,
-            ..self
+    pub(crate) fn centered(mut self, center: Option<f64>) -> Self {
+        let Some(center) = center else { return self };
+        let grains = self.grains;
+        let wanted = (center * grains as f64) as u64;
+        match &mut self.law {
+            Law::Zipf(_, order, shift) | Law::Pareto(_, order, shift) => {
+                *shift = wanted + grains - Permutation::position(order, 0);
+            }
+            Law::Normal(_, middle) => *middle = center,
+            _ => {}
         }
+        self
     }
 
     /// The next offset for an operation of `len` bytes, inside the extent.
@@ -182,7 +187,9 @@ impl Places {
     }
 
     /// As [`Places::next`], for an operation that may be made shorter: its offset and its length.
-    pub(crate) fn fit(&mut self, len: u64, chance: &mut Stream) -> (u64, u64) {
+    /// It is cut to a multiple of `unit`, the smallest size of its direction, but not below it: a
+    /// piece may then be hit again by a block that is longer than what was left for it.
+    pub(crate) fn fit(&mut self, len: u64, unit: u64, chance: &mut Stream) -> (u64, u64) {
         let Law::Pieces(gaps) = &mut self.law else {
             return (self.next(len, chance), len);
         };
@@ -193,19 +200,26 @@ impl Places {
         let taken = gaps.take(from, len.div_ceil(self.grain));
         let (first, count) = taken.expect("a new pass leaves all pieces free");
         let begin = first * self.grain;
-        if !self.keeps_sizes {
-            return (self.extent.offset + begin, len.min(count * self.grain));
+        let free = count * self.grain;
+        if unit <= self.grain {
+            return (self.extent.offset + begin, len.min(free));
         }
-        // At a multiple of its own size no two blocks of a direction lie on each other.
-        let begin = begin / len * len;
+        // At multiples of their unit no two blocks of a direction lie on each other.
+        let begin = begin / unit * unit;
+        let len = len.min((free / unit).max(1) * unit);
         let len = len.min((self.extent.len - begin) / self.grain * self.grain);
         gaps.take_all(begin / self.grain, len.div_ceil(self.grain));
         (self.extent.offset + begin, len)
     }
 
-    /// Whether a pass in pieces has come to all of them.
-    pub(crate) const fn is_covered(&self) -> bool {
-        matches!(&self.law, Law::Pieces(gaps) if gaps.are_closed())
+    /// Whether a pass is through with it, where it goes to each place once.
+    pub(crate) fn is_covered(&self) -> bool {
+        match &self.law {
+            Law::Pieces(gaps) => gaps.are_closed(),
+            Law::Once(order) => order.is_over(),
+            Law::Sequential => self.cursor + self.grain > self.extent.len,
+            _ => false,
+        }
     }
 
     #[cold]
@@ -249,7 +263,7 @@ impl Places {
                 let back = *back;
                 return self.backward(len, back);
             }
-            Law::Pieces(_) => return self.fit(len, chance).0,
+            Law::Pieces(_) => return self.fit(len, len, chance).0,
             Law::PercentRandom(threshold) => {
                 if chance.next_u64() >= *threshold {
                     return self.sequential(len, len);
@@ -365,13 +379,15 @@ impl Law {
                 Self::PercentRandom(u64::MAX / 100 * u64::from(*percent))
             }
             Pattern::Zipf { theta } => {
-                Self::Zipf(Zipf::new(grains, *theta), Permutation::new(grains, chance))
+                let order = Permutation::new(grains, chance);
+                Self::Zipf(Zipf::new(grains, *theta), order, 0)
             }
             Pattern::Pareto { h } => Self::Pareto(
                 libm::log(*h) / libm::log(1.0 - h),
                 Permutation::new(grains, chance),
+                0,
             ),
-            Pattern::Normal { deviation_percent } => Self::Normal(deviation_percent / 100.0),
+            Pattern::Normal { deviation_percent } => Self::Normal(deviation_percent / 100.0, 0.5),
             Pattern::Zones(zones) => Self::Zones(edges(zones)),
             Pattern::Listed { blocks, moves_on } => Self::Listed(blocks.clone(), *moves_on, 0),
             Pattern::Preconditioning {
@@ -387,14 +403,12 @@ impl Law {
     fn draw(&self, grains: u64, chance: &mut Stream) -> u64 {
         let at = |share: f64| ((share * grains as f64) as u64).min(grains - 1);
         match self {
-            Self::Zipf(zipf, order) => order.position(zipf.draw(chance)),
-            Self::Pareto(power, order) => order.position(at(libm::pow(chance.unit(), *power))),
-            Self::Normal(deviation) => loop {
-                let share = 0.5 + deviation * chance.normal();
-                if (0.0..1.0).contains(&share) {
-                    return at(share);
-                }
-            },
+            Self::Zipf(zipf, order, shift) => (order.position(zipf.draw(chance)) + shift) % grains,
+            Self::Pareto(power, order, shift) => {
+                let rank = at(libm::pow(chance.unit(), *power));
+                (order.position(rank) + shift) % grains
+            }
+            Self::Normal(deviation, middle) => at(around(*middle, *deviation, chance)),
             Self::Zones(edges) => {
                 let pick = chance.unit();
                 let zone = edges.iter().find(|zone| pick < zone.access_end);
@@ -404,6 +418,20 @@ impl Law {
                 at(zone.space_start + chance.unit() * (zone.space_end - zone.space_start))
             }
             _ => chance.below(grains),
+        }
+    }
+}
+
+/// A share of the whole around this middle; beyond an end it goes on at the other one, unless the
+/// middle is that of the whole: then it is drawn again.
+pub(crate) fn around(middle: f64, deviation: f64, chance: &mut Stream) -> f64 {
+    loop {
+        let share = middle + deviation * chance.normal();
+        if (0.0..1.0).contains(&share) {
+            return share;
+        }
+        if middle != 0.5 {
+            return share.rem_euclid(1.0);
         }
     }
 }

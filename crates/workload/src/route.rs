@@ -10,6 +10,8 @@ use crate::{Direction, Extent, Invalid, Job, MovingWindow, Places, Runs};
 pub(crate) struct Route {
     extent: Extent,
     align: Option<[u64; 3]>,
+    /// Smallest size by direction.
+    units: [u64; 3],
     runs: Option<Runs>,
     /// Operations of the run that are still to come, and the end of the last one.
     left: u32,
@@ -43,6 +45,7 @@ impl Route {
         Self {
             positions: job.per_direction_position.then(|| [places.position(); 3]),
             extent,
+            units: job.sizes.all().map(|mix| mix.smallest().0),
             align: job.align.map(|align| align.map(|bytes| bytes.0)),
             runs: job.runs,
             left: 0,
@@ -117,7 +120,7 @@ impl Route {
         if let Some(positions) = &self.positions {
             places.go_to(positions[which]);
         }
-        let (offset, len) = places.fit(len, chance);
+        let (offset, len) = places.fit(len, self.units[which], chance);
         if let Some(positions) = &mut self.positions {
             positions[which] = places.position();
         }

@@ -73,6 +73,8 @@ struct Refined {
     routes: Vec<Route>,
     /// Every piece once: operations are cut where a taken one follows.
     in_pieces: bool,
+    /// What they are cut to a multiple of, by direction: the smallest size that it has.
+    units: [u64; 3],
     trim_first: bool,
     /// The write whose range is being trimmed.
     pending: Option<Request>,
@@ -127,8 +129,8 @@ impl Requests {
         for extent in &extents {
             let inner = Route::inner(job, *extent)?;
             check_pieces(job, inner)?;
-            let made = Places::new(&job.pattern, inner, blocks, start, &mut where_to)
-                .keeping_sizes(job.keeps_sizes());
+            let made =
+                Places::new(&job.pattern, inner, blocks, start, &mut where_to).centered(job.center);
             if Route::is_requested(job) {
                 routes.push(Route::new(job, &made, *extent));
             }
@@ -158,6 +160,7 @@ impl Requests {
                 Box::new(Refined {
                     routes,
                     in_pieces,
+                    units: job.sizes.all().map(|mix| mix.smallest().0),
                     trim_first: job.trim_first,
                     pending: None,
                     last: Direction::Read,
@@ -222,9 +225,12 @@ impl Requests {
     /// Target and length of the next one.
     #[inline(always)]
     fn extent(&mut self, direction: Direction) -> (usize, u32) {
+        let len = self.sizes[direction as usize].draw(&mut self.how_big);
+        let mut target = self.targets.next(len);
+        if self.targets.finishes() && self.places[target].is_covered() {
+            target = self.uncovered(target);
+        }
         let sizes = &self.sizes[direction as usize];
-        let len = sizes.draw(&mut self.how_big);
-        let target = self.targets.next(len);
         match self.places[target].room() {
             Some(room) if room < u64::from(len) => {
                 (target, sizes.draw_within(room, len, &mut self.how_big))
@@ -253,6 +259,9 @@ impl Requests {
         let count = self.places.len();
         let mut others = (0..count).map(|step| (target + step) % count);
         if let Some(open) = others.find(|target| !self.places[*target].is_covered()) {
+            if open != target {
+                self.targets.turn_to(open);
+            }
             return open;
         }
         for places in &mut self.places {
@@ -276,7 +285,7 @@ impl Requests {
         let (places, chance) = (&mut self.places[target], &mut self.where_to);
         let (offset, bytes) = match refined.routes.get_mut(target) {
             Some(route) => route.next(places, (direction, bytes), chance),
-            None => places.fit(bytes, chance),
+            None => places.fit(bytes, refined.units[direction as usize], chance),
         };
         let request = Request {
             target: target as u32,

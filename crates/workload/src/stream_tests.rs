@@ -268,3 +268,91 @@ fn threads_that_share_a_position_cover_the_target_once() {
         .collect();
     assert_eq!(offsets, [0, 8192, 16384, 0, 8192, 16384]);
 }
+
+/// The story: a target that a pass was through with was named again, so that a job that fills its
+/// files wrote some blocks twice and others never.
+#[test]
+fn a_target_that_is_done_waits_for_the_others() {
+    for (target_order, target_turn) in [
+        (TargetOrder::Random, 1),
+        (TargetOrder::Random, 3),
+        (TargetOrder::RoundRobin, 3),
+    ] {
+        for pattern in [
+            Pattern::Sequential,
+            Pattern::Random {
+                every_block_once: true,
+            },
+        ] {
+            let mut job = Job {
+                target_order: target_order.clone(),
+                target_turn,
+                pattern,
+                ..Job::new("done")
+            };
+            job.region.spread = Spread::Same;
+            job.stop.bytes = Some(Bytes(2 * 28 * 4096));
+            let lengths = [4, 16, 8].map(|blocks| blocks * 4096);
+            let mut stream = Requests::new(&job, 42, 0, &lengths).unwrap();
+            for _ in 0..2 {
+                let pass = (0..28).map(|_| stream.next_request());
+                let hit: BTreeSet<(u32, u64)> = pass.map(|r| (r.target, r.offset)).collect();
+                assert_eq!(hit.len(), 28, "{job:?}");
+            }
+        }
+    }
+}
+
+/// The story: reads of two sizes cut writes that have only one, where each block is hit once.
+#[test]
+fn a_direction_of_one_size_keeps_it_beside_one_of_several() {
+    let mut job = Job {
+        pattern: Pattern::Random {
+            every_block_once: true,
+        },
+        mix: Mix::reads(50),
+        ..Job::new("sizes")
+    };
+    job.sizes = BlockSizes {
+        read: SizeMix(vec![(Bytes(4096), 1), (Bytes(8192), 1)]),
+        ..BlockSizes::fixed(Bytes(16384))
+    };
+    for request in requests(&job, 5000) {
+        let sizes: &[u32] = match request.direction {
+            Direction::Read => &[4096, 8192],
+            _ => &[16384],
+        };
+        assert!(sizes.contains(&request.len), "{request:?}");
+    }
+}
+
+/// The story: the second number of `zipf:1.2:0.25` was dropped.
+#[test]
+fn a_skewed_pattern_has_its_centre_where_it_is_wanted() {
+    for pattern in [Pattern::Zipf { theta: 1.2 }, Pattern::Pareto { h: 0.1 }] {
+        for center in [0.25, 0.75] {
+            let job = Job {
+                pattern: pattern.clone(),
+                center: Some(center),
+                ..Job::new("centre")
+            };
+            let mut stream = Requests::new(&job, 42, 0, &[1 << 20]).unwrap();
+            let mut hits = [0; 256];
+            for _ in 0..20_000 {
+                hits[(stream.next_request().offset >> 12) as usize] += 1;
+            }
+            let hottest = (0..256).max_by_key(|block| hits[*block]);
+            assert_eq!(hottest, Some((center * 256.0) as usize), "{pattern:?}");
+        }
+    }
+    let normal = Job {
+        pattern: Pattern::Normal {
+            deviation_percent: 5.0,
+        },
+        center: Some(0.25),
+        ..Job::new("normal")
+    };
+    let mut stream = Requests::new(&normal, 42, 0, &[1 << 20]).unwrap();
+    let sum: u64 = (0..10_000).map(|_| stream.next_request().offset).sum();
+    assert!((61 << 12..67 << 12).contains(&(sum / 10_000)), "{sum}");
+}

@@ -2,7 +2,8 @@
 
 use blocklab_random::{Stream, Zipf};
 
-use crate::{Job, TargetOrder};
+use crate::place::around;
+use crate::{Job, Spread, TargetOrder};
 
 /// The order over the targets of one thread.
 #[derive(Debug, Clone)]
@@ -13,6 +14,8 @@ pub(crate) struct Targets {
     /// Operations on a target before the next one is drawn, and how many of them are left.
     turn: u32,
     left: u32,
+    /// A target that a pass is through with is not named again before all others are.
+    finishes: bool,
     chance: Stream,
 }
 
@@ -24,15 +27,18 @@ enum Law {
     Uniform,
     /// Bytes of each target before the next one, and of the current one still to come.
     OneByOne(Vec<u64>, u64),
-    Zipf(Zipf),
-    Pareto(f64),
-    Normal(f64),
+    /// With the target of the first rank.
+    Zipf(Zipf, usize),
+    Pareto(f64, usize),
+    /// With the middle, as a share of the list.
+    Normal(f64, f64),
 }
 
 impl Targets {
     /// `lengths` are the bytes of each target's region.
     pub(crate) fn new(job: &Job, thread: u32, lengths: Vec<u64>, chance: Stream) -> Self {
         let count = lengths.len();
+        let first = (job.target_center.unwrap_or(0.0) * count as f64) as usize;
         let law = match job.target_order {
             _ if count <= 1 => Law::Fixed,
             TargetOrder::PerThread => Law::Fixed,
@@ -42,10 +48,15 @@ impl Targets {
                 let first = lengths.first().copied().unwrap_or(0);
                 Law::OneByOne(lengths, first)
             }
-            TargetOrder::Zipf { theta } => Law::Zipf(Zipf::new(count as u64, theta)),
-            TargetOrder::Pareto { h } => Law::Pareto(libm::log(h) / libm::log(1.0 - h)),
-            TargetOrder::Normal { deviation_percent } => Law::Normal(deviation_percent / 100.0),
+            TargetOrder::Zipf { theta } => Law::Zipf(Zipf::new(count as u64, theta), first),
+            TargetOrder::Pareto { h } => Law::Pareto(libm::log(h) / libm::log(1.0 - h), first),
+            TargetOrder::Normal { deviation_percent } => {
+                Law::Normal(deviation_percent / 100.0, job.target_center.unwrap_or(0.5))
+            }
         };
+        // Who works for a time begins a target anew as soon as it is through with it.
+        let ends = job.stop.bytes.is_some() || job.stop.loops.is_some();
+        let is_even = matches!(law, Law::InTurn | Law::Uniform);
         let current = match job.target_order {
             TargetOrder::PerThread => thread as usize % count.max(1),
             // The first call moves on to the first target.
@@ -58,6 +69,7 @@ impl Targets {
             current,
             turn: job.target_turn,
             left: 0,
+            finishes: is_even && ends && job.region.spread == Spread::Same,
             chance,
         }
     }
@@ -65,6 +77,17 @@ impl Targets {
     /// The target, where it is always the same.
     pub(crate) fn only(&self) -> Option<usize> {
         matches!(self.law, Law::Fixed).then_some(self.current)
+    }
+
+    /// Whether a target that a pass is through with waits for the others.
+    pub(crate) const fn finishes(&self) -> bool {
+        self.finishes
+    }
+
+    /// Names this target instead of the last one; its turn begins.
+    pub(crate) const fn turn_to(&mut self, target: usize) {
+        self.current = target;
+        self.left = self.turn - 1;
     }
 
     /// The target of the next operation, which is of about `len` bytes.
@@ -88,14 +111,11 @@ impl Targets {
             Law::Fixed => self.current,
             Law::InTurn => (self.current + 1) % self.count,
             Law::Uniform => self.chance.below(count) as usize,
-            Law::Zipf(zipf) => zipf.draw(&mut self.chance) as usize,
-            Law::Pareto(power) => at(libm::pow(self.chance.unit(), *power)),
-            Law::Normal(deviation) => loop {
-                let share = 0.5 + *deviation * self.chance.normal();
-                if (0.0..1.0).contains(&share) {
-                    break at(share);
-                }
-            },
+            Law::Zipf(zipf, first) => (zipf.draw(&mut self.chance) as usize + *first) % self.count,
+            Law::Pareto(power, first) => {
+                (at(libm::pow(self.chance.unit(), *power)) + *first) % self.count
+            }
+            Law::Normal(deviation, middle) => at(around(*middle, *deviation, &mut self.chance)),
             Law::OneByOne(lengths, left) => {
                 // A turn has no meaning here.
                 self.left = 0;

@@ -306,6 +306,7 @@ fn pace_everything(job: &mut Job) {
         spin: Nanos(1),
         on_completion: true,
         work: Some(Nanos(2)),
+        shifts_schedule: true,
     };
 }
 

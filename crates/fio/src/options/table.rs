@@ -10,8 +10,8 @@ use blocklab_units::Nanos;
 
 use super::find;
 use crate::option::Kind::{
-    Bool, Flag, Floats, Int, Micros, Name, Percents, Ranges as OfRanges, Seconds, Share as OfShare,
-    Size, Sizes as OfSizes, Text, Word as OneOf,
+    Bool, Flag, Floats, Int, Micros, Name, Names, Percents, Ranges as OfRanges, Seconds,
+    Share as OfShare, Size, Sizes as OfSizes, Text, Word as OneOf,
 };
 use crate::option::Opt;
 use crate::value::{Meant, Ranges, Share, Sizes, Value, Word};
@@ -83,18 +83,18 @@ options! {
         "profile", Text, "-", Refused, "A built-in load.", "write its jobs out in a job file";
     }
     "Files" {
-        "filename", Text, "-", Exact, "Files, devices or models, with `:` between them; `\\:` is a colon.", "", filename: Option<String>;
+        "filename", Names, "-", Exact, "Files, devices or models, with `:` between them; `\\:` is a colon.", "", filename: Vec<String>;
         "directory", Text, "-", Exact, "Where files are made; several with `:` between them are given out to the clones in turn.", "", directory: Option<String>;
         "filename_format", Text, "$jobname.$jobnum.$filenum", Exact, "How files are called.", "", filename_format: String;
         "unique_filename", Bool, "1", Ignored, "Add the client's address to the name.", "there are no network clients";
-        "opendir", Text, "-", Exact, "All files below this directory.", "", opendir: Option<String>;
+        "opendir", Names, "-", Exact, "All files below this directory.", "", opendir: Vec<String>;
         "lockfile", OneOf("none exclusive readwrite"), "none", Nearly, "Lock the file for each operation.", "operations are not locked against each other: where jobs share a file they may be under way at once";
         "nrfiles" "nr_files", Int(0, MAX), "1", Nearly, "Files of the job.", "0 files are one; with fio the job then does nothing", nrfiles: u64;
         "openfiles", Int(0, MAX), "-", Ignored, "How many of them are open at a time.", "all files are kept open";
-        "file_service_type", Text, "roundrobin", Exact, "In which order the files take turns.", "", file_service_type: String;
+        "file_service_type", Text, "roundrobin", Mostly, "In which order the files take turns.", "zipf, pareto and normal prefer the same file as fio, or without a centre the first one, by other shares", file_service_type: String;
         "size", OfShare, "-", Mostly, "Bytes that the job's files have in all.", "a job that has no size and names nothing that exists is a mistake, and nothing runs; fio runs the others and fails it", size: Option<Share>;
         "io_size" "io_limit", OfShare, "-", Mostly, "Bytes that the job moves.", "as in a later fio, a job that goes straight through its files writes all of them before it verifies; up to 3.41, fio with `verify` writes the files once", io_size: Option<Share>;
-        "filesize", OfRanges, "-", Nearly, "Size of each file, or from which range it is drawn.", "of a range, files get sizes evenly spread over it", filesize: Option<Ranges>;
+        "filesize", OfRanges, "-", Nearly, "Size of each file, or from which range it is drawn.", "of a range, new files get sizes evenly spread over it, others than with fio; null, models and files that are longer have its middle", filesize: Option<Ranges>;
         "fill_device" "fill_fs", Bool, "0", Nearly, "Write until there is no more space.", "`size` must be given, and the file has that length from the beginning", fill_device: bool;
         "file_append", Bool, "0", Exact, "Begin at the end of the file.", "", file_append: bool;
         "offset" "fileoffset", OfShare, "0", Exact, "Where the job's part of the file begins.", "", offset: Share;
@@ -224,7 +224,7 @@ options! {
         "rate_iops_min", OfSizes, "-", Mostly, "End where it is slower than that.", "see `rate_min`", rate_iops_min: Sizes;
         "rate_process", OneOf("linear poisson"), "linear", Documented, "How operations under a rate arrive.", "when operations begin is not compared", rate_process: Word;
         "rate_cycle" "ratecycle", Int(0, MAX), "1000", Mostly, "Over what time rates are held, in ms.", "see `rate_min`", rate_cycle: u32;
-        "rate_ignore_thinktime", Bool, "-", Ignored, "Make up for pauses.", "what is missed is not made up for";
+        "rate_ignore_thinktime", Bool, "0", Documented, "Do not make up for pauses.", "how many operations that leaves is the clock's and is not compared", rate_ignore_thinktime: bool;
         "thinktime", Micros, "0", Exact, "A pause between operations.", "", thinktime: Nanos;
         "thinkcycles", Int(0, MAX), "0", Refused, "Compute for so many cycles between operations.", "of a later fio: thinktime= with thinktime_spin= does the same by time";
         "thinktime_spin", Micros, "0", Documented, "Part of the pause that burns processor time.", "processor time is not compared", thinktime_spin: Nanos;
@@ -232,7 +232,7 @@ options! {
         "thinktime_blocks_type", OneOf("complete issue"), "complete", Documented, "Whether they are counted when issued.", "when operations begin is not compared", thinktime_blocks_type: Word;
         "thinktime_iotime", Seconds, "0", Exact, "Time between pauses.", "", thinktime_iotime: Nanos;
         "max_latency", Micros, "0", Exact, "An operation that takes longer ends the job.", "", max_latency: Nanos;
-        "latency_target", Micros, "-", Documented, "Find the depth that keeps this latency.", "the depth that is found is not compared", latency_target: Nanos;
+        "latency_target", Micros, "-", Documented, "Find the depth that keeps this latency.", "the depth that is found is the machine's and is not compared", latency_target: Nanos;
         "latency_window", Micros, "-", Documented, "For how long it must be kept.", "the depth that is found is not compared", latency_window: Nanos;
         "latency_percentile", Percents, "100", Documented, "Which share must keep it.", "the depth that is found is not compared", latency_percentile: Vec<f64>;
         "latency_run", Bool, "0", Documented, "Go on when it is found.", "the depth that is found is not compared", latency_run: bool;
@@ -311,7 +311,7 @@ options! {
         "log_alternate_epoch_clock_id", Int(0, MAX), "0", Exact, "Which clock, by its number.", "", log_alternate_epoch_clock_id: u32;
         "bwavgtime", Int(0, MAX), "500", Documented, "Time of a sample of the throughput, in ms.", "the number of samples depends on the clock and is not compared", bwavgtime: u32;
         "iopsavgtime", Int(0, MAX), "500", Documented, "Time of a sample of the operations, in ms.", "the number of samples depends on the clock and is not compared", iopsavgtime: u32;
-        "write_iolog", Text, "-", Nearly, "Leave a trace of the operations.", "in version 3; what failed and what was issued in the ramp is not in it", write_iolog: Option<String>;
+        "write_iolog", Text, "-", Nearly, "Leave a trace of the operations.", "in version 3, behind what the file holds; what failed, what was issued in the ramp and flushes of `sync_file_range` are not in it; flushes of a job with `fsync` and `fdatasync` are all `sync`", write_iolog: Option<String>;
         "read_iolog", Text, "-", Mostly, "Replay a trace of version 2 or 3, or of blktrace; several with `:` between them are given out to the clones.", "`wait` in version 2 counts from the job's own start, in fio 3.33 from that of the first job", read_iolog: Option<String>;
         "read_iolog_chunked", Bool, "0", Ignored, "Read the trace bit by bit.", "it is read at once";
         "replay_no_stall", Bool, "0", Exact, "Replay without waiting for the moments of the trace.", "", replay_no_stall: bool;

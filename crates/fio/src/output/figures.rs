@@ -39,6 +39,8 @@ pub(super) struct Figures<'a> {
     pub submits: [u64; 7],
     /// Waits that brought so many.
     pub completes: [u64; 7],
+    /// What a search for a latency found; 0: no depth allows it.
+    pub found_depth: Option<u32>,
     /// Whether it ran at all.
     pub ran: bool,
     /// Whether it ended because it was steady.
@@ -84,6 +86,7 @@ fn of<'a>(clone: &'a CloneFacts, measurement: Option<&Measurement>) -> Figures<'
         depths: [0; 7],
         submits: [0; 7],
         completes: [0; 7],
+        found_depth: None,
         ran: false,
         stopped_steady: false,
         rounds: Vec::new(),
@@ -132,10 +135,21 @@ fn of<'a>(clone: &'a CloneFacts, measurement: Option<&Measurement>) -> Figures<'
         // fio counts no calls where there is nothing to call.
         (figures.submits, figures.completes) = ([0; 7], [0; 7]);
     }
+    figures.found_depth = result.found_depth;
     figures.ran = true;
     figures.stopped_steady = result.stopped == blocklab_record::Stopped::Steady;
     figures.rounds.clone_from(&result.steady_rounds);
     figures
+}
+
+impl Figures<'_> {
+    /// The depth that a search has found, which goes on at 1 where none is found; else the given one.
+    pub(super) fn depth(&self) -> u32 {
+        match self.found_depth {
+            Some(found) => found.max(1),
+            None => self.clone.depth_had(),
+        }
+    }
 }
 
 /// Shares of the whole, in per cent.

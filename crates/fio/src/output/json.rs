@@ -95,7 +95,7 @@ fn job(figures: &Figures<'_>, moment: &Moment, bins: bool) -> Members {
     }
     if figures.ran {
         members.extend(members! {
-            "latency_depth": u64::from(figures.clone.depth_had()),
+            "latency_depth": u64::from(figures.depth()),
             "latency_target": style.sought.limit_ns,
             "latency_percentile": style.sought.percentile,
             "latency_window": style.sought.window_us,

@@ -359,7 +359,7 @@ fn closing(figures: &Figures<'_>) -> String {
             style.sought.limit_ns,
             style.sought.window_us,
             style.sought.percentile,
-            figures.clone.depth_had()
+            figures.depth()
         ),
         false => String::new(),
     };

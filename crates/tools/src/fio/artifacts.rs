@@ -38,7 +38,7 @@ pub fn leave(
             let log = log.map_or(&nothing, |(_, log)| log);
             write_logs(clone, number + 1, log, epochs_ms[*number])?;
             if let Some(path) = &clone.logs.trace {
-                write_trace(path, job, log)?;
+                write_trace(path, clone, job, log)?;
             }
         }
         let flawed = outcome
@@ -106,20 +106,30 @@ fn write_logs(clone: &CloneFacts, number: usize, log: &JobLog, began_ms: u64) ->
     Ok(())
 }
 
-/// Writes the trace of a clone, in the order in which the operations were issued.
-fn write_trace(path: &str, job: &Job, log: &JobLog) -> Result<()> {
+/// Adds the trace of a clone to the file, in the order in which the operations were issued.
+fn write_trace(path: &str, clone: &CloneFacts, job: &Job, log: &JobLog) -> Result<()> {
+    let files = &clone.logs.traced;
     let mut entries: Vec<&LogEntry> = log.entries.iter().collect();
-    entries.retain(|entry| entry.direction != Direction::Sync);
+    // A trace has no word for flushes of a range that could be replayed.
+    let flush = job.flush;
+    let flushes = flush.fsync_every > 0 || flush.fdatasync_every > 0 || flush.range_every == 0;
+    entries.retain(|entry| entry.direction != Direction::Sync || flushes);
     entries.sort_by_key(|entry| entry.begin);
     let operations = entries.into_iter().map(|entry| Traced {
         at: entry.begin,
-        file: &job.targets[entry.target as usize],
-        direction: entry.direction,
+        file: &files[entry.target as usize],
+        action: match entry.direction {
+            // A job that has both is flushed as thoroughly when it is replayed.
+            Direction::Sync if flush.fsync_every == 0 && flush.fdatasync_every > 0 => "datasync",
+            other => other.name(),
+        },
         offset: entry.offset,
         len: entry.len,
     });
-    let text = iolog::render(&job.targets, operations);
-    output::write(Path::new(path), text, Over::Files)
+    let text = iolog::render(files, operations);
+    let mut file = output::append(Path::new(path))?;
+    let written = file.write_all(text.as_bytes());
+    written.with_context(|| format!("cannot write the trace {path}"))
 }
 
 /// Clones that share a file add to it, as do later runs.

@@ -103,7 +103,7 @@ fn described(option: &Opt) -> String {
 
 fn kind(kind: Kind) -> (&'static str, Option<String>) {
     match kind {
-        Kind::Text | Kind::Name | Kind::Word(_) => ("string (opt=bla)", None),
+        Kind::Text | Kind::Names | Kind::Name | Kind::Word(_) => ("string (opt=bla)", None),
         Kind::Flag => ("empty or boolean value ([0|1])", None),
         Kind::Bool => ("boolean value (opt=1)", Some("min=0, max=1".to_owned())),
         Kind::Int(low, high) => {

@@ -45,6 +45,10 @@ with_defaults! {
         pub target_order: TargetOrder = TargetOrder::RoundRobin,
         /// Operations on a target before the order names the next one, at least 1.
         pub target_turn: u32 = 1,
+        /// Where in the list the target lies that a skewed order names most, from 0 to 1; `None`: the
+        /// first one, or in the middle.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub target_center: Option<f64> = None,
         /// Road to the kernel.
         pub engine: Engine = Engine::IoUring(UringOptions::default()),
         /// Page cache or not.
@@ -71,6 +75,10 @@ with_defaults! {
         pub region: Region = Region::default(),
         /// Where operations go.
         pub pattern: Pattern = Pattern::RANDOM,
+        /// Where in the region the block lies that a skewed pattern hits most, from 0 to 1; `None`:
+        /// drawn, or of a normal distribution in the middle.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub center: Option<f64> = None,
         /// Operations given one by one, in place of pattern, mix, sizes and pace. The largest block
         /// must hold the largest of them. The job ends with the last one, or by its `stop`.
         #[serde(with = "crate::kept::shared")]
@@ -238,15 +246,6 @@ impl Job {
         let (smallest, largest) = self.occurring_blocks();
         let free = self.align.is_none_or(|align| align == [smallest; 3]);
         (self.pattern.every_block_once() && free && smallest < largest).then_some(smallest)
-    }
-
-    /// Whether the blocks of a direction have one size, and keep it where everything is hit once:
-    /// then a piece may be hit again by a longer block of another direction.
-    pub fn keeps_sizes(&self) -> bool {
-        let sizes = [&self.sizes.read, &self.sizes.write, &self.sizes.trim];
-        let shares = [self.mix.read, self.mix.write, self.mix.trim];
-        let mut occurring = sizes.iter().zip(shares).filter(|(_, share)| *share > 0);
-        occurring.all(|(mix, _)| mix.smallest() == mix.largest())
     }
 
     /// What a region must hold at least one of: the largest block, or a piece, since blocks are cut

@@ -201,7 +201,7 @@ impl BlockSizes {
     }
 
     /// Those of reads, writes and trims.
-    pub(super) const fn all(&self) -> [&SizeMix; 3] {
+    pub(crate) const fn all(&self) -> [&SizeMix; 3] {
         [&self.read, &self.write, &self.trim]
     }
 

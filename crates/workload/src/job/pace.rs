@@ -95,4 +95,7 @@ pub struct ThinkStyle {
     pub on_completion: bool,
     /// A pause follows after so much time of work as well, however few operations there were.
     pub work: Option<Nanos>,
+    /// A pause holds the schedule of the rates up: what was due in it is not made up for.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub shifts_schedule: bool,
 }

@@ -109,6 +109,7 @@ fn refinement_rules(job: &Job) -> Result<(), Invalid> {
         "target_turn": job.target_turn >= 1, "target_turn must be at least 1";
     }
     target_order_rules(job.target_order)?;
+    centers(job)?;
     let trims = job.verify.as_ref().and_then(|verify| verify.trims);
     rules! {
         "verify": trims.is_none_or(|it| it.percent <= 100 && it.every >= 1 && it.batch >= 1),
@@ -196,6 +197,15 @@ fn verify_rules(job: &Job, verify: &Verify) -> Result<(), Invalid> {
         "verify": !verify.when.is_only() || ends,
             "to read back only, a number of bytes, operations or loops must give what was written";
         "verify_backlog": counts, "a backlog and its batch must be at least 1";
+    }
+    Ok(())
+}
+
+fn centers(job: &Job) -> Result<(), Invalid> {
+    let lies_within = |center: Option<f64>| center.is_none_or(|at| (0.0..=1.0).contains(&at));
+    rules! {
+        "pattern": lies_within(job.center), "a centre lies between 0 and 1";
+        "target_order": lies_within(job.target_center), "a centre lies between 0 and 1";
     }
     Ok(())
 }
