@@ -110,6 +110,8 @@ const CAP_KEYS: &[Key] = keys! {
     "covers": Kind::Word(&["all", "reads", "writes"]), Default("all"), "which operations it counts";
     "bucket" as "bucket_ns": Kind::Time, Default("0s"),
         "what it saves up while idle, as time at its rate";
+    "refill_share": Kind::Number, Default("1"),
+        "share of an unused rate that the bucket takes; 1: a second is saved up in a second";
     "peak": Kind::Rate, Default(""), "the rate at which the bucket can be emptied";
     also ORIGIN;
 };
