@@ -44,6 +44,25 @@ pub struct Elsewhere {
     pub remark: String,
 }
 
+impl Told {
+    /// In the order in which they are shown.
+    pub const ALL: [(&str, Self); 3] = [
+        ("rates", Self::Rate),
+        ("medians", Self::Median),
+        ("p95, p99, p99.9", Self::Tail),
+    ];
+
+    /// Largest median of the absolute errors that is requested, in per cent.
+    #[must_use]
+    pub const fn bar(self) -> Option<f64> {
+        match self {
+            Self::Rate => Some(5.0),
+            Self::Median => None,
+            Self::Tail => Some(25.0),
+        }
+    }
+}
+
 impl Elsewhere {
     /// Ours over theirs, less one, in per cent.
     #[must_use]

@@ -146,7 +146,7 @@ sections! {
         "kind": Kind::Text, Json("\"volume\"", "volume"), "what it is called in limits";
         "capacity" as "capacity_bytes": Kind::Size, Wrong, "usable bytes";
         "accounting": Kind::Accounting, Default("plain"),
-            "how operations and bytes are counted: one by one; split and merged into units; or charged in whole units";
+            "how operations and bytes are counted: one by one; split and merged into units, in sequence and from 32 KiB on; or charged in whole units";
         "queue_depth": Kind::Count, Default(""),
             "most operations in service at a time; more wait in a queue";
         "cap" as "caps": Kind::Tables(&CAP), Default(""), "its limiters";
