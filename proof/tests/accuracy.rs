@@ -1,10 +1,14 @@
 //! How near the model comes to what was published, and to closed forms, on the whole road: a study as
 //! text, an address, a Record.
 
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
 use std::{env, fs};
 
 use blocklab_native as native;
-use blocklab_proof::accuracy::{Kind, Outcome, Study, page, repeat_all, simulate};
+use blocklab_proof::accuracy::{
+    Elsewhere, Errors, Kind, Outcome, Study, Told, elsewhere, page, repeat_all, simulate,
+};
 use blocklab_proof::root;
 use blocklab_record::{JobResult, Measurement};
 use blocklab_workload::Direction;
@@ -12,13 +16,16 @@ use blocklab_workload::Direction;
 /// Studies and kinds of figures that miss their bar; the page tells by how much, and why.
 const MISSED: &[(&str, Kind)] = &[("i3-vs-i2", Kind::Latency)];
 
+/// Both tests of them need them all.
+static OTHERS: LazyLock<Vec<Elsewhere>> = LazyLock::new(elsewhere);
+
 /// `docs/accuracy.md` is derived: `BLESS=1 cargo test -p blocklab-proof --test accuracy` rewrites it.
 #[test]
 fn as_near_as_requested_and_the_page_shows_it() {
     let studies = Study::all();
     let outcomes = repeat_all(&studies);
     let path = root().join("docs/accuracy.md");
-    let fresh = page(&outcomes);
+    let fresh = page(&outcomes, &OTHERS);
     if env::var_os("BLESS").is_some() {
         fs::write(&path, &fresh).expect("written");
     }
@@ -35,6 +42,24 @@ fn as_near_as_requested_and_the_page_shows_it() {
         fs::read_to_string(&path).is_ok_and(|kept| kept == fresh),
         "docs/accuracy.md is stale: BLESS=1 cargo test -p blocklab-proof --test accuracy rewrites it"
     );
+}
+
+/// Measurements of strangers: the median of the rates within 5 %, of tails that nobody fitted within 25 %.
+#[test]
+fn as_near_to_what_was_measured_elsewhere() {
+    let all = &*OTHERS;
+    let sources: BTreeSet<&str> = all.iter().map(|it| &*it.source).collect();
+    assert!(
+        all.len() >= 40 && sources.len() >= 8,
+        "{} of {sources:?}",
+        all.len()
+    );
+    for (title, told) in Told::ALL {
+        let mine = all.iter().filter(|it| it.told() == told && !it.is_fitted());
+        let errors = Errors::of(mine.filter_map(Elsewhere::error_percent)).expect("some");
+        let bar = told.bar().unwrap_or(f64::INFINITY);
+        assert!(errors.median() <= bar, "{title}: {} %", errors.median());
+    }
 }
 
 /// Points of a curve lasted 300 ms, five times the 60 ms that 3,840 operations in flight need at

@@ -54,16 +54,7 @@ impl Load {
 
     /// As how many operations and bytes one operation counts.
     pub(super) fn charged(self, accounting: Accounting) -> (f64, f64) {
-        let block = self.block as f64;
-        let units = |unit: Bytes| match self.sequential {
-            true => block / unit.as_f64(),
-            false => self.block.div_ceil(unit.0) as f64,
-        };
-        match accounting {
-            Accounting::Plain => (1.0, block),
-            Accounting::Merged { unit } => (units(unit), block),
-            Accounting::WholeUnits { unit } => (units(unit), units(unit) * unit.as_f64()),
-        }
+        accounting.charge(self.block as f64, self.sequential)
     }
 
     pub(super) const fn read_percent(self) -> u8 {

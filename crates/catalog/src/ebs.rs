@@ -9,7 +9,7 @@ use crate::draft::Draft;
 use crate::embedded::SUCCESSORS;
 use crate::error::Refusal;
 use crate::figure::Figure;
-use crate::stand_in::{BUCKET, stand_in};
+use crate::stand_in::{BUCKET, REFILL, stand_in};
 use crate::table::Table;
 use crate::{Catalog, Date, Offer, Part};
 
@@ -31,6 +31,7 @@ pub(crate) struct Host<'h> {
 fn cap(name: &str, rate: Rate, figure: &Figure) -> Cap {
     Cap {
         bucket: BUCKET,
+        refill_share: REFILL,
         ..Cap::new(name, rate, figure.origin.clone())
     }
 }

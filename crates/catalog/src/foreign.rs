@@ -9,7 +9,7 @@ use blocklab_units::{Bytes, did_you_mean};
 use crate::draft::Draft;
 use crate::embedded::{AZURE_SIZES, STORAGE_TYPES};
 use crate::error::Refusal;
-use crate::stand_in::BUCKET;
+use crate::stand_in::{BUCKET, REFILL};
 use crate::table::{Row, Table};
 use crate::{Catalog, Offer, Part};
 
@@ -49,6 +49,7 @@ fn cap(name: &str, covers: Covers, rate: Option<Rate>, origin: &Origin) -> Optio
     Some(Cap {
         covers,
         bucket: BUCKET,
+        refill_share: REFILL,
         ..Cap::new(name, rate?, origin.clone())
     })
 }

@@ -272,7 +272,7 @@ fn service(
         "i3" => (Class::I3Nvme, "i3"),
         "i3en" => (Class::I3enNvme, "i3en"),
         "im4gn" => (Class::Im4gnNvme, "im4gn"),
-        "is4gen" | "i4i" | "i4g" | "i7i" | "i7ie" | "i8g" | "i8ge" => (Class::Im4gnNvme, "im4gn"),
+        "is4gen" | "i4i" | "i4g" | "i7i" | "i7ie" | "i8g" | "i8ge" => (Class::NitroSsd, "is4gen"),
         "c5d" => (Class::R5dNvme, "r5d"),
         // Their xlarge has the same documented disk as r5d.xlarge.
         "r5d" | "r5dn" | "r5ad" | "m5d" | "m5dn" | "m5ad" | "z1d" => (Class::R5dNvme, "r5d"),

@@ -16,7 +16,7 @@ use crate::figure::Figure;
 use crate::foreign::{self, Machine};
 use crate::instance::{Ebs, Instance, common_limits, family};
 use crate::price::{DEFAULT_REGION, Price};
-use crate::stand_in::BUCKET;
+use crate::stand_in::{BUCKET, REFILL};
 use crate::{Address, Catalog, Error, Offer, Part, device_file, local, remarks};
 
 /// A device, and everything that its figures rest on.
@@ -327,6 +327,7 @@ fn grant(name: &str, ebs: &Ebs) -> InstanceSpec {
         } else {
             spec.caps.push(Cap {
                 bucket: BUCKET,
+                refill_share: REFILL,
                 ..Cap::new(what, most, origin)
             });
         }

@@ -140,6 +140,7 @@ impl Cap {
         rules! { &format!("{owner}: {}", self.name);
             self.rate.is_sound(), RATES;
             self.bucket <= Nanos::from_secs(86_400), "its bucket may be at most a day of its rate";
+            between(self.refill_share, 1e-4, 1.0), "its bucket takes 0.0001 to 1 of an unused rate";
             self.peak.is_none_or(higher),
                 "its peak must lie above its rate, both in operations or both in bytes";
         }

@@ -259,15 +259,7 @@ fn counted(spec: &DeviceSpec, accounting: Accounting, load: Load) -> Counted {
     let part = part_of(spec, load).as_f64();
     let parts = load.block.as_f64() / part;
     let merged = load.streams > 0 && load.read_percent.is_multiple_of(100);
-    let units = |unit: Bytes| match merged {
-        true => part / unit.as_f64(),
-        false => part.div_euclid(unit.as_f64()) + f64::from(part % unit.as_f64() > 0.0),
-    };
-    let (ops, charged) = match accounting {
-        Accounting::Plain => (1.0, part),
-        Accounting::Merged { unit } => (units(unit), part),
-        Accounting::WholeUnits { unit } => (units(unit), units(unit) * unit.as_f64()),
-    };
+    let (ops, charged) = accounting.charge(part, merged);
     Counted {
         ops: ops * parts,
         charged: charged * parts,

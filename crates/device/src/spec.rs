@@ -117,20 +117,43 @@ pub enum Accounting {
     /// Every operation is one, its bytes are its bytes.
     #[default]
     Plain,
-    /// One operation for every unit begun; sequential ones are merged up to a unit. Bytes are
-    /// what was moved. EBS SSD: 256 KiB.
+    /// One operation for every unit begun; sequential ones of at least [`Accounting::MERGED_FROM`]
+    /// are merged up to a unit. Bytes are what was moved. EBS SSD: 256 KiB.
     Merged {
         /// Largest operation that counts as one.
         #[serde(rename = "unit_bytes")]
         unit: Bytes,
     },
-    /// As `Merged`, and bytes are counted in whole units too: a random operation of any size
-    /// costs a unit. EBS HDD: 1 MiB.
+    /// As `Merged`, and bytes are counted in whole units too: a random operation of any size, or a
+    /// sequential one that is too small to be merged, costs a unit. EBS HDD: 1 MiB.
     WholeUnits {
         /// The unit.
         #[serde(rename = "unit_bytes")]
         unit: Bytes,
     },
+}
+
+impl Accounting {
+    /// Smallest sequential operations that are merged. The vendor's guide to I/O characteristics of
+    /// 2018 counts each operation of less as one; its knowledge centre says of SSD and HDD volumes that
+    /// sequential operations below 32 KiB are not merged. A gp2 volume of 3,000 IOPS gave 3,070
+    /// sequential reads of 4 KiB, four in flight, none merged by the guest (2017).
+    pub const MERGED_FROM: Bytes = Bytes(32 << 10);
+
+    /// What operations of a size count as in the mean: operations, and bytes of credit. `in_order`:
+    /// each continues the one before in the same direction.
+    pub fn charge(self, size: f64, in_order: bool) -> (f64, f64) {
+        let merges = in_order && size >= Self::MERGED_FROM.as_f64();
+        let units = |unit: Bytes| {
+            let units = size / unit.as_f64();
+            if merges { units } else { units.ceil() }
+        };
+        match self {
+            Self::Plain => (1.0, size),
+            Self::Merged { unit } => (units(unit), size),
+            Self::WholeUnits { unit } => (units(unit), units(unit) * unit.as_f64()),
+        }
+    }
 }
 
 /// So much a second, in the unit in which it is sold.
@@ -173,6 +196,10 @@ pub struct Cap {
     /// operation.
     #[serde(rename = "bucket_ns", default)]
     pub bucket: Nanos,
+    /// Share of the rate, while nobody uses it, that the bucket takes, above 0 and at most 1: with
+    /// 1, a bucket of a second is full again after a second of rest.
+    #[serde(default = "full")]
+    pub refill_share: f64,
     /// The rate at which the bucket can be emptied; `None`: as fast as the medium allows. Above
     /// `rate`, in the same unit.
     #[serde(default)]
@@ -189,6 +216,7 @@ impl Cap {
             covers: Covers::All,
             rate,
             bucket: Nanos::ZERO,
+            refill_share: 1.0,
             peak: None,
             origin,
         }

@@ -74,7 +74,7 @@ fn streams_are_merged_unless_directions_mix() {
     let spec = device(vec![gp3(3000.0, 1000.0)]);
     let stream = |read_percent| Load {
         streams: 4,
-        ..load(read_percent, 16, 32)
+        ..load(read_percent, 32, 16)
     };
     check(&spec, stream(100), LATENCY);
     let narrow = Load {

@@ -39,6 +39,7 @@ fn volume(iops: f64) -> DeviceSpec {
         covers: Covers::All,
         rate: Sold::Iops(iops),
         bucket: Nanos::from_millis(20),
+        refill_share: 1.0,
         peak: None,
         origin: Origin::Given,
     };

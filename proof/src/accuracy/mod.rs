@@ -1,11 +1,13 @@
 //! The model against published studies: every measured cell, repeated in virtual time on the road
 //! that a user has (the built-in study, conducted on its `sim:` addresses).
 
+mod elsewhere;
 mod errors;
 mod page;
 mod published;
 mod repeat;
 
+pub use elsewhere::{Elsewhere, Told, elsewhere};
 pub use errors::Errors;
 pub use page::page;
 pub use published::{Kind, Study};

@@ -3,6 +3,7 @@ use std::fmt::Write as _;
 use blocklab_publication::{Basis, Figure};
 use blocklab_units::{count, stated};
 
+use super::elsewhere::{Elsewhere, Told};
 use super::errors::Errors;
 use super::published::{Kind, Study};
 use super::repeat::{Cell, Outcome};
@@ -10,13 +11,14 @@ use super::repeat::{Cell, Outcome};
 /// What no machine can write: how to read the page, and what is known to be off.
 const HEAD: &str = include_str!("../../data/accuracy-head.md");
 const KNOWN: &str = include_str!("../../data/accuracy-known.md");
+const ELSEWHERE: &str = include_str!("../../data/accuracy-elsewhere.md");
 /// The columns of every table of errors.
 const COLUMNS: &str = "n | median | p90 | worst | bias |";
 const RULES: &str = "--:|--:|--:|--:|--:|";
 
 /// The page `docs/accuracy.md`.
 #[must_use]
-pub fn page(outcomes: &[Outcome<'_>]) -> String {
+pub fn page(outcomes: &[Outcome<'_>], others: &[Elsewhere]) -> String {
     let all: Vec<&Cell> = outcomes.iter().flat_map(|it| &it.cells).collect();
     let mut page = format!("{HEAD}{}\n", scoreboard(outcomes));
     page.push_str("By type of volume:\n\n");
@@ -28,7 +30,11 @@ pub fn page(outcomes: &[Outcome<'_>]) -> String {
     page.push_str("\nNot counted:\n\n");
     page.push_str(&uncounted(outcomes));
     page.push('\n');
+    page.push_str(ELSEWHERE);
+    page.push_str(&scoreboard_elsewhere(others));
+    page.push('\n');
     page.push_str(KNOWN);
+    page.push_str(&list_elsewhere(others));
     for outcome in outcomes {
         page.push_str(&section(outcome));
     }
@@ -166,6 +172,52 @@ fn section(outcome: &Outcome<'_>) -> String {
             compared.ours.map_or_else(String::new, figure),
             error.map_or_else(String::new, |it| format!("{it:+.1} %")),
             cell.binding,
+        );
+    }
+    text
+}
+
+fn scoreboard_elsewhere(others: &[Elsewhere]) -> String {
+    let mut table = format!("| figures | {COLUMNS} bar: median | met |\n|---|{RULES}---|---|\n");
+    for (title, told) in Told::ALL {
+        let mine = others
+            .iter()
+            .filter(|it| it.told() == told && !it.is_fitted());
+        let Some(errors) = Errors::of(mine.filter_map(Elsewhere::error_percent)) else {
+            continue;
+        };
+        let (bar, met) = match told.bar() {
+            Some(bar) if errors.median() <= bar => (format!("{} %", stated(bar)), "yes"),
+            Some(bar) => (format!("{} %", stated(bar)), "**no**"),
+            None => (String::new(), ""),
+        };
+        let _ = writeln!(table, "| {title} |{} {bar} | {met} |", figures(&errors));
+    }
+    table
+}
+
+/// Every figure of the list, failures included.
+fn list_elsewhere(others: &[Elsewhere]) -> String {
+    let mut text = "\n## Measured elsewhere\n\n| on | load | figure | published | predicted | \
+                    error | remark |\n|---|---|---|--:|--:|--:|---|\n"
+        .to_owned();
+    let mut source = "";
+    for row in others {
+        if row.source != source {
+            source = &row.source;
+            let _ = writeln!(text, "| **{source}**, {} | | | | | | |", row.date);
+        }
+        let error = row.error_percent();
+        let _ = writeln!(
+            text,
+            "| `{}` | {} | {} | {} | {} | {} | {} |",
+            row.address,
+            row.load,
+            row.figure,
+            figure(row.published),
+            row.ours.map_or_else(|| "no prediction".to_owned(), figure),
+            error.map_or_else(String::new, |it| format!("{it:+.1} %")),
+            row.remark,
         );
     }
     text

@@ -15,7 +15,7 @@ use blocklab_workload::{Job, Plan, SizeMix};
 use super::published::{Kind, Study};
 
 // It takes longer to read than most plans to simulate.
-static CATALOG: LazyLock<Catalog> = LazyLock::new(Catalog::embedded);
+pub(super) static CATALOG: LazyLock<Catalog> = LazyLock::new(Catalog::embedded);
 
 /// A study, and what the model makes of it.
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! Latency over rate, of a Record whose cases are points of curves.
 
 use blocklab_publication::{Figure, Quantity};
-use blocklab_record::{Measurement, Record};
+use blocklab_record::{Latency, Measurement, Record};
 use blocklab_stats::Summary;
 
 use super::tables::{Line, Plot};
@@ -17,8 +17,8 @@ const BOUND_US: f64 = 1000.0;
 /// The curves of a Record, with knee and the rate at which a millisecond is passed; nothing where
 /// there are none of two points and more.
 ///
-/// Latency is the mean from the moment an operation was due to its completion; where nothing was
-/// due at a moment, from submission. A full rate, in which nothing is due, is no point.
+/// Latency is the mean from the moment an operation was due to its completion; where in any of the points
+/// nothing was due at a moment, from submission in all of them. A full rate, in which nothing is due, is no point.
 pub fn curves(record: &Record) -> Option<Plot> {
     let mut families: Vec<(String, Vec<Pass>)> = Vec::new();
     for measurement in &record.measurements {
@@ -36,13 +36,13 @@ pub fn curves(record: &Record) -> Option<Plot> {
         add(&mut families, family, pass);
     }
     let aggregate = Aggregate::named(&record.requested.aggregate);
+    let (from, latency) = if respond(&mut families) {
+        ("the moment an operation was due", "mean response time")
+    } else {
+        ("submission", "mean service time")
+    };
     let lines = families.iter().filter_map(|it| line(it, aggregate));
     let lines: Vec<Line> = lines.collect();
-    let mut all = families.iter().flat_map(|(_, passes)| passes);
-    let (from, latency) = match all.all(|pass| pass.responds) {
-        true => ("the moment an operation was due", "mean response time"),
-        false => ("submission", "mean service time"),
-    };
     (!lines.is_empty()).then(|| Plot {
         title: "Latency over rate".to_owned(),
         note: format!(
@@ -59,35 +59,64 @@ pub fn curves(record: &Record) -> Option<Plot> {
     })
 }
 
+/// Whether all passes have a response time, which is then shown of all of them. Else all show their
+/// service time: a curve at a share of full speed, whose full speed was due at no moment, said "mean service
+/// time" of 138 ms where the table above had 29.9.
+fn respond(families: &mut [(String, Vec<Pass>)]) -> bool {
+    let passes = || families.iter().flat_map(|(_, passes)| passes);
+    let all = passes().all(|pass| pass.response_us.is_some());
+    for pass in families.iter_mut().flat_map(|(_, passes)| passes) {
+        pass.shown_us = pass.response_us.filter(|_| all).unwrap_or(pass.service_us);
+    }
+    all
+}
+
 struct Pass {
     case: String,
     /// The setting: of all points of a curve in the same unit.
     load: f64,
     iops: f64,
-    mean_us: f64,
-    /// Whether every operation of it was due at some moment.
-    responds: bool,
+    service_us: f64,
+    /// Where every operation of it was due at some moment.
+    response_us: Option<f64>,
+    /// The one of both that the plot shows.
+    shown_us: f64,
 }
 
 fn pass(measurement: &Measurement) -> Option<Pass> {
-    let (mut iops, mut sum_ns, mut count) = (0.0, 0.0, 0.0);
-    let mut responds = true;
+    let mut iops = 0.0;
+    let (mut services, mut responses) = (Vec::new(), Some(Vec::new()));
     for job in &measurement.jobs {
         for direction in job.directions.values() {
-            responds &= direction.response.is_some();
-            let latency = direction.response.as_ref().unwrap_or(&direction.service);
             iops += direction.ios as f64 * 1e9 / job.elapsed_ns.max(1) as f64;
-            sum_ns += latency.mean_ns * latency.count as f64;
-            count += latency.count as f64;
+            services.push(&direction.service);
+            responses = responses
+                .zip(direction.response.as_ref())
+                .map(|(mut all, response)| {
+                    all.push(response);
+                    all
+                });
         }
     }
-    (count > 0.0).then(|| Pass {
+    let service_us = mean_us(&services)?;
+    Some(Pass {
         case: measurement.case.clone(),
         load: 0.0,
         iops,
-        mean_us: sum_ns / count / 1e3,
-        responds,
+        service_us,
+        response_us: responses.and_then(|all| mean_us(&all)),
+        shown_us: service_us,
     })
+}
+
+/// Over all operations; `None` without any.
+fn mean_us(latencies: &[&Latency]) -> Option<f64> {
+    let count: f64 = latencies.iter().map(|it| it.count as f64).sum();
+    let sum_ns: f64 = latencies
+        .iter()
+        .map(|it| it.mean_ns * it.count as f64)
+        .sum();
+    (count > 0.0).then(|| sum_ns / count / 1e3)
 }
 
 /// The figures of a case as its row has them: by the record's own aggregate.
@@ -95,14 +124,14 @@ fn headline(passes: &[&Pass], aggregate: Aggregate) -> Option<(f64, f64)> {
     let each = |of: fn(&Pass) -> f64| passes.iter().map(|pass| of(pass)).collect::<Vec<_>>();
     let (rates, latencies) = (
         Summary::of(&each(|it| it.iops))?,
-        Summary::of(&each(|it| it.mean_us))?,
+        Summary::of(&each(|it| it.shown_us))?,
     );
     Some(match aggregate {
         Aggregate::Mean => (rates.mean, latencies.mean),
         Aggregate::Median => (rates.median, latencies.median),
         Aggregate::Best => {
             let best = passes.iter().max_by(|a, b| a.iops.total_cmp(&b.iops))?;
-            (best.iops, best.mean_us)
+            (best.iops, best.shown_us)
         }
     })
 }

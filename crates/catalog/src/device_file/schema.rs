@@ -110,6 +110,8 @@ const CAP_KEYS: &[Key] = keys! {
     "covers": Kind::Word(&["all", "reads", "writes"]), Default("all"), "which operations it counts";
     "bucket" as "bucket_ns": Kind::Time, Default("0s"),
         "what it saves up while idle, as time at its rate";
+    "refill_share": Kind::Number, Default("1"),
+        "share of an unused rate that the bucket takes; 1: a second is saved up in a second";
     "peak": Kind::Rate, Default(""), "the rate at which the bucket can be emptied";
     also ORIGIN;
 };
@@ -144,7 +146,7 @@ sections! {
         "kind": Kind::Text, Json("\"volume\"", "volume"), "what it is called in limits";
         "capacity" as "capacity_bytes": Kind::Size, Wrong, "usable bytes";
         "accounting": Kind::Accounting, Default("plain"),
-            "how operations and bytes are counted: one by one; split and merged into units; or charged in whole units";
+            "how operations and bytes are counted: one by one; split and merged into units, in sequence and from 32 KiB on; or charged in whole units";
         "queue_depth": Kind::Count, Default(""),
             "most operations in service at a time; more wait in a queue";
         "cap" as "caps": Kind::Tables(&CAP), Default(""), "its limiters";

@@ -156,14 +156,16 @@ fn caps() -> BoxedStrategy<Cap> {
         covers,
         rates(),
         times(),
+        0.001..1.0,
         of(rates()),
         origins(),
     )
-        .prop_map(|(name, covers, rate, bucket, peak, origin)| Cap {
+        .prop_map(|(name, covers, rate, bucket, share, peak, origin)| Cap {
             name,
             covers,
             rate,
             bucket,
+            refill_share: share,
             peak,
             origin,
         })

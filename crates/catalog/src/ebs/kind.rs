@@ -1,7 +1,7 @@
 //! A volume type as the tables describe it: by which kinds of rule it is limited and charged, and
 //! how long it takes. The code knows the kinds of rule, the tables know the types.
 
-use blocklab_device::{Accounting, Latency, Origin, Service, Spread};
+use blocklab_device::{Accounting, Latency, Origin, Service, Spread, Tail};
 use blocklab_units::{Bytes, Nanos};
 
 use super::limits::Limits;
@@ -269,6 +269,29 @@ fn line(row: &Row<'_>) -> Result<Latency, String> {
     })
 }
 
+fn tail(row: &Row<'_>) -> Result<Tail, String> {
+    Ok(Tail {
+        share: cell("share", row)?,
+        factor: cell("factor", row)?,
+        sigma: cell("sigma", row)?,
+    })
+}
+
+/// Of the scatter, and of its tail where that rests on something else. What is assumed of either is
+/// said.
+fn scatter_origin(scatter: &Row<'_>, tail: Option<&Row<'_>>) -> Result<Origin, String> {
+    let body = origin(scatter)?;
+    let Some(tail) = tail else {
+        return Ok(body);
+    };
+    let why = format!("{}; tail: {}", scatter.text("why"), tail.text("why"));
+    Ok(match origin(tail)? {
+        Origin::Documented { date, .. } => Origin::documented(&why, &date),
+        of_tail if of_tail.is_assumed() || body.is_assumed() => Origin::assumed(&why),
+        _ => Origin::measured(&why),
+    })
+}
+
 impl Catalog {
     pub(crate) fn ebs_type(&self, name: &str) -> Option<Kind> {
         let mut tables = self.tables(Section::VolumeTypes);
@@ -333,8 +356,8 @@ impl Catalog {
         let scatter = needed("scatter")?;
         let spread = Spread {
             sigma: cell("sigma", scatter)?,
-            tail: None,
-            origin: origin(scatter)?,
+            tail: part("tail").map(tail).transpose()?,
+            origin: scatter_origin(scatter, part("tail"))?,
         };
         Ok(Service {
             stream_read: stream.clone(),

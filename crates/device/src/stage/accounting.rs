@@ -10,6 +10,10 @@
 //! as one, split what is larger and merge small sequential I/O up to that size; HDD volumes do so
 //! with 1,024 KiB, and a random operation of 1 MiB or less costs 1 MiB of throughput credit.
 //!
+//! Its guide of 2018 counts each operation below 32 KiB as one, and its knowledge centre says the same of
+//! both kinds of volume: on an HDD volume, each of them spends a whole token of 1 MiB. Smaller ones
+//! that a kernel has joined while its queue was full arrive here as large ones.
+//!
 //! A stream that changes its direction is not merged until a whole unit has passed in one
 //! direction: half reads and half writes in sequence stayed at the 3,000 IOPS of a gp3 volume
 //! (r5d-vs-gp3, rows 51 to 56) although each second one continued its like.
@@ -75,6 +79,10 @@ impl ChargeCounter {
                 ..whole(io, 1, bytes)
             };
         }
+        if bytes < Accounting::MERGED_FROM.0 {
+            streams.put(io.offset + bytes, 0, io.direction, false);
+            return self.by_itself(io, follows);
+        }
         let (filled, mixed) = joined(tail, io.direction);
         let open = if mixed { 0 } else { filled };
         let reached = u64::from(open) + bytes;
@@ -84,15 +92,27 @@ impl ChargeCounter {
         let mixed = mixed && run >> self.shift == 0;
         let rest = (run & ((1 << self.shift) - 1)) as u32;
         streams.put(io.offset + bytes, rest, io.direction, mixed);
+        self.counted(io, ops, follows)
+    }
+
+    /// Whole units, joined with nothing.
+    #[inline]
+    fn by_itself(&self, io: Io, follows: Follows) -> ChargedIo {
+        self.counted(io, units(u64::from(io.len), self.shift).max(1), follows)
+    }
+
+    #[inline]
+    fn counted(&self, io: Io, ops: u64, follows: Follows) -> ChargedIo {
+        let moved = u64::from(io.len);
         let charged = match self.accounting {
             Accounting::WholeUnits { .. } => ops << self.shift,
-            _ => bytes,
+            _ => moved,
         };
         ChargedIo {
             io,
             ops,
             charged,
-            moved: bytes,
+            moved,
             follows,
         }
     }
@@ -176,7 +196,7 @@ mod tests {
 
     #[test]
     fn a_gibibyte_in_a_row_is_its_number_of_units() {
-        for kib in [4, 16, 128, 256, 1024] {
+        for kib in [32, 64, 128, 256, 1024] {
             check(
                 SSD,
                 &in_a_row((1 << 20) / u64::from(kib), kib),
@@ -202,13 +222,27 @@ mod tests {
         check(SSD, &two, 2, 512);
     }
 
+    /// Sequential operations of 4 KiB were merged into 256 KiB at any depth: a gp2 volume of 3,000
+    /// IOPS gave 6,567 with four in flight where 3,070 were measured, and st1 gave 131 MB/s in
+    /// pieces of 16 KiB where the vendor's knowledge centre ends at 8 MiB/s.
+    #[test]
+    fn below_32_kib_nothing_is_merged() {
+        check(SSD, &in_a_row(64, 4), 64, 256);
+        check(SSD, &in_a_row(16, 16), 16, 256);
+        check(SSD, &in_a_row(8, 32), 1, 256);
+        check(HDD, &in_a_row(64, 16), 64, 64 * 1024);
+        check(HDD, &in_a_row(32, 32), 1, 1024);
+        // A large one after small ones opens a unit of its own.
+        check(SSD, &[(Read, 0, 16), (Read, 16, 16), (Read, 32, 64)], 3, 96);
+    }
+
     #[test]
     fn a_mixed_stream_is_not_merged() {
         let mixed: Vec<_> = (0..64u64)
-            .map(|k| (if k % 4 < 2 { Read } else { Write }, k * 4, 4))
+            .map(|k| (if k % 4 < 2 { Read } else { Write }, k * 32, 32))
             .collect();
         // All but the second: the stream is taken for a pure one until it turns.
-        check(SSD, &mixed, 63, 256);
+        check(SSD, &mixed, 63, 2048);
         // 2 until it turns back, then 8 alone until a unit is full, then one unit in one piece.
         let mut settled = vec![(Read, 0, 32), (Write, 32, 32)];
         settled.extend((2..18).map(|k| (Read, k * 32, 32)));

@@ -120,6 +120,7 @@ mod tests {
             covers,
             rate: Rate::Iops(1000.0),
             bucket: Nanos::ZERO,
+            refill_share: 1.0,
             peak: None,
             origin: Origin::Given,
         };

@@ -156,6 +156,7 @@ mod tests {
                 covers: Covers::All,
                 rate: Rate::MbPerS(4.096),
                 bucket: Nanos::ZERO,
+                refill_share: 1.0,
                 peak: None,
                 origin: Origin::Given,
             }],

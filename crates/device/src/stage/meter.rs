@@ -103,6 +103,26 @@ impl Meter {
         self.use_so_far
     }
 
+    /// As [`Self::admit`], with savings beside the bucket that pay what it cannot, and get a part
+    /// of what it has no room for.
+    #[inline]
+    pub(crate) fn admit_saving(&mut self, now: Nanos, units: u64, savings: &mut Savings) -> Nanos {
+        let arrival = moment(now);
+        if self.due > arrival {
+            let paid = savings.held.min(self.due - arrival);
+            savings.held -= paid;
+            self.due -= paid;
+        } else {
+            let unused = arrival - self.tolerance - self.due;
+            if unused > 0 && savings.held < savings.most {
+                let put_by = (unused * savings.share) >> Savings::PLACES;
+                savings.held = savings.most.min(savings.held + put_by);
+                self.due += unused;
+            }
+        }
+        self.admit(now, units)
+    }
+
     /// Whether nothing is owed.
     pub(crate) const fn is_full(&self, now: Nanos) -> bool {
         self.due + self.tolerance <= moment(now)
@@ -149,6 +169,30 @@ impl Meter {
     pub(crate) fn saved(&self, now: Nanos) -> f64 {
         let saved = moment(now) - self.due;
         saved.clamp(0, self.tolerance) as f64 / self.step as f64
+    }
+}
+
+/// What a limiter put by beyond its bucket: spent at once, and filled with only a share of what is
+/// not used.
+#[derive(Debug, Clone)]
+pub(crate) struct Savings {
+    /// In time at the rate, as moments are.
+    held: i128,
+    most: i128,
+    /// In parts of 2^16.
+    share: i128,
+}
+
+impl Savings {
+    const PLACES: u32 = 16;
+
+    /// Full, with `most` of time at the rate.
+    pub(crate) fn new(most: Nanos, share: f64) -> Self {
+        Self {
+            held: moment(most),
+            most: moment(most),
+            share: (share * f64::from(1 << Self::PLACES) + 0.5) as i128,
+        }
     }
 }
 

@@ -139,6 +139,7 @@ pub fn cap(rate: Rate) -> Cap {
         covers: Covers::All,
         rate,
         bucket: Nanos::ZERO,
+        refill_share: 1.0,
         peak: None,
         origin: Origin::Given,
     }
