@@ -95,11 +95,15 @@ pub struct CaseCheck {
 type Rule = fn(&Bench<'_>) -> Vec<Finding>;
 
 /// In the order in which findings of the same severity are shown.
-const RULES: [Rule; 18] = [
+const RULES: [Rule; 22] = [
     elsewhere::setting_not_in_effect,
     elsewhere::other_volume_type,
+    elsewhere::missing_members,
+    elsewhere::other_volume_size,
     elsewhere::other_instance_size,
     deviation::above_every_limit,
+    deviation::quicker,
+    deviation::slower,
     deviation::below_limit,
     bought::best_effort,
     at_cap::documented_limit,

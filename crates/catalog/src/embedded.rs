@@ -21,6 +21,7 @@ pub(crate) const SUCCESSORS: &str = data!("aws/ebs-successors.csv");
 pub(crate) const ACCOUNTING: &str = data!("aws/io-accounting.csv");
 pub(crate) const RULES: &str = data!("aws/rules-in-force.csv");
 pub(crate) const LATENCIES: &str = data!("aws/latency.csv");
+pub(crate) const PUBLISHED: &str = data!("aws/published-latency.csv");
 pub(crate) const AZURE_SIZES: &str = data!("azure/vm-disk-caps.csv");
 pub(crate) const STORAGE_TYPES: &str = data!("storage-types/cloud-storage-types.csv");
 

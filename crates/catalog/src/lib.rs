@@ -22,6 +22,7 @@ mod cost;
 mod draft;
 mod price;
 mod price_list;
+mod published;
 mod remarks;
 
 mod embedded;
@@ -44,5 +45,6 @@ pub use date::{Date, NotADate};
 pub use error::Error;
 pub use list::{Filter, Listed};
 pub use price::{DEFAULT_REGION, HOURS_PER_MONTH, Per, Price, System, currency_of};
+pub use published::PublishedLatency;
 pub use resolve::{Resolved, resolve, resolve_text};
 pub use sheet::{Burst, Figure, Ratio, Reach, Sheet, Stretch, describe};

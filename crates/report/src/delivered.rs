@@ -1,7 +1,7 @@
 //! The words for delivered against documented: one wording for text and HTML.
 
 use blocklab_analysis::expect::{CaseCheck, Compared, HowToTest, LimitCheck, State, Why};
-use blocklab_units::{count, plural, rate, stated};
+use blocklab_units::{Bytes, count, plural, rate, stated};
 
 use crate::facts;
 
@@ -79,8 +79,12 @@ fn why(of: &CaseCheck) -> String {
         Why::Interrupted => format!("as expected, bound by {binding}, but interrupted"),
         Why::OtherType(kind) => format!("another type of volume: {kind}"),
         Why::OtherInstance(names) => format!("another instance: {}", names.join(", ")),
+        Why::OtherSize(gib) => format!("another size: about {}", Bytes(gib << 30)),
+        Why::FewerVolumes(fewer) => format!("as {fewer} of the volumes"),
         Why::AnotherDay(day) => format!("as the limits of {day}"),
         Why::UnitSlip(units) => format!("as expected but for {units}"),
+        Why::Quicker => "quicker than any that was published".to_owned(),
+        Why::Slower => "slower than any that was published".to_owned(),
         Why::Above => format!("above {binding}"),
         Why::Below => format!("below {binding}"),
         Why::Latency => "latency-bound (no documented limit)".to_owned(),

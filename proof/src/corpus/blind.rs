@@ -22,6 +22,7 @@ pub(super) fn all() -> Vec<Scenario> {
         lengths(),
         sold(),
         elsewhere(),
+        published(),
         kinds(),
         paced(),
         depth_without_effect(),
@@ -161,6 +162,63 @@ fn elsewhere() -> Vec<Scenario> {
             healthy: true,
             ..against(device, bought, job, &["physical-not-contractual"])
         });
+    }
+    all
+}
+
+/// Latencies within and beyond what was published of a type, and volumes or a size that are missing.
+fn published() -> Vec<Scenario> {
+    let of = |us: u32, rate: &str, bought: &str, depth: u32, labels: &[&'static str]| {
+        let device = disk(us, SCATTERS[1], &cap(rate, 0), "");
+        Scenario {
+            healthy: labels.is_empty(),
+            ..against(device, bought.to_owned(), job(4, depth), labels)
+        }
+    };
+    let mut all = Vec::new();
+    for (bought, iops, latencies) in [
+        ("gp3:1TiB,iops=16000", 16_000, [340, 440, 520, 600, 750]),
+        ("gp2:4TiB", 12_000, [380, 440, 600, 800, 950]),
+        ("io1:1TiB,iops=16000", 16_000, [350, 450, 550, 700, 900]),
+        ("io2:1TiB,iops=16000", 16_000, [280, 320, 360, 420, 500]),
+        ("local@i3.2xlarge", 400_000, [60, 80, 100, 120, 150]),
+    ] {
+        for us in latencies {
+            for depth in [3, 4] {
+                all.push(of(us, &format!("{iops} IOPS"), bought, depth, &[]));
+            }
+        }
+        for us in [8, 40] {
+            let far = us / if bought.starts_with("local") { 5 } else { 1 };
+            let label = "quicker-than-published";
+            all.push(of(
+                far.max(2),
+                "900000 IOPS",
+                bought,
+                1,
+                &[label, "latency-bound"],
+            ));
+        }
+        for us in [2500, 4000] {
+            let label = "slower-than-published";
+            all.push(of(
+                us,
+                &format!("{iops} IOPS"),
+                bought,
+                1,
+                &[label, "latency-bound"],
+            ));
+        }
+    }
+    for fewer in [1_u32, 2, 3] {
+        let rate = format!("{} IOPS", fewer * 3000);
+        let bought = "4xgp3:1TiB@r5b.24xlarge";
+        all.push(of(500, &rate, bought, 256, &["missing-members"]));
+    }
+    for (gib, of_gib) in [(1500, 4000), (1500, 3000), (2000, 5000)] {
+        let bought = format!("gp2:{of_gib}GiB");
+        let rate = format!("{} IOPS", gib * 3);
+        all.push(of(500, &rate, &bought, 64, &["other-volume-size"]));
     }
     all
 }

@@ -90,6 +90,23 @@ fn episodes() -> Vec<Scenario> {
             all.push(sick(device, depth, "slow-episode"));
         }
     }
+    // They come again and again: a neighbour that is noisy.
+    for (length, period) in [(0.5, 3.0), (1.0, 3.0), (1.5, 3.0), (1.0, 2.0), (1.5, 4.0)] {
+        for (base, added, depth) in [
+            (100, 400, 4),
+            (500, 2000, 1),
+            (500, 2000, 4),
+            (2500, 5000, 16),
+        ] {
+            let begins = |number: u32| 4.0 + period * f64::from(number);
+            let all_begin = (0..8).map(begins).filter(|from| from + length < 14.0);
+            let faults: String = all_begin
+                .map(|from| slower(from, from + length, added))
+                .collect();
+            let device = disk(base, SCATTERS[1], "", &faults);
+            all.push(sick(device, depth, "slow-episode"));
+        }
+    }
     all
 }
 
@@ -111,7 +128,8 @@ fn tails() -> Vec<Scenario> {
 fn nothing_wrong() -> Vec<Scenario> {
     let mut all = Vec::new();
     let mild = "sigma = 0.3, tail = { share = 0.02, factor = 3, sigma = 0.3 }";
-    for spread in SCATTERS.into_iter().chain(["sigma = 0.9", mild]) {
+    let rare = "sigma = 0.4, tail = { share = 0.003, factor = 15, sigma = 0.5 }";
+    for spread in SCATTERS.into_iter().chain(["sigma = 0.9", mild, rare]) {
         for base in [100, 600, 2500] {
             for depth in [1, 16] {
                 let labels: &[&str] = if depth == 1 { &["latency-bound"] } else { &[] };

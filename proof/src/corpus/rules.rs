@@ -2,7 +2,7 @@
 
 /// The rules that are judged, and what each label rests on. `sound` says only that nothing else was
 /// said, and `price-audit` repeats an arithmetic that has exact tests of its own.
-pub const RULES: [(&str, &str); 64] = [
+pub const RULES: [(&str, &str); 68] = [
     ("accounting", "operations that are missing in the census"),
     ("failed", "a run that ended by a failure"),
     ("interrupted", "a run that a signal ended"),
@@ -38,7 +38,10 @@ pub const RULES: [(&str, &str); 64] = [
     ),
     ("scatter", "passes on devices of different speed"),
     ("standstill", "a device that answers nothing for 1.5 to 4 s"),
-    ("slow-episode", "a device that is slower for 2 to 4 s"),
+    (
+        "slow-episode",
+        "a device that is slower for 2 to 4 s, or for 0.5 to 1.5 s again and again",
+    ),
     (
         "heavy-tail",
         "a share of operations takes 25 to 100 times as long",
@@ -72,6 +75,16 @@ pub const RULES: [(&str, &str); 64] = [
         "other-volume-type",
         "a volume of another type than was sold",
     ),
+    (
+        "quicker-than-published",
+        "a tenth of the latency of its type",
+    ),
+    (
+        "slower-than-published",
+        "three times the latency of its type and more",
+    ),
+    ("missing-members", "one to three of four volumes"),
+    ("other-volume-size", "a smaller gp2 than was sold"),
     ("other-instance-size", "a smaller instance than was sold"),
     ("above-every-limit", "a volume of more than was sold"),
     (

@@ -1,4 +1,4 @@
-use blocklab_catalog::Date;
+use blocklab_catalog::{Address, Date, PublishedLatency};
 use blocklab_device::{
     Binding, DeviceSpec, LimitKind, LimitName, Load, Phase, Prediction, grants, predict,
 };
@@ -20,7 +20,7 @@ use crate::view::{CaseView, Cases};
 /// Above this the documents are exceeded.
 pub(super) const ABOVE: f64 = 0.03;
 /// Another explanation must fit so well: it has more freedom than the first.
-const EXACT: f64 = 0.01;
+pub(super) const EXACT: f64 = 0.01;
 /// Below this share of what is documented, nothing of the promise is kept.
 pub(super) const LITTLE: f64 = 0.90;
 /// Factors that a slip of units leaves: KiB for KB, MiB for MB, GiB for GB, bits for bytes.
@@ -48,6 +48,10 @@ pub enum Why {
     OtherType(String),
     /// As other instances would let pass: those of these names.
     OtherInstance(Vec<String>),
+    /// As a volume of another size of this type delivers: of about so many GiB.
+    OtherSize(u64),
+    /// As so many of the volumes deliver together.
+    FewerVolumes(u32),
     /// As the type delivers with its default settings.
     DefaultSettings,
     /// As the limits of that day would have it.
@@ -58,8 +62,12 @@ pub enum Why {
     Above,
     /// Less than documents promise, and a limit was to bind.
     Below,
-    /// The medium's own latency bounds it, of which documents promise nothing.
+    /// The medium's own latency bounds it, and is one that was published of its type.
     Latency,
+    /// Latency bounds it, and is shorter than any that was published of its type.
+    Quicker,
+    /// Latency bounds it, and is longer than any that was published of its type.
+    Slower,
     /// Cannot be held against documents: the page cache, a pace, our own processor, an unknown
     /// pattern, or a type without a contract.
     NotComparable,
@@ -91,6 +99,11 @@ pub(super) struct Bench<'a> {
     pub(super) default: Option<DeviceSpec>,
     /// Everything else that could have been bought.
     pub(super) others: Others,
+    /// The latencies that were published of its type; `None`: nothing, or a device file, which
+    /// says itself how long an operation takes.
+    pub(super) published: Option<PublishedLatency>,
+    /// The quickest and the slowest healthy device of this address.
+    edges: Option<(DeviceSpec, DeviceSpec)>,
 }
 
 impl<'a> Bench<'a> {
@@ -106,7 +119,17 @@ impl<'a> Bench<'a> {
             seen: seen.collect(),
             default: None,
             others: Others::default(),
+            published: None,
+            edges: None,
         };
+        if let (Address::Sold(_), [volume, ..]) = (&given.resolved.address, &*spec.volumes) {
+            let known = PublishedLatency::of(&volume.kind);
+            bench.edges = Some(match &known {
+                Some(known) => (known.quickest(spec), known.slowest(spec)),
+                None => PublishedLatency::unknown(spec),
+            });
+            bench.published = known;
+        }
         bench.default = given.changed(|offer| {
             (offer.iops, offer.throughput_mibps) = (None, None);
         });
@@ -145,11 +168,21 @@ impl<'a> Bench<'a> {
         if undisturbed(seen.case).is_some_and(|iops| as_expected(iops * seen.share.of_ios)) {
             return Why::Interrupted;
         }
+        if let Some(why) = self.others.recorded(seen) {
+            return why;
+        }
+        let latency = self.by_latency(seen, load);
+        if latency == Some(Why::Latency) {
+            return Why::Latency;
+        }
         let documented = seen.phase().map_or(expected, |phase| phase.iops);
         if let Some(why) = self.bought_otherwise(seen, load, documented) {
             return why;
         }
-        if seen.is_latency_bound() && seen.iops < expected * (1.0 + ABOVE) {
+        if let Some(why) = latency {
+            return why;
+        }
+        if self.edges.is_none() && seen.is_latency_bound() && seen.iops < expected * (1.0 + ABOVE) {
             return Why::Latency;
         }
         if let Some(day) = self
@@ -173,17 +206,37 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// Whether something else than what the address names explains the rate: what the record names
-    /// of its target, the type without settings, another type, another instance.
+    /// What the latency explains, where no limit need have bound the case: the rate lies between
+    /// those of the quickest and of the slowest healthy device of this type, or beyond them.
+    fn by_latency(&self, seen: &Seen<'_>, load: Load) -> Option<Why> {
+        let (quickest, slowest) = self.edges.as_ref()?;
+        let (quickest, slowest) = (predict(quickest, load).ok()?, predict(slowest, load).ok()?);
+        let (most, slow) = (lasting(&quickest).next()?, lasting(&slowest).next()?);
+        if !of_medium(&slow.binding) {
+            return None;
+        }
+        let is_known = self.published.is_some();
+        // A limiter's saved-up second comes on top.
+        let (from, until) = seen.window;
+        let top = most.iops.max(quickest.iops_mean(from, until));
+        if seen.iops > top * (1.0 + ABOVE) {
+            let known = self.published.as_ref();
+            let known = known.filter(|_| of_medium(&most.binding))?;
+            let mean_ns = f64::from(load.in_flight) / seen.iops * 1e9;
+            // Else a medium that answers several at once does more than documents say.
+            let is_quicker = mean_ns < known.least.0 as f64;
+            return is_quicker.then_some(Why::Quicker);
+        }
+        // The credits of a burst may have been used up before.
+        if is_known && seen.iops < slowest.sustained().iops * (1.0 - ABOVE) {
+            return Some(Why::Slower);
+        }
+        Some(Why::Latency)
+    }
+
+    /// Whether something else than what the address names explains the rate: the type without
+    /// settings, another type, another instance.
     fn bought_otherwise(&self, seen: &Seen<'_>, load: Load, documented: f64) -> Option<Why> {
-        if let Some(kind) = &self.others.recorded_type {
-            return Some(Why::OtherType(kind.clone()));
-        }
-        if let Some(name) = &self.others.recorded_instance
-            && !seen.is_latency_bound()
-        {
-            return Some(Why::OtherInstance(vec![name.clone()]));
-        }
         let off = |spec: &DeviceSpec| seen.off(spec, load);
         let by_default = self.default.as_ref().map_or(f64::INFINITY, off);
         let little = seen.iops < LITTLE * documented;
@@ -200,6 +253,9 @@ impl<'a> Bench<'a> {
             }
             _ if little && by_default <= NEAR => return Some(Why::DefaultSettings),
             _ => {}
+        }
+        if little && let Some(why) = self.others.smaller(self.given, seen.iops / documented, off) {
+            return Some(why);
         }
         let siblings = self.others.siblings(self.given);
         let fits = |spec: &DeviceSpec| {
@@ -226,7 +282,13 @@ impl<'a> Bench<'a> {
     pub(super) fn how(&self, binding: &Binding) -> &'static str {
         let limits = self.given.resolved.spec.limits();
         let found = limits.iter().find(|it| binding.is(&it.name));
-        found.map_or("documented", |it| it.origin.how())
+        let services = self.given.resolved.spec.volumes.iter();
+        let mut services = services.filter_map(|it| it.service.as_ref());
+        match (found, services.next()) {
+            (Some(limit), _) => limit.origin.how(),
+            (None, Some(service)) if *binding == Binding::Latency => service.read.origin.how(),
+            (None, _) => "documented",
+        }
     }
 
     /// Asks a rule about every case and joins what it finds.
@@ -365,12 +427,7 @@ impl<'a> Seen<'a> {
     }
 
     pub(super) fn is_latency_bound(&self) -> bool {
-        self.binding().is_some_and(|binding| {
-            matches!(
-                binding.kind(),
-                None | Some(LimitKind::PhysicalMaximum { .. })
-            )
-        })
+        self.binding().is_some_and(of_medium)
     }
 
     pub(super) fn check(&self, target: Option<String>) -> CaseCheck {
@@ -395,6 +452,12 @@ fn is_at_instance(spec: &DeviceSpec, load: Load, iops: f64) -> bool {
 
 fn limited(phase: &Phase) -> bool {
     phase.binding != Binding::Latency
+}
+
+/// Whether the medium itself binds, and no limiter.
+fn of_medium(binding: &Binding) -> bool {
+    let kind = binding.kind();
+    matches!(kind, None | Some(LimitKind::PhysicalMaximum { .. }))
 }
 
 /// Whether a limit of the instance binds.

@@ -4,7 +4,7 @@ use blocklab_catalog::{Address, Filter, Listed, Offer};
 
 use super::bench::{ABOVE, Bench, LITTLE, Seen, Why};
 use crate::rules::hit::{Hit, info, warning};
-use crate::rules::statement::{fixed, number, percent, word};
+use crate::rules::statement::{delay, fixed, number, percent, word};
 use crate::{Confidence, Finding, Severity};
 
 /// Rule 17: an instance's own disk can do what its largest sibling's disks are documented with.
@@ -67,10 +67,11 @@ pub(super) fn above_every_limit(bench: &Bench<'_>) -> Vec<Finding> {
         let (expected, phase) = (seen.expected()?, seen.phase()?);
         Some(
             warning(
-                "{} IOPS are {} of the most that documents allow, {} by {}",
+                "{} IOPS are {} of the most that is {}, {} by {}",
                 [
                     number(seen.iops),
                     percent(seen.iops / expected * 100.0),
+                    fixed(bench.how(&phase.binding)),
                     number(expected),
                     fixed(phase.binding.to_string()),
                 ],
@@ -80,6 +81,58 @@ pub(super) fn above_every_limit(bench: &Bench<'_>) -> Vec<Finding> {
             .with("documented", expected, "IOPS"),
         )
     })
+}
+
+/// Shorter than any latency that was published of this type.
+pub(super) fn quicker(bench: &Bench<'_>) -> Vec<Finding> {
+    let advice = "Look for a cache, and for another volume than the address names: what it is \
+                  attached as, and whether the bytes reach it.";
+    bench.joined(
+        "quicker-than-published",
+        Some(advice),
+        bench.because(&Why::Quicker),
+        |seen| {
+            beyond(
+                bench,
+                seen,
+                "an operation takes {}, quicker than any published {}: {} to {} for small ones, \
+             so this is a cache or another volume",
+            )
+        },
+    )
+}
+
+/// Longer than any latency that was published of this type.
+pub(super) fn slower(bench: &Bench<'_>) -> Vec<Finding> {
+    let advice = "Look at what else uses the volume or the machine, at the path to it, and at its \
+                  type; measure again at another time of the day before complaining.";
+    bench.joined(
+        "slower-than-published",
+        Some(advice),
+        bench.because(&Why::Slower),
+        |seen| {
+            beyond(
+                bench,
+                seen,
+                "an operation takes {}, slower than any published {}: {} to {} for small ones",
+            )
+        },
+    )
+}
+
+fn beyond(bench: &Bench<'_>, seen: &Seen<'_>, text: &'static str) -> Option<Hit> {
+    let known = bench.published.as_ref()?;
+    let mean = f64::from(seen.load?.in_flight) / seen.iops * 1e9;
+    let (from, to) = (known.from.0 as f64, known.to.0 as f64);
+    let slots = [delay(mean), word(&known.of), delay(from), delay(to)];
+    let hit = warning(text, slots).confidence(Confidence::Medium);
+    let hit = hit
+        .with("mean latency", mean, "ns")
+        .with("quickest published", from, "ns");
+    Some(
+        hit.with("slowest published", to, "ns")
+            .with("delivered", seen.iops, "IOPS"),
+    )
 }
 
 fn hit(bench: &Bench<'_>, seen: &Seen<'_>, severity: Severity) -> Option<Hit> {

@@ -1,6 +1,7 @@
 //! Delivered is what other settings, another day or another unit would give.
 
 use blocklab_device::predict;
+use blocklab_units::Bytes;
 
 use super::bench::{Bench, Why};
 use crate::rules::hit::{info, warning};
@@ -56,6 +57,56 @@ pub(super) fn other_volume_type(bench: &Bench<'_>) -> Vec<Finding> {
             hit.with("delivered", seen.iops, "IOPS")
                 .with("expected", expected, "IOPS"),
         )
+    })
+}
+
+/// The rate is that of a volume of another size, of a type whose limits are by size.
+pub(super) fn other_volume_size(bench: &Bench<'_>) -> Vec<Finding> {
+    let advice = "Look up the size of the volume, or name it in the address.";
+    bench.per_case("other-volume-size", Some(advice), |seen| {
+        let Why::OtherSize(gib) = seen.why else {
+            return None;
+        };
+        let volume = bench.given.resolved.spec.volumes.first()?;
+        let expected = seen.expected()?;
+        let hit = warning(
+            "as a {} of about {} delivers: {} IOPS, where {} were to be expected of {}",
+            [
+                fixed(volume.kind.clone()),
+                fixed(Bytes(gib << 30).to_string()),
+                number(seen.iops),
+                number(expected),
+                fixed(volume.capacity.to_string()),
+            ],
+        );
+        let hit = hit.confidence(Confidence::Medium);
+        let hit = hit.with("delivered", seen.iops, "IOPS");
+        Some(hit.with("expected", expected, "IOPS"))
+    })
+}
+
+/// The rate is that of a part of the volumes.
+pub(super) fn missing_members(bench: &Bench<'_>) -> Vec<Finding> {
+    let advice = "Look whether every volume of the stripe is attached and has its share of the \
+                  operations.";
+    bench.per_case("missing-members", Some(advice), |seen| {
+        let Why::FewerVolumes(fewer) = seen.why else {
+            return None;
+        };
+        let all = bench.given.resolved.spec.volumes.len();
+        let expected = seen.expected()?;
+        let hit = warning(
+            "as many as {} of the {} volumes deliver: {} IOPS, where {} were to be expected of all",
+            [
+                fixed(fewer.to_string()),
+                fixed(all.to_string()),
+                number(seen.iops),
+                number(expected),
+            ],
+        );
+        let hit = hit.confidence(Confidence::Medium);
+        let hit = hit.with("delivered", seen.iops, "IOPS");
+        Some(hit.with("expected", expected, "IOPS"))
     })
 }
 

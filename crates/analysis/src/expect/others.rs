@@ -2,12 +2,15 @@
 
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
+use std::num::NonZeroU32;
 
 use blocklab_catalog::{Address, Date, Offer, resolve};
 use blocklab_device::DeviceSpec;
 use blocklab_record::Record;
+use blocklab_units::Bytes;
 
 use super::Expectation;
+use super::bench::{EXACT, Seen, Why};
 
 /// An instance's own disks.
 const LOCAL: &str = "local";
@@ -81,6 +84,37 @@ impl Others {
             types: types.collect(),
             ..Self::default()
         }
+    }
+
+    /// What the record itself names of its target, where that is not what the address names.
+    pub(super) fn recorded(&self, seen: &Seen<'_>) -> Option<Why> {
+        let instance = self.recorded_instance.as_ref();
+        let instance = instance.filter(|_| !seen.is_latency_bound());
+        match &self.recorded_type {
+            Some(kind) => Some(Why::OtherType(kind.clone())),
+            None => Some(Why::OtherInstance(vec![instance?.clone()])),
+        }
+    }
+
+    /// Whether fewer of the volumes, or smaller ones, explain a share of what is documented. The
+    /// size of a volume tells only where its limits are by size.
+    pub(super) fn smaller(
+        &self,
+        given: Expectation<'_>,
+        share: f64,
+        off: impl Fn(&DeviceSpec) -> f64,
+    ) -> Option<Why> {
+        let fits =
+            |edit: &dyn Fn(&mut Offer)| given.changed(edit).is_some_and(|spec| off(&spec) <= EXACT);
+        let offer = given.offer()?;
+        let all = u32::try_from(given.resolved.spec.volumes.len()).ok()?;
+        let is_fewer = |fewer: &u32| fits(&|offer| offer.count = NonZeroU32::new(*fewer));
+        if let Some(fewer) = (1..all).rev().find(is_fewer) {
+            return Some(Why::FewerVolumes(fewer));
+        }
+        let gib = (offer.size?.as_f64() * share / f64::from(1 << 30)).round();
+        let gib = (gib as u64).max(1);
+        fits(&|offer| offer.size = Some(Bytes(gib << 30))).then_some(Why::OtherSize(gib))
     }
 
     /// The other sizes of the instance, with the same volume.
