@@ -73,7 +73,8 @@ impl Case {
         faults.into_iter().map(label).collect()
     }
 
-    /// Runs the command line in a new folder, in which `traces` is that of the traces.
+    /// Runs the command line in a new folder: `traces` in it is that of the traces, `there` a file of
+    /// 256 KiB, `d` a folder.
     fn seen(&self, mut command: Command, folder: &Path, value: &str) -> Vec<String> {
         fs::create_dir(folder).expect("a new folder");
         symlink(
@@ -81,6 +82,8 @@ impl Case {
             folder.join("traces"),
         )
         .expect("a link");
+        fs::create_dir(folder.join("d")).expect("a new folder");
+        fs::write(folder.join("there"), vec![1; 256 << 10]).expect("a new file");
         command.args(self.arguments(value));
         let strace = folder.with_extension("strace");
         if self.probe[0] == "calls" {
@@ -117,7 +120,7 @@ impl Case {
             }
             "calls" => {
                 let trace = fs::read_to_string(&strace).unwrap_or_default();
-                calls(&trace).into_iter().collect()
+                with_flags(calls(&trace), &words[1..])
             }
             unknown => panic!("there is no probe {unknown}"),
         };
@@ -166,6 +169,16 @@ impl Case {
     }
 }
 
+/// Those of the calls that have one of these flags, if there are any, and of their flags these.
+fn with_flags(calls: BTreeSet<String>, flags: &[&str]) -> Vec<String> {
+    if flags.is_empty() {
+        return calls.into_iter().collect();
+    }
+    let named = calls.iter().flat_map(|call| call.split(' '));
+    let found: BTreeSet<&str> = named.filter(|word| flags.contains(word)).collect();
+    found.into_iter().map(str::to_owned).collect()
+}
+
 fn json(output: &Output) -> Value {
     let out = String::from_utf8_lossy(&output.stdout);
     let at = out.find('{').unwrap_or(out.len());
@@ -187,7 +200,9 @@ fn at<'j>(json: &'j Value, path: &str) -> Vec<&'j Value> {
         });
         below.collect()
     };
-    path.split('.').filter(|key| !key.is_empty()).fold(vec![json], step)
+    path.split('.')
+        .filter(|key| !key.is_empty())
+        .fold(vec![json], step)
 }
 
 fn values(json: &Value, paths: &[&str]) -> Vec<String> {
@@ -258,11 +273,7 @@ fn pieces(folder: &Path, words: &[&str]) -> Vec<String> {
     let zeros = bytes
         .chunks(length)
         .filter(|piece| piece.iter().all(|byte| *byte == 0));
-    vec![format!(
-        "{} different, {} of zeros",
-        different.len(),
-        zeros.count()
-    )]
+    vec![different.len().to_string(), zeros.count().to_string()]
 }
 
 /// The operations of the trace `t`, without their times and the moments at which files are
