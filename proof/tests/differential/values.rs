@@ -57,7 +57,7 @@ impl Case {
         let theirs = seen("fio", |_| Command::new("fio"));
         let ours = seen("ours", |lab| {
             let mut command = lab.command();
-            command.arg("fio");
+            command.args(["fio", "--no-save"]);
             command
         });
         let mut faults = Vec::new();

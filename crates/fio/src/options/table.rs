@@ -285,7 +285,7 @@ options! {
     }
     "Errors" {
         "continue_on_error", Text, "none", Exact, "Go on after failures.", "", continue_on_error: String;
-        "ignore_error", Text, "-", Exact, "Errors that are none.", "", ignore_error: Option<String>;
+        "ignore_error", Text, "-", Documented, "Errors that are none.", "no case has an error that it lets pass", ignore_error: Option<String>;
         "error_dump", Bool, "0", Ignored, "Print each error.", "they are counted by kind in the record";
     }
     "Logs and traces" {
