@@ -152,3 +152,23 @@ fn mistakes_end_with_three() {
     refused(&stand, &["-F2", "-t2", "null"], 3, "it excludes -t");
     refused(&stand, &[r"E:\x.dat"], 3, "--map");
 }
+
+/// The story: an option copied from a page, `–b8K` with a dash, was taken for a target, and the
+/// answer was about a file that nobody had named.
+#[test]
+fn a_dash_that_is_no_hyphen_is_named_in_every_language() {
+    let lab = Lab::new();
+    for (tool, option) in [
+        ("diskspd", "–b8K"),
+        ("fio", "—name=a"),
+        ("vdbench", "−f"),
+        ("run", "–x"),
+    ] {
+        let said = lab.blocklab([tool, option, "x"]);
+        assert_eq!(said.code, Some(2), "{tool}: {said:?}");
+        assert!(
+            said.err.contains("a dash that is no hyphen"),
+            "{tool}: {said:?}"
+        );
+    }
+}

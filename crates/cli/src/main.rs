@@ -50,6 +50,10 @@ fn main() -> ExitCode {
         complete::print(&words);
         return ExitCode::SUCCESS;
     }
+    if let Some(words) = arguments.iter().find_map(|argument| no_hyphen(argument)) {
+        terminal::complain(&anyhow::Error::msg(words));
+        return ExitCode::from(status::MISTAKE);
+    }
     let cli = Cli::try_parse_from(arguments).unwrap_or_else(|error| suggest(error).exit());
     dispatch(cli).unwrap_or_else(|error| {
         terminal::complain(&error);
@@ -69,6 +73,22 @@ fn by_name(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
         arguments.insert(1, name.into());
     }
     arguments
+}
+
+/// What to say of an option whose hyphen became a dash, as word processors and web pages print it.
+/// All languages would take it for the name of a file. A dash before a space opens a text.
+fn no_hyphen(argument: &OsStr) -> Option<String> {
+    let text = argument.to_str()?;
+    let is_dash = |sign: char| matches!(sign, '\u{2010}'..='\u{2015}' | '\u{2212}');
+    let bare = text.trim_start_matches(is_dash);
+    let is_option =
+        bare.len() < text.len() && bare.starts_with(|sign: char| sign.is_alphanumeric());
+    is_option.then(|| {
+        format!(
+            "`{text}` begins with a dash that is no hyphen: type `-` or `--` before `{bare}`, or \
+             `./{text}` for a file of that name"
+        )
+    })
 }
 
 /// Adds the nearest command where clap finds none: it does not see swapped letters (`rnu`).

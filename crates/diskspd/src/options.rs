@@ -61,10 +61,11 @@ const SOME: RangeInclusive<u32> = 1..=u32::MAX;
 /// How a row sets its field: by a `flag`, a `number` within limits, a `size` above 0, or `with` a
 /// function; `wants` refuses the option as it stands, since the tool reads it before.
 macro_rules! setter {
+    // Whatever follows the letter: DiskSpd reads no further.
     (flag $($field:ident).+) => {
-        |draft, option, rest| {
+        |draft, _, _| {
             draft.$($field).+ = true;
-            bare(option, rest)
+            Ok(())
         }
     };
     (number $limits:expr => $($field:ident).+) => {
@@ -137,7 +138,7 @@ pub(super) static OPTIONS: &[Opt] = rows! {
         Nearly("each pair of thread and target is a thread of its own; under -O one thread works on all targets, in turn; at most 4,096")
     "-g" "-g<bytes per ms>, -g<n>i" "no limit" (with throughput)
         "Limit of each thread on each target, in bytes a millisecond or IOPS." Documented
-    "-h" "-h" "–" (with |draft, option, rest| bare(option, rest).and_then(|()| caching(draft, option, "h")))
+    "-h" "-h" "–" (with |draft, option, _| caching(draft, option, "h"))
         "The old word for -Sh." Mostly("as -Sh")
     "-i" "-i<count>" "no bursts" (number SOME => target.burst)
         "Operations in a burst; with -j." Nearly("the pause begins when the burst has come back")
@@ -242,17 +243,6 @@ impl Draft {
 
     fn some_size(&self, option: &str, text: &str) -> Result<u64, Mistake> {
         some_size(option, text, Some(self.target.block))
-    }
-}
-
-/// An option that takes nothing.
-fn bare(option: &str, rest: &str) -> Result<(), Mistake> {
-    match rest {
-        "" => Ok(()),
-        _ => {
-            let wrong = format!("it takes nothing, and `{rest}` follows it");
-            Err(Mistake::new(option, wrong))
-        }
     }
 }
 
@@ -449,7 +439,10 @@ fn results(draft: &mut Draft, option: &str, rest: &str) -> Result<(), Mistake> {
 
 fn verbose(draft: &mut Draft, option: &str, rest: &str) -> Result<(), Mistake> {
     draft.profile.verbose = true;
-    bare(option, if rest == "s" { "" } else { rest })
+    match rest {
+        "" | "s" => Ok(()),
+        _ => Err(none_of(option, rest, "nothing and s")),
+    }
 }
 
 fn writes(draft: &mut Draft, option: &str, rest: &str) -> Result<(), Mistake> {

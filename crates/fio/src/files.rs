@@ -346,10 +346,7 @@ fn directory(options: &Options, number: u32) -> Option<String> {
 }
 
 fn generated(spec: &Spec, number: u32) -> Vec<String> {
-    let format = spec
-        .options
-        .filename_format
-        .replace("$clientuid", "localhost");
+    let format = spec.options.filename_format.replace("$clientuid", "");
     // A job's name may hold what is no part of a file's.
     let format = format.replace("$jobname", &spec.section.replace('/', "_"));
     let format = format.replace("$jobnum", &number.to_string());

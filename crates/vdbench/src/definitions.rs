@@ -250,7 +250,8 @@ impl Hosts<'_> {
 fn other_host(parameter: &Parameter, name: &str) -> Mistake {
     parameter.error(format_args!(
         "only this host runs, and {name} is another; localhost, 127.0.0.1 or this machine's own \
-         name would work. Several hosts at once are not run"
+         name would work. Several hosts at once are not run: run the file on each host, with the \
+         storage definitions of that host and no hd"
     ))
 }
 

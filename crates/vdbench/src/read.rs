@@ -45,9 +45,10 @@ fn read(section: Section, parameter: &Parameter, all: &mut Definitions<'_>) -> R
 fn section_of(now: Section, parameter: &Parameter) -> Result<Section, Mistake> {
     Ok(match &*parameter.keyword {
         "fsd" | "fwd" => {
-            return Err(
-                parameter.error("file system workloads (fsd, fwd) are not run; sd, wd and rd are")
-            );
+            return Err(parameter.error(
+                "file system workloads (fsd, fwd) are not run: blocklab measures block storage \
+                     and no file system; a load on one large file is lun=FILE of an sd",
+            ));
         }
         "rg" => return Err(parameter.error("replay of traces is not run")),
         "host" | "hd" if now <= Section::Host => Section::Host,

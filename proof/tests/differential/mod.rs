@@ -1,5 +1,7 @@
 //! What fio and the program make of a job file, and how the file wants that to be compared.
 
+pub mod values;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;

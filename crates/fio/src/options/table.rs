@@ -107,13 +107,13 @@ options! {
         "create_fsync", Bool, "1", Ignored, "Flush a file when it is made.", "it always is";
         "create_on_open", Bool, "0", Ignored, "Make files when they are opened.", "files are made before the run";
         "create_only", Bool, "0", Exact, "Make the files and end.", "", create_only: bool;
-        "allow_file_create", Bool, "1", Documented, "Whether files may be made.", "that fio refuses as well is compared, the rest is not", allow_file_create: bool;
+        "allow_file_create", Bool, "1", Exact, "Whether files may be made.", "", allow_file_create: bool;
         "allow_mounted_write", Bool, "0", Ignored, "Write to a mounted device.", "a device in use is refused for writing";
         "pre_read", Bool, "0", Documented, "Read the files before the run.", "what the page cache holds is not compared", pre_read: bool;
         "unlink", Bool, "0", Exact, "Remove the files after the run.", "", unlink: bool;
         "unlink_each_loop", Bool, "0", Ignored, "Remove the files between two passes.", "they stay: a pass writes over what the one before it left; fio makes them anew where they are written, and fails where they are read";
         "overwrite", Bool, "0", Exact, "Write the files before the run, so that it overwrites.", "", overwrite: bool;
-        "invalidate", Bool, "1", Documented, "Drop the file's cached pages before each pass.", "which cached pages are dropped is not compared", invalidate: bool;
+        "invalidate", Bool, "1", Exact, "Drop the file's cached pages before each pass.", "", invalidate: bool;
         "fadvise_hint", OneOf("0 1 random sequential noreuse"), "1", Exact, "Advise the kernel of the pattern.", "", fadvise_hint: Word;
         "write_hint", OneOf("none short medium long extreme"), "-", Mostly, "Advise the device of the expected lifetime of the data.", "with `direct`, too, the hint is of the inode; fio 3.33 requests one for the open file, which newer kernels refuse", write_hint: Word;
     }
@@ -131,7 +131,7 @@ options! {
         "norandommap", Flag, "-", Exact, "Draw offsets without a map of what was hit.", "", norandommap: bool;
         "softrandommap", Bool, "0", Ignored, "Go on without a map where there is no memory for it.", "blocks of one size need none; of others it takes a bit for each smallest block, and more than 4 GiB are refused";
         "random_generator", OneOf("tausworthe lfsr tausworthe64"), "tausworthe", Nearly, "How random numbers are made; each draws another sequence.", "all are one generator with a period beyond 2^64, so that no file has more blocks than it draws; `lfsr` hits every block once, whatever `norandommap` says", random_generator: Word;
-        "random_distribution", Text, "random", Exact, "How random offsets are spread.", "", random_distribution: String;
+        "random_distribution", Text, "random", Mostly, "How random offsets are spread.", "`normal` has the deviation that was asked, of which a block beyond the middle is found less often; fio draws a wider one of a small deviation, and a narrower one of a large", random_distribution: String;
         "random_sequence_stride", Bool, "0", Documented, "With `random_distribution=sequence`, the blocks move on by the length of the list each time.", "of a later fio: no case compares it with fio 3.33", random_sequence_stride: bool;
         "sprandom", Bool, "0", Documented, "Bring an SSD into the steady state of random writes in one pass over its whole flash.", "of a later fio: no case compares it with fio 3.33", sprandom: bool;
         "spr_op", Floats, "0.15", Documented, "sprandom: the over-provisioning of the device, as a share of what it reports.", "of a later fio: see `sprandom`", spr_op: Vec<f64>;
@@ -186,17 +186,17 @@ options! {
         "cpumode", OneOf("noop qsort"), "noop", Ignored, "cpuio: how that time is spent.", "a loop that looks at the clock";
         "exit_on_io_done", Bool, "0", Ignored, "cpuio: end when all jobs that move bytes have ended.", "it ends by its runtime; `exitall` in the other jobs ends it with the first of them";
         "program", Text, "-", Mostly, "exec: the program that runs alongside the jobs.", "without `runtime` the job is a mistake: fio never ends it", program: Option<String>;
-        "arguments", Text, "-", Documented, "exec: its arguments; `%r` is the runtime in seconds, `%n` the name of the job.", "what the program does is not compared", arguments: Option<String>;
+        "arguments", Text, "-", Exact, "exec: its arguments; `%r` is the runtime in seconds, `%n` the name of the job.", "", arguments: Option<String>;
         "grace_time", Int(0, 86400), "1", Documented, "exec: seconds that it has to end when its time is over.", "what the program does is not compared", grace_time: u32;
-        "std_redirect", Bool, "1", Documented, "exec: its output goes into `JOB.stdout` and `JOB.stderr`.", "what the program does is not compared", std_redirect: bool;
+        "std_redirect", Bool, "1", Exact, "exec: its output goes into `JOB.stdout` and `JOB.stderr`.", "", std_redirect: bool;
         "userspace_reap", Flag, "-", Ignored, "libaio: take completions without a system call.", "they are taken as is fastest";
         "hipri", Flag, "-", Exact, "Poll for completions.", "", hipri: bool;
         "hipri_percentage", Int(0, 100), "100", Nearly, "pvsync2: poll for a share of the operations.", "`hipri` polls for all of them";
         "nowait", Bool, "0", Exact, "pvsync2: RWF_NOWAIT.", "", nowait: bool;
         "uncached", Bool, "0", Nearly, "pvsync2: leave nothing in the page cache.", "by RWF_DONTCACHE, from Linux 6.14 on; fio 3.33 passes a flag that no Linux took", uncached: bool;
-        "fixedbufs", Flag, "-", Documented, "io_uring: register the buffers.", "how the ring is set up is not compared", fixedbufs: bool;
-        "registerfiles", Flag, "-", Documented, "io_uring: register the files.", "how the ring is set up is not compared", registerfiles: bool;
-        "sqthread_poll", Flag, "-", Documented, "io_uring: a kernel thread takes the submissions.", "how the ring is set up is not compared", sqthread_poll: bool;
+        "fixedbufs", Flag, "-", Exact, "io_uring: register the buffers.", "", fixedbufs: bool;
+        "registerfiles", Flag, "-", Exact, "io_uring: register the files.", "", registerfiles: bool;
+        "sqthread_poll", Flag, "-", Exact, "io_uring: a kernel thread takes the submissions.", "", sqthread_poll: bool;
         "sqthread_poll_cpu", Int(0, MAX), "-", Ignored, "On which processor it runs.", "the kernel chooses the processor";
         "nonvectored", Bool, "0", Ignored, "io_uring: plain reads and writes.", "they always are";
         "force_async", Int(0, MAX), "0", Ignored, "io_uring: hand every so many operations to a worker.", "the kernel decides what it hands to a worker";
@@ -231,7 +231,7 @@ options! {
         "thinktime_blocks", Int(0, MAX), "1", Exact, "Operations between pauses.", "", thinktime_blocks: Option<u32>;
         "thinktime_blocks_type", OneOf("complete issue"), "complete", Documented, "Whether they are counted when issued.", "when operations begin is not compared", thinktime_blocks_type: Word;
         "thinktime_iotime", Seconds, "0", Exact, "Time between pauses.", "", thinktime_iotime: Nanos;
-        "max_latency", Micros, "0", Exact, "An operation that takes longer ends the job.", "", max_latency: Nanos;
+        "max_latency", Micros, "0", Mostly, "An operation that takes longer ends the job.", "the operation that was too slow is not counted among those that were moved; by fio it is", max_latency: Nanos;
         "latency_target", Micros, "-", Documented, "Find the depth that keeps this latency.", "the depth that is found is the machine's and is not compared", latency_target: Nanos;
         "latency_window", Micros, "-", Documented, "For how long it must be kept.", "the depth that is found is not compared", latency_window: Nanos;
         "latency_percentile", Percents, "100", Documented, "Which share must keep it.", "the depth that is found is not compared", latency_percentile: Vec<f64>;
@@ -247,9 +247,9 @@ options! {
     "Content" {
         "zero_buffers", Flag, "-", Exact, "Write zeros.", "", zero_buffers: bool;
         "refill_buffers", Flag, "-", Exact, "New content for every write.", "", refill_buffers: bool;
-        "scramble_buffers", Bool, "1", Exact, "Change a few bytes for every write.", "", scramble_buffers: bool;
+        "scramble_buffers", Bool, "1", Mostly, "Change a few bytes for every write.", "the bytes change once in each 4 KiB, in fio once in each 512 bytes: what is found to be the same in smaller pieces differs", scramble_buffers: bool;
         "buffer_pattern", Text, "-", Exact, "Write this pattern.", "", buffer_pattern: Option<String>;
-        "buffer_compress_percentage", Int(0, 100), "-", Exact, "How much of the content compresses away.", "", buffer_compress_percentage: u32;
+        "buffer_compress_percentage", Int(0, 100), "-", Mostly, "How much of the content compresses away.", "zeros fill the part of a chunk that compresses away; fio repeats a piece of the random part, so pieces smaller than 4 KiB differ, and at 0 per cent all blocks", buffer_compress_percentage: u32;
         "buffer_compress_chunk", Size, "512", Exact, "In what units.", "", buffer_compress_chunk: Option<u64>;
         "dedupe_percentage", Int(0, 100), "-", Exact, "How much of the content is there already.", "", dedupe_percentage: u32;
         "dedupe_mode", OneOf("repeat working_set"), "repeat", Nearly, "What is repeated.", "`working_set` is a fixed set of 64 blocks", dedupe_mode: Word;
@@ -272,7 +272,7 @@ options! {
         "verify_async_cpus", Text, "-", Ignored, "Their processors.", "the thread that reads a block checks it";
         "verifysort", Bool, "1", Ignored, "Check in order of the offsets.", "blocks are checked in the order in which the job reads them";
         "verifysort_nr", Int(0, MAX), "-", Ignored, "How many are brought into order at a time.", "blocks are checked in the order in which the job reads them";
-        "verify_backlog", Int(0, MAX), "-", Documented, "Check after so many writes.", "the order of writes and reads is not compared", verify_backlog: u64;
+        "verify_backlog", Int(0, MAX), "-", Exact, "Check after so many writes.", "", verify_backlog: u64;
         "verify_backlog_batch", Int(0, MAX), "-", Documented, "How many are checked then.", "the order of writes and reads is not compared", verify_backlog_batch: u64;
         "verify_state_load", Bool, "0", Exact, "Verify no more than the state file of an earlier run covers.", "", verify_state_load: bool;
         "verify_state_save", Bool, "1", Exact, "Leave a state file that records how far the writes came.", "", verify_state_save: bool;
@@ -285,15 +285,15 @@ options! {
     }
     "Errors" {
         "continue_on_error", Text, "none", Exact, "Go on after failures.", "", continue_on_error: String;
-        "ignore_error", Text, "-", Exact, "Errors that are none.", "", ignore_error: Option<String>;
+        "ignore_error", Text, "-", Documented, "Errors that are none.", "no case has an error that it lets pass", ignore_error: Option<String>;
         "error_dump", Bool, "0", Ignored, "Print each error.", "they are counted by kind in the record";
     }
     "Logs and traces" {
         "per_job_logs", Bool, "1", Exact, "Each clone has its own logs.", "", per_job_logs: bool;
-        "write_bw_log", Name, "-", Exact, "Leave a log of the throughput.", "", write_bw_log: Option<String>;
-        "write_lat_log", Name, "-", Exact, "Leave logs of the three latencies.", "", write_lat_log: Option<String>;
-        "write_iops_log", Name, "-", Exact, "Leave a log of operations a second.", "", write_iops_log: Option<String>;
-        "write_hist_log", Name, "-", Exact, "Leave a log of completion latency histograms.", "", write_hist_log: Option<String>;
+        "write_bw_log", Name, "-", Mostly, "Leave a log of the throughput.", "where its folder is missing nothing runs; fio runs, and has no log", write_bw_log: Option<String>;
+        "write_lat_log", Name, "-", Mostly, "Leave logs of the three latencies.", "see `write_bw_log`", write_lat_log: Option<String>;
+        "write_iops_log", Name, "-", Mostly, "Leave a log of operations a second.", "see `write_bw_log`", write_iops_log: Option<String>;
+        "write_hist_log", Name, "-", Mostly, "Leave a log of completion latency histograms.", "see `write_bw_log`", write_hist_log: Option<String>;
         "log_entries", Int(1024, 1048576), "1024", Ignored, "Room for so many entries at first.", "room is made as it is needed";
         "log_avg_msec", Int(0, MAX), "0", Exact, "One line for each span of so many milliseconds.", "", log_avg_msec: u32;
         "log_hist_msec", Int(0, MAX), "0", Exact, "A histogram for each span of so many milliseconds.", "", log_hist_msec: u32;
@@ -309,8 +309,8 @@ options! {
         "log_unix_epoch", Bool, "0", Exact, "Log times since 1970.", "", log_unix_epoch: bool;
         "log_alternate_epoch", Bool, "0", Exact, "Log times of another clock.", "", log_alternate_epoch: bool;
         "log_alternate_epoch_clock_id", Int(0, MAX), "0", Exact, "Which clock, by its number.", "", log_alternate_epoch_clock_id: u32;
-        "bwavgtime", Int(0, MAX), "500", Documented, "Time of a sample of the throughput, in ms.", "the number of samples depends on the clock and is not compared", bwavgtime: u32;
-        "iopsavgtime", Int(0, MAX), "500", Documented, "Time of a sample of the operations, in ms.", "the number of samples depends on the clock and is not compared", iopsavgtime: u32;
+        "bwavgtime", Int(0, MAX), "500", Exact, "Time of a sample of the throughput, in ms.", "", bwavgtime: u32;
+        "iopsavgtime", Int(0, MAX), "500", Exact, "Time of a sample of the operations, in ms.", "", iopsavgtime: u32;
         "write_iolog", Text, "-", Nearly, "Leave a trace of the operations.", "in version 3, behind what the file holds; what failed, what was issued in the ramp and flushes of `sync_file_range` are not in it; flushes of a job with `fsync` and `fdatasync` are all `sync`", write_iolog: Option<String>;
         "read_iolog", Text, "-", Mostly, "Replay a trace of version 2 or 3, or of blktrace; several with `:` between them are given out to the clones.", "`wait` in version 2 counts from the job's own start, in fio 3.33 from that of the first job", read_iolog: Option<String>;
         "read_iolog_chunked", Bool, "0", Ignored, "Read the trace bit by bit.", "it is read at once";
@@ -353,12 +353,12 @@ options! {
         "clat_percentiles", Bool, "1", Exact, "Percentiles of completion latency.", "", clat_percentiles: bool;
         "lat_percentiles", Bool, "0", Exact, "Percentiles of total latency.", "", lat_percentiles: bool;
         "slat_percentiles", Bool, "0", Exact, "Percentiles of submission latency.", "", slat_percentiles: bool;
-        "percentile_list", Percents, "1:5:10:20:30:40:50:60:70:80:90:95:99:99.5:99.9:99.95:99.99", Exact, "Which ones.", "", percentile_list: Vec<f64>;
+        "percentile_list", Percents, "1:5:10:20:30:40:50:60:70:80:90:95:99:99.5:99.9:99.95:99.99", Mostly, "Which ones.", "a 0 is one of them; fio ends the list there", percentile_list: Vec<f64>;
         "block_error_percentiles", Bool, "0", Ignored, "Errors of trims by block.", "errors are counted by kind";
         "significant_figures", Int(1, 10), "4", Documented, "Digits of the normal output.", "figures of the normal output are not compared", significant_figures: u32;
         "unified_rw_reporting", OneOf("none mixed both 0 1 2"), "none", Exact, "Directions as one.", "", unified_rw_reporting: Word;
-        "disk_util", Bool, "1", Documented, "What the block devices did.", "the keys of the results are compared, the figures are not", disk_util: bool;
+        "disk_util", Bool, "1", Exact, "What the block devices did.", "", disk_util: bool;
         "kb_base", OneOf("1024 1000"), "1024", Exact, "Whether k is 1024 or 1000.", "", kb_base: Word;
-        "unit_base", OneOf("0 8 1"), "-", Documented, "Bytes or bits in the normal output.", "figures of the normal output are not compared", unit_base: Word;
+        "unit_base", OneOf("0 8 1"), "-", Exact, "Bytes or bits in the normal output.", "", unit_base: Word;
     }
 }

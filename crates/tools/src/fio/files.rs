@@ -359,13 +359,16 @@ pub fn commands<'a>(
     (lines, failed)
 }
 
-/// The output of the command goes to `JOB.prerun.txt`, as in fio. Returns whether it succeeded.
+/// The output of the command goes to `JOB.prerun.txt`. As in fio that is a redirection behind its
+/// text: one within the text comes first, and of several commands the last is meant. Returns
+/// whether it succeeded.
 fn command(text: &str, path: &str, suffix: &str) -> bool {
-    let ran = output::create(Path::new(path), Over::Files).and_then(|mut out| {
-        let output = Command::new("sh").arg("-c").arg(text).output()?;
-        out.write_all(&output.stdout)?;
-        out.write_all(&output.stderr)?;
-        Ok(output.status)
+    let ran = output::create(Path::new(path), Over::Files).and_then(|_| {
+        let redirected = format!("{text} >\"$0\" 2>&1");
+        let status = Command::new("sh")
+            .args(["-c", &redirected, path])
+            .status()?;
+        Ok(status)
     });
     match ran {
         Ok(status) => status.success(),
