@@ -6,7 +6,7 @@ use blocklab_proof::corpus::{judge, page, scenarios, scores};
 use blocklab_proof::root;
 
 /// Of every rule: what the user may rely on.
-const BAR: f64 = 0.95;
+const BAR: f64 = 0.97;
 
 #[test]
 fn every_rule_finds_what_was_built_in_and_nothing_else() {

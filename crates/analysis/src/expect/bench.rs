@@ -179,9 +179,6 @@ impl<'a> Bench<'a> {
         if let Some(why) = self.bought_otherwise(seen, load, documented) {
             return why;
         }
-        if let Some(why) = latency {
-            return why;
-        }
         if self.edges.is_none() && seen.is_latency_bound() && seen.iops < expected * (1.0 + ABOVE) {
             return Why::Latency;
         }
@@ -190,6 +187,9 @@ impl<'a> Bench<'a> {
             .day(self.given, |spec| seen.off(spec, load) <= EXACT)
         {
             return Why::AnotherDay(day);
+        }
+        if let Some(why) = latency {
+            return why;
         }
         let slip = |(factor, _): &&(f64, &str)| {
             // Nothing else leaves an eighth, and much else a few per cent less.
