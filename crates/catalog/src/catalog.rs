@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::Date;
-use crate::embedded::Section;
+use crate::embedded::{Section, TAILS};
 use crate::table::{Row, Table};
 use crate::user::User;
 
@@ -49,6 +49,17 @@ impl Catalog {
         let tables = self.tables(Section::VolumeLatencies);
         let mut of_name = tables.map(|table| table.rows_of(name).collect::<Vec<_>>());
         of_name.find(|rows| !rows.is_empty()).unwrap_or_default()
+    }
+
+    /// The rare slow operations of one latency. The rows of a user replace all that is built in.
+    pub(crate) fn tail_row(&self, name: &str) -> Option<Row<'static>> {
+        let section = Section::VolumeLatencies;
+        let of_users = [self.own.text(section), self.user.text(section)];
+        let mut of_users = of_users.into_iter().map(Table::new);
+        if of_users.any(|table| table.rows_of(name).next().is_some()) {
+            return None;
+        }
+        Table::new(TAILS).rows_of(name).next()
     }
 
     /// What a key of a row stands for; several keys are joined with `+`.

@@ -16,6 +16,7 @@ pub(crate) const STORES: &str = data!("aws/instance-store.csv");
 pub(crate) const LAUNCHES: &str = data!("aws/launches.csv");
 pub(crate) const LOCAL_MEASURED: &str = data!("aws/local-measured.csv");
 pub(crate) const LOCAL_PROFILES: &str = data!("aws/local-profiles.csv");
+pub(crate) const TAILS: &str = data!("aws/ebs-tail.csv");
 pub(crate) const DELIVERED: &str = data!("aws/delivered.csv");
 pub(crate) const SUCCESSORS: &str = data!("aws/ebs-successors.csv");
 pub(crate) const ACCOUNTING: &str = data!("aws/io-accounting.csv");

@@ -50,6 +50,10 @@ fn its_limits_follow_the_rules_that_it_names() {
         (400_000, 1500.0)
     );
     assert_eq!(service.spread.sigma, 0.2);
+    // Tails are a table of their own: files of users with the old columns are still read.
+    assert_eq!(service.spread.tail, None);
+    let gp3 = found("gp3:1TiB").spec.volumes[0].service.clone();
+    assert!(gp3.is_some_and(|service| service.spread.tail.is_some()));
 
     let iops = |text: &str| found(text).spec.volumes[0].caps[0].rate;
     assert_eq!(iops("xv9:8TiB"), Rate::Iops(20_000.0), "the cap of today");

@@ -354,10 +354,11 @@ impl Catalog {
         let random = line(needed("random")?)?;
         let stream = part("stream").map(line).transpose()?;
         let scatter = needed("scatter")?;
+        let slow = self.tail_row(name);
         let spread = Spread {
             sigma: cell("sigma", scatter)?,
-            tail: part("tail").map(tail).transpose()?,
-            origin: scatter_origin(scatter, part("tail"))?,
+            tail: slow.as_ref().map(tail).transpose()?,
+            origin: scatter_origin(scatter, slow.as_ref())?,
         };
         Ok(Service {
             stream_read: stream.clone(),

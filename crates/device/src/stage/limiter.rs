@@ -62,6 +62,9 @@ impl Limiter {
     /// Its buckets keep the share that those of another one hold.
     pub(crate) fn go_on_from(&mut self, before: &Self, now: Nanos) {
         self.rate.go_on_from(&before.rate, now);
+        if let (Some(savings), Some(before)) = (&mut self.savings, &before.savings) {
+            savings.go_on_from(before);
+        }
         if let (Some(peak), Some(before)) = (&mut self.peak, &before.peak) {
             peak.go_on_from(before, now);
         }

@@ -107,20 +107,33 @@ impl Meter {
     /// of what it has no room for.
     #[inline]
     pub(crate) fn admit_saving(&mut self, now: Nanos, units: u64, savings: &mut Savings) -> Nanos {
+        let waits = self.due > moment(now);
+        // A load that stays at the rate has nothing to pay with, one far below it nothing to put by.
+        let has_work = if waits {
+            savings.held > 0
+        } else {
+            savings.held < savings.most
+        };
+        if has_work {
+            self.settle(now, savings);
+        }
+        self.admit(now, units)
+    }
+
+    fn settle(&mut self, now: Nanos, savings: &mut Savings) {
         let arrival = moment(now);
         if self.due > arrival {
             let paid = savings.held.min(self.due - arrival);
             savings.held -= paid;
             self.due -= paid;
-        } else {
-            let unused = arrival - self.tolerance - self.due;
-            if unused > 0 && savings.held < savings.most {
-                let put_by = (unused * savings.share) >> Savings::PLACES;
-                savings.held = savings.most.min(savings.held + put_by);
-                self.due += unused;
-            }
+            return;
         }
-        self.admit(now, units)
+        let unused = arrival - self.tolerance - self.due;
+        if unused > 0 {
+            let put_by = (unused * savings.share) >> Savings::PLACES;
+            savings.held = savings.most.min(savings.held + put_by);
+            self.due += unused;
+        }
     }
 
     /// Whether nothing is owed.
@@ -193,6 +206,11 @@ impl Savings {
             most: moment(most),
             share: (share * f64::from(1 << Self::PLACES) + 0.5) as i128,
         }
+    }
+
+    /// Holds as much time of the rate as those of another limiter, of at most its size.
+    pub(crate) fn go_on_from(&mut self, before: &Self) {
+        self.held = before.held.min(self.most);
     }
 }
 

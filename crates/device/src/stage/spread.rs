@@ -20,6 +20,9 @@ use crate::Spread;
 /// 1.0 as a factor.
 pub(crate) const ONE: u64 = 1 << 16;
 
+/// Bits of a draw that tell whether it is of the tail: 24 with the lowest, a sign, left out.
+const TAIL_BITS: u64 = (1 << 24) - 2;
+
 const OCTAVES: usize = 32;
 const KNOTS: usize = 64;
 
@@ -50,10 +53,7 @@ impl LatencyDistribution {
         let slow = Lognormal::new(mean * tail.factor, tail.sigma);
         Self {
             body: Some(Arc::new(Lognormal::new(mean, spread.sigma))),
-            tail: Some((
-                (tail.share * 18_446_744_073_709_551_616.0) as u64,
-                Arc::new(slow),
-            )),
+            tail: Some(((tail.share * f64::from(1 << 24)) as u64, Arc::new(slow))),
         }
     }
 
@@ -63,9 +63,11 @@ impl LatencyDistribution {
         let Some(body) = &self.body else {
             return ONE;
         };
+        let bits = chance.next_u64();
         match &self.tail {
-            Some((share, slow)) if chance.next_u64() < *share => slow.at(chance.next_u64()),
-            _ => body.at(chance.next_u64()),
+            // The low bits decide little of where a draw of the body lies: they serve both.
+            Some((share, slow)) if bits & TAIL_BITS < *share => slow.at(chance.next_u64()),
+            _ => body.at(bits),
         }
     }
 }
