@@ -173,9 +173,11 @@ fn a_run_is_found_by_its_name() {
     assert_eq!(found["runs"][1]["id"], SECOND);
 
     named("20261120-200000-abc", "before");
+    let newest = json(&good(lab.blocklab(["show", "before", "--json"])));
+    assert_eq!(newest["id"], "20261120-200000-abc", "for who only reads");
     refused(
         &lab,
-        &["show", "before"],
+        &["rm", "before"],
         &["2 runs", FIRST, "20261120-200000-abc", "give the id"],
     );
     // The end of one run's id and the name of another: neither is taken for the other.
