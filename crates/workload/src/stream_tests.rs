@@ -285,7 +285,7 @@ fn a_target_that_is_done_waits_for_the_others() {
             },
         ] {
             let mut job = Job {
-                target_order: target_order.clone(),
+                target_order,
                 target_turn,
                 pattern,
                 ..Job::new("done")
