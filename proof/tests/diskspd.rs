@@ -157,7 +157,7 @@ fn mistakes_end_with_three() {
 /// answer was about a file that nobody had named.
 #[test]
 fn a_dash_that_is_no_hyphen_is_named_in_every_language() {
-    let lab = Lab::new();
+    let lab = blocklab_proof::Lab::new();
     for (tool, option) in [
         ("diskspd", "–b8K"),
         ("fio", "—name=a"),
