@@ -180,7 +180,7 @@ pub fn fio_iolog(bytes: &[u8]) {
     let traced = operations.map(|op| iolog::Traced {
         at: op.at,
         file: &trace.files[op.target as usize],
-        direction: op.direction,
+        action: op.direction.name(),
         offset: op.offset,
         len: op.len,
     });

@@ -138,18 +138,27 @@ fn offers() -> impl Strategy<Value = Offer> {
         proptest::option::of("[a-z0-9-]{1,9}"),
         proptest::option::of("[a-z0-9.-]{1,9}"),
     );
-    let parts = (numbers, words, proptest::option::of(date));
+    let names = (
+        proptest::option::of("[a-z0-9-]{1,9}"),
+        proptest::option::of("[a-z0-9-]{1,9}"),
+    );
+    let parts = (numbers, words, names, proptest::option::of(date));
     parts.prop_map(
-        |((count, size, iops, throughput), (volume, region, instance), as_of)| Offer {
-            count: count.and_then(NonZeroU32::new),
-            volume,
-            size: size.map(Bytes),
-            iops,
-            throughput_mibps: throughput,
-            as_of,
-            region,
-            profile: None,
-            instance,
+        |(numbers, (volume, region, instance), (host, volume_name), as_of)| {
+            let (count, size, iops, throughput) = numbers;
+            Offer {
+                count: count.and_then(NonZeroU32::new),
+                volume,
+                size: size.map(Bytes),
+                iops,
+                throughput_mibps: throughput,
+                as_of,
+                region,
+                host,
+                volume_name,
+                profile: None,
+                instance,
+            }
         },
     )
 }
