@@ -17,7 +17,8 @@ fn statements(lab: &Lab) -> Vec<String> {
 
 fn run(arguments: &[&str]) -> Vec<String> {
     let lab = Lab::new();
-    good(lab.blocklab(arguments.iter().copied()));
+    let ran = lab.blocklab(arguments.iter().copied());
+    assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
     statements(&lab)
 }
 

@@ -51,6 +51,7 @@ fn im4gn_comes_out_as_its_author_showed_it() {
         "confirmed",
         "confirmed",
         "confirmed",
+        "confirmed",
     ];
     assert_eq!(verdicts(&study), expected);
     let compared = study["compared"].as_array().expect("figures");

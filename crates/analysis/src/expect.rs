@@ -12,6 +12,7 @@ mod deviation;
 mod elsewhere;
 mod limits;
 mod others;
+mod why;
 
 use std::cmp::Reverse;
 
@@ -23,8 +24,8 @@ use crate::assess::{assess, by_case};
 use crate::view::{CaseView, Cases};
 use crate::{Assessment, Finding};
 
-pub use bench::Why;
 pub use limits::{HowToTest, LimitCheck, State};
+pub use why::Why;
 
 use bench::Bench;
 pub(crate) use bench::NEAR;

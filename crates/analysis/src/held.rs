@@ -7,8 +7,8 @@ use blocklab_device::{Limit, LimitKind, LimitUnit};
 use blocklab_record::{LimitUse, Measurement, ModelUse, Record};
 use blocklab_units::Nanos;
 
+use crate::requested::{is_met, is_missed};
 use crate::rules::processor;
-use crate::rules::rate;
 use crate::view::{CaseView, Cases};
 
 /// A rate is that of a limit within this share of it.
@@ -91,14 +91,14 @@ pub(crate) fn bound<'a>(cases: &Cases<'a>, case: &CaseView<'a>) -> Bound<'a> {
     if used.is_empty() || case.is_null() {
         return Bound::Unknown;
     }
-    if rate::is_met(case) || processor::is_limited(cases, case) {
+    if is_met(case) || processor::is_limited(cases, case) {
         return Bound::Nothing;
     }
     if used.iter().any(UsedLimit::holds) {
         return Bound::Limits(longest_waits(used));
     }
     let full = mean_in_device(case) >= FULL * case.slots() as f64;
-    if !full || !(case.is_saturating() || rate::is_missed(case)) {
+    if !full || !(case.is_saturating() || is_missed(case)) {
         return Bound::Nothing;
     }
     let lasting = used.into_iter().filter(|it| it.level != Level::Baseline);

@@ -11,6 +11,7 @@ pub mod consistency;
 pub mod expect;
 pub mod gate;
 mod held;
+mod requested;
 mod rows;
 mod rules;
 mod shares;

@@ -81,7 +81,7 @@ pub fn study(args: &RunArgs, store: &Store) -> Result<Study> {
             .map_err(|invalid| anyhow!("{name}: job `{}`: {invalid}", job.name))?;
         has_room(args, &name, job)?;
     }
-    fits_the_clock(&name, &study)?;
+    fits_the_clock(args, &name, &study)?;
     Ok(study)
 }
 
@@ -207,33 +207,42 @@ fn of_run(run: &str, args: &RunArgs, store: &Store) -> Result<Loaded> {
 /// than planned.
 const CLOCK: Nanos = Nanos(u64::MAX / 2);
 
-/// Times that leave the clock are refused before anything runs, with the line of the longest kind.
-fn fits_the_clock(name: &str, study: &Study) -> Result<()> {
+/// Times that leave the clock are refused before anything runs, with the place of the longest.
+fn fits_the_clock(args: &RunArgs, name: &str, study: &Study) -> Result<()> {
     let plan = &study.plan;
     if planned_run(plan) <= CLOCK {
         return Ok(());
     }
-    let longest = plan.cases.iter().map(planned).max().unwrap_or_default();
-    let keys: &[&str] = match plan.pause > longest {
-        true => &["pause"],
-        false => &["ramp", "runtime"],
+    let jobs = || plan.cases.iter().flat_map(|case| &case.workload.jobs);
+    let times = [
+        ("pause", Some(plan.pause)),
+        ("ramp", jobs().map(|job| job.ramp).max()),
+        ("runtime", jobs().filter_map(|job| job.stop.runtime).max()),
+    ];
+    let longest = times.into_iter().max_by_key(|(_, time)| *time);
+    let (key, time) = longest.expect("of three times one is the longest");
+    let place = match (key, args.runtime) {
+        ("runtime", Some(_)) => format!("--runtime {}", time.unwrap_or_default()),
+        _ => place_of(key, name, &study.source),
     };
-    let mut lines = study.source.lines().zip(1..);
-    let line = lines.find(|(line, _)| {
-        let key = line.split('=').next().unwrap_or_default().trim();
-        keys.contains(&key)
-    });
-    let place = line.map_or_else(String::new, |(line, number)| {
-        format!(
-            ":{number}: `{}`",
-            line.split('#').next().unwrap_or(line).trim()
-        )
-    });
     Err(anyhow!(
-        "{name}{place}: {} measurements with this time add up to more than 292 years, which no clock \
+        "{place}: {} measurements with this time add up to more than 292 years, which no clock \
          here holds; shorter times or fewer passes would work",
         u64::from(plan.passes) * plan.cases.len() as u64
     ))
+}
+
+/// The first line of a study that sets this key: `study.toml:3: `pause = "9h"``.
+fn place_of(key: &str, name: &str, source: &str) -> String {
+    let sets = |line: &str| line.split('=').next().map(str::trim) == Some(key);
+    let found = source.lines().zip(1..).find(|(line, _)| sets(line));
+    found.map_or_else(
+        || name.to_owned(),
+        |(line, number)| {
+            let text = line.split('#').next().unwrap_or(line).trim();
+            format!("{name}:{number}: `{text}`")
+        },
+    )
 }
 
 /// A region without a single block cannot be worked on; the error comes before anything runs.

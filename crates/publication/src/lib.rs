@@ -317,8 +317,8 @@ figures! {
     Saturation: Sweep, "saturation", "saturation point", "", 0;
     /// Of a sweep: how far its smallest rate lies below its largest, in per cent.
     FallPercent: Sweep, "fall_percent", "fall", "%", 1;
-    /// Of a sweep: the rate of its peak, the point of the highest latency among those that keep the
-    /// device busy, within 1 % of the largest rate of these.
+    /// Of a sweep: the rate of its peak, the point of the highest latency among those within 1 % of
+    /// the largest rate that lasts.
     PeakIops: Sweep, "peak_iops", "peak", "IOPS", 0;
     /// Of a sweep: throughput at its peak in 10^6 bytes a second.
     PeakMbPerS: Sweep, "peak_mb_per_s", "peak", "MB/s", 0;

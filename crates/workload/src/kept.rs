@@ -10,7 +10,7 @@
 
 /// The number of the JSON of a plan. A change of meaning or shape, defaults and the words of a
 /// choice included, needs a new one, and a golden file of the old one under `golden/`.
-pub const PLAN_FORMAT: u32 = 1;
+pub const PLAN_FORMAT: u32 = 2;
 
 /// A number as text.
 pub(crate) mod text {

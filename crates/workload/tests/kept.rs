@@ -395,6 +395,17 @@ fn the_json_of_a_plan_changes_only_with_its_number() {
     assert_eq!(read, plan());
 }
 
+/// What was kept under a former number can be repeated.
+#[test]
+fn plans_of_former_numbers_are_read() {
+    for number in 1..PLAN_FORMAT {
+        let file = format!("{}/golden/plan{number}.json", env!("CARGO_MANIFEST_DIR"));
+        let text = fs::read_to_string(&file).expect(&file);
+        let read: Plan = serde_json::from_str(&text).expect(&file);
+        assert_eq!(read.name, "golden");
+    }
+}
+
 /// The operations of a trace would make a Record many times as large as the trace.
 #[test]
 fn the_operations_of_a_trace_stand_in_its_file_alone() {

@@ -38,18 +38,27 @@ pub(super) fn all() -> Vec<Scenario> {
         limited(),
         rested(),
     ];
-    families.concat()
+    let mut all = families.concat();
+    all.iter_mut().for_each(bound_by_latency);
+    all
 }
 
-/// Of a disk that something is the matter with; one in flight is bound by latency besides.
-fn sick(device: String, depth: u32, label: &'static str) -> Scenario {
-    let mut labels = vec![label];
-    if depth == 1 {
-        labels.push("latency-bound");
+/// Where nothing limits the disk and nothing paces the load, latency alone binds.
+fn bound_by_latency(scenario: &mut Scenario) {
+    let is_limited = ["[[volume.cap]]", "[[volume.credit]]"]
+        .iter()
+        .any(|it| scenario.device.contains(it));
+    let is_free = !is_limited && !scenario.blind && !scenario.job.contains("rate_iops");
+    if is_free && !scenario.labels.contains(&"latency-bound") {
+        scenario.labels.push("latency-bound");
     }
+}
+
+/// Of a disk that something is the matter with.
+fn sick(device: String, depth: u32, label: &'static str) -> Scenario {
     Scenario {
         healthy: false,
-        ..plain(device, job(4, depth), &labels)
+        ..plain(device, job(4, depth), &[label])
     }
 }
 
@@ -132,8 +141,7 @@ fn nothing_wrong() -> Vec<Scenario> {
     for spread in SCATTERS.into_iter().chain(["sigma = 0.9", mild, rare]) {
         for base in [100, 600, 2500] {
             for depth in [1, 16] {
-                let labels: &[&str] = if depth == 1 { &["latency-bound"] } else { &[] };
-                all.push(plain(disk(base, spread, "", ""), job(4, depth), labels));
+                all.push(plain(disk(base, spread, "", ""), job(4, depth), &[]));
             }
         }
     }
@@ -150,6 +158,8 @@ fn levels() -> Vec<Scenario> {
             (burst - baseline) * seconds
         );
         let device = disk(200, SCATTERS[1], &credit, "");
+        // The model counts its credits; of a real disk only the fall is seen.
+        all.push(sick(device.clone(), 16, "credits-used-up"));
         all.push(Scenario {
             blind: true,
             ..sick(device, 16, "level-fell")

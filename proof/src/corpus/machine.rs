@@ -26,8 +26,9 @@ pub(super) fn around(record: &mut Record) {
     record.measurements.iter_mut().for_each(beside);
 }
 
-/// What the machine tells of a measurement.
+/// What the machine tells of a measurement; what a model counted, no disk tells.
 fn beside(pass: &mut Measurement) {
+    pass.model = None;
     pass.cpu = Cpu {
         user_ns: pass.elapsed_ns / 10,
         system_ns: pass.elapsed_ns / 10,

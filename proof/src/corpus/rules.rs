@@ -2,7 +2,7 @@
 
 /// The rules that are judged, and what each label rests on. `sound` says only that nothing else was
 /// said, and `price-audit` repeats an arithmetic that has exact tests of its own.
-pub const RULES: [(&str, &str); 68] = [
+pub const RULES: [(&str, &str); 69] = [
     ("accounting", "operations that are missing in the census"),
     ("failed", "a run that ended by a failure"),
     ("interrupted", "a run that a signal ended"),
@@ -46,7 +46,14 @@ pub const RULES: [(&str, &str); 68] = [
         "heavy-tail",
         "a share of operations takes 25 to 100 times as long",
     ),
-    ("level-fell", "a bucket that the run empties"),
+    (
+        "level-fell",
+        "a bucket that the run empties, of a real disk",
+    ),
+    (
+        "credits-used-up",
+        "a bucket that the run empties, of a model",
+    ),
     ("level-rose", "a fault that ends"),
     ("drift-within", "a device that becomes slower step by step"),
     ("above-limit", "seconds on a rested volume"),
@@ -65,7 +72,7 @@ pub const RULES: [(&str, &str); 68] = [
     ("over-driven", "several depths beyond a limit"),
     (
         "latency-bound",
-        "one or two in flight, far below every limit",
+        "a model that no limit holds back, or one or two in flight far below every limit",
     ),
     (
         "setting-not-in-effect",

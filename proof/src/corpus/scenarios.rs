@@ -47,6 +47,7 @@ pub(super) fn sold() -> Vec<Scenario> {
         healthy_at_limits(),
         healthy_latency(),
         healthy_as_bought(),
+        rates(),
         depth_without_effect(),
         settings(),
         deliveries(),
@@ -92,8 +93,31 @@ fn healthy_latency() -> Vec<Scenario> {
             all.push(plain(gp3(iops), job(kib, 1), &["latency-bound"]));
         }
     }
-    // Known to be missed: two in flight are not told from a limit by one run alone.
-    all.push(plain(gp3(16_000), job(4, 2), &["latency-bound"]));
+    for depth in [2, 4] {
+        all.push(plain(gp3(16_000), job(4, depth), &["latency-bound"]));
+    }
+    for depth in [1, 2, 3, 4, 6, 8, 12, 16] {
+        let device = "io2:4TiB,iops=64000@r5b.24xlarge".to_owned();
+        all.push(plain(device, job(16, depth), &["latency-bound"]));
+    }
+    all
+}
+
+/// Operations that are requested at a rate, below the limit and beyond it.
+fn rates() -> Vec<Scenario> {
+    let mut all = Vec::new();
+    for iops in [3000, 12_000] {
+        for arrivals in ["closed", "fixed", "poisson"] {
+            for (percent, labels) in [(50, &[][..]), (96, &[]), (150, &["rate-missed"])] {
+                let rate = iops * percent / 100;
+                let keys = format!("rate_iops = {rate}\narrivals = \"{arrivals}\"\n");
+                all.push(Scenario {
+                    healthy: percent < 100,
+                    ..plain(gp3(iops), job(4, 64) + &keys, labels)
+                });
+            }
+        }
+    }
     all
 }
 
@@ -174,10 +198,15 @@ fn hard_disks() -> Vec<Scenario> {
     for kind in ["st1", "sc1"] {
         for (gib, kib) in [(500, 4), (1000, 16), (2000, 64)] {
             let device = format!("{kind}:{gib}GiB@{HOST}");
-            let labels = ["hdd-random-credit", "documented-burst", "few-samples"];
+            let labels = [
+                "at-limit",
+                "hdd-random-credit",
+                "documented-burst",
+                "few-samples",
+            ];
             // 40 a second, for 12 s.
             let few = kind == "sc1" && gib == 500;
-            let labels = if few { &labels[..] } else { &labels[..2] };
+            let labels = if few { &labels[..] } else { &labels[..3] };
             let same = against(device.clone(), device, job(kib, 32), labels);
             all.push(Scenario {
                 healthy: true,

@@ -24,6 +24,17 @@ pub struct Answer {
     pub calls: BTreeSet<String>,
 }
 
+/// A copy of the traces of the corpus: what a program writes there shall not change the corpus.
+pub fn copied_traces(into: &Path) -> &Path {
+    fs::create_dir(into).expect("a new folder");
+    let all = fs::read_dir(root().join("proof/corpus/fio-traces")).expect("the traces");
+    for trace in all.map(|entry| entry.expect("a trace").path()) {
+        let name = trace.file_name().expect("a file");
+        fs::copy(&trace, into.join(name)).expect("a copy");
+    }
+    into
+}
+
 pub fn answer(command: Command, folder: &Path, file: &Path, rules: &Rules) -> Answer {
     fs::create_dir(folder).expect("a new folder");
     let trace = folder.with_extension("trace");
@@ -33,7 +44,10 @@ pub fn answer(command: Command, folder: &Path, file: &Path, rules: &Rules) -> An
     };
     command.arg("--output-format=json").arg(file);
     command.env("FIO_SIZE", "64k");
-    command.env("FIO_TRACES", root().join("proof/corpus/fio-traces"));
+    command.env(
+        "FIO_TRACES",
+        copied_traces(&folder.with_extension("traces")),
+    );
     command.current_dir(folder);
     let output = command.output().expect("it starts");
     let out = String::from_utf8_lossy(&output.stdout);

@@ -12,7 +12,7 @@ use std::process::{Command, Output, Stdio};
 use blocklab_proof::{Lab, root};
 use serde_json::Value;
 
-use super::{blocks, calls, columns_and_lines, traced};
+use super::{blocks, calls, columns_and_lines, copied_traces, traced};
 
 pub struct Case {
     pub option: String,
@@ -77,11 +77,8 @@ impl Case {
     /// 256 KiB, `d` a folder.
     fn seen(&self, mut command: Command, folder: &Path, value: &str) -> Vec<String> {
         fs::create_dir(folder).expect("a new folder");
-        symlink(
-            root().join("proof/corpus/fio-traces"),
-            folder.join("traces"),
-        )
-        .expect("a link");
+        copied_traces(&folder.with_extension("traces"));
+        symlink(folder.with_extension("traces"), folder.join("traces")).expect("a link");
         fs::create_dir(folder.join("d")).expect("a new folder");
         fs::write(folder.join("there"), vec![1; 256 << 10]).expect("a new file");
         command.args(self.arguments(value));

@@ -3,7 +3,8 @@
 use blocklab_device::{Covers, LimitKind, Load, Phase, grants, predict};
 use blocklab_units::{Nanos, count};
 
-use super::bench::{Bench, NEAR, Seen, Why, of_instance};
+use super::bench::{Bench, NEAR, Seen, of_instance};
+use super::why::Why;
 use crate::rules::hit::{info, warning};
 use crate::rules::statement::{fixed, number, percent, time};
 use crate::{Confidence, Finding};

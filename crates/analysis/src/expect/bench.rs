@@ -1,13 +1,13 @@
-use blocklab_catalog::{Address, Date, PublishedLatency};
+use blocklab_catalog::{Address, PublishedLatency};
 use blocklab_device::{
     Binding, DeviceSpec, LimitKind, LimitName, Load, Phase, Prediction, grants, predict,
 };
 use blocklab_record::{JobResult, Measurement};
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::Direction;
-use serde::Serialize;
 
 use super::others::Others;
+use super::why::{EXACT, Why};
 use super::{CaseCheck, Expectation};
 use crate::Finding;
 pub(crate) use crate::held::NEAR;
@@ -19,8 +19,6 @@ use crate::view::{CaseView, Cases};
 
 /// Above this the documents are exceeded.
 pub(super) const ABOVE: f64 = 0.03;
-/// Another explanation must fit so well: it has more freedom than the first.
-pub(super) const EXACT: f64 = 0.01;
 /// Below this share of what is documented, nothing of the promise is kept.
 pub(super) const LITTLE: f64 = 0.90;
 /// Factors that a slip of units leaves: KiB for KB, MiB for MB, GiB for GB, bits for bytes.
@@ -33,45 +31,6 @@ const SLIPS: [(f64, &str); 4] = [
 
 /// A shorter phase is a limiter's own bucket.
 const MOMENT: Nanos = Nanos::from_secs(10);
-
-/// Why a case delivered what it delivered.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Why {
-    /// As documents let one expect, within 2.5 %.
-    AsExpected,
-    /// As expected, but for a pause or an episode of slow operations.
-    Interrupted,
-    /// Its instance holds all volumes of the run that are attached to it at a limit of theirs together.
-    SharedInstance,
-    /// As another type of volume delivers: the one of this name.
-    OtherType(String),
-    /// As other instances would let pass: those of these names.
-    OtherInstance(Vec<String>),
-    /// As a volume of another size of this type delivers: of about so many GiB.
-    OtherSize(u64),
-    /// As so many of the volumes deliver together.
-    FewerVolumes(u32),
-    /// As the type delivers with its default settings.
-    DefaultSettings,
-    /// As the limits of that day would have it.
-    AnotherDay(Date),
-    /// As expected, but for a factor that confused units leave.
-    UnitSlip(&'static str),
-    /// More than documents promise.
-    Above,
-    /// Less than documents promise, and a limit was to bind.
-    Below,
-    /// The medium's own latency bounds it, and is one that was published of its type.
-    Latency,
-    /// Latency bounds it, and is shorter than any that was published of its type.
-    Quicker,
-    /// Latency bounds it, and is longer than any that was published of its type.
-    Slower,
-    /// Cannot be held against documents: the page cache, a pace, our own processor, an unknown
-    /// pattern, or a type without a contract.
-    NotComparable,
-}
 
 /// A case with its load and its expectation.
 pub(super) struct Seen<'a> {
@@ -168,7 +127,7 @@ impl<'a> Bench<'a> {
         if undisturbed(seen.case).is_some_and(|iops| as_expected(iops * seen.share.of_ios)) {
             return Why::Interrupted;
         }
-        if let Some(why) = self.others.recorded(seen) {
+        if let Some(why) = self.others.recorded(seen.is_latency_bound()) {
             return why;
         }
         let latency = self.by_latency(seen, load);

@@ -4,7 +4,8 @@ use blocklab_catalog::unit_price::Unit;
 use blocklab_device::{Accounting, predict};
 use blocklab_units::Bytes;
 
-use super::bench::{Bench, Why};
+use super::bench::Bench;
+use super::why::Why;
 use crate::Finding;
 use crate::rules::hit::{info, of_run};
 use crate::rules::statement::{number, speed, word};

@@ -2,7 +2,8 @@
 
 use blocklab_catalog::{Address, Filter, Listed, Offer};
 
-use super::bench::{ABOVE, Bench, LITTLE, Seen, Why};
+use super::bench::{ABOVE, Bench, LITTLE, Seen};
+use super::why::Why;
 use crate::rules::hit::{Hit, info, warning};
 use crate::rules::statement::{delay, fixed, number, percent, word};
 use crate::{Confidence, Finding, Severity};

@@ -3,7 +3,8 @@
 use blocklab_device::predict;
 use blocklab_units::Bytes;
 
-use super::bench::{Bench, Why};
+use super::bench::Bench;
+use super::why::Why;
 use crate::rules::hit::{info, warning};
 use crate::rules::statement::{fixed, listed, number, speed, word};
 use crate::{Confidence, Finding};

@@ -5,7 +5,8 @@ use serde::Serialize;
 
 use crate::compare::LEVEL_PERCENT;
 
-use super::bench::{ABOVE, Bench, NEAR, Seen, Why, lasting};
+use super::bench::{ABOVE, Bench, NEAR, Seen, lasting};
+use super::why::Why;
 
 /// How a documented limit stands to what was delivered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

@@ -10,7 +10,7 @@ use blocklab_record::Record;
 use blocklab_units::Bytes;
 
 use super::Expectation;
-use super::bench::{EXACT, Seen, Why};
+use super::why::{EXACT, Why};
 
 /// An instance's own disks.
 const LOCAL: &str = "local";
@@ -87,9 +87,9 @@ impl Others {
     }
 
     /// What the record itself names of its target, where that is not what the address names.
-    pub(super) fn recorded(&self, seen: &Seen<'_>) -> Option<Why> {
+    pub(super) fn recorded(&self, is_latency_bound: bool) -> Option<Why> {
         let instance = self.recorded_instance.as_ref();
-        let instance = instance.filter(|_| !seen.is_latency_bound());
+        let instance = instance.filter(|_| !is_latency_bound);
         match &self.recorded_type {
             Some(kind) => Some(Why::OtherType(kind.clone())),
             None => Some(Why::OtherInstance(vec![instance?.clone()])),

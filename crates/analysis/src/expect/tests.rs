@@ -147,7 +147,8 @@ fn a_burst_has_ended() {
     let words = "300 IOPS are what gp2: burst credits (baseline) leaves once the burst is used up; \
                  rested, it allows 3,000 for 33 min 20 s";
     let finding = speaks(case(4, 300.0), "gp2:100GiB", "burst-used-up", words);
-    assert_eq!(finding.severity, Severity::Info);
+    // The burst that is documented was missed: a banner that is green would deny that.
+    assert_eq!(finding.severity, Severity::Warning);
     silent(case(4, 3000.0), "gp2:100GiB", "burst-used-up");
     silent(case(4, 3000.0), "gp2:1000GiB", "burst-used-up");
 }
@@ -297,7 +298,6 @@ fn a_healthy_volume_gets_no_scary_finding() {
         (case(4, 6000.0), GP3),
         (case(128, 1000.0), "gp3:1TiB"),
         (case(4, 3000.0), "gp2:100GiB"),
-        (case(4, 300.0), "gp2:100GiB"),
         (writes(4, 18_750.0), "local,as-of=2017-02-27@i3.xlarge"),
     ] {
         let diagnosis = against(&record(&[sketch]), address);

@@ -1,4 +1,5 @@
 use blocklab_stats::passes_for;
+use blocklab_units::stated;
 
 use super::{Answer, Check, Condition, Judged, check};
 use crate::compare::LEVEL_PERCENT;
@@ -28,24 +29,19 @@ fn limit(run: usize, of: &LimitCheck) -> Judged {
         State::Interrupted | State::Undecided | State::NotTested => Answer::Undecided,
     };
     let range = match ends {
-        Some(_) => shown(ends),
-        None => ", one pass".to_owned(),
+        Some((low, high)) => format!("({} to {})", stated(low.round()), stated(high.round())),
+        None => "in one pass".to_owned(),
     };
     let delivered = of.delivered.unwrap_or_default();
     let case = of.case.as_deref().unwrap_or_default();
-    let unit = of.unit;
-    let why = format!("{case} delivered {delivered:.0}{range} {unit}; {bound:.0} are needed");
+    let delivered = format!("{} {}", stated(delivered.round()), of.unit);
+    let needed = stated(bound.round());
+    let why = format!("{case} delivered {delivered} {range}; {needed} are needed");
     let subject = match &of.target {
         Some(target) => format!("{} of {target}", of.limit),
         None => of.limit.clone(),
     };
     Judged::new(run, subject, answer, why).decided_by(passes(of, bound))
-}
-
-fn shown(ends: Option<(f64, f64)>) -> String {
-    ends.map_or_else(String::new, |(low, high)| {
-        format!(" ({low:.0} to {high:.0})")
-    })
 }
 
 /// The limit does not scatter: all of the interval comes from the run.

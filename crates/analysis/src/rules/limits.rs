@@ -32,8 +32,9 @@ pub(super) fn at_limit(cases: &Cases<'_>) -> Vec<Finding> {
         let Bound::Limits(mut held) = bound(cases, case) else {
             continue;
         };
-        // What changed under way has a finding of its own, and no rate of the whole pass.
-        held.retain(|limit| !changed_under_way(case, limit));
+        // What changed under way has a finding of its own, and no rate of the whole pass; so has what
+        // a saved-up second spoils.
+        held.retain(|limit| !changed_under_way(case, limit) && !is_spoiled(case, limit));
         for alike in alike(held) {
             let hits = match alike[0].counts_operations() {
                 true => &mut of_operations,
@@ -263,12 +264,19 @@ pub(super) fn above_limit(cases: &Cases<'_>) -> Vec<Finding> {
         let used = used_limits(cases.record, case);
         let lasting = used.iter().filter(|limit| limit.level != Level::Baseline);
         let limit = lasting.max_by(|a, b| a.share().total_cmp(&b.share()))?;
-        let over = limit.share();
-        let seconds = case.measured_ns() as f64 / case.passes.len() as f64 / 1e9;
-        // What is in flight at the end lengthens the pass a little.
-        let most = (1.0 + SAVED / seconds) * (1.0 + NEAR);
-        (over > SPOILED && over <= most).then(|| saved_up(limit, seconds))
+        is_spoiled(case, limit).then(|| saved_up(limit, seconds_of_a_pass(case)))
     })
+}
+
+/// Whether what the limiter had saved up makes a good part of the rate.
+fn is_spoiled(case: &CaseView<'_>, limit: &UsedLimit<'_>) -> bool {
+    // What is in flight at the end lengthens the pass a little.
+    let most = (1.0 + SAVED / seconds_of_a_pass(case)) * (1.0 + NEAR);
+    limit.share() > SPOILED && limit.share() <= most
+}
+
+fn seconds_of_a_pass(case: &CaseView<'_>) -> f64 {
+    case.measured_ns() as f64 / case.passes.len() as f64 / 1e9
 }
 
 fn saved_up(limit: &UsedLimit<'_>, seconds: f64) -> Hit {

@@ -1,19 +1,13 @@
 //! The requested rate.
 
-use blocklab_record::{JobResult, PaceKind};
-
 use blocklab_units::stated;
 
 use super::hit::{Hit, joined, warning};
 use super::statement::{Slot, fixed, speed};
 use crate::Finding;
 use crate::held::{Bound, UsedLimit, bound};
+use crate::requested::{Shortfall, missed};
 use crate::view::{CaseView, Cases};
-
-/// Below this share the rate counts as missed; the last operations of a run cost the rest.
-const REACHED: f64 = 0.98;
-/// Share of the operations that may start late at the end of a run without a word.
-const LATE: f64 = 0.001;
 
 const SLOWER: &str = "{} {} were requested and {} delivered in the worst pass{}";
 const LATE_TOO: &str = "{} {} were requested and {} delivered in the worst pass{}; {} operations \
@@ -39,7 +33,7 @@ pub(super) fn rate_missed(cases: &Cases<'_>) -> Vec<Finding> {
     [finding(LARGER, by_limit), finding(DEEPER, by_depth)].concat()
 }
 
-fn worst(case: &CaseView<'_>) -> Option<Missed> {
+fn worst(case: &CaseView<'_>) -> Option<Shortfall> {
     let missed = case.jobs().filter_map(missed);
     missed.min_by(|a, b| a.share().total_cmp(&b.share()))
 }
@@ -58,34 +52,7 @@ fn because(held: &[UsedLimit<'_>]) -> String {
     format!(": held back by {}", limits.join(" and "))
 }
 
-/// A rate that is met to within this share is met, though operations waited for a limit.
-const MET: f64 = 0.995;
-
-/// Whether every job has a rate, and got it.
-pub(crate) fn is_met(case: &CaseView<'_>) -> bool {
-    case.jobs().all(|job| {
-        let delivered = delivered(job);
-        delivered.is_some_and(|it| missed(job).is_none() && it.share() >= MET - scatter(job))
-    })
-}
-
-/// Whether a job with a rate did not get it.
-pub(crate) fn is_missed(case: &CaseView<'_>) -> bool {
-    case.jobs().any(|job| missed(job).is_some())
-}
-
-struct Missed {
-    requested: f64,
-    delivered: f64,
-    overdue: u64,
-    unit: &'static str,
-}
-
-impl Missed {
-    fn share(&self) -> f64 {
-        self.delivered / self.requested
-    }
-
+impl Shortfall {
     /// The finding; `because` says what was in the way, where that is known.
     fn hit(&self, because: String) -> Hit {
         let because = fixed(because);
@@ -102,44 +69,10 @@ impl Missed {
     }
 }
 
-/// What was requested of a job with a rate, and what it delivered.
-fn delivered(job: &JobResult) -> Option<Missed> {
-    let (requested, delivered, unit) = match (job.requested_iops, job.requested_bytes_per_s) {
-        (Some(rate), _) => (rate, job.iops(), "IOPS"),
-        (None, Some(rate)) => (rate / 1e6, job.bytes_per_s() / 1e6, "MB/s"),
-        (None, None) => return None,
-    };
-    let found = Missed {
-        requested,
-        delivered,
-        overdue: job.accounting.overdue,
-        unit,
-    };
-    (requested > 0.0).then_some(found)
-}
-
-/// Random arrivals: their number scatters by its root, and the device did not choose it.
-fn scatter(job: &JobResult) -> f64 {
-    match job.pace {
-        PaceKind::OpenPoisson => 3.0 / (job.accounting.issued.max(1) as f64).sqrt(),
-        _ => 0.0,
-    }
-}
-
-fn missed(job: &JobResult) -> Option<Missed> {
-    let found = delivered(job)?;
-    // More is missing than the end of a run and chance explain.
-    let is_short = found.share() < REACHED - scatter(job);
-    // What was due in the last moments had no time to begin.
-    let late = found.overdue as f64 / job.accounting.issued.max(1) as f64;
-    (is_short || late > LATE).then_some(found)
-}
-
 #[cfg(test)]
 mod tests {
-    use blocklab_record::Record;
+    use blocklab_record::{JobResult, PaceKind, Record};
 
-    use super::*;
     use crate::testing::{Sketch, record, silent, the};
 
     fn paced(edit: impl Fn(&mut JobResult)) -> Record {

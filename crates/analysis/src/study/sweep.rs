@@ -4,11 +4,10 @@
 //! are reached, interpolated in the logarithm of the setting between the two points around it. It
 //! lies between those two points: nothing nearer was measured.
 //!
-//! **Peak.** The point of the highest load: of the points that keep the device busy, those within 1 % of
-//! the largest rate, and of these the one of the highest latency. The point that chanced on the
-//! largest rate would say nothing of the latency. Busy is a point with at least half as many operations in
-//! flight as the busiest (rate · latency, Little): a rate that leaves most of them idle and that
-//! more load does not reach was served from what a limiter had saved up.
+//! **Peak.** The point of the highest load: of the points within 1 % of the largest rate, the one of
+//! the highest latency. The point that chanced on the largest rate would say nothing of the
+//! latency. A rate more than 5 % above what twice as many operations in flight reach (rate ·
+//! latency, Little) does not count: what a limiter had saved up fed it for a moment.
 //!
 //! **Knee.** The point of a curve where rate over latency is largest (Kleinrock's power): before
 //! it, more load brings more work; after it, more waiting.
@@ -26,7 +25,7 @@ use crate::sweeps::number;
 pub const REACHED: f64 = 0.95;
 /// Share of the largest rate from which on a point may be the peak.
 const AT_PEAK: f64 = 0.99;
-/// Share of the most operations in flight from which on a point keeps the device busy.
+/// Share of the most operations in flight from which on a point is among the busiest.
 const BUSY: f64 = 0.5;
 
 /// Where a sweep saturates.
@@ -98,13 +97,18 @@ fn at_peak(all: &dyn Fn(Figure) -> Option<Vec<f64>>, figure: Figure) -> Option<f
 
 /// The place of the peak among points of rate and latency.
 pub(super) fn peak(points: &[(f64, f64)]) -> Option<usize> {
-    let in_flight = |(rate, latency): &(f64, f64)| rate * latency;
-    let most = points.iter().map(in_flight).max_by(f64::total_cmp)?;
-    let is_busy = |point: &(f64, f64)| in_flight(point) >= most * BUSY;
-    let busy = points.iter().filter(|point| is_busy(point));
-    let largest = busy.map(|(rate, _)| *rate).max_by(f64::total_cmp)?;
+    let in_flight = points.iter().map(|(rate, latency)| rate * latency);
+    let most = in_flight.max_by(f64::total_cmp)?;
+    let busiest = points
+        .iter()
+        .filter(|(rate, latency)| rate * latency >= most * BUSY);
+    let kept_up = busiest.map(|(rate, _)| *rate).max_by(f64::total_cmp)?;
+    let rates = points.iter().map(|(rate, _)| *rate);
+    let lasting = rates.filter(|rate| *rate <= kept_up / REACHED);
+    let largest = lasting.max_by(f64::total_cmp)?;
+    let at_peak = largest * AT_PEAK..=largest;
     let all = points.iter().enumerate();
-    let loaded = all.filter(|(_, point)| is_busy(point) && point.0 >= largest * AT_PEAK);
+    let loaded = all.filter(|(_, (rate, _))| at_peak.contains(rate));
     let highest = loaded.max_by(|(_, (_, a)), (_, (_, b))| a.total_cmp(b));
     highest.map(|(place, _)| place)
 }

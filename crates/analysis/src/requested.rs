@@ -1,0 +1,75 @@
+//! Whether jobs with a rate got it.
+
+use blocklab_record::{JobResult, PaceKind};
+
+use crate::view::CaseView;
+
+/// Below this share the rate counts as missed; the last operations of a run cost the rest.
+const REACHED: f64 = 0.98;
+/// Share of the operations that may start late at the end of a run without a word.
+const LATE: f64 = 0.001;
+
+/// A rate that is met to within this share is met, though operations waited for a limit.
+const MET: f64 = 0.995;
+
+/// Whether every job has a rate, and got it.
+pub(crate) fn is_met(case: &CaseView<'_>) -> bool {
+    case.jobs().all(|job| {
+        let delivered = delivered(job);
+        delivered.is_some_and(|it| missed(job).is_none() && it.share() >= MET - scatter(job))
+    })
+}
+
+/// Whether a job with a rate did not get it.
+pub(crate) fn is_missed(case: &CaseView<'_>) -> bool {
+    case.jobs().any(|job| missed(job).is_some())
+}
+
+/// What was requested of a job with a rate, and what it delivered, in one unit a second.
+pub(crate) struct Shortfall {
+    pub(crate) requested: f64,
+    pub(crate) delivered: f64,
+    /// Operations that were due and never began.
+    pub(crate) overdue: u64,
+    pub(crate) unit: &'static str,
+}
+
+impl Shortfall {
+    pub(crate) fn share(&self) -> f64 {
+        self.delivered / self.requested
+    }
+}
+
+/// `None` for a job without a rate.
+fn delivered(job: &JobResult) -> Option<Shortfall> {
+    let (requested, delivered, unit) = match (job.requested_iops, job.requested_bytes_per_s) {
+        (Some(rate), _) => (rate, job.iops(), "IOPS"),
+        (None, Some(rate)) => (rate / 1e6, job.bytes_per_s() / 1e6, "MB/s"),
+        (None, None) => return None,
+    };
+    let found = Shortfall {
+        requested,
+        delivered,
+        overdue: job.accounting.overdue,
+        unit,
+    };
+    (requested > 0.0).then_some(found)
+}
+
+/// Random arrivals: their number scatters by its root, and the device did not choose it.
+fn scatter(job: &JobResult) -> f64 {
+    match job.pace {
+        PaceKind::OpenPoisson => 3.0 / (job.accounting.issued.max(1) as f64).sqrt(),
+        _ => 0.0,
+    }
+}
+
+/// What a job with a rate did not get.
+pub(crate) fn missed(job: &JobResult) -> Option<Shortfall> {
+    let found = delivered(job)?;
+    // More is missing than the end of a run and chance explain.
+    let is_short = found.share() < REACHED - scatter(job);
+    // What was due in the last moments had no time to begin.
+    let late = found.overdue as f64 / job.accounting.issued.max(1) as f64;
+    (is_short || late > LATE).then_some(found)
+}
