@@ -1,5 +1,6 @@
+use blocklab_device::LimitKind;
 use blocklab_record::{Record, Status, Stopped, TargetKind};
-use blocklab_units::latency;
+use blocklab_units::{latency, stated};
 use serde::Serialize;
 
 /// Something around the loads that is not the same in all runs.
@@ -18,7 +19,7 @@ type Aspect = (&'static str, Option<&'static str>, fn(&Record) -> String);
 
 const LIMITS: Option<&str> = Some("the machine has limits of its own.");
 
-const ASPECTS: [Aspect; 10] = [
+const ASPECTS: [Aspect; 11] = [
     (
         "status",
         Some("a run did not end as planned: it may lack passes or cases."),
@@ -45,6 +46,11 @@ const ASPECTS: [Aspect; 10] = [
         "size",
         Some("the span that is worked on decides how much a cache can hold."),
         |record| each(record, |target| target.size_bytes.to_string()),
+    ),
+    (
+        "latency",
+        Some("where latency decides, who wins or loses rests on an assumption."),
+        assumed_latency,
     ),
     ("instance", LIMITS, |record| {
         record.environment.instance.clone().unwrap_or_default()
@@ -147,6 +153,20 @@ fn each(record: &Record, of: impl Fn(&blocklab_record::TargetFacts) -> String) -
     values.join(", ")
 }
 
+/// `io2: 464.8 µs assumed`: what a model takes for granted of how long an operation takes. Of the
+/// same assumption on all sides nothing is said.
+fn assumed_latency(record: &Record) -> String {
+    each(record, |target| {
+        let limits = target.limits.iter();
+        let assumed = limits.filter(|it| it.origin.is_assumed());
+        let mut latencies = assumed.filter(|it| matches!(it.name.kind, LimitKind::Latency { .. }));
+        latencies.next().map_or_else(String::new, |it| {
+            let value = stated(it.value);
+            format!("{}: {value} {} assumed", it.name.owner, it.unit.text())
+        })
+    })
+}
+
 /// The device where there is one: scratch files have a new name in every run.
 fn targets(record: &Record) -> String {
     each(record, |target| match target.devices.first() {
@@ -167,6 +187,7 @@ fn targets(record: &Record) -> String {
 
 #[cfg(test)]
 mod tests {
+    use blocklab_device::{Limit, LimitName, LimitUnit, Operation, Origin};
     use blocklab_record::DeviceHealth;
 
     use super::*;
@@ -225,6 +246,39 @@ mod tests {
         let mut late = short.clone();
         late.measurements[0].jobs[0].elapsed_ns += 20_000_000;
         assert_eq!(all(&[&short, &late]), []);
+    }
+
+    /// The story: io2 was slower than gp3 by an assumed latency, and a database's comparison said so
+    /// without a word on that.
+    #[test]
+    fn who_wins_by_an_assumption_is_told() {
+        let of = |owner: &str, origin: Origin| {
+            let mut run = record(&[Sketch::default()]);
+            run.targets[0].limits = vec![Limit {
+                name: LimitName {
+                    owner: owner.to_owned(),
+                    volumes: Some(1),
+                    kind: LimitKind::Latency {
+                        operation: Operation::Read,
+                    },
+                },
+                value: 464.8,
+                unit: LimitUnit::Micros,
+                origin,
+            }];
+            run
+        };
+        let measured = of("gp3", Origin::measured("a study"));
+        let assumed = of(
+            "io2",
+            Origin::assumed("an upper bound, taken as the figure"),
+        );
+        let found = all(&[&measured, &assumed]);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(found[0].values, ["", "io2: 464.8 µs assumed"]);
+        assert!(found[0].warning.is_some());
+        assert_eq!(all(&[&assumed, &assumed]), []);
+        assert_eq!(all(&[&measured, &measured]), []);
     }
 
     /// The story: a disk of 71 °C was compared with its own run at 38 °C, and the page of each run
