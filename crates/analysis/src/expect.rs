@@ -22,7 +22,7 @@ use serde::Serialize;
 
 use crate::assess::{assess, by_case};
 use crate::view::{CaseView, Cases};
-use crate::{Assessment, Finding};
+use crate::{Assessment, Finding, rules};
 
 pub use limits::{HowToTest, LimitCheck, State};
 pub use why::Why;
@@ -162,6 +162,7 @@ pub fn diagnose_each(record: &Record, expectations: &[Expectation<'_>]) -> Diagn
             None => of_target,
         });
     }
+    rules::drop_needless_guesses(&mut assessment.findings);
     assessment.findings.sort_by_key(|it| Reverse(it.severity));
     Diagnosis {
         assessment,

@@ -87,10 +87,10 @@ pub(crate) enum Bound<'a> {
 
 /// What holds a case back, as far as the model knows.
 pub(crate) fn bound<'a>(cases: &Cases<'a>, case: &CaseView<'a>) -> Bound<'a> {
-    let used = used_limits(cases.record, case);
-    if used.is_empty() || case.is_null() {
+    if modelled(case).next().is_none() || case.is_null() {
         return Bound::Unknown;
     }
+    let used = used_limits(cases.record, case);
     if is_met(case) || processor::is_limited(cases, case) {
         return Bound::Nothing;
     }

@@ -212,6 +212,8 @@ fn rates() -> Vec<Scenario> {
         (600, "poisson"),
         (2500, "fixed"),
         (100, "poisson"),
+        (250, "closed"),
+        (1200, "closed"),
     ] {
         let device = disk(base, SCATTERS[1], "", "");
         let paced = |percent: u32| {
@@ -221,7 +223,11 @@ fn rates() -> Vec<Scenario> {
         };
         all.push(Scenario {
             healthy: false,
-            ..plain(device.clone(), paced(150), &["rate-missed"])
+            ..plain(
+                device.clone(),
+                paced(150),
+                &["rate-missed", "latency-bound"],
+            )
         });
         all.push(plain(device, paced(30), &[]));
     }
@@ -266,6 +272,7 @@ fn limited() -> Vec<Scenario> {
             "9000 IOPS",
             "33000 IOPS",
             "60 MB/s",
+            "150 MB/s",
             "333 MiB/s",
         ] {
             let kib = if rate.contains("IOPS") { 4 } else { 128 };

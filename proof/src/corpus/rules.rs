@@ -72,7 +72,7 @@ pub const RULES: [(&str, &str); 69] = [
     ("over-driven", "several depths beyond a limit"),
     (
         "latency-bound",
-        "a model that no limit holds back, or one or two in flight far below every limit",
+        "a model that no limit holds back, or a few in flight below every limit",
     ),
     (
         "setting-not-in-effect",

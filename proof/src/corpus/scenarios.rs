@@ -108,7 +108,11 @@ fn rates() -> Vec<Scenario> {
     let mut all = Vec::new();
     for iops in [3000, 12_000] {
         for arrivals in ["closed", "fixed", "poisson"] {
-            for (percent, labels) in [(50, &[][..]), (96, &[]), (150, &["rate-missed"])] {
+            for (percent, labels) in [
+                (50, &[][..]),
+                (96, &[]),
+                (150, &["rate-missed", "at-limit"]),
+            ] {
                 let rate = iops * percent / 100;
                 let keys = format!("rate_iops = {rate}\narrivals = \"{arrivals}\"\n");
                 all.push(Scenario {

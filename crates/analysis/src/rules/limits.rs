@@ -156,10 +156,10 @@ pub(super) fn in_unit(value: f64, unit: &'static str) -> Slot {
     fixed(format!("{} {unit}", stated(value)))
 }
 
-/// Credits that run empty so soon after the start of a pass were none: it has one level only.
-const SOON: Nanos = Nanos::from_secs(10);
-/// The same near its end, as a share of it.
-const NEARLY_ALL: f64 = 0.98;
+/// Credits that run empty in so small a share of a pass were none: it has one level only.
+const SOON: f64 = 0.02;
+/// The same near its end.
+const NEARLY_ALL: f64 = 1.0 - SOON;
 
 /// A bucket of credits that ran empty in the midst of a pass: when, and in which pass.
 fn ran_empty<'a>(case: &CaseView<'a>, limit: &UsedLimit<'_>) -> Option<(&'a Measurement, Nanos)> {
@@ -172,8 +172,10 @@ fn ran_empty<'a>(case: &CaseView<'a>, limit: &UsedLimit<'_>) -> Option<(&'a Meas
         moments.any(|at| *at == first.0)
     };
     let pass = case.passes.iter().find(is_it)?;
-    let within = first > SOON && (first.0 as f64) < NEARLY_ALL * pass.elapsed_ns as f64;
-    within.then_some((*pass, first))
+    let share = first.0 as f64 / pass.elapsed_ns as f64;
+    (SOON..NEARLY_ALL)
+        .contains(&share)
+        .then_some((*pass, first))
 }
 
 /// Whether the burst of which this is a level ended in the midst of a pass.
@@ -684,8 +686,8 @@ mod tests {
         }
         assert!(statement(&emptied(&[20, 40]), "credits-used-up").contains("2 times in all"));
         // On both sides of [`SOON`] and of [`NEARLY_ALL`].
-        the(&emptied(&[11]), "credits-used-up");
-        silent(&emptied(&[9]), "credits-used-up");
+        the(&emptied(&[2]), "credits-used-up");
+        silent(&emptied(&[1]), "credits-used-up");
         the(&emptied(&[58]), "credits-used-up");
         silent(&emptied(&[59]), "credits-used-up");
     }

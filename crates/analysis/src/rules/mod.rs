@@ -27,7 +27,7 @@ mod volume;
 use std::cmp::Reverse;
 
 use crate::view::Cases;
-use crate::{Finding, Severity};
+use crate::{Confidence, Finding, Severity};
 
 type Rule = fn(&Cases<'_>) -> Vec<Finding>;
 
@@ -92,6 +92,7 @@ const RULES: [Rule; 52] = [
 /// where no rule doubts a figure.
 pub(crate) fn judge(cases: &Cases<'_>) -> Vec<Finding> {
     let mut findings: Vec<_> = RULES.iter().flat_map(|rule| rule(cases)).collect();
+    drop_needless_guesses(&mut findings);
     if findings
         .iter()
         .all(|finding| finding.severity <= Severity::Info)
@@ -100,4 +101,22 @@ pub(crate) fn judge(cases: &Cases<'_>) -> Vec<Finding> {
     }
     findings.sort_by_key(|finding| Reverse(finding.severity));
     findings
+}
+
+/// Takes back "latency may be the limit" where something else is known of each of its cases: a guess
+/// beside a level that fell, or a limit that was waited for, would be a second cause.
+pub(crate) fn drop_needless_guesses(findings: &mut Vec<Finding>) {
+    let is_guess = |it: &Finding| it.rule == "latency-bound" && it.confidence == Confidence::Low;
+    let known: Vec<Finding> = findings
+        .iter()
+        .filter(|it| !is_guess(it) && it.severity > Severity::Good)
+        .cloned()
+        .collect();
+    findings.retain(|guess| {
+        let spoken_of = |case: &String| {
+            let mut about = known.iter();
+            about.any(|it| it.subject.is_empty() || it.subject.contains(case))
+        };
+        !is_guess(guess) || !guess.subject.iter().all(spoken_of)
+    });
 }
