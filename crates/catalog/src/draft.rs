@@ -3,6 +3,7 @@
 use blocklab_device::{InstanceSpec, Limit, VolumeSpec};
 
 use crate::cost::Purchase;
+use crate::remarks::Remark;
 
 /// Equal volumes, what they are attached to, and the remarks about them.
 pub(crate) struct Draft {
@@ -13,7 +14,7 @@ pub(crate) struct Draft {
     pub(crate) bounds: Vec<Limit>,
     pub(crate) purchase: Purchase,
     pub(crate) assumptions: Vec<String>,
-    pub(crate) notes: Vec<String>,
+    pub(crate) notes: Vec<Remark>,
     /// Of these, what its price rests on or leaves out.
     pub(crate) cost_notes: Vec<String>,
 }

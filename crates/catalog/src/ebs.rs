@@ -9,6 +9,7 @@ use crate::draft::Draft;
 use crate::embedded::SUCCESSORS;
 use crate::error::Refusal;
 use crate::figure::Figure;
+use crate::remarks::Remark;
 use crate::stand_in::{BUCKET, REFILL, stand_in};
 use crate::table::Table;
 use crate::{Catalog, Date, Offer, Part};
@@ -413,11 +414,14 @@ impl Terms<'_> {
                 cap("volume throughput outside Nitro", rate, &most)
             });
             draft.volume.caps.extend([iops].into_iter().chain(bytes));
-            draft.notes.push(format!(
-                "{} delivers at most {} IOPS on an instance that is not built on Nitro",
-                self.kind.name,
-                count(elsewhere.value)
-            ));
+            draft.notes.push(
+                format!(
+                    "{} delivers at most {} IOPS on an instance that is not built on Nitro",
+                    self.kind.name,
+                    count(elsewhere.value)
+                )
+                .into(),
+            );
         }
     }
 
@@ -427,7 +431,7 @@ impl Terms<'_> {
         let shown = |name: &str| count(self.limits.value(name));
         if self.offer.profile.as_deref() != Some("average") {
             draft.volume.service = None;
-            draft.notes.push(format!(
+            draft.notes.push(Remark::no_prediction(format!(
                 "{} is best effort, {} to {} IOPS and {} to {} MiB/s: no prediction is made. \
                  profile=average lets the documented average stand in, profile=FILE.toml a device \
                  that you measured",
@@ -436,7 +440,7 @@ impl Terms<'_> {
                 shown("high_iops"),
                 shown("low_throughput"),
                 shown("high_throughput"),
-            ));
+            )));
             return;
         }
         let average = self.limits.need("iops_average");

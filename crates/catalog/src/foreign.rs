@@ -9,6 +9,7 @@ use blocklab_units::{Bytes, did_you_mean};
 use crate::draft::Draft;
 use crate::embedded::{AZURE_SIZES, STORAGE_TYPES};
 use crate::error::Refusal;
+use crate::remarks::Remark;
 use crate::stand_in::{BUCKET, REFILL};
 use crate::table::{Row, Table};
 use crate::{Catalog, Offer, Part};
@@ -93,10 +94,10 @@ pub(crate) fn volume(catalog: &Catalog, offer: &Offer) -> Result<Draft, Refusal>
     let name = &offer.volume;
     if draft.volume.caps.is_empty() {
         draft.volume.service = None;
-        draft.notes.push(format!(
+        draft.notes.push(Remark::no_prediction(format!(
             "what {name} delivers depends on its size and on the machine; the catalog does not know \
              how: no prediction is made"
-        ));
+        )));
     } else {
         draft.assumptions.push(format!(
             "the figures are the most that {vendor} gives to any {name}; what a size is granted may \
@@ -262,11 +263,11 @@ impl<'t> Machine<'t> {
             ..VolumeSpec::new("local disk", Bytes((gb * 1e9) as u64))
         });
         let both = "the figures are those of local disk and cache together";
-        draft.notes.push(both.to_owned());
+        draft.notes.push(both.to_owned().into());
         if draft.volume.caps.is_empty() {
             draft.volume.service = None;
             let unknown = "no document gives its IOPS: no prediction is made";
-            draft.notes.push(unknown.to_owned());
+            draft.notes.push(Remark::no_prediction(unknown.to_owned()));
         }
         draft.purchase.machine_hour = self.hour();
         Ok(draft)

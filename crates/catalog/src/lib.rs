@@ -46,5 +46,6 @@ pub use error::Error;
 pub use list::{Filter, Listed};
 pub use price::{DEFAULT_REGION, HOURS_PER_MONTH, Per, Price, System, currency_of};
 pub use published::PublishedLatency;
+pub use remarks::{Remark, RemarkKind};
 pub use resolve::{Resolved, resolve, resolve_text};
 pub use sheet::{Burst, Figure, Ratio, Reach, Sheet, Stretch, describe};

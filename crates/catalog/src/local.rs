@@ -8,6 +8,7 @@ use crate::embedded::LOCAL_PROFILES;
 use crate::error::Refusal;
 use crate::figure::Figure;
 use crate::instance::{Instance, Store, family};
+use crate::remarks::Remark;
 use crate::stand_in::BUCKET;
 use crate::table::Table;
 use crate::{Catalog, Date, Offer, Part};
@@ -57,10 +58,13 @@ pub(crate) fn disks(
     disk(catalog, instance, store, offer.as_of, &mut draft);
     profile(offer, instance, store, &mut draft)?;
     if wanted < store.disks {
-        draft.notes.push(format!(
-            "{wanted} of {}: each is taken to have its even share of the documented rates",
-            plural(store.disks as usize, "disk")
-        ));
+        draft.notes.push(
+            format!(
+                "{wanted} of {}: each is taken to have its even share of the documented rates",
+                plural(store.disks as usize, "disk")
+            )
+            .into(),
+        );
     }
     Ok(draft)
 }
@@ -98,11 +102,11 @@ fn disk(
     draft: &mut Draft,
 ) {
     let (Some(read), Some(write)) = (&store.read_iops, &store.write_iops) else {
-        draft.notes.push(format!(
+        draft.notes.push(Remark::no_prediction(format!(
             "no document gives the IOPS of {}'s own disks, and nobody measured them: no prediction is made. profile=FILE.toml \
              lets a device stand in that you measured",
             instance.name
-        ));
+        )));
         return;
     };
     let share = Share {
@@ -111,12 +115,15 @@ fn disk(
     if family(&instance.name) == "i2" {
         draft.volume.service = Some(i2(catalog, as_of, read));
         byte_caps(store, share, &mut draft.volume);
-        draft.notes.push(format!(
-            "the disks of I2 are limited by themselves, not by contract: {} and {} IOPS are \
+        draft.notes.push(
+            format!(
+                "the disks of I2 are limited by themselves, not by contract: {} and {} IOPS are \
              documented for all of them, and more is delivered",
-            count(read.value),
-            count(write.value)
-        ));
+                count(read.value),
+                count(write.value)
+            )
+            .into(),
+        );
         return;
     }
     draft.volume.caps = vec![

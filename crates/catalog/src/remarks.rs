@@ -4,12 +4,59 @@ use crate::embedded::{ACCOUNTING, LATENCIES, RULES};
 use crate::table::Table;
 use crate::{Catalog, Offer};
 
+/// A sentence about what an address names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Remark {
+    /// What it is about, for whoever looks for one.
+    pub kind: RemarkKind,
+    /// As it is shown.
+    pub text: String,
+}
+
+/// What a remark is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RemarkKind {
+    /// Why nothing is predicted.
+    NoPrediction,
+    /// How reliably the vendor delivers.
+    Promise,
+    /// Anything else.
+    Other,
+}
+
+impl Remark {
+    pub(crate) fn no_prediction(text: String) -> Self {
+        Self {
+            kind: RemarkKind::NoPrediction,
+            text,
+        }
+    }
+}
+
+impl From<String> for Remark {
+    fn from(text: String) -> Self {
+        Self {
+            kind: RemarkKind::Other,
+            text,
+        }
+    }
+}
+
 /// Remarks on what an address names, and on the type of volume that it runs as.
-pub(crate) fn of(offer: &Offer, runs_as: &str) -> Vec<String> {
-    let mut remarks: Vec<String> = promise(&offer.volume).into_iter().collect();
-    remarks.extend(documented_latency(runs_as));
-    remarks.extend(rules(offer));
+pub(crate) fn of(offer: &Offer, runs_as: &str) -> Vec<Remark> {
+    let promise = promise(&offer.volume).map(|text| Remark {
+        kind: RemarkKind::Promise,
+        text,
+    });
+    let latency = documented_latency(runs_as).map(Remark::from);
+    let mut remarks: Vec<Remark> = promise.into_iter().chain(latency).collect();
+    remarks.extend(of_studies(offer));
     remarks
+}
+
+/// The rules that held for a published study of that year, where it was about this.
+pub(crate) fn of_studies(offer: &Offer) -> impl Iterator<Item = Remark> {
+    rules(offer).into_iter().map(Remark::from)
 }
 
 /// No source knows the days to come: neither limits nor prices.
@@ -52,7 +99,6 @@ fn documented_latency(volume: &str) -> Option<String> {
     ))
 }
 
-/// The rules that held for a published study of that year, where it was about this.
 fn rules(offer: &Offer) -> Vec<String> {
     let Some(day) = offer.as_of else {
         return Vec::new();
@@ -60,8 +106,8 @@ fn rules(offer: &Offer) -> Vec<String> {
     let year = day.to_string()[..4].to_owned();
     let about = |rule: &str| {
         let words: Vec<&str> = rule.split([' ', '/', ',']).collect();
-        let instance = offer.instance.as_deref().unwrap_or("@");
-        words.contains(&offer.volume.as_str()) || rule.contains(instance)
+        let on_it = |instance: &String| rule.contains(instance.as_str());
+        words.contains(&offer.volume.as_str()) || offer.instance.as_ref().is_some_and(on_it)
     };
     let rows = Table::new(RULES).rows();
     let rows = rows.filter(|row| row.text("date").starts_with(&year) && about(row.text("rule")));

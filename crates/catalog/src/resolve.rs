@@ -7,7 +7,7 @@ use blocklab_device::{
 };
 use blocklab_units::{count, did_you_mean};
 
-use crate::cost::{Cost, purchase};
+use crate::cost::{Cost, Purchase, purchase};
 use crate::delivered::deliver;
 use crate::draft::Draft;
 use crate::ebs::{self, IopsRule, Kind};
@@ -16,8 +16,9 @@ use crate::figure::Figure;
 use crate::foreign::{self, Machine};
 use crate::instance::{Ebs, Instance, common_limits, family};
 use crate::price::{DEFAULT_REGION, Price};
+use crate::remarks::Remark;
 use crate::stand_in::{BUCKET, REFILL};
-use crate::{Address, Catalog, Error, Offer, Part, device_file, local, remarks};
+use crate::{Address, Catalog, Date, Error, Offer, Part, device_file, local, remarks};
 
 /// A device, and everything that its figures rest on.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,7 +39,7 @@ pub struct Resolved {
     /// What its cost rests on besides, one sentence each.
     pub cost_assumptions: Vec<String>,
     /// What else is good to know.
-    pub notes: Vec<String>,
+    pub notes: Vec<Remark>,
     /// The same of its cost.
     pub cost_notes: Vec<String>,
     /// No price of a part is known: the costs have no sum.
@@ -273,7 +274,8 @@ fn volumes(catalog: &Catalog, kind: Kind, offer: &Offer) -> Result<Draft, Refusa
         Some(instance) => attach(catalog, offer, instance, &mut draft)?,
         None => draft.notes.push(
             "no instance is named: @INSTANCE adds what the instance grants to its volumes"
-                .to_owned(),
+                .to_owned()
+                .into(),
         ),
     }
     Ok(draft)
@@ -293,24 +295,105 @@ fn attach(
             return Err(Refusal::new(Part::Count, message));
         }
         Some(most) => draft.bounds.push(most.clone().bound(name, "attachments")),
-        None if wanted > 1 => draft.notes.push(format!(
-            "how many volumes {name} takes is not documented in the catalog; {wanted} are assumed to fit"
-        )),
+        None if wanted > 1 => draft.notes.push(
+            format!(
+                "how many volumes {name} takes is not documented in the catalog; {wanted} are \
+                 assumed to fit"
+            )
+            .into(),
+        ),
         None => (),
     }
     draft.bounds.extend(common_limits(catalog, offer.as_of));
-    match &instance.ebs {
-        Some(ebs) => {
-            let mut granted = grant(name, ebs);
-            let InstanceSpec { caps, credits, .. } = &mut granted;
-            deliver("instance", offer.as_of, caps, credits);
-            draft.instance = Some(granted);
-        }
-        None => draft.notes.push(format!(
-            "no document gives the EBS limits of {name}: only those of the volume hold"
-        )),
+    draft.instance = granted(instance, offer.as_of);
+    if draft.instance.is_none() {
+        let unknown = format!("{}: only those of the volume hold", undocumented(name));
+        draft.notes.push(unknown.into());
     }
     Ok(())
+}
+
+fn undocumented(name: &str) -> String {
+    format!("no document gives the EBS limits of {name}")
+}
+
+/// What the instance grants to all its volumes together.
+fn granted(instance: &Instance, as_of: Option<Date>) -> Option<InstanceSpec> {
+    let mut granted = grant(&instance.name, instance.ebs.as_ref()?);
+    deliver("instance", as_of, &mut granted.caps, &mut granted.credits);
+    Some(granted)
+}
+
+/// An instance type that nothing is attached to: a device without volumes, which knows what the
+/// instance grants to those that come.
+pub(crate) fn instance_alone(catalog: &Catalog, offer: &Offer) -> Result<Resolved, Refusal> {
+    let name = &offer.volume;
+    let region = region(catalog, offer)?;
+    no_volume_is_described(offer)?;
+    let instance = find_instance(catalog, offer, name)?;
+    let address = Address::Sold(offer.clone());
+    let spec = DeviceSpec {
+        name: address.to_string(),
+        volumes: Vec::new(),
+        layout: Layout::default(),
+        instance: granted(&instance, offer.as_of),
+        faults: Vec::new(),
+    };
+    let purchase_of_it = Purchase {
+        instance: Some(name.clone()),
+        ..Purchase::default()
+    };
+    let bill = purchase(catalog, offer, &region, &purchase_of_it);
+    let mut limits = spec.limits();
+    let attachments = instance
+        .attachments
+        .map(|most| most.bound(name, "attachments"));
+    limits.extend(attachments);
+    let unknown = spec.instance.is_none().then(|| undocumented(name).into());
+    let mut notes: Vec<Remark> = unknown.into_iter().collect();
+    let attached = Offer {
+        instance: Some(name.clone()),
+        ..offer.clone()
+    };
+    notes.extend(remarks::of_studies(&attached));
+    let mut cost_notes = bill.notes;
+    cost_notes.extend(remarks::future(catalog, offer));
+    Ok(Resolved {
+        address,
+        limits,
+        prices: bill.prices,
+        costs: bill.costs,
+        assumptions: spec.assumptions(),
+        cost_assumptions: bill.assumptions,
+        spec,
+        notes,
+        cost_notes,
+        partly_unpriced: bill.incomplete,
+    })
+}
+
+/// What describes a volume says nothing of an instance.
+fn no_volume_is_described(offer: &Offer) -> Result<(), Refusal> {
+    let given = [
+        (Part::Count, offer.count.is_some(), "no count"),
+        (Part::Size, offer.size.is_some(), "no size"),
+        (Part::Key("iops"), offer.iops.is_some(), "no IOPS"),
+        (
+            Part::Key("throughput"),
+            offer.throughput_mibps.is_some(),
+            "no throughput",
+        ),
+    ];
+    match given.into_iter().find(|(_, is_given, _)| *is_given) {
+        Some((part, _, nothing)) => Err(Refusal::new(
+            part,
+            format!(
+                "{name} is an instance type and takes {nothing}: gp3:1TiB@{name} names a volume on it",
+                name = offer.volume
+            ),
+        )),
+        None => Ok(()),
+    }
 }
 
 fn grant(name: &str, ebs: &Ebs) -> InstanceSpec {

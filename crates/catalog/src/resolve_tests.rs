@@ -1,7 +1,7 @@
 use blocklab_device::{Cap, Load, Rate, predict};
 use blocklab_units::Bytes;
 
-use crate::{Address, Catalog, Date, Error, Resolved, resolve, resolve_text};
+use crate::{Address, Catalog, Date, Error, RemarkKind, Resolved, resolve, resolve_text};
 
 fn found(text: &str) -> Resolved {
     let address = Address::parse(text).expect(text);
@@ -493,7 +493,10 @@ fn everything_on_the_list_resolves() {
                 Err(_) => {
                     silent += 1;
                     assert!(
-                        resolved.notes.iter().any(|n| n.contains("no prediction")),
+                        resolved
+                            .notes
+                            .iter()
+                            .any(|note| note.kind == RemarkKind::NoPrediction),
                         "{text}"
                     );
                 }

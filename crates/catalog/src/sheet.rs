@@ -10,6 +10,8 @@ use serde::Serialize;
 use crate::catalog::Catalog;
 use crate::cost::Cost;
 use crate::price::{Per, Price};
+use crate::remarks::{Remark, RemarkKind};
+use crate::resolve::instance_alone;
 use crate::{Address, Error, Offer, Resolved, local, resolve};
 
 /// What is known of an address.
@@ -169,83 +171,29 @@ fn settle(catalog: &Catalog, offer: &mut Offer) -> Option<String> {
 
 /// An instance type by itself: what it grants, its own disks, its price.
 fn instance(catalog: &Catalog, offer: &Offer) -> Result<Sheet, Error> {
-    let name = offer.volume.clone();
-    let known = catalog.instance(&name, offer.as_of);
-    let on = |volume: &str| {
-        let offer = Offer {
-            volume: volume.to_owned(),
+    let name = &offer.volume;
+    let address = Address::Sold(offer.clone());
+    let alone =
+        instance_alone(catalog, offer).map_err(|refusal| Error::refused(&address, refusal))?;
+    let mut sheet = Sheet::of(&alone);
+    let known = catalog.instance(name, offer.as_of);
+    if known.is_some_and(|instance| instance.store.is_some()) {
+        let disks = Offer {
+            volume: local::NAME.to_owned(),
             instance: Some(name.clone()),
             ..offer.clone()
         };
-        resolve(&Address::Sold(offer), catalog)
-    };
-    let probes = probes(catalog);
-    let attached = attached(&probes, on)?;
-    let mut sheet = match known.as_ref().and_then(|instance| instance.store.as_ref()) {
-        Some(_) => Sheet::of(&on(local::NAME)?),
-        None => Sheet {
-            limits: Vec::new(),
-            reaches: Vec::new(),
-            ..Sheet::of(&attached)
-        },
-    };
-    let granted = |limit: &&Limit| limit.name.owner == name;
-    let granted = attached.limits.iter().filter(granted).map(Figure::of);
-    let mut limits: Vec<_> = granted.collect();
-    limits.append(&mut sheet.limits);
-    if let Some(spec) = &attached.spec.instance {
-        sheet
-            .bursts
-            .retain(|burst| !spec.credits.iter().any(|c| burst.name.ends_with(&c.name)));
-        sheet
-            .bursts
-            .extend(spec.credits.iter().map(|credit| Burst::of(&name, credit)));
+        sheet = sheet.with_own_disks(Sheet::of(&resolve(&Address::Sold(disks), catalog)?));
     }
-    sheet.address = Address::Sold(offer.clone()).to_string();
-    sheet.limits = limits;
-    only_the_instance(&mut sheet, &name, &probes);
     Ok(sheet)
 }
 
-/// The volume types that are attached to look at an instance, in the order in which they are tried.
-fn probes(catalog: &Catalog) -> Vec<String> {
-    let mut types = catalog.ebs_types();
-    types.retain(|kind| kind.probe.is_some());
-    types.sort_by_key(|kind| kind.probe);
-    types.into_iter().map(|kind| kind.name).collect()
-}
-
-/// The first of these volumes that could be bought on that day, on the instance.
-fn attached(
-    probes: &[String],
-    on: impl Fn(&str) -> Result<Resolved, Error>,
-) -> Result<Resolved, Error> {
-    let mut outcome = on(probes.first().map_or(local::NAME, String::as_str));
-    for probe in probes.iter().skip(1) {
-        outcome = outcome.or_else(|_| on(probe));
+fn add_new(known: &mut Vec<String>, more: Vec<String>) {
+    for text in more {
+        if !known.contains(&text) {
+            known.push(text);
+        }
     }
-    outcome
-}
-
-/// Removes the facts of the volume that was attached only to look at the instance.
-fn only_the_instance(sheet: &mut Sheet, name: &str, probes: &[String]) {
-    let of_volume = |text: &str| {
-        text.contains("no size is given") || probes.iter().any(|probe| text.contains(probe))
-    };
-    sheet.prices.retain(|price| price.per == Per::Hour);
-    sheet.costs.retain(|cost| cost.per == Per::Hour);
-    sheet.usd_per_month = total(&sheet.costs);
-    sheet
-        .ratios
-        .retain(|_| sheet.reaches.iter().any(|reach| !reach.phases.is_empty()));
-    let of_instance = |text: &String| text.starts_with(name) || !of_volume(text);
-    let CostBasis { assumed, notes, .. } = &mut sheet.cost;
-    for texts in [&mut sheet.assumed, &mut sheet.notes, assumed, notes] {
-        texts.retain(of_instance);
-    }
-    // What is priced is the instance alone.
-    sheet.cost.is_partial = false;
-    sheet.bursts.retain(|burst| burst.name.starts_with(name));
 }
 
 fn total(costs: &[Cost]) -> Option<f64> {
@@ -254,18 +202,30 @@ fn total(costs: &[Cost]) -> Option<f64> {
 }
 
 impl Sheet {
+    /// Puts what is known of an instance's disks behind what the instance grants. Both were priced,
+    /// and the disks come with the instance.
+    fn with_own_disks(self, mut disks: Sheet) -> Self {
+        disks.limits.splice(0..0, self.limits);
+        disks.bursts.extend(self.bursts);
+        add_new(&mut disks.assumed, self.assumed);
+        add_new(&mut disks.notes, self.notes);
+        Self {
+            address: self.address,
+            ..disks
+        }
+    }
+
     /// All that is known of a resolved address.
     pub fn of(resolved: &Resolved) -> Self {
-        let mut notes = [&*resolved.notes, &*resolved.cost_notes].concat();
-        let reaches = match reaches(resolved) {
-            Ok(reaches) => reaches,
-            Err(why) => {
-                if !notes.iter().any(|note| note.contains("no prediction")) {
-                    notes.push(why);
-                }
-                Vec::new()
+        let remarks = resolved.notes.iter().map(|remark| remark.text.clone());
+        let mut notes: Vec<String> = remarks.chain(resolved.cost_notes.iter().cloned()).collect();
+        let reaches = reaches(resolved).unwrap_or_else(|why| {
+            let is_told = |remark: &Remark| remark.kind == RemarkKind::NoPrediction;
+            if !resolved.notes.iter().any(is_told) {
+                notes.push(why);
             }
-        };
+            Vec::new()
+        });
         Self {
             address: resolved.address.to_string(),
             limits: resolved.limits.iter().map(Figure::of).collect(),
@@ -341,6 +301,9 @@ fn bursts(spec: &DeviceSpec) -> Vec<Burst> {
 /// size costs them a whole MiB.
 fn reaches(resolved: &Resolved) -> Result<Vec<Reach>, String> {
     let spec = &resolved.spec;
+    if spec.volumes.is_empty() {
+        return Ok(Vec::new());
+    }
     let volumes = u32::try_from(spec.volumes.len()).unwrap_or(u32::MAX);
     let in_flight = IN_FLIGHT.saturating_mul(volumes);
     let whole = |volume: &VolumeSpec| matches!(volume.accounting, Accounting::WholeUnits { .. });

@@ -82,6 +82,48 @@ fn a_type_without_a_contract_is_not_predicted() {
     assert_eq!(sheet["reaches"][0]["phases"][0]["iops"], 100.0);
 }
 
+/// An instance was looked at by attaching a volume and leaving out the sentences that named it. So
+/// `show c3.large` did not say that no document gives its EBS limits, `show g6.24xlarge` of a day
+/// before its first document did not say so, and a refusal pointed at a volume that nobody typed.
+#[test]
+fn an_instance_is_shown_by_itself() {
+    let home = tempfile::tempdir().expect("a folder");
+    let notes_of = |address: &str, key: &str| -> Vec<String> {
+        let sheet = json(&blocklab(home.path(), &["show", "--json", address]));
+        serde_json::from_value(sheet[key].clone()).expect("sentences")
+    };
+    let unknown = "no document gives the EBS limits of c3.large".to_owned();
+    assert!(notes_of("c3.large", "notes").contains(&unknown));
+    assert!(
+        !notes_of("r5d.large", "notes")
+            .iter()
+            .any(|note| note.contains("EBS limits"))
+    );
+    let early = notes_of("g6.24xlarge,as-of=2021-03-01", "assumed");
+    let since = |text: &String| text.starts_with("g6.24xlarge: EBS IOPS 120000 IOPS");
+    assert!(early.iter().any(since), "{early:?}");
+    for (address, words) in [
+        (
+            "im4gn.16xlarge,as-of=2021-03-01",
+            "\nim4gn.16xlarge,as-of=2021-03-01\n               ^^",
+        ),
+        (
+            "m5.large,iops=3000",
+            "m5.large is an instance type and takes no IOPS: gp3:1TiB@m5.large",
+        ),
+        ("3xm5.large", "takes no count"),
+        ("m5.large:1TiB", "takes no size"),
+        ("m5.large,throughput=200", "takes no throughput"),
+    ] {
+        let output = blocklab(home.path(), &["show", address]);
+        assert_eq!(output.status.code(), Some(2), "{address}");
+        assert!(
+            text(&output.stderr).contains(words),
+            "{address}: {output:?}"
+        );
+    }
+}
+
 #[test]
 fn mistakes_are_pointed_at() {
     let home = tempfile::tempdir().expect("a folder");

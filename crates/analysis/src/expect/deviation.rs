@@ -1,6 +1,6 @@
 //! More or less than documented.
 
-use blocklab_catalog::{Address, Filter, Listed, Offer};
+use blocklab_catalog::{Address, Filter, Listed, Offer, RemarkKind};
 
 use super::bench::{ABOVE, Bench, LITTLE, Seen};
 use super::why::Why;
@@ -165,13 +165,14 @@ pub(super) fn under_delivery(bench: &Bench<'_>) -> Vec<Finding> {
     // The load may have ended in another phase than the one that it is held against here.
     let below = bench.because(&Why::Below);
     let below = below.filter(|it| (LITTLE..1.0).contains(&share(it)));
-    let notes = bench.given.resolved.notes.iter();
-    let promise = notes
-        .map(String::as_str)
-        .find(|it| it.starts_with("the vendor's promise"));
+    let mut notes = bench.given.resolved.notes.iter();
+    let promise = notes.find(|note| note.kind == RemarkKind::Promise);
     let advice = format!(
         "{}. Measure again at another time of the day before complaining.",
-        promise.unwrap_or("Providers promise a share of the limit for most of the time")
+        promise.map_or(
+            "Providers promise a share of the limit for most of the time",
+            |note| &note.text
+        )
     );
     let mut advice = advice.chars();
     let advice: String = advice

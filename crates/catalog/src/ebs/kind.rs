@@ -106,8 +106,6 @@ pub(crate) struct Kind {
     pub(crate) iops_tiers: Vec<f64>,
     /// Where the message about a refused key points.
     pub(crate) instead: String,
-    /// The order in which types serve to look at an instance.
-    pub(crate) probe: Option<u32>,
 }
 
 /// A row that reads well and cannot be used.
@@ -162,7 +160,6 @@ impl Kind {
             default_iops: optional("default_iops")?.map(|iops| iops as u64),
             iops_tiers: tiers.collect::<Result<_, _>>()?,
             instead: row.text("instead").to_owned(),
-            probe: optional("probe")?.map(|order| order as u32),
             name,
         })
     }
