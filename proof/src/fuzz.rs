@@ -11,7 +11,7 @@ pub mod hunt;
 use std::io;
 use std::path::Path;
 
-use blocklab_catalog::{Address, Catalog, describe, device_file};
+use blocklab_catalog::{Catalog, describe, device_file};
 use blocklab_diskspd::{self as diskspd_language, Overrides, Profile, Requested};
 use blocklab_emulator::nbd::handshake::{Export, Handshake, Privacy, Session, Step};
 use blocklab_emulator::nbd::transmission::{Command, REQUEST, Request};
@@ -22,6 +22,7 @@ use blocklab_record::{Latency, Record};
 use blocklab_trace::{blktrace, iolog};
 use blocklab_vdbench as vdbench_language;
 use blocklab_verify::SavedKeys;
+use blocklab_workload::Address;
 
 /// What a target is: it panics where something is wrong.
 pub type Target = fn(&[u8]);

@@ -24,6 +24,37 @@ fn a_load_by_flags_is_a_run_as_any_other() {
     assert!(bad.err.contains("--rw randrw"), "{}", bad.err);
 }
 
+/// The load was printed as TOML and read back, so `--bs 0` was blamed on line 8 of a text that nobody
+/// wrote; and a size beyond the target began a pass before it failed, in bytes.
+#[test]
+fn a_flag_that_cannot_be_is_named() {
+    let lab = Lab::new();
+    for (line, words) in [
+        ("--rw read --bs 0 --target null", "error: --bs: "),
+        (
+            "--rw read --bs 2GiB --target null",
+            "--bs: a block may be at most 1 GiB",
+        ),
+        (
+            "--rw read --threads 5000 --target null",
+            "error: --threads: ",
+        ),
+        ("--rw read --depth 40000 --target null", "error: --depth: "),
+        (
+            "--rw read --size 10TiB --target sim:gp3:1TiB",
+            "sim:gp3:1TiB has 1 TiB, and the load of `seq-4KiB-q1-read` reaches to 10 TiB",
+        ),
+        ("--size 10TiB --target sim:gp3:1TiB", "reaches to 10 TiB"),
+    ] {
+        let bad = lab.blocklab(format!("run -q {line}").split(' '));
+        assert_eq!(bad.code, Some(2), "{line}: {}", bad.err);
+        assert!(bad.err.contains(words), "{line}: {}", bad.err);
+        assert!(bad.out.is_empty(), "{line}: {}", bad.out);
+    }
+    let full = "run -q --rw read --runtime 1s --size 1TiB --target sim:gp3:1TiB";
+    good(lab.blocklab(full.split(' ')));
+}
+
 #[test]
 fn a_case_is_run_and_shown_alone() {
     let lab = Lab::new();

@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use crate::Date;
+use blocklab_workload::Date;
+
 use crate::embedded::{Section, TAILS};
 use crate::table::{Row, Table};
 use crate::user::User;

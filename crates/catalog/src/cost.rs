@@ -1,10 +1,11 @@
 //! What a month costs: quantities times prices.
 
 use blocklab_units::count;
+use blocklab_workload::Offer;
 use serde::Serialize;
 
+use crate::Catalog;
 use crate::price::{ASSUMED, HOURS_PER_MONTH, Per, Price, System};
-use crate::{Catalog, Offer};
 
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Purchase {

@@ -2,8 +2,8 @@
 
 use blocklab_device::{Cap, Credit, Origin, Rate};
 use blocklab_units::count;
+use blocklab_workload::Date;
 
-use crate::Date;
 use crate::embedded::DELIVERED;
 use crate::table::{Row, Table};
 

@@ -2,7 +2,9 @@
 
 use blocklab_device::{Cap, Credit, Origin, Rate, VolumeSpec};
 use blocklab_units::{Bytes, count};
+use blocklab_workload::{Date, Offer, address::Part};
 
+use crate::Catalog;
 use crate::cost::Purchase;
 use crate::delivered::deliver;
 use crate::draft::Draft;
@@ -12,7 +14,6 @@ use crate::figure::Figure;
 use crate::remarks::Remark;
 use crate::stand_in::{BUCKET, REFILL, stand_in};
 use crate::table::Table;
-use crate::{Catalog, Date, Offer, Part};
 
 mod kind;
 mod limits;

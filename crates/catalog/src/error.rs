@@ -1,8 +1,11 @@
 use std::io;
 use std::path::PathBuf;
 
-use crate::address::pointed;
-use crate::{Address, AddressError, Part};
+use blocklab_workload::address::pointed;
+use blocklab_workload::{
+    Address,
+    address::{AddressError, Part},
+};
 
 /// That an address follows the grammar and names something that cannot be bought: which part is
 /// wrong, why, and what would be possible.

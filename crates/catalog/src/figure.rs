@@ -1,8 +1,7 @@
 //! Which of several dated statements holds on a day.
 
 use blocklab_device::{Limit, LimitKind, LimitName, LimitUnit, Origin};
-
-use crate::Date;
+use blocklab_workload::Date;
 
 /// A number, its unit and where it comes from.
 #[derive(Debug, Clone, PartialEq)]

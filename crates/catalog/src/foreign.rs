@@ -5,14 +5,15 @@
 
 use blocklab_device::{Cap, Covers, InstanceSpec, Origin, Rate, Service, VolumeSpec};
 use blocklab_units::{Bytes, did_you_mean};
+use blocklab_workload::{Offer, address::Part};
 
+use crate::Catalog;
 use crate::draft::Draft;
 use crate::embedded::{AZURE_SIZES, STORAGE_TYPES};
 use crate::error::Refusal;
 use crate::remarks::Remark;
 use crate::stand_in::{BUCKET, REFILL};
 use crate::table::{Row, Table};
-use crate::{Catalog, Offer, Part};
 
 const AZURE: &str = "azure";
 

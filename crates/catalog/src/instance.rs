@@ -1,8 +1,8 @@
 //! EC2 instance types: what each grants to its volumes, and the disks that it has itself.
 
 use blocklab_device::{Limit, LimitUnit, Origin};
+use blocklab_workload::Date;
 
-use crate::Date;
 use crate::catalog::Catalog;
 use crate::embedded::{DOCUMENTED, LAUNCHES, LOCAL_MEASURED, SNAPSHOTS, STORES, Section};
 use crate::figure::{Figure, Held, Seen, holds};

@@ -2,9 +2,6 @@
 //! Out: a device, with limits and prices that hold on that day in that region, and their sources.
 //! Never: a number without a source; a figure of a vendor changed by an import.
 
-mod address;
-mod date;
-
 mod catalog;
 mod figure;
 mod load;
@@ -38,10 +35,8 @@ pub mod unit_price;
 
 pub mod device_file;
 
-pub use address::{Address, AddressError, KEYS, Key, Offer, Part};
 pub use catalog::Catalog;
 pub use cost::Cost;
-pub use date::{Date, NotADate};
 pub use error::Error;
 pub use list::{Filter, Listed};
 pub use price::{DEFAULT_REGION, HOURS_PER_MONTH, Per, Price, System, currency_of};

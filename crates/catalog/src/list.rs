@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 
+use blocklab_workload::Date;
 use serde::Serialize;
 
+use crate::Catalog;
 use crate::embedded::Section;
 use crate::instance::family;
 use crate::table::Table;
-use crate::{Catalog, Date};
 
 /// Which instance types are listed; the default lists all.
 #[derive(Debug, Clone, Default)]

@@ -2,7 +2,9 @@
 
 use blocklab_device::{Cap, Covers, LimitUnit, Origin, Rate, Service, VolumeSpec, class::Class};
 use blocklab_units::{Bytes, Nanos, count, plural};
+use blocklab_workload::{Date, Offer, address::Part};
 
+use crate::Catalog;
 use crate::draft::Draft;
 use crate::embedded::LOCAL_PROFILES;
 use crate::error::Refusal;
@@ -11,7 +13,6 @@ use crate::instance::{Instance, Store, family};
 use crate::remarks::Remark;
 use crate::stand_in::BUCKET;
 use crate::table::Table;
-use crate::{Catalog, Date, Offer, Part};
 
 /// How an address names the instance's own disks.
 pub(crate) const NAME: &str = "local";

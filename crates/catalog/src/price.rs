@@ -1,13 +1,14 @@
 //! What things cost: by region and day, each price with its source.
 
 use blocklab_units::did_you_mean;
+use blocklab_workload::Date;
 use serde::Serialize;
 
+use crate::Catalog;
 use crate::embedded::Section;
 use crate::figure::{Held, Seen, holds};
 use crate::price_list::{List, lists};
 use crate::table::Row;
-use crate::{Catalog, Date};
 
 /// Whose prices are shown when nobody names a region: the vendor's first and longest list.
 pub const DEFAULT_REGION: &str = "us-east-1";

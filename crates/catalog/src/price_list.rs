@@ -1,6 +1,5 @@
 //! Lists of on-demand prices, as text keeps them.
-
-use crate::Date;
+use blocklab_workload::Date;
 
 /// The price list of one region on one day.
 #[derive(Debug, Clone, Copy)]

@@ -1,8 +1,9 @@
 //! What documents and studies say apart from the limits.
 
+use crate::Catalog;
 use crate::embedded::{ACCOUNTING, LATENCIES, RULES};
 use crate::table::Table;
-use crate::{Catalog, Offer};
+use blocklab_workload::Offer;
 
 /// A sentence about what an address names.
 #[derive(Debug, Clone, PartialEq, Eq)]

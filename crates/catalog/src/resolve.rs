@@ -6,6 +6,7 @@ use blocklab_device::{
     Cap, Credit, DeviceSpec, InstanceSpec, Layout, Limit, LimitUnit, Rate, VolumeSpec,
 };
 use blocklab_units::{count, did_you_mean};
+use blocklab_workload::{Address, Date, Offer, address::Part};
 
 use crate::cost::{Cost, Purchase, purchase};
 use crate::delivered::deliver;
@@ -18,7 +19,7 @@ use crate::instance::{Ebs, Instance, common_limits, family};
 use crate::price::{DEFAULT_REGION, Price};
 use crate::remarks::Remark;
 use crate::stand_in::{BUCKET, REFILL};
-use crate::{Address, Catalog, Date, Error, Offer, Part, device_file, local, remarks};
+use crate::{Catalog, Error, device_file, local, remarks};
 
 /// A device, and everything that its figures rest on.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,7 +1,8 @@
 use blocklab_device::{Cap, Load, Rate, predict};
 use blocklab_units::Bytes;
+use blocklab_workload::{Address, Date};
 
-use crate::{Address, Catalog, Date, Error, RemarkKind, Resolved, resolve, resolve_text};
+use crate::{Catalog, Error, RemarkKind, Resolved, resolve, resolve_text};
 
 fn found(text: &str) -> Resolved {
     let address = Address::parse(text).expect(text);

@@ -5,6 +5,7 @@ use blocklab_device::{
     VolumeSpec, predict,
 };
 use blocklab_units::{Bytes, count};
+use blocklab_workload::{Address, Offer};
 use serde::Serialize;
 
 use crate::catalog::Catalog;
@@ -12,7 +13,7 @@ use crate::cost::Cost;
 use crate::price::{Per, Price};
 use crate::remarks::{Remark, RemarkKind};
 use crate::resolve::instance_alone;
-use crate::{Address, Error, Offer, Resolved, local, resolve};
+use crate::{Error, Resolved, local, resolve};
 
 /// What is known of an address.
 #[derive(Debug, Clone, PartialEq, Serialize)]

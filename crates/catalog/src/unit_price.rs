@@ -4,14 +4,14 @@ use std::str::FromStr;
 
 use serde::Serialize;
 
-use crate::address::Address;
 use crate::catalog::Catalog;
 use crate::cost::Cost;
-use crate::date::Date;
 use crate::error::Error;
 use crate::price::{HOURS_PER_MONTH, Per, Price};
 use crate::resolve::{Resolved, resolve};
 use crate::sheet::{Sheet, Stretch, describe, sustained};
+use blocklab_workload::Address;
+use blocklab_workload::Date;
 
 /// By what offers are put in order, cheapest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

@@ -27,11 +27,13 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use blocklab_workload::Date;
+
+use crate::Error;
 use crate::embedded::{SECTIONS, Section};
 use crate::figure::unit;
 use crate::price_list::lists;
 use crate::table::{Table, cells};
-use crate::{Date, Error};
 
 /// A user's own figures, by section. Each text is a table as the embedded ones are; empty: none.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -5,8 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use blocklab_catalog::import::{ImportFile, Imported, import, read};
-use blocklab_catalog::{Address, Catalog, Date, System, describe, resolve};
+use blocklab_catalog::{Catalog, System, describe, resolve};
 use blocklab_device::Rate;
+use blocklab_workload::{Address, Date};
 use proptest::prelude::*;
 
 fn sample(name: &str) -> PathBuf {

@@ -5,9 +5,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use blocklab_catalog::import::{ImportFile, import};
-use blocklab_catalog::{Address, Catalog, Per, Resolved, describe, resolve};
+use blocklab_catalog::{Catalog, Per, Resolved, describe, resolve};
 use blocklab_device::{Accounting, Origin, Rate};
 use blocklab_units::Bytes;
+use blocklab_workload::Address;
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/own-types")

@@ -16,7 +16,7 @@ use blocklab_report::text;
 use blocklab_store::Store;
 use blocklab_study::{Assignment, Missing, run_plan};
 use blocklab_units::Nanos;
-use blocklab_workload::{Case, Plan};
+use blocklab_workload::{Address, Case, Plan, Target};
 use serde_json::json;
 
 use crate::again::plan_of;
@@ -107,7 +107,8 @@ fn foreword(fitted: &Calibration, residuals: &Residuals) -> String {
 fn simulate_all(measured: &[&Record], device: &str) -> Result<Option<Vec<Record>>> {
     let interrupted = blocklab_console::listen()?;
     let file = Passing::new(device)?;
-    let target = [format!("sim:{}", file.0.display())];
+    let address = Address::File(file.0.display().to_string());
+    let target = [Target::Sim(address).to_string()];
     let catalog = blocklab_console::place::load_catalog()?;
     let mut simulated = Vec::new();
     for record in measured {

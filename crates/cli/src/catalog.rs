@@ -3,8 +3,9 @@ use std::{fs, iter};
 
 use anyhow::{Context, Result, bail};
 use blocklab_catalog::import::{Change, ImportFile, Imported, import};
-use blocklab_catalog::{Catalog, Date, Filter, Listed, currency_of, describe};
+use blocklab_catalog::{Catalog, Filter, Listed, currency_of, describe};
 use blocklab_units::{count, did_you_mean};
+use blocklab_workload::Date;
 
 use crate::answer;
 use crate::args::{

@@ -11,6 +11,7 @@ use blocklab_catalog::Catalog;
 use blocklab_console::{place, terminal};
 use blocklab_native::studies;
 use blocklab_store::Store;
+use blocklab_workload::Target;
 use clap::{Arg, Command, CommandFactory};
 use clap_complete::Shell;
 
@@ -121,14 +122,15 @@ fn candidates(
         "RUN|ADDRESS" => [runs(store), addresses()].concat(),
         "STUDY" => studies::builtin_names().map(str::to_owned).collect(),
         "ADDRESS" => addresses(),
-        "TARGET" => match begun.split_once(':') {
-            Some((model @ ("sim" | "emu"), rest)) => {
+        "TARGET" => match Target::address_text(begun) {
+            Some(rest) => {
+                let model = &begun[..begun.len() - rest.len()];
                 let own = catalog.map_or_else(Vec::new, |it| self::addresses(rest, it));
-                own.iter().map(|it| format!("{model}:{it}")).collect()
+                own.iter().map(|it| format!("{model}{it}")).collect()
             }
             // Files and devices are the shell's, once one of these cannot be meant.
             _ if begun.is_empty() => Vec::new(),
-            _ => ["sim:", "emu:", "null"].map(str::to_owned).to_vec(),
+            _ => Target::BEGINNINGS.map(str::to_owned).to_vec(),
         },
         _ => Vec::new(),
     };

@@ -6,11 +6,12 @@ use blocklab_analysis::expect::{Diagnosis, Expectation, diagnose_each as judge};
 use blocklab_analysis::gate::{Check, Condition, Gate, missed, warning};
 use blocklab_analysis::{assess, best_output};
 use blocklab_catalog::unit_price::{Bought, Priced, price as priced};
-use blocklab_catalog::{Address, Catalog, Resolved, resolve_text};
+use blocklab_catalog::{Catalog, Resolved, resolve_text};
 use blocklab_record::{Record, TargetFacts};
 use blocklab_report::{html, json, text};
 use blocklab_store::Store;
 use blocklab_units::plural;
+use blocklab_workload::Address;
 
 use crate::args::DiagnoseArgs;
 use crate::gate;

@@ -9,7 +9,7 @@ use blocklab_report::text;
 use blocklab_store::Store;
 use blocklab_study::{Forecast, TargetForecast, forecast};
 use blocklab_units::{Bytes, Ink, Nanos, Style, plural, significant};
-use blocklab_workload::Plan;
+use blocklab_workload::{Plan, Target};
 use serde::Serialize;
 
 use crate::answer;
@@ -159,9 +159,8 @@ fn lines_of(of: &TargetForecast) -> Vec<(&'static str, String)> {
 /// The price of what the addresses stand for, over the time of the run.
 fn cost(found: &Forecast, catalog: &Catalog) -> Option<Cost> {
     let address = |it: &TargetForecast| {
-        let path = it.facts.path.as_str();
-        let address = path.strip_prefix("sim:").or(path.strip_prefix("emu:"))?;
-        Bought::find(address, None, catalog).ok()
+        let target = Target::parse(&it.facts.path).ok()?;
+        Bought::find(&target.address()?.to_string(), None, catalog).ok()
     };
     let bought: Option<Vec<Bought>> = found.targets.iter().map(address).collect();
     let Priced {
@@ -275,7 +274,7 @@ impl SystemForecast {
 
     fn takes(&self) -> String {
         let time = Nanos::from_secs_f64(self.duration_s);
-        let simulated = self.targets.iter().any(|it| it.path.starts_with("sim:"));
+        let simulated = self.targets.iter().any(|it| Target::is_simulated(&it.path));
         let what = match simulated {
             true => " of virtual time",
             false => "",

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
 use blocklab_analysis::assess;
-use blocklab_catalog::{Address, Resolved};
+use blocklab_catalog::Resolved;
 use blocklab_console::status::FAILED;
 use blocklab_console::{chance, listen, terminal};
 use blocklab_device::{Accounting, Device, DeviceSpec, LimitName};
@@ -29,6 +29,7 @@ use blocklab_store::Store;
 use blocklab_targets::Clock;
 use blocklab_tools::keeping::{self, Keeping};
 use blocklab_units::{Bytes, Nanos};
+use blocklab_workload::Address;
 use jiff::Timestamp;
 
 use crate::args::EmulateArgs;

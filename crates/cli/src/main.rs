@@ -18,6 +18,7 @@ mod foreign;
 mod gate;
 mod k8s;
 mod list;
+mod load;
 mod manual;
 mod note;
 mod price;

@@ -1,10 +1,11 @@
 use anyhow::{Context, Result, anyhow, bail};
 use blocklab_analysis::{assess, best_output};
+use blocklab_catalog::Catalog;
 use blocklab_catalog::unit_price::{Bought, By, Priced, price as priced, sort};
-use blocklab_catalog::{Address, Catalog, Date};
 use blocklab_record::Record;
 use blocklab_report::{json, text};
 use blocklab_store::Store;
+use blocklab_workload::{Address, Date, Target};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
@@ -103,11 +104,13 @@ fn of_run(args: &PriceArgs, store: &Store, run: &str, catalog: &Catalog) -> Resu
 
 /// What a run stands for: what the user names, else its own address where it was modelled.
 pub fn addresses(record: &Record, bought_as: Option<&str>) -> Result<Vec<String>> {
-    let modelled = |path: &str| {
-        let address = path.strip_prefix("sim:").or(path.strip_prefix("emu:"));
-        address.map(str::to_owned)
-    };
-    let own: Option<Vec<String>> = record.targets.iter().map(|t| modelled(&t.path)).collect();
+    let targets = record
+        .targets
+        .iter()
+        .map(|target| Target::parse(&target.path));
+    let targets: Vec<Target> = targets.collect::<Result<_, _>>()?;
+    let addresses = targets.iter().map(Target::address);
+    let own: Option<Vec<String>> = addresses.map(|own| Some(own?.to_string())).collect();
     match (own.filter(|own| !own.is_empty()), bought_as) {
         (_, Some(address)) => Ok(vec![address.to_owned()]),
         (Some(own), None) => Ok(own),

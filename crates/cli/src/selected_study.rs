@@ -9,20 +9,22 @@ use blocklab_console::{chance, place};
 use blocklab_host::{LARGEST_SCRIPT, read_at_most, read_input};
 use blocklab_native::{self as native, studies};
 use blocklab_publication::Publication;
-use blocklab_record::{Note, NoteLevel};
+use blocklab_record::Note;
 use blocklab_report::text;
 use blocklab_store::Store;
 use blocklab_study::{planned, planned_run};
-use blocklab_units::{Bytes, Ink, Nanos, Style, count, did_you_mean, plural};
-use blocklab_workload::{Case, Job, Plan};
+use blocklab_units::{Ink, Nanos, Style, did_you_mean, plural};
+use blocklab_workload::{Case, Job, Plan, Target};
 
 use crate::again;
 use crate::args::{LoadArgs, OperationKind, RunArgs};
+use crate::load;
 use crate::repeat::Repeat;
 
 /// A study as it is to be run.
 pub struct Study {
-    /// Its text, as it was written; the id of the run that it repeats.
+    /// Its text, as it was written; of a load by flags what it would be as one; the id of the run
+    /// that it repeats.
     pub source: String,
     /// The load, with the overrides of the command line.
     pub plan: Plan,
@@ -85,6 +87,9 @@ pub fn study(args: &RunArgs, store: &Store) -> Result<Study> {
     Ok(study)
 }
 
+/// What is measured where nothing is named: a scratch file in the current directory.
+const HERE: &str = ".";
+
 /// A study as it was read.
 struct Loaded {
     /// What it is called in an error.
@@ -93,55 +98,21 @@ struct Loaded {
     study: Study,
 }
 
-/// The load of the command line, as the text of a study: it is read, kept and repeated as one.
-fn of_flags(kind: OperationKind, load: &LoadArgs) -> Result<Loaded> {
-    use OperationKind::{Randread, Randrw, Randwrite, Read, Rw, Write};
-    let is_mixed = matches!(kind, Rw | Randrw);
-    let (pattern, short) = match kind {
-        Read | Write | Rw => ("sequential", "seq"),
-        Randread | Randwrite | Randrw => ("random", "rand"),
-    };
-    let (mix, word) = match kind {
-        Read | Randread => ("mix = \"read\"".to_owned(), "read".to_owned()),
-        Write | Randwrite => ("mix = \"write\"".to_owned(), "write".to_owned()),
-        Rw | Randrw => (
-            format!("read_percent = {}", load.reads),
-            format!("mix{}", load.reads),
-        ),
-    };
-    if !is_mixed && load.reads != 50 {
-        bail!("--reads works only with --rw rw and --rw randrw: here all operations are alike");
-    }
-    let size = load.bs.exact().replace(' ', "");
-    let bytes = load.bs.0;
-    let (depth, threads) = (load.depth, load.threads);
-    let several = match threads.get() {
-        1 => String::new(),
-        threads => format!("-t{threads}"),
-    };
-    let name = format!("{short}-{size}-q{depth}{several}-{word}");
-    let text = format!(
-        "name = \"{name}\"\npasses = 3\n\n[[case]]\nname = \"{name}\"\npattern = \"{pattern}\"\n\
-         {mix}\nblock_size = {bytes}\ndepth = {depth}\nthreads = {threads}\naccess = \"auto\"\n\
-         ramp = \"1s\"\nruntime = \"5s\"\n"
-    );
-    let mut read = loaded(text, "the load of the command line".to_owned(), true)?;
-    read.name = name;
-    read.study.notes.extend(binary_hint(load.bs));
-    Ok(read)
-}
-
-/// A size in thousands that no sector divides was probably meant in units of 1,024.
-fn binary_hint(size: Bytes) -> Option<Note> {
-    const SECTOR: u64 = 512;
-    let is_odd = size.0.is_multiple_of(1000) && !size.0.is_multiple_of(SECTOR);
-    let text = format!(
-        "{} bytes are measured, as written (KB is 1,000 bytes); {}KiB is {} bytes",
-        count(size.as_f64()),
-        size.0 / 1000,
-        count((size.0 / 1000 * 1024) as f64)
-    );
-    is_odd.then(|| Note::new(NoteLevel::Assumed, "--bs", text))
+/// The load of the command line.
+fn of_flags(kind: OperationKind, flags: &LoadArgs) -> Result<Loaded> {
+    let plan = load::plan(kind, flags)?;
+    Ok(Loaded {
+        name: plan.name.clone(),
+        seed_given: false,
+        study: Study {
+            source: native::render(&plan),
+            plan,
+            notes: load::binary_hint(flags.bs).into_iter().collect(),
+            publication: Publication::default(),
+            may_replace_engine: true,
+            targets: vec![HERE.to_owned()],
+        },
+    })
 }
 
 /// Leaves the cases of these names; the name of a matrix stands for all its cases.
@@ -182,7 +153,7 @@ fn loaded(source: String, name: String, built_in: bool) -> Result<Loaded> {
             notes: parsed.notes,
             publication: parsed.publication,
             may_replace_engine: built_in || !parsed.engine_given,
-            targets: vec![".".to_owned()],
+            targets: vec![HERE.to_owned()],
         },
     })
 }
@@ -346,9 +317,8 @@ fn text_of(bytes: Vec<u8>) -> io::Result<String> {
 
 /// Whether a target was written where a study is expected: a disk, a directory, a model.
 fn is_target(text: &str) -> bool {
-    let is_model = text == "null" || text.starts_with("sim:") || text.starts_with("emu:");
     let kind = fs::metadata(text).map(|it| it.file_type());
-    is_model || kind.is_ok_and(|kind| kind.is_dir() || kind.is_block_device())
+    !Target::is_path(text) || kind.is_ok_and(|kind| kind.is_dir() || kind.is_block_device())
 }
 
 /// Whether the address of a volume was.

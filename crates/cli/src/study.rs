@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 use anyhow::{Context, Result, anyhow};
 use blocklab_analysis::study::{SystemOutcome, outcome};
 use blocklab_analysis::{Assessment, assess};
-use blocklab_catalog::{Address, Catalog, Listed, Resolved, resolve_text};
+use blocklab_catalog::{Catalog, Listed, Resolved, resolve_text};
 use blocklab_console::status::{FAILED, INTERRUPTED};
 use blocklab_console::{chance, listen, place, terminal};
 use blocklab_host::guard::Guard;
@@ -22,6 +22,7 @@ use blocklab_tools::keeping::Keeping;
 use blocklab_tools::output::Over;
 use blocklab_units::plural;
 use blocklab_workload::Plan;
+use blocklab_workload::{Address, Target};
 use jiff::Timestamp;
 
 pub use assignments::is_multi_system;
@@ -332,7 +333,7 @@ fn before(
     system: &System,
     targets: &[String],
 ) -> Option<Record> {
-    if targets.iter().any(|it| it.starts_with("sim:")) {
+    if targets.iter().any(|text| Target::is_simulated(text)) {
         return None;
     }
     let stored = store.load(state.runs.get(&system.name)?).ok()?;

@@ -1,6 +1,7 @@
 //! Names of Windows: what they are called here, or which `--map` is missing.
 
 use blocklab_syntax::Mistake;
+use blocklab_workload::Target;
 
 /// What begins with the left side begins with the right side here.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,8 +68,7 @@ pub(super) fn template(path: &str) -> Result<Option<usize>, Mistake> {
 /// A model and the null target stand for everything below them.
 fn joined(mapping: &Mapping, rest: &str) -> String {
     let to = &mapping.to;
-    let models = ["sim:", "emu:"];
-    if to == "null" || models.iter().any(|model| to.starts_with(model)) {
+    if !Target::is_path(to) {
         return to.clone();
     }
     // `E:\=/data` and `E:=/data/` mean what `E:\=/data/` does.

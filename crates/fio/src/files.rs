@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use blocklab_units::Bytes;
-use blocklab_workload::Engine;
+use blocklab_workload::{Engine, Target};
 
 use super::context::PlanContext;
 use super::engine;
@@ -97,9 +97,6 @@ impl WorkingSet {
     }
 }
 
-/// Addresses of models hold colons of their own.
-const MODELS: [&str; 2] = ["sim:", "emu:"];
-
 /// The files of clone `number`.
 pub(super) fn working_set(
     spec: &Spec,
@@ -132,7 +129,7 @@ pub(super) fn working_set(
     let size = each(spec, &paths, there, offset)?;
     let Some(size) = size.filter(|size| *size > 0) else {
         let needs_size =
-            !engine::is_diskless(&spec.options) && !paths.iter().all(|path| is_model(path));
+            !engine::is_diskless(&spec.options) && !paths.iter().all(|path| Target::is_model(path));
         if there == 0 && needs_size {
             return Err(Mistake::here(&spec.at, unsized_words(spec, &paths)));
         }
@@ -183,8 +180,9 @@ fn drawn(
     let is_shared = matches!(options.size, Some(Share::Percent(_)));
     let is_longer = sizes.iter().flatten().any(|size| *size > high * block);
     let opens_files = Engine::named(&options.ioengine).is_some_and(Engine::opens_files);
-    let has_no_files =
-        !opens_files || engine::is_diskless(options) || paths.iter().any(|path| is_model(path));
+    let has_no_files = !opens_files
+        || engine::is_diskless(options)
+        || paths.iter().any(|path| Target::is_model(path));
     if low >= high || is_shared || is_longer || has_no_files {
         return Ok(None);
     }
@@ -264,7 +262,7 @@ fn planned(options: &Options, rw: ReadWrite, paths: &[String], lengths: &[u64]) 
     let is_null = options.ioengine == "null";
     let is_made = |path: &str| {
         let in_memory = path.starts_with("/dev/shm/");
-        !is_null && !is_model(path) && (in_memory || !path.starts_with("/dev/"))
+        !is_null && !Target::is_model(path) && (in_memory || !path.starts_with("/dev/"))
     };
     // What is there already stays as it is.
     let engine = Engine::named(&options.ioengine).unwrap_or(Engine::Null);
@@ -289,11 +287,6 @@ fn planned(options: &Options, rw: ReadWrite, paths: &[String], lengths: &[u64]) 
         unlink: options.unlink,
     });
     planned.collect()
-}
-
-/// Whether it names a model and no file.
-pub(super) fn is_model(path: &str) -> bool {
-    MODELS.iter().any(|model| path.starts_with(model))
 }
 
 fn paths(spec: &Spec, number: u32, context: &PlanContext<'_>) -> Result<Vec<String>, Mistake> {
@@ -325,10 +318,10 @@ pub(super) fn named(texts: &[String], before: &Options) -> Vec<String> {
 
 fn within(directory: Option<&str>, name: String) -> String {
     match directory {
-        _ if is_model(&name) => name,
+        _ if Target::is_model(&name) => name,
         Some(directory) if !name.starts_with('/') => format!("{directory}/{name}"),
         // A plan calls no device at all `null`; here it is the name of a file.
-        _ if name == "null" => "./null".to_owned(),
+        _ if !Target::is_path(&name) => format!("./{name}"),
         _ => name,
     }
 }
@@ -356,7 +349,7 @@ fn generated(spec: &Spec, number: u32) -> Vec<String> {
 
 /// At `:`, where it is not escaped. A model's address is one name to its end.
 fn split(text: &str) -> Vec<String> {
-    if is_model(text) {
+    if Target::is_model(text) {
         return vec![text.replace("\\:", ":")];
     }
     let mut names = vec![String::new()];

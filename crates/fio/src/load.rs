@@ -6,7 +6,7 @@ use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{
     Access, Advice, Batch, Content, Credentials, Direction, Durability, EndsOthers, Engine,
     ErrorPolicy, Flush, Hints, Job, Lifetime, Measure, MovingWindow, Region, Runs, SizeDraw,
-    Spread, TargetOrder, Verify, errno,
+    Spread, Target, TargetOrder, Verify, errno,
 };
 
 use super::context::{PlanContext, control_group};
@@ -40,7 +40,7 @@ pub(super) fn load(
     let job = Job {
         targets: match engine.needs_target() {
             // No device is opened.
-            false => vec!["null".to_owned()],
+            false => vec![Target::Null.to_string()],
             true => working_set.targets.clone(),
         },
         center: center(spec, "random_distribution", &options.random_distribution)?,

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use blocklab_trace::{Trace, TraceError};
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{
-    BlockSizes, Direction, Job, Replay, Replayed, SizeMix, Stop, TraceChanges, TraceFile,
+    BlockSizes, Direction, Job, Replay, Replayed, SizeMix, Stop, Target, TraceChanges, TraceFile,
 };
 
 use super::context::PlanContext;
-use super::files::{Layout, Planned, WorkingSet, is_model};
+use super::files::{Layout, Planned, WorkingSet};
 use super::options::Options;
 use super::spec::Spec;
 use blocklab_syntax::{Mistake, Place};
@@ -120,11 +120,11 @@ pub(super) fn working_set(
     for (path, extent) in trace.files.iter().zip(trace.extents()) {
         let (used, written) = (extent.used, extent.written);
         let there = (context.size_of)(path);
-        if written.is_none() && used.is_some() && there.is_none() && !is_model(path) {
+        if written.is_none() && used.is_some() && there.is_none() && !Target::is_model(path) {
             let wrong = format!("{path} is not there, and the trace does not write it");
             return Err(spec.mistake("read_iolog", wrong));
         }
-        let is_file = !path.starts_with("/dev/") && !is_model(path);
+        let is_file = !path.starts_with("/dev/") && !Target::is_model(path);
         if let Some(length) = written.filter(|_| is_file) {
             planned.push(Planned {
                 path: path.clone(),

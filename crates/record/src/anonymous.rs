@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use blocklab_workload::{Address, Target};
 use serde_json::{Map, Value};
 
 use crate::{Record, Requested, TargetFacts, TargetKind};
@@ -74,16 +75,25 @@ fn strip(target: &mut TargetFacts, names: &mut Names) {
     for device in &mut target.devices {
         device.serial = None;
     }
-    let is_offer = |path: &str| {
-        let address = path.strip_prefix("sim:").or(path.strip_prefix("emu:"));
-        address.is_some_and(|it| !it.contains('/') && !it.ends_with(".toml"))
-    };
-    let names_nobody = target.kind == TargetKind::Null || is_offer(&target.path);
+    let named = Target::parse(&target.path);
+    let names_nobody =
+        target.kind == TargetKind::Null || named.is_ok_and(|named| is_plain_offer(&named));
     if !names_nobody {
         let stand_in = names.call(&target.path, "target");
         if let Some(address) = &target.address {
             names.known.insert(address.clone(), stand_in);
         }
+    }
+}
+
+/// Whether everybody may know it: something that is sold, without a path or a word of the user's own.
+fn is_plain_offer(target: &Target) -> bool {
+    match target.address() {
+        Some(Address::Sold(offer)) => {
+            let own_words = [&offer.profile, &offer.host, &offer.volume_name];
+            own_words.iter().all(|word| word.is_none())
+        }
+        _ => false,
     }
 }
 
@@ -129,11 +139,8 @@ impl Names {
                 Value::String(text) if name == "path" => {
                     *text = match self.known.get(text) {
                         Some(stand_in) => stand_in.clone(),
-                        None if text == "null" => text.clone(),
-                        None if text.starts_with("sim:") || text.starts_with("emu:") => {
-                            self.replaced(text)
-                        }
-                        None => PATH.to_owned(),
+                        None if Target::is_path(text) => PATH.to_owned(),
+                        None => self.replaced(text),
                     };
                 }
                 value => self.replace_in(value),

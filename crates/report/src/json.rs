@@ -7,10 +7,10 @@ use blocklab_analysis::expect::Diagnosis;
 use blocklab_analysis::gate::Gate;
 use blocklab_analysis::study::Outcome;
 use blocklab_analysis::{Assessment, ResponseNs, Row, RowDirection};
-use blocklab_catalog::Date;
 use blocklab_catalog::unit_price::{By, Currency, Priced, old_lists};
 use blocklab_device::Limit;
 use blocklab_record::{Measurement, PERCENTILES, Percentile, Record, Statistic, TargetFacts};
+use blocklab_workload::Date;
 use serde::{Serialize, Serializer};
 
 use crate::fields::fields;

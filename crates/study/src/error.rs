@@ -47,6 +47,20 @@ pub enum Error {
         /// The error of the kernel.
         cause: io::Error,
     },
+    /// A region ends beyond its target.
+    #[error(
+        "{target} has {has}, and the load of `{job}` reaches to {wanted}: a smaller size would work"
+    )]
+    BeyondEnd {
+        /// The target, as the user named it.
+        target: String,
+        /// Its size.
+        has: Bytes,
+        /// The job that reaches further.
+        job: String,
+        /// How far.
+        wanted: Bytes,
+    },
     /// The scratch file does not fit.
     #[error(
         "the scratch file {} of {wanted} does not fit: {free} are free; {remedy}", path.display()

@@ -10,13 +10,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use blocklab_catalog::{Address, Catalog, Offer, Resolved, resolve_text};
+use blocklab_catalog::{Catalog, Resolved, resolve};
 use blocklab_device::{Device, DeviceUse, Invalid, SharedInstance};
 use blocklab_driver::{Backing, Reopen, TargetFile};
 use blocklab_record::{LimitUse, ModelUse, Note, NoteLevel, TargetFacts, TargetKind, TargetUse};
 use blocklab_targets::Model;
 use blocklab_units::Nanos;
 use blocklab_workload::Plan;
+use blocklab_workload::{Address, Offer, Target};
 
 use crate::Error;
 use crate::opened_target::OpenedTarget;
@@ -28,12 +29,13 @@ enum Clock {
     Real,
 }
 
-/// The clock and the address of a target text; `None` for any other text.
-fn modelled(text: &str) -> Option<(Clock, &str)> {
-    let simulated = text
-        .strip_prefix("sim:")
-        .map(|address| (Clock::Virtual, address));
-    simulated.or_else(|| Some((Clock::Real, text.strip_prefix("emu:")?)))
+/// The clock and the address of a modelled target.
+fn modelled(target: Target) -> Option<(Clock, Address)> {
+    match target {
+        Target::Sim(address) => Some((Clock::Virtual, address)),
+        Target::Emu(address) => Some((Clock::Real, address)),
+        Target::Path(_) | Target::Null => None,
+    }
 }
 
 /// A machine: its type, and its name where a run has several of that type.
@@ -71,11 +73,9 @@ impl Models {
     /// `texts` are all targets of the run, each once.
     pub(crate) fn new<'t>(texts: impl Iterator<Item = &'t str>, seed: u64) -> Self {
         let mut attached: BTreeMap<Host, Vec<Address>> = BTreeMap::new();
-        for (clock, text) in texts.filter_map(modelled) {
-            // A text that is no address is refused when it is opened.
-            let Ok(address) = Address::parse(text) else {
-                continue;
-            };
+        // A text that is no address is refused when it is opened.
+        let targets = texts.filter_map(|text| Target::parse(text).ok());
+        for (clock, address) in targets.filter_map(modelled) {
             if let Some(host) = host(clock, &address) {
                 let volumes = attached.entry(host).or_default();
                 if !volumes.contains(&address) {
@@ -100,14 +100,17 @@ impl Models {
         text: &str,
         catalog: &Catalog,
     ) -> Result<Option<OpenedTarget>, Error> {
-        let Some((clock, address)) = modelled(text) else {
-            return Ok(None);
-        };
         let wrong = |message: String| Error::Address {
             text: text.to_owned(),
             message,
         };
-        let resolved = resolve_text(address, catalog).map_err(|error| wrong(error.to_string()))?;
+        let target = Target::parse(text).map_err(|error| wrong(error.to_string()))?;
+        let Some((clock, address)) = modelled(target) else {
+            return Ok(None);
+        };
+        let typed = Target::address_text(text).unwrap_or_default();
+        let resolved =
+            resolve(&address, catalog).map_err(|error| wrong(error.echoing(typed).to_string()))?;
         let is_same = |known: &&Opened| known.clock == clock && known.address == resolved.address;
         if let Some(known) = self.opened.iter().find(is_same) {
             self.notes.push(same_volume(&known.text, text));
@@ -195,7 +198,7 @@ pub(crate) fn named_twice(plan: &Plan, default: &[String]) -> Vec<Note> {
     let mut found = BTreeSet::new();
     for list in lists {
         let again = |(place, text): (usize, &String)| {
-            let is_known = modelled(text).is_some() && list[..place].contains(text);
+            let is_known = Target::is_model(text) && list[..place].contains(text);
             is_known.then(|| text.clone())
         };
         found.extend(list.iter().enumerate().filter_map(again));

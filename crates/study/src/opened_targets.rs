@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
 use std::{fs, io};
 
-use blocklab_catalog::{Address, Catalog};
+use blocklab_catalog::Catalog;
 use blocklab_driver::{Backing, Reopen, TargetFile};
 use blocklab_host::guard::Refusal;
 use blocklab_host::{FactsByMount, Handle, NewPath, facts_of, target_facts};
 use blocklab_record::{BlockDevice, Note, Origin, TargetFacts, TargetKind};
 use blocklab_units::Bytes;
+use blocklab_workload::{Address, Target};
 use blocklab_workload::{Job, Plan, Spread};
 
 use crate::Error;
@@ -47,9 +48,6 @@ pub(crate) struct OpenedTargets {
 
 /// Size of a scratch file where neither the user nor a job names one: as CrystalDiskMark's.
 pub(crate) const DEFAULT_SIZE: Bytes = Bytes::GIB;
-
-/// The text that stands for no device.
-const NULL: &str = "null";
 
 impl OpenedTargets {
     /// Checks every target first, and makes files only when all checks pass. `None` when it was
@@ -146,7 +144,9 @@ fn names(devices: Vec<BlockDevice>) -> Vec<String> {
 
 /// Whether the job runs on no device.
 pub(crate) fn is_null(job: &Job, default: &[String]) -> bool {
-    texts(job, default).iter().any(|text| text == NULL)
+    texts(job, default)
+        .iter()
+        .any(|text| Target::parse(text) == Ok(Target::Null))
 }
 
 fn texts<'a>(job: &'a Job, default: &'a [String]) -> &'a [String] {
@@ -207,9 +207,43 @@ fn looked_at(
         let kind = Kind::look_up(&text, needs, context, &mut known, &mut models)?;
         found.push((text, needs, kind));
     }
+    within_targets(plan, context, &found)?;
     let mut notes = models.notes;
     notes.extend(models::named_twice(plan, context.targets));
     Ok((found, notes))
+}
+
+/// A region that ends beyond its target is refused before anything runs. Only fio runs the other jobs
+/// of such a plan.
+fn within_targets(
+    plan: &Plan,
+    context: &TargetContext<'_>,
+    found: &[LookedAt],
+) -> Result<(), Error> {
+    if context.missing == Missing::ScratchOrName {
+        return Ok(());
+    }
+    for job in plan.cases.iter().flat_map(|case| &case.workload.jobs) {
+        let Some(size) = job.region.size else {
+            continue;
+        };
+        let wanted = Bytes(job.region.offset.0.saturating_add(size.0));
+        for text in texts(job, context.targets) {
+            let target = found.iter().find(|(known, ..)| known == text);
+            if let Some((_, _, Kind::Ready(target))) = target
+                && wanted > target.facts.size_bytes
+                && job.engine.needs_target()
+            {
+                return Err(Error::BeyondEnd {
+                    target: text.clone(),
+                    has: target.facts.size_bytes,
+                    job: job.name.clone(),
+                    wanted,
+                });
+            }
+        }
+    }
+    Ok(())
 }
 
 /// A target text, what jobs need of it, and what it names.
@@ -230,7 +264,7 @@ impl Kind {
         known: &mut FactsByMount,
         models: &mut Models,
     ) -> Result<Self, Error> {
-        if text == NULL {
+        if Target::parse(text) == Ok(Target::Null) {
             return Ok(Self::ready(null_target(needs)));
         }
         if let Some(model) = models.open(text, context.catalog)? {
@@ -393,12 +427,12 @@ fn is_sold(path: &Path, catalog: &Catalog) -> bool {
 
 fn null_target(needs: Needs) -> OpenedTarget {
     let facts = TargetFacts {
-        path: NULL.to_owned(),
+        path: Target::Null.to_string(),
         kind: TargetKind::Null,
         size_bytes: needs.size,
         ..TargetFacts::default()
     };
-    let file = TargetFile::file(NULL.into(), needs.size.0, true);
+    let file = TargetFile::file(Target::Null.to_string().into(), needs.size.0, true);
     OpenedTarget::new(file, facts)
 }
 

@@ -169,7 +169,7 @@ fn sizes(profile: &Profile, own: &OwnOptions, guard: &Guard) -> Vec<(String, Byt
         is_sized.then_some((path, facts.size_bytes))
     };
     paths
-        .filter(|path| is_name(path))
+        .filter(|path| blocklab_workload::Target::is_path(path))
         .filter_map(sized)
         .collect()
 }
@@ -201,12 +201,12 @@ fn make_files(
     guard: &Guard,
 ) -> Result<bool> {
     for path in &prepared.existing {
-        if is_name(path) && !Path::new(path).exists() {
+        if blocklab_workload::Target::is_path(path) && !Path::new(path).exists() {
             bail!("{path} does not exist; -c1G before the targets would make a file of 1 GiB");
         }
     }
     for (path, size) in &prepared.files {
-        if !is_name(path) {
+        if !blocklab_workload::Target::is_path(path) {
             continue;
         }
         let (file, is_new) = match guard.open(Path::new(path)) {
@@ -245,11 +245,6 @@ fn gives_way(handle: &Handle, size: Bytes, guard: &Guard) -> Result<Option<Handl
     let emptied = file.and_then(|file| file.set_len(0).map(|()| file));
     let file = emptied.with_context(|| format!("cannot rewrite {}", path.display()))?;
     Ok(Some(Handle::new(file, path)?))
-}
-
-/// Whether a target is a path, and no model.
-fn is_name(path: &str) -> bool {
-    path != "null" && !path.starts_with("sim:") && !path.starts_with("emu:")
 }
 
 fn fill(

@@ -4,7 +4,9 @@
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
+pub mod address;
 mod content;
+mod date;
 pub mod errno;
 mod gaps;
 mod io;
@@ -17,10 +19,13 @@ mod pool;
 mod preconditioning;
 mod route;
 mod stream;
+mod target;
 mod targets;
 mod verify;
 
+pub use address::{Address, Offer};
 pub use content::ContentMaker;
+pub use date::Date;
 pub use io::{Completion, Io, Slot, SyncKind};
 pub use job::{
     Access, Advice, Batch, BlockSizes, CallFlags, Content, Credentials, Direction, Durability,
@@ -35,4 +40,5 @@ pub use place::{Extent, Places};
 pub use plan::{Aggregate, Case, Order, PauseBefore, Plan, Workload};
 pub use pool::{Hits, Journal, MostErrors, Pooled, Share, Validation};
 pub use stream::{Positions, Request, Requests};
+pub use target::Target;
 pub use verify::{Checksum, HEADER_LEN, KeyPlan, PatternPart, Trims, Verify, When};

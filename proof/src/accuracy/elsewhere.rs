@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use blocklab_catalog::{Address, resolve};
+use blocklab_catalog::resolve;
 use blocklab_native as native;
 use blocklab_record::Measurement;
+use blocklab_workload::Address;
 use blocklab_workload::Direction;
 
 use super::repeat::{CATALOG, simulate};

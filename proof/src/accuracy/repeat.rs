@@ -4,12 +4,13 @@ use std::thread;
 
 use blocklab_analysis::study::{Compared, SystemOutcome, outcome};
 use blocklab_analysis::{Assessment, assess};
-use blocklab_catalog::{Address, Catalog, Resolved, resolve};
+use blocklab_catalog::{Catalog, Resolved, resolve};
 use blocklab_device::{Load, predict};
 use blocklab_publication::{Basis, System};
 use blocklab_record::{Measurement, Record, Status};
 use blocklab_study::{Assignment, Guard, Missing, Part, plan_of, run_plan, run_plans};
 use blocklab_units::{Bytes, Nanos};
+use blocklab_workload::Address;
 use blocklab_workload::{Job, Plan, SizeMix};
 
 use super::published::{Kind, Study};

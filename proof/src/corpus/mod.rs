@@ -18,9 +18,10 @@ use std::thread;
 
 use blocklab_analysis::Severity;
 use blocklab_analysis::expect::{Expectation, diagnose};
-use blocklab_catalog::{Address, Catalog, resolve};
+use blocklab_catalog::{Catalog, resolve};
 use blocklab_native as native;
 use blocklab_record::Record;
+use blocklab_workload::Address;
 
 use crate::accuracy::simulate;
 

@@ -3,9 +3,10 @@
 use std::fs;
 use std::path::Path;
 
-use blocklab_catalog::{Address, Catalog, device_file, resolve};
+use blocklab_catalog::{Catalog, device_file, resolve};
 use blocklab_fio::State;
 use blocklab_verify::{JournalWriter, MapState, SavedKeys};
+use blocklab_workload::Address;
 
 use crate::root;
 

@@ -1,9 +1,10 @@
-use blocklab_catalog::{Address, PublishedLatency};
+use blocklab_catalog::PublishedLatency;
 use blocklab_device::{
     Binding, DeviceSpec, LimitKind, LimitName, Load, Phase, Prediction, grants, predict,
 };
 use blocklab_record::{JobResult, Measurement};
 use blocklab_units::{Bytes, Nanos};
+use blocklab_workload::Address;
 use blocklab_workload::Direction;
 
 use super::others::Others;

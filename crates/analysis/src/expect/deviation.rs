@@ -1,6 +1,7 @@
 //! More or less than documented.
 
-use blocklab_catalog::{Address, Filter, Listed, Offer, RemarkKind};
+use blocklab_catalog::{Filter, Listed, RemarkKind};
+use blocklab_workload::{Address, Offer};
 
 use super::bench::{ABOVE, Bench, LITTLE, Seen};
 use super::why::Why;

@@ -4,10 +4,11 @@ use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 
-use blocklab_catalog::{Address, Date, Offer, resolve};
+use blocklab_catalog::resolve;
 use blocklab_device::DeviceSpec;
 use blocklab_record::Record;
 use blocklab_units::Bytes;
+use blocklab_workload::{Address, Date, Offer};
 
 use super::Expectation;
 use super::why::{EXACT, Why};

@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
-use blocklab_catalog::{Address, Catalog, resolve};
+use blocklab_catalog::{Catalog, resolve};
 use blocklab_record::Record;
+use blocklab_workload::Address;
 use blocklab_workload::{Direction, Mix};
 
 use super::*;

@@ -1,6 +1,6 @@
 //! Why a case delivered what it delivered.
 
-use blocklab_catalog::Date;
+use blocklab_workload::Date;
 use serde::Serialize;
 
 /// Another explanation must fit so well: it has more freedom than the first.

@@ -3,12 +3,13 @@ use blocklab_device::{
     Latency, Layout, Network, Origin, Rate, Saturation, Service, Spread, Tail, VolumeSpec,
 };
 use blocklab_units::{Bytes, Nanos};
+use blocklab_workload::Address;
 use proptest::option::of;
 use proptest::prelude::*;
 
 use super::guide::EXAMPLE;
 use super::{guide, parse, render};
-use crate::{Address, Catalog, resolve};
+use crate::{Catalog, resolve};
 
 #[test]
 fn the_example_of_the_guide() {

@@ -3,7 +3,7 @@
 use blocklab_units::{Bytes, Nanos};
 use serde_json::{Value, json};
 
-use crate::address::exact;
+use blocklab_workload::address::exact;
 
 type Read = Result<Value, String>;
 

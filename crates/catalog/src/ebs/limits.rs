@@ -2,12 +2,13 @@
 
 use blocklab_device::{Limit, LimitUnit};
 use blocklab_units::{Bytes, count};
+use blocklab_workload::{Date, Offer, address::Part};
 
+use crate::Catalog;
 use crate::embedded::Section;
 use crate::error::Refusal;
 use crate::figure::{Figure, Seen, holds, unit};
 use crate::table::Row;
-use crate::{Catalog, Date, Offer, Part};
 
 /// The documented limits of one type on one day.
 pub(super) struct Limits<'k> {
@@ -208,7 +209,7 @@ pub(super) fn vendor_gib(size: Bytes) -> (u64, Option<String>) {
     if size.0.is_multiple_of(Bytes::GIB.0) {
         return (size.0 >> 30, None);
     }
-    let written = crate::address::exact(size);
+    let written = blocklab_workload::address::exact(size);
     if size.0.is_multiple_of(GB) {
         let gib = size.0 / GB;
         let shown = count(gib as f64);

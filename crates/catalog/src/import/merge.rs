@@ -2,14 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use blocklab_workload::Date;
+
 use super::{Change, Found, Hour, ImportFile, Imported, InstanceRow, VolumePrice};
+use crate::Catalog;
 use crate::embedded::Section;
 use crate::figure::Figure;
 use crate::instance::Ebs;
 use crate::price_list::lists;
 use crate::table::line;
 use crate::user::User;
-use crate::{Catalog, Date};
 
 /// Puts what was found above the embedded figures.
 ///

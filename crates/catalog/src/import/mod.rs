@@ -9,12 +9,13 @@ mod vantage;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use blocklab_workload::Date;
 use serde::Serialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use crate::price::{Per, System};
-use crate::{Catalog, Date, Error};
+use crate::{Catalog, Error};
 
 /// Hours and volumes of a file, before they are merged.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -8,12 +8,13 @@
 
 use std::collections::HashMap;
 
+use blocklab_workload::Date;
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::{Found, Hour, VolumePrice, is_region, is_type};
+use crate::Catalog;
 use crate::price::{Per, System};
-use crate::{Catalog, Date};
 
 const KIND: &str = "an AWS price list";
 

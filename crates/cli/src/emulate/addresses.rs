@@ -1,9 +1,10 @@
 //! The addresses of a server: one, or several of one instance.
 
 use anyhow::{Result, anyhow, bail};
-use blocklab_catalog::{Address, AddressError, Error, Resolved, resolve};
+use blocklab_catalog::{Error, Resolved, resolve};
 use blocklab_console::place;
 use blocklab_device::Layout;
+use blocklab_workload::{Address, Target, address::AddressError};
 
 use crate::args::EmulateArgs;
 
@@ -35,10 +36,9 @@ pub(super) fn resolved(args: &EmulateArgs) -> Result<(Resolved, Vec<Address>)> {
 
 /// With the instance of `--on`, where it has none of its own.
 fn address(text: &str, on: Option<&str>) -> Result<Address> {
-    let prefix = ["sim:", "emu:"].into_iter().find(|it| text.starts_with(it));
-    if let Some(prefix) = prefix {
-        let volume = &text[prefix.len()..];
-        bail!("{text}: `{prefix}` marks a target of `blocklab run`; write {volume}");
+    let target = Target::parse(text).map_err(|error| in_one_line(error.into()))?;
+    if let Some(volume) = target.address() {
+        bail!("{text} is how `blocklab run` names a target; write {volume}");
     }
     let parsed = text.parse::<Address>();
     let mut address = parsed.map_err(|error| in_one_line(error.into()))?;

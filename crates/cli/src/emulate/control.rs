@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
-use blocklab_catalog::{Address, Catalog, resolve};
+use blocklab_catalog::{Catalog, resolve};
 use blocklab_console::terminal;
 use blocklab_device::VolumeSpec;
 use blocklab_emulator::Volume;
@@ -14,6 +14,7 @@ use blocklab_emulator::control::{
 use blocklab_emulator::nbd::{self, Access, Listener};
 use blocklab_record::ControlEvent;
 use blocklab_units::Nanos;
+use blocklab_workload::Address;
 
 use super::Model;
 use super::addresses::in_one_line;

@@ -5,6 +5,7 @@ use blocklab_publication::System;
 use blocklab_record::Record;
 use blocklab_store::Store;
 use blocklab_units::did_you_mean;
+use blocklab_workload::Target;
 
 use crate::args::RunArgs;
 use crate::selected_study::Study;
@@ -101,7 +102,7 @@ impl SystemAssignment<'_> {
     /// Whether it is measured in real time, so that an interruption costs something.
     pub fn is_lasting(&self) -> bool {
         match &self.stand_in {
-            StandIn::Targets(targets) => targets.iter().any(|it| !it.starts_with("sim:")),
+            StandIn::Targets(targets) => targets.iter().any(|text| !Target::is_simulated(text)),
             StandIn::Run(_) => false,
         }
     }

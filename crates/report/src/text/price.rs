@@ -1,5 +1,5 @@
-use blocklab_catalog::Date;
 use blocklab_catalog::unit_price::{By, Currency, OldList, Priced, Unit, UnitPrice, old_lists};
+use blocklab_workload::Date;
 
 use super::grid::{self, Cells};
 use blocklab_units::{Ink, Style, count, plural, significant};

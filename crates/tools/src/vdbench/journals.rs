@@ -15,7 +15,7 @@ use blocklab_vdbench::{
     Inputs, Mistake, ParameterFile, Prepared, Sd, Subject, Validated, Validation, key_plans,
 };
 use blocklab_verify::{KeyMap, SavedKeys, Wrongs, saved_name};
-use blocklab_workload::{Journal, KeyPlan};
+use blocklab_workload::{Journal, KeyPlan, Target};
 
 use super::context;
 use super::folder::Folder;
@@ -75,13 +75,12 @@ impl<'a> Journals<'a> {
     }
 
     fn open_storage(&mut self, sd: &Sd, plan: &KeyPlan, size: u64) -> Result<Validated> {
-        let is_model = sd.lun.starts_with("sim:") || sd.lun.starts_with("emu:");
         let message = format_args!(
             "{} is a model and keeps no data, so none can be validated; a file or a device would \
              work",
             sd.lun
         );
-        sd.check(!is_model, message)?;
+        sd.check(!Target::is_model(&sd.lun), message)?;
         let journal = self.journal(sd)?;
         let keys = match &journal {
             Some(journal) if self.requested.recover => self.recover(sd, plan, size, journal)?,

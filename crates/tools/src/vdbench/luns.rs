@@ -6,11 +6,12 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
 use anyhow::Result;
-use blocklab_catalog::{Address, resolve};
+use blocklab_catalog::resolve_text;
 use blocklab_device::Device;
 use blocklab_host::guard::{Guard, mark};
 use blocklab_host::{Handle, facts_of};
 use blocklab_vdbench::{ParameterFile, Sd, Subject};
+use blocklab_workload::Target;
 
 use super::context;
 
@@ -49,8 +50,7 @@ pub fn look(file: &ParameterFile, guard: &Guard, keep: bool) -> Result<(Vec<u64>
 
 /// How many bytes are there, and whether they are a file's.
 fn look_at(sd: &Sd, guard: &Guard) -> Result<(u64, bool)> {
-    let prefixes = ["sim:", "emu:"].into_iter();
-    if let Some(address) = prefixes.filter_map(|it| sd.lun.strip_prefix(it)).next() {
+    if let Some(address) = Target::address_text(&sd.lun) {
         let bytes = capacity(address).map_err(|error| sd.error(error))?;
         return Ok((bytes, false));
     }
@@ -83,7 +83,7 @@ fn there(sd: &Sd, handle: &Handle) -> Result<(u64, bool)> {
 
 fn capacity(address: &str) -> Result<u64> {
     let catalog = blocklab_console::place::load_catalog()?;
-    let resolved = resolve(&Address::parse(address)?, &catalog)?;
+    let resolved = resolve_text(address, &catalog)?;
     Ok(Device::new(&resolved.spec, 0)?.capacity().0)
 }
 

@@ -20,7 +20,7 @@ use blocklab_vdbench::{
     Validated, anchor, concatenated_threads, curve_text, flat_row, heading, interval_row, set_rate,
 };
 use blocklab_verify::KeyMap;
-use blocklab_workload::Case;
+use blocklab_workload::{Case, Target};
 use jiff::Zoned;
 
 use super::commands::{self, ErrorPlace};
@@ -171,7 +171,7 @@ impl<'a> Reporter<'a> {
             inputs,
             folder,
             checkpoints: Checkpoints::new((!options.no_save).then_some(store)),
-            in_real_time: !file.sds.iter().any(|sd| sd.lun.starts_with("sim:")),
+            in_real_time: !file.sds.iter().any(|sd| Target::is_simulated(&sd.lun)),
             start: Zoned::now(),
             passed: Nanos::ZERO,
             parts: Part::of_jobs(jobs),

@@ -46,7 +46,7 @@ impl Date {
 
     /// The day before; the first day of all has none and is its own.
     #[must_use]
-    pub(crate) fn day_before(self) -> Self {
+    pub fn day_before(self) -> Self {
         let Self { year, month, day } = self;
         let before = match (month, day) {
             (1, 1) => Self::new(year - 1, 12, 31),

@@ -9,6 +9,8 @@ use blocklab_units::{Bytes, nearest};
 
 use crate::Date;
 
+pub use crate::date::NotADate;
+
 /// A thing that has limits: something that a vendor sells, or a device described in a file.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Address {
@@ -47,7 +49,7 @@ pub struct Offer {
 
 impl Offer {
     /// A profile that is known by its name; one with a `/` or a `.` is the path of a device file.
-    pub(crate) fn named_profile(&self) -> Option<&str> {
+    pub fn named_profile(&self) -> Option<&str> {
         let profile = self.profile.as_deref();
         profile.filter(|profile| !profile.contains(['/', '.']))
     }
@@ -101,7 +103,7 @@ pub const KEYS: [Key; 8] = [
         name: "as-of",
         meaning: "the day whose limits and prices hold (default: the newest)",
         set: |offer, value| {
-            let date = value.parse().map_err(|e: crate::NotADate| e.to_string())?;
+            let date = value.parse().map_err(|e: NotADate| e.to_string())?;
             offer.as_of = Some(date);
             Ok(())
         },
@@ -187,7 +189,7 @@ pub struct AddressError {
 }
 
 /// `text`, with the message below the bytes that it is about.
-pub(crate) fn pointed(text: &str, at: Range<usize>, message: &str) -> String {
+pub fn pointed(text: &str, at: Range<usize>, message: &str) -> String {
     let width = |range: Range<usize>| text.get(range).map_or(0, |t| t.chars().count());
     let text_line: String = text
         .chars()
@@ -203,7 +205,7 @@ impl Address {
     ///
     /// # Errors
     /// When the text does not follow the grammar; the error names the place. Whether such a thing
-    /// exists, [`crate::resolve`] knows.
+    /// exists, the catalog knows.
     pub fn parse(text: &str) -> Result<Self, AddressError> {
         Parser::new(text).address()
     }
@@ -267,7 +269,7 @@ impl fmt::Display for Offer {
 
 /// `1TiB`, `1TB`, `1536GiB`: the largest unit that holds the size in whole numbers, so that
 /// nothing is lost.
-pub(crate) fn exact(size: Bytes) -> String {
+pub fn exact(size: Bytes) -> String {
     const UNITS: [(&str, u64); 7] = [
         ("TiB", 1 << 40),
         ("TB", 1_000_000_000_000),
