@@ -4,9 +4,9 @@
 use std::fmt::Write as _;
 use std::io::Write as _;
 
-use blocklab_analysis::assess;
 use blocklab_calibrate::calibrate;
 use blocklab_catalog::device_file;
+use blocklab_findings::assess;
 use blocklab_native as native;
 use blocklab_record::Record;
 use blocklab_stats::median;
@@ -128,7 +128,7 @@ pub fn row(disk: &'static str, device: &str) -> Row {
     let (mut iops, mut mean, mut p99) = (Vec::new(), Vec::new(), Vec::new());
     let off = |disk: f64, model: f64| (model / disk - 1.0) * 100.0;
     for (true_row, row) in disk_runs.iter().zip(&model_runs) {
-        let rate = |row: &blocklab_analysis::Row| -> f64 {
+        let rate = |row: &blocklab_findings::Row| -> f64 {
             row.directions.iter().map(|it| it.iops.value).sum()
         };
         iops.push((row.case.clone(), off(rate(true_row), rate(row))));

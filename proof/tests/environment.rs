@@ -6,7 +6,7 @@ mod stand;
 use std::fs;
 use std::time::Duration;
 
-use blocklab_analysis::{Confidence, Finding, assess};
+use blocklab_findings::{Confidence, Finding, assess};
 use blocklab_record::Record;
 use stand::kernel::Loop;
 use stand::running::Running;

@@ -178,7 +178,8 @@ fn the_house_without_edges_is_as_drawn() {
         "kubernetes",
         "worker",
         "import",
-        "analysis",
+        "compare",
+        "findings",
         "calibrate",
     ] {
         let name = format!("blocklab-{name}");

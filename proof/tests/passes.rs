@@ -1,8 +1,8 @@
 //! What passes tell of the truth: how often a 95 % interval holds it, how wide it is, and how
 //! often equal things are called different. On a model in virtual time, from fixed seeds.
 
-use blocklab_analysis::compare::{Margins, Verdict, compare};
-use blocklab_analysis::{Estimate, assess};
+use blocklab_compare::compare::{Margins, Verdict, compare};
+use blocklab_findings::{Estimate, assess};
 use blocklab_native as native;
 use blocklab_proof::accuracy::simulate;
 use blocklab_record::{JobResult, Measurement, Record};

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use blocklab_analysis::gate::{Gate, warning};
-use blocklab_analysis::{Assessment, Finding};
+use blocklab_compare::gate::{Gate, warning};
 use blocklab_console::terminal;
+use blocklab_findings::{Assessment, Finding};
 use blocklab_record::Record;
 use blocklab_report::json as report;
 use serde::Serialize;

@@ -2,9 +2,9 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
-use blocklab_analysis::compare::{Comparison, Margins, compare as hold};
-use blocklab_analysis::gate::{Condition, Gate, slower, warning};
-use blocklab_analysis::{Assessment, Finding, assess};
+use blocklab_compare::compare::{Comparison, Margins, compare as hold};
+use blocklab_compare::gate::{Condition, Gate, slower, warning};
+use blocklab_findings::{Assessment, Finding, assess};
 use blocklab_record::Record;
 use blocklab_report::{html, json, markdown, text};
 use blocklab_store::Store;

@@ -2,11 +2,11 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Result, anyhow, bail};
-use blocklab_analysis::expect::{Diagnosis, Expectation, diagnose_each as judge};
-use blocklab_analysis::gate::{Check, Condition, Gate, missed, warning};
-use blocklab_analysis::{assess, best_output};
 use blocklab_catalog::unit_price::{Bought, Priced, price as priced};
 use blocklab_catalog::{Catalog, Resolved, resolve_text};
+use blocklab_compare::expect::{Diagnosis, Expectation, diagnose_each as judge};
+use blocklab_compare::gate::{Check, Condition, Gate, missed, warning};
+use blocklab_findings::{assess, best_output};
 use blocklab_record::{Record, TargetFacts};
 use blocklab_report::{html, json, text};
 use blocklab_store::Store;

@@ -8,7 +8,6 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
-use blocklab_analysis::assess;
 use blocklab_catalog::Resolved;
 use blocklab_console::status::FAILED;
 use blocklab_console::{chance, listen, terminal};
@@ -19,6 +18,7 @@ use blocklab_emulator::{
     Backing, Instance, MemoryLimit, Sampler, ServiceFacts, Volume, VolumeSetup, forgive_stalls,
     open_file,
 };
+use blocklab_findings::assess;
 use blocklab_record::{
     FORMAT, Measurement, Note, NoteLevel, Origin, Record, Requested, Status, TargetFacts,
     TargetKind,

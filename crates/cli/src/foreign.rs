@@ -63,7 +63,7 @@ fn in_words(records: &[Record], json: bool) -> Result<String> {
     }
     let style = terminal::style();
     let shown = records.iter().map(|record| {
-        let assessment = blocklab_analysis::assess(record);
+        let assessment = blocklab_findings::assess(record);
         blocklab_report::text::summary(record, &assessment, style)
     });
     Ok(shown.collect::<Vec<_>>().join("\n"))

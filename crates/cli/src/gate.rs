@@ -1,6 +1,6 @@
 //! `--fail-on`: the conditions that commands know, and the exit status that ends a pipeline.
 
-use blocklab_analysis::gate::{Answer, Condition, Gate, percent};
+use blocklab_compare::gate::{Answer, Condition, Gate, percent};
 use blocklab_console::status::{DONE, NOT_PASSED, UNDECIDED};
 use blocklab_console::terminal;
 use blocklab_report::text;

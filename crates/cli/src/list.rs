@@ -1,6 +1,6 @@
 use anyhow::Result;
-use blocklab_analysis::assess;
 use blocklab_console::terminal;
+use blocklab_findings::assess;
 use blocklab_record::{Record, Status};
 use blocklab_report::text;
 use blocklab_store::{Damaged, Listed, Store};

@@ -3,8 +3,8 @@
 use std::fs;
 
 use anyhow::{Result, bail};
-use blocklab_analysis::assess;
 use blocklab_console::terminal;
+use blocklab_findings::assess;
 use blocklab_native::studies;
 use blocklab_report::html;
 use blocklab_store::{Listed, Store, Stored};

@@ -1,7 +1,7 @@
 use anyhow::{Context, Result, anyhow, bail};
-use blocklab_analysis::{assess, best_output};
 use blocklab_catalog::Catalog;
 use blocklab_catalog::unit_price::{Bought, By, Priced, price as priced, sort};
+use blocklab_findings::{assess, best_output};
 use blocklab_record::Record;
 use blocklab_report::{json, text};
 use blocklab_store::Store;

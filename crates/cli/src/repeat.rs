@@ -1,6 +1,6 @@
 //! `--repeat-until`: passes are added until the intervals are narrow enough.
 
-use blocklab_analysis::{Estimate, assess};
+use blocklab_findings::{Estimate, assess};
 use blocklab_record::{Note, NoteLevel, Record};
 use blocklab_units::Nanos;
 

@@ -131,7 +131,7 @@ fn present(args: &RunArgs, store: &Store, record: &mut Record) -> Result<u8> {
     if !args.no_save {
         store.settle(record);
     }
-    let assessment = blocklab_analysis::assess(record);
+    let assessment = blocklab_findings::assess(record);
     let gate = gate_of(args, &[(record, &assessment)]);
     let page = html::page(&[(record, &assessment)]);
     let result = || json::summary(record, &assessment, gate.as_ref());

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::thread::{self, ScopedJoinHandle};
 
 use anyhow::{Context, Result, bail};
-use blocklab_analysis::{Assessment, assess};
 use blocklab_console::terminal;
+use blocklab_findings::{Assessment, assess};
 use blocklab_native::studies;
 use blocklab_record::Record;
 use blocklab_report::{html, json, markdown, text};

@@ -7,11 +7,11 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result, anyhow};
-use blocklab_analysis::study::{SystemOutcome, outcome};
-use blocklab_analysis::{Assessment, assess};
 use blocklab_catalog::{Catalog, Listed, Resolved, resolve_text};
+use blocklab_compare::study::{SystemOutcome, outcome};
 use blocklab_console::status::{FAILED, INTERRUPTED};
 use blocklab_console::{chance, listen, place, terminal};
+use blocklab_findings::{Assessment, assess};
 use blocklab_host::guard::Guard;
 use blocklab_publication::System;
 use blocklab_record::{Origin, Record, Status};

@@ -1,6 +1,6 @@
 //! The words for delivered against documented: one wording for text and HTML.
 
-use blocklab_analysis::expect::{CaseCheck, Compared, HowToTest, LimitCheck, State, Why};
+use blocklab_compare::expect::{CaseCheck, Compared, HowToTest, LimitCheck, State, Why};
 use blocklab_units::{Bytes, count, plural, rate, stated};
 
 use crate::facts;

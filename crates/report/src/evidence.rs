@@ -1,6 +1,6 @@
 //! The numbers of a Finding in rows and columns: cases down, quantities across.
 
-use blocklab_analysis::{Evidence, Finding};
+use blocklab_findings::{Evidence, Finding};
 
 use crate::facts;
 
@@ -97,7 +97,7 @@ pub fn place<T>(list: &mut Vec<T>, is: impl Fn(&T) -> bool, new: impl FnOnce() -
 
 #[cfg(test)]
 mod tests {
-    use blocklab_analysis::{Confidence, Severity};
+    use blocklab_findings::{Confidence, Severity};
 
     use super::*;
 

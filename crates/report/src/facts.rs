@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use blocklab_analysis::{Confidence, Estimate, Finding, Row, RowDirection, Severity};
+use blocklab_findings::{Confidence, Estimate, Finding, Row, RowDirection, Severity};
 use blocklab_record::{
     Accounting, BlockDevice, ErrorCount, FileSystem, Interval, IntervalDirection, NoteLevel,
     Origin, Record, Statistic, Status, TargetFacts, TargetKind,

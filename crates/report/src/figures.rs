@@ -1,6 +1,6 @@
 //! The columns of a run's table: one list for text and HTML.
 
-use blocklab_analysis::{ResponseNs, RowDirection};
+use blocklab_findings::{ResponseNs, RowDirection};
 use blocklab_record::{PERCENTILES, Percentile, Statistic};
 use blocklab_units::{count, latency, rate};
 

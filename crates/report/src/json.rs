@@ -2,13 +2,13 @@
 //! stand in the field names. The first field is the form; a change of meaning needs a new number.
 //! Figures that are not numbers (a ratio of nothing) become `null`, so the text is valid JSON always.
 
-use blocklab_analysis::compare::Comparison;
-use blocklab_analysis::expect::Diagnosis;
-use blocklab_analysis::gate::Gate;
-use blocklab_analysis::study::Outcome;
-use blocklab_analysis::{Assessment, ResponseNs, Row, RowDirection};
 use blocklab_catalog::unit_price::{By, Currency, Priced, old_lists};
+use blocklab_compare::compare::Comparison;
+use blocklab_compare::expect::Diagnosis;
+use blocklab_compare::gate::Gate;
+use blocklab_compare::study::Outcome;
 use blocklab_device::Limit;
+use blocklab_findings::{Assessment, ResponseNs, Row, RowDirection};
 use blocklab_record::{Measurement, PERCENTILES, Percentile, Record, Statistic, TargetFacts};
 use blocklab_workload::Date;
 use serde::{Serialize, Serializer};

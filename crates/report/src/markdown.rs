@@ -1,7 +1,7 @@
 //! A run or a comparison as Markdown: a table that survives an issue, a wiki or a message.
 
-use blocklab_analysis::compare::Comparison;
-use blocklab_analysis::{Assessment, Severity};
+use blocklab_compare::compare::Comparison;
+use blocklab_findings::{Assessment, Severity};
 use blocklab_record::Record;
 use blocklab_units::visible;
 

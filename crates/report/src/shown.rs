@@ -1,6 +1,6 @@
 //! The words for a repeated study: one wording for text and HTML.
 
-use blocklab_analysis::study::{
+use blocklab_compare::study::{
     Entry, Judged, Line, Nearness, Outcome, Party, Plot, REACHED, Saturation, Table, Verdict,
 };
 use blocklab_units::{count, stated};

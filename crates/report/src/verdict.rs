@@ -1,6 +1,6 @@
 //! One sentence on whether the figures of a run can be used: one wording for text and HTML.
 
-use blocklab_analysis::{Assessment, Finding, Severity};
+use blocklab_findings::{Assessment, Finding, Severity};
 use blocklab_record::Record;
 
 use crate::facts;

@@ -1,6 +1,6 @@
 //! The words for a comparison: one wording for text and HTML.
 
-use blocklab_analysis::compare::{
+use blocklab_compare::compare::{
     Against, Comparison, Contrast, Difference, LEVEL_PERCENT, Pair, Verdict,
 };
 use blocklab_record::Record;

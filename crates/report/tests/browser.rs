@@ -6,7 +6,7 @@ mod webdriver;
 
 use std::fs;
 
-use blocklab_analysis::Assessment;
+use blocklab_findings::Assessment;
 use blocklab_record::{Origin, Record};
 use blocklab_report::html;
 use blocklab_units::{latency, rate};

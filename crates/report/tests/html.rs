@@ -2,9 +2,9 @@
 
 mod sample;
 
-use blocklab_analysis::Assessment;
-use blocklab_analysis::compare::{Margins, compare};
-use blocklab_analysis::study::{Judged, Verdict};
+use blocklab_compare::compare::{Margins, compare};
+use blocklab_compare::study::{Judged, Verdict};
+use blocklab_findings::Assessment;
 use blocklab_record::Origin;
 use blocklab_report::{html, markdown, text};
 use blocklab_units::Style;

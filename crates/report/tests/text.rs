@@ -2,8 +2,8 @@
 
 mod sample;
 
-use blocklab_analysis::expect::Diagnosis;
-use blocklab_analysis::{Assessment, Estimate, ResponseNs, Row, RowDirection};
+use blocklab_compare::expect::Diagnosis;
+use blocklab_findings::{Assessment, Estimate, ResponseNs, Row, RowDirection};
 use blocklab_record::{Origin, Percentiles, Record, Status};
 use blocklab_report::text;
 use blocklab_stats::Histogram;

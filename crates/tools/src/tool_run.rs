@@ -144,7 +144,7 @@ pub fn print_notes<'n>(notes: impl Iterator<Item = &'n Note>) {
 pub fn keep(record: &mut Record, store: &Store) -> bool {
     let mut keeping = Keeping::new(store);
     if let Some(folder) = keeping.keep(record) {
-        let assessment = blocklab_analysis::assess(record);
+        let assessment = blocklab_findings::assess(record);
         let page = html::page(&[(record, &assessment)]);
         let again = format!("blocklab report {} --html FILE", record.id);
         let again = keeping.is_well.then_some(&*again);

@@ -2,10 +2,10 @@ use std::sync::LazyLock;
 use std::sync::atomic::AtomicBool;
 use std::thread;
 
-use blocklab_analysis::study::{Compared, SystemOutcome, outcome};
-use blocklab_analysis::{Assessment, assess};
 use blocklab_catalog::{Catalog, Resolved, resolve};
+use blocklab_compare::study::{Compared, SystemOutcome, outcome};
 use blocklab_device::{Load, predict};
+use blocklab_findings::{Assessment, assess};
 use blocklab_publication::{Basis, System};
 use blocklab_record::{Measurement, Record, Status};
 use blocklab_study::{Assignment, Guard, Missing, Part, plan_of, run_plan, run_plans};

@@ -16,9 +16,9 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::thread;
 
-use blocklab_analysis::Severity;
-use blocklab_analysis::expect::{Expectation, diagnose};
 use blocklab_catalog::{Catalog, resolve};
+use blocklab_compare::expect::{Expectation, diagnose};
+use blocklab_findings::Severity;
 use blocklab_native as native;
 use blocklab_record::Record;
 use blocklab_workload::Address;

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use blocklab_analysis::gate::Condition;
 use blocklab_catalog::unit_price::Currency;
+use blocklab_compare::gate::Condition;
 use clap::{Args, ValueEnum, ValueHint};
 
 use crate::gate;

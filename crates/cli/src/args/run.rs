@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
-use blocklab_analysis::gate::Condition;
+use blocklab_compare::gate::Condition;
 use blocklab_store::is_id;
 use blocklab_units::{Bytes, Nanos, visible};
 use clap::{Args, ValueEnum, ValueHint};

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use blocklab_analysis::study::{Drawn, Entry, Line, Plot, Point, Table};
+use blocklab_compare::study::{Drawn, Entry, Line, Plot, Point, Table};
 use blocklab_units::latency;
 use maud::{Markup, PreEscaped, html};
 use serde::Serialize;

@@ -1,6 +1,6 @@
 //! The comparison on the page: a table a run that is held against the baseline.
 
-use blocklab_analysis::compare::{Against, Comparison, Contrast, Pair, Verdict};
+use blocklab_compare::compare::{Against, Comparison, Contrast, Pair, Verdict};
 use maud::{Markup, html};
 
 use super::charts;

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use blocklab_analysis::consistency::{NEAR_PERCENT, share_near_median};
+use blocklab_findings::consistency::{NEAR_PERCENT, share_near_median};
 use maud::{Markup, html};
 
 use super::charts::{self, Bar, BarChart, BarRow};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use blocklab_analysis::{Estimate, Row, RowDirection};
+use blocklab_findings::{Estimate, Row, RowDirection};
 use blocklab_record::{Interval, IntervalDirection, Measurement, Record, Statistic};
 use maud::PreEscaped;
 use serde::{Serialize, Serializer};

@@ -1,6 +1,6 @@
 //! Delivered against documented on the page: limit by limit, then case by case.
 
-use blocklab_analysis::expect::{Compared, State};
+use blocklab_compare::expect::{Compared, State};
 use maud::{Markup, html};
 
 use super::tables::{card, heads};

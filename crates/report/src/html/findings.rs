@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use blocklab_analysis::{Finding, Severity};
+use blocklab_findings::{Finding, Severity};
 use blocklab_units::plural;
 use maud::{Markup, html};
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use blocklab_analysis::Assessment;
-use blocklab_analysis::study::{Plot, curves};
+use blocklab_compare::study::{Plot, curves};
+use blocklab_findings::Assessment;
 use blocklab_record::{Origin, Record};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 

@@ -1,6 +1,6 @@
 //! What a reader wants to know first: the big numbers, and whether to believe them.
 
-use blocklab_analysis::{Estimate, Row, RowDirection, Severity};
+use blocklab_findings::{Estimate, Row, RowDirection, Severity};
 use blocklab_record::{Origin, Status};
 use blocklab_units::{count, latency_and_unit, rate};
 use maud::{Markup, html};

@@ -19,10 +19,10 @@ mod sweeps;
 mod systems;
 mod tables;
 
-use blocklab_analysis::Assessment;
-use blocklab_analysis::compare::Comparison;
-use blocklab_analysis::expect::Diagnosis;
-use blocklab_analysis::study::Outcome;
+use blocklab_compare::compare::Comparison;
+use blocklab_compare::expect::Diagnosis;
+use blocklab_compare::study::Outcome;
+use blocklab_findings::Assessment;
 use blocklab_record::Record;
 use maud::Markup;
 

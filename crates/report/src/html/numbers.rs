@@ -1,6 +1,6 @@
 //! The full table: every figure, sortable, readable without a script.
 
-use blocklab_analysis::{Row, RowDirection};
+use blocklab_findings::{Row, RowDirection};
 use blocklab_units::{count, latency};
 use maud::{Markup, html};
 

@@ -1,7 +1,7 @@
 //! A Record on the page, alone or side by side with others.
 
-use blocklab_analysis::Assessment;
-use blocklab_analysis::sweeps::Sweep;
+use blocklab_findings::Assessment;
+use blocklab_findings::sweeps::Sweep;
 use blocklab_record::Record;
 use maud::{Markup, html};
 

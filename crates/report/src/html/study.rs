@@ -1,6 +1,6 @@
 //! A repeated study on the page: the author's tables, the charts, what was concluded.
 
-use blocklab_analysis::study::{Judged, Outcome, Party, Plot, Table, Verdict};
+use blocklab_compare::study::{Judged, Outcome, Party, Plot, Table, Verdict};
 use maud::{Markup, html};
 
 use super::side::{self, Side};

@@ -1,8 +1,8 @@
 //! The sweeps of a run: each figure as lines over the axis of numbers, all of them in heat maps
 //! where both axes are numbers, and the same figures as tables.
 
-use blocklab_analysis::sweeps::{Axis, Sweep, sweeps};
-use blocklab_analysis::{Assessment, Estimate, RowDirection};
+use blocklab_findings::sweeps::{Axis, Sweep, sweeps};
+use blocklab_findings::{Assessment, Estimate, RowDirection};
 use blocklab_units::{count, latency, rate};
 use maud::{Markup, html};
 use serde::Serialize;

@@ -1,7 +1,7 @@
 //! Many systems on one page: a row each.
 
-use blocklab_analysis::Severity;
-use blocklab_analysis::study::{Outcome, Party};
+use blocklab_compare::study::{Outcome, Party};
+use blocklab_findings::Severity;
 use blocklab_units::plural;
 use maud::{Markup, html};
 

@@ -1,4 +1,4 @@
-use blocklab_analysis::compare::{Against, Comparison, Pair, Verdict};
+use blocklab_compare::compare::{Against, Comparison, Pair, Verdict};
 use blocklab_record::Record;
 
 use super::grid;

@@ -1,5 +1,5 @@
-use blocklab_analysis::expect::{Compared, Diagnosis, State};
-use blocklab_analysis::{Assessment, Severity};
+use blocklab_compare::expect::{Compared, Diagnosis, State};
+use blocklab_findings::{Assessment, Severity};
 use blocklab_record::Record;
 
 use super::cited;

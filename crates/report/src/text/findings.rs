@@ -1,4 +1,4 @@
-use blocklab_analysis::{Assessment, Finding, Severity};
+use blocklab_findings::{Assessment, Finding, Severity};
 use blocklab_record::Record;
 use blocklab_units::{Bytes, Nanos, count};
 

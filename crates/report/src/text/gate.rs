@@ -1,4 +1,4 @@
-use blocklab_analysis::gate::{Answer, Check, Gate, Judged};
+use blocklab_compare::gate::{Answer, Check, Gate, Judged};
 
 use crate::facts;
 use crate::versus::letter;

@@ -12,7 +12,7 @@ mod price;
 pub(crate) mod rows;
 mod study;
 
-use blocklab_analysis::Assessment;
+use blocklab_findings::Assessment;
 use blocklab_record::Record;
 use blocklab_units::{Ink, Style};
 

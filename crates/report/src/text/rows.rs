@@ -1,4 +1,4 @@
-use blocklab_analysis::{Assessment, RowDirection};
+use blocklab_findings::{Assessment, RowDirection};
 use blocklab_record::{Percentile, Record};
 use blocklab_units::{Ink, Style};
 

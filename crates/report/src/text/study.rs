@@ -1,8 +1,8 @@
 //! A repeated study on a terminal: the author's tables, what was concluded, what was found; and
 //! the curves of any run.
 
-use blocklab_analysis::study::{self, Entry, Judged, Outcome, Plot, Table, Verdict};
-use blocklab_analysis::{Assessment, Severity};
+use blocklab_compare::study::{self, Entry, Judged, Outcome, Plot, Table, Verdict};
+use blocklab_findings::{Assessment, Severity};
 use blocklab_record::Record;
 
 use super::findings;

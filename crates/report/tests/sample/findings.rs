@@ -1,6 +1,6 @@
 //! What the sample says of itself.
 
-use blocklab_analysis::{Confidence, Evidence, Finding, Severity};
+use blocklab_findings::{Confidence, Evidence, Finding, Severity};
 
 /// A warning of one case, and explanations of three and of two.
 pub fn findings() -> Vec<Finding> {

@@ -10,7 +10,7 @@ mod study;
 
 use std::collections::BTreeMap;
 
-use blocklab_analysis::{Assessment, Estimate, OnlyJob, ResponseNs, Row, RowDirection};
+use blocklab_findings::{Assessment, Estimate, OnlyJob, ResponseNs, Row, RowDirection};
 use blocklab_record::{
     Accounting, BlockDevice, Carrier, ClockFacts, Cpu, DeviceHealth, DirectionResult, DiskUse,
     Environment, ErrorCount, ErrorKind, FileSystem, Interval, IntervalDirection, JobResult,

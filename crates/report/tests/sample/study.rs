@@ -1,7 +1,7 @@
 //! What a small study shows: a table over depths with what was published, bars, and a curve that
 //! turns back.
 
-use blocklab_analysis::study::{
+use blocklab_compare::study::{
     Drawn, Entry, Line, Outcome, Plot, Point, Quantity, Saturation, Table, Value,
 };
 

@@ -1,0 +1,64 @@
+use blocklab_record::{Record, Status};
+
+use super::{Answer, Check, Condition, Judged, check};
+use blocklab_findings::{Finding, Severity};
+
+/// Whether a finding of a run is a warning or worse. A run that did not end as planned, or
+/// measured nothing, is undecided: what it lacks could still have earned one.
+pub fn warning(runs: &[(&Record, &[Finding])]) -> Check {
+    let all = runs.iter().enumerate();
+    let judged = all.flat_map(|(run, (record, findings))| of_run(run, record, findings));
+    check(&Condition::Warning, judged.collect())
+}
+
+fn of_run(run: usize, record: &Record, findings: &[Finding]) -> Vec<Judged> {
+    let graves = findings
+        .iter()
+        .filter(|it| it.severity >= Severity::Warning);
+    let mut judged: Vec<Judged> = graves
+        .map(|it| {
+            let subject = format!("rule {}", it.rule);
+            Judged::new(run, subject, Answer::Fail, it.statement.clone())
+        })
+        .collect();
+    if judged.is_empty() {
+        let whole = record.status == Status::Complete && !record.measurements.is_empty();
+        let (answer, why) = match whole {
+            true => (Answer::Pass, "no finding is a warning"),
+            false => (Answer::Undecided, "it did not end as planned"),
+        };
+        let subject = format!("run {}", record.id);
+        judged.push(Judged::new(run, subject, answer, why.to_owned()));
+    }
+    judged
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Sketch, record};
+    use blocklab_findings::assess;
+
+    #[track_caller]
+    fn answered(record: &Record, expected: Answer) {
+        let found = assess(record).findings;
+        let check = warning(&[(record, &found)]);
+        assert_eq!(check.answer, expected, "{check:#?}");
+    }
+
+    #[test]
+    fn a_warning_fails_and_what_is_missing_does_not_pass() {
+        let mut run = record(&[Sketch::default()]);
+        answered(&run, Answer::Pass);
+        let scattered = Sketch {
+            iops: vec![10_000.0, 20_000.0, 5_000.0],
+            ..Sketch::default()
+        };
+        answered(&record(&[scattered]), Answer::Fail);
+        run.status = Status::Interrupted;
+        run.measurements.truncate(1);
+        let findings: Vec<Finding> = Vec::new();
+        let check = warning(&[(&run, &findings)]);
+        assert_eq!(check.answer, Answer::Undecided);
+    }
+}

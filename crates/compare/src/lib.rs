@@ -1,0 +1,14 @@
+//! In: Records with their summaries and findings; what they are held against: another Record, an
+//! address, published figures, a condition.
+//! Out: comparisons, judgements of limits, tables of studies, the answers of gates.
+//! Never: runs something, does I/O, prints.
+
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
+
+pub mod compare;
+pub mod expect;
+pub mod gate;
+pub mod study;
+
+#[cfg(test)]
+mod testing;

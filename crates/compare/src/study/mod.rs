@@ -1,0 +1,206 @@
+//! A study that was repeated: the author's tables with our figures in them, the published ones
+//! next to them, and what becomes of the conclusions.
+
+mod conclusions;
+mod curves;
+mod documents;
+mod figures;
+mod latencies;
+mod sweep;
+mod tables;
+mod usage;
+mod value;
+
+use blocklab_catalog::{Listed, Resolved};
+use blocklab_publication::{Basis, Cell, Figure, Publication, Scope, System};
+pub use blocklab_publication::{Drawn, Quantity};
+use blocklab_record::{Origin, Record};
+use serde::Serialize;
+
+pub use conclusions::{Judged, Verdict};
+pub use curves::curves;
+pub use sweep::{Crossing, REACHED, Saturation};
+pub use tables::{Entry, Line, Plot, Point, Table};
+pub use value::Value;
+
+use figures::Sources;
+
+use blocklab_findings::Assessment;
+
+/// A system of a study, and what is known of it.
+#[derive(Debug)]
+pub struct SystemOutcome<'a> {
+    /// The system.
+    pub system: &'a System,
+    /// What was measured on it, and its rows and findings.
+    pub run: Option<(&'a Record, &'a Assessment)>,
+    /// Its documents and prices.
+    pub bought: Option<&'a Resolved>,
+    /// What lists say of its instance.
+    pub listed: Option<&'a Listed>,
+}
+
+/// What a repeated study shows.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Outcome {
+    /// Who published the figures.
+    pub source: String,
+    /// What the author did before measuring.
+    pub preparation: Vec<String>,
+    /// What must be known of the repetition.
+    pub remarks: Vec<String>,
+    /// Every system.
+    pub systems: Vec<Party>,
+    /// The author's tables.
+    pub tables: Vec<Table>,
+    /// One figure over another.
+    pub plots: Vec<Plot>,
+    /// The conclusions.
+    pub conclusions: Vec<Judged>,
+    /// Every published figure of a case or a sweep, and ours.
+    pub compared: Vec<Compared>,
+    /// How far ours lie from those that were measured; `None` where there are none.
+    pub nearness: Option<Nearness>,
+}
+
+/// A published figure and ours.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Compared {
+    /// Its system.
+    pub system: String,
+    /// Its case or sweep.
+    pub case: String,
+    /// Which figure.
+    pub figure: Figure,
+    /// The author's.
+    pub published: f64,
+    /// What it proves.
+    pub basis: Basis,
+    /// Ours; `None`: there is none.
+    pub ours: Option<f64>,
+}
+
+impl Compared {
+    /// Ours over the author's, less one, in per cent; `None` where one is missing or the author's
+    /// is 0.
+    pub fn error_percent(&self) -> Option<f64> {
+        let error = (self.ours? / self.published - 1.0) * 100.0;
+        error.is_finite().then_some(error)
+    }
+}
+
+/// A system as it stands in the report.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Party {
+    /// As the tables call it.
+    pub name: String,
+    /// What it is to the catalog.
+    pub address: String,
+    /// Why that is not what the author wrote.
+    pub because: String,
+    /// The run; `None`: it only stands in tables of documents and prices.
+    pub run: Option<String>,
+    /// What played its part.
+    pub target: Option<String>,
+    /// How its figures came about.
+    pub origin: Option<Origin>,
+    /// US dollars an hour for all of it.
+    pub usd_per_hour: Option<f64>,
+    /// Whose list, of which day.
+    pub price_list: Option<String>,
+    /// The list is younger than the day that was requested.
+    pub price_assumed: bool,
+}
+
+/// Differences from published figures that were measured and that no constant rests on, in per cent
+/// of the published one.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Nearness {
+    /// Figures that stand on both sides.
+    pub figures: usize,
+    /// Middle of the absolute differences.
+    pub median_percent: f64,
+    /// Nine tenths are not larger.
+    pub p90_percent: f64,
+    /// The largest.
+    pub worst_percent: f64,
+}
+
+/// Puts the figures of all systems into the tables of the study and tests its conclusions.
+///
+/// Takes as long as there are cells: milliseconds.
+pub fn outcome(publication: &Publication, systems: &[SystemOutcome<'_>]) -> Outcome {
+    let sources = Sources::of(publication, systems);
+    let tables = publication.tables.iter();
+    let tables: Vec<Table> = tables.map(|it| tables::table(it, &sources)).collect();
+    let curves = publication.curves.iter();
+    let judged = publication.conclusions.iter();
+    let compared = compared(publication, &sources);
+    Outcome {
+        source: publication.source.clone(),
+        preparation: publication.preparation.clone(),
+        remarks: publication.remarks.clone(),
+        systems: systems.iter().map(party).collect(),
+        plots: curves.map(|it| tables::plot(it, &sources)).collect(),
+        conclusions: judged.map(|it| conclusions::judge(it, &sources)).collect(),
+        nearness: nearness(&compared),
+        compared,
+        tables,
+    }
+}
+
+fn party(system: &SystemOutcome<'_>) -> Party {
+    let hour = system.bought.and_then(documents::hour);
+    let record = system.run.map(|(record, _)| record);
+    let target = record.and_then(|record| record.targets.first());
+    Party {
+        name: system.system.name.clone(),
+        address: system.system.address.clone(),
+        because: system.system.because.clone(),
+        run: record.map(|record| record.id.clone()),
+        target: target.map(|target| target.path.clone()),
+        origin: record.map(|record| record.origin),
+        usd_per_hour: hour,
+        price_list: system.bought.and_then(documents::price_list),
+        price_assumed: system.bought.is_some_and(documents::price_is_assumed),
+    }
+}
+
+fn compared(publication: &Publication, sources: &Sources<'_>) -> Vec<Compared> {
+    let loaded = publication.figures.iter();
+    let loaded = loaded.filter(|it| it.figure.scope() != Scope::System);
+    let one = |it: &blocklab_publication::Published| {
+        let cell = Cell {
+            system: it.system.clone(),
+            over: None,
+            case: it.case.clone(),
+            than: None,
+            figure: it.figure,
+        };
+        Some(Compared {
+            ours: sources.ours(&cell).map(|it| it.value),
+            system: cell.system,
+            case: cell.case?,
+            figure: it.figure,
+            published: it.value,
+            basis: it.basis,
+        })
+    };
+    loaded.filter_map(one).collect()
+}
+
+fn nearness(compared: &[Compared]) -> Option<Nearness> {
+    let judging = compared.iter();
+    let judging = judging.filter(|it| it.basis == Basis::Measured);
+    let errors = judging.filter_map(Compared::error_percent);
+    let mut sorted: Vec<f64> = errors.map(f64::abs).collect();
+    sorted.sort_by(f64::total_cmp);
+    let count = sorted.len();
+    let last = sorted.last().copied()?;
+    Some(Nearness {
+        figures: count,
+        median_percent: f64::midpoint(sorted[(count - 1) / 2], sorted[count / 2]),
+        p90_percent: sorted[(count * 9).div_ceil(10) - 1],
+        worst_percent: last,
+    })
+}

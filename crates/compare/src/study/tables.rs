@@ -1,0 +1,256 @@
+//! Tables and curves with their figures in them.
+
+use blocklab_publication::{self as publication, Cell, Curve, Drawn, Figure, Quantity};
+use serde::Serialize;
+
+use super::figures::Sources;
+use super::sweep::{Crossing, Saturation, crossing, knee, ordered, peak, saturation};
+use super::value::Value;
+use blocklab_findings::sweeps::number;
+
+/// A table of the author.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Table {
+    /// Above it.
+    pub title: String,
+    /// Below it.
+    pub note: String,
+    /// Above the names of the rows.
+    pub corner: String,
+    /// Names of the rows.
+    pub rows: Vec<String>,
+    /// Titles of the columns.
+    pub columns: Vec<String>,
+    /// Whether a column is a ratio in per cent.
+    pub ratios: Vec<bool>,
+    /// By row and column.
+    pub cells: Vec<Vec<Option<Entry>>>,
+    /// Whether it is a chart too.
+    pub drawing: Drawn,
+    /// The rows as numbers, where they are.
+    pub places: Option<Vec<f64>>,
+    /// Where the rates of a column saturate over rows that are numbers, ours and published.
+    pub saturations: Vec<[Option<Saturation>; 2]>,
+}
+
+/// A figure and the published one.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Entry {
+    /// Which figure: `mib_per_s`.
+    pub figure: String,
+    /// What it is called in a chart: `MiB/s`.
+    pub unit: String,
+    /// Decimals that it deserves.
+    pub decimals: usize,
+    /// Its case; `None` for a figure of the system.
+    pub case: Option<String>,
+    /// Its system.
+    pub system: String,
+    /// Ours.
+    pub ours: Option<Value>,
+    /// The author's.
+    pub published: Option<f64>,
+    /// Ours over the author's, less one, in per cent.
+    pub difference_percent: Option<f64>,
+}
+
+pub(super) fn table(of: &publication::Table, sources: &Sources<'_>) -> Table {
+    let entry = |cell: &Option<Cell>| cell.as_ref().map(|cell| entry(cell, sources));
+    let line = |row: &Vec<Option<Cell>>| row.iter().map(entry).collect();
+    let cells: Vec<Vec<Option<Entry>>> = of.cells.iter().map(line).collect();
+    let places: Option<Vec<f64>> = of.rows.iter().map(|it| number(it)).collect();
+    let is_ratio = |column: usize| {
+        let mut rows = of.cells.iter().filter_map(|row| row[column].as_ref());
+        rows.any(Cell::is_ratio)
+    };
+    let ratios: Vec<bool> = (0..of.columns.len()).map(is_ratio).collect();
+    let drawn_rates = of.drawn == Drawn::Lines;
+    let saturations = (0..of.columns.len()).map(|column| match (&places, drawn_rates) {
+        (Some(places), true) if !ratios[column] => saturations(places, &cells, column),
+        _ => [None, None],
+    });
+    Table {
+        title: of.title.clone(),
+        note: of.note.clone(),
+        corner: of.corner.clone(),
+        rows: of.rows.clone(),
+        columns: of.columns.clone(),
+        saturations: saturations.collect(),
+        drawing: of.drawn,
+        places,
+        ratios,
+        cells,
+    }
+}
+
+fn entry(cell: &Cell, sources: &Sources<'_>) -> Entry {
+    let ours = sources.ours(cell);
+    let published = sources.published(cell);
+    let difference = ours.zip(published).filter(|(_, theirs)| *theirs != 0.0);
+    Entry {
+        figure: cell.figure.name(),
+        unit: match cell.is_ratio() {
+            true => "%".to_owned(),
+            false => cell.figure.title(),
+        },
+        decimals: match cell.is_ratio() {
+            true => 1,
+            false => cell.figure.decimals(),
+        },
+        case: cell.case.clone(),
+        system: cell.system.clone(),
+        difference_percent: difference.map(|(ours, theirs)| {
+            // As many decimals as the author printed: 1.7745 is the published 1.77.
+            let scale = 10f64.powi(cell.figure.decimals() as i32);
+            match (ours.value * scale).round() == (theirs * scale).round() {
+                true => 0.0,
+                false => (ours.value / theirs - 1.0) * 100.0,
+            }
+        }),
+        ours,
+        published,
+    }
+}
+
+/// Ours, and the author's; only of operations a second.
+fn saturations(
+    places: &[f64],
+    cells: &[Vec<Option<Entry>>],
+    column: usize,
+) -> [Option<Saturation>; 2] {
+    let of = |value: &dyn Fn(&Entry) -> Option<f64>| -> Option<Saturation> {
+        let pair = |(x, row): (&f64, &Vec<Option<Entry>>)| {
+            let entry = row[column].as_ref().filter(|it| it.figure == "iops")?;
+            Some((*x, value(entry)?))
+        };
+        let points: Option<Vec<_>> = places.iter().zip(cells).map(pair).collect();
+        saturation(&points?)
+    };
+    [of(&|it| Some(it.ours?.value)), of(&|it| it.published)]
+}
+
+/// One figure over another.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Plot {
+    /// Above it.
+    pub title: String,
+    /// Below it.
+    pub note: String,
+    /// To the right: `IOPS`.
+    pub x: Quantity,
+    /// Upwards: `mean service time, µs`.
+    pub y: Quantity,
+    /// A bound of `y`.
+    pub bound: Option<f64>,
+    /// A line a system and sweep.
+    pub lines: Vec<Line>,
+}
+
+/// A line of a plot.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Line {
+    /// Its system.
+    pub system: String,
+    /// Its sweep, where there are several.
+    pub family: String,
+    /// By `x`, and after them those of overload.
+    pub points: Vec<Point>,
+    /// Where `x` over `y` is largest.
+    pub knee: Option<Point>,
+    /// Where the load is highest: of the points within 1 % of the largest `x`, the one of the largest
+    /// `y`.
+    pub peak: Option<Point>,
+    /// Where the bound is passed; `None`: nowhere, or there is none.
+    pub crossing: Option<Crossing>,
+}
+
+impl Line {
+    /// Through the points of a sweep, given in the order of the requested load.
+    pub(super) fn through(
+        (system, family): (&str, &str),
+        (x, y): (&[f64], &[f64]),
+        bound: Option<f64>,
+    ) -> Self {
+        let (points, upto) = ordered(x, y);
+        let point = |past_peak: bool| move |(x, y): (f64, f64)| Point { x, y, past_peak };
+        let drawn = points.iter().copied().enumerate();
+        Self {
+            system: system.to_owned(),
+            family: family.to_owned(),
+            knee: knee(&points).map(point(false)),
+            peak: peak(&points).map(|place| point(false)(points[place])),
+            crossing: bound.and_then(|bound| crossing(&points, bound)),
+            points: drawn.map(|(place, it)| point(place >= upto)(it)).collect(),
+        }
+    }
+}
+
+/// A point of a line.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Point {
+    /// To the right.
+    pub x: f64,
+    /// Upwards.
+    pub y: f64,
+    /// Whether more was requested than at the largest `x`, and no more was done.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub past_peak: bool,
+}
+
+pub(super) fn plot(of: &Curve, sources: &Sources<'_>) -> Plot {
+    let mut lines = Vec::new();
+    for system in &of.systems {
+        for family in &of.families {
+            lines.extend(line(of, system, family, sources));
+        }
+    }
+    Plot {
+        title: of.title.clone(),
+        note: of.note.clone(),
+        x: of.x.quantity(),
+        y: latency(of.y),
+        bound: of.bound,
+        lines,
+    }
+}
+
+/// A page may draw response times of the same load elsewhere.
+fn latency(of: Figure) -> Quantity {
+    let mut quantity = of.quantity();
+    if of == Figure::MeanUs {
+        quantity.what = "mean service time".into();
+    }
+    quantity
+}
+
+fn line(of: &Curve, system: &str, family: &str, sources: &Sources<'_>) -> Option<Line> {
+    let family_by_load = sources.publication.family_by_load(family)?;
+    let cases = family_by_load.cases.iter();
+    let value = |case: &str, figure: Figure| Some(sources.case(system, case, figure)?.value);
+    let pair = |(_, case): &(_, String)| Some((value(case, of.x)?, value(case, of.y)?));
+    let (x, y): (Vec<f64>, Vec<f64>) = cases.filter_map(pair).unzip();
+    (!x.is_empty()).then(|| Line::through((system, family), (&x, &y), of.bound))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The story: at 120 % of the full rate a disk did a little less than at 100 %, at twenty
+    /// times the latency, and the line through all points by rate went up to it and down again.
+    #[test]
+    fn overload_is_no_part_of_the_line() {
+        let rates = [50.0, 100.0, 98.5, 98.0];
+        let waited = [400.0, 500.0, 9000.0, 20_000.0];
+        let line = Line::through(("disk", ""), (&rates, &waited), Some(1000.0));
+        let found: Vec<_> = line.points.iter().map(|it| (it.x, it.past_peak)).collect();
+        assert_eq!(
+            found,
+            [(50.0, false), (100.0, false), (98.5, true), (98.0, true)]
+        );
+        let peak = line.peak.expect("a peak");
+        assert_eq!((peak.x, peak.past_peak), (100.0, false));
+        let crossing = line.crossing.expect("a millisecond is passed");
+        assert_eq!((crossing.after, crossing.before), (100.0, 98.5));
+    }
+}

@@ -1,0 +1,216 @@
+use blocklab_record::{PERCENTILES, Percentiles, Unknown};
+use blocklab_workload::Direction;
+use serde::Serialize;
+
+/// A figure from one or several passes.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+pub struct Estimate {
+    /// By the aggregate of the record: mean, median or best of the passes.
+    pub value: f64,
+    /// Lower end of the 95 % confidence interval; `None` with fewer than two passes or best-of.
+    #[serde(rename = "ci95_low")]
+    pub low: Option<f64>,
+    /// Upper end of it.
+    #[serde(rename = "ci95_high")]
+    pub high: Option<f64>,
+    /// Smallest pass.
+    pub min: f64,
+    /// Largest pass.
+    pub max: f64,
+    /// Standard deviation over mean of the passes, in per cent; 0 for one pass.
+    pub cv_percent: f64,
+    /// Passes that count.
+    pub passes: u32,
+}
+
+impl Estimate {
+    /// Half of the confidence interval, in per cent of the figure.
+    pub fn half_width_percent(&self) -> Option<f64> {
+        let width = self.high? - self.low?;
+        (self.value > 0.0).then(|| width / 2.0 / self.value * 100.0)
+    }
+}
+
+/// One direction of a case.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RowDirection {
+    /// What the operations did.
+    pub direction: Direction,
+    /// Operations per second.
+    pub iops: Estimate,
+    /// Bytes per second.
+    pub bytes_per_s: Estimate,
+    /// [`Self::iops`] of each pass that counts, in order.
+    pub each_iops: Vec<f64>,
+    /// [`Self::bytes_per_s`] of the same passes.
+    pub each_bytes_per_s: Vec<f64>,
+    /// Mean service latency.
+    pub mean_ns: Estimate,
+    /// From all passes' histograms merged.
+    pub service_ns: Percentiles,
+    /// Exact.
+    pub min_ns: u64,
+    /// Exact.
+    pub max_ns: u64,
+    /// The same of the response latency, under a rate.
+    pub response_ns: Option<ResponseNs>,
+    /// The merged histogram of the response latency as [`Self::curve`]; empty without one.
+    pub response_curve: Vec<(f64, u64)>,
+    /// The merged histogram of the response latency as [`Self::bins`]; empty without one.
+    pub response_bins: Vec<(u64, u64, u64)>,
+    /// Operations in all passes.
+    pub ios: u64,
+    /// What another program did not report; these fields mean nothing.
+    pub unknown: Unknown,
+    /// The merged histogram as (quantile 0 to 1, ns) for a percentile curve: one point a bucket.
+    pub curve: Vec<(f64, u64)>,
+    /// The merged histogram as (lowest ns, highest ns, count).
+    pub bins: Vec<(u64, u64, u64)>,
+}
+
+/// The response latency of one direction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ResponseNs {
+    /// From all passes' histograms merged.
+    pub percentiles: Percentiles,
+    /// Exact.
+    pub max: u64,
+}
+
+/// Operations beyond a quantile for it to stand on: with fewer, the next one changes it.
+const BEYOND: f64 = 10.0;
+
+impl RowDirection {
+    /// Whether a quantile (0 to 1) is known, and enough operations lie beyond it to believe it.
+    pub fn supports(&self, quantile: f64) -> bool {
+        self.knows(quantile) && self.ios as f64 * (1.0 - quantile) >= BEYOND - 1e-6
+    }
+
+    /// Whether a quantile (0 to 1) is known.
+    pub fn knows(&self, quantile: f64) -> bool {
+        self.unknown.knows(quantile)
+    }
+
+    /// The highest of the usual quantiles that the operations support; `None`: not even half of
+    /// them are enough.
+    pub fn highest_quantile(&self) -> Option<f64> {
+        let mut supported = PERCENTILES.iter().rev().map(|it| it.share);
+        supported.find(|quantile| self.supports(*quantile))
+    }
+}
+
+/// A case over all its passes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Row {
+    /// Name of the case.
+    pub case: String,
+    /// What the sweep set.
+    pub settings: Vec<(String, String)>,
+    /// `io_uring, 4 KiB random read, depth 32, 1 thread`: for people.
+    pub what: String,
+    /// Its job, where it has only one.
+    pub only_job: Option<OnlyJob>,
+    /// Only the directions that occurred.
+    pub directions: Vec<RowDirection>,
+    /// Failed operations in all passes.
+    pub errors: u64,
+    /// Processor time of the process per operation.
+    pub cpu_ns_per_io: f64,
+}
+
+/// The settings of a job that cases written one by one vary, and all others together.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OnlyJob {
+    /// Operations in flight of each thread; 0: unknown.
+    pub depth: u32,
+    /// Threads; 0: unknown.
+    pub threads: u32,
+    /// The rest in words: `io_uring, 4 KiB random read`.
+    pub other_settings: String,
+}
+
+impl Row {
+    /// The directions that move data: without syncs.
+    pub fn moved(&self) -> impl Iterator<Item = &RowDirection> + Clone {
+        let all = self.directions.iter();
+        all.filter(|it| it.direction != Direction::Sync)
+    }
+}
+
+/// How severe a finding is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    /// Says what was established: nothing speaks against the figures.
+    Good,
+    /// Explains a figure.
+    Info,
+    /// A figure means less than it seems to.
+    Warning,
+    /// A figure must not be used.
+    Critical,
+}
+
+/// How sure a Finding is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Confidence {
+    /// One of several explanations.
+    Low,
+    /// The likeliest explanation.
+    Medium,
+    /// Follows from the figures.
+    High,
+}
+
+/// A number on which a Finding rests.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Evidence {
+    /// What it is: `own CPU`.
+    pub name: String,
+    /// The case that it is a figure of; `None`: of the run, or of several cases together.
+    pub case: Option<String>,
+    /// The number.
+    pub value: f64,
+    /// Its unit: `%`, `ns`, `IOPS`, `MB/s`, `p` for a percentile, or empty for a plain count.
+    pub unit: &'static str,
+}
+
+/// A judged statement.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Finding {
+    /// Stable name: `page-cache`.
+    pub rule: &'static str,
+    /// Case or cases; empty: the whole run.
+    pub subject: Vec<String>,
+    /// How severe.
+    pub severity: Severity,
+    /// How sure.
+    pub confidence: Confidence,
+    /// One sentence: what holds.
+    pub statement: String,
+    /// The numbers.
+    pub evidence: Vec<Evidence>,
+    /// What to do, where there is something to do.
+    pub advice: Option<String>,
+}
+
+/// The rows and findings of a record.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Assessment {
+    /// One a case, in the order of the plan.
+    pub rows: Vec<Row>,
+    /// Most severe first.
+    pub findings: Vec<Finding>,
+    /// Largest relative error of the quantiles, in per cent: half a histogram bucket; `None` where
+    /// another program measured them.
+    pub quantile_error_percent: Option<f64>,
+}
+
+impl Assessment {
+    /// Every direction of every row.
+    pub fn directions(&self) -> impl Iterator<Item = (&Row, &RowDirection)> {
+        let rows = self.rows.iter();
+        rows.flat_map(|row| row.directions.iter().map(move |direction| (row, direction)))
+    }
+}

@@ -1,0 +1,246 @@
+//! What the model knows of a case: for which limits its operations waited. A rate that happens to
+//! be that of a limit proves nothing; a limit for which operations waited held them back.
+
+use std::collections::BTreeSet;
+
+use blocklab_device::{Limit, LimitKind, LimitUnit};
+use blocklab_record::{LimitUse, Measurement, ModelUse, Record};
+use blocklab_units::Nanos;
+
+use crate::requested::{is_met, is_missed};
+use crate::rules::processor;
+use crate::view::{CaseView, Cases};
+
+/// A rate is that of a limit within this share of it.
+pub const NEAR: f64 = 0.025;
+/// A limit for which operations waited for this share of their time holds them back, whatever its
+/// rate: it may have bound for a part of the time only.
+const HELD: f64 = 0.25;
+/// At the rate of a limit, this much shows that it holds: with just enough in flight to reach it,
+/// hardly anything waits.
+const TOUCHED: f64 = 0.01;
+/// Slots count as full when so many of them are in the device on average.
+const FULL: f64 = 0.8;
+
+/// What kind of limit it is.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Level {
+    /// Holds always.
+    Steady,
+    /// Holds while something is saved up; after so many seconds at it, this remains.
+    Burst { lasts: f64, leaves: f64 },
+    /// Holds when nothing is saved up any more.
+    Baseline,
+}
+
+/// A limit that counted the operations of a case.
+pub(crate) struct UsedLimit<'a> {
+    /// As in the record; its value holds for each of equal volumes.
+    pub(crate) limit: &'a Limit,
+    /// The targets that it binds, together where they are several, by their places in the record.
+    pub(crate) targets: &'a [u32],
+    /// What it counted in the measured time, a second, in its own unit.
+    pub(crate) rate: f64,
+    /// Share of the time in the device for which the operations of its targets waited for it.
+    pub(crate) waited: f64,
+    pub(crate) level: Level,
+    /// When its bucket ran empty, since the start of the first pass in which it did.
+    pub(crate) emptied: Vec<Nanos>,
+}
+
+impl UsedLimit<'_> {
+    /// For all equal volumes together, in its unit.
+    pub(crate) fn value(&self) -> f64 {
+        self.limit.value * self.limit.times()
+    }
+
+    /// The rate as a share of the limit.
+    pub(crate) fn share(&self) -> f64 {
+        self.rate / self.value()
+    }
+
+    pub(crate) const fn unit(&self) -> &'static str {
+        self.limit.unit.text()
+    }
+
+    pub(crate) fn counts_operations(&self) -> bool {
+        self.limit.unit == LimitUnit::Iops
+    }
+
+    fn holds(&self) -> bool {
+        let reached = self.waited >= TOUCHED && self.share() >= 1.0 - NEAR;
+        reached || self.waited >= HELD
+    }
+}
+
+/// What holds a case back.
+pub(crate) enum Bound<'a> {
+    /// These limits: of each target the one for which its operations waited longest.
+    Limits(Vec<UsedLimit<'a>>),
+    /// Too little is in flight to meet any limit. The limit that more would meet first.
+    Latency(Option<UsedLimit<'a>>),
+    /// Nothing: what was requested was delivered, or the load pauses by itself.
+    Nothing,
+    /// The record does not show it: no target is modelled.
+    Unknown,
+}
+
+/// What holds a case back, as far as the model knows.
+pub(crate) fn bound<'a>(cases: &Cases<'a>, case: &CaseView<'a>) -> Bound<'a> {
+    if modelled(case).next().is_none() || case.is_null() {
+        return Bound::Unknown;
+    }
+    let used = used_limits(cases.record, case);
+    if is_met(case) || processor::is_limited(cases, case) {
+        return Bound::Nothing;
+    }
+    if used.iter().any(UsedLimit::holds) {
+        return Bound::Limits(longest_waits(used));
+    }
+    let full = mean_in_device(case) >= FULL * case.slots() as f64;
+    if !full || !(case.is_saturating() || is_missed(case)) {
+        return Bound::Nothing;
+    }
+    let lasting = used.into_iter().filter(|it| it.level != Level::Baseline);
+    let next = lasting.max_by(|a, b| a.share().total_cmp(&b.share()));
+    Bound::Latency(next)
+}
+
+/// The cases that a limit of the model holds back: of them nothing has to be guessed.
+pub(crate) fn explained<'a>(cases: &Cases<'a>) -> BTreeSet<&'a str> {
+    let held = cases
+        .list
+        .iter()
+        .filter(|case| matches!(bound(cases, case), Bound::Limits(_)));
+    held.map(|case| case.name).collect()
+}
+
+/// Of each target, the limit for which its operations waited longest.
+fn longest_waits(used: Vec<UsedLimit<'_>>) -> Vec<UsedLimit<'_>> {
+    let targets: BTreeSet<u32> = used.iter().flat_map(|it| it.targets).copied().collect();
+    let mut places = BTreeSet::new();
+    for target in targets {
+        let of_target = used
+            .iter()
+            .enumerate()
+            .filter(|(_, it)| it.targets.contains(&target));
+        let longest = of_target.max_by(|(_, a), (_, b)| a.waited.total_cmp(&b.waited));
+        places.extend(longest.filter(|(_, it)| it.holds()).map(|(place, _)| place));
+    }
+    let all = used.into_iter().enumerate();
+    all.filter(|(place, _)| places.contains(place))
+        .map(|(_, it)| it)
+        .collect()
+}
+
+/// Operations in the device on average, and those of them that waited for no limit: so many in
+/// flight would reach the same rate.
+pub(crate) fn mean_served(case: &CaseView<'_>) -> f64 {
+    let waited = |model: &ModelUse| model.limits.iter().map(|it| it.waited_ns).sum::<u64>();
+    mean_over_time(case, |model| {
+        in_device_ns(model).saturating_sub(waited(model))
+    })
+}
+
+fn mean_in_device(case: &CaseView<'_>) -> f64 {
+    mean_over_time(case, in_device_ns)
+}
+
+fn in_device_ns(model: &ModelUse) -> u64 {
+    model.targets.iter().map(|it| it.in_device_ns).sum()
+}
+
+fn mean_over_time(case: &CaseView<'_>, sum: impl Fn(&ModelUse) -> u64) -> f64 {
+    let models = case.passes.iter().filter_map(|pass| pass.model.as_deref());
+    let elapsed: u64 = modelled(case).map(|pass| pass.elapsed_ns).sum();
+    models.map(sum).sum::<u64>() as f64 / elapsed.max(1) as f64
+}
+
+fn modelled<'a, 'c>(case: &'c CaseView<'a>) -> impl Iterator<Item = &'a Measurement> + 'c {
+    case.passes
+        .iter()
+        .copied()
+        .filter(|pass| pass.model.is_some())
+}
+
+/// Every limit that counted operations of a case; empty where no target is modelled.
+pub(crate) fn used_limits<'a>(record: &'a Record, case: &CaseView<'a>) -> Vec<UsedLimit<'a>> {
+    let Some(first) = case.passes.iter().find_map(|pass| pass.model.as_deref()) else {
+        return Vec::new();
+    };
+    let all = first.limits.iter();
+    all.filter_map(|one| used_limit(record, case, one))
+        .collect()
+}
+
+fn used_limit<'a>(
+    record: &'a Record,
+    case: &CaseView<'a>,
+    one: &'a LimitUse,
+) -> Option<UsedLimit<'a>> {
+    let target = record.targets.get(*one.targets.first()? as usize)?;
+    let limit = target.limits.iter().find(|limit| limit.name == one.limit)?;
+    let unit = limit.unit.per_second()?;
+    let level = level(limit, &target.limits)?;
+    let (mut units, mut waited, mut in_device, mut ios, mut elapsed) = (0.0, 0.0, 0.0, 0.0, 0.0);
+    let mut emptied = Vec::new();
+    for pass in modelled(case) {
+        let model = pass.model.as_deref()?;
+        let same = |other: &&LimitUse| other.limit == one.limit && other.targets == one.targets;
+        if let Some(counted) = model.limits.iter().find(same) {
+            units += counted.units as f64;
+            waited += counted.waited_ns as f64;
+            if emptied.is_empty() {
+                emptied = counted.emptied_at_ns.iter().map(|ns| Nanos(*ns)).collect();
+            }
+        }
+        for used in &model.targets {
+            ios += used.ios as f64;
+            if one.targets.contains(&used.target) {
+                in_device += used.in_device_ns as f64;
+            }
+        }
+        elapsed += pass.elapsed_ns as f64 / 1e9;
+    }
+    // The model counts the ramp too: its units are brought to the rate of the measured time.
+    let measured = case.iops() / (ios / elapsed);
+    Some(UsedLimit {
+        limit,
+        targets: &one.targets,
+        rate: units / elapsed / unit * measured,
+        waited: waited / in_device.max(1.0),
+        level,
+        emptied,
+    })
+}
+
+/// `None` for a peak, which lasts for an unknown time, and for what binds no rate.
+fn level(limit: &Limit, all: &[Limit]) -> Option<Level> {
+    let scale = limit.unit.per_second()?;
+    match &limit.name.kind {
+        LimitKind::Rate { .. } | LimitKind::PhysicalMaximum { .. } => Some(Level::Steady),
+        LimitKind::Baseline { .. } => Some(Level::Baseline),
+        LimitKind::Burst { limiter } => {
+            let sibling = |kind: LimitKind| {
+                let is_it = |other: &&Limit| {
+                    other.name.owner == limit.name.owner
+                        && other.name.volumes == limit.name.volumes
+                        && other.name.kind == kind
+                };
+                Some(all.iter().find(is_it)?.value)
+            };
+            let limiter = || limiter.clone();
+            let leaves = sibling(LimitKind::Baseline { limiter: limiter() })?;
+            let bucket = sibling(LimitKind::Bucket { limiter: limiter() })?;
+            Some(Level::Burst {
+                lasts: bucket / ((limit.value - leaves) * scale),
+                leaves: leaves * limit.times(),
+            })
+        }
+        LimitKind::Peak { .. }
+        | LimitKind::Bucket { .. }
+        | LimitKind::Latency { .. }
+        | LimitKind::LatencyPerKib { .. }
+        | LimitKind::Bound { .. } => None,
+    }
+}

@@ -1,0 +1,34 @@
+//! In: a Record.
+//! Out: summaries (passes made one figure, with certainty) and Findings with evidence.
+//! Never: runs something, does I/O, prints.
+
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
+
+mod assess;
+mod assessment;
+pub mod consistency;
+mod held;
+pub mod hit;
+mod requested;
+mod rows;
+mod rules;
+pub mod shares;
+pub mod statement;
+pub mod sweeps;
+pub mod view;
+mod what;
+
+#[cfg(test)]
+mod testing;
+
+pub use assess::{assess, by_case};
+pub use assessment::{
+    Assessment, Confidence, Estimate, Evidence, Finding, OnlyJob, ResponseNs, Row, RowDirection,
+    Severity,
+};
+pub use held::NEAR;
+pub use rows::{Aggregate, best_output};
+pub use rules::drop_needless_guesses;
+pub use rules::episode::undisturbed;
+pub use rules::processor::shows_target;
+pub use what::without_engine;

@@ -1,0 +1,390 @@
+use std::collections::BTreeMap;
+
+use blocklab_catalog::unit_price::{Delivered, Output};
+use blocklab_record::{
+    DirectionResult, ErrorCount, JobResult, Latency, Measurement, Percentiles, Statistic, Unknown,
+};
+use blocklab_stats::{Histogram, Interval, Summary, confidence, median_confidence};
+use blocklab_workload::Direction;
+
+use crate::what::{only_job, what};
+use crate::{Estimate, ResponseNs, Row, RowDirection};
+
+const LEVEL: f64 = 0.95;
+
+/// How passes become one figure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Aggregate {
+    /// Their mean.
+    Mean,
+    /// Their median.
+    Median,
+    /// The best of them.
+    Best,
+}
+
+impl Aggregate {
+    /// By its name in the record; anything unknown is the mean.
+    pub fn named(name: &str) -> Self {
+        match name {
+            "median" => Self::Median,
+            "best" => Self::Best,
+            _ => Self::Mean,
+        }
+    }
+}
+
+/// A row and how many of its histograms could not be read.
+pub(crate) struct Summed {
+    pub(crate) row: Row,
+    pub(crate) damaged: u32,
+}
+
+/// Sums up all passes of one case. Passes without a single completed operation count for
+/// nothing but their errors.
+pub(crate) fn row(passes: &[&Measurement], aggregate: Aggregate) -> Summed {
+    let counted: Vec<&Measurement> = passes.iter().copied().filter(|m| moved(m)).collect();
+    let best = best_of(&counted);
+    let mut damaged = 0;
+    let directions = Direction::ALL.into_iter().filter_map(|which| {
+        let parts = parts(&counted, which);
+        direction(which, &parts, aggregate, best, &mut damaged)
+    });
+    let directions = directions.collect();
+    let jobs = || passes.iter().flat_map(|measurement| &measurement.jobs);
+    let cpu: u64 = passes.iter().map(|m| m.cpu.user_ns + m.cpu.system_ns).sum();
+    let done: u64 = jobs().map(|job| job.accounting.completed).sum();
+    let row = Row {
+        case: passes[0].case.clone(),
+        settings: passes[0].settings.clone(),
+        what: what(&passes[0].jobs),
+        only_job: only_job(&passes[0].jobs),
+        directions,
+        errors: jobs().map(failures).sum(),
+        cpu_ns_per_io: cpu as f64 / done.max(1) as f64,
+    };
+    Summed { row, damaged }
+}
+
+fn moved(measurement: &Measurement) -> bool {
+    let mut directions = measurement.jobs.iter().flat_map(|j| j.directions.values());
+    directions.any(|direction| direction.ios > 0)
+}
+
+fn failures(job: &JobResult) -> u64 {
+    let kinds: u64 = job.errors.iter().map(|error| error.count).sum();
+    kinds.max(job.accounting.failed)
+}
+
+/// The pass with the highest throughput: in bytes, and among equals in operations.
+fn best_of(passes: &[&Measurement]) -> usize {
+    let speed = |measurement: &Measurement| -> (f64, f64) {
+        let jobs = || measurement.jobs.iter();
+        let bytes = jobs().map(JobResult::bytes_per_s).sum();
+        (bytes, jobs().map(JobResult::iops).sum())
+    };
+    let order = |a: &(f64, f64), b: &(f64, f64)| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1));
+    let speeds = passes.iter().map(|m| speed(m)).enumerate();
+    let best = speeds.max_by(|(i, a), (j, b)| order(a, b).then(j.cmp(i)));
+    best.map_or(0, |(index, _)| index)
+}
+
+/// One direction of one pass: each job's elapsed time and result.
+type Part<'a> = Vec<(u64, &'a DirectionResult)>;
+
+fn parts<'a>(passes: &[&'a Measurement], which: Direction) -> Vec<Part<'a>> {
+    let of_job = |job: &'a JobResult| Some((job.elapsed_ns, job.directions.get(&which)?));
+    let of_pass = |m: &&'a Measurement| m.jobs.iter().filter_map(of_job).collect();
+    passes.iter().map(of_pass).collect()
+}
+
+fn direction(
+    which: Direction,
+    parts: &[Part<'_>],
+    aggregate: Aggregate,
+    best: usize,
+    damaged: &mut u32,
+) -> Option<RowDirection> {
+    let results = || parts.iter().flatten().map(|(_, result)| *result);
+    let ios: u64 = results().map(|result| result.ios).sum();
+    if ios == 0 {
+        return None;
+    }
+    let figure = |values: Vec<Option<f64>>| estimate(&values, aggregate, best);
+    let each = |what: fn(&DirectionResult) -> u64| -> Vec<f64> {
+        parts.iter().map(|part| per_second(part, what)).collect()
+    };
+    let (each_iops, each_bytes_per_s) = (each(|it| it.ios), each(|it| it.bytes));
+    let rate = |each: &[f64]| figure(each.iter().copied().map(Some).collect());
+    let service = Merged::of(results().map(|result| &result.service), damaged);
+    let unknown = results().map(|result| result.service.unknown);
+    let unknown = unknown.fold(Unknown::default(), Unknown::union);
+    let responses = results().filter_map(|result| result.response.as_ref());
+    let response = Merged::of(responses, damaged);
+    let known = |statistic, ns| if unknown.has(statistic) { 0 } else { ns };
+    Some(RowDirection {
+        direction: which,
+        iops: rate(&each_iops),
+        bytes_per_s: rate(&each_bytes_per_s),
+        each_iops,
+        each_bytes_per_s,
+        mean_ns: figure(parts.iter().map(|part| mean_ns(part)).collect()),
+        service_ns: service.percentiles(),
+        min_ns: known(Statistic::Min, service.min),
+        max_ns: known(Statistic::Max, service.max),
+        response_ns: (response.count > 0).then(|| ResponseNs {
+            percentiles: response.percentiles(),
+            max: response.max,
+        }),
+        response_curve: response.curve(),
+        response_bins: response.histogram.edges().collect(),
+        ios,
+        unknown,
+        curve: service.curve(),
+        bins: service.histogram.edges().collect(),
+    })
+}
+
+fn per_second(part: &Part<'_>, what: fn(&DirectionResult) -> u64) -> f64 {
+    let rates = part
+        .iter()
+        .map(|(elapsed, result)| what(result) as f64 * 1e9 / (*elapsed).max(1) as f64);
+    rates.sum()
+}
+
+fn mean_ns(part: &Part<'_>) -> Option<f64> {
+    let results = || part.iter().map(|(_, result)| *result);
+    let ios: u64 = results().map(|result| result.ios).sum();
+    let time: f64 = results().map(|r| r.ios as f64 * r.service.mean_ns).sum();
+    let known = results().all(|it| it.ios == 0 || !it.service.unknown.has(Statistic::Mean));
+    (ios > 0 && known).then(|| time / ios as f64)
+}
+
+/// Latencies of jobs and passes as one.
+struct Merged {
+    histogram: Histogram,
+    count: u64,
+    min: u64,
+    max: u64,
+}
+
+impl Merged {
+    fn of<'a>(latencies: impl Iterator<Item = &'a Latency>, damaged: &mut u32) -> Self {
+        let mut merged = Self {
+            histogram: Histogram::new(),
+            count: 0,
+            min: u64::MAX,
+            max: 0,
+        };
+        for latency in latencies.filter(|latency| latency.count > 0) {
+            merged.min = merged.min.min(latency.min_ns);
+            merged.max = merged.max.max(match latency.unknown.has(Statistic::Max) {
+                // No bound for the quantiles.
+                true => u64::MAX,
+                false => latency.max_ns,
+            });
+            match latency.histogram() {
+                Ok(histogram) => merged.histogram.merge(&histogram),
+                Err(_) => *damaged += 1,
+            }
+        }
+        merged.min = merged.min.min(merged.max);
+        merged.count = merged.histogram.count();
+        merged
+    }
+
+    /// Those of what could be read.
+    fn percentiles(&self) -> Percentiles {
+        Percentiles::new(&self.histogram, self.min, self.max)
+    }
+
+    fn curve(&self) -> Vec<(f64, u64)> {
+        let clamped = |(share, ns): (f64, u64)| (share, ns.clamp(self.min, self.max));
+        self.histogram.curve().map(clamped).collect()
+    }
+}
+
+/// One figure from the passes; a pass may have no value. Rates and latencies are never negative,
+/// so the interval is cut at 0.
+///
+/// The median of fewer than six passes has no interval from order statistics. It then gets
+/// Student's interval of the mean, stretched where needed so that it holds the median.
+fn estimate(values: &[Option<f64>], aggregate: Aggregate, best: usize) -> Estimate {
+    let known: Vec<f64> = values.iter().copied().flatten().collect();
+    let Some(summary) = Summary::of(&known) else {
+        return Estimate::default();
+    };
+    let mean_interval = || confidence(&known, LEVEL);
+    let (value, interval) = match aggregate {
+        Aggregate::Mean => (summary.mean, mean_interval()),
+        Aggregate::Median => {
+            let stretched = || mean_interval().map(|interval| holding(interval, summary.median));
+            let interval = median_confidence(&known, LEVEL).or_else(stretched);
+            (summary.median, interval)
+        }
+        Aggregate::Best => {
+            let chosen = values.get(best).copied().flatten();
+            (chosen.unwrap_or(summary.max), None)
+        }
+    };
+    Estimate {
+        value,
+        low: interval.map(|interval| interval.low.max(0.0)),
+        high: interval.map(|interval| interval.high),
+        min: summary.min,
+        max: summary.max,
+        cv_percent: summary.cv() * 100.0,
+        passes: u32::try_from(summary.count).unwrap_or(u32::MAX),
+    }
+}
+
+fn holding(interval: Interval, value: f64) -> Interval {
+    Interval {
+        low: interval.low.min(value),
+        high: interval.high.max(value),
+    }
+}
+
+/// Counts of failed operations by kind and direction, over all passes of a case.
+pub(crate) fn failures_by_kind<'a>(passes: &[&'a Measurement]) -> Vec<Failures<'a>> {
+    let mut kinds = BTreeMap::new();
+    let jobs = passes.iter().flat_map(|measurement| &measurement.jobs);
+    for first in jobs.flat_map(|job| &job.errors) {
+        let key = (first.kind.to_string(), first.direction.name());
+        let entry = kinds.entry(key).or_insert(Failures { count: 0, first });
+        entry.count += first.count;
+    }
+    kinds.into_values().collect()
+}
+
+/// Failures of one kind in one direction.
+pub(crate) struct Failures<'a> {
+    pub(crate) count: u64,
+    /// Those of the first pass that had any.
+    pub(crate) first: &'a ErrorCount,
+}
+
+/// What the best cases of a run deliver; `origin` is what kind of figures they are.
+pub fn best_output(rows: &[Row], origin: &str) -> Output {
+    let best = |value: fn(&RowDirection) -> f64| {
+        let total = |row: &Row| row.moved().map(value).sum::<f64>();
+        let found = rows.iter().map(|row| (row, total(row)));
+        let found = found.filter(|(_, value)| *value > 0.0);
+        let (row, value) = found.max_by(|a, b| a.1.total_cmp(&b.1))?;
+        let by = format!("{origin}: {}", row.case);
+        Some(Delivered { value, by })
+    };
+    Output {
+        iops: best(|it| it.iops.value),
+        bytes_per_s: best(|it| it.bytes_per_s.value),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::assess;
+    use crate::testing::{Sketch, record};
+
+    fn read(sketch: Sketch, aggregate: &str) -> RowDirection {
+        let mut record = record(&[sketch]);
+        record.requested.aggregate = aggregate.to_owned();
+        assess(&record).rows.remove(0).directions.remove(0)
+    }
+
+    fn passes(iops: &[f64]) -> Sketch {
+        Sketch {
+            iops: iops.to_vec(),
+            ..Sketch::default()
+        }
+    }
+
+    #[track_caller]
+    fn near(found: f64, expected: f64) {
+        assert!(
+            (found / expected - 1.0).abs() < 1e-3,
+            "{found} instead of {expected}"
+        );
+    }
+
+    #[test]
+    fn the_aggregate_is_the_plans() {
+        for (aggregate, expected) in [("mean", 1200.0), ("median", 1100.0), ("best", 1500.0)] {
+            let direction = read(passes(&[1000.0, 1500.0, 1100.0]), aggregate);
+            near(direction.iops.value, expected);
+            near(direction.bytes_per_s.value, expected * 4096.0);
+            assert_eq!(direction.iops.passes, 3);
+        }
+    }
+
+    #[test]
+    fn the_interval_is_students_and_best_has_none() {
+        let mean = read(passes(&[1000.0, 1020.0, 1040.0]), "mean").iops;
+        near(mean.low.unwrap(), 970.32);
+        near(mean.high.unwrap(), 1069.68);
+        assert_eq!(read(passes(&[1000.0, 1020.0]), "best").iops.low, None);
+        assert_eq!(read(passes(&[1000.0]), "mean").iops.high, None);
+    }
+
+    #[test]
+    fn two_passes_far_apart_do_not_reach_below_zero() {
+        assert_eq!(read(passes(&[100.0, 1000.0]), "mean").iops.low, Some(0.0));
+    }
+
+    #[test]
+    fn six_passes_give_the_median_a_range_of_its_own() {
+        let iops = [1000.0, 1010.0, 1020.0, 1030.0, 1040.0, 1050.0];
+        let median = read(passes(&iops), "median").iops;
+        near(median.value, 1025.0);
+        near(median.low.unwrap(), 1000.0);
+        near(median.high.unwrap(), 1050.0);
+    }
+
+    #[test]
+    fn best_takes_every_figure_from_the_same_pass() {
+        let direction = read(passes(&[1000.0, 2000.0, 500.0]), "best");
+        // 32 in flight at 2,000 a second: 16 ms, though another pass was slower still.
+        near(direction.mean_ns.value, 16e6);
+    }
+
+    #[test]
+    fn the_best_case_is_what_a_run_delivers() {
+        let fast = Sketch {
+            iops: vec![206_250.0; 3],
+            ..Sketch::named("fast")
+        };
+        let record = record(&[fast, Sketch::named("slow")]);
+        let output = best_output(&assess(&record).rows, "measured");
+        let iops = output.iops.expect("a rate");
+        assert_eq!((iops.value, &*iops.by), (206_250.0, "measured: fast"));
+    }
+
+    #[test]
+    fn histograms_of_all_passes_are_one() {
+        let direction = read(passes(&[1000.0, 1000.0, 1000.0]), "mean");
+        assert_eq!(direction.ios, 30_000);
+        let counted: u64 = direction.bins.iter().map(|(_, _, count)| count).sum();
+        assert_eq!(counted, 30_000);
+        assert_eq!(direction.curve.last().unwrap().0, 1.0);
+        assert!(direction.service_ns.at("p50") >= direction.min_ns);
+        assert!(direction.service_ns.at("p9999") <= direction.max_ns);
+    }
+
+    #[test]
+    fn a_pass_that_moved_nothing_does_not_drag_the_mean() {
+        let mut record = record(&[passes(&[1000.0, 1000.0])]);
+        record.measurements[1].jobs[0].directions.clear();
+        let row = &assess(&record).rows[0];
+        near(row.directions[0].iops.value, 1000.0);
+        assert_eq!(row.directions[0].iops.passes, 1);
+    }
+
+    #[test]
+    fn jobs_side_by_side_add_up() {
+        let mut record = record(&[passes(&[1000.0])]);
+        let mut second = record.measurements[0].jobs[0].clone();
+        second.name = "second".to_owned();
+        record.measurements[0].jobs.push(second);
+        near(assess(&record).rows[0].directions[0].iops.value, 2000.0);
+    }
+}

@@ -1,0 +1,382 @@
+//! Figures that are not the device's: memory answered.
+
+use std::collections::BTreeSet;
+
+use crate::hit::{Hit, of_run, per_case, warning};
+use crate::statement::{delay, percent as share_of, word};
+use crate::view::{CaseView, Cases, disk_bytes};
+use crate::{Confidence, Finding};
+use blocklab_record::Measurement;
+use blocklab_workload::{Access, Direction, EngineKind};
+
+/// Fewer bytes than this are no evidence: metadata and neighbours weigh as much.
+const ENOUGH_BYTES: f64 = 1e6;
+/// Below this share of the bytes, the page cache took part in what was meant for the device.
+const MOST_PERCENT: f64 = 80.0;
+/// Direct I/O is split or merged, but its bytes arrive: less than half of them is a contradiction.
+const HALF_PERCENT: f64 = 50.0;
+/// No storage device answers a small read through the kernel in this time; memory does.
+const MEMORY_NS: u64 = 4_000;
+
+/// Buffered reads that the device did not deliver.
+pub(super) fn page_cache_reads(cases: &Cases<'_>) -> Vec<Finding> {
+    let advice = "Measure the device with direct access, or a file much larger than the memory; \
+                  keep the figures only if the page cache is what you want to know.";
+    per_case(cases, "page-cache", Some(advice), |case| {
+        if !cases.on_storage() || !is_buffered(case) {
+            return None;
+        }
+        let Some(share) = Share::of(cases, case, Direction::Read) else {
+            return too_quick(case);
+        };
+        let percent = share.below(MOST_PERCENT)?;
+        let hit = warning(
+            "the page cache answered: the device delivered {} of the bytes that were read",
+            [share_of(percent)],
+        );
+        Some(share.under(hit))
+    })
+}
+
+/// Without a view of the device, only the latency shows it.
+fn too_quick(case: &CaseView<'_>) -> Option<Hit> {
+    let mut directions = case.row.directions.iter();
+    let reads = directions.find(|d| d.direction == Direction::Read)?;
+    let small = case.bytes_per_io() <= 16_384.0;
+    let median = reads.service_ns.at("p50");
+    (small && reads.knows(0.5) && median > 0 && median < MEMORY_NS).then(|| {
+        warning(
+            "half of the buffered reads took {} or less: memory answered, not a device",
+            [delay(median as f64)],
+        )
+        .confidence(Confidence::Medium)
+        .with("median read latency", median as f64, "ns")
+    })
+}
+
+/// Buffered writes that had not reached the device when the time was over.
+pub(super) fn page_cache_writes(cases: &Cases<'_>) -> Vec<Finding> {
+    let advice = "Use direct access, fsync inside the measured time, or O_DSYNC, to measure what \
+                  is stored; a longer run shows the pace of the write-back.";
+    per_case(cases, "page-cache", Some(advice), |case| {
+        if !cases.on_storage() || !is_buffered(case) {
+            return None;
+        }
+        let share = Share::of(cases, case, Direction::Write)?;
+        let hit = warning(
+            "the page cache took the writes: {} of the written bytes reached the device while it \
+             was measured",
+            [share_of(share.below(MOST_PERCENT)?)],
+        );
+        Some(share.under(hit))
+    })
+}
+
+/// Direct I/O of which the device saw little.
+pub(super) fn not_from_device(cases: &Cases<'_>) -> Vec<Finding> {
+    let advice = "Write the whole file first (holes and blocks that were only reserved are read \
+                  without the device), and look for a compressing or caching layer in between.";
+    per_case(cases, "not-from-device", Some(advice), |case| {
+        if !cases.on_storage() || !case.is_direct() {
+            return None;
+        }
+        let (percent, share) = least(HALF_PERCENT, |way| Share::of(cases, case, way))?;
+        let hit = warning(
+            "access was direct, yet the device saw only {} of the bytes that were {}: another \
+             layer answered",
+            [share_of(percent), word(share.verb())],
+        );
+        Some(share.under(hit.confidence(Confidence::Medium)))
+    })
+}
+
+/// a loop device that passes operations to the page cache: O_DIRECT ends at its file.
+pub(super) fn buffered_loop(cases: &Cases<'_>) -> Vec<Finding> {
+    let advice = "Attach the file with `losetup --direct-io=on`, or measure the directory that it \
+                  lies in.";
+    let devices = cases.record.targets.iter().flat_map(|it| &it.devices);
+    let buffered: BTreeSet<&str> = devices
+        .filter(|device| device.loop_direct == Some(false))
+        .map(|device| &*device.name)
+        .collect();
+    let Some(device) = buffered.first() else {
+        return Vec::new();
+    };
+    per_case(cases, "buffered-loop", Some(advice), |case| {
+        if !cases.on_storage() || case.is_null() {
+            return None;
+        }
+        let Some((percent, share)) = least(MOST_PERCENT, |way| Share::below_loop(case, way)) else {
+            let hit = warning(
+                "{} is a loop device over a buffered file: the page cache may have answered",
+                [word(*device)],
+            );
+            return Some(hit.confidence(Confidence::Medium));
+        };
+        let hit = warning(
+            "{} is a loop device over a buffered file: the page cache answered, the disk below \
+             moved at most {} of the bytes that were {}",
+            [word(*device), share_of(percent), word(share.verb())],
+        );
+        Some(share.under(hit))
+    })
+}
+
+pub(super) fn memory_target(cases: &Cases<'_>) -> Vec<Finding> {
+    if !cases.in_memory() || cases.list.iter().all(CaseView::is_null) {
+        return Vec::new();
+    }
+    let advice = "Choose a --target on the disk that you mean.";
+    let text = "The target lies on a file system in memory: no disk took part";
+    vec![of_run("memory-target", Some(advice), warning(text, []))]
+}
+
+/// Direct access was wanted and not to be had.
+pub(super) fn not_direct(cases: &Cases<'_>) -> Vec<Finding> {
+    let advice = "The file system offers no O_DIRECT here: choose another target, or read these \
+                  figures as those of the page cache.";
+    per_case(cases, "not-direct", Some(advice), |case| {
+        let wanted = |job: &&blocklab_record::JobResult| {
+            let through_memory = [EngineKind::Mmap, EngineKind::Null];
+            let through_memory = through_memory.iter().any(|it| job.engine.is(*it));
+            job.access == Some(Access::DirectIfPossible)
+                && job.direct == Some(false)
+                && !through_memory
+        };
+        let jobs = case.jobs().filter(wanted).count();
+        (cases.on_storage() && jobs > 0).then(|| {
+            warning("direct access was wanted, but the page cache was used", []).with(
+                "jobs through the page cache",
+                jobs as f64,
+                "",
+            )
+        })
+    })
+}
+
+fn is_buffered(case: &CaseView<'_>) -> bool {
+    case.jobs()
+        .all(|job| job.direct == Some(false) && !job.engine.is(EngineKind::Null))
+}
+
+/// Bytes of a direction that the load moved and that the device saw, over all passes.
+struct Share {
+    direction: Direction,
+    moved: f64,
+    seen: f64,
+}
+
+/// The direction of which the least was seen, in per cent, if that lies below a limit.
+fn least(limit: f64, share: impl Fn(Direction) -> Option<Share>) -> Option<(f64, Share)> {
+    let seen = [Direction::Read, Direction::Write].into_iter();
+    let seen = seen.filter_map(|way| {
+        let share = share(way)?;
+        Some((share.below(limit)?, share))
+    });
+    seen.min_by(|a, b| a.0.total_cmp(&b.0))
+}
+
+impl Share {
+    /// `None` where no device was watched or too little was moved.
+    fn of(cases: &Cases<'_>, case: &CaseView<'_>, direction: Direction) -> Option<Self> {
+        let seen = |pass: &&Measurement| cases.device_bytes(pass, direction);
+        let seen = case.passes.iter().map(seen).sum::<Option<u64>>()?;
+        Self::new(case, direction, seen)
+    }
+
+    /// What the disks below the file of a loop device saw. In a stack of disks each counts the
+    /// same bytes again, so they saw no more than that.
+    fn below_loop(case: &CaseView<'_>, direction: Direction) -> Option<Self> {
+        let mut passes = case.passes.iter();
+        let disks = case.passes.iter().flat_map(|pass| &pass.backing_disks);
+        let seen = disks.map(|disk| disk_bytes(disk, direction)).sum();
+        let watched = passes.all(|pass| !pass.backing_disks.is_empty());
+        Self::new(case, direction, seen).filter(|_| watched)
+    }
+
+    fn new(case: &CaseView<'_>, direction: Direction, seen: u64) -> Option<Self> {
+        let moved = case.moved(direction);
+        (moved >= ENOUGH_BYTES).then_some(Self {
+            direction,
+            moved,
+            seen: seen as f64,
+        })
+    }
+
+    /// The share in per cent, if it lies below a limit.
+    fn below(&self, limit: f64) -> Option<f64> {
+        let percent = self.seen / self.moved * 100.0;
+        (percent < limit).then_some(percent)
+    }
+
+    fn verb(&self) -> &'static str {
+        match self.direction {
+            Direction::Read => "read",
+            _ => "written",
+        }
+    }
+
+    /// The finding rests on it.
+    fn under(&self, hit: Hit) -> Hit {
+        hit.with(
+            &format!("{} by the load", self.verb()),
+            self.moved / 1e6,
+            "MB",
+        )
+        .with("seen by the device", self.seen / 1e6, "MB")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use blocklab_record::{Record, TargetKind};
+
+    use super::*;
+    use crate::testing::{Sketch, record, silent, the};
+
+    fn buffered(direction: &'static str, device_percent: u64) -> Record {
+        with_device(
+            Sketch {
+                direction,
+                direct: false,
+                ..Sketch::default()
+            },
+            device_percent,
+        )
+    }
+
+    fn with_device(sketch: Sketch, percent: u64) -> Record {
+        let mut record = record(&[sketch]);
+        for disk in record.measurements.iter_mut().flat_map(|m| &mut m.disks) {
+            disk.read_bytes = disk.read_bytes * percent / 100;
+            disk.write_bytes = disk.write_bytes * percent / 100;
+        }
+        record
+    }
+
+    #[test]
+    fn reads_that_the_device_did_not_deliver() {
+        let finding = the(&buffered("read", 3), "page-cache");
+        assert_eq!(
+            finding.statement,
+            "rand4k-q32-read: the page cache answered: the device delivered 3 % of the bytes \
+             that were read."
+        );
+        assert_eq!(finding.confidence, Confidence::High);
+        silent(&buffered("read", 100), "page-cache");
+        silent(&with_device(Sketch::default(), 3), "page-cache");
+    }
+
+    #[test]
+    fn writes_that_are_still_in_memory() {
+        let finding = the(&buffered("write", 40), "page-cache");
+        assert!(finding.statement.contains("40 % of the written bytes"));
+        silent(&buffered("write", 95), "page-cache");
+    }
+
+    #[test]
+    fn the_ramp_counts_on_both_sides() {
+        let mut record = buffered("read", 100);
+        // Half of the operations fell into the ramp; the device moved the bytes of both halves.
+        for job in record.measurements.iter_mut().flat_map(|m| &mut m.jobs) {
+            job.accounting.completed *= 2;
+            job.accounting.issued *= 2;
+            job.accounting.completed_in_ramp = job.accounting.completed / 2;
+        }
+        assert!(the(&record, "page-cache").statement.contains(" 50 % "));
+    }
+
+    #[test]
+    fn without_a_device_in_sight_the_latency_tells() {
+        let quick = |latency| {
+            let mut record = record(&[Sketch {
+                engine: "psync",
+                direct: false,
+                depth: 1,
+                latency_ns: Some(latency),
+                iops: vec![1e9 / latency],
+                ..Sketch::default()
+            }]);
+            record.measurements[0].disks.clear();
+            record
+        };
+        let finding = the(&quick(1500.0), "page-cache");
+        assert_eq!(finding.confidence, Confidence::Medium);
+        silent(&quick(80_000.0), "page-cache");
+    }
+
+    #[test]
+    fn direct_reads_of_a_file_with_holes() {
+        let finding = the(&with_device(Sketch::default(), 10), "not-from-device");
+        assert!(
+            finding
+                .statement
+                .contains("only 10 % of the bytes that were read")
+        );
+        assert_eq!(finding.confidence, Confidence::Medium);
+        silent(&with_device(Sketch::default(), 70), "not-from-device");
+        silent(&buffered("read", 10), "not-from-device");
+    }
+
+    #[test]
+    fn a_stack_of_devices_does_not_count_twice() {
+        let mut record = with_device(Sketch::default(), 30);
+        for measurement in &mut record.measurements {
+            let mut below = measurement.disks[0].clone();
+            below.name = "sda".to_owned();
+            measurement.disks.push(below);
+        }
+        the(&record, "not-from-device");
+    }
+
+    /// 128 MiB of an image were read at 5.9 GB/s "with O_DIRECT": out of the page cache of the
+    /// host, which a loop device goes through unless its file is opened directly.
+    #[test]
+    fn a_loop_device_over_a_buffered_file() {
+        let looped = |direct, percent: Option<u64>| {
+            let mut record = record(&[Sketch::default()]);
+            record.targets[0].kind = TargetKind::BlockDevice;
+            record.targets[0].devices[0].loop_direct = direct;
+            for measurement in &mut record.measurements {
+                let mut below = measurement.disks[0].clone();
+                below.read_bytes = below.read_bytes * percent.unwrap_or(0) / 100;
+                measurement.backing_disks = percent.map(|_| below).into_iter().collect();
+            }
+            record
+        };
+        let finding = the(&looped(Some(false), Some(3)), "buffered-loop");
+        assert_eq!(
+            finding.statement,
+            "rand4k-q32-read: nvme0n1 is a loop device over a buffered file: the page cache \
+             answered, the disk below moved at most 3 % of the bytes that were read."
+        );
+        assert_eq!(finding.confidence, Confidence::High);
+        for unclear in [None, Some(100)] {
+            let finding = the(&looped(Some(false), unclear), "buffered-loop");
+            assert!(finding.statement.contains("may have answered"));
+            assert_eq!(finding.confidence, Confidence::Medium);
+        }
+        silent(&looped(Some(true), Some(3)), "buffered-loop");
+        silent(&looped(None, None), "buffered-loop");
+    }
+
+    #[test]
+    fn tmpfs_is_memory() {
+        let mut record = buffered("read", 0);
+        silent(&record, "memory-target");
+        let system = record.targets[0].file_system.as_mut().unwrap();
+        system.kind = "tmpfs".to_owned();
+        the(&record, "memory-target");
+        silent(&record, "page-cache");
+    }
+
+    #[test]
+    fn direct_access_that_was_not_to_be_had() {
+        let mut record = buffered("read", 100);
+        silent(&record, "not-direct");
+        record.measurements[0].jobs[0].access = Some(Access::DirectIfPossible);
+        the(&record, "not-direct");
+        record.targets[0].kind = TargetKind::CharDevice;
+        silent(&record, "not-direct");
+    }
+}

@@ -1,0 +1,513 @@
+//! Operations in flight: Little's law and what follows from it.
+
+use std::collections::BTreeSet;
+
+use blocklab_record::Stopped;
+use blocklab_stats::{in_flight, ratio};
+use blocklab_workload::Direction;
+
+use super::limits::in_unit;
+use super::processor;
+use super::sibling::{Axis, families};
+use crate::held::{Bound, UsedLimit, bound};
+use crate::hit::{Hit, info, joined, per_case, warning};
+use crate::statement::{Slot, delay, number, percent as share, word};
+use crate::view::{CaseView, Cases};
+use crate::{Confidence, Finding};
+
+/// Little's law must hold within this, else the time is not where the figures say.
+const LAW_PERCENT: f64 = 10.0;
+/// Failed operations, as a share of the others, from which the law shows nothing.
+const FAILED: f64 = 0.01;
+/// A deeper sibling must gain at least so much for depth to be what was missing.
+const GAIN: f64 = 1.25;
+/// So much is no scatter, even in a single pass.
+const PLAIN_GAIN: f64 = 2.0;
+const LEVEL: f64 = 0.95;
+/// Within this, two rates are the same.
+const SAME: f64 = 0.95;
+/// A deeper sibling that waits so much longer for the same rate only queues.
+const QUEUES: f64 = 1.5;
+
+pub(super) fn useless_depth(cases: &Cases<'_>) -> Vec<Finding> {
+    let advice = "Use io_uring or libaio for depth, or more threads.";
+    per_case(cases, "useless-depth", Some(advice), |case| {
+        let job = case.jobs().find(|job| job.effective_depth < job.depth)?;
+        Some(
+            warning(
+                "{} keeps {} operation in flight per thread: the depth of {} had no effect",
+                [
+                    word(job.engine.to_string()),
+                    number(f64::from(job.effective_depth)),
+                    number(f64::from(job.depth)),
+                ],
+            )
+            .with("requested depth", f64::from(job.depth), "")
+            .with("depth in force", f64::from(job.effective_depth), ""),
+        )
+    })
+}
+
+const TOO_MANY: &str = "IOPS × latency is {} above the queue depth (Little's law): the accounting of \
+                        time was disturbed";
+const TOO_FEW: &str = "IOPS × latency is {} below the queue depth (Little's law): the rest of the time \
+                       went by outside the measured latency";
+
+/// In a closed loop every slot is always full, so IOPS times latency must give the slots.
+pub(super) fn littles_law(cases: &Cases<'_>) -> Vec<Finding> {
+    let advice = "Do not compare the latencies of this case; measure again on a quiet machine.";
+    per_case(cases, "littles-law", Some(advice), |case| {
+        let (slots, found) = (case.slots() as f64, case.mean_in_flight());
+        let percent = (found / slots - 1.0) * 100.0;
+        if !must_hold(case) || percent.abs() <= LAW_PERCENT || is_explained(cases, case, percent) {
+            return None;
+        }
+        let (confidence, text) = match percent > 0.0 {
+            true => (Confidence::High, TOO_MANY),
+            false => (Confidence::Medium, TOO_FEW),
+        };
+        let figures = [Slot::Range(found, |n| format!("{n:.2}")), number(slots)];
+        let hit = warning(text, [share(percent.abs())]).graded(percent.abs());
+        let hit = hit.alone(": {} instead of {}", figures);
+        Some(by_law(hit.confidence(confidence), case))
+    })
+}
+
+/// Full slots to the end, and so many operations that the first and the last do not matter.
+fn must_hold(case: &CaseView<'_>) -> bool {
+    case.is_saturating()
+        && !case.is_null()
+        // Some runs of other programs have no latency.
+        && case.latency_ns() > 0.0
+        && case.jobs().all(|job| job.stopped == Stopped::Runtime)
+        && case.ios() >= 100 * case.slots() * case.passes.len() as u64
+        && case.slots() > 0
+        // What failed was in flight, and no latency shows for how long.
+        && failed_share(case) < FAILED
+}
+
+fn failed_share(case: &CaseView<'_>) -> f64 {
+    let failed: u64 = case.jobs().map(|job| job.accounting.failed).sum();
+    failed as f64 / case.ios().max(1) as f64
+}
+
+/// Slots stand empty while our own thread works, and while a flush waits for all others.
+fn is_explained(cases: &Cases<'_>, case: &CaseView<'_>, percent: f64) -> bool {
+    let flushes = case.does(Direction::Sync);
+    let own = processor::own_share_percent(cases, case).unwrap_or(0.0);
+    percent < 0.0 && (flushes || own >= -percent / 2.0 || processor::is_limited(cases, case))
+}
+
+fn by_law(hit: Hit, of: &CaseView<'_>) -> Hit {
+    hit.with_of(of.name, "IOPS", of.iops(), "IOPS")
+        .with_of(of.name, "mean latency", of.latency_ns(), "ns")
+        .with_of(
+            of.name,
+            "in flight, by Little's law",
+            of.mean_in_flight(),
+            "",
+        )
+        .with_of(of.name, "in flight", of.slots() as f64, "")
+}
+
+/// The rate is depth over latency, and more depth gives more. In a closed loop the law holds for
+/// a saturated device too. The model knows for what operations waited; on a real disk it takes a
+/// deeper sibling to know, and without one, a few operations in flight are worth a word, and a less
+/// certain one.
+pub(super) fn latency_bound(cases: &Cases<'_>) -> Vec<Finding> {
+    let (mut hits, mut unknown) = (Vec::new(), Vec::new());
+    for case in &cases.list {
+        match bound(cases, case) {
+            Bound::Latency(next) => hits.push((case.name, modelled(case, next.as_ref()))),
+            Bound::Unknown => unknown.push(case),
+            Bound::Limits(_) | Bound::Nothing => {}
+        }
+    }
+    let families = families(cases, Axis::InFlight);
+    let compared: BTreeSet<&str> = families.iter().flatten().map(|case| case.name).collect();
+    let is_unknown = |name: &str| unknown.iter().any(|case| case.name == name);
+    let mut gained = among(&families, |family, case| gain(cases, family, case));
+    gained.retain(|(name, _)| is_unknown(name));
+    hits.extend(gained);
+    let deepest = cases.list.iter().map(CaseView::slots).max().unwrap_or(0);
+    let alone = unknown.iter().filter(|case| {
+        // Through the page cache, a single operation may cost more processor than waiting.
+        let few = case.slots() == 1 || (case.slots() <= FEW && case.slots() == deepest);
+        let single = few && case.is_direct() && !compared.contains(case.name);
+        single && case.is_saturating() && is_waiting(cases, case) && !cases.in_memory()
+    });
+    hits.extend(alone.map(|case| (case.name, single(case))));
+    let advice = "More operations in flight give more, until the target is full.";
+    joined(cases, "latency-bound", Some(advice), hits)
+}
+
+/// Up to so many in flight, and nothing deeper in the run, latency may be all that bounds a rate.
+const FEW: u64 = 16;
+
+/// The model knows that nothing but its latency holds the case back, and which limit is next.
+fn modelled(case: &CaseView<'_>, next: Option<&UsedLimit<'_>>) -> Hit {
+    let slots = case.slots() as f64;
+    let hit = info(
+        "latency is the limit: {} in flight, {} each, gives {} IOPS",
+        [number(slots), delay(case.latency_ns()), number(case.iops())],
+    );
+    let hit = match next.filter(|limit| limit.share() > 0.0) {
+        Some(limit) => {
+            let enough = (slots / limit.share()).ceil();
+            let reached = in_unit(limit.value(), limit.unit());
+            hit.alone(
+                "; about {} in flight would reach {}",
+                [number(enough), reached],
+            )
+            .with(
+                &format!("in flight that reach {}", limit.limit.name),
+                enough,
+                "",
+            )
+        }
+        None => hit,
+    };
+    by_law(hit, case)
+}
+
+/// Whether the case waits for its target, not for its own processor.
+fn is_waiting(cases: &Cases<'_>, case: &CaseView<'_>) -> bool {
+    case.iops() > 0.0 && !case.is_null() && !processor::is_limited(cases, case)
+}
+
+/// The findings on the members of families.
+fn among<'a>(
+    families: &[Vec<&'a CaseView<'a>>],
+    judge: impl Fn(&[&CaseView<'a>], &CaseView<'a>) -> Option<Hit>,
+) -> Vec<(&'a str, Hit)> {
+    let members = families
+        .iter()
+        .flat_map(|family| family.iter().map(move |case| (family, case)));
+    members
+        .filter_map(|(family, case)| Some((case.name, judge(family, case)?)))
+        .collect()
+}
+
+fn gain(cases: &Cases<'_>, family: &[&CaseView<'_>], case: &CaseView<'_>) -> Option<Hit> {
+    let deeper = family.iter().filter(|other| other.slots() > case.slots());
+    let best = deeper.max_by(|a, b| a.iops().total_cmp(&b.iops()))?;
+    let gain = best.iops() / case.iops();
+    if gain < GAIN || !is_waiting(cases, case) {
+        return None;
+    }
+    // The passes show a gain that is not their scatter.
+    let found = ratio(&best.pass_iops, &case.pass_iops, LEVEL);
+    let is_certain = found.is_some_and(|ratio| ratio.interval.low > 1.0);
+    let hit = info(
+        "latency is the limit: {} in flight, {} each, gives {} IOPS",
+        [
+            number(case.slots() as f64),
+            delay(case.latency_ns()),
+            number(case.iops()),
+        ],
+    )
+    .alone(
+        ", while {} reached {} with {}",
+        [
+            word(best.name),
+            number(best.iops()),
+            number(best.slots() as f64),
+        ],
+    )
+    .confidence(sure(gain >= PLAIN_GAIN || is_certain));
+    Some(by_law(by_law(hit, case), best))
+}
+
+fn sure(certain: bool) -> Confidence {
+    match certain {
+        true => Confidence::High,
+        false => Confidence::Medium,
+    }
+}
+
+fn single(case: &CaseView<'_>) -> Hit {
+    let figures = [delay(case.latency_ns()), number(case.iops())];
+    let hit = match case.slots() {
+        1 => info(
+            "latency is the limit: one operation in flight at {} each allows no more than {} IOPS",
+            figures,
+        )
+        .confidence(Confidence::Medium),
+        many => info(
+            "latency may be the limit: {} in flight, {} each, gives {} IOPS, and no case went deeper",
+            [&[number(many as f64)], &figures[..]].concat(),
+        )
+        .confidence(Confidence::Low),
+    };
+    by_law(hit, case)
+}
+
+/// More in flight than the target can use: the same rate, and only the queue is longer.
+pub(super) fn over_driven(cases: &Cases<'_>) -> Vec<Finding> {
+    let advice = "Take latencies at the smaller number in flight; beyond it they are waiting time.";
+    let families = families(cases, Axis::InFlight);
+    joined(cases, "over-driven", Some(advice), among(&families, queues))
+}
+
+fn queues(family: &[&CaseView<'_>], deep: &CaseView<'_>) -> Option<Hit> {
+    let most = family.iter().map(|it| it.iops()).fold(0.0, f64::max);
+    let enough = family.iter().find(|it| it.iops() >= SAME * most)?;
+    let longer = deep.latency_ns() / enough.latency_ns();
+    if deep.slots() <= enough.slots() || longer < QUEUES {
+        return None;
+    }
+    let deepest = family.last()?;
+    // The passes exclude a gain of 10 % and more.
+    let found = ratio(&deep.pass_iops, &enough.pass_iops, LEVEL);
+    let is_certain = found.is_some_and(|ratio| ratio.interval.high < 1.1);
+    // What fills the target: its rate times the latency of its least loaded sibling.
+    let fill = in_flight(enough.iops(), family[0].latency_ns());
+    let hit = info(
+        "{} in flight deliver no more than {}, and each operation waits {} times as long",
+        [
+            number(deep.slots() as f64),
+            number(enough.slots() as f64),
+            Slot::Range(longer, |times| format!("{times:.1}")),
+        ],
+    )
+    .alone(
+        ": {} IOPS, against {} in {}",
+        [
+            number(deep.iops()),
+            number(enough.iops()),
+            word(enough.name),
+        ],
+    )
+    .graded(longer)
+    .confidence(sure(is_certain));
+    let figures = [
+        ("in flight", enough.slots() as f64, ""),
+        ("IOPS", enough.iops(), "IOPS"),
+        ("mean latency", enough.latency_ns(), "ns"),
+        ("in flight that fill the target", fill.ceil(), ""),
+        ("most in flight", deepest.slots() as f64, ""),
+        ("its mean latency", deepest.latency_ns(), "ns"),
+    ];
+    Some(figures.iter().fold(hit, |hit, (name, value, unit)| {
+        hit.with_of(enough.name, name, *value, unit)
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use blocklab_record::Record;
+
+    use super::*;
+    use crate::testing::{Sketch, record, silent, the};
+
+    fn at(depth: u32, iops: f64) -> Sketch {
+        Sketch {
+            case: format!("q{depth}"),
+            depth,
+            iops: vec![iops; 3],
+            ..Sketch::default()
+        }
+    }
+
+    #[test]
+    fn depth_does_nothing_for_a_synchronous_engine() {
+        let sketch = |engine, depth| {
+            record(&[Sketch {
+                engine,
+                depth,
+                ..Sketch::default()
+            }])
+        };
+        let finding = the(&sketch("psync", 16), "useless-depth");
+        assert_eq!(
+            finding.statement,
+            "rand4k-q32-read: psync keeps 1 operation in flight per thread: the depth of 16 had \
+             no effect."
+        );
+        silent(&sketch("psync", 1), "useless-depth");
+        silent(&sketch("libaio", 16), "useless-depth");
+    }
+
+    fn with_latency(share_of_law: f64) -> Record {
+        record(&[Sketch {
+            latency_ns: Some(32e9 / 10_000.0 * share_of_law),
+            ..Sketch::default()
+        }])
+    }
+
+    #[test]
+    fn littles_law_is_checked() {
+        let idle = the(&with_latency(0.8), "littles-law");
+        assert!(
+            idle.statement.ends_with("latency: 25.60 instead of 32."),
+            "{idle:?}"
+        );
+        assert_eq!(idle.confidence, Confidence::Medium);
+        let impossible = the(&with_latency(1.3), "littles-law");
+        assert_eq!(impossible.confidence, Confidence::High);
+        silent(&with_latency(0.95), "littles-law");
+    }
+
+    /// The story: "IOPS times latency gives 5.11 to 21.24 operations in flight where there are
+    /// always 8 to 32": two ranges of different cases, which hid what was missing. Later each depth of
+    /// a sweep was a finding of its own.
+    #[test]
+    fn littles_law_is_one_finding_of_what_is_missing_and_the_worst_by_name() {
+        let of = |case: &str, depth: u32, share: f64| Sketch {
+            depth,
+            latency_ns: Some(f64::from(depth) * 1e9 / 10_000.0 * share),
+            ..Sketch::named(case)
+        };
+        let record = record(&[of("a", 32, 0.8), of("b", 8, 0.7), of("c", 32, 0.5)]);
+        assert_eq!(
+            the(&record, "littles-law").statement,
+            "In all 3 cases, IOPS × latency is 20 to 50 % below the queue depth (Little's law): the \
+             rest of the time went by outside the measured latency; worst in c."
+        );
+    }
+
+    /// Two jobs in a pool of 32: each has half of it in flight, and both once had to have 32.
+    #[test]
+    fn a_pool_is_counted_once() {
+        let mut shared = record(&[Sketch {
+            iops: vec![5000.0; 3],
+            latency_ns: Some(32e9 / 10_000.0),
+            ..Sketch::default()
+        }]);
+        for measurement in &mut shared.measurements {
+            measurement.jobs[0].pool = Some("sd1".to_owned());
+            let twin = measurement.jobs[0].clone();
+            measurement.jobs.push(twin);
+        }
+        silent(&shared, "littles-law");
+    }
+
+    #[test]
+    fn a_paced_load_leaves_slots_empty_and_that_is_fine() {
+        let mut record = with_latency(0.1);
+        for job in record.measurements.iter_mut().flat_map(|m| &mut m.jobs) {
+            job.requested_iops = Some(10_000.0);
+        }
+        silent(&record, "littles-law");
+        silent(&record, "latency-bound");
+    }
+
+    #[test]
+    fn a_deeper_sibling_shows_that_latency_was_the_bound() {
+        let record_of = |deep| record(&[at(1, 10_000.0), at(32, deep)]);
+        let finding = the(&record_of(180_000.0), "latency-bound");
+        assert_eq!(finding.subject, ["q1"]);
+        assert_eq!(finding.confidence, Confidence::High);
+        assert_eq!(
+            finding.statement,
+            "q1: latency is the limit: 1 in flight, 100 µs each, gives 10,000 IOPS, while q32 reached \
+             180,000 with 32."
+        );
+        silent(&record_of(10_500.0), "latency-bound");
+    }
+
+    #[test]
+    fn one_in_flight_without_a_sibling_is_less_certain() {
+        let finding = the(&record(&[at(1, 10_000.0)]), "latency-bound");
+        assert_eq!(finding.confidence, Confidence::Medium);
+        // A few in flight may be too few, unless a case went deeper; on both sides of [`FEW`].
+        let few = the(&record(&[at(16, 10_000.0)]), "latency-bound");
+        assert_eq!(few.confidence, Confidence::Low);
+        silent(&record(&[at(17, 10_000.0)]), "latency-bound");
+        silent(
+            &record(&[at(8, 10_000.0), at(32, 10_000.0)]),
+            "latency-bound",
+        );
+        let mut cached = at(1, 10_000.0);
+        cached.direct = false;
+        silent(&record(&[cached]), "latency-bound");
+    }
+
+    #[test]
+    fn a_sibling_that_flushes_is_no_sibling() {
+        let mut record = record(&[at(1, 1000.0), at(32, 26_000.0)]);
+        for job in record
+            .measurements
+            .iter_mut()
+            .step_by(2)
+            .flat_map(|m| &mut m.jobs)
+        {
+            let reads = job.directions[&Direction::Read].clone();
+            job.directions.insert(Direction::Sync, reads);
+        }
+        assert_eq!(the(&record, "latency-bound").confidence, Confidence::Medium);
+    }
+
+    #[test]
+    fn a_sibling_of_another_size_is_no_sibling() {
+        let mut deep = at(32, 180_000.0);
+        deep.block = 8192;
+        let finding = the(&record(&[at(1, 10_000.0), deep]), "latency-bound");
+        assert_eq!(finding.confidence, Confidence::Medium);
+    }
+
+    #[test]
+    fn depth_beyond_saturation_only_queues() {
+        let finding = the(
+            &record(&[at(1, 1500.0), at(8, 3000.0), at(64, 3010.0)]),
+            "over-driven",
+        );
+        assert_eq!(finding.subject, ["q64"]);
+        assert_eq!(
+            finding.statement,
+            "q64: 64 in flight deliver no more than 8, and each operation waits 8.0 times as long: \
+             3,010 IOPS, against 3,000 in q8."
+        );
+        // 3,000 a second times 667 µs: two in flight fill it.
+        assert_eq!(
+            figure(&finding, "q8", "in flight that fill the target"),
+            2.0
+        );
+        silent(&record(&[at(8, 3000.0), at(64, 6000.0)]), "over-driven");
+    }
+
+    fn figure(finding: &Finding, case: &str, name: &str) -> f64 {
+        let mut figures = finding.evidence.iter();
+        let is = |it: &&crate::Evidence| it.case.as_deref() == Some(case) && it.name == name;
+        figures.find(is).expect("a figure of this name").value
+    }
+
+    /// The story: of a sweep of 500 cases, each of 25 depths was a finding of 20 cases, with the
+    /// figures of the same shallow siblings in each.
+    #[test]
+    fn the_depths_of_a_sweep_are_one_finding() {
+        let depths = [(1, 1500.0), (2, 2900.0), (8, 3000.0), (64, 3010.0)];
+        let sweep = record(&depths.map(|(depth, iops)| at(depth, iops)));
+        let finding = the(&sweep, "over-driven");
+        assert_eq!(finding.subject, ["q8", "q64"]);
+        assert_eq!(
+            finding.statement,
+            "q8 and q64: 8 to 64 in flight deliver no more than 2, and each operation waits 3.9 to \
+             30.8 times as long; worst in q64."
+        );
+        assert!(
+            finding
+                .evidence
+                .iter()
+                .all(|it| it.case.as_deref() == Some("q2"))
+        );
+        assert_eq!(figure(&finding, "q2", "most in flight"), 64.0);
+        let finding = the(&sweep, "latency-bound");
+        assert_eq!(finding.subject, ["q1"]);
+        assert_eq!(figure(&finding, "q64", "IOPS"), 3010.0);
+    }
+
+    #[test]
+    fn scatter_takes_from_the_certainty() {
+        let passes = |depth, iops: [f64; 3]| Sketch {
+            iops: iops.to_vec(),
+            ..at(depth, 1.0)
+        };
+        let wide = [passes(8, [3000.0, 2500.0, 3500.0]), at(64, 3010.0)];
+        let finding = the(&record(&wide), "over-driven");
+        assert_eq!(finding.confidence, Confidence::Medium);
+        let wide = [passes(8, [3000.0, 2000.0, 4000.0]), at(32, 4000.0)];
+        let finding = the(&record(&wide), "latency-bound");
+        assert_eq!(finding.confidence, Confidence::Medium);
+    }
+}

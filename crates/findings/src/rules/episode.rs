@@ -1,0 +1,533 @@
+//! What began and ended within a pass: nothing completed, or everything took longer.
+
+use std::cell::LazyCell;
+
+use blocklab_record::{Interval, Measurement};
+use blocklab_stats::median;
+use blocklab_units::Nanos;
+
+use super::slices::{ios, levels, moving, whole};
+use crate::hit::{per_case, warning};
+use crate::statement::{Slot, delay, number, time};
+use crate::view::{CaseView, Cases};
+use crate::{Confidence, Finding};
+
+/// A shorter pause is a matter of the highest percentiles.
+const STILL: f64 = 1e9;
+/// So many operations must have been due in a pause: fewer stay out by chance.
+const DUE: f64 = 20.0;
+/// An episode is at least so many slices, and so long.
+const SLICES: usize = 2;
+const SHORTEST: f64 = 1e9;
+/// Its operations take at least so many times as long as those of the pass.
+const SLOWER: f64 = 1.5;
+/// And by so many times what the slices of the pass scatter.
+const SCATTER: f64 = 5.0;
+/// The standard deviation of a normal distribution over its median distance from the median.
+const DEVIATION: f64 = 1.4826;
+/// One that comes again so often need not last for more than one slice each time.
+const AGAIN: usize = 3;
+/// And then by so much: an episode of half a second is half of a slice.
+const SLOWER_AGAIN: f64 = 1.25;
+/// On a real machine other programs and the own threads move the mean of a second now and then.
+const SLOWER_AGAIN_REAL: f64 = 2.0;
+/// The standard deviation over the median distance, from its lower quartile, of the half of a
+/// normal distribution that lies below the median.
+const DEVIATION_BELOW: f64 = 2.5;
+/// Fewer slices have no level.
+const ENOUGH: usize = 6;
+
+/// A part of the measured time of a pass.
+#[derive(Debug, Clone, Copy)]
+struct Span {
+    /// Since the end of the ramp.
+    from: f64,
+    length: f64,
+}
+
+/// Whether a pass can be read so: no time that the program itself spent still, and a load that
+/// does not rest of its own accord.
+fn slices(pass: &Measurement) -> Option<Vec<&Interval>> {
+    let rests = pass.observed.is_some() || pass.jobs.iter().any(|job| job.think);
+    let slices = whole(pass).filter(|it| it.len() >= ENOUGH)?;
+    (!rests && pass.stood_still_ns.is_none()).then_some(slices)
+}
+
+/// Nothing completed for a second and more.
+pub(super) fn standstill(cases: &Cases<'_>) -> Vec<Finding> {
+    let advice = cases.words(
+        "Look into the kernel's log for timeouts and resets of the device, and at what its provider \
+         is about that moment. The rate of the rest of the pass stands in the evidence.",
+        "The device is described with a fault at that moment. The rate of the rest of the pass \
+         stands in the evidence.",
+    );
+    per_case(cases, "standstill", Some(advice), |case| {
+        let found = case
+            .passes
+            .iter()
+            .filter_map(|it| Some((it.pass, still(it)?)));
+        let (pass, span) = found.max_by(|(_, a), (_, b)| a.length.total_cmp(&b.length))?;
+        Some(
+            warning("nothing completed for {}", [span.lasting()])
+                .alone(
+                    ", from {} of pass {} on",
+                    [seconds(span.from), number(f64::from(pass))],
+                )
+                .graded(span.length)
+                .with("nothing completed for", span.length / 1e9, "s")
+                .with("from", span.from / 1e9, "s")
+                .with("IOPS of the rest", undisturbed(case), "IOPS"),
+        )
+    })
+}
+
+/// The longest time in which nothing completed. The slices around it are filled in part, and the
+/// operations that waited show how long it was at most.
+fn still(pass: &Measurement) -> Option<Span> {
+    let slices = slices(pass)?;
+    let (usual, waits) = usual(&slices)?;
+    let starts = starts(&slices);
+    let missing = |place: usize| {
+        let slice = slices[place];
+        let filled = ios(slice) as f64 / (usual * slice.length_ns as f64 / 1e9);
+        (1.0 - filled).max(0.0) * slice.length_ns as f64
+    };
+    let gap = |first: usize| {
+        let empty = slices[first..].iter().take_while(|it| ios(it) == 0).count();
+        let after = first + empty;
+        let empty: f64 = slices[first..after]
+            .iter()
+            .map(|it| it.length_ns as f64)
+            .sum();
+        let waited = slices.get(after).map_or(0.0, |it| longest(it));
+        let before = first.checked_sub(1).map_or(0.0, missing);
+        let around = before
+            + if after < slices.len() {
+                missing(after)
+            } else {
+                0.0
+            };
+        let length = (empty + around).min(waited).max(empty);
+        let is_reported = empty > 0.0 || (waited >= 0.9 * length && waited > 2.0 * waits);
+        let due = usual * length / 1e9 >= DUE;
+        let before = before.min(length - empty);
+        (is_reported && due && length >= STILL).then(|| Span {
+            from: starts[first] - before,
+            length,
+        })
+    };
+    // A pause may also lie within two neighbours, none of them empty.
+    let gaps = (0..slices.len()).filter_map(gap);
+    gaps.max_by(|a, b| a.length.total_cmp(&b.length))
+}
+
+/// Operations a second, and the longest wait, of a usual slice; `None` where most are empty.
+fn usual(slices: &[&Interval]) -> Option<(f64, f64)> {
+    let waits: Vec<f64> = slices.iter().map(|it| longest(it)).collect();
+    let level = median(&levels(slices));
+    (level > 0.0).then(|| (level, median(&waits)))
+}
+
+fn longest(slice: &Interval) -> f64 {
+    let moving = moving(slice).into_iter();
+    moving.map(|it| it.max_ns).max().unwrap_or(0) as f64
+}
+
+fn starts(slices: &[&Interval]) -> Vec<f64> {
+    let lengths = slices.iter().map(|it| it.length_ns as f64);
+    let ends = lengths.scan(0.0, |end, length| {
+        *end += length;
+        Some(*end - length)
+    });
+    ends.collect()
+}
+
+/// An episode, or several: where, and what operations took in them and in the rest of the pass.
+struct Slow {
+    /// From the beginning of the first to the end of the last one.
+    span: Span,
+    /// Without what lies between them.
+    lasting_ns: f64,
+    times: usize,
+    /// The slices that are touched.
+    places: Vec<bool>,
+    inside_ns: f64,
+    usual_ns: f64,
+}
+
+impl Slow {
+    fn slower(&self) -> f64 {
+        self.inside_ns / self.usual_ns
+    }
+}
+
+/// All operations took longer for a while.
+pub(super) fn slow_episode(cases: &Cases<'_>) -> Vec<Finding> {
+    let advice = cases.words(
+        "Look for what else used the machine or the device at that time, or for a device that \
+         cleaned up; the rate of the rest of the pass stands in the evidence.",
+        "The device is described with a fault at that time, or its credits came and went; the rate \
+         of the rest of the pass stands in the evidence.",
+    );
+    per_case(cases, "slow-episode", Some(advice), |case| {
+        let found = case
+            .passes
+            .iter()
+            .filter_map(|it| Some((it.pass, slow(it)?)))
+            .filter(|(_, it)| {
+                cases.is_simulated() || it.times < AGAIN || it.slower() >= SLOWER_AGAIN_REAL
+            });
+        let (pass, slow) = found.max_by(|(_, a), (_, b)| a.slower().total_cmp(&b.slower()))?;
+        let span = slow.span;
+        let when = [
+            seconds(span.from),
+            seconds(span.from + span.length),
+            number(f64::from(pass)),
+            delay(slow.inside_ns),
+            delay(slow.usual_ns),
+        ];
+        let hit = warning(
+            "operations took {} times as long as in the rest of the pass for {}",
+            [
+                Slot::Range(slow.slower(), |it| format!("{it:.1}")),
+                time(Nanos(slow.lasting_ns as u64)),
+            ],
+        );
+        let hit = match slow.times {
+            1 => hit.alone(", from {} to {} of pass {}: {} instead of {}", when),
+            times => hit.alone(
+                " in all, {} times from {} to {} of pass {}: {} instead of {}",
+                [vec![number(times as f64)], when.to_vec()].concat(),
+            ),
+        };
+        Some(
+            hit.graded(slow.slower())
+                .confidence(Confidence::Medium)
+                .with("times", slow.times as f64, "")
+                .with("from", span.from / 1e9, "s")
+                .with("until", (span.from + span.length) / 1e9, "s")
+                .with("mean latency in it", slow.inside_ns, "ns")
+                .with("mean latency of the rest", slow.usual_ns, "ns")
+                .with("IOPS of the rest", undisturbed(case), "IOPS"),
+        )
+    })
+}
+
+/// The longest run of slow slices with usual ones before and after it, or all of them where they
+/// come again and again: what lasts from the beginning or to the end is a change of level.
+fn slow(pass: &Measurement) -> Option<Slow> {
+    let slices = slices(pass)?;
+    let latencies: Vec<Option<f64>> = slices.iter().map(|it| latency(it)).collect();
+    let known: Vec<f64> = latencies.iter().copied().flatten().collect();
+    if known.len() < ENOUGH {
+        return None;
+    }
+    // A histogram is read only where the means of the slices look like an episode.
+    let one = LazyCell::new(|| one_deviates(pass));
+    let longest = |runs: &[(usize, usize)]| {
+        runs.iter()
+            .copied()
+            .max_by_key(|(first, last)| last - first)
+    };
+    let slow_from = |usual: f64, scatter: f64, times: f64| {
+        let is_slow = |(slice, ns): (&&Interval, &Option<f64>)| {
+            let chance = || *one / (ios(slice).max(1) as f64).sqrt();
+            ns.is_some_and(|ns| {
+                ns >= (usual * times).max(usual + SCATTER * scatter)
+                    && ns >= usual + SCATTER * chance()
+            })
+        };
+        let is_slow: Vec<bool> = slices.iter().zip(&latencies).map(is_slow).collect();
+        let mut runs = runs(&is_slow);
+        runs.retain(|(first, last)| *first > 0 && last + 1 < slices.len());
+        runs
+    };
+    let usual_ns = median(&known);
+    let distances: Vec<f64> = known.iter().map(|it| (it - usual_ns).abs()).collect();
+    let once = slow_from(usual_ns, DEVIATION * median(&distances), SLOWER);
+    let starts = starts(&slices);
+    let end = |place: usize| starts[place] + slices[place].length_ns as f64;
+    if once.len() < AGAIN
+        && let Some((first, last)) = longest(&once)
+        && last + 1 - first >= SLICES
+        && end(last) - starts[first] >= SHORTEST
+    {
+        return found(pass, &slices, &latencies, &[(first, last)], usual_ns);
+    }
+    // Slow slices may be as many as the others.
+    let (usual_ns, scatter) = lower_half(&known);
+    let again = slow_from(usual_ns, scatter, SLOWER_AGAIN);
+    match again.len() >= AGAIN {
+        true => found(pass, &slices, &latencies, &again, usual_ns),
+        false => None,
+    }
+}
+
+/// What these runs of slices are together, unless nothing completed in them.
+fn found(
+    pass: &Measurement,
+    slices: &[&Interval],
+    latencies: &[Option<f64>],
+    runs: &[(usize, usize)],
+    usual_ns: f64,
+) -> Option<Slow> {
+    let ((first, _), (_, last)) = (runs.first()?, runs.last()?);
+    let is_inside = |place: &usize| runs.iter().any(|(a, b)| (a..=b).contains(&place));
+    let inside: Vec<usize> = (0..slices.len()).filter(is_inside).collect();
+    let taken: Vec<f64> = inside.iter().filter_map(|it| latencies[*it]).collect();
+    let starts = starts(slices);
+    let span = Span {
+        from: starts[*first],
+        length: starts[*last] + slices[*last].length_ns as f64 - starts[*first],
+    };
+    // What an episode begins and ends with is slow in part.
+    let around = usize::from(runs.len() == 1);
+    let is_touched = |place: usize| {
+        let near =
+            |(a, b): &(usize, usize)| (a.saturating_sub(around)..=b + around).contains(&place);
+        runs.iter().any(near)
+    };
+    let slow = Slow {
+        span,
+        lasting_ns: inside.iter().map(|it| slices[*it].length_ns as f64).sum(),
+        times: runs.len(),
+        places: (0..slices.len()).map(is_touched).collect(),
+        inside_ns: median(&taken),
+        usual_ns,
+    };
+    let is_pause = still(pass).is_some_and(|it| it.overlaps(&span));
+    (!is_pause && usual_ns > 0.0).then_some(slow)
+}
+
+/// The lower quartile of the means, and the standard deviation by those below their median.
+fn lower_half(means: &[f64]) -> (f64, f64) {
+    let middle = median(means);
+    let below: Vec<f64> = means.iter().copied().filter(|it| *it <= middle).collect();
+    let quartile = median(&below);
+    let distances: Vec<f64> = below.iter().map(|it| (it - quartile).abs()).collect();
+    (quartile, DEVIATION_BELOW * median(&distances))
+}
+
+/// Standard deviation of a single latency of the pass: independent ones make the mean of a slice
+/// scatter by it over the root of their number, whatever their tail.
+fn one_deviates(pass: &Measurement) -> f64 {
+    let results = pass.jobs.iter().flat_map(|job| job.directions.values());
+    let known = results.filter_map(|it| it.service.histogram().ok());
+    let bins = known.flat_map(|it| it.edges().collect::<Vec<_>>());
+    let bins = bins.map(|(low, high, n)| (f64::midpoint(low as f64, high as f64), n as f64));
+    let (n, sum, squares) = bins.fold((0.0, 0.0, 0.0), |(count, sum, squares), (ns, n)| {
+        (count + n, sum + ns * n, squares + ns * ns * n)
+    });
+    let mean: f64 = sum / f64::max(n, 1.0);
+    (squares / f64::max(n, 1.0) - mean * mean).max(0.0).sqrt()
+}
+
+/// First and last place of each run of what is true.
+fn runs(all: &[bool]) -> Vec<(usize, usize)> {
+    let mut runs: Vec<(usize, usize)> = Vec::new();
+    for place in (0..all.len()).filter(|place| all[*place]) {
+        match runs.last_mut() {
+            Some((_, last)) if *last + 1 == place => *last = place,
+            _ => runs.push((place, place)),
+        }
+    }
+    runs
+}
+
+/// Mean of the operations of a slice.
+fn latency(slice: &Interval) -> Option<f64> {
+    let sum: f64 = moving(slice)
+        .iter()
+        .map(|it| it.ios as f64 * it.mean_ns as f64)
+        .sum();
+    (ios(slice) > 0 && sum > 0.0).then(|| sum / ios(slice) as f64)
+}
+
+/// Whether something began and ended within a pass.
+pub(super) fn is_disturbed(pass: &Measurement) -> bool {
+    still(pass).is_some() || slow(pass).is_some()
+}
+
+/// Operations a second outside of pauses and episodes; `None` where there were none of them.
+pub fn undisturbed(case: &CaseView<'_>) -> Option<f64> {
+    if !case.passes.iter().any(|pass| is_disturbed(pass)) {
+        return None;
+    }
+    let rests: Vec<f64> = case.passes.iter().filter_map(|pass| rest(pass)).collect();
+    (!rests.is_empty()).then(|| median(&rests))
+}
+
+/// The rate of the slices that no pause and no episode touches.
+fn rest(pass: &Measurement) -> Option<f64> {
+    let slices = slices(pass)?;
+    let (still, slow) = (still(pass), slow(pass));
+    let starts = starts(&slices);
+    let is_free = |place: &usize| {
+        let span = Span {
+            from: starts[*place],
+            length: slices[*place].length_ns as f64,
+        };
+        let in_slow = slow.as_ref().is_some_and(|it| it.places[*place]);
+        !in_slow && !still.is_some_and(|it| it.overlaps(&span))
+    };
+    let free: Vec<&Interval> = (0..slices.len())
+        .filter(is_free)
+        .map(|place| slices[place])
+        .collect();
+    (!free.is_empty()).then(|| median(&levels(&free)))
+}
+
+impl Span {
+    fn lasting(self) -> Slot {
+        time(Nanos(self.length as u64))
+    }
+
+    fn overlaps(&self, other: &Self) -> bool {
+        self.from < other.from + other.length && other.from < self.from + self.length
+    }
+}
+
+fn seconds(ns: f64) -> Slot {
+    Slot::Range(ns, |ns| format!("{:.1} s", ns / 1e9))
+}
+
+#[cfg(test)]
+mod tests {
+    use blocklab_record::Record;
+
+    use super::*;
+    use crate::testing::{Sketch, record, silent, the};
+
+    /// Two passes of 15 s; the seconds of the second one are changed.
+    fn passes(change: impl Fn(usize, &mut Interval)) -> Record {
+        let mut record = record(&[Sketch {
+            seconds: 15,
+            iops: vec![3000.0; 2],
+            ..Sketch::default()
+        }]);
+        for (pass, measurement) in record.measurements.iter_mut().enumerate() {
+            for (second, slice) in measurement.series.iter_mut().enumerate() {
+                let even = 600_000 + 10_000 * (second as u64 % 3);
+                (slice.read.mean_ns, slice.read.max_ns) = (even, 4_000_000);
+                if pass == 1 {
+                    change(second, slice);
+                }
+            }
+        }
+        record
+    }
+
+    fn still(second: usize, slice: &mut Interval) {
+        match second {
+            6 => slice.read.ios = 1500,
+            7 | 8 => slice.read.ios = 0,
+            9 => (slice.read.ios, slice.read.max_ns) = (1500, 3_000_000_000),
+            _ => (),
+        }
+    }
+
+    /// A volume stood still for three seconds of fifteen: the diagnosis called it 90 % of what is
+    /// documented, and inside the vendor's promise.
+    #[test]
+    fn a_pause_has_a_beginning_and_a_length() {
+        let finding = the(&passes(still), "standstill");
+        assert_eq!(
+            finding.statement,
+            "rand4k-q32-read: nothing completed for 3.0 s, from 6.5 s of pass 2 on."
+        );
+        silent(&passes(still), "slow-episode");
+        silent(&passes(still), "drift-within");
+        silent(&passes(|_, _| ()), "standstill");
+    }
+
+    /// Half of two neighbours is missing, and an operation waited just as long.
+    #[test]
+    fn a_pause_may_leave_no_slice_empty() {
+        let short = |second: usize, slice: &mut Interval| match second {
+            6 => slice.read.ios = 1000,
+            7 => (slice.read.ios, slice.read.max_ns) = (1400, 1_200_000_000),
+            _ => (),
+        };
+        let finding = the(&passes(short), "standstill");
+        assert!(finding.statement.contains("for 1.2 s"), "{finding:?}");
+        let slow = |second: usize, slice: &mut Interval| {
+            if [6, 7].contains(&second) {
+                slice.read.ios = 1000;
+            }
+        };
+        silent(&passes(slow), "standstill");
+    }
+
+    #[test]
+    fn a_pause_of_the_load_or_of_the_program_is_none_of_the_target() {
+        let mut stopped = passes(still);
+        stopped.measurements[1].stood_still_ns = Some(3_000_000_000);
+        silent(&stopped, "standstill");
+        let mut thinking = passes(still);
+        thinking.measurements[1].jobs[0].think = true;
+        silent(&thinking, "standstill");
+        // Three operations a second stay out for two seconds by chance.
+        let rare = |second: usize, slice: &mut Interval| {
+            slice.read.ios = if [7, 8].contains(&second) { 0 } else { 3 };
+        };
+        let mut rare = passes(rare);
+        rare.measurements.remove(0);
+        silent(&rare, "standstill");
+    }
+
+    /// Operations took 20 ms more for four seconds: it was called scatter of the passes, and burst
+    /// credits that were left over.
+    #[test]
+    fn an_episode_has_an_interval() {
+        let slow = |second: usize, slice: &mut Interval| {
+            if (8..12).contains(&second) {
+                (slice.read.ios, slice.read.mean_ns) = (90, 20_600_000);
+            }
+        };
+        let found = passes(slow);
+        let finding = the(&found, "slow-episode");
+        let words = "for 4.0 s, from 8.0 s to 12.0 s of pass 2: 20.6 ms instead of 610 µs";
+        assert!(finding.statement.contains(words), "{finding:?}");
+        silent(&found, "standstill");
+        silent(&passes(|_, _| ()), "slow-episode");
+        let at_once = |second: usize, slice: &mut Interval| {
+            if second == 8 {
+                slice.read.mean_ns = 20_600_000;
+            }
+        };
+        silent(&passes(at_once), "slow-episode");
+    }
+
+    #[test]
+    fn what_lasts_to_the_end_is_a_level() {
+        let to_the_end = |second: usize, slice: &mut Interval| {
+            if second >= 10 {
+                slice.read.mean_ns = 20_600_000;
+            }
+        };
+        silent(&passes(to_the_end), "slow-episode");
+    }
+
+    /// A neighbour was noisy for a second in every three, and for one and a half: a third of the
+    /// time everything took five times as long, and the run was called good.
+    #[test]
+    fn episodes_that_come_again_are_told_together() {
+        for (share, times) in [(1.0, "4.9 times"), (0.5, "3.0 times")] {
+            let again = |second: usize, slice: &mut Interval| {
+                if second % 3 == 1 {
+                    slice.read.mean_ns = 600_000 + (2_400_000.0 * share) as u64;
+                }
+            };
+            let finding = the(&passes(again), "slow-episode");
+            assert!(finding.statement.contains(times), "{finding:?}");
+            let words = "for 5.0 s in all, 5 times from 1.0 s to 14.0 s of pass 2";
+            assert!(finding.statement.contains(words), "{finding:?}");
+        }
+        let half_of_the_time = |second: usize, slice: &mut Interval| {
+            if second % 2 == 1 {
+                slice.read.mean_ns = 3_000_000;
+            }
+        };
+        the(&passes(half_of_the_time), "slow-episode");
+    }
+}

@@ -1,0 +1,361 @@
+//! Things that went wrong: operations that failed, runs that ended early, sums that do not match.
+
+use blocklab_record::{ErrorKind, Origin, Status, Stopped};
+use blocklab_units::{Bytes, Nanos};
+use blocklab_workload::errno;
+
+use crate::hit::{Hit, critical, joined, of_run, per_case, warning};
+use crate::statement::{Slot, number, time, word};
+use crate::view::Cases;
+use crate::{Finding, Severity};
+
+/// Our own promise: issued = completed + failed + in flight, for every job.
+pub(super) fn accounting(cases: &Cases<'_>) -> Vec<Finding> {
+    let advice = "This is an error of blocklab: do not use the figures, and please report it.";
+    per_case(cases, "accounting", Some(advice), |case| {
+        let census = case.jobs().map(|job| job.accounting);
+        let wrong = census
+            .filter(|census| !census.balances())
+            .max_by_key(|census| {
+                let answered = census.completed + census.failed + census.in_flight;
+                census.issued.abs_diff(answered)
+            })?;
+        let answered = wrong.completed + wrong.failed + wrong.in_flight;
+        Some(
+            critical(
+                "{} operations were issued, but {} are accounted for",
+                [number(wrong.issued as f64), number(answered as f64)],
+            )
+            .with("issued", wrong.issued as f64, "")
+            .with("completed", wrong.completed as f64, "")
+            .with("failed", wrong.failed as f64, "")
+            .with("in flight", wrong.in_flight as f64, ""),
+        )
+    })
+}
+
+/// The run ended because something failed.
+pub(super) fn failed(cases: &Cases<'_>) -> Vec<Finding> {
+    if cases.record.status != Status::Failed {
+        return Vec::new();
+    }
+    let why = cases.record.failure.as_deref();
+    let why = word(why.unwrap_or("no reason is recorded"));
+    let hit = critical("The run failed before it was complete: {}", [why]);
+    let taken = cases.record.measurements.len() as f64;
+    vec![of_run(
+        "failed",
+        None,
+        hit.with("measurements taken", taken, ""),
+    )]
+}
+
+/// The run was stopped by a signal.
+pub(super) fn interrupted(cases: &Cases<'_>) -> Vec<Finding> {
+    let cut = |m: &&blocklab_record::Measurement| {
+        m.jobs.iter().any(|job| job.stopped == Stopped::Interrupted)
+    };
+    let taken = cases.record.measurements.len();
+    let cut = cases.record.measurements.iter().filter(cut).count();
+    if cases.record.status != Status::Interrupted && cut == 0 {
+        return Vec::new();
+    }
+    let hit = warning(
+        "The run was stopped by a signal after {} measurements, {} of them cut short; what was \
+         planned beyond that is missing",
+        [word(taken.to_string()), word(cut.to_string())],
+    )
+    .with("measurements taken", taken as f64, "")
+    .with("cut short", cut as f64, "");
+    vec![of_run("interrupted", None, hit)]
+}
+
+/// Operations came back with an error or short: one finding a kind.
+pub(super) fn failed_operations(cases: &Cases<'_>) -> Vec<Finding> {
+    let mut kinds = std::collections::BTreeMap::<_, (_, Vec<(&str, Hit)>)>::new();
+    for case in &cases.list {
+        for failures in case.failures() {
+            let (first, count) = (failures.first, failures.count as f64);
+            let (kind, direction) = (first.kind, first.direction.name());
+            let (sum, message) = (Slot::Sum(count), word(&first.message));
+            let hit = match kind {
+                ErrorKind::Verify => critical(
+                    "what was written did not come back: {} blocks are wrong ({})",
+                    [sum, message],
+                ),
+                _ => critical(
+                    "{} {} operations failed with {} ({})",
+                    [sum, word(direction), word(kind.to_string()), message],
+                ),
+            }
+            .alone(
+                ", the first {} into its pass at offset {}",
+                [
+                    time(Nanos(first.first_at_ns)),
+                    word(Bytes(first.first_offset).to_string()),
+                ],
+            )
+            .with(
+                &format!("{direction} operations failed with {kind}"),
+                count,
+                "",
+            );
+            let of_kind = kinds.entry((kind.to_string(), direction));
+            let (_, hits) = of_kind.or_insert((kind, Vec::new()));
+            hits.push((case.name, hit));
+        }
+    }
+    let served = cases.record.origin == Origin::Emulated;
+    let advice = |kind| match kind {
+        ErrorKind::Errno(errno::ENOSPC) if served => {
+            "Raise --memory-limit, or use --backing FILE on a disk with room."
+        }
+        ErrorKind::Errno(errno::EIO) if served => {
+            "Without an injected fault, look into the kernel's log for the disk of --backing."
+        }
+        ErrorKind::Errno(errno::ENOSPC) => "Free space on the target, or use a smaller --size.",
+        ErrorKind::Errno(errno::EIO) => {
+            "Look into the kernel's log: the device or the path to it is faulty."
+        }
+        ErrorKind::Verify => {
+            "Trust no data to this target before the cause is found: the medium, the path to it, \
+             or somebody else who writes there."
+        }
+        ErrorKind::Short => {
+            "The target is smaller than it was at the start, or it ends inside a block."
+        }
+        _ => "The figures hold only the operations that succeeded.",
+    };
+    let found = kinds
+        .into_values()
+        .map(|(kind, hits)| joined(cases, "failed-operations", Some(advice(kind)), hits));
+    found.flatten().collect()
+}
+
+/// Operations never came back.
+pub(super) fn stalled(cases: &Cases<'_>) -> Vec<Finding> {
+    let advice = "Look into the kernel's log for hung tasks and resets of the device.";
+    per_case(cases, "stalled", Some(advice), |case| {
+        let stalled = case.jobs().filter(|job| job.stopped == Stopped::Stalled);
+        let lost: Vec<u64> = stalled.map(|job| job.accounting.in_flight).collect();
+        let sum = lost.iter().sum::<u64>() as f64;
+        (!lost.is_empty()).then(|| {
+            critical(
+                "{} operations did not come back and were given up",
+                [Slot::Sum(sum)],
+            )
+            .with("operations given up", sum, "")
+        })
+    })
+}
+
+/// An age from which a target is taken to hang: a deep queue of a slow disk is answered before.
+const HANGS: Nanos = Nanos::from_secs(5);
+
+/// Operations were in flight when a signal ended the pass, and did not come back after it either.
+pub(super) fn unanswered(cases: &Cases<'_>) -> Vec<Finding> {
+    let advice = "Look into the kernel's log for hung tasks and resets of the device; the figures \
+                  count the wait as time in which nothing was delivered.";
+    per_case(cases, "unanswered", Some(advice), |case| {
+        let left = || case.jobs().filter(|job| job.stopped != Stopped::Stalled);
+        let ages = left().filter_map(|job| job.accounting.oldest_in_flight_ns);
+        let oldest = ages.max().map(Nanos)?;
+        let sum = left().map(|job| job.accounting.in_flight).sum::<u64>() as f64;
+        let severity = match oldest >= HANGS {
+            true => Severity::Critical,
+            false => Severity::Warning,
+        };
+        Some(
+            Hit::new(
+                severity,
+                "{} operations were not answered for up to {} when a signal ended the pass",
+                [Slot::Sum(sum), time(oldest)],
+            )
+            .with("operations in flight at the end", sum, "")
+            .with("age of the oldest", oldest.as_secs_f64(), "s"),
+        )
+    })
+}
+
+/// A stored histogram cannot be read.
+pub(super) fn damaged_histogram(cases: &Cases<'_>) -> Vec<Finding> {
+    let advice = "The record was damaged or changed after the run; its quantiles are incomplete.";
+    per_case(cases, "damaged-histogram", Some(advice), |case| {
+        (case.damaged > 0).then(|| {
+            critical(
+                "{} latency histograms cannot be read and are missing from the quantiles",
+                [Slot::Sum(f64::from(case.damaged))],
+            )
+            .with("unreadable histograms", f64::from(case.damaged), "")
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use blocklab_record::ErrorCount;
+    use blocklab_workload::Direction;
+
+    use super::*;
+    use crate::assess;
+    use crate::testing::{Sketch, record, silent, the};
+
+    #[test]
+    fn a_census_that_does_not_balance_is_our_fault() {
+        let mut record = record(&[Sketch::named("a"), Sketch::named("b")]);
+        silent(&record, "accounting");
+        record.measurements[1].jobs[0].accounting.in_flight = 3;
+        let finding = the(&record, "accounting");
+        assert_eq!(finding.subject, ["b"]);
+        assert_eq!(
+            finding.statement,
+            "b: 100,000 operations were issued, but 100,003 are accounted for."
+        );
+        assert_eq!(finding.severity, Severity::Critical);
+    }
+
+    #[test]
+    fn a_failed_run_says_why() {
+        let mut record = record(&[Sketch::default()]);
+        silent(&record, "failed");
+        record.status = Status::Failed;
+        record.failure = Some("/dev/sdz vanished".to_owned());
+        let statement = the(&record, "failed").statement;
+        assert_eq!(
+            statement,
+            "The run failed before it was complete: /dev/sdz vanished."
+        );
+    }
+
+    #[test]
+    fn an_interrupted_run_tells_what_is_there() {
+        let mut record = record(&[Sketch::default()]);
+        silent(&record, "interrupted");
+        record.status = Status::Interrupted;
+        record.measurements[2].jobs[0].stopped = Stopped::Interrupted;
+        let statement = the(&record, "interrupted").statement;
+        assert!(
+            statement.contains("after 3 measurements, 1 of them cut short"),
+            "{statement}"
+        );
+    }
+
+    #[test]
+    fn failures_are_reported_by_kind() {
+        let mut record = record(&[Sketch::named("a"), Sketch::named("b")]);
+        silent(&record, "failed-operations");
+        let error = |kind, count| ErrorCount {
+            kind: ErrorKind::Errno(kind),
+            message: "No space left on device".to_owned(),
+            direction: Direction::Write,
+            count,
+            first_at_ns: 1_500_000_000,
+            first_offset: 1 << 30,
+        };
+        record.measurements[0].jobs[0].errors = vec![error(errno::ENOSPC, 5), error(errno::EIO, 1)];
+        record.measurements[2].jobs[0].errors = vec![error(errno::ENOSPC, 2)];
+        record.measurements[1].jobs[0].errors = vec![error(errno::ENOSPC, 1)];
+        let found = crate::testing::found(&record, "failed-operations");
+        assert_eq!(found.len(), 2);
+        assert_eq!(found[0].subject, ["a"], "EIO");
+        assert_eq!(
+            found[1].statement,
+            "a and b: 8 write operations failed with ENOSPC (No space left on device)."
+        );
+        assert_eq!(assess(&record).rows[0].errors, 8);
+    }
+
+    /// A served volume that reached its memory limit was to get a smaller --size or free space.
+    #[test]
+    fn a_served_volume_without_room_needs_memory_or_a_file() {
+        let mut record = record(&[Sketch::named("a")]);
+        record.origin = Origin::Emulated;
+        record.measurements[0].jobs[0].errors = vec![ErrorCount {
+            kind: ErrorKind::Errno(errno::ENOSPC),
+            message: "No space left on device".to_owned(),
+            direction: Direction::Write,
+            count: 1,
+            first_at_ns: 1,
+            first_offset: 0,
+        }];
+        let advice = the(&record, "failed-operations").advice;
+        assert!(advice.is_some_and(|it| it.contains("--memory-limit")));
+    }
+
+    #[test]
+    fn wrong_data_is_reported_as_such() {
+        let mut record = record(&[Sketch::named("a")]);
+        record.measurements[0].jobs[0].errors = vec![ErrorCount {
+            kind: ErrorKind::Verify,
+            message: "block at 0x1000 of sd1: 8 of 8 sectors are wrong".to_owned(),
+            direction: Direction::Read,
+            count: 2,
+            first_at_ns: 1_500_000_000,
+            first_offset: 4096,
+        }];
+        let finding = the(&record, "failed-operations");
+        assert_eq!(
+            finding.statement,
+            "a: what was written did not come back: 2 blocks are wrong (block at 0x1000 of sd1: 8 \
+             of 8 sectors are wrong), the first 1.5 s into its pass at offset 4 KiB."
+        );
+        assert!(
+            finding
+                .advice
+                .is_some_and(|advice| advice.contains("Trust no data"))
+        );
+    }
+
+    #[test]
+    fn operations_that_never_came_back() {
+        let mut record = record(&[Sketch::default()]);
+        silent(&record, "stalled");
+        let job = &mut record.measurements[0].jobs[0];
+        job.stopped = Stopped::Stalled;
+        (job.accounting.in_flight, job.accounting.issued) = (4, job.accounting.issued + 4);
+        assert!(the(&record, "stalled").statement.contains("4 operations"));
+    }
+
+    /// A disk stopped answering 2 s into a case, and the user pressed Ctrl-C 18 s later: the run was
+    /// shown with the figures of its first 2 s, and nothing showed the 8 operations that waited.
+    #[test]
+    fn operations_in_flight_at_a_signal_are_reported_with_their_age() {
+        let mut record = record(&[Sketch::default()]);
+        let mut left = |in_flight, age: Option<Nanos>| {
+            let job = &mut record.measurements[0].jobs[0];
+            job.stopped = Stopped::Interrupted;
+            job.accounting.in_flight = in_flight;
+            job.accounting.oldest_in_flight_ns = age.map(|age| age.0);
+            record.clone()
+        };
+        silent(&left(0, None), "unanswered");
+        let hung = the(&left(8, Some(Nanos::from_secs(18))), "unanswered");
+        assert!(
+            hung.statement
+                .contains("8 operations were not answered for up to 18.0 s"),
+            "{}",
+            hung.statement
+        );
+        assert_eq!(hung.severity, Severity::Critical);
+        let slow = the(&left(8, Some(Nanos::from_millis(900))), "unanswered");
+        assert_eq!(slow.severity, Severity::Warning);
+    }
+
+    #[test]
+    fn a_damaged_histogram_is_said_and_the_rest_still_shown() {
+        let mut record = record(&[Sketch::default()]);
+        silent(&record, "damaged-histogram");
+        let job = &mut record.measurements[0].jobs[0];
+        let read = job.directions.get_mut(&Direction::Read).unwrap();
+        read.service.histogram_hdr = "HISTFAAA nonsense".to_owned();
+        assert_eq!(
+            the(&record, "damaged-histogram").severity,
+            Severity::Critical
+        );
+        let row = assess(&record).rows.remove(0);
+        assert!(
+            row.directions[0].service_ns.at("p50") > 0,
+            "the other passes remain"
+        );
+    }
+}

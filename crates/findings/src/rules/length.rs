@@ -1,0 +1,185 @@
+//! Whether there is enough of it.
+
+use blocklab_record::PERCENTILES;
+use blocklab_units::Nanos;
+
+use crate::hit::{Hit, per_case};
+use crate::statement::{number, time, word};
+use crate::view::Cases;
+use crate::{Finding, Severity};
+
+/// What a limiter saves up while idle is about a second of its rate: it makes up a tenth of this
+/// long a pass, and of several shorter ones more.
+const ENOUGH_NS: u64 = 10_000_000_000;
+/// Below this it may be a fifth of the figure and more.
+const LITTLE_NS: u64 = 5_000_000_000;
+/// A ramp of a second, but for the moment of its start, has spent what was saved.
+const SPENDS_NS: u64 = 950_000_000;
+/// After such a ramp, so much is enough. What lasts longer, a write cache of gigabytes or burst
+/// credits for minutes, shows within ten seconds no more than within two.
+const ENOUGH_AFTER_RAMP_NS: u64 = 2_000_000_000;
+
+/// Too little time for what the target holds back. Of a modelled target that is no guess: the
+/// rules on its limits name what it held back.
+pub(super) fn too_short(cases: &Cases<'_>) -> Vec<Finding> {
+    let advice = "Use a longer --runtime: at least ten seconds a case, or a ramp of a second before \
+                  each pass; and minutes on anything with burst credits or a write cache.";
+    per_case(cases, "too-short", Some(advice), |case| {
+        let (measured, passes) = (case.measured_ns(), case.passes.len());
+        let modelled = cases.is_simulated() || cases.is_emulated();
+        let enough = match case.ramp_ns() >= SPENDS_NS {
+            true => ENOUGH_AFTER_RAMP_NS,
+            false => ENOUGH_NS,
+        };
+        let short = measured < enough && case.ios() > 0 && !case.is_null() && !modelled;
+        let severity = match measured < LITTLE_NS {
+            true => Severity::Warning,
+            false => Severity::Info,
+        };
+        short.then(|| {
+            Hit::new(
+                severity,
+                "only {} were measured, so a burst or a cache may carry the figures",
+                [time(Nanos(measured))],
+            )
+            .with("measured time", measured as f64 / 1e9, "s")
+            .with("passes", passes as f64, "")
+        })
+    })
+}
+
+/// The highest quantile that a case has to support. The tables mark each figure above it that
+/// stands on too little, and a look of a minute is not made for the ten-thousandth operation.
+const HIGHEST: f64 = 0.99;
+
+/// Too few operations for the usual quantiles. The tables show which figures these are, so it
+/// takes nothing from the others of the case; below the median, nothing of it is left.
+pub(super) fn few_samples(cases: &Cases<'_>) -> Vec<Finding> {
+    let advice = "Run longer where these percentiles matter.";
+    per_case(cases, "few-samples", Some(advice), |case| {
+        let moved = case.row.moved();
+        let smallest = moved.min_by_key(|direction| direction.ios)?;
+        let mut usual = PERCENTILES
+            .iter()
+            .map(|it| it.share)
+            .filter(|q| *q <= HIGHEST && smallest.knows(*q));
+        let missing = usual.find(|q| !smallest.supports(*q))?;
+        let highest = smallest.highest_quantile();
+        let severity = match highest {
+            Some(_) => Severity::Info,
+            None => Severity::Warning,
+        };
+        Some(
+            Hit::new(
+                severity,
+                "percentiles from {} on have fewer than ten operations beyond them",
+                [word(format!("p{}", percentile(missing)))],
+            )
+            .alone(" ({} in all)", [number(smallest.ios as f64)])
+            .with("operations", smallest.ios as f64, "")
+            .with("supported up to", percentile(highest.unwrap_or(0.0)), "p"),
+        )
+    })
+}
+
+/// 99.9 of 0.999, without the dust of floating point.
+pub(super) fn percentile(quantile: f64) -> f64 {
+    (quantile * 1e6).round() / 1e4
+}
+
+#[cfg(test)]
+mod tests {
+    use blocklab_record::Interval;
+
+    use super::*;
+    use crate::testing::{Sketch, found, record, silent, the};
+
+    fn lasting(seconds: u32, iops: f64) -> Sketch {
+        Sketch {
+            seconds,
+            iops: vec![iops; 3],
+            ..Sketch::default()
+        }
+    }
+
+    #[test]
+    fn short_runs_have_a_finding() {
+        let severity = |seconds| the(&record(&[lasting(seconds, 1e6)]), "too-short").severity;
+        assert_eq!(severity(1), Severity::Warning);
+        assert_eq!(severity(3), Severity::Info);
+        silent(&record(&[lasting(4, 1e6)]), "too-short");
+        let mut simulated = record(&[lasting(1, 1e6)]);
+        simulated.origin = blocklab_record::Origin::Simulated;
+        silent(&simulated, "too-short");
+        simulated.origin = blocklab_record::Origin::Emulated;
+        silent(&simulated, "too-short");
+    }
+
+    /// The story: the default study ran every case for six seconds and warned its user, after every
+    /// run on every disk, that six seconds were too few.
+    #[test]
+    fn a_ramp_that_spends_what_was_saved_makes_up_for_time() {
+        let after_ramp = |ramp_ms: u64, seconds| {
+            let mut record = record(&[lasting(seconds, 1e6)]);
+            for pass in &mut record.measurements {
+                pass.series.insert(
+                    0,
+                    Interval {
+                        ramp: true,
+                        length_ns: ramp_ms * 1_000_000,
+                        ..Interval::default()
+                    },
+                );
+            }
+            record
+        };
+        silent(&after_ramp(1000, 1), "too-short");
+        the(&after_ramp(300, 1), "too-short");
+        let mut single = after_ramp(1000, 1);
+        single.measurements.truncate(1);
+        the(&single, "too-short");
+    }
+
+    #[test]
+    fn quantiles_need_ten_operations_beyond_them() {
+        let check = |iops, expected: Option<(&str, f64, Severity)>| {
+            let findings = found(&record(&[lasting(10, iops)]), "few-samples");
+            assert_eq!(findings.len(), usize::from(expected.is_some()), "{iops}");
+            if let Some((missing, highest, severity)) = expected {
+                let statement = &findings[0].statement;
+                assert!(
+                    statement.contains(&format!("from {missing} on")),
+                    "{statement}"
+                );
+                assert_eq!(findings[0].severity, severity, "{iops}");
+                assert_eq!(findings[0].evidence[1].value, highest, "{iops}");
+            }
+        };
+        check(0.5, Some(("p50", 0.0, Severity::Warning)));
+        check(10.0, Some(("p99", 95.0, Severity::Info)));
+        check(33.0, Some(("p99", 95.0, Severity::Info)));
+        check(34.0, None);
+        check(1000.0, None);
+    }
+
+    #[test]
+    fn one_finding_covers_every_case() {
+        let slow = |name: &str, iops| Sketch {
+            case: name.to_owned(),
+            ..lasting(10, iops)
+        };
+        let record = record(&[slow("a", 5.0), slow("b", 10.0), slow("c", 10.0)]);
+        let finding = the(&record, "few-samples");
+        assert_eq!(
+            finding.statement,
+            "In all 3 cases, percentiles from p95 or p99 on have fewer than ten operations beyond \
+             them."
+        );
+        let highest = finding.evidence.iter().filter(|e| e.unit == "p");
+        let highest: Vec<_> = highest.map(|e| (e.case.as_deref(), e.value)).collect();
+        assert_eq!(
+            highest,
+            [(Some("a"), 90.0), (Some("b"), 95.0), (Some("c"), 95.0)]
+        );
+    }
+}

@@ -1,0 +1,120 @@
+//! One file a family, one function a rule, each with a test that makes it speak and one that
+//! keeps it silent.
+
+mod cache;
+mod caps;
+mod container;
+mod depth;
+pub(crate) mod episode;
+mod failures;
+mod length;
+pub(crate) mod limits;
+mod observed;
+mod outside;
+mod pacing;
+mod passes;
+pub(crate) mod processor;
+pub(crate) mod rate;
+mod series;
+mod sibling;
+mod slices;
+mod sound;
+mod tail;
+mod volume;
+
+use std::cmp::Reverse;
+
+use crate::view::Cases;
+use crate::{Confidence, Finding, Severity};
+
+type Rule = fn(&Cases<'_>) -> Vec<Finding>;
+
+/// In the order in which findings of the same severity are shown: what spoils a figure comes
+/// before what explains it.
+const RULES: [Rule; 52] = [
+    failures::accounting,
+    observed::on_purpose,
+    failures::failed,
+    failures::interrupted,
+    failures::failed_operations,
+    failures::stalled,
+    failures::unanswered,
+    failures::damaged_histogram,
+    cache::page_cache_reads,
+    cache::page_cache_writes,
+    cache::not_from_device,
+    cache::buffered_loop,
+    cache::memory_target,
+    cache::not_direct,
+    container::engine_replaced,
+    container::layered_file_system,
+    container::throttled,
+    container::memory_limit,
+    outside::stood_still,
+    outside::disk_shared,
+    processor::cpu_limit,
+    processor::machine_busy,
+    processor::overhead,
+    processor::uring_workers,
+    processor::clock,
+    observed::late_replies,
+    observed::changed,
+    rate::rate_missed,
+    depth::useless_depth,
+    depth::littles_law,
+    passes::outlier_pass,
+    passes::drift_over_passes,
+    passes::scatter,
+    episode::standstill,
+    episode::slow_episode,
+    tail::heavy_tail,
+    limits::credits_used_up,
+    series::level_fell,
+    series::level_rose,
+    series::drift_within,
+    limits::above_limit,
+    length::too_short,
+    length::few_samples,
+    limits::at_limit,
+    volume::volume_statistics,
+    observed::bound_by,
+    observed::never_bound,
+    caps::byte_cap,
+    caps::iops_cap,
+    pacing::paced,
+    depth::over_driven,
+    depth::latency_bound,
+];
+
+/// What every rule finds, most severe first, then in the order of the rules; and what is established,
+/// where no rule doubts a figure.
+pub(crate) fn judge(cases: &Cases<'_>) -> Vec<Finding> {
+    let mut findings: Vec<_> = RULES.iter().flat_map(|rule| rule(cases)).collect();
+    drop_needless_guesses(&mut findings);
+    if findings
+        .iter()
+        .all(|finding| finding.severity <= Severity::Info)
+    {
+        findings.extend(sound::established(cases));
+    }
+    findings.sort_by_key(|finding| Reverse(finding.severity));
+    findings
+}
+
+/// Takes back "latency may be the limit" where something else is known of each of its cases: a guess
+/// beside a level that fell, or a limit that was waited for, would be a second cause.
+pub fn drop_needless_guesses(findings: &mut Vec<Finding>) {
+    let is_guess = |it: &Finding| it.rule == "latency-bound" && it.confidence == Confidence::Low;
+    let known: Vec<Finding> = findings
+        .iter()
+        .filter(|it| !is_guess(it) && it.severity > Severity::Good)
+        .cloned()
+        .collect();
+    findings.retain(|guess| {
+        let spoken_of = |case: &String| {
+            let mut about = known.iter();
+            about.any(|it| it.subject.is_empty() || it.subject.contains(case))
+        };
+        !is_guess(guess) || !guess.subject.iter().all(spoken_of)
+    });
+}

@@ -1,0 +1,311 @@
+//! A volume that was served to other programs: which limit held them back, and what the next one
+//! would be. The model knows for what each operation waited, so this is no inference.
+
+use blocklab_device::{Covers, Limit, LimitKind, LimitName};
+use blocklab_record::{ControlAction, ControlEvent, Measurement, ObservedLoad};
+use blocklab_units::Nanos;
+use blocklab_workload::Direction;
+
+use crate::Finding;
+use crate::hit::{Hit, info, per_case, warning};
+use crate::statement::{Slot, delay, fixed, percent, time};
+use crate::view::{CaseView, Cases};
+
+/// Share of the time from which a limit is worth a word.
+const MENTIONED: f64 = 0.01;
+/// Late replies distort a figure from this share of the median on.
+const DISTORTED: f64 = 0.1;
+
+/// The load of a served volume. It has one pass.
+fn observed<'a>(case: &CaseView<'a>) -> Option<&'a ObservedLoad> {
+    case.passes[0].observed.as_deref()
+}
+
+/// Share of the active time in which an operation waited for a limit.
+fn share(load: &ObservedLoad, waited_ns: u64) -> f64 {
+    (waited_ns as f64 / load.active_ns.max(1) as f64).min(1.0)
+}
+
+/// Commands named in one sentence.
+const NAMED: usize = 3;
+
+/// What was done on purpose: failures and delays that it brought are no property of the volume.
+pub(super) fn on_purpose(cases: &Cases<'_>) -> Vec<Finding> {
+    let advice = "Look at the seconds before and after, or serve the volume without faults.";
+    per_case(cases, "injected-faults", Some(advice), |case| {
+        let faults = commands(observed(case)?, ControlAction::is_fault);
+        let hit = warning("faults were injected on purpose: {}", [listed(&faults)?]);
+        let with = |hit: Hit, it: &&ControlEvent| hit.with(&it.command, it.hits as f64, "hits");
+        Some(faults.iter().fold(hit, with))
+    })
+}
+
+/// Rates or credits were changed under way: figures of the whole run are a mixture.
+pub(super) fn changed(cases: &Cases<'_>) -> Vec<Finding> {
+    per_case(cases, "changed-under-way", None, |case| {
+        let is_change = |it| matches!(it, ControlAction::Set | ControlAction::Credits);
+        let changes = listed(&commands(observed(case)?, is_change))?;
+        let text = "what it grants was changed under way, so its figures are a mixture: {}";
+        Some(info(text, [changes]))
+    })
+}
+
+fn commands(load: &ObservedLoad, meant: impl Fn(ControlAction) -> bool) -> Vec<&ControlEvent> {
+    load.events.iter().filter(|it| meant(it.action)).collect()
+}
+
+/// `fault stall 5s` at 10.0 s; the evidence names all of them.
+fn listed(events: &[&ControlEvent]) -> Option<Slot> {
+    let name = |it: &&ControlEvent| format!("`{}` at {}", it.command, Nanos(it.at_ns));
+    let named: Vec<_> = events.iter().take(NAMED).map(name).collect();
+    let more = if events.len() > NAMED { ", …" } else { "" };
+    (!named.is_empty()).then(|| fixed(named.join(", ") + more))
+}
+
+/// The limit for which operations waited longest, and the one that they would meet next.
+pub(super) fn bound_by(cases: &Cases<'_>) -> Vec<Finding> {
+    let advice = "Serve the volume with a higher limit and run the same load again: the difference \
+                  is what the limit cost.";
+    per_case(cases, "bound-by", Some(advice), |case| {
+        let load = observed(case)?;
+        let longest = load.waited.iter().max_by_key(|it| it.waited_ns)?;
+        let most = share(load, longest.waited_ns);
+        if most < MENTIONED {
+            return None;
+        }
+        let bound = fixed(longest.limit.to_string());
+        let hit = info(
+            "{} held operations back for {} of the time",
+            [bound, percent(most * 100.0)],
+        );
+        let hit = load.waited.iter().fold(hit, |hit, it| {
+            let share = share(load, it.waited_ns) * 100.0;
+            hit.with(&it.limit.to_string(), share, "% of the time")
+        });
+        Some(match next(cases, case, load) {
+            Some((limit, used)) => nearest(hit, limit, used * 100.0),
+            None => hit,
+        })
+    })
+}
+
+fn nearest(hit: Hit, limit: &LimitName, used_percent: f64) -> Hit {
+    let slots = [fixed(limit.to_string()), percent(used_percent)];
+    hit.alone("; next is {}, used to {}", slots)
+        .with(&format!("{limit}: used"), used_percent, "%")
+}
+
+/// The limit nearest to the load among those for which nobody waited, and the share of it that was used.
+fn next<'a>(
+    cases: &Cases<'a>,
+    case: &CaseView<'_>,
+    load: &ObservedLoad,
+) -> Option<(&'a LimitName, f64)> {
+    let known = cases
+        .record
+        .targets
+        .iter()
+        .flat_map(|target| &target.limits);
+    let is_met = |limit: &LimitName| load.waited.iter().any(|it| it.limit == *limit);
+    let free = known.filter(|limit| holds_steadily(&limit.name.kind) && !is_met(&limit.name));
+    let used = free.filter_map(|limit| Some((&limit.name, used(cases, case, limit)?)));
+    let used = used.filter(|(_, share)| *share > 0.0 && *share < 1.0);
+    used.max_by(|(_, a), (_, b)| a.total_cmp(b))
+}
+
+/// Whether a limit may hold back a load that goes on: a peak is over when its bucket is empty, and
+/// a baseline begins to matter when credits are spent.
+const fn holds_steadily(kind: &LimitKind) -> bool {
+    matches!(
+        kind,
+        LimitKind::Rate { .. } | LimitKind::Burst { .. } | LimitKind::PhysicalMaximum { .. }
+    )
+}
+
+/// The share of a limit that was used: of one volume, or of all together.
+fn used(cases: &Cases<'_>, case: &CaseView<'_>, limit: &Limit) -> Option<f64> {
+    let unit = limit.unit.per_second()?;
+    let bytes = unit > 1.0;
+    let of = |pass: &Measurement| rate(pass, limit.name.kind.covers(), bytes);
+    let rate = match limit.name.volumes {
+        Some(_) => of(case.passes[0]),
+        None => cases.list.iter().map(|case| of(case.passes[0])).sum(),
+    };
+    Some(rate / (limit.value * unit))
+}
+
+/// Operations or bytes a second over the active time.
+fn rate(pass: &Measurement, covers: Covers, bytes: bool) -> f64 {
+    let counts = |direction: Direction| match direction {
+        Direction::Read => covers != Covers::Writes,
+        Direction::Write | Direction::Trim => covers != Covers::Reads,
+        _ => false,
+    };
+    let Some(job) = pass.jobs.first() else {
+        return 0.0;
+    };
+    let done = job.directions.iter();
+    let done = done.filter(|(direction, _)| counts(**direction));
+    let sum: u64 = done
+        .map(|(_, result)| if bytes { result.bytes } else { result.ios })
+        .sum();
+    sum as f64 * 1e9 / job.elapsed_ns.max(1) as f64
+}
+
+/// No limit held anything back: what the programs saw was the latency of the medium.
+pub(super) fn never_bound(cases: &Cases<'_>) -> Vec<Finding> {
+    let advice = "A faster volume of the same latency brings these programs nothing; more \
+                  operations in flight, or a volume of lower latency, would.";
+    per_case(cases, "never-bound", Some(advice), |case| {
+        let load = observed(case)?;
+        let longest = load.waited.iter().map(|it| it.waited_ns).max();
+        let most = share(load, longest.unwrap_or(0));
+        (most < MENTIONED && case.ios() > 0).then(|| {
+            info(
+                "no limit of the volume held operations back for as much as 1 % of {}",
+                [time(Nanos(load.active_ns))],
+            )
+            .with("in flight on average", load.in_flight_mean, "operations")
+        })
+    })
+}
+
+/// Replies came so late that the machine, and not the model, made the latencies.
+pub(super) fn late_replies(cases: &Cases<'_>) -> Vec<Finding> {
+    let advice = "Give the server a processor of its own (and --spin on), or the clients fewer.";
+    per_case(cases, "late-replies", Some(advice), |case| {
+        let late = observed(case)?.lateness.as_ref()?;
+        let job = case.only_job()?;
+        let medians = job.directions.values().map(|it| it.service.p50_ns);
+        let median = medians.min().filter(|median| *median > late.p50_ns)?;
+        let modelled = (median - late.p50_ns) as f64;
+        let is_late = late.p99_ns as f64 > DISTORTED * modelled;
+        is_late.then(|| {
+            warning(
+                "1 % of the replies were sent {} or more after the model's moment, whose median \
+                 latency is {}: the tail is this machine's",
+                [delay(late.p99_ns as f64), delay(modelled)],
+            )
+            .with("late by, p50", late.p50_ns as f64, "ns")
+            .with("late by, p99", late.p99_ns as f64, "ns")
+            .with("late by, max", late.max_ns as f64, "ns")
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use blocklab_device::{LimitUnit, Origin};
+    use blocklab_record::{Record, WaitedFor};
+
+    use super::*;
+    use crate::testing::{Sketch, record, silent, the};
+
+    fn limit(owner: &str, volumes: Option<u32>, value: f64) -> Limit {
+        Limit {
+            name: LimitName {
+                owner: owner.to_owned(),
+                volumes,
+                kind: LimitKind::Rate {
+                    limiter: "IOPS".to_owned(),
+                    covers: Covers::All,
+                },
+            },
+            value,
+            unit: LimitUnit::Iops,
+            origin: Origin::Given,
+        }
+    }
+
+    /// Ten seconds of 10,000 IOPS, which waited so long for the volume.
+    fn served(waited_ns: u64) -> Record {
+        let sketch = Sketch {
+            iops: vec![10_000.0],
+            ..Sketch::default()
+        };
+        let mut record = record(&[sketch]);
+        let (volume, instance) = (limit("gp3", Some(1), 10_000.0), limit("m5", None, 40_000.0));
+        let late = record.measurements[0].jobs[0].directions[&Direction::Read]
+            .service
+            .clone();
+        record.measurements[0].observed = Some(Box::new(ObservedLoad {
+            directions: Default::default(),
+            active_ns: 10_000_000_000,
+            in_flight_mean: 32.0,
+            arrivals_by_depth: [0; 7],
+            waited: vec![WaitedFor {
+                limit: volume.name.clone(),
+                waited_ns,
+            }],
+            balances: Vec::new(),
+            lateness: Some(late),
+            clients: 1,
+            speed: None,
+            events: Vec::new(),
+        }));
+        record.targets[0].limits = vec![volume, instance];
+        record
+    }
+
+    #[test]
+    fn the_limit_that_bound_and_the_next_one() {
+        let finding = the(&served(7_100_000_000), "bound-by");
+        assert_eq!(
+            finding.statement,
+            "rand4k-q32-read: gp3: IOPS held operations back for 71 % of the time; next is m5: IOPS, \
+             used to 25 %."
+        );
+        silent(&served(7_100_000_000), "never-bound");
+        silent(&served(1_000), "bound-by");
+        the(&served(1_000), "never-bound");
+    }
+
+    #[test]
+    fn what_was_done_on_purpose_is_named_with_its_time() {
+        let mut record = served(0);
+        let load = record.measurements[0].observed.as_mut().expect("served");
+        let event = |action, command: &str, hits| ControlEvent {
+            at_ns: 10_000_000_000,
+            action,
+            command: command.to_owned(),
+            until_ns: None,
+            hits,
+        };
+        load.events = vec![
+            event(ControlAction::Set, "set iops=16000", 0),
+            event(ControlAction::Error, "fault error 1%", 31),
+            event(ControlAction::Attach, "fault attach", 0),
+        ];
+        let finding = the(&record, "injected-faults");
+        assert_eq!(
+            finding.statement,
+            "rand4k-q32-read: faults were injected on purpose: `fault error 1%` at 10.0 s."
+        );
+        assert_eq!(finding.evidence[0].value, 31.0);
+        let finding = the(&record, "changed-under-way");
+        assert!(finding.statement.contains("`set iops=16000` at 10.0 s"));
+        silent(&served(0), "injected-faults");
+        silent(&served(0), "changed-under-way");
+    }
+
+    #[test]
+    fn a_run_of_our_own_has_no_observed_load() {
+        let record = record(&[Sketch::default()]);
+        for rule in ["bound-by", "never-bound", "late-replies", "injected-faults"] {
+            silent(&record, rule);
+        }
+    }
+
+    #[test]
+    fn replies_that_are_late_by_more_than_a_tenth_are_reported() {
+        let mut record = served(0);
+        let load = record.measurements[0].observed.as_mut().expect("served");
+        let late = load.lateness.as_mut().expect("known");
+        (late.p50_ns, late.p99_ns) = (20_000, 30_000);
+        silent(&record, "late-replies");
+        let load = record.measurements[0].observed.as_mut().expect("served");
+        let late = load.lateness.as_mut().expect("known");
+        late.p99_ns = 900_000;
+        the(&record, "late-replies");
+    }
+}

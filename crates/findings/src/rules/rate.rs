@@ -1,0 +1,143 @@
+//! The requested rate.
+
+use blocklab_units::stated;
+
+use crate::Finding;
+use crate::held::{Bound, UsedLimit, bound};
+use crate::hit::{Hit, joined, warning};
+use crate::requested::{Shortfall, missed};
+use crate::statement::{Slot, fixed, speed};
+use crate::view::{CaseView, Cases};
+
+const SLOWER: &str = "{} {} were requested and {} delivered in the worst pass{}";
+const LATE_TOO: &str = "{} {} were requested and {} delivered in the worst pass{}; {} operations \
+                        were due and never began";
+
+const DEEPER: &str = "Request less, or give it more depth or threads. Service latency leaves out what \
+                      never began; response latency counts it.";
+const LARGER: &str = "Request less, or take a volume or an instance with a higher limit: more depth \
+                      cannot help. Service latency leaves out what never began; response latency \
+                      counts it.";
+
+/// Less was delivered than requested, or many operations were due and never issued.
+pub(super) fn rate_missed(cases: &Cases<'_>) -> Vec<Finding> {
+    let (mut by_limit, mut by_depth) = (Vec::new(), Vec::new());
+    for case in &cases.list {
+        let Some(worst) = worst(case) else { continue };
+        match bound(cases, case) {
+            Bound::Limits(held) => by_limit.push((case.name, worst.hit(because(&held)))),
+            _ => by_depth.push((case.name, worst.hit(String::new()))),
+        }
+    }
+    let finding = |advice, hits| joined(cases, "rate-missed", Some(advice), hits);
+    [finding(LARGER, by_limit), finding(DEEPER, by_depth)].concat()
+}
+
+fn worst(case: &CaseView<'_>) -> Option<Shortfall> {
+    let missed = case.jobs().filter_map(missed);
+    missed.min_by(|a, b| a.share().total_cmp(&b.share()))
+}
+
+/// `: gp3: volume IOPS held it back, 3,000 IOPS (documented)`
+fn because(held: &[UsedLimit<'_>]) -> String {
+    let mut limits: Vec<String> = Vec::new();
+    for it in held {
+        let (name, value) = (&it.limit.name, stated(it.value()));
+        let how = it.limit.origin.how();
+        let words = format!("{name}, {value} {} ({how})", it.unit());
+        if !limits.contains(&words) {
+            limits.push(words);
+        }
+    }
+    format!(": held back by {}", limits.join(" and "))
+}
+
+impl Shortfall {
+    /// The finding; `because` says what was in the way, where that is known.
+    fn hit(&self, because: String) -> Hit {
+        let because = fixed(because);
+        let (requested, delivered) = (speed(self.requested), speed(self.delivered));
+        let slots = [requested, fixed(self.unit), delivered, because];
+        let hit = match self.overdue {
+            0 => warning(SLOWER, slots),
+            n => warning(LATE_TOO, [&slots[..], &[Slot::Sum(n as f64)]].concat()),
+        };
+        hit.graded(1.0 - self.share())
+            .with("requested", self.requested, self.unit)
+            .with("delivered in the worst pass", self.delivered, self.unit)
+            .with("never began", self.overdue as f64, "")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use blocklab_record::{JobResult, PaceKind, Record};
+
+    use crate::testing::{Sketch, record, silent, the};
+
+    fn paced(edit: impl Fn(&mut JobResult)) -> Record {
+        let mut record = record(&[Sketch::default()]);
+        let jobs = record.measurements.iter_mut().flat_map(|m| &mut m.jobs);
+        jobs.for_each(edit);
+        record
+    }
+
+    #[test]
+    fn a_rate_that_was_not_reached() {
+        let finding = the(
+            &paced(|job| job.requested_iops = Some(12_000.0)),
+            "rate-missed",
+        );
+        assert!(
+            finding
+                .statement
+                .contains("12,000 IOPS were requested and 10,000 delivered"),
+            "{finding:?}"
+        );
+        silent(
+            &paced(|job| job.requested_iops = Some(10_100.0)),
+            "rate-missed",
+        );
+        silent(&paced(|_| {}), "rate-missed");
+    }
+
+    /// The story: of operations that arrive by chance fewer came in a short run than the rate is on
+    /// average, and a healthy disk read that it missed its rate.
+    #[test]
+    fn arrivals_by_chance_scatter() {
+        let few = |requested_iops| {
+            paced(move |job| {
+                job.requested_iops = Some(requested_iops);
+                job.pace = PaceKind::OpenPoisson;
+                job.accounting.issued = 100;
+            })
+        };
+        silent(&few(12_000.0), "rate-missed");
+        the(&few(20_000.0), "rate-missed");
+    }
+
+    #[test]
+    fn a_rate_in_bytes() {
+        let finding = the(
+            &paced(|job| job.requested_bytes_per_s = Some(100e6)),
+            "rate-missed",
+        );
+        assert!(
+            finding
+                .statement
+                .contains("100 MB/s were requested and 41.0")
+        );
+    }
+
+    #[test]
+    fn operations_that_never_began() {
+        let late = |overdue| {
+            paced(move |job| {
+                job.requested_iops = Some(10_000.0);
+                job.accounting.overdue = overdue;
+            })
+        };
+        the(&late(5000), "rate-missed");
+        silent(&late(3), "rate-missed");
+    }
+}

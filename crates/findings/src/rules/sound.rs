@@ -1,0 +1,167 @@
+//! What was established, when nothing speaks against it.
+
+use blocklab_record::Status;
+use blocklab_stats::Summary;
+
+use super::length::percentile;
+use crate::hit::{Hit, of_run};
+use crate::statement::word;
+use crate::view::{CaseView, Cases};
+use crate::{Finding, Severity};
+
+/// One sentence on a complete run; nothing where there is nothing to say it of.
+pub(super) fn established(cases: &Cases<'_>) -> Option<Finding> {
+    let measured = !cases.list.is_empty() && cases.list.iter().all(|case| case.ios() > 0);
+    if cases.record.status != Status::Complete || !measured {
+        return None;
+    }
+    let done = cases.record.origin.name();
+    let subject = match cases.list.len() {
+        1 => format!("The case was {done}"),
+        n => format!("All {n} cases were {done}"),
+    };
+    let (repeated, spread) = agreement(&cases.list);
+    let (supported, highest) = support(&cases.list);
+    // Another pass of a simulation is another draw of the same chances: one shows as much.
+    let once = cases.is_simulated() && cases.list.iter().all(|it| it.passes.len() == 1);
+    let known = match (once, supported) {
+        (true, Some(supported)) => supported,
+        (false, Some(supported)) => format!("{repeated}, and {supported}"),
+        (_, None) => repeated,
+    };
+    let text = "{} without a failure; {}";
+    let hit = Hit::new(Severity::Good, text, [word(subject), word(known)])
+        .with("largest spread of the passes", spread, "%")
+        .with("supported up to", highest, "p");
+    Some(of_run("sound", None, hit))
+}
+
+/// The largest spread of the passes of a case: the largest less the smallest, of their mean.
+fn agreement(list: &[CaseView<'_>]) -> (String, Option<f64>) {
+    let passes = list.iter().map(|case| case.pass_iops.len());
+    let (fewest, most) = (passes.clone().min(), passes.max());
+    let spread = |case: &CaseView<'_>| {
+        let summary = Summary::of(&case.pass_iops)?;
+        Some((summary.max - summary.min) / summary.mean * 100.0)
+    };
+    let widest = list.iter().filter_map(spread).fold(0.0, f64::max);
+    let passes = match (fewest, most) {
+        (Some(1), _) => return ("one pass does not show how far it repeats".to_owned(), None),
+        (Some(2), Some(2)) => "both passes".to_owned(),
+        (Some(fewest), Some(most)) if fewest == most => format!("the {most} passes"),
+        _ => "the passes".to_owned(),
+    };
+    let of_each = if list.len() == 1 { "" } else { " of each" };
+    let words = format!(
+        "{passes}{of_each} agree within {} %",
+        widest.ceil().max(1.0)
+    );
+    (words, Some(widest))
+}
+
+/// Up to which percentile every case and direction has operations enough; nothing where another
+/// program reported none for some.
+fn support(list: &[CaseView<'_>]) -> (Option<String>, Option<f64>) {
+    let moved = list.iter().flat_map(|case| case.row.moved());
+    if moved.clone().any(|direction| !direction.knows(0.5)) {
+        return (None, None);
+    }
+    let highest = moved.map(|d| d.highest_quantile().unwrap_or(0.0));
+    let lowest = percentile(highest.reduce(f64::min).unwrap_or(0.0));
+    let every = if list.len() == 1 {
+        ""
+    } else {
+        " in every case"
+    };
+    let words = format!("percentiles up to p{lowest} are supported{every}");
+    (Some(words), Some(lowest))
+}
+
+#[cfg(test)]
+mod tests {
+    use blocklab_record::{Origin, Statistic, Unknown};
+
+    use super::*;
+    use crate::testing::{Sketch, record, silent, the};
+
+    fn passes(case: &str, iops: &[f64]) -> Sketch {
+        Sketch {
+            iops: iops.to_vec(),
+            ..Sketch::named(case)
+        }
+    }
+
+    #[track_caller]
+    fn check(sketches: &[Sketch], expected: &str) {
+        let finding = the(&record(sketches), "sound");
+        assert_eq!(finding.statement, expected);
+        assert_eq!(finding.severity, Severity::Good);
+    }
+
+    #[test]
+    fn a_sound_run_says_what_is_known() {
+        check(
+            &[
+                passes("a", &[10_000.0, 10_200.0, 9_850.0]),
+                passes("b", &[10_000.0; 3]),
+            ],
+            "All 2 cases were measured without a failure; the 3 passes of each agree within 4 %, \
+             and percentiles up to p99.99 are supported in every case.",
+        );
+        check(
+            &[passes("a", &[10_000.0; 2])],
+            "The case was measured without a failure; both passes agree within 1 %, and \
+             percentiles up to p99.99 are supported.",
+        );
+        check(
+            &[passes("a", &[900.0])],
+            "The case was measured without a failure; one pass does not show how far it repeats, \
+             and percentiles up to p99 are supported.",
+        );
+    }
+
+    #[test]
+    fn a_simulated_run_was_not_measured_and_needs_no_second_pass() {
+        let mut record = record(&[passes("a", &[10_000.0])]);
+        record.origin = blocklab_record::Origin::Simulated;
+        assert_eq!(
+            the(&record, "sound").statement,
+            "The case was simulated without a failure; percentiles up to p99.99 are supported."
+        );
+    }
+
+    /// A report without a single percentile had the finding "percentiles up to p99 are supported
+    /// in every case", within 0.78 %.
+    #[test]
+    fn percentiles_that_nobody_reported_are_not_supported() {
+        let mut record = record(&[passes("a", &[900.0])]);
+        record.origin = Origin::Imported;
+        let jobs = record.measurements.iter_mut().flat_map(|m| &mut m.jobs);
+        for direction in jobs.flat_map(|job| job.directions.values_mut()) {
+            direction.service.unknown = Unknown::from_iter([
+                Statistic::P50,
+                Statistic::P90,
+                Statistic::P99,
+                Statistic::P999,
+                Statistic::P9999,
+            ]);
+        }
+        assert_eq!(
+            the(&record, "sound").statement,
+            "The case was imported without a failure; one pass does not show how far it repeats."
+        );
+        silent(&record, "few-samples");
+        let assessment = crate::assess(&record);
+        assert_eq!(assessment.quantile_error_percent, None);
+        assert!(!assessment.rows[0].directions[0].knows(0.95));
+    }
+
+    #[test]
+    fn a_warning_silences_it() {
+        silent(
+            &record(&[passes("a", &[10_000.0, 15_000.0, 9_000.0])]),
+            "sound",
+        );
+        silent(&record(&[]), "sound");
+    }
+}

@@ -1,0 +1,255 @@
+//! A share of the operations that takes many times as long as the others, all the time.
+
+use blocklab_record::{Interval, Measurement, Origin};
+use blocklab_stats::{Summary, mean, median};
+use blocklab_workload::Direction;
+
+use super::length::percentile;
+use super::slices::{ios, levels, moving, whole};
+use super::{episode, processor};
+use crate::hit::{per_case, warning};
+use crate::statement::{Slot, delay, word};
+use crate::view::{CaseView, Cases};
+use crate::{Finding, RowDirection};
+
+/// So many times the median, from the first of these quantiles that the operations support.
+const HEAVY: [(&str, f64, f64); 2] = [("p99", 0.99, 10.0), ("p999", 0.999, 30.0)];
+/// On a real machine a thread may wait that long for its processor.
+const SCHEDULED_NS: f64 = 1e6;
+/// A slice needs so many operations for its own 99th percentile.
+const IN_SLICE: u64 = 200;
+/// Fewer slices do not show whether the tail is there all the time.
+const SLICES: usize = 5;
+/// Chance makes the rate of a second scatter at least by this share of what independent waits
+/// would; what is more even is released at a pace.
+const PACED: f64 = 0.5;
+
+/// One operation in a hundred, or in a thousand, takes very much longer than the others.
+pub(super) fn heavy_tail(cases: &Cases<'_>) -> Vec<Finding> {
+    let advice = "Plan with this percentile: a request that needs several operations waits for the slowest. \
+                  Check whether a lower queue depth shortens the tail; if not, look at the device.";
+    per_case(cases, "heavy-tail", Some(advice), |case| {
+        if !can_tell(cases, case) {
+            return None;
+        }
+        let mut tails = case.row.directions.iter().filter_map(|direction| {
+            let (quantile, ns) = tail(cases, direction)?;
+            lasts(case, direction).then_some((direction, quantile, ns))
+        });
+        let (direction, quantile, ns) = tails.next()?;
+        let usual = direction.service_ns.at("p50") as f64;
+        Some(
+            warning(
+                "the {} latency has a heavy tail: {} is {}, {} times the median of {}",
+                [
+                    word(direction.direction.name()),
+                    word(format!("p{}", percentile(quantile))),
+                    delay(ns),
+                    Slot::Range(ns / usual, |it| format!("{it:.0}")),
+                    delay(usual),
+                ],
+            )
+            .graded(ns / usual)
+            .with("median", usual, "ns")
+            .with(&format!("p{}", percentile(quantile)), ns, "ns"),
+        )
+    })
+}
+
+/// One kind of operations that go past the page cache, none of which waits for a limiter.
+fn can_tell(cases: &Cases<'_>, case: &CaseView<'_>) -> bool {
+    let one_size = case.only_job().is_some_and(|job| {
+        let sizes = job.block_sizes.as_ref().zip(job.mix);
+        let mixes = sizes.iter().flat_map(|(sizes, mix)| {
+            mix.shares()
+                .filter_map(|(direction, _)| sizes.of(direction))
+        });
+        sizes.is_some() && { mixes }.all(|it| it.smallest() == it.largest())
+    });
+    let served = case.passes[0].observed.is_some();
+    one_size
+        && !served
+        && case.is_direct()
+        && !case.is_null()
+        && !processor::is_limited(cases, case)
+        && !case.passes.iter().any(|pass| is_paced(pass, case))
+}
+
+/// The first quantile that lies so far from the median, and its latency.
+fn tail(cases: &Cases<'_>, direction: &RowDirection) -> Option<(f64, f64)> {
+    let moves = [Direction::Read, Direction::Write].contains(&direction.direction);
+    let usual = direction.service_ns.at("p50") as f64;
+    let least = match cases.record.origin {
+        Origin::Simulated => 0.0,
+        _ => SCHEDULED_NS,
+    };
+    let mut heavy = HEAVY.into_iter().filter_map(|(name, quantile, times)| {
+        let ns = direction.service_ns.at(name) as f64;
+        let far = ns >= usual * times && ns >= least;
+        (direction.supports(quantile) && far).then_some((quantile, ns))
+    });
+    heavy.next().filter(|_| moves && usual > 0.0)
+}
+
+/// Whether the tail is there all the time and not a matter of one moment: in most slices that have
+/// operations enough. Where there are none such, nothing else may have happened in the passes.
+fn lasts(case: &CaseView<'_>, direction: &RowDirection) -> bool {
+    let of = |slice: &Interval| match direction.direction {
+        Direction::Read => slice.read,
+        _ => slice.write,
+    };
+    let slices = case.passes.iter().filter_map(|pass| whole(pass)).flatten();
+    let known = slices
+        .map(of)
+        .filter(|it| it.ios >= IN_SLICE && it.p50_ns > 0);
+    let [(_, _, least), _] = HEAVY;
+    let ratios: Vec<f64> = known
+        .map(|it| it.p99_ns as f64 / it.p50_ns as f64)
+        .collect();
+    match ratios.len() >= SLICES {
+        true => {
+            // A tail of one in a thousand shows in the longest of a slice, not in its p99.
+            let heavy = ratios.iter().filter(|it| **it >= least / 2.0).count();
+            heavy * 2 > ratios.len() || spread(case, &of, direction)
+        }
+        false => episode::undisturbed(case).is_none() && case.passes.iter().all(|it| is_level(it)),
+    }
+}
+
+/// Whether most slices have an operation as slow as the tail of all.
+fn spread(
+    case: &CaseView<'_>,
+    of: &impl Fn(&Interval) -> blocklab_record::IntervalDirection,
+    direction: &RowDirection,
+) -> bool {
+    let slices = case.passes.iter().filter_map(|pass| whole(pass)).flatten();
+    let longest: Vec<f64> = slices.map(|it| of(it).max_ns as f64).collect();
+    median(&longest) >= HEAVY[1].2 * direction.service_ns.at("p50") as f64
+}
+
+/// Whether the rate of a pass has one level, as far as its slices show.
+fn is_level(pass: &Measurement) -> bool {
+    let Some(slices) = whole(pass) else {
+        return true;
+    };
+    let levels = levels(&slices);
+    let half = levels.len() / 2;
+    half == 0 || (mean(&levels[..half]) / mean(&levels[half..])).ln().abs() < 0.5
+}
+
+/// Whether the rate is more even than independent waits of this scatter could make it: the number
+/// of operations in a slice then scatters by the root of how many there are, times the coefficient
+/// of variation of one. A limiter that lets a budget pass at once makes such waits, too, and no
+/// tail of the medium.
+fn is_paced(pass: &Measurement, case: &CaseView<'_>) -> bool {
+    let slices = whole(pass).unwrap_or_default();
+    // A requested rate is even in itself.
+    if !case.is_saturating()
+        || slices.len() < SLICES
+        || moving(slices[0]).iter().all(|it| it.p50_ns == 0)
+    {
+        return false;
+    }
+    let Some(rate) = Summary::of(&levels(&slices)) else {
+        return false;
+    };
+    let each = slices.iter().map(|it| ios(it) as f64).sum::<f64>() / slices.len() as f64;
+    let chance = one_scatters(case) / each.max(1.0).sqrt();
+    rate.cv() < PACED * chance
+}
+
+/// Coefficient of variation of a single latency, over all directions.
+fn one_scatters(case: &CaseView<'_>) -> f64 {
+    let bins = || {
+        let all = case.row.directions.iter().flat_map(|it| &it.bins);
+        all.map(|(low, high, n)| ((*low as f64 + *high as f64) / 2.0, *n as f64))
+    };
+    let count: f64 = bins().map(|(_, n)| n).sum();
+    let mean = bins().map(|(ns, n)| ns * n).sum::<f64>() / count.max(1.0);
+    let squares = bins().map(|(ns, n)| n * (ns - mean).powi(2)).sum::<f64>();
+    (squares / count.max(1.0)).sqrt() / mean.max(f64::MIN_POSITIVE)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{Sketch, found, record, silent, the};
+
+    const HEAVY_TAIL: &[(f64, f64)] = &[(0.5, 0.6), (0.6, 0.38), (25.0, 0.02)];
+
+    fn sketch() -> Sketch {
+        Sketch {
+            depth: 1,
+            spread: HEAVY_TAIL,
+            ..Sketch::default()
+        }
+    }
+
+    /// One read in fifty took sixty times as long, without a finding.
+    #[test]
+    fn two_in_a_hundred_take_fifty_times_as_long() {
+        let slow = Sketch {
+            iops: vec![700.0; 2],
+            ..sketch()
+        };
+        let finding = the(&record(&[slow]), "heavy-tail");
+        assert!(
+            finding
+                .statement
+                .contains("the read latency has a heavy tail: p99 is 35.7 ms"),
+            "{}",
+            finding.statement
+        );
+        silent(&record(&[Sketch::default()]), "heavy-tail");
+    }
+
+    /// A thread that waits for its processor is late by as much.
+    #[test]
+    fn a_processor_makes_tails_of_microseconds() {
+        let quick = Sketch {
+            iops: vec![100_000.0; 2],
+            ..sketch()
+        };
+        silent(&record(&[quick]), "heavy-tail");
+    }
+
+    #[test]
+    fn what_is_not_one_kind_of_operation_of_the_device_has_no_tail() {
+        let slow = Sketch {
+            iops: vec![700.0; 2],
+            ..sketch()
+        };
+        silent(
+            &record(&[Sketch {
+                direct: false,
+                ..slow.clone()
+            }]),
+            "heavy-tail",
+        );
+        let mut sizes = record(&[slow]);
+        for job in sizes.measurements.iter_mut().flat_map(|it| &mut it.jobs) {
+            job.block_sizes = None;
+        }
+        silent(&sizes, "heavy-tail");
+    }
+
+    /// A limiter that grants a budget ten times a second lets most pass at once and makes the rest
+    /// wait for the next: its seconds are all alike. Seconds of chance are not.
+    #[test]
+    fn a_limiter_makes_waits_and_no_tail() {
+        let seconds = |wobble: [u64; 3]| {
+            let mut record = record(&[Sketch {
+                iops: vec![700.0; 2],
+                ..sketch()
+            }]);
+            for measurement in &mut record.measurements {
+                for (second, slice) in measurement.series.iter_mut().enumerate() {
+                    slice.read.ios = 700 + wobble[second % 3];
+                    (slice.read.p50_ns, slice.read.p99_ns) = (700_000, 35_000_000);
+                }
+            }
+            record
+        };
+        silent(&seconds([0, 1, 0]), "heavy-tail");
+        assert_eq!(found(&seconds([90, 0, 200]), "heavy-tail").len(), 1);
+    }
+}

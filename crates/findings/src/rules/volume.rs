@@ -1,0 +1,99 @@
+//! The own statistics of an EBS volume: for how long more was requested than a limit allows.
+
+use blocklab_record::{Exceeded, Measurement};
+
+use crate::Finding;
+use crate::hit::{info, per_case};
+use crate::statement::{fixed, percent};
+use crate::view::{CaseView, Cases};
+
+/// Share of the measured time from which a limit counts as the one that binds.
+const MOST: f64 = 0.5;
+
+/// A limit in the statistics: its name and its figure.
+type Statistic = (&'static str, fn(&Exceeded) -> u64);
+
+const LIMITS: [Statistic; 4] = [
+    ("the volume's IOPS", |it| it.volume_iops_us),
+    ("the volume's bytes a second", |it| it.volume_throughput_us),
+    ("the instance's IOPS for its volumes", |it| {
+        it.instance_iops_us
+    }),
+    ("the instance's bytes a second for its volumes", |it| {
+        it.instance_throughput_us
+    }),
+];
+
+/// The limit that was exceeded for most of the measured time. The volume counts the
+/// requests, so this is no inference.
+pub(super) fn volume_statistics(cases: &Cases<'_>) -> Vec<Finding> {
+    let advice = "More load only adds latency. A limit of the volume can be raised by itself; one \
+                  of the instance needs a larger instance.";
+    per_case(cases, "volume-statistics", Some(advice), |case| {
+        let shares = LIMITS.map(|(name, of)| (name, share(case, of)));
+        let (name, most) = shares.into_iter().max_by(|(_, a), (_, b)| a.total_cmp(b))?;
+        let hit = info(
+            "{} are the limit: by the volume's own statistics, more was requested in {} of the time",
+            [fixed(name), percent(most * 100.0)],
+        );
+        (most >= MOST).then(|| {
+            shares.into_iter().fold(hit, |hit, (name, share)| {
+                hit.with(name, share * 100.0, "% of the time")
+            })
+        })
+    })
+}
+
+/// Share of a case's time, of the volume that exceeded it longest.
+fn share(case: &CaseView<'_>, of: fn(&Exceeded) -> u64) -> f64 {
+    let time: u64 = case.passes.iter().map(|pass| pass.elapsed_ns).sum();
+    let longest = |pass: &&Measurement| {
+        let exceeded = pass.disks.iter().filter_map(|disk| disk.exceeded.as_ref());
+        exceeded.map(of).max().unwrap_or(0)
+    };
+    let exceeded: u64 = case.passes.iter().map(longest).sum();
+    (exceeded as f64 * 1e3 / time.max(1) as f64).min(1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Confidence;
+    use crate::testing::{Sketch, record, silent, the};
+
+    #[test]
+    fn the_limit_that_was_exceeded_longest() {
+        let mut record = record(&[Sketch::default()]);
+        silent(&record, "volume-statistics");
+        for measurement in &mut record.measurements {
+            let us = measurement.elapsed_ns / 1000;
+            measurement.disks[0].exceeded = Some(Exceeded {
+                volume_iops_us: us / 10,
+                instance_throughput_us: us * 9 / 10,
+                ..Exceeded::default()
+            });
+        }
+        let finding = the(&record, "volume-statistics");
+        assert!(
+            finding
+                .statement
+                .contains("the instance's bytes a second for its volumes are the limit"),
+            "{}",
+            finding.statement
+        );
+        assert!(finding.statement.contains("90 %"), "{}", finding.statement);
+        assert_eq!(finding.confidence, Confidence::High);
+    }
+
+    #[test]
+    fn a_moment_at_a_limit_says_nothing() {
+        let mut record = record(&[Sketch::default()]);
+        for measurement in &mut record.measurements {
+            measurement.disks[0].exceeded = Some(Exceeded {
+                volume_iops_us: measurement.elapsed_ns / 1000 / 5,
+                ..Exceeded::default()
+            });
+        }
+        silent(&record, "volume-statistics");
+    }
+}

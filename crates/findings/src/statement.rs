@@ -1,0 +1,184 @@
+//! A statement on one case, or on many together: its figures become ranges.
+
+use blocklab_units::{Nanos, count, latency, rate};
+
+/// What stands in a place of the sentence.
+#[derive(Debug, Clone)]
+pub enum Slot {
+    /// Many cases: from the least to the most.
+    Range(f64, fn(f64) -> String),
+    /// Many cases: all of them together.
+    Sum(f64),
+    /// Many cases: each different one once.
+    Word(String),
+    /// Only cases in which it is the same are joined: a limit, with its unit, or what the others
+    /// are held against. Figures of different limits have no range.
+    Fixed(String),
+}
+
+/// No place of a sentence lists more.
+const WORDS: usize = 4;
+
+/// The sentence on several cases: `cases` are the slots of each, in the order of the `{}`.
+pub fn sentence(text: &str, cases: &[&[Slot]]) -> String {
+    let mut parts = text.split("{}");
+    let mut filled = parts.next().unwrap_or_default().to_owned();
+    for (index, part) in parts.enumerate() {
+        let slots: Vec<&Slot> = cases.iter().filter_map(|case| case.get(index)).collect();
+        filled.push_str(&joined(&slots));
+        filled.push_str(part);
+    }
+    filled
+}
+
+fn joined(slots: &[&Slot]) -> String {
+    match slots.first() {
+        None => String::new(),
+        Some(Slot::Sum(_)) => count(slots.iter().map(|slot| slot.value()).sum()),
+        Some(Slot::Range(_, show)) => {
+            let values = || slots.iter().map(|slot| slot.value());
+            let (least, most) = (values().reduce(f64::min), values().reduce(f64::max));
+            range(
+                &show(least.unwrap_or_default()),
+                &show(most.unwrap_or_default()),
+            )
+        }
+        Some(Slot::Word(_)) => {
+            let mut words: Vec<&str> = Vec::new();
+            for slot in slots {
+                if let Slot::Word(word) = slot
+                    && !words.contains(&&**word)
+                {
+                    words.push(word);
+                }
+            }
+            few(&words)
+        }
+        Some(Slot::Fixed(text)) => text.clone(),
+    }
+}
+
+/// `97 %`, `96 to 97 %`, `950 µs to 1.20 ms`.
+fn range(least: &str, most: &str) -> String {
+    if least == most {
+        return most.to_owned();
+    }
+    match (least.rsplit_once(' '), most.rsplit_once(' ')) {
+        (Some((number, unit)), Some((_, same))) if unit == same => format!("{number} to {most}"),
+        _ => format!("{least} to {most}"),
+    }
+}
+
+/// Of more words than a reader keeps in mind the first, and how many there are beside:
+/// `a, b, c or 17 others`.
+fn few(words: &[&str]) -> String {
+    if words.len() <= WORDS {
+        return listed(words, "or");
+    }
+    let (shown, rest) = words.split_at(WORDS - 1);
+    listed(
+        &[shown, &[&*format!("{} others", rest.len())]].concat(),
+        "or",
+    )
+}
+
+/// `a`, `a or b`, `a, b or c`.
+pub fn listed(words: &[&str], joint: &str) -> String {
+    match words {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [all @ .., last] => format!("{} {joint} {last}", all.join(", ")),
+    }
+}
+
+impl Slot {
+    const fn value(&self) -> f64 {
+        match self {
+            Self::Range(value, _) | Self::Sum(value) => *value,
+            Self::Word(_) | Self::Fixed(_) => 0.0,
+        }
+    }
+}
+
+/// `97 %`
+pub fn percent(value: f64) -> Slot {
+    Slot::Range(value, |value| format!("{} %", count(value)))
+}
+
+/// `1,234`
+pub fn number(value: f64) -> Slot {
+    Slot::Range(value, count)
+}
+
+/// `87.4`, `1,234`
+pub fn speed(value: f64) -> Slot {
+    Slot::Range(value, rate)
+}
+
+/// `12.3 µs`
+pub fn delay(ns: f64) -> Slot {
+    Slot::Range(ns, latency)
+}
+
+/// `6.0 s`, `3 min`: a length of time that somebody chose, not one that was measured.
+pub fn time(time: Nanos) -> Slot {
+    Slot::Range(time.0 as f64, |ns| match ns {
+        ns if ns < 120e9 => format!("{:.1} s", ns / 1e9),
+        ns => Nanos(ns as u64).to_string(),
+    })
+}
+
+/// What several cases must have in common to share a finding.
+pub fn fixed(text: impl Into<String>) -> Slot {
+    Slot::Fixed(text.into())
+}
+
+/// What may differ between the cases of a finding.
+pub fn word(text: impl Into<String>) -> Slot {
+    Slot::Word(text.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check<const N: usize>(text: &str, cases: &[[Slot; N]], expected: &str) {
+        let cases: Vec<&[Slot]> = cases.iter().map(|case| &case[..]).collect();
+        assert_eq!(sentence(text, &cases), expected);
+    }
+
+    #[test]
+    fn figures_of_several_cases_are_a_range() {
+        let busy = |values: &[f64], expected| {
+            let cases: Vec<_> = values.iter().map(|value| [percent(*value)]).collect();
+            check("it was {} busy", &cases, expected);
+        };
+        busy(&[97.0], "it was 97 % busy");
+        busy(&[97.0, 96.0], "it was 96 to 97 % busy");
+        busy(&[97.2, 96.9], "it was 97 % busy");
+        let took = [[delay(950e3)], [delay(1.2e6)]];
+        check("took {} each", &took, "took 950 µs to 1.20 ms each");
+    }
+
+    #[test]
+    fn sums_add_up_and_names_are_listed_once() {
+        let lost = |engine, n| [word(engine), Slot::Sum(n)];
+        let all = [lost("mmap", 3.0), lost("psync", 2000.0), lost("mmap", 1.0)];
+        check(
+            "{} lost {} of them",
+            &all,
+            "mmap or psync lost 2,004 of them",
+        );
+    }
+
+    /// The story: of a sweep of 500 cases the findings were 255 kB, as each sentence listed the twenty
+    /// cases that the others were held against.
+    #[test]
+    fn of_many_names_the_first_are_listed_and_the_others_counted() {
+        let names: Vec<_> = (1..=20).map(|n| [word(format!("q{n}"))]).collect();
+        check("as {} did", &names[..4], "as q1, q2, q3 or q4 did");
+        check("as {} did", &names[..5], "as q1, q2, q3 or 2 others did");
+        check("as {} did", &names, "as q1, q2, q3 or 17 others did");
+    }
+}

@@ -1,0 +1,353 @@
+//! The sweeps of a run: cases that one `matrix` made, laid out by their settings, and cases written
+//! one by one that differ in their depth or threads alone.
+
+use blocklab_units::Bytes;
+use blocklab_workload::Direction;
+
+use crate::{OnlyJob, Row, RowDirection};
+
+/// A setting and its values.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Axis {
+    /// `depth`, `block_size`.
+    pub setting: String,
+    /// For people, ascending where they are numbers: `4 KiB`.
+    pub values: Vec<String>,
+    /// The values as numbers, sizes in bytes; `None`: they are none.
+    pub places: Option<Vec<f64>>,
+}
+
+/// One direction of the cases of a matrix, over an axis of numbers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sweep<'a> {
+    /// What its cases share: the name without settings, and those settings that are no axis.
+    pub name: String,
+    /// What the operations did.
+    pub direction: Direction,
+    /// The cases of its points.
+    pub cases: Vec<&'a str>,
+    /// The axis of numbers.
+    pub across: Axis,
+    /// Each of its values is a line; `None`: there is but one line.
+    pub by: Option<Axis>,
+    /// By line and by place across; `None`: not measured.
+    pub cells: Vec<Vec<Option<&'a RowDirection>>>,
+}
+
+/// A case as a point of a sweep.
+struct Point<'a> {
+    row: &'a Row,
+    settings: Vec<(String, String)>,
+}
+
+/// The job of a case that no matrix made, as if a matrix had set its numbers.
+fn settings(job: &OnlyJob) -> Vec<(String, String)> {
+    let numbers = [("depth", job.depth), ("threads", job.threads)];
+    let known = numbers.into_iter().filter(|(_, number)| *number > 0);
+    known
+        .map(|(setting, number)| (setting.to_owned(), number.to_string()))
+        .collect()
+}
+
+/// Adds a point to those of its name.
+pub fn add<P>(all: &mut Vec<(String, Vec<P>)>, name: String, point: P) {
+    match all.iter_mut().find(|(known, _)| *known == name) {
+        Some((_, points)) => points.push(point),
+        None => all.push((name, vec![point])),
+    }
+}
+
+/// So many cases that were written one by one make a curve.
+const CURVE: usize = 3;
+
+/// Families of them: of each the name, and its points. What varies is one number alone.
+fn by_hand(rows: &[Row]) -> Vec<(String, Vec<Point<'_>>)> {
+    let mut families: Vec<(String, Vec<Point<'_>>)> = Vec::new();
+    for row in rows.iter().filter(|row| row.settings.is_empty()) {
+        let Some(job) = &row.only_job else { continue };
+        let point = Point {
+            row,
+            settings: settings(job),
+        };
+        add(&mut families, job.other_settings.clone(), point);
+    }
+    families.retain(|(_, points)| {
+        let differ = |place: usize| {
+            let mut values: Vec<_> = points.iter().map(|it| it.settings.get(place)).collect();
+            values.sort_unstable();
+            values.dedup();
+            values.len()
+        };
+        let varied: Vec<usize> = (0..2).map(differ).filter(|values| *values > 1).collect();
+        points.len() >= CURVE && varied == [points.len()]
+    });
+    families
+}
+
+/// The sweeps of these rows, in their order. Of several axes of numbers, the one with the most
+/// values lies across and the next makes the lines; the rest makes sweeps of their own.
+pub fn sweeps(rows: &[Row]) -> Vec<Sweep<'_>> {
+    let mut families: Vec<(String, Vec<Point<'_>>)> = Vec::new();
+    for row in rows.iter().filter(|row| !row.settings.is_empty()) {
+        let name = row.settings.iter().fold(row.case.clone(), without);
+        let same = |(known, points): &&mut (String, Vec<Point<'_>>)| {
+            let (mine, theirs) = (row.settings.iter(), points[0].settings.iter());
+            *known == name && mine.map(|(key, _)| key).eq(theirs.map(|(key, _)| key))
+        };
+        let point = Point {
+            row,
+            settings: row.settings.clone(),
+        };
+        match families.iter_mut().find(same) {
+            Some((_, points)) => points.push(point),
+            None => families.push((name, vec![point])),
+        }
+    }
+    families.extend(by_hand(rows));
+    families
+        .iter()
+        .flat_map(|(name, points)| family(name, points))
+        .collect()
+}
+
+/// The name of a case without one of its settings: `rd1_(10%) threads=8` or `b-depth8`.
+pub fn without(name: String, (setting, value): &(String, String)) -> String {
+    let without = name.replacen(&format!("_({value})"), "", 1);
+    without.replacen(&format!("-{setting}{value}"), "", 1)
+}
+
+/// `32`, `50%` or `64KiB` as a number to draw with.
+pub fn number(text: &str) -> Option<f64> {
+    let plain = text.strip_suffix('%').unwrap_or(text).parse().ok();
+    let plain = plain.filter(|it: &f64| it.is_finite());
+    plain.or_else(|| text.parse::<Bytes>().ok().map(Bytes::as_f64))
+}
+
+fn family<'a>(name: &str, points: &[Point<'a>]) -> Vec<Sweep<'a>> {
+    let settings = points[0].settings.len();
+    let axes: Vec<Axis> = (0..settings).map(|place| axis(points, place)).collect();
+    let several = |place: &usize| axes[*place].values.len() > 1;
+    let is_number = |place: &usize| axes[*place].places.is_some();
+    let varied = || (0..settings).filter(several);
+    // The first of equally long ones.
+    let across = varied().filter(is_number).rev();
+    let Some(across) = across.max_by_key(|place| axes[*place].values.len()) else {
+        return Vec::new();
+    };
+    let others = || varied().filter(|place| *place != across);
+    let by = others().find(is_number).or_else(|| others().next());
+    let rest: Vec<usize> = others().filter(|place| Some(*place) != by).collect();
+    let mut parts: Vec<(String, Vec<&Point<'a>>)> = Vec::new();
+    for point in points {
+        let fixed = rest.iter().map(|place| {
+            let (setting, value) = &point.settings[*place];
+            format!(", {setting} {}", shown(value))
+        });
+        let name = format!("{name}{}", fixed.collect::<String>());
+        add(&mut parts, name, point);
+    }
+    let places = (across, by);
+    parts
+        .iter()
+        .flat_map(|(name, points)| laid_out(name, points, &axes, places))
+        .collect()
+}
+
+/// A sweep for each direction.
+fn laid_out<'a>(
+    name: &str,
+    points: &[&Point<'a>],
+    axes: &[Axis],
+    (across, by): (usize, Option<usize>),
+) -> Vec<Sweep<'a>> {
+    let mut directions: Vec<Direction> = Vec::new();
+    for direction in points.iter().flat_map(|it| it.row.moved()) {
+        if !directions.contains(&direction.direction) {
+            directions.push(direction.direction);
+        }
+    }
+    let lines: Vec<Option<&String>> = match by {
+        Some(by) => axes[by].values.iter().map(Some).collect(),
+        None => vec![None],
+    };
+    let value = |point: &Point<'a>, place: usize| shown(&point.settings[place].1);
+    let placed: Vec<_> = points
+        .iter()
+        .map(|it| (value(it, across), by.map(|by| value(it, by)), it.row))
+        .collect();
+    let cell = |direction: Direction, line: Option<&String>, wanted: &String| {
+        let mut all = placed.iter();
+        let found = all.find(|(x, y, _)| x == wanted && y.as_ref() == line)?;
+        let mut moved = found.2.moved();
+        moved.find(|it| it.direction == direction)
+    };
+    let sweep = |direction: Direction| Sweep {
+        name: name.to_owned(),
+        direction,
+        cases: points.iter().map(|it| it.row.case.as_str()).collect(),
+        across: axes[across].clone(),
+        by: by.map(|by| axes[by].clone()),
+        cells: lines
+            .iter()
+            .map(|line| {
+                axes[across]
+                    .values
+                    .iter()
+                    .map(|value| cell(direction, *line, value))
+                    .collect()
+            })
+            .collect(),
+    };
+    directions.into_iter().map(sweep).collect()
+}
+
+/// The values of a setting, each once.
+fn axis(points: &[Point<'_>], place: usize) -> Axis {
+    let mut values: Vec<&str> = Vec::new();
+    for point in points {
+        let value = point.settings[place].1.as_str();
+        if !values.contains(&value) {
+            values.push(value);
+        }
+    }
+    let numbers: Option<Vec<f64>> = values.iter().map(|it| number(it)).collect();
+    let mut order: Vec<usize> = (0..values.len()).collect();
+    if let Some(numbers) = &numbers {
+        order.sort_by(|a, b| numbers[*a].total_cmp(&numbers[*b]));
+    }
+    Axis {
+        setting: points[0].settings[place].0.clone(),
+        values: order.iter().map(|index| shown(values[*index])).collect(),
+        places: numbers.map(|numbers| order.iter().map(|index| numbers[*index]).collect()),
+    }
+}
+
+/// `4 KiB` of `4KiB`; whatever is no size as it is.
+fn shown(value: &str) -> String {
+    let is_size = value.parse::<f64>().is_err();
+    let size = value.parse::<Bytes>().ok().filter(|_| is_size);
+    size.map_or_else(|| value.to_owned(), |size| size.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Sketch, record};
+
+    /// Rows of a matrix, in an order that is not that of the numbers.
+    fn rows(settings: &[&[(&str, &str)]]) -> Vec<Row> {
+        settings
+            .iter()
+            .map(|settings| {
+                let mut row = crate::assess(&record(&[Sketch::default()])).rows.remove(0);
+                row.settings = settings
+                    .iter()
+                    .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
+                    .collect();
+                let tail: String = settings
+                    .iter()
+                    .map(|(key, value)| format!("-{key}{value}"))
+                    .collect();
+                row.case = format!("rand{tail}");
+                row
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_matrix_is_laid_out_by_its_numbers() {
+        let sizes = ["64KiB", "4KiB"];
+        let depths = ["16", "1", "4"];
+        let settings: Vec<Vec<(&str, &str)>> = depths
+            .iter()
+            .flat_map(|depth| sizes.map(|size| vec![("depth", *depth), ("block_size", size)]))
+            .collect();
+        let settings: Vec<&[(&str, &str)]> = settings.iter().map(Vec::as_slice).collect();
+        let mut rows = rows(&settings);
+        rows.pop();
+        let found = sweeps(&rows);
+        assert_eq!(found.len(), 1);
+        let sweep = &found[0];
+        assert_eq!((&*sweep.name, &*sweep.across.setting), ("rand", "depth"));
+        assert_eq!(sweep.across.values, ["1", "4", "16"]);
+        let by = sweep.by.as_ref().expect("lines");
+        assert_eq!(by.values, ["4 KiB", "64 KiB"]);
+        let known = |line: &Vec<Option<&RowDirection>>| {
+            line.iter().map(Option::is_some).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            known(&sweep.cells[0]),
+            [true, false, true],
+            "the last row was taken away"
+        );
+        assert_eq!(known(&sweep.cells[1]), [true; 3]);
+    }
+
+    #[test]
+    fn words_make_lines_and_more_axes_make_more_sweeps() {
+        let both = rows(&[
+            &[("engine", "psync"), ("depth", "1")],
+            &[("engine", "psync"), ("depth", "8")],
+            &[("engine", "io_uring"), ("depth", "1")],
+            &[("engine", "io_uring"), ("depth", "8")],
+        ]);
+        let found = sweeps(&both);
+        let by = found[0].by.as_ref().expect("lines");
+        assert_eq!((&*by.setting, &by.places), ("engine", &None));
+        assert!(sweeps(&rows(&[&[("engine", "psync")], &[("engine", "libaio")]])).is_empty());
+        let more = rows(&[
+            &[("depth", "1"), ("block_size", "4KiB"), ("engine", "psync")],
+            &[("depth", "8"), ("block_size", "8KiB"), ("engine", "psync")],
+            &[("depth", "1"), ("block_size", "4KiB"), ("engine", "libaio")],
+        ]);
+        let names: Vec<_> = sweeps(&more).into_iter().map(|it| it.name).collect();
+        assert_eq!(names, ["rand, engine psync", "rand, engine libaio"]);
+    }
+
+    /// A study with a case each for depths 1, 4, 16 and 64 had no curve: only a matrix had one.
+    #[test]
+    fn depths_that_were_written_one_by_one_are_a_curve() {
+        let of = |depths: &[(u32, &'static str)]| -> Vec<Row> {
+            let sketch = |(depth, name): &(u32, &'static str)| Sketch {
+                depth: *depth,
+                ..Sketch::named(name)
+            };
+            let all: Vec<Sketch> = depths.iter().map(sketch).collect();
+            crate::assess(&record(&all)).rows
+        };
+        let rows = of(&[(16, "many"), (1, "one"), (4, "few")]);
+        let found = sweeps(&rows);
+        assert_eq!(found.len(), 1, "{:?}", rows[0].what);
+        assert_eq!(found[0].across.setting, "depth");
+        assert_eq!(found[0].across.values, ["1", "4", "16"]);
+        assert_eq!(found[0].cases, ["many", "one", "few"]);
+        assert!(
+            sweeps(&of(&[(1, "one"), (4, "few")])).is_empty(),
+            "two are no curve"
+        );
+        assert!(
+            sweeps(&of(&[(1, "a"), (4, "b"), (4, "c")])).is_empty(),
+            "one place, two cases"
+        );
+    }
+
+    #[test]
+    fn settings_are_numbers_shares_or_sizes() {
+        assert_eq!(number("32"), Some(32.0));
+        assert_eq!(number("50%"), Some(50.0));
+        assert_eq!(number("64KiB"), Some(65_536.0));
+        assert_eq!(number("psync"), None);
+    }
+
+    #[test]
+    fn a_setting_is_taken_out_of_the_name_of_its_case() {
+        for (case, setting, value, expected) in [
+            ("rd1_(10%) threads=8", "curve", "10%", "rd1 threads=8"),
+            ("b-rate_percent50", "rate_percent", "50", "b"),
+            ("b-rate_percent50-2", "rate_percent", "50", "b-2"),
+        ] {
+            let setting = (setting.to_owned(), value.to_owned());
+            assert_eq!(without(case.to_owned(), &setting), expected);
+        }
+    }
+}

@@ -1,0 +1,290 @@
+//! What rules look at: a record by its cases, each with what its passes come to.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use blocklab_record::{DiskUse, JobResult, Measurement, Origin, PaceKind, Record, TargetKind};
+use blocklab_workload::{Direction, EngineKind};
+
+use crate::{Row, rows};
+
+/// What the rules look at: the record and its cases.
+pub struct Cases<'a> {
+    /// The whole record.
+    pub record: &'a Record,
+    /// In the order in which they first appear.
+    pub list: Vec<CaseView<'a>>,
+}
+
+impl Cases<'_> {
+    /// Whether a real block device can lie below the load.
+    pub fn on_storage(&self) -> bool {
+        use TargetKind::{BlockDevice, File, Scratch};
+        let stored = |kind| matches!(kind, File | Scratch | BlockDevice);
+        self.record.origin == Origin::Measured
+            && self.record.targets.iter().any(|target| stored(target.kind))
+            && !self.in_memory()
+    }
+
+    /// Whether the device model answered in virtual time: no machine, no neighbour, no noise.
+    pub fn is_simulated(&self) -> bool {
+        self.record.origin == Origin::Simulated
+    }
+
+    /// Whether the device model answered in real time: what its pacing costs is no fault of a
+    /// target, and its limits name what it holds back.
+    pub fn is_emulated(&self) -> bool {
+        self.record.origin == Origin::Emulated
+    }
+
+    /// The words that fit: of a real run, or of a simulated one.
+    pub fn words<'w>(&self, real: &'w str, simulated: &'w str) -> &'w str {
+        match self.is_simulated() {
+            true => simulated,
+            false => real,
+        }
+    }
+
+    /// Whether the targets lie on a file system that keeps everything in memory.
+    pub fn in_memory(&self) -> bool {
+        let mut systems = self
+            .record
+            .targets
+            .iter()
+            .filter_map(|t| t.file_system.as_ref());
+        systems.any(|system| ["tmpfs", "ramfs"].contains(&&*system.kind))
+    }
+
+    /// Bytes that the devices right below the targets moved in a measurement. Devices that lie
+    /// below those in turn would count the same bytes again. `None` where no device was watched.
+    pub fn device_bytes(&self, of: &Measurement, direction: Direction) -> Option<u64> {
+        let targets = self.record.targets.iter();
+        let nearest: BTreeSet<&str> = targets
+            .filter_map(|target| Some(&*target.devices.first()?.name))
+            .collect();
+        let watched = || of.disks.iter();
+        let any_nearest = watched().any(|disk| nearest.contains(&*disk.name));
+        let counted = watched().filter(|disk| !any_nearest || nearest.contains(&*disk.name));
+        let bytes = counted.map(|disk| disk_bytes(disk, direction));
+        (!of.disks.is_empty()).then(|| bytes.sum())
+    }
+}
+
+/// What a disk moved: of reads, else of writes.
+pub fn disk_bytes(disk: &DiskUse, direction: Direction) -> u64 {
+    match direction {
+        Direction::Read => disk.read_bytes,
+        _ => disk.write_bytes,
+    }
+}
+
+/// One case: its passes and what they come to.
+pub struct CaseView<'a> {
+    /// As the study names it.
+    pub name: &'a str,
+    /// By pass, at least one.
+    pub passes: Vec<&'a Measurement>,
+    /// Its summary.
+    pub row: &'a Row,
+    /// Histograms that could not be read.
+    pub damaged: u32,
+    /// Operations per second of each pass that moved anything: all jobs, without syncs.
+    pub pass_iops: Vec<f64>,
+    /// The numbers of those passes.
+    pub pass_numbers: Vec<u32>,
+}
+
+impl<'a> CaseView<'a> {
+    /// `passes` are at least one.
+    pub fn new(passes: Vec<&'a Measurement>, row: &'a Row, damaged: u32) -> Self {
+        let total = |m: &Measurement| m.jobs.iter().map(JobResult::iops).sum::<f64>();
+        let moving = passes.iter().map(|pass| (pass.pass, total(pass)));
+        let (pass_numbers, pass_iops) = moving.filter(|(_, iops)| *iops > 0.0).unzip();
+        Self {
+            name: &passes[0].case,
+            pass_iops,
+            pass_numbers,
+            passes,
+            row,
+            damaged,
+        }
+    }
+
+    /// Every job of every pass.
+    pub fn jobs(&self) -> impl Iterator<Item = &'a JobResult> + '_ {
+        self.passes.iter().flat_map(|pass| &pass.jobs)
+    }
+
+    /// Whether any job has operations of this direction.
+    pub fn does(&self, direction: Direction) -> bool {
+        self.jobs()
+            .any(|job| job.directions.contains_key(&direction))
+    }
+
+    /// Its job, where it has one.
+    pub fn only_job(&self) -> Option<&'a JobResult> {
+        match &*self.passes[0].jobs {
+            [job] => Some(job),
+            _ => None,
+        }
+    }
+
+    /// As the tables show it: by the record's own aggregate of the passes, without syncs.
+    pub fn iops(&self) -> f64 {
+        self.row.moved().map(|it| it.iops.value).sum()
+    }
+
+    /// As the tables show it.
+    pub fn bytes_per_s(&self) -> f64 {
+        self.row.moved().map(|it| it.bytes_per_s.value).sum()
+    }
+
+    /// Mean size of an operation.
+    pub fn bytes_per_io(&self) -> f64 {
+        self.bytes_per_s() / self.iops().max(f64::MIN_POSITIVE)
+    }
+
+    /// Operations, syncs included, over all passes.
+    pub fn ios(&self) -> u64 {
+        let directions = self.jobs().flat_map(|job| job.directions.values());
+        directions.map(|direction| direction.ios).sum()
+    }
+
+    /// Mean service latency as the tables show it, of all directions by their share.
+    pub fn latency_ns(&self) -> f64 {
+        let directions = || self.row.directions.iter();
+        let all: f64 = directions().map(|it| it.iops.value).sum();
+        let sum = directions().map(|it| it.iops.value * it.mean_ns.value);
+        sum.sum::<f64>() / all.max(f64::MIN_POSITIVE)
+    }
+
+    /// Operations in flight on average, by Little's law: sum of latencies over time.
+    pub fn mean_in_flight(&self) -> f64 {
+        let of_pass = |pass: &&Measurement| -> f64 {
+            let per_job = |job: &JobResult| job_latency_sum_ns(job) / job.elapsed_ns.max(1) as f64;
+            pass.jobs.iter().map(per_job).sum()
+        };
+        mean(self.passes.iter().map(of_pass).filter(|n| *n > 0.0))
+    }
+
+    /// Operations that the engine may have in flight, all jobs and threads together.
+    pub fn slots(&self) -> u64 {
+        self.once_a_pool(&|job| u64::from(job.threads) * u64::from(job.effective_depth))
+    }
+
+    /// All that issue operations, each pool once.
+    pub fn threads(&self) -> u64 {
+        self.once_a_pool(&|job| u64::from(job.threads))
+    }
+
+    /// The sum over all jobs, of those that share a pool the largest.
+    fn once_a_pool(&self, of: &dyn Fn(&JobResult) -> u64) -> u64 {
+        let mut pools: BTreeMap<&str, u64> = BTreeMap::new();
+        let mut sum = 0;
+        for job in &self.passes[0].jobs {
+            match &job.pool {
+                Some(pool) => {
+                    let largest = pools.entry(pool).or_default();
+                    *largest = of(job).max(*largest);
+                }
+                None => sum += of(job),
+            }
+        }
+        sum + pools.values().sum::<u64>()
+    }
+
+    /// Whether every slot is always meant to be full: no rate, no pauses.
+    pub fn is_saturating(&self) -> bool {
+        let full = |job: &JobResult| {
+            let unpaced = job.requested_iops.is_none() && job.requested_bytes_per_s.is_none();
+            unpaced && job.pace == PaceKind::Closed && !job.think
+        };
+        self.jobs().all(full)
+    }
+
+    /// Whether every job is known to go past the page cache.
+    pub fn is_direct(&self) -> bool {
+        self.jobs().all(|job| job.direct == Some(true))
+    }
+
+    /// Whether any job does no I/O at all.
+    pub fn is_null(&self) -> bool {
+        self.jobs().any(|job| job.engine.is(EngineKind::Null))
+    }
+
+    /// Measured time of all passes: of the longest job in each.
+    pub fn measured_ns(&self) -> u64 {
+        let longest = |pass: &&Measurement| pass.jobs.iter().map(|job| job.elapsed_ns).max();
+        self.passes.iter().filter_map(longest).sum()
+    }
+
+    /// The shortest load before the measured time of a pass.
+    pub fn ramp_ns(&self) -> u64 {
+        let of_pass = |pass: &&Measurement| {
+            let ramp = pass.series.iter().filter(|interval| interval.ramp);
+            ramp.map(|interval| interval.length_ns).sum::<u64>()
+        };
+        self.passes.iter().map(of_pass).min().unwrap_or(0)
+    }
+
+    /// Bytes moved in a direction by a pass, the ramp included: the devices saw that too. The
+    /// ramp's share is taken from the census, where it is by operations.
+    pub fn moved_bytes(pass: &Measurement, direction: Direction) -> f64 {
+        let of_job = |job: &JobResult| {
+            let census = &job.accounting;
+            let measured = census
+                .completed
+                .saturating_sub(census.completed_in_ramp)
+                .max(1);
+            let stretch = census.completed.max(measured) as f64 / measured as f64;
+            let bytes = job
+                .directions
+                .get(&direction)
+                .map_or(0, |result| result.bytes);
+            bytes as f64 * stretch
+        };
+        pass.jobs.iter().map(of_job).sum()
+    }
+
+    /// Bytes moved in a direction by all passes, their ramps included.
+    pub fn moved(&self, direction: Direction) -> f64 {
+        let passes = self.passes.iter();
+        passes.map(|pass| Self::moved_bytes(pass, direction)).sum()
+    }
+
+    /// Mean over the passes of the busiest thread, in per cent of a processor.
+    pub fn busiest_thread_percent(&self) -> f64 {
+        self.mean_of(|pass| f64::from(pass.cpu.busiest_thread_percent))
+    }
+
+    /// Mean over the passes of the machine's busy share, in per cent.
+    pub fn machine_busy_percent(&self) -> f64 {
+        self.mean_of(|pass| f64::from(pass.cpu.machine_busy_percent))
+    }
+
+    /// Processors that the process used on average.
+    pub fn own_processors(&self) -> f64 {
+        self.mean_of(|pass| {
+            (pass.cpu.user_ns + pass.cpu.system_ns) as f64 / pass.elapsed_ns.max(1) as f64
+        })
+    }
+
+    fn mean_of(&self, what: impl Fn(&Measurement) -> f64) -> f64 {
+        mean(self.passes.iter().map(|pass| what(pass)))
+    }
+
+    /// Failed operations by kind and direction.
+    pub(crate) fn failures(&self) -> Vec<rows::Failures<'a>> {
+        rows::failures_by_kind(&self.passes)
+    }
+}
+
+fn job_latency_sum_ns(job: &JobResult) -> f64 {
+    let directions = job.directions.values();
+    directions.map(|d| d.ios as f64 * d.service.mean_ns).sum()
+}
+
+/// 0 without values.
+fn mean(values: impl Iterator<Item = f64>) -> f64 {
+    let (sum, count) = values.fold((0.0, 0u32), |(sum, n), value| (sum + value, n + 1));
+    sum / f64::from(count.max(1))
+}
