@@ -7,20 +7,23 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 mod cdm;
+#[cfg(test)]
+mod cdm_tests;
+#[cfg(test)]
+mod diskspd_tests;
 mod diskspd_text;
 mod diskspd_xml;
 mod figures;
 mod fio;
-mod fio_json;
-mod fio_text;
 mod record;
 mod runs;
 mod scan;
 mod stored;
-mod terse;
 #[cfg(test)]
 mod tests;
 mod vdbench;
+#[cfg(test)]
+mod vdbench_tests;
 
 use blocklab_record::Record;
 use blocklab_syntax::{Mistake, Place};

@@ -10,12 +10,12 @@
 //! Sizes in KiB, latencies in microseconds. Behind them stand figures of the processor, depths,
 //! latencies, and the counts of disks, which all lines of one run share.
 
-use super::figures::{Figures, Shape};
-use super::fio::names;
-use super::not_a_result_at;
-use super::record::{Found, Job};
-use super::runs::{Printed, Runs};
-use super::scan::number;
+use super::names;
+use crate::figures::{Figures, Shape};
+use crate::not_a_result_at;
+use crate::record::{Found, Job};
+use crate::runs::{Printed, Runs};
+use crate::scan::number;
 use blocklab_syntax::Mistake;
 
 /// Where things stand in the fields of a direction.
