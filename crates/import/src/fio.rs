@@ -3,6 +3,9 @@
 mod json;
 #[cfg(test)]
 pub(crate) mod json_tests;
+mod log;
+#[cfg(test)]
+mod log_tests;
 mod request;
 mod terse;
 #[cfg(test)]
@@ -12,27 +15,57 @@ mod text;
 pub(crate) mod text_tests;
 
 use super::figures::Figures;
-use super::not_a_result;
 use super::record::{Case, Found, Job};
+use super::{Source, named, not_a_result};
 use blocklab_syntax::Mistake;
 
 type Reader = fn(&str) -> Result<Vec<Found>, Mistake>;
 
-/// fio can print a result in several forms at once: the most exact one is read.
-pub(super) fn read(text: &str) -> Result<Vec<Found>, Mistake> {
+/// The paths of logs that are of one run, as indices; all others alone.
+pub(super) fn logs_of_a_run(paths: &[&str]) -> Vec<Vec<usize>> {
+    log::together(paths)
+}
+
+/// Results, each for itself; but logs together are one.
+pub(super) fn read(sources: &[Source]) -> Result<Vec<Found>, Mistake> {
+    let mut all = Vec::new();
+    let mut logs = Vec::new();
+    for source in sources {
+        // An output may be called as a log is.
+        if log::Name::of(&source.name).is_some() && forms(&source.text).next().is_none() {
+            logs.push(source);
+        } else {
+            all.extend(printed(&source.text).map_err(|wrong| named(wrong, &source.name))?);
+        }
+    }
+    if !logs.is_empty() {
+        all.push(log::read(&logs)?);
+    }
+    Ok(all)
+}
+
+/// The forms that a text holds, the most exact one first.
+fn forms(text: &str) -> impl Iterator<Item = (&'static str, Reader)> {
     let forms: [(&str, bool, Reader); 3] = [
         ("JSON", json::is_json(text), json::read),
         ("terse lines", terse::is_terse(text), terse::read),
         ("normal text", text::is_text(text), text::read),
     ];
-    let mut there = forms.into_iter().filter(|(_, is_there, _)| *is_there);
-    let Some((form, _, reader)) = there.next() else {
+    let there = forms.into_iter().filter(|(_, is_there, _)| *is_there);
+    there.map(|(form, _, reader)| (form, reader))
+}
+
+/// fio can print a result in several forms at once: the most exact one is read.
+fn printed(text: &str) -> Result<Vec<Found>, Mistake> {
+    let mut there = forms(text);
+    let Some((form, reader)) = there.next() else {
         return Err(not_a_result(
-            "neither JSON nor terse output of fio, nor its normal text",
+            "neither JSON nor terse output of fio, nor its normal text, nor a log that is called \
+             as fio calls it: NAME_bw.1.log, NAME_iops.1.log, NAME_clat.1.log, NAME_lat.1.log",
         ));
     };
     let found = reader(text)?;
-    for (other, _, reader) in there {
+    for (other, reader) in there {
         if jobs(&reader(text)?) != jobs(&found) {
             return Err(not_a_result(format!(
                 "it holds results as {form} and others as {other}: put them into files of their own"
