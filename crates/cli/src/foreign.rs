@@ -10,7 +10,7 @@ use blocklab_host::{LARGEST_REPORT, read_at_most, read_input};
 use blocklab_import::{self as read, Source, Tool, VDBENCH_FILES};
 use blocklab_native as native;
 use blocklab_record::Record;
-use blocklab_store::Store;
+use blocklab_store::{Store, as_visible};
 use blocklab_workload::Plan;
 use jiff::Timestamp;
 
@@ -31,11 +31,17 @@ pub fn import(args: &ImportArgs, store: &Store) -> Result<ExitCode> {
     }
     // Printed when all are kept: an id may be taken meanwhile.
     let mut is_well = true;
+    let mut last = String::new();
     for record in &mut records {
-        record.id = store.new_id(Timestamp::now(), chance()?);
+        let (now, salt) = (Timestamp::now(), chance()?);
+        record.id = match &*last {
+            "" => store.new_id(now, salt),
+            last => Store::id_after(last, now, salt),
+        };
         is_well &= tool_run::keep(record, store);
+        last.clone_from(&record.id);
     }
-    terminal::print_styled(in_words(&records, args.json)?)?;
+    terminal::print_styled(in_words(records, args.json)?)?;
     for mistake in &damaged {
         terminal::warn(&format!("a run was left out: {mistake}"));
     }
@@ -78,15 +84,16 @@ fn stored_in(files: &[PathBuf]) -> Result<(Vec<Record>, Vec<String>)> {
     Ok((records, damaged))
 }
 
-fn in_words(records: &[Record], json: bool) -> Result<String> {
+fn in_words(records: Vec<Record>, json: bool) -> Result<String> {
     let ids: Vec<&str> = records.iter().map(|record| &*record.id).collect();
     if json {
         return answer::json(("import_format", 1), &answer::only("runs", &ids));
     }
     let style = terminal::style();
-    let shown = records.iter().map(|record| {
-        let assessment = blocklab_analysis::assess(record);
-        blocklab_report::text::summary(record, &assessment, style)
+    let shown = records.into_iter().map(|record| {
+        let record = as_visible(record);
+        let assessment = blocklab_analysis::assess(&record);
+        blocklab_report::text::summary(&record, &assessment, style)
     });
     Ok(shown.collect::<Vec<_>>().join("\n"))
 }

@@ -5,7 +5,7 @@ mod json;
 pub(crate) mod json_tests;
 mod log;
 #[cfg(test)]
-mod log_tests;
+pub(crate) mod log_tests;
 mod request;
 mod terse;
 #[cfg(test)]

@@ -18,6 +18,8 @@ mod fio;
 mod record;
 mod runs;
 mod scan;
+#[cfg(test)]
+mod shapes_tests;
 mod stored;
 #[cfg(test)]
 mod tests;

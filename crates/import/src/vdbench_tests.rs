@@ -217,7 +217,7 @@ fn the_time_of_a_vdbench_run_is_that_of_its_average() {
 fn a_format_is_no_workload() {
     let text = VDBENCH_LOOPS
         .replace("rd1", "SD_format")
-        .replace("0.4 4096 100", "0.4 131072 0");
+        .replace("0.4 4096 100", "12.5 131072 0");
     let record = vdbench(&[("flatfile.html", &text)]);
     let job = &record.measurements[0].jobs[0];
     assert_eq!(

@@ -25,7 +25,7 @@ fn refused(files: &[(&str, &str)], words: &str) {
 }
 
 /// Four operations of two directions, as `log_offset=1 log_prio=1` writes them.
-const LAT: &str = "\
+pub(crate) const LAT: &str = "\
 1, 1000000, 0, 4096, 61440, 0x0000
 500, 2000000, 0, 4096, 774144, 0x4001
 1500, 3000000, 0, 4096, 880640, 0x0000

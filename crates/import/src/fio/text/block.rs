@@ -142,7 +142,7 @@ impl Block {
                 _ => &mut mixed,
             };
             *place = match way.name {
-                FLUSHES => self.flushes(way, found),
+                FLUSHES => self.flushes(way, found)?,
                 _ => self.figures(way, found)?,
             };
         }
@@ -196,10 +196,16 @@ impl Block {
 
     /// The text does not count flushes: the shares of depths do, whose whole is what was issued
     /// without them.
-    fn flushes(&self, way: &Way, found: &mut Found) -> Figures {
+    fn flushes(&self, way: &Way, found: &mut Found) -> Result<Figures, String> {
         let issued: u64 = self.issued.iter().take(3).sum();
         let more = (self.depths_percent / 100.0 - 1.0).max(0.0);
         let count = self.issued.get(3).copied().filter(|count| *count > 0);
+        if count.is_none() && (issued == 0 || self.depths_percent <= 0.0) {
+            return Err(format!(
+                "{} flushed, and without the lines `IO depths` and `issued` nothing tells how often",
+                self.name
+            ));
+        }
         let count = count.unwrap_or_else(|| {
             found.note(
                 "the text does not count flushes: their number is worked out from its shares of \
@@ -207,7 +213,7 @@ impl Block {
             );
             (issued as f64 * more).round() as u64
         });
-        way.sync.figures(count.max(1), 0)
+        Ok(way.sync.figures(count.max(1), 0))
     }
 }
 
@@ -242,6 +248,13 @@ fn way(name: &'static str, line: &str) -> Result<Way, String> {
     };
     let seconds = ms.ok_or_else(wrong)? / 1e3;
     let (moved, by_rate) = (moved.ok_or_else(wrong)?, rate * seconds);
+    // Both are rounded, and so is a short time.
+    if rate > 0.0 && moved > by_rate * (1.05 + 1.5e-3 / seconds.max(1e-3)) {
+        return Err(format!(
+            "{name}: it moved {moved} bytes, and its bandwidth by its time gives {by_rate:.0}: the \
+             result contradicts itself"
+        ));
+    }
     Ok(Way {
         name,
         iops: Some(iops.ok_or_else(wrong)?),
@@ -286,8 +299,13 @@ impl Way {
             let value = after_key(rest, key).and_then(scaled).ok_or_else(wrong)?;
             *moment = value * unit;
         }
-        self.times(name).moments = Some(moments);
-        Ok(())
+        match self.times(name).moments.replace(moments) {
+            Some(_) => Err(format!(
+                "two lines `{name} (…)` under one direction, {}: the line of the next one lacks",
+                self.name
+            )),
+            None => Ok(()),
+        }
     }
 
     fn times(&mut self, name: &str) -> &mut Times {
