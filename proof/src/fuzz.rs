@@ -320,7 +320,7 @@ fn distribution(latency: &Latency) {
 
 /// Results of other programs: a Record that can be kept, or a refusal.
 pub fn results(bytes: &[u8]) {
-    let Ok(source) = decode("flatfile.html", bytes) else {
+    let Ok(source) = decode("flatfile.html", bytes.to_vec()) else {
         return;
     };
     let histogram = Source {

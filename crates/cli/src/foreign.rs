@@ -1,7 +1,7 @@
 //! Files of other programs: their results, kept as runs, and their scripts in another language.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
@@ -10,7 +10,7 @@ use blocklab_host::{LARGEST_REPORT, read_at_most, read_input};
 use blocklab_import::{self as read, Source, Tool, VDBENCH_FILES};
 use blocklab_native as native;
 use blocklab_record::Record;
-use blocklab_store::Store;
+use blocklab_store::{Store, as_visible};
 use blocklab_workload::Plan;
 use jiff::Timestamp;
 
@@ -23,10 +23,7 @@ use blocklab_tools::{keeping, tool_run};
 /// Reads all, then keeps all: one wrong file and nothing is kept.
 pub fn import(args: &ImportArgs, store: &Store) -> Result<ExitCode> {
     keeping::try_out(store, false)?;
-    let mut records = Vec::new();
-    for path in &args.files {
-        records.extend(runs_in(args.tool, path)?);
-    }
+    let (mut records, damaged) = runs_in(args.tool, &args.files)?;
     if let Some(name) = &args.name {
         records
             .iter_mut()
@@ -34,37 +31,69 @@ pub fn import(args: &ImportArgs, store: &Store) -> Result<ExitCode> {
     }
     // Printed when all are kept: an id may be taken meanwhile.
     let mut is_well = true;
+    let mut last = String::new();
     for record in &mut records {
-        record.id = store.new_id(Timestamp::now(), chance()?);
+        let (now, salt) = (Timestamp::now(), chance()?);
+        record.id = match &*last {
+            "" => store.new_id(now, salt),
+            last => Store::id_after(last, now, salt),
+        };
         is_well &= tool_run::keep(record, store);
+        last.clone_from(&record.id);
     }
-    terminal::print_styled(in_words(&records, args.json)?)?;
+    terminal::print_styled(in_words(records, args.json)?)?;
+    for mistake in &damaged {
+        terminal::warn(&format!("a run was left out: {mistake}"));
+    }
     Ok(ExitCode::from(tool_run::with_keeping(
         status::DONE,
-        is_well,
+        is_well && damaged.is_empty(),
     )))
 }
 
-fn runs_in(tool: ImportTool, path: &Path) -> Result<Vec<Record>> {
+/// The runs of these files, and what of them is damaged.
+fn runs_in(tool: ImportTool, files: &[PathBuf]) -> Result<(Vec<Record>, Vec<String>)> {
     let tool = match tool {
-        ImportTool::Record => return Ok(read::stored(&source(path)?)?),
+        ImportTool::Record => return stored_in(files),
         ImportTool::Diskspd => Tool::DiskSpd,
         ImportTool::Cdm => Tool::Cdm,
         ImportTool::Fio => Tool::Fio,
         ImportTool::Vdbench => Tool::Vdbench,
     };
-    Ok(read::import(tool, &sources(tool, path)?)?)
+    let names: Vec<_> = files.iter().map(|path| path.to_string_lossy()).collect();
+    let names: Vec<&str> = names.iter().map(|name| &**name).collect();
+    let mut records = Vec::new();
+    for group in read::together(tool, &names) {
+        let mut all = Vec::new();
+        for at in group {
+            all.extend(sources(tool, &files[at])?);
+        }
+        records.extend(read::import(tool, &all)?);
+    }
+    Ok((records, Vec::new()))
 }
 
-fn in_words(records: &[Record], json: bool) -> Result<String> {
+fn stored_in(files: &[PathBuf]) -> Result<(Vec<Record>, Vec<String>)> {
+    let (mut records, mut damaged) = (Vec::new(), Vec::new());
+    for path in files {
+        let name = path.display().to_string();
+        let found = read::stored(&read::decode_log(&name, bytes(path)?))?;
+        records.extend(found.runs);
+        damaged.extend(found.damaged.iter().map(ToString::to_string));
+    }
+    Ok((records, damaged))
+}
+
+fn in_words(records: Vec<Record>, json: bool) -> Result<String> {
     let ids: Vec<&str> = records.iter().map(|record| &*record.id).collect();
     if json {
         return answer::json(("import_format", 1), &answer::only("runs", &ids));
     }
     let style = terminal::style();
-    let shown = records.iter().map(|record| {
-        let assessment = blocklab_findings::assess(record);
-        blocklab_report::text::summary(record, &assessment, style)
+    let shown = records.into_iter().map(|record| {
+        let record = as_visible(record);
+        let assessment = blocklab_findings::assess(&record);
+        blocklab_report::text::summary(&record, &assessment, style)
     });
     Ok(shown.collect::<Vec<_>>().join("\n"))
 }
@@ -93,13 +122,16 @@ fn sources(tool: Tool, path: &Path) -> Result<Vec<Source>> {
 }
 
 fn source(path: &Path) -> Result<Source> {
-    let name = path.display().to_string();
-    let bytes = match path == Path::new("-") {
+    Ok(read::decode(&path.display().to_string(), bytes(path)?)?)
+}
+
+fn bytes(path: &Path) -> Result<Vec<u8>> {
+    match path == Path::new("-") {
         true => read_at_most(io::stdin().lock(), LARGEST_REPORT)
-            .context("cannot read the standard input")?,
-        false => read_input(path, LARGEST_REPORT).with_context(|| format!("cannot read {name}"))?,
-    };
-    Ok(read::decode(&name, &bytes)?)
+            .context("cannot read the standard input"),
+        false => read_input(path, LARGEST_REPORT)
+            .with_context(|| format!("cannot read {}", path.display())),
+    }
 }
 
 /// Prints a job file of one tool in the language of another, and lists on standard error what was understood differently.

@@ -109,7 +109,11 @@ pub fn export(args: &ExportArgs, store: &Store) -> Result<()> {
     if format == Format::Parquet && args.output.is_none() && io::stdout().is_terminal() {
         bail!("Parquet is binary and would garble the terminal: name a file with -o FILE");
     }
-    let mut record = store.load_unchanged(&args.run)?.record;
+    let mut record = match format {
+        // What reads lines and prints them must not be misled by a name.
+        Format::Csv => store.load(&args.run)?.record,
+        Format::Json | Format::Parquet => store.load_unchanged(&args.run)?.record,
+    };
     if args.anonymous {
         let is_builtin = studies::builtin(record.requested.study()).is_some();
         record = record.anonymous(is_builtin);

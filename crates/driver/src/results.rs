@@ -348,7 +348,7 @@ fn directions(
     members: &[&WorkerStatus],
     samples: Option<&Sampler>,
     unanswered: &[(Direction, Nanos)],
-) -> BTreeMap<Direction, DirectionResult> {
+) -> BTreeMap<Direction, Box<DirectionResult>> {
     let mut results = BTreeMap::new();
     for direction in Direction::ALL {
         let tallies = || {
@@ -386,7 +386,7 @@ fn directions(
             submit: optional(LatencySum::of(tallies().filter_map(|t| t.submit.as_ref()))),
             detail: detail(completion, by_priority, direction, samples),
         };
-        results.insert(direction, result);
+        results.insert(direction, Box::new(result));
     }
     results
 }

@@ -185,14 +185,14 @@ fn errors(observed: &Observed, began: Nanos) -> Vec<ErrorCount> {
 fn job(observed: &Observed, facts: &ServiceFacts<'_>, began: Nanos, ended: Nanos) -> JobResult {
     let counted = DIRECTIONS.map(|(direction, way)| (way, observed.direction(direction)));
     let result = |counter: &OperationCounter| {
-        Some(DirectionResult {
+        Some(Box::new(DirectionResult {
             ios: counter.ios,
             bytes: counter.bytes,
             service: counter.latency.latency()?,
             response: None,
             submit: None,
             detail: None,
-        })
+        }))
     };
     let directions = counted
         .iter()

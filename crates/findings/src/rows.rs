@@ -93,7 +93,7 @@ fn best_of(passes: &[&Measurement]) -> usize {
 type Part<'a> = Vec<(u64, &'a DirectionResult)>;
 
 fn parts<'a>(passes: &[&'a Measurement], which: Direction) -> Vec<Part<'a>> {
-    let of_job = |job: &'a JobResult| Some((job.elapsed_ns, job.directions.get(&which)?));
+    let of_job = |job: &'a JobResult| Some((job.elapsed_ns, &**job.directions.get(&which)?));
     let of_pass = |m: &&'a Measurement| m.jobs.iter().filter_map(of_job).collect();
     passes.iter().map(of_pass).collect()
 }

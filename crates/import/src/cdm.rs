@@ -53,8 +53,15 @@ pub(super) fn read(text: &str) -> Result<Vec<Found>, Mistake> {
     Ok(runs.all())
 }
 
+/// A row of any unit: in another one than MB/s, it is refused, not passed over.
 fn is_row(line: &str) -> bool {
-    line.contains(" MB/s") && !line.starts_with('*')
+    let label = line.split_once(':').map_or("", |(label, _)| label);
+    let begins = ["seq", "rnd", "random"];
+    let is_label = begins.iter().any(|word| {
+        let start = label.get(..word.len());
+        start.is_some_and(|start| start.eq_ignore_ascii_case(word))
+    });
+    (is_label || line.contains(" MB/s")) && !line.starts_with('*')
 }
 
 /// One report, whose first line has this index.
@@ -218,16 +225,28 @@ fn row(line: &str) -> Result<Row, String> {
         let (value, _) = figures.split_once(unit)?;
         number(value.rsplit(open).next()?)
     };
+    let mb_per_s = before("MB/s", ' ')
+        .or_else(|| number(figures.split("MB/s").next()?))
+        .ok_or_else(wrong)?;
+    let iops = before("IOPS]", '[');
+    // Some say MB/s of 1,024,000 bytes; both figures are rounded.
+    if let Some(iops) = iops {
+        let (by_rate, by_count) = (mb_per_s * 1e6, iops * block as f64);
+        let rounding = 0.06 * block as f64 + 600.0;
+        if (by_rate - by_count).abs() > by_count * 0.05 + rounding {
+            return Err(format!(
+                "{mb_per_s} MB/s, and {iops} IOPS of {block} bytes: the row contradicts itself"
+            ));
+        }
+    }
     Ok(Row {
         random,
         block,
         queues: queues.unwrap_or(1).clamp(1, 1 << 16),
         threads: threads.unwrap_or(1).clamp(1, 1 << 16),
         reads,
-        mb_per_s: before("MB/s", ' ')
-            .or_else(|| number(figures.split("MB/s").next()?))
-            .ok_or_else(wrong)?,
-        iops: before("IOPS]", '['),
+        mb_per_s,
+        iops,
         latency_us: before("us>", '<'),
     })
 }

@@ -18,6 +18,7 @@ struct Target {
 /// A row of `Read IO` or `Write IO`.
 #[derive(Debug, Clone, Default)]
 struct Row {
+    thread: u64,
     path: String,
     file_size: u64,
     figures: Figures,
@@ -195,8 +196,8 @@ impl Reading {
             self.compare_total(bytes, &cells, way);
             return Ok(());
         }
-        let is_row = cells.len() > 4 && whole(cells[0]).is_some();
-        let Some(outcome) = self.outcomes.last_mut().filter(|_| is_row) else {
+        let thread = whole(cells[0]).filter(|_| cells.len() > 4);
+        let Some((outcome, thread)) = self.outcomes.last_mut().zip(thread) else {
             return Ok(());
         };
         let of = |name: &str| {
@@ -211,7 +212,18 @@ impl Reading {
         // The path may hold anything but stands last.
         let file = line.splitn(self.columns.len().max(1), '|').last();
         let (path, file_size) = file_and_size(file.unwrap_or_default());
+        let rows = &mut outcome.rows[way];
+        if rows
+            .iter()
+            .any(|row| (row.thread, &row.path) == (thread, &path))
+        {
+            let table = ["Read IO", "Write IO"][way];
+            return Err(format!(
+                "{table} has two rows of thread {thread} and {path}"
+            ));
+        }
         let row = Row {
+            thread,
             path,
             file_size,
             figures: Figures {
@@ -222,7 +234,7 @@ impl Reading {
                 ..Figures::default()
             },
         };
-        outcome.rows[way].push(row);
+        rows.push(row);
         Ok(())
     }
 

@@ -1,34 +1,71 @@
 //! fio's results, whatever their form.
 
-use std::collections::BTreeMap;
+mod json;
+#[cfg(test)]
+pub(crate) mod json_tests;
+mod log;
+#[cfg(test)]
+pub(crate) mod log_tests;
+mod request;
+mod terse;
+#[cfg(test)]
+pub(crate) mod terse_tests;
+mod text;
+#[cfg(test)]
+pub(crate) mod text_tests;
 
 use super::figures::Figures;
-use super::fio_json;
-use super::fio_text;
-use super::not_a_result;
 use super::record::{Case, Found, Job};
-use super::scan::size;
-use super::terse;
+use super::{Source, named, not_a_result};
 use blocklab_syntax::Mistake;
-use blocklab_workload::Pattern;
 
 type Reader = fn(&str) -> Result<Vec<Found>, Mistake>;
 
-/// fio can print a result in several forms at once: the most exact one is read.
-pub(super) fn read(text: &str) -> Result<Vec<Found>, Mistake> {
+/// The paths of logs that are of one run, as indices; all others alone.
+pub(super) fn logs_of_a_run(paths: &[&str]) -> Vec<Vec<usize>> {
+    log::together(paths)
+}
+
+/// Results, each for itself; but logs together are one.
+pub(super) fn read(sources: &[Source]) -> Result<Vec<Found>, Mistake> {
+    let mut all = Vec::new();
+    let mut logs = Vec::new();
+    for source in sources {
+        // An output may be called as a log is.
+        if log::Name::of(&source.name).is_some() && forms(&source.text).next().is_none() {
+            logs.push(source);
+        } else {
+            all.extend(printed(&source.text).map_err(|wrong| named(wrong, &source.name))?);
+        }
+    }
+    if !logs.is_empty() {
+        all.push(log::read(&logs)?);
+    }
+    Ok(all)
+}
+
+/// The forms that a text holds, the most exact one first.
+fn forms(text: &str) -> impl Iterator<Item = (&'static str, Reader)> {
     let forms: [(&str, bool, Reader); 3] = [
-        ("JSON", fio_json::is_json(text), fio_json::read),
+        ("JSON", json::is_json(text), json::read),
         ("terse lines", terse::is_terse(text), terse::read),
-        ("normal text", fio_text::is_text(text), fio_text::read),
+        ("normal text", text::is_text(text), text::read),
     ];
-    let mut there = forms.into_iter().filter(|(_, is_there, _)| *is_there);
-    let Some((form, _, reader)) = there.next() else {
+    let there = forms.into_iter().filter(|(_, is_there, _)| *is_there);
+    there.map(|(form, _, reader)| (form, reader))
+}
+
+/// fio can print a result in several forms at once: the most exact one is read.
+fn printed(text: &str) -> Result<Vec<Found>, Mistake> {
+    let mut there = forms(text);
+    let Some((form, reader)) = there.next() else {
         return Err(not_a_result(
-            "neither JSON nor terse output of fio, nor its normal text",
+            "neither JSON nor terse output of fio, nor its normal text, nor a log that is called \
+             as fio calls it: NAME_bw.1.log, NAME_iops.1.log, NAME_clat.1.log, NAME_lat.1.log",
         ));
     };
     let found = reader(text)?;
-    for (other, _, reader) in there {
+    for (other, reader) in there {
         if jobs(&reader(text)?) != jobs(&found) {
             return Err(not_a_result(format!(
                 "it holds results as {form} and others as {other}: put them into files of their own"
@@ -44,7 +81,7 @@ fn jobs(runs: &[Found]) -> usize {
 }
 
 /// A group of one job is called as its job, where that is unique.
-pub(super) fn names(cases: &mut [Case]) {
+fn names(cases: &mut [Case]) {
     for at in 0..cases.len() {
         let [job] = &cases[at].jobs[..] else { continue };
         let name = job.name.clone();
@@ -54,108 +91,8 @@ pub(super) fn names(cases: &mut [Case]) {
     }
 }
 
-/// Options of a job by their names.
-pub(super) type Options = BTreeMap<String, String>;
-
-/// Engines that wait for each operation, whatever depth was requested.
-const WAITING: [&str; 13] = [
-    "sync",
-    "psync",
-    "vsync",
-    "pvsync",
-    "pvsync2",
-    "mmap",
-    "splice",
-    "libpmem",
-    "dev-dax",
-    "ftruncate",
-    "falloc",
-    "e4defrag",
-    "libhdfs",
-];
-
-/// What `rw` lets happen: reads, writes, trims.
-fn ways(rw: &str) -> [bool; 3] {
-    let is_mixed = rw.contains("rw") || rw == "readwrite";
-    let is_trim = rw.contains("trim");
-    [
-        is_mixed || rw.contains("read"),
-        is_mixed || rw.contains("write"),
-        is_trim,
-    ]
-}
-
-/// Adds the options that are given, and fio's own defaults for the others. Before 3.0, a result
-/// has no options: the request is unknown. Where an entry stands for several sections of a group,
-/// it has the options of the first of them: they are not those of its figures.
-pub(super) fn requested(printed: Job, options: &Options, threads: u32, found: &mut Found) -> Job {
-    if options.is_empty() {
-        return printed;
-    }
-    let text = |names: [&str; 2]| {
-        let value = options.get(names[0]).or(options.get(names[1]));
-        value.map(String::as_str)
-    };
-    let one = |name: &'static str| text([name, name]);
-    let number = |name| one(name).and_then(|text| text.trim().parse::<u32>().ok());
-    let on = |name| one(name).is_some_and(|value| !matches!(value, "0" | "false" | "none"));
-    let engine = one("ioengine").unwrap_or("psync");
-    let rw = text(["rw", "readwrite"]).unwrap_or("read");
-    let rw = rw.split(':').next().unwrap_or_default();
-    let can = ways(rw);
-    let did = [&printed.read, &printed.write, &printed.trim].map(|figures| figures.ios > 0);
-    // Reads of a check of what was written are no load.
-    let is_other = did.iter().zip(can).any(|(did, can)| *did && !can) && !on("verify");
-    if threads == 0 || is_other {
-        found.note(&format!(
-            "the figures of {} are of several jobs of its group, and the file has the options of \
-             one: depth, threads and pattern are unknown",
-            printed.name
-        ));
-        return printed;
-    }
-    Job {
-        engine: engine.to_owned(),
-        pattern: Some(if rw.starts_with("rand") {
-            Pattern::RANDOM
-        } else {
-            Pattern::Sequential
-        }),
-        block: block(options),
-        read_percent: match can {
-            [true, true, _] => Some(number("rwmixread").map_or(50, |it| it.min(100) as u8)),
-            [false, true, false] => Some(0),
-            [true, false, _] => Some(100),
-            _ => None,
-        },
-        threads,
-        depth: match WAITING.contains(&engine) {
-            true => 1,
-            false => one("iodepth").map_or(1, |text| text.trim().parse().unwrap_or(0)),
-        },
-        direct: Some(on("direct")),
-        write_through: on("sync"),
-        requested_iops: one("rate_iops").and_then(|text| text.parse().ok()),
-        requested_bytes_per_s: one("rate").and_then(size).map(|bytes| bytes as f64),
-        think: one("thinktime").is_some(),
-        ..printed
-    }
-}
-
-/// One size, where all operations have it; 0: unknown.
-fn block(options: &Options) -> u64 {
-    let several = ["bsrange", "blocksize_range", "bssplit", "bs_unaligned"];
-    if several.iter().any(|name| options.contains_key(*name)) {
-        return 0;
-    }
-    match options.get("bs").or(options.get("blocksize")) {
-        Some(text) => size(text).unwrap_or(0),
-        None => 4096,
-    }
-}
-
 /// Old versions print whole operations a second, and times are whole milliseconds.
-pub(super) fn agree(what: [&str; 3], rate: f64, amount: f64, seconds: f64) -> Result<(), String> {
+fn agree(what: [&str; 3], rate: f64, amount: f64, seconds: f64) -> Result<(), String> {
     let worked_out = amount / seconds;
     let tolerance = worked_out * (0.01 + 1.5e-3 / seconds) + 1.0;
     match (rate - worked_out).abs() <= tolerance {

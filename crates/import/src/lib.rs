@@ -7,25 +7,30 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 mod cdm;
+#[cfg(test)]
+mod cdm_tests;
+#[cfg(test)]
+mod diskspd_tests;
 mod diskspd_text;
 mod diskspd_xml;
 mod figures;
 mod fio;
-mod fio_json;
-mod fio_text;
 mod record;
 mod runs;
 mod scan;
+#[cfg(test)]
+mod shapes_tests;
 mod stored;
-mod terse;
 #[cfg(test)]
 mod tests;
 mod vdbench;
+#[cfg(test)]
+mod vdbench_tests;
 
 use blocklab_record::Record;
 use blocklab_syntax::{Mistake, Place};
 
-pub use stored::stored;
+pub use stored::{Stored, decode_log, stored};
 
 /// Whose results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,7 +39,7 @@ pub enum Tool {
     DiskSpd,
     /// CrystalDiskMark: the report of versions 5 to 9.
     Cdm,
-    /// fio: JSON, json+, terse or normal text.
+    /// fio: JSON, json+, terse or normal text, or logs.
     Fio,
     /// Vdbench: the files of its output directory.
     Vdbench,
@@ -62,8 +67,15 @@ fn not_a_result_at(line: usize, message: impl Into<String>) -> Mistake {
     Mistake::here(&Place { file: None, line }, message)
 }
 
-/// Adds the name of the file.
+/// Adds the name of the file, where none is known yet.
 fn named(mistake: Mistake, file: &str) -> Mistake {
+    if mistake
+        .place
+        .as_ref()
+        .is_some_and(|place| place.file.is_some())
+    {
+        return mistake;
+    }
     let line = mistake.place.as_ref().map_or(0, |place| place.line);
     let file = Some(file.into());
     mistake.at(&Place { file, line })
@@ -73,7 +85,7 @@ fn named(mistake: Mistake, file: &str) -> Mistake {
 ///
 /// # Errors
 /// Other encodings.
-pub fn decode(name: &str, bytes: &[u8]) -> Result<Source, Mistake> {
+pub fn decode(name: &str, bytes: Vec<u8>) -> Result<Source, Mistake> {
     let unknown = "neither UTF-8 nor UTF-16 text; save the report as UTF-8";
     let text = blocklab_syntax::encoding::text(bytes);
     let text = text.ok_or_else(|| named(not_a_result(unknown), name))?;
@@ -83,9 +95,18 @@ pub fn decode(name: &str, bytes: &[u8]) -> Result<Source, Mistake> {
     })
 }
 
+/// Which of these paths hold one result together, as indices: fio leaves a log for each quantity
+/// and job of a run. All others stand for themselves.
+pub fn together(tool: Tool, paths: &[&str]) -> Vec<Vec<usize>> {
+    match tool {
+        Tool::Fio => fio::logs_of_a_run(paths),
+        Tool::DiskSpd | Tool::Cdm | Tool::Vdbench => (0..paths.len()).map(|at| vec![at]).collect(),
+    }
+}
+
 /// What a program left, as Records without ids: several results in one text are several runs, and
-/// repeats of one load are passes of one. `sources` is one text, or for Vdbench the files of
-/// [`VDBENCH_FILES`] that are there.
+/// repeats of one load are passes of one. `sources` is one text, for Vdbench the files of
+/// [`VDBENCH_FILES`] that are there, and for fio also logs that belong [`together`].
 ///
 /// # Errors
 /// A text that is something else, that ends too early, or whose figures contradict themselves.
@@ -93,13 +114,13 @@ pub fn import(tool: Tool, sources: &[Source]) -> Result<Vec<Record>, Mistake> {
     let Some(first) = sources.first() else {
         return Err(not_a_result("no file was given"));
     };
+    let name = match (tool, sources.len() - 1) {
+        (Tool::Fio, more @ 1..) => format!("{} and {more} more", first.name),
+        _ => first.name.clone(),
+    };
     found(tool, first, sources)
         .and_then(|all| all.into_iter().map(record::Found::checked).collect())
-        .map(|all: Vec<_>| {
-            all.into_iter()
-                .map(|found| found.record(&first.name))
-                .collect()
-        })
+        .map(|all: Vec<_>| all.into_iter().map(|found| found.record(&name)).collect())
         .map_err(|wrong| named(wrong, &first.name))
 }
 
@@ -111,7 +132,7 @@ fn found(tool: Tool, first: &Source, all: &[Source]) -> Result<Vec<record::Found
             None => diskspd_text::read(text)?,
         }]),
         Tool::Cdm => cdm::read(text),
-        Tool::Fio => fio::read(text),
+        Tool::Fio => fio::read(all),
         Tool::Vdbench => Ok(vec![vdbench::read(all)?]),
     }
 }

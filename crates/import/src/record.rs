@@ -245,7 +245,7 @@ impl Job {
         let ways = directions.into_iter().zip(self.ways());
         let moved = ways.filter(|(_, figures)| figures.ios > 0);
         let directions: BTreeMap<_, _> = moved
-            .map(|(direction, figures)| (direction, figures.result()))
+            .map(|(direction, figures)| (direction, Box::new(figures.result())))
             .collect();
         let completed = directions.values().map(|way| way.ios).sum();
         let is_capped = self.requested_iops.is_some() || self.requested_bytes_per_s.is_some();

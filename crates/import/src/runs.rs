@@ -1,6 +1,8 @@
 //! Several results of one text: which of them are runs of their own, which are passes of one load,
 //! and which are the same run, printed again while it went on.
 
+use std::collections::HashMap;
+
 use super::figures::Figures;
 use super::record::{Found, Job};
 
@@ -18,7 +20,11 @@ pub(super) struct Printed {
 
 /// The runs of a text, in the order of their first results.
 #[derive(Debug, Default)]
-pub(super) struct Runs(Vec<Run>);
+pub(super) struct Runs {
+    all: Vec<Run>,
+    /// Where the runs are whose results have the same names: a text can hold thousands of others.
+    by_names: HashMap<String, Vec<usize>>,
+}
 
 #[derive(Debug)]
 struct Run {
@@ -37,8 +43,13 @@ const LONGER: f64 = 1.05;
 impl Runs {
     /// Adds a result: to the run that it continues or repeats, else as a run of its own.
     pub fn add(&mut self, new: Printed) {
-        let same = |run: &&mut Run| run.has_load(&new) && (run.is_earlier(&new) || run.did(&new));
-        let Some(run) = self.0.iter_mut().rev().find(same) else {
+        let places = self.by_names.entry(new.names()).or_default();
+        let is_same = |place: &&usize| {
+            let run = &self.all[**place];
+            run.has_load(&new) && (run.is_earlier(&new) || run.did(&new))
+        };
+        let Some(place) = places.iter().rev().find(is_same) else {
+            places.push(self.all.len());
             let mut run = Run {
                 printed: new,
                 last: 0,
@@ -46,9 +57,10 @@ impl Runs {
                 is_repeated: false,
             };
             run.count();
-            self.0.push(run);
+            self.all.push(run);
             return;
         };
+        let run = &mut self.all[*place];
         run.is_repeated = run.is_earlier(&new);
         let known = &mut run.printed;
         if run.is_repeated {
@@ -71,7 +83,23 @@ impl Runs {
     }
 
     pub fn all(self) -> Vec<Found> {
-        self.0.into_iter().map(|run| run.printed.found).collect()
+        self.all.into_iter().map(|run| run.printed.found).collect()
+    }
+}
+
+impl Printed {
+    /// Of the program, the cases and their jobs.
+    fn names(&self) -> String {
+        let mut names = self.found.tool.clone();
+        for case in &self.found.cases {
+            names.push('\n');
+            names.push_str(&case.name);
+            for job in &case.jobs {
+                names.push('\t');
+                names.push_str(&job.name);
+            }
+        }
+        names
     }
 }
 

@@ -1,7 +1,10 @@
 //! Runs of another machine: what `export --format json` wrote, or the lines of `run --json-lines`.
 
+use std::fmt;
+
 use blocklab_record::{BadRecord, Record};
-use serde_json::Value;
+use serde::Deserialize;
+use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use blocklab_syntax::Mistake;
 
@@ -10,87 +13,210 @@ use crate::{Source, named, not_a_result, not_a_result_at};
 /// How a line of `run --json-lines` begins.
 const BEGINNING: &str = "{\"line_format\"";
 
+/// The key of such a line behind which the record stands.
+const RECORD: &str = "\"record\":";
+
 /// The newest form of those lines that is read.
 const LINE_FORMAT: u64 = 1;
 
 /// More of anything was never measured: sums of it would overflow.
 const MOST: u64 = 1 << 56;
 
+/// The runs of a text.
+#[derive(Debug, PartialEq)]
+pub struct Stored {
+    /// As they are in it.
+    pub runs: Vec<Record>,
+    /// Lines of other runs that are damaged.
+    pub damaged: Vec<Mistake>,
+}
+
+/// Bytes as the text of a log: what is no text in it, is one letter.
+pub fn decode_log(name: &str, bytes: Vec<u8>) -> Source {
+    Source {
+        name: name.to_owned(),
+        text: blocklab_syntax::encoding::text_of_log(bytes),
+    }
+}
+
 /// The runs that a text holds, as they are: a record, or lines of which some are one. What else a
 /// log holds (the words of a shell, the name of a container before each line) is passed over.
 ///
 /// # Errors
-/// A text without a run; a line that is cut off; a record that is newer than this version, or
-/// holds figures that nobody can have measured.
-pub fn stored(source: &Source) -> Result<Vec<Record>, Mistake> {
+/// A text without a whole run; a record that is newer than this version, or holds figures that
+/// nobody can have measured.
+pub fn stored(source: &Source) -> Result<Stored, Mistake> {
     let text = source.text.trim();
-    let found = match Record::from_json(text) {
-        Ok(record) => {
-            let known = serde_json::from_str(text).map_err(|error| error.to_string());
-            let sane = known.and_then(|value: Value| sane(&value["measurements"]));
-            sane.map(|()| vec![record]).map_err(not_a_result)
-        }
-        Err(BadRecord::Shape(_)) => in_lines(&source.text),
-        Err(newer) => Err(not_a_result(newer.to_string())),
+    let found = match record(text) {
+        Ok(record) => Ok(Stored {
+            runs: vec![record],
+            damaged: Vec::new(),
+        }),
+        Err(NoRecord::Shape) => in_lines(source),
+        Err(NoRecord::Other(message)) => Err(not_a_result(message)),
     };
     found.map_err(|wrong| named(wrong, &source.name))
 }
 
-fn sane(figures: &Value) -> Result<(), String> {
-    match figures {
-        Value::Array(all) => all.iter().try_for_each(sane),
-        Value::Object(all) => all.values().try_for_each(sane),
-        figure => match figure.as_u64().filter(|it| *it > MOST) {
-            Some(found) => Err(format!(
-                "a figure of {found} cannot be: the record is damaged"
-            )),
-            None => Ok(()),
-        },
+enum NoRecord {
+    Shape,
+    Other(String),
+}
+
+fn record(text: &str) -> Result<Record, NoRecord> {
+    /// A figure of any depth in it is none that can be.
+    #[derive(Deserialize)]
+    struct Checked {
+        #[serde(default, rename = "measurements")]
+        _measurements: Sane,
+    }
+    let record = Record::from_json(text).map_err(|error| match error {
+        BadRecord::Shape(_) => NoRecord::Shape,
+        newer => NoRecord::Other(newer.to_string()),
+    })?;
+    let sane = serde_json::from_str(text).map(|_: Checked| ());
+    sane.map_err(|error| NoRecord::Other(error.to_string()))?;
+    Ok(record)
+}
+
+/// A value whose figures can be; it is passed over as it is read, for a record can be large.
+#[derive(Default)]
+struct Sane;
+
+impl<'de> Deserialize<'de> for Sane {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_any(Self)
     }
 }
 
-fn in_lines(text: &str) -> Result<Vec<Record>, Mistake> {
-    let mut records = Vec::new();
+impl<'de> Visitor<'de> for Sane {
+    type Value = Self;
+
+    fn expecting(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.write_str("figures that can be")
+    }
+
+    fn visit_u64<E: Error>(self, figure: u64) -> Result<Self, E> {
+        match figure > MOST {
+            true => Err(E::custom(format_args!(
+                "a figure of {figure} cannot be: the record is damaged"
+            ))),
+            false => Ok(self),
+        }
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_unit<E>(self) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self, A::Error> {
+        while list.next_element::<Self>()?.is_some() {}
+        Ok(self)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self, A::Error> {
+        while map.next_entry::<IgnoredAny, Self>()?.is_some() {}
+        Ok(self)
+    }
+}
+
+/// A line of `run --json-lines`.
+#[derive(Deserialize)]
+struct Line {
+    line_format: u64,
+    record: Option<IgnoredAny>,
+}
+
+fn in_lines(source: &Source) -> Result<Stored, Mistake> {
+    let mut found = Stored {
+        runs: Vec::new(),
+        damaged: Vec::new(),
+    };
     let mut is_one = false;
-    for (number, line) in text.lines().enumerate() {
-        let Some(start) = line.find(BEGINNING) else {
+    for (number, text) in source.text.lines().enumerate() {
+        let Some(start) = text.find(BEGINNING) else {
             continue;
         };
         is_one = true;
-        let wrong = |message: String| not_a_result_at(number + 1, message);
-        let line: Value = serde_json::from_str(line[start..].trim_end()).map_err(|error| {
-            wrong(format!(
-                "the line of a run is damaged or cut off ({error}); take the log anew"
-            ))
-        })?;
-        let found = line["line_format"].as_u64().unwrap_or_default();
-        if found > LINE_FORMAT {
-            return Err(wrong(format!(
-                "lines of form {found} are newer than this version reads (up to {LINE_FORMAT}); a \
-                 newer blocklab can"
-            )));
-        }
-        if let Some(record) = line.get("record") {
-            sane(&record["measurements"]).map_err(&wrong)?;
-            let record = Record::from_json(&record.to_string());
-            records.push(record.map_err(|error| wrong(error.to_string()))?);
+        let wrong = |message| named(not_a_result_at(number + 1, message), &source.name);
+        let text = text[start..].trim_end();
+        match line(text) {
+            Ok(record) => found.runs.extend(record),
+            Err(NotALine::Newer(message)) => return Err(wrong(message)),
+            Err(NotALine::Damaged(message)) => found.damaged.push(wrong(message)),
         }
     }
-    match (records.is_empty(), is_one) {
-        (false, _) => Ok(records),
-        (true, true) => Err(not_a_result(
+    match (found.runs.is_empty(), found.damaged.first(), is_one) {
+        (false, _, _) => Ok(found),
+        (true, Some(first), _) => Err(first.clone()),
+        (true, None, true) => Err(not_a_result(
             "these lines end before the record: the run was cut off or is not finished",
         )),
-        (true, false) => Err(not_a_result(
+        (true, None, false) => Err(not_a_result(
             "no run is in it; `blocklab export RUN --format json` and `blocklab run --json-lines` \
              write what this reads",
         )),
     }
 }
 
+enum NotALine {
+    Newer(String),
+    Damaged(String),
+}
+
+/// The record of a line, if it has one. Lines before it show how a run went, and are not needed.
+fn line(text: &str) -> Result<Option<Record>, NotALine> {
+    let place = text.find(RECORD).map(|at| at + RECORD.len());
+    let line: Line = match serde_json::from_str(text) {
+        Ok(line) => line,
+        Err(_) if place.is_none() => return Ok(None),
+        Err(error) => {
+            return Err(NotALine::Damaged(format!(
+                "the line of a run is damaged or cut off ({error}); take the log anew"
+            )));
+        }
+    };
+    if line.line_format > LINE_FORMAT {
+        return Err(NotALine::Newer(format!(
+            "lines of form {} are newer than this version reads (up to {LINE_FORMAT}); a newer \
+             blocklab can",
+            line.line_format
+        )));
+    }
+    let Some((_, start)) = line.record.zip(place) else {
+        return Ok(None);
+    };
+    let mut values = serde_json::Deserializer::from_str(&text[start..]).into_iter::<IgnoredAny>();
+    values.next();
+    let end = start + values.byte_offset();
+    record(&text[start..end]).map(Some).map_err(|error| {
+        NotALine::Damaged(match error {
+            NoRecord::Other(message) => message,
+            NoRecord::Shape => "the record in this line is damaged; take the log anew".to_owned(),
+        })
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::Value;
 
     const RECORD: &str = include_str!("../../record/golden/v2/everything.json");
 
@@ -99,7 +225,9 @@ mod tests {
             name: "log".to_owned(),
             text: text.to_owned(),
         };
-        stored(&source).map_err(|error| error.to_string())
+        let found = stored(&source).map_err(|error| error.to_string())?;
+        assert_eq!(found.damaged, [], "{text}");
+        Ok(found.runs)
     }
 
     fn line(record: &str) -> String {
@@ -149,5 +277,20 @@ mod tests {
             let error = read(text).expect_err(text);
             assert!(error.contains(words), "{text}: {error}");
         }
+    }
+    /// One stray byte, or one line that was torn, lost all the runs of a log.
+    #[test]
+    fn a_damaged_line_loses_its_own_run_alone() {
+        let whole = line(RECORD);
+        let torn = &whole[..whole.len() - 40];
+        let log = format!("{whole}\n{torn}\n{BEGINNING}: 1, \"kind\": \"measu\n{whole}\n");
+        let mut bytes = log.into_bytes();
+        bytes.extend([0xff, 0xfe]);
+        let found = stored(&decode_log("log", bytes)).expect("two runs");
+        assert_eq!(found.runs.len(), 2);
+        let [damaged] = &found.damaged[..] else {
+            panic!("one line");
+        };
+        assert!(damaged.to_string().starts_with("log:2: the line of a run"));
     }
 }

@@ -1,5 +1,6 @@
 //! Vdbench's output directory: `flatfile.html` holds every run, `histogram.html` its latencies.
 
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use blocklab_record::{Interval, IntervalDirection, Statistic};
@@ -71,6 +72,7 @@ fn rows(text: &str, found: &mut Found) -> Result<First, Mistake> {
     let mut first: Option<First> = None;
     let mut columns: Rc<[&str]> = Rc::new([]);
     let mut pending: Vec<Row<'_>> = Vec::new();
+    let mut averages: BTreeSet<&str> = BTreeSet::new();
     for (index, line) in text.lines().enumerate() {
         let line = line.trim();
         if line.starts_with('*') || line.starts_with('<') || line.is_empty() {
@@ -102,12 +104,15 @@ fn rows(text: &str, found: &mut Found) -> Result<First, Mistake> {
             continue;
         }
         let intervals = std::mem::take(&mut pending);
-        let case = case(&row, &intervals);
-        let case = case.ok_or_else(|| {
-            not_a_result_at(index + 1, "an average without rate, resp or bytes/io")
-        })?;
+        let case = checked(&row).map(|figures| case(&row, figures, &intervals));
+        let case = case.map_err(|message| not_a_result_at(index + 1, message))?;
+        if !averages.insert(line) {
+            let message = "this average is in it twice: which of them counts is unclear";
+            return Err(not_a_result_at(index + 1, message));
+        }
         let version = row.text("version");
-        if !version.is_empty() {
+        // Several versions of hosts are `n/a`, too.
+        if version.starts_with(|first: char| first.is_ascii_digit()) {
             found.tool = format!("Vdbench {version}");
         }
         found.cases.push(case);
@@ -231,14 +236,43 @@ fn counted(interval: &str) -> (u64, f64) {
     (first as u64, (last - first + 1.0).clamp(1.0, 1e8))
 }
 
-fn case(row: &Row<'_>, intervals: &[Row<'_>]) -> Option<Case> {
+/// Rate, bytes of an operation, and share of reads of an average.
+fn checked(row: &Row<'_>) -> Result<[f64; 3], String> {
+    let needed = |name: &str| {
+        let lacks = || format!("an average without `{name}`: no figure of the run is known");
+        row.value(name).ok_or_else(lacks)
+    };
+    let rate = needed("rate")?;
+    if rate <= 0.0 {
+        return Ok([0.0; 3]);
+    }
+    let bytes = needed("bytes/io")?;
+    needed("resp")?;
+    let reads = needed("read%")?.min(100.0) / 100.0;
+    if let Some(megabytes) = row.value("MB/sec") {
+        let found = rate * bytes;
+        // Vdbench counts 1024**2; its smallest figures are rounded.
+        let agrees = [1e6, 1_048_576.0].iter().any(|mega| {
+            let stated = megabytes * mega;
+            (found - stated).abs() <= stated * 0.02 + 0.06 * mega
+        });
+        if !agrees {
+            return Err(format!(
+                "`MB/sec` says {megabytes}, and `rate` by `bytes/io` {:.2}: the row contradicts \
+                 itself",
+                found / 1_048_576.0
+            ));
+        }
+    }
+    Ok([rate, bytes, reads])
+}
+
+fn case(row: &Row<'_>, figures: [f64; 3], intervals: &[Row<'_>]) -> Case {
+    let [rate, bytes, reads] = figures;
     let name = row.text("Run").to_owned();
     let each = length(intervals);
     let (first, intervals_counted) = counted(row.text("Interval"));
     let seconds = intervals_counted * each;
-    let (rate, bytes) = (row.value("rate")?, row.value("bytes/io")?);
-    row.value("resp")?;
-    let reads = row.value("read%").unwrap_or(100.0).min(100.0) / 100.0;
     let side = |share: f64, way: &str| {
         // A figure of reads and writes together is that of one only where there is no other.
         let alone = share >= 1.0;
@@ -267,7 +301,7 @@ fn case(row: &Row<'_>, intervals: &[Row<'_>]) -> Option<Case> {
     let random = row.value("seekpct").filter(|_| !formats);
     let read_percent = row.value("rdpct").filter(|_| !formats);
     let series = intervals.iter().filter_map(|row| slice(row, each, first));
-    Some(Case {
+    Case {
         jobs: vec![Job {
             name: name.clone(),
             engine: "vdbench".to_owned(),
@@ -292,7 +326,7 @@ fn case(row: &Row<'_>, intervals: &[Row<'_>]) -> Option<Case> {
         series: series.collect(),
         busy_percent: row.value("cpu_used"),
         ..Case::default()
-    })
+    }
 }
 
 /// What loops may set, as far as the flat file holds it.

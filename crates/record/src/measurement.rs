@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use blocklab_device::LimitName;
 use blocklab_workload::{Access, BlockSizes, Direction, Durability, Mix, Pattern, Runs};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::unknown::{stored, zero_is_null};
 use crate::{
@@ -222,8 +222,9 @@ pub struct JobResult {
     pub elapsed_ns: u64,
     /// Why it ended; the most severe reason of its threads.
     pub stopped: Stopped,
-    /// By direction; only those that occurred.
-    pub directions: BTreeMap<Direction, DirectionResult>,
+    /// By direction; only those that occurred. A map reserves room for eleven of them: boxes keep
+    /// that small in a record of many passes.
+    pub directions: BTreeMap<Direction, Box<DirectionResult>>,
     /// Failures by kind.
     pub errors: Vec<ErrorCount>,
     /// The count of its operations.
@@ -445,6 +446,13 @@ pub struct Exceeded {
     pub instance_throughput_us: u64,
 }
 
+/// The jobs of a pass: a list grows to room for four, and most passes have one job.
+fn without_spare_room<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<JobResult>, D::Error> {
+    let mut jobs = Vec::deserialize(from)?;
+    jobs.shrink_to_fit();
+    Ok(jobs)
+}
+
 /// One pass of one case.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Measurement {
@@ -461,6 +469,7 @@ pub struct Measurement {
     /// From the start of the set-up until the first operation was issued.
     pub setup_ns: u64,
     /// In the order of the workload.
+    #[serde(deserialize_with = "without_spare_room")]
     pub jobs: Vec<JobResult>,
     /// Slices of the time, the ramp included.
     pub series: Vec<Interval>,

@@ -17,3 +17,4 @@ pub use id::is_id;
 pub use listing::{Damaged, Listed, Listing};
 pub use removal::Removal;
 pub use store::{Store, StoreError, Stored};
+pub use visible::as_visible;

@@ -136,6 +136,17 @@ impl Store {
         last
     }
 
+    /// An id for a run of the same command behind `last`. It does not look at all runs of the
+    /// store, for a command can keep thousands; where it is taken, [`Store::keep`] gives another.
+    pub fn id_after(last: &str, now: Timestamp, salt: u64) -> String {
+        let drawn = id::compose(now, salt);
+        let moment = drawn.len() - 2;
+        match last.get(..moment) == drawn.get(..moment) {
+            true => id::next(last),
+            false => drawn,
+        }
+    }
+
     /// The last id in the store that is of the same 1/32 s.
     fn last_of_moment(&self, id: &str) -> Option<String> {
         let moment = &id[..id.len() - 2];

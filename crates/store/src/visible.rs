@@ -6,6 +6,12 @@ use blocklab_record::Record;
 use blocklab_units::{visible, visible_lines};
 use serde_json::{Map, Value};
 
+/// A record that was not read from a store, with every text as a terminal may show it.
+pub fn as_visible(record: Record) -> Record {
+    let json = record.to_json();
+    made_visible(&record, &json).unwrap_or(record)
+}
+
 /// The record, read from `json`, with every text as a terminal may show it; `None` where they all
 /// are so.
 pub(crate) fn made_visible(record: &Record, json: &str) -> Option<Record> {

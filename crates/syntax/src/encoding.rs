@@ -3,18 +3,44 @@
 /// UTF-8 with or without its mark, or UTF-16 of either order: with its mark, as PowerShell's `>`
 /// writes it, or without one where every other byte of the beginning is zero. Nothing for other
 /// encodings.
-pub fn text(bytes: &[u8]) -> Option<String> {
+pub fn text(bytes: Vec<u8>) -> Option<String> {
+    match utf16_of(&bytes) {
+        Some(text) => text,
+        None => String::from_utf8(without_mark(bytes)).ok(),
+    }
+}
+
+/// The same of a log that others write into, too: a byte that is no text becomes U+FFFD.
+pub fn text_of_log(bytes: Vec<u8>) -> String {
+    // Without a zero byte, a mark of UTF-16 is none.
+    if bytes.iter().take(64).any(|byte| *byte == 0)
+        && let Some(Some(text)) = utf16_of(&bytes)
+    {
+        return text;
+    }
+    String::from_utf8(without_mark(bytes))
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+}
+
+fn without_mark(mut bytes: Vec<u8>) -> Vec<u8> {
+    if bytes.starts_with(&[0xef, 0xbb, 0xbf]) {
+        bytes.drain(..3);
+    }
+    bytes
+}
+
+/// Nothing where it is not UTF-16; nothing inside where that is damaged.
+fn utf16_of(bytes: &[u8]) -> Option<Option<String>> {
     match bytes {
-        [0xff, 0xfe, rest @ ..] => utf16(rest, u16::from_le_bytes),
-        [0xfe, 0xff, rest @ ..] => utf16(rest, u16::from_be_bytes),
+        [0xff, 0xfe, rest @ ..] => Some(utf16(rest, u16::from_le_bytes)),
+        [0xfe, 0xff, rest @ ..] => Some(utf16(rest, u16::from_be_bytes)),
         [first, 0, second, 0, ..] if *first != 0 && *second != 0 => {
-            utf16(bytes, u16::from_le_bytes)
+            Some(utf16(bytes, u16::from_le_bytes))
         }
         [0, first, 0, second, ..] if *first != 0 && *second != 0 => {
-            utf16(bytes, u16::from_be_bytes)
+            Some(utf16(bytes, u16::from_be_bytes))
         }
-        [0xef, 0xbb, 0xbf, rest @ ..] => String::from_utf8(rest.to_vec()).ok(),
-        _ => String::from_utf8(bytes.to_vec()).ok(),
+        _ => None,
     }
 }
 
@@ -46,14 +72,26 @@ mod tests {
             little,
             big,
         ] {
-            assert_eq!(text(&bytes).as_deref(), Some(words), "{bytes:?}");
+            assert_eq!(text(bytes.clone()).as_deref(), Some(words), "{bytes:?}");
+            assert_eq!(text_of_log(bytes), words);
         }
     }
 
     #[test]
     fn other_encodings_are_no_text() {
-        assert_eq!(text(b"Pr\xfcfung"), None);
-        assert_eq!(text(&[0xff, 0xfe, 0x00, 0xd8]), None);
-        assert_eq!(text(b"").as_deref(), Some(""));
+        assert_eq!(text(b"Pr\xfcfung".to_vec()), None);
+        assert_eq!(text(vec![0xff, 0xfe, 0x00, 0xd8]), None);
+        assert_eq!(text(Vec::new()).as_deref(), Some(""));
+    }
+    /// A stray byte at the end of `kubectl logs` made a log of many runs "neither UTF-8 nor UTF-16".
+    #[test]
+    fn a_stray_byte_in_a_log_is_one_letter() {
+        for (bytes, shown) in [
+            (&b"a\nb\xff\xfe"[..], "a\nb\u{fffd}\u{fffd}"),
+            (b"\xff\xfea\nb", "\u{fffd}\u{fffd}a\nb"),
+            (b"a\x00b", "a\0b"),
+        ] {
+            assert_eq!(text_of_log(bytes.to_vec()), shown);
+        }
     }
 }

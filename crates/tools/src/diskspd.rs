@@ -89,7 +89,7 @@ fn from_xml(overrides: &Overrides) -> Result<Profile> {
     let mistake = |message: String| Mistake::new(format!("-X{path}"), message);
     let bytes = read_input(Path::new(path), LARGEST_SCRIPT)
         .map_err(|error| mistake(format!("it cannot be read: {error}")))?;
-    let text = encoding::text(&bytes).ok_or_else(|| {
+    let text = encoding::text(bytes).ok_or_else(|| {
         mistake("it is neither UTF-8 nor UTF-16; `iconv -t UTF-8` would make it so".to_owned())
     })?;
     Ok(dialect::read_xml(&text, overrides)?)

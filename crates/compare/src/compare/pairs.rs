@@ -51,7 +51,7 @@ fn directions(measurement: &Measurement) -> BTreeSet<Direction> {
 fn part<'a>(measurement: &'a Measurement, direction: Direction) -> Vec<(u64, &'a DirectionResult)> {
     let jobs = measurement.jobs.iter();
     let of_job = |job: &'a JobResult| {
-        let result = job.directions.get(&direction).filter(|it| it.ios > 0)?;
+        let result: &DirectionResult = job.directions.get(&direction).filter(|it| it.ios > 0)?;
         Some((job.elapsed_ns.max(1), result))
     };
     jobs.filter_map(of_job).collect()

@@ -67,12 +67,14 @@ fn can_tell(cases: &Cases<'_>, case: &CaseView<'_>) -> bool {
         sizes.is_some() && { mixes }.all(|it| it.smallest() == it.largest())
     });
     let served = case.passes[0].observed.is_some();
+    // A requested rate is even in itself.
+    let paced = || case.is_saturating() && case.passes.iter().any(|pass| is_paced(pass, case));
     one_size
         && !served
         && case.is_direct()
         && !case.is_null()
         && !processor::is_limited(cases, case)
-        && !case.passes.iter().any(|pass| is_paced(pass, case))
+        && !paced()
 }
 
 /// The first quantile that lies so far from the median, and its latency.
@@ -143,11 +145,7 @@ fn is_level(pass: &Measurement) -> bool {
 /// tail of the medium.
 fn is_paced(pass: &Measurement, case: &CaseView<'_>) -> bool {
     let slices = whole(pass).unwrap_or_default();
-    // A requested rate is even in itself.
-    if !case.is_saturating()
-        || slices.len() < SLICES
-        || moving(slices[0]).iter().all(|it| it.p50_ns == 0)
-    {
+    if slices.len() < SLICES || moving(slices[0]).iter().all(|it| it.p50_ns == 0) {
         return false;
     }
     let Some(rate) = Summary::of(&levels(&slices)) else {

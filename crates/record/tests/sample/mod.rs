@@ -38,7 +38,7 @@ pub fn measurement(case: &Case, pass: u32, ios: u64, mean_ns: f64) -> Measuremen
     let share = ios / names.len() as u64;
     let directions = names
         .iter()
-        .map(|name| (*name, direction(share, block, mean_ns)));
+        .map(|name| (*name, Box::new(direction(share, block, mean_ns))));
     let result = JobResult {
         name: job.name.clone(),
         engine: Carrier::Engine(EngineKind::IoUring),

@@ -175,7 +175,7 @@ impl Sketch {
             pool: None,
             verified: None,
             steady_rounds: Vec::new(),
-            directions: [(direction(self.direction), result)].into(),
+            directions: [(direction(self.direction), Box::new(result))].into(),
         }
     }
 

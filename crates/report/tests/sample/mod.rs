@@ -265,7 +265,7 @@ fn job(shape: &Shape, direction: DirectionResult) -> JobResult {
         requested_bytes_per_s: None,
         elapsed_ns: SECONDS * 1_000_000_000,
         stopped: Stopped::Runtime,
-        directions: BTreeMap::from([(way(shape), direction)]),
+        directions: BTreeMap::from([(way(shape), Box::new(direction))]),
         errors: Vec::new(),
         accounting: Accounting {
             issued: ios + 2_000,

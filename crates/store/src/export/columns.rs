@@ -83,7 +83,9 @@ fn figures(origin: Origin, measurement: &Measurement) -> Vec<Named> {
     for job in &measurement.jobs {
         let census = Some(job.accounting.known(origin));
         let row = |direction| figure(Some(measurement), Some(job), census, direction);
-        rows.extend(job.directions.iter().map(Some).map(row));
+        for (direction, result) in &job.directions {
+            rows.push(row(Some((direction, result))));
+        }
         if job.directions.is_empty() {
             rows.push(row(None));
         }

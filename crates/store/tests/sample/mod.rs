@@ -74,7 +74,7 @@ fn measurement(pass: u32) -> Measurement {
 
 fn good() -> JobResult {
     let both = [(Direction::Read, 1_000), (Direction::Write, 500)];
-    let directions = both.map(|(way, ios)| (way, direction(ios)));
+    let directions = both.map(|(way, ios)| (way, Box::new(direction(ios))));
     JobResult {
         directions: BTreeMap::from(directions),
         accounting: Accounting {

@@ -7,11 +7,12 @@ use serde::de::{Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, de};
 use serde_json::{Map, Value};
 
-use super::figures::{Figures, Shape};
-use super::fio::{Options, agree, names, requested};
-use super::not_a_result_at;
-use super::record::{Found, Job};
-use super::runs::{Printed, Runs};
+use super::request::{Options, requested};
+use super::{agree, names};
+use crate::figures::{Figures, Shape};
+use crate::not_a_result_at;
+use crate::record::{Found, Job};
+use crate::runs::{Printed, Runs};
 use blocklab_syntax::Mistake;
 
 /// What fio prints at once. Keys that are not named are passed over as they are read, so that a

@@ -10,16 +10,17 @@
 //! Sizes in KiB, latencies in microseconds. Behind them stand figures of the processor, depths,
 //! latencies, and the counts of disks, which all lines of one run share.
 
-use super::figures::{Figures, Shape};
-use super::fio::names;
-use super::not_a_result_at;
-use super::record::{Found, Job};
-use super::runs::{Printed, Runs};
-use super::scan::number;
+use super::{agree, names};
+use crate::figures::{Figures, Shape};
+use crate::not_a_result_at;
+use crate::record::{Found, Job};
+use crate::runs::{Printed, Runs};
+use crate::scan::number;
 use blocklab_syntax::Mistake;
 
 /// Where things stand in the fields of a direction.
 const KIB: usize = 0;
+const RATE: usize = 1;
 const IOPS: usize = 2;
 const RUNTIME_MS: usize = 3;
 /// MinRate, most, mean, deviation from submission to completion.
@@ -152,6 +153,10 @@ fn figures(fields: &[&str]) -> Result<Figures, String> {
             .ok_or_else(|| format!("`{text}` is no figure"))
     };
     let seconds = value(RUNTIME_MS)? / 1e3;
+    if seconds > 0.0 {
+        let what = ["KiB/s", "KiB", "ms"];
+        agree(what, value(RATE)?, value(KIB)?, seconds)?;
+    }
     let ios = (value(IOPS)? * seconds).round() as u64;
     let us = |at: usize| value(COMPLETION + at).map(|us| (ios > 0).then_some(us * 1e3));
     let mut list = Vec::new();

@@ -1,72 +1,23 @@
-//! fio's normal text, of versions 2 and 3.
-//!
-//! ```text
-//! a: (g=0): rw=randread, bs=(R) 4096B-4096B, …, ioengine=libaio, iodepth=4      the request
-//! a: (groupid=0, jobs=2): err= 0: pid=9: Mon Jan  1 00:00:00 2024               a result
-//!   read: IOPS=100, BW=400KiB/s (410kB/s)(4000KiB/10000msec)                    version 3
-//!   read : io=4000.0KB, bw=409600B/s, iops=100, runt= 10000msec                 version 2
-//!     clat (usec): min=2, max=9824, avg=714.03, stdev=1424.65
-//!     clat percentiles (usec):
-//!      |  1.00th=[    3],  5.00th=[    4], …
-//!      issued rwts: total=1000,0,0,0 short=0,0,0,0 dropped=0,0,0,0
-//! Run status group 0 (all jobs):                                                the end
-//! ```
+//! One result of fio's normal text: its head and the lines below it.
 
-use super::figures::{Figures, Shape};
-use super::fio::{Options, agree, names, requested};
-use super::not_a_result_at;
-use super::record::{Found, Job};
-use super::runs::{Printed, Runs};
-use super::scan::number;
-use blocklab_syntax::Mistake;
+use crate::figures::{Figures, Shape};
+use crate::fio::agree;
+use crate::fio::request::{Options, requested};
+use crate::record::{Found, Job};
+use crate::scan::number;
 
 const HEAD: &str = ": (groupid=";
-const REQUEST: &str = ": (g=";
-
-pub(super) fn is_text(text: &str) -> bool {
-    text.lines().any(|line| head(line).is_some())
-}
-
-/// All results of a text: those of several runs behind each other, and the states of one under
-/// `--status-interval`.
-pub(super) fn read(text: &str) -> Result<Vec<Found>, Mistake> {
-    let mut reader = Reader::default();
-    for (index, line) in text.lines().enumerate() {
-        reader.line(line.trim(), index + 1)?;
-    }
-    reader.end()?;
-    Ok(reader.runs.all())
-}
-
-#[derive(Default)]
-struct Reader {
-    runs: Runs,
-    /// Which of them printed what comes.
-    tool: Option<String>,
-    requests: Vec<Request>,
-    /// The result of one moment.
-    blocks: Vec<Block>,
-    /// What follows belongs to another result.
-    is_over: bool,
-}
-
-/// What was requested of a job.
-struct Request {
-    name: String,
-    group: String,
-    options: Options,
-}
 
 /// One job, or a group of them.
 #[derive(Default)]
-struct Block {
-    line: usize,
-    name: String,
-    group: String,
+pub(super) struct Block {
+    pub line: usize,
+    pub name: String,
+    pub group: String,
     threads: u32,
     errors: u64,
-    process: String,
-    date: String,
+    pub process: String,
+    pub date: String,
     ways: Vec<Way>,
     /// Operations by direction.
     issued: Vec<u64>,
@@ -99,187 +50,7 @@ struct Times {
 const WAYS: [&str; 4] = ["read", "write", "trim", "mixed"];
 const FLUSHES: &str = "sync";
 
-impl Reader {
-    fn line(&mut self, line: &str, at: usize) -> Result<(), Mistake> {
-        if let Some(request) = request(line) {
-            if !self.blocks.is_empty() {
-                self.end()?;
-            }
-            if self.is_over {
-                self.requests.clear();
-                self.tool = None;
-                self.is_over = false;
-            }
-            self.requests.push(request);
-        } else if is_version(line) {
-            self.tool = Some(line.replacen("fio-", "fio ", 1));
-        } else if let Some(block) = head(line) {
-            if self.is_over && !self.blocks.is_empty() {
-                self.end()?;
-            }
-            self.is_over = false;
-            self.blocks.push(Block { line: at, ..block });
-        } else if line.starts_with("Run status group") {
-            self.is_over = true;
-        } else if let Some(block) = self.blocks.last_mut().filter(|_| !self.is_over) {
-            let read = block.line_of(line);
-            read.map_err(|message| not_a_result_at(at, message))?;
-        }
-        Ok(())
-    }
-
-    /// The blocks so far are one result.
-    fn end(&mut self) -> Result<(), Mistake> {
-        self.is_over = true;
-        let blocks = std::mem::take(&mut self.blocks);
-        let Some(first) = blocks.first() else {
-            return Ok(());
-        };
-        let line = first.line;
-        let moment = moment(&first.date);
-        let process = blocks
-            .iter()
-            .map(|block| &*block.process)
-            .collect::<Vec<_>>();
-        let process = moment.is_none().then(|| process.join(" "));
-        let mut found = Found {
-            tool: self.tool.clone().unwrap_or_else(|| "fio".to_owned()),
-            started_at: moment.map(|moment| moment.to_string()).unwrap_or_default(),
-            ..Found::default()
-        };
-        if moment.is_some() {
-            found.note("the time of the run is that machine's local time, when it was printed");
-        }
-        found.note(
-            "fio's text rounds: bytes and latencies are as exact as they stand there; targets, \
-             O_DIRECT and the share of reads do not stand in it",
-        );
-        for block in &blocks {
-            let settings = self.settings(block, &blocks);
-            let job = block.job(settings, &mut found);
-            let job = job.map_err(|message| not_a_result_at(block.line, message))?;
-            found.job(format!("group-{}", block.group), job);
-        }
-        names(&mut found.cases);
-        let printed = Printed {
-            found: found.checked().map_err(|mistake| Mistake {
-                place: Some(blocklab_syntax::Place { file: None, line }),
-                ..mistake
-            })?,
-            process,
-            at_ms: moment.map(|moment| moment.as_millisecond() as f64),
-            ..Printed::default()
-        };
-        self.runs.add(printed);
-        Ok(())
-    }
-
-    /// The options of a block; `None`: it is about several jobs of its group, or none is printed.
-    fn settings(&self, block: &Block, all: &[Block]) -> Option<&Options> {
-        let group = self.requests.iter().filter(|it| it.group == block.group);
-        let is_reported = |name: &str| all.iter().any(|it| it.name == name);
-        match group.clone().all(|request| is_reported(&request.name)) {
-            true => group
-                .clone()
-                .find(|it| it.name == block.name)
-                .map(|it| &it.options),
-            false => None,
-        }
-    }
-}
-
-fn is_version(line: &str) -> bool {
-    let version = line.strip_prefix("fio-").or(line.strip_prefix("fio "));
-    version
-        .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()) && !rest.contains(' '))
-}
-
-fn request(line: &str) -> Option<Request> {
-    let (name, rest) = line.split_once(REQUEST)?;
-    let (group, rest) = rest.split_once("): ")?;
-    let (sizes, more) = match rest.split_once(", bs=") {
-        Some((rw, rest)) => {
-            let end = rest.find(", ioengine=").unwrap_or(rest.len());
-            (Some((rw, &rest[..end])), &rest[end..])
-        }
-        None => (None, rest),
-    };
-    let mut options = Options::new();
-    let all = sizes.iter().map(|(rw, _)| *rw).chain(more.split(", "));
-    for (key, value) in all.filter_map(|part| part.split_once('=')) {
-        options.insert(key.trim().to_owned(), value.trim().to_owned());
-    }
-    let rw = options.get("rw").cloned().unwrap_or_default();
-    let block = sizes.and_then(|(_, sizes)| block(sizes, &rw));
-    options.insert(
-        "bs".to_owned(),
-        block.map_or_else(String::new, |it| it.to_string()),
-    );
-    Some(Request {
-        name: name.to_owned(),
-        group: group.to_owned(),
-        options,
-    })
-}
-
-/// The size of all operations: `(R) 4096B-4096B, (W) …`, or `4K-4K/4K-4K/4K-4K`.
-fn block(text: &str, rw: &str) -> Option<u64> {
-    let ranges: Vec<&str> = match text.contains('(') {
-        true => text
-            .split(", ")
-            .map(|part| part.split_once(") ").map_or("", |it| it.1))
-            .collect(),
-        false => text.split('/').collect(),
-    };
-    let one = |at: usize| {
-        let (low, high) = ranges.get(at)?.split_once('-')?;
-        // `9.77KiB` is rounded.
-        let is_exact = !low.contains('.') || low.contains(".0");
-        (low == high && is_exact)
-            .then(|| bytes(low, 1024.0))?
-            .map(|it| it as u64)
-    };
-    let (read, write) = (one(0), one(1));
-    match (rw.contains("rw"), rw.contains("write")) {
-        (true, _) => read.filter(|_| read == write),
-        (false, true) => write,
-        (false, false) => read,
-    }
-}
-
-/// `364KiB`, `12.3MB`, `1024B`, `4096`: the unit without an `i` is `base` (1000 in version 3).
-fn bytes(text: &str, base: f64) -> Option<f64> {
-    let text = text.trim().trim_end_matches("/s");
-    let unit = text
-        .find(|c: char| c.is_ascii_alphabetic())
-        .unwrap_or(text.len());
-    let (amount, unit) = text.split_at(unit);
-    let power = match unit.chars().next().map(|c| c.to_ascii_uppercase()) {
-        None | Some('B') => 0,
-        Some('K') => 1,
-        Some('M') => 2,
-        Some('G') => 3,
-        Some('T') => 4,
-        Some('P') => 5,
-        _ => return None,
-    };
-    let base = if unit.contains('i') { 1024.0 } else { base };
-    Some(number(amount)? * base.powi(power))
-}
-
-/// `15.2k`, `1993.5k`, `2125.2K`, `102`.
-fn scaled(text: &str) -> Option<f64> {
-    let text = text.trim();
-    let factor = match text.chars().last()?.to_ascii_lowercase() {
-        'k' => 1e3,
-        'm' => 1e6,
-        'g' => 1e9,
-        _ => return number(text),
-    };
-    Some(number(&text[..text.len() - 1])? * factor)
-}
-
-fn head(line: &str) -> Option<Block> {
+pub(super) fn head(line: &str) -> Option<Block> {
     let (name, rest) = line.split_once(HEAD)?;
     let (inside, rest) = rest.split_once("): err=")?;
     let (group, jobs) = inside.split_once(", jobs=")?;
@@ -300,17 +71,6 @@ fn head(line: &str) -> Option<Block> {
     })
 }
 
-/// `Mon Jul  3 22:30:33 2023`.
-fn moment(date: &str) -> Option<jiff::Timestamp> {
-    let date = date.split_whitespace().collect::<Vec<_>>().join(" ");
-    let (_, date) = date.split_once(' ')?;
-    let moment = jiff::civil::DateTime::strptime("%b %d %H:%M:%S %Y", date).ok()?;
-    moment
-        .to_zoned(jiff::tz::TimeZone::UTC)
-        .ok()
-        .map(|it| it.timestamp())
-}
-
 /// The figure behind `key=`.
 fn after_key<'a>(line: &'a str, key: &str) -> Option<&'a str> {
     let (_, rest) = line.split_once(key)?;
@@ -329,7 +89,7 @@ fn nanoseconds(unit: &str) -> Option<f64> {
 }
 
 impl Block {
-    fn line_of(&mut self, line: &str) -> Result<(), String> {
+    pub fn line_of(&mut self, line: &str) -> Result<(), String> {
         if let Some((label, rest)) = line.split_once(':') {
             let label = label.trim_end();
             if let Some(name) = WAYS.iter().find(|name| **name == label) {
@@ -357,7 +117,7 @@ impl Block {
         Ok(())
     }
 
-    fn job(&self, options: Option<&Options>, found: &mut Found) -> Result<Job, String> {
+    pub fn job(&self, options: Option<&Options>, found: &mut Found) -> Result<Job, String> {
         if self.ways.iter().all(|way| way.name == FLUSHES) && self.errors == 0 {
             return Err(format!(
                 "no line of `read`, `write` or `trim` behind the head of {}: it is cut off",
@@ -382,7 +142,7 @@ impl Block {
                 _ => &mut mixed,
             };
             *place = match way.name {
-                FLUSHES => self.flushes(way, found),
+                FLUSHES => self.flushes(way, found)?,
                 _ => self.figures(way, found)?,
             };
         }
@@ -436,10 +196,16 @@ impl Block {
 
     /// The text does not count flushes: the shares of depths do, whose whole is what was issued
     /// without them.
-    fn flushes(&self, way: &Way, found: &mut Found) -> Figures {
+    fn flushes(&self, way: &Way, found: &mut Found) -> Result<Figures, String> {
         let issued: u64 = self.issued.iter().take(3).sum();
         let more = (self.depths_percent / 100.0 - 1.0).max(0.0);
         let count = self.issued.get(3).copied().filter(|count| *count > 0);
+        if count.is_none() && (issued == 0 || self.depths_percent <= 0.0) {
+            return Err(format!(
+                "{} flushed, and without the lines `IO depths` and `issued` nothing tells how often",
+                self.name
+            ));
+        }
         let count = count.unwrap_or_else(|| {
             found.note(
                 "the text does not count flushes: their number is worked out from its shares of \
@@ -447,7 +213,7 @@ impl Block {
             );
             (issued as f64 * more).round() as u64
         });
-        way.sync.figures(count.max(1), 0)
+        Ok(way.sync.figures(count.max(1), 0))
     }
 }
 
@@ -482,6 +248,13 @@ fn way(name: &'static str, line: &str) -> Result<Way, String> {
     };
     let seconds = ms.ok_or_else(wrong)? / 1e3;
     let (moved, by_rate) = (moved.ok_or_else(wrong)?, rate * seconds);
+    // Both are rounded, and so is a short time.
+    if rate > 0.0 && moved > by_rate * (1.05 + 1.5e-3 / seconds.max(1e-3)) {
+        return Err(format!(
+            "{name}: it moved {moved} bytes, and its bandwidth by its time gives {by_rate:.0}: the \
+             result contradicts itself"
+        ));
+    }
     Ok(Way {
         name,
         iops: Some(iops.ok_or_else(wrong)?),
@@ -526,8 +299,13 @@ impl Way {
             let value = after_key(rest, key).and_then(scaled).ok_or_else(wrong)?;
             *moment = value * unit;
         }
-        self.times(name).moments = Some(moments);
-        Ok(())
+        match self.times(name).moments.replace(moments) {
+            Some(_) => Err(format!(
+                "two lines `{name} (…)` under one direction, {}: the line of the next one lacks",
+                self.name
+            )),
+            None => Ok(()),
+        }
     }
 
     fn times(&mut self, name: &str) -> &mut Times {
@@ -572,4 +350,36 @@ impl Times {
             },
         }
     }
+}
+
+/// `364KiB`, `12.3MB`, `1024B`, `4096`: the unit without an `i` is `base` (1000 in version 3).
+pub(super) fn bytes(text: &str, base: f64) -> Option<f64> {
+    let text = text.trim().trim_end_matches("/s");
+    let unit = text
+        .find(|c: char| c.is_ascii_alphabetic())
+        .unwrap_or(text.len());
+    let (amount, unit) = text.split_at(unit);
+    let power = match unit.chars().next().map(|c| c.to_ascii_uppercase()) {
+        None | Some('B') => 0,
+        Some('K') => 1,
+        Some('M') => 2,
+        Some('G') => 3,
+        Some('T') => 4,
+        Some('P') => 5,
+        _ => return None,
+    };
+    let base = if unit.contains('i') { 1024.0 } else { base };
+    Some(number(amount)? * base.powi(power))
+}
+
+/// `15.2k`, `1993.5k`, `2125.2K`, `102`.
+fn scaled(text: &str) -> Option<f64> {
+    let text = text.trim();
+    let factor = match text.chars().last()?.to_ascii_lowercase() {
+        'k' => 1e3,
+        'm' => 1e6,
+        'g' => 1e9,
+        _ => return number(text),
+    };
+    Some(number(&text[..text.len() - 1])? * factor)
 }

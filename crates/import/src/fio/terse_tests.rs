@@ -1,0 +1,39 @@
+//! fio's terse lines and what comes out of them.
+
+use crate::Tool;
+use crate::tests::{near, read, reads};
+
+/// One terse line of version 3 without counts of disks: KiB, KiB/s, IOPS, ms.
+pub(crate) fn terse(name: &str, kib: u32, iops: u32, ms: u32) -> String {
+    let latency = ["10", "900", "100.0", "5.0"].join(";");
+    let list = (0..20).map(|_| "0%=0").collect::<Vec<_>>().join(";");
+    let kib_per_s = kib * 1000 / ms;
+    let side =
+        format!("{kib};{kib_per_s};{iops};{ms};{latency};{latency};{list};{latency};0;0;0%;0;0");
+    let none = "0;".repeat(12) + &list + &";0".repeat(9);
+    format!("3;fio-3.33;{name};0;0;{side};{none};0;0;0\n")
+}
+
+/// The story: lines that followed each other in one file were added up: 10,666 and 1,684 operations
+/// a second became 12,351, and the states of one job of 100 became 393.
+#[test]
+fn terse_lines_are_never_added_up_unless_they_are_of_one_run() {
+    let text = terse("a", 40_000, 1000, 10_000) + &terse("b", 80_000, 2000, 10_000);
+    let rates: Vec<f64> = reads(Tool::Fio, &text)
+        .iter()
+        .map(|run| run.measurements[0].jobs[0].iops().round())
+        .collect();
+    assert_eq!(rates, [1000.0, 2000.0]);
+    let states = terse("a", 4000, 1000, 1000) + &terse("a", 8000, 1000, 2000);
+    let states = states + &terse("a", 8040, 999, 2012);
+    let record = read(Tool::Fio, &states);
+    assert_eq!(record.measurements.len(), 1);
+    near(record.measurements[0].jobs[0].iops(), 999.0);
+    let passes = terse("a", 40_000, 1000, 10_000) + &terse("a", 41_000, 1025, 10_001);
+    assert_eq!(read(Tool::Fio, &passes).measurements.len(), 2);
+    // The same counts of disks: jobs that ran side by side.
+    let disks = ";0".repeat(31) + ";vda;25650;0;0;0;1334;0;1334;64.19%\n";
+    let parallel = text.replace('\n', &disks);
+    let record = read(Tool::Fio, &parallel);
+    assert_eq!(record.measurements[0].jobs.len(), 2);
+}
