@@ -115,22 +115,29 @@ fn a_dry_run_knows_how_much_a_load_with_an_amount_writes_and_how_long_that_takes
 }
 
 /// The story: eight cases of 136 years in five passes are more nanoseconds than 64 bits hold, and the
-/// forecast panicked. What no clock holds is refused, and what one just holds has a forecast.
+/// forecast panicked. What no clock holds is refused, and what one just holds has a forecast. A time
+/// that alone is too long was "not a time".
 #[test]
 fn a_run_that_never_ends_has_no_forecast_and_a_long_one_has() {
     let lab = Lab::new();
-    let years = |seconds: u64| {
-        let line =
-            "run -t sim:gp3:1TiB --case rand4k-q1-read --repeat 1 --dry-run --json --runtime";
+    let years = |passes: &str, seconds: u64| {
+        let line = "run -t sim:gp3:1TiB --case rand4k-q1-read --dry-run --json --repeat";
         let seconds = format!("{seconds}s");
-        lab.blocklab(line.split(' ').chain([&*seconds]))
+        lab.blocklab(line.split(' ').chain([passes, "--runtime", &*seconds]))
     };
-    let endless = years(1 << 34);
-    assert_eq!(endless.code, Some(2), "{}", endless.out);
-    let words =
-        "--runtime 17179869184 s: 1 measurements with this time add up to more than 292 years";
-    assert!(endless.err.contains(words), "{}", endless.err);
-    let forecast = &json(&good(years(1 << 33)))["systems"][0];
+    for (passes, seconds, words) in [
+        ("1", 1 << 34, "`17179869184s` is longer than 292 years"),
+        (
+            "5",
+            1 << 33,
+            "--runtime 2386092 h 56 min: 5 measurements with this time add up to more than 292 years",
+        ),
+    ] {
+        let endless = years(passes, seconds);
+        assert_eq!(endless.code, Some(2), "{}", endless.out);
+        assert!(endless.err.contains(words), "{}", endless.err);
+    }
+    let forecast = &json(&good(years("1", 1 << 33)))["systems"][0];
     let duration = forecast["duration_s"].as_f64().expect("a duration");
     assert!(duration > (1_u64 << 33) as f64, "{duration}");
 }
