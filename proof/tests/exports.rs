@@ -200,6 +200,48 @@ fn a_log_of_lines_becomes_the_same_run_on_another_machine() {
     assert_eq!(figures(&here), figures(&there));
 }
 
+/// The story: `--anonymous` left out the run's name, and kept it as the case and job of `fio --name=acme`,
+/// as rd, wd and sd of Vdbench, and in the text of the study.
+#[test]
+fn an_anonymous_export_keeps_no_name_of_a_load() {
+    let lab = Lab::new();
+    let file = |name: &str, text: &str| std::fs::write(lab.path().join(name), text).unwrap();
+    file("acme.dat", &"\0".repeat(1 << 20));
+    file(
+        "acme.vdb",
+        "sd=acmesd,lun=null,size=4m\nwd=acmewd,sd=acmesd,rdpct=100,xfersize=4k\n\
+         rd=acmerd,wd=acmewd,iorate=100,elapsed=2,interval=1,threads=4\n",
+    );
+    file(
+        "acme.toml",
+        "name = \"acme\"\ndescription = \"of acme\"\n[[case]]\nname = \"acme-case\"\nruntime = \"50ms\"\n\
+         ramp = \"0s\"\n",
+    );
+    for line in [
+        "fio --name=acme --ioengine=null --size=1m --rw=read --description=acme",
+        "vdbench -f acme.vdb -o acme.out",
+        "run acme.toml --target sim:gp3:1TiB -q --repeat 1",
+        "run quick --target sim:gp3:1TiB -q --repeat 1 --name acme",
+        "run --rw randread --target sim:gp3:1TiB -q --repeat 1 --name acme",
+    ] {
+        good(lab.blocklab(words(line)));
+        for format in [
+            "json",
+            "csv",
+            "csv --series",
+            "parquet -o bare.parquet --force",
+        ] {
+            let export = format!("export latest --anonymous --format {format}");
+            let printed = good(lab.blocklab(words(&export)));
+            assert!(!printed.contains("acme"), "{line}, {format}: {printed}");
+        }
+        let bare = std::fs::read(lab.path().join("bare.parquet")).unwrap();
+        assert!(!bare.windows(4).any(|it| it == b"acme"), "{line}, Parquet");
+    }
+    let flags = good(lab.blocklab(words("export latest --anonymous --format csv")));
+    assert!(flags.contains("rand-4KiB-q1-read"), "{flags}");
+}
+
 #[test]
 fn an_anonymous_export_is_read_and_names_nobody() {
     let lab = Lab::new();

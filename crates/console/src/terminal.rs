@@ -82,10 +82,14 @@ fn shown(text: &str, colors: bool) -> Cow<'_, str> {
     shown.into()
 }
 
+/// Columns that are used of a terminal, whatever it claims to have: the live view writes each of them
+/// several times a second.
+const WIDEST: u16 = 500;
+
 /// Columns and lines of standard error, where it is a terminal; 0 where it does not report them.
 pub fn size() -> Option<(u16, u16)> {
     let size = terminal_size::terminal_size_of(io::stderr());
-    let known = size.map_or((0, 0), |(width, height)| (width.0, height.0));
+    let known = size.map_or((0, 0), |(width, height)| (width.0.min(WIDEST), height.0));
     io::stderr().is_terminal().then_some(known)
 }
 
@@ -94,7 +98,7 @@ pub fn size() -> Option<(u16, u16)> {
 pub fn style() -> Style {
     Style {
         color: io::stdout().is_terminal() && colors_wanted(),
-        width: terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| width.0),
+        width: terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| width.0.min(WIDEST)),
     }
 }
 
