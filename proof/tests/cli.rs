@@ -176,7 +176,7 @@ fn a_run_is_found_by_its_name() {
     let shown = lab.blocklab(["show", "before", "--json"]);
     let told = "`before` is 20261120-200000-abc, the newest of 2 runs of that name";
     assert!(shown.err.contains(told), "{}", shown.err);
-    let newest = json(&good(shown));
+    let newest = json(&shown.out);
     assert_eq!(newest["id"], "20261120-200000-abc", "for who only reads");
     refused(
         &lab,

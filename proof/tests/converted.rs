@@ -41,7 +41,7 @@ fn a_ramp_by_bytes_is_refused_by_name() {
 #[test]
 fn a_converted_study_runs_where_its_job_file_ran() {
     let lab = Lab::new();
-    let jobs = "[a]\nrw=randrw\nsize=256k\nbs=4k\nfsync=8\n";
+    let jobs = "[a]\nrw=randrw\nsize=256k\nbs=4k\n";
     std::fs::write(lab.path().join("job.fio"), jobs).expect("it can be written");
     good(lab.blocklab(["fio", "job.fio"]));
     let study = good(lab.blocklab(["convert", "job.fio", "--to", "native"]));

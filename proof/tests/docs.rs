@@ -124,7 +124,8 @@ fn the_examples_of_the_languages_work() {
         let (_, examples) = help.split_once("\nExamples:\n").expect(tool);
         assert!(examples.lines().count() > 1, "{tool}: {examples}");
         for example in examples.lines() {
-            good(lab.shell(example));
+            let ran = lab.shell(example);
+            assert_eq!(ran.code, Some(0), "{tool}: {example}: {}", ran.err);
         }
     }
 }

@@ -226,14 +226,21 @@ fn a_write_beyond_the_memory_limit_is_enospc_and_kept_as_such() {
 #[test]
 fn a_backing_file_is_nobody_elses() {
     let lab = Lab::new();
-    std::os::unix::fs::symlink(lab.path().join("nowhere"), lab.path().join("link")).expect("a link");
+    std::os::unix::fs::symlink(lab.path().join("nowhere"), lab.path().join("link"))
+        .expect("a link");
     let arguments = "null --size 1MiB --backing link --nbd unix:s --no-save";
     let said = lab.blocklab(["emulate"].into_iter().chain(arguments.split(' ')));
     assert_eq!(said.code, Some(2), "{}", said.err);
-    assert!(said.err.contains("link is a link that leads nowhere"), "{}", said.err);
+    assert!(
+        said.err.contains("link is a link that leads nowhere"),
+        "{}",
+        said.err
+    );
     assert!(!lab.path().join("nowhere").exists());
 
-    let arguments: Vec<_> = "null --size 1MiB --backing file --nbd unix:s --no-save".split(' ').collect();
+    let arguments: Vec<_> = "null --size 1MiB --backing file --nbd unix:s --no-save"
+        .split(' ')
+        .collect();
     let server = Server::start(&lab, &arguments);
     for writes in [
         "run -q --rw randwrite --runtime 20ms --repeat 1 --target file",
@@ -243,7 +250,11 @@ fn a_backing_file_is_nobody_elses() {
     ] {
         let said = lab.blocklab(writes.split(' '));
         assert_ne!(said.code, Some(0), "{writes}: {}", said.out);
-        assert!(said.err.contains("is locked by another program"), "{writes}: {}", said.err);
+        assert!(
+            said.err.contains("is locked by another program"),
+            "{writes}: {}",
+            said.err
+        );
     }
     good(lab.blocklab("run -q --rw randread --runtime 20ms --repeat 1 --target file".split(' ')));
     server.end();

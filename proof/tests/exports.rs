@@ -224,7 +224,8 @@ fn an_anonymous_export_keeps_no_name_of_a_load() {
         "run quick --target sim:gp3:1TiB -q --repeat 1 --name acme",
         "run --rw randread --target sim:gp3:1TiB -q --repeat 1 --name acme",
     ] {
-        good(lab.blocklab(words(line)));
+        let ran = lab.blocklab(words(line));
+        assert_eq!(ran.code, Some(0), "{line}: {}", ran.err);
         for format in [
             "json",
             "csv",

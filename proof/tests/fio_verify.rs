@@ -169,10 +169,22 @@ fn a_file_of_another_seed_is_stale() {
         };
         assert_eq!(fio("--randseed=1 --do_verify=0"), Some(0));
         let compared = "--verify_only=1 --verify_header_seed=1";
-        assert_eq!(fio(&format!("--randseed=1 {compared}")), Some(0), "{rw}: its own");
-        assert_ne!(fio(&format!("--randseed=2 {compared}")), Some(0), "{rw}: stale");
+        assert_eq!(
+            fio(&format!("--randseed=1 {compared}")),
+            Some(0),
+            "{rw}: its own"
+        );
+        assert_ne!(
+            fio(&format!("--randseed=2 {compared}")),
+            Some(0),
+            "{rw}: stale"
+        );
         // As fio 3.33, which has no such option.
-        assert_eq!(fio("--randseed=2 --verify_only=1"), Some(0), "{rw}: by default");
+        assert_eq!(
+            fio("--randseed=2 --verify_only=1"),
+            Some(0),
+            "{rw}: by default"
+        );
         assert_eq!(fio("--randseed=2"), Some(0), "{rw}: written anew");
     }
 }

@@ -121,7 +121,6 @@ fn times_that_leave_the_clock_are_refused_with_their_line() {
     );
 }
 
-
 /// The story: a name that is not UTF-8 was "invalid UTF-8 was detected in one or more arguments".
 #[test]
 fn a_name_that_is_no_text_is_shown_with_what_would_work() {
@@ -133,7 +132,8 @@ fn a_name_that_is_no_text_is_shown_with_what_would_work() {
         let ran = ran.arg(command).arg(name).output().expect("it runs");
         assert_eq!(ran.status.code(), Some(2), "{command}");
         let said = String::from_utf8_lossy(&ran.stderr);
-        let words = "`n\u{fffd}\u{fffd}u` is not UTF-8, and what is measured is kept by its name as text";
+        let words =
+            "`n\u{fffd}\u{fffd}u` is not UTF-8, and what is measured is kept by its name as text";
         assert!(said.contains(words), "{command}: {said}");
     }
 }

@@ -82,16 +82,15 @@ fn shown(text: &str, colors: bool) -> Cow<'_, str> {
     shown.into()
 }
 
-/// Columns that are used of a terminal, whatever it claims to have: the live view writes each of them
-/// several times a second.
-const WIDEST: u16 = 500;
-
 /// Columns and lines of standard error, where it is a terminal; 0 where it does not report them.
 pub fn size() -> Option<(u16, u16)> {
     let size = terminal_size::terminal_size_of(io::stderr());
-    let known = size.map_or((0, 0), |(width, height)| (width.0.min(WIDEST), height.0));
+    let known = size.map_or((0, 0), |(width, height)| (width.0, height.0));
     io::stderr().is_terminal().then_some(known)
 }
+
+/// Columns that are used of a terminal, whatever it claims to have.
+const WIDEST: u16 = 1000;
 
 /// How text on standard output may look: colours and width only where it is a terminal, and no
 /// colours when NO_COLOR is set.
