@@ -1,6 +1,6 @@
 //! What a run leaves is all that is ever needed: its page, its words and its load come again.
 
-use blocklab_proof::Lab;
+use blocklab_proof::{Lab, good};
 use blocklab_record::{Note, NoteLevel, Record};
 
 /// Two passes of two short cases, with no device: nothing here depends on the machine's speed.
@@ -260,4 +260,18 @@ fn a_run_that_is_not_to_be_kept_leaves_nothing() {
     assert!(!lab.store().root().exists());
     let left = std::fs::read_dir(lab.path()).expect("the folder").count();
     assert_eq!(left, 1, "only the study");
+}
+
+/// The story: the name of a file with a line end was kept as it is shown, `./new\\u000aline`, and the
+/// repetition looked for a file of that name.
+#[test]
+fn a_run_on_a_name_with_control_characters_comes_again() {
+    let lab = Lab::new();
+    for name in ["new\nline", "e\u{1b}[31mx\u{202e}"] {
+        let file = std::fs::File::create(lab.path().join(name)).expect("a file");
+        file.set_len(1 << 20).expect("a size");
+        let line = "run -q --rw randread --runtime 20ms --repeat 1 --target";
+        good(lab.blocklab(line.split(' ').chain([name])));
+        good(lab.blocklab(["run", "-q", "--again", "latest"]));
+    }
 }

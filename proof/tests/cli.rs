@@ -173,7 +173,10 @@ fn a_run_is_found_by_its_name() {
     assert_eq!(found["runs"][1]["id"], SECOND);
 
     named("20261120-200000-abc", "before");
-    let newest = json(&good(lab.blocklab(["show", "before", "--json"])));
+    let shown = lab.blocklab(["show", "before", "--json"]);
+    let told = "`before` is 20261120-200000-abc, the newest of 2 runs of that name";
+    assert!(shown.err.contains(told), "{}", shown.err);
+    let newest = json(&shown.out);
     assert_eq!(newest["id"], "20261120-200000-abc", "for who only reads");
     refused(
         &lab,

@@ -35,3 +35,22 @@ fn a_ramp_by_bytes_is_refused_by_name() {
         );
     }
 }
+
+/// The story: `fio job.fio` laid out its file, and the study that `convert` made of the same job refused
+/// it, "a file with content". What one command of blocklab has made, another one may overwrite.
+#[test]
+fn a_converted_study_runs_where_its_job_file_ran() {
+    let lab = Lab::new();
+    let jobs = "[a]\nrw=randrw\nsize=256k\nbs=4k\n";
+    std::fs::write(lab.path().join("job.fio"), jobs).expect("it can be written");
+    good(lab.blocklab(["fio", "job.fio"]));
+    let study = good(lab.blocklab(["convert", "job.fio", "--to", "native"]));
+    std::fs::write(lab.path().join("s.toml"), study).expect("it can be written");
+    good(lab.blocklab(["run", "s.toml", "-q"]));
+    // And twice, in either language.
+    good(lab.blocklab(["fio", "job.fio"]));
+    good(lab.blocklab(["run", "s.toml", "-q"]));
+    std::fs::write(lab.path().join("a.0.0"), vec![7; 1 << 18]).expect("it can be written");
+    let said = lab.blocklab(["run", "s.toml", "-q"]);
+    assert!(said.err.contains("not as a run left it"), "{}", said.err);
+}

@@ -249,3 +249,27 @@ fn the_limit_of_a_described_device_is_named_whatever_it_is_called() {
         assert_eq!(limit["name"], format!("{kind}: {cap}"));
     }
 }
+
+/// The story: the bucket of an instance is refilled once a day. A run of 30 hours named its end, one of 80
+/// hours did not, as the first of its four ends lay near the start, and was at 116 % of a limit "by the
+/// second that it had saved up".
+#[test]
+fn a_bucket_that_is_refilled_each_day_is_named_in_long_runs_too() {
+    let lab = Lab::new();
+    let line = "run -q --json --rw read --bs 16M --repeat 1 -t sim:gp3:1TiB,throughput=250@m5.large \
+                --runtime";
+    for (time, times) in [("30h", 2), ("80h", 4)] {
+        let ran = json(&good(lab.blocklab(line.split_whitespace().chain([time]))));
+        let found = ran["findings"].as_array().expect("findings").iter();
+        let found: Vec<_> = found.map(|it| (&it["rule"], &it["statement"])).collect();
+        let (_, said) = found
+            .iter()
+            .find(|(rule, _)| *rule == "credits-used-up")
+            .unwrap_or_else(|| panic!("{time}: {found:?}"));
+        let said = said.as_str().expect("a statement");
+        assert!(said.contains(&format!("{times} times in all")), "{said}");
+        for rule in ["at-limit", "above-every-limit", "level-fell"] {
+            assert!(!found.iter().any(|it| it.0 == rule), "{time}: {found:?}");
+        }
+    }
+}

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use blocklab_proof::root;
+use blocklab_proof::{Lab, good, root};
 
 /// All pages that people read, the manual aside.
 fn pages() -> Vec<PathBuf> {
@@ -112,4 +112,20 @@ fn links_are_found_where_they_are() {
     let text = "see [a](b.md#c) and `[no](x)`\n    [code](y)\n![p](docs/p.png)\n";
     assert_eq!(links(text), ["b.md#c", "docs/p.png"]);
     assert!(anchors("## How fio's `sim:` is 1.5 ×\n").contains("how-fios-sim-is-15-"));
+}
+
+/// The story: the help of the three languages had no example. Each works as it is printed, in an empty
+/// folder, in this order.
+#[test]
+fn the_examples_of_the_languages_work() {
+    for tool in ["fio", "diskspd", "vdbench"] {
+        let lab = Lab::new();
+        let help = good(lab.blocklab([tool, "--help"]));
+        let (_, examples) = help.split_once("\nExamples:\n").expect(tool);
+        assert!(examples.lines().count() > 1, "{tool}: {examples}");
+        for example in examples.lines() {
+            let ran = lab.shell(example);
+            assert_eq!(ran.code, Some(0), "{tool}: {example}: {}", ran.err);
+        }
+    }
 }

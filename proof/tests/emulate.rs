@@ -221,6 +221,45 @@ fn a_write_beyond_the_memory_limit_is_enospc_and_kept_as_such() {
     assert_eq!(printed, [("ENOSPC".to_owned(), 1)]);
 }
 
+/// The story: `--backing` followed a link that led nowhere and made its target, and a run wrote to the
+/// file behind a served volume.
+#[test]
+fn a_backing_file_is_nobody_elses() {
+    let lab = Lab::new();
+    std::os::unix::fs::symlink(lab.path().join("nowhere"), lab.path().join("link"))
+        .expect("a link");
+    let arguments = "null --size 1MiB --backing link --nbd unix:s --no-save";
+    let said = lab.blocklab(["emulate"].into_iter().chain(arguments.split(' ')));
+    assert_eq!(said.code, Some(2), "{}", said.err);
+    assert!(
+        said.err.contains("link is a link that leads nowhere"),
+        "{}",
+        said.err
+    );
+    assert!(!lab.path().join("nowhere").exists());
+
+    let arguments: Vec<_> = "null --size 1MiB --backing file --nbd unix:s --no-save"
+        .split(' ')
+        .collect();
+    let server = Server::start(&lab, &arguments);
+    for writes in [
+        "run -q --rw randwrite --runtime 20ms --repeat 1 --target file",
+        "run -q --rw randwrite --runtime 20ms --repeat 1 --target file --destroy-data=file",
+        "fio --name=a --filename=file --rw=write --size=1m",
+        "diskspd -d1 -w100 -b4K file",
+    ] {
+        let said = lab.blocklab(writes.split(' '));
+        assert_ne!(said.code, Some(0), "{writes}: {}", said.out);
+        assert!(
+            said.err.contains("is locked by another program"),
+            "{writes}: {}",
+            said.err
+        );
+    }
+    good(lab.blocklab("run -q --rw randread --runtime 20ms --repeat 1 --target file".split(' ')));
+    server.end();
+}
+
 #[test]
 fn a_backing_file_is_found_again_and_keeps_what_was_written() {
     let lab = Lab::new();

@@ -115,22 +115,29 @@ fn a_dry_run_knows_how_much_a_load_with_an_amount_writes_and_how_long_that_takes
 }
 
 /// The story: eight cases of 136 years in five passes are more nanoseconds than 64 bits hold, and the
-/// forecast panicked. What no clock holds is refused, and what one just holds has a forecast.
+/// forecast panicked. What no clock holds is refused, and what one just holds has a forecast. A time
+/// that alone is too long was "not a time".
 #[test]
 fn a_run_that_never_ends_has_no_forecast_and_a_long_one_has() {
     let lab = Lab::new();
-    let years = |seconds: u64| {
-        let line =
-            "run -t sim:gp3:1TiB --case rand4k-q1-read --repeat 1 --dry-run --json --runtime";
+    let years = |passes: &str, seconds: u64| {
+        let line = "run -t sim:gp3:1TiB --case rand4k-q1-read --dry-run --json --repeat";
         let seconds = format!("{seconds}s");
-        lab.blocklab(line.split(' ').chain([&*seconds]))
+        lab.blocklab(line.split(' ').chain([passes, "--runtime", &*seconds]))
     };
-    let endless = years(1 << 34);
-    assert_eq!(endless.code, Some(2), "{}", endless.out);
-    let words =
-        "--runtime 17179869184 s: 1 measurements with this time add up to more than 292 years";
-    assert!(endless.err.contains(words), "{}", endless.err);
-    let forecast = &json(&good(years(1 << 33)))["systems"][0];
+    for (passes, seconds, words) in [
+        ("1", 1 << 34, "`17179869184s` is longer than 292 years"),
+        (
+            "5",
+            1 << 33,
+            "--runtime 2386092 h 56 min: 5 measurements with this time add up to more than 292 years",
+        ),
+    ] {
+        let endless = years(passes, seconds);
+        assert_eq!(endless.code, Some(2), "{}", endless.out);
+        assert!(endless.err.contains(words), "{}", endless.err);
+    }
+    let forecast = &json(&good(years("1", 1 << 33)))["systems"][0];
     let duration = forecast["duration_s"].as_f64().expect("a duration");
     assert!(duration > (1_u64 << 33) as f64, "{duration}");
 }
@@ -191,6 +198,49 @@ fn a_log_of_lines_becomes_the_same_run_on_another_machine() {
     good(there.blocklab(["import", "record", "log"]));
     let figures = |lab: &Lab| json(&good(lab.blocklab(["show", "--json"])))["rows"].clone();
     assert_eq!(figures(&here), figures(&there));
+}
+
+/// The story: `--anonymous` left out the run's name, and kept it as the case and job of `fio --name=acme`,
+/// as rd, wd and sd of Vdbench, and in the text of the study.
+#[test]
+fn an_anonymous_export_keeps_no_name_of_a_load() {
+    let lab = Lab::new();
+    let file = |name: &str, text: &str| std::fs::write(lab.path().join(name), text).unwrap();
+    file("acme.dat", &"\0".repeat(1 << 20));
+    file(
+        "acme.vdb",
+        "sd=acmesd,lun=null,size=4m\nwd=acmewd,sd=acmesd,rdpct=100,xfersize=4k\n\
+         rd=acmerd,wd=acmewd,iorate=100,elapsed=2,interval=1,threads=4\n",
+    );
+    file(
+        "acme.toml",
+        "name = \"acme\"\ndescription = \"of acme\"\n[[case]]\nname = \"acme-case\"\nruntime = \"50ms\"\n\
+         ramp = \"0s\"\n",
+    );
+    for line in [
+        "fio --name=acme --ioengine=null --size=1m --rw=read --description=acme",
+        "vdbench -f acme.vdb -o acme.out",
+        "run acme.toml --target sim:gp3:1TiB -q --repeat 1",
+        "run quick --target sim:gp3:1TiB -q --repeat 1 --name acme",
+        "run --rw randread --target sim:gp3:1TiB -q --repeat 1 --name acme",
+    ] {
+        let ran = lab.blocklab(words(line));
+        assert_eq!(ran.code, Some(0), "{line}: {}", ran.err);
+        for format in [
+            "json",
+            "csv",
+            "csv --series",
+            "parquet -o bare.parquet --force",
+        ] {
+            let export = format!("export latest --anonymous --format {format}");
+            let printed = good(lab.blocklab(words(&export)));
+            assert!(!printed.contains("acme"), "{line}, {format}: {printed}");
+        }
+        let bare = std::fs::read(lab.path().join("bare.parquet")).unwrap();
+        assert!(!bare.windows(4).any(|it| it == b"acme"), "{line}, Parquet");
+    }
+    let flags = good(lab.blocklab(words("export latest --anonymous --format csv")));
+    assert!(flags.contains("rand-4KiB-q1-read"), "{flags}");
 }
 
 #[test]

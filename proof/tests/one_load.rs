@@ -151,3 +151,20 @@ fn times_that_leave_the_clock_are_refused_with_their_line() {
         ran.err
     );
 }
+
+/// The story: a name that is not UTF-8 was "invalid UTF-8 was detected in one or more arguments".
+#[test]
+fn a_name_that_is_no_text_is_shown_with_what_would_work() {
+    use std::os::unix::ffi::OsStrExt;
+    let lab = blocklab_proof::Lab::new();
+    let name = std::ffi::OsStr::from_bytes(b"n\xff\xfeu");
+    for command in ["run", "fio", "diskspd", "show"] {
+        let mut ran = lab.command();
+        let ran = ran.arg(command).arg(name).output().expect("it runs");
+        assert_eq!(ran.status.code(), Some(2), "{command}");
+        let said = String::from_utf8_lossy(&ran.stderr);
+        let words =
+            "`n\u{fffd}\u{fffd}u` is not UTF-8, and what is measured is kept by its name as text";
+        assert!(said.contains(words), "{command}: {said}");
+    }
+}

@@ -1,8 +1,8 @@
 //! All that `catalog show` prints about an address, as data.
 
 use blocklab_device::{
-    Accounting, Binding, Credit, DeviceSpec, Limit, LimitKind, Load, Origin, Phase, Prediction,
-    VolumeSpec, predict,
+    Accounting, Binding, Credit, DeviceSpec, Limit, LimitKind, Load, Operation, Origin, Phase,
+    Prediction, VolumeSpec, predict,
 };
 use blocklab_units::{Bytes, count};
 use blocklab_workload::{Address, Offer};
@@ -202,6 +202,27 @@ fn total(costs: &[Cost]) -> Option<f64> {
     (!known.is_empty()).then(|| known.iter().sum())
 }
 
+/// What a flush takes: no document and no published measurement gives it.
+fn flushes(resolved: &Resolved) -> Vec<String> {
+    let operation = Operation::Write;
+    let of_writes = |limit: &&Limit| limit.name.kind == LimitKind::Latency { operation };
+    let assumed = |limit: &Limit| {
+        format!(
+            "{}: a flush takes as long as a write of no bytes, {} {}, and nothing of IOPS and \
+             throughput; no source gives its time",
+            limit.name.owner,
+            count(limit.value),
+            limit.unit.text()
+        )
+    };
+    resolved
+        .limits
+        .iter()
+        .filter(of_writes)
+        .map(assumed)
+        .collect()
+}
+
 impl Sheet {
     /// Puts what is known of an instance's disks behind what the instance grants. Both were priced,
     /// and the disks come with the instance.
@@ -240,7 +261,12 @@ impl Sheet {
             },
             costs: resolved.costs.clone(),
             reaches,
-            assumed: [&*resolved.assumptions, &*resolved.cost_assumptions].concat(),
+            assumed: [
+                &*resolved.assumptions,
+                &*resolved.cost_assumptions,
+                &flushes(resolved),
+            ]
+            .concat(),
             notes,
             cost: CostBasis {
                 assumed: resolved.cost_assumptions.clone(),

@@ -11,6 +11,7 @@ use blocklab_trace as trace;
 use blocklab_workload::{Engine, Job, Plan, Replay, TraceFile};
 
 use crate::args::RunArgs;
+use crate::chosen;
 
 /// The load of a run.
 pub struct Again {
@@ -24,7 +25,8 @@ pub struct Again {
 
 /// The plan in the record of a run, if it is complete.
 pub fn of(run: &str, args: &RunArgs, store: &Store) -> Result<Again> {
-    let record = store.load(run)?.record;
+    // As they were typed: names with control characters are shown in another form than they have.
+    let record = chosen::record_unchanged(run, store)?;
     let id = &record.id;
     if record.origin == Origin::Imported {
         bail!(

@@ -241,7 +241,7 @@ pub struct ExportArgs {
     /// Export the intervals instead of the totals (csv and parquet)
     #[arg(long)]
     pub series: bool,
-    /// Leave out what identifies the machine: paths, serial numbers, the run's name and notes
+    /// Leave out what identifies the machine and its owner: paths, serial numbers, names and notes
     #[arg(long)]
     pub anonymous: bool,
 }

@@ -22,6 +22,7 @@ use serde_json::json;
 use crate::again::plan_of;
 use crate::answer;
 use crate::args::CalibrateArgs;
+use crate::chosen;
 use blocklab_console::{status, terminal};
 use blocklab_tools::output::{self, Over};
 
@@ -30,7 +31,7 @@ pub fn calibrate(args: &CalibrateArgs, store: &Store) -> Result<ExitCode> {
     if let Some(path) = &args.output {
         output::try_out(path, Over::forced(args.force))?;
     }
-    let load = |run: &String| Ok(store.load(run)?.record);
+    let load = |run: &String| chosen::record(run, store);
     let records = args
         .runs
         .iter()

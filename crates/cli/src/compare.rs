@@ -10,16 +10,14 @@ use blocklab_report::{html, json, markdown, text};
 use blocklab_store::Store;
 
 use crate::args::{CompareArgs, View};
-use crate::gate;
 use crate::stored::each;
+use crate::{chosen, gate};
 use blocklab_console::terminal;
 use blocklab_tools::output::{self, Over};
 
 /// Holds runs against one of them.
 pub fn compare(args: &CompareArgs, store: &Store) -> Result<ExitCode> {
-    let loaded = each(&args.runs, |run| {
-        store.load(run).map(|stored| stored.record)
-    });
+    let loaded = each(&args.runs, |run| chosen::record(run, store));
     let mut records = loaded.into_iter().collect::<Result<Vec<_>, _>>()?;
     let baseline = baseline(args, store, &mut records)?;
     if records.len() < 2 {
@@ -111,7 +109,7 @@ fn baseline(args: &CompareArgs, store: &Store, records: &mut Vec<Record>) -> Res
     let Some(run) = &args.baseline else {
         return Ok(0);
     };
-    let record = store.load(run)?.record;
+    let record = chosen::record(run, store)?;
     let place = records.iter().position(|known| known.id == record.id);
     Ok(place.unwrap_or_else(|| {
         records.insert(0, record);

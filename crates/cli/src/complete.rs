@@ -7,10 +7,12 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 
-use blocklab_catalog::Catalog;
+use blocklab_catalog::{Catalog, resolve_text};
 use blocklab_console::{place, terminal};
+use blocklab_device::{Load, predict};
 use blocklab_native::studies;
 use blocklab_store::Store;
+use blocklab_units::Bytes;
 use blocklab_workload::Target;
 use clap::{Arg, Command, CommandFactory};
 use clap_complete::Shell;
@@ -125,7 +127,8 @@ fn candidates(
         "TARGET" => match Target::address_text(begun) {
             Some(rest) => {
                 let model = &begun[..begun.len() - rest.len()];
-                let own = catalog.map_or_else(Vec::new, |it| self::addresses(rest, it));
+                let mut own = catalog.map_or_else(Vec::new, |it| self::addresses(rest, it));
+                own.retain(|it| catalog.is_some_and(|catalog| can_be_modelled(it, catalog)));
                 own.iter().map(|it| format!("{model}{it}")).collect()
             }
             // Files and devices are the shell's, once one of these cannot be meant.
@@ -157,6 +160,20 @@ fn calls(runs: &[(String, String)]) -> Vec<String> {
     let ids = runs.iter().map(|(id, _)| id.as_str());
     let all = latest.chain(ids).chain(names.into_keys());
     all.map(str::to_owned).collect()
+}
+
+/// Whether a volume of this type can be simulated, where the type says it. Some of another cloud have a
+/// name and no rate. Best-effort ones can, with a profile.
+fn can_be_modelled(begun: &str, catalog: &Catalog) -> bool {
+    let load = Load {
+        read_percent: 100,
+        block: Bytes(4096),
+        streams: 0,
+        in_flight: 1,
+    };
+    let of_another_cloud = begun.ends_with(':') && begun.contains('/');
+    let resolved = resolve_text(&format!("{begun}1TiB"), catalog);
+    !of_another_cloud || resolved.is_ok_and(|it| predict(&it.spec, load).is_ok())
 }
 
 /// The part that is being typed: the type of a volume, or of the instance after `@`.
@@ -290,6 +307,10 @@ mod tests {
         assert_eq!(of("STUDY", "i3"), ["i3-vs-i2", "i3-metal"]);
         assert_eq!(of("TARGET", "sim:gp3"), ["sim:gp3:"]);
         assert_eq!(of("TARGET", "s"), ["sim:"]);
+        // The story: Tab offered `sim:gcp/pd-ssd:`, which is refused: nobody documents its rates so.
+        assert!(of("TARGET", "sim:gcp/").is_empty());
+        assert!(of("TARGET", "sim:azure/").contains(&"sim:azure/PremiumV2_LRS:".to_owned()));
+        assert!(!of("ADDRESS", "gcp/").is_empty(), "`catalog show` knows it");
         assert!(of("TARGET", "/dev/").is_empty(), "the shell knows files");
         assert!(of("TARGET", "").is_empty());
         assert_eq!(of("ADDRESS", "local@i3.met"), ["local@i3.metal"]);

@@ -14,6 +14,7 @@ use blocklab_units::plural;
 use blocklab_workload::Address;
 
 use crate::args::DiagnoseArgs;
+use crate::chosen;
 use crate::gate;
 use crate::stored::each;
 use blocklab_console::terminal;
@@ -31,7 +32,7 @@ pub fn diagnose(args: &DiagnoseArgs, store: &Store) -> Result<ExitCode> {
         bail!("--fail-on missed needs --expect ADDRESS: without it no limit is known");
     }
     let catalog = blocklab_console::place::load_catalog()?;
-    let page = |run: &String| one(args, &store.load(run)?.record, &catalog);
+    let page = |run: &String| one(args, &chosen::record(run, store)?, &catalog);
     let judged: Vec<(String, Option<Gate>)> =
         each(&args.runs, page).into_iter().collect::<Result<_>>()?;
     let (pages, gates): (Vec<String>, Vec<Option<Gate>>) = judged.into_iter().unzip();

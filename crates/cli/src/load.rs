@@ -71,6 +71,21 @@ fn job(kind: OperationKind, load: &LoadArgs) -> Result<Job> {
     })
 }
 
+/// Whether a name is one that [`plan`] gives: `rand-4KiB-q1-read`, `seq-1MiB-q8-t4-mix70`.
+pub fn is_of_flags(name: &str) -> bool {
+    let parts: Vec<&str> = name.split('-').collect();
+    let is_number = |text: Option<&str>| text.is_some_and(|it| it.parse::<u64>().is_ok());
+    let [order, size, depth, threads @ .., word] = &parts[..] else {
+        return false;
+    };
+    ["rand", "seq"].contains(order)
+        && size.parse::<Bytes>().is_ok()
+        && is_number(depth.strip_prefix('q'))
+        && threads.len() <= 1
+        && threads.iter().all(|it| is_number(it.strip_prefix('t')))
+        && (["read", "write"].contains(word) || is_number(word.strip_prefix("mix")))
+}
+
 /// The flag that sets what a job cannot have.
 fn blamed(invalid: &Invalid) -> anyhow::Error {
     let flag = match invalid.field {

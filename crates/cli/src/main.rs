@@ -7,6 +7,7 @@ mod answer;
 mod args;
 mod calibrate;
 mod catalog;
+mod chosen;
 mod compare;
 mod complete;
 mod devices;
@@ -39,7 +40,7 @@ use args::{Cli, Command};
 use blocklab_console::{place, status, terminal};
 use blocklab_tools::{cdm, diskspd, fio, vdbench};
 use blocklab_units::nearest;
-use clap::error::{ContextKind, ContextValue};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser};
 
 fn main() -> ExitCode {
@@ -55,7 +56,14 @@ fn main() -> ExitCode {
         terminal::complain(&anyhow::Error::msg(words));
         return ExitCode::from(status::MISTAKE);
     }
-    let cli = Cli::try_parse_from(arguments).unwrap_or_else(|error| suggest(error).exit());
+    let cli = match Cli::try_parse_from(&arguments) {
+        Ok(cli) => cli,
+        Err(error) if error.kind() == ErrorKind::InvalidUtf8 => {
+            terminal::complain(&no_text(&arguments));
+            return ExitCode::from(status::MISTAKE);
+        }
+        Err(error) => suggest(error).exit(),
+    };
     dispatch(cli).unwrap_or_else(|error| {
         terminal::complain(&error);
         ExitCode::from(status::MISTAKE)
@@ -90,6 +98,18 @@ fn no_hyphen(argument: &OsStr) -> Option<String> {
              `./{text}` for a file of that name"
         )
     })
+}
+
+/// Records are text, and so are the names in them.
+fn no_text(arguments: &[OsString]) -> anyhow::Error {
+    let culprit = arguments
+        .iter()
+        .find(|argument| argument.to_str().is_none());
+    let shown = culprit.map(|it| it.to_string_lossy()).unwrap_or_default();
+    anyhow::anyhow!(
+        "`{shown}` is not UTF-8, and what is measured is kept by its name as text: give a link to it \
+         that has another name (`ln -s`)"
+    )
 }
 
 /// Adds the nearest command where clap finds none: it does not see swapped letters (`rnu`).

@@ -11,12 +11,13 @@ use blocklab_store::{Listed, Store, Stored};
 use blocklab_tools::output::{self, Over};
 
 use crate::args::NoteArgs;
+use crate::chosen;
 
 /// Shows, keeps or deletes the note of a run.
 pub fn note(args: &NoteArgs, store: &Store) -> Result<()> {
     let text = args.text.join(" ");
     if args.text.is_empty() && !args.delete {
-        let record = store.load(&args.run)?.record;
+        let record = chosen::record(&args.run, store)?;
         return terminal::print_styled(match record.note {
             Some(note) => format!("{note}\n"),
             None => format!(

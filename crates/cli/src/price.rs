@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use crate::args::{PriceArgs, PriceBy};
+use crate::chosen;
 use blocklab_console::terminal;
 
 /// Prints what runs and addresses cost, cheapest first.
@@ -91,10 +92,9 @@ fn find(text: &str, args: &PriceArgs, catalog: &Catalog) -> Result<Bought> {
 }
 
 fn of_run(args: &PriceArgs, store: &Store, run: &str, catalog: &Catalog) -> Result<Priced> {
-    let record = store
-        .load(run)
-        .with_context(|| format!("`{run}` is neither an address that the catalog knows nor a run"))?
-        .record;
+    let record = chosen::record(run, store).with_context(|| {
+        format!("`{run}` is neither an address that the catalog knows nor a run")
+    })?;
     let bought = addresses(&record, args.bought_as.as_deref())?;
     let bought: Result<Vec<Bought>> = bought.iter().map(|it| find(it, args, catalog)).collect();
     let output = best_output(&assess(&record).rows, record.origin.name());

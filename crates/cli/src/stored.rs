@@ -1,5 +1,6 @@
 //! What is done with stored runs one by one: `show`, `report`, `export`, `rm`.
 
+use std::collections::BTreeSet;
 use std::io::{self, IsTerminal};
 use std::num::NonZero;
 use std::panic::resume_unwind;
@@ -9,7 +10,7 @@ use std::thread::{self, ScopedJoinHandle};
 use anyhow::{Context, Result, bail};
 use blocklab_console::terminal;
 use blocklab_findings::{Assessment, assess};
-use blocklab_native::studies;
+use blocklab_native::{self as native, studies};
 use blocklab_record::Record;
 use blocklab_report::{html, json, markdown, text};
 use blocklab_store::export::{self as figures, Rows};
@@ -19,10 +20,11 @@ use blocklab_units::{Style, did_you_mean};
 use clap::ValueEnum;
 
 use crate::args::{ExportArgs, Format, ReportArgs, RmArgs, ShowArgs, View};
+use crate::{chosen, load};
 
 /// Prints the result of a run again.
 pub fn show(args: &ShowArgs, store: &Store) -> Result<()> {
-    let mut record = store.load(&args.run)?.record;
+    let mut record = chosen::record(&args.run, store)?;
     let mut assessment = assess(&record);
     if !args.case.is_empty() {
         only(&args.case, &mut record, &mut assessment)?;
@@ -77,7 +79,7 @@ pub fn report(args: &ReportArgs, store: &Store) -> Result<()> {
     }
     let mut runs = Vec::new();
     for run in &args.runs {
-        let record = store.load(run)?.record;
+        let record = chosen::record(run, store)?;
         let assessment = assess(&record);
         runs.push((record, assessment));
     }
@@ -111,12 +113,18 @@ pub fn export(args: &ExportArgs, store: &Store) -> Result<()> {
     }
     let mut record = match format {
         // What reads lines and prints them must not be misled by a name.
-        Format::Csv => store.load(&args.run)?.record,
-        Format::Json | Format::Parquet => store.load_unchanged(&args.run)?.record,
+        Format::Csv => chosen::record(&args.run, store)?,
+        Format::Json | Format::Parquet => chosen::record_unchanged(&args.run, store)?,
     };
     if args.anonymous {
         let is_builtin = studies::builtin(record.requested.study()).is_some();
-        record = record.anonymous(is_builtin);
+        let public = public_cases();
+        record = record.anonymous(is_builtin, |name| {
+            public.contains(name) || load::is_of_flags(name)
+        });
+        if let Some(plan) = record.requested.plan.as_ref().filter(|_| !is_builtin) {
+            record.requested.native = native::render(plan);
+        }
     }
     let rows = match args.series {
         true => Rows::Series,
@@ -131,6 +139,16 @@ pub fn export(args: &ExportArgs, store: &Store) -> Result<()> {
         Some(path) => output::write(path, bytes, Over::forced(args.force)),
         None => terminal::print_data(bytes),
     }
+}
+
+/// The names of the cases of all built-in studies.
+fn public_cases() -> BTreeSet<String> {
+    let texts = studies::builtin_names().filter_map(studies::builtin);
+    let plans = texts.filter_map(|text| Some(native::parse(text, "").ok()?.plan));
+    plans
+        .flat_map(|plan| plan.cases)
+        .map(|case| case.name)
+        .collect()
 }
 
 /// As requested, else as the name of the output file ends.

@@ -89,12 +89,15 @@ pub fn size() -> Option<(u16, u16)> {
     io::stderr().is_terminal().then_some(known)
 }
 
+/// Columns that are used of a terminal, whatever it claims to have.
+const WIDEST: u16 = 1000;
+
 /// How text on standard output may look: colours and width only where it is a terminal, and no
 /// colours when NO_COLOR is set.
 pub fn style() -> Style {
     Style {
         color: io::stdout().is_terminal() && colors_wanted(),
-        width: terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| width.0),
+        width: terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| width.0.min(WIDEST)),
     }
 }
 

@@ -54,6 +54,9 @@ pub enum FileError {
         /// The size of the volume.
         wanted: Bytes,
     },
+    /// A link to nothing: what it names would be made in a place that nobody typed.
+    #[error("{0} is a link that leads nowhere; name the file itself")]
+    DanglingLink(PathBuf),
     /// No folder for it.
     #[error("the folder of {0} is not there; make it (mkdir), or name a file in another one")]
     NoFolder(PathBuf),
@@ -85,6 +88,9 @@ const MARK: &std::ffi::CStr = c"user.blocklab.volume";
 /// # Errors
 /// If it has content that no volume of this size left there, or cannot be opened.
 pub fn open_file(path: &Path, size: Bytes, read_only: bool) -> Result<Backing, FileError> {
+    if path.is_symlink() && !path.exists() {
+        return Err(FileError::DanglingLink(path.to_owned()));
+    }
     let system = |error| FileError::System(path.to_owned(), error);
     let mut options = OpenOptions::new();
     options.read(true).write(!read_only).create(!read_only);

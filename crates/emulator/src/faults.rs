@@ -144,6 +144,16 @@ impl Faults {
         lasting.map(|it| it.fault.until).max()
     }
 
+    /// The same for an operation that is due at `now`. A stall counts those that it holds and that had
+    /// arrived before it began; those that arrive while it lasts have been counted.
+    pub(crate) fn held_until(&mut self, arrived: Nanos, now: Nanos) -> Option<Nanos> {
+        for it in &mut self.active {
+            let holds = it.fault.kind == FaultKind::Stall && it.fault.lasts_at(now);
+            it.hits += u64::from(holds && arrived < it.fault.from);
+        }
+        self.stalled_until(now)
+    }
+
     /// How many operations a fault has hit.
     pub(crate) fn hits(&self, number: u64) -> u64 {
         let active = self.active.iter().map(|it| (it.fault.number, it.hits));
@@ -220,6 +230,24 @@ mod tests {
         let hits = run(1).iter().filter(|hit| **hit).count();
         assert!((900..1100).contains(&hits), "{hits} of 100,000");
         assert!(run(1) == run(1) && run(1) != run(2));
+    }
+
+    /// The story: a stall of a second held sixteen requests in flight and said "0 hits", as only those
+    /// were counted that arrived while it lasted.
+    #[test]
+    fn a_stall_counts_what_it_holds_once() {
+        let mut faults = Faults::default();
+        faults.add(fault(FaultKind::Stall, 100.0), 7);
+        let second = Nanos::from_secs;
+        let until = Some(second(20));
+        for arrived in [8, 9] {
+            assert_eq!(faults.held_until(second(arrived), second(11)), until);
+        }
+        let io = read(4096, 1);
+        faults.hit(second(12), io);
+        assert_eq!(faults.held_until(second(12), second(13)), until);
+        assert_eq!(faults.held_until(second(8), second(20)), None);
+        assert_eq!(faults.hits(1), 3);
     }
 
     #[test]

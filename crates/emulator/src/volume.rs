@@ -279,7 +279,7 @@ impl Volume {
         own: Result<(), Failure>,
     ) -> Settled {
         if self.has_faults.load(Ordering::Acquire) && self.is_current(ticket) {
-            let stalled = self.faults().stalled_until(now);
+            let stalled = self.faults().held_until(ticket.arrived, now);
             if let Some(until) = stalled.filter(|until| *until > now) {
                 ticket.due = until;
                 return Settled::Later;

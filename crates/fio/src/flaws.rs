@@ -41,6 +41,9 @@ impl Flawed<'_> {
             MiscompareKind::OtherWrite { found, expected } => {
                 format!("verify: bad header numberio {found}, wanted {expected} {place}")
             }
+            MiscompareKind::OtherSeed { found, expected } => {
+                format!("verify: bad header rand_seed {found}, wanted {expected} {place}")
+            }
             MiscompareKind::Checksum | MiscompareKind::Sectors(_) => {
                 format!("{verify}: verify failed {place}")
             }
@@ -106,6 +109,10 @@ mod tests {
         check(
             MiscompareKind::OtherWrite { found: 3, expected },
             "verify: bad header numberio 3, wanted 4 at file",
+        );
+        check(
+            MiscompareKind::OtherSeed { found: 1, expected },
+            "verify: bad header rand_seed 1, wanted 4 at file",
         );
         let pattern = MiscompareKind::Pattern {
             at: 904,

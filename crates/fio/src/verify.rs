@@ -61,6 +61,7 @@ pub(super) fn verify(
         pattern: pattern.map(Into::into),
         pattern_interval: some(options.verify_pattern_interval).map(Bytes),
         any_write: !options.verify_write_sequence && !compares_seeds(options, rw),
+        same_seed: options.verify_header_seed == Some(true),
         when: when(options, rw),
         in_time: true,
         fatal: options.verify_fatal || !goes_on(options),

@@ -291,6 +291,7 @@ impl Guard {
             causes.push(Cause::Kernels(mount.kind.clone()));
         }
         causes.extend(file_uses(&machine, id));
+        causes.extend(ours::is_locked(handle).then_some(Cause::Locked));
         match self.remains.has(path) || ours::is_ours(handle, metadata) {
             true => self.remains.allow(Allowed::file(handle), false),
             false => causes.extend(ours::content(handle, metadata)),

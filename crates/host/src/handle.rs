@@ -35,6 +35,13 @@ impl Handle {
             options.open(path)
         };
         let handle = Self::new(open(0)?, path)?;
+        // A root without /proc: the next use of the handle would say that the target is not there.
+        if !Path::new(PROC).exists() {
+            return Err(io::Error::other(
+                "/proc is not mounted, and open files are reached through it; \
+                 `mount -t proc proc /proc` would help",
+            ));
+        }
         match handle.kind.is_dir() {
             // Only a path that must be a directory makes the kernel mount what is mounted on demand.
             true => Self::new(open(libc::O_DIRECTORY)?, path),
@@ -111,9 +118,12 @@ impl Handle {
     }
 }
 
+/// The open files of this process.
+const PROC: &str = "/proc/self/fd";
+
 /// A path that leads to an open file, whatever happens to its name.
 pub fn through(file: &File) -> PathBuf {
-    PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
+    PathBuf::from(format!("{PROC}/{}", file.as_raw_fd()))
 }
 
 pub(crate) fn id_of(metadata: &Metadata) -> FileId {

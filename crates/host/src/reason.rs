@@ -45,6 +45,9 @@ pub enum Cause {
     /// Opened exclusively by the kernel or another program; these programs have it open.
     #[error("is in exclusive use{}", by_whom(.0))]
     Claimed(Vec<String>),
+    /// Another program holds a lock on it.
+    #[error("is locked by another program, which uses it (`blocklab emulate --backing` does)")]
+    Locked,
     /// Divided, into these.
     #[error("has partitions ({})", .0.join(", "))]
     Partitions(Vec<String>),
@@ -125,6 +128,7 @@ impl Cause {
                 | Self::Held { .. }
                 | Self::Backs(_)
                 | Self::Claimed(_)
+                | Self::Locked
         )
     }
 

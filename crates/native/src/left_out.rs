@@ -55,6 +55,7 @@ const ROWS: &[Row] = rows! {
     "verify.pattern" "verify.pattern" "a pattern that is verified" "fio" "verify_pattern"
     "verify.pattern_interval" "verify.pattern_interval" "a pattern that begins anew within a block" "fio" "verify_pattern_interval"
     "verify.any_write" "verify.any_write" "blocks that several jobs write and verify" "fio" "verify_write_sequence"
+    "verify.same_seed" "verify.same_seed" "blocks of an earlier run with the same seed" "fio" "verify_header_seed"
     "verify.pass" "verify.pass" "reading back after each pass" "fio" "do_verify"
     "verify.in_time" "verify.in_time" "reading back within the runtime" "fio" "runtime"
     "verify.keep" "verify.keep" "flawed blocks that are kept" "fio" "verify_dump"

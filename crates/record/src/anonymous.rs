@@ -20,17 +20,19 @@ const PATH: &str = "(path)";
 impl Record {
     /// The same figures without paths, serial numbers, names and notes of people: targets become
     /// `target1`, `target2`, mount points `mount1`, and any other path `(path)`, wherever they
-    /// stand. The name of the run and the words of its author stay only where `is_published` (a
-    /// built-in study); the names of its cases stay always, since figures without them mean
-    /// nothing. Models, sizes, kernels, instance types and times stay.
+    /// stand. The name of the run, the words of its author and the text of the study stay only where
+    /// `is_published` (a built-in study). Cases, jobs and pools become `case1`, `job1`, `pool1`, but for
+    /// names that `is_public` knows: those of built-in studies and of loads that were given by flags.
+    /// Models, sizes, kernels, instance types and times stay.
     ///
     /// # Panics
     /// Never: what a record becomes in JSON is read back as one.
-    pub fn anonymous(&self, is_published: bool) -> Self {
+    pub fn anonymous(&self, is_published: bool, is_public: impl Fn(&str) -> bool) -> Self {
         let mut bare = self.clone();
         bare.note = None;
         if !is_published {
             bare.requested.rename();
+            bare.rename_loads(&is_public);
         }
         let mut names = Names::default();
         for target in &mut bare.targets {
@@ -42,15 +44,51 @@ impl Record {
     }
 }
 
+impl Record {
+    /// Renames cases, jobs and pools, wherever they are named.
+    fn rename_loads(&mut self, is_public: &dyn Fn(&str) -> bool) {
+        let mut names = Names::default();
+        let mut rename = |name: &mut String, kind| {
+            if !name.is_empty() && !is_public(name) {
+                *name = names.call(name, kind);
+            }
+        };
+        for case in self.requested.plan.iter_mut().flat_map(|it| &mut it.cases) {
+            rename(&mut case.name, "case");
+            for job in &mut case.workload.jobs {
+                rename(&mut job.name, "job");
+                if let Some(label) = &mut job.rng_label {
+                    rename(label, "stream");
+                }
+                if let Some(pooled) = &mut job.pool {
+                    rename(&mut pooled.pool, "pool");
+                }
+            }
+        }
+        for measurement in &mut self.measurements {
+            rename(&mut measurement.case, "case");
+            for job in &mut measurement.jobs {
+                rename(&mut job.name, "job");
+                if let Some(pool) = &mut job.pool {
+                    rename(pool, "pool");
+                }
+            }
+        }
+        let texts = self
+            .notes
+            .iter_mut()
+            .flat_map(|it| [&mut it.subject, &mut it.text]);
+        for text in texts.chain(self.failure.as_mut()) {
+            *text = names.replaced_in_words(text);
+        }
+    }
+}
+
 impl Requested {
     /// Removes the texts of whoever wrote the study.
     fn rename(&mut self) {
         const NAME: &str = "study";
-        for words in [&self.name, &self.description] {
-            // As the native format quotes it.
-            let quoted = format!("{words:?}");
-            self.native = self.native.replace(&quoted, &format!("{NAME:?}"));
-        }
+        self.native.clear();
         if let Some(plan) = &mut self.plan {
             plan.name = NAME.to_owned();
             plan.system = None;
@@ -168,6 +206,29 @@ impl Names {
         out
     }
 
+    /// A text of ours in which every name, also one of several words, is replaced where it is no part of
+    /// a longer word.
+    fn replaced_in_words(&self, text: &str) -> String {
+        let mut known: Vec<_> = self.known.iter().collect();
+        known.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
+        let joins = |sign: Option<char>| sign.is_some_and(|it| it.is_alphanumeric() || it == '_');
+        let mut text = text.to_owned();
+        for (name, stand_in) in known {
+            let mut out = String::with_capacity(text.len());
+            let mut rest = &*text;
+            while let Some(at) = rest.find(name) {
+                let (before, from) = rest.split_at(at);
+                let after = &from[name.len()..];
+                out.push_str(before);
+                let is_part = joins(out.chars().next_back()) || joins(after.chars().next());
+                out.push_str(if is_part { name } else { stand_in });
+                rest = after;
+            }
+            text = out + rest;
+        }
+        text
+    }
+
     /// Those that are no word of a sentence, the longest first: one may begin as another.
     fn long(&self) -> Vec<(&String, &String)> {
         let is_long = |known: &str| known.len() > 3 && known.contains('/');
@@ -242,7 +303,7 @@ mod tests {
             }],
             ..TargetFacts::default()
         }];
-        let bare = record.anonymous(false);
+        let bare = record.anonymous(false, |_| false);
         let text = bare.to_json();
         for private in ["acme", "Acme", "bob", "Bob", "10.1.2.3", "S4EVNX0"] {
             assert!(!text.contains(private), "{private} is in {text}");
@@ -254,7 +315,34 @@ mod tests {
             bare.failure.as_deref(),
             Some("cannot open target1: (path).")
         );
-        assert_eq!(bare.measurements, record.measurements, "no figure changes");
+        for (bare, own) in bare.measurements.iter().zip(&record.measurements) {
+            assert_eq!(bare.series, own.series, "no figure changes");
+            assert_eq!(bare.jobs[0].directions, own.jobs[0].directions);
+        }
+    }
+
+    /// The story: "the run's name is left out", but a run of `fio --name=acme`, a served volume and the rd,
+    /// wd and sd of Vdbench kept it as the name of their cases, jobs and pools.
+    #[test]
+    fn the_names_of_loads_go_and_those_that_are_public_stay() {
+        let mut record = sample();
+        let mut second = record.measurements[0].clone();
+        record.measurements[0].case = "acme nightly".to_owned();
+        record.measurements[0].jobs[0].name = "acme".to_owned();
+        record.measurements[0].jobs[0].pool = Some("acme-sd".to_owned());
+        second.case = "seq1m-q8-read".to_owned();
+        record.measurements.push(second);
+        record.failure = Some("job acme ended early in acme nightly, acmes did not".to_owned());
+        let bare = record.anonymous(false, |name| name.starts_with("seq1m"));
+        let [first, .., last] = &bare.measurements[..] else {
+            panic!("two are there");
+        };
+        assert_eq!((&*first.case, &*last.case), ("case1", "seq1m-q8-read"));
+        assert_eq!(first.jobs[0].name, "job1");
+        assert_eq!(first.jobs[0].pool.as_deref(), Some("pool1"));
+        let failure = "job job1 ended early in case1, acmes did not";
+        assert_eq!(bare.failure.as_deref(), Some(failure));
+        assert_eq!(bare.requested.native, "");
     }
 
     #[test]
@@ -266,7 +354,7 @@ mod tests {
             kind: TargetKind::Model,
             ..TargetFacts::default()
         }];
-        let bare = record.anonymous(true);
+        let bare = record.anonymous(true, |_| false);
         assert_eq!(bare.targets, record.targets);
         assert_eq!(bare.requested.name, "quick");
         assert_eq!(bare.environment, record.environment);

@@ -303,8 +303,8 @@ pub fn load(case: &str, direction: Direction) -> String {
     }
 }
 
-/// Stands for an interval that shows only that more passes are needed.
-pub const TOO_FEW: &str = "too few passes";
+/// Stands for an interval that is wider than its figure, and so shows only that more passes are needed.
+pub const TOO_WIDE: &str = "over 100 %";
 
 /// Whether an interval shows only that more passes are needed: it is wider than the figure itself, or
 /// reaches zero.
@@ -317,7 +317,7 @@ pub fn has_too_few_passes(estimate: &Estimate) -> bool {
 pub fn plus_minus(estimate: &Estimate) -> String {
     match estimate.half_width_percent() {
         None => "–".to_owned(),
-        Some(_) if has_too_few_passes(estimate) => TOO_FEW.to_owned(),
+        Some(_) if has_too_few_passes(estimate) => TOO_WIDE.to_owned(),
         Some(percent) => half(percent),
     }
 }
@@ -553,8 +553,8 @@ mod tests {
         };
         assert_eq!(shown(Some(90.0), Some(110.0)), "10 %");
         assert_eq!(shown(Some(1.0), Some(200.0)), "100 %");
-        assert_eq!(shown(Some(1.0), Some(300.0)), TOO_FEW);
-        assert_eq!(shown(Some(0.0), Some(150.0)), TOO_FEW);
+        assert_eq!(shown(Some(1.0), Some(300.0)), TOO_WIDE);
+        assert_eq!(shown(Some(0.0), Some(150.0)), TOO_WIDE);
         assert_eq!(shown(None, None), "–");
     }
 

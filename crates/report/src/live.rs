@@ -43,6 +43,10 @@ struct Block {
 /// Columns and lines from which on the last minutes are shown, too.
 const ROOM: (u16, u16) = (80, 24);
 
+/// A terminal that claims more columns is none that somebody sees: the block would be padded to them, with
+/// megabytes a second.
+const WIDEST: u16 = 1000;
+
 /// Steps of the overall bar.
 const STEPS: u64 = 1000;
 
@@ -53,6 +57,7 @@ impl Screen {
         let view = match (enabled, terminal) {
             (false, _) => View::Silent,
             (true, None) => View::Lines(Box::new(io::stderr())),
+            (true, Some((columns, _))) if columns > WIDEST => View::Lines(Box::new(io::stderr())),
             (true, Some((columns, lines))) => {
                 let has_room = columns >= ROOM.0 && lines >= ROOM.1;
                 View::Block(Box::new(Block::new(ProgressDrawTarget::stderr(), has_room)))
@@ -281,6 +286,14 @@ mod tests {
             },
             ..Interval::default()
         }
+    }
+
+    /// The story: a terminal that claimed 65,535 columns got 19 MB in a second and a half.
+    #[test]
+    fn a_terminal_that_nobody_sees_gets_lines() {
+        let screen = |columns| Screen::new(true, Some((columns, 24)), Nanos::ZERO);
+        assert!(matches!(screen(u16::MAX).view, View::Lines(_)));
+        assert!(matches!(screen(300).view, View::Block(_)));
     }
 
     #[test]

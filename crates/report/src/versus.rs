@@ -93,6 +93,9 @@ pub fn could_show(comparison: &Comparison, pair: &Pair) -> Option<String> {
     open.then(|| format!("{name}: could have shown ± {could} %; {more}"))
 }
 
+/// Stands for an interval that holds 1 and is wider than the ratio.
+const WIDER_THAN_RATIO: &str = "over ± 100 %";
+
 /// A cell for each of [`titles`].
 pub fn cells(of: &Contrast) -> [String; 5] {
     let figure = |value: f64| match of.quantity.is_latency() {
@@ -101,7 +104,7 @@ pub fn cells(of: &Contrast) -> [String; 5] {
     };
     let ratio = of.ratio.map_or_else(|| "–".to_owned(), times);
     let interval = match (of.ci95_low, of.ci95_high) {
-        _ if tells_nothing(of) => facts::TOO_FEW.to_owned(),
+        _ if tells_nothing(of) => WIDER_THAN_RATIO.to_owned(),
         (Some(low), Some(high)) => format!("{} to {}", times(low), times(high)),
         _ => passes(of).to_owned(),
     };

@@ -480,7 +480,7 @@ fn the_result_of_the_default_run_stands_on_24_lines_whatever_is_marked() {
     let row = "! rnd4k-q1-write       0.4       87.4  11.4 ms  9.81 ms  38.1 ms   ~350 ms  few\n";
     assert!(shown.contains(row), "{shown}");
     assert!(
-        shown.contains("few: too few passes, the interval is wider than the figure."),
+        shown.contains("few: the interval is wider than the figure; more passes would narrow it."),
         "{shown}"
     );
     // Below it stand the page, the command that shows it again, and the prompt.

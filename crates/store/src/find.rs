@@ -54,9 +54,11 @@ pub(crate) struct Found {
     pub(crate) folder: PathBuf,
     /// It has no finished record.
     pub(crate) partial: bool,
+    /// How many runs have the name by which it was found, as their newest.
+    pub(crate) of_its_name: usize,
 }
 
-/// `folders` must be sorted by id. A finished run hides its own checkpoint. A whole id is always
+/// `folders` must be in their order, the oldest first. A finished run hides its own checkpoint. A whole id is always
 /// that run. A part of an id and a name count alike, so a text that is a part of one run's id and
 /// the name of another run is refused, and no run is taken for the other.
 pub(crate) fn find(
@@ -66,10 +68,12 @@ pub(crate) fn find(
     choice: Choice,
     name: impl Fn(&Folder) -> Option<String>,
 ) -> Result<Found, FindError> {
-    let run = |folder: &Folder| Found {
+    let newest_of = |folder: &Folder, runs| Found {
         folder: root.join(folder.name()),
         partial: folder.partial,
+        of_its_name: runs,
     };
+    let run = |folder: &Folder| newest_of(folder, 1);
     if spec == "latest" {
         let mut newest_first = folders.iter().rev();
         let kept = newest_first.find(|folder| !listing::is_empty(root, folder));
@@ -90,7 +94,7 @@ pub(crate) fn find(
         .all(|folder| name(folder).as_deref() == Some(spec));
     match fits[..] {
         [one] => Ok(run(one)),
-        [.., newest] if named && choice == Choice::Newest => Ok(run(newest)),
+        [.., newest] if named && choice == Choice::Newest => Ok(newest_of(newest, fits.len())),
         [] => by_path(spec).ok_or_else(|| FindError::Unknown {
             spec: spec.to_owned(),
             root: root.to_path_buf(),
@@ -119,6 +123,7 @@ pub(crate) fn by_path(spec: &str) -> Option<Found> {
     Some(Found {
         partial: name.ends_with(PARTIAL),
         folder,
+        of_its_name: 1,
     })
 }
 

@@ -4,11 +4,12 @@ use std::{fs, io};
 
 use blocklab_record::{BadRecord, FORMAT, Status, study_of};
 use blocklab_units::visible;
+use jiff::{SignedDuration, Timestamp};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
 use crate::folder::{self, FRESH, PARTIAL, RECORD};
-use crate::id::is_id;
+use crate::id::{self, is_id};
 
 /// A run as one line of a list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -65,9 +66,29 @@ impl Folder {
     }
 }
 
-/// The runs of the store, sorted by id; a finished run hides its own checkpoint. None when there
+/// The runs of the store, the oldest first; a finished run hides its own checkpoint. None when there
 /// is no store yet.
 pub(crate) fn folders(root: &Path) -> io::Result<Vec<Folder>> {
+    let mut folders = by_id(root)?;
+    oldest_first(&mut folders, Timestamp::now());
+    Ok(folders)
+}
+
+/// Clocks of machines that share a store differ by less.
+const SKEW: SignedDuration = SignedDuration::from_secs(60);
+
+/// What "newest", `latest` and the order of a list mean: by the moment in the id. A run of the future was
+/// started under a wrong clock, nobody knows when, and comes before all others: it would be the
+/// latest one for ever.
+fn oldest_first(folders: &mut [Folder], now: Timestamp) {
+    let last_known = id::compose(now.saturating_add(SKEW).unwrap_or(now), u64::MAX);
+    folders.sort_by(|a, b| {
+        let key = |folder: &Folder| folder.id <= last_known;
+        (key(a), &a.id).cmp(&(key(b), &b.id))
+    });
+}
+
+fn by_id(root: &Path) -> io::Result<Vec<Folder>> {
     // Id to "only a checkpoint".
     let mut found = BTreeMap::new();
     for name in names(root)? {
@@ -147,9 +168,6 @@ pub(crate) fn list(root: &Path) -> Listing {
     let renamed = names(root).unwrap_or_default();
     let renamed = renamed.iter().filter_map(|name| renamed_run(root, name));
     listing.damaged.extend(renamed);
-    listing
-        .runs
-        .sort_by(|a, b| (&a.started_at, &a.id).cmp(&(&b.started_at, &b.id)));
     listing
 }
 
@@ -238,4 +256,35 @@ fn glance(path: &Path, folder: &Folder) -> Result<Listed, Unreadable> {
         partial: folder.partial,
         measurements: head.measurements.len(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The story: one run under a clock of the year 2200 was `latest` for ever, and `rm latest` meant it.
+    #[test]
+    fn a_run_of_the_future_is_no_latest_one() {
+        let folder = |id: &str| Folder {
+            id: id.to_owned(),
+            partial: false,
+        };
+        let now: Timestamp = "2026-11-20T19:01:42Z".parse().expect("a time");
+        let mut folders = [
+            "22000101-000000-k3f",
+            "20261120-190142-zzz",
+            "20261120-190201-k3f",
+            "20261119-080000-a00",
+        ]
+        .map(folder);
+        oldest_first(&mut folders, now);
+        let ids = folders.map(|folder| folder.id);
+        let expected = [
+            "22000101-000000-k3f",
+            "20261119-080000-a00",
+            "20261120-190142-zzz",
+            "20261120-190201-k3f",
+        ];
+        assert_eq!(ids, expected);
+    }
 }

@@ -34,6 +34,8 @@ pub struct Stored {
     pub file: PathBuf,
     /// The run was killed, or is still running: this is what it had measured until then.
     pub partial: bool,
+    /// How many runs have the name by which it was found; it is the newest of them.
+    pub of_its_name: usize,
 }
 
 /// Why an operation of the store failed.
@@ -234,7 +236,8 @@ impl Store {
     }
 
     /// The run that `spec` names: an id, the beginning of one, the last part of one, the name of a
-    /// run (of several the newest; what changes or removes a run refuses that), the path of a run's folder or record, or `latest`.
+    /// run (of several the newest; what changes or removes a run refuses that), the path of a run's folder
+    /// or record, or `latest`.
     ///
     /// # Errors
     /// [`StoreError::Find`] when it names none or several, [`StoreError::Damaged`] when its
@@ -264,7 +267,11 @@ impl Store {
 
     /// The run, and the text of its file.
     fn read(&self, spec: &str, choice: Choice) -> Result<(Stored, String), StoreError> {
-        let Found { folder, partial } = self.resolve(spec, choice)?;
+        let Found {
+            folder,
+            partial,
+            of_its_name,
+        } = self.resolve(spec, choice)?;
         let (file, text) = match folder.is_dir() {
             true => (folder.join(RECORD), folder::read(&folder)),
             false => (folder.clone(), fs::read_to_string(&folder)),
@@ -288,6 +295,7 @@ impl Store {
             record,
             file,
             partial,
+            of_its_name,
         };
         Ok((stored, text))
     }
@@ -386,6 +394,7 @@ impl Store {
             return Ok(Found {
                 folder: self.finished(spec),
                 partial: false,
+                of_its_name: 1,
             });
         }
         // An id has no slash: a text with one names none of them.

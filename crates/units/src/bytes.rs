@@ -71,10 +71,12 @@ impl FromStr for Bytes {
     type Err = NotAQuantity;
 
     fn from_str(text: &str) -> Result<Self, NotAQuantity> {
-        let wrong = || NotAQuantity {
+        let refused = |fault| NotAQuantity {
             text: text.to_owned(),
-            wanted: "a size such as 4096, 64KiB, 1.5GiB or 10GB (k, M, G are binary)",
+            fault,
         };
+        let wrong =
+            || refused("is not a size such as 4096, 64KiB, 1.5GiB or 10GB (k, M, G are binary)");
         let (number, suffix) = split(text).ok_or_else(wrong)?;
         let suffix = suffix.to_ascii_lowercase();
         let (_, factor) = SUFFIXES
@@ -82,8 +84,11 @@ impl FromStr for Bytes {
             .find(|(name, _)| *name == suffix)
             .ok_or_else(wrong)?;
         let bytes = number * *factor as f64;
-        if bytes.fract() != 0.0 || bytes > 2f64.powi(63) {
-            return Err(wrong());
+        if bytes > 2f64.powi(63) {
+            return Err(refused("is more than 8192 PiB, the most that Linux counts"));
+        }
+        if bytes.fract() != 0.0 {
+            return Err(refused("is not a whole number of bytes"));
         }
         Ok(Self(bytes as u64))
     }
@@ -156,12 +161,18 @@ mod tests {
 
     #[test]
     fn what_is_no_size_is_refused() {
-        for text in ["", "k", "4q", "-1", "1e400", "nan", "0.3", "99999999999TiB"] {
+        for (text, fault) in [
+            ("", "is not a size such as"),
+            ("k", "is not a size such as"),
+            ("4q", "is not a size such as"),
+            ("-1", "is not a size such as"),
+            ("1e400", "is not a size such as"),
+            ("nan", "is not a size such as"),
+            ("0.3", "is not a whole number of bytes"),
+            ("99999999999TiB", "is more than 8192 PiB"),
+        ] {
             let error = text.parse::<Bytes>().unwrap_err();
-            assert!(
-                error.to_string().contains("is not a size such as"),
-                "{text}"
-            );
+            assert!(error.to_string().contains(fault), "{text}: {error}");
         }
     }
 

@@ -20,14 +20,14 @@ pub use nearest::{did_you_mean, nearest};
 pub use paper::{Ink, Style, after_ink, width, wrapped};
 pub use visible::{visible, visible_lines};
 
-/// A text that is no quantity of the wanted kind, and what would be one.
+/// A text that is no quantity of the wanted kind, or a larger one than blocklab can count.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` is not {wanted}")]
+#[error("`{text}` {fault}")]
 pub struct NotAQuantity {
     /// The text as it was given.
     pub text: String,
-    /// What was expected, as the end of a sentence: "a size such as 64KiB".
-    pub wanted: &'static str,
+    /// The rest of the sentence: "is not a size such as 64KiB".
+    pub fault: &'static str,
 }
 
 /// Splits `12.5MiB` into the number and the suffix, with surrounding blanks gone.

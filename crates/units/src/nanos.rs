@@ -73,6 +73,10 @@ impl Sub for Nanos {
     }
 }
 
+/// The longest time that a text may ask for. The clock itself holds twice as much, so that the sum of two
+/// times is still one.
+const LONGEST: Nanos = Nanos(u64::MAX / 2);
+
 const SUFFIXES: [(&str, f64); 11] = [
     ("ns", 1.0),
     ("us", 1e3),
@@ -91,18 +95,22 @@ impl FromStr for Nanos {
     type Err = NotAQuantity;
 
     fn from_str(text: &str) -> Result<Self, NotAQuantity> {
-        let wrong = || NotAQuantity {
+        let refused = |fault| NotAQuantity {
             text: text.to_owned(),
-            wanted: "a time such as 250ms, 30s, 10min or 24h (a bare number is seconds)",
+            fault,
         };
+        let wrong =
+            || refused("is not a time such as 250ms, 30s, 10min or 24h (a bare number is seconds)");
         let (number, suffix) = split(text).ok_or_else(wrong)?;
         let (_, factor) = SUFFIXES
             .iter()
             .find(|(name, _)| *name == suffix)
             .ok_or_else(wrong)?;
         let nanos = number * factor;
-        if nanos > 9e18 {
-            return Err(wrong());
+        if nanos > LONGEST.0 as f64 {
+            return Err(refused(
+                "is longer than 292 years, the longest time that blocklab's clock holds",
+            ));
         }
         Ok(Self(nanos.round() as u64))
     }
@@ -143,6 +151,17 @@ mod tests {
         }
         assert!("ten".parse::<Nanos>().is_err());
         assert!("5 parsecs".parse::<Nanos>().is_err());
+    }
+
+    /// The story: `17179869184s` "is not a time such as 30s", which it is: it is 544 years.
+    #[test]
+    fn a_time_beyond_the_clock_is_called_too_long() {
+        for text in ["17179869184s", "9999999h", "200000d"] {
+            let error = text.parse::<Nanos>().expect_err(text).to_string();
+            let fault = format!("`{text}` is longer than 292 years");
+            assert!(error.starts_with(&fault), "{error}");
+        }
+        assert!("9200000000s".parse::<Nanos>().is_ok());
     }
 
     #[test]

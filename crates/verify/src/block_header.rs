@@ -9,8 +9,9 @@
 //! ```
 //!
 //! Numbers are little endian. This is the header of fio 3.33, so that either can check what the
-//! other wrote. Where fio keeps the seed of its content, the mark holds `BL` and which write of its
-//! thread it is; fio has 16 bits for that, in the number. The header check is a CRC-32C of the
+//! other wrote. Where fio keeps the seed of its content, the mark holds `BL`, 16 bits of the root seed,
+//! and 32 bits of which write of its thread it is; fio has 16 bits for that, in the number. The run is
+//! 32 bits of the root seed: what another seed wrote is told apart. The header check is a CRC-32C of the
 //! header before it, so that a torn header differs from one of another write. The digest covers
 //! the interval without header and digest, as it was before they changed places.
 
@@ -26,7 +27,8 @@ pub const MAGIC: u16 = 0xacca;
 
 /// The first 16 bits of our own marks.
 const OURS: u64 = u16::from_le_bytes(*b"BL") as u64;
-const MARK_BITS: u32 = 48;
+const OURS_AT: u32 = 48;
+const SEED_AT: u32 = 32;
 
 /// What the next write carries, or a read should find.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,7 +67,9 @@ pub struct BlockHeaders {
     pattern_interval: Option<usize>,
     /// Which write a block holds is not compared.
     any_write: bool,
-    /// Tells headers of this root seed from those of others in a dump; it is not compared.
+    /// What an earlier run wrote must have had this root seed.
+    same_seed: bool,
+    /// The root seed.
     run: u64,
     /// The pattern of one interval.
     period: Vec<u8>,
@@ -81,6 +85,7 @@ impl BlockHeaders {
             pattern: verify.pattern.clone(),
             pattern_interval: verify.pattern_interval.map(|bytes| bytes.0.max(1) as usize),
             any_write: verify.any_write,
+            same_seed: verify.same_seed,
             run,
             period: Vec::new(),
         }
@@ -180,7 +185,8 @@ impl BlockHeaders {
         let interval = piece.len() as u32;
         let (header, digest_place) = piece[at..at + head].split_at_mut(HEADER_LEN);
         digest_place.copy_from_slice(&digest[..digest_place.len()]);
-        let mark = OURS << MARK_BITS | generation & ((1 << MARK_BITS) - 1);
+        let seed = u64::from(self.run as u16);
+        let mark = OURS << OURS_AT | seed << SEED_AT | u64::from(generation as u32);
         header[..2].copy_from_slice(&MAGIC.to_le_bytes());
         header[2..4].copy_from_slice(&(self.checksum as u16).to_le_bytes());
         header[4..8].copy_from_slice(&interval.to_le_bytes());
@@ -254,24 +260,39 @@ impl BlockHeaders {
         if found_at != at {
             return Err(MiscompareKind::OtherPlace(found_at));
         }
-        let is_ours = mark >> MARK_BITS == OURS;
+        let is_ours = mark >> OURS_AT == OURS;
         let found = match is_ours {
-            true => mark & ((1 << MARK_BITS) - 1),
+            true => u64::from(mark as u32),
             false => u64::from(u16::from_le_bytes([header[34], header[35]])) + 1,
         };
+        if is_ours && self.compares_seeds(want) {
+            let found = number(24) as u32;
+            let expected = self.run as u32;
+            if found != expected {
+                return Err(MiscompareKind::OtherSeed { found, expected });
+            }
+        }
+        let wrong = |expected| Err(MiscompareKind::OtherWrite { found, expected });
         match want {
             _ if self.any_write => Ok(is_ours),
-            Generation::Exactly(expected) if !is_ours || found != expected => {
-                Err(MiscompareKind::OtherWrite { found, expected })
+            Generation::Exactly(expected) if !is_ours || found as u32 != expected as u32 => {
+                wrong(expected)
             }
-            Generation::AtLeast(expected) if !is_ours || found < expected => {
-                Err(MiscompareKind::OtherWrite { found, expected })
+            Generation::AtLeast(expected) if !is_ours || is_before(found, expected) => {
+                wrong(expected)
             }
-            Generation::Earlier(expected) if is_ours && found != expected => {
-                Err(MiscompareKind::OtherWrite { found, expected })
+            Generation::Earlier(expected) if is_ours && found as u32 != expected as u32 => {
+                wrong(expected)
             }
             _ => Ok(is_ours),
         }
+    }
+
+    /// Whether a header must have the root seed of this run: where this run wrote it itself, and where
+    /// that is requested.
+    const fn compares_seeds(&self, want: Generation) -> bool {
+        let is_own = matches!(want, Generation::Exactly(_) | Generation::AtLeast(_));
+        self.same_seed || is_own && !self.any_write
     }
 
     /// `from` is where in its interval the piece begins.
@@ -296,6 +317,12 @@ impl BlockHeaders {
         }
         Ok(())
     }
+}
+
+/// Whether a write came before another one, by the 32 bits that a header has: they begin anew after four
+/// thousand million writes of a thread.
+const fn is_before(found: u64, expected: u64) -> bool {
+    (found as u32).wrapping_sub(expected as u32) as i32 <= -1
 }
 
 /// CRC-32C without the inversion at the end.
@@ -447,6 +474,50 @@ mod tests {
             flaw.map_err(|flaw| flaw.kind),
             Err(MiscompareKind::Checksum)
         );
+    }
+
+    /// The story: sequential writes of any seed had the same headers, so a file of an earlier run passed
+    /// for what the last one had written.
+    #[test]
+    fn what_another_seed_wrote_is_told_apart() {
+        let headers = |same_seed, run| {
+            let verify = Verify {
+                same_seed,
+                any_write: same_seed,
+                ..Verify::new(Checksum::Crc32c)
+            };
+            BlockHeaders::new(&verify, run)
+        };
+        let mut block = vec![7; 4096];
+        headers(false, 1).fill(&mut block, 0, 8192, 3);
+        let other = Err(MiscompareKind::OtherSeed {
+            found: 1,
+            expected: 2,
+        });
+        let check = |mut headers: BlockHeaders, generation| {
+            let checked = headers.check(&block, mark(generation));
+            checked.map_err(|flaw| flaw.kind)
+        };
+        for own in [Generation::Exactly(3), Generation::AtLeast(3)] {
+            assert_eq!(check(headers(false, 2), own), other, "{own:?}");
+        }
+        for earlier in [Generation::Earlier(3), Generation::Any] {
+            assert_eq!(check(headers(false, 2), earlier), Ok(()), "{earlier:?}");
+            assert_eq!(check(headers(true, 2), earlier), other, "{earlier:?}");
+            assert_eq!(check(headers(true, 1), earlier), Ok(()), "{earlier:?}");
+        }
+    }
+
+    #[test]
+    fn the_numbers_of_writes_begin_anew() {
+        const ROUND: u64 = 1 << 32;
+        assert!(is_before(3, 4) && !is_before(4, 4) && !is_before(5, 4));
+        assert!(is_before(ROUND - 1, ROUND + 1) && !is_before(ROUND + 1, ROUND - 1));
+        let mut headers = made(Checksum::Crc32c, None, 0);
+        let mut block = vec![7; 4096];
+        headers.fill(&mut block, 0, 8192, ROUND + 5);
+        let exactly = mark(Generation::Exactly(ROUND + 5));
+        assert_eq!(headers.check(&block, exactly), Ok(()));
     }
 
     proptest! {

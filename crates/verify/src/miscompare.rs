@@ -35,6 +35,14 @@ pub enum MiscompareKind {
         /// Which one it should be.
         expected: u64,
     },
+    /// The header of a run with another seed: a stale block of an earlier run.
+    #[error("a block of seed {found:#x} where one of seed {expected:#x} belongs")]
+    OtherSeed {
+        /// 32 bits of the seed that wrote it.
+        found: u32,
+        /// The same of this run.
+        expected: u32,
+    },
     /// The data is not that of its header.
     #[error("data that does not match its checksum")]
     Checksum,

@@ -30,6 +30,9 @@ with_defaults! {
         /// Whether a block may hold any write of its place: several jobs share their blocks.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         pub any_write: bool = false,
+        /// Whether what an earlier run wrote must have had the seed of this run.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        pub same_seed: bool = false,
         /// When it is read back.
         pub when: When = When::AfterWrites,
         /// Bytes moved by a thread after which it reads back what it wrote of them, and then goes on;

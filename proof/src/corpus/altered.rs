@@ -17,7 +17,7 @@ use super::scenarios::{job, plain};
 type Event = (&'static str, bool, fn(&mut Record));
 
 /// A rule, whether its finding is no warning, and what makes it speak.
-const EVENTS: [Event; 24] = [
+const EVENTS: [Event; 25] = [
     ("accounting", false, |it| {
         job_of(it).accounting.in_flight += 3;
     }),
@@ -54,6 +54,10 @@ const EVENTS: [Event; 24] = [
     ("buffered-loop", false, |it| {
         it.targets[0].kind = TargetKind::BlockDevice;
         it.targets[0].devices[0].loop_direct = Some(false);
+    }),
+    ("fuse-server", false, |it| {
+        let system = it.targets[0].file_system.as_mut().expect("a file system");
+        system.kind = "fuse.sshfs".to_owned();
     }),
     ("memory-target", false, |it| {
         let system = it.targets[0].file_system.as_mut().expect("a file system");
@@ -92,7 +96,10 @@ const EVENTS: [Event; 24] = [
     ("bound-by", true, |it| served(it, 7_000_000_000, 1000)),
     ("never-bound", true, |it| served(it, 0, 1000)),
     ("late-replies", false, |it| {
-        served(it, 7_000_000_000, 900_000)
+        served(it, 7_000_000_000, 900_000);
+        let median = job_of(it).directions[&Direction::Read].service.p50_ns;
+        let load = of(it).observed.as_mut().expect("served");
+        load.lateness.as_mut().expect("known").p50_ns = median / 2;
     }),
     ("injected-faults", false, |it| {
         controlled(it, ControlAction::Stall, "fault stall 2s");

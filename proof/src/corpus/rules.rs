@@ -2,7 +2,7 @@
 
 /// The rules that are judged, and what each label rests on. `sound` says only that nothing else was
 /// said, and `price-audit` repeats an arithmetic that has exact tests of its own.
-pub const RULES: [(&str, &str); 69] = [
+pub const RULES: [(&str, &str); 70] = [
     ("accounting", "operations that are missing in the census"),
     ("failed", "a run that ended by a failure"),
     ("interrupted", "a run that a signal ended"),
@@ -13,6 +13,7 @@ pub const RULES: [(&str, &str); 69] = [
     ("page-cache", "buffered, and a device that moved a part"),
     ("not-from-device", "direct, and a device that moved a part"),
     ("buffered-loop", "a loop device over a buffered file"),
+    ("fuse-server", "a file of a FUSE server"),
     ("memory-target", "a file system in memory"),
     ("not-direct", "direct access that was not to be had"),
     ("stood-still", "a program that was stopped"),
@@ -21,7 +22,10 @@ pub const RULES: [(&str, &str); 69] = [
     ("machine-busy", "processors that others kept busy"),
     ("injected-faults", "a fault at a served volume"),
     ("changed-under-way", "other rates of a served volume"),
-    ("late-replies", "replies later than a tenth of the median"),
+    (
+        "late-replies",
+        "replies so late that the machine makes the median or the tail",
+    ),
     (
         "overhead",
         "an own cost of a tenth of each operation and more",

@@ -8,6 +8,7 @@ use blocklab_units::did_you_mean;
 use blocklab_workload::Target;
 
 use crate::args::RunArgs;
+use crate::chosen;
 use crate::selected_study::Study;
 
 /// Targets that stand for the model of every system.
@@ -161,9 +162,9 @@ fn earlier_run(study: &Study, store: &Store, text: &str) -> Result<(String, Reco
     let named = text.split_once('=');
     let named = named.filter(|(name, _)| measured(study).any(|it| it.name == *name));
     if let Some((name, run)) = named {
-        return Ok((name.to_owned(), store.load(run)?.record));
+        return Ok((name.to_owned(), chosen::record(run, store)?));
     }
-    let record = store.load(text)?.record;
+    let record = chosen::record(text, store)?;
     match record.requested.system.clone() {
         Some(name) if measured(study).any(|it| it.name == name) => Ok((name, record)),
         _ => bail!(

@@ -73,7 +73,7 @@ pub(super) fn price_audit(bench: &Bench<'_>) -> Option<Finding> {
     )
     .with("USD a month", month, "")
     .with("delivered", found.delivered, "IOPS")
-    .with("USD per IOPS", found.usd, "");
+    .with("USD per 1,000 IOPS", found.usd * 1000.0, "");
     let advice = "`blocklab price` shows every price with its source.";
     Some(of_run("price-audit", Some(advice), hit))
 }

@@ -396,7 +396,7 @@ fn the_price_of_what_was_delivered_is_recomputed() {
         all.find(|it| it.name == name).expect(name).value
     };
     assert!((evidence("USD a month") - month).abs() < 1e-9);
-    assert!((evidence("USD per IOPS") - month / 5000.0).abs() < 1e-9);
+    assert!((evidence("USD per 1,000 IOPS") - month / 5.0).abs() < 1e-9);
     assert!(
         finding.statement.contains("ap-northeast-1"),
         "{}",

@@ -91,6 +91,25 @@ enum Receiver {
     Refused(u64, Failure),
 }
 
+/// What a drive writes whole.
+const SECTOR: u64 = 512;
+
+impl Receiver {
+    /// How many of the bytes that have arrived can be used, where `left` belong to the request: of a write
+    /// whole sectors, until its last byte is there.
+    fn takes(&self, arrived: &[u8], left: u32) -> usize {
+        let there = arrived.len().min(left as usize);
+        match self {
+            Self::Write(pending) if there < left as usize => {
+                let end =
+                    pending.request.offset + u64::from(pending.request.len - left) + there as u64;
+                there.saturating_sub((end % SECTOR) as usize)
+            }
+            _ => there,
+        }
+    }
+}
+
 struct Connection<'a, 'w> {
     wire: &'a mut Wire<'w>,
     limits: Limits,
@@ -139,7 +158,7 @@ impl Connection<'_, '_> {
     fn must_use_input(&self) -> bool {
         let whole = match &self.body {
             None => self.input.unused().len() >= REQUEST,
-            Some(_) => !self.input.is_empty(),
+            Some((receiver, left)) => receiver.takes(self.input.unused(), *left) > 0,
         };
         whole && self.has_room() && !self.ends
     }
@@ -226,10 +245,11 @@ impl Connection<'_, '_> {
         }
     }
 
-    /// Data of a write goes to the volume as it arrives: a long one needs no buffer of its own.
+    /// Data of a write goes to the volume as its sectors arrive: a long one needs no buffer of its own, and
+    /// one that a client does not finish leaves whole sectors, as a drive does.
     fn use_data(&mut self, mut receiver: Receiver, left: u32) -> bool {
         let data = self.input.unused();
-        let data = &data[..data.len().min(left as usize)];
+        let data = &data[..receiver.takes(data, left)];
         let used = data.len() as u32;
         if used == 0 && left > 0 {
             self.body = Some((receiver, left));

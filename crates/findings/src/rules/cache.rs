@@ -131,6 +131,34 @@ pub(super) fn memory_target(cases: &Cases<'_>) -> Vec<Finding> {
     vec![of_run("memory-target", Some(advice), warning(text, []))]
 }
 
+/// Direct I/O to a file of a FUSE server: O_DIRECT passes the kernel's page cache and ends at the server,
+/// a program that has the page cache below it, or its own.
+pub(super) fn fuse_server(cases: &Cases<'_>) -> Vec<Finding> {
+    let systems = cases
+        .record
+        .targets
+        .iter()
+        .filter_map(|it| it.file_system.as_ref());
+    let is_fuse = |kind: &str| kind.starts_with("fuse") && !kind.ends_with("overlayfs");
+    let Some(system) = systems
+        .filter(|it| is_fuse(&it.kind))
+        .min_by_key(|it| &it.mount_point)
+    else {
+        return Vec::new();
+    };
+    let advice = "Read the figures as those of the server, its caches included; measure the disk below it \
+                  for those of a device.";
+    per_case(cases, "fuse-server", Some(advice), |case| {
+        (cases.on_storage() && case.is_direct()).then(|| {
+            let hit = warning(
+                "O_DIRECT ends at the FUSE server of {} ({}): a cache behind it may have answered",
+                [word(&system.mount_point), word(&system.kind)],
+            );
+            hit.confidence(Confidence::Medium)
+        })
+    })
+}
+
 /// Direct access was wanted and not to be had.
 pub(super) fn not_direct(cases: &Cases<'_>) -> Vec<Finding> {
     let advice = "The file system offers no O_DIRECT here: choose another target, or read these \
@@ -368,6 +396,29 @@ mod tests {
         system.kind = "tmpfs".to_owned();
         the(&record, "memory-target");
         silent(&record, "page-cache");
+    }
+
+    /// The story: a file of a FUSE server was read with O_DIRECT from the server's page cache, and the
+    /// figures were those of a device.
+    #[test]
+    fn direct_access_ends_at_a_fuse_server() {
+        for (kind, is_server) in [
+            ("fuse.sshfs", true),
+            ("fuseblk", true),
+            ("fuse", true),
+            ("fuse.fuse-overlayfs", false),
+            ("ext4", false),
+        ] {
+            let mut record = record(&[Sketch::default()]);
+            let system = record.targets[0].file_system.as_mut().unwrap();
+            system.kind = kind.to_owned();
+            match is_server {
+                true => assert!(the(&record, "fuse-server").statement.contains(kind)),
+                false => silent(&record, "fuse-server"),
+            }
+            record.measurements[0].jobs[0].direct = Some(false);
+            silent(&record, "fuse-server");
+        }
     }
 
     #[test]

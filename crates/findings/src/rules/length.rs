@@ -52,12 +52,20 @@ pub(super) fn too_short(cases: &Cases<'_>) -> Vec<Finding> {
 /// stands on too little, and a look of a minute is not made for the ten-thousandth operation.
 const HIGHEST: f64 = 0.99;
 
+/// Share of the operations of a case from which the percentiles of a direction matter.
+const MATTERS: f64 = 0.01;
+
 /// Too few operations for the usual quantiles. The tables show which figures these are, so it
-/// takes nothing from the others of the case; below the median, nothing of it is left.
+/// takes nothing from the others of the case; below the median, nothing of it is left. A few trims
+/// beside thousands of reads are no reason to doubt the reads.
 pub(super) fn few_samples(cases: &Cases<'_>) -> Vec<Finding> {
     let advice = "Run longer where these percentiles matter.";
     per_case(cases, "few-samples", Some(advice), |case| {
-        let moved = case.row.moved();
+        let least = case.ios() as f64 * MATTERS;
+        let moved = case
+            .row
+            .moved()
+            .filter(|direction| direction.ios as f64 >= least);
         let smallest = moved.min_by_key(|direction| direction.ios)?;
         let mut usual = PERCENTILES
             .iter()
@@ -89,7 +97,8 @@ pub(super) fn percentile(quantile: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use blocklab_record::Interval;
+    use blocklab_record::{DirectionResult, Interval};
+    use blocklab_workload::Direction;
 
     use super::*;
     use crate::testing::{Sketch, found, record, silent, the};
@@ -160,6 +169,18 @@ mod tests {
         check(33.0, Some(("p99", 95.0, Severity::Info)));
         check(34.0, None);
         check(1000.0, None);
+    }
+
+    /// The story: two trims beside thousands of reads made a warning, "percentiles from p50 on have
+    /// fewer than ten operations beyond them", and the whole run was to be treated with caution.
+    #[test]
+    fn a_few_trims_beside_thousands_of_reads_doubt_nothing() {
+        let mut record = record(&[lasting(10, 1000.0)]);
+        let directions = &mut record.measurements[0].jobs[0].directions;
+        let reads = directions[&Direction::Read].clone();
+        let trims = DirectionResult { ios: 2, ..reads };
+        directions.insert(Direction::Trim, trims);
+        silent(&record, "few-samples");
     }
 
     #[test]

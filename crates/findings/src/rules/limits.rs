@@ -77,9 +77,10 @@ fn hit(record: &Record, case: &CaseView<'_>, alike: &[UsedLimit<'_>]) -> Hit {
     let share = alike.iter().map(UsedLimit::share).sum::<f64>() / alike.len() as f64;
     let [value, how, name] = named(limit);
     let whose = fixed(whose(record, alike));
-    let saved = match share > 1.0 + NEAR {
-        true => fixed(", by the second that it had saved up"),
-        false => fixed(""),
+    let saved = match (share > 1.0 + NEAR, limit.emptied.is_empty()) {
+        (false, _) => fixed(""),
+        (true, true) => fixed(", by the second that it had saved up"),
+        (true, false) => fixed(", by credits that were used up"),
     };
     let slots = [value, whose, how, name, percent(share * 100.0), saved];
     let rate = alike.iter().map(|it| it.rate).sum::<f64>();
@@ -161,7 +162,8 @@ const SOON: f64 = 0.02;
 /// The same near its end.
 const NEARLY_ALL: f64 = 1.0 - SOON;
 
-/// A bucket of credits that ran empty in the midst of a pass: when, and in which pass.
+/// A bucket of credits that ran empty in the midst of a pass: when first, and in which pass. One that is
+/// refilled each day runs empty again and again, and the first time of a long run is near its start.
 fn ran_empty<'a>(case: &CaseView<'a>, limit: &UsedLimit<'_>) -> Option<(&'a Measurement, Nanos)> {
     let first = *limit.emptied.first()?;
     let is_it = |pass: &&&Measurement| {
@@ -172,9 +174,14 @@ fn ran_empty<'a>(case: &CaseView<'a>, limit: &UsedLimit<'_>) -> Option<(&'a Meas
         moments.any(|at| *at == first.0)
     };
     let pass = case.passes.iter().find(is_it)?;
-    let share = first.0 as f64 / pass.elapsed_ns as f64;
-    (SOON..NEARLY_ALL)
-        .contains(&share)
+    let is_amidst = |at: &Nanos| {
+        let share = at.0 as f64 / pass.elapsed_ns as f64;
+        (SOON..NEARLY_ALL).contains(&share)
+    };
+    limit
+        .emptied
+        .iter()
+        .any(is_amidst)
         .then_some((*pass, first))
 }
 
@@ -685,6 +692,9 @@ mod tests {
             silent(&once, rule);
         }
         assert!(statement(&emptied(&[20, 40]), "credits-used-up").contains("2 times in all"));
+        // The story: the bucket of an instance is refilled each day. In 80 hours it ran empty four times, the
+        // first time in the first fiftieth, and the rate was "by the second that it had saved up".
+        the(&emptied(&[1, 20, 40]), "credits-used-up");
         // On both sides of [`SOON`] and of [`NEARLY_ALL`].
         the(&emptied(&[2]), "credits-used-up");
         silent(&emptied(&[1]), "credits-used-up");

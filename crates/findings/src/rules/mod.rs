@@ -31,7 +31,7 @@ type Rule = fn(&Cases<'_>) -> Vec<Finding>;
 
 /// In the order in which findings of the same severity are shown: what spoils a figure comes
 /// before what explains it.
-const RULES: [Rule; 52] = [
+const RULES: [Rule; 53] = [
     failures::accounting,
     observed::on_purpose,
     failures::failed,
@@ -44,6 +44,7 @@ const RULES: [Rule; 52] = [
     cache::page_cache_writes,
     cache::not_from_device,
     cache::buffered_loop,
+    cache::fuse_server,
     cache::memory_target,
     cache::not_direct,
     container::engine_replaced,

@@ -1,5 +1,5 @@
 use std::ffi::CStr;
-use std::fs::{File, Metadata};
+use std::fs::{File, Metadata, TryLockError};
 use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
 
@@ -28,6 +28,12 @@ pub(super) fn content(handle: &Handle, metadata: &Metadata) -> Option<Cause> {
         true => Cause::Changed(Bytes(size)),
         false => Cause::Content(Bytes(size)),
     })
+}
+
+/// Whether another program has locked it for itself: the server of a volume locks the file behind it.
+pub(super) fn is_locked(handle: &Handle) -> bool {
+    let lock = |file: File| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock));
+    read(handle).is_ok_and(lock)
 }
 
 fn read(handle: &Handle) -> io::Result<File> {

@@ -56,6 +56,23 @@ fn a_file_that_is_one_hole_holds_nothing() {
     assert_eq!(outcome(&path, &[]), "ok");
 }
 
+/// The story: a run wrote to the still empty file behind a volume that was being served, and the volume's
+/// clients read what the run had left.
+#[test]
+fn a_file_that_somebody_has_locked_is_in_use() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("backing");
+    let file = File::create(&path).unwrap();
+    file.set_len(1 << 20).unwrap();
+    file.lock().unwrap();
+    let name = path.display().to_string();
+    let refused = "is locked by another program, which uses it (`blocklab emulate --backing` does)";
+    assert_eq!(outcome(&path, &[]), refused);
+    assert_eq!(outcome(&path, &[&name]), refused, "a name lifts no use");
+    file.unlock().unwrap();
+    assert_eq!(outcome(&path, &[]), "ok");
+}
+
 #[test]
 fn a_file_with_content_is_given_up_by_name_only() {
     let folder = tempfile::tempdir().unwrap();

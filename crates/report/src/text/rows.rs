@@ -100,7 +100,7 @@ fn legend(record: &Record, assessment: &Assessment, lines: &[Line<'_>]) -> Strin
         .any(|line| facts::has_too_few_passes(&line.direction.iops))
     {
         parts.push(format!(
-            "{FEW}: too few passes, the interval is wider than the figure."
+            "{FEW}: the interval is wider than the figure; more passes would narrow it."
         ));
     }
     parts.push(match assessment.quantile_error_percent {

@@ -13,7 +13,7 @@ use blocklab_console::terminal;
 use blocklab_driver::FileFiller;
 use blocklab_fio::{CloneFacts, ControlGroup, Layout, Planned, Prepared};
 use blocklab_host::Handle;
-use blocklab_host::guard::Guard;
+use blocklab_host::guard::{Guard, mark};
 use blocklab_units::Bytes;
 use blocklab_workload::Job;
 use rustix::fs::{Advice, FallocateFlags, fadvise, fallocate};
@@ -132,7 +132,9 @@ impl Maker<'_> {
             }
         }
         if is_held {
-            self.guard.made(&handle);
+            // Another command may overwrite it, as a file that `run` has made.
+            mark(&handle);
+            self.guard.adopt(&handle);
         }
         Ok(true)
     }

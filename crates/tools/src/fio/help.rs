@@ -53,7 +53,11 @@ pub fn usage() -> String {
     let rows: String = general_options().chain(ours).map(row).collect();
     format!(
         "{VERSION}\nfio [options] [job options] <job file(s)>\n{rows}\
-         Options of jobs follow --name=JOB. Run by blocklab {}.\n",
+         Options of jobs follow --name=JOB. Run by blocklab {}.\n\n\
+         Examples:\n  \
+         blocklab fio --name=a --filename=test.dat --size=16m --rw=randrw --bs=8k --fsync=16\n  \
+         printf '[a]\\nfilename=test.dat\\nsize=16m\\nrw=randread\\n' > job.fio\n  \
+         blocklab fio job.fio --output-format=json --output=result.json\n",
         env!("CARGO_PKG_VERSION")
     )
 }
