@@ -24,7 +24,7 @@ use crate::answer;
 use crate::args::CalibrateArgs;
 use crate::chosen;
 use blocklab_console::{status, terminal};
-use blocklab_tools::output::{self, Over};
+use blocklab_results::output::{self, Over};
 
 /// Fits a device, holds it against the disk, and writes it.
 pub fn calibrate(args: &CalibrateArgs, store: &Store) -> Result<ExitCode> {

@@ -10,10 +10,11 @@ use blocklab_report::{html, json, markdown, text};
 use blocklab_store::Store;
 
 use crate::args::{CompareArgs, View};
+use crate::chosen;
 use crate::stored::each;
-use crate::{chosen, gate};
 use blocklab_console::terminal;
-use blocklab_tools::output::{self, Over};
+use blocklab_results::gate;
+use blocklab_results::output::{self, Over};
 
 /// Holds runs against one of them.
 pub fn compare(args: &CompareArgs, store: &Store) -> Result<ExitCode> {

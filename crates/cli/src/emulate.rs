@@ -25,9 +25,9 @@ use blocklab_record::{
 };
 use blocklab_report::observed::{self, Now};
 use blocklab_report::text;
+use blocklab_results::keeping::{self, Keeping};
 use blocklab_store::Store;
 use blocklab_targets::Clock;
-use blocklab_tools::keeping::{self, Keeping};
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::Address;
 use jiff::Timestamp;

@@ -18,7 +18,8 @@ use crate::answer;
 use crate::args::{ConvertArgs, ImportArgs, ImportTool, Language};
 use blocklab_console::chance;
 use blocklab_console::{status, terminal};
-use blocklab_tools::{keeping, tool_run};
+use blocklab_results::keeping;
+use blocklab_tools::tool_run;
 
 /// Reads all, then keeps all: one wrong file and nothing is kept.
 pub fn import(args: &ImportArgs, store: &Store) -> Result<ExitCode> {
@@ -38,7 +39,7 @@ pub fn import(args: &ImportArgs, store: &Store) -> Result<ExitCode> {
             "" => store.new_id(now, salt),
             last => Store::id_after(last, now, salt),
         };
-        is_well &= tool_run::keep(record, store);
+        is_well &= blocklab_results::keep(record, store);
         last.clone_from(&record.id);
     }
     terminal::print_styled(in_words(records, args.json)?)?;

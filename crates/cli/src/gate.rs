@@ -1,32 +1,8 @@
-//! `--fail-on`: the conditions that commands know, and the exit status that ends a pipeline.
+//! `--fail-on`: the conditions that commands know.
 
-use blocklab_compare::gate::{Answer, Condition, Gate, percent};
-use blocklab_console::status::{DONE, NOT_PASSED, UNDECIDED};
-use blocklab_console::terminal;
-use blocklab_report::text;
-
-/// What the answer is worth to a shell.
-pub fn status(gate: Option<&Gate>, strict: bool) -> u8 {
-    match gate.map(|gate| gate.answer) {
-        Some(Answer::Fail) => NOT_PASSED,
-        Some(Answer::Undecided) if strict => UNDECIDED,
-        _ => DONE,
-    }
-}
-
-/// The answer as the last lines of a text; nothing without a condition.
-pub fn words(gate: Option<&Gate>) -> String {
-    gate.map_or_else(String::new, |gate| {
-        format!("\n{}", text::gate(gate, terminal::style()))
-    })
-}
-
-/// The answer on standard error, where standard output holds a page.
-pub fn aside(gate: Option<&Gate>) {
-    if gate.is_some() {
-        terminal::inform(words(gate).trim());
-    }
-}
+use blocklab_compare::gate::{Condition, Gate, percent, warning};
+use blocklab_findings::{Assessment, Finding};
+use blocklab_record::Record;
 
 /// Conditions that `compare` knows.
 pub fn of_compare(text: &str) -> Result<Condition, String> {
@@ -59,4 +35,11 @@ fn known(text: &str, is: fn(&Condition) -> bool, otherwise: &str) -> Result<Cond
 /// `2%`, from 0 to below 100.
 pub fn share(text: &str) -> Result<f64, String> {
     percent(text).ok_or_else(|| format!("`{text}` is not a percentage such as 2%"))
+}
+
+/// The answer of `--fail-on warning` on these runs.
+pub fn of_runs(fail_on: &[Condition], runs: &[(&Record, &Assessment)]) -> Option<Gate> {
+    let runs = runs.iter().map(|(record, it)| (*record, &it.findings[..]));
+    let runs: Vec<(&Record, &[Finding])> = runs.collect();
+    Gate::new(fail_on.iter().map(|_| warning(&runs)).collect())
 }

@@ -11,7 +11,7 @@ use clap_mangen::Man;
 use crate::args::{Cli, CompletionsArgs, ManArgs};
 use crate::complete;
 use blocklab_console::terminal;
-use blocklab_tools::output::{self, Over};
+use blocklab_results::output::{self, Over};
 use blocklab_units::did_you_mean;
 
 /// Prints the page of a command, or writes all pages into a directory.

@@ -7,8 +7,8 @@ use blocklab_console::terminal;
 use blocklab_findings::assess;
 use blocklab_native::studies;
 use blocklab_report::html;
+use blocklab_results::output::{self, Over};
 use blocklab_store::{Listed, Store, Stored};
-use blocklab_tools::output::{self, Over};
 
 use crate::args::NoteArgs;
 use crate::chosen;

@@ -6,12 +6,10 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result, bail};
 use blocklab_record::{Record, Status};
-use blocklab_report::{html, json, text};
 use blocklab_store::Store;
 use blocklab_study::run_plans;
 use jiff::Timestamp;
 
-use crate::answer::{closing, gate_of, is_for_people, judged, last_lines, page_path, print};
 use crate::args::RunArgs;
 use crate::dry_run;
 use crate::gate;
@@ -19,11 +17,12 @@ use crate::repeat::Repeat;
 use crate::selected_study::{example, listed, study};
 use crate::study;
 use crate::watch::Watch;
-use blocklab_console::status::{FAILED, INTERRUPTED, MISTAKE};
+use blocklab_console::status::{INTERRUPTED, MISTAKE};
 use blocklab_console::{chance, listen, place, supervisor, terminal};
+use blocklab_results::conclude;
+use blocklab_results::keeping;
+use blocklab_results::output::{self, Over};
 use blocklab_tools::fio::{self, JobFile};
-use blocklab_tools::keeping::{self, Keeping};
-use blocklab_tools::output::{self, Over};
 
 /// Runs a study, keeps it, and shows it.
 pub fn run(args: &RunArgs, store: &Store) -> Result<ExitCode> {
@@ -103,7 +102,7 @@ fn measure(args: &RunArgs, store: &Store) -> Result<u8> {
     if let Some(missed) = missed.filter(|_| record.status == Status::Complete) {
         terminal::warn(&missed);
     }
-    present(args, store, &mut record)
+    end(args, store, &mut record)
 }
 
 /// A job file of fio, kept and shown as any other run.
@@ -120,55 +119,22 @@ fn measure_job_file(args: &RunArgs, store: &Store) -> Result<u8> {
         quiet: args.quiet,
     };
     match fio::study(&file, store)? {
-        Some(mut record) => present(args, store, &mut record),
+        Some(mut record) => end(args, store, &mut record),
         None => Ok(INTERRUPTED),
     }
 }
 
-/// Prints the result, keeps the run, writes the page: in this order, so that a run that
-/// cannot be kept is seen.
-fn present(args: &RunArgs, store: &Store, record: &mut Record) -> Result<u8> {
+/// Shows, keeps and judges a run.
+fn end(args: &RunArgs, store: &Store, record: &mut Record) -> Result<u8> {
     if !args.no_save {
         store.settle(record);
     }
     let assessment = blocklab_findings::assess(record);
-    let gate = gate_of(args, &[(record, &assessment)]);
-    let page = html::page(&[(record, &assessment)]);
-    let result = || json::summary(record, &assessment, gate.as_ref());
-    let printed = print(args, &page, || match args.json {
-        true => result(),
-        false if args.json_lines => last_lines("summary", &result(), [&*record]),
-        false => text::summary(record, &assessment, terminal::style()),
-    });
-    let mut keeping = Keeping::new(store);
-    let folder = match args.no_save {
-        true => None,
-        false => keeping.keep(record),
+    let gate = gate::of_runs(&args.fail_on, &[(record, &assessment)]);
+    let mut run = blocklab_results::Run {
+        record,
+        assessment,
+        gate,
     };
-    let kept = folder.is_some() && keeping.is_well;
-    let is_printed = printed.is_ok();
-    keeping.printed(printed);
-    let again = format!("blocklab report {} --html FILE", record.id);
-    let page_path = page_path(args, folder.as_deref().map(Store::page)).filter(|path| {
-        let again = kept.then_some(&*again);
-        keeping.page(path, &page, Over::forced(args.force), again)
-    });
-    let show = kept.then(|| format!("blocklab show {}", record.id));
-    let closing = closing(page_path.as_deref(), show.as_deref());
-    match is_printed {
-        true if is_for_people(args) => terminal::print(closing)?,
-        true => {}
-        // Somebody who sees no result still learns where it is.
-        false => terminal::inform(&closing),
-    }
-    match is_printed {
-        true => judged(args, gate.as_ref())?,
-        false => gate::aside(gate.as_ref()),
-    }
-    Ok(match record.status {
-        Status::Complete if !keeping.is_well => FAILED,
-        Status::Complete => gate::status(gate.as_ref(), args.strict),
-        Status::Interrupted => INTERRUPTED,
-        Status::Failed => FAILED,
-    })
+    conclude(&mut run, &args.wanted(), store)
 }

@@ -13,9 +13,9 @@ use blocklab_findings::{Assessment, assess};
 use blocklab_native::{self as native, studies};
 use blocklab_record::Record;
 use blocklab_report::{html, json, markdown, text};
+use blocklab_results::output::{self, Over};
 use blocklab_store::export::{self as figures, Rows};
 use blocklab_store::{Removal, Store};
-use blocklab_tools::output::{self, Over};
 use blocklab_units::{Style, did_you_mean};
 use clap::ValueEnum;
 

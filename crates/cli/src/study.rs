@@ -3,23 +3,23 @@
 mod assignments;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result, anyhow};
 use blocklab_catalog::{Catalog, Listed, Resolved, resolve_text};
-use blocklab_compare::study::{SystemOutcome, outcome};
-use blocklab_console::status::{FAILED, INTERRUPTED};
+use blocklab_compare::gate::Gate;
+use blocklab_compare::study::{Outcome, SystemOutcome, outcome};
+use blocklab_console::status::INTERRUPTED;
 use blocklab_console::{chance, listen, place, terminal};
 use blocklab_findings::{Assessment, assess};
 use blocklab_host::guard::Guard;
 use blocklab_publication::System;
 use blocklab_record::{Origin, Record, Status};
 use blocklab_report::{html, json, text};
+use blocklab_results::{Conclusion, conclude};
 use blocklab_store::Store;
 use blocklab_study::{Assignment, Error, Missing, Part, ResumeState, plan_of, run_plans};
-use blocklab_tools::keeping::Keeping;
-use blocklab_tools::output::Over;
 use blocklab_units::plural;
 use blocklab_workload::Plan;
 use blocklab_workload::{Address, Target};
@@ -28,7 +28,6 @@ use jiff::Timestamp;
 pub use assignments::is_multi_system;
 use assignments::{StandIn, SystemAssignment, assignments};
 
-use crate::answer::{closing, gate_of, is_for_people, judged, last_lines, page_path, print};
 use crate::args::RunArgs;
 use crate::gate;
 use crate::selected_study::Study;
@@ -116,7 +115,7 @@ pub fn hold(args: &RunArgs, study: &Study, store: &Store) -> Result<u8> {
     }
     let earlier = runs.len();
     runs.extend(names.into_iter().map(str::to_owned).zip(measured));
-    conclude(&shared, &bought, (&runs, earlier), &resume, store)
+    finish(&shared, &bought, (&runs, earlier), &resume, store)
 }
 
 /// A plan with its targets, and the system of a study that they play.
@@ -166,7 +165,7 @@ fn part<'a>(
 
 /// Shows the runs of all systems, keeps those that were measured now, behind the `earlier` ones,
 /// and judges them.
-fn conclude(
+fn finish(
     shared: &Shared<'_>,
     bought: &BTreeMap<String, Bought>,
     (runs, earlier): (&[(String, Record)], usize),
@@ -185,69 +184,81 @@ fn conclude(
         }
     });
     let systems: Vec<SystemOutcome<'_>> = systems.collect();
-    let found = outcome(&study.publication, &systems);
     let in_order: Vec<(&Record, &Assessment)> = systems.iter().filter_map(|it| it.run).collect();
-    let (name, words) = (&study.plan.name, &study.plan.description);
-    let page = html::study(&in_order, &found);
-    let gate = gate_of(args, &in_order);
-    let mut keeping = Keeping::new(store);
-    let result = || json::study(name, words, &found, gate.as_ref());
-    keeping.printed(print(args, &page, || match args.json {
-        true => result(),
-        false if args.json_lines => {
-            let fresh = runs[earlier..].iter().map(|(_, record)| record);
-            last_lines("study", &result(), fresh)
-        }
-        false => text::study(name, words, &found, &in_order, terminal::style()),
-    }));
-    let mut other = None;
+    let fresh = runs[earlier..].iter().map(|(_, record)| record.clone());
+    let mut concluded = StudyEnd {
+        gate: gate::of_runs(&args.fail_on, &in_order),
+        outcome: outcome(&study.publication, &systems),
+        fresh: fresh.collect(),
+        runs: in_order,
+        shared,
+        store,
+    };
+    let code = conclude(&mut concluded, &args.wanted(), store)?;
     if !args.no_save {
-        let folders = runs[earlier..]
-            .iter()
-            .map(|(_, record)| keeping.keep(&mut record.clone()));
-        let folders: Vec<_> = folders.collect();
-        other = folders
-            .into_iter()
-            .flatten()
-            .next_back()
-            .filter(|_| !keeping.is_well);
         let removed = resume.remove(store.root());
         removed.context("the study is finished, but its saved progress could not be removed")?;
     }
-    let folder = other.or_else(|| folder(&in_order, store));
-    close(args, &in_order, &page, folder, &mut keeping)?;
-    judged(args, gate.as_ref())?;
-    let failed = runs.iter().any(|(_, run)| run.status == Status::Failed);
-    Ok(match failed || !keeping.is_well {
-        true => FAILED,
-        false => gate::status(gate.as_ref(), args.strict),
-    })
+    Ok(code)
 }
 
-/// The folder of the first run that was measured, else of the first.
-fn folder(runs: &[(&Record, &Assessment)], store: &Store) -> Option<PathBuf> {
-    let real = runs.iter().find(|(it, _)| it.origin != Origin::Simulated);
-    let (record, _) = real.or(runs.first())?;
-    Some(store.root().join(&record.id)).filter(|folder| folder.is_dir())
+/// A study that has run on all its systems.
+struct StudyEnd<'a> {
+    shared: &'a Shared<'a>,
+    outcome: Outcome,
+    /// Of all systems, in the order of the study.
+    runs: Vec<(&'a Record, &'a Assessment)>,
+    /// Those that were measured now.
+    fresh: Vec<Record>,
+    gate: Option<Gate>,
+    store: &'a Store,
 }
 
-/// The page where it belongs, and words about what is kept. `folder`: of a run that was kept.
-fn close(
-    args: &RunArgs,
-    runs: &[(&Record, &Assessment)],
-    page: &str,
-    folder: Option<PathBuf>,
-    keeping: &mut Keeping<'_>,
-) -> Result<()> {
-    let with = runs.iter().map(|(it, _)| format!(" --with {}", it.id));
-    let again = format!("blocklab run {}{}", args.study(), with.collect::<String>());
-    let again = Some(&*again).filter(|_| !args.no_save && keeping.is_well);
-    let usual = folder.map(|folder| Store::study_page(&folder));
-    let path = page_path(args, usual)
-        .filter(|path| keeping.page(path, page, Over::forced(args.force), again));
-    match is_for_people(args) {
-        true => terminal::print(closing(path.as_deref(), again)),
-        false => Ok(()),
+impl Conclusion for StudyEnd<'_> {
+    fn page(&self) -> String {
+        html::study(&self.runs, &self.outcome)
+    }
+
+    fn words(&self) -> String {
+        let Plan {
+            name, description, ..
+        } = &self.shared.study.plan;
+        let style = terminal::style();
+        text::study(name, description, &self.outcome, &self.runs, style)
+    }
+
+    fn json(&self) -> (&'static str, String) {
+        let Plan {
+            name, description, ..
+        } = &self.shared.study.plan;
+        let result = json::study(name, description, &self.outcome, self.gate.as_ref());
+        ("study", result)
+    }
+
+    fn runs(&mut self) -> Vec<&mut Record> {
+        self.fresh.iter_mut().collect()
+    }
+
+    /// With the first run that was measured, else with the first.
+    fn usual_page(&self, kept: Option<&Path>, is_well: bool) -> Option<PathBuf> {
+        if let Some(other) = kept.filter(|_| !is_well) {
+            return Some(Store::study_page(other));
+        }
+        let mut runs = self.runs.iter().map(|(record, _)| record);
+        let real = runs.clone().find(|it| it.origin != Origin::Simulated);
+        let folder = self.store.root().join(&real.or(runs.next())?.id);
+        folder.is_dir().then(|| Store::study_page(&folder))
+    }
+
+    fn again(&self) -> (String, String) {
+        let with = self.runs.iter().map(|(it, _)| format!(" --with {}", it.id));
+        let study = self.shared.args.study();
+        let again = format!("blocklab run {study}{}", with.collect::<String>());
+        (again.clone(), again)
+    }
+
+    fn gate(&self) -> Option<&Gate> {
+        self.gate.as_ref()
     }
 }
 

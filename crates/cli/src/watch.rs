@@ -6,9 +6,9 @@ use blocklab_console::terminal;
 use blocklab_record::{Interval, Origin, Record};
 use blocklab_report::json;
 use blocklab_report::live::Screen;
+use blocklab_results::keeping::Checkpoints;
 use blocklab_store::Store;
 use blocklab_study::{Observer, Tap, planned, planned_run};
-use blocklab_tools::keeping::Checkpoints;
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{Case, Plan};
 

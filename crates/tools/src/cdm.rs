@@ -18,10 +18,11 @@ use blocklab_workload::Case;
 
 use self::window::Window;
 use crate::args::{CdmArgs, CdmProfile};
-use crate::keeping::{self, Checkpoints};
-use crate::output::{self, Over};
-use crate::tool_run::{ToolRun, exit_code, keep, run_tool, seed, with_keeping};
+use crate::tool_run::{ToolRun, exit_code, run_tool, seed, with_keeping};
 use blocklab_console::{listen, place, status, supervisor, terminal};
+use blocklab_results::keep;
+use blocklab_results::keeping::{self, Checkpoints};
+use blocklab_results::output::{self, Over};
 
 /// Measures, keeps, and prints the report.
 pub fn run(args: &CdmArgs, store: &Store) -> Result<ExitCode> {

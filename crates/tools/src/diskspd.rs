@@ -27,10 +27,11 @@ use blocklab_units::Bytes;
 use self::own_options::OwnOptions;
 use self::watch::Watcher;
 use crate::args::DiskspdArgs;
-use crate::keeping;
 use crate::processors::Ticks;
-use crate::tool_run::{ToolRun, code_of, exit_code, keep, print_more, run_tool, with_keeping};
+use crate::tool_run::{ToolRun, code_of, exit_code, print_more, run_tool, with_keeping};
 use blocklab_console::{chance, listen, place, status, supervisor, terminal};
+use blocklab_results::keep;
+use blocklab_results::keeping;
 
 /// The original's code for an invalid command line.
 const NOT_UNDERSTOOD: u8 = 3;

@@ -34,10 +34,11 @@ use self::environment::{Machine, Presence};
 use self::idle::Profiler;
 use self::watch::Watcher;
 use crate::args::FioArgs;
-use crate::keeping;
 use crate::own_options;
-use crate::tool_run::{ToolRun, code_of, keep, run_tool, with_keeping};
+use crate::tool_run::{ToolRun, code_of, run_tool, with_keeping};
 use blocklab_console::{listen, place, status, supervisor, terminal};
+use blocklab_results::keep;
+use blocklab_results::keeping;
 
 /// Fio's code for termination by a signal.
 const INTERRUPTED: u8 = 128;

@@ -6,8 +6,6 @@ pub mod args;
 pub mod cdm;
 pub mod diskspd;
 pub mod fio;
-pub mod keeping;
-pub mod output;
 mod own_options;
 mod processors;
 pub mod tool_run;

@@ -6,7 +6,6 @@ use std::sync::atomic::AtomicBool;
 use anyhow::Result;
 use blocklab_host::guard::Guard;
 use blocklab_record::{Note, Record, Status};
-use blocklab_report::html;
 use blocklab_report::live::Screen;
 use blocklab_store::Store;
 use blocklab_study::{Assignment, Error, Missing, Observer, run_plan};
@@ -14,9 +13,8 @@ use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{Case, Plan};
 use jiff::Timestamp;
 
-use crate::keeping::{Checkpoints, Keeping, NoStore};
-use crate::output::Over;
 use blocklab_console::{chance, status, terminal};
+use blocklab_results::keeping::{Checkpoints, NoStore};
 
 /// What is run, and on what.
 pub struct ToolRun<'a> {
@@ -137,20 +135,6 @@ pub fn print_more<'n>(
 /// On standard error.
 pub fn print_notes<'n>(notes: impl Iterator<Item = &'n Note>) {
     notes.for_each(|note| terminal::inform(&format!("note: {}: {}", note.subject, note.text)));
-}
-
-/// Keeps the record, whose result has been printed, and its page. Whether both are where they
-/// belong.
-pub fn keep(record: &mut Record, store: &Store) -> bool {
-    let mut keeping = Keeping::new(store);
-    if let Some(folder) = keeping.keep(record) {
-        let assessment = blocklab_findings::assess(record);
-        let page = html::page(&[(record, &assessment)]);
-        let again = format!("blocklab report {} --html FILE", record.id);
-        let again = keeping.is_well.then_some(&*again);
-        keeping.page(&Store::page(&folder), &page, Over::Ours, again);
-    }
-    keeping.is_well
 }
 
 /// The exit code of a command whose run was kept so.

@@ -31,10 +31,9 @@ use self::journals::Journals;
 use self::own_options::OwnOptions;
 use self::reporter::Reporter;
 use crate::args::VdbenchArgs;
-use crate::keeping;
-use crate::tool_run::{
-    ToolRun, exit_code, keep, print_more, print_notes, run_tool, seed, with_keeping,
-};
+use crate::tool_run::{ToolRun, exit_code, print_more, print_notes, run_tool, seed, with_keeping};
+use blocklab_results::keep;
+use blocklab_results::keeping;
 
 /// Runs what the arguments request.
 pub fn run(args: &VdbenchArgs, store: &Store) -> Result<ExitCode> {

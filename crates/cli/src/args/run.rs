@@ -5,6 +5,8 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use blocklab_compare::gate::Condition;
+use blocklab_results::output::Over;
+use blocklab_results::{Form, Wanted};
 use blocklab_store::is_id;
 use blocklab_units::{Bytes, Nanos, visible};
 use clap::{Args, ValueEnum, ValueHint};
@@ -144,6 +146,22 @@ pub struct RunArgs {
 }
 
 impl RunArgs {
+    /// How the end of the run is wanted.
+    pub fn wanted(&self) -> Wanted {
+        let form = match (self.json, self.json_lines) {
+            (true, _) => Form::Json,
+            (_, true) => Form::JsonLines,
+            _ => Form::Words,
+        };
+        Wanted {
+            form,
+            page: self.html.clone(),
+            over: Over::forced(self.force),
+            is_kept: !self.no_save,
+            is_strict: self.strict,
+        }
+    }
+
     /// The name of the study.
     pub fn study(&self) -> &str {
         self.study.as_deref().unwrap_or("quick")

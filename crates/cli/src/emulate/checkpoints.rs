@@ -7,8 +7,8 @@ use std::thread::{Builder, JoinHandle};
 
 use anyhow::{Context, Result};
 use blocklab_record::Record;
+use blocklab_results::keeping::Checkpoints;
 use blocklab_store::Store;
-use blocklab_tools::keeping::Checkpoints;
 use blocklab_units::Nanos;
 use rustix::time::{ClockId, clock_gettime};
 

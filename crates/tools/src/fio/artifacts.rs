@@ -19,7 +19,7 @@ use blocklab_worker::{JobLog, KeptMiscompare, LogEntry, LogSpan, Progress};
 use blocklab_workload::{Case, Direction, Job};
 use jiff::Timestamp;
 
-use crate::output::{self, Over};
+use blocklab_results::output::{self, Over};
 
 /// Leaves what the clones of this case are to leave. `epochs_ms`: what the logs of all clones
 /// count from.

@@ -18,7 +18,7 @@ use blocklab_units::Bytes;
 use blocklab_workload::Job;
 use rustix::fs::{Advice, FallocateFlags, fadvise, fallocate};
 
-use crate::output::{self, Over};
+use blocklab_results::output::{self, Over};
 
 /// Makes what is missing. Whether that was not interrupted. Jobs may overwrite the content of
 /// regular files that they name, as with fio.

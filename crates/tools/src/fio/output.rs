@@ -12,8 +12,8 @@ use blocklab_record::Measurement;
 use blocklab_units::Nanos;
 use jiff::Zoned;
 
-use crate::output::{self, Over};
 use blocklab_console::terminal;
+use blocklab_results::output::{self, Over};
 
 /// Where the results go: standard output or a file.
 pub struct Out<'a> {

@@ -16,7 +16,7 @@ use blocklab_units::Nanos;
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::clock::now;
-use crate::output::{self, Over};
+use blocklab_results::output::{self, Over};
 
 /// How often a program is looked after.
 const LOOK: Duration = Duration::from_millis(10);

@@ -8,7 +8,7 @@ use anyhow::{Result, bail};
 
 use super::context;
 use super::times;
-use crate::output::{self, Over};
+use blocklab_results::output::{self, Over};
 
 /// Where reports go.
 #[derive(Debug)]

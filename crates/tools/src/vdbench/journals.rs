@@ -19,7 +19,7 @@ use blocklab_workload::{Journal, KeyPlan, Target};
 
 use super::context;
 use super::folder::Folder;
-use crate::output;
+use blocklab_results::output;
 
 /// What the command line and the parameter files request together, and where journals go that no
 /// storage definition has a directory for.

@@ -28,7 +28,7 @@ use super::folder::Folder;
 use super::machine::Processors;
 use super::own_options::OwnOptions;
 use super::times::{self, Moment};
-use crate::keeping::Checkpoints;
+use blocklab_results::keeping::Checkpoints;
 
 /// Sees every run of a tool_run.
 pub struct Reporter<'a> {

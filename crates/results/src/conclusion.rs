@@ -1,0 +1,236 @@
+//! The end of a command that has run something.
+//!
+//! ```text
+//!   result ──▶ printed ──▶ runs kept ──▶ page written ──▶ where both are ──▶ gate ──▶ exit code
+//! ```
+//!
+//! In this order, so that a run that cannot be kept is seen, and a result that cannot be printed is
+//! kept.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use blocklab_compare::gate::Gate;
+use blocklab_console::status::{FAILED, INTERRUPTED};
+use blocklab_console::terminal;
+use blocklab_record::{Record, Status};
+use blocklab_report::html;
+use blocklab_report::json as report;
+use blocklab_store::Store;
+
+use crate::gate;
+use crate::keeping::Keeping;
+use crate::output::Over;
+
+/// In which form a result goes to standard output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Form {
+    /// For people.
+    #[default]
+    Words,
+    /// One object.
+    Json,
+    /// A line for the result, and one for each record that it rests on.
+    JsonLines,
+}
+
+/// How the user wants the end of a run.
+#[derive(Debug, Clone)]
+pub struct Wanted {
+    /// The form of the result.
+    pub form: Form,
+    /// Where the page goes instead of beside the run; `-`: to standard output.
+    pub page: Option<PathBuf>,
+    /// What the page may be written over.
+    pub over: Over,
+    /// Whether runs are kept.
+    pub is_kept: bool,
+    /// Whether an undecided gate has an exit code of its own.
+    pub is_strict: bool,
+}
+
+impl Wanted {
+    /// Whether the page goes to standard output.
+    fn prints_page(&self) -> bool {
+        self.page.as_deref() == Some(Path::new("-"))
+    }
+
+    /// Whether words about what is kept follow the result.
+    fn is_for_people(&self) -> bool {
+        self.form == Form::Words && !self.prints_page()
+    }
+
+    /// The file of the page, where `usual` is the one beside the run.
+    fn page_path(&self, usual: Option<PathBuf>) -> Option<PathBuf> {
+        match self.prints_page() {
+            true => None,
+            false => self.page.clone().or(usual),
+        }
+    }
+}
+
+/// What a command has come to.
+pub trait Conclusion {
+    /// The page.
+    fn page(&self) -> String;
+
+    /// The result for people.
+    fn words(&self) -> String;
+
+    /// The result as JSON, and what a line of it is called.
+    fn json(&self) -> (&'static str, String);
+
+    /// The runs that this command has made.
+    fn runs(&mut self) -> Vec<&mut Record>;
+
+    /// Where the page is kept beside a run: that in this folder, else of the last run that is kept.
+    fn usual_page(&self, kept: Option<&Path>, is_well: bool) -> Option<PathBuf>;
+
+    /// The command that shows the result again from what is kept, and the one that makes the page.
+    fn again(&self) -> (String, String);
+
+    /// The answer to the conditions that the user set.
+    fn gate(&self) -> Option<&Gate>;
+}
+
+/// Prints the result, keeps the runs, writes the page and answers the gate. The exit code.
+///
+/// # Errors
+/// When the last words cannot be printed.
+pub fn conclude(of: &mut dyn Conclusion, wanted: &Wanted, store: &Store) -> Result<u8> {
+    let page = of.page();
+    let mut keeping = Keeping::new(store);
+    let printed = print(of, wanted, &page);
+    let is_printed = printed.is_ok();
+    let mut folder = None;
+    if wanted.is_kept {
+        for record in of.runs() {
+            folder = keeping.keep(record).or(folder);
+        }
+    }
+    keeping.printed(printed);
+    let is_kept = wanted.is_kept && keeping.is_well;
+    let (show, page_again) = of.again();
+    let usual = of.usual_page(folder.as_deref(), keeping.is_well);
+    let path = wanted.page_path(usual).filter(|path| {
+        let again = Some(&*page_again).filter(|_| is_kept);
+        keeping.page(path, &page, wanted.over, again)
+    });
+    let closing = closing(path.as_deref(), Some(&*show).filter(|_| is_kept));
+    if !is_printed {
+        // Somebody who sees no result still learns where it is.
+        terminal::inform(&closing);
+        gate::aside(of.gate());
+    } else if wanted.is_for_people() {
+        terminal::print(closing)?;
+        terminal::print_styled(gate::words(of.gate()))?;
+    } else if wanted.prints_page() {
+        gate::aside(of.gate());
+    }
+    Ok(exit_code(of, wanted, keeping.is_well))
+}
+
+/// Prints the page where it goes to standard output, else the result.
+fn print(of: &mut dyn Conclusion, wanted: &Wanted, page: &str) -> Result<()> {
+    if wanted.prints_page() {
+        terminal::print_data(page)?;
+        if wanted.form == Form::Words {
+            return Ok(());
+        }
+    }
+    let text = match wanted.form {
+        Form::Words => of.words(),
+        Form::Json => of.json().1,
+        Form::JsonLines => {
+            let (kind, result) = of.json();
+            let records = of.runs().into_iter();
+            let records = records.map(|record| report::line("record", &record.to_json()));
+            report::line(kind, &result) + &records.collect::<String>()
+        }
+    };
+    terminal::print_styled(text)
+}
+
+/// The last words: where the page is, and the command that shows the result again.
+fn closing(page: Option<&Path>, again: Option<&str>) -> String {
+    let page = page.map(|page| format!("Report  {}\n", page.display()));
+    let again = again.map(|again| format!("Again   {again}\n"));
+    ["\n".to_owned()]
+        .into_iter()
+        .chain(page)
+        .chain(again)
+        .collect()
+}
+
+fn exit_code(of: &mut dyn Conclusion, wanted: &Wanted, is_well: bool) -> u8 {
+    let runs = of.runs();
+    let any = |status: Status| runs.iter().any(|record| record.status == status);
+    if any(Status::Interrupted) {
+        INTERRUPTED
+    } else if any(Status::Failed) || !is_well {
+        FAILED
+    } else {
+        gate::status(of.gate(), wanted.is_strict)
+    }
+}
+
+/// A run whose result was printed by whoever speaks another tool's language: keeps it and its page.
+/// Whether both are where they belong.
+pub fn keep(record: &mut Record, store: &Store) -> bool {
+    let mut keeping = Keeping::new(store);
+    if let Some(folder) = keeping.keep(record) {
+        let assessment = blocklab_findings::assess(record);
+        let page = html::page(&[(record, &assessment)]);
+        let again = page_again(record);
+        let again = Some(&*again).filter(|_| keeping.is_well);
+        keeping.page(&Store::page(&folder), &page, Over::Ours, again);
+    }
+    keeping.is_well
+}
+
+fn page_again(record: &Record) -> String {
+    format!("blocklab report {} --html FILE", record.id)
+}
+
+/// One run.
+pub struct Run<'a> {
+    /// What it left.
+    pub record: &'a mut Record,
+    /// What it came to.
+    pub assessment: blocklab_findings::Assessment,
+    /// The answer to the conditions that the user set.
+    pub gate: Option<Gate>,
+}
+
+impl Conclusion for Run<'_> {
+    fn page(&self) -> String {
+        html::page(&[(&*self.record, &self.assessment)])
+    }
+
+    fn words(&self) -> String {
+        let style = terminal::style();
+        blocklab_report::text::summary(self.record, &self.assessment, style)
+    }
+
+    fn json(&self) -> (&'static str, String) {
+        let result = report::summary(self.record, &self.assessment, self.gate.as_ref());
+        ("summary", result)
+    }
+
+    fn runs(&mut self) -> Vec<&mut Record> {
+        vec![self.record]
+    }
+
+    fn usual_page(&self, kept: Option<&Path>, _: bool) -> Option<PathBuf> {
+        kept.map(Store::page)
+    }
+
+    fn again(&self) -> (String, String) {
+        let show = format!("blocklab show {}", self.record.id);
+        (show, page_again(self.record))
+    }
+
+    fn gate(&self) -> Option<&Gate> {
+        self.gate.as_ref()
+    }
+}

@@ -1,0 +1,29 @@
+//! The answer of a gate: as words, and as an exit code.
+
+use blocklab_compare::gate::{Answer, Gate};
+use blocklab_console::status::{DONE, NOT_PASSED, UNDECIDED};
+use blocklab_console::terminal;
+use blocklab_report::text;
+
+/// What the answer is worth to a shell.
+pub fn status(gate: Option<&Gate>, strict: bool) -> u8 {
+    match gate.map(|gate| gate.answer) {
+        Some(Answer::Fail) => NOT_PASSED,
+        Some(Answer::Undecided) if strict => UNDECIDED,
+        _ => DONE,
+    }
+}
+
+/// The answer as the last lines of a text; nothing without a condition.
+pub fn words(gate: Option<&Gate>) -> String {
+    gate.map_or_else(String::new, |gate| {
+        format!("\n{}", text::gate(gate, terminal::style()))
+    })
+}
+
+/// The answer on standard error, where standard output holds a page.
+pub fn aside(gate: Option<&Gate>) {
+    if gate.is_some() {
+        terminal::inform(words(gate).trim());
+    }
+}

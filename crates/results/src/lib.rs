@@ -1,0 +1,10 @@
+//! In: what a run came to, in the forms that it has; how the user wants it.
+//! Out: a printed result, a kept run, a page, the answer of a gate, an exit code.
+//! Never: measures, judges, or lays out a result.
+
+mod conclusion;
+pub mod gate;
+pub mod keeping;
+pub mod output;
+
+pub use conclusion::{Conclusion, Form, Run, Wanted, conclude, keep};
