@@ -135,12 +135,10 @@ fn no_figure_comes_from_what_a_file_does_not_state() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
-/// Another unit, or a figure that another one contradicts.
-#[test]
-fn a_changed_unit_is_the_files_figure_or_a_contradiction() {
+/// What is changed in a text, and the words of its refusal. `line` is a terse one.
+fn contradictions(line: &str) -> [(Tool, &str, &str, &str, &str); 10] {
     let cdm = include_str!("../../cdm/src/golden/v8.txt");
-    let line = terse("a", 40_000, 1000, 10_000);
-    for (tool, text, from, to, words) in [
+    [
         (Tool::Cdm, cdm, " MB/s [", " GB/s [", "no row of a report"),
         (Tool::Cdm, CDM_3, " MB/s [", " KB/s [", "no row of a report"),
         (
@@ -173,7 +171,7 @@ fn a_changed_unit_is_the_files_figure_or_a_contradiction() {
         ),
         (
             Tool::Fio,
-            &line,
+            line,
             ";4000;1000;",
             ";4;1000;",
             "contradicts itself",
@@ -199,7 +197,14 @@ fn a_changed_unit_is_the_files_figure_or_a_contradiction() {
             " bytes ",
             "without `bytes/io`",
         ),
-    ] {
+    ]
+}
+
+/// Another unit, or a figure that another one contradicts.
+#[test]
+fn a_changed_unit_is_the_files_figure_or_a_contradiction() {
+    let line = terse("a", 40_000, 1000, 10_000);
+    for (tool, text, from, to, words) in contradictions(&line) {
         assert!(text.contains(from), "{from}");
         let name = if tool == Tool::Vdbench {
             "flatfile.html"
@@ -209,11 +214,19 @@ fn a_changed_unit_is_the_files_figure_or_a_contradiction() {
         let error = read(tool, name, &text.replace(from, to)).expect_err(to);
         assert!(error.contains(words), "{to}: {error}");
     }
+}
+
+#[test]
+fn a_time_has_the_unit_that_the_file_gives_it() {
     let text = TEXT_3.replace("clat (usec): min=50", "clat (msec): min=50");
     let found = read(Tool::Fio, "a", &text).expect("a result");
     let [_, _, mean, _] = figures(&found)[0];
     assert!(is_near(mean.expect("a mean"), 714.03e6), "{mean:?}");
-    // Vdbench writes `n/a` where its hosts differ: the run was "A result of Vdbench n/a".
+}
+
+/// Vdbench writes `n/a` where its hosts differ: the run was "A result of Vdbench n/a".
+#[test]
+fn a_version_that_is_not_known_is_none() {
     let text = VDBENCH.replace(" 50407\n", " n/a\n");
     let found = read(Tool::Vdbench, "flatfile.html", &text).expect("a result");
     assert_eq!(found[0].tool, "Vdbench");

@@ -193,15 +193,10 @@ fn usual_gap(windows: &[(f64, f64)]) -> f64 {
         .unwrap_or(0.0)
 }
 
-/// Windows as begin, end (in ms) and value. The first one begins at 0, unless the job began late.
+/// Windows as begin, end (in ms) and value. The first one begins with the log: fio may end it late,
+/// and its value is the mean of all that time.
 fn spans(windows: &[(f64, f64)], begin_ms: f64) -> Vec<Span> {
-    let gap = usual_gap(windows);
-    let first = windows.first().map_or(0.0, |it| it.0 - begin_ms);
-    let mut from = if gap > 0.0 && first > 2.0 * gap {
-        first - gap
-    } else {
-        0.0
-    };
+    let mut from = 0.0;
     let mut spans = Vec::with_capacity(windows.len());
     for (end, value) in windows {
         let end = end - begin_ms;
