@@ -111,7 +111,10 @@ mod tests {
             "verify: bad header numberio 3, wanted 4 at file",
         );
         check(
-            MiscompareKind::OtherSeed { found: 1, expected },
+            MiscompareKind::OtherSeed {
+                found: 1,
+                expected: 4,
+            },
             "verify: bad header rand_seed 1, wanted 4 at file",
         );
         let pattern = MiscompareKind::Pattern {
