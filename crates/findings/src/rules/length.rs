@@ -178,7 +178,7 @@ mod tests {
         let mut record = record(&[lasting(10, 1000.0)]);
         let directions = &mut record.measurements[0].jobs[0].directions;
         let reads = directions[&Direction::Read].clone();
-        let trims = DirectionResult { ios: 2, ..reads };
+        let trims = Box::new(DirectionResult { ios: 2, ..*reads });
         directions.insert(Direction::Trim, trims);
         silent(&record, "few-samples");
     }
