@@ -248,7 +248,7 @@ pub fn parse(arguments: &[String]) -> Result<Command, Mistake> {
                 done.map_err(|why| Mistake::here(&Place::COMMAND_LINE, why))?;
             }
             None => {
-                let is_flag = find(name).is_some_and(|option| option.value == Kind::Flag);
+                let is_flag = find(name).is_some_and(|option| option.value.kind == Kind::Flag);
                 let value = match (value, is_flag) {
                     (None, false) => given.next().cloned(),
                     (value, _) => value,

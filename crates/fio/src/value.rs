@@ -117,8 +117,8 @@ impl Value {
     pub(super) fn read(option: &Opt, text: Option<&str>, scale: Scale) -> Result<Self, String> {
         let text = match text {
             Some(text) if !text.is_empty() => text,
-            _ if option.value == Kind::Name => return Ok(Self::Text(String::new())),
-            None if option.value == Kind::Flag => return Ok(Self::Number(1)),
+            _ if option.value.kind == Kind::Name => return Ok(Self::Text(String::new())),
+            None if option.value.kind == Kind::Flag => return Ok(Self::Number(1)),
             _ => return Err(format!("option {} requires an argument", option.name)),
         };
         let between = |low: i64, high: i64| match amount(text, scale)? {
@@ -126,7 +126,7 @@ impl Value {
             value if high == i64::MAX => Err(format!("{value} is out of range: at least {low}")),
             value => Err(format!("{value} is out of range: {low} to {high}")),
         };
-        match option.value {
+        match option.value.kind {
             // The quotation marks of a pattern tell text from numbers; those of a description are
             // printed.
             Kind::Text if option.name.ends_with("_pattern") || option.name == "description" => {
@@ -200,7 +200,7 @@ pub(super) fn dropped(option: &Opt, text: &str) -> Option<String> {
         cut(number).map(|taken| format!("of `{number}`, `{taken}` counts, as with fio"))
     };
     let mut parts = text.split(',');
-    match option.value {
+    match option.value.kind {
         Kind::Int(..) | Kind::Size | Kind::Share if !text.ends_with('%') => of(text),
         Kind::Sizes => parts.find_map(of),
         Kind::Ranges => parts.find_map(|part| match part.split_once(['-', ':']) {
