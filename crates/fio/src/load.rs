@@ -343,7 +343,7 @@ fn window(
         range: Bytes(range.min(working_set.of_each())),
         skip: match options.zoneskip {
             Share::Bytes(skip) => Bytes(skip),
-            Share::Percent(_) => Bytes::ZERO,
+            Share::Percent(_) | Share::Zones(_) => Bytes::ZERO,
         },
     }))
 }

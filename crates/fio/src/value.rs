@@ -11,6 +11,8 @@ pub(super) enum Share {
     Bytes(u64),
     /// 0 to 100, or more.
     Percent(f64),
+    /// Zones of `zonesize`, written `4z`.
+    Zones(u64),
 }
 
 impl Default for Share {
@@ -25,6 +27,16 @@ impl Share {
         match self {
             Self::Bytes(bytes) => bytes,
             Self::Percent(percent) => (whole as f64 * percent / 100.0) as u64,
+            // Without zones there is nothing that it could be a number of.
+            Self::Zones(_) => 0,
+        }
+    }
+
+    /// With zones of this size as bytes; nothing where there are none, as with fio.
+    pub(super) fn of_zones(self, zone: Option<u64>) -> Option<Self> {
+        match self {
+            Self::Zones(zones) => Some(Self::Bytes(zones.saturating_mul(zone?))),
+            other => Some(other),
         }
     }
 }
@@ -221,6 +233,12 @@ fn bytes(text: &str, scale: Scale) -> Result<u64, String> {
 }
 
 fn share(text: &str, scale: Scale) -> Result<Share, String> {
+    if let Some(zones) = text.strip_suffix(['z', 'Z']) {
+        let zones = zones.trim().parse();
+        return zones
+            .map(Share::Zones)
+            .map_err(|_| format!("`{text}` is no number of zones"));
+    }
     let Some(percent) = text.strip_suffix('%') else {
         return bytes(text, scale).map(Share::Bytes);
     };

@@ -167,6 +167,11 @@ options! {
     }
     "Engine" {
         "ioengine", Text, "psync", Mostly, "The interface to the kernel.", "`filecreate` and `filedelete` are refused under `--readonly`", ioengine: String;
+        later "fdp", Bool, "0", Refused, "Place data by the device's flexible data placement.", "it belongs to the engines io_uring_cmd and xnvme; no other one passes a place on";
+        later "dataplacement" "data_placement", OneOf("none fdp streams"), "none", Refused, "How the device is told what belongs together.", "it belongs to the engines io_uring_cmd and xnvme; no other one passes a place on";
+        later "plid_select" "fdp_pli_select", OneOf("random roundrobin scheme"), "random", Ignored, "Which of the places is taken.", "it belongs to `dataplacement`, which is refused";
+        later "plids" "fdp_pli", Text, "-", Ignored, "The places.", "it belongs to `dataplacement`, which is refused";
+        later "dp_scheme", Text, "-", Ignored, "A file that gives each part of the device a place.", "it belongs to `dataplacement`, which is refused";
         "iodepth", Int(1, MAX), "1", Mostly, "Operations in flight of each clone.", "without `iodepth_batch`, `iodepth_batch_complete_min` or `iodepth_batch_complete_max` completions are taken all at once and handed over again in batches, so fewer are in flight for moments than fio keeps", iodepth: u32;
         "iodepth_batch" "iodepth_batch_submit", Int(0, MAX), "1", Documented, "Operations handed over in one call.", "which call hands over which operation is not compared", iodepth_batch: Option<u32>;
         "iodepth_batch_complete_min" "iodepth_batch_complete", Int(0, MAX), "1", Documented, "Completions that a wait is for.", "how many completions a call takes is not compared", iodepth_batch_complete_min: Option<u32>;
@@ -252,6 +257,7 @@ options! {
         later "steadystate_check_interval" "ss_interval", Seconds, "1s", Documented, "Time between two values of the window.", "no case compares it with fio 3.33", steadystate_check_interval: Nanos;
         "flow_id", Int(0, 4294967295), "0", Mostly, "Jobs that keep a ratio.", "see `flow`", flow_id: u32;
         "flow", Int(-1000, 1000), "0", Mostly, "The job's part of that ratio.", "the job that is ahead looks again after a while, so jobs without a rate do less than in fio, in the same proportion", flow: u32;
+        "flow_watermark", Text, "-", Ignored, "A word that old job files have.", "fio 3.33 does nothing with it either";
         "flow_sleep", Int(0, 4294967), "0", Mostly, "The pause of who is ahead.", "see `flow`", flow_sleep: u32;
     }
     "Content" {

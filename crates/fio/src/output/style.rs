@@ -1,4 +1,5 @@
 use super::super::options::Options;
+use super::amount::Base;
 
 /// How the figures of a job are printed.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,6 +18,8 @@ pub struct Style {
     pub figures: usize,
     /// Whether throughput is in bits.
     pub bits: bool,
+    /// What a `k` is in the normal output: 1024, or 1000. The other one stands in parentheses.
+    pub kilo: u32,
     /// Whether the job is printed at all.
     pub shown: bool,
     /// Whether disks are.
@@ -72,6 +75,14 @@ impl ByPriority {
 const MOST_PERCENTILES: usize = 20;
 
 impl Style {
+    /// The units of amounts, and those in parentheses behind them.
+    pub(super) const fn bases(&self) -> [Base; 2] {
+        match self.kilo {
+            1000 => [Base::Decimal, Base::Binary],
+            _ => [Base::Binary, Base::Decimal],
+        }
+    }
+
     /// The latency that is reported by priority: one of two, if it is taken.
     pub(super) const fn by_priority(&self) -> Option<ByPriority> {
         match (self.percentiles_of, self.latencies) {
@@ -111,6 +122,11 @@ impl Style {
             },
             figures: options.significant_figures.clamp(1, 10) as usize,
             bits: options.unit_base == "1",
+            kilo: if options.kb_base == "1000" {
+                1000
+            } else {
+                1024
+            },
             shown: options.stats,
             disks: options.disk_util,
             by_order: options.bs_is_seq_rand,
