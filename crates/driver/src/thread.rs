@@ -236,6 +236,7 @@ impl ThreadSpec {
             },
             paths: self.files.iter().map(|file| file.path.as_path()).collect(),
             writes: self.job.writes(),
+            flags: self.job.operation_flags,
         };
         let target = setup.build(ToDrive);
         let target = target.map_err(|cause| self.engine_error(cause, hint(engine)))?;

@@ -181,7 +181,7 @@ options! {
         "io_submit_mode", OneOf("inline offload"), "inline", Nearly, "Hand operations to other threads.", "operations are submitted by the job's own thread; `rate_process=poisson` counts latency from the arrival in any case";
         "direct", Bool, "0", Exact, "O_DIRECT.", "", direct: bool;
         "buffered", Bool, "1", Exact, "The contrary of `direct`.", "", buffered: bool;
-        "atomic", Bool, "0", Nearly, "Atomic writes.", "as `direct=1`: no Linux has a flag that would request more", atomic: bool;
+        "atomic", Bool, "0", Mostly, "Write each block as a whole or not at all; with `direct=1`.", "by RWF_ATOMIC of Linux 6.11, as in a later fio: it fails with EOPNOTSUPP where it is not supported, and engines other than pvsync2, libaio and io_uring are refused; fio 3.33 requests what no Linux has", atomic: bool;
         "sync", OneOf("none 0 sync 1 dsync"), "none", Exact, "O_SYNC or O_DSYNC.", "", sync: Word;
         "fsync", Int(0, MAX), "0", Mostly, "An fsync after so many writes.", "the flush after the last write of a job is made and counted; under io_uring and posixaio fio issues more of them", fsync: u32;
         "fdatasync", Int(0, MAX), "0", Mostly, "An fdatasync after so many writes.", "the flush after the last write of a job is made; beside `fsync` they are counted among the flushes, by fio they are not", fdatasync: u32;
@@ -207,7 +207,7 @@ options! {
         "userspace_reap", Flag, "-", Ignored, "libaio: take completions without a system call.", "they are taken as is fastest";
         "hipri", Flag, "-", Exact, "Poll for completions.", "", hipri: bool;
         "hipri_percentage", Int(0, 100), "100", Nearly, "pvsync2: poll for a share of the operations.", "`hipri` polls for all of them";
-        "nowait", Bool, "0", Exact, "pvsync2: RWF_NOWAIT.", "", nowait: bool;
+        "nowait", Bool, "0", Exact, "pvsync2, libaio, io_uring: RWF_NOWAIT.", "", nowait: bool;
         "uncached", Bool, "0", Nearly, "pvsync2: leave nothing in the page cache.", "by RWF_DONTCACHE, from Linux 6.14 on; fio 3.33 passes a flag that no Linux took", uncached: bool;
         "fixedbufs", Flag, "-", Exact, "io_uring: register the buffers.", "", fixedbufs: bool;
         "registerfiles", Flag, "-", Exact, "io_uring: register the files.", "", registerfiles: bool;
