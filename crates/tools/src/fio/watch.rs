@@ -228,7 +228,10 @@ impl Observer for Watcher<'_> {
         let failed = self.commands(step, Around::Before);
         let clones = self.prepared.clones.iter();
         let without: Vec<&str> = clones
-            .filter(|clone| failed.contains(&clone.spec) || clone.is_unfit || clone.create_only)
+            .filter(|clone| {
+                let is_out = clone.is_unfit || clone.create_only || clone.failed.is_some();
+                is_out || failed.contains(&clone.spec)
+            })
             .map(|clone| &*clone.job)
             .collect();
         let jobs = &mut case.workload.jobs;
