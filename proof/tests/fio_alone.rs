@@ -1,4 +1,4 @@
-//! A job that cannot begin, and the jobs beside it.
+//! A job that cannot begin, and the jobs beside it; what ends all of them.
 
 use std::process::Command;
 
@@ -96,5 +96,92 @@ fn direct_io_of_odd_blocks_is_failed_with_a_hint() {
         assert!(run.err.contains("direct=0, would work"), "{}", run.err);
     } else {
         println!("skipped: this file system takes direct I/O of any block, or none");
+    }
+}
+
+/// The story: triggers were refused, so nobody could cut the power under a verifying job and check
+/// afterwards what it had completed.
+#[test]
+fn a_trigger_ends_the_jobs_leaves_their_state_and_runs_its_command() {
+    let lab = Lab::new();
+    let write = [
+        "fio",
+        "--no-save",
+        "--name=a",
+        "--filename=f",
+        "--size=64m",
+        "--verify=crc32c",
+    ];
+    let slow = ["--rw=write", "--rate=4m", "--trigger-timeout=100ms"];
+    let run = lab.blocklab(write.into_iter().chain(slow).chain(["--trigger=ls > seen"]));
+    assert_eq!(run.code, Some(0), "{}", run.err);
+    let seen = std::fs::read_to_string(lab.path().join("seen")).expect("the command ran");
+    assert!(seen.contains("local-a-0-verify.state"), "{seen}");
+    let check = ["--rw=write", "--verify_only", "--verify_state_load=1"];
+    let run = lab.blocklab(write.into_iter().chain(check));
+    assert_eq!(run.code, Some(0), "{}", run.err);
+}
+
+#[test]
+fn the_file_of_a_trigger_is_removed() {
+    let lab = Lab::new();
+    std::fs::write(lab.path().join("now"), "").expect("a file");
+    let run = lab.blocklab([
+        "fio",
+        "--no-save",
+        "--name=a",
+        "--ioengine=null",
+        "--size=1m",
+        "--time_based",
+        "--runtime=600",
+        "--rate_iops=10",
+        "--trigger-file=now",
+        "--trigger=exit 3",
+    ]);
+    assert_eq!(run.code, Some(0), "{}", run.err);
+    assert!(
+        run.err.contains("failed executing exit 3 trigger"),
+        "{}",
+        run.err
+    );
+    assert!(!lab.path().join("now").exists());
+}
+
+/// A shell command stands on the command line alone.
+#[test]
+fn a_job_file_has_no_trigger() {
+    let lab = Lab::new();
+    std::fs::write(lab.path().join("j.fio"), "[a]\ntrigger=touch x\n").expect("a file");
+    let run = lab.blocklab(["fio", "--no-save", "j.fio"]);
+    assert_eq!(run.code, Some(1), "{}", run.out);
+    assert!(!lab.path().join("x").exists());
+}
+
+/// The story: each directory was looked at with 2,400 system calls, all disks of the machine among
+/// them.
+#[test]
+fn a_directory_costs_a_handful_of_system_calls() {
+    if Command::new("strace").arg("-V").output().is_err() {
+        println!("skipped: strace is not installed");
+        return;
+    }
+    let lab = Lab::new();
+    let calls = |engine: &str, count: u32| {
+        let ours = lab.command();
+        let mut traced = Command::new("strace");
+        traced.args(["-f", "-qq", "-o", "calls"]);
+        traced.arg(ours.get_program()).current_dir(lab.path());
+        traced.args(["fio", "--no-save", "--name=x", "--filesize=4k"]);
+        traced.arg(format!("--ioengine={engine}"));
+        traced.arg(format!("--nrfiles={count}"));
+        traced.output().expect("strace starts");
+        let text = std::fs::read_to_string(lab.path().join("calls"));
+        text.expect("a trace").lines().count()
+    };
+    for engine in ["dircreate", "dirstat", "dirdelete"] {
+        let few = calls(engine, 10);
+        let many = calls(engine, 110);
+        let each = many.saturating_sub(few) / 100;
+        assert!(each < 25, "{engine}: {each} system calls a directory");
     }
 }

@@ -9,6 +9,7 @@ mod help;
 mod idle;
 mod output;
 mod program;
+mod trigger;
 mod watch;
 
 use std::cell::RefCell;
@@ -34,6 +35,7 @@ use self::artifacts::Aggregate;
 use self::debug::Debug;
 use self::environment::{Machine, Presence};
 use self::idle::Profiler;
+use self::trigger::Trigger;
 use self::watch::Watcher;
 use crate::args::FioArgs;
 use crate::keeping;
@@ -270,9 +272,15 @@ fn measure(
     watcher.debug = debugging.debug;
     watcher.again = Some(again);
     watcher.requested = requested;
+    watcher.trigger = Trigger::of(general, interrupted);
     watcher.aggregate = general.bandwidth_log.then(Aggregate::open).transpose()?;
     let profiler = general.idle.map(Profiler::start);
     let record = run_plan(prepared, &guard, interrupted, store, &mut watcher);
+    let trigger = watcher.trigger.take();
+    let trigger = trigger.as_ref().filter(|trigger| trigger.is_pulled());
+    if let Some(trigger) = trigger {
+        trigger.run(prepared);
+    }
     out.borrow_mut().idleness = profiler.map(Profiler::finish);
     files::remove(prepared, &guard);
     let Some(mut record) = record? else {
@@ -287,7 +295,8 @@ fn measure(
     printed?;
     let unfit = prepared.clones.iter().any(|clone| clone.is_unfit);
     let code = match exit_code(&record) {
-        INTERRUPTED => INTERRUPTED,
+        INTERRUPTED if trigger.is_none() => INTERRUPTED,
+        INTERRUPTED => failed_jobs(&record).saturating_add(failed),
         code => code.saturating_add(failed),
     };
     Ok(with_keeping(code, is_kept && !unfit))
@@ -330,7 +339,7 @@ fn exit_code(record: &Record) -> u8 {
     match record.status {
         Status::Complete => status::DONE,
         Status::Interrupted => INTERRUPTED,
-        Status::Failed => failed(record).max(status::FAILED),
+        Status::Failed => failed_jobs(record).max(status::FAILED),
     }
 }
 
@@ -371,7 +380,7 @@ const UNALIGNED: &str = "; direct I/O wants block sizes and offsets that are mul
                          device's sector (512 or 4096 bytes), and a file system that has it: \
                          another bs=, blockalign= or offset=, or direct=0, would work";
 
-fn failed(record: &Record) -> u8 {
+fn failed_jobs(record: &Record) -> u8 {
     let jobs = record.measurements.iter().flat_map(|it| &it.jobs);
     let failed = jobs.filter(|job| matches!(job.stopped, Stopped::Error | Stopped::Stalled));
     u8::try_from(failed.count()).unwrap_or(u8::MAX)
