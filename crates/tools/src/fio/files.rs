@@ -345,6 +345,8 @@ pub fn before<'a>(clones: impl Iterator<Item = &'a CloneFacts>, jobs: &[Job]) {
         for path in job.into_iter().flat_map(|job| &job.targets) {
             if job.is_some_and(|job| job.engine.makes_names()) {
                 make_room(Path::new(path));
+            }
+            if job.is_some_and(|job| job.engine.is_of_names()) {
                 continue;
             }
             let Ok(file) = File::open(path) else { continue };
