@@ -137,6 +137,7 @@ fn simulate(
         guard: &Guard::default(),
         missing: Missing::Refused,
         may_replace_engine: false,
+        fails_alone: false,
         catalog,
         interrupted,
     };

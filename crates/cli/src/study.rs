@@ -54,6 +54,7 @@ impl<'a> Shared<'a> {
             guard: self.guard,
             missing: Missing::scratch_if(self.args.create),
             may_replace_engine: self.study.may_replace_engine,
+            fails_alone: false,
             catalog: self.catalog,
             interrupted: self.interrupted,
         };

@@ -29,8 +29,7 @@ pub(super) fn permitted(job: &Job, files: &[TargetFile]) -> Result<(), Error> {
 
 impl Entry {
     pub(super) fn decide(job: &Job, files: &[TargetFile]) -> Result<(Self, Option<Note>), Error> {
-        // Even a read of the fallocate engine allocates.
-        let write = job.writes() || job.flush.at_end || job.engine == Engine::Falloc;
+        let write = writes(job);
         let is_model = emulated(job, files)?.is_some();
         // In a pool, a target may be for jobs that only read, so its jobs are checked one by one.
         if !is_model && job.engine.needs_target() && job.pool.is_none() {
@@ -43,11 +42,9 @@ impl Entry {
             };
             return Ok((entry, None));
         }
-        // A mapping always goes through the page cache.
-        let direct = job.access != Access::Buffered && job.engine != Engine::Mmap;
-        let attempt = Self { direct, write };
+        let attempt = Self::requested(job);
         // Buffered access has no other to fall back to: the threads see at once whether it works.
-        if !direct {
+        if !attempt.direct {
             return Ok((attempt, None));
         }
         match attempt.try_all(job, files) {
@@ -63,6 +60,15 @@ impl Entry {
                 Ok((buffered, Some(note)))
             }
             Err(error) => Err(error),
+        }
+    }
+
+    /// What the job requests, whether it works or not.
+    pub(super) fn requested(job: &Job) -> Self {
+        Self {
+            // A mapping always goes through the page cache.
+            direct: job.access != Access::Buffered && job.engine != Engine::Mmap,
+            write: writes(job),
         }
     }
 
@@ -113,6 +119,11 @@ impl Entry {
             hint: hint.to_owned(),
         }
     }
+}
+
+/// Whether files are opened for writing: even a read of the fallocate engine allocates.
+fn writes(job: &Job) -> bool {
+    job.writes() || job.flush.at_end || job.engine == Engine::Falloc
 }
 
 /// The devices of a job that works on the model in real time; `None` for a job that works on this

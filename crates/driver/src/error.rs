@@ -113,3 +113,15 @@ pub enum Error {
     #[error("cannot keep the journal {0}: {1}; another directory would work")]
     Journal(PathBuf, io::Error),
 }
+
+impl Error {
+    /// The kernel's answer, where it is that of a target, an engine or its credentials.
+    pub(crate) const fn cause(&self) -> Option<&io::Error> {
+        match self {
+            Self::Open { cause, .. }
+            | Self::Engine { cause, .. }
+            | Self::Credentials { cause, .. } => Some(cause),
+            _ => None,
+        }
+    }
+}

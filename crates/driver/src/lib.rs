@@ -142,6 +142,9 @@ pub struct Control<'a> {
     pub drain_limit: Nanos,
     /// The same after an interruption.
     pub drain_limit_interrupted: Nanos,
+    /// Whether a job that cannot open its targets or set up its engine fails alone, as data, and the
+    /// others run. Otherwise none does.
+    pub fails_alone: bool,
 }
 
 impl<'a> Control<'a> {
@@ -152,6 +155,7 @@ impl<'a> Control<'a> {
             interrupted,
             drain_limit: Nanos::from_secs(30),
             drain_limit_interrupted: Nanos::from_millis(750),
+            fails_alone: false,
         }
     }
 }
@@ -231,7 +235,7 @@ pub fn run(run: Run<'_>, control: Control<'_>, tap: &mut dyn Tap) -> Result<Outc
     let jobs = &run.workload.jobs;
     let keys = RunKeys::new(jobs, run.targets, tap);
     let journals = Journals::begin(jobs, &keys)?;
-    let mut threads = threads::Threads::spawn_all(run, &keys, &journals)?;
+    let mut threads = threads::Threads::spawn_all(run, control, &keys, &journals)?;
     let before = usage::Usage::now();
     let frame = Frame {
         before,

@@ -76,6 +76,8 @@ pub(super) struct ThreadSpec {
     pub(super) keys: Option<Arc<KeyMap>>,
     /// Its job, or all jobs of a pool.
     pub(super) parts: Vec<JobParts>,
+    /// Whether it fails alone where it cannot be prepared.
+    pub(super) fails_alone: bool,
 }
 
 /// Everything a thread needs, prepared before the gate.
@@ -96,9 +98,17 @@ impl ThreadSpec {
         pin(&self.job, self.thread);
         let unmoved = prefer(&self.job);
         precise_timers();
+        let members = self.parts.len();
         let credentials = credentials::take(&self.job);
         let mut state = match credentials.and_then(|()| self.prepare()) {
             Ok(state) => state,
+            Err(error) if self.fails_alone => {
+                let _ = ready.send(Ok(Some(self.cannot_begin(&error))));
+                for member in 0..members {
+                    let _ = ends.send((self.number + member, Stopped::Error));
+                }
+                return;
+            }
             Err(error) => {
                 let _ = ready.send(Err(error));
                 return;
@@ -148,11 +158,30 @@ impl ThreadSpec {
 
     /// The submitting or waiting call itself failed: recorded as one failure of the job.
     fn interface_failed(&self, error: &io::Error, start: Nanos) {
+        self.failed(error, self.clock.now().since(start));
+    }
+
+    /// Recorded as one failure of the job, which has done nothing.
+    fn cannot_begin(&self, error: &Error) -> Note {
+        let unknown = io::Error::from_raw_os_error(libc::EIO);
+        self.failed(error.cause().unwrap_or(&unknown), Nanos::ZERO);
+        Note::new(
+            NoteLevel::Ignored,
+            &*self.job.name,
+            format!("it did not run: {error}"),
+        )
+    }
+
+    fn failed(&self, error: &io::Error, at: Nanos) {
         self.recorder.fail(Failure {
             errno: error.raw_os_error().unwrap_or(libc::EIO),
-            direction: Direction::Read,
+            direction: if self.job.mix.write > 0 {
+                Direction::Write
+            } else {
+                Direction::Read
+            },
             count: 1,
-            first_at: self.clock.now().since(start),
+            first_at: at,
             first_offset: 0,
         });
         self.recorder.issued.add(1);
@@ -236,6 +265,7 @@ impl ThreadSpec {
             },
             paths: self.files.iter().map(|file| file.path.as_path()).collect(),
             writes: self.job.writes(),
+            flags: self.job.operation_flags,
         };
         let target = setup.build(ToDrive);
         let target = target.map_err(|cause| self.engine_error(cause, hint(engine)))?;

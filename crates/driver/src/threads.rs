@@ -12,12 +12,12 @@ use blocklab_targets::{Clock, WATCH};
 use blocklab_units::Nanos;
 use blocklab_worker::{Shared, Stopper};
 
-use super::Run;
 use super::entry::{Entry, permitted};
 use super::room;
 use super::thread::{Gate, Order, Ready, ThreadSpec};
 use super::thread_groups::{Allowances, ThreadGroup, thread_groups};
 use super::workers::{WorkerStatus, Workers};
+use super::{Control, Run};
 use crate::Error;
 use crate::journal::Journals;
 use crate::journal::RunKeys;
@@ -35,6 +35,7 @@ impl Threads {
     /// Starts all threads and waits until each is ready to begin.
     pub(crate) fn spawn_all(
         run: Run<'_>,
+        control: Control<'_>,
         keys: &RunKeys,
         journals: &Journals,
     ) -> Result<Self, Error> {
@@ -47,14 +48,15 @@ impl Threads {
             gate: Arc::default(),
             endings,
         };
-        let failure = threads.spawn_groups(run, keys, journals, (&ready_sender, &end_sender));
+        let failure =
+            threads.spawn_groups((run, control), keys, journals, (&ready_sender, &end_sender));
         drop((ready_sender, end_sender));
         threads.gather(&ready, failure.err())
     }
 
     fn spawn_groups(
         &mut self,
-        run: Run<'_>,
+        (run, control): (Run<'_>, Control<'_>),
         keys: &RunKeys,
         journals: &Journals,
         (ready, ends): (&Sender<Ready>, &Sender<(usize, Stopped)>),
@@ -66,7 +68,7 @@ impl Threads {
         let groups = thread_groups(jobs, run.targets);
         room::reserve(&groups)?;
         for group in groups {
-            let (entry, note) = entry(run, &group)?;
+            let (entry, note) = entry(run, &group, control.fails_alone)?;
             self.workers.notes.extend(note);
             for index in &group.jobs {
                 self.workers.direct[*index] = entry.direct;
@@ -88,6 +90,7 @@ impl Threads {
                     shared: Arc::clone(&shared),
                     keys: keys.of_job(&group.job),
                     journal: journals.of(&group.job),
+                    fails_alone: control.fails_alone,
                     parts,
                 };
                 let number = self.workers.members.len() as u32 + 1;
@@ -220,13 +223,21 @@ fn shared(run: Run<'_>) -> Shared {
 }
 
 /// How the threads of a group open their targets, after checking that all its jobs may use them.
-fn entry(run: Run<'_>, group: &ThreadGroup) -> Result<(Entry, Option<Note>), Error> {
+fn entry(
+    run: Run<'_>,
+    group: &ThreadGroup,
+    fails_alone: bool,
+) -> Result<(Entry, Option<Note>), Error> {
     if group.job.pool.is_some() {
         for index in &group.jobs {
             permitted(&run.workload.jobs[*index], &run.targets[*index])?;
         }
     }
-    Entry::decide(&group.job, &group.files)
+    match Entry::decide(&group.job, &group.files) {
+        // The thread meets the same, and fails alone.
+        Err(Error::Open { .. }) if fails_alone => Ok((Entry::requested(&group.job), None)),
+        decided => decided,
+    }
 }
 
 /// Microseconds since 1970 at the zero of a clock.

@@ -68,6 +68,12 @@ with_defaults! {
         pub aux_path: Option<String> = None,
         /// `--debug`: the subjects that are printed.
         pub debug: Vec<String> = Vec::new(),
+        /// `--trigger-file`: the file whose appearance ends all jobs.
+        pub trigger_file: Option<String> = None,
+        /// `--trigger-timeout`: when they end, in nanoseconds.
+        pub trigger_timeout: Option<u64> = None,
+        /// `--trigger`: the command that is run then.
+        pub trigger: Option<String> = None,
         /// Options that change nothing here, with what was done.
         pub ignored: Vec<(String, &'static str)> = Vec::new(),
     }
@@ -163,10 +169,10 @@ const OWN: [(&str, Takes, &str, &str, Set); 39] = [
     ("idle-prof", Always, "WHOSE", "system or percpu: report how idle the processors were; calibrate", |own, _, value| put(&mut own.idle, Some(profiled(&value)?))),
     ("status-interval", Always, "T", "Print the results so far every T seconds", |own, _, value| put(&mut own.status_interval, some(time(&value, Clock::Seconds)?))),
     ("inflate-log", Always, "FILE", "Print a compressed log as text", |own, _, value| put(&mut own.inflate_log, Some(value))),
-    ("trigger-file", Always, "FILE", "Refused: no triggers", refuse),
-    ("trigger-timeout", Always, "T", "Refused: no triggers", refuse),
-    ("trigger", Always, "COMMAND", "Refused: no triggers", refuse),
-    ("trigger-remote", Always, "COMMAND", "Refused: no triggers", refuse),
+    ("trigger-file", Always, "FILE", "End all jobs when this file appears, and remove it", |own, _, value| put(&mut own.trigger_file, Some(value))),
+    ("trigger-timeout", Always, "T", "End all jobs after this time", |own, _, value| put(&mut own.trigger_timeout, some(time(&value, Clock::Seconds)?))),
+    ("trigger", Always, "COMMAND", "Run this when one of the two has ended the jobs and their state files are left", |own, _, value| put(&mut own.trigger, Some(value))),
+    ("trigger-remote", Always, "COMMAND", "Refused, see --server", distribute),
     ("aux-path", Always, "DIR", "Where state files of verify lie", |own, _, value| put(&mut own.aux_path, Some(value))),
 ];
 
@@ -248,7 +254,7 @@ pub fn parse(arguments: &[String]) -> Result<Command, Mistake> {
                 done.map_err(|why| Mistake::here(&Place::COMMAND_LINE, why))?;
             }
             None => {
-                let is_flag = find(name).is_some_and(|option| option.value == Kind::Flag);
+                let is_flag = find(name).is_some_and(|option| option.value.kind == Kind::Flag);
                 let value = match (value, is_flag) {
                     (None, false) => given.next().cloned(),
                     (value, _) => value,

@@ -69,7 +69,7 @@ const NETWORK: &str = "another program: no network is measured here";
 const FILES: &str = "io_uring on a file of a file system that is mounted from there";
 
 #[rustfmt::skip]
-const ABSENT: [Absent; 30] = [
+const ABSENT: [Absent; 31] = [
     Absent { name: "net", own: OF_NET, instead: NETWORK },
     Absent { name: "netsplice", own: OF_NET, instead: "splice on a file" },
     Absent { name: "rdma", own: &["hostname", "bindname", "port", "verb"], instead: NETWORK },
@@ -96,6 +96,7 @@ const ABSENT: [Absent; 30] = [
     Absent { name: "libpmem", own: &[], instead: MMAP },
     Absent { name: "dev-dax", own: &[], instead: MMAP },
     Absent { name: "pmemblk", own: &[], instead: MMAP },
+    Absent { name: "page_fault", own: &[], instead: "mmap on a file" },
     Absent { name: "cpp_null", own: &[], instead: "null" },
     Absent { name: "guasi", own: &[], instead: URING },
     Absent { name: "solarisaio", own: &[], instead: URING },
@@ -124,13 +125,6 @@ const OF_PASS_THROUGH: &[&str] = &[
     "write_mode",
     "verify_mode",
     "deac",
-    "fdp",
-    "plids",
-    "fdp_pli",
-    "plid_select",
-    "fdp_pli_select",
-    "dataplacement",
-    "dp_scheme",
 ];
 const OF_HTTP: &[&str] = &[
     "https",

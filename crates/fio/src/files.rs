@@ -230,7 +230,7 @@ fn each(spec: &Spec, paths: &[String], there: u64, offset: u64) -> Result<Option
             let whole = there / count;
             Some(part(spec, whole, percent)?.min(whole.saturating_sub(offset)))
         }
-        None => None,
+        Some(Share::Zones(_)) | None => None,
     })
 }
 

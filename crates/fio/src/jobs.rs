@@ -3,11 +3,11 @@
 use super::engine;
 use super::files;
 use super::number::Scale;
-use super::options::{find, hint, is_of_engines};
+use super::options::{Options, find, hint, is_of_engines};
 use super::priority;
 use super::source::{Section, Setting};
 use super::spec::{Given, Spec};
-use super::value::{Share, Value, dropped};
+use super::value::{Share, Value, dropped, some};
 use blocklab_syntax::{Mistake, Place};
 
 /// All jobs of a command line, and what was given for all of them.
@@ -49,6 +49,7 @@ pub fn resolve(sections: &[Section], only: &[String]) -> Result<Resolved, Mistak
         };
         apply(&mut spec, &section.settings)?;
         spec.options = spec.meant();
+        count_zones(&mut spec.options);
         if let Some(name) = &spec.options.name {
             spec.name.clone_from(name);
         }
@@ -63,6 +64,21 @@ pub fn resolve(sections: &[Section], only: &[String]) -> Result<Resolved, Mistak
         return Err(Mistake::here(&Place::COMMAND_LINE, message));
     }
     Ok(resolved)
+}
+
+/// Numbers of zones become bytes.
+fn count_zones(options: &mut Options) {
+    let has_zones = options.zonemode != "none";
+    let zone = some(options.zonesize).filter(|_| has_zones);
+    options.size = options.size.and_then(|size| size.of_zones(zone));
+    options.io_size = options.io_size.and_then(|size| size.of_zones(zone));
+    for share in [
+        &mut options.offset,
+        &mut options.offset_increment,
+        &mut options.zoneskip,
+    ] {
+        *share = share.of_zones(zone).unwrap_or_default();
+    }
 }
 
 fn apply(spec: &mut Spec, settings: &[Setting]) -> Result<(), Mistake> {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{
     Access, Advice, Batch, Content, Credentials, Direction, Durability, EndsOthers, Engine,
-    ErrorPolicy, Flush, Hints, Job, Lifetime, Measure, MovingWindow, Region, Runs, SizeDraw,
-    Spread, Target, TargetOrder, Verify, errno,
+    ErrorPolicy, Flush, Hints, Job, Lifetime, Measure, MovingWindow, OperationFlags, Region, Runs,
+    SizeDraw, Spread, Target, TargetOrder, Verify, errno,
 };
 
 use super::context::{PlanContext, control_group};
@@ -93,6 +93,11 @@ fn plain(spec: &Spec, rw: ReadWrite, working_set: &WorkingSet, outline: Job) -> 
             "1" | "sync" => Durability::Sync,
             "dsync" => Durability::Dsync,
             _ => Durability::None,
+        },
+        operation_flags: OperationFlags {
+            // pvsync2 has it among its own.
+            nowait: options.nowait && matches!(&*options.ioengine, "libaio" | "io_uring"),
+            atomic: options.atomic && rw.writes,
         },
         hints: hints(spec),
         priority: priority::priority(options),
@@ -343,7 +348,7 @@ fn window(
         range: Bytes(range.min(working_set.of_each())),
         skip: match options.zoneskip {
             Share::Bytes(skip) => Bytes(skip),
-            Share::Percent(_) => Bytes::ZERO,
+            Share::Percent(_) | Share::Zones(_) => Bytes::ZERO,
         },
     }))
 }

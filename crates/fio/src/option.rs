@@ -35,16 +35,29 @@ pub enum Kind {
     Word(&'static str),
 }
 
+/// Which fio has an option.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Since {
+    /// The one whose language is spoken: 3.33.
+    Spoken,
+    /// A later one.
+    Later,
+}
+
+/// How the value of an option is read, and which fio has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Taken {
+    /// How it is read.
+    pub kind: Kind,
+    /// Which fio has it.
+    pub since: Since,
+}
+
 /// One option. Where it differs from fio, [`here`](Opt::here) says how, what is not compared with
 /// fio, or what would work in its place.
-pub type Opt = blocklab_syntax::option::Opt<Kind>;
+pub type Opt = blocklab_syntax::option::Opt<Taken>;
 
 /// Whether only some engines have it.
 pub fn is_of_engines(option: &Opt) -> bool {
     option.chapter == "Options of single engines"
-}
-
-/// Whether fio 3.33 has not got it yet.
-pub fn is_later(option: &Opt) -> bool {
-    option.here.starts_with("of a later fio")
 }

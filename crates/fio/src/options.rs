@@ -6,7 +6,7 @@ mod table;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-pub use crate::option::{Kind, Opt, is_later, is_of_engines};
+pub use crate::option::{Kind, Opt, Since, is_of_engines};
 pub use blocklab_syntax::option::Support;
 pub(super) use table::Options;
 use table::TABLE;
@@ -63,7 +63,7 @@ mod tests {
     fn every_row_has_a_type_that_fits_its_kind() {
         Options::new(|_| None);
         for option in options() {
-            let text = match option.value {
+            let text = match option.value.kind {
                 Kind::Word(words) => words.split(' ').next().expect("a word").to_owned(),
                 Kind::Ranges => "4k-8k".to_owned(),
                 Kind::Int(low, _) => low.max(1).to_string(),

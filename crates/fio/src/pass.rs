@@ -196,7 +196,7 @@ impl<'a> Pass<'a> {
         let range = some(options.zonerange).unwrap_or(options.zonesize);
         let skip = match options.zoneskip {
             Share::Bytes(skip) => skip,
-            Share::Percent(_) => 0,
+            Share::Percent(_) | Share::Zones(_) => 0,
         };
         let step = range.saturating_add(skip);
         let each = options.zonesize.div_ceil(block) * block;

@@ -56,6 +56,11 @@ impl Prepared {
         self.plan.cases.iter().flat_map(|case| &case.workload.jobs)
     }
 
+    /// The clones whose files could not be made.
+    pub fn failed(&self) -> impl Iterator<Item = &CloneFacts> {
+        self.clones.iter().filter(|clone| clone.failed.is_some())
+    }
+
     /// The clones of the case of this index.
     pub fn clones_of(&self, case: usize) -> impl Iterator<Item = &CloneFacts> {
         self.clones.iter().filter(move |clone| clone.case == case)

@@ -1,6 +1,6 @@
 //! `docs/dialects/fio.md`, from the option table.
 
-use super::options::{Kind, Opt, options};
+use super::options::{Kind, Opt, Since, options};
 
 /// The page.
 pub fn reference() -> String {
@@ -14,13 +14,18 @@ pub fn reference() -> String {
             ));
         }
         let names: Vec<String> = option.names().map(|name| format!("`{name}`")).collect();
-        page.push_str(&option.line(&names.join(", "), Some(&default(option))));
+        let later = match option.value.since {
+            Since::Spoken => "",
+            Since::Later => " (later fio)",
+        };
+        let written = names.join(", ") + later;
+        page.push_str(&option.line(&written, Some(&default(option))));
     }
     page
 }
 
 fn default(option: &Opt) -> String {
-    match (option.default, option.value) {
+    match (option.default, option.value.kind) {
         ("-", Kind::Flag) => "0".to_owned(),
         ("-", _) => "–".to_owned(),
         (default, _) => format!("`{default}`"),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Display;
 
-use super::options::{Opt, Options, find, is_later};
+use super::options::{Opt, Options, Since, find};
 use super::value::Value;
 use blocklab_syntax::{Mistake, Place};
 
@@ -59,7 +59,8 @@ impl Spec {
 
     /// Whether an option was given that fio 3.33 has not got yet.
     pub(super) fn is_of_later_fio(&self) -> bool {
-        self.given.values().any(|given| is_later(given.option))
+        let mut given = self.given.values();
+        given.any(|given| given.option.value.since == Since::Later)
     }
 
     /// Whether `bs` was given, and as 0 for all directions.

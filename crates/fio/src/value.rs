@@ -11,6 +11,8 @@ pub(super) enum Share {
     Bytes(u64),
     /// 0 to 100, or more.
     Percent(f64),
+    /// Zones of `zonesize`, written `4z`.
+    Zones(u64),
 }
 
 impl Default for Share {
@@ -25,6 +27,16 @@ impl Share {
         match self {
             Self::Bytes(bytes) => bytes,
             Self::Percent(percent) => (whole as f64 * percent / 100.0) as u64,
+            // Without zones there is nothing that it could be a number of.
+            Self::Zones(_) => 0,
+        }
+    }
+
+    /// With zones of this size as bytes; nothing where there are none, as with fio.
+    pub(super) fn of_zones(self, zone: Option<u64>) -> Option<Self> {
+        match self {
+            Self::Zones(zones) => Some(Self::Bytes(zones.saturating_mul(zone?))),
+            other => Some(other),
         }
     }
 }
@@ -117,8 +129,8 @@ impl Value {
     pub(super) fn read(option: &Opt, text: Option<&str>, scale: Scale) -> Result<Self, String> {
         let text = match text {
             Some(text) if !text.is_empty() => text,
-            _ if option.value == Kind::Name => return Ok(Self::Text(String::new())),
-            None if option.value == Kind::Flag => return Ok(Self::Number(1)),
+            _ if option.value.kind == Kind::Name => return Ok(Self::Text(String::new())),
+            None if option.value.kind == Kind::Flag => return Ok(Self::Number(1)),
             _ => return Err(format!("option {} requires an argument", option.name)),
         };
         let between = |low: i64, high: i64| match amount(text, scale)? {
@@ -126,7 +138,7 @@ impl Value {
             value if high == i64::MAX => Err(format!("{value} is out of range: at least {low}")),
             value => Err(format!("{value} is out of range: {low} to {high}")),
         };
-        match option.value {
+        match option.value.kind {
             // The quotation marks of a pattern tell text from numbers; those of a description are
             // printed.
             Kind::Text if option.name.ends_with("_pattern") || option.name == "description" => {
@@ -200,7 +212,7 @@ pub(super) fn dropped(option: &Opt, text: &str) -> Option<String> {
         cut(number).map(|taken| format!("of `{number}`, `{taken}` counts, as with fio"))
     };
     let mut parts = text.split(',');
-    match option.value {
+    match option.value.kind {
         Kind::Int(..) | Kind::Size | Kind::Share if !text.ends_with('%') => of(text),
         Kind::Sizes => parts.find_map(of),
         Kind::Ranges => parts.find_map(|part| match part.split_once(['-', ':']) {
@@ -221,6 +233,12 @@ fn bytes(text: &str, scale: Scale) -> Result<u64, String> {
 }
 
 fn share(text: &str, scale: Scale) -> Result<Share, String> {
+    if let Some(zones) = text.strip_suffix(['z', 'Z']) {
+        let zones = zones.trim().parse();
+        return zones
+            .map(Share::Zones)
+            .map_err(|_| format!("`{text}` is no number of zones"));
+    }
     let Some(percent) = text.strip_suffix('%') else {
         return bytes(text, scale).map(Share::Bytes);
     };

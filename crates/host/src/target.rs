@@ -41,9 +41,9 @@ pub fn facts_of(handle: &Handle) -> io::Result<TargetFacts> {
     })
 }
 
-/// The facts of many files: what lies below a mount is looked up once.
+/// The facts of many files and directories: what lies below a mount is looked up once for each kind.
 #[derive(Debug, Default)]
-pub struct FactsByMount(HashMap<u64, TargetFacts>);
+pub struct FactsByMount(HashMap<(u64, bool), TargetFacts>);
 
 impl FactsByMount {
     /// As [`facts_of`]. How much space is free is told as of the first file of the mount.
@@ -51,21 +51,25 @@ impl FactsByMount {
     /// # Errors
     /// As [`facts_of`].
     pub fn facts_of(&mut self, handle: &Handle) -> io::Result<TargetFacts> {
-        if !handle.kind().is_file() {
+        let is_directory = handle.kind().is_dir();
+        if !handle.kind().is_file() && !is_directory {
             return facts_of(handle);
         }
         let extra = syscall::extra_of(&handle.file())?;
         let Some(mount) = extra.mount_id else {
             return facts_of(handle);
         };
-        let Some(known) = self.0.get(&mount) else {
+        let Some(known) = self.0.get(&(mount, is_directory)) else {
             let facts = facts_of(handle)?;
-            self.0.insert(mount, facts.clone());
+            self.0.insert((mount, is_directory), facts.clone());
             return Ok(facts);
         };
         let mut facts = TargetFacts {
             path: handle.path().display().to_string(),
-            size_bytes: extra.size,
+            size_bytes: match is_directory {
+                true => Bytes::ZERO,
+                false => extra.size,
+            },
             ..known.clone()
         };
         if let Some((memory, offset)) = extra.direct {
@@ -80,7 +84,7 @@ fn facts(path: &Path) -> io::Result<TargetFacts> {
     let metadata = fs::metadata(path)?;
     let kind = kind(&metadata)?;
     let machine = match kind {
-        TargetKind::File => Machine::recent(),
+        TargetKind::File | TargetKind::Scratch => Machine::recent(),
         _ => Arc::new(Machine::look()),
     };
     let devices = devices_below(&machine, path);

@@ -42,6 +42,7 @@ const ROWS: &[Row] = rows! {
     "think_on_completion" "think_style.on_completion" "pauses counted by completions" "fio" "thinktime_blocks_type"
     "think_work" "think_style.work" "pauses after a time of work" "fio" "thinktime_iotime"
     "think_shifts_schedule" "think_style.shifts_schedule" "pauses that hold the schedule of a rate up" "fio" "rate_ignore_thinktime"
+    "operation_flags" "operation_flags" "writes that are whole or not there, and operations that do not wait" "fio" "atomic"
     "flush_after_reads" "flush.after_reads" "flushes that are repeated after reads" "fio" "fsync"
     "sync_range_every" "flush.range_every" "sync_file_range" "fio" "sync_file_range"
     "sync_range_flags" "flush.range_flags" "sync_file_range" "fio" "sync_file_range"

@@ -48,6 +48,8 @@ pub struct Assignment<'a> {
     /// Where the kernel has no io_uring for us, another engine may stand in, with a Note: for plans
     /// whose author did not choose one.
     pub may_replace_engine: bool,
+    /// Whether a job that cannot open its targets or set up its engine fails alone, and the others run.
+    pub fails_alone: bool,
     /// What `sim:` and `emu:` addresses are looked up in.
     pub catalog: &'a Catalog,
     /// Set by a signal handler.
@@ -108,6 +110,7 @@ pub(crate) struct SystemRun<'a> {
     /// The time of the devices of a simulated run.
     virtual_now: Nanos,
     interrupted: &'a AtomicBool,
+    fails_alone: bool,
     record: Record,
 }
 
@@ -124,6 +127,7 @@ impl<'a> SystemRun<'a> {
             targets,
             interrupted,
             may_replace_engine,
+            fails_alone,
             ..
         } = part.assignment;
         // The request is kept before engines are replaced: a repetition starts from it.
@@ -158,6 +162,7 @@ impl<'a> SystemRun<'a> {
             clock,
             virtual_now: Nanos::ZERO,
             interrupted,
+            fails_alone,
             record,
         })
     }
@@ -319,7 +324,10 @@ impl<'a> SystemRun<'a> {
             targets: &targets,
             clock: self.clock,
         };
-        let control = Control::new(self.interrupted);
+        let control = Control {
+            fails_alone: self.fails_alone,
+            ..Control::new(self.interrupted)
+        };
         let mut relay = Relay {
             observer,
             disks: &|| disks.since(),

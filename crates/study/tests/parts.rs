@@ -77,6 +77,7 @@ fn on<const N: usize>(
             guard: &guard,
             missing: Missing::Refused,
             may_replace_engine: false,
+            fails_alone: false,
             catalog: &catalog,
             interrupted: &interrupted,
         },

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use blocklab_workload::{CallFlags, Engine};
+use blocklab_workload::{CallFlags, Direction, Engine, OperationFlags};
 
 use crate::TargetVisitor;
 use crate::buffers::Buffers;
@@ -34,6 +34,8 @@ pub struct EngineSetup<'a> {
     pub paths: Vec<&'a Path>,
     /// Whether anything is to be written.
     pub writes: bool,
+    /// What each operation requests of the kernel.
+    pub flags: OperationFlags,
 }
 
 impl EngineSetup<'_> {
@@ -47,6 +49,7 @@ impl EngineSetup<'_> {
             depth,
             files,
             writes,
+            flags,
             ..
         } = self;
         let memory = self.buffers.addresses();
@@ -64,7 +67,9 @@ impl EngineSetup<'_> {
             Engine::Psync => inline!(sync(Call::Positioned, files)),
             Engine::Vsync => inline!(sync(Call::SeekVectored, files)),
             Engine::Pvsync => inline!(sync(Call::PlainVectored, files)),
-            Engine::Pvsync2(flags) => inline!(sync(Call::Vectored(bits(flags)), files)),
+            Engine::Pvsync2(own) => {
+                inline!(sync(Call::Vectored(vectored(own, flags)), files))
+            }
             Engine::Mmap => inline!(MmapCall::new(files, writes, memory)?),
             Engine::Splice => inline!(SpliceCall::new(files, memory)?),
             Engine::Falloc => inline!(SpaceCall::new(files, false)),
@@ -74,12 +79,18 @@ impl EngineSetup<'_> {
             Engine::FileDelete => inline!(names(NameCall::Delete)?),
             Engine::DirCreate => inline!(names(NameCall::CreateDirectory)?),
             Engine::DirDelete => inline!(names(NameCall::DeleteDirectory)?),
-            Engine::Libaio => visitor.visit(LibaioTarget::new(clock, depth, files, memory)?),
+            Engine::Libaio => visitor.visit(LibaioTarget::new(
+                clock,
+                depth,
+                requested(flags),
+                files,
+                memory,
+            )?),
             Engine::PosixAio => visitor.visit(PosixTarget::new(clock, depth, files, memory)),
             Engine::IoUring(options) => visitor.visit(UringTarget::new(
                 clock,
                 depth,
-                options,
+                (options, requested(flags)),
                 files,
                 self.buffers,
             )?),
@@ -87,7 +98,30 @@ impl EngineSetup<'_> {
     }
 }
 
-/// As preadv2 wants them.
+/// As the kernel wants them, by direction.
+fn requested(flags: OperationFlags) -> [libc::c_int; 4] {
+    /// From Linux 6.11 on; of writes only.
+    const RWF_ATOMIC: libc::c_int = 0x40;
+    Direction::ALL.map(|direction| {
+        let moves = matches!(direction, Direction::Read | Direction::Write);
+        let mut requested = 0;
+        if flags.nowait && moves {
+            requested |= libc::RWF_NOWAIT;
+        }
+        if flags.atomic && direction == Direction::Write {
+            requested |= RWF_ATOMIC;
+        }
+        requested
+    })
+}
+
+/// Those of preadv2 and pwritev2.
+fn vectored(own: CallFlags, flags: OperationFlags) -> [libc::c_int; 2] {
+    let own = bits(own);
+    let [read, write, ..] = requested(flags);
+    [own | read, own | write]
+}
+
 fn bits(flags: CallFlags) -> libc::c_int {
     /// From Linux 6.14 on.
     const RWF_DONTCACHE: libc::c_int = 0x80;

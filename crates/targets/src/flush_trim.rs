@@ -17,7 +17,7 @@ pub(super) fn at_once(io: &Io, files: &[OpenFile]) -> Option<i32> {
     let file = &files[io.file as usize];
     match (io.direction, io.sync) {
         (Direction::Trim, _) => Some(trim(file, io.offset, io.len)),
-        (Direction::Sync, SyncKind::Range(_)) => Some(flush_file(&file.file, io.sync)),
+        (Direction::Sync, SyncKind::Range(_)) => Some(flush_file(&file.file, io)),
         _ => None,
     }
 }
@@ -60,11 +60,11 @@ fn discard(file: &File, offset: u64, len: u32) -> Result<(), Errno> {
 const BLKDISCARD: Opcode = 0x1277;
 
 /// 0 or a negated errno.
-pub(super) fn flush_file(file: &File, kind: SyncKind) -> i32 {
-    let done = match kind {
+pub(super) fn flush_file(file: &File, io: &Io) -> i32 {
+    let done = match io.sync {
         SyncKind::Whole => fsync(file),
         SyncKind::DataOnly => fdatasync(file),
-        SyncKind::Range(flags) => sync_range(file, 0, 0, flags),
+        SyncKind::Range(flags) => sync_range(file, io.offset, io.len, flags),
     };
     result(done.map(|()| 0))
 }

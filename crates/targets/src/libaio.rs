@@ -18,6 +18,8 @@ use crate::{OpenFile, Target};
 pub struct LibaioTarget {
     clock: Clock,
     context: Context,
+    /// RWF flags by direction.
+    flags: [libc::c_int; 4],
     files: Vec<OpenFile>,
     buffers: BufferAddresses,
     /// One control block a slot: the kernel reads it during io_submit only.
@@ -153,12 +155,14 @@ impl LibaioTarget {
     pub fn new(
         clock: Clock,
         depth: u32,
+        flags: [libc::c_int; 4],
         files: Vec<OpenFile>,
         buffers: BufferAddresses,
     ) -> io::Result<Self> {
         Ok(Self {
             clock,
             context: Context::new(depth)?,
+            flags,
             files,
             buffers,
             blocks: vec![ControlBlock::default(); depth as usize],
@@ -226,6 +230,7 @@ impl LibaioTarget {
         let moves = io.direction != Direction::Sync;
         self.blocks[index] = ControlBlock {
             data: index as u64,
+            rw_flags: self.flags[io.direction as usize] as u32,
             opcode,
             fd: self.files[io.file as usize].file.as_raw_fd() as u32,
             buffer: if moves { buffer as u64 } else { 0 },

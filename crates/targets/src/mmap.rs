@@ -83,7 +83,7 @@ impl CarryOut for MmapCall {
         let file = &self.files[io.file as usize];
         match io.direction {
             Direction::Trim => trim(file, io.offset, io.len),
-            Direction::Sync => flush_file(&file.file, io.sync),
+            Direction::Sync => flush_file(&file.file, io),
             Direction::Read | Direction::Write => self.copy(io),
         }
     }

@@ -31,7 +31,7 @@ impl CarryOut for SpaceCall {
         let file = &self.files[io.file as usize];
         let allocate = |mode| fallocate(&file.file, mode, io.offset, u64::from(io.len));
         let done = match (self.truncates, io.direction) {
-            (_, Direction::Sync) => return flush_file(&file.file, io.sync),
+            (_, Direction::Sync) => return flush_file(&file.file, io),
             (true, Direction::Write) => ftruncate(&file.file, io.offset),
             (true, _) => Err(Errno::INVAL),
             (false, Direction::Trim) => return trim(file, io.offset, io.len),

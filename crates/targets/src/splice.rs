@@ -101,7 +101,7 @@ impl CarryOut for SpliceCall {
         match io.direction {
             Direction::Read | Direction::Write => result(self.transfer(&file.file, io)),
             Direction::Trim => trim(file, io.offset, io.len),
-            Direction::Sync => flush_file(&file.file, io.sync),
+            Direction::Sync => flush_file(&file.file, io),
         }
     }
 }

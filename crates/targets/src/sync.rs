@@ -14,8 +14,8 @@ pub enum Call {
     Seek,
     /// pread, pwrite.
     Positioned,
-    /// preadv2, pwritev2 with these RWF flags.
-    Vectored(i32),
+    /// preadv2, pwritev2, each with these RWF flags.
+    Vectored([i32; 2]),
     /// preadv, pwritev.
     PlainVectored,
     /// lseek, then readv or writev.
@@ -51,7 +51,7 @@ impl CarryOut for SyncCall {
                 transfer(self.call, fd, io, buffer)
             }
             Direction::Trim => trim(file, io.offset, io.len),
-            Direction::Sync => flush_file(&file.file, io.sync),
+            Direction::Sync => flush_file(&file.file, io),
         }
     }
 }
@@ -89,8 +89,8 @@ fn attempt(call: Call, fd: i32, io: &Io, buffer: *mut u8) -> i32 {
             (Call::Positioned, false) => libc::pwrite(fd, data, len, offset),
             (Call::PlainVectored, true) => libc::preadv(fd, piece, 1, offset),
             (Call::PlainVectored, false) => libc::pwritev(fd, piece, 1, offset),
-            (Call::Vectored(flags), true) => libc::preadv2(fd, piece, 1, offset, flags),
-            (Call::Vectored(flags), false) => libc::pwritev2(fd, piece, 1, offset, flags),
+            (Call::Vectored([flags, _]), true) => libc::preadv2(fd, piece, 1, offset, flags),
+            (Call::Vectored([_, flags]), false) => libc::pwritev2(fd, piece, 1, offset, flags),
         }
     };
     if moved < 0 { -errno() } else { moved as i32 }

@@ -20,6 +20,8 @@ pub struct UringTarget {
     submitter: Submitter<'static>,
     _ring: OwnedRing,
     clock: Clock,
+    /// RWF flags by direction.
+    flags: [i32; 4],
     files: Vec<OpenFile>,
     buffers: BufferAddresses,
     fixed_files: bool,
@@ -82,7 +84,7 @@ impl UringTarget {
     pub fn new(
         clock: Clock,
         depth: u32,
-        options: UringOptions,
+        (options, flags): (UringOptions, [i32; 4]),
         files: Vec<OpenFile>,
         buffers: &Buffers,
     ) -> io::Result<Self> {
@@ -108,6 +110,7 @@ impl UringTarget {
             submitter,
             _ring: ring,
             clock,
+            flags,
             files,
             buffers: addresses,
             fixed_files,
@@ -151,7 +154,11 @@ impl UringTarget {
         let fixed = self.per_piece > 0;
         macro_rules! moves {
             ($operation:expr) => {
-                $operation.offset(io.offset).ioprio(io.priority).build()
+                $operation
+                    .offset(io.offset)
+                    .ioprio(io.priority)
+                    .rw_flags(self.flags[io.direction as usize])
+                    .build()
             };
         }
         let entry = match io.direction {

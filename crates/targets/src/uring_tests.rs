@@ -46,7 +46,8 @@ impl Hanging {
             id: (0, 0),
         };
         let clock = Clock::start();
-        let mut target = UringTarget::new(clock, DEPTH, options, vec![file], &buffers).unwrap();
+        let mut target =
+            UringTarget::new(clock, DEPTH, (options, [0; 4]), vec![file], &buffers).unwrap();
         for (number, slot) in slots.into_iter().enumerate() {
             let request = Request {
                 target: 0,

@@ -43,6 +43,7 @@ fn measure(args: &CdmArgs, store: &Store) -> Result<u8> {
         targets: &targets,
         guard: &guard,
         missing: Missing::scratch_if(args.create),
+        fails_alone: false,
     };
     let mut watcher = Watcher::new(args, &form, store);
     let outcome = run_tool(tool_run, &*listen()?, store, &mut watcher);

@@ -133,6 +133,7 @@ fn measure(profile: &Profile, mut notes: Vec<Note>, own: &OwnOptions, store: &St
         targets: &[],
         guard: &guard,
         missing: Missing::Scratch,
+        fails_alone: false,
     };
     let mut watcher = Watcher::new(own, profile, &prepared.plan, store);
     let outcome = run_tool(tool_run, &interrupted, store, &mut watcher);

@@ -9,6 +9,7 @@ mod help;
 mod idle;
 mod output;
 mod program;
+mod trigger;
 mod watch;
 
 use std::cell::RefCell;
@@ -20,18 +21,21 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::{Result, anyhow};
 use blocklab_fio::{
-    self as dialect, General, Input, Mistake, Place, Prepared, Profiled, Resolved, Section, Setting,
+    self as dialect, CloneFacts, General, Input, Mistake, Place, Prepared, Profiled, Resolved,
+    Section, Setting,
 };
 use blocklab_host::guard::Guard;
 use blocklab_record::{ErrorKind, JobResult, Note, NoteLevel, Record, Status, Stopped};
 use blocklab_store::Store;
 use blocklab_study::Missing;
 use blocklab_units::Nanos;
+use blocklab_workload::Job;
 
 use self::artifacts::Aggregate;
 use self::debug::Debug;
 use self::environment::{Machine, Presence};
 use self::idle::Profiler;
+use self::trigger::Trigger;
 use self::watch::Watcher;
 use crate::args::FioArgs;
 use crate::own_options;
@@ -168,7 +172,7 @@ fn attempt(arguments: &[String], store: &Store) -> Result<u8> {
         debug,
         opening: &opening,
     };
-    let prepared = (&prepared, &prepare as &dyn Fn() -> Result<Prepared>);
+    let prepared = (&mut prepared, &prepare as &dyn Fn() -> Result<Prepared>);
     measure(prepared, general, &own, store, debugging, &interrupted)
 }
 
@@ -228,7 +232,7 @@ struct Debugging<'a> {
 }
 
 fn measure(
-    (prepared, again): (&Prepared, &dyn Fn() -> Result<Prepared>),
+    (prepared, again): (&mut Prepared, &dyn Fn() -> Result<Prepared>),
     general: &General,
     own: &OwnOptions,
     store: &Store,
@@ -256,19 +260,28 @@ fn measure(
     if !files::make(prepared, interrupted, &guard)? {
         return Ok(INTERRUPTED);
     }
-    if prepared.clones.iter().all(|clone| clone.create_only) {
+    let prepared = &*prepared;
+    let failed = u8::try_from(prepared.failed().count()).unwrap_or(u8::MAX);
+    let is_over = |clone: &CloneFacts| clone.create_only || clone.failed.is_some();
+    if prepared.clones.iter().all(is_over) {
         files::remove(prepared, &guard);
         out.borrow_mut().end(&[], prepared, Nanos::ZERO)?;
-        return Ok(status::DONE);
+        return Ok(failed);
     }
     let kept = (!own.no_save).then_some(store);
     let mut watcher = Watcher::new(prepared, general, kept, &out);
     watcher.debug = debugging.debug;
     watcher.again = Some(again);
     watcher.requested = requested;
+    watcher.trigger = Trigger::of(general, interrupted);
     watcher.aggregate = general.bandwidth_log.then(Aggregate::open).transpose()?;
     let profiler = general.idle.map(Profiler::start);
     let record = run_plan(prepared, &guard, interrupted, store, &mut watcher);
+    let trigger = watcher.trigger.take();
+    let trigger = trigger.as_ref().filter(|trigger| trigger.is_pulled());
+    if let Some(trigger) = trigger {
+        trigger.run(prepared);
+    }
     out.borrow_mut().idleness = profiler.map(Profiler::finish);
     files::remove(prepared, &guard);
     let Some(mut record) = record? else {
@@ -282,7 +295,12 @@ fn measure(
     let is_kept = own.no_save || keep(&mut record, store);
     printed?;
     let unfit = prepared.clones.iter().any(|clone| clone.is_unfit);
-    Ok(with_keeping(exit_code(&record), is_kept && !unfit))
+    let code = match exit_code(&record) {
+        INTERRUPTED if trigger.is_none() => INTERRUPTED,
+        INTERRUPTED => failed_jobs(&record).saturating_add(failed),
+        code => code.saturating_add(failed),
+    };
+    Ok(with_keeping(code, is_kept && !unfit))
 }
 
 fn run_plan(
@@ -292,12 +310,18 @@ fn run_plan(
     store: &Store,
     watcher: &mut Watcher<'_>,
 ) -> Result<Option<Record>> {
+    let mut plan = prepared.plan.clone();
+    for case in &mut plan.cases {
+        let failed = |job: &Job| prepared.failed().any(|clone| clone.job == job.name);
+        case.workload.jobs.retain(|job| !failed(job));
+    }
     let tool_run = ToolRun {
-        plan: prepared.plan.clone(),
+        plan,
         notes: prepared.notes.clone(),
         targets: &[],
         guard,
         missing: Missing::ScratchOrName,
+        fails_alone: true,
     };
     let outcome = run_tool(tool_run, interrupted, store, watcher);
     watcher.finished();
@@ -307,7 +331,8 @@ fn run_plan(
 /// Fio's codes: how many jobs failed, 128 after a signal.
 fn exit_code(record: &Record) -> u8 {
     let jobs = record.measurements.iter().flat_map(|it| &it.jobs);
-    let lines: Vec<String> = jobs.filter_map(complaint).collect();
+    let line = |job| not_begun(record, job).or_else(|| complaint(job));
+    let lines: Vec<String> = jobs.filter_map(line).collect();
     lines.iter().for_each(|line| terminal::inform(line));
     if let Some(failure) = record.failure.as_ref().filter(|_| lines.is_empty()) {
         terminal::inform(&format!("fio: {failure}"));
@@ -315,8 +340,15 @@ fn exit_code(record: &Record) -> u8 {
     match record.status {
         Status::Complete => status::DONE,
         Status::Interrupted => INTERRUPTED,
-        Status::Failed => failed(record).max(status::FAILED),
+        Status::Failed => failed_jobs(record).max(status::FAILED),
     }
+}
+
+/// Why a job did not run, if it did not.
+fn not_begun(record: &Record, job: &JobResult) -> Option<String> {
+    let mut notes = record.notes.iter();
+    let note = notes.find(|note| note.subject == job.name && job.accounting.failed > 0)?;
+    Some(format!("fio: {}", note.text))
 }
 
 /// The line of a job that a failed operation ended, in fio's form: what failed and where.
@@ -330,17 +362,26 @@ fn complaint(job: &JobResult) -> Option<String> {
         ErrorKind::Verify => libc::EILSEQ,
         ErrorKind::Short | ErrorKind::Rate => return None,
     };
-    Some(format!(
+    let mut line = format!(
         "fio: pid={}, err={number}/job:{}, func={} at {}, error={}",
         process::id(),
         job.name,
         error.direction,
         error.first_offset,
         error.message
-    ))
+    );
+    if number == libc::EINVAL && job.direct == Some(true) {
+        line.push_str(UNALIGNED);
+    }
+    Some(line)
 }
 
-fn failed(record: &Record) -> u8 {
+/// What is mostly wrong where direct I/O is an invalid argument.
+const UNALIGNED: &str = "; direct I/O wants block sizes and offsets that are multiples of the \
+                         device's sector (512 or 4096 bytes), and a file system that has it: \
+                         another bs=, blockalign= or offset=, or direct=0, would work";
+
+fn failed_jobs(record: &Record) -> u8 {
     let jobs = record.measurements.iter().flat_map(|it| &it.jobs);
     let failed = jobs.filter(|job| matches!(job.stopped, Stopped::Error | Stopped::Stalled));
     u8::try_from(failed.count()).unwrap_or(u8::MAX)
@@ -378,7 +419,7 @@ pub fn study(file: &JobFile<'_>, store: &Store) -> Result<Option<Record>> {
         return Err(Mistake::here(&Place::COMMAND_LINE, words).into());
     }
     let plan = || prepared(file.path);
-    let prepared = plan()?;
+    let mut prepared = plan()?;
     if prepared.plan.cases.is_empty() {
         return Err(anyhow!("{}: No job(s) defined", file.path));
     }
@@ -394,7 +435,7 @@ pub fn study(file: &JobFile<'_>, store: &Store) -> Result<Option<Record>> {
     artifacts::try_out(&prepared)?;
     let interrupted = listen()?;
     let guard = place::guard(file.destroy_data, store);
-    if !files::make(&prepared, &interrupted, &guard)? {
+    if !files::make(&mut prepared, &interrupted, &guard)? {
         return Ok(None);
     }
     let kept = (!file.no_save).then_some(store);
@@ -419,10 +460,10 @@ mod tests {
             folder.path().display()
         );
         std::fs::write(&job, text).expect("written");
-        let prepared = prepared(&job.display().to_string()).expect("a sound job");
-        let made = |interrupted| {
+        let mut prepared = prepared(&job.display().to_string()).expect("a sound job");
+        let mut made = |interrupted| {
             let interrupted = AtomicBool::new(interrupted);
-            files::make(&prepared, &interrupted, &Guard::default()).expect("no mistake")
+            files::make(&mut prepared, &interrupted, &Guard::default()).expect("no mistake")
         };
         assert!(!made(true));
         assert_eq!(std::fs::read_dir(&folder).expect("listed").count(), 1);

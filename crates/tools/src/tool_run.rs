@@ -28,6 +28,8 @@ pub struct ToolRun<'a> {
     pub guard: &'a Guard,
     /// What becomes of a target that does not exist.
     pub missing: Missing,
+    /// Whether a job that cannot open its targets fails alone.
+    pub fails_alone: bool,
 }
 
 /// A seed for a run whose user named none.
@@ -55,6 +57,7 @@ pub fn run_tool(
         missing: tool_run.missing,
         // The foreign tools know nothing of Linux engines: nobody insisted on one.
         may_replace_engine: true,
+        fails_alone: tool_run.fails_alone,
         catalog: &catalog,
         interrupted,
         plan: tool_run.plan,

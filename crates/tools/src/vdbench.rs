@@ -181,6 +181,7 @@ fn measure(
             targets: &[],
             guard: &guard,
             missing: Missing::Scratch,
+            fails_alone: false,
         };
         let mut reporter = Reporter::new(&file, &prepared, &inputs, folder, store, own, validated)?;
         let outcome = run_tool(tool_run, &interrupted, store, &mut reporter);

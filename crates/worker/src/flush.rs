@@ -1,6 +1,8 @@
 //! When a worker flushes its writes: every so many operations, and once for each file at the end.
 
-use blocklab_workload::{Flush, SyncKind};
+use std::ops::Range;
+
+use blocklab_workload::{Flush, Request, SyncKind};
 
 /// Counts writes and decides when a flush is due.
 #[derive(Debug, Default)]
@@ -11,6 +13,9 @@ pub(crate) struct Flusher {
     since_fdatasync: u32,
     since_range: u32,
     last_file: u32,
+    /// Of each file, from the first byte written since its last flush to the last; no files at all
+    /// where no range is ever flushed.
+    written: Vec<Option<Range<u64>>>,
     /// Files that the final flush has still to visit.
     remaining: u32,
     has_written: bool,
@@ -21,9 +26,11 @@ pub(crate) struct Flusher {
 
 impl Flusher {
     pub(crate) fn new(rule: Flush, files: u32) -> Self {
+        let ranges = if rule.range_every > 0 { files } else { 0 };
         Self {
             rule,
             files,
+            written: vec![None; ranges as usize],
             ..Self::default()
         }
     }
@@ -51,10 +58,19 @@ impl Flusher {
         self.since_fsync += 1;
         self.since_fdatasync += 1;
         self.since_range += 1;
-        let reached = |every: u32, since: u32| every > 0 && since >= every;
-        self.due = reached(self.rule.fsync_every, self.since_fsync)
-            || reached(self.rule.fdatasync_every, self.since_fdatasync)
-            || reached(self.rule.range_every, self.since_range);
+        self.due = self.reaches_fsync()
+            || self.reaches_fdatasync()
+            || is_reached(self.rule.range_every, self.since_range);
+    }
+
+    /// As [`Flusher::written`], for a worker that may flush ranges.
+    pub(crate) fn written_at(&mut self, request: &Request) {
+        self.written(request.target);
+        if let Some(range) = self.written.get_mut(request.target as usize) {
+            let end = request.offset + u64::from(request.len);
+            let before = range.take().unwrap_or(request.offset..end);
+            *range = Some(before.start.min(request.offset)..before.end.max(end));
+        }
     }
 
     /// An operation that writes nothing was issued.
@@ -70,11 +86,29 @@ impl Flusher {
         self.due |= self.again;
     }
 
-    /// No write will follow. The final flush covers one that is due already.
+    /// No write will follow. The final flush covers one that is due already. A range is only flushed
+    /// so that less waits behind the writes that follow it.
     pub(crate) fn ending(&mut self) {
+        self.since_range = 0;
+        self.due &= self.again || self.reaches_fsync() || self.reaches_fdatasync();
         let wanted = self.rule.at_end && self.has_written;
         self.remaining = if wanted { self.files } else { 0 };
         self.due |= self.remaining > 0;
+    }
+
+    #[inline]
+    const fn reaches_fsync(&self) -> bool {
+        is_reached(self.rule.fsync_every, self.since_fsync)
+    }
+
+    #[inline]
+    const fn reaches_fdatasync(&self) -> bool {
+        is_reached(self.rule.fdatasync_every, self.since_fdatasync)
+    }
+
+    /// What was written of a file since its last flush; the flush that is issued covers it.
+    pub(crate) fn take_range(&mut self, file: u32) -> Option<Range<u64>> {
+        self.written.get_mut(file as usize)?.take()
     }
 
     /// File and kind of the flush that is due.
@@ -85,14 +119,13 @@ impl Flusher {
             return (self.remaining, SyncKind::Whole);
         }
         self.due = false;
-        let reached = |every: u32, since: u32| every > 0 && since >= every;
         let again = std::mem::take(&mut self.again);
-        let whole = reached(self.rule.fsync_every, self.since_fsync)
-            || again && self.rule.fsync_every > 0 && self.since_fsync == 0;
+        let whole =
+            self.reaches_fsync() || again && self.rule.fsync_every > 0 && self.since_fsync == 0;
         if whole {
             self.since_fsync = 0;
         }
-        let data = again || reached(self.rule.fdatasync_every, self.since_fdatasync);
+        let data = again || self.reaches_fdatasync();
         self.since_range = 0;
         if !whole && !data {
             return (self.last_file, SyncKind::Range(self.rule.range_flags));
@@ -107,9 +140,15 @@ impl Flusher {
     }
 }
 
+#[inline]
+const fn is_reached(every: u32, since: u32) -> bool {
+    every > 0 && since >= every
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use blocklab_workload::Direction;
 
     /// Which of these operations a flush follows; `w` writes, all others do not.
     #[track_caller]
@@ -147,5 +186,34 @@ mod tests {
             ..as_fio
         };
         check(data_only, "rwrwr", ".!!!!");
+    }
+
+    /// Each flush covered the whole file, and one more followed the last write.
+    #[test]
+    fn a_flush_of_a_range_covers_the_writes_before_it_and_has_others_behind_it() {
+        let rule = Flush {
+            range_every: 2,
+            range_flags: 2,
+            ..Flush::default()
+        };
+        let mut flusher = Flusher::new(rule, 2);
+        let mut covered = Vec::new();
+        for (target, block) in [(0, 3), (0, 1), (1, 7), (0, 9), (0, 5), (0, 4)] {
+            flusher.written_at(&Request {
+                target,
+                direction: Direction::Write,
+                offset: block * 4096,
+                len: 4096,
+            });
+            if block == 4 {
+                flusher.ending();
+            }
+            if flusher.is_due() {
+                let (file, _) = flusher.take();
+                let range = flusher.take_range(file).expect("written");
+                covered.push((file, range.start / 4096..range.end / 4096));
+            }
+        }
+        assert_eq!(covered, [(0, 1..4), (0, 9..10)]);
     }
 }

@@ -337,7 +337,7 @@ impl Worker {
         let measured = now >= self.window.measure_from;
         self.first.begun(now, request.len, measured);
         match request.direction {
-            Direction::Write => self.flush.written(request.target),
+            Direction::Write => self.flush.written_at(&request),
             _ => self.flush.passed(),
         }
         let mut action = self.launch(slot, 0, &request, now, intended);
@@ -437,7 +437,14 @@ impl Worker {
         if let Some(verifier) = &mut self.verifier {
             verifier.flushes(slot.index());
         }
-        self.launch_between(slot, &flush, sync, now)
+        let range = self.flush.take_range(file);
+        let mut action = self.launch_between(slot, &flush, sync, now);
+        if let (Action::Issue(io), SyncKind::Range(_), Some(range)) = (&mut action, sync, range) {
+            io.offset = range.start;
+            // What is too long for a length goes to the end of the file.
+            io.len = u32::try_from(range.end - range.start).unwrap_or(0);
+        }
+        action
     }
 
     /// Issues an operation that is not among those of the job: a flush, a check or a trim.

@@ -37,7 +37,7 @@ pub struct Io {
     pub sync: SyncKind,
     /// Index of the file in the target.
     pub file: u32,
-    /// Bytes; 0 of a sync.
+    /// Bytes. Of a sync of a range those that it covers, 0 to the end of the file; 0 of any other.
     pub len: u32,
     /// First byte.
     pub offset: u64,
@@ -79,7 +79,7 @@ pub enum SyncKind {
     Whole,
     /// fdatasync.
     DataOnly,
-    /// sync_file_range over the whole file, with these flags.
+    /// sync_file_range over the range of the operation, with these flags.
     Range(u32),
 }
 

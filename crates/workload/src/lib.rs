@@ -30,10 +30,10 @@ pub use io::{Completion, Io, Slot, SyncKind};
 pub use job::{
     Access, Advice, Batch, BlockSizes, CallFlags, Content, Credentials, Direction, Durability,
     EndsOthers, Engine, EngineKind, ErrorPolicy, Flow, Flush, Hints, Invalid, IoPriority, Job,
-    LatencyTarget, Lifetime, Limit, Log, Measure, MinRate, Mix, MovingWindow, Pace, Pattern,
-    Priority, PriorityShare, Rate, Region, Replay, Replayed, Runs, SizeDraw, SizeMix, SizedRamp,
-    Spread, Steady, SteadyVariable, Stop, TargetOrder, Think, ThinkStyle, TraceChanges, TraceFile,
-    UringOptions, Zone,
+    LatencyTarget, Lifetime, Limit, Log, Measure, MinRate, Mix, MovingWindow, OperationFlags, Pace,
+    Pattern, Priority, PriorityShare, Rate, Region, Replay, Replayed, Runs, SizeDraw, SizeMix,
+    SizedRamp, Spread, Steady, SteadyVariable, Stop, TargetOrder, Think, ThinkStyle, TraceChanges,
+    TraceFile, UringOptions, Zone,
 };
 pub use kept::PLAN_FORMAT;
 pub use place::{Extent, Places};

@@ -211,6 +211,7 @@ fn assignment<'a>(plan: Plan, targets: &'a [String], guard: &'a Guard) -> Assign
         guard,
         missing: Missing::Refused,
         may_replace_engine: false,
+        fails_alone: false,
         catalog: &CATALOG,
         interrupted: &INTERRUPTED,
     }

@@ -25,29 +25,28 @@ pub struct Answer {
 }
 
 /// A copy of the traces of the corpus: what a program writes there shall not change the corpus.
-pub fn copied_traces(into: &Path) -> &Path {
-    fs::create_dir(into).expect("a new folder");
+pub fn copied_traces(into: &Path) {
+    fs::create_dir_all(into).expect("a new folder");
     let all = fs::read_dir(root().join("proof/corpus/fio-traces")).expect("the traces");
     for trace in all.map(|entry| entry.expect("a trace").path()) {
         let name = trace.file_name().expect("a file");
         fs::copy(&trace, into.join(name)).expect("a copy");
     }
-    into
 }
 
 pub fn answer(command: Command, folder: &Path, file: &Path, rules: &Rules) -> Answer {
+    let trace = folder.join("calls");
+    // The traces have one name for both, as it stands in the options that are printed again.
+    copied_traces(&folder.join("traces"));
+    let folder = &folder.join("run");
     fs::create_dir(folder).expect("a new folder");
-    let trace = folder.with_extension("trace");
     let mut command = match rules.calls.as_str() {
         "" => command,
         calls => traced(&command, calls, &trace),
     };
     command.arg("--output-format=json").arg(file);
     command.env("FIO_SIZE", "64k");
-    command.env(
-        "FIO_TRACES",
-        copied_traces(&folder.with_extension("traces")),
-    );
+    command.env("FIO_TRACES", "../traces");
     command.current_dir(folder);
     let output = command.output().expect("it starts");
     let out = String::from_utf8_lossy(&output.stdout);

@@ -83,8 +83,10 @@ impl Case {
         fs::write(folder.join("there"), vec![1; 256 << 10]).expect("a new file");
         command.args(self.arguments(value));
         let strace = folder.with_extension("strace");
-        if self.probe[0] == "calls" {
-            command = traced(&command, &self.probe[1], &strace);
+        match self.probe[0].as_str() {
+            "calls" => command = traced(&command, &self.probe[1], &strace),
+            "ranges" => command = traced(&command, "sync_file_range", &strace),
+            _ => {}
         }
         let output = command.current_dir(folder).stdin(Stdio::null()).output();
         let output = output.expect("it starts");
@@ -115,6 +117,7 @@ impl Case {
                 let first = text.lines().next().unwrap_or_default();
                 vec![first.split(", ").count().to_string()]
             }
+            "ranges" => ranges(&fs::read_to_string(&strace).unwrap_or_default()),
             "calls" => {
                 let trace = fs::read_to_string(&strace).unwrap_or_default();
                 with_flags(calls(&trace), &words[1..])
@@ -174,6 +177,16 @@ fn with_flags(calls: BTreeSet<String>, flags: &[&str]) -> Vec<String> {
     let named = calls.iter().flat_map(|call| call.split(' '));
     let found: BTreeSet<&str> = named.filter(|word| flags.contains(word)).collect();
     found.into_iter().map(str::to_owned).collect()
+}
+
+/// The first byte, the length and the flags of each sync_file_range, in order.
+fn ranges(trace: &str) -> Vec<String> {
+    let range = |line: &str| {
+        let (_, arguments) = line.split_once("sync_file_range(")?;
+        let (_, range) = arguments.split_once(", ")?;
+        Some(range.split_once(')')?.0.to_owned())
+    };
+    trace.lines().filter_map(range).collect()
 }
 
 fn json(output: &Output) -> Value {

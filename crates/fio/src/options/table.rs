@@ -13,20 +13,20 @@ use crate::option::Kind::{
     Bool, Flag, Floats, Int, Micros, Name, Names, Percents, Ranges as OfRanges, Seconds,
     Share as OfShare, Size, Sizes as OfSizes, Text, Word as OneOf,
 };
-use crate::option::Opt;
+use crate::option::{Opt, Since, Taken};
 use crate::value::{Meant, Ranges, Share, Sizes, Value, Word};
 
 const MAX: i64 = i64::MAX;
 
 macro_rules! options {
     ($($chapter:literal {
-        $($name:literal $($alias:literal)*, $kind:expr, $default:literal, $support:ident,
+        $($($since:ident)? $name:literal $($alias:literal)*, $kind:expr, $default:literal, $support:ident,
           $meaning:literal, $here:literal $(, $field:ident: $type:ty)?;)*
     })*) => {
         pub(super) static TABLE: &[Opt] = &[$($(Opt {
             name: $name,
             aliases: &[$($alias),*],
-            value: $kind,
+            value: Taken { kind: $kind, since: since!($($since)?) },
             default: $default,
             support: Support::$support,
             meaning: $meaning,
@@ -54,6 +54,16 @@ macro_rules! options {
     };
 }
 
+/// `later` stands before the options that fio 3.33 has not got yet.
+macro_rules! since {
+    () => {
+        Since::Spoken
+    };
+    (later) => {
+        Since::Later
+    };
+}
+
 /// What is approximated, ignored or refused may have no field: nothing is done with it.
 macro_rules! has_field {
     ($support:ident $field:ident) => {};
@@ -73,7 +83,7 @@ options! {
         "stonewall" "wait_for_previous", Flag, "-", Exact, "Begin when all jobs before have ended.", "", stonewall: bool;
         "new_group", Flag, "-", Exact, "Begin another group in the report.", "", new_group: bool;
         "group_reporting", Flag, "-", Exact, "Report a group as one.", "", group_reporting: bool;
-        "job_start_clock_id", Int(0, 2147483647), "0", Documented, "The clock of `job_start` in JSON, by its number.", "of a later fio: that key is there where an option of a later fio is given", job_start_clock_id: u32;
+        later "job_start_clock_id", Int(0, 2147483647), "0", Documented, "The clock of `job_start` in JSON, by its number.", "that key is there where an option of a later fio is given", job_start_clock_id: u32;
         "stats", Bool, "1", Nearly, "Keep statistics of the job.", "the job is run and counted, and left out of the output", stats: bool;
         "exitall", Flag, "-", Mostly, "End all jobs of the group when one ends.", "with `new_group`, jobs of other groups that run at the same time end, too", exitall: bool;
         "exit_what", OneOf("group stonewall all"), "group", Mostly, "What `exitall` ends.", "with `exitall_on_error`, `all` does not end what follows", exit_what: Word;
@@ -102,7 +112,7 @@ options! {
         "offset_align", Size, "0", Exact, "What `offset` in per cent is rounded up to.", "", offset_align: u64;
         "number_ios", Int(0, MAX), "0", Exact, "End after so many operations.", "", number_ios: u32;
         "fallocate", OneOf("none native posix keep truncate 0 1"), "native", Nearly, "How space is set aside for a file that will be written.", "`none` gives it its length without space, all others set the space aside", fallocate: Word;
-        "filetype", OneOf("none file block char"), "none", Ignored, "The kind of the files, so that they need not be examined.", "of a later fio: each file is examined once";
+        later "filetype", OneOf("none file block char"), "none", Ignored, "The kind of the files, so that they need not be examined.", "each file is examined once";
         "create_serialize", Bool, "1", Ignored, "Make files one after the other.", "they always are";
         "create_fsync", Bool, "1", Ignored, "Flush a file when it is made.", "it always is";
         "create_on_open", Bool, "0", Ignored, "Make files when they are opened.", "files are made before the run";
@@ -132,11 +142,11 @@ options! {
         "softrandommap", Bool, "0", Ignored, "Go on without a map where there is no memory for it.", "blocks of one size need none; of others it takes a bit for each smallest block, and more than 4 GiB are refused";
         "random_generator", OneOf("tausworthe lfsr tausworthe64"), "tausworthe", Nearly, "How random numbers are made; each draws another sequence.", "all are one generator with a period beyond 2^64, so that no file has more blocks than it draws; `lfsr` hits every block once, whatever `norandommap` says", random_generator: Word;
         "random_distribution", Text, "random", Mostly, "How random offsets are spread.", "`normal` has the deviation that was asked, of which a block beyond the middle is found less often; fio draws a wider one of a small deviation, and a narrower one of a large", random_distribution: String;
-        "random_sequence_stride", Bool, "0", Documented, "With `random_distribution=sequence`, the blocks move on by the length of the list each time.", "of a later fio: no case compares it with fio 3.33", random_sequence_stride: bool;
-        "sprandom", Bool, "0", Documented, "Bring an SSD into the steady state of random writes in one pass over its whole flash.", "of a later fio: no case compares it with fio 3.33", sprandom: bool;
-        "spr_op", Floats, "0.15", Documented, "sprandom: the over-provisioning of the device, as a share of what it reports.", "of a later fio: see `sprandom`", spr_op: Vec<f64>;
-        "spr_num_regions", Int(2, 4294967295), "100", Documented, "sprandom: in how many parts the flash is seen.", "of a later fio: see `sprandom`", spr_num_regions: u32;
-        "spr_cs", Size, "0", Nearly, "sprandom: size of the device's cache, which must not absorb what is written again.", "of a later fio: a region must be larger; blocks are written again anywhere in the next one", spr_cs: u64;
+        later "random_sequence_stride", Bool, "0", Documented, "With `random_distribution=sequence`, the blocks move on by the length of the list each time.", "no case compares it with fio 3.33", random_sequence_stride: bool;
+        later "sprandom", Bool, "0", Documented, "Bring an SSD into the steady state of random writes in one pass over its whole flash.", "no case compares it with fio 3.33", sprandom: bool;
+        later "spr_op", Floats, "0.15", Documented, "sprandom: the over-provisioning of the device, as a share of what it reports.", "see `sprandom`", spr_op: Vec<f64>;
+        later "spr_num_regions", Int(2, 4294967295), "100", Documented, "sprandom: in how many parts the flash is seen.", "see `sprandom`", spr_num_regions: u32;
+        later "spr_cs", Size, "0", Nearly, "sprandom: size of the device's cache, which must not absorb what is written again.", "a region must be larger; blocks are written again anywhere in the next one", spr_cs: u64;
         "percentage_random", Text, "100", Nearly, "Share of a random pattern that is random.", "one share for all directions", percentage_random: String;
         "rw_sequencer", OneOf("sequential identical"), "sequential", Exact, "What `rw=…:N` does between random offsets.", "", rw_sequencer: Word;
         "rwmixread", Int(0, 100), "50", Exact, "Share of the reads.", "", rwmixread: u32;
@@ -157,6 +167,11 @@ options! {
     }
     "Engine" {
         "ioengine", Text, "psync", Mostly, "The interface to the kernel.", "`filecreate` and `filedelete` are refused under `--readonly`", ioengine: String;
+        later "fdp", Bool, "0", Refused, "Place data by the device's flexible data placement.", "it belongs to the engines io_uring_cmd and xnvme; no other one passes a place on";
+        later "dataplacement" "data_placement", OneOf("none fdp streams"), "none", Refused, "How the device is told what belongs together.", "it belongs to the engines io_uring_cmd and xnvme; no other one passes a place on";
+        later "plid_select" "fdp_pli_select", OneOf("random roundrobin scheme"), "random", Ignored, "Which of the places is taken.", "it belongs to `dataplacement`, which is refused";
+        later "plids" "fdp_pli", Text, "-", Ignored, "The places.", "it belongs to `dataplacement`, which is refused";
+        later "dp_scheme", Text, "-", Ignored, "A file that gives each part of the device a place.", "it belongs to `dataplacement`, which is refused";
         "iodepth", Int(1, MAX), "1", Mostly, "Operations in flight of each clone.", "without `iodepth_batch`, `iodepth_batch_complete_min` or `iodepth_batch_complete_max` completions are taken all at once and handed over again in batches, so fewer are in flight for moments than fio keeps", iodepth: u32;
         "iodepth_batch" "iodepth_batch_submit", Int(0, MAX), "1", Documented, "Operations handed over in one call.", "which call hands over which operation is not compared", iodepth_batch: Option<u32>;
         "iodepth_batch_complete_min" "iodepth_batch_complete", Int(0, MAX), "1", Documented, "Completions that a wait is for.", "how many completions a call takes is not compared", iodepth_batch_complete_min: Option<u32>;
@@ -166,11 +181,11 @@ options! {
         "io_submit_mode", OneOf("inline offload"), "inline", Nearly, "Hand operations to other threads.", "operations are submitted by the job's own thread; `rate_process=poisson` counts latency from the arrival in any case";
         "direct", Bool, "0", Exact, "O_DIRECT.", "", direct: bool;
         "buffered", Bool, "1", Exact, "The contrary of `direct`.", "", buffered: bool;
-        "atomic", Bool, "0", Nearly, "Atomic writes.", "as `direct=1`: no Linux has a flag that would request more", atomic: bool;
+        "atomic", Bool, "0", Mostly, "Write each block as a whole or not at all; with `direct=1`.", "by RWF_ATOMIC of Linux 6.11, as in a later fio: it fails with EOPNOTSUPP where it is not supported, and engines other than pvsync2, libaio and io_uring are refused; fio 3.33 requests what no Linux has", atomic: bool;
         "sync", OneOf("none 0 sync 1 dsync"), "none", Exact, "O_SYNC or O_DSYNC.", "", sync: Word;
         "fsync", Int(0, MAX), "0", Mostly, "An fsync after so many writes.", "the flush after the last write of a job is made and counted; under io_uring and posixaio fio issues more of them", fsync: u32;
         "fdatasync", Int(0, MAX), "0", Mostly, "An fdatasync after so many writes.", "the flush after the last write of a job is made; beside `fsync` they are counted among the flushes, by fio they are not", fdatasync: u32;
-        "end_syncfs", Bool, "0", Nearly, "Flush the file system at the end.", "of a later fio: the files of the job are flushed, as by `end_fsync`", end_syncfs: bool;
+        later "end_syncfs", Bool, "0", Nearly, "Flush the file system at the end.", "the files of the job are flushed, as by `end_fsync`", end_syncfs: bool;
         "end_fsync", Bool, "0", Exact, "An fsync at the end.", "", end_fsync: bool;
         "fsync_on_close", Bool, "0", Nearly, "An fsync when a file is closed.", "as `end_fsync`", fsync_on_close: bool;
         "write_barrier", Int(0, MAX), "0", Ignored, "Every so many writes a barrier.", "no engine has them, those of fio neither";
@@ -192,7 +207,7 @@ options! {
         "userspace_reap", Flag, "-", Ignored, "libaio: take completions without a system call.", "they are taken as is fastest";
         "hipri", Flag, "-", Exact, "Poll for completions.", "", hipri: bool;
         "hipri_percentage", Int(0, 100), "100", Nearly, "pvsync2: poll for a share of the operations.", "`hipri` polls for all of them";
-        "nowait", Bool, "0", Exact, "pvsync2: RWF_NOWAIT.", "", nowait: bool;
+        "nowait", Bool, "0", Exact, "pvsync2, libaio, io_uring: RWF_NOWAIT.", "", nowait: bool;
         "uncached", Bool, "0", Nearly, "pvsync2: leave nothing in the page cache.", "by RWF_DONTCACHE, from Linux 6.14 on; fio 3.33 passes a flag that no Linux took", uncached: bool;
         "fixedbufs", Flag, "-", Exact, "io_uring: register the buffers.", "", fixedbufs: bool;
         "registerfiles", Flag, "-", Exact, "io_uring: register the files.", "", registerfiles: bool;
@@ -203,9 +218,9 @@ options! {
         "cmd_type", Text, "-", Refused, "Kind of a passed-through command.", "io_uring_cmd is not spoken";
         "cmdprio_percentage", Text, "0", Mostly, "libaio, io_uring: share of the operations, in per cent, that carry a priority of their own.", "what reads to verify keeps the priority of its thread", cmdprio_percentage: String;
         "cmdprio_class", Text, "-", Documented, "Class of that priority; real time without it.", "compared are the class and level in the results", cmdprio_class: String;
-        "cmdprio_hint", Int(0, 1023), "-", Ignored, "Hint of that priority.", "of a later fio: no hint is given";
-        "md_per_io_size", Size, "0", Refused, "io_uring, io_uring_cmd: bytes of metadata with each block.", "of a later fio: operations carry no metadata";
-        "num_range", Int(1, 256), "1", Refused, "io_uring_cmd: ranges of one trim.", "of a later fio: an operation trims one range";
+        later "cmdprio_hint", Int(0, 1023), "-", Ignored, "Hint of that priority.", "no hint is given";
+        later "md_per_io_size", Size, "0", Refused, "io_uring, io_uring_cmd: bytes of metadata with each block.", "operations carry no metadata";
+        later "num_range", Int(1, 256), "1", Refused, "io_uring_cmd: ranges of one trim.", "an operation trims one range";
         "cmdprio", Text, "0", Mostly, "Level of that priority.", "a mistake in it ends the run; fio runs the other jobs", cmdprio: String;
         "cmdprio_bssplit", Text, "-", Mostly, "That share by block size, each with a class and a level of its own where they are given.", "parts that are no numbers, or too many, are a mistake; fio drops them", cmdprio_bssplit: Option<String>;
         "thp", Int(0, 1), "0", Ignored, "mmap: huge pages.", "no huge pages are requested";
@@ -215,7 +230,7 @@ options! {
         "runtime" "timeout", Seconds, "0", Exact, "The longest time of the job.", "", runtime: Nanos;
         "time_based", Flag, "-", Exact, "Go on until that time is over.", "", time_based: bool;
         "ramp_time", Seconds, "-", Mostly, "Load before the measured time.", "what is moved in it is not part of `size`; in fio it is", ramp_time: Nanos;
-        "ramp_size", Size, "0", Mostly, "Load before the measured time, by what is moved; with `group_reporting` by all jobs of the group.", "of a later fio; what is moved in it is not part of `size`", ramp_size: u64;
+        later "ramp_size", Size, "0", Mostly, "Load before the measured time, by what is moved; with `group_reporting` by all jobs of the group.", "what is moved in it is not part of `size`", ramp_size: u64;
         "startdelay", Text, "0", Nearly, "Begin so much later.", "of a range, clones get delays evenly spread over it", startdelay: String;
         "loops", Int(0, MAX), "1", Mostly, "Passes of the job.", "jobs that verify what they read are repeated, too", loops: u64;
         "rate", OfSizes, "-", Exact, "Most bytes a second.", "", rate: Sizes;
@@ -226,7 +241,7 @@ options! {
         "rate_cycle" "ratecycle", Int(0, MAX), "1000", Mostly, "Over what time rates are held, in ms.", "see `rate_min`", rate_cycle: u32;
         "rate_ignore_thinktime", Bool, "0", Documented, "Do not make up for pauses.", "how many operations that leaves is the clock's and is not compared", rate_ignore_thinktime: bool;
         "thinktime", Micros, "0", Exact, "A pause between operations.", "", thinktime: Nanos;
-        "thinkcycles", Int(0, MAX), "0", Refused, "Compute for so many cycles between operations.", "of a later fio: thinktime= with thinktime_spin= does the same by time";
+        later "thinkcycles", Int(0, MAX), "0", Refused, "Compute for so many cycles between operations.", "thinktime= with thinktime_spin= does the same by time";
         "thinktime_spin", Micros, "0", Documented, "Part of the pause that burns processor time.", "processor time is not compared", thinktime_spin: Nanos;
         "thinktime_blocks", Int(0, MAX), "1", Exact, "Operations between pauses.", "", thinktime_blocks: Option<u32>;
         "thinktime_blocks_type", OneOf("complete issue"), "complete", Documented, "Whether they are counted when issued.", "when operations begin is not compared", thinktime_blocks_type: Word;
@@ -239,9 +254,10 @@ options! {
         "steadystate" "ss", Text, "-", Nearly, "End when the figures are steady.", "a slope is judged over 3 s at least: a line through two points always fits", steadystate: Option<String>;
         "steadystate_duration" "ss_dur", Seconds, "0", Exact, "Over what time.", "", steadystate_duration: Nanos;
         "steadystate_ramp_time" "ss_ramp", Seconds, "0", Documented, "What is not judged at the beginning.", "when a job was steady is not compared", steadystate_ramp_time: Nanos;
-        "steadystate_check_interval" "ss_interval", Seconds, "1s", Documented, "Time between two values of the window.", "of a later fio: no case compares it with fio 3.33", steadystate_check_interval: Nanos;
+        later "steadystate_check_interval" "ss_interval", Seconds, "1s", Documented, "Time between two values of the window.", "no case compares it with fio 3.33", steadystate_check_interval: Nanos;
         "flow_id", Int(0, 4294967295), "0", Mostly, "Jobs that keep a ratio.", "see `flow`", flow_id: u32;
         "flow", Int(-1000, 1000), "0", Mostly, "The job's part of that ratio.", "the job that is ahead looks again after a while, so jobs without a rate do less than in fio, in the same proportion", flow: u32;
+        "flow_watermark", Text, "-", Ignored, "A word that old job files have.", "fio 3.33 does nothing with it either";
         "flow_sleep", Int(0, 4294967), "0", Mostly, "The pause of who is ahead.", "see `flow`", flow_sleep: u32;
     }
     "Content" {
@@ -263,9 +279,9 @@ options! {
         "verify_interval", Size, "-", Exact, "Bytes under one header.", "", verify_interval: u64;
         "verify_offset", Size, "-", Mostly, "Where the header lies.", "what stands at the beginning of a block may be the header of an earlier write", verify_offset: u64;
         "verify_pattern", Text, "-", Exact, "What is written and expected.", "", verify_pattern: Option<String>;
-        "verify_pattern_interval", Size, "0", Documented, "The pattern begins anew after so many bytes, and `%o` is the offset of that place.", "of a later fio: no case compares it with fio 3.33", verify_pattern_interval: u64;
-        "verify_write_sequence", Bool, "1", Documented, "Whether a block must hold the write that is expected there, by its number.", "of a later fio: no case compares it with fio 3.33", verify_write_sequence: bool;
-        "verify_header_seed", Bool, "1", Documented, "Whether a block must hold the write that is expected there, by its seed.", "of a later fio: no case compares it with fio 3.33; what the job itself wrote is compared by default, what an earlier run wrote where this is 1, by the seed of that run; seed and number are compared together, so a block is not compared with its write only where both are off; headers that fio wrote are compared by their number", verify_header_seed: Option<bool>;
+        later "verify_pattern_interval", Size, "0", Documented, "The pattern begins anew after so many bytes, and `%o` is the offset of that place.", "no case compares it with fio 3.33", verify_pattern_interval: u64;
+        later "verify_write_sequence", Bool, "1", Documented, "Whether a block must hold the write that is expected there, by its number.", "no case compares it with fio 3.33", verify_write_sequence: bool;
+        later "verify_header_seed", Bool, "1", Documented, "Whether a block must hold the write that is expected there, by its seed.", "no case compares it with fio 3.33; what the job itself wrote is compared by default, what an earlier run wrote where this is 1, by the seed of that run; seed and number are compared together, so a block is not compared with its write only where both are off; headers that fio wrote are compared by their number", verify_header_seed: Option<bool>;
         "verify_fatal", Bool, "0", Documented, "End at the first mismatch.", "what is done after a mismatch is not compared", verify_fatal: bool;
         "verify_dump", Bool, "0", Nearly, "Leave flawed blocks in files.", "what was read is left in FILE.OFFSET.received; the expected data is reported only for patterns, in the message", verify_dump: bool;
         "verify_async", Int(0, MAX), "0", Ignored, "Threads that check.", "the thread that reads a block checks it";
@@ -276,7 +292,7 @@ options! {
         "verify_backlog_batch", Int(0, MAX), "-", Documented, "How many are checked then.", "the order of writes and reads is not compared", verify_backlog_batch: u64;
         "verify_state_load", Bool, "0", Exact, "Verify no more than the state file of an earlier run covers.", "", verify_state_load: bool;
         "verify_state_save", Bool, "1", Exact, "Leave a state file that records how far the writes came.", "", verify_state_save: bool;
-        "verify_policy", OneOf("completed fsynced"), "completed", Documented, "Which writes of a saved state are checked: all, or those that a flush made durable.", "of a later fio: no case compares it with fio 3.33", verify_policy: Word;
+        later "verify_policy", OneOf("completed fsynced"), "completed", Documented, "Which writes of a saved state are checked: all, or those that a flush made durable.", "no case compares it with fio 3.33", verify_policy: Word;
         "experimental_verify", Bool, "-", Ignored, "Replay the requests to check them.", "requests are always replayed";
         "trim_percentage", Int(0, 100), "0", Nearly, "Share of the written blocks that are trimmed before they are checked, with `trim_backlog`.", "in jobs that write without trimming, too: fio 3.33 itself ends with a broken assertion there", trim_percentage: u32;
         "trim_verify_zero", Bool, "1", Documented, "Whether they must be zeros then.", "no device whose trimmed blocks are not zeros was available for a comparison", trim_verify_zero: bool;
@@ -299,9 +315,9 @@ options! {
         "log_hist_msec", Int(0, MAX), "0", Exact, "A histogram for each span of so many milliseconds.", "", log_hist_msec: u32;
         "log_hist_coarseness", Int(0, 10), "0", Exact, "Put buckets together, two by two, so many times.", "", log_hist_coarseness: u32;
         "log_max_value", Bool, "0", Documented, "Log the largest value of a span, not the mean.", "latencies are not compared", log_max_value: bool;
-        "log_window_value", OneOf("avg max both 0 1"), "avg", Documented, "Which latency of a span is logged: the mean, the largest, or one behind the other.", "of a later fio: no case compares it with fio 3.33; compressed logs hold the mean alone of `both`", log_window_value: Word;
+        later "log_window_value", OneOf("avg max both 0 1"), "avg", Documented, "Which latency of a span is logged: the mean, the largest, or one behind the other.", "no case compares it with fio 3.33; compressed logs hold the mean alone of `both`", log_window_value: Word;
         "log_offset", Bool, "0", Exact, "Log the offset of each operation.", "", log_offset: bool;
-        "log_issue_time", Bool, "0", Documented, "With `log_offset`, one more column: when the operation was issued, in ns since the log began; 0 in logs of other than submission and completion latency.", "of a later fio: fio 3.33 has no such column, so no case compares it; compressed logs are without it", log_issue_time: bool;
+        later "log_issue_time", Bool, "0", Documented, "With `log_offset`, one more column: when the operation was issued, in ns since the log began; 0 in logs of other than submission and completion latency.", "fio 3.33 has no such column, so no case compares it; compressed logs are without it", log_issue_time: bool;
         "log_prio", Bool, "0", Exact, "Log the whole priority.", "", log_prio: bool;
         "log_compression", Size, "0", Nearly, "Compress logs in chunks of this size while the job runs.", "they are compressed when the job has ended, where `log_store_compressed` leaves them so", log_compression: u64;
         "log_compression_cpus", Text, "-", Ignored, "Processors that compress logs.", "the job's own time is over when they are";
@@ -333,8 +349,8 @@ options! {
         "nice", Int(-20, 19), "0", Exact, "Rank among processes.", "", nice: i64;
         "prio", Int(0, 7), "-", Exact, "Rank of the I/O.", "", prio: Option<i64>;
         "prioclass", Int(0, 3), "-", Exact, "Class of the I/O.", "", prioclass: Option<i64>;
-        "priohint", Int(0, 1023), "-", Ignored, "Hint of the I/O priority.", "of a later fio: no hint is given";
-        "comm", Text, "-", Ignored, "What the process is called.", "of a later fio: threads are called after their job";
+        later "priohint", Int(0, 1023), "-", Ignored, "Hint of the I/O priority.", "no hint is given";
+        later "comm", Text, "-", Ignored, "What the process is called.", "threads are called after their job";
         "ioscheduler", Text, "-", Ignored, "Scheduler of the device.", "write its name to /sys/block/DEVICE/queue/scheduler";
         "clocksource", OneOf("gettimeofday clock_gettime cpu"), "-", Ignored, "The clock.", "the processor's counter is used where it is steady";
         "gtod_reduce", Bool, "0", Ignored, "Read the clock less often.", "the clock is read once a batch; latencies are kept", gtod_reduce: bool;
@@ -353,7 +369,7 @@ options! {
         "clat_percentiles", Bool, "1", Exact, "Percentiles of completion latency.", "", clat_percentiles: bool;
         "lat_percentiles", Bool, "0", Exact, "Percentiles of total latency.", "", lat_percentiles: bool;
         "slat_percentiles", Bool, "0", Exact, "Percentiles of submission latency.", "", slat_percentiles: bool;
-        "percentile_list", Percents, "1:5:10:20:30:40:50:60:70:80:90:95:99:99.5:99.9:99.95:99.99", Mostly, "Which ones.", "a 0 is one of them; fio ends the list there", percentile_list: Vec<f64>;
+        "percentile_list", Percents, "1:5:10:20:30:40:50:60:70:80:90:95:99:99.5:99.9:99.95:99.99", Exact, "Which ones; a 0 ends the list.", "", percentile_list: Vec<f64>;
         "block_error_percentiles", Bool, "0", Ignored, "Errors of trims by block.", "errors are counted by kind";
         "significant_figures", Int(1, 10), "4", Documented, "Digits of the normal output.", "figures of the normal output are not compared", significant_figures: u32;
         "unified_rw_reporting", OneOf("none mixed both 0 1 2"), "none", Exact, "Directions as one.", "", unified_rw_reporting: Word;

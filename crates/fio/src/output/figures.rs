@@ -77,7 +77,7 @@ fn of<'a>(clone: &'a CloneFacts, measurement: Option<&Measurement>) -> Figures<'
         clone,
         last: clone,
         members: 1,
-        error: 0,
+        error: clone.failed.unwrap_or(0),
         errors: (0, 0),
         flows: Default::default(),
         syncs: Spread::default(),
@@ -87,7 +87,7 @@ fn of<'a>(clone: &'a CloneFacts, measurement: Option<&Measurement>) -> Figures<'
         submits: [0; 7],
         completes: [0; 7],
         found_depth: None,
-        ran: false,
+        ran: clone.failed.is_some(),
         stopped_steady: false,
         rounds: Vec::new(),
     };

@@ -65,7 +65,8 @@ fn clones_started(clones: &[CloneFacts]) -> String {
 }
 
 fn introduction(clone: &CloneFacts) -> String {
-    let bytes = |value: u64| format!("{}B", short(value as f64, 4, Base::Binary));
+    let [base, _] = clone.style.bases();
+    let bytes = |value: u64| format!("{}B", short(value as f64, 4, base));
     let range = |(low, high)| format!("{}-{}", bytes(low), bytes(high));
     let [read, write, trim] = clone.blocks.map(range);
     let third = match clone.style.by_order {
@@ -82,7 +83,9 @@ fn introduction(clone: &CloneFacts) -> String {
 pub fn normal(measurements: &[Measurement], prepared: &Prepared, moment: &Moment) -> String {
     let entries = all(&prepared.clones, measurements);
     let mut text = String::from("\n");
-    for entry in &entries {
+    // As with fio, a job that moved nothing, for its files were only made, has no paragraph.
+    let shown = |entry: &&Figures<'_>| !entry.clone.create_only;
+    for entry in entries.iter().filter(shown) {
         text.push_str(&job(entry, moment));
     }
     let groups = entries.iter().map(|entry| entry.clone.group).max();
@@ -138,6 +141,7 @@ fn job(figures: &Figures<'_>, moment: &Moment) -> String {
 
 fn direction(name: &str, flow: &Flow, style: &Style) -> String {
     let digits = style.figures;
+    let [base, other] = style.bases();
     let trailer = match name {
         "write" => "; 0 zone resets",
         _ => "",
@@ -145,9 +149,9 @@ fn direction(name: &str, flow: &Flow, style: &Style) -> String {
     let mut text = format!(
         "  {name}: IOPS={}, BW={} ({})({}/{}msec){trailer}\n",
         short(flow.iops(), digits, Base::Decimal),
-        rate(flow.bytes_per_second(), style, Base::Binary),
-        rate(flow.bytes_per_second(), style, Base::Decimal),
-        format_args!("{}B", short(flow.bytes as f64, digits, Base::Binary)),
+        rate(flow.bytes_per_second(), style, base),
+        rate(flow.bytes_per_second(), style, other),
+        format_args!("{}B", short(flow.bytes as f64, digits, base)),
         flow.runtime_ms,
     );
     let rows = [
@@ -288,15 +292,17 @@ fn precision(list: &[f64]) -> usize {
 
 fn samples(flow: &Flow, style: &Style) -> String {
     let share = flow.bw_share();
-    let (bits, kilo) = if style.bits {
-        (8.0 / 1024.0, "Kibit")
-    } else {
-        (1.0 / 1024.0, "KiB")
+    let (bits, kilo) = match (style.bits, style.kilo) {
+        (true, 1000) => (8.0, "kbit"),
+        (true, _) => (8.0, "Kibit"),
+        (false, 1000) => (1.0, "kB"),
+        (false, _) => (1.0, "KiB"),
     };
-    let mega = kilo.replace('K', "M");
-    let (factor, unit) = match flow.bw.mean * bits > 99_999.0 {
-        true => (bits / 1024.0, mega.as_str()),
-        false => (bits, kilo),
+    let step = f64::from(style.kilo);
+    let mega = kilo.replace(['k', 'K'], "M");
+    let (factor, unit) = match flow.bw.mean * bits / step > 99_999.0 {
+        true => (bits / step / step, mega.as_str()),
+        false => (bits / step, kilo),
     };
     let (bw, iops) = (flow.bw, flow.iops);
     format!(
@@ -420,20 +426,15 @@ fn total(name: &str, flows: &[&Flow], style: &Style) -> String {
     let bytes: u64 = flows.iter().map(|flow| flow.bytes).sum();
     let (shortest, longest) = (times().min().unwrap_or(0), times().max().unwrap_or(0));
     let all = bytes as f64 * 1000.0 / longest.max(1) as f64;
-    let both = |value: u64| {
-        [
-            rate(value, style, Base::Binary),
-            rate(value, style, Base::Decimal),
-        ]
-    };
-    let [all, all_si] = both(all as u64);
-    let [low, low_si] = both(rates().min().unwrap_or(0));
-    let [high, high_si] = both(rates().max().unwrap_or(0));
+    let bases = style.bases();
+    let both = |value: u64| bases.map(|base| rate(value, style, base));
+    let [moved, moved_other] = bases.map(|base| short(bytes as f64, style.figures, base));
+    let [all, all_other] = both(all as u64);
+    let [low, low_other] = both(rates().min().unwrap_or(0));
+    let [high, high_other] = both(rates().max().unwrap_or(0));
     format!(
-        "{name}: bw={all} ({all_si}), {low}-{high} ({low_si}-{high_si}), io={}B ({}B), \
-         run={shortest}-{longest}msec\n",
-        short(bytes as f64, style.figures, Base::Binary),
-        short(bytes as f64, style.figures, Base::Decimal),
+        "{name}: bw={all} ({all_other}), {low}-{high} ({low_other}-{high_other}), io={moved}B \
+         ({moved_other}B), run={shortest}-{longest}msec\n"
     )
 }
 

@@ -129,12 +129,13 @@ pub(super) fn members(figures: &Figures<'_>) -> Option<Members> {
 pub(super) fn line(figures: &Figures<'_>) -> Option<String> {
     let verdict = verdict(figures)?;
     let digits = figures.clone.style.figures;
+    let [base, other] = figures.clone.style.bases();
     let bytes = verdict.bw_mean as f64;
     Some(format!(
         "  steadystate  : attained={}, bw={}B/s ({}B/s), iops={}, {} {}={:.3}{}\n",
         if figures.stopped_steady { "yes" } else { "no" },
-        short(bytes, digits, Base::Binary),
-        short(bytes, digits, Base::Decimal),
+        short(bytes, digits, base),
+        short(bytes, digits, other),
         short(verdict.iops_mean as f64, digits, Base::Decimal),
         verdict.word.trim_end_matches("_slope"),
         if verdict.is_slope {

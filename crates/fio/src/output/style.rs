@@ -1,4 +1,5 @@
 use super::super::options::Options;
+use super::amount::Base;
 
 /// How the figures of a job are printed.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,6 +18,8 @@ pub struct Style {
     pub figures: usize,
     /// Whether throughput is in bits.
     pub bits: bool,
+    /// What a `k` is in the normal output: 1024, or 1000. The other one stands in parentheses.
+    pub kilo: u32,
     /// Whether the job is printed at all.
     pub shown: bool,
     /// Whether disks are.
@@ -72,6 +75,14 @@ impl ByPriority {
 const MOST_PERCENTILES: usize = 20;
 
 impl Style {
+    /// The units of amounts, and those in parentheses behind them.
+    pub(super) const fn bases(&self) -> [Base; 2] {
+        match self.kilo {
+            1000 => [Base::Decimal, Base::Binary],
+            _ => [Base::Binary, Base::Decimal],
+        }
+    }
+
     /// The latency that is reported by priority: one of two, if it is taken.
     pub(super) const fn by_priority(&self) -> Option<ByPriority> {
         match (self.percentiles_of, self.latencies) {
@@ -82,7 +93,9 @@ impl Style {
     }
 
     pub(in super::super) fn of(options: &Options) -> Self {
-        let mut percentiles = options.percentile_list.clone();
+        // The list ends where fio, which keeps it in an array of fixed length, finds a 0.
+        let listed = options.percentile_list.iter().take_while(|it| **it > 0.0);
+        let mut percentiles: Vec<f64> = listed.copied().collect();
         percentiles.sort_by(f64::total_cmp);
         percentiles.truncate(MOST_PERCENTILES);
         let latencies = [
@@ -109,6 +122,11 @@ impl Style {
             },
             figures: options.significant_figures.clamp(1, 10) as usize,
             bits: options.unit_base == "1",
+            kilo: if options.kb_base == "1000" {
+                1000
+            } else {
+                1024
+            },
             shown: options.stats,
             disks: options.disk_util,
             by_order: options.bs_is_seq_rand,

@@ -54,6 +54,7 @@ impl PlanBuilder<'_> {
         if is_given(options.rate) && is_given(options.rate_iops) {
             return Err(spec.mistake("rate", "rate and rate_iops are mutually exclusive"));
         }
+        check_least_rates(spec)?;
         if matches!(options.io_size, Some(Share::Percent(percent)) if percent > 100.0) {
             let wrong = "io_size values greater than 100% aren't supported";
             return Err(spec.mistake("io_size", wrong));
@@ -97,4 +98,34 @@ impl PlanBuilder<'_> {
         }
         Ok(())
     }
+}
+
+/// A rate that must be reached is not above the one that holds the job back.
+fn check_least_rates(spec: &Spec) -> Result<(), Mistake> {
+    let options = &spec.options;
+    let is_given = |rates: Sizes| rates.iter().any(|rate| *rate > 0);
+    if is_given(options.rate_min) && is_given(options.rate_iops_min) {
+        let wrong = "rate_min and rate_iops_min are mutually exclusive";
+        return Err(spec.mistake("rate_min", wrong));
+    }
+    let limits = [
+        ("rate_min", options.rate_min, "rate", options.rate),
+        (
+            "rate_iops_min",
+            options.rate_iops_min,
+            "rate_iops",
+            options.rate_iops,
+        ),
+    ];
+    for (least_name, least, most_name, most) in limits {
+        let mut pairs = least.into_iter().zip(most);
+        if let Some((least, most)) = pairs.find(|(least, most)| *most > 0 && least > most) {
+            let wrong = format!(
+                "minimum rate exceeds rate: {least} is above {most_name}={most}, so the job \
+                 would end for being too slow; a smaller {least_name} would work"
+            );
+            return Err(spec.mistake(least_name, wrong));
+        }
+    }
+    Ok(())
 }

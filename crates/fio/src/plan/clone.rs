@@ -74,6 +74,8 @@ pub struct CloneFacts {
     pub dumps: bool,
     /// Where it leaves how far its writes came, if it verifies them.
     pub state: Option<String>,
+    /// The number of the error with which its files could not be made.
+    pub failed: Option<i32>,
     /// Whether it cannot be run, for what it should go on from cannot be read.
     pub is_unfit: bool,
     /// Whether a job before it leaves the trace that it replays: it is read when that has ended.
@@ -146,6 +148,7 @@ impl PlanBuilder<'_> {
             dumps: options.verify_dump,
             state: None,
             awaits_trace: false,
+            failed: None,
             is_unfit: false,
             may_create: options.allow_file_create,
             create_only: options.create_only,

@@ -88,6 +88,9 @@ fn size_of(path: &str) -> Option<u64> {
     if metadata.is_file() {
         return Some(metadata.len());
     }
+    if metadata.is_dir() {
+        return Some(0);
+    }
     target_facts(Path::new(path))
         .ok()
         .map(|facts| facts.size_bytes.0)

@@ -13,7 +13,7 @@ use blocklab_console::terminal;
 use blocklab_driver::FileFiller;
 use blocklab_fio::{CloneFacts, ControlGroup, Layout, Planned, Prepared};
 use blocklab_host::Handle;
-use blocklab_host::guard::{Guard, mark};
+use blocklab_host::guard::{Guard, Refusal, mark};
 use blocklab_units::Bytes;
 use blocklab_workload::Job;
 use rustix::fs::{Advice, FallocateFlags, fadvise, fallocate};
@@ -21,13 +21,14 @@ use rustix::fs::{Advice, FallocateFlags, fadvise, fallocate};
 use blocklab_results::output::{self, Over};
 
 /// Makes what is missing. Whether that was not interrupted. Jobs may overwrite the content of
-/// regular files that they name, as with fio.
-pub fn make(prepared: &Prepared, interrupted: &AtomicBool, guard: &Guard) -> Result<bool> {
+/// regular files that they name, as with fio. Where a file cannot be made, its jobs alone fail.
+pub fn make(prepared: &mut Prepared, interrupted: &AtomicBool, guard: &Guard) -> Result<bool> {
     for directory in &prepared.directories {
         if !Path::new(directory).is_dir() {
             bail!("{directory} is not a directory; `mkdir -p {directory}` would make it");
         }
     }
+    permit_devices(prepared, guard)?;
     make_groups(&prepared.control_groups)?;
     let is_used = !prepared.clones.iter().all(|clone| clone.create_only);
     let mut maker = Maker {
@@ -37,6 +38,7 @@ pub fn make(prepared: &Prepared, interrupted: &AtomicBool, guard: &Guard) -> Res
         filler: FileFiller::new(0),
     };
     let mut parent = None;
+    let mut failed: Vec<(String, i32)> = Vec::new();
     for file in &prepared.files {
         if interrupted.load(Relaxed) {
             return Ok(false);
@@ -44,16 +46,69 @@ pub fn make(prepared: &Prepared, interrupted: &AtomicBool, guard: &Guard) -> Res
         // Most files lie where the one before lies.
         let own = Path::new(&file.path).parent();
         let is_elsewhere = parent.replace(own) != Some(own);
-        if !maker.make(file, is_used && file.is_opened, is_elsewhere)? {
-            return Ok(false);
+        match maker.make(file, is_used && file.is_opened, is_elsewhere) {
+            Ok(true) => {}
+            Ok(false) => return Ok(false),
+            Err(error) => match kernel_answer(&error) {
+                Some(number) => {
+                    terminal::complain(&error);
+                    failed.push((file.path.clone(), number));
+                }
+                None => return Err(error),
+            },
         }
     }
+    leave_out(prepared, &failed);
     // Jobs may overwrite what they name.
-    for job in prepared.jobs().filter(|job| is_used && job.changes()) {
+    let failed = |job: &Job| prepared.failed().any(|clone| clone.job == job.name);
+    let jobs = prepared.jobs().filter(|job| !failed(job));
+    for job in jobs.filter(|job| is_used && job.changes()) {
         let paths = job.targets.iter().map(Path::new);
         paths.for_each(|path| guard.give_up_content_at(path));
     }
     Ok(true)
+}
+
+/// Refuses a device that a job may not write to, before anything is made for the others.
+fn permit_devices(prepared: &Prepared, guard: &Guard) -> Result<()> {
+    let made: HashSet<&String> = prepared.files.iter().map(|file| &file.path).collect();
+    let jobs = prepared.jobs().filter(|job| job.changes());
+    for path in jobs
+        .filter(|job| job.engine.opens_files())
+        .flat_map(|job| &job.targets)
+    {
+        let is_device = |metadata: Metadata| !metadata.is_file() && !metadata.is_dir();
+        if !made.contains(path) && fs::metadata(path).is_ok_and(is_device) {
+            guard.may_write(&guard.open(Path::new(path))?)?;
+        }
+    }
+    Ok(())
+}
+
+/// The number of the error with which the kernel answered; nothing where it was not asked, as a rule
+/// forbids it.
+fn kernel_answer(error: &anyhow::Error) -> Option<i32> {
+    let causes = error.chain();
+    let mut answers = causes.filter_map(|cause| cause.downcast_ref::<io::Error>()?.raw_os_error());
+    answers.next().filter(|_| !error.is::<Refusal>())
+}
+
+/// Takes the jobs of these files out of the plan; they have failed.
+fn leave_out(prepared: &mut Prepared, failed: &[(String, i32)]) {
+    if failed.is_empty() {
+        return;
+    }
+    let cases = prepared.plan.cases.iter_mut();
+    for job in cases.flat_map(|case| &case.workload.jobs) {
+        let mut failed = failed.iter();
+        let failed = failed.find(|(path, _)| job.targets.contains(path));
+        let mut clones = prepared.clones.iter_mut();
+        if let (Some((_, number)), Some(clone)) =
+            (failed, clones.find(|clone| clone.job == job.name))
+        {
+            clone.failed = Some(*number);
+        }
+    }
 }
 
 /// Makes files, one after the other. Its methods return whether they were not interrupted.
@@ -143,10 +198,10 @@ impl Maker<'_> {
     fn fit(&mut self, handle: &Handle, file: &Planned) -> Result<bool> {
         let metadata = handle.metadata()?;
         if metadata.is_dir() {
-            bail!(
-                "{0} is a directory; filename= names files, and directory={0} makes them in it",
-                file.path
-            );
+            let path = &file.path;
+            return Err(io::Error::from_raw_os_error(libc::EISDIR)).with_context(|| {
+                format!("{path}: filename= names files; directory={path} makes them in it")
+            });
         }
         let length = metadata.len();
         if !metadata.is_file() || length >= file.length.0 {
@@ -292,6 +347,8 @@ pub fn before<'a>(clones: impl Iterator<Item = &'a CloneFacts>, jobs: &[Job]) {
         for path in job.into_iter().flat_map(|job| &job.targets) {
             if job.is_some_and(|job| job.engine.makes_names()) {
                 make_room(Path::new(path));
+            }
+            if job.is_some_and(|job| job.engine.is_of_names()) {
                 continue;
             }
             let Ok(file) = File::open(path) else { continue };

@@ -82,7 +82,7 @@ fn described(option: &Opt) -> String {
     for alias in option.aliases {
         row("alias", alias);
     }
-    let (kind, range) = kind(option.value);
+    let (kind, range) = kind(option.value.kind);
     row("type", kind);
     row(
         "default",
@@ -95,7 +95,7 @@ fn described(option: &Opt) -> String {
     if let Some(range) = range {
         row("range", &range);
     }
-    if let Kind::Word(choices) = option.value {
+    if let Kind::Word(choices) = option.value.kind {
         row(
             "valid values",
             &choices.split(' ').collect::<Vec<_>>().join(", "),

@@ -23,6 +23,7 @@ use super::debug::Debug;
 use super::files::{self, Around};
 use super::output::Out;
 use super::program::Programs;
+use super::trigger::Trigger;
 use crate::tool_run::{LiveView, planned};
 use blocklab_console::terminal;
 
@@ -51,6 +52,8 @@ pub struct Watcher<'a> {
     status: Option<Nanos>,
     /// Raised by a signal that requests them.
     pub requested: Arc<AtomicBool>,
+    /// What ends the jobs before their time.
+    pub trigger: Option<Trigger<'a>>,
     /// What was measured before the case under way.
     before: Vec<Measurement>,
     /// What the logs of each clone count from.
@@ -95,6 +98,7 @@ impl<'a> Watcher<'a> {
             rates: String::new(),
             status: None,
             requested: Arc::default(),
+            trigger: None,
             before: Vec::new(),
             epochs_ms: Vec::new(),
             programs: Programs::default(),
@@ -182,6 +186,10 @@ impl Tap for Watcher<'_> {
         self.view.screen.interval(interval, elapsed);
         self.print_eta(interval, elapsed);
         self.add_up(interval);
+        let elapsed = self.elapsed();
+        if let Some(trigger) = &mut self.trigger {
+            trigger.look(elapsed);
+        }
     }
 
     fn status_every(&self) -> Option<Nanos> {
@@ -228,7 +236,10 @@ impl Observer for Watcher<'_> {
         let failed = self.commands(step, Around::Before);
         let clones = self.prepared.clones.iter();
         let without: Vec<&str> = clones
-            .filter(|clone| failed.contains(&clone.spec) || clone.is_unfit || clone.create_only)
+            .filter(|clone| {
+                let is_out = clone.is_unfit || clone.create_only || clone.failed.is_some();
+                is_out || failed.contains(&clone.spec)
+            })
             .map(|clone| &*clone.job)
             .collect();
         let jobs = &mut case.workload.jobs;

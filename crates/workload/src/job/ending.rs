@@ -114,7 +114,8 @@ pub struct Flush {
     pub after_reads: bool,
     /// An fsync when the thread ends, inside the measured time.
     pub at_end: bool,
-    /// A sync_file_range after so many writes, over all of them.
+    /// A sync_file_range after so many writes to a file, from the first byte of them to the last, where
+    /// another write follows.
     pub range_every: u32,
     /// Its SYNC_FILE_RANGE_* flags: 1 waits for what is on its way, 2 begins writing, 4 waits for
     /// that.

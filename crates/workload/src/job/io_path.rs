@@ -36,6 +36,24 @@ impl CallFlags {
     };
 }
 
+/// What the operations of pvsync2, libaio and io_uring request of the kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OperationFlags {
+    /// Fail with EAGAIN where the call would block (RWF_NOWAIT).
+    pub nowait: bool,
+    /// Write a block as a whole or not at all, also if the power is cut (RWF_ATOMIC); an error
+    /// before Linux 6.11, and where the device or the file system cannot do it.
+    pub atomic: bool,
+}
+
+impl OperationFlags {
+    /// Whether there are none.
+    pub fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 impl UringOptions {
     /// Buffers and files registered, nothing polled.
     pub const USUAL: Self = Self {

@@ -20,7 +20,7 @@ use crate::{Pooled, Validation, Verify, When};
 pub use ending::{EndsOthers, ErrorPolicy, Flush, Limit, SizedRamp, Steady, SteadyVariable, Stop};
 pub use io_path::{
     Access, Advice, Batch, CallFlags, Credentials, Durability, Engine, EngineKind, Hints, Lifetime,
-    UringOptions,
+    OperationFlags, UringOptions,
 };
 pub use log::{Log, Measure, Replay, Replayed, TraceChanges, TraceFile};
 pub use operation::{BlockSizes, Content, Direction, Mix, SizeDraw, SizeMix};
@@ -55,6 +55,9 @@ with_defaults! {
         pub access: Access = Access::DirectIfPossible,
         /// O_SYNC, O_DSYNC.
         pub durability: Durability = Durability::None,
+        /// What each operation requests of the kernel.
+        #[serde(skip_serializing_if = "OperationFlags::is_none")]
+        pub operation_flags: OperationFlags = OperationFlags::default(),
         /// Hints to the kernel.
         pub hints: Hints = Hints::default(),
         /// Identical threads, at least 1.

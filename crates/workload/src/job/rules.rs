@@ -66,12 +66,21 @@ fn shape_rules(job: &Job) -> Result<(), Invalid> {
         "depth": (1..=32768).contains(&job.depth), "depth must be 1 to 32768";
         "batch_complete": (1..=job.depth).contains(&job.batch.complete),
             "batch_complete must be at least 1 and at most the depth: a wait for more would never end";
+        "operation_flags": job.operation_flags.is_none() || takes_flags(job.engine),
+            "only pvsync2, libaio and io_uring pass RWF_ATOMIC and RWF_NOWAIT to the kernel";
         "mix": total == 100, "read, write and trim shares must add up to 100";
         "block_size": job.sizes.all().iter().all(sound), "block sizes and their weights must be above 0";
         "block_size": job.sizes.largest_moved() <= Bytes::GIB, "a block may be at most 1 GiB";
         "block_size": job.sizes.trim.largest().0 <= u32::MAX.into(), "a trim may be at most 4 GiB";
     }
     Ok(())
+}
+
+const fn takes_flags(engine: Engine) -> bool {
+    matches!(
+        engine,
+        Engine::Pvsync2(_) | Engine::Libaio | Engine::IoUring(_)
+    )
 }
 
 /// What ends a job.

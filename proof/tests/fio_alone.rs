@@ -1,0 +1,187 @@
+//! A job that cannot begin, and the jobs beside it; what ends all of them.
+
+use std::process::Command;
+
+use blocklab_proof::{Lab, json};
+
+/// The story: one job with a directory in the place of its file, and nothing ran. fio fails that job
+/// and runs the others. But what may not be written to stops all, before anything is made.
+#[test]
+fn a_job_that_is_refused_stops_all_before_a_file_is_made() {
+    let lab = Lab::new();
+    let run = lab.blocklab([
+        "fio",
+        "--no-save",
+        "--name=a",
+        "--filename=f",
+        "--rw=write",
+        "--size=64k",
+        "--name=b",
+        "--filename=/dev/tty",
+        "--rw=write",
+        "--size=4k",
+    ]);
+    assert_eq!(run.code, Some(1), "{}", run.err);
+    assert!(run.err.contains("does not write to it"), "{}", run.err);
+    assert!(!lab.path().join("f").exists(), "{}", run.out);
+}
+
+#[test]
+fn a_job_that_cannot_begin_is_told_with_its_cause() {
+    let lab = Lab::new();
+    let run = lab.blocklab([
+        "fio",
+        "--no-save",
+        "--output-format=json",
+        "--name=a",
+        "--filename=f",
+        "--size=64k",
+        "--name=b",
+        "--filename=/dev/null",
+        "--size=4k",
+        "--ioengine=mmap",
+    ]);
+    assert_eq!(run.code, Some(1), "{}", run.err);
+    assert!(run.err.contains("it did not run"), "{}", run.err);
+    assert!(run.err.contains("can be mapped"), "{}", run.err);
+    let jobs = &json(&run.out)["jobs"];
+    assert_eq!(jobs[0]["read"]["total_ios"], 16);
+    assert_eq!(jobs[1]["error"], 19);
+}
+
+/// The story: `atomic=1` was called a flag that no Linux has, and a test of torn writes passed for
+/// nothing.
+#[test]
+fn atomic_writes_are_requested_of_the_kernel() {
+    if Command::new("strace").arg("-V").output().is_err() {
+        println!("skipped: strace is not installed");
+        return;
+    }
+    let lab = Lab::new();
+    let ours = lab.command();
+    let mut traced = Command::new("strace");
+    traced.args(["-f", "-e", "trace=pwritev2,preadv2", "-o", "calls"]);
+    traced.arg(ours.get_program()).current_dir(lab.path());
+    traced.args(["fio", "--no-save", "--name=a", "--filename=f"]);
+    traced.args(["--ioengine=pvsync2", "--size=4k", "--atomic=1"]);
+    let calls = |traced: &mut Command| {
+        traced.output().expect("strace starts");
+        std::fs::read_to_string(lab.path().join("calls")).expect("a trace")
+    };
+    assert!(!calls(traced.arg("--rw=read")).contains("0x40"));
+    let writes = calls(traced.arg("--rw=write"));
+    assert!(
+        writes.contains("0x40") || writes.contains("RWF_ATOMIC"),
+        "{writes}"
+    );
+}
+
+/// An engine that cannot request it would have passed the test as well.
+#[test]
+fn atomic_writes_of_other_engines_are_refused() {
+    let lab = Lab::new();
+    let line = ["fio", "--no-save", "--name=a", "--filename=f", "--size=4k"];
+    let run = lab.blocklab(line.into_iter().chain(["--rw=write", "--atomic=1"]));
+    assert_eq!(run.code, Some(1), "{}", run.out);
+    assert!(run.err.contains("libaio and io_uring"), "{}", run.err);
+}
+
+/// "Invalid argument" alone says nothing of what to change.
+#[test]
+fn direct_io_of_odd_blocks_is_failed_with_a_hint() {
+    let lab = Lab::new();
+    let line = ["fio", "--no-save", "--name=a", "--filename=f", "--size=64k"];
+    let run = lab.blocklab(line.into_iter().chain(["--bs=1000", "--direct=1"]));
+    if run.err.contains("Invalid argument") {
+        assert!(run.err.contains("direct=0, would work"), "{}", run.err);
+    } else {
+        println!("skipped: this file system takes direct I/O of any block, or none");
+    }
+}
+
+/// The story: triggers were refused, so nobody could cut the power under a verifying job and check
+/// afterwards what it had completed.
+#[test]
+fn a_trigger_ends_the_jobs_leaves_their_state_and_runs_its_command() {
+    let lab = Lab::new();
+    let write = [
+        "fio",
+        "--no-save",
+        "--name=a",
+        "--filename=f",
+        "--size=64m",
+        "--verify=crc32c",
+    ];
+    let slow = ["--rw=write", "--rate=4m", "--trigger-timeout=100ms"];
+    let run = lab.blocklab(write.into_iter().chain(slow).chain(["--trigger=ls > seen"]));
+    assert_eq!(run.code, Some(0), "{}", run.err);
+    let seen = std::fs::read_to_string(lab.path().join("seen")).expect("the command ran");
+    assert!(seen.contains("local-a-0-verify.state"), "{seen}");
+    let check = ["--rw=write", "--verify_only", "--verify_state_load=1"];
+    let run = lab.blocklab(write.into_iter().chain(check));
+    assert_eq!(run.code, Some(0), "{}", run.err);
+}
+
+#[test]
+fn the_file_of_a_trigger_is_removed() {
+    let lab = Lab::new();
+    std::fs::write(lab.path().join("now"), "").expect("a file");
+    let run = lab.blocklab([
+        "fio",
+        "--no-save",
+        "--name=a",
+        "--ioengine=null",
+        "--size=1m",
+        "--time_based",
+        "--runtime=600",
+        "--rate_iops=10",
+        "--trigger-file=now",
+        "--trigger=exit 3",
+    ]);
+    assert_eq!(run.code, Some(0), "{}", run.err);
+    assert!(
+        run.err.contains("failed executing exit 3 trigger"),
+        "{}",
+        run.err
+    );
+    assert!(!lab.path().join("now").exists());
+}
+
+/// A shell command stands on the command line alone.
+#[test]
+fn a_job_file_has_no_trigger() {
+    let lab = Lab::new();
+    std::fs::write(lab.path().join("j.fio"), "[a]\ntrigger=touch x\n").expect("a file");
+    let run = lab.blocklab(["fio", "--no-save", "j.fio"]);
+    assert_eq!(run.code, Some(1), "{}", run.out);
+    assert!(!lab.path().join("x").exists());
+}
+
+/// The story: each directory was looked at with 2,400 system calls, all disks of the machine among
+/// them.
+#[test]
+fn a_directory_costs_a_handful_of_system_calls() {
+    if Command::new("strace").arg("-V").output().is_err() {
+        println!("skipped: strace is not installed");
+        return;
+    }
+    let lab = Lab::new();
+    let calls = |engine: &str, count: u32| {
+        let ours = lab.command();
+        let mut traced = Command::new("strace");
+        traced.args(["-f", "-qq", "-o", "calls"]);
+        traced.arg(ours.get_program()).current_dir(lab.path());
+        traced.args(["fio", "--no-save", "--name=x", "--filesize=4k"]);
+        traced.arg(format!("--ioengine={engine}"));
+        traced.arg(format!("--nrfiles={count}"));
+        traced.output().expect("strace starts");
+        let text = std::fs::read_to_string(lab.path().join("calls"));
+        text.expect("a trace").lines().count()
+    };
+    for engine in ["dircreate", "dirstat", "dirdelete"] {
+        let few = calls(engine, 10);
+        let many = calls(engine, 110);
+        let each = many.saturating_sub(few) / 100;
+        assert!(each < 25, "{engine}: {each} system calls a directory");
+    }
+}
