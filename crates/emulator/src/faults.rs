@@ -144,12 +144,14 @@ impl Faults {
         lasting.map(|it| it.fault.until).max()
     }
 
-    /// The same for an operation that is due at `now`. A stall counts those that it holds and that had
-    /// arrived before it began; those that arrive while it lasts have been counted.
-    pub(crate) fn held_until(&mut self, arrived: Nanos, now: Nanos) -> Option<Nanos> {
+    /// The same for an operation that arrived before `now` and is due at `due`. A stall counts those that
+    /// it holds and that had arrived before it began, once: held ones are due at its end. Those that
+    /// arrive while it lasts have been counted.
+    pub(crate) fn held_until(&mut self, arrived: Nanos, due: Nanos, now: Nanos) -> Option<Nanos> {
         for it in &mut self.active {
-            let holds = it.fault.kind == FaultKind::Stall && it.fault.lasts_at(now);
-            it.hits += u64::from(holds && arrived < it.fault.from);
+            let stalls = it.fault.kind == FaultKind::Stall && it.fault.lasts_at(now);
+            let is_held = arrived < it.fault.from && due < it.fault.until;
+            it.hits += u64::from(stalls && is_held);
         }
         self.stalled_until(now)
     }
@@ -241,12 +243,18 @@ mod tests {
         let second = Nanos::from_secs;
         let until = Some(second(20));
         for arrived in [8, 9] {
-            assert_eq!(faults.held_until(second(arrived), second(11)), until);
+            let held = faults.held_until(second(arrived), second(12), second(10));
+            assert_eq!(held, until);
+            // Looked at again, as when another fault begins, and due later than it ends.
+            assert_eq!(
+                faults.held_until(second(arrived), second(20), second(11)),
+                until
+            );
         }
         let io = read(4096, 1);
         faults.hit(second(12), io);
-        assert_eq!(faults.held_until(second(12), second(13)), until);
-        assert_eq!(faults.held_until(second(8), second(20)), None);
+        assert_eq!(faults.held_until(second(12), second(13), second(13)), until);
+        assert_eq!(faults.held_until(second(8), second(20), second(20)), None);
         assert_eq!(faults.hits(1), 3);
     }
 

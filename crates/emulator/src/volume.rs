@@ -279,7 +279,7 @@ impl Volume {
         own: Result<(), Failure>,
     ) -> Settled {
         if self.has_faults.load(Ordering::Acquire) && self.is_current(ticket) {
-            let stalled = self.faults().held_until(ticket.arrived, now);
+            let stalled = self.faults().held_until(ticket.arrived, ticket.due, now);
             if let Some(until) = stalled.filter(|until| *until > now) {
                 ticket.due = until;
                 return Settled::Later;
@@ -314,7 +314,7 @@ impl Volume {
         if !self.is_current(ticket) {
             return now;
         }
-        match self.faults().stalled_until(now) {
+        match self.faults().held_until(ticket.arrived, ticket.due, now) {
             Some(until) => ticket.planned.max(until),
             // A stall that ended early held it back: it completes now, and does not count as late.
             None if ticket.due > ticket.planned => ticket.planned.max(now),

@@ -1,0 +1,315 @@
+//! Limits that the model knows: which of them hold a case back, or were passed by what they had
+//! saved up.
+
+use std::collections::BTreeSet;
+
+use blocklab_device::LimitName;
+use blocklab_record::{Measurement, Record};
+use blocklab_units::{Nanos, stated};
+
+use super::hit::{Hit, info, joined, per_case, warning};
+use super::statement::{Slot, fixed, number, percent, speed, time, word};
+use crate::held::{Bound, Level, NEAR, UsedLimit, bound, mean_served, used_limits};
+use crate::view::{CaseView, Cases};
+use crate::{Confidence, Finding};
+
+/// So many times what fills the limit is more in flight than helps.
+const OVER: f64 = 2.0;
+/// What a limiter saves up while idle, in seconds of its own rate. Providers document none;
+/// published runs of a few seconds show it.
+pub(crate) const SAVED: f64 = 1.0;
+/// Beyond this the saved-up second spoils the figure of a pass: it lasts less than ten seconds.
+const SPOILED: f64 = 1.12;
+
+const STEADY: &str = "{} is the limit{}, {} for {}; the rate is {} of it{}";
+const BURST: &str = "{} is the limit{}, {} for {}; the rate is {} of it{}, which from a full bucket \
+                     lasts {} and leaves {}";
+
+/// The limits for which the operations of a case waited.
+pub(super) fn at_limit(cases: &Cases<'_>) -> Vec<Finding> {
+    let (mut of_operations, mut of_bytes) = (Vec::new(), Vec::new());
+    for case in &cases.list {
+        let Bound::Limits(mut held) = bound(cases, case) else {
+            continue;
+        };
+        // What changed under way has a finding of its own, and no rate of the whole pass; so has what
+        // a saved-up second spoils.
+        held.retain(|limit| !changed_under_way(case, limit) && !is_spoiled(case, limit));
+        for alike in alike(held) {
+            let hits = match alike[0].counts_operations() {
+                true => &mut of_operations,
+                false => &mut of_bytes,
+            };
+            hits.push((case.name, hit(cases.record, case, &alike)));
+        }
+    }
+    let finding = |advice, hits| joined(cases, "at-limit", Some(advice), hits);
+    [
+        finding(MORE_OPERATIONS, of_operations),
+        finding(MORE_BYTES, of_bytes),
+    ]
+    .concat()
+}
+
+const MORE_OPERATIONS: &str = "More load only adds latency. Larger blocks move more bytes for the \
+    same operations; more operations take a volume or an instance with a higher limit.";
+const MORE_BYTES: &str = "More load only adds latency; more bytes take a volume or an instance with \
+    a higher limit.";
+
+/// Limits of the same name and figure, each of another target, together.
+fn alike(held: Vec<UsedLimit<'_>>) -> Vec<Vec<UsedLimit<'_>>> {
+    let mut groups: Vec<Vec<UsedLimit<'_>>> = Vec::new();
+    for limit in held {
+        match groups
+            .iter_mut()
+            .find(|group| *group[0].limit == *limit.limit)
+        {
+            Some(group) => group.push(limit),
+            None => groups.push(vec![limit]),
+        }
+    }
+    groups
+}
+
+/// A finding on equal limits of one case.
+fn hit(record: &Record, case: &CaseView<'_>, alike: &[UsedLimit<'_>]) -> Hit {
+    let limit = &alike[0];
+    let share = alike.iter().map(UsedLimit::share).sum::<f64>() / alike.len() as f64;
+    let [value, how, name] = named(limit);
+    let whose = fixed(whose(record, alike));
+    let saved = match (share > 1.0 + NEAR, limit.emptied.is_empty()) {
+        (false, _) => fixed(""),
+        (true, true) => fixed(", by the second that it had saved up"),
+        (true, false) => fixed(", by credits that were used up"),
+    };
+    let slots = [value, whose, how, name, percent(share * 100.0), saved];
+    let rate = alike.iter().map(|it| it.rate).sum::<f64>();
+    let waited = alike.iter().map(|it| it.waited).fold(0.0, f64::max);
+    let evidence = |hit: Hit| {
+        hit.with("rate", rate, limit.unit())
+            .with("limit", limit.value(), limit.unit())
+            .with("share of the limit", share * 100.0, "%")
+            .with(
+                "share of the time spent waiting for it",
+                waited * 100.0,
+                "%",
+            )
+            .with("in flight", case.slots() as f64, "")
+    };
+    let hit = match limit.level {
+        Level::Burst { lasts, leaves } => {
+            let lasting = time(Nanos((lasts * 1e9) as u64));
+            let left = [lasting, in_unit(leaves, limit.unit())];
+            evidence(info(BURST, [&slots[..], &left].concat()))
+                .with("what the burst leaves", leaves, limit.unit())
+                .with("a full bucket lasts", lasts, "s")
+        }
+        Level::Steady | Level::Baseline => evidence(info(STEADY, slots)),
+    };
+    let enough = mean_served(case).ceil().max(1.0);
+    let hit = hit.with("in flight that fill the limit", enough, "");
+    match case.slots() as f64 > OVER * enough {
+        true => hit.alone(
+            "; {} in flight would do, {} only wait longer",
+            [number(enough), number(case.slots() as f64)],
+        ),
+        false => hit,
+    }
+}
+
+/// Which targets of several the limits hold back: ` of each of 2 targets`, ` of gp3:1TiB`.
+fn whose(record: &Record, alike: &[UsedLimit<'_>]) -> String {
+    let concerned: BTreeSet<u32> = alike.iter().flat_map(|it| it.targets).copied().collect();
+    let all = record.targets.len();
+    match (all, alike, concerned.len()) {
+        (1, ..) => String::new(),
+        (_, [one], 2..) => format!(" of {} targets together", one.targets.len()),
+        (_, _, many) if many == all => format!(" of each of {many} targets"),
+        _ => {
+            let names = concerned
+                .iter()
+                .filter_map(|place| record.targets.get(*place as usize));
+            let names: Vec<_> = names.map(|target| short(&target.path)).collect();
+            format!(" of {}", names.join(" and "))
+        }
+    }
+}
+
+/// The volume of a modelled target, without its clock and its instance: `gp3:1TiB`.
+fn short(path: &str) -> &str {
+    let address = path.split_once(':').map_or(path, |(_, address)| address);
+    address.split('@').next().unwrap_or(address)
+}
+
+/// The figure of a limit, how it is known, and its name.
+pub(super) fn named(limit: &UsedLimit<'_>) -> [Slot; 3] {
+    let name = limit.limit.name.to_string();
+    let how = limit.limit.origin.how();
+    [
+        in_unit(limit.value(), limit.unit()),
+        fixed(how),
+        fixed(name),
+    ]
+}
+
+/// `125 MiB/s`
+pub(super) fn in_unit(value: f64, unit: &'static str) -> Slot {
+    fixed(format!("{} {unit}", stated(value)))
+}
+
+/// Credits that run empty in so small a share of a pass were none: it has one level only.
+const SOON: f64 = 0.02;
+/// The same near its end.
+const NEARLY_ALL: f64 = 1.0 - SOON;
+
+/// A bucket of credits that ran empty in the midst of a pass: when first, and in which pass. One that is
+/// refilled each day runs empty again and again, and the first time of a long run is near its start.
+fn ran_empty<'a>(case: &CaseView<'a>, limit: &UsedLimit<'_>) -> Option<(&'a Measurement, Nanos)> {
+    let first = *limit.emptied.first()?;
+    let is_it = |pass: &&&Measurement| {
+        let model = pass.model.iter();
+        let mut moments = model
+            .flat_map(|it| &it.limits)
+            .flat_map(|it| &it.emptied_at_ns);
+        moments.any(|at| *at == first.0)
+    };
+    let pass = case.passes.iter().find(is_it)?;
+    let is_amidst = |at: &Nanos| {
+        let share = at.0 as f64 / pass.elapsed_ns as f64;
+        (SOON..NEARLY_ALL).contains(&share)
+    };
+    limit
+        .emptied
+        .iter()
+        .any(is_amidst)
+        .then_some((*pass, first))
+}
+
+/// Whether the burst of which this is a level ended in the midst of a pass.
+fn changed_under_way(case: &CaseView<'_>, limit: &UsedLimit<'_>) -> bool {
+    match limit.level {
+        Level::Baseline => ran_empty(case, limit).is_some(),
+        Level::Burst { .. } => {
+            let passes = case.passes.iter().filter_map(|pass| pass.model.as_ref());
+            let mut all = passes.flat_map(|model| &model.limits);
+            all.any(|it| {
+                is_baseline_of(&it.limit, &limit.limit.name) && !it.emptied_at_ns.is_empty()
+            })
+        }
+        Level::Steady => false,
+    }
+}
+
+fn is_baseline_of(baseline: &LimitName, burst: &LimitName) -> bool {
+    use blocklab_device::LimitKind::{Baseline, Burst};
+    match (&baseline.kind, &burst.kind) {
+        (Baseline { limiter }, Burst { limiter: other }) => {
+            limiter == other && baseline.owner == burst.owner && baseline.volumes == burst.volumes
+        }
+        _ => false,
+    }
+}
+
+/// Burst credits that a pass used up: which, when, and what was left.
+pub(super) fn credits_used_up(cases: &Cases<'_>) -> Vec<Finding> {
+    let advice = "Use the level after the fall as the sustained figure. A rate that must last takes \
+                  a volume or an instance whose baseline it is.";
+    per_case(cases, "credits-used-up", Some(advice), |case| {
+        let used = used_limits(cases.record, case);
+        let emptied = used.iter().filter(|it| it.level == Level::Baseline);
+        let found = emptied.filter_map(|limit| Some((limit, ran_empty(case, limit)?)));
+        let (limit, (pass, at)) = found.min_by_key(|(_, (_, at))| *at)?;
+        let [left, how, name] = named(limit);
+        let before = rate_between(pass, Nanos::ZERO, at);
+        let times = limit.emptied.len() as f64;
+        let which = match case.passes.len() {
+            1 => String::new(),
+            _ => format!(" of pass {}", pass.pass),
+        };
+        let hit = warning(
+            "credits were used up after {}{}: {} IOPS before, and then {}, {} for {}",
+            [time(at), word(which), speed(before), left, how, name],
+        );
+        let hit = match limit.emptied.get(1) {
+            Some(again) => hit.alone(
+                "; refilled, they were used up again after {}, {} times in all",
+                [time(*again), number(times)],
+            ),
+            None => hit,
+        };
+        Some(
+            hit.with("used up after", at.as_secs_f64(), "s")
+                .with("before", before, "IOPS")
+                .with("left", limit.value(), limit.unit())
+                .with("times", times, ""),
+        )
+    })
+}
+
+/// Whether credits that ran empty explain a fall of the rate.
+pub(super) fn fell_by_credits(cases: &Cases<'_>, case: &CaseView<'_>) -> bool {
+    let used = used_limits(cases.record, case);
+    let mut emptied = used.iter().filter(|it| it.level == Level::Baseline);
+    emptied.any(|limit| ran_empty(case, limit).is_some())
+}
+
+/// Operations a second of a pass between two moments since its start.
+fn rate_between(pass: &Measurement, from: Nanos, until: Nanos) -> f64 {
+    let begins = |end: u64, length: u64| end.saturating_sub(length);
+    let inside = pass
+        .series
+        .iter()
+        .filter(|it| begins(it.end_ns, it.length_ns) >= from.0 && it.end_ns <= until.0);
+    let (ios, ns) = inside.fold((0, 0), |(ios, ns), it| {
+        (ios + it.read.ios + it.write.ios, ns + it.length_ns)
+    });
+    ios as f64 * 1e9 / ns.max(1) as f64
+}
+
+/// The rate is above the limit that should bind it, by what a limiter saves up while idle.
+pub(super) fn above_limit(cases: &Cases<'_>) -> Vec<Finding> {
+    let advice = "Run for at least a minute, or use a longer ramp, to see what is sustained.";
+    per_case(cases, "above-limit", Some(advice), |case| {
+        let used = used_limits(cases.record, case);
+        let lasting = used.iter().filter(|limit| limit.level != Level::Baseline);
+        let limit = lasting.max_by(|a, b| a.share().total_cmp(&b.share()))?;
+        is_spoiled(case, limit).then(|| saved_up(limit, seconds_of_a_pass(case)))
+    })
+}
+
+/// Whether what the limiter had saved up makes a good part of the rate.
+fn is_spoiled(case: &CaseView<'_>, limit: &UsedLimit<'_>) -> bool {
+    // What is in flight at the end lengthens the pass a little.
+    let most = (1.0 + SAVED / seconds_of_a_pass(case)) * (1.0 + NEAR);
+    limit.share() > SPOILED && limit.share() <= most
+}
+
+fn seconds_of_a_pass(case: &CaseView<'_>) -> f64 {
+    case.measured_ns() as f64 / case.passes.len() as f64 / 1e9
+}
+
+fn saved_up(limit: &UsedLimit<'_>, seconds: f64) -> Hit {
+    let [value, how, name] = named(limit);
+    let over = limit.share();
+    warning(
+        "the rate is {} of a limit of {}, {} for {}: a limiter saves up about a second of its rate \
+         while idle, and {} a pass are too short to spend it",
+        [
+            percent(over * 100.0),
+            value,
+            how,
+            name,
+            time(Nanos((seconds * 1e9) as u64)),
+        ],
+    )
+    .graded(over)
+    .confidence(Confidence::Medium)
+    .with("rate", limit.rate, limit.unit())
+    .with("limit", limit.value(), limit.unit())
+    .with("share of the limit", over * 100.0, "%")
+    .with("measured time of a pass", seconds, "s")
+}
+
+#[cfg(test)]
+#[path = "limits_tests.rs"]
+mod tests;
