@@ -141,7 +141,10 @@ impl Flusher {
 }
 
 /// Of a file that has no writes since its last flush.
-const NOTHING: Range<u64> = u64::MAX..0;
+const NOTHING: Range<u64> = Range {
+    start: u64::MAX,
+    end: 0,
+};
 
 #[inline]
 const fn is_reached(every: u32, since: u32) -> bool {
