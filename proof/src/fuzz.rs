@@ -212,6 +212,7 @@ pub fn fio_job(bytes: &[u8]) {
     };
     let context = fio_language::PlanContext {
         size_of: &|_| Some(1 << 20),
+        room_at: &|_| Some(1 << 20),
         files_below: &|_| Vec::new(),
         processors: 8,
         only_parsed: false,

@@ -185,3 +185,38 @@ fn a_directory_costs_a_handful_of_system_calls() {
         assert!(each < 25, "{engine}: {each} system calls a directory");
     }
 }
+
+/// The story: without a `size`, whose lack is what `fill_device` is for, the job was refused.
+#[test]
+fn a_file_system_is_filled_without_a_size() {
+    let lab = Lab::new();
+    std::fs::create_dir(lab.path().join("full")).expect("a folder");
+    let program = lab.command().get_program().to_owned();
+    let script = "mount -t tmpfs -o size=4m none full || exit 99; \
+                  \"$0\" fio --no-save --name=a --directory=full --fill_device=1 --rw=write \
+                  --bs=64k --nrfiles=2 --output-format=json && stat -c %s full/*";
+    let mut alone = Command::new("unshare");
+    alone.args(["-rm", "sh", "-c", script]).arg(program);
+    let Ok(output) = alone.current_dir(lab.path()).output() else {
+        println!("skipped: unshare is not installed");
+        return;
+    };
+    if output.status.code() != Some(0) {
+        let why = String::from_utf8_lossy(&output.stderr);
+        assert!(why.contains("unshare") || why.contains("mount"), "{why}");
+        println!("skipped: {why}");
+        return;
+    }
+    let out = String::from_utf8_lossy(&output.stdout);
+    let (report, sizes) = out.rsplit_once("}\n").expect("JSON, then sizes");
+    let report = json(&format!("{report}}}"));
+    assert_eq!(report["jobs"][0]["error"], 0);
+    let written = report["jobs"][0]["write"]["io_bytes"].as_u64();
+    let written = written.expect("a number");
+    assert!((3 << 20..=4 << 20).contains(&written), "{written}");
+    let lengths = sizes
+        .lines()
+        .map(|line| line.parse::<u64>().expect("a size"));
+    let all: u64 = lengths.sum();
+    assert!(all >= written && all <= 4 << 20, "{sizes} of {written}");
+}

@@ -6,6 +6,8 @@ use super::options::Options;
 pub struct PlanContext<'a> {
     /// Size of an existing file or device.
     pub size_of: &'a dyn Fn(&str) -> Option<u64>,
+    /// Bytes that are free on the file system of a file, which need not be there.
+    pub room_at: &'a dyn Fn(&str) -> Option<u64>,
     /// All files below a directory.
     pub files_below: &'a dyn Fn(&str) -> Vec<String>,
     /// How many processors there are.

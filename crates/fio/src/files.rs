@@ -20,6 +20,8 @@ pub enum Layout {
     Name,
     /// A directory.
     Directory,
+    /// Longer than there is room: what is not written is cut off after the run.
+    Filled,
     /// Length only: what is not written holds no space.
     Length,
     /// Space is set aside, nothing is written.
@@ -41,6 +43,9 @@ pub struct Planned {
     pub is_opened: bool,
     /// Whether it is removed after the run.
     pub unlink: bool,
+    /// Of a file that is filled, once it is made: its length before, down to which it is cut after
+    /// the run, as far as nothing was written.
+    pub cut_to: Option<Bytes>,
 }
 
 /// The files that must be there, each once.
@@ -126,7 +131,10 @@ pub(super) fn working_set(
             planned,
         });
     }
-    let size = each(spec, &paths, there, offset)?;
+    let size = match filled(spec, rw, &paths, context)? {
+        Some(size) => Some(size),
+        None => each(spec, &paths, there, offset)?,
+    };
     let Some(size) = size.filter(|size| *size > 0) else {
         let needs_size =
             !engine::is_diskless(&spec.options) && !paths.iter().all(|path| Target::is_model(path));
@@ -195,6 +203,37 @@ fn drawn(
     Ok(Some((0..paths.len() as u64).map(length).collect()))
 }
 
+/// Bytes of each file of a job that goes straight on until its file system is full: more than there
+/// is room for.
+fn filled(
+    spec: &Spec,
+    rw: ReadWrite,
+    paths: &[String],
+    context: &PlanContext<'_>,
+) -> Result<Option<u64>, Mistake> {
+    let options = &spec.options;
+    let is_sized = options.size.is_some() || options.filesize.is_some();
+    if !options.fill_device || is_sized || rw.random || !rw.writes {
+        return Ok(None);
+    }
+    let (Some(first), true) = (
+        paths.first(),
+        paths.iter().all(|path| is_made(options, path)),
+    ) else {
+        return Ok(None);
+    };
+    let there: u64 = paths
+        .iter()
+        .filter_map(|path| (context.size_of)(path))
+        .sum();
+    let Some(room) = (context.room_at)(first) else {
+        return Ok(None);
+    };
+    let block = pattern::block_sizes(spec)?.largest().0.max(1);
+    let share = room.saturating_add(there) / paths.len() as u64;
+    Ok(Some((share / block + 2).saturating_mul(block)))
+}
+
 /// What is missing where nothing determines how much there is to work on.
 fn unsized_words(spec: &Spec, paths: &[String]) -> String {
     let words = format!("{}: you need to specify size=", spec.name);
@@ -259,11 +298,6 @@ fn offset(spec: &Spec, number: u32, size: u64) -> Result<u64, Mistake> {
 }
 
 fn planned(options: &Options, rw: ReadWrite, paths: &[String], lengths: &[u64]) -> Vec<Planned> {
-    let is_null = options.ioengine == "null";
-    let is_made = |path: &str| {
-        let in_memory = path.starts_with("/dev/shm/");
-        !is_null && !Target::is_model(path) && (in_memory || !path.starts_with("/dev/"))
-    };
     // What is there already stays as it is.
     let engine = Engine::named(&options.ioengine).unwrap_or(Engine::Null);
     let has_content = !engine.makes_names() && !engine.is_of_directories();
@@ -273,20 +307,33 @@ fn planned(options: &Options, rw: ReadWrite, paths: &[String], lengths: &[u64]) 
         Layout::Directory
     } else if rw.reads || options.overwrite {
         Layout::Written
+    } else if options.fill_device {
+        Layout::Filled
     } else if options.fallocate == "none" {
         Layout::Length
     } else {
         Layout::Space
     };
-    let files = paths.iter().zip(lengths).filter(|(path, _)| is_made(path));
+    let files = paths
+        .iter()
+        .zip(lengths)
+        .filter(|(path, _)| is_made(options, path));
     let planned = files.map(|(path, length)| Planned {
         path: path.clone(),
         length: Bytes(if has_content { *length } else { 0 }),
         layout,
         is_opened: engine.opens_files(),
         unlink: options.unlink,
+        cut_to: None,
     });
     planned.collect()
+}
+
+/// Whether a file is made there where there is none.
+fn is_made(options: &Options, path: &str) -> bool {
+    let in_memory = path.starts_with("/dev/shm/");
+    let is_file = !Target::is_model(path) && (in_memory || !path.starts_with("/dev/"));
+    is_file && options.ioengine != "null"
 }
 
 fn paths(spec: &Spec, number: u32, context: &PlanContext<'_>) -> Result<Vec<String>, Mistake> {

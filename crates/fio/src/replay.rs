@@ -130,6 +130,7 @@ pub(super) fn working_set(
                 path: path.clone(),
                 length: Bytes(length),
                 layout: Layout::Length,
+                cut_to: None,
                 is_opened: true,
                 unlink: spec.options.unlink,
             });

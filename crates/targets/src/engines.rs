@@ -103,15 +103,10 @@ fn requested(flags: OperationFlags) -> [libc::c_int; 4] {
     /// From Linux 6.11 on; of writes only.
     const RWF_ATOMIC: libc::c_int = 0x40;
     Direction::ALL.map(|direction| {
-        let moves = matches!(direction, Direction::Read | Direction::Write);
-        let mut requested = 0;
-        if flags.nowait && moves {
-            requested |= libc::RWF_NOWAIT;
-        }
-        if flags.atomic && direction == Direction::Write {
-            requested |= RWF_ATOMIC;
-        }
-        requested
+        let nowait = flags.nowait && matches!(direction, Direction::Read | Direction::Write);
+        let atomic = flags.atomic && direction == Direction::Write;
+        let requested = [(nowait, libc::RWF_NOWAIT), (atomic, RWF_ATOMIC)];
+        all_of(&requested)
     })
 }
 
@@ -130,6 +125,10 @@ fn bits(flags: CallFlags) -> libc::c_int {
         (flags.nowait, libc::RWF_NOWAIT),
         (flags.uncached, RWF_DONTCACHE),
     ];
+    all_of(&requested)
+}
+
+fn all_of(requested: &[(bool, libc::c_int)]) -> libc::c_int {
     let bits = requested.iter().filter(|(requested, _)| *requested);
     bits.fold(0, |all, (_, bit)| all | bit)
 }

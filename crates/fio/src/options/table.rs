@@ -105,7 +105,7 @@ options! {
         "size", OfShare, "-", Mostly, "Bytes that the job's files have in all.", "a job that has no size and names nothing that exists is a mistake, and nothing runs; fio runs the others and fails it", size: Option<Share>;
         "io_size" "io_limit", OfShare, "-", Mostly, "Bytes that the job moves.", "as in a later fio, a job that goes straight through its files writes all of them before it verifies; up to 3.41, fio with `verify` writes the files once", io_size: Option<Share>;
         "filesize", OfRanges, "-", Nearly, "Size of each file, or from which range it is drawn.", "of a range, new files get sizes evenly spread over it, others than with fio; null, models and files that are longer have its middle", filesize: Option<Ranges>;
-        "fill_device" "fill_fs", Bool, "0", Nearly, "Write until there is no more space.", "`size` must be given, and the file has that length from the beginning", fill_device: bool;
+        "fill_device" "fill_fs", Bool, "0", Mostly, "Write until there is no more space.", "files have more length than there is room, and what was not written of it is cut off after the run; without `size` a random job is a mistake, for fio one that fails", fill_device: bool;
         "file_append", Bool, "0", Exact, "Begin at the end of the file.", "", file_append: bool;
         "offset" "fileoffset", OfShare, "0", Exact, "Where the job's part of the file begins.", "", offset: Share;
         "offset_increment", OfShare, "0", Exact, "How much later each clone's part begins.", "", offset_increment: Share;

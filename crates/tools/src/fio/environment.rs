@@ -10,6 +10,7 @@ use blocklab_host::{
 };
 
 use blocklab_console::chance;
+use rustix::fs::statvfs;
 
 /// Files and the environment.
 pub struct Machine;
@@ -60,6 +61,7 @@ pub fn prepare(
     let control_groups = control_groups();
     let context = PlanContext {
         size_of: &|path| size_of(path).or(supposed),
+        room_at: &|path| room_at(Path::new(path)),
         files_below: &|directory| files_below(Path::new(directory)),
         processors: configured_processors(),
         device_of: &device_of,
@@ -94,6 +96,15 @@ fn size_of(path: &str) -> Option<u64> {
     target_facts(Path::new(path))
         .ok()
         .map(|facts| facts.size_bytes.0)
+}
+
+/// Free bytes, those included that are kept for the administrator.
+fn room_at(path: &Path) -> Option<u64> {
+    let parent = path.parent().filter(|it| !it.as_os_str().is_empty());
+    let parent = parent.unwrap_or(Path::new("."));
+    let nearest = parent.ancestors().find(|it| it.is_dir())?;
+    let found = statvfs(nearest).ok()?;
+    Some(found.f_bfree.saturating_mul(found.f_frsize))
 }
 
 /// Regular files, directory by directory, by name.

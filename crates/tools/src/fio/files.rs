@@ -39,14 +39,21 @@ pub fn make(prepared: &mut Prepared, interrupted: &AtomicBool, guard: &Guard) ->
     };
     let mut parent = None;
     let mut failed: Vec<(String, i32)> = Vec::new();
-    for file in &prepared.files {
+    for file in &mut prepared.files {
         if interrupted.load(Relaxed) {
             return Ok(false);
         }
         // Most files lie where the one before lies.
-        let own = Path::new(&file.path).parent();
-        let is_elsewhere = parent.replace(own) != Some(own);
+        let path = Path::new(&file.path);
+        let own = path.parent().map(Path::to_owned);
+        let is_elsewhere = parent.as_ref() != Some(&own);
+        parent = Some(own);
+        let is_filled = file.layout == Layout::Filled;
+        let before = is_filled.then(|| fs::metadata(path).ok()).flatten();
         match maker.make(file, is_used && file.is_opened, is_elsewhere) {
+            Ok(true) if is_filled => {
+                file.cut_to = Some(Bytes(before.map_or(0, |metadata| metadata.len())));
+            }
             Ok(true) => {}
             Ok(false) => return Ok(false),
             Err(error) => match kernel_answer(&error) {
@@ -438,8 +445,32 @@ fn command(text: &str, path: &str, suffix: &str) -> bool {
     }
 }
 
+/// What was not written of a file that was to be filled is cut off.
+fn cut(file: &Planned, guard: &Guard) -> io::Result<()> {
+    let (Some(before), path) = (file.cut_to, Path::new(&file.path)) else {
+        return Ok(());
+    };
+    let open = File::options().read(true).write(true).open(path)?;
+    let metadata = open.metadata()?;
+    if !metadata.is_file() || !guard.is_unchanged(path, &metadata) {
+        return Ok(());
+    }
+    let mut end = before.0;
+    let mut data = rustix::fs::seek(&open, rustix::fs::SeekFrom::Data(end));
+    while let Ok(begin) = data {
+        end = rustix::fs::seek(&open, rustix::fs::SeekFrom::Hole(begin))?;
+        data = rustix::fs::seek(&open, rustix::fs::SeekFrom::Data(end));
+    }
+    open.set_len(end.min(metadata.len()))
+}
+
 /// After the run: what is not wanted any longer.
 pub fn remove(prepared: &Prepared, guard: &Guard) {
+    for file in &prepared.files {
+        if let Err(error) = cut(file, guard) {
+            terminal::warn(&format!("{} keeps its length: {error}", file.path));
+        }
+    }
     remove_groups(&prepared.control_groups);
     let jobs = prepared.jobs().filter(|job| job.engine.is_of_names());
     let of_names: HashSet<&String> = jobs.flat_map(|job| &job.targets).collect();

@@ -56,7 +56,7 @@ with_defaults! {
         /// O_SYNC, O_DSYNC.
         pub durability: Durability = Durability::None,
         /// What each operation requests of the kernel.
-        #[serde(skip_serializing_if = "OperationFlags::is_none")]
+        #[serde(default, skip_serializing_if = "OperationFlags::is_none")]
         pub operation_flags: OperationFlags = OperationFlags::default(),
         /// Hints to the kernel.
         pub hints: Hints = Hints::default(),
