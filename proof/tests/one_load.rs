@@ -132,6 +132,7 @@ fn the_size_that_was_typed_is_the_one_that_is_measured() {
         let value = |name: &str| row[name]["value"].as_f64().expect(name);
         let measured = value("bytes_per_s") / value("iops");
         assert!((measured - bytes).abs() < 0.5, "{typed}: {measured}");
+        assert_eq!(row["block_bytes"], bytes, "{typed}");
     }
 }
 

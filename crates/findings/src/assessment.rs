@@ -125,6 +125,8 @@ pub struct OnlyJob {
     pub depth: u32,
     /// Threads; 0: unknown.
     pub threads: u32,
+    /// Size of all its operations; `None`: they have several sizes, or nobody knows it.
+    pub block_bytes: Option<u64>,
     /// The rest in words: `io_uring, 4 KiB random read`.
     pub other_settings: String,
 }

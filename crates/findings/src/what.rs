@@ -26,6 +26,7 @@ pub(crate) fn only_job(jobs: &[JobResult]) -> Option<OnlyJob> {
     Some(OnlyJob {
         depth: job.effective_depth,
         threads: job.threads,
+        block_bytes: job.block_bytes(),
         other_settings: one(job, 0, 0),
     })
 }

@@ -111,6 +111,8 @@ fn direction(row: &Row, of: &RowDirection) -> impl Serialize {
         case: &row.case,
         direction: of.direction,
         what: &row.what,
+        // `null` where sizes differ.
+        block_bytes: row.only_job.as_ref().and_then(|job| job.block_bytes),
         settings: &row.settings,
         iops: of.iops,
         bytes_per_s: of.bytes_per_s,

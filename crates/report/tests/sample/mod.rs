@@ -366,6 +366,7 @@ fn row(shape: &Shape, passes: &[(Measurement, Histogram)]) -> Row {
         only_job: Some(OnlyJob {
             depth: shape.depth,
             threads: 1,
+            block_bytes: Some(shape.block),
             other_settings,
         }),
         directions: vec![direction],
