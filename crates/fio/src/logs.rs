@@ -212,10 +212,10 @@ impl LogRule {
         }
         let (index, word) = kind.word();
         let name = self.names[index].as_ref()?;
-        let own = match self.per_job {
-            true => format!(".{number}"),
-            false => String::new(),
-        };
+        let own = self
+            .per_job
+            .then(|| format!(".{number}"))
+            .unwrap_or_default();
         let packed = self.chunk(kind).map_or("", |_| ".fz");
         Some(format!("{name}_{word}{own}.log{packed}"))
     }

@@ -128,10 +128,10 @@ impl<'a> Expression<'a> {
         if !self.rest.is_empty() {
             return Err(self.wrong());
         }
-        match value.is_finite() {
-            true => Ok(value),
-            false => Err(self.wrong()),
-        }
+        value
+            .is_finite()
+            .then_some(value)
+            .ok_or_else(|| self.wrong())
     }
 
     fn sum(&mut self) -> Result<f64, String> {
