@@ -116,7 +116,7 @@ options! {
         "create_serialize", Bool, "1", Ignored, "Make files one after the other.", "they always are";
         "create_fsync", Bool, "1", Ignored, "Flush a file when it is made.", "it always is";
         "create_on_open", Bool, "0", Ignored, "Make files when they are opened.", "files are made before the run";
-        "create_only", Bool, "0", Exact, "Make the files and end.", "", create_only: bool;
+        "create_only", Bool, "0", Mostly, "Make the files and end.", "where no other job runs, no device is reported among the results", create_only: bool;
         "allow_file_create", Bool, "1", Exact, "Whether files may be made.", "", allow_file_create: bool;
         "allow_mounted_write", Bool, "0", Ignored, "Write to a mounted device.", "a device in use is refused for writing";
         "pre_read", Bool, "0", Documented, "Read the files before the run.", "what the page cache holds is not compared", pre_read: bool;
@@ -205,7 +205,7 @@ options! {
         "grace_time", Int(0, 86400), "1", Documented, "exec: seconds that it has to end when its time is over.", "what the program does is not compared", grace_time: u32;
         "std_redirect", Bool, "1", Exact, "exec: its output goes into `JOB.stdout` and `JOB.stderr`.", "", std_redirect: bool;
         "userspace_reap", Flag, "-", Ignored, "libaio: take completions without a system call.", "they are taken as is fastest";
-        "hipri", Flag, "-", Exact, "Poll for completions.", "", hipri: bool;
+        "hipri", Flag, "-", Mostly, "Poll for completions.", "where the device cannot, the operations that fail are not counted; by fio they are", hipri: bool;
         "hipri_percentage", Int(0, 100), "100", Nearly, "pvsync2: poll for a share of the operations.", "`hipri` polls for all of them";
         "nowait", Bool, "0", Exact, "pvsync2, libaio, io_uring: RWF_NOWAIT.", "", nowait: bool;
         "uncached", Bool, "0", Nearly, "pvsync2: leave nothing in the page cache.", "by RWF_DONTCACHE, from Linux 6.14 on; fio 3.33 passes a flag that no Linux took", uncached: bool;
