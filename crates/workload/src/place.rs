@@ -204,8 +204,10 @@ impl Places {
         if unit <= self.grain {
             return (self.extent.offset + begin, len.min(free));
         }
-        // At multiples of their unit no two blocks of a direction lie on each other.
-        let begin = begin / unit * unit;
+        // At multiples of their unit no two blocks of a direction lie on each other, but where the end
+        // is cut: the last whole one is hit again then, since a shorter one was not requested.
+        let last = (self.extent.len / unit).saturating_sub(1);
+        let begin = (begin / unit).min(last) * unit;
         let len = len.min((free / unit).max(1) * unit);
         let len = len.min((self.extent.len - begin) / self.grain * self.grain);
         gaps.take_all(begin / self.grain, len.div_ceil(self.grain));
