@@ -212,10 +212,11 @@ impl LogRule {
         }
         let (index, word) = kind.word();
         let name = self.names[index].as_ref()?;
-        let own = self
-            .per_job
-            .then(|| format!(".{number}"))
-            .unwrap_or_default();
+        let own = if self.per_job {
+            format!(".{number}")
+        } else {
+            String::new()
+        };
         let packed = self.chunk(kind).map_or("", |_| ".fz");
         Some(format!("{name}_{word}{own}.log{packed}"))
     }
