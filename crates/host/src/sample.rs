@@ -52,7 +52,10 @@ pub(crate) fn sample(file: &File, size: u64, seed: u64) -> io::Result<Samples> {
     };
     // What another descriptor of the same disk wrote may be on it and not in the cache.
     advise(Advice::DontNeed);
-    advise(Advice::WillNeed);
+    // What is read whole from its beginning has no order to choose.
+    if places.len() as u64 > STRIPS {
+        advise(Advice::WillNeed);
+    }
     let samples = read(file, size, &places);
     advise(Advice::DontNeed);
     samples

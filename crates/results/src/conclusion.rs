@@ -108,10 +108,11 @@ pub fn conclude(of: &mut dyn Conclusion, wanted: &Wanted, store: &Store) -> Resu
             folder = keeping.keep(record).or(folder);
         }
     }
-    keeping.printed(printed);
+    // What cannot be printed is kept all the same.
     let is_kept = wanted.is_kept && keeping.is_well;
+    keeping.printed(printed);
     let (show, page_again) = of.again();
-    let usual = of.usual_page(folder.as_deref(), keeping.is_well);
+    let usual = of.usual_page(folder.as_deref(), is_kept);
     let path = wanted.page_path(usual).filter(|path| {
         let again = Some(&*page_again).filter(|_| is_kept);
         keeping.page(path, &page, wanted.over, again)

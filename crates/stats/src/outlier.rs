@@ -82,6 +82,45 @@ mod tests {
         check(&[0.0, 0.0, 0.0, 1.0], &[]);
     }
 
+    /// A median distance below the floor counts as the floor: of a value 1 % away, the score is
+    /// 0.6745 · 1 / 0.2 = 3.4 under a floor of 0.2 %, and 6.7 under one of 0.1 %.
+    #[test]
+    fn what_agrees_better_than_the_floor_counts_as_equal() {
+        let values = [100.0, 100.01, 99.99, 100.02, 99.98, 100.0, 101.0];
+        assert!(outliers(&values, 0.002).is_empty());
+        assert_eq!(outliers(&values, 0.001).len(), 1);
+        assert_eq!(outliers(&values, 0.0).len(), 1);
+    }
+
+    /// A set around 1,000 whose median distance is 1, and whose last value has this score.
+    fn with_a_score_of(score: f64, count: usize) -> Vec<f64> {
+        let zeros = if count.is_multiple_of(2) { 2 } else { 1 };
+        let below = (count - zeros) / 2;
+        let mut values = vec![1000.0; zeros];
+        values.extend(vec![999.0; below]);
+        values.extend(vec![1001.0; count - zeros - below - 1]);
+        values.push(1000.0 + score / 0.6745);
+        values
+    }
+
+    #[test]
+    fn each_size_has_its_limit() {
+        for (count, limit) in [
+            (5, 8.1),
+            (6, 5.9),
+            (8, 5.2),
+            (10, 4.7),
+            (15, 4.7),
+            (16, 4.3),
+            (29, 4.3),
+            (30, 3.9),
+        ] {
+            let accused = |score| !outliers(&with_a_score_of(score, count), 0.0).is_empty();
+            assert!(!accused(limit * 0.95), "{count} values, below {limit}");
+            assert!(accused(limit * 1.05), "{count} values, above {limit}");
+        }
+    }
+
     /// Regression guard of the table of limits: normal sets are accused in at most 5 % of cases
     /// (6 % here, for the scatter of 4,000 sets).
     #[test]

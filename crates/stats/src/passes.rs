@@ -49,6 +49,17 @@ mod tests {
     use super::*;
     use crate::ratio;
 
+    /// A plan of up to 1,000 passes is one; with more, there is none. For so many, the half width is
+    /// about 1.9615 · sqrt(2 v / n).
+    #[test]
+    fn nobody_plans_more_than_a_thousand_passes() {
+        let scatter = [0.01; 2];
+        let half = |passes: f64| 1.9615 * f64::sqrt(2.0 * 0.01 / passes);
+        let planned = passes_for(scatter, half(980.0), 0.95).expect("a plan");
+        assert!((960..=1000).contains(&planned), "{planned}");
+        assert_eq!(passes_for(scatter, half(1020.0), 0.95), None);
+    }
+
     /// Four passes a side with a variance of v have the half width 2.447 · sqrt(v / 2).
     #[test]
     fn the_printed_table_says_how_many_are_enough() {

@@ -230,13 +230,15 @@ fn within_targets(
         let wanted = Bytes(job.region.offset.0.saturating_add(size.0));
         for text in texts(job, context.targets) {
             let target = found.iter().find(|(known, ..)| known == text);
-            if let Some((_, _, Kind::Ready(target))) = target
-                && wanted > target.facts.size_bytes
-                && job.engine.needs_target()
-            {
+            let Some((_, _, Kind::Ready(target))) = target else {
+                continue;
+            };
+            // Of a device without an end, such as /dev/zero, it is what the job requests.
+            let has = Bytes(target.file.size);
+            if wanted > has && job.engine.needs_target() {
                 return Err(Error::BeyondEnd {
                     target: text.clone(),
-                    has: target.facts.size_bytes,
+                    has,
                     job: job.name.clone(),
                     wanted,
                 });

@@ -105,6 +105,11 @@ mod tests {
             assert_eq!(significant(value, figures), expected);
         }
         assert_eq!(rate(87.44), "87.4");
+        // What would round to 100.0 is a whole number, and nothing is a negative 0.
+        assert_eq!(rate(99.94), "99.9");
+        assert_eq!(rate(99.96), "100");
+        assert_eq!(count(-0.4), "0");
+        assert_eq!(count(-0.6), "-1");
         assert_eq!(rate(1234.4), "1,234");
         assert_eq!(latency(12_345.0), "12.3 µs");
     }

@@ -64,6 +64,11 @@ mod tests {
         check("radnom", Some("random"));
         check("random_once", Some("random-once"));
         check("zip", Some("zipf"));
+        // Two slips in six letters are a third; three in eight are more.
+        check("rondam", Some("random"));
+        check("bluk_syze", Some("block_size"));
+        check("rndm", None);
+        check("blcksz", None);
         check("threads", None);
         check("", None);
     }

@@ -117,3 +117,31 @@ pub(crate) fn pass(job: &Job, thread: u32, sizes: &[u64]) -> Result<u64, Invalid
     }
     Ok(pass)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use blocklab_workload::Stop;
+
+    /// The load goes on after the measured time for as long as it cools down, and counts as one that
+    /// does.
+    #[test]
+    fn a_job_that_cools_down_is_over_later() {
+        let job = |cool_down| Job {
+            ramp: Nanos::from_secs(1),
+            cool_down,
+            stop: Stop {
+                runtime: Some(Nanos::from_secs(5)),
+                ..Stop::default()
+            },
+            ..Job::new("a")
+        };
+        let cooling = Window::of(&job(Nanos::from_secs(2)), Nanos::from_secs(10));
+        assert_eq!(cooling.deadline, Nanos::from_secs(16));
+        assert_eq!(cooling.over, Nanos::from_secs(18));
+        let plain = Window::of(&job(Nanos::ZERO), Nanos::from_secs(10));
+        assert_eq!(plain.over, plain.deadline);
+        assert_eq!(Window::cool_from(&[plain]), Nanos::MAX);
+        assert_eq!(Window::cool_from(&[plain, cooling]), Nanos::from_secs(16));
+    }
+}

@@ -130,6 +130,22 @@ mod tests {
             64,
             "the job's own depth is the end"
         );
+        let target = LatencyTarget {
+            limit: Nanos(1),
+            window: Nanos(10),
+            percentile: 99.0,
+            go_on: true,
+        };
+        let mut goes_on = DepthSearch::new(target, 64);
+        goes_on.begin(Nanos::ZERO);
+        let found = goes_on
+            .completed(Nanos(100), Nanos(100))
+            .expect("a window has ended");
+        assert_eq!(
+            (found.depth, goes_on.depth()),
+            (0, 1),
+            "a depth of 0 would issue nothing"
+        );
         let none = search(50, 64);
         assert_eq!(none.depth, 0, "not even one at a time");
         assert!(none.go_on, "at depth 1, as with fio");

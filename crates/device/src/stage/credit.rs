@@ -105,9 +105,6 @@ impl Burst {
     /// From now on it holds this share of what it can hold.
     pub(crate) fn set_share(&mut self, now: Nanos, share: f64) {
         self.baseline.set_saved(now, self.baseline.size() * share);
-        if share >= 1.0 {
-            self.last_full = now;
-        }
     }
 
     /// It holds the share that another one holds of what it can hold, and was full when that was.
@@ -199,6 +196,19 @@ mod tests {
             ]
         );
         assert_eq!(starts[9..], [5_000_000, 6_000_000]);
+    }
+
+    /// 20 ms of 2,000 operations a second are 40; more would be a burst beyond the burst rate, less
+    /// would be lost to whoever is late by a few milliseconds.
+    #[test]
+    fn the_burst_rate_forgives_twenty_milliseconds() {
+        let mut stage = Burst::new(
+            &credit(Rate::Iops(1000.0), Rate::Iops(2000.0), 1e6),
+            Counts::Operations,
+        );
+        let at_once = (0..200).filter(|_| stage.admit(Nanos(0), &passage(1)) == Nanos(0));
+        let at_once = at_once.count();
+        assert!((36..=44).contains(&at_once), "{at_once}");
     }
 
     #[test]
