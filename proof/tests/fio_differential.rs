@@ -257,12 +257,24 @@ fn lane(lab: &Lab, files: &[PathBuf], next: &AtomicUsize) -> Vec<String> {
             println!("skipped: strace is not installed, for {name}");
             continue;
         }
-        let folder = |who: &str| lab.path().join(format!("{name}-{who}"));
-        let theirs = answer(Command::new("fio"), &folder("fio"), file, &rules);
-        let mut command = lab.command();
-        command.arg("fio");
-        let ours = answer(command, &folder("ours"), file, &rules);
-        let found = compare(&rules, &theirs, &ours);
+        // What a second holds is the machine's, and either side may stand still for a tenth of one.
+        let tries = if rules.is_near || rules.is_by_the_clock {
+            3
+        } else {
+            1
+        };
+        let mut found = Vec::new();
+        for attempt in 0..tries {
+            let folder = |who: &str| lab.path().join(format!("{name}-{who}-{attempt}"));
+            let theirs = answer(Command::new("fio"), &folder("fio"), file, &rules);
+            let mut command = lab.command();
+            command.arg("fio");
+            let ours = answer(command, &folder("ours"), file, &rules);
+            found = compare(&rules, &theirs, &ours);
+            if found.is_empty() {
+                break;
+            }
+        }
         wrong.extend(found.into_iter().map(|words| format!("{name}: {words}")));
     }
     wrong
