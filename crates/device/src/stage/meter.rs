@@ -107,19 +107,21 @@ impl Meter {
     /// of what it has no room for.
     #[inline]
     pub(crate) fn admit_saving(&mut self, now: Nanos, units: u64, savings: &mut Savings) -> Nanos {
-        let waits = self.due > moment(now);
         // A load that stays at the rate has nothing to pay with, one far below it nothing to put by.
-        let has_work = if waits {
-            savings.held > 0
+        let has_nothing_to_do = if self.due > moment(now) {
+            savings.is_spent
         } else {
-            savings.held < savings.most
+            savings.is_full
         };
-        if has_work {
+        if !has_nothing_to_do {
             self.settle(now, savings);
+            savings.is_spent = savings.held == 0;
+            savings.is_full = savings.held == savings.most;
         }
         self.admit(now, units)
     }
 
+    #[cold]
     fn settle(&mut self, now: Nanos, savings: &mut Savings) {
         let arrival = moment(now);
         if self.due > arrival {
@@ -192,6 +194,9 @@ pub(crate) struct Savings {
     /// In time at the rate, as moments are.
     held: i128,
     most: i128,
+    /// Whether nothing is held, and whether no more can be: what each operation asks.
+    is_spent: bool,
+    is_full: bool,
     /// In parts of 2^16.
     share: i128,
 }
@@ -204,6 +209,8 @@ impl Savings {
         Self {
             held: moment(most),
             most: moment(most),
+            is_spent: most == Nanos::ZERO,
+            is_full: true,
             share: (share * f64::from(1 << Self::PLACES) + 0.5) as i128,
         }
     }
@@ -211,6 +218,8 @@ impl Savings {
     /// Holds as much time of the rate as those of another limiter, of at most its size.
     pub(crate) fn go_on_from(&mut self, before: &Self) {
         self.held = before.held.min(self.most);
+        self.is_spent = self.held == 0;
+        self.is_full = self.held == self.most;
     }
 }
 
