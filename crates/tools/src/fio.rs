@@ -244,18 +244,7 @@ fn measure(
     let requested = Arc::new(AtomicBool::new(false));
     signal_hook::flag::register(libc::SIGUSR1, Arc::clone(&requested))?;
     let out = RefCell::new(output::Out::open(general)?);
-    for remark in &prepared.remarks {
-        terminal::inform(&format!("fio: {remark}"));
-    }
-    out.borrow_mut().put(debugging.opening)?;
-    if let Some(warning) = own.warning().filter(|_| prepared.plan.writes()) {
-        out.borrow_mut().warn(&warning)?;
-    }
-    out.borrow_mut().begin(prepared)?;
-    for line in files::plans(prepared) {
-        out.borrow_mut().print(&line)?;
-    }
-    out.borrow_mut().print(&dialect::capped(prepared))?;
+    print_beginning(&mut out.borrow_mut(), prepared, own, debugging.opening)?;
     let guard = place::guard(&own.destroy, store);
     if !files::make(prepared, interrupted, &guard)? {
         return Ok(INTERRUPTED);
@@ -301,6 +290,28 @@ fn measure(
         code => code.saturating_add(failed),
     };
     Ok(with_keeping(code, is_kept && !unfit))
+}
+
+/// What stands above the first figure: what was understood differently, the jobs, and the files that
+/// will be made for them.
+fn print_beginning(
+    out: &mut output::Out,
+    prepared: &Prepared,
+    own: &OwnOptions,
+    opening: &str,
+) -> Result<()> {
+    for remark in &prepared.remarks {
+        terminal::inform(&format!("fio: {remark}"));
+    }
+    out.put(opening)?;
+    if let Some(warning) = own.warning().filter(|_| prepared.plan.writes()) {
+        out.warn(&warning)?;
+    }
+    out.begin(prepared)?;
+    for line in files::plans(prepared) {
+        out.print(&line)?;
+    }
+    out.print(&dialect::capped(prepared))
 }
 
 fn run_plan(
