@@ -36,26 +36,19 @@ pub fn plan(kind: OperationKind, load: &LoadArgs) -> Result<Plan> {
 
 fn job(kind: OperationKind, load: &LoadArgs) -> Result<Job> {
     use OperationKind::{Randread, Randrw, Randwrite, Read, Rw, Write};
-    let (mix, operations) = match kind {
-        Read | Randread => (Mix::READ, "read".to_owned()),
-        Write | Randwrite => (Mix::WRITE, "write".to_owned()),
-        Rw | Randrw => (Mix::reads(load.reads), format!("mix{}", load.reads)),
-    };
     if !matches!(kind, Rw | Randrw) && load.reads != 50 {
         bail!("--reads works only with --rw rw and --rw randrw: here all operations are alike");
     }
-    let (pattern, order) = match kind {
-        Read | Write | Rw => (Pattern::Sequential, "seq"),
-        Randread | Randwrite | Randrw => (Pattern::RANDOM, "rand"),
-    };
-    let threads = match load.threads.get() {
-        1 => String::new(),
-        several => format!("-t{several}"),
-    };
-    let size = load.bs.exact().replace(' ', "");
-    Ok(Job {
-        pattern,
-        mix,
+    let job = Job {
+        pattern: match kind {
+            Read | Write | Rw => Pattern::Sequential,
+            Randread | Randwrite | Randrw => Pattern::RANDOM,
+        },
+        mix: match kind {
+            Read | Randread => Mix::READ,
+            Write | Randwrite => Mix::WRITE,
+            Rw | Randrw => Mix::reads(load.reads),
+        },
         sizes: BlockSizes::fixed(load.bs),
         depth: load.depth.get(),
         threads: load.threads.get(),
@@ -64,26 +57,38 @@ fn job(kind: OperationKind, load: &LoadArgs) -> Result<Job> {
             runtime: Some(RUNTIME),
             ..Stop::default()
         },
-        ..Job::new(&format!(
-            "{order}-{size}-q{}{threads}-{operations}",
-            load.depth
-        ))
-    })
+        ..Job::default()
+    };
+    let name = name_of(&job).expect("one size, and a pattern that flags can name");
+    Ok(Job { name, ..job })
 }
 
-/// Whether a name is one that [`plan`] gives: `rand-4KiB-q1-read`, `seq-1MiB-q8-t4-mix70`.
-pub fn is_of_flags(name: &str) -> bool {
-    let parts: Vec<&str> = name.split('-').collect();
-    let is_number = |text: Option<&str>| text.is_some_and(|it| it.parse::<u64>().is_ok());
-    let [order, size, depth, threads @ .., word] = &parts[..] else {
-        return false;
+/// What a load is called that flags describe: `rand-4KiB-q1-read`, `seq-1MiB-q8-t4-mix70`. `None`: no
+/// flags describe it.
+pub fn name_of(job: &Job) -> Option<String> {
+    let order = match job.pattern {
+        Pattern::Sequential => "seq",
+        Pattern::RANDOM => "rand",
+        _ => return None,
     };
-    ["rand", "seq"].contains(order)
-        && size.parse::<Bytes>().is_ok()
-        && is_number(depth.strip_prefix('q'))
-        && threads.len() <= 1
-        && threads.iter().all(|it| is_number(it.strip_prefix('t')))
-        && (["read", "write"].contains(word) || is_number(word.strip_prefix("mix")))
+    let sizes = job.sizes.common(job.mix)?;
+    if sizes.smallest() != sizes.largest() || job.mix.trim > 0 {
+        return None;
+    }
+    let size = sizes.largest().exact().replace(' ', "");
+    let threads = match job.threads {
+        1 => String::new(),
+        several => format!("-t{several}"),
+    };
+    let operations = match job.mix {
+        Mix::READ => "read".to_owned(),
+        Mix::WRITE => "write".to_owned(),
+        Mix { read, .. } => format!("mix{read}"),
+    };
+    Some(format!(
+        "{order}-{size}-q{}{threads}-{operations}",
+        job.depth
+    ))
 }
 
 /// The flag that sets what a job cannot have.

@@ -118,10 +118,13 @@ pub fn export(args: &ExportArgs, store: &Store) -> Result<()> {
     };
     if args.anonymous {
         let is_builtin = studies::builtin(record.requested.study()).is_some();
-        let public = public_cases();
-        record = record.anonymous(is_builtin, |name| {
-            public.contains(name) || load::is_of_flags(name)
-        });
+        let mut public = public_cases();
+        // A load by flags is called after what it does.
+        let plan = record.requested.plan.iter();
+        let cases = plan.flat_map(|plan| &plan.cases);
+        let jobs = cases.flat_map(|case| &case.workload.jobs);
+        public.extend(jobs.filter_map(load::name_of));
+        record = record.anonymous(is_builtin, |name| public.contains(name));
         if let Some(plan) = record.requested.plan.as_ref().filter(|_| !is_builtin) {
             record.requested.native = native::render(plan);
         }
