@@ -18,12 +18,11 @@ fn iops(kib: u64, depth: u32) -> f64 {
 
 fn sketch(direction: &'static str, kib: u64, depth: u32) -> Sketch {
     Sketch {
-        case: format!("{direction}-{kib}-{depth}"),
         direction,
         block: kib << 10,
         depth,
         iops: vec![iops(kib, depth); 2],
-        ..Sketch::default()
+        ..Sketch::named(&format!("{direction}-{kib}-{depth}"))
     }
 }
 

@@ -173,14 +173,7 @@ fn pair(base: &Load<'_>, other: &Load<'_>, margins: Margins) -> Pair {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Sketch, record};
-
-    fn run(iops: &[f64]) -> Record {
-        record(&[Sketch {
-            iops: iops.to_vec(),
-            ..Sketch::default()
-        }])
-    }
+    use crate::testing::{Sketch, record, run};
 
     fn only(base: &Record, other: &Record) -> Pair {
         let mut found = compare(&[base, other], 0, Margins::default());

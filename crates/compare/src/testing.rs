@@ -1,14 +1,15 @@
 //! Sound records of sketched cases.
 
+use blocklab_record::Record;
+
 #[path = "../../record/tests/sketch/mod.rs"]
 mod sketch;
 pub(crate) use sketch::{Sketch, record};
 
-impl Sketch {
-    pub(crate) fn named(case: &str) -> Self {
-        Self {
-            case: case.to_owned(),
-            ..Self::default()
-        }
-    }
+/// A record of one healthy case, with a rate for each pass.
+pub(crate) fn run(iops: &[f64]) -> Record {
+    record(&[Sketch {
+        iops: iops.to_vec(),
+        ..Sketch::default()
+    }])
 }

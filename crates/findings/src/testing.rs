@@ -8,15 +8,6 @@ pub(crate) use sketch::{Sketch, record};
 
 use crate::{Finding, assess};
 
-impl Sketch {
-    pub(crate) fn named(case: &str) -> Self {
-        Self {
-            case: case.to_owned(),
-            ..Self::default()
-        }
-    }
-}
-
 /// The findings of one rule.
 pub(crate) fn found(record: &Record, rule: &str) -> Vec<Finding> {
     let mut findings = assess(record).findings;

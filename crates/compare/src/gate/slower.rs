@@ -98,14 +98,7 @@ fn passes(of: &Contrast, percent: f64) -> Option<u32> {
 mod tests {
     use super::*;
     use crate::compare::{Margins, compare};
-    use crate::testing::{Sketch, record};
-
-    fn run(iops: &[f64]) -> Record {
-        record(&[Sketch {
-            iops: iops.to_vec(),
-            ..Sketch::default()
-        }])
-    }
+    use crate::testing::{Sketch, record, run};
 
     fn gated(base: &Record, other: &Record, percent: f64) -> Check {
         let records = [base, other];

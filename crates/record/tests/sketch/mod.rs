@@ -53,6 +53,16 @@ impl Default for Sketch {
     }
 }
 
+impl Sketch {
+    /// A healthy case of this name.
+    pub fn named(case: &str) -> Self {
+        Self {
+            case: case.to_owned(),
+            ..Self::default()
+        }
+    }
+}
+
 fn direction(name: &str) -> Direction {
     let mut all = Direction::ALL.into_iter();
     all.find(|it| it.name() == name).expect("a direction")
