@@ -6,7 +6,7 @@ use blocklab_proof::accuracy::{Study, simulate};
 use blocklab_proof::{Lab, good, json, root};
 use blocklab_publication::System;
 use blocklab_record::Measurement;
-use blocklab_study::plan_of;
+use blocklab_runner::plan_of;
 use blocklab_units::Nanos;
 use serde_json::Value;
 

@@ -13,8 +13,8 @@ use blocklab_catalog::{Catalog, device_file};
 use blocklab_host::guard::Guard;
 use blocklab_record::{Record, Status};
 use blocklab_report::text;
+use blocklab_runner::{Assignment, Missing, run_plan};
 use blocklab_store::Store;
-use blocklab_study::{Assignment, Missing, run_plan};
 use blocklab_units::Nanos;
 use blocklab_workload::{Address, Case, Plan, Target};
 use serde_json::json;
@@ -144,7 +144,7 @@ fn simulate(
     // A simulation of seconds needs no screen.
     match run_plan(assignment, &mut ()) {
         Ok(record) => Ok(Some(record)),
-        Err(blocklab_study::Error::Interrupted) => Ok(None),
+        Err(blocklab_runner::Error::Interrupted) => Ok(None),
         Err(error) => Err(anyhow!(error).context("cannot simulate the fitted device")),
     }
 }

@@ -6,8 +6,8 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result, bail};
 use blocklab_record::{Record, Status};
+use blocklab_runner::run_plans;
 use blocklab_store::Store;
-use blocklab_study::run_plans;
 use jiff::Timestamp;
 
 use crate::args::RunArgs;
@@ -92,7 +92,7 @@ fn measure(args: &RunArgs, store: &Store) -> Result<u8> {
     let conducted = run_plans(vec![part], &mut watch);
     watch.finished();
     let mut record = match conducted {
-        Err(blocklab_study::Error::Interrupted) => {
+        Err(blocklab_runner::Error::Interrupted) => {
             terminal::warn("interrupted before anything was measured; nothing is kept");
             return Ok(INTERRUPTED);
         }

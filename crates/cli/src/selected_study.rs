@@ -11,8 +11,8 @@ use blocklab_native::{self as native, studies};
 use blocklab_publication::Publication;
 use blocklab_record::Note;
 use blocklab_report::text;
+use blocklab_runner::{planned, planned_run};
 use blocklab_store::Store;
-use blocklab_study::{planned, planned_run};
 use blocklab_units::{Ink, Nanos, Style, did_you_mean, plural};
 use blocklab_workload::{Case, Job, Plan, Target};
 

@@ -1,4 +1,4 @@
-//! The slices that a tap requests, job by job, the ramp included.
+//! The slices that an observer requests, job by job, the ramp included.
 
 use blocklab_record::Served;
 use blocklab_stats::Histogram;
@@ -6,8 +6,8 @@ use blocklab_units::Nanos;
 use blocklab_worker::{DirectionCounters, LatencySum, Recorder};
 use blocklab_workload::{Direction, Job};
 
-use super::Tap;
 use super::workers::{WorkerStatus, members_of};
+use super::{Event, Observer};
 
 /// One slice of a run, job by job.
 #[derive(Debug, Clone, PartialEq)]
@@ -111,7 +111,7 @@ impl Held {
     }
 }
 
-/// Cuts the slices that a tap requests.
+/// Cuts the slices that an observer requests.
 pub(crate) struct IntervalTicker {
     every: Nanos,
     start: Nanos,
@@ -127,9 +127,11 @@ pub(crate) struct IntervalTicker {
 const SHORTEST: Nanos = Nanos::from_millis(10);
 
 impl IntervalTicker {
-    /// `None` where the tap requests no slices.
-    pub(crate) fn of(tap: &dyn Tap, start: Nanos, jobs: &[Job]) -> Option<Self> {
-        let every = tap.interval_length().filter(|every| *every > Nanos::ZERO)?;
+    /// `None` where the observer requests no slices.
+    pub(crate) fn of(observer: &dyn Observer, start: Nanos, jobs: &[Job]) -> Option<Self> {
+        let every = observer
+            .interval_length()
+            .filter(|every| *every > Nanos::ZERO)?;
         Some(Self {
             every,
             start,
@@ -146,9 +148,14 @@ impl IntervalTicker {
     }
 
     /// Passes on every slice that has ended.
-    pub(crate) fn look(&mut self, members: &[WorkerStatus], now: Nanos, tap: &mut dyn Tap) {
+    pub(crate) fn look(
+        &mut self,
+        members: &[WorkerStatus],
+        now: Nanos,
+        observer: &mut dyn Observer,
+    ) {
         while now >= self.boundary() {
-            self.cut(members, self.boundary(), tap);
+            self.cut(members, self.boundary(), observer);
         }
     }
 
@@ -158,17 +165,17 @@ impl IntervalTicker {
         members: &[WorkerStatus],
         now: Nanos,
         last: Nanos,
-        tap: &mut dyn Tap,
+        observer: &mut dyn Observer,
     ) {
         let end = now.min(last);
-        self.look(members, end, tap);
+        self.look(members, end, observer);
         let long_enough = end.since(self.begun) >= SHORTEST || self.number == 0;
         if long_enough && end > self.begun {
-            self.cut(members, end, tap);
+            self.cut(members, end, observer);
         }
     }
 
-    fn cut(&mut self, members: &[WorkerStatus], end: Nanos, tap: &mut dyn Tap) {
+    fn cut(&mut self, members: &[WorkerStatus], end: Nanos, observer: &mut dyn Observer) {
         let directions = [Direction::Read, Direction::Write];
         let held: Vec<[Held; 2]> = (0..self.before.len())
             .map(|job| {
@@ -187,6 +194,6 @@ impl IntervalTicker {
         };
         self.before = held;
         self.begun = end;
-        tap.slice(&slice);
+        observer.event(Event::Slice(&slice));
     }
 }

@@ -21,7 +21,7 @@ use blocklab_units::Nanos;
 use blocklab_verify::{JournalWriter, KeyMap, MapState, SavedKeys};
 use blocklab_workload::{Completion, Direction, Io, Job, Journal, Validation};
 
-use crate::{Error, Tap, TargetFile};
+use crate::{Error, Observer, TargetFile};
 
 /// The file with the keys of a journal at this path.
 pub fn map_path(path: &str) -> PathBuf {
@@ -43,15 +43,15 @@ fn with_ending(path: &str, ending: &str) -> PathBuf {
 pub(crate) struct RunKeys(BTreeMap<String, Arc<KeyMap>>);
 
 impl RunKeys {
-    /// Keys that the tap has kept from earlier runs; those of other storage start unknown.
-    pub(crate) fn new(jobs: &[Job], targets: &[Vec<TargetFile>], tap: &dyn Tap) -> Self {
+    /// Keys that the observer has kept from earlier runs; those of other storage start unknown.
+    pub(crate) fn new(jobs: &[Job], targets: &[Vec<TargetFile>], observer: &dyn Observer) -> Self {
         let mut keys = BTreeMap::new();
         for (job, files) in jobs.iter().zip(targets) {
             if let Some(Validation { keys: plan, .. }) = job.validation() {
                 keys.entry(plan.name.clone()).or_insert_with(|| {
                     let size = files.first().map_or(0, |file| file.size);
                     let new = || Arc::new(KeyMap::new(plan, size, Arc::default()));
-                    tap.keys(&plan.name).unwrap_or_else(new)
+                    observer.keys(&plan.name).unwrap_or_else(new)
                 });
             }
         }

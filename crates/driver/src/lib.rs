@@ -15,6 +15,7 @@ mod credentials;
 mod drop_cache;
 mod entry;
 mod error;
+mod event;
 mod failures;
 mod interval_ticker;
 mod journal;
@@ -43,10 +44,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use blocklab_record::{Interval, Measurement, Note, NoteLevel};
+use blocklab_record::{Measurement, Note, NoteLevel};
 use blocklab_targets::{Clock, Model, OpenFile, Opening, open};
 use blocklab_units::Nanos;
-use blocklab_verify::KeyMap;
 use blocklab_worker::{JobLog, KeptMiscompare, Progress};
 use blocklab_workload::Workload;
 
@@ -54,6 +54,7 @@ use crate::journal::{Journals, RunKeys};
 use crate::results::Frame;
 
 pub use error::Error;
+pub use event::{Event, Observer, Questions};
 pub use interval_ticker::IntervalData;
 pub use journal::{journal_path, map_path};
 pub use layout::{FileFiller, Layout};
@@ -160,43 +161,6 @@ impl<'a> Control<'a> {
     }
 }
 
-/// Receives the intervals while a run goes on. It does not change the measurement.
-pub trait Tap {
-    /// What happened since the last call, about twice a second; `elapsed` counts from the start,
-    /// the ramp included.
-    fn interval(&mut self, _: &Interval, _elapsed: Nanos) {}
-
-    /// The length of the slices that it wants; `None`: it wants none.
-    fn interval_length(&self) -> Option<Nanos> {
-        None
-    }
-
-    /// How often it wants everything that was measured so far; `None`: never. Simulated runs, which
-    /// take no time, do not report it.
-    fn status_every(&self) -> Option<Nanos> {
-        None
-    }
-
-    /// Whether it also wants that now.
-    fn is_requested(&mut self) -> bool {
-        false
-    }
-
-    /// Everything so far.
-    fn status(&mut self, _: &Measurement) {}
-
-    /// A slice has ended.
-    fn slice(&mut self, _: &IntervalData) {}
-
-    /// The keys of a storage that earlier runs left, where its data is compared by them.
-    fn keys(&self, _storage: &str) -> Option<Arc<KeyMap>> {
-        None
-    }
-}
-
-/// A tap that ignores everything.
-impl Tap for () {}
-
 /// What is run, on what.
 #[derive(Debug, Clone, Copy)]
 pub struct Run<'a> {
@@ -230,10 +194,14 @@ pub struct Outcome {
 ///
 /// # Errors
 /// When it cannot begin; from then on every failure is data.
-pub fn run(run: Run<'_>, control: Control<'_>, tap: &mut dyn Tap) -> Result<Outcome, Error> {
+pub fn run(
+    run: Run<'_>,
+    control: Control<'_>,
+    observer: &mut dyn Observer,
+) -> Result<Outcome, Error> {
     let called = run.clock.now();
     let jobs = &run.workload.jobs;
-    let keys = RunKeys::new(jobs, run.targets, tap);
+    let keys = RunKeys::new(jobs, run.targets, observer);
     let journals = Journals::begin(jobs, &keys)?;
     let mut threads = threads::Threads::spawn_all(run, control, &keys, &journals)?;
     let before = usage::Usage::now();
@@ -241,8 +209,8 @@ pub fn run(run: Run<'_>, control: Control<'_>, tap: &mut dyn Tap) -> Result<Outc
         before,
         ..Frame::from(called, threads.open_gate(run.clock))
     };
-    let supervisor = supervisor::Supervisor::new(run, control, frame, tap);
-    let (frame, seen) = supervisor.until_the_end(&mut threads, tap);
+    let supervisor = supervisor::Supervisor::new(run, control, frame, observer);
+    let (frame, seen) = supervisor.until_the_end(&mut threads, observer);
     let mut outcome = results::outcome(run, &threads.workers, &frame, seen);
     // With operations still in flight the journal stays as a kill would leave it.
     if !outcome.abandoned

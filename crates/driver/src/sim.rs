@@ -26,7 +26,7 @@ use super::thread_groups::{Allowances, thread_groups};
 use super::usage::Used;
 use super::watch::{ClockKind, Watch};
 use super::workers::Workers;
-use super::{Backing, Control, Outcome, Run, Tap, TargetFile};
+use super::{Backing, Control, Observer, Outcome, Run, TargetFile};
 use crate::Error;
 
 use queue::{Event, Queue};
@@ -40,7 +40,7 @@ pub fn simulate(
     run: Run<'_>,
     start: Nanos,
     control: Control<'_>,
-    tap: &mut dyn Tap,
+    observer: &mut dyn Observer,
 ) -> Result<Outcome, Error> {
     let models = models(run.targets);
     let mut devices: Vec<_> = models.iter().map(Model::lock).collect();
@@ -51,13 +51,13 @@ pub fn simulate(
         ClockKind::Virtual,
         start,
         Used::default(),
-        tap,
+        observer,
     );
     let mut borrowed: Vec<&mut Device> = devices
         .iter_mut()
         .map(|shared| &mut shared.device)
         .collect();
-    simulation.play(&mut borrowed, &mut watch, control.drain_limit, tap);
+    simulation.play(&mut borrowed, &mut watch, control.drain_limit, observer);
     let frame = Frame::from(start, start);
     let mut outcome = results::outcome(run, &simulation.workers, &frame, watch.seen);
     // The processor time of this program is no property of a simulated run.
@@ -149,7 +149,7 @@ impl Simulation {
         devices: &mut [&mut Device],
         watch: &mut Watch<'_>,
         drain_limit: Nanos,
-        tap: &mut dyn Tap,
+        observer: &mut dyn Observer,
     ) {
         for index in 0..self.sim_workers.len() {
             let member = &self.workers.members[self.sim_workers[index].member];
@@ -180,12 +180,12 @@ impl Simulation {
             );
             self.now = at;
             if at >= next_look {
-                watch.look(&self.workers.members, at, Used::default(), tap);
+                watch.look(&self.workers.members, at, Used::default(), observer);
                 next_look = watch.next(at);
             }
             self.turn(event.worker as usize, event.returned(), devices);
         }
-        watch.finish(&self.workers.members, self.now, Used::default(), tap);
+        watch.finish(&self.workers.members, self.now, Used::default(), observer);
         watch.seen.abandoned = self.working > 0;
     }
 

@@ -12,7 +12,7 @@ use super::threads::Threads;
 use super::usage::{self, Usage, Used};
 use super::watch::{ClockKind, Seen, Watch};
 use super::workers::WorkerStatus;
-use super::{Control, Run, Tap};
+use super::{Control, Event, Observer, Run};
 
 /// How often a signal and the deadlines are checked.
 const TICK: Duration = Duration::from_millis(100);
@@ -28,22 +28,27 @@ pub(crate) struct Supervisor<'a> {
     uses_uring: bool,
     expected_threads: u32,
     watch: Watch<'a>,
-    /// How often the tap wants everything so far, and when it is due next.
+    /// How often the observer wants everything so far, and when it is due next.
     status: Option<(Nanos, Nanos)>,
 }
 
 impl<'a> Supervisor<'a> {
-    pub(crate) fn new(run: Run<'a>, control: Control<'a>, frame: Frame, tap: &dyn Tap) -> Self {
+    pub(crate) fn new(
+        run: Run<'a>,
+        control: Control<'a>,
+        frame: Frame,
+        observer: &dyn Observer,
+    ) -> Self {
         let used = Used {
             cpu_ns: usage::process_cpu_ns(),
             uring_workers: 0,
         };
-        let status = tap.status_every();
+        let status = observer.status_every();
         let mut engines = run.workload.jobs.iter().map(|job| job.engine);
         Self {
             uses_uring: engines.any(|engine| matches!(engine, Engine::IoUring(_))),
             expected_threads: usage::threads(),
-            watch: Watch::new(run, control, ClockKind::Real, frame.start, used, tap),
+            watch: Watch::new(run, control, ClockKind::Real, frame.start, used, observer),
             status: status.map(|every| (every, frame.start.saturating_add(every))),
             run,
             control,
@@ -55,7 +60,7 @@ impl<'a> Supervisor<'a> {
     pub(crate) fn until_the_end(
         mut self,
         threads: &mut Threads,
-        tap: &mut dyn Tap,
+        observer: &mut dyn Observer,
     ) -> (Frame, Seen) {
         let clock = self.run.clock;
         while !threads.is_complete() {
@@ -68,8 +73,8 @@ impl<'a> Supervisor<'a> {
             }
             let now = clock.now();
             let used = self.used();
-            self.watch.look(threads.members(), now, used, tap);
-            self.report_status(threads, tap, now);
+            self.watch.look(threads.members(), now, used, observer);
+            self.report_status(threads, observer, now);
             threads.interrupt(|member| self.should_have_ended(member, now));
             if self.is_hopeless(threads, now) {
                 self.give_up(threads);
@@ -77,7 +82,8 @@ impl<'a> Supervisor<'a> {
             }
         }
         let used = self.used();
-        self.watch.finish(threads.members(), clock.now(), used, tap);
+        self.watch
+            .finish(threads.members(), clock.now(), used, observer);
         self.frame.after = Usage::now();
         (self.frame, self.watch.seen)
     }
@@ -118,8 +124,8 @@ impl<'a> Supervisor<'a> {
         }
     }
 
-    fn report_status(&mut self, threads: &Threads, tap: &mut dyn Tap, now: Nanos) {
-        let is_requested = tap.is_requested();
+    fn report_status(&mut self, threads: &Threads, observer: &mut dyn Observer, now: Nanos) {
+        let is_requested = observer.is_requested();
         match self.status.filter(|(_, due)| now >= *due) {
             Some((every, due)) => self.status = Some((every, due.saturating_add(every))),
             None if is_requested => {}
@@ -127,12 +133,9 @@ impl<'a> Supervisor<'a> {
         }
         self.frame.after = Usage::now();
         self.watch.seen.end = now;
-        tap.status(&so_far(
-            self.run,
-            &threads.workers,
-            &self.frame,
-            &self.watch.seen,
-        ));
+        let (frame, seen) = (&self.frame, &self.watch.seen);
+        let measured = so_far(self.run, &threads.workers, frame, seen);
+        observer.event(Event::Status(&measured));
     }
 
     fn should_have_ended(&self, member: &WorkerStatus, now: Nanos) -> bool {

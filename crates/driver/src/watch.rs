@@ -13,7 +13,7 @@ use super::series::{IntervalSeries, interval};
 use super::steady::Rounds;
 use super::usage::Used;
 use super::workers::{WorkerStatus, members_of};
-use super::{Control, Run, Tap};
+use super::{Control, Event, Observer, Run};
 
 /// What has been seen of a run.
 pub(crate) struct Seen {
@@ -44,9 +44,9 @@ pub(crate) enum ClockKind {
 }
 
 impl ClockKind {
-    /// How often the tap gets an interval. A view of every simulated second would take longer than
+    /// How often the observer gets an interval. A view of every simulated second would take longer than
     /// the simulation.
-    const fn tap_every(self) -> Nanos {
+    const fn told_every(self) -> Nanos {
         match self {
             Self::Real => Nanos::from_millis(500),
             Self::Virtual => Nanos::from_secs(10),
@@ -62,7 +62,7 @@ pub(crate) struct Watch<'a> {
     cool_from: Nanos,
     interval: Nanos,
     series: IntervalSeries,
-    tapped: IntervalSeries,
+    told: IntervalSeries,
     interval_ticker: Option<IntervalTicker>,
     pub(crate) seen: Seen,
 }
@@ -74,7 +74,7 @@ impl<'a> Watch<'a> {
         clock_kind: ClockKind,
         start: Nanos,
         used: Used,
-        tap: &dyn Tap,
+        observer: &dyn Observer,
     ) -> Self {
         let jobs = &run.workload.jobs;
         let windows: Vec<Window> = jobs.iter().map(|job| Window::of(job, start)).collect();
@@ -85,8 +85,8 @@ impl<'a> Watch<'a> {
             cool_from: Window::cool_from(&windows),
             interval: interval(jobs),
             series: IntervalSeries::new(start, &windows, used.cpu_ns),
-            tapped: IntervalSeries::new(start, &windows, used.cpu_ns),
-            interval_ticker: IntervalTicker::of(tap, start, jobs),
+            told: IntervalSeries::new(start, &windows, used.cpu_ns),
+            interval_ticker: IntervalTicker::of(observer, start, jobs),
             seen: Seen {
                 series: Vec::new(),
                 end: start,
@@ -130,7 +130,7 @@ impl<'a> Watch<'a> {
         members: &[WorkerStatus],
         now: Nanos,
         used: Used,
-        tap: &mut dyn Tap,
+        observer: &mut dyn Observer,
     ) {
         self.end_ramps(members);
         let measured = now.min(self.cool_from);
@@ -148,11 +148,11 @@ impl<'a> Watch<'a> {
             ClockKind::Real => {}
         }
         if let Some(interval_ticker) = &mut self.interval_ticker {
-            interval_ticker.look(members, measured, tap);
+            interval_ticker.look(members, measured, observer);
         }
-        let due = self.tapped.boundary(self.clock_kind.tap_every());
-        if now >= due && self.tapped.begun < self.cool_from {
-            self.report(members, measured, used, tap);
+        let due = self.told.boundary(self.clock_kind.told_every());
+        if now >= due && self.told.begun < self.cool_from {
+            self.report(members, measured, used, observer);
         }
         for sampler in &mut self.seen.samples {
             sampler.look(members, now);
@@ -191,7 +191,7 @@ impl<'a> Watch<'a> {
             min_rates.for_each(|it| it.begin(window));
         }
         self.series.set_bounds(&seen.windows);
-        self.tapped.set_bounds(&seen.windows);
+        self.told.set_bounds(&seen.windows);
         self.cool_from = Window::cool_from(&seen.windows);
     }
 
@@ -201,26 +201,36 @@ impl<'a> Watch<'a> {
         members: &[WorkerStatus],
         end: Nanos,
         used: Used,
-        tap: &mut dyn Tap,
+        observer: &mut dyn Observer,
     ) {
         self.end_ramps(members);
         let last = self.seen.windows.iter().map(|window| window.deadline).max();
         if let Some(interval_ticker) = &mut self.interval_ticker {
-            interval_ticker.finish(members, end, last.unwrap_or(end), tap);
+            interval_ticker.finish(members, end, last.unwrap_or(end), observer);
         }
         while self.series.begun < end.min(self.cool_from) {
             self.close(members, end, used);
         }
-        // Most simulated cases end before the next interval of the tap.
-        if self.clock_kind == ClockKind::Virtual && self.tapped.begun < end {
-            self.report(members, end, used, tap);
+        // Most simulated cases end before the next interval of the observer.
+        if self.clock_kind == ClockKind::Virtual && self.told.begun < end {
+            self.report(members, end, used, observer);
         }
         self.seen.end = end;
     }
 
-    fn report(&mut self, members: &[WorkerStatus], now: Nanos, used: Used, tap: &mut dyn Tap) {
-        let interval = self.tapped.slice(members, now, used);
-        tap.interval(&interval, now.since(self.start));
+    fn report(
+        &mut self,
+        members: &[WorkerStatus],
+        now: Nanos,
+        used: Used,
+        observer: &mut dyn Observer,
+    ) {
+        let interval = self.told.slice(members, now, used);
+        observer.event(Event::Interval {
+            interval: &interval,
+            elapsed: now.since(self.start),
+            credits: &[],
+        });
     }
 
     fn close(&mut self, members: &[WorkerStatus], now: Nanos, used: Used) {

@@ -5,8 +5,8 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use blocklab_driver::{Control, Error, Outcome, Run, Tap, TargetFile, run};
-use blocklab_record::{ErrorKind, Interval, JobResult, Stopped};
+use blocklab_driver::{Control, Error, Event, Observer, Outcome, Questions, Run, TargetFile, run};
+use blocklab_record::{ErrorKind, JobResult, Stopped};
 use blocklab_targets::Clock;
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::Direction;
@@ -62,7 +62,7 @@ fn start_with(
     job: Job,
     file: TargetFile,
     control: Control<'_>,
-    tap: &mut dyn Tap,
+    observer: &mut dyn Observer,
 ) -> Result<Outcome, Error> {
     let workload = Workload {
         seed: 7,
@@ -76,7 +76,7 @@ fn start_with(
             clock: Clock::start(),
         },
         control,
-        tap,
+        observer,
     )
 }
 
@@ -356,9 +356,13 @@ fn the_submitting_call_is_measured_when_requested() {
 /// Interrupts at the first interval.
 struct Interrupter<'a>(&'a AtomicBool);
 
-impl Tap for Interrupter<'_> {
-    fn interval(&mut self, _: &Interval, _: Nanos) {
-        self.0.store(true, Ordering::Relaxed);
+impl Questions for Interrupter<'_> {}
+
+impl Observer for Interrupter<'_> {
+    fn event(&mut self, event: Event<'_>) {
+        if matches!(event, Event::Interval { .. }) {
+            self.0.store(true, Ordering::Relaxed);
+        }
     }
 }
 

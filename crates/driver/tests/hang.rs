@@ -5,8 +5,8 @@ mod device;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use blocklab_device::{FaultKind, FaultSpec};
-use blocklab_driver::{Backing, Control, Run, Tap, run, simulate};
-use blocklab_record::{Interval, Measurement, Stopped};
+use blocklab_driver::{Backing, Control, Event, Observer, Questions, Run, run, simulate};
+use blocklab_record::{Measurement, Stopped};
 use blocklab_targets::Clock;
 use blocklab_units::Nanos;
 use blocklab_workload::Direction;
@@ -34,9 +34,13 @@ struct Signal<'a> {
     at: Nanos,
 }
 
-impl Tap for Signal<'_> {
-    fn interval(&mut self, _: &Interval, elapsed: Nanos) {
-        if !self.interrupted.swap(true, Ordering::Relaxed) {
+impl Questions for Signal<'_> {}
+
+impl Observer for Signal<'_> {
+    fn event(&mut self, event: Event<'_>) {
+        if let Event::Interval { elapsed, .. } = event
+            && !self.interrupted.swap(true, Ordering::Relaxed)
+        {
             self.at = elapsed;
         }
     }

@@ -5,6 +5,8 @@
 mod conclusion;
 pub mod gate;
 pub mod keeping;
+mod live_view;
 pub mod output;
 
 pub use conclusion::{Conclusion, Form, Run, Wanted, conclude, keep};
+pub use live_view::LiveView;

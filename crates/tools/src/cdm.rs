@@ -10,11 +10,9 @@ use anyhow::Result;
 use blocklab_cdm::{
     self as cdm, Form, Imprint, Prepared, Profile, Row, Taking, Version, Way, Wish,
 };
-use blocklab_record::{Interval, Record};
+use blocklab_record::Record;
+use blocklab_runner::{Event, Missing, Observer, Questions};
 use blocklab_store::Store;
-use blocklab_study::{Missing, Observer, Tap};
-use blocklab_units::{Bytes, Nanos};
-use blocklab_workload::Case;
 
 use self::window::Window;
 use crate::args::{CdmArgs, CdmProfile};
@@ -155,19 +153,27 @@ impl<'a> Watcher<'a> {
     }
 }
 
-impl Tap for Watcher<'_> {
-    fn interval(&mut self, interval: &Interval, _: Nanos) {
-        self.window.interval(interval);
+impl Questions for Watcher<'_> {}
+
+impl Observer for Watcher<'_> {
+    fn event(&mut self, event: Event<'_>) {
+        match event {
+            Event::LayingOut { path, done, total } => {
+                let what = format!("laying out {}", path.display());
+                self.window.laying_out(&what, done.0, total.0);
+            }
+            Event::Begins {
+                pass, step, steps, ..
+            } => self.begins(pass, step, steps),
+            Event::Interval { interval, .. } => self.window.interval(interval),
+            Event::Ended(record) => self.ended(record),
+            _ => {}
+        }
     }
 }
 
-impl Observer for Watcher<'_> {
-    fn laying_out(&mut self, path: &Path, done: Bytes, total: Bytes) {
-        let what = format!("laying out {}", path.display());
-        self.window.laying_out(&what, done.0, total.0);
-    }
-
-    fn begins(&mut self, _: &Case, pass: u32, step: usize, steps: usize) {
+impl Watcher<'_> {
+    fn begins(&mut self, pass: u32, step: usize, steps: usize) {
         let (tests, ways) = (self.form.tests.len(), self.form.ways.len());
         let rounds = (steps / (tests * ways)).max(1);
         let case = step / rounds;

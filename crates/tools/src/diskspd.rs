@@ -19,8 +19,8 @@ use blocklab_driver::{FileFiller, Layout};
 use blocklab_host::guard::{Guard, mark};
 use blocklab_host::{Handle, LARGEST_SCRIPT, facts_of, read_input};
 use blocklab_record::{Note, NoteLevel, TargetKind};
+use blocklab_runner::Missing;
 use blocklab_store::Store;
-use blocklab_study::Missing;
 use blocklab_syntax::encoding;
 use blocklab_units::Bytes;
 
@@ -137,7 +137,7 @@ fn measure(profile: &Profile, mut notes: Vec<Note>, own: &OwnOptions, store: &St
     };
     let mut watcher = Watcher::new(own, profile, &prepared.plan, store);
     let outcome = run_tool(tool_run, &interrupted, store, &mut watcher);
-    watcher.view.screen.finished();
+    watcher.view.finished();
     let Some(mut record) = outcome? else {
         return Ok(status::INTERRUPTED);
     };

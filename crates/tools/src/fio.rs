@@ -26,8 +26,8 @@ use blocklab_fio::{
 };
 use blocklab_host::guard::Guard;
 use blocklab_record::{ErrorKind, JobResult, Note, NoteLevel, Record, Status, Stopped};
+use blocklab_runner::Missing;
 use blocklab_store::Store;
-use blocklab_study::Missing;
 use blocklab_units::Nanos;
 use blocklab_workload::Job;
 

@@ -1,20 +1,17 @@
 //! One run for the front end of another tool's language: run, kept, its page written.
 
-use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::Result;
 use blocklab_host::guard::Guard;
 use blocklab_record::{Note, Record, Status};
-use blocklab_report::live::Screen;
+use blocklab_runner::{Assignment, Error, Missing, Observer, run_plan};
 use blocklab_store::Store;
-use blocklab_study::{Assignment, Error, Missing, Observer, run_plan};
-use blocklab_units::{Bytes, Nanos};
-use blocklab_workload::{Case, Plan};
+use blocklab_workload::Plan;
 use jiff::Timestamp;
 
 use blocklab_console::{chance, status, terminal};
-use blocklab_results::keeping::{Checkpoints, NoStore};
+use blocklab_results::keeping::NoStore;
 
 /// What is run, and on what.
 pub struct ToolRun<'a> {
@@ -70,51 +67,6 @@ pub fn run_tool(
         }
         Err(error) => Err(error.into()),
     }
-}
-
-/// What the run of any tool shows on the live screen, and keeps, while it lasts.
-pub struct LiveView<'a> {
-    /// What is drawn.
-    pub screen: Screen,
-    checkpoints: Checkpoints<'a>,
-}
-
-impl<'a> LiveView<'a> {
-    /// Nothing is kept without a store.
-    pub fn new(is_shown: bool, plan: &Plan, store: Option<&'a Store>) -> Self {
-        let times = plan.cases.iter().map(planned);
-        let total = times.fold(Nanos::ZERO, |sum, time| sum + time);
-        Self {
-            screen: Screen::new(is_shown, terminal::size(), total),
-            checkpoints: Checkpoints::new(store),
-        }
-    }
-
-    /// So much of a file is laid out.
-    pub fn laying_out(&mut self, path: &Path, done: Bytes, total: Bytes) {
-        if done == Bytes::ZERO {
-            let phase = format!("laying out {} ({total})", path.display());
-            self.screen.phase(&phase);
-        }
-        self.screen.progress(done.0, total.0);
-    }
-
-    /// A measurement has ended, and the record holds it.
-    pub fn ended(&mut self, record: &Record) {
-        if let Some(measurement) = record.measurements.last() {
-            self.screen.measured(measurement);
-        }
-        self.checkpoints.keep(record);
-    }
-}
-
-/// The longest job's time; zero where none has one.
-pub fn planned(case: &Case) -> Nanos {
-    let times = case.workload.jobs.iter().map(|job| {
-        let measured = job.stop.runtime.unwrap_or_default();
-        job.start_delay + job.ramp + measured + job.cool_down
-    });
-    times.max().unwrap_or_default()
 }
 
 /// Prints on standard error what failed, and unless all is to be quiet these notes, and the command

@@ -18,8 +18,8 @@ use anyhow::{Context, Result};
 use blocklab_console::{listen, place, status, supervisor, terminal};
 use blocklab_host::{LARGEST_SCRIPT, read_input};
 use blocklab_record::{Note, NoteLevel, Record};
+use blocklab_runner::Missing;
 use blocklab_store::Store;
-use blocklab_study::Missing;
 use blocklab_vdbench::{
     self as dialect, Command, Inputs, Mistake, ParameterFile, Place, Repeat, Run, Validation,
     prepare, quick_test, recovery_run, validate,

@@ -8,7 +8,7 @@ use blocklab_device::{Load, predict};
 use blocklab_findings::{Assessment, assess};
 use blocklab_publication::{Basis, System};
 use blocklab_record::{Measurement, Record, Status};
-use blocklab_study::{Assignment, Guard, Missing, Part, plan_of, run_plan, run_plans};
+use blocklab_runner::{Assignment, Guard, Missing, Part, plan_of, run_plan, run_plans};
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::Address;
 use blocklab_workload::{Job, Plan, SizeMix};

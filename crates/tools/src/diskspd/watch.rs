@@ -1,18 +1,16 @@
 //! What is shown and counted while a profile runs.
 
-use std::path::Path;
-
 use blocklab_diskspd::{Bucket, Processor, Profile, TimeSpan};
 use blocklab_driver::IntervalData;
 use blocklab_record::{Interval, Origin, Record};
+use blocklab_results::LiveView;
+use blocklab_runner::{Event, Observer, Questions};
 use blocklab_store::Store;
-use blocklab_study::{Observer, Tap};
-use blocklab_units::{Bytes, Nanos};
-use blocklab_workload::{Case, Plan};
+use blocklab_units::Nanos;
+use blocklab_workload::Plan;
 
 use super::own_options::OwnOptions;
 use crate::processors::Ticks;
-use crate::tool_run::LiveView;
 
 /// Draws the live screen, keeps what is measured, and looks at the processors.
 pub struct Watcher<'a> {
@@ -33,7 +31,12 @@ pub struct Watcher<'a> {
 impl<'a> Watcher<'a> {
     pub fn new(own: &OwnOptions, profile: &'a Profile, plan: &Plan, store: &'a Store) -> Self {
         Self {
-            view: LiveView::new(!own.quiet, plan, (!own.no_save).then_some(store)),
+            view: LiveView::new(
+                !own.quiet,
+                &[(None, plan)],
+                (!own.no_save).then_some(store),
+                true,
+            ),
             processors: Vec::new(),
             buckets: Vec::new(),
             spans: &profile.timespans,
@@ -49,18 +52,32 @@ impl<'a> Watcher<'a> {
     }
 }
 
-impl Tap for Watcher<'_> {
-    fn interval(&mut self, interval: &Interval, elapsed: Nanos) {
+impl Questions for Watcher<'_> {
+    fn interval_length(&self) -> Option<Nanos> {
+        let every = Nanos::from_millis(self.span().bucket_ms.into());
+        self.span().iops_std_dev.then_some(every)
+    }
+}
+
+impl Observer for Watcher<'_> {
+    fn event(&mut self, event: Event<'_>) {
+        match event {
+            Event::Begins { step, .. } => self.begins(step),
+            Event::Interval { interval, .. } => self.interval(interval),
+            Event::Slice(slice) => self.slice(slice),
+            Event::Ended(record) => self.ended(record),
+            _ => {}
+        }
+        self.view.event(&event);
+    }
+}
+
+impl Watcher<'_> {
+    fn interval(&mut self, interval: &Interval) {
         self.latest = Ticks::now();
         if interval.ramp {
             self.before = self.latest.clone();
         }
-        self.view.screen.interval(interval, elapsed);
-    }
-
-    fn interval_length(&self) -> Option<Nanos> {
-        let every = Nanos::from_millis(self.span().bucket_ms.into());
-        self.span().iops_std_dev.then_some(every)
     }
 
     fn slice(&mut self, slice: &IntervalData) {
@@ -77,15 +94,8 @@ impl Tap for Watcher<'_> {
             });
         }
     }
-}
 
-impl Observer for Watcher<'_> {
-    fn laying_out(&mut self, path: &Path, done: Bytes, total: Bytes) {
-        self.view.laying_out(path, done, total);
-    }
-
-    fn begins(&mut self, case: &Case, _: u32, step: usize, steps: usize) {
-        self.view.screen.case(&case.name, 1, 1, step + 1, steps);
+    fn begins(&mut self, step: usize) {
         self.before = Ticks::now();
         self.latest = Ticks::default();
         self.at = step;
@@ -100,6 +110,5 @@ impl Observer for Watcher<'_> {
             _ if cools => self.latest.since(&self.before),
             _ => Ticks::now().since(&self.before),
         });
-        self.view.ended(record);
     }
 }

@@ -2,7 +2,6 @@
 
 use std::cell::RefCell;
 use std::io::{self, IsTerminal, Write};
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -12,9 +11,9 @@ use anyhow::Result;
 use blocklab_driver::Outcome;
 use blocklab_fio::{CloneFacts, General, Prepared, eta_line, eta_rates};
 use blocklab_record::{Interval, Measurement, Record};
+use blocklab_runner::{Event, Observer, Questions};
 use blocklab_store::Store;
-use blocklab_study::{Observer, Tap};
-use blocklab_units::{Bytes, Nanos};
+use blocklab_units::Nanos;
 use blocklab_workload::{Case, Job};
 
 use super::artifacts::{self, Aggregate};
@@ -24,8 +23,8 @@ use super::files::{self, Around};
 use super::output::Out;
 use super::program::Programs;
 use super::trigger::Trigger;
-use crate::tool_run::{LiveView, planned};
 use blocklab_console::terminal;
+use blocklab_results::LiveView;
 
 /// Draws the live screen on a terminal, and does what jobs want before and after them.
 pub struct Watcher<'a> {
@@ -84,7 +83,7 @@ impl<'a> Watcher<'a> {
 
     pub fn shown(prepared: &'a Prepared, store: Option<&'a Store>, shown: bool) -> Self {
         Self {
-            view: LiveView::new(shown, &prepared.plan, store),
+            view: LiveView::new(shown, &[(None, &prepared.plan)], store, true),
             prepared,
             current: 0,
             eta: None,
@@ -174,46 +173,20 @@ impl<'a> Watcher<'a> {
 
     pub fn finished(&mut self) {
         self.programs = Programs::default();
-        self.view.screen.finished();
+        self.view.finished();
         if self.eta == Some('\r') {
             let _ = writeln!(io::stdout());
         }
     }
 }
 
-impl Tap for Watcher<'_> {
-    fn interval(&mut self, interval: &Interval, elapsed: Nanos) {
-        self.view.screen.interval(interval, elapsed);
-        self.print_eta(interval, elapsed);
-        self.add_up(interval);
-        let elapsed = self.elapsed();
-        if let Some(trigger) = &mut self.trigger {
-            trigger.look(elapsed);
-        }
-    }
-
+impl Questions for Watcher<'_> {
     fn status_every(&self) -> Option<Nanos> {
         self.status
     }
 
     fn is_requested(&mut self) -> bool {
         self.requested.swap(false, Ordering::Relaxed)
-    }
-
-    fn status(&mut self, so_far: &Measurement) {
-        let Some(out) = self.out else { return };
-        let mut measured = self.before.clone();
-        measured.push(so_far.clone());
-        let elapsed = self.elapsed();
-        if let Err(error) = out.borrow_mut().end(&measured, self.prepared, elapsed) {
-            terminal::complain(&error);
-        }
-    }
-}
-
-impl Observer for Watcher<'_> {
-    fn laying_out(&mut self, path: &Path, done: Bytes, total: Bytes) {
-        self.view.laying_out(path, done, total);
     }
 
     /// A job whose command failed does nothing, as with fio.
@@ -246,15 +219,59 @@ impl Observer for Watcher<'_> {
         jobs.retain(|job| !without.contains(&&*job.name));
         !jobs.is_empty()
     }
+}
 
-    fn begins(&mut self, case: &Case, _: u32, step: usize, steps: usize) {
+impl Observer for Watcher<'_> {
+    fn event(&mut self, event: Event<'_>) {
+        match event {
+            Event::Begins { case, step, .. } => {
+                self.view.event(&event);
+                self.begins(case, step);
+            }
+            Event::Interval {
+                interval, elapsed, ..
+            } => {
+                self.view.event(&event);
+                self.interval(interval, elapsed);
+            }
+            Event::Status(so_far) => self.print_so_far(so_far),
+            Event::Left { case, outcome } => self.keep_artifacts(case, outcome),
+            Event::Ended(record) => {
+                self.ended(record);
+                self.view.event(&event);
+            }
+            Event::Turn(_) | Event::LayingOut { .. } | Event::Slice(_) => self.view.event(&event),
+        }
+    }
+}
+
+impl Watcher<'_> {
+    fn interval(&mut self, interval: &Interval, elapsed: Nanos) {
+        self.print_eta(interval, elapsed);
+        self.add_up(interval);
+        let elapsed = self.elapsed();
+        if let Some(trigger) = &mut self.trigger {
+            trigger.look(elapsed);
+        }
+    }
+
+    fn print_so_far(&self, so_far: &Measurement) {
+        let Some(out) = self.out else { return };
+        let mut measured = self.before.clone();
+        measured.push(so_far.clone());
+        let elapsed = self.elapsed();
+        if let Err(error) = out.borrow_mut().end(&measured, self.prepared, elapsed) {
+            terminal::complain(&error);
+        }
+    }
+
+    fn begins(&mut self, case: &Case, step: usize) {
         self.current = step;
         self.planned = planned(case);
         self.eta_due = self.eta_every;
         self.rates = eta_rates(&case.workload.jobs);
         let rules = self.prepared.clones.iter().map(|clone| &clone.logs);
         self.epochs_ms = rules.map(artifacts::epoch_ms).collect();
-        self.view.screen.case(&case.name, 1, 1, step + 1, steps);
         self.note_starts(step, &case.workload.jobs);
         files::before(self.prepared.clones_of(step), &case.workload.jobs);
         let jobs = &case.workload.jobs;
@@ -262,7 +279,7 @@ impl Observer for Watcher<'_> {
         self.programs = Programs::start(self.prepared.clones_of(step).filter(runs));
     }
 
-    fn left(&mut self, case: &Case, outcome: &Outcome) {
+    fn keep_artifacts(&mut self, case: &Case, outcome: &Outcome) {
         self.programs = Programs::default();
         let clones = self.prepared.clones.iter().enumerate();
         let clones: Vec<_> = clones
@@ -290,6 +307,14 @@ impl Observer for Watcher<'_> {
             let clones: Vec<_> = self.prepared.clones_of(self.current).collect();
             self.print(&self.debug.rounds(&clones, measured));
         }
-        self.view.ended(record);
     }
+}
+
+/// The longest job's time; zero where none has one.
+fn planned(case: &Case) -> Nanos {
+    let times = case.workload.jobs.iter().map(|job| {
+        let measured = job.stop.runtime.unwrap_or_default();
+        job.start_delay + job.ramp + measured + job.cool_down
+    });
+    times.max().unwrap_or_default()
 }

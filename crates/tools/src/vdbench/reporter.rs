@@ -12,8 +12,8 @@ use anyhow::Result;
 use blocklab_console::terminal;
 use blocklab_driver::IntervalData;
 use blocklab_record::Record;
+use blocklab_runner::{Event, Observer, Questions};
 use blocklab_store::Store;
-use blocklab_study::{Observer, Tap};
 use blocklab_units::Nanos;
 use blocklab_vdbench::{
     CurvePoint, Figures, FlatRow, Inputs, ParameterFile, Planned, PlannedJob, Prepared, Rate,
@@ -346,7 +346,7 @@ fn only<T: PartialEq>(mut values: impl Iterator<Item = T>) -> Option<T> {
     values.all(|value| value == first).then_some(first)
 }
 
-impl Tap for Reporter<'_> {
+impl Questions for Reporter<'_> {
     fn keys(&self, storage: &str) -> Option<Arc<KeyMap>> {
         let mut keys = self.keys();
         keys.find(|keys| keys.name() == storage).map(Arc::clone)
@@ -356,15 +356,6 @@ impl Tap for Reporter<'_> {
         Some(Nanos::from_secs(self.planned().run.options.interval.max(1)))
     }
 
-    fn slice(&mut self, slice: &IntervalData) {
-        self.guarded(|reporter| {
-            reporter.interval_ended(slice)?;
-            reporter.report_wrong_blocks()
-        });
-    }
-}
-
-impl Observer for Reporter<'_> {
     fn adapt(&mut self, case: &mut Case, record: &Record) -> bool {
         let mut cases = self.prepared.plan.cases.iter();
         let found = cases.position(|planned| planned.name == case.name);
@@ -391,8 +382,24 @@ impl Observer for Reporter<'_> {
         }
         true
     }
+}
 
-    fn begins(&mut self, _: &Case, _: u32, _: usize, _: usize) {
+impl Observer for Reporter<'_> {
+    fn event(&mut self, event: Event<'_>) {
+        match event {
+            Event::Begins { .. } => self.begins(),
+            Event::Slice(slice) => self.guarded(|reporter| {
+                reporter.interval_ended(slice)?;
+                reporter.report_wrong_blocks()
+            }),
+            Event::Ended(record) => self.ended(record),
+            _ => {}
+        }
+    }
+}
+
+impl Reporter<'_> {
+    fn begins(&mut self) {
         self.run.counted = Counted::default();
         self.run.warming = Counted::default();
         self.guarded(Self::begin);

@@ -45,7 +45,7 @@ fn a_run_that_did_not_start_shows_no_figures_of_the_run_before() {
     .expect("its files can be made");
     let mut case = prepared.plan.cases[0].clone();
     assert!(reporter.adapt(&mut case, &record));
-    reporter.begins(&case, 1, 0, 1);
+    reporter.begins();
     reporter.ended(&record);
     assert!(reporter.trouble.is_none(), "{:?}", reporter.trouble);
 

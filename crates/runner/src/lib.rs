@@ -15,11 +15,10 @@ mod scratch;
 mod system_run;
 mod target_forecast;
 
-pub use blocklab_driver::Tap;
+pub use blocklab_driver::{Event, Observer, Questions};
 pub use blocklab_host::guard::Guard;
 pub use error::Error;
 pub use forecast::{Forecast, Written, forecast, planned, planned_run};
-pub use observer::Observer;
 pub use opened_target::Missing;
 pub use resume_state::ResumeState;
 pub use run_plan::{plan_of, run_plan, run_plans};

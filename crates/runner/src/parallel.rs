@@ -3,13 +3,12 @@
 use std::panic::resume_unwind;
 use std::thread;
 
-use blocklab_driver::Tap;
+use blocklab_driver::{Event, Observer, Questions};
 use blocklab_record::{Interval, Origin, Record};
 use blocklab_units::Nanos;
 use blocklab_workload::Case;
 
 use crate::Error;
-use crate::observer::Observer;
 use crate::system_run::SystemRun;
 
 /// Whether all of them can run in parallel, and it pays.
@@ -44,7 +43,7 @@ pub(crate) fn step(
     });
     for (number, (run, events)) in runs.iter().zip(events).enumerate() {
         if let Some(events) = events {
-            observer.turns_to(number);
+            observer.event(Event::Turn(number));
             events?.replay(run.record(), observer);
         }
     }
@@ -56,35 +55,50 @@ pub(crate) fn step(
 struct BufferedEvents {
     begun: Option<(Case, u32, usize, usize)>,
     intervals: Vec<(Interval, Nanos)>,
-    ended: bool,
+    has_ended: bool,
 }
 
 impl BufferedEvents {
     fn replay(self, record: &Record, observer: &mut dyn Observer) {
-        if let Some((case, pass, step, steps)) = self.begun {
-            observer.begins(&case, pass, step, steps);
+        if let Some((case, pass, step, steps)) = &self.begun {
+            let (pass, step, steps) = (*pass, *step, *steps);
+            observer.event(Event::Begins {
+                case,
+                pass,
+                step,
+                steps,
+            });
         }
         for (interval, elapsed) in &self.intervals {
-            observer.interval(interval, *elapsed);
+            observer.event(Event::Interval {
+                interval,
+                elapsed: *elapsed,
+                credits: &[],
+            });
         }
-        if self.ended {
-            observer.ended(record);
+        if self.has_ended {
+            observer.event(Event::Ended(record));
         }
     }
 }
 
-impl Tap for BufferedEvents {
-    fn interval(&mut self, interval: &Interval, elapsed: Nanos) {
-        self.intervals.push((*interval, elapsed));
-    }
-}
+impl Questions for BufferedEvents {}
 
+/// A simulated measurement tells no more than these.
 impl Observer for BufferedEvents {
-    fn begins(&mut self, case: &Case, pass: u32, step: usize, steps: usize) {
-        self.begun = Some((case.clone(), pass, step, steps));
-    }
-
-    fn ended(&mut self, _: &Record) {
-        self.ended = true;
+    fn event(&mut self, event: Event<'_>) {
+        match event {
+            Event::Begins {
+                case,
+                pass,
+                step,
+                steps,
+            } => self.begun = Some((case.clone(), pass, step, steps)),
+            Event::Interval {
+                interval, elapsed, ..
+            } => self.intervals.push((*interval, elapsed)),
+            Event::Ended(_) => self.has_ended = true,
+            _ => {}
+        }
     }
 }

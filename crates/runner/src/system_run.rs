@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use blocklab_catalog::Catalog;
-use blocklab_driver::{Control, Run, measure_overhead, simulate};
+use blocklab_driver::{Control, Event, Observer, Run, measure_overhead, simulate};
 use blocklab_host::guard::Guard;
 use blocklab_host::{disk_stats, environment, since, throttled_ns};
 use blocklab_native as native;
@@ -24,7 +24,7 @@ use jiff::Timestamp;
 
 use crate::Error;
 use crate::models;
-use crate::observer::{Observer, Relay, emulated};
+use crate::observer::{Relay, emulated};
 use crate::opened_target::{Missing, TargetContext};
 use crate::opened_targets::{OpenedTargets, is_null};
 
@@ -134,7 +134,9 @@ impl<'a> SystemRun<'a> {
         let requested = requested(&plan);
         notes.extend(replace_engines(&mut plan, may_replace_engine));
         use_null_engines(&mut plan, targets);
-        let mut progress = |path: &Path, done, total| observer.laying_out(path, done, total);
+        let mut progress = |path: &Path, done, total| {
+            observer.event(Event::LayingOut { path, done, total });
+        };
         let opened_targets =
             OpenedTargets::prepare(&plan, &context, &mut progress)?.ok_or(Error::Interrupted)?;
         notes.extend(opened_targets.notes.iter().cloned());
@@ -202,7 +204,12 @@ impl<'a> SystemRun<'a> {
             return Ok(());
         }
         case.workload.seed = case.workload.seed_in_pass(pass);
-        observer.begins(&case, pass, step, self.steps.len());
+        observer.event(Event::Begins {
+            case: &case,
+            pass,
+            step,
+            steps: self.steps.len(),
+        });
         self.goes_on = match self.measure(&case, pass, observer) {
             Ok(go_on) => go_on,
             // Before the first figure the request is invalid; later the target has changed, and
@@ -214,7 +221,7 @@ impl<'a> SystemRun<'a> {
             }
         };
         self.record.finished_at = now_text();
-        observer.ended(&self.record);
+        observer.event(Event::Ended(&self.record));
         if step + 1 == self.steps.len() {
             self.add_passes(observer);
         }
@@ -343,7 +350,10 @@ impl<'a> SystemRun<'a> {
             _ => blocklab_driver::run(run, control, &mut relay)?,
         };
         let (disks, backing_disks) = (disks.since(), backing.since());
-        observer.left(case, &outcome);
+        observer.event(Event::Left {
+            case,
+            outcome: &outcome,
+        });
         self.record.measurements.push(Measurement {
             case: case.name.clone(),
             settings: case.settings.clone(),

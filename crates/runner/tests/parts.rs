@@ -6,7 +6,7 @@ use blocklab_catalog::Catalog;
 use blocklab_native as native;
 use blocklab_publication::Publication;
 use blocklab_record::{Record, Status};
-use blocklab_study::{Assignment, Guard, Missing, Observer, Part, Tap, run_plans};
+use blocklab_runner::{Assignment, Event, Guard, Missing, Observer, Part, Questions, run_plans};
 use blocklab_workload::Case;
 
 const STUDY: &str = r#"
@@ -31,21 +31,22 @@ struct Plug<'a> {
     interrupted: &'a AtomicBool,
 }
 
-impl Tap for Plug<'_> {}
+impl Questions for Plug<'_> {}
 
 impl Observer for Plug<'_> {
-    fn turns_to(&mut self, part: usize) {
-        self.current = part;
-    }
-
-    fn begins(&mut self, case: &Case, pass: u32, _: usize, _: usize) {
-        self.turns.push((self.current, case.name.clone(), pass));
-    }
-
-    fn ended(&mut self, _: &Record) {
-        self.left -= 1;
-        if self.left == 0 {
-            self.interrupted.store(true, Ordering::Relaxed);
+    fn event(&mut self, event: Event<'_>) {
+        match event {
+            Event::Turn(part) => self.current = part,
+            Event::Begins { case, pass, .. } => {
+                self.turns.push((self.current, case.name.clone(), pass));
+            }
+            Event::Ended(_) => {
+                self.left -= 1;
+                if self.left == 0 {
+                    self.interrupted.store(true, Ordering::Relaxed);
+                }
+            }
+            _ => {}
         }
     }
 }

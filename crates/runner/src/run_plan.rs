@@ -1,12 +1,12 @@
 //! Runs plans: case by case, pass by pass, one Record each.
 
+use blocklab_driver::{Event, Observer};
 use blocklab_host::guard::Guard;
 use blocklab_publication::System;
 use blocklab_record::Record;
 use blocklab_workload::Plan;
 
 use crate::Error;
-use crate::observer::Observer;
 use crate::parallel;
 use crate::system_run::{Assignment, Part, SystemRun};
 
@@ -42,7 +42,7 @@ pub fn run_plans(parts: Vec<Part<'_>>, observer: &mut dyn Observer) -> Result<Ve
         }
         for (number, run) in runs.iter_mut().enumerate() {
             if run.has(step) {
-                observer.turns_to(number);
+                observer.event(Event::Turn(number));
                 run.step(step, observer)?;
                 run.report_writes(step, guards[number]);
             }

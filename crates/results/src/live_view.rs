@@ -1,0 +1,130 @@
+//! In: the events of a run.
+//! Out: the live screen, and what is kept of the run after each measurement.
+
+use std::path::{Path, PathBuf};
+
+use blocklab_console::terminal;
+use blocklab_record::{Origin, Record};
+use blocklab_report::live::Screen;
+use blocklab_runner::{Event, planned, planned_run};
+use blocklab_store::Store;
+use blocklab_units::{Bytes, Nanos};
+use blocklab_workload::{Case, Plan};
+
+use crate::keeping::Checkpoints;
+
+/// What every command shows of a run, and keeps of it, while it lasts.
+pub struct LiveView<'a> {
+    screen: Screen,
+    checkpoints: Checkpoints<'a>,
+    parts: Vec<Part>,
+    current: usize,
+    /// Planned time of the measurements before the current one, and of that.
+    before: Nanos,
+    now: Nanos,
+    laying_out: Option<PathBuf>,
+}
+
+/// A plan, and the system of a study that it is run on.
+struct Part {
+    system: Option<String>,
+    cases: Vec<String>,
+    passes: u32,
+}
+
+impl<'a> LiveView<'a> {
+    /// Of plans that take turns, each with the name of its system where there are several. `store`:
+    /// where runs are kept, if they are. `has_end`: whether it is known how many passes there will be.
+    pub fn new(
+        is_shown: bool,
+        plans: &[(Option<&str>, &Plan)],
+        store: Option<&'a Store>,
+        has_end: bool,
+    ) -> Self {
+        let part = |(system, plan): &(Option<&str>, &Plan)| Part {
+            system: system.map(str::to_owned),
+            cases: plan.cases.iter().map(|case| case.name.clone()).collect(),
+            passes: plan.passes,
+        };
+        let total = if has_end {
+            let times = plans.iter().map(|(_, plan)| planned_run(plan));
+            times.fold(Nanos::ZERO, Nanos::saturating_add)
+        } else {
+            Nanos::ZERO
+        };
+        Self {
+            screen: Screen::new(is_shown, terminal::size(), total),
+            checkpoints: Checkpoints::new(store),
+            parts: plans.iter().map(part).collect(),
+            current: 0,
+            before: Nanos::ZERO,
+            now: Nanos::ZERO,
+            laying_out: None,
+        }
+    }
+
+    /// The system of a study that is measured now.
+    pub fn system(&self) -> Option<&str> {
+        self.parts[self.current].system.as_deref()
+    }
+
+    /// Shows an event, and keeps what it completes.
+    pub fn event(&mut self, event: &Event<'_>) {
+        match *event {
+            Event::Turn(part) => self.current = part,
+            Event::LayingOut { path, done, total } => self.laying_out(path, done, total),
+            Event::Begins { case, pass, .. } => self.begins(case, pass),
+            Event::Interval {
+                interval,
+                elapsed,
+                credits,
+            } => {
+                if !credits.is_empty() {
+                    self.screen.credits(credits);
+                }
+                self.screen.interval(interval, self.before + elapsed);
+            }
+            Event::Ended(record) => self.ended(record),
+            Event::Slice(_) | Event::Status(_) | Event::Left { .. } => {}
+        }
+    }
+
+    /// The run is over: the screen is cleared.
+    pub fn finished(&mut self) {
+        self.screen.finished();
+    }
+
+    fn laying_out(&mut self, path: &Path, done: Bytes, total: Bytes) {
+        if self.laying_out.as_deref() != Some(path) {
+            let text = format!("laying out {} ({total})", path.display());
+            self.screen.phase(&text);
+            self.laying_out = Some(path.to_owned());
+        }
+        self.screen.progress(done.0, total.0);
+    }
+
+    fn begins(&mut self, case: &Case, pass: u32) {
+        self.before = self.before + self.now;
+        self.now = planned(case);
+        let part = &self.parts[self.current];
+        let name = match &part.system {
+            Some(system) => format!("{system}: {}", case.name),
+            None => case.name.clone(),
+        };
+        let place = part.cases.iter().position(|known| *known == case.name);
+        let number = place.unwrap_or(0) + 1;
+        self.screen
+            .case(&name, pass, part.passes.max(pass), number, part.cases.len());
+    }
+
+    fn ended(&mut self, record: &Record) {
+        // A study simulates again what it simulated. What is shown as measured is kept by then.
+        let is_cheap = self.system().is_some() && record.origin == Origin::Simulated;
+        if !is_cheap {
+            self.checkpoints.keep(record);
+        }
+        if let Some(measurement) = record.measurements.last() {
+            self.screen.measured(measurement);
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! What the runner adds to the events of a measurement.
+
+use std::sync::Arc;
+
+use blocklab_driver::{Backing, Event, Observer, Questions, TargetFile};
+use blocklab_record::{DiskUse, Measurement, Record};
+use blocklab_targets::Model;
+use blocklab_units::Nanos;
+use blocklab_verify::KeyMap;
+use blocklab_workload::Case;
+
+/// The devices behind targets that are paced in real time, each once.
+pub(crate) fn emulated(targets: &[Vec<TargetFile>]) -> Vec<Model> {
+    let mut models: Vec<Model> = Vec::new();
+    for target in targets.iter().flatten() {
+        if let Backing::Emulated(model) = &target.backing
+            && !models.iter().any(|known| known.is(model))
+        {
+            models.push(model.clone());
+        }
+    }
+    models
+}
+
+/// Passes the events of a measurement on from the driver, with what only the runner knows.
+pub(crate) struct Relay<'a> {
+    pub(crate) observer: &'a mut dyn Observer,
+    /// What the devices below the targets did since the measurement began.
+    pub(crate) disks: &'a dyn Fn() -> Vec<DiskUse>,
+    /// The devices that are paced in real time.
+    pub(crate) models: Vec<Model>,
+}
+
+impl Observer for Relay<'_> {
+    fn event(&mut self, event: Event<'_>) {
+        match event {
+            Event::Interval {
+                interval, elapsed, ..
+            } => {
+                let credits: Vec<_> = self.models.iter().flat_map(Model::credits).collect();
+                self.observer.event(Event::Interval {
+                    interval,
+                    elapsed,
+                    credits: &credits,
+                });
+            }
+            Event::Status(so_far) => self.observer.event(Event::Status(&Measurement {
+                disks: (self.disks)(),
+                ..so_far.clone()
+            })),
+            other => self.observer.event(other),
+        }
+    }
+}
+
+impl Questions for Relay<'_> {
+    fn interval_length(&self) -> Option<Nanos> {
+        self.observer.interval_length()
+    }
+
+    fn status_every(&self) -> Option<Nanos> {
+        self.observer.status_every()
+    }
+
+    fn is_requested(&mut self) -> bool {
+        self.observer.is_requested()
+    }
+
+    fn keys(&self, storage: &str) -> Option<Arc<KeyMap>> {
+        self.observer.keys(storage)
+    }
+
+    fn adapt(&mut self, case: &mut Case, so_far: &Record) -> bool {
+        self.observer.adapt(case, so_far)
+    }
+
+    fn wants_again(&self, case: &Case, so_far: &Record) -> bool {
+        self.observer.wants_again(case, so_far)
+    }
+}
