@@ -4,16 +4,14 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::atomic::AtomicBool;
 use std::{env, process};
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result};
 use blocklab_calibrate::{Calibration, Residuals, calibrate as fit, is_usable, residuals};
-use blocklab_catalog::{Catalog, device_file};
-use blocklab_host::guard::Guard;
+use blocklab_catalog::device_file;
 use blocklab_record::{Record, Status};
 use blocklab_report::text;
-use blocklab_runner::{Assignment, Missing, run_plan};
+use blocklab_runner::{Finished, Guard, Prepared, Request, Setting, Study};
 use blocklab_store::Store;
 use blocklab_units::Nanos;
 use blocklab_workload::{Address, Case, Plan, Target};
@@ -23,7 +21,7 @@ use crate::again::plan_of;
 use crate::answer;
 use crate::args::CalibrateArgs;
 use crate::chosen;
-use blocklab_console::{status, terminal};
+use blocklab_console::{listen, place, status, terminal};
 use blocklab_results::output::{self, Over};
 
 /// Fits a device, holds it against the disk, and writes it.
@@ -40,7 +38,7 @@ pub fn calibrate(args: &CalibrateArgs, store: &Store) -> Result<ExitCode> {
     let measured: Vec<&Record> = records.iter().collect();
     let fitted = fit(&measured, args.allow_simulated)?;
     let bare = device_file::render(&fitted.device);
-    let Some(simulated) = simulate_all(&measured, &bare)? else {
+    let Some(simulated) = simulate_all(&measured, &bare, store)? else {
         terminal::warn("interrupted; nothing is written");
         return Ok(ExitCode::from(status::INTERRUPTED));
     };
@@ -105,47 +103,35 @@ fn foreword(fitted: &Calibration, residuals: &Residuals) -> String {
 }
 
 /// The same loads on the fitted device, in virtual time; `None` when it was interrupted.
-fn simulate_all(measured: &[&Record], device: &str) -> Result<Option<Vec<Record>>> {
-    let interrupted = blocklab_console::listen()?;
+fn simulate_all(measured: &[&Record], device: &str, store: &Store) -> Result<Option<Vec<Record>>> {
     let file = Passing::new(device)?;
-    let address = Address::File(file.0.display().to_string());
-    let target = [Target::Sim(address).to_string()];
-    let catalog = blocklab_console::place::load_catalog()?;
+    let target = Target::Sim(Address::File(file.0.display().to_string()));
+    let setting = Setting {
+        store,
+        guard: &Guard::default(),
+        catalog: &place::load_catalog()?,
+        interrupted: &*listen()?,
+    };
     let mut simulated = Vec::new();
     for record in measured {
-        let conducted = simulate(record, &target, &catalog, &interrupted);
-        match conducted? {
-            Some(record) if record.status != Status::Interrupted => simulated.push(record),
-            _ => return Ok(None),
-        }
+        let Some(record) = simulate(record, &target, setting)? else {
+            return Ok(None);
+        };
+        simulated.push(record);
     }
     Ok(Some(simulated))
 }
 
-fn simulate(
-    record: &Record,
-    target: &[String],
-    catalog: &Catalog,
-    interrupted: &AtomicBool,
-) -> Result<Option<Record>> {
-    let assignment = Assignment {
-        id: format!("{}-model", record.id),
-        tool: record.tool.clone(),
-        plan: again(record)?,
-        notes: Vec::new(),
-        targets: target,
-        guard: &Guard::default(),
-        missing: Missing::Refused,
-        may_replace_engine: false,
-        fails_alone: false,
-        catalog,
-        interrupted,
+fn simulate(record: &Record, target: &Target, setting: Setting<'_>) -> Result<Option<Record>> {
+    let request = Request {
+        id: Some(format!("{}-model", record.id)),
+        ..Request::once(Study::of_plan(again(record)?), vec![target.to_string()])
     };
     // A simulation of seconds needs no screen.
-    match run_plan(assignment, &mut ()) {
-        Ok(record) => Ok(Some(record)),
-        Err(blocklab_runner::Error::Interrupted) => Ok(None),
-        Err(error) => Err(anyhow!(error).context("cannot simulate the fitted device")),
+    let finished = Prepared::new(&request, setting).and_then(|prepared| prepared.run(&mut ()));
+    match finished.context("cannot simulate the fitted device")? {
+        Finished::Run(record) if record.status != Status::Interrupted => Ok(Some(*record)),
+        _ => Ok(None),
     }
 }
 

@@ -6,15 +6,13 @@ use blocklab_catalog::unit_price::{Bought, Priced, price};
 use blocklab_console::terminal;
 use blocklab_record::TargetKind;
 use blocklab_report::text;
-use blocklab_runner::{Forecast, TargetForecast, forecast};
+use blocklab_runner::{Forecast, Prepared, Request, Setting, TargetForecast};
 use blocklab_store::Store;
 use blocklab_units::{Bytes, Ink, Nanos, Style, plural, significant};
 use blocklab_workload::{Plan, Target};
 use serde::Serialize;
 
 use crate::answer;
-use crate::selected_study::Study;
-use crate::study::{self, Shared, SystemPlan};
 
 /// Width of the names at the left.
 const INDENT: usize = 10;
@@ -74,39 +72,25 @@ struct Cost {
     regions: Vec<String>,
 }
 
-/// Prints what `shared` would do; nothing is made, measured or changed.
-pub fn print(shared: &Shared<'_>, store: &Store) -> Result<()> {
+/// Prints what a request would do; nothing is made, measured or changed.
+pub fn print(request: &Request, setting: Setting<'_>, as_json: bool) -> Result<()> {
+    let prepared = Prepared::new(request, setting)?;
+    let plans = prepared.plans().into_iter();
     let mut systems = Vec::new();
-    for system_plan in plans(shared, store)? {
-        let part = shared.part(String::new(), system_plan.plan, &system_plan.targets);
-        let found = forecast(&part.assignment)?;
-        let plan = &part.assignment.plan;
-        let added_passes = shared.args.repeat_until.map(|until_percent| AddedPasses {
-            until_percent,
-            begin_within_s: shared.args.repeat_for.as_secs_f64(),
-        });
+    for ((system, plan), found) in plans.zip(prepared.forecasts()?) {
+        let system = system.map(str::to_owned);
         systems.push(SystemForecast {
-            added_passes,
-            ..forecast_of(system_plan.system, plan, found, shared.catalog)
+            added_passes: request.until.map(|until| AddedPasses {
+                until_percent: until.percent,
+                begin_within_s: until.limit.as_secs_f64(),
+            }),
+            ..forecast_of(system, plan, found, setting.catalog)
         });
     }
-    terminal::print_styled(match shared.args.json {
+    terminal::print_styled(match as_json {
         true => answer::json(("dry_run_format", 1), &answer::only("systems", &systems))?,
-        false => in_words(shared, &systems, store, terminal::style()),
+        false => in_words(request, &systems, setting.store, terminal::style()),
     })
-}
-
-/// Every plan that would be run, with its targets.
-fn plans(shared: &Shared<'_>, store: &Store) -> Result<Vec<SystemPlan>> {
-    let Study { plan, targets, .. } = shared.study;
-    match study::is_multi_system(shared.args, shared.study)? {
-        true => study::system_plans(shared.args, shared.study, store),
-        false => Ok(vec![SystemPlan {
-            system: None,
-            plan: plan.clone(),
-            targets: targets.clone(),
-        }]),
-    }
 }
 
 fn forecast_of(
@@ -177,13 +161,8 @@ fn cost(found: &Forecast, catalog: &Catalog) -> Option<Cost> {
     })
 }
 
-fn in_words(
-    shared: &Shared<'_>,
-    systems: &[SystemForecast],
-    store: &Store,
-    style: Style,
-) -> String {
-    let name = &shared.study.plan.name;
+fn in_words(request: &Request, systems: &[SystemForecast], store: &Store, style: Style) -> String {
+    let name = &request.study.plan.name;
     let mut out = style.paint(Ink::Bold, &format!("{name}: what a run would do")) + "\n";
     for one in systems {
         out.push('\n');
@@ -197,17 +176,18 @@ fn in_words(
             out += &style.hang(Ink::Dim, name, INDENT, &text);
         }
     }
-    if shared.args.repeat_until.is_some() {
+    if let Some(until) = request.until {
         let more = format!(
             "passes are added until the rates are known, which write and take more; none begins \
              after {} of measured time",
-            shared.args.repeat_for
+            until.limit
         );
         out += &style.hang(Ink::Dim, "then", INDENT, &more);
     }
-    let kept = match shared.args.no_save {
-        true => "nowhere (--no-save)".to_owned(),
-        false => store.root().display().to_string(),
+    let kept = if request.is_resumable {
+        store.root().display().to_string()
+    } else {
+        "nowhere (--no-save)".to_owned()
     };
     out + "\n"
         + &style.hang(Ink::Dim, "kept in", INDENT, &kept)

@@ -1,8 +1,6 @@
 //! `--fail-on`: the conditions that commands know.
 
-use blocklab_compare::gate::{Condition, Gate, percent, warning};
-use blocklab_findings::{Assessment, Finding};
-use blocklab_record::Record;
+use blocklab_compare::gate::{Condition, percent};
 
 /// Conditions that `compare` knows.
 pub fn of_compare(text: &str) -> Result<Condition, String> {
@@ -35,11 +33,4 @@ fn known(text: &str, is: fn(&Condition) -> bool, otherwise: &str) -> Result<Cond
 /// `2%`, from 0 to below 100.
 pub fn share(text: &str) -> Result<f64, String> {
     percent(text).ok_or_else(|| format!("`{text}` is not a percentage such as 2%"))
-}
-
-/// The answer of `--fail-on warning` on these runs.
-pub fn of_runs(fail_on: &[Condition], runs: &[(&Record, &Assessment)]) -> Option<Gate> {
-    let runs = runs.iter().map(|(record, it)| (*record, &it.findings[..]));
-    let runs: Vec<(&Record, &[Finding])> = runs.collect();
-    Gate::new(fail_on.iter().map(|_| warning(&runs)).collect())
 }

@@ -23,12 +23,9 @@ mod load;
 mod manual;
 mod note;
 mod price;
-mod repeat;
+mod request;
 mod run;
-mod selected_study;
 mod stored;
-mod study;
-mod watch;
 
 use std::env;
 use std::ffi::{OsStr, OsString};

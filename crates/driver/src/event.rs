@@ -10,12 +10,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use blocklab_record::{Interval, Measurement, Record};
+use blocklab_record::{Interval, Measurement, Record, Served};
 use blocklab_units::{Bytes, Nanos};
 use blocklab_verify::KeyMap;
 use blocklab_workload::Case;
 
-use crate::{IntervalData, Outcome};
+use crate::Outcome;
 
 /// Something that happens in a run.
 #[derive(Debug, Clone, Copy)]
@@ -68,6 +68,19 @@ pub enum Event<'a> {
     Ended(&'a Record),
 }
 
+/// One slice of a run, job by job.
+#[derive(Debug, Clone, PartialEq)]
+pub struct IntervalData {
+    /// From 1.
+    pub number: u32,
+    /// When it ended, since the start of the run.
+    pub end: Nanos,
+    /// How long it was.
+    pub length: Nanos,
+    /// Reads and writes of each job, in the order of the workload.
+    pub jobs: Vec<[Served; 2]>,
+}
+
 /// What a run asks: the language of its job may want another answer than the usual one.
 pub trait Questions {
     /// The length of the slices that are wanted; `None`: none.
@@ -95,11 +108,6 @@ pub trait Questions {
     /// then. Returns whether it is run at all.
     fn adapt(&mut self, _case: &mut Case, _so_far: &Record) -> bool {
         true
-    }
-
-    /// Whether a case is measured once more, when all passes of the plan are done.
-    fn wants_again(&self, _case: &Case, _so_far: &Record) -> bool {
-        false
     }
 }
 

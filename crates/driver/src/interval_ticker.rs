@@ -6,21 +6,8 @@ use blocklab_units::Nanos;
 use blocklab_worker::{DirectionCounters, LatencySum, Recorder};
 use blocklab_workload::{Direction, Job};
 
+use super::event::{Event, IntervalData, Observer};
 use super::workers::{WorkerStatus, members_of};
-use super::{Event, Observer};
-
-/// One slice of a run, job by job.
-#[derive(Debug, Clone, PartialEq)]
-pub struct IntervalData {
-    /// From 1.
-    pub number: u32,
-    /// When it ended, since the start of the run.
-    pub end: Nanos,
-    /// How long it was.
-    pub length: Nanos,
-    /// Reads and writes of each job, in the order of the workload.
-    pub jobs: Vec<[Served; 2]>,
-}
 
 /// What some counters held together at one moment.
 #[derive(Debug, Clone)]

@@ -54,8 +54,7 @@ use crate::journal::{Journals, RunKeys};
 use crate::results::Frame;
 
 pub use error::Error;
-pub use event::{Event, Observer, Questions};
-pub use interval_ticker::IntervalData;
+pub use event::{Event, IntervalData, Observer, Questions};
 pub use journal::{journal_path, map_path};
 pub use layout::{FileFiller, Layout};
 pub use overhead::measure as measure_overhead;

@@ -10,7 +10,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use blocklab_compare::gate::Gate;
+use blocklab_compare::gate::{Condition, Gate};
 use blocklab_console::status::{FAILED, INTERRUPTED};
 use blocklab_console::terminal;
 use blocklab_record::{Record, Status};
@@ -19,8 +19,8 @@ use blocklab_report::json as report;
 use blocklab_store::Store;
 
 use crate::gate;
-use crate::keeping::Keeping;
-use crate::output::Over;
+use crate::keeping::{self, Keeping};
+use crate::output::{self, Over};
 
 /// In which form a result goes to standard output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -45,11 +45,27 @@ pub struct Wanted {
     pub over: Over,
     /// Whether runs are kept.
     pub is_kept: bool,
+    /// Whether no progress is shown.
+    pub is_quiet: bool,
+    /// What the runs are judged by.
+    pub conditions: Vec<Condition>,
     /// Whether an undecided gate has an exit code of its own.
     pub is_strict: bool,
 }
 
 impl Wanted {
+    /// Finds out before anything is measured whether the end can be as it is wanted.
+    ///
+    /// # Errors
+    /// When runs cannot be kept, or the page not written.
+    pub fn try_out(&self, store: &Store) -> Result<()> {
+        keeping::try_out(store, !self.is_kept)?;
+        match &self.page {
+            Some(path) => output::try_out(path, self.over),
+            None => Ok(()),
+        }
+    }
+
     /// Whether the page goes to standard output.
     fn prints_page(&self) -> bool {
         self.page.as_deref() == Some(Path::new("-"))

@@ -1,8 +1,10 @@
 //! The answer of a gate: as words, and as an exit code.
 
-use blocklab_compare::gate::{Answer, Gate};
+use blocklab_compare::gate::{Answer, Condition, Gate, warning};
 use blocklab_console::status::{DONE, NOT_PASSED, UNDECIDED};
 use blocklab_console::terminal;
+use blocklab_findings::{Assessment, Finding};
+use blocklab_record::Record;
 use blocklab_report::text;
 
 /// What the answer is worth to a shell.
@@ -26,4 +28,13 @@ pub fn aside(gate: Option<&Gate>) {
     if gate.is_some() {
         terminal::inform(words(gate).trim());
     }
+}
+
+/// The answer on these runs to conditions of which each is `warning`.
+pub fn of_runs(conditions: &[Condition], runs: &[(&Record, &Assessment)]) -> Option<Gate> {
+    let runs: Vec<(&Record, &[Finding])> = runs
+        .iter()
+        .map(|(record, assessment)| (*record, &assessment.findings[..]))
+        .collect();
+    Gate::new(conditions.iter().map(|_| warning(&runs)).collect())
 }

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 
 use blocklab_console::terminal;
 use blocklab_record::{Origin, Record};
+use blocklab_report::json;
 use blocklab_report::live::Screen;
-use blocklab_runner::{Event, planned, planned_run};
+use blocklab_runner::{Event, Observer, Questions, planned, planned_run};
 use blocklab_store::Store;
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{Case, Plan};
@@ -23,6 +24,29 @@ pub struct LiveView<'a> {
     before: Nanos,
     now: Nanos,
     laying_out: Option<PathBuf>,
+    in_lines: bool,
+}
+
+/// How a run is seen.
+#[derive(Debug, Clone, Copy)]
+pub struct View {
+    /// Whether its progress is drawn.
+    pub is_shown: bool,
+    /// Whether it is known how many passes there will be.
+    pub has_end: bool,
+    /// Whether each measurement becomes a line on standard output.
+    pub in_lines: bool,
+}
+
+impl View {
+    /// Of a run that ends by itself: its progress, if that is to be seen.
+    pub const fn progress(is_shown: bool) -> Self {
+        Self {
+            is_shown,
+            has_end: true,
+            in_lines: false,
+        }
+    }
 }
 
 /// A plan, and the system of a study that it is run on.
@@ -34,59 +58,34 @@ struct Part {
 
 impl<'a> LiveView<'a> {
     /// Of plans that take turns, each with the name of its system where there are several. `store`:
-    /// where runs are kept, if they are. `has_end`: whether it is known how many passes there will be.
-    pub fn new(
-        is_shown: bool,
-        plans: &[(Option<&str>, &Plan)],
-        store: Option<&'a Store>,
-        has_end: bool,
-    ) -> Self {
+    /// where runs are kept, if they are.
+    pub fn new(view: View, plans: &[(Option<&str>, &Plan)], store: Option<&'a Store>) -> Self {
         let part = |(system, plan): &(Option<&str>, &Plan)| Part {
             system: system.map(str::to_owned),
             cases: plan.cases.iter().map(|case| case.name.clone()).collect(),
             passes: plan.passes,
         };
-        let total = if has_end {
+        let total = if view.has_end {
             let times = plans.iter().map(|(_, plan)| planned_run(plan));
             times.fold(Nanos::ZERO, Nanos::saturating_add)
         } else {
             Nanos::ZERO
         };
         Self {
-            screen: Screen::new(is_shown, terminal::size(), total),
+            screen: Screen::new(view.is_shown, terminal::size(), total),
             checkpoints: Checkpoints::new(store),
             parts: plans.iter().map(part).collect(),
             current: 0,
             before: Nanos::ZERO,
             now: Nanos::ZERO,
             laying_out: None,
+            in_lines: view.in_lines,
         }
     }
 
     /// The system of a study that is measured now.
-    pub fn system(&self) -> Option<&str> {
+    fn system(&self) -> Option<&str> {
         self.parts[self.current].system.as_deref()
-    }
-
-    /// Shows an event, and keeps what it completes.
-    pub fn event(&mut self, event: &Event<'_>) {
-        match *event {
-            Event::Turn(part) => self.current = part,
-            Event::LayingOut { path, done, total } => self.laying_out(path, done, total),
-            Event::Begins { case, pass, .. } => self.begins(case, pass),
-            Event::Interval {
-                interval,
-                elapsed,
-                credits,
-            } => {
-                if !credits.is_empty() {
-                    self.screen.credits(credits);
-                }
-                self.screen.interval(interval, self.before + elapsed);
-            }
-            Event::Ended(record) => self.ended(record),
-            Event::Slice(_) | Event::Status(_) | Event::Left { .. } => {}
-        }
     }
 
     /// The run is over: the screen is cleared.
@@ -125,6 +124,34 @@ impl<'a> LiveView<'a> {
         }
         if let Some(measurement) = record.measurements.last() {
             self.screen.measured(measurement);
+            if self.in_lines {
+                // A reader who has gone is noticed when the result is printed.
+                let _ = terminal::print(json::measured(&record.id, self.system(), measurement));
+            }
+        }
+    }
+}
+
+impl Questions for LiveView<'_> {}
+
+impl Observer for LiveView<'_> {
+    fn event(&mut self, event: Event<'_>) {
+        match event {
+            Event::Turn(part) => self.current = part,
+            Event::LayingOut { path, done, total } => self.laying_out(path, done, total),
+            Event::Begins { case, pass, .. } => self.begins(case, pass),
+            Event::Interval {
+                interval,
+                elapsed,
+                credits,
+            } => {
+                if !credits.is_empty() {
+                    self.screen.credits(credits);
+                }
+                self.screen.interval(interval, self.before + elapsed);
+            }
+            Event::Ended(record) => self.ended(record),
+            Event::Slice(_) | Event::Status(_) | Event::Left { .. } => {}
         }
     }
 }

@@ -89,6 +89,60 @@ pub enum Error {
         /// What is wrong with it, and what would be possible.
         message: String,
     },
+    /// Systems were named, of a study that has none.
+    #[error(
+        "the study {0} has no systems; --system, --with and the targets sim and emu work only for \
+         studies that have some, such as i3-vs-i2"
+    )]
+    NoSystems(String),
+    /// Nobody said which system a target stands for.
+    #[error(
+        "the study {study} has {count} systems; which one does {targets} stand for? Add --system with \
+         one of: {names}"
+    )]
+    WhichSystem {
+        /// What the study is called.
+        study: String,
+        /// How many systems it measures.
+        count: usize,
+        /// The targets, as the user named them.
+        targets: String,
+        /// The systems.
+        names: String,
+    },
+    /// A study measures no system of this name.
+    #[error("the study {study} measures no system {name}; {hint}")]
+    UnknownSystem {
+        /// What the study is called.
+        study: String,
+        /// What the user named.
+        name: String,
+        /// What was meant, or which there are.
+        hint: String,
+    },
+    /// Two earlier runs stand for the system of this name.
+    #[error("two runs stand for {0}; name one")]
+    TwoRuns(String),
+    /// Systems and targets cannot be paired.
+    #[error(
+        "you named {systems} systems and {targets} targets; each --system needs its --target, in the \
+         same order"
+    )]
+    SystemsAndTargets {
+        /// How many systems were named.
+        systems: usize,
+        /// How many targets.
+        targets: usize,
+    },
+    /// The progress of a study cannot be read.
+    #[error("the saved progress of the study is damaged; --fresh restarts it")]
+    DamagedProgress,
+    /// The progress of a study cannot be kept.
+    #[error("cannot save the progress of the study: {0}")]
+    Progress(io::Error),
+    /// The kernel gives no random numbers.
+    #[error("the kernel gives no random numbers: {0}")]
+    Chance(getrandom::Error),
     /// Nothing of the plan of this name is left to run.
     #[error("nothing is left to run: every case of `{0}` writes, and the run is read-only")]
     NothingLeft(String),

@@ -34,10 +34,7 @@ pub struct Written {
 }
 
 /// Checks the targets of a plan as a run does: it refuses what a run would refuse.
-///
-/// # Errors
-/// As [`run_plan`](crate::run_plan).
-pub fn forecast(assignment: &Assignment<'_>) -> Result<Forecast, Error> {
+pub(crate) fn forecast(assignment: &Assignment<'_>) -> Result<Forecast, Error> {
     let plan = &assignment.plan;
     let targets = OpenedTargets::foresee(plan, &assignment.context(0)?)?;
     let is_kept = |it: &TargetForecast| it.facts.kind != TargetKind::Null;

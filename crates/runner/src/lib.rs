@@ -1,5 +1,5 @@
-//! In: a Plan, and the targets that it is run on.
-//! Out: one Record of all its cases and passes, whole at every moment.
+//! In: a Request: a study, and what it is run on.
+//! Out: a Record for each system, whole at every moment, and one stream of events.
 //! Never: a judgement; a write to what it did not make or was not allowed to touch.
 
 mod error;
@@ -9,18 +9,24 @@ mod observer;
 mod opened_target;
 mod opened_targets;
 mod parallel;
+mod prepared;
+mod request;
 mod resume_state;
 mod run_plan;
 mod scratch;
 mod system_run;
+mod systems;
 mod target_forecast;
+mod until;
 
 pub use blocklab_driver::{Event, Observer, Questions};
 pub use blocklab_host::guard::Guard;
 pub use error::Error;
-pub use forecast::{Forecast, Written, forecast, planned, planned_run};
+pub use forecast::{Forecast, Written, planned, planned_run};
 pub use opened_target::Missing;
+pub use prepared::{Finished, Prepared};
+pub use request::{Request, Setting, Study};
 pub use resume_state::ResumeState;
-pub use run_plan::{plan_of, run_plan, run_plans};
-pub use system_run::{Assignment, Part};
+pub use run_plan::plan_of;
 pub use target_forecast::TargetForecast;
+pub use until::Until;

@@ -73,8 +73,4 @@ impl Questions for Relay<'_> {
     fn adapt(&mut self, case: &mut Case, so_far: &Record) -> bool {
         self.observer.adapt(case, so_far)
     }
-
-    fn wants_again(&self, case: &Case, so_far: &Record) -> bool {
-        self.observer.wants_again(case, so_far)
-    }
 }

@@ -6,32 +6,29 @@ use blocklab_publication::System;
 use blocklab_record::Record;
 use blocklab_workload::Plan;
 
-use crate::Error;
 use crate::parallel;
-use crate::system_run::{Assignment, Part, SystemRun};
+use crate::system_run::{Part, SystemRun};
+use crate::{Error, Until};
 
-/// Runs the whole plan. The Record holds everything that happens after the first operation, and how
-/// the run ended.
-///
-/// # Errors
-/// When nothing can be measured at all: see [`Error`].
-pub fn run_plan(assignment: Assignment<'_>, observer: &mut dyn Observer) -> Result<Record, Error> {
-    let mut records = run_plans(vec![Part::from(assignment)], observer)?;
-    Ok(records.pop().expect("a record for every part"))
-}
-
-/// Runs a study on several systems, one Record each. They take turns, measurement by measurement,
-/// so that what changes with time helps none of them more. Where all are simulated, they run in
-/// parallel: the figures are the same, and the observer gets their events one after the other.
+/// Runs a study on several systems, one Record each, which holds everything that happens after the
+/// first operation, and how the run ended. They take turns, measurement by measurement, so that what
+/// changes with time helps none of them more. Where all are simulated, they run in parallel: the
+/// figures are the same, and the observer gets their events one after the other.
 ///
 /// # Errors
 /// When nothing can be measured at all on one of them: see [`Error`].
-pub fn run_plans(parts: Vec<Part<'_>>, observer: &mut dyn Observer) -> Result<Vec<Record>, Error> {
-    let guards: Vec<&Guard> = parts.iter().map(|part| part.assignment.guard).collect();
-    let open = |part| SystemRun::open(part, observer);
-    let mut runs: Vec<_> = parts.into_iter().map(open).collect::<Result<_, _>>()?;
+pub(crate) fn run_parts(
+    parts: Vec<Part<'_>>,
+    guard: &Guard,
+    until: Option<Until>,
+    observer: &mut dyn Observer,
+) -> Result<Vec<Record>, Error> {
+    let mut runs = Vec::new();
+    for part in parts {
+        runs.push(SystemRun::open(part, until, observer)?);
+    }
     let parallel = parallel::can_be(&runs);
-    // An observer may add steps to a run.
+    // The last step may add more to a run.
     for step in 0.. {
         if !runs.iter().any(|run| run.has(step)) {
             break;
@@ -44,7 +41,7 @@ pub fn run_plans(parts: Vec<Part<'_>>, observer: &mut dyn Observer) -> Result<Ve
             if run.has(step) {
                 observer.event(Event::Turn(number));
                 run.step(step, observer)?;
-                run.report_writes(step, guards[number]);
+                run.report_writes(step, guard);
             }
         }
     }
@@ -71,3 +68,7 @@ pub fn plan_of(plan: &Plan, system: &System, seed: u64) -> Plan {
     };
     plan.on_system(&system.name)
 }
+
+#[cfg(test)]
+#[path = "run_plan_tests.rs"]
+mod tests;

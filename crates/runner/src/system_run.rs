@@ -5,7 +5,6 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use blocklab_catalog::Catalog;
 use blocklab_driver::{Control, Event, Observer, Run, measure_overhead, simulate};
 use blocklab_host::guard::Guard;
 use blocklab_host::{disk_stats, environment, since, throttled_ns};
@@ -22,76 +21,62 @@ use blocklab_workload::{
 };
 use jiff::Timestamp;
 
-use crate::Error;
 use crate::models;
 use crate::observer::{Relay, emulated};
 use crate::opened_target::{Missing, TargetContext};
 use crate::opened_targets::{OpenedTargets, is_null};
+use crate::request::Setting;
+use crate::{Error, Until};
 
-/// What is to be done.
+/// A plan, and what it is run on.
 #[derive(Debug)]
-pub struct Assignment<'a> {
+pub(crate) struct Assignment<'a> {
     /// Id of the run, unique in its store.
-    pub id: String,
-    /// `blocklab` and its version.
-    pub tool: String,
+    pub(crate) id: String,
     /// What is run.
-    pub plan: Plan,
+    pub(crate) plan: Plan,
     /// What was understood differently from what was written.
-    pub notes: Vec<Note>,
+    pub(crate) notes: Vec<Note>,
     /// Targets of the jobs that name none: paths, devices, `null`.
-    pub targets: &'a [String],
-    /// Decides what may be written to. It outlives the run, and the runs of one command share it.
-    pub guard: &'a Guard,
+    pub(crate) targets: Vec<String>,
     /// What becomes of a target that does not exist.
-    pub missing: Missing,
-    /// Where the kernel has no io_uring for us, another engine may stand in, with a Note: for plans
-    /// whose author did not choose one.
-    pub may_replace_engine: bool,
-    /// Whether a job that cannot open its targets or set up its engine fails alone, and the others run.
-    pub fails_alone: bool,
-    /// What `sim:` and `emu:` addresses are looked up in.
-    pub catalog: &'a Catalog,
-    /// Set by a signal handler.
-    pub interrupted: &'a AtomicBool,
+    pub(crate) missing: Missing,
+    /// Where the kernel has no io_uring for us, another engine may stand in, with a Note.
+    pub(crate) may_replace_engine: bool,
+    /// Whether a job that cannot open its targets or set up its engine fails alone.
+    pub(crate) fails_alone: bool,
+    pub(crate) setting: Setting<'a>,
 }
 
-impl<'a> Assignment<'a> {
+impl Assignment<'_> {
     /// What its targets are opened with, after so many measurements.
-    pub(crate) fn context(&self, done: u64) -> Result<TargetContext<'a>, Error> {
+    pub(crate) fn context(&self, done: u64) -> Result<TargetContext<'_>, Error> {
         let first = self.plan.cases.first();
         let first = first.ok_or_else(|| Error::NothingLeft(self.plan.name.clone()))?;
         Ok(TargetContext {
-            targets: self.targets,
-            guard: self.guard,
+            targets: &self.targets,
+            guard: self.setting.guard,
             missing: self.missing,
             seed: Workload::seed_of(first.workload.seed, done),
-            catalog: self.catalog,
-            interrupted: self.interrupted,
+            catalog: self.setting.catalog,
+            interrupted: self.setting.interrupted,
         })
     }
 }
 
 /// One of several systems that a study is run on.
 #[derive(Debug)]
-pub struct Part<'a> {
+pub(crate) struct Part<'a> {
     /// The study on this system.
-    pub assignment: Assignment<'a>,
+    pub(crate) assignment: Assignment<'a>,
     /// Cases whose rate is a share of what another case has just reached here.
-    pub shares: &'a [Share],
+    pub(crate) shares: &'a [Share],
     /// What was measured of it before it was interrupted.
-    pub before: Option<Record>,
+    pub(crate) before: Option<Record>,
 }
 
-impl<'a> From<Assignment<'a>> for Part<'a> {
-    fn from(assignment: Assignment<'a>) -> Self {
-        Self {
-            assignment,
-            shares: &[],
-            before: None,
-        }
-    }
-}
+/// What a Record says that it was made with.
+const TOOL: &str = concat!("blocklab ", env!("CARGO_PKG_VERSION"));
 
 /// A plan on one system, while it runs.
 pub(crate) struct SystemRun<'a> {
@@ -104,49 +89,59 @@ pub(crate) struct SystemRun<'a> {
     /// Whether a case was run differently from the plan.
     is_adapted: bool,
     shares: &'a [Share],
-    targets: &'a [String],
+    targets: Vec<String>,
     opened_targets: OpenedTargets,
     clock: Clock,
     /// The time of the devices of a simulated run.
     virtual_now: Nanos,
     interrupted: &'a AtomicBool,
+    until: Option<Until>,
     fails_alone: bool,
     record: Record,
 }
 
 impl<'a> SystemRun<'a> {
-    pub(crate) fn open(part: Part<'a>, observer: &mut dyn Observer) -> Result<Self, Error> {
+    pub(crate) fn open(
+        mut part: Part<'a>,
+        until: Option<Until>,
+        observer: &mut dyn Observer,
+    ) -> Result<Self, Error> {
         let done = part.before.as_ref().map_or(0, |it| it.measurements.len());
+        let assignment = &mut part.assignment;
+        // The request is kept before engines are replaced: a repetition starts from it.
+        let plan = &mut assignment.plan;
+        if plan.cases.is_empty() {
+            return Err(Error::NothingLeft(plan.name.clone()));
+        }
+        let requested = requested(plan);
+        let replaced = replace_engines(plan, assignment.may_replace_engine);
+        use_null_engines(plan, &assignment.targets);
+        let mut notes = std::mem::take(&mut assignment.notes);
+        notes.extend(replaced);
         // A model that is resumed must not draw the random numbers of its first passes again.
         let context = part.assignment.context(done as u64)?;
-        let Assignment {
-            id,
-            tool,
-            mut plan,
-            mut notes,
-            targets,
-            interrupted,
-            may_replace_engine,
-            fails_alone,
-            ..
-        } = part.assignment;
-        // The request is kept before engines are replaced: a repetition starts from it.
-        let requested = requested(&plan);
-        notes.extend(replace_engines(&mut plan, may_replace_engine));
-        use_null_engines(&mut plan, targets);
         let mut progress = |path: &Path, done, total| {
             observer.event(Event::LayingOut { path, done, total });
         };
+        let plan = &part.assignment.plan;
         let opened_targets =
-            OpenedTargets::prepare(&plan, &context, &mut progress)?.ok_or(Error::Interrupted)?;
+            OpenedTargets::prepare(plan, &context, &mut progress)?.ok_or(Error::Interrupted)?;
         notes.extend(opened_targets.notes.iter().cloned());
+        let Assignment {
+            id,
+            plan,
+            targets,
+            fails_alone,
+            setting,
+            ..
+        } = part.assignment;
         let clock = Clock::start();
         let mut record = Record {
             id,
-            tool,
+            tool: TOOL.to_owned(),
             requested,
             notes,
-            ..empty_record(&opened_targets, targets, clock)?
+            ..empty_record(&opened_targets, &targets, clock)?
         };
         let steps: Vec<_> = plan.steps().collect();
         if let Some(before) = part.before {
@@ -163,7 +158,8 @@ impl<'a> SystemRun<'a> {
             opened_targets,
             clock,
             virtual_now: Nanos::ZERO,
-            interrupted,
+            interrupted: setting.interrupted,
+            until,
             fails_alone,
             record,
         })
@@ -223,14 +219,15 @@ impl<'a> SystemRun<'a> {
         self.record.finished_at = now_text();
         observer.event(Event::Ended(&self.record));
         if step + 1 == self.steps.len() {
-            self.add_passes(observer);
+            self.add_passes();
         }
         Ok(())
     }
 
-    /// Adds a pass of every case that the observer wants again, also to the plan that is kept.
-    fn add_passes(&mut self, observer: &dyn Observer) {
-        let wanted = |case: &usize| observer.wants_again(&self.plan.cases[*case], &self.record);
+    /// Adds a pass of every case whose figures are not narrow enough, also to the plan that is kept.
+    fn add_passes(&mut self) {
+        let Some(until) = self.until else { return };
+        let wanted = |case: &usize| until.wants(&self.plan.cases[*case].name, &self.record);
         let again: Vec<usize> = (0..self.plan.cases.len()).filter(wanted).collect();
         if again.is_empty() || self.interrupted.load(Ordering::Relaxed) {
             return;
@@ -258,8 +255,10 @@ impl<'a> SystemRun<'a> {
                 guard.hangs();
             }
             if job.changes() && wrote(result) {
-                let files = self.opened_targets.files(job, self.targets);
-                files.iter().for_each(|file| guard.has_written(&file.path));
+                let files = self.opened_targets.files(job, &self.targets);
+                for file in &files {
+                    guard.has_written(&file.path);
+                }
             }
         }
     }
@@ -320,7 +319,7 @@ impl<'a> SystemRun<'a> {
         let jobs = &case.workload.jobs;
         let targets: Vec<_> = jobs
             .iter()
-            .map(|job| self.opened_targets.files(job, self.targets))
+            .map(|job| self.opened_targets.files(job, &self.targets))
             .collect();
         let (below, backing) = self.opened_targets.devices();
         let (disks, backing) = (Counters::read(below), Counters::read(backing));

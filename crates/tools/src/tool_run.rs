@@ -5,12 +5,11 @@ use std::sync::atomic::AtomicBool;
 use anyhow::Result;
 use blocklab_host::guard::Guard;
 use blocklab_record::{Note, Record, Status};
-use blocklab_runner::{Assignment, Error, Missing, Observer, run_plan};
+use blocklab_runner::{Finished, Missing, Observer, Prepared, Request, Setting, Study};
 use blocklab_store::Store;
 use blocklab_workload::Plan;
-use jiff::Timestamp;
 
-use blocklab_console::{chance, status, terminal};
+use blocklab_console::{chance, place, status, terminal};
 use blocklab_results::keeping::NoStore;
 
 /// What is run, and on what.
@@ -44,28 +43,29 @@ pub fn run_tool(
     store: &Store,
     observer: &mut dyn Observer,
 ) -> Result<Option<Record>> {
-    let catalog = blocklab_console::place::load_catalog()?;
-    let assignment = Assignment {
-        id: store.new_id(Timestamp::now(), chance()?),
-        tool: concat!("blocklab ", env!("CARGO_PKG_VERSION")).to_owned(),
+    let study = Study {
         notes: tool_run.notes,
-        targets: tool_run.targets,
-        guard: tool_run.guard,
-        missing: tool_run.missing,
         // The foreign tools know nothing of Linux engines: nobody insisted on one.
         may_replace_engine: true,
-        fails_alone: tool_run.fails_alone,
-        catalog: &catalog,
-        interrupted,
-        plan: tool_run.plan,
+        ..Study::of_plan(tool_run.plan)
     };
-    match run_plan(assignment, observer) {
-        Ok(record) => Ok(Some(record)),
-        Err(Error::Interrupted) => {
+    let request = Request {
+        missing: tool_run.missing,
+        fails_alone: tool_run.fails_alone,
+        ..Request::once(study, tool_run.targets.to_vec())
+    };
+    let setting = Setting {
+        store,
+        guard: tool_run.guard,
+        catalog: &place::load_catalog()?,
+        interrupted,
+    };
+    match Prepared::new(&request, setting)?.run(observer)? {
+        Finished::Run(record) => Ok(Some(*record)),
+        _ => {
             terminal::warn("interrupted before anything was measured; nothing is kept");
             Ok(None)
         }
-        Err(error) => Err(error.into()),
     }
 }
 

@@ -8,7 +8,8 @@ use blocklab_device::{Load, predict};
 use blocklab_findings::{Assessment, assess};
 use blocklab_publication::{Basis, System};
 use blocklab_record::{Measurement, Record, Status};
-use blocklab_runner::{Assignment, Guard, Missing, Part, plan_of, run_plan, run_plans};
+use blocklab_runner::{self as runner, Finished, Guard, Prepared, Request, Setting};
+use blocklab_store::Store;
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::Address;
 use blocklab_workload::{Job, Plan, SizeMix};
@@ -105,20 +106,14 @@ pub fn repeat(study: &Study) -> Outcome<'_> {
 }
 
 fn simulate_all(study: &Study) -> Vec<Record> {
-    let targets: Vec<[String; 1]> = study
-        .modelled()
-        .map(|system| [format!("sim:{}", system.address)])
-        .collect();
-    let seed = study.plan.cases[0].workload.seed;
-    let guard = Guard::default();
-    let parts = study.modelled().zip(&targets).map(|(system, targets)| {
-        let plan = plan_of(&study.plan, system, seed);
-        Part {
-            shares: &study.publication.shares,
-            ..Part::from(assignment(plan, targets, &guard))
-        }
-    });
-    let records = run_plans(parts.collect(), &mut ()).expect("a run");
+    let requested = runner::Study {
+        publication: study.publication.clone(),
+        ..runner::Study::of_plan(study.plan.clone())
+    };
+    let Finished::Systems { measured, .. } = finished(requested, Vec::new()) else {
+        panic!("a study of several systems");
+    };
+    let records: Vec<Record> = measured.into_iter().map(|(_, record)| record).collect();
     for record in &records {
         assert_eq!(record.status, Status::Complete, "{:?}", record.failure);
     }
@@ -192,27 +187,27 @@ fn mean(sizes: &SizeMix) -> Bytes {
 /// When it cannot be conducted to its end.
 #[must_use]
 pub fn simulate(plan: Plan, address: &str) -> Record {
-    let targets = [format!("sim:{address}")];
-    let guard = Guard::default();
-    let requested = assignment(plan, &targets, &guard);
-    let record = run_plan(requested, &mut ()).expect("a run");
+    let requested = runner::Study::of_plan(plan);
+    let Finished::Run(record) = finished(requested, vec![format!("sim:{address}")]) else {
+        panic!("one load");
+    };
     assert_eq!(record.status, Status::Complete, "{:?}", record.failure);
-    record
+    *record
 }
 
-fn assignment<'a>(plan: Plan, targets: &'a [String], guard: &'a Guard) -> Assignment<'a> {
+fn finished(study: runner::Study, targets: Vec<String>) -> Finished {
     static INTERRUPTED: AtomicBool = AtomicBool::new(false);
-    Assignment {
-        id: "accuracy".to_owned(),
-        tool: "blocklab".to_owned(),
-        plan,
-        notes: Vec::new(),
-        targets,
-        guard,
-        missing: Missing::Refused,
-        may_replace_engine: false,
-        fails_alone: false,
+    let request = Request {
+        id: Some("accuracy".to_owned()),
+        ..Request::once(study, targets)
+    };
+    let setting = Setting {
+        // Nothing is kept.
+        store: &Store::open("/nowhere"),
+        guard: &Guard::default(),
         catalog: &CATALOG,
         interrupted: &INTERRUPTED,
-    }
+    };
+    let prepared = Prepared::new(&request, setting).expect("a sound request");
+    prepared.run(&mut ()).expect("a run")
 }

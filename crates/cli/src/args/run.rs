@@ -158,6 +158,8 @@ impl RunArgs {
             page: self.html.clone(),
             over: Over::forced(self.force),
             is_kept: !self.no_save,
+            is_quiet: self.quiet,
+            conditions: self.fail_on.clone(),
             is_strict: self.strict,
         }
     }

@@ -3,7 +3,7 @@
 use blocklab_diskspd::{Bucket, Processor, Profile, TimeSpan};
 use blocklab_driver::IntervalData;
 use blocklab_record::{Interval, Origin, Record};
-use blocklab_results::LiveView;
+use blocklab_results::{LiveView, View};
 use blocklab_runner::{Event, Observer, Questions};
 use blocklab_store::Store;
 use blocklab_units::Nanos;
@@ -32,10 +32,9 @@ impl<'a> Watcher<'a> {
     pub fn new(own: &OwnOptions, profile: &'a Profile, plan: &Plan, store: &'a Store) -> Self {
         Self {
             view: LiveView::new(
-                !own.quiet,
+                View::progress(!own.quiet),
                 &[(None, plan)],
                 (!own.no_save).then_some(store),
-                true,
             ),
             processors: Vec::new(),
             buckets: Vec::new(),
@@ -68,7 +67,7 @@ impl Observer for Watcher<'_> {
             Event::Ended(record) => self.ended(record),
             _ => {}
         }
-        self.view.event(&event);
+        self.view.event(event);
     }
 }
 

@@ -24,7 +24,7 @@ use super::output::Out;
 use super::program::Programs;
 use super::trigger::Trigger;
 use blocklab_console::terminal;
-use blocklab_results::LiveView;
+use blocklab_results::{LiveView, View};
 
 /// Draws the live screen on a terminal, and does what jobs want before and after them.
 pub struct Watcher<'a> {
@@ -83,7 +83,7 @@ impl<'a> Watcher<'a> {
 
     pub fn shown(prepared: &'a Prepared, store: Option<&'a Store>, shown: bool) -> Self {
         Self {
-            view: LiveView::new(shown, &[(None, &prepared.plan)], store, true),
+            view: LiveView::new(View::progress(shown), &[(None, &prepared.plan)], store),
             prepared,
             current: 0,
             eta: None,
@@ -225,22 +225,22 @@ impl Observer for Watcher<'_> {
     fn event(&mut self, event: Event<'_>) {
         match event {
             Event::Begins { case, step, .. } => {
-                self.view.event(&event);
+                self.view.event(event);
                 self.begins(case, step);
             }
             Event::Interval {
                 interval, elapsed, ..
             } => {
-                self.view.event(&event);
+                self.view.event(event);
                 self.interval(interval, elapsed);
             }
             Event::Status(so_far) => self.print_so_far(so_far),
             Event::Left { case, outcome } => self.keep_artifacts(case, outcome),
             Event::Ended(record) => {
                 self.ended(record);
-                self.view.event(&event);
+                self.view.event(event);
             }
-            Event::Turn(_) | Event::LayingOut { .. } | Event::Slice(_) => self.view.event(&event),
+            Event::Turn(_) | Event::LayingOut { .. } | Event::Slice(_) => self.view.event(event),
         }
     }
 }

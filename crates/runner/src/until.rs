@@ -1,41 +1,33 @@
-//! `--repeat-until`: passes are added until the intervals are narrow enough.
+//! When no further pass is added: the intervals are narrow enough, or the time is over.
 
 use blocklab_findings::{Estimate, assess};
 use blocklab_record::{Note, NoteLevel, Record};
 use blocklab_units::Nanos;
 
-use crate::args::RunArgs;
-
-/// When no further pass is wanted.
-#[derive(Debug, Clone, Copy)]
-pub struct Repeat {
+/// How long passes are added.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Until {
     /// Half of the widest interval, in per cent of its rate.
-    percent: f64,
+    pub percent: f64,
     /// Measured time after which no pass is begun.
-    limit: Nanos,
+    pub limit: Nanos,
 }
 
-impl Repeat {
+impl Until {
     /// Two passes agree by chance too easily.
-    pub const LEAST: u32 = 3;
-
-    /// What the command line asks for.
-    pub fn of(args: &RunArgs) -> Option<Self> {
-        let limit = args.repeat_for;
-        args.repeat_until.map(|percent| Self { percent, limit })
-    }
+    pub const LEAST_PASSES: u32 = 3;
 
     /// Whether a case wants one more pass.
-    pub fn wants(&self, case: &str, record: &Record) -> bool {
+    pub(crate) fn wants(&self, case: &str, record: &Record) -> bool {
         let spent: u64 = record.measurements.iter().map(|it| it.elapsed_ns).sum();
-        spent < self.limit.0 && self.open(record).iter().any(|it| it == case)
+        spent < self.limit.0 && self.open(record).iter().any(|open| open == case)
     }
 
     /// The cases with a rate whose interval is wider than requested.
-    pub fn open(&self, record: &Record) -> Vec<String> {
+    fn open(&self, record: &Record) -> Vec<String> {
         let rows = assess(record).rows.into_iter();
         let open = rows.filter(|row| {
-            let mut rates = row.directions.iter().map(|it| it.iops);
+            let mut rates = row.directions.iter().map(|direction| direction.iops);
             rates.any(|rate| !self.is_narrow(&rate))
         });
         open.map(|row| row.case).collect()

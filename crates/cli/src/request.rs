@@ -1,4 +1,5 @@
-//! The study that a command line asks for.
+//! In: the arguments of `blocklab run`.
+//! Out: a Request, checked; what `--list` and `--example` print.
 
 use std::fs;
 use std::io;
@@ -7,84 +8,117 @@ use std::os::unix::fs::FileTypeExt;
 use anyhow::{Context, Result, anyhow, bail};
 use blocklab_console::{chance, place};
 use blocklab_host::{LARGEST_SCRIPT, read_at_most, read_input};
-use blocklab_native::{self as native, studies};
+use blocklab_native::{self as native, Overrides, studies};
 use blocklab_publication::Publication;
-use blocklab_record::Note;
+use blocklab_record::Record;
 use blocklab_report::text;
-use blocklab_runner::{planned, planned_run};
+use blocklab_runner::{Missing, Request, Study, Until, planned, planned_run};
 use blocklab_store::Store;
 use blocklab_units::{Ink, Nanos, Style, did_you_mean, plural};
 use blocklab_workload::{Case, Job, Plan, Target};
 
 use crate::again;
 use crate::args::{LoadArgs, OperationKind, RunArgs};
+use crate::chosen;
 use crate::load;
-use crate::repeat::Repeat;
 
-/// A study as it is to be run.
-pub struct Study {
-    /// Its text, as it was written; of a load by flags what it would be as one; the id of the run
-    /// that it repeats.
-    pub source: String,
-    /// The load, with the overrides of the command line.
-    pub plan: Plan,
-    /// What was made of the text.
-    pub notes: Vec<Note>,
-    /// What it shows in addition.
-    pub publication: Publication,
-    /// Whether another engine may stand in for the one that is not to be had here: its author
-    /// named none, or is the program.
-    pub may_replace_engine: bool,
-    /// Targets of the jobs that name none.
-    pub targets: Vec<String>,
+/// What the arguments ask for.
+pub fn request(args: &RunArgs, store: &Store) -> Result<Request> {
+    let mut read = read(args, store)?;
+    let until = args.repeat_until.map(|percent| Until {
+        percent,
+        limit: args.repeat_for,
+    });
+    let overrides = settle(args, &mut read, until)?;
+    let Loaded { study, targets, .. } = read;
+    let mut request = Request {
+        overrides,
+        targets: if args.target.is_empty() {
+            targets
+        } else {
+            args.target.clone()
+        },
+        systems: args.system.clone(),
+        earlier: Vec::new(),
+        missing: Missing::scratch_if(args.create),
+        until,
+        is_resumable: !args.no_save,
+        is_fresh: args.fresh,
+        ..Request::once(study, Vec::new())
+    };
+    for run in &args.with_run {
+        let earlier = earlier_run(&request.study, run, store)?;
+        request.earlier.push(earlier);
+    }
+    if let Some(name) = &args.name {
+        request.study.plan.name.clone_from(name);
+    }
+    Ok(request)
 }
 
-/// The study that the arguments name, with their overrides.
-pub fn study(args: &RunArgs, store: &Store) -> Result<Study> {
-    let mut read = match (&args.again, args.load.rw) {
-        (Some(run), _) => of_run(run, args, store)?,
-        (None, Some(kind)) => of_flags(kind, &args.load)?,
-        (None, None) => of_text(args.study())?,
-    };
-    let systems = &read.study.publication.systems;
-    if !systems.is_empty() && (!args.case.is_empty() || args.repeat_until.is_some()) {
+/// The study that the arguments name, as it was written.
+fn read(args: &RunArgs, store: &Store) -> Result<Loaded> {
+    match (&args.again, args.load.rw) {
+        (Some(run), _) => of_run(run, args, store),
+        (None, Some(kind)) => of_flags(kind, &args.load),
+        (None, None) => of_text(args.study()),
+    }
+}
+
+/// Puts into a study what the arguments override, and checks it. What they override.
+fn settle(args: &RunArgs, read: &mut Loaded, until: Option<Until>) -> Result<Overrides> {
+    let Loaded { name, study, .. } = read;
+    let systems = &study.publication.systems;
+    if !systems.is_empty() && (!args.case.is_empty() || until.is_some()) {
         bail!(
-            "the study {} compares systems by all its cases and passes: --case and --repeat-until \
-             work only for studies without systems",
-            read.name
+            "the study {name} compares systems by all its cases and passes: --case and --repeat-until \
+             work only for studies without systems"
         );
     }
-    choose(&mut read.study.plan, &args.case)?;
-    if !args.target.is_empty() {
-        read.study.targets.clone_from(&args.target);
-    }
-    let seed = match (args.seed, read.seed_given) {
-        (None, false) => Some(chance()? & 0xffff_ffff),
-        (seed, _) => seed,
-    };
-    let Loaded {
-        name, mut study, ..
-    } = read;
-    let overrides = native::Overrides {
+    choose(&mut study.plan, &args.case)?;
+    let overrides = Overrides {
         runtime: args.runtime,
         passes: args.repeat.map(Into::into),
-        seed,
+        seed: args.seed,
         size: args.size,
         read_only: args.read_only,
     };
-    let notes = native::apply(&mut study.plan, &overrides);
-    study.notes.extend(notes);
-    if let Some(repeat) = Repeat::of(args) {
-        study.plan.passes = study.plan.passes.max(Repeat::LEAST);
-        study.notes.push(repeat.note());
+    let seed = match args.seed {
+        None if !read.seed_given => Some(chance()? & 0xffff_ffff),
+        seed => seed,
+    };
+    let applied = Overrides { seed, ..overrides };
+    study.notes.extend(native::apply(&mut study.plan, &applied));
+    if let Some(until) = until {
+        study.plan.passes = study.plan.passes.max(Until::LEAST_PASSES);
+        study.notes.push(until.note());
     }
     for job in study.plan.cases.iter().flat_map(|case| &case.workload.jobs) {
         job.check()
             .map_err(|invalid| anyhow!("{name}: job `{}`: {invalid}", job.name))?;
-        has_room(args, &name, job)?;
+        has_room(args, name, job)?;
     }
-    fits_the_clock(args, &name, &study)?;
-    Ok(study)
+    fits_the_clock(args, name, study)?;
+    Ok(overrides)
+}
+
+/// The system that a run stands for: the one named before `=`, else the one of its own name.
+fn earlier_run(study: &Study, text: &str, store: &Store) -> Result<(String, Record)> {
+    if let Some((name, run)) = text.split_once('=')
+        && study.system(name).is_ok()
+    {
+        return Ok((name.to_owned(), chosen::record(run, store)?));
+    }
+    let record = chosen::record(text, store)?;
+    match record.requested.system.clone() {
+        Some(name) if study.system(&name).is_ok() => Ok((name, record)),
+        _ => bail!(
+            "the run {} ({}) names no system of {}; choose one with --with NAME={text}",
+            record.id,
+            record.requested.name,
+            study.plan.name
+        ),
+    }
 }
 
 /// What is measured where nothing is named: a scratch file in the current directory.
@@ -96,6 +130,8 @@ struct Loaded {
     name: String,
     seed_given: bool,
     study: Study,
+    /// Targets of the jobs that name none.
+    targets: Vec<String>,
 }
 
 /// The load of the command line.
@@ -105,13 +141,14 @@ fn of_flags(kind: OperationKind, flags: &LoadArgs) -> Result<Loaded> {
         name: plan.name.clone(),
         seed_given: false,
         study: Study {
+            name: plan.name.clone(),
             source: native::render(&plan),
             plan,
             notes: load::binary_hint(flags.bs).into_iter().collect(),
             publication: Publication::default(),
             may_replace_engine: true,
-            targets: vec![HERE.to_owned()],
         },
+        targets: vec![HERE.to_owned()],
     })
 }
 
@@ -144,17 +181,22 @@ fn of_text(name_or_path: &str) -> Result<Loaded> {
 
 fn loaded(source: String, name: String, built_in: bool) -> Result<Loaded> {
     let parsed = native::parse(&source, &name).map_err(|error| anyhow!("{error}"))?;
+    // Systems that nobody names a target for are simulated.
+    let mut systems = parsed.publication.systems.iter();
+    let has_systems = systems.any(|system| system.measured);
+    let here = (!has_systems).then(|| HERE.to_owned());
     Ok(Loaded {
-        name,
+        targets: here.into_iter().collect(),
         seed_given: parsed.seed_given,
         study: Study {
+            name: name.clone(),
             source,
             plan: parsed.plan,
             notes: parsed.notes,
             publication: parsed.publication,
             may_replace_engine: built_in || !parsed.engine_given,
-            targets: vec![HERE.to_owned()],
         },
+        name,
     })
 }
 
@@ -165,12 +207,9 @@ fn of_run(run: &str, args: &RunArgs, store: &Store) -> Result<Loaded> {
         seed_given: true,
         study: Study {
             source: again.id,
-            plan: again.plan,
-            notes: Vec::new(),
-            publication: Publication::default(),
-            may_replace_engine: false,
-            targets: again.targets,
+            ..Study::of_plan(again.plan)
         },
+        targets: again.targets,
     })
 }
 
@@ -251,7 +290,7 @@ pub fn listed(args: &RunArgs, store: &Store, style: Style) -> Result<String> {
             .map(|name| one_line(name, style))
             .collect();
     }
-    let cases = study(args, store)?.plan.cases;
+    let cases = request(args, store)?.study.plan.cases;
     let rows = cases.iter().map(|case| {
         let settings = case
             .settings

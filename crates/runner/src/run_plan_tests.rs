@@ -6,8 +6,11 @@ use blocklab_catalog::Catalog;
 use blocklab_native as native;
 use blocklab_publication::Publication;
 use blocklab_record::{Record, Status};
-use blocklab_runner::{Assignment, Event, Guard, Missing, Observer, Part, Questions, run_plans};
-use blocklab_workload::Case;
+use blocklab_store::Store;
+
+use super::run_parts;
+use crate::system_run::{Assignment, Part};
+use crate::{Event, Guard, Missing, Observer, Questions, Setting};
 
 const STUDY: &str = r#"
 name = "turns"
@@ -66,21 +69,23 @@ fn on<const N: usize>(
     let Publication { shares, .. } = parsed.publication;
     let catalog = Catalog::embedded();
     let interrupted = AtomicBool::new(false);
-    let targets = [target.to_owned()];
     let guard = Guard::default();
+    let setting = Setting {
+        store: &Store::open("/nowhere"),
+        guard: &guard,
+        catalog: &catalog,
+        interrupted: &interrupted,
+    };
     let parts = before.into_iter().enumerate().map(|(number, before)| Part {
         assignment: Assignment {
             id: format!("run{number}"),
-            tool: "blocklab".to_owned(),
             plan: parsed.plan.clone(),
             notes: Vec::new(),
-            targets: &targets,
-            guard: &guard,
+            targets: vec![target.to_owned()],
             missing: Missing::Refused,
             may_replace_engine: false,
             fails_alone: false,
-            catalog: &catalog,
-            interrupted: &interrupted,
+            setting,
         },
         shares: &shares,
         before,
@@ -92,7 +97,7 @@ fn on<const N: usize>(
         left,
         interrupted: &interrupted,
     };
-    let records = run_plans(parts, &mut plug).expect("conducted");
+    let records = run_parts(parts, &guard, None, &mut plug).expect("conducted");
     (records, plug.turns)
 }
 

@@ -1,0 +1,86 @@
+//! In: a Request, and how the user wants its end.
+//! Out: its runs, shown while they last, then printed, kept, laid out and judged; an exit code.
+
+use anyhow::{Context, Result};
+use blocklab_console::status::INTERRUPTED;
+use blocklab_console::terminal;
+use blocklab_record::{Record, Status};
+use blocklab_runner::{Finished, Prepared, Request, Setting};
+use blocklab_store::Store;
+use blocklab_units::plural;
+
+use crate::conclusion::{Run, conclude};
+use crate::live_view::{LiveView, View};
+use crate::study_end::{StudyRuns, bought, conclude_study};
+use crate::{Form, Wanted, gate};
+
+/// Runs a request to its end. The exit code.
+///
+/// # Errors
+/// When nothing can be measured at all, or the last words cannot be printed.
+pub fn answer(request: &Request, wanted: &Wanted, setting: Setting<'_>) -> Result<u8> {
+    // Every address is looked up before anything is measured.
+    let bought = bought(&request.study.publication.systems, setting.catalog)?;
+    let prepared = Prepared::new(request, setting)?;
+    let view = View {
+        is_shown: !wanted.is_quiet,
+        has_end: request.until.is_none(),
+        in_lines: wanted.form == Form::JsonLines,
+    };
+    let store = wanted.is_kept.then_some(setting.store);
+    let mut live = LiveView::new(view, &prepared.plans(), store);
+    let finished = prepared.run(&mut live);
+    live.finished();
+    match finished? {
+        Finished::Run(mut record) => {
+            let missed = request.until.and_then(|until| until.missed(&record));
+            if let Some(missed) = missed.filter(|_| record.status == Status::Complete) {
+                terminal::warn(&missed);
+            }
+            conclude_run(&mut record, wanted, setting.store)
+        }
+        Finished::Systems {
+            earlier,
+            measured,
+            progress,
+        } => {
+            let runs = StudyRuns { earlier, measured };
+            let code = conclude_study(&request.study, wanted, runs, &bought, setting.store)?;
+            if wanted.is_kept {
+                let removed = progress.remove(setting.store.root());
+                removed.context(
+                    "the study is finished, but its saved progress could not be removed",
+                )?;
+            }
+            Ok(code)
+        }
+        Finished::Stopped { resumable } => {
+            terminal::warn(&match resumable {
+                0 => "interrupted before anything was measured; nothing is kept".to_owned(),
+                done => format!(
+                    "interrupted after {}; the same command continues it, --fresh restarts it",
+                    plural(done, "measurement")
+                ),
+            });
+            Ok(INTERRUPTED)
+        }
+    }
+}
+
+/// Shows, keeps and judges a run.
+///
+/// # Errors
+/// When the last words cannot be printed.
+pub fn conclude_run(record: &mut Record, wanted: &Wanted, store: &Store) -> Result<u8> {
+    if wanted.is_kept {
+        store.settle(record);
+    }
+    let assessment = blocklab_findings::assess(record);
+    let gate = gate::of_runs(&wanted.conditions, &[(record, &assessment)]);
+    let mut run = Run {
+        record,
+        assessment,
+        gate,
+    };
+    conclude(&mut run, wanted, store)
+}

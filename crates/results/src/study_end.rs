@@ -1,0 +1,167 @@
+//! In: a study that has run on all its systems, and what can be bought as each of them.
+//! Out: its tables, charts and conclusions, and the runs behind them.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, anyhow};
+use blocklab_catalog::{Catalog, Listed, Resolved, resolve_text};
+use blocklab_compare::gate::Gate;
+use blocklab_compare::study::{Outcome, SystemOutcome, outcome};
+use blocklab_console::terminal;
+use blocklab_findings::{Assessment, assess};
+use blocklab_publication::System;
+use blocklab_record::{Origin, Record};
+use blocklab_report::{html, json, text};
+use blocklab_runner::Study;
+use blocklab_store::Store;
+use blocklab_workload::Address;
+
+use crate::{Conclusion, Wanted, conclude, gate};
+
+/// What an address comes to.
+pub(crate) struct Bought {
+    resolved: Resolved,
+    /// What lists say of its instance.
+    listed: Option<Listed>,
+}
+
+/// What can be bought as each system, by its name.
+pub(crate) fn bought(systems: &[System], catalog: &Catalog) -> Result<BTreeMap<String, Bought>> {
+    let mut all = BTreeMap::new();
+    for system in systems {
+        let wrong = |error: String| anyhow!("cannot model the system {}:\n{error}", system.name);
+        let address = Address::parse(&system.address).map_err(|error| wrong(error.to_string()))?;
+        let resolved = resolve_text(&system.address, catalog);
+        let bought = Bought {
+            resolved: resolved.map_err(|error| wrong(error.to_string()))?,
+            listed: listed(&address, catalog),
+        };
+        all.insert(system.name.clone(), bought);
+    }
+    Ok(all)
+}
+
+fn listed(address: &Address, catalog: &Catalog) -> Option<Listed> {
+    let Address::Sold(offer) = address else {
+        return None;
+    };
+    catalog.listed(offer.instance.as_deref()?, offer.as_of)
+}
+
+/// The runs of a study, by the name of the system.
+pub(crate) struct StudyRuns {
+    /// Those that stood for a system before.
+    pub(crate) earlier: Vec<(String, Record)>,
+    /// Those that were measured now.
+    pub(crate) measured: Vec<(String, Record)>,
+}
+
+/// Shows the runs of all systems, keeps those that were measured now, and judges them.
+pub(crate) fn conclude_study(
+    study: &Study,
+    wanted: &Wanted,
+    runs: StudyRuns,
+    bought: &BTreeMap<String, Bought>,
+    store: &Store,
+) -> Result<u8> {
+    let StudyRuns {
+        earlier,
+        mut measured,
+    } = runs;
+    if wanted.is_kept {
+        for (_, record) in &mut measured {
+            store.settle(record);
+        }
+    }
+    let mut fresh: Vec<Record> = measured.iter().map(|(_, record)| record.clone()).collect();
+    let all: Vec<&(String, Record)> = earlier.iter().chain(&measured).collect();
+    let assessed: Vec<Assessment> = all.iter().map(|(_, record)| assess(record)).collect();
+    let systems = study.publication.systems.iter().map(|system| {
+        let place = all.iter().position(|(name, _)| *name == system.name);
+        SystemOutcome {
+            system,
+            run: place.map(|place| (&all[place].1, &assessed[place])),
+            bought: bought.get(&system.name).map(|bought| &bought.resolved),
+            listed: bought
+                .get(&system.name)
+                .and_then(|bought| bought.listed.as_ref()),
+        }
+    });
+    let systems: Vec<SystemOutcome<'_>> = systems.collect();
+    let in_order: Vec<_> = systems.iter().filter_map(|system| system.run).collect();
+    let mut end = StudyEnd {
+        gate: gate::of_runs(&wanted.conditions, &in_order),
+        outcome: outcome(&study.publication, &systems),
+        fresh: &mut fresh,
+        runs: in_order,
+        study,
+        store,
+    };
+    conclude(&mut end, wanted, store)
+}
+
+/// A study that has run on all its systems.
+struct StudyEnd<'a> {
+    study: &'a Study,
+    outcome: Outcome,
+    /// Of all systems, in the order of the study.
+    runs: Vec<(&'a Record, &'a Assessment)>,
+    /// Those that were measured now.
+    fresh: &'a mut [Record],
+    gate: Option<Gate>,
+    store: &'a Store,
+}
+
+impl Conclusion for StudyEnd<'_> {
+    fn page(&self) -> String {
+        html::study(&self.runs, &self.outcome)
+    }
+
+    fn words(&self) -> String {
+        let plan = &self.study.plan;
+        let style = terminal::style();
+        text::study(
+            &plan.name,
+            &plan.description,
+            &self.outcome,
+            &self.runs,
+            style,
+        )
+    }
+
+    fn json(&self) -> (&'static str, String) {
+        let plan = &self.study.plan;
+        let gate = self.gate.as_ref();
+        let result = json::study(&plan.name, &plan.description, &self.outcome, gate);
+        ("study", result)
+    }
+
+    fn runs(&mut self) -> Vec<&mut Record> {
+        self.fresh.iter_mut().collect()
+    }
+
+    /// With the first run that was measured, else with the first.
+    fn usual_page(&self, kept: Option<&Path>, is_well: bool) -> Option<PathBuf> {
+        if let Some(other) = kept.filter(|_| !is_well) {
+            return Some(Store::study_page(other));
+        }
+        let mut runs = self.runs.iter().map(|(record, _)| record);
+        let real = runs
+            .clone()
+            .find(|record| record.origin != Origin::Simulated);
+        let folder = self.store.root().join(&real.or(runs.next())?.id);
+        folder.is_dir().then(|| Store::study_page(&folder))
+    }
+
+    fn again(&self) -> (String, String) {
+        let runs = self.runs.iter();
+        let with: String = runs.map(|(run, _)| format!(" --with {}", run.id)).collect();
+        let again = format!("blocklab run {}{with}", self.study.name);
+        (again.clone(), again)
+    }
+
+    fn gate(&self) -> Option<&Gate> {
+        self.gate.as_ref()
+    }
+}

@@ -1,0 +1,257 @@
+//! In: a Request, and what it is run with.
+//! Out: what will be measured, all of it checked and nothing begun; then its Records.
+
+use std::collections::BTreeMap;
+
+use blocklab_driver::Observer;
+use blocklab_publication::System;
+use blocklab_record::{Record, Status};
+use blocklab_store::Store;
+use blocklab_workload::{Plan, Target};
+use jiff::Timestamp;
+
+use crate::forecast::{Forecast, forecast};
+use crate::request::{Request, Setting};
+use crate::run_plan::{plan_of, run_parts};
+use crate::system_run::{Assignment, Part};
+use crate::systems::{Assigned, SystemAssignment, assignments, is_multi_system};
+use crate::{Error, ResumeState};
+
+/// A request of which everything is known that can be known before it runs.
+pub struct Prepared<'a> {
+    request: &'a Request,
+    setting: Setting<'a>,
+    /// The systems that are measured now, or the only load.
+    parts: Vec<(Option<String>, Part<'a>)>,
+    /// Those for which an earlier run stands.
+    earlier: Vec<(String, Record)>,
+    progress: Option<Progress>,
+}
+
+/// The progress of a study of several systems.
+struct Progress {
+    state: ResumeState,
+    /// Whether something is measured in real time, so that an interruption costs something.
+    is_lasting: bool,
+}
+
+/// How a request has ended.
+#[derive(Debug)]
+pub enum Finished {
+    /// The only run.
+    Run(Box<Record>),
+    /// All systems of a study have been run.
+    Systems {
+        /// Earlier runs that stand for a system, by its name.
+        earlier: Vec<(String, Record)>,
+        /// What was measured now.
+        measured: Vec<(String, Record)>,
+        /// What was kept of its progress, to be removed once the runs are kept.
+        progress: ResumeState,
+    },
+    /// A signal came first.
+    Stopped {
+        /// What can be resumed: so many measurements of a study; 0: nothing.
+        resumable: usize,
+    },
+}
+
+impl<'a> Prepared<'a> {
+    /// Finds out what is to be measured. Changes nothing.
+    ///
+    /// # Errors
+    /// When the request contradicts itself or its study.
+    pub fn new(request: &'a Request, setting: Setting<'a>) -> Result<Self, Error> {
+        let mut prepared = Self {
+            request,
+            setting,
+            parts: Vec::new(),
+            earlier: Vec::new(),
+            progress: None,
+        };
+        if is_multi_system(request)? {
+            prepared.add_systems()?;
+        } else {
+            let plan = request.study.plan.clone();
+            let id = prepared.id()?;
+            let part = prepared.part(id, plan, request.targets.clone());
+            prepared.parts.push((None, part));
+        }
+        Ok(prepared)
+    }
+
+    /// What is measured now: each plan with the name of its system, where there are several.
+    pub fn plans(&self) -> Vec<(Option<&str>, &Plan)> {
+        let parts = self.parts.iter();
+        parts
+            .map(|(system, part)| (system.as_deref(), &part.assignment.plan))
+            .collect()
+    }
+
+    /// What each of [`Self::plans`] would do, from its beginning.
+    ///
+    /// # Errors
+    /// As [`Self::run`].
+    pub fn forecasts(&self) -> Result<Vec<Forecast>, Error> {
+        let parts = self.parts.iter();
+        parts.map(|(_, part)| forecast(&part.assignment)).collect()
+    }
+
+    /// Measures it. Systems take turns, measurement by measurement, so that what changes with time
+    /// helps none of them more; where all are simulated, they run in parallel.
+    ///
+    /// # Errors
+    /// When nothing can be measured at all: see [`Error`].
+    pub fn run(self, observer: &mut dyn Observer) -> Result<Finished, Error> {
+        let Self {
+            request,
+            setting,
+            parts,
+            earlier,
+            progress,
+        } = self;
+        let is_lasting = request.is_resumable && progress.as_ref().is_some_and(|it| it.is_lasting);
+        if let Some(progress) = progress.as_ref().filter(|_| is_lasting) {
+            let written = progress.state.write(setting.store.root());
+            written.map_err(Error::Progress)?;
+        }
+        let (names, parts): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
+        let records = match run_parts(parts, setting.guard, request.until, observer) {
+            Err(Error::Interrupted) => return Ok(Finished::Stopped { resumable: 0 }),
+            records => records?,
+        };
+        let Some(progress) = progress else {
+            let mut records = records.into_iter();
+            let record = records
+                .next()
+                .expect("the load has a part, and each part a record");
+            return Ok(Finished::Run(Box::new(record)));
+        };
+        if records
+            .iter()
+            .any(|record| record.status == Status::Interrupted)
+        {
+            let done = records.iter().map(|record| record.measurements.len()).sum();
+            let resumable = if is_lasting { done } else { 0 };
+            return Ok(Finished::Stopped { resumable });
+        }
+        Ok(Finished::Systems {
+            earlier,
+            measured: names.into_iter().flatten().zip(records).collect(),
+            progress: progress.state,
+        })
+    }
+
+    fn add_systems(&mut self) -> Result<(), Error> {
+        let request = self.request;
+        let assignments = assignments(request)?;
+        let mut state = self.progress_of(&assignments);
+        let is_lasting = assignments.iter().any(SystemAssignment::is_lasting);
+        for SystemAssignment { system, stand_in } in assignments {
+            let name = system.name.clone();
+            match stand_in {
+                Assigned::Run(record) => self.earlier.push((name, record.clone())),
+                Assigned::Targets(targets) => {
+                    let part = self.system_part(system, targets, &mut state)?;
+                    self.parts.push((Some(name), part));
+                }
+            }
+        }
+        self.progress = Some(Progress { state, is_lasting });
+        Ok(())
+    }
+
+    /// What is known of the same study that was interrupted, or of none yet.
+    fn progress_of(&self, assignments: &[SystemAssignment<'_>]) -> ResumeState {
+        let Request {
+            study, overrides, ..
+        } = self.request;
+        let described: Vec<String> = assignments
+            .iter()
+            .map(SystemAssignment::described)
+            .collect();
+        let overridden = format!("{overrides:?}");
+        let identity = [&*study.source, &overridden, &described.join("; ")].join("\n");
+        if self.request.is_resumable
+            && !self.request.is_fresh
+            && let Some(found) = ResumeState::find(self.setting.store.root(), &identity)
+        {
+            return found;
+        }
+        let first = study.plan.cases.first();
+        ResumeState {
+            requested: identity,
+            seed: first.map_or(0, |case| case.workload.seed).to_string(),
+            runs: BTreeMap::new(),
+        }
+    }
+
+    /// A system that is measured now: from its beginning, or from where it was interrupted.
+    fn system_part(
+        &self,
+        system: &System,
+        targets: Vec<String>,
+        state: &mut ResumeState,
+    ) -> Result<Part<'a>, Error> {
+        let seed = state.seed.parse().map_err(|_| Error::DamagedProgress)?;
+        let plan = plan_of(&self.request.study.plan, system, seed);
+        let before = before(state, self.setting.store, system, &targets);
+        let id = match &before {
+            Some(record) => record.id.clone(),
+            None => self.id()?,
+        };
+        state.runs.insert(system.name.clone(), id.clone());
+        Ok(Part {
+            before,
+            ..self.part(id, plan, targets)
+        })
+    }
+
+    fn part(&self, id: String, plan: Plan, targets: Vec<String>) -> Part<'a> {
+        let Request {
+            study,
+            missing,
+            fails_alone,
+            ..
+        } = self.request;
+        Part {
+            assignment: Assignment {
+                id,
+                plan,
+                notes: study.notes.clone(),
+                targets,
+                missing: *missing,
+                may_replace_engine: study.may_replace_engine,
+                fails_alone: *fails_alone,
+                setting: self.setting,
+            },
+            shares: &study.publication.shares,
+            before: None,
+        }
+    }
+
+    /// The id of a run that begins.
+    fn id(&self) -> Result<String, Error> {
+        if let Some(id) = &self.request.id {
+            return Ok(id.clone());
+        }
+        let salt = getrandom::u64().map_err(Error::Chance)?;
+        Ok(self.setting.store.new_id(Timestamp::now(), salt))
+    }
+}
+
+/// What was measured of a system before an interruption. Virtual time is cheap: what was simulated
+/// is simulated again, so that its device begins where the record does.
+fn before(
+    state: &ResumeState,
+    store: &Store,
+    system: &System,
+    targets: &[String],
+) -> Option<Record> {
+    if targets.iter().any(|text| Target::is_simulated(text)) {
+        return None;
+    }
+    let stored = store.load(state.runs.get(&system.name)?).ok()?;
+    let record = stored.record;
+    (stored.partial && !record.measurements.is_empty()).then_some(record)
+}

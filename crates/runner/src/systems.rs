@@ -1,0 +1,169 @@
+//! What stands for each system of a study: a target, a model, or an earlier run.
+
+use blocklab_publication::System;
+use blocklab_record::Record;
+use blocklab_units::did_you_mean;
+use blocklab_workload::Target;
+
+use crate::Error;
+use crate::request::{Request, Study};
+
+/// What is measured where nothing is named: a scratch file in the current directory.
+const HERE: &str = ".";
+
+/// Targets that stand for the models of all systems: in virtual time, and in real time.
+const MODELS: [&str; 2] = ["sim", "emu"];
+
+/// A system of a study, and what stands for it.
+pub(crate) struct SystemAssignment<'a> {
+    pub(crate) system: &'a System,
+    pub(crate) stand_in: Assigned<'a>,
+}
+
+/// What stands for a system.
+pub(crate) enum Assigned<'a> {
+    /// What is measured now.
+    Targets(Vec<String>),
+    /// An earlier run.
+    Run(&'a Record),
+}
+
+/// Whether a study is to be run as one of several systems, and not as a load on a target.
+pub(crate) fn is_multi_system(request: &Request) -> Result<bool, Error> {
+    let study = &request.study;
+    let names: Vec<&str> = study.measured().map(|system| &*system.name).collect();
+    let is_selected = !request.systems.is_empty() || !request.earlier.is_empty();
+    if names.is_empty() {
+        if is_selected || names_models(request) {
+            return Err(Error::NoSystems(study.plan.name.clone()));
+        }
+        return Ok(false);
+    }
+    let is_said = is_selected || request.targets.is_empty() || names_models(request);
+    if is_said || names.len() == 1 {
+        return Ok(true);
+    }
+    Err(Error::WhichSystem {
+        study: study.plan.name.clone(),
+        count: names.len(),
+        targets: request.targets.join(", "),
+        names: names.join(", "),
+    })
+}
+
+impl Study {
+    /// The systems that are measured, and not only published.
+    pub(crate) fn measured(&self) -> impl Iterator<Item = &System> {
+        let systems = self.publication.systems.iter();
+        systems.filter(|system| system.measured)
+    }
+
+    /// A system that is measured.
+    ///
+    /// # Errors
+    /// When there is none of this name; the error shows which there are.
+    pub fn system(&self, name: &str) -> Result<&System, Error> {
+        if let Some(found) = self.measured().find(|system| system.name == name) {
+            return Ok(found);
+        }
+        let names: Vec<&str> = self.measured().map(|system| &*system.name).collect();
+        let all = || format!("its systems are: {}", names.join(", "));
+        Err(Error::UnknownSystem {
+            study: self.plan.name.clone(),
+            name: name.to_owned(),
+            hint: did_you_mean(name, names.iter().copied(), all),
+        })
+    }
+}
+
+/// Whether the only target names the models of all systems.
+fn names_models(request: &Request) -> bool {
+    matches!(&*request.targets, [only] if MODELS.contains(&only.as_str()))
+}
+
+/// What stands for each system, in the order of the study: as the request has it; a system that it
+/// does not name is simulated, or left out where it has no model.
+pub(crate) fn assignments(request: &Request) -> Result<Vec<SystemAssignment<'_>>, Error> {
+    let study = &request.study;
+    for name in &request.systems {
+        study.system(name)?;
+    }
+    for (index, (name, _)) in request.earlier.iter().enumerate() {
+        let mut before = request.earlier[..index].iter();
+        if before.any(|(known, _)| known == name) {
+            return Err(Error::TwoRuns(name.clone()));
+        }
+    }
+    let is_alone = study.measured().count() == 1;
+    let mut assignments = Vec::new();
+    for system in study.measured() {
+        let mut earlier = request.earlier.iter();
+        let run = earlier.find(|(name, _)| *name == system.name);
+        let is_named = request.systems.contains(&system.name);
+        let stand_in = match run {
+            Some((_, record)) => Assigned::Run(record),
+            None if system.predicted || is_named || is_alone => {
+                Assigned::Targets(targets(request, system)?)
+            }
+            None => continue,
+        };
+        assignments.push(SystemAssignment { system, stand_in });
+    }
+    Ok(assignments)
+}
+
+impl SystemAssignment<'_> {
+    /// Whether it is measured in real time, so that an interruption costs something.
+    pub(crate) fn is_lasting(&self) -> bool {
+        match &self.stand_in {
+            Assigned::Targets(targets) => {
+                let mut targets = targets.iter();
+                targets.any(|text| !Target::is_simulated(text))
+            }
+            Assigned::Run(_) => false,
+        }
+    }
+
+    /// A text that is the same for the same stand-in.
+    pub(crate) fn described(&self) -> String {
+        match &self.stand_in {
+            Assigned::Targets(targets) => {
+                format!("{} on {targets:?}", self.system.name)
+            }
+            Assigned::Run(record) => format!("{} by {}", self.system.name, record.id),
+        }
+    }
+}
+
+/// The targets that stand for a system.
+fn targets(request: &Request, system: &System) -> Result<Vec<String>, Error> {
+    let is_alone = request.study.measured().count() == 1;
+    let mut systems = request.systems.iter();
+    let place = systems.position(|name| *name == system.name);
+    let named = match (place, &*request.systems) {
+        (None, []) if is_alone && !request.targets.is_empty() => &*request.targets,
+        (None, []) if names_models(request) => &*request.targets,
+        (None, _) => return Ok(vec![of_system("sim", system)]),
+        (Some(_), _) if request.targets.is_empty() => return Ok(vec![HERE.to_owned()]),
+        (Some(_), [_]) => &*request.targets,
+        (Some(place), systems) if systems.len() == request.targets.len() => {
+            &request.targets[place..=place]
+        }
+        (Some(_), systems) => {
+            return Err(Error::SystemsAndTargets {
+                systems: systems.len(),
+                targets: request.targets.len(),
+            });
+        }
+    };
+    Ok(named.iter().map(|text| of_system(text, system)).collect())
+}
+
+/// The target that a text is for a system: its model where it names those of all systems.
+fn of_system(text: &str, system: &System) -> String {
+    if MODELS.contains(&text) {
+        format!("{text}:{}", system.address)
+    } else {
+        text.to_owned()
+    }
+}
