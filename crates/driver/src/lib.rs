@@ -20,6 +20,7 @@ mod interval_ticker;
 mod journal;
 mod layout;
 mod min_rate;
+mod open_set;
 mod overhead;
 mod real;
 mod results;
