@@ -35,7 +35,10 @@ impl DropCache {
     fn drop_cache(&mut self) {
         self.left = self.every;
         // What cannot be opened is not dropped: its operations fail, too.
-        let opened = self.files.iter().map(|file| File::open(file.open_path()));
+        let opened = self
+            .files
+            .iter()
+            .map(|file| file.reached(|path| File::open(path)));
         opened.flatten().for_each(|file| drop_cache(&file));
     }
 }

@@ -103,7 +103,8 @@ impl Entry {
             }
             _ if source.raw_os_error() == Some(libc::EMFILE) => {
                 "; each thread keeps the files of its job open: a larger hard limit \
-                 (`ulimit -Hn`) or fewer files would work"
+                 (`ulimit -Hn`), fewer files, or fewer that are open at a time (fio: `openfiles`) \
+                 would work"
             }
             io::ErrorKind::PermissionDenied if is_device(&file.path) => {
                 "; a device is open to root and to members of the group that owns it (usually \

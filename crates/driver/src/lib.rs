@@ -21,6 +21,7 @@ mod interval_ticker;
 mod journal;
 mod layout;
 mod min_rate;
+mod open_set;
 mod overhead;
 mod real;
 mod results;
@@ -40,9 +41,11 @@ mod workers;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
-use std::path::PathBuf;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::SystemTime;
 
 use blocklab_record::{Measurement, Note, NoteLevel};
 use blocklab_targets::{Clock, Model, OpenFile, Opening, open};
@@ -78,9 +81,19 @@ pub enum Reopen {
     Name,
     /// Through this descriptor.
     Held(Arc<File>),
-    /// By its name, as long as it leads to this device and inode: there are more files than
-    /// descriptors.
-    Identity((u64, u64)),
+    /// By its name, as long as it leads to this device and inode, and no other file has got the number
+    /// of the inode meanwhile: there are more files than descriptors.
+    Identity {
+        /// Device and inode.
+        id: (u64, u64),
+        /// When the file was made, where its file system says.
+        born: Option<SystemTime>,
+    },
+}
+
+/// A path that leads to an open file.
+fn through(file: &File) -> PathBuf {
+    PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }
 
 /// A file or device that a job works on.
@@ -115,21 +128,36 @@ impl TargetFile {
     /// # Errors
     /// The kernel's answer, and where its name leads to another file by now.
     pub(crate) fn open(&self, opening: Opening) -> io::Result<OpenFile> {
-        let opened = open(&self.open_path(), opening, self.size)?;
-        match self.reopen {
-            Reopen::Identity(id) if opened.id != id => Err(io::Error::other(
-                "the name leads to another file than when the run began",
-            )),
-            _ => Ok(opened),
+        self.reached(|path| open(path, opening, self.size))
+    }
+
+    /// Opens it by the path that leads to nothing else.
+    ///
+    /// # Errors
+    /// As [`TargetFile::open`].
+    pub(crate) fn reached<T>(&self, open: impl FnOnce(&Path) -> io::Result<T>) -> io::Result<T> {
+        match &self.reopen {
+            Reopen::Name => open(&self.path),
+            Reopen::Held(file) => open(&through(file)),
+            Reopen::Identity { id, born } => open(&through(&self.found(*id, *born)?)),
         }
     }
 
-    /// What workers open.
-    fn open_path(&self) -> PathBuf {
-        match &self.reopen {
-            Reopen::Held(file) => PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd())),
-            _ => self.path.clone(),
+    /// Holds the place that its name leads to, without opening what is there: that may be a pipe by
+    /// now, whose opening waits, or a tape, which it winds back.
+    fn found(&self, id: (u64, u64), born: Option<SystemTime>) -> io::Result<File> {
+        let mut options = File::options();
+        options.read(true).custom_flags(libc::O_PATH);
+        let found = options.open(&self.path)?;
+        let metadata = found.metadata()?;
+        let both = metadata.created().ok().zip(born);
+        let is_as_old = both.is_none_or(|(now, then)| now == then);
+        if (metadata.dev(), metadata.ino()) != id || !is_as_old {
+            return Err(io::Error::other(
+                "the name leads to another file than when the run began",
+            ));
         }
+        Ok(found)
     }
 }
 

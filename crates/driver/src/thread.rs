@@ -18,6 +18,7 @@ use super::TargetFile;
 use super::credentials;
 use super::drop_cache::DropCache;
 use super::entry::{Entry, emulated};
+use super::open_set::OpenSet;
 use super::real::{BufferFiller, DrivenTarget, Grouping, ToDrive};
 use super::usage::ThreadUsage;
 use crate::Error;
@@ -56,6 +57,13 @@ impl Gate {
 /// What a thread reports before the gate: whether something was done differently, or why it fails.
 pub(super) type Ready = Result<Option<Note>, Error>;
 
+/// That a member of a thread has ended, how, and why where the numbers do not tell.
+pub(super) struct Ended {
+    pub(super) number: usize,
+    pub(super) stopped: Stopped,
+    pub(super) note: Option<Note>,
+}
+
 /// What one thread is to do.
 pub(super) struct ThreadSpec {
     pub(super) number: usize,
@@ -89,12 +97,7 @@ struct ThreadState {
 }
 
 impl ThreadSpec {
-    pub(super) fn serve(
-        mut self,
-        gate: &Gate,
-        ready: &Sender<Ready>,
-        ends: &Sender<(usize, Stopped)>,
-    ) {
+    pub(super) fn serve(mut self, gate: &Gate, ready: &Sender<Ready>, ends: &Sender<Ended>) {
         pin(&self.job, self.thread);
         let unmoved = prefer(&self.job);
         precise_timers();
@@ -104,9 +107,7 @@ impl ThreadSpec {
             Ok(state) => state,
             Err(error) if self.fails_alone => {
                 let _ = ready.send(Ok(Some(self.cannot_begin(&error))));
-                for member in 0..members {
-                    let _ = ends.send((self.number + member, Stopped::Error));
-                }
+                self.has_ended(ends, members, Stopped::Error, None);
                 return;
             }
             Err(error) => {
@@ -125,9 +126,8 @@ impl ThreadSpec {
         let driven = state
             .target
             .drive(&mut state.worker, &mut state.filler, self.grouping());
-        if let Err(error) = driven {
-            self.interface_failed(&error, start);
-        }
+        let failure = driven.err();
+        let note = failure.map(|error| self.interface_failed(&error, start));
         let running = self.clock.now().since(begun);
         let used = ThreadUsage::now().since(&before, running.0);
         self.recorder.has_used(used);
@@ -135,8 +135,22 @@ impl ThreadSpec {
         let stopped = state.worker.stopped();
         let members = state.worker.members();
         drop(state);
+        self.has_ended(ends, members, stopped, note);
+    }
+
+    fn has_ended(
+        &self,
+        ends: &Sender<Ended>,
+        members: usize,
+        stopped: Stopped,
+        mut note: Option<Note>,
+    ) {
         for member in 0..members {
-            let _ = ends.send((self.number + member, stopped));
+            let _ = ends.send(Ended {
+                number: self.number + member,
+                stopped,
+                note: note.take(),
+            });
         }
     }
 
@@ -156,9 +170,21 @@ impl ThreadSpec {
         }
     }
 
-    /// The submitting or waiting call itself failed: recorded as one failure of the job.
-    fn interface_failed(&self, error: &io::Error, start: Nanos) {
-        self.failed(error, self.clock.now().since(start));
+    /// The submitting or waiting call itself failed, or a file could not be opened: recorded as one
+    /// failure of the job.
+    fn interface_failed(&self, error: &io::Error, start: Nanos) -> Note {
+        let ours = error.get_ref().and_then(|inner| inner.downcast_ref());
+        let elapsed = self.clock.now().since(start);
+        match ours.and_then(Error::cause) {
+            // Another file than was checked is no failure of the device.
+            Some(cause) if cause.raw_os_error().is_none() => {
+                self.failed(&io::Error::from_raw_os_error(libc::ESTALE), elapsed);
+            }
+            Some(cause) => self.failed(cause, elapsed),
+            None => self.failed(error, elapsed),
+        }
+        let text = format!("it did not run to its end: {error}");
+        Note::new(NoteLevel::Ignored, &*self.job.name, text)
     }
 
     /// Recorded as one failure of the job, which has done nothing.
@@ -269,32 +295,59 @@ impl ThreadSpec {
         };
         let target = setup.build(ToDrive);
         let target = target.map_err(|cause| self.engine_error(cause, hint(engine)))?;
-        Ok((target, engine.keeps_data()))
+        Ok((self.within_limit(target)?, engine.keeps_data()))
     }
 
+    /// As many files as may be open at a time.
     fn open_files(&self) -> Result<Vec<OpenFile>, Error> {
-        let random = !self.job.pattern.is_sequential();
-        self.files
-            .iter()
-            .map(|file| {
-                let opening = self.entry.opening(&self.job, file);
-                let opened = file
-                    .open(opening)
-                    .map_err(|source| self.entry.cannot_open(&self.job, file, source))?;
-                let hinted = opened.hint(self.job.hints, random, self.entry.direct);
-                hinted.map_err(|error| self.engine_error(error, LIFETIME))?;
-                Ok(opened)
-            })
-            .collect()
+        let most = self.limit().unwrap_or(self.files.len());
+        let files = self.files.iter().take(most);
+        let opened = files.map(|file| open_file(&self.job, self.entry, file));
+        opened.collect()
     }
 
-    fn engine_error(&self, source: io::Error, hint: &str) -> Error {
-        Error::Engine {
-            job: self.job.name.clone(),
-            engine: self.job.engine.name(),
-            cause: source,
-            hint: hint.to_owned(),
-        }
+    /// How many files may be open at a time, where that is not all.
+    fn limit(&self) -> Option<usize> {
+        let most = self.job.open_targets? as usize;
+        (self.job.engine.opens_files() && most < self.files.len()).then_some(most)
+    }
+
+    /// Adds to a target what opens and closes files while it works, where they may not all be open.
+    fn within_limit(&self, target: Box<dyn DrivenTarget>) -> Result<Box<dyn DrivenTarget>, Error> {
+        let Some(most) = self.limit() else {
+            return Ok(target);
+        };
+        let (job, entry, files) = (self.job.clone(), self.entry, self.files.clone());
+        let counts = (most, files.len());
+        let opener = move |file: usize| {
+            let opened = open_file(&job, entry, &files[file]);
+            opened.map_err(io::Error::other)
+        };
+        let set = OpenSet::new(target, Box::new(opener), counts, self.job.effective_depth());
+        let set = set.map_err(|cause| self.engine_error(cause, hint(self.job.engine)))?;
+        Ok(ToDrive.visit(set))
+    }
+
+    fn engine_error(&self, cause: io::Error, hint: &str) -> Error {
+        engine_error(&self.job, cause, hint)
+    }
+}
+
+fn open_file(job: &Job, entry: Entry, file: &TargetFile) -> Result<OpenFile, Error> {
+    let opened = file.open(entry.opening(job, file));
+    let opened = opened.map_err(|source| entry.cannot_open(job, file, source))?;
+    let random = !job.pattern.is_sequential();
+    let hinted = opened.hint(job.hints, random, entry.direct);
+    hinted.map_err(|error| engine_error(job, error, LIFETIME))?;
+    Ok(opened)
+}
+
+fn engine_error(job: &Job, cause: io::Error, hint: &str) -> Error {
+    Error::Engine {
+        job: job.name.clone(),
+        engine: job.engine.name(),
+        cause,
+        hint: hint.to_owned(),
     }
 }
 

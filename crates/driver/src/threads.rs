@@ -14,7 +14,7 @@ use blocklab_worker::{Shared, Stopper};
 
 use super::entry::{Entry, permitted};
 use super::room;
-use super::thread::{Gate, Order, Ready, ThreadSpec};
+use super::thread::{Ended, Gate, Order, Ready, ThreadSpec};
 use super::thread_groups::{Allowances, ThreadGroup, thread_groups};
 use super::workers::{WorkerStatus, Workers};
 use super::{Control, Run};
@@ -28,7 +28,7 @@ pub(crate) struct Threads {
     /// One for each member, in the same order; `None` once it is joined.
     handles: Vec<Option<JoinHandle<()>>>,
     gate: Arc<Gate>,
-    endings: Receiver<(usize, Stopped)>,
+    endings: Receiver<Ended>,
 }
 
 impl Threads {
@@ -59,7 +59,7 @@ impl Threads {
         (run, control): (Run<'_>, Control<'_>),
         keys: &RunKeys,
         journals: &Journals,
-        (ready, ends): (&Sender<Ready>, &Sender<(usize, Stopped)>),
+        (ready, ends): (&Sender<Ready>, &Sender<Ended>),
     ) -> Result<(), Error> {
         let jobs = &run.workload.jobs;
         let total: u32 = jobs.iter().map(|job| job.threads).sum();
@@ -114,7 +114,7 @@ impl Threads {
         thread: ThreadSpec,
         members: Vec<WorkerStatus>,
         ready: Sender<Ready>,
-        ends: Sender<(usize, Stopped)>,
+        ends: Sender<Ended>,
     ) -> io::Result<()> {
         let gate = Arc::clone(&self.gate);
         let name = format!("bl-{}-{}", thread.job.name, thread.thread);
@@ -174,8 +174,13 @@ impl Threads {
     /// Waits for a thread to end, at most so long. Returns false when none did.
     pub(crate) fn await_end(&mut self, at_most: Duration) -> bool {
         match self.endings.recv_timeout(at_most) {
-            Ok((number, stopped)) => {
+            Ok(Ended {
+                number,
+                stopped,
+                note,
+            }) => {
                 self.workers.members[number].ended = Some(stopped);
+                self.workers.notes.extend(note);
                 if let Some(handle) = self.handles[number].take() {
                     let _ = handle.join();
                 }

@@ -12,7 +12,7 @@ use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::Direction;
 use blocklab_workload::{
     Access, Batch, BlockSizes, CallFlags, Content, Engine, ErrorPolicy, Flush, Job, Measure, Mix,
-    Pace, Pattern, Rate, Stop, UringOptions, Workload,
+    Pace, Pattern, Rate, Spread, Stop, UringOptions, Workload,
 };
 
 const MIB: u64 = 1 << 20;
@@ -551,4 +551,47 @@ fn operations_are_grouped_as_requested() {
     });
     assert_eq!(eight.submitted, [0, 0, 32, 0, 0, 0, 0]);
     assert_eq!(eight.completed, [0, 0, 32, 0, 0, 0, 0]);
+}
+
+/// A job of more files than may be open ended before it began. Two places for five files: each block
+/// is written once, whatever the engine has in flight when a file is to be closed.
+#[test]
+fn every_engine_works_on_more_files_than_are_open() {
+    // Registered files are all open: such a job is refused.
+    let closes = |engine: &Engine| !matches!(engine, Engine::IoUring(it) if it.fixed_files);
+    for engine in engines().into_iter().filter(closes) {
+        let files: Vec<_> = (0..5).map(|_| file_of(0, 64 << 10)).collect();
+        let mut job = job(engine, Mix::WRITE);
+        job.open_targets = Some(2);
+        job.stop.bytes = Some(Bytes(5 * (64 << 10)));
+        (job.flush.fsync_every, job.flush.at_end) = (3, true);
+        job.region.spread = Spread::Same;
+        job.pattern = Pattern::Random {
+            every_block_once: true,
+        };
+        let workload = Workload {
+            seed: 7,
+            jobs: vec![job],
+        };
+        let opened = files.iter().map(|file| target(file.path(), 64 << 10));
+        let never = AtomicBool::new(false);
+        let whole = Run {
+            workload: &workload,
+            targets: &[opened.collect()],
+            clock: Clock::start(),
+        };
+        let outcome = run(whole, Control::new(&never), &mut ()).unwrap();
+        let result = &outcome.measurement.jobs[0];
+        assert_eq!(result.directions[&Direction::Write].ios, 80, "{engine:?}");
+        let accounting = &result.accounting;
+        assert!(
+            accounting.balances() && accounting.failed == 0,
+            "{engine:?}"
+        );
+        for file in &files {
+            let bytes = fs::read(file.path()).unwrap();
+            let mut blocks = bytes.chunks(4096);
+            assert!(blocks.all(|block| *block != [0; 4096]), "{engine:?}");
+        }
+    }
 }

@@ -99,6 +99,10 @@ impl Stretch<'_> {
             (job.verify.is_some(), "its checks of what was written"),
             (job.fill.is_some(), "its pattern of bytes"),
             (job.replay.is_some(), "its trace"),
+            (
+                job.open_targets.is_some(),
+                "that only so many of its files are open at a time",
+            ),
             (job.sized_ramp.is_some(), "its ramp by bytes"),
             (
                 !job.priority_shares.is_empty(),

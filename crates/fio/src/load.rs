@@ -47,6 +47,7 @@ pub(super) fn load(
         target_order,
         target_turn,
         target_center: center(spec, "file_service_type", &options.file_service_type)?,
+        open_targets: open_targets(spec, &working_set.targets),
         engine,
         depth,
         batch: batch(spec, depth),
@@ -194,6 +195,13 @@ fn hints(spec: &Spec) -> Hints {
 
 fn center(spec: &Spec, option: &str, text: &str) -> Result<Option<f64>, Mistake> {
     pattern::center(text).map_err(|why| spec.mistake(option, why))
+}
+
+/// 0, and more than there are, mean all.
+fn open_targets(spec: &Spec, targets: &[String]) -> Option<u32> {
+    let most = spec.options.openfiles?;
+    let is_limit = (1..targets.len() as u64).contains(&most);
+    is_limit.then_some(most as u32)
 }
 
 /// `zipf:1.2`, `random:8`: the order, and behind the last `:` the operations before the next file.

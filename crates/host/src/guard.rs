@@ -13,6 +13,7 @@ use std::fs::{File, Metadata};
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use crate::block::Node;
 use crate::check::{Use, check_device, plain};
@@ -47,8 +48,8 @@ const HELD: usize = 128;
 #[derive(Debug, Clone)]
 enum Known {
     Held(Handle),
-    /// A regular file that was one too many to be kept open.
-    Seen(FileId),
+    /// A regular file that was one too many to be kept open, and when it was made.
+    Seen(FileId, Option<SystemTime>),
 }
 
 /// Decides for a whole run what may be written to, and keeps others from it meanwhile.
@@ -113,9 +114,9 @@ impl Guard {
         let known = self.known.borrow().get(path.as_os_str()).cloned();
         match known {
             Some(Known::Held(handle)) => Ok(handle),
-            Some(Known::Seen(id)) => {
+            Some(Known::Seen(id, born)) => {
                 let handle = Handle::open(path)?;
-                match handle.identity() == id {
+                match handle.identity() == id && is_as_old(handle.born(), born) {
                     true => Ok(handle),
                     false => Err(io::Error::other("it is another file than it was before")),
                 }
@@ -140,7 +141,9 @@ impl Guard {
     pub fn is_unchanged(&self, path: &Path, metadata: &Metadata) -> bool {
         match self.known.borrow().get(path.as_os_str()) {
             Some(Known::Held(handle)) => handle.identity() == id_of(metadata),
-            Some(Known::Seen(id)) => *id == id_of(metadata),
+            Some(Known::Seen(id, born)) => {
+                *id == id_of(metadata) && is_as_old(metadata.created().ok(), *born)
+            }
             None => true,
         }
     }
@@ -149,7 +152,7 @@ impl Guard {
         let mut known = self.known.borrow_mut();
         let kept = match known.len() < HELD || !handle.kind().is_file() {
             true => Known::Held(handle.clone()),
-            false => Known::Seen(handle.identity()),
+            false => Known::Seen(handle.identity(), handle.born()),
         };
         known.insert(handle.path().as_os_str().to_owned(), kept);
     }
@@ -346,6 +349,11 @@ impl Guard {
         directories.insert(parent.to_owned(), directory.clone());
         Ok(NewPath::new(path, directory))
     }
+}
+
+/// Whether two files may be the same by when they were made, which not every file system says.
+fn is_as_old(now: Option<SystemTime>, then: Option<SystemTime>) -> bool {
+    now.zip(then).is_none_or(|(now, then)| now == then)
 }
 
 fn about(subject: &Path, cause: Cause) -> Reason {

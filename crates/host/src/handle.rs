@@ -5,6 +5,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use rustix::fs::{Mode, OFlags, openat};
 
@@ -20,6 +21,7 @@ pub struct Handle {
     path: PathBuf,
     file: Arc<File>,
     id: FileId,
+    born: Option<SystemTime>,
     kind: FileType,
 }
 
@@ -59,6 +61,7 @@ impl Handle {
             path: path.to_owned(),
             file: Arc::new(file),
             id: id_of(&metadata),
+            born: metadata.created().ok(),
             kind: metadata.file_type(),
         })
     }
@@ -104,6 +107,13 @@ impl Handle {
     #[must_use]
     pub const fn identity(&self) -> (u64, u64) {
         self.id
+    }
+
+    /// When it was made, where its file system says. The number of an inode is given to another
+    /// file when its own is gone.
+    #[must_use]
+    pub const fn born(&self) -> Option<SystemTime> {
+        self.born
     }
 
     /// Whether it is a file, a directory, a device.

@@ -33,6 +33,7 @@ const ROWS: &[Row] = rows! {
     "draws" "rng_label" "random draws of another job" "fio" "verify"
     "target_turn" "target_turn" "several operations on a target in turn" "fio" "file_service_type"
     "center" "center" "where a skewed pattern has its centre" "fio" "random_distribution"
+    "open_targets" "open_targets" "how many targets are open at a time" "fio" "openfiles"
     "target_center" "target_center" "which target a skewed order prefers" "fio" "file_service_type"
     "align" "align" "alignments by direction" "fio" "blockalign"
     "pattern.listed" "pattern.listed" "blocks in the order of a list" "fio" "random_distribution"

@@ -324,7 +324,10 @@ impl Kind {
             false => Reopen::Name,
             // The guard holds as many as there are descriptors to spare.
             true if context.guard.holds(&path) => Reopen::Held(handle.file()),
-            true => Reopen::Identity(handle.identity()),
+            true => Reopen::Identity {
+                id: handle.identity(),
+                born: handle.born(),
+            },
         };
         Ok(Self::ready(existing_target(path, facts, needs, reopen)))
     }

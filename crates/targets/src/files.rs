@@ -1,7 +1,7 @@
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 
 use blocklab_workload::{Advice, Durability, Hints, Lifetime};
@@ -14,8 +14,6 @@ pub struct OpenFile {
     pub(crate) file: File,
     pub(crate) is_block: bool,
     pub(crate) size: u64,
-    /// Its device and inode.
-    pub id: (u64, u64),
 }
 
 /// How a file is opened.
@@ -64,11 +62,24 @@ pub fn open(path: &Path, opening: Opening, size: u64) -> io::Result<OpenFile> {
         file,
         is_block: metadata.file_type().is_block_device(),
         size,
-        id: (metadata.dev(), metadata.ino()),
     })
 }
 
 impl OpenFile {
+    /// What stands in the place of a file that is closed: every operation on it fails.
+    ///
+    /// # Errors
+    /// As `open`.
+    pub fn vacant() -> io::Result<Self> {
+        let mut options = OpenOptions::new();
+        options.read(true).custom_flags(libc::O_PATH);
+        Ok(Self {
+            file: options.open("/")?,
+            is_block: false,
+            size: 0,
+        })
+    }
+
     /// Tells the kernel what to expect: the page cache, where it takes part, in which order the
     /// file will be read, and whoever cares, how long what is written will live.
     ///

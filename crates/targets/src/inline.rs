@@ -3,13 +3,21 @@ use std::io;
 use blocklab_units::Nanos;
 use blocklab_workload::{Completion, Io};
 
-use super::Target;
+use super::{OpenFile, Target};
 use crate::clock::{Clock, sleep_until};
 
 /// Something that carries out an operation at once.
 pub trait CarryOut {
     /// Bytes moved, or a negated errno; `len` of a trim or a sync that worked.
     fn carry_out(&self, io: &Io) -> i32;
+
+    /// As [`Target::exchange`].
+    ///
+    /// # Errors
+    /// As [`Target::exchange`].
+    fn exchange(&mut self, _place: usize, file: OpenFile) -> io::Result<OpenFile> {
+        Ok(file)
+    }
 }
 
 /// No device: every operation completes at once. What remains is our own cost.
@@ -64,6 +72,10 @@ impl<C: CarryOut> Inline<C> {
 }
 
 impl<C: CarryOut> Target for Inline<C> {
+    fn exchange(&mut self, place: usize, file: OpenFile) -> io::Result<OpenFile> {
+        self.call.exchange(place, file)
+    }
+
     #[inline]
     fn submit(&mut self, io: &Io) {
         let result = self.call.carry_out(io);

@@ -68,6 +68,15 @@ pub trait Target {
     /// The moment on the run's clock.
     fn now(&self) -> Nanos;
 
+    /// Puts a file in the place of another one that nothing is in flight on, and gives that back.
+    /// Operations name files by their place. Only engines that open files have any.
+    ///
+    /// # Errors
+    /// Where the engine cannot work on it.
+    fn exchange(&mut self, _place: usize, file: OpenFile) -> io::Result<OpenFile> {
+        Ok(file)
+    }
+
     /// What the kernel did not do as requested, where the operations go on without it.
     fn note(&self) -> Option<&'static str> {
         None

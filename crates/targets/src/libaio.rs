@@ -257,6 +257,10 @@ impl LibaioTarget {
 }
 
 impl Target for LibaioTarget {
+    fn exchange(&mut self, place: usize, file: OpenFile) -> io::Result<OpenFile> {
+        Ok(std::mem::replace(&mut self.files[place], file))
+    }
+
     #[inline]
     fn submit(&mut self, io: &Io) {
         if let Some(result) = at_once(io, &self.files) {

@@ -19,6 +19,8 @@ use crate::inline::CarryOut;
 pub struct MmapCall {
     files: Vec<OpenFile>,
     maps: Vec<Map>,
+    /// Whether mappings may be written to.
+    write: bool,
     buffers: BufferAddresses,
 }
 
@@ -27,8 +29,18 @@ struct Map {
     len: usize,
 }
 
+impl Map {
+    const NONE: Self = Self {
+        start: NonNull::dangling(),
+        len: 0,
+    };
+}
+
 impl Drop for Map {
     fn drop(&mut self) {
+        if self.len == 0 {
+            return;
+        }
         // SAFETY: exactly the mapping made in `map`.
         let _ = unsafe { munmap(self.start.as_ptr().cast(), self.len) };
     }
@@ -46,6 +58,7 @@ impl MmapCall {
         Ok(Self {
             files,
             maps,
+            write,
             buffers,
         })
     }
@@ -79,6 +92,15 @@ impl MmapCall {
 }
 
 impl CarryOut for MmapCall {
+    fn exchange(&mut self, place: usize, file: OpenFile) -> io::Result<OpenFile> {
+        self.maps[place] = match file.size {
+            // Closed: no operation lies within it.
+            0 => Map::NONE,
+            _ => map(&file, self.write)?,
+        };
+        Ok(std::mem::replace(&mut self.files[place], file))
+    }
+
     fn carry_out(&self, io: &Io) -> i32 {
         let file = &self.files[io.file as usize];
         match io.direction {

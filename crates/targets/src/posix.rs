@@ -96,6 +96,10 @@ impl PosixTarget {
 }
 
 impl Target for PosixTarget {
+    fn exchange(&mut self, place: usize, file: OpenFile) -> io::Result<OpenFile> {
+        Ok(std::mem::replace(&mut self.files[place], file))
+    }
+
     fn submit(&mut self, io: &Io) {
         let result = match at_once(io, &self.files) {
             Some(result) => result,

@@ -27,6 +27,10 @@ impl SpaceCall {
 }
 
 impl CarryOut for SpaceCall {
+    fn exchange(&mut self, place: usize, file: OpenFile) -> io::Result<OpenFile> {
+        Ok(std::mem::replace(&mut self.files[place], file))
+    }
+
     fn carry_out(&self, io: &Io) -> i32 {
         let file = &self.files[io.file as usize];
         let allocate = |mode| fallocate(&file.file, mode, io.offset, u64::from(io.len));

@@ -96,6 +96,10 @@ impl SpliceCall {
 }
 
 impl CarryOut for SpliceCall {
+    fn exchange(&mut self, place: usize, file: OpenFile) -> io::Result<OpenFile> {
+        Ok(std::mem::replace(&mut self.files[place], file))
+    }
+
     fn carry_out(&self, io: &Io) -> i32 {
         let file = &self.files[io.file as usize];
         match io.direction {

@@ -1,3 +1,4 @@
+use std::io;
 use std::os::fd::AsRawFd;
 
 use blocklab_workload::{Direction, Io};
@@ -41,6 +42,10 @@ impl SyncCall {
 }
 
 impl CarryOut for SyncCall {
+    fn exchange(&mut self, place: usize, file: OpenFile) -> io::Result<OpenFile> {
+        Ok(std::mem::replace(&mut self.files[place], file))
+    }
+
     #[inline]
     fn carry_out(&self, io: &Io) -> i32 {
         let file = &self.files[io.file as usize];

@@ -287,6 +287,14 @@ impl Drop for UringTarget {
 }
 
 impl Target for UringTarget {
+    /// Registered files stay registered, so a job that closes some has none.
+    fn exchange(&mut self, place: usize, file: OpenFile) -> io::Result<OpenFile> {
+        if self.fixed_files {
+            return Err(io::Error::from_raw_os_error(libc::EBUSY));
+        }
+        Ok(std::mem::replace(&mut self.files[place], file))
+    }
+
     fn note(&self) -> Option<&'static str> {
         (self.wants_fixed_buffers && self.per_piece == 0).then_some(
             "fixed_buffers: the kernel did not register the buffers (RLIMIT_MEMLOCK?); they are \

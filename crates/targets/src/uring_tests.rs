@@ -43,7 +43,6 @@ impl Hanging {
             file: OwnedFd::from(reader.try_clone().unwrap()).into(),
             is_block: false,
             size: 0,
-            id: (0, 0),
         };
         let clock = Clock::start();
         let mut target =

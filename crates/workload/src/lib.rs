@@ -8,6 +8,7 @@ pub mod address;
 mod content;
 mod date;
 pub mod errno;
+mod few;
 mod gaps;
 mod io;
 mod job;

@@ -110,6 +110,18 @@ impl Route {
         (offset, len)
     }
 
+    /// Puts `places` where this direction stands.
+    pub(crate) fn go_to(&self, places: &mut Places, direction: Direction) {
+        if let Some(positions) = &self.positions {
+            places.go_to(positions[direction as usize]);
+        }
+    }
+
+    /// A new pass from the beginning.
+    pub(crate) fn begin_again(&mut self) {
+        self.positions = self.positions.map(|_| [0; 3]);
+    }
+
     fn draw(
         &mut self,
         places: &mut Places,
@@ -117,9 +129,7 @@ impl Route {
         chance: &mut Stream,
     ) -> (u64, u64) {
         let which = direction as usize;
-        if let Some(positions) = &self.positions {
-            places.go_to(positions[which]);
-        }
+        self.go_to(places, direction);
         let (offset, len) = places.fit(len, self.units[which], chance);
         if let Some(positions) = &mut self.positions {
             positions[which] = places.position();

@@ -228,7 +228,7 @@ impl Requests {
         let len = self.sizes[direction as usize].draw(&mut self.how_big);
         let mut target = self.targets.next(len);
         if self.targets.finishes() && self.places[target].is_covered() {
-            target = self.uncovered(target);
+            target = self.uncovered(target, direction);
         }
         let sizes = &self.sizes[direction as usize];
         match self.places[target].room() {
@@ -246,16 +246,23 @@ impl Requests {
             Some(refined) if refined.routes.is_empty() && refined.in_pieces => {
                 // How long it will be is not known yet: that a target is done shows in its places.
                 let target = self.targets.next(0);
-                (self.uncovered(target), len)
+                (self.uncovered(target, direction), len)
             }
             Some(refined) if refined.routes.is_empty() => self.extent(direction),
+            _ if self.targets.few().is_some() => {
+                let target = self.targets.next(len);
+                (self.uncovered(target, direction), len)
+            }
             _ => (self.targets.next(len), len),
         }
     }
 
     /// This target, or the next one of which a pass has not hit all; where there is none, this one
     /// in a new pass over all.
-    fn uncovered(&mut self, target: usize) -> usize {
+    fn uncovered(&mut self, target: usize, direction: Direction) -> usize {
+        if self.targets.few().is_some() {
+            return self.uncovered_of_few(target, direction);
+        }
         let count = self.places.len();
         let mut others = (0..count).map(|step| (target + step) % count);
         if let Some(open) = others.find(|target| !self.places[*target].is_covered()) {
@@ -268,6 +275,38 @@ impl Requests {
             places.begin_again(&mut self.where_to);
         }
         target
+    }
+
+    /// The same where only so many are worked on at a time.
+    #[inline(never)]
+    fn uncovered_of_few(&mut self, target: usize, direction: Direction) -> usize {
+        let mut named = Some(target);
+        while let Some(target) = named {
+            if !self.is_through(target, direction) {
+                return target;
+            }
+            named = self.targets.after(target);
+        }
+        for places in &mut self.places {
+            places.begin_again(&mut self.where_to);
+        }
+        let refined = self.refined.iter_mut();
+        let routes = refined.flat_map(|refined| &mut refined.routes);
+        routes.for_each(Route::begin_again);
+        if let Some(few) = self.targets.few() {
+            few.begin_again();
+        }
+        self.targets.next(0)
+    }
+
+    /// Whether a pass has nothing left to do in a target, or in one of several directions.
+    fn is_through(&mut self, target: usize, direction: Direction) -> bool {
+        let places = &mut self.places[target];
+        let refined = self.refined.as_ref();
+        if let Some(route) = refined.and_then(|refined| refined.routes.get(target)) {
+            route.go_to(places, direction);
+        }
+        places.is_covered()
     }
 
     #[inline(never)]

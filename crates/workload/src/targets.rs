@@ -2,6 +2,7 @@
 
 use blocklab_random::{Stream, Zipf};
 
+use crate::few::Few;
 use crate::place::around;
 use crate::{Job, Spread, TargetOrder};
 
@@ -25,6 +26,8 @@ enum Law {
     Fixed,
     InTurn,
     Uniform,
+    /// In turn or at random, of only so many at a time.
+    OfFew(Box<Few>),
     /// Bytes of each target before the next one, and of the current one still to come.
     OneByOne(Vec<u64>, u64),
     /// With the target of the first rank.
@@ -42,6 +45,7 @@ impl Targets {
         let law = match job.target_order {
             _ if count <= 1 => Law::Fixed,
             TargetOrder::PerThread => Law::Fixed,
+            order if let Some(few) = Few::of(job, order, count) => Law::OfFew(Box::new(few)),
             TargetOrder::RoundRobin => Law::InTurn,
             TargetOrder::Random => Law::Uniform,
             TargetOrder::OneByOne => {
@@ -57,6 +61,7 @@ impl Targets {
         // Who works for a time begins a target anew as soon as it is through with it.
         let ends = job.stop.bytes.is_some() || job.stop.loops.is_some();
         let is_even = matches!(law, Law::InTurn | Law::Uniform);
+        let is_few = matches!(law, Law::OfFew(_));
         let current = match job.target_order {
             TargetOrder::PerThread => thread as usize % count.max(1),
             // The first call moves on to the first target.
@@ -69,7 +74,7 @@ impl Targets {
             current,
             turn: job.target_turn,
             left: 0,
-            finishes: is_even && ends && job.region.spread == Spread::Same,
+            finishes: is_few || is_even && ends && job.region.spread == Spread::Same,
             chance,
         }
     }
@@ -82,6 +87,26 @@ impl Targets {
     /// Whether a target that a pass is through with waits for the others.
     pub(crate) const fn finishes(&self) -> bool {
         self.finishes
+    }
+
+    /// Those that are worked on, where they are not all.
+    pub(crate) const fn few(&mut self) -> Option<&mut Few> {
+        match &mut self.law {
+            Law::OfFew(few) => Some(few),
+            _ => None,
+        }
+    }
+
+    /// The target of the next operation in place of `target`, which a pass is through with; `None`
+    /// where it is through with all. Only where few are worked on at a time.
+    pub(crate) fn after(&mut self, target: usize) -> Option<usize> {
+        let Law::OfFew(few) = &mut self.law else {
+            return None;
+        };
+        few.is_through(target);
+        let next = few.next(target, &mut self.chance)?;
+        self.turn_to(next);
+        Some(next)
     }
 
     /// Names this target instead of the last one; its turn begins.
@@ -111,6 +136,7 @@ impl Targets {
             Law::Fixed => self.current,
             Law::InTurn => (self.current + 1) % self.count,
             Law::Uniform => self.chance.below(count) as usize,
+            Law::OfFew(few) => (few.next(self.current, &mut self.chance)).unwrap_or(self.current),
             Law::Zipf(zipf, first) => (zipf.draw(&mut self.chance) as usize + *first) % self.count,
             Law::Pareto(power, first) => {
                 (at(libm::pow(self.chance.unit(), *power)) + *first) % self.count

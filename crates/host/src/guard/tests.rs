@@ -344,6 +344,29 @@ fn of_many_files_only_some_stay_open_and_none_is_mistaken_for_another() {
     assert!(error.contains("another file"), "{error}");
 }
 
+/// A file that is not kept open may go, and ext4 gives the number of its inode to the next one: that
+/// was taken for it, and would have been written to.
+#[test]
+fn a_file_that_got_the_number_of_an_inode_is_another_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |number: usize| folder.path().join(number.to_string());
+    let guard = Guard::default();
+    for number in 0..=HELD {
+        fs::write(path(number), "data").unwrap();
+        guard.open(&path(number)).unwrap();
+    }
+    let last = path(HELD);
+    if fs::metadata(&last).unwrap().created().is_err() {
+        println!("skipped: no file says here when it was made");
+        return;
+    }
+    fs::remove_file(&last).unwrap();
+    fs::write(&last, "others").unwrap();
+    let error = guard.open(&last).unwrap_err().to_string();
+    assert!(error.contains("another file"), "{error}");
+    assert!(!guard.is_unchanged(&last, &fs::metadata(&last).unwrap()));
+}
+
 #[test]
 fn a_path_gives_up_the_content_of_its_file() {
     let folder = tempfile::tempdir().unwrap();

@@ -49,6 +49,10 @@ with_defaults! {
         /// first one, or in the middle.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub target_center: Option<f64> = None,
+        /// Targets that are worked on, and open, at a time: another one is begun when a pass is
+        /// through with one. `None`: all.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub open_targets: Option<u32> = None,
         /// Road to the kernel.
         pub engine: Engine = Engine::IoUring(UringOptions::default()),
         /// Page cache or not.

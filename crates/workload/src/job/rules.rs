@@ -116,6 +116,10 @@ fn refinement_rules(job: &Job) -> Result<(), Invalid> {
         "log": spans.iter().flatten().all(|span| *span > Nanos::ZERO),
             "the spans of a log must be above 0";
         "target_turn": job.target_turn >= 1, "target_turn must be at least 1";
+        "open_targets": job.open_targets != Some(0), "at least one target must be open at a time";
+        "open_targets": job.open_targets.is_none() || !has_fixed_files(job.engine),
+            "files that are registered with io_uring stay open, all of them: without fixed_files \
+             (fio: registerfiles), or without open_targets (fio: openfiles), it would work";
     }
     target_order_rules(job.target_order)?;
     centers(job)?;
@@ -127,6 +131,10 @@ fn refinement_rules(job: &Job) -> Result<(), Invalid> {
             "trim_first makes the trims itself: the mix may have none";
     }
     Ok(())
+}
+
+const fn has_fixed_files(engine: Engine) -> bool {
+    matches!(engine, Engine::IoUring(options) if options.fixed_files)
 }
 
 /// Where operations go.

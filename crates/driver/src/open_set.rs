@@ -1,0 +1,209 @@
+//! A target of more files than are open at a time.
+
+use std::collections::VecDeque;
+use std::io;
+
+use blocklab_targets::{OpenFile, Target};
+use blocklab_units::Nanos;
+use blocklab_workload::{Completion, Io};
+
+/// Opens the files of a job by their number.
+pub(crate) type Opener = Box<dyn FnMut(usize) -> io::Result<OpenFile>>;
+
+/// Keeps as many files open as the target below has places for. A file that is not open takes the
+/// place of the one that was used longest ago, of those that nothing is in flight on:
+///
+/// ```text
+///   operation on file 7 ──▶ place 2 ──▶ the target, which knows places only
+///                  none? ──▶ close the file of the oldest idle place, open file 7 there
+///             none idle? ──▶ held, and all that come after it, until a completion frees a place
+/// ```
+///
+/// What is held is in order, so that an operation on a file that has to be opened is not overtaken
+/// for ever by those on files that are open. A file that cannot be opened ends the job: the place
+/// stays empty, and nothing more is handed on.
+pub(crate) struct OpenSet {
+    inner: Box<dyn Target>,
+    opener: Opener,
+    /// Where each file is open.
+    place_of: Vec<Option<usize>>,
+    places: Vec<Place>,
+    /// Counts the operations.
+    moment: u64,
+    /// What stands in a place while it is empty.
+    vacant: Option<OpenFile>,
+    held: VecDeque<Io>,
+    /// The place that the operation in each slot went to.
+    went_to: Vec<usize>,
+    in_flight: usize,
+    failure: Option<io::Error>,
+    back: Vec<Completion>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    file: usize,
+    in_flight: u32,
+    /// When it was used last.
+    used: u64,
+}
+
+impl OpenSet {
+    /// The first `most` of `files` files are open in `inner`, at places of their number.
+    ///
+    /// # Errors
+    /// When there is no descriptor left.
+    pub(crate) fn new(
+        inner: Box<dyn Target>,
+        opener: Opener,
+        (most, files): (usize, usize),
+        depth: u32,
+    ) -> io::Result<Self> {
+        let place = |file| Place {
+            file,
+            in_flight: 0,
+            used: 0,
+        };
+        Ok(Self {
+            inner,
+            opener,
+            place_of: (0..files).map(|it| (it < most).then_some(it)).collect(),
+            places: (0..most).map(place).collect(),
+            moment: 0,
+            vacant: Some(OpenFile::vacant()?),
+            held: VecDeque::with_capacity(depth as usize),
+            went_to: vec![0; depth as usize],
+            in_flight: 0,
+            failure: None,
+            back: Vec::with_capacity(depth as usize),
+        })
+    }
+
+    /// Hands an operation on; whether there was a place for its file.
+    fn hand_on(&mut self, io: &Io) -> bool {
+        let file = io.file as usize;
+        let Some(place) = self.place_of[file].or_else(|| self.place_for(file)) else {
+            return false;
+        };
+        self.moment += 1;
+        let used = &mut self.places[place];
+        (used.in_flight, used.used) = (used.in_flight + 1, self.moment);
+        self.went_to[io.slot.index()] = place;
+        self.in_flight += 1;
+        let Completion { slot, .. } = io.returned(0);
+        self.inner.submit(&Io {
+            slot,
+            file: place as u32,
+            ..*io
+        });
+        true
+    }
+
+    /// A place in which the file is open now.
+    fn place_for(&mut self, file: usize) -> Option<usize> {
+        if self.failure.is_some() {
+            return None;
+        }
+        let places = self.places.iter().enumerate();
+        let idle = places.filter(|(_, place)| place.in_flight == 0);
+        let (place, _) = idle.min_by_key(|(_, place)| place.used)?;
+        match self.open(file, place) {
+            Ok(()) => Some(place),
+            Err(error) => {
+                self.failure = Some(error);
+                None
+            }
+        }
+    }
+
+    /// Closes what is open in a place, and only then opens the file there.
+    fn open(&mut self, file: usize, place: usize) -> io::Result<()> {
+        let vacant = self.vacant.take();
+        let vacant = vacant.map_or_else(OpenFile::vacant, Ok)?;
+        self.place_of[self.places[place].file] = None;
+        drop(self.inner.exchange(place, vacant)?);
+        let opened = (self.opener)(file)?;
+        self.vacant = Some(self.inner.exchange(place, opened)?);
+        self.places[place].file = file;
+        self.place_of[file] = Some(place);
+        Ok(())
+    }
+
+    /// Hands on what was held and has a place now.
+    fn release(&mut self) -> io::Result<()> {
+        let before = self.held.len();
+        while let Some(io) = self.held.pop_front() {
+            if !self.hand_on(&io) {
+                self.held.push_front(io);
+                break;
+            }
+        }
+        if self.held.len() < before {
+            self.inner.flush()?;
+        }
+        self.failure.take().map_or(Ok(()), Err)
+    }
+
+    /// Takes what the target below gives back; whether that was anything.
+    fn collect(
+        &mut self,
+        at_least: usize,
+        until: Option<Nanos>,
+        done: &mut Vec<Completion>,
+    ) -> io::Result<bool> {
+        self.inner.wait(at_least, until, &mut self.back)?;
+        for completion in &self.back {
+            let place = self.went_to[completion.slot.index()];
+            self.places[place].in_flight -= 1;
+        }
+        self.in_flight -= self.back.len();
+        let came = !self.back.is_empty();
+        done.append(&mut self.back);
+        Ok(came)
+    }
+}
+
+impl Target for OpenSet {
+    fn submit(&mut self, io: &Io) {
+        if !self.held.is_empty() || !self.hand_on(io) {
+            let Completion { slot, .. } = io.returned(0);
+            self.held.push_back(Io { slot, ..*io });
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.release()?;
+        self.inner.flush()
+    }
+
+    fn wait(
+        &mut self,
+        at_least: usize,
+        until: Option<Nanos>,
+        done: &mut Vec<Completion>,
+    ) -> io::Result<()> {
+        self.release()?;
+        loop {
+            // Each completion may free the place that the first one held waits for.
+            let waits = usize::from(!self.held.is_empty());
+            let missing = at_least.saturating_sub(done.len()).max(waits);
+            let came = self.collect(missing.min(self.in_flight), until, done)?;
+            self.release()?;
+            if !came || done.len() >= at_least {
+                return Ok(());
+            }
+        }
+    }
+
+    fn now(&self) -> Nanos {
+        self.inner.now()
+    }
+
+    fn note(&self) -> Option<&'static str> {
+        self.inner.note()
+    }
+}
+
+#[cfg(test)]
+#[path = "open_set_tests.rs"]
+mod tests;

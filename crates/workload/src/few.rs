@@ -1,0 +1,194 @@
+//! The targets of a job that works on only so many of them at a time.
+
+use blocklab_random::Stream;
+
+use crate::{Job, Pattern, Spread, TargetOrder};
+
+/// Which targets are worked on: a target is begun when it is named and there is room, and makes room
+/// when a pass is through with it. Until then one that would be one too many is passed over.
+///
+/// A target that a pass is through with is found out when it is named again, not after its last
+/// operation: until then no other one takes its place. So does fio with `openfiles`.
+#[derive(Debug, Clone)]
+pub(crate) struct Few {
+    count: usize,
+    most: usize,
+    at_random: bool,
+    /// Those that are worked on, and those that a pass has not come to, both sorted.
+    open: Vec<usize>,
+    waiting: Vec<usize>,
+}
+
+impl Few {
+    /// `None` where all are worked on at once, where the order alone says which, and where it does not
+    /// show when a pass is through with a target.
+    pub(crate) fn of(job: &Job, order: TargetOrder, count: usize) -> Option<Self> {
+        let most = job.open_targets? as usize;
+        let is_even = matches!(order, TargetOrder::RoundRobin | TargetOrder::Random);
+        let shows = job.runs.is_none()
+            && job.window.is_none()
+            && job.region.spread == Spread::Same
+            && !matches!(job.pattern, Pattern::Strided { .. });
+        (most < count && is_even && shows).then(|| Self {
+            count,
+            most,
+            at_random: order == TargetOrder::Random,
+            open: Vec::with_capacity(most),
+            waiting: (0..count).collect(),
+        })
+    }
+
+    /// The next one behind `current`, or one at random; `None` where a pass is through with all.
+    /// Never inlined, so that who works on all targets does not carry it along.
+    #[inline(never)]
+    pub(crate) fn next(&mut self, current: usize, chance: &mut Stream) -> Option<usize> {
+        let waiting = match self.open.len() < self.most {
+            true => &self.waiting[..],
+            false => &[],
+        };
+        let next = if self.at_random {
+            let all = self.open.len() + waiting.len();
+            let at = (all > 0).then(|| chance.below(all as u64) as usize)?;
+            let open = self.open.get(at);
+            open.copied()
+                .unwrap_or_else(|| waiting[at - self.open.len()])
+        } else {
+            let distance = |target: &usize| (target + self.count - current - 1) % self.count;
+            let both = [behind(&self.open, current), behind(waiting, current)];
+            both.into_iter().flatten().min_by_key(distance)?
+        };
+        if let Err(place) = self.open.binary_search(&next) {
+            self.open.insert(place, next);
+            self.waiting.retain(|target| *target != next);
+        }
+        Some(next)
+    }
+
+    /// A pass is through with this one.
+    pub(crate) fn is_through(&mut self, target: usize) {
+        self.open.retain(|open| *open != target);
+    }
+
+    /// A new pass over all.
+    pub(crate) fn begin_again(&mut self) {
+        self.open.clear();
+        self.waiting = (0..self.count).collect();
+    }
+}
+
+/// The first of them behind `current`, and behind the last one again the first.
+fn behind(sorted: &[usize], current: usize) -> Option<usize> {
+    let place = sorted.partition_point(|target| *target <= current);
+    sorted.get(place).or(sorted.first()).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Mix, Region, Requests, Stop};
+    use blocklab_units::Bytes;
+
+    const BLOCK: u64 = 4096;
+
+    fn job(target_order: TargetOrder, pattern: Pattern) -> Job {
+        Job {
+            open_targets: Some(2),
+            target_order,
+            pattern,
+            stop: Stop {
+                bytes: Some(Bytes(1 << 30)),
+                ..Stop::default()
+            },
+            region: Region {
+                spread: Spread::Same,
+                ..Region::default()
+            },
+            ..Job::new("few")
+        }
+    }
+
+    /// Targets of so many blocks each, and the first `n` that are named.
+    fn named(job: &Job, blocks: &[u64], n: usize) -> Vec<u32> {
+        let sizes: Vec<u64> = blocks.iter().map(|blocks| blocks * BLOCK).collect();
+        let mut requests = Requests::new(job, 7, 0, &sizes).unwrap();
+        (0..n).map(|_| requests.next_request().target).collect()
+    }
+
+    /// All files took turns whatever `openfiles` said. These are the orders of fio 3.33, as its
+    /// `write_iolog` shows them: of files of 1, 2, 2, 4 and 4 blocks, the second has its turn before
+    /// fio sees that the first has no block left.
+    #[test]
+    fn a_target_is_begun_when_a_pass_is_through_with_one() {
+        let sequential = job(TargetOrder::RoundRobin, Pattern::Sequential);
+        let pass = [0, 1, 1, 2, 2, 3, 3, 4, 3, 4, 3, 4, 4];
+        assert_eq!(named(&sequential, &[1, 2, 2, 4, 4], 13), pass);
+        assert_eq!(
+            named(&sequential, &[2, 2, 2, 2], 10),
+            [0, 1, 0, 1, 2, 3, 2, 3, 0, 1]
+        );
+        let longer = Job {
+            target_turn: 2,
+            ..sequential.clone()
+        };
+        assert_eq!(
+            named(&longer, &[4, 4, 4], 12),
+            [0, 0, 1, 1, 0, 0, 1, 1, 2, 2, 2, 2]
+        );
+        let once = Pattern::Random {
+            every_block_once: true,
+        };
+        let random = job(TargetOrder::RoundRobin, once);
+        assert_eq!(named(&random, &[1, 2, 2, 4, 4], 13), pass);
+        // Who may come back to a block is never through.
+        let endless = job(TargetOrder::RoundRobin, Pattern::RANDOM);
+        assert_eq!(named(&endless, &[2, 2, 2], 8), [0, 1, 0, 1, 0, 1, 0, 1]);
+    }
+
+    /// In a mix where each direction has its own position, the direction that comes next decides.
+    #[test]
+    fn a_target_is_through_where_the_next_direction_is() {
+        let mixed = Job {
+            open_targets: Some(1),
+            mix: Mix {
+                read: 50,
+                write: 50,
+                trim: 0,
+            },
+            per_direction_position: true,
+            ..job(TargetOrder::RoundRobin, Pattern::Sequential)
+        };
+        let order = named(&mixed, &[2, 2, 2], 6);
+        assert!(order.is_sorted(), "{order:?}");
+        assert_eq!(order[5], *order.iter().max().unwrap());
+        assert!(order[5] > 0, "{order:?}");
+    }
+
+    #[test]
+    fn at_random_only_so_many_are_mixed() {
+        let once = Pattern::Random {
+            every_block_once: true,
+        };
+        let order = named(&job(TargetOrder::Random, once), &[3; 40], 120);
+        let mut begun: Vec<u32> = Vec::new();
+        for (at, target) in order.iter().enumerate() {
+            if !begun.contains(target) {
+                begun.push(*target);
+            }
+            let left = |target: &&u32| order[at..].contains(*target);
+            assert!(begun.iter().filter(left).count() <= 2, "{order:?}");
+        }
+        assert_eq!(begun.len(), 40);
+        assert!(!begun.is_sorted(), "{begun:?}");
+    }
+
+    /// Where it does not show when a pass is through, all take turns: otherwise the later ones never
+    /// would.
+    #[test]
+    fn none_is_left_out() {
+        let strided = Pattern::Strided {
+            stride: Bytes(2 * BLOCK),
+        };
+        let job = job(TargetOrder::RoundRobin, strided);
+        assert_eq!(named(&job, &[8, 8, 8], 6), [0, 1, 2, 0, 1, 2]);
+    }
+}
