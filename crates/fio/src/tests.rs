@@ -64,7 +64,8 @@ fn job(options: &str) -> Job {
 
 #[track_caller]
 fn refused(text: &str, words: &str) {
-    let mistake = planned(text).expect_err(text).to_string();
+    let whole = planned(text).and_then(Prepared::whole);
+    let mistake = whole.expect_err(text).to_string();
     assert!(mistake.contains(words), "{text}\n{mistake}");
 }
 
