@@ -1,5 +1,7 @@
 //! What one language writes, another one reads.
 
+use std::process::Command;
+
 use blocklab_proof::{Lab, good};
 
 const JOBS: &str = "[global]\ndirect=1\nioengine=io_uring\niodepth=8\nruntime=30\ntime_based\n\
@@ -53,4 +55,51 @@ fn a_converted_study_runs_where_its_job_file_ran() {
     std::fs::write(lab.path().join("a.0.0"), vec![7; 1 << 18]).expect("it can be written");
     let said = lab.blocklab(["run", "s.toml", "-q"]);
     assert!(said.err.contains("not as a run left it"), "{}", said.err);
+}
+
+/// The story: a job of reads and writes with `fsync=8` was not converted, for want of a key.
+#[test]
+fn a_converted_study_flushes_as_often_as_its_job() {
+    if Command::new("strace").arg("-V").output().is_err() {
+        println!("skipped: strace is not installed");
+        return;
+    }
+    let lab = Lab::new();
+    let at = |name: &str| lab.path().join(name);
+    let counts = |arguments: &[&str]| {
+        let ours = lab.command();
+        let mut traced = Command::new("strace");
+        let kinds = "trace=fsync,fdatasync,sync_file_range";
+        traced.args(["-f", "-qq", "-e", kinds, "-o", "calls"]);
+        traced.arg(ours.get_program()).current_dir(lab.path());
+        traced.env("HOME", lab.path()).args(arguments);
+        let output = traced.output().expect("strace starts");
+        assert!(output.status.success(), "{output:?}");
+        let calls = std::fs::read_to_string(at("calls")).expect("a trace");
+        ["fsync(", "fdatasync(", "sync_file_range("].map(|name| calls.matches(name).count())
+    };
+    for (options, least) in [
+        ("rw=write\nfsync=8", [32, 0, 0]),
+        ("rw=rw\nfsync=8", [16, 0, 0]),
+        ("rw=rw\nfdatasync=4", [0, 32, 0]),
+        ("rw=write\nsync_file_range=wait_before,write:8", [0, 0, 31]),
+    ] {
+        let text = format!("[a]\nfilename=f\nsize=1m\nbs=4k\n{options}\n");
+        std::fs::write(at("job.fio"), text).expect("it can be written");
+        let study = good(lab.blocklab(["convert", "job.fio", "--to", "native"]));
+        std::fs::write(at("s.toml"), study).expect("it can be written");
+        // Laying the file out is flushed, too.
+        good(lab.blocklab(["fio", "--no-save", "job.fio"]));
+        let of_job = counts(&["fio", "--no-save", "job.fio"]);
+        assert_eq!(
+            counts(&["run", "s.toml", "-q", "--no-save"]),
+            of_job,
+            "{options}"
+        );
+        let reaches = of_job
+            .iter()
+            .zip(least)
+            .all(|(found, least)| *found >= least);
+        assert!(reaches, "{options}: {of_job:?}");
+    }
 }

@@ -4,9 +4,9 @@
 use blocklab_units::Nanos;
 use blocklab_workload::{CallFlags, Engine, Job, Think, UringOptions};
 
+use super::fault::Fault;
 use super::options::Options;
 use super::spec::Spec;
-use blocklab_syntax::Mistake;
 
 /// The options that an engine has to itself: how they make it, and their names.
 type Row = (
@@ -210,21 +210,31 @@ const IN_DEBIAN: [&str; 15] = [
 ];
 
 /// Whether Debian's fio has an engine of that name no more than we do: it reads no further then.
-pub(super) fn is_unheard_of(name: &str) -> bool {
+fn is_unheard_of(name: &str) -> bool {
     Engine::named(name).is_none() && !IN_DEBIAN.contains(&name)
 }
 
-/// The engine of a job. `only_parsed`: it is not going to be opened.
-pub(super) fn engine(spec: &Spec, only_parsed: bool) -> Result<Engine, Mistake> {
+/// The error of a job whose engine cannot begin, where the engine has none of its own.
+const UNABLE: i32 = 1;
+
+/// The engine of a job. `only_parsed`: it is not going to be opened. Of an engine that Debian's fio
+/// cannot load it reads no further; one that cannot begin ends its own job.
+pub(super) fn engine(spec: &Spec, only_parsed: bool) -> Result<Engine, Fault> {
     let name = &*spec.options.ioengine;
     let Some(usual) = Engine::named(name) else {
         return match known_absent(name) {
             Some(_) if only_parsed => Ok(Engine::Null),
-            _ => Err(spec.mistake("ioengine", absent(name).unwrap_or_default())),
+            _ => {
+                let why = spec.mistake("ioengine", absent(name).unwrap_or_default());
+                Err(match is_unheard_of(name) {
+                    true => Fault::OfAll(why),
+                    false => Fault::of_job(UNABLE, why),
+                })
+            }
         };
     };
     if let Some(missing) = missing(&spec.options, usual) {
-        return Err(spec.mistake("ioengine", missing));
+        return Err(Fault::invalid(spec.mistake("ioengine", missing)));
     }
     Ok(own_options(name).map_or(usual, |(_, made, _)| made(&spec.options)))
 }

@@ -7,6 +7,7 @@ use blocklab_workload::{Engine, Target};
 
 use super::context::PlanContext;
 use super::engine;
+use super::fault::Fault;
 use super::options::Options;
 use super::pattern::{self, ReadWrite};
 use super::spec::Spec;
@@ -109,7 +110,7 @@ pub(super) fn working_set(
     number: u32,
     context: &PlanContext<'_>,
     made: &Files,
-) -> Result<WorkingSet, Mistake> {
+) -> Result<WorkingSet, Fault> {
     let paths = paths(spec, number, context)?;
     let count = paths.len() as u64;
     // All files are made before the first job begins.
@@ -139,7 +140,8 @@ pub(super) fn working_set(
         let needs_size =
             !engine::is_diskless(&spec.options) && !paths.iter().all(|path| Target::is_model(path));
         if there == 0 && needs_size {
-            return Err(Mistake::here(&spec.at, unsized_words(spec, &paths)));
+            let why = Mistake::here(&spec.at, unsized_words(spec, &paths));
+            return Err(Fault::invalid(why));
         }
         return Ok(WorkingSet {
             space: there.saturating_sub(offset * count),
@@ -244,7 +246,7 @@ fn unsized_words(spec: &Spec, paths: &[String]) -> String {
 }
 
 /// Bytes worked on in each file, where the job sets it.
-fn each(spec: &Spec, paths: &[String], there: u64, offset: u64) -> Result<Option<u64>, Mistake> {
+fn each(spec: &Spec, paths: &[String], there: u64, offset: u64) -> Result<Option<u64>, Fault> {
     let count = paths.len() as u64;
     if let Some([(low, high), ..]) = spec.options.filesize {
         let length = u64::midpoint(low, high);
@@ -255,7 +257,7 @@ fn each(spec: &Spec, paths: &[String], there: u64, offset: u64) -> Result<Option
             }
             _ if offset >= length => {
                 let wrong = format!("a file of {length} bytes ends before offset {offset}");
-                Err(spec.mistake("filesize", wrong))
+                Err(Fault::of_job(0, spec.mistake("filesize", wrong)))
             }
             _ => Ok(Some(length - offset)),
         };
@@ -264,7 +266,8 @@ fn each(spec: &Spec, paths: &[String], there: u64, offset: u64) -> Result<Option
         Some(Share::Bytes(bytes)) => Some(bytes / count),
         Some(Share::Percent(percent)) => {
             if percent > 100.0 {
-                return Err(spec.mistake("size", format!("{percent}% is more than there is")));
+                let wrong = format!("{percent}% is more than there is");
+                return Err(spec.mistake("size", wrong).into());
             }
             let whole = there / count;
             Some(part(spec, whole, percent)?.min(whole.saturating_sub(offset)))

@@ -2,7 +2,6 @@
 
 use super::engine;
 use super::files;
-use super::number::Scale;
 use super::options::{Options, find, hint, is_of_engines};
 use super::priority;
 use super::source::{Section, Setting};
@@ -157,10 +156,7 @@ fn one(spec: &mut Spec, setting: &Setting) -> Result<(), Mistake> {
         return Err(Mistake::here(at, why));
     };
     // What `k` means holds for what is read after it.
-    let scale = match spec.meant().kb_base {
-        "1000" => Scale { kilo: 1000 },
-        _ => Scale::default(),
-    };
+    let scale = spec.meant().scale();
     let read = Value::read(option, value.as_deref(), scale);
     let read =
         read.map_err(|why| Mistake::here(at, format!("failed parsing {key}={text}: {why}")))?;

@@ -20,6 +20,7 @@ mod context;
 mod convert;
 mod ending;
 mod engine;
+mod fault;
 mod files;
 mod flaws;
 mod groups;
@@ -61,7 +62,7 @@ pub use options::{Kind, Opt, Support, find as find_option, hint as option_hint, 
 pub use output::{
     Idleness, Moment, Style, capped, eta_line, eta_rates, header, json, normal, terse,
 };
-pub use plan::{CloneFacts, Prepared, clones_without_engine, prepare};
+pub use plan::{CloneFacts, Prepared, prepare};
 pub use reference::reference;
 pub use source::{Reader, Section, Setting, parse as parse_jobs};
 pub use spec::Spec;

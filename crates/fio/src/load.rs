@@ -10,6 +10,7 @@ use blocklab_workload::{
 };
 
 use super::context::{PlanContext, control_group};
+use super::fault::Fault;
 use super::files::WorkingSet;
 use super::pass::Pass;
 use super::pattern::{self, ReadWrite};
@@ -26,7 +27,7 @@ pub(super) fn load(
     name: &str,
     number: u32,
     context: &PlanContext<'_>,
-) -> Result<Job, Mistake> {
+) -> Result<Job, Fault> {
     let options = &spec.options;
     let engine = engine::engine(spec, context.only_parsed)?;
     let outline = outline(spec, rw, working_set, name)?;
@@ -137,6 +138,17 @@ fn plain(spec: &Spec, rw: ReadWrite, working_set: &WorkingSet, outline: Job) -> 
         },
         ..outline
     }
+}
+
+/// What stands for a job that cannot begin: it opens nothing.
+pub(super) fn unfit(spec: &Spec, rw: ReadWrite, name: &str) -> Result<Job, Mistake> {
+    Ok(Job {
+        targets: vec![Target::Null.to_string()],
+        engine: Engine::Null,
+        mix: pattern::mix(&spec.options, rw),
+        sizes: pattern::block_sizes(spec)?,
+        ..Job::new(name)
+    })
 }
 
 /// Where operations go, how big they are, which way.
@@ -330,25 +342,29 @@ fn window(
     block: u64,
     working_set: &WorkingSet,
     context: &PlanContext<'_>,
-) -> Result<Option<MovingWindow>, Mistake> {
+) -> Result<Option<MovingWindow>, Fault> {
     let options = &spec.options;
     match options.zonemode {
         "strided" => {}
         "zbd" => {
             return match context.only_parsed {
                 true => Ok(None),
-                false => Err(spec.mistake("zonemode", "zoned devices are not driven as such")),
+                false => {
+                    let why = spec.mistake("zonemode", "zoned devices are not driven as such");
+                    Err(Fault::invalid(why))
+                }
             };
         }
         _ => return Ok(None),
     }
     if options.zonesize == 0 {
-        return Err(spec.mistake("zonemode", "zonesize= must say how much is moved in a zone"));
+        let wrong = "zonesize= must say how much is moved in a zone";
+        return Err(spec.mistake("zonemode", wrong).into());
     }
     let range = some(options.zonerange).unwrap_or(options.zonesize);
     if range < block {
         let wrong = format!("a zone of {range} bytes holds no block of {block}");
-        return Err(spec.mistake("zonesize", wrong));
+        return Err(spec.mistake("zonesize", wrong).into());
     }
     Ok(Some(MovingWindow {
         bytes: Bytes(options.zonesize),

@@ -6,10 +6,21 @@ mod table;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+use crate::number::Scale;
 pub use crate::option::{Kind, Opt, Since, is_of_engines};
 pub use blocklab_syntax::option::Support;
 pub(super) use table::Options;
 use table::TABLE;
+
+impl Options {
+    /// What `k` means in a text of several sizes. fio reads `kb_base` before them in a job file.
+    pub(super) fn scale(&self) -> Scale {
+        match self.kb_base {
+            "1000" => Scale { kilo: 1000 },
+            _ => Scale::default(),
+        }
+    }
+}
 
 /// All options, in the order of the page.
 pub const fn options() -> &'static [Opt] {
@@ -36,7 +47,6 @@ pub fn hint(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::number::Scale;
     use crate::value::Value;
     use std::collections::HashSet;
 

@@ -157,7 +157,11 @@ impl<'a> Pass<'a> {
             return size / piece * piece * files;
         }
         if self.options.bssplit.is_some() || self.options.bsrange.is_some() {
-            return self.working_set.space;
+            // Sizes are multiples of the smallest, and what is left of a file holds none.
+            return match self.options.bs_unaligned {
+                true => self.working_set.space,
+                false => size / self.smallest() * self.smallest() * files,
+            };
         }
         let found = self.until_the_end(size, block);
         if found.is_none() && self.comes_back() {
@@ -165,6 +169,19 @@ impl<'a> Pass<'a> {
             return (size * files).div_ceil(block).max(1) * block;
         }
         found.unwrap_or(size / block).max(1) * block * files
+    }
+
+    /// The smallest block of the directions that occur.
+    fn smallest(&self) -> u64 {
+        let sizes = &self.job.sizes;
+        let of_each = [
+            (self.rw.reads, &sizes.read),
+            (self.rw.writes, &sizes.write),
+            (self.rw.trims, &sizes.trim),
+        ];
+        let occurring = of_each.iter().filter(|(occurs, _)| *occurs);
+        let smallest = occurring.map(|(_, mix)| mix.smallest().0).min();
+        smallest.unwrap_or(1).max(1)
     }
 
     /// Blocks of one direction with gaps between them, where they meet the end of a file: one of

@@ -50,7 +50,10 @@ pub(super) fn read_write(spec: &Spec) -> Result<ReadWrite, Mistake> {
     };
     let number = match behind {
         "" => None,
-        text => Some(amount(text, Scale::default()).map_err(|why| spec.mistake("rw", why))?),
+        text => {
+            let number = amount(text, spec.options.scale());
+            Some(number.map_err(|why| spec.mistake("rw", why))?)
+        }
     };
     Ok(ReadWrite {
         word: if *word == "readwrite" { "rw" } else { word },
@@ -103,7 +106,9 @@ pub(super) fn block_sizes(spec: &Spec) -> Result<BlockSizes, Mistake> {
         let splits: Vec<&str> = text.split(',').collect();
         for (index, mix) in mixes.iter_mut().enumerate() {
             match splits.get(index).or(splits.last()) {
-                Some(part) if !part.is_empty() => *mix = split(part).map_err(wrong)?,
+                Some(part) if !part.is_empty() => {
+                    *mix = split(part, options.scale(), options.bs_unaligned).map_err(wrong)?;
+                }
                 _ => {}
             }
         }
@@ -153,12 +158,13 @@ fn of_random(spec: &Spec) -> Result<bool, Mistake> {
     }
 }
 
-/// `4k/60:8k/40`; sizes without a share have what is left, evenly.
-fn split(text: &str) -> Result<SizeMix, String> {
+/// `4k/60:8k/40`; sizes without a share have what is left, evenly. As in fio, all are cut to
+/// multiples of the smallest, unless any size will do.
+fn split(text: &str, scale: Scale, is_any: bool) -> Result<SizeMix, String> {
     let mut sizes: Vec<(u64, Option<u32>)> = Vec::new();
     for part in text.split(':').filter(|part| !part.trim().is_empty()) {
         let (size, share) = part.split_once('/').unwrap_or((part, ""));
-        let size = amount(size, Scale::default())?;
+        let size = amount(size, scale)?;
         if size <= 0 {
             return Err(format!("`{part}`: a block has at least 1 byte"));
         }
@@ -179,9 +185,11 @@ fn split(text: &str) -> Result<SizeMix, String> {
         ));
     }
     let rest = (100 - given).checked_div(open).unwrap_or(0);
+    let smallest = sizes.iter().map(|(size, _)| *size).min().unwrap_or(1);
+    let piece = if is_any { 1 } else { smallest };
     let weighted = sizes
         .into_iter()
-        .map(|(size, share)| (Bytes(size), share.unwrap_or(rest)));
+        .map(|(size, share)| (Bytes(size / piece * piece), share.unwrap_or(rest)));
     let mix: Vec<(Bytes, u32)> = weighted.filter(|(_, weight)| *weight > 0).collect();
     match mix.is_empty() {
         true => Err(format!("`{text}` leaves no size a share")),
@@ -205,7 +213,7 @@ pub(super) fn pattern(
     let once = keeps_a_map(options, rw, sizes);
     let spread = match options.random_distribution.strip_prefix("sequence:") {
         Some(list) => listed(list, options.random_sequence_stride),
-        None => distribution(&options.random_distribution, once, space),
+        None => distribution(&options.random_distribution, once, (space, options.scale())),
     };
     let spread = spread.map_err(|why| spec.mistake("random_distribution", why))?;
     Ok(match percent {
@@ -312,7 +320,11 @@ fn listed(text: &str, moves_on: bool) -> Result<Pattern, String> {
     }
 }
 
-fn distribution(text: &str, every_block_once: bool, space: u64) -> Result<Pattern, String> {
+fn distribution(
+    text: &str,
+    every_block_once: bool,
+    (space, scale): (u64, Scale),
+) -> Result<Pattern, String> {
     let (word, rest) = text.split_once(':').unwrap_or((text, ""));
     let first = rest.split(':').next().unwrap_or_default();
     let number = |default: f64| match first {
@@ -346,7 +358,7 @@ fn distribution(text: &str, every_block_once: bool, space: u64) -> Result<Patter
             )),
         },
         "zoned" => zones(rest, None),
-        "zoned_abs" => zones(rest, Some(space)),
+        "zoned_abs" => zones(rest, Some((space, scale))),
         other => Err(format!(
             "`{other}` is none of random, zipf, pareto, normal, zoned, zoned_abs"
         )),
@@ -369,8 +381,8 @@ pub(super) fn center(text: &str) -> Result<Option<f64>, String> {
 }
 
 /// `60/10:30/20:8/30:2/40`: shares of the operations over shares of the space. `space`: the second
-/// ones are bytes, of so many.
-fn zones(text: &str, space: Option<u64>) -> Result<Pattern, String> {
+/// ones are bytes, of so many, with what `k` means in them.
+fn zones(text: &str, space: Option<(u64, Scale)>) -> Result<Pattern, String> {
     let first = text.split(',').next().unwrap_or_default();
     let mut zones = Vec::new();
     for part in first.split(':') {
@@ -382,8 +394,8 @@ fn zones(text: &str, space: Option<u64>) -> Result<Pattern, String> {
         let space_percent = match (size, space) {
             ("", _) => f64::NAN,
             (size, None) => number(size)?,
-            (size, Some(space)) => {
-                amount(size, Scale::default())? as f64 * 100.0 / space.max(1) as f64
+            (size, Some((space, scale))) => {
+                amount(size, scale)? as f64 * 100.0 / space.max(1) as f64
             }
         };
         zones.push(Zone {

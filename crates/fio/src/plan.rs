@@ -9,11 +9,11 @@ use blocklab_units::Bytes;
 use blocklab_workload::{Case, Job, Plan, SizedRamp};
 
 use super::context::{ControlGroup, PlanContext, control_group};
-use super::engine;
+use super::fault::{Fault, Unfit};
 use super::files::{self, Files, Planned};
 use super::groups::Groups;
 use super::jobs::Resolved;
-use super::load::load;
+use super::load::{self, load};
 use super::logs::LogRule;
 use super::number::{Scale, amount};
 use super::options::Options;
@@ -36,6 +36,8 @@ pub struct Prepared {
     pub notes: Vec<Note>,
     /// What is odd in the jobs, for standard error.
     pub remarks: Vec<String>,
+    /// Why jobs cannot begin, a line for each clone. As with fio, the others are run.
+    pub unfit: Vec<Mistake>,
     /// What stands before the results, where people read them.
     pub forewords: Vec<String>,
     /// The clones, in the order of the plan's jobs.
@@ -56,7 +58,18 @@ impl Prepared {
         self.plan.cases.iter().flat_map(|case| &case.workload.jobs)
     }
 
-    /// The clones whose files could not be made.
+    /// All jobs, where all can begin.
+    ///
+    /// # Errors
+    /// Why the first of the others cannot.
+    pub fn whole(mut self) -> Result<Self, Mistake> {
+        match self.unfit.is_empty() {
+            true => Ok(self),
+            false => Err(self.unfit.swap_remove(0)),
+        }
+    }
+
+    /// The clones that cannot begin, or whose files could not be made.
     pub fn failed(&self) -> impl Iterator<Item = &CloneFacts> {
         self.clones.iter().filter(|clone| clone.failed.is_some())
     }
@@ -82,6 +95,7 @@ pub fn prepare(
             plan: Plan::once(name, "Jobs of fio.", Vec::new()),
             notes: Vec::new(),
             remarks: Vec::new(),
+            unfit: Vec::new(),
             forewords: Vec::new(),
             clones: Vec::new(),
             files: Vec::new(),
@@ -98,21 +112,6 @@ pub fn prepare(
     }
     builder.prepared.files = builder.files.list;
     Ok(builder.prepared)
-}
-
-/// How many clones cannot be run for want of their engine, or of zoned devices. fio runs the others
-/// and ends with that number; of an engine that it does not have it reads no further, and none runs.
-pub fn clones_without_engine(resolved: &Resolved) -> u64 {
-    let cannot = |options: &&Options| {
-        engine::absent(&options.ioengine).is_some() || options.zonemode == "zbd"
-    };
-    let all = resolved.specs.iter().map(|spec| &spec.options);
-    if (all.clone()).any(|options| engine::is_unheard_of(&options.ioengine)) {
-        return 0;
-    }
-    all.filter(cannot)
-        .map(|options| options.numjobs.max(1))
-        .sum()
 }
 
 const PASSED_OVER: &str = "a `wait` without a fourth word is passed over, as by fio 3.33";
@@ -155,7 +154,11 @@ impl PlanBuilder<'_> {
             self.warn_of_no_time(options, rw);
         }
         for number in 0..count as u32 {
-            self.add_clone(spec, rw, index, number)?;
+            match self.add_clone(spec, rw, index, number) {
+                Err(Fault::OfJob(unfit)) => self.add_unfit(spec, rw, index, unfit)?,
+                Err(Fault::OfAll(mistake)) => return Err(mistake),
+                Ok(()) => {}
+            }
         }
         Ok(())
     }
@@ -174,19 +177,20 @@ impl PlanBuilder<'_> {
         rw: ReadWrite,
         index: usize,
         number: u32,
-    ) -> Result<(), Mistake> {
+    ) -> Result<(), Fault> {
         let writer = self.writer(spec, number);
         let awaits_trace = writer.is_some();
-        let trace = match (replay::read(spec, number, self.context), writer) {
-            (Err(_), Some(writer)) => Some(replay::stand_in(writer)),
-            (read, _) => read?,
+        let (trace, lacks_trace) = match (replay::read(spec, number, self.context), writer) {
+            (Err(Fault::OfJob(unfit)), Some(writer)) => {
+                (Some(replay::stand_in(writer)), Some(unfit.why))
+            }
+            (read, _) => (read?, None),
         };
         let working_set = match &trace {
             Some(trace) => replay::working_set(spec, trace, self.context)?,
             None => files::working_set(spec, rw, number, self.context, &self.files)?,
         };
-        let unique = self.prepared.clones.len();
-        let name = format!("{}.{unique}", spec.name);
+        let (unique, name) = self.next_name(spec);
         let mut job = load(spec, rw, &working_set, &name, number, self.context)?;
         let ramp_size = some(spec.options.ramp_size).filter(|_| job.engine.counts_bytes());
         job.sized_ramp = ramp_size.map(|bytes| SizedRamp {
@@ -207,7 +211,7 @@ impl PlanBuilder<'_> {
         };
         job.log = LogRule::of(spec, &job).kept();
         let state = state::path(self.context.aux, &spec.name, unique);
-        let is_unfit = self.is_unfit(spec, &mut job, &state);
+        self.go_on(spec, &mut job, &state)?;
         job.check()
             .map_err(|invalid| Mistake::here(&spec.at, format!("job {}: {invalid}", spec.name)))?;
         let saves = job.verify.is_some() && job.writes() && spec.options.verify_state_save;
@@ -219,7 +223,7 @@ impl PlanBuilder<'_> {
         self.prepared.clones.push(CloneFacts {
             state: saves.then_some(state),
             awaits_trace,
-            is_unfit,
+            lacks_trace,
             ..facts
         });
         for file in working_set.planned {
@@ -231,22 +235,44 @@ impl PlanBuilder<'_> {
         Ok(())
     }
 
-    /// Whether the state file that a job should go on from cannot be read. As with fio, the others
-    /// are run.
-    fn is_unfit(&mut self, spec: &Spec, job: &mut Job, state: &str) -> bool {
+    /// A clone that has its place in the results, and nothing else.
+    fn add_unfit(
+        &mut self,
+        spec: &Spec,
+        rw: ReadWrite,
+        index: usize,
+        unfit: Unfit,
+    ) -> Result<(), Mistake> {
+        let job = load::unfit(spec, rw, &self.next_name(spec).1)?;
+        let facts = self.facts(spec, rw, &job, index);
+        self.prepared.clones.push(CloneFacts {
+            failed: Some(unfit.number),
+            ..facts
+        });
+        self.prepared.unfit.push(unfit.why);
+        if let Some(case) = self.prepared.plan.cases.last_mut() {
+            case.workload.jobs.push(job);
+        }
+        Ok(())
+    }
+
+    /// The number of the next clone, and the name of its job in the plan.
+    fn next_name(&self, spec: &Spec) -> (usize, String) {
+        let unique = self.prepared.clones.len();
+        (unique, format!("{}.{unique}", spec.name))
+    }
+
+    /// What a job should go on from, where it should.
+    fn go_on(&self, spec: &Spec, job: &mut Job, state: &str) -> Result<(), Fault> {
         if !spec.options.verify_state_load || job.verify.is_none() {
-            return false;
+            return Ok(());
         }
-        let loaded = {
-            let only_durable = spec.options.verify_policy == "fsynced";
-            state::load(job, (self.seed(), only_durable), state, self.context)
-        };
-        if let Err(why) = &loaded {
-            let name = &spec.name;
-            let remark = format!("job {name} is not run: verify_state_load: {state}: {why}");
-            self.prepared.remarks.push(remark);
-        }
-        loaded.is_err()
+        let only_durable = spec.options.verify_policy == "fsynced";
+        let loaded = state::load(job, (self.seed(), only_durable), state, self.context);
+        loaded.map_err(|why| {
+            let why = spec.mistake("verify_state_load", format!("{state}: {why}"));
+            Fault::of_job(0, why)
+        })
     }
 
     /// The job of an earlier case that writes the trace which this clone reads.

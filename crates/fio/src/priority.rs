@@ -87,7 +87,7 @@ pub(super) fn shares(spec: &Spec, engine: Engine) -> Result<Vec<PriorityShare>, 
         let text = sizes
             .as_deref()
             .map_or("", |text| of_direction(text, index));
-        let of_sizes = by_size(text, direction, otherwise[index]);
+        let of_sizes = by_size(text, options.scale(), direction, otherwise[index]);
         shares.extend(of_sizes.map_err(|why| spec.mistake("cmdprio_bssplit", why))?);
     }
     Ok(shares)
@@ -122,6 +122,7 @@ fn by_direction(text: &str, (low, high): (i64, i64)) -> Result<[Option<i64>; 2],
 /// Entries up to the first empty one; shares of nothing are left out.
 fn by_size(
     text: &str,
+    scale: Scale,
     direction: Direction,
     otherwise: IoPriority,
 ) -> Result<Vec<PriorityShare>, String> {
@@ -130,7 +131,7 @@ fn by_size(
         if part.is_empty() {
             break;
         }
-        let (size, percent, priority) = entry(part)?;
+        let (size, percent, priority) = entry(part, scale)?;
         shares.push(PriorityShare {
             direction,
             size: Some(size),
@@ -158,12 +159,12 @@ pub(super) fn has_hint(options: &Options) -> bool {
 }
 
 /// `4k/20`, `4k/20/2/7` or `4k/20/2/7/1`.
-fn entry(text: &str) -> Result<(Bytes, u8, Option<IoPriority>), String> {
+fn entry(text: &str, scale: Scale) -> Result<(Bytes, u8, Option<IoPriority>), String> {
     let mut fields: Vec<&str> = text.split('/').map(str::trim).collect();
     while fields.len() > 1 && fields.last().is_some_and(|field| field.is_empty()) {
         fields.pop();
     }
-    let size = amount(fields[0], Scale::default())?;
+    let size = amount(fields[0], scale)?;
     if size <= 0 {
         return Err(format!("`{text}`: a block has at least 1 byte"));
     }
@@ -203,7 +204,7 @@ mod tests {
 
     /// Size, per cent, class and level of each.
     fn read(text: &str) -> Result<Vec<(u64, u8, u8, u8)>, String> {
-        let shares = by_size(text, Direction::Read, FIRST)?.into_iter();
+        let shares = by_size(text, Scale::default(), Direction::Read, FIRST)?.into_iter();
         let told = shares.map(|share| {
             let size = share.size.map_or(0, |size| size.0);
             let IoPriority { class, level } = share.priority;

@@ -6,9 +6,11 @@ use blocklab_trace::{Trace, TraceError};
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{
     BlockSizes, Direction, Job, Replay, Replayed, SizeMix, Stop, Target, TraceChanges, TraceFile,
+    errno,
 };
 
 use super::context::PlanContext;
+use super::fault::Fault;
 use super::files::{Layout, Planned, WorkingSet};
 use super::options::Options;
 use super::spec::Spec;
@@ -19,29 +21,31 @@ pub(super) fn read(
     spec: &Spec,
     number: u32,
     context: &PlanContext<'_>,
-) -> Result<Option<Trace>, Mistake> {
+) -> Result<Option<Trace>, Fault> {
     if spec.options.read_iolog.is_none() {
         return Ok(None);
     }
     let path = path(&spec.options, number);
     let path = path.ok_or_else(|| spec.mistake("read_iolog", "no file is named"))?;
-    let wrong = |why: String| spec.mistake("read_iolog", format!("{path}: {why}"));
-    let bytes = (context.bytes_of)(path).map_err(wrong)?;
+    let unfit = |why| Fault::invalid(spec.mistake("read_iolog", format!("{path}: {why}")));
+    // A wrong word stops all, whether there is a trace or not.
+    let mut changes = changes(spec)?;
+    let bytes = (context.bytes_of)(path).map_err(unfit)?;
     let read = blocklab_trace::read(&bytes, context.device_of);
     let mut trace = read.map_err(|error| match error {
         TraceError::Line(line, why) => {
             let file = Some(path.into());
-            Mistake::here(&Place { file, line }, why)
+            Fault::invalid(Mistake::here(&Place { file, line }, why))
         }
-        other => wrong(other.to_string()),
+        other => unfit(other.to_string()),
     })?;
     if let Some(target) = &spec.options.replay_redirect {
         trace.files = vec![target.clone()];
     }
-    let changes = changes(spec, &trace)?;
+    changes.to_one_target = trace.files.len() == 1;
     trace.change(&changes);
     if trace.operations.is_empty() {
-        return Err(wrong("nothing is left to replay".to_owned()));
+        return Err(unfit("nothing is left to replay".to_owned()));
     }
     trace.source = Some(TraceFile {
         path: path.to_owned(),
@@ -78,7 +82,7 @@ pub(super) fn stand_in(writer: &Job) -> Trace {
 }
 
 /// What `replay_*` changes in the operations.
-fn changes(spec: &Spec, trace: &Trace) -> Result<TraceChanges, Mistake> {
+fn changes(spec: &Spec) -> Result<TraceChanges, Mistake> {
     let options = &spec.options;
     let align = options.replay_align;
     if align > 0 && !align.is_power_of_two() {
@@ -89,7 +93,7 @@ fn changes(spec: &Spec, trace: &Trace) -> Result<TraceChanges, Mistake> {
         scale: options.replay_scale.max(1),
         align,
         speed_percent: options.replay_time_scale.max(1).into(),
-        to_one_target: trace.files.len() == 1,
+        to_one_target: false,
     })
 }
 
@@ -115,14 +119,17 @@ pub(super) fn working_set(
     spec: &Spec,
     trace: &Trace,
     context: &PlanContext<'_>,
-) -> Result<WorkingSet, Mistake> {
+) -> Result<WorkingSet, Fault> {
     let mut planned = Vec::new();
     for (path, extent) in trace.files.iter().zip(trace.extents()) {
         let (used, written) = (extent.used, extent.written);
         let there = (context.size_of)(path);
         if written.is_none() && used.is_some() && there.is_none() && !Target::is_model(path) {
             let wrong = format!("{path} is not there, and the trace does not write it");
-            return Err(spec.mistake("read_iolog", wrong));
+            return Err(Fault::of_job(
+                errno::ENOENT,
+                spec.mistake("read_iolog", wrong),
+            ));
         }
         let is_file = !path.starts_with("/dev/") && !Target::is_model(path);
         if let Some(length) = written.filter(|_| is_file) {

@@ -64,7 +64,8 @@ fn job(options: &str) -> Job {
 
 #[track_caller]
 fn refused(text: &str, words: &str) {
-    let mistake = planned(text).expect_err(text).to_string();
+    let whole = planned(text).and_then(Prepared::whole);
+    let mistake = whole.expect_err(text).to_string();
     assert!(mistake.contains(words), "{text}\n{mistake}");
 }
 
@@ -247,6 +248,46 @@ fn mistakes_say_where_and_what_would_work() {
     ] {
         refused(text, words);
     }
+}
+
+/// The story: of `bssplit=8k/50:12k/50`, fio 3.33 makes blocks of 8 KiB alone, for it cuts all sizes to
+/// multiples of the smallest; here half of the blocks had 12 KiB. And where `size` was no multiple, a
+/// sequential job read more than it, from the beginning again.
+#[test]
+fn sizes_of_a_split_are_multiples_of_the_smallest() {
+    let sizes = |options: &str| {
+        let job = job(options);
+        let sizes: Vec<u64> = job.sizes.read.0.iter().map(|(size, _)| size.0).collect();
+        (sizes, job.stop.bytes.map(|bytes| bytes.0))
+    };
+    let cut = sizes("size=1000000 bssplit=8k/50:12k/50");
+    assert_eq!(cut, (vec![8192, 8192], Some(999_424)));
+    let odd = sizes("size=1000000 bssplit=3000/50:7000/50");
+    assert_eq!(odd, (vec![3000, 6000], Some(999_000)));
+    let range = sizes("size=1000000 bsrange=4k-12k");
+    assert_eq!(range, (vec![4096, 12288], Some(999_424)));
+    let any = sizes("size=1000000 bssplit=8k/50:12k/50 bs_unaligned");
+    assert_eq!(any, (vec![8192, 12288], Some(1_000_000)));
+}
+
+/// The story: with `kb_base=1000`, `bs=4k` was 4,000 bytes and a `bssplit` of `1k` and `7k` had 1,024
+/// and 7,168, so that a job read beyond its `size`. fio has one `k` for all of a job.
+#[test]
+fn k_is_the_same_in_texts_of_several_sizes() {
+    let split = job("kb_base=1000 size=100k bssplit=1k/50:7k/50");
+
+    let sizes = [(Bytes(1000), 50), (Bytes(7000), 50)];
+    assert_eq!(split.sizes.read.0, sizes);
+    let strided = job("bs=4k rw=read:8k size=100k kb_base=1000");
+    let stride = Bytes(12_000);
+    assert_eq!(strided.pattern, Pattern::Strided { stride });
+    let zoned = job(
+        "kb_base=1000 size=100k rw=randread norandommap random_distribution=zoned_abs:60/25k:40/75k",
+    );
+    let Pattern::Zones(zones) = zoned.pattern else {
+        panic!("{:?}", zoned.pattern)
+    };
+    assert_eq!(zones[0].space_percent, 25.0);
 }
 
 #[test]

@@ -197,6 +197,13 @@ impl Guard {
     pub fn may_write(&self, handle: &Handle) -> Result<Permission, Refusal> {
         let path = handle.path();
         let refuse = |cause| Err(refused(path, cause));
+        // An open directory stays one.
+        if handle.kind().is_dir() {
+            return match reserved(&Machine::recent(), handle) {
+                Some(file_system) => refuse(Cause::Kernels(file_system)),
+                None => Ok(free()),
+            };
+        }
         let metadata = match handle.metadata() {
             Ok(metadata) => metadata,
             Err(error) => return refuse(Cause::Unreachable(plain(&error))),
@@ -205,10 +212,6 @@ impl Guard {
         match () {
             () if kind.is_block_device() => self.device(handle, &metadata),
             () if kind.is_file() => self.file(handle, &metadata),
-            () if kind.is_dir() => match reserved(&Machine::recent(), handle) {
-                Some(file_system) => refuse(Cause::Kernels(file_system)),
-                None => Ok(free()),
-            },
             () if is_sink(&metadata) => Ok(free()),
             () if kind.is_char_device() => refuse(Cause::CharDevice),
             () if kind.is_fifo() => refuse(Cause::NotStorage("a pipe")),

@@ -5,6 +5,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::SystemTime;
 
 use rustix::fs::{Mode, OFlags, openat};
@@ -31,23 +32,26 @@ impl Handle {
     /// # Errors
     /// As `open`.
     pub fn open(path: &Path) -> io::Result<Self> {
-        let open = |flags| {
-            let mut options = File::options();
-            options.read(true).custom_flags(libc::O_PATH | flags);
-            options.open(path)
-        };
-        let handle = Self::new(open(0)?, path)?;
-        // A root without /proc: the next use of the handle would say that the target is not there.
-        if !Path::new(PROC).exists() {
-            return Err(io::Error::other(
-                "/proc is not mounted, and open files are reached through it; \
-                 `mount -t proc proc /proc` would help",
-            ));
-        }
+        let handle = Self::new(place(path, 0)?, path)?;
+        reach_open_files()?;
         match handle.kind.is_dir() {
             // Only a path that must be a directory makes the kernel mount what is mounted on demand.
-            true => Self::new(open(libc::O_DIRECTORY)?, path),
+            true => Self::new(place(path, libc::O_DIRECTORY)?, path),
             false => Ok(handle),
+        }
+    }
+
+    /// The same, with half the system calls where `path` leads to a directory.
+    ///
+    /// # Errors
+    /// As `open`.
+    pub fn open_directory(path: &Path) -> io::Result<Self> {
+        match place(path, libc::O_DIRECTORY) {
+            Err(error) if error.kind() == io::ErrorKind::NotADirectory => Self::open(path),
+            opened => {
+                reach_open_files()?;
+                Self::new(opened?, path)
+            }
         }
     }
 
@@ -126,6 +130,27 @@ impl Handle {
     pub fn is_at(&self, path: &Path) -> bool {
         fs::metadata(path).is_ok_and(|there| id_of(&there) == self.id)
     }
+}
+
+/// Holds what `path` leads to, and does nothing to it.
+fn place(path: &Path, flags: i32) -> io::Result<File> {
+    let mut options = File::options();
+    options.read(true).custom_flags(libc::O_PATH | flags);
+    options.open(path)
+}
+
+/// Whether open files can be reached by path. With a root without /proc, the next use of a handle
+/// would say that the target is not there. What is there once is not looked for again.
+fn reach_open_files() -> io::Result<()> {
+    static IS_THERE: AtomicBool = AtomicBool::new(false);
+    if !IS_THERE.load(Relaxed) && !Path::new(PROC).exists() {
+        return Err(io::Error::other(
+            "/proc is not mounted, and open files are reached through it; \
+             `mount -t proc proc /proc` would help",
+        ));
+    }
+    IS_THERE.store(true, Relaxed);
+    Ok(())
 }
 
 /// The open files of this process.

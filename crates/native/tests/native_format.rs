@@ -285,6 +285,29 @@ fn flushes_and_failures() {
     );
 }
 
+/// The story: a fio job that flushes after some writes and also reads was not converted, for want of a
+/// key.
+#[test]
+fn flushes_have_all_that_fio_has() {
+    check(
+        "fsync_every = 8\nflush_after_reads = true\nsync_range_every = 4\n\
+         sync_range = [\"wait-before\", \"write\"]",
+        |job| {
+            job.flush = Flush {
+                fsync_every: 8,
+                after_reads: true,
+                range_every: 4,
+                range_flags: 3,
+                ..Flush::default()
+            };
+        },
+    );
+    check("sync_range_every = 4", |job| {
+        job.flush.range_every = 4;
+        job.flush.range_flags = 2;
+    });
+}
+
 #[test]
 fn the_study_has_keys_of_its_own() {
     let Parsed {

@@ -284,9 +284,10 @@ impl Kind {
             return to_make(path, new, needs, context);
         }
         // Names alone are not held open: there may be more of them than descriptors.
-        let opened = match needs.opens {
-            true => context.guard.open(&path),
-            false => Handle::open(&path),
+        let opened = match (needs.opens, needs.of_directories) {
+            (true, _) => context.guard.open(&path),
+            (false, true) => Handle::open_directory(&path),
+            (false, false) => Handle::open(&path),
         };
         let handle = match opened {
             Ok(handle) => handle,

@@ -143,14 +143,7 @@ fn attempt(arguments: &[String], store: &Store) -> Result<u8> {
     };
     let interrupted = listen()?;
     let prepare = || environment::prepare(&resolved, &name, general.aux_path.as_deref(), presence);
-    let mut prepared = match prepare() {
-        Err(error) if !general.parse_only => {
-            let without = dialect::clones_without_engine(&resolved).max(1);
-            terminal::complain(&error);
-            return Ok(u8::try_from(without).unwrap_or(u8::MAX));
-        }
-        other => other?,
-    };
+    let mut prepared = prepare()?;
     if general.read_only && prepared.plan.writes() {
         let words = "trim and write operations are not allowed with the --readonly parameter";
         return Err(anyhow!(words));
@@ -283,13 +276,13 @@ fn measure(
         .end(&record.measurements, prepared, elapsed);
     let is_kept = own.no_save || keep(&mut record, store);
     printed?;
-    let unfit = prepared.clones.iter().any(|clone| clone.is_unfit);
+    let failed = failed.saturating_add(watcher.failed_late);
     let code = match exit_code(&record) {
         INTERRUPTED if trigger.is_none() => INTERRUPTED,
         INTERRUPTED => failed_jobs(&record).saturating_add(failed),
         code => code.saturating_add(failed),
     };
-    Ok(with_keeping(code, is_kept && !unfit))
+    Ok(with_keeping(code, is_kept))
 }
 
 /// What stands above the first figure: what was understood differently, the jobs, and the files that
@@ -302,6 +295,9 @@ fn print_beginning(
 ) -> Result<()> {
     for remark in &prepared.remarks {
         terminal::inform(&format!("fio: {remark}"));
+    }
+    for why in &prepared.unfit {
+        terminal::inform(&format!("fio: {why}"));
     }
     out.put(opening)?;
     if let Some(warning) = own.warning().filter(|_| prepared.plan.writes()) {
@@ -398,11 +394,12 @@ fn failed_jobs(record: &Record) -> u8 {
     u8::try_from(failed.count()).unwrap_or(u8::MAX)
 }
 
-/// The plan of a job file.
+/// The plan of a job file all of whose jobs can begin.
 pub fn prepared(path: &str) -> Result<Prepared> {
     let inputs = [Input::File(path.to_owned())];
     let resolved: Resolved = dialect::resolve(&sections(&inputs)?, &[])?;
-    environment::prepare(&resolved, &name(&inputs), None, Presence::Looked)
+    let prepared = environment::prepare(&resolved, &name(&inputs), None, Presence::Looked)?;
+    Ok(prepared.whole()?)
 }
 
 /// A job file that `blocklab run` was given, and the options next to it.

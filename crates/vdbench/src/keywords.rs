@@ -221,6 +221,18 @@ pub(super) const KEYWORDS: &[Keyword] = rows! { |all, arg|
     Run "compression" "as forcompression" Nearly("as forcompression") => all.rds.current().put_loop(LoopKind::Comp, arg.compressions()?)
 };
 
+/// The keywords that file system workloads have to themselves, by where they stand. The first of them
+/// ends the reading of a file ([`super::read`]), so none has a row above.
+#[rustfmt::skip]
+const OF_FILE_SYSTEMS: [(&str, &[&str]); 3] = [
+    ("fsd", &["fsd", "anchor", "count", "depth", "distribution", "files", "journal", "openflags", "shared", "sizes", "totalsize", "width", "workingsetsize"]),
+    ("fwd", &["fwd", "fsd", "fileio", "fileselect", "host", "openflags", "operation", "rdpct", "skew", "stopafter", "threads", "xfersize"]),
+    ("rd", &["fwd", "fwdrate", "operations", "foroperations", "fordepth", "forfiles", "forsizes", "fortotal", "forwidth", "forworkingsetsize"]),
+];
+
+/// Why a keyword of theirs that stands among the others has no effect.
+const NO_FILE_SYSTEMS: &str = "file system workloads are not run";
+
 /// Where the original decides what an abbreviation of two keywords means; and `host` opens a host
 /// definition as `hd` does.
 const SHORT: [(&str, &[&str]); 6] = [
@@ -286,6 +298,7 @@ pub const fn usage() -> &'static str {
 pub fn reference() -> String {
     let mut page = String::from(include_str!("reference.md"));
     page.push_str(&format!("\n## Command line\n\n```\n{}```\n", usage()));
+    page.push_str(&counts());
     for (section, name) in Section::ALL {
         page.push_str(&format!("\n## {name}\n\n"));
         page.push_str("| keyword | meaning | here |\n|---|---|---|\n");
@@ -294,6 +307,45 @@ pub fn reference() -> String {
         }
     }
     page
+}
+
+/// How many keywords have which level, section by section; those of file system workloads apart.
+fn counts() -> String {
+    const LEVELS: [(&str, Support); 6] = [
+        ("exact", Support::Exact),
+        ("as documented", Support::Documented),
+        ("differs", Support::Mostly),
+        ("approximated", Support::Nearly),
+        ("ignored", Support::Ignored),
+        ("refused", Support::Refused),
+    ];
+    let line = |name: &str, of: &dyn Fn(Support) -> usize| {
+        let counts = LEVELS.map(|(_, level)| format!(" {} |", of(level)));
+        format!("| {name} |{}\n", counts.concat())
+    };
+    let rows = |level, is_here: &dyn Fn(&Keyword) -> bool| {
+        let rows = KEYWORDS.iter().filter(|row| row.support == level);
+        rows.filter(|row| is_here(row)).count()
+    };
+    let words = LEVELS.map(|(word, _)| format!(" {word} |")).concat();
+    let mut text = format!("\n## How many keywords\n\n| section |{words}\n");
+    text.push_str(&format!("|---|{}\n", "---|".repeat(LEVELS.len())));
+    for (section, name) in Section::ALL {
+        let is_here = |row: &Keyword| row.value.0 == section && row.here != NO_FILE_SYSTEMS;
+        text.push_str(&line(name, &|level| rows(level, &is_here)));
+    }
+    let theirs = |level| {
+        let accepted = rows(level, &|row| row.here == NO_FILE_SYSTEMS);
+        let alone = OF_FILE_SYSTEMS.iter().map(|(_, names)| names.len()).sum();
+        accepted + if level == Support::Refused { alone } else { 0 }
+    };
+    text.push_str(&line("file system workloads (fsd, fwd)", &theirs));
+    text.push_str("\nThose of file system workloads that are refused:\n\n");
+    for (place, names) in OF_FILE_SYSTEMS {
+        let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+        text.push_str(&format!("- {place}: {}\n", names.join(", ")));
+    }
+    text
 }
 
 #[cfg(test)]
@@ -364,6 +416,26 @@ mod tests {
                 .find(|it| it.value.0 == row.value.0 && it.name == name);
             let Some(other) = own else { continue };
             assert_eq!(row.support, other.support, "{} is as {name}", row.name);
+        }
+    }
+
+    /// The story: a reader of the page could not see how much of Vdbench is missing, for what file
+    /// systems need was in no table, and three of their keywords were among those of raw loads.
+    #[test]
+    fn each_keyword_is_counted_once_and_those_of_file_systems_apart() {
+        let counts = counts();
+        let numbers = |line: &str| {
+            let cells = line.split('|').map(str::trim);
+            cells.filter_map(|cell| cell.parse::<usize>().ok()).sum()
+        };
+        let lines: Vec<usize> = counts.lines().map(numbers).filter(|sum| *sum > 0).collect();
+        let refused: usize = OF_FILE_SYSTEMS.iter().map(|(_, names)| names.len()).sum();
+        assert_eq!(lines.iter().sum::<usize>(), KEYWORDS.len() + refused);
+        assert_eq!(lines.last(), Some(&(refused + 3)));
+        // None of them is taken among the others, under the name of another keyword.
+        let (_, of_runs) = OF_FILE_SYSTEMS[2];
+        for name in of_runs {
+            assert!(find(Section::Run, &parameter(name)).is_err(), "{name}");
         }
     }
 

@@ -5,8 +5,12 @@
 
 use std::io::{self, ErrorKind};
 
+/// What is named is not there.
+pub const ENOENT: i32 = 2;
 /// The medium failed.
 pub const EIO: i32 = 5;
+/// It makes no sense.
+pub const EINVAL: i32 = 22;
 /// No space is left.
 pub const ENOSPC: i32 = 28;
 /// Data that cannot be right.

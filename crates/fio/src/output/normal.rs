@@ -83,8 +83,11 @@ fn introduction(clone: &CloneFacts) -> String {
 pub fn normal(measurements: &[Measurement], prepared: &Prepared, moment: &Moment) -> String {
     let entries = all(&prepared.clones, measurements);
     let mut text = String::from("\n");
-    // As with fio, a job that moved nothing, for its files were only made, has no paragraph.
-    let shown = |entry: &&Figures<'_>| !entry.clone.create_only;
+    // As with fio, a job that did not begin, or whose files were only made, has no paragraph.
+    let shown = |entry: &&Figures<'_>| {
+        let did_nothing = entry.clone.create_only || entry.clone.failed.is_some();
+        !did_nothing || entry.flows.iter().any(|flow| flow.ios > 0)
+    };
     for entry in entries.iter().filter(shown) {
         text.push_str(&job(entry, moment));
     }

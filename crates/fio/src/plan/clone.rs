@@ -9,6 +9,7 @@ use crate::logs::LogRule;
 use crate::output::Style;
 use crate::pattern::{self, ReadWrite};
 use crate::spec::Spec;
+use blocklab_syntax::Mistake;
 
 /// What the report and the run need to know of a clone, besides its load.
 #[derive(Debug, Clone, PartialEq)]
@@ -74,12 +75,13 @@ pub struct CloneFacts {
     pub dumps: bool,
     /// Where it leaves how far its writes came, if it verifies them.
     pub state: Option<String>,
-    /// The number of the error with which its files could not be made.
+    /// The number of the error with which it could not begin, or its files could not be made. fio
+    /// has none, 0, for some of them.
     pub failed: Option<i32>,
-    /// Whether it cannot be run, for what it should go on from cannot be read.
-    pub is_unfit: bool,
     /// Whether a job before it leaves the trace that it replays: it is read when that has ended.
     pub awaits_trace: bool,
+    /// Why that trace cannot be replayed: as a rule it is not there yet.
+    pub lacks_trace: Option<Mistake>,
     /// Whether missing files may be made.
     pub may_create: bool,
     /// Whether nothing but the files is wanted.
@@ -148,8 +150,8 @@ impl PlanBuilder<'_> {
             dumps: options.verify_dump,
             state: None,
             awaits_trace: false,
+            lacks_trace: None,
             failed: None,
-            is_unfit: false,
             may_create: options.allow_file_create,
             create_only: options.create_only,
         }

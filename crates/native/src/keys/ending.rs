@@ -7,8 +7,8 @@ use super::super::error::Complaint;
 use super::super::value::{Value, fields};
 use super::study::at_most;
 use super::words::{
-    self, CHECKSUMS, DIRECTIONS, ENDS, KINDS, POLICIES, RULES, Rule, VARIABLES, WHENS, list, names,
-    number, or, pair, shown_table, size, spoken, time,
+    self, CHECKSUMS, DIRECTIONS, ENDS, KINDS, POLICIES, RULES, Rule, SYNC_RANGES, VARIABLES, WHENS,
+    list, names, number, or, pair, shown_table, size, spoken, time,
 };
 use super::{Allowed, Key, Need, Section, called, keys, put, quoted, row, text};
 
@@ -113,6 +113,25 @@ pub const FAILURES: Section<Job> = Section {
         "fsync_at_end" = "true", (flag flush.at_end),
             "An fsync at the end of a thread, within the measured time.",
             other_names: &["end_fsync"];
+        "flush_after_reads" = "true", (rare flag flush.after_reads),
+            "Repeats the flush that followed a write after each read up to the next write, as fio does.";
+        "sync_range_every" = "8",
+            (own "whole number",
+                |job, value| {
+                    if job.flush.range_flags == 0 {
+                        job.flush.range_flags = BEGIN_WRITING;
+                    }
+                    put(&mut job.flush.range_every, value.count())
+                },
+                |job| (job.flush.range_every > 0).then(|| job.flush.range_every.to_string())),
+            "A sync_file_range after this many writes to a file, from the first byte of them to the last, if another write follows; 0 is never.",
+            default: Some("0"), other_names: &["sync_file_range"];
+        "sync_range" = "[\"wait-before\", \"write\"]",
+            (own "list of words",
+                |job, value| put(&mut job.flush.range_flags, sync_range(value)),
+                |job| (job.flush.range_every > 0).then(|| shown_sync_range(job.flush.range_flags))),
+            "What it does: wait for what is on its way, begin writing, wait for that.",
+            allowed: Allowed::Text("a list of \"wait-before\", \"write\", \"wait-after\""), default: Some("[\"write\"]"), need: Need::Given("sync_range_every");
         "on_error" = "\"continue\"",
             (own "word",
                 |job, value| put(&mut job.on_error, policy(value)),
@@ -258,6 +277,26 @@ fn shown_policy(policy: ErrorPolicy) -> Option<String> {
     let kinds = KINDS.iter().filter(|(_, kind)| goes_on[*kind]);
     let kinds: Vec<String> = kinds.map(|(word, _)| quoted(word)).collect();
     Some(format!("[{}]", kinds.join(", ")))
+}
+
+/// SYNC_FILE_RANGE_WRITE.
+const BEGIN_WRITING: u32 = 2;
+
+fn sync_range(value: Value<'_>) -> Result<u32, Complaint> {
+    let mut flags = 0;
+    for word in value.list()? {
+        flags |= word.word(&SYNC_RANGES)?;
+    }
+    match flags {
+        0 => Err(value.complaint("it must do something")),
+        flags => Ok(flags),
+    }
+}
+
+fn shown_sync_range(flags: u32) -> String {
+    let words = SYNC_RANGES.iter().filter(|(_, flag)| flags & flag != 0);
+    let words: Vec<String> = words.map(|(word, _)| quoted(word)).collect();
+    format!("[{}]", words.join(", "))
 }
 
 fn ignored(pair: Value<'_>) -> Result<(Direction, i32), Complaint> {

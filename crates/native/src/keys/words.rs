@@ -80,6 +80,8 @@ words! {
     ENDS: EndsOthers { "never" = EndsOthers::Never, "on-error" = EndsOthers::OnError, "always" = EndsOthers::Always }
     /// Kinds of failures, by their places in [`ErrorPolicy::ContinueOn`].
     KINDS: usize { "read" = 0, "write" = 1, "verify" = 2 }
+    /// By the numbers of SYNC_FILE_RANGE_* in the kernel.
+    SYNC_RANGES: u32 { "wait-before" = 1, "write" = 2, "wait-after" = 4 }
     CHECKSUMS: Checksum {
         "crc32c" = Checksum::Crc32c, "xxhash" = Checksum::Xxhash, "crc7" = Checksum::Crc7,
         "crc16" = Checksum::Crc16, "crc32" = Checksum::Crc32, "crc64" = Checksum::Crc64, "md5" = Checksum::Md5,

@@ -57,7 +57,8 @@ prop_compose! {
         think in of((time(), 1..=u32::MAX)),
         stop in stop(),
         ramp in time(),
-        flush in any::<(u32, u32, bool)>(),
+        flush in any::<(u32, u32, bool, bool)>(),
+        range in of((1..=u32::MAX, 1..8u32)),
         go_on in any::<bool>(),
         submit_latency in any::<bool>(),
     ) -> Job {
@@ -70,7 +71,14 @@ prop_compose! {
             think: think.map(|(pause, every)| Think { pause, every }),
             stop,
             ramp,
-            flush: Flush { fsync_every: flush.0, fdatasync_every: flush.1, at_end: flush.2, ..Flush::default() },
+            flush: Flush {
+                fsync_every: flush.0,
+                fdatasync_every: flush.1,
+                after_reads: flush.2,
+                at_end: flush.3,
+                range_every: range.map_or(0, |(every, _)| every),
+                range_flags: range.map_or(0, |(_, flags)| flags),
+            },
             on_error: if go_on { ErrorPolicy::Continue } else { ErrorPolicy::Stop },
             submit_latency,
             ..placed

@@ -114,10 +114,6 @@ fn what_has_no_key_is_named() {
         "several operations for each offset (fio: rw_sequencer)",
     );
     check(
-        |job| job.flush.after_reads = true,
-        "flushes that are repeated after reads (fio: fsync)",
-    );
-    check(
         |job| job.content = Content::Window { size: Bytes(4096) },
         "parts of one buffer as content (DiskSpd: -Z)",
     );

@@ -147,9 +147,10 @@ impl Maker<'_> {
                 false => Err(forbidden(file)),
             };
         }
-        let opened = match is_held {
-            true => self.guard.open(path),
-            false => Handle::open(path),
+        let opened = match (is_held, file.layout) {
+            (true, _) => self.guard.open(path),
+            (false, Layout::Directory) => Handle::open_directory(path),
+            (false, _) => Handle::open(path),
         };
         match opened {
             Ok(handle) if file.layout == Layout::Directory => match handle.kind().is_dir() {

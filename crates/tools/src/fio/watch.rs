@@ -39,6 +39,8 @@ pub struct Watcher<'a> {
     pub debug: Debug,
     /// Plans anew, with what jobs have left by then.
     pub again: Option<&'a dyn Fn() -> Result<Prepared>>,
+    /// Jobs whose trace, once it was there, was of no use.
+    pub failed_late: u8,
     /// What adds up the throughput of all jobs.
     pub aggregate: Option<Aggregate>,
     /// How often the ETA line is renewed, when the next one is due, and its rates.
@@ -90,6 +92,7 @@ impl<'a> Watcher<'a> {
             planned: Nanos::ZERO,
             debug: Debug::default(),
             again: None,
+            failed_late: 0,
             out: None,
             aggregate: None,
             eta_every: Nanos::from_secs(1),
@@ -114,8 +117,9 @@ impl<'a> Watcher<'a> {
         }
     }
 
-    /// The jobs of a case that replays what an earlier one traced.
-    fn plan_anew(&self, step: usize, case: &mut Case) -> Result<()> {
+    /// The jobs of a case that replays what an earlier one traced. Those whose trace is of no use
+    /// fail alone.
+    fn plan_anew(&mut self, step: usize, case: &mut Case) -> Result<()> {
         let Some(again) = self.again else {
             return Ok(());
         };
@@ -123,6 +127,13 @@ impl<'a> Watcher<'a> {
         self.debug.prepare(&mut prepared.plan);
         if step < prepared.plan.cases.len() {
             case.workload = prepared.plan.cases.swap_remove(step).workload;
+        }
+        for clone in prepared.clones_of(step) {
+            if let Some(why) = &clone.lacks_trace {
+                terminal::inform(&format!("fio: {why}"));
+                case.workload.jobs.retain(|job| job.name != clone.job);
+                self.failed_late = self.failed_late.saturating_add(1);
+            }
         }
         Ok(())
     }
@@ -210,7 +221,7 @@ impl Questions for Watcher<'_> {
         let clones = self.prepared.clones.iter();
         let without: Vec<&str> = clones
             .filter(|clone| {
-                let is_out = clone.is_unfit || clone.create_only || clone.failed.is_some();
+                let is_out = clone.create_only || clone.failed.is_some();
                 is_out || failed.contains(&clone.spec)
             })
             .map(|clone| &*clone.job)
