@@ -41,9 +41,10 @@ pub fn run(program: &Path, filter: &[String], repeats: usize) -> Result<()> {
         if !filter.is_empty() && !filter.iter().any(wanted) {
             continue;
         }
-        let stored = match task.over_stored {
-            true => fill(program, &stock.0)?,
-            false => Vec::new(),
+        let stored = if task.over_stored {
+            fill(program, &stock.0)?
+        } else {
+            Vec::new()
         };
         let mut seconds = Vec::new();
         for _ in 0..repeats {

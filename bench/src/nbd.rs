@@ -310,13 +310,12 @@ fn measure(
     let serving = serve(work, server, ours, folder)?;
     let uri = serving.uri();
     let fill = ["--rw=write", "--bs=1M", "--iodepth=4"].map(str::to_owned);
-    let seconds = match work.is_paced() {
-        true => seconds.max(LEAST_SECONDS_OF_EXCESS),
-        false => {
-            // What was never written costs one side or the other nothing.
-            fio(work.on_one_core, &uri, &fill)?;
-            seconds
-        }
+    let seconds = if work.is_paced() {
+        seconds.max(LEAST_SECONDS_OF_EXCESS)
+    } else {
+        // What was never written costs one side or the other nothing.
+        fio(work.on_one_core, &uri, &fill)?;
+        seconds
     };
     let json = fio(work.on_one_core, &uri, &load(work, seconds))?;
     let reads = &json["jobs"][0]["read"];
@@ -373,9 +372,10 @@ fn serve(work: &Work, server: Server, ours: &Path, folder: &Path) -> Result<Serv
     let command = match server {
         Server::Ours => {
             let mut command = on_core(work.on_one_core, ours);
-            match paced {
-                true => command.arg("emulate").arg(device),
-                false => command.args(["emulate", "null", "--size", "1GiB"]),
+            if paced {
+                command.arg("emulate").arg(device)
+            } else {
+                command.args(["emulate", "null", "--size", "1GiB"])
             };
             command.args(["--quiet", "--no-save", "--nbd", &where_to]);
             command

@@ -39,9 +39,10 @@ fn figures(flat: &str, sample: &mut Sample) {
         let Ok(rate) = rate.parse::<f64>() else {
             continue;
         };
-        match interval.starts_with("avg_") {
-            true => sample.iops = rate,
-            false => sample.ios += rate,
+        if interval.starts_with("avg_") {
+            sample.iops = rate
+        } else {
+            sample.ios += rate
         }
     }
 }

@@ -119,9 +119,10 @@ impl Bench {
     /// Blocklab's study and further arguments.
     pub fn ours(&self, place: &Place, seconds: u64) -> (String, Vec<String>) {
         let path = place.path(self.target);
-        let runtime = match self.native.contains("stop_bytes") {
-            true => String::new(),
-            false => format!("runtime = \"{seconds}s\"\n"),
+        let runtime = if self.native.contains("stop_bytes") {
+            String::new()
+        } else {
+            format!("runtime = \"{seconds}s\"\n")
         };
         let study = format!(
             "name = \"bench\"\nseed = 1\npasses = 1\n[[case]]\nname = \"bench\"\n{runtime}{}",
@@ -417,9 +418,10 @@ fn diskspd() -> Vec<Bench> {
                 "rw=randread bs=4k norandommap=1 iodepth=1",
             ),
         ] {
-            let engine = match fio.contains("iodepth=1") {
-                true => "psync".to_owned(),
-                false => format!("io_uring {BEST}"),
+            let engine = if fio.contains("iodepth=1") {
+                "psync".to_owned()
+            } else {
+                format!("io_uring {BEST}")
             };
             // -Sh writes through.
             let fio = format!("ioengine={engine} direct=1 sync=dsync {fio}");

@@ -226,12 +226,13 @@ fn without_tests_and_comments(text: &str) -> String {
         .split("#[cfg(test)]\nmod tests {")
         .next()
         .unwrap_or(text);
-    let lines = code
-        .lines()
-        .map(|line| match line.trim_start().starts_with("//") {
-            true => "",
-            false => line,
-        });
+    let lines = code.lines().map(|line| {
+        if line.trim_start().starts_with("//") {
+            ""
+        } else {
+            line
+        }
+    });
     lines.collect::<Vec<_>>().join("\n")
 }
 

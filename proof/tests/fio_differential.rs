@@ -106,9 +106,10 @@ fn differences(rules: &Rules, theirs: &Answer, ours: &Answer) -> Vec<String> {
         theirs.different.abs_diff(ours.different) <= theirs.different / 20
     };
     let mut pairs = theirs.blocks.values().zip(ours.blocks.values());
-    let agree = match rules.are_blocks_near {
-        true => theirs.blocks.len() == ours.blocks.len() && pairs.all(near),
-        false => theirs.blocks == ours.blocks,
+    let agree = if rules.are_blocks_near {
+        theirs.blocks.len() == ours.blocks.len() && pairs.all(near)
+    } else {
+        theirs.blocks == ours.blocks
     };
     if !agree {
         wrong.push(format!("blocks {:?} for {:?}", ours.blocks, theirs.blocks));
@@ -189,12 +190,11 @@ fn agree(rules: &Rules, theirs: &[u64], ours: &[u64], operations: u64) -> bool {
         () => 0,
     };
     let is_mixed = theirs.iter().filter(|bytes| **bytes > 0).count() > 1;
-    let shares = match is_mixed {
-        true => {
-            let deviation = (0.5 / operations.max(1) as f64).sqrt();
-            (a as f64 * (3.0 * deviation).clamp(0.05, 0.2)) as u64
-        }
-        false => slack,
+    let shares = if is_mixed {
+        let deviation = (0.5 / operations.max(1) as f64).sqrt();
+        (a as f64 * (3.0 * deviation).clamp(0.05, 0.2)) as u64
+    } else {
+        slack
     };
     a.abs_diff(b) <= slack && theirs[0].abs_diff(ours[0]) <= shares
 }

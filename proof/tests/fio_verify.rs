@@ -99,9 +99,10 @@ fn fio_checks_what_blocklab_wrote() {
 /// are drawn freely, the second command must draw the same.
 #[test]
 fn what_another_job_wrote_is_read_back_by_its_place() {
-    let whos = match fio_is_there() {
-        true => vec![Who::Ours, Who::Fio],
-        false => vec![Who::Ours],
+    let whos = if fio_is_there() {
+        vec![Who::Ours, Who::Fio]
+    } else {
+        vec![Who::Ours]
     };
     for who in whos {
         let lab = Lab::new();

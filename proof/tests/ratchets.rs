@@ -52,14 +52,12 @@ fn sources(folder: &Path) -> Vec<(PathBuf, String)> {
                 .and_then(|stem| stem.to_str())
                 .unwrap_or_default();
             let is_test = stem == "tests" || stem == "testing" || stem.ends_with("_tests");
-            match path.is_dir() {
-                true => open.push(path),
-                false if path.extension().is_some_and(|end| end == "rs") && !is_test => {
-                    let text = fs::read_to_string(&path).expect("a source file");
-                    let source = text.split("#[cfg(test)]\nmod tests {").next();
-                    found.push((path, source.unwrap_or_default().to_owned()));
-                }
-                false => {}
+            if path.is_dir() {
+                open.push(path);
+            } else if path.extension().is_some_and(|end| end == "rs") && !is_test {
+                let text = fs::read_to_string(&path).expect("a source file");
+                let source = text.split("#[cfg(test)]\nmod tests {").next();
+                found.push((path, source.unwrap_or_default().to_owned()));
             }
         }
     }

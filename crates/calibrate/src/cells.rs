@@ -67,10 +67,7 @@ impl Load {
 }
 
 pub(super) const fn pattern(sequential: bool) -> &'static str {
-    match sequential {
-        true => "sequential",
-        false => "random",
-    }
+    if sequential { "sequential" } else { "random" }
 }
 
 /// A load and what it reached over all passes.
@@ -186,9 +183,10 @@ impl Sweep {
             left_out: left_out.collect(),
             starts,
         };
-        match sweep.cells.is_empty() {
-            true => Err(sweep.nothing()),
-            false => Ok(sweep),
+        if sweep.cells.is_empty() {
+            Err(sweep.nothing())
+        } else {
+            Ok(sweep)
         }
     }
 
@@ -379,11 +377,12 @@ impl Pass {
             }
             pass.sum_squares += ops * (service.mean_ns.powi(2) + service.stddev_ns.powi(2));
         }
-        match pass.count >= FEWEST && pass.iops > 0.0 && pass.sum_ns > 0.0 {
-            true => Ok((load, pass)),
-            false => Err(format!(
+        if pass.count >= FEWEST && pass.iops > 0.0 && pass.sum_ns > 0.0 {
+            Ok((load, pass))
+        } else {
+            Err(format!(
                 "fewer than {FEWEST} operations: a longer --runtime helps"
-            )),
+            ))
         }
     }
 }

@@ -155,9 +155,10 @@ fn scattering(sweep: &Sweep) -> Vec<&Cell> {
         same.map(|it| it.iops).fold(0.0, f64::max) >= GAINED * cell.iops
     };
     let free: Vec<&Cell> = sweep.cells.iter().filter(alone).filter(gained).collect();
-    match free.is_empty() {
-        true => sweep.cells.iter().filter(alone).collect(),
-        false => free,
+    if free.is_empty() {
+        sweep.cells.iter().filter(alone).collect()
+    } else {
+        free
     }
 }
 

@@ -125,9 +125,10 @@ impl Draft<'_> {
         if let ([Some(read), Some(write)], true) = (levels, shared) {
             let value = f64::midpoint(read.value, write.value);
             let (read, write) = (shown(read), shown(write));
-            let shown = match reads && writes && read != write {
-                true => format!("{read} (reads), {write} (writes)"),
-                false => read,
+            let shown = if reads && writes && read != write {
+                format!("{read} (reads), {write} (writes)")
+            } else {
+                read
             };
             return vec![cap(Covers::All, value, shown, true)];
         }
@@ -202,9 +203,10 @@ impl Draft<'_> {
     }
 
     fn origin(&self, from: &str, measured: bool) -> Origin {
-        match measured {
-            true => Origin::measured(&format!("{}: {from}", self.provenance.runs)),
-            false => Origin::assumed("not measured: as the other direction"),
+        if measured {
+            Origin::measured(&format!("{}: {from}", self.provenance.runs))
+        } else {
+            Origin::assumed("not measured: as the other direction")
         }
     }
 }

@@ -41,14 +41,16 @@ impl Line {
             xy += weight * kib * ns;
         }
         let spread = w * xx - x * x;
-        let slope = match smallest < largest {
-            true => ((w * xy - x * y) / spread).max(0.0),
-            false => 0.0,
+        let slope = if smallest < largest {
+            ((w * xy - x * y) / spread).max(0.0)
+        } else {
+            0.0
         };
         let base = (y - slope * x) / w;
-        let (base, slope) = match base >= 1.0 {
-            true => (base, slope),
-            false => (1.0, xy / xx),
+        let (base, slope) = if base >= 1.0 {
+            (base, slope)
+        } else {
+            (1.0, xy / xx)
         };
         Some(Self {
             base,

@@ -226,9 +226,12 @@ impl Errors {
     /// Squares in multiples of the noise, far ones damped.
     pub(super) fn cost(&self, noise: f64) -> f64 {
         let far = |error: &Error| (error.ln / (noise + error.chance)).abs();
-        let costs = self.0.iter().map(far).map(|times| match times > FAR {
-            true => FAR * (2.0 * times - FAR),
-            false => times * times,
+        let costs = self.0.iter().map(far).map(|times| {
+            if times > FAR {
+                FAR * (2.0 * times - FAR)
+            } else {
+                times * times
+            }
         });
         costs.sum()
     }

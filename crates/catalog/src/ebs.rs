@@ -142,9 +142,10 @@ fn successor(
         let part = first.map_or(Part::Instance, |_| Part::Key("as-of"));
         return Err(Refusal::new(part, message));
     }
-    match supported && (beyond || host.is_some()) {
-        true => Ok(catalog.ebs_type(any.text("becomes"))),
-        false => Ok(None),
+    if supported && (beyond || host.is_some()) {
+        Ok(catalog.ebs_type(any.text("becomes")))
+    } else {
+        Ok(None)
     }
 }
 
@@ -245,9 +246,10 @@ impl Terms<'_> {
             return baseline;
         }
         let most = self.limits.need("max_iops");
-        let from = match baseline < most.value {
-            true => self.limits.need("baseline_iops_per_gib"),
-            false => most,
+        let from = if baseline < most.value {
+            self.limits.need("baseline_iops_per_gib")
+        } else {
+            most
         };
         let cap = cap("volume IOPS", Rate::Iops(baseline), &from);
         draft.volume.caps.push(cap);
@@ -267,9 +269,10 @@ impl Terms<'_> {
         if included {
             draft.purchase.included_iops = least.value;
         }
-        let from = match included && self.offer.iops.is_none() {
-            true => least,
-            false => provisioned_within(most),
+        let from = if included && self.offer.iops.is_none() {
+            least
+        } else {
+            provisioned_within(most)
         };
         let cap = cap("volume IOPS", Rate::Iops(iops as f64), &from);
         draft.volume.caps.push(cap);

@@ -51,9 +51,10 @@ impl Seen {
             value,
             from,
             to,
-            dated: match from == to {
-                true => from.to_string(),
-                false => format!("{from}..{to}"),
+            dated: if from == to {
+                from.to_string()
+            } else {
+                format!("{from}..{to}")
             },
             source: source.to_owned(),
         }
@@ -97,12 +98,13 @@ pub(crate) fn holds(seen: &[Seen], day: Option<Date>) -> Option<Held> {
 impl Held {
     pub(crate) fn figure(&self, unit: LimitUnit) -> Figure {
         let seen = &self.seen;
-        let origin = match self.later {
-            false => Origin::documented(&seen.source, &seen.dated),
-            true => Origin::assumed(&format!(
+        let origin = if self.later {
+            Origin::assumed(&format!(
                 "first documented on {}: {}",
                 seen.from, seen.source
-            )),
+            ))
+        } else {
+            Origin::documented(&seen.source, &seen.dated)
         };
         Figure {
             value: seen.value,

@@ -139,12 +139,13 @@ fn size(offer: &Offer, row: &Row<'_>, assumptions: &mut Vec<String>) -> Result<B
     };
     // Vendors write GB for either unit, so that a size passes when it fits in one of them.
     let fits = size.0 >= min * 1_000_000_000 && size.0 <= max << 30;
-    match fits {
-        true => Ok(size),
-        false => Err(Refusal::new(
+    if fits {
+        Ok(size)
+    } else {
+        Err(Refusal::new(
             Part::Size,
             format!("{} comes in sizes of {min} to {max} GB", offer.volume),
-        )),
+        ))
     }
 }
 

@@ -271,9 +271,10 @@ impl History {
         };
         let then = self.at(ceiling, Some(base.seen.from));
         let sustained = then.is_some_and(|max| max.seen.value <= base.seen.value);
-        match base.later && sustained || base.seen.value >= max.value {
-            true => max.clone(),
-            false => base.figure(unit),
+        if base.later && sustained || base.seen.value >= max.value {
+            max.clone()
+        } else {
+            base.figure(unit)
         }
     }
 }

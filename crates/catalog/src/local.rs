@@ -49,9 +49,10 @@ pub(crate) fn disks(
         );
         return Err(Refusal::new(Part::Count, message));
     }
-    let kind = match store.nvme {
-        true => "local NVMe",
-        false => "local disk",
+    let kind = if store.nvme {
+        "local NVMe"
+    } else {
+        "local disk"
     };
     let mut draft = Draft::of(VolumeSpec::new(kind, Bytes((store.disk_gb * 1e9) as u64)));
     draft.volumes = wanted as usize;
@@ -246,12 +247,11 @@ fn profile(
         unreachable!("profile {name} of {family} has no rate");
     };
     let why = row.text("why");
-    let (mb, origin) = match store.disk_gb >= of_gb {
-        true => (mb, Origin::measured(why)),
-        false => {
-            let because = format!("in proportion to the size of the disk: {why}");
-            (mb * store.disk_gb / of_gb, Origin::assumed(&because))
-        }
+    let (mb, origin) = if store.disk_gb >= of_gb {
+        (mb, Origin::measured(why))
+    } else {
+        let because = format!("in proportion to the size of the disk: {why}");
+        (mb * store.disk_gb / of_gb, Origin::assumed(&because))
     };
     let writes = |cap: &&mut Cap| cap.covers == Covers::Writes && cap.rate.counts_bytes();
     if let Some(cap) = draft.volume.caps.iter_mut().find(writes) {

@@ -21,9 +21,10 @@ pub const HOURS_PER_MONTH: f64 = 730.0;
 
 /// In which money the lists of a region are: AWS sells in yuan in China, in US dollars elsewhere.
 pub fn currency_of(region: &str) -> &'static str {
-    match region.starts_with("cn-") {
-        true => "CNY",
-        false => "USD",
+    if region.starts_with("cn-") {
+        "CNY"
+    } else {
+        "USD"
     }
 }
 

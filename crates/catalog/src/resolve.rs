@@ -438,12 +438,13 @@ fn stand_in(
     if let Some(name) = offer.named_profile() {
         let kind = catalog.ebs_type(&offer.volume);
         let known = name == "average" && kind.is_some_and(|kind| kind.iops == IopsRule::BestEffort);
-        return match known {
-            true => Ok(()),
-            false => Err(Refusal::new(
+        return if known {
+            Ok(())
+        } else {
+            Err(Refusal::new(
                 part,
                 format!("no {name} of {} is documented", offer.volume),
-            )),
+            ))
         };
     }
     if draft.volume.service.is_some() {

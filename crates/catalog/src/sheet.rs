@@ -255,9 +255,10 @@ impl Sheet {
             prices: resolved.prices.clone(),
             usd_per_month: total(&resolved.costs).filter(|_| !resolved.partly_unpriced),
             currency: resolved.costs.first().map_or("USD", |cost| cost.currency),
-            ratios: match resolved.partly_unpriced {
-                true => Vec::new(),
-                false => ratios(&resolved.costs, &reaches),
+            ratios: if resolved.partly_unpriced {
+                Vec::new()
+            } else {
+                ratios(&resolved.costs, &reaches)
             },
             costs: resolved.costs.clone(),
             reaches,
@@ -334,9 +335,10 @@ fn reaches(resolved: &Resolved) -> Result<Vec<Reach>, String> {
     let volumes = u32::try_from(spec.volumes.len()).unwrap_or(u32::MAX);
     let in_flight = IN_FLIGHT.saturating_mul(volumes);
     let whole = |volume: &VolumeSpec| matches!(volume.accounting, Accounting::WholeUnits { .. });
-    let patterns: &[(&'static str, u32)] = match spec.volumes.iter().any(whole) {
-        true => &[("random", 0), ("sequential", 1)],
-        false => &[("random", 0)],
+    let patterns: &[(&'static str, u32)] = if spec.volumes.iter().any(whole) {
+        &[("random", 0), ("sequential", 1)]
+    } else {
+        &[("random", 0)]
     };
     let mut found = Vec::new();
     for (pattern, streams) in patterns {

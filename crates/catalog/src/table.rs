@@ -83,9 +83,12 @@ pub(crate) fn cells(line: &str) -> Vec<String> {
 }
 
 pub(crate) fn line(cells: &[String]) -> String {
-    let quoted = |cell: &String| match cell.contains([',', '"']) {
-        true => format!("\"{}\"", cell.replace('"', "\"\"")),
-        false => cell.clone(),
+    let quoted = |cell: &String| {
+        if cell.contains([',', '"']) {
+            format!("\"{}\"", cell.replace('"', "\"\""))
+        } else {
+            cell.clone()
+        }
     };
     cells.iter().map(quoted).collect::<Vec<_>>().join(",")
 }

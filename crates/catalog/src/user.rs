@@ -132,9 +132,10 @@ fn check(section: Section, first: bool, line: &str) -> Result<(), String> {
     }
     let head = section.head();
     if first {
-        return match line == head {
-            true => Ok(()),
-            false => Err(format!("the columns must be {head}")),
+        return if line == head {
+            Ok(())
+        } else {
+            Err(format!("the columns must be {head}"))
         };
     }
     let (found, wanted) = (cells(line).len(), head.split(',').count());
@@ -156,9 +157,10 @@ fn check(section: Section, first: bool, line: &str) -> Result<(), String> {
         Section::VolumeTypes | Section::VolumeLatencies => true,
         _ => row.get::<Date>("date").is_some(),
     });
-    match sound {
-        true => Ok(()),
-        false => Err("a number, a unit or a day cannot be read".to_owned()),
+    if sound {
+        Ok(())
+    } else {
+        Err("a number, a unit or a day cannot be read".to_owned())
     }
 }
 
@@ -175,9 +177,10 @@ fn check_list(first: bool, line: &str) -> Result<(), String> {
     let mut cells = line.split(',');
     let named = cells.next().is_some_and(|name| name.contains('.'));
     let prices = cells.all(|usd| usd.is_empty() || usd.parse::<f64>().is_ok_and(f64::is_finite));
-    match named && prices {
-        true => Ok(()),
-        false => Err("a price cannot be read".to_owned()),
+    if named && prices {
+        Ok(())
+    } else {
+        Err("a price cannot be read".to_owned())
     }
 }
 

@@ -232,15 +232,17 @@ fn case(test: &Test, way: Way, form: &Form) -> Case {
             size: Some(wish.size),
             ..Region::default()
         },
-        pattern: match test.random {
-            true => Pattern::RANDOM,
-            false => Pattern::Sequential,
+        pattern: if test.random {
+            Pattern::RANDOM
+        } else {
+            Pattern::Sequential
         },
         mix: Mix::reads(way.reads()),
         sizes: BlockSizes::fixed(test.block),
-        content: match wish.zero_fill {
-            true => Content::Zero,
-            false => Content::Random,
+        content: if wish.zero_fill {
+            Content::Zero
+        } else {
+            Content::Random
         },
         stop: Stop {
             runtime: Some(form.measure),
@@ -252,12 +254,11 @@ fn case(test: &Test, way: Way, form: &Form) -> Case {
 }
 
 fn notes(wish: &Wish) -> Vec<Note> {
-    let data = match wish.zero_fill {
-        true => "zeros are written, and the file is laid out with random bytes",
-        false => {
-            "the original repeats one random MiB; here no two blocks are equal, so a device cannot \
+    let data = if wish.zero_fill {
+        "zeros are written, and the file is laid out with random bytes"
+    } else {
+        "the original repeats one random MiB; here no two blocks are equal, so a device cannot \
              deduplicate them"
-        }
     };
     let affinity =
         "threads are not bound to processors as the original binds them; the scheduler places them";

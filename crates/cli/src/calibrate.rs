@@ -48,9 +48,10 @@ pub fn calibrate(args: &CalibrateArgs, store: &Store) -> Result<ExitCode> {
         let text = format!("{}{bare}", foreword(&fitted, &residuals));
         output::write(path, text, Over::forced(args.force))?;
     }
-    terminal::print_styled(match args.json {
-        true => json(args, &fitted, &residuals)?,
-        false => in_words(args, &fitted, &residuals),
+    terminal::print_styled(if args.json {
+        json(args, &fitted, &residuals)?
+    } else {
+        in_words(args, &fitted, &residuals)
     })?;
     Ok(ExitCode::SUCCESS)
 }

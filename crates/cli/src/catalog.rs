@@ -27,18 +27,20 @@ pub fn run(args: &CatalogArgs) -> Result<()> {
 
 fn show(args: &CatalogShowArgs) -> Result<()> {
     let sheet = describe(&args.address, &place::load_catalog()?).map_err(readable)?;
-    terminal::print(match args.json {
-        true => answer::json(("catalog_show_format", 1), &sheet)?,
-        false => sheet::text(&sheet),
+    terminal::print(if args.json {
+        answer::json(("catalog_show_format", 1), &sheet)?
+    } else {
+        sheet::text(&sheet)
     })
 }
 
 /// A message of several lines begins on a line of its own, so that its pointer points.
 fn readable(error: blocklab_catalog::Error) -> anyhow::Error {
     let text = error.to_string();
-    match text.contains('\n') {
-        true => anyhow::anyhow!("cannot use this address:\n{text}"),
-        false => error.into(),
+    if text.contains('\n') {
+        anyhow::anyhow!("cannot use this address:\n{text}")
+    } else {
+        error.into()
     }
 }
 
@@ -56,9 +58,10 @@ fn list(args: &CatalogListArgs) -> Result<()> {
     if listed.is_empty() && !args.json {
         explain_nothing(&catalog, args)?;
     }
-    terminal::print(match args.json {
-        true => answer::json(("catalog_list_format", 1), &answer::only("types", &listed))?,
-        false => table(&listed, currency_of(&args.region)),
+    terminal::print(if args.json {
+        answer::json(("catalog_list_format", 1), &answer::only("types", &listed))?
+    } else {
+        table(&listed, currency_of(&args.region))
     })
 }
 
@@ -99,9 +102,12 @@ fn table(listed: &[Listed], currency: &str) -> String {
 fn row(one: &Listed) -> [String; 11] {
     let number = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), count);
     // A maximum that lasts for ever is no news.
-    let up_to = |base: Option<f64>, max: Option<f64>| match base == max {
-        true => String::new(),
-        false => number(max),
+    let up_to = |base: Option<f64>, max: Option<f64>| {
+        if base == max {
+            String::new()
+        } else {
+            number(max)
+        }
     };
     let disks = match one.disk_gb {
         Some(gb) => format!("{} x {} GB", one.disks, count(gb)),
@@ -127,9 +133,10 @@ fn row(one: &Listed) -> [String; 11] {
 
 /// `143.75`, `1,250`: to three decimals below a thousand.
 fn trimmed(value: f64) -> String {
-    match value.abs() < 1000.0 {
-        true => blocklab_units::trimmed(value, 3),
-        false => count(value),
+    if value.abs() < 1000.0 {
+        blocklab_units::trimmed(value, 3)
+    } else {
+        count(value)
     }
 }
 
@@ -146,9 +153,10 @@ fn bring(args: &CatalogImportArgs) -> Result<()> {
     };
     let files = args.files.iter().map(file).collect::<Result<Vec<_>>>()?;
     let done = import(&files, &folder)?;
-    terminal::print(match args.json {
-        true => answer::json(("catalog_import_format", 1), &answer::only("files", &done))?,
-        false => done.iter().map(account).collect(),
+    terminal::print(if args.json {
+        answer::json(("catalog_import_format", 1), &answer::only("files", &done))?
+    } else {
+        done.iter().map(account).collect()
     })
 }
 

@@ -204,9 +204,12 @@ pub fn with_names(shell: Shell, words: &str) -> String {
 
 /// For the value of an option fish runs the completion of that option alone, so each needs its own.
 fn fish(words: &str) -> String {
-    let line = |line: &str| match line.ends_with(" -r") || line.ends_with(" -r -F") {
-        true => format!("{line} -k -a \"(__blocklab_names)\"\n"),
-        false => format!("{line}\n"),
+    let line = |line: &str| {
+        if line.ends_with(" -r") || line.ends_with(" -r -F") {
+            format!("{line} -k -a \"(__blocklab_names)\"\n")
+        } else {
+            format!("{line}\n")
+        }
     };
     words.lines().map(line).chain([FISH.to_owned()]).collect()
 }

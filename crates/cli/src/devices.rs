@@ -13,9 +13,10 @@ use blocklab_report::text::aligned;
 pub fn run(args: &DevicesArgs, store: Option<&Store>) -> anyhow::Result<()> {
     let memory = store.map(place::memory);
     let devices = blocklab_host::devices(memory.as_ref());
-    terminal::print(match args.json {
-        true => answer::json(("devices_format", 1), &answer::only("devices", &devices))?,
-        false => text(&devices),
+    terminal::print(if args.json {
+        answer::json(("devices_format", 1), &answer::only("devices", &devices))?
+    } else {
+        text(&devices)
     })
 }
 
@@ -89,9 +90,10 @@ fn yes_no(value: bool) -> String {
 
 /// A virtual disk calls itself rotational whatever lies below it, so of one nothing is known.
 fn rotational(facts: &BlockDevice) -> String {
-    match facts.transport == "virtio" && facts.rotational {
-        true => "unknown".to_owned(),
-        false => yes_no(facts.rotational),
+    if facts.transport == "virtio" && facts.rotational {
+        "unknown".to_owned()
+    } else {
+        yes_no(facts.rotational)
     }
 }
 

@@ -37,13 +37,14 @@ pub fn diagnose(args: &DiagnoseArgs, store: &Store) -> Result<ExitCode> {
         each(&args.runs, page).into_iter().collect::<Result<_>>()?;
     let (pages, gates): (Vec<String>, Vec<Option<Gate>>) = judged.into_iter().unzip();
     let worst = gates.iter().flatten().max_by_key(|gate| gate.answer);
-    match args.html.as_deref() == Some(Path::new("-")) {
-        true => gate::aside(worst),
-        false => terminal::print_styled(match (&pages[..], args.json) {
+    if args.html.as_deref() == Some(Path::new("-")) {
+        gate::aside(worst)
+    } else {
+        terminal::print_styled(match (&pages[..], args.json) {
             ([only], _) => only.clone(),
             (_, true) => format!("[{}]\n", pages.join(",")),
             (_, false) => pages.join("\n"),
-        })?,
+        })?
     }
     Ok(gate::status(worst, args.strict).into())
 }
@@ -77,14 +78,13 @@ fn one(args: &DiagnoseArgs, record: &Record, catalog: &Catalog) -> Result<(Strin
         output::write(path, page, Over::forced(args.force))?;
     }
     let gate = judge_all(args, record, &diagnosis);
-    let text = match args.json {
-        true => json::diagnosis(record, &diagnosis, gate.as_ref()),
-        false => {
-            let words = text::diagnosis(record, &diagnosis, terminal::style());
-            let page = args.html.iter();
-            let page = page.map(|path| format!("\nReport  {}\n", path.display()));
-            words + &page.collect::<String>() + &gate::words(gate.as_ref())
-        }
+    let text = if args.json {
+        json::diagnosis(record, &diagnosis, gate.as_ref())
+    } else {
+        let words = text::diagnosis(record, &diagnosis, terminal::style());
+        let page = args.html.iter();
+        let page = page.map(|path| format!("\nReport  {}\n", path.display()));
+        words + &page.collect::<String>() + &gate::words(gate.as_ref())
     };
     Ok((text, gate))
 }

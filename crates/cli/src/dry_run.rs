@@ -87,9 +87,10 @@ pub fn print(request: &Request, setting: Setting<'_>, as_json: bool) -> Result<(
             ..forecast_of(system, plan, found, setting.catalog)
         });
     }
-    terminal::print_styled(match as_json {
-        true => answer::json(("dry_run_format", 1), &answer::only("systems", &systems))?,
-        false => in_words(request, &systems, setting.store, terminal::style()),
+    terminal::print_styled(if as_json {
+        answer::json(("dry_run_format", 1), &answer::only("systems", &systems))?
+    } else {
+        in_words(request, &systems, setting.store, terminal::style())
     })
 }
 
@@ -233,9 +234,10 @@ impl SystemForecast {
                 self.times_over()
             )),
         }
-        match parts.is_empty() {
-            true => "nothing".to_owned(),
-            false => parts.join("; "),
+        if parts.is_empty() {
+            "nothing".to_owned()
+        } else {
+            parts.join("; ")
         }
     }
 
@@ -243,29 +245,26 @@ impl SystemForecast {
     fn times_over(&self) -> String {
         let size: u64 = self.targets.iter().map(|it| it.size_bytes).sum();
         let is_device = |it: &TargetLine| it.kind == TargetKind::BlockDevice;
-        match self.targets.iter().all(is_device) && size > 0 {
-            true => {
-                let times = self.unbounded_s * FOR_SCALE.as_f64() / size as f64;
-                format!(", {times:.2} times its size")
-            }
-            false => String::new(),
+        if self.targets.iter().all(is_device) && size > 0 {
+            let times = self.unbounded_s * FOR_SCALE.as_f64() / size as f64;
+            format!(", {times:.2} times its size")
+        } else {
+            String::new()
         }
     }
 
     fn takes(&self) -> String {
         let time = Nanos::from_secs_f64(self.duration_s);
         let simulated = self.targets.iter().any(|it| Target::is_simulated(&it.path));
-        let what = match simulated {
-            true => " of virtual time",
-            false => "",
-        };
+        let what = if simulated { " of virtual time" } else { "" };
         let untimed = match self.untimed_measurements {
             0 => String::new(),
             some => format!(", and {some} measurements that last until their amount is done"),
         };
-        let filling = match self.targets.iter().any(|it| it.laid_out_bytes > 0) {
-            true => ", without filling the file",
-            false => "",
+        let filling = if self.targets.iter().any(|it| it.laid_out_bytes > 0) {
+            ", without filling the file"
+        } else {
+            ""
         };
         format!(
             "{time}{what}{filling} ({}, {}){untimed}",

@@ -293,9 +293,10 @@ fn quicken(spec: &mut DeviceSpec, factor: f64) -> Result<()> {
             .map(|time| Nanos::from_secs_f64(time.as_secs_f64() / factor));
         found = true;
     }
-    match found {
-        true => Ok(()),
-        false => bail!("--speed divides burst buckets, and {} has none", spec.name),
+    if found {
+        Ok(())
+    } else {
+        bail!("--speed divides burst buckets, and {} has none", spec.name)
     }
 }
 
@@ -393,9 +394,10 @@ impl<'a> Watch<'a> {
                 balances: observed::lasts(self.samplers[index].previous(), &balances, SLICE),
                 waits: observed::since(&before, &self.waited[index], SLICE),
             };
-            match self.args.json {
-                true => terminal::print(observed::json_line(&now))?,
-                false => lines.extend(observed::lines(&now, terminal::style().columns())),
+            if self.args.json {
+                terminal::print(observed::json_line(&now))?
+            } else {
+                lines.extend(observed::lines(&now, terminal::style().columns()))
             }
         }
         if self.draws && clients.is_some() {
@@ -451,11 +453,10 @@ fn end(args: &EmulateArgs, store: &Store, record: &mut Record) -> Result<ExitCod
     }
     let mut keeping = Keeping::new(store);
     keeping.keep(record);
-    match keeping.is_well {
-        true => {
-            terminal::inform(&format!("Kept  blocklab diagnose {}", record.id));
-            Ok(ExitCode::SUCCESS)
-        }
-        false => Ok(ExitCode::from(FAILED)),
+    if keeping.is_well {
+        terminal::inform(&format!("Kept  blocklab diagnose {}", record.id));
+        Ok(ExitCode::SUCCESS)
+    } else {
+        Ok(ExitCode::from(FAILED))
     }
 }

@@ -127,11 +127,10 @@ fn source(path: &Path) -> Result<Source> {
 }
 
 fn bytes(path: &Path) -> Result<Vec<u8>> {
-    match path == Path::new("-") {
-        true => read_at_most(io::stdin().lock(), LARGEST_REPORT)
-            .context("cannot read the standard input"),
-        false => read_input(path, LARGEST_REPORT)
-            .with_context(|| format!("cannot read {}", path.display())),
+    if path == Path::new("-") {
+        read_at_most(io::stdin().lock(), LARGEST_REPORT).context("cannot read the standard input")
+    } else {
+        read_input(path, LARGEST_REPORT).with_context(|| format!("cannot read {}", path.display()))
     }
 }
 

@@ -69,9 +69,10 @@ const LARGEST: Bytes = Bytes(16 << 20);
 /// The text of a file, or of the standard input (`-`).
 fn read(path: &Path) -> Result<String> {
     let name = path.display();
-    let bytes = match path == Path::new("-") {
-        true => read_at_most(io::stdin().lock(), LARGEST),
-        false => read_input(path, LARGEST),
+    let bytes = if path == Path::new("-") {
+        read_at_most(io::stdin().lock(), LARGEST)
+    } else {
+        read_input(path, LARGEST)
     };
     let bytes = bytes.with_context(|| format!("cannot read {name}"))?;
     String::from_utf8(bytes).with_context(|| format!("cannot read {name}"))

@@ -144,12 +144,11 @@ fn fit(rows: &mut [[String; 6]], width: usize) -> Vec<usize> {
     let fixed = shown.iter().filter(|column| **column < NAME);
     let fixed: usize = fixed.map(|column| widest(rows, *column) + 2).sum();
     let room = width.saturating_sub(fixed);
-    let (name, target) = match shown.contains(&TARGET) {
-        true => {
-            let name = widest(rows, NAME).min((room.saturating_sub(2) / 2).max(LEAST));
-            (name, room.saturating_sub(name + 2).max(LEAST))
-        }
-        false => (room.max(LEAST), LEAST),
+    let (name, target) = if shown.contains(&TARGET) {
+        let name = widest(rows, NAME).min((room.saturating_sub(2) / 2).max(LEAST));
+        (name, room.saturating_sub(name + 2).max(LEAST))
+    } else {
+        (room.max(LEAST), LEAST)
     };
     for row in rows {
         row[NAME] = cut_end(&row[NAME], name);
@@ -159,21 +158,23 @@ fn fit(rows: &mut [[String; 6]], width: usize) -> Vec<usize> {
 }
 
 fn cut_end(text: &str, width: usize) -> String {
-    match text.chars().count() > width {
-        true => text.chars().take(width - 1).chain(['…']).collect(),
-        false => text.to_owned(),
+    if text.chars().count() > width {
+        text.chars().take(width - 1).chain(['…']).collect()
+    } else {
+        text.to_owned()
     }
 }
 
 /// The end of a path identifies it better than its beginning.
 fn cut_start(text: &str, width: usize) -> String {
     let length = text.chars().count();
-    match length > width {
-        true => ['…']
+    if length > width {
+        ['…']
             .into_iter()
             .chain(text.chars().skip(length - width + 1))
-            .collect(),
-        false => text.to_owned(),
+            .collect()
+    } else {
+        text.to_owned()
     }
 }
 

@@ -102,9 +102,10 @@ fn closing(roff: &mut Vec<u8>, text: &str) -> io::Result<()> {
 /// Text that roff prints as it is: no line is a request, hyphens can be copied.
 fn escaped(text: &str) -> String {
     let plain = text.replace('\\', "\\e").replace('-', "\\-");
-    match plain.starts_with(['.', '\'']) {
-        true => format!("\\&{plain}"),
-        false => plain,
+    if plain.starts_with(['.', '\'']) {
+        format!("\\&{plain}")
+    } else {
+        plain
     }
 }
 

@@ -18,9 +18,10 @@ pub fn price(args: &PriceArgs, store: &Store) -> Result<()> {
     let catalog = blocklab_console::place::load_catalog()?;
     let mut all = Vec::new();
     for what in &args.what {
-        all.push(match is_address(what, &catalog) {
-            true => priced(what, &[find(what, args, &catalog)?], None),
-            false => of_run(args, store, what, &catalog)?,
+        all.push(if is_address(what, &catalog) {
+            priced(what, &[find(what, args, &catalog)?], None)
+        } else {
+            of_run(args, store, what, &catalog)?
         });
     }
     if let Some(unknown) = unpriced(&all) {
@@ -34,9 +35,10 @@ pub fn price(args: &PriceArgs, store: &Store) -> Result<()> {
     sort(&mut all, by);
     let currency = args.currency.as_ref();
     let today = today();
-    terminal::print_styled(match args.json {
-        true => json::prices(&all, by, currency, today),
-        false => text::prices(&all, by, currency, today, terminal::style()),
+    terminal::print_styled(if args.json {
+        json::prices(&all, by, currency, today)
+    } else {
+        text::prices(&all, by, currency, today, terminal::style())
     })
 }
 

@@ -86,9 +86,10 @@ pub fn report(args: &ReportArgs, store: &Store) -> Result<()> {
     let path = args.html.clone().unwrap_or_else(|| usual_name(&runs));
     let pairs: Vec<(&Record, &Assessment)> = runs.iter().map(|(r, a)| (r, a)).collect();
     output::write(&path, html::page(&pairs), Over::forced(args.force))?;
-    match path == Path::new("-") {
-        true => Ok(()),
-        false => terminal::print(format!("{}\n", path.display())),
+    if path == Path::new("-") {
+        Ok(())
+    } else {
+        terminal::print(format!("{}\n", path.display()))
     }
 }
 
@@ -129,9 +130,10 @@ pub fn export(args: &ExportArgs, store: &Store) -> Result<()> {
             record.requested.native = native::render(plan);
         }
     }
-    let rows = match args.series {
-        true => Rows::Series,
-        false => Rows::Figures,
+    let rows = if args.series {
+        Rows::Series
+    } else {
+        Rows::Figures
     };
     let bytes = match format {
         Format::Json => figures::json(&record).into_bytes(),
@@ -172,9 +174,10 @@ pub fn rm(args: &RmArgs, store: &Store) -> Result<()> {
     // All are found before any is removed: `latest latest` is one run.
     let removals = store.removals(&args.runs)?;
     for removal in &removals {
-        let gone = match args.dry_run {
-            true => removal.stays().is_empty(),
-            false => store.remove(removal)?,
+        let gone = if args.dry_run {
+            removal.stays().is_empty()
+        } else {
+            store.remove(removal)?
         };
         terminal::print(removed(removal, gone, args.dry_run))?;
     }

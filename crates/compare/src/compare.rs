@@ -102,9 +102,10 @@ pub struct Pair {
 impl Pair {
     /// The figure that is judged: the rate, and of a given rate the mean latency.
     pub fn headline(&self) -> Option<&Contrast> {
-        match self.is_paced {
-            true => self.contrasts.iter().find(|c| c.quantity.is_mean_latency()),
-            false => self.contrasts.first(),
+        if self.is_paced {
+            self.contrasts.iter().find(|c| c.quantity.is_mean_latency())
+        } else {
+            self.contrasts.first()
         }
     }
 }

@@ -132,10 +132,10 @@ fn forward_signals() {
         // ours and not yet reaped.
         unsafe {
             let sent_by_a_process = (*info).si_code <= 0;
-            match sent_by_a_process {
-                true if child > 0 => drop(libc::kill(child, signal)),
-                true => drop(EARLY.fetch_or(1 << signal, Ordering::Relaxed)),
-                false => {}
+            if sent_by_a_process && child > 0 {
+                libc::kill(child, signal);
+            } else if sent_by_a_process {
+                EARLY.fetch_or(1 << signal, Ordering::Relaxed);
             }
         }
     }
@@ -315,20 +315,17 @@ fn reap(child: Pid, before: MemoryKills, names: File) -> ExitCode {
         .ok()
         .flatten()
         .map_or(0, |(_, status)| status.as_raw());
-    match libc::WIFEXITED(status) {
-        true => {
-            let code = libc::WEXITSTATUS(status) as u8;
-            if code == crate::status::INTERRUPTED {
-                let kept = killed::what_is_kept(last(names).as_deref());
-                crate::terminal::warn(&format!("ended at once by a second signal. {kept}"));
-            }
-            ExitCode::from(code)
+    if libc::WIFEXITED(status) {
+        let code = libc::WEXITSTATUS(status) as u8;
+        if code == crate::status::INTERRUPTED {
+            let kept = killed::what_is_kept(last(names).as_deref());
+            crate::terminal::warn(&format!("ended at once by a second signal. {kept}"));
         }
-        false => {
-            let signal = libc::WTERMSIG(status);
-            report(signal, before, names);
-            ExitCode::from(128u8.wrapping_add(signal as u8))
-        }
+        ExitCode::from(code)
+    } else {
+        let signal = libc::WTERMSIG(status);
+        report(signal, before, names);
+        ExitCode::from(128u8.wrapping_add(signal as u8))
     }
 }
 

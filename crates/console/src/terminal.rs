@@ -26,9 +26,10 @@ pub fn print_styled(text: impl AsRef<str>) -> anyhow::Result<()> {
 
 /// Prints what another program is to read, byte by byte; a terminal is shown it as text.
 pub fn print_data(bytes: impl AsRef<[u8]>) -> anyhow::Result<()> {
-    match io::stdout().is_terminal() {
-        true => print(String::from_utf8_lossy(bytes.as_ref())),
-        false => put(bytes.as_ref()),
+    if io::stdout().is_terminal() {
+        print(String::from_utf8_lossy(bytes.as_ref()))
+    } else {
+        put(bytes.as_ref())
     }
 }
 
@@ -38,9 +39,10 @@ pub struct Data;
 impl Write for Data {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let text = |bytes| visible_lines(&String::from_utf8_lossy(bytes)).into_owned();
-        match io::stdout().is_terminal() {
-            true => write_out(text(bytes).as_bytes())?,
-            false => write_out(bytes)?,
+        if io::stdout().is_terminal() {
+            write_out(text(bytes).as_bytes())?
+        } else {
+            write_out(bytes)?
         }
         Ok(bytes.len())
     }
@@ -103,9 +105,10 @@ pub fn style() -> Style {
 
 /// Prints what went wrong to standard error.
 pub fn complain(error: &anyhow::Error) {
-    let head = match io::stderr().is_terminal() && colors_wanted() {
-        true => "\x1b[1;31merror:\x1b[0m",
-        false => "error:",
+    let head = if io::stderr().is_terminal() && colors_wanted() {
+        "\x1b[1;31merror:\x1b[0m"
+    } else {
+        "error:"
     };
     let text = format!("{error:#}");
     let remedy = error.root_cause().downcast_ref().map_or("", errno::remedy);

@@ -64,11 +64,12 @@ fn micros_as_nanos(micros: f64) -> Nanos {
 
 /// Scatter of local NVMe: i3.2xlarge read p50 99 µs, p95 119 µs, hence ln(119 / 99) / 1.645.
 fn nvme_spread(measured: bool) -> Spread {
-    let origin = match measured {
-        true => Origin::measured(
+    let origin = if measured {
+        Origin::measured(
             "i3.2xlarge and i3en.3xlarge at low load (ScyllaDB, diskplorer); beyond p95 the lognormal is assumed",
-        ),
-        false => Origin::assumed("scatter of the local NVMe of I3 and I3en at low load"),
+        )
+    } else {
+        Origin::assumed("scatter of the local NVMe of I3 and I3en at low load")
     };
     Spread {
         sigma: 0.11,

@@ -231,9 +231,10 @@ impl Device {
         let mut found = Vec::new();
         let several = self.volumes.len() > 1;
         for (index, (volume, spec)) in self.volumes.iter().zip(&self.spec.volumes).enumerate() {
-            let owner = match several {
-                true => format!("{} {}", spec.kind, index + 1),
-                false => spec.kind.clone(),
+            let owner = if several {
+                format!("{} {}", spec.kind, index + 1)
+            } else {
+                spec.kind.clone()
             };
             found.extend(balances(&volume.chain, &owner, &spec.credits, now));
         }

@@ -38,12 +38,13 @@ macro_rules! rules {
 }
 
 fn rule(holds: bool, what: &str, problem: &str) -> Verdict {
-    match holds {
-        true => Ok(()),
-        false => Err(Invalid::Wrong {
+    if holds {
+        Ok(())
+    } else {
+        Err(Invalid::Wrong {
             what: what.to_owned(),
             problem: problem.to_owned(),
-        }),
+        })
     }
 }
 

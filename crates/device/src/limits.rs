@@ -84,9 +84,10 @@ impl Credit {
 
     fn limits(&self, owner: Owner<'_>) -> Vec<Limit> {
         let limit = |kind, value, unit| owner.limit(kind, value, unit, &self.origin);
-        let unit = match self.baseline.counts_bytes() {
-            true => LimitUnit::Bytes,
-            false => LimitUnit::Operations,
+        let unit = if self.baseline.counts_bytes() {
+            LimitUnit::Bytes
+        } else {
+            LimitUnit::Operations
         };
         let limiter = self.name.clone();
         let (baseline, burst) = (self.baseline, self.burst);

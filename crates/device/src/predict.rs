@@ -210,9 +210,10 @@ impl Metered {
     }
 
     fn grants(&self) -> (f64, &LimitName) {
-        match self.saved > 0.0 {
-            true => (self.ceiling, &self.ceiling_name),
-            false => (self.rate, &self.rate_name),
+        if self.saved > 0.0 {
+            (self.ceiling, &self.ceiling_name)
+        } else {
+            (self.rate, &self.rate_name)
         }
     }
 
@@ -289,17 +290,23 @@ fn meters(spec: &DeviceSpec, load: Load) -> Vec<Metered> {
     let volumes = spec.volumes.len() as f64;
     for (volume, owner) in spec.distinct_volumes() {
         let count = counted(spec, volume.accounting, load);
-        let each = |rate: Rate| match rate.counts_bytes() {
-            true => count.charged / volumes,
-            false => count.ops / volumes,
+        let each = |rate: Rate| {
+            if rate.counts_bytes() {
+                count.charged / volumes
+            } else {
+                count.ops / volumes
+            }
         };
         found.extend(limiters(owner, &volume.caps, &volume.credits, load, each));
     }
     if let Some(instance) = &spec.instance {
         let count = counted(spec, spec.volumes[0].accounting, load);
-        let each = |rate: Rate| match rate.counts_bytes() {
-            true => count.moved,
-            false => count.ops,
+        let each = |rate: Rate| {
+            if rate.counts_bytes() {
+                count.moved
+            } else {
+                count.ops
+            }
         };
         let (owner, caps) = (instance.owner(), &instance.caps);
         found.extend(limiters(owner, caps, &instance.credits, load, each));

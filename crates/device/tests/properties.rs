@@ -128,10 +128,7 @@ proptest! {
         // back, and is exact only without such a budget.
         let directed = caps.iter().any(|it| it.covers != Covers::All);
         let last = caps.iter().rev().filter(|it| it.covers != Covers::All);
-        let exact: Vec<_> = match directed {
-            true => last.take(1).collect(),
-            false => caps.iter().rev().take(1).collect(),
-        };
+        let exact: Vec<_> = if directed { last.take(1).collect() } else { caps.iter().rev().take(1).collect() };
         for cap in exact {
             let excess = excess(cap, &arrivals, &answers);
             prop_assert!(excess <= 1e-3, "{excess} too many for {cap:?}");

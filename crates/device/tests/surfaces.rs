@@ -48,9 +48,10 @@ fn simulate(service: &Service, cell: &Cell) -> (f64, f64) {
     while seen.len() < READS {
         let read = read_at < write_at;
         let now = Nanos(if read { read_at } else { write_at } as u64);
-        let (direction, len) = match read {
-            true => (Direction::Read, 512),
-            false => (Direction::Write, WRITE),
+        let (direction, len) = if read {
+            (Direction::Read, 512)
+        } else {
+            (Direction::Write, WRITE)
         };
         let offset = places.below(1 << 20) * u64::from(WRITE);
         let answer = device.admit(
@@ -61,12 +62,11 @@ fn simulate(service: &Service, cell: &Cell) -> (f64, f64) {
                 len,
             },
         );
-        match read {
-            true => {
-                seen.push(answer.at.since(now).0);
-                read_at += next(cell.read_iops);
-            }
-            false => write_at += next(writes_per_s),
+        if read {
+            seen.push(answer.at.since(now).0);
+            read_at += next(cell.read_iops);
+        } else {
+            write_at += next(writes_per_s)
         }
     }
     seen.drain(..READS / 5);

@@ -90,9 +90,10 @@ fn hdd(tib: u64, (base, burst, most): (f64, f64, f64)) -> DeviceSpec {
     let bucket = tib as f64 * (1u64 << 40) as f64;
     // Large volumes have a baseline at their maximum, and nothing to burst to.
     let rates = [base.min(most), burst.min(most)].map(Rate::MibPerS);
-    match rates[1].value() > rates[0].value() {
-        true => hdd.credits = vec![credit(rates[0], rates[1], bucket)],
-        false => hdd.caps = vec![cap(rates[0])],
+    if rates[1].value() > rates[0].value() {
+        hdd.credits = vec![credit(rates[0], rates[1], bucket)]
+    } else {
+        hdd.caps = vec![cap(rates[0])]
     }
     device(vec![hdd])
 }

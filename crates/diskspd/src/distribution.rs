@@ -20,9 +20,10 @@ pub fn parse(text: &str, block: u64) -> Result<Distribution, Mistake> {
             return Err(Mistake::new(OPTION, wrong));
         };
         let io = number(OPTION, io, 0..=100)?;
-        let width = match absolute {
-            true => some_size(OPTION, width, Some(block))?,
-            false => number(OPTION, width, 1..=100)?.into(),
+        let width = if absolute {
+            some_size(OPTION, width, Some(block))?
+        } else {
+            number(OPTION, width, 1..=100)?.into()
         };
         list.push((io, width));
     }

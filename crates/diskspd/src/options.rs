@@ -325,9 +325,10 @@ fn progress(draft: &mut Draft, option: &str, rest: &str) -> Result<(), Mistake> 
 fn tracing(_: &mut Draft, option: &str, rest: &str) -> Result<(), Mistake> {
     const KNOWN: &str = "q, c, s, p, PROCESS, THREAD, IMAGE_LOAD, DISK_IO, MEMORY_PAGE_FAULTS, \
                          MEMORY_HARD_FAULTS, NETWORK, REGISTRY";
-    match KNOWN.split(", ").any(|known| known == rest) {
-        true => Ok(()),
-        false => Err(none_of(option, rest, KNOWN)),
+    if KNOWN.split(", ").any(|known| known == rest) {
+        Ok(())
+    } else {
+        Err(none_of(option, rest, KNOWN))
     }
 }
 

@@ -73,12 +73,13 @@ fn joined(mapping: &Mapping, rest: &str) -> String {
     }
     // `E:\=/data` and `E:=/data/` mean what `E:\=/data/` does.
     let rest = rest.replace('\\', "/");
-    let (to, rest) = match mapping.from.ends_with(['\\', ':']) && !rest.is_empty() {
-        true => (
+    let (to, rest) = if mapping.from.ends_with(['\\', ':']) && !rest.is_empty() {
+        (
             format!("{}/", to.trim_end_matches('/')),
             rest.trim_start_matches('/'),
-        ),
-        false => (to.clone(), &*rest),
+        )
+    } else {
+        (to.clone(), &*rest)
     };
     format!("{to}{rest}")
 }

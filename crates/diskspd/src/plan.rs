@@ -204,17 +204,16 @@ impl Maker<'_> {
             ..load(span, target, &name)
         };
         // Under `-p` a job for each operation in flight.
-        let jobs = match target.parallel && target.requests > 1 {
-            false => vec![job],
-            true => {
-                let one = |lane: u32| Job {
-                    name: format!("{name}-lane{lane}"),
-                    engine: Engine::Psync,
-                    depth: 1,
-                    ..job.clone()
-                };
-                (0..target.requests).map(one).collect()
-            }
+        let jobs = if target.parallel && target.requests > 1 {
+            let one = |lane: u32| Job {
+                name: format!("{name}-lane{lane}"),
+                engine: Engine::Psync,
+                depth: 1,
+                ..job.clone()
+            };
+            (0..target.requests).map(one).collect()
+        } else {
+            vec![job]
         };
         let pair = Pair {
             thread,
@@ -353,9 +352,10 @@ fn priority(target: &Target) -> Priority {
 /// The processor of a thread: of those that are listed, or of all.
 fn pin(span: &TimeSpan, thread: u32, all: &[u32]) -> Vec<u32> {
     let listed: Vec<u32> = span.affinity.iter().map(|(_, cpu)| *cpu).collect();
-    let among = match listed.is_empty() && span.round_robin {
-        true => all,
-        false => &listed[..],
+    let among = if listed.is_empty() && span.round_robin {
+        all
+    } else {
+        &listed[..]
     };
     let own = among.get(thread as usize % among.len().max(1));
     own.copied().into_iter().collect()
@@ -376,9 +376,10 @@ fn load(span: &TimeSpan, target: &Target, name: &str) -> Job {
             Cache::Cached => Access::Buffered,
             Cache::NotLocal | Cache::None => Access::DirectIfPossible,
         },
-        durability: match through && !target.mapped {
-            true => Durability::Dsync,
-            false => Durability::None,
+        durability: if through && !target.mapped {
+            Durability::Dsync
+        } else {
+            Durability::None
         },
         depth: target.requests,
         mix: Mix::reads(100 - write),

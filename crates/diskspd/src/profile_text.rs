@@ -130,9 +130,10 @@ fn target_lines(span: &TimeSpan, target: &Target, layout: Layout) -> Vec<String>
     lines.add_if(temporary, "using FILE_ATTRIBUTE_TEMPORARY hint");
     let own_threads = span.thread_count == 0;
     lines.add_if(own_threads, format!("threads per file: {}", target.threads));
-    let completion = match span.completion_routines {
-        true => "using completion routines (ReadFileEx/WriteFileEx)",
-        false => "using I/O Completion Ports",
+    let completion = if span.completion_routines {
+        "using completion routines (ReadFileEx/WriteFileEx)"
+    } else {
+        "using I/O Completion Ports"
     };
     lines.add_if(own_threads && requests > 1, completion);
     lines.add(match target.priority {

@@ -10,9 +10,10 @@ pub(super) fn requested(target: &Target) -> Vec<String> {
     let Some(Distribution { absolute, list }) = &target.distribution else {
         return Vec::new();
     };
-    let width = match absolute {
-        true => 0,
-        false => 100_u64.saturating_sub(list.iter().map(|(_, width)| width).sum()),
+    let width = if *absolute {
+        0
+    } else {
+        100_u64.saturating_sub(list.iter().map(|(_, width)| width).sum())
     };
     let rest = Some((left(list), width)).filter(|rest| *rest != (0, 0));
     let mut lines = vec!["IO Distribution:".to_owned()];
@@ -60,9 +61,10 @@ pub(super) fn effective(outcome: &Outcome<'_>) -> String {
         let lines = lines.iter().map(|line| format!("{line}\n"));
         text.extend(lines);
     }
-    match text.is_empty() {
-        true => text,
-        false => format!("\nEffective IO Distributions\n{}\n{text}", "-".repeat(26)),
+    if text.is_empty() {
+        text
+    } else {
+        format!("\nEffective IO Distributions\n{}\n{text}", "-".repeat(26))
     }
 }
 

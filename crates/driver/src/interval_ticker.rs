@@ -62,9 +62,10 @@ impl Held {
             longest.unwrap_or(0)
         };
         let mut all = tallies(|member| Some(&member.recorder));
-        let ramp = match warm {
-            true => tallies(|member| member.recorder.warm()),
-            false => Vec::new(),
+        let ramp = if warm {
+            tallies(|member| member.recorder.warm())
+        } else {
+            Vec::new()
         };
         let measured = longest(&all);
         all.extend(&ramp);
@@ -78,9 +79,10 @@ impl Held {
 
     /// A bound that no operation since `earlier` exceeds; the ramp's counts while it lasts.
     fn bound(&self, earlier: &Self) -> u64 {
-        match self.ramp_ios > earlier.ramp_ios {
-            true => self.longest.max(self.ramp_longest),
-            false => self.longest,
+        if self.ramp_ios > earlier.ramp_ios {
+            self.longest.max(self.ramp_longest)
+        } else {
+            self.longest
         }
     }
 

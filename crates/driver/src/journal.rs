@@ -123,9 +123,10 @@ fn journal_of(job: &Job) -> Option<&Journal> {
 impl OpenJournal {
     fn begin(how: &Journal, keys: &Arc<KeyMap>) -> io::Result<Self> {
         let generation = last_generation(&map_path(&how.path)) + 1;
-        let state = match how.map_only {
-            true => MapState::Open,
-            false => MapState::Journalled,
+        let state = if how.map_only {
+            MapState::Open
+        } else {
+            MapState::Journalled
         };
         write_map(&how.path, &keys.saved(generation, state))?;
         let file = empty(&journal_path(&how.path))?;
@@ -159,10 +160,7 @@ impl Notes {
     /// Appends what was noted since the last time.
     fn store(&mut self, sync: bool) -> io::Result<()> {
         self.file.write_all(&self.writer.records())?;
-        match sync {
-            true => self.file.sync_data(),
-            false => Ok(()),
-        }
+        if sync { self.file.sync_data() } else { Ok(()) }
     }
 }
 

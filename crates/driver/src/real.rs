@@ -83,9 +83,10 @@ fn drive<T: Target>(
             filler.compare(&done[..taken], worker, now);
         }
         for completion in done.drain(..taken) {
-            let next = match at_once {
-                true => worker.again(completion, now),
-                false => Err(completion),
+            let next = if at_once {
+                worker.again(completion, now)
+            } else {
+                Err(completion)
             };
             match next {
                 Ok(ref io) => {

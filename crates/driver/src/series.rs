@@ -103,9 +103,12 @@ impl IntervalSeries {
         let now = if ramp { now.min(self.ramp_end) } else { now };
         let recorders = || {
             let all = members.iter().map(|member| &*member.recorder);
-            all.filter_map(|recorder| match ramp {
-                true => recorder.warm(),
-                false => Some(recorder),
+            all.filter_map(|recorder| {
+                if ramp {
+                    recorder.warm()
+                } else {
+                    Some(recorder)
+                }
             })
         };
         let counted = |way| {
@@ -124,9 +127,10 @@ impl IntervalSeries {
             cpu_ns: used.cpu_ns - self.cpu_before,
             uring_workers: used.uring_workers,
         };
-        self.before = match ramp && now == self.ramp_end {
-            true => Default::default(),
-            false => sums,
+        self.before = if ramp && now == self.ramp_end {
+            Default::default()
+        } else {
+            sums
         };
         self.cpu_before = used.cpu_ns;
         self.begun = now;

@@ -66,9 +66,10 @@ fn volume(iops: f64) -> DeviceSpec {
 
 fn target(spec: &DeviceSpec, simulated: bool) -> (Model, TargetFile) {
     let model = Model::new(Device::new(spec, 1).unwrap());
-    let backing = match simulated {
-        true => Backing::Simulated(model.clone()),
-        false => Backing::Emulated(model.clone()),
+    let backing = if simulated {
+        Backing::Simulated(model.clone())
+    } else {
+        Backing::Emulated(model.clone())
     };
     let file = TargetFile {
         backing,

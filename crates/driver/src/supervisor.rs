@@ -112,9 +112,10 @@ impl<'a> Supervisor<'a> {
 
     fn used(&mut self) -> Used {
         // The cheap count comes first: without extra threads there are no io_uring workers.
-        let uring_workers = match self.uses_uring && usage::threads() > self.expected_threads {
-            true => usage::uring_workers(),
-            false => 0,
+        let uring_workers = if self.uses_uring && usage::threads() > self.expected_threads {
+            usage::uring_workers()
+        } else {
+            0
         };
         let most = &mut self.watch.seen.uring_workers_max;
         *most = uring_workers.max(*most);

@@ -285,9 +285,10 @@ impl ThreadSpec {
             clock: self.clock,
             depth,
             buffers,
-            files: match engine.opens_files() {
-                true => self.open_files()?,
-                false => Vec::new(),
+            files: if engine.opens_files() {
+                self.open_files()?
+            } else {
+                Vec::new()
             },
             paths: self.files.iter().map(|file| file.path.as_path()).collect(),
             writes: self.job.writes(),

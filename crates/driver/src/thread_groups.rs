@@ -160,9 +160,12 @@ fn recorder_spec(job: &Job) -> RecorderSpec {
     };
     let submit = job.submit_latency && job.engine.is_asynchronous();
     // A job that only reads back is not counted by priority.
-    let by_priority = |direction, share| match goes(direction, share) {
-        true => PriorityTable::for_job(job, direction, submit),
-        false => None,
+    let by_priority = |direction, share| {
+        if goes(direction, share) {
+            PriorityTable::for_job(job, direction, submit)
+        } else {
+            None
+        }
     };
     RecorderSpec {
         directions: [

@@ -105,9 +105,10 @@ pub fn open_file(path: &Path, size: Bytes, read_only: bool) -> Result<Backing, F
         return Err(FileError::NoFile(path.to_owned()));
     }
     // Two servers on one file would overwrite each other's data.
-    let locked = match read_only {
-        true => file.try_lock_shared(),
-        false => file.try_lock(),
+    let locked = if read_only {
+        file.try_lock_shared()
+    } else {
+        file.try_lock()
     };
     locked.map_err(|error| match error {
         TryLockError::WouldBlock => FileError::InUse(path.to_owned()),

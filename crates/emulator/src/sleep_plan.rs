@@ -61,17 +61,19 @@ impl SleepPlan {
     /// slept, and the client's, which sleeps until the reply. How long a busy processor keeps them
     /// waiting beyond that is not known.
     pub(crate) fn wake_ups(&self, waited: Nanos) -> Nanos {
-        match waited.0 > AT_ONCE {
-            true => Nanos(2 * self.late_ns.min(MOST_HALTED)),
-            false => Nanos::ZERO,
+        if waited.0 > AT_ONCE {
+            Nanos(2 * self.late_ns.min(MOST_HALTED))
+        } else {
+            Nanos::ZERO
         }
     }
 
     /// Replies that are due until then are sent at `now`.
     pub(crate) const fn horizon(&self, now: Nanos) -> Nanos {
-        match self.spins {
-            true => now,
-            false => now.saturating_add(BATCH),
+        if self.spins {
+            now
+        } else {
+            now.saturating_add(BATCH)
         }
     }
 
@@ -89,9 +91,10 @@ impl SleepPlan {
     pub(crate) fn woke(&mut self, wanted: Nanos, now: Nanos) {
         // In steps of one size the estimate settles at the median, which stalls of the machine do not
         // move.
-        self.late_ns = match now.since(wanted).0 > self.late_ns {
-            true => (self.late_ns + STEP).min(MOST_LATE),
-            false => self.late_ns.saturating_sub(STEP),
+        self.late_ns = if now.since(wanted).0 > self.late_ns {
+            (self.late_ns + STEP).min(MOST_LATE)
+        } else {
+            self.late_ns.saturating_sub(STEP)
         };
     }
 }

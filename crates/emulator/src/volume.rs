@@ -378,9 +378,10 @@ impl Volume {
         keep: bool,
     ) -> Result<(), Failure> {
         let _power = self.may_change(ticket)?;
-        match keep {
-            true => self.bytes.zero(offset, len),
-            false => self.bytes.free(offset, len),
+        if keep {
+            self.bytes.zero(offset, len)
+        } else {
+            self.bytes.free(offset, len)
         }
     }
 

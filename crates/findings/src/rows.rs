@@ -178,11 +178,13 @@ impl Merged {
         };
         for latency in latencies.filter(|latency| latency.count > 0) {
             merged.min = merged.min.min(latency.min_ns);
-            merged.max = merged.max.max(match latency.unknown.has(Statistic::Max) {
-                // No bound for the quantiles.
-                true => u64::MAX,
-                false => latency.max_ns,
-            });
+            // An unknown maximum is no bound for the quantiles.
+            let max = if latency.unknown.has(Statistic::Max) {
+                u64::MAX
+            } else {
+                latency.max_ns
+            };
+            merged.max = merged.max.max(max);
             match latency.histogram() {
                 Ok(histogram) => merged.histogram.merge(&histogram),
                 Err(_) => *damaged += 1,

@@ -38,10 +38,7 @@ impl Cases<'_> {
 
     /// The words that fit: of a real run, or of a simulated one.
     pub fn words<'w>(&self, real: &'w str, simulated: &'w str) -> &'w str {
-        match self.is_simulated() {
-            true => simulated,
-            false => real,
-        }
+        if self.is_simulated() { simulated } else { real }
     }
 
     /// Whether the targets lie on a file system that keeps everything in memory.

@@ -73,9 +73,10 @@ fn piece<'a>(rest: &'a str, all: &str, read: Reader<'_>) -> Result<(Vec<u8>, &'a
 /// How far digits of this base go: the `0` of a following `0x` is not theirs.
 fn digits(text: &str, base: u32) -> usize {
     let end = text.find(|c: char| !c.is_digit(base)).unwrap_or(text.len());
-    match text[end..].starts_with(['x', 'X']) && text[..end].ends_with('0') {
-        true => end - 1,
-        false => end,
+    if text[end..].starts_with(['x', 'X']) && text[..end].ends_with('0') {
+        end - 1
+    } else {
+        end
     }
 }
 

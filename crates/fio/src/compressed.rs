@@ -109,9 +109,10 @@ impl fmt::Display for Sample {
         if let Some(offset) = self.offset {
             write!(f, ", {offset}")?;
         }
-        match self.whole_priority {
-            true => write!(f, ", {:#06x}", self.priority)?,
-            false => write!(f, ", {}", u8::from(self.priority >> 13 == 1))?,
+        if self.whole_priority {
+            write!(f, ", {:#06x}", self.priority)?
+        } else {
+            write!(f, ", {}", u8::from(self.priority >> 13 == 1))?
         }
         match self.issued_ns {
             Some(issued) => write!(f, ", {issued}"),
@@ -144,9 +145,10 @@ impl<W: Write> Packer<W> {
     /// What writing fails with.
     pub fn put(&mut self, sample: &Sample) -> io::Result<()> {
         sample.put(&mut self.waiting);
-        match self.waiting.len() >= self.chunk {
-            true => self.flush(),
-            false => Ok(()),
+        if self.waiting.len() >= self.chunk {
+            self.flush()
+        } else {
+            Ok(())
         }
     }
 
@@ -191,9 +193,10 @@ pub fn inflate(log: &[u8], to: &mut impl Write) -> Result<bool, Unreadable> {
     let mut rest = log;
     while !rest.is_empty() {
         let at = log.len() - rest.len();
-        let read = match rest.starts_with(&GZIP) {
-            true => stream(GzDecoder::new(&mut rest), to)?,
-            false => stream(ZlibDecoder::new(&mut rest), to)?,
+        let read = if rest.starts_with(&GZIP) {
+            stream(GzDecoder::new(&mut rest), to)?
+        } else {
+            stream(ZlibDecoder::new(&mut rest), to)?
         };
         match read {
             Ok(()) => {}

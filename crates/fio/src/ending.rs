@@ -164,19 +164,20 @@ fn steady(spec: &Spec) -> Result<Option<Steady>, Mistake> {
     }
     let round = some(spec.options.steadystate_check_interval).unwrap_or(Nanos::from_secs(1));
     let rounds = over.0 / round.0;
-    Ok(Some(match word.ends_with("_slope") {
-        true => Steady::Slope {
+    Ok(Some(if word.ends_with("_slope") {
+        Steady::Slope {
             variable,
             round,
             // A line through two always fits.
             rounds: rounds.clamp(3, 86_400) as u32,
             limit,
-        },
-        false => Steady::Deviation {
+        }
+    } else {
+        Steady::Deviation {
             variable,
             round,
             rounds: rounds.clamp(1, 86_400) as u32,
             limit,
-        },
+        }
     }))
 }

@@ -226,9 +226,10 @@ pub(super) fn engine(spec: &Spec, only_parsed: bool) -> Result<Engine, Fault> {
             Some(_) if only_parsed => Ok(Engine::Null),
             _ => {
                 let why = spec.mistake("ioengine", absent(name).unwrap_or_default());
-                Err(match is_unheard_of(name) {
-                    true => Fault::OfAll(why),
-                    false => Fault::of_job(UNABLE, why),
+                Err(if is_unheard_of(name) {
+                    Fault::OfAll(why)
+                } else {
+                    Fault::of_job(UNABLE, why)
                 })
             }
         };

@@ -39,10 +39,11 @@ pub(super) fn load(
     let (target_order, target_turn) = order(spec)?;
     let think = engine::pause(options).or_else(|| ending::think(options));
     let job = Job {
-        targets: match engine.needs_target() {
+        targets: if engine.needs_target() {
+            working_set.targets.clone()
+        } else {
             // No device is opened.
-            false => vec![Target::Null.to_string()],
-            true => working_set.targets.clone(),
+            vec![Target::Null.to_string()]
         },
         center: center(spec, "random_distribution", &options.random_distribution)?,
         target_order,
@@ -87,9 +88,10 @@ pub(super) fn load(
 fn plain(spec: &Spec, rw: ReadWrite, working_set: &WorkingSet, outline: Job) -> Job {
     let options = &spec.options;
     Job {
-        access: match options.direct || options.atomic || !options.buffered {
-            true => Access::Direct,
-            false => Access::Buffered,
+        access: if options.direct || options.atomic || !options.buffered {
+            Access::Direct
+        } else {
+            Access::Buffered
         },
         durability: match options.sync {
             "1" | "sync" => Durability::Sync,
@@ -163,10 +165,12 @@ fn outline(
     Ok(Job {
         pattern: pattern::pattern(spec, rw, &sizes, working_set.space)?,
         mix: pattern::mix(options, rw),
-        size_draw: match options.bsrange.is_some() && options.bssplit.is_none() {
-            true if options.bs_unaligned => SizeDraw::AnyByte,
-            true => SizeDraw::Multiples,
-            false => SizeDraw::Listed,
+        size_draw: if options.bsrange.is_none() || options.bssplit.is_some() {
+            SizeDraw::Listed
+        } else if options.bs_unaligned {
+            SizeDraw::AnyByte
+        } else {
+            SizeDraw::Multiples
         },
         align: align(options.ba).filter(|_| pattern::shifts_blocks(options, &sizes)),
         trim_first: rw.writes && rw.trims,
@@ -347,12 +351,11 @@ fn window(
     match options.zonemode {
         "strided" => {}
         "zbd" => {
-            return match context.only_parsed {
-                true => Ok(None),
-                false => {
-                    let why = spec.mistake("zonemode", "zoned devices are not driven as such");
-                    Err(Fault::invalid(why))
-                }
+            return if context.only_parsed {
+                Ok(None)
+            } else {
+                let why = spec.mistake("zonemode", "zoned devices are not driven as such");
+                Err(Fault::invalid(why))
             };
         }
         _ => return Ok(None),

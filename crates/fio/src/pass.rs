@@ -71,9 +71,10 @@ impl<'a> Pass<'a> {
 
     /// What is appended to has no second pass: its end is where the first one left it.
     fn loops(&self) -> u64 {
-        match self.options.file_append {
-            true => 1,
-            false => self.options.loops.max(1),
+        if self.options.file_append {
+            1
+        } else {
+            self.options.loops.max(1)
         }
     }
 
@@ -158,9 +159,10 @@ impl<'a> Pass<'a> {
         }
         if self.options.bssplit.is_some() || self.options.bsrange.is_some() {
             // Sizes are multiples of the smallest, and what is left of a file holds none.
-            return match self.options.bs_unaligned {
-                true => self.working_set.space,
-                false => size / self.smallest() * self.smallest() * files,
+            return if self.options.bs_unaligned {
+                self.working_set.space
+            } else {
+                size / self.smallest() * self.smallest() * files
             };
         }
         let found = self.until_the_end(size, block);
@@ -226,12 +228,11 @@ impl<'a> Pass<'a> {
     /// map, two directions go through them side by side, or a gap leads to the beginning again.
     fn comes_back(&self) -> bool {
         let (options, rw) = (self.options, self.rw);
-        match rw.random {
-            true => {
-                !keeps_a_map(options, rw, &self.job.sizes)
-                    || !options.random_distribution.starts_with("random")
-            }
-            false => rw.gap > 0 || rw.reads && rw.writes,
+        if rw.random {
+            !keeps_a_map(options, rw, &self.job.sizes)
+                || !options.random_distribution.starts_with("random")
+        } else {
+            rw.gap > 0 || rw.reads && rw.writes
         }
     }
 }

@@ -96,9 +96,10 @@ pub(super) fn block_sizes(spec: &Spec) -> Result<BlockSizes, Mistake> {
     let ranges = options.bsrange.unwrap_or_default();
     let ranges = mixes.iter_mut().zip(ranges);
     for (mix, (low, high)) in ranges.filter(|(_, range)| range.0 > 0) {
-        *mix = match low == high {
-            true => SizeMix::fixed(Bytes(low)),
-            false => SizeMix(vec![(Bytes(low), 1), (Bytes(high), 1)]),
+        *mix = if low == high {
+            SizeMix::fixed(Bytes(low))
+        } else {
+            SizeMix(vec![(Bytes(low), 1), (Bytes(high), 1)])
         };
     }
     if let Some(text) = &options.bssplit {
@@ -191,9 +192,10 @@ fn split(text: &str, scale: Scale, is_any: bool) -> Result<SizeMix, String> {
         .into_iter()
         .map(|(size, share)| (Bytes(size / piece * piece), share.unwrap_or(rest)));
     let mix: Vec<(Bytes, u32)> = weighted.filter(|(_, weight)| *weight > 0).collect();
-    match mix.is_empty() {
-        true => Err(format!("`{text}` leaves no size a share")),
-        false => Ok(SizeMix(mix)),
+    if mix.is_empty() {
+        Err(format!("`{text}` leaves no size a share"))
+    } else {
+        Ok(SizeMix(mix))
     }
 }
 

@@ -63,9 +63,10 @@ impl Prepared {
     /// # Errors
     /// Why the first of the others cannot.
     pub fn whole(mut self) -> Result<Self, Mistake> {
-        match self.unfit.is_empty() {
-            true => Ok(self),
-            false => Err(self.unfit.swap_remove(0)),
+        if self.unfit.is_empty() {
+            Ok(self)
+        } else {
+            Err(self.unfit.swap_remove(0))
         }
     }
 

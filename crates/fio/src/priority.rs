@@ -95,9 +95,10 @@ pub(super) fn shares(spec: &Spec, engine: Engine) -> Result<Vec<PriorityShare>, 
 
 /// Of texts with commas between them; a single one is that of all directions.
 fn of_direction(text: &str, index: usize) -> &str {
-    match text.contains(',') {
-        true => text.split(',').nth(index).unwrap_or_default(),
-        false => text,
+    if text.contains(',') {
+        text.split(',').nth(index).unwrap_or_default()
+    } else {
+        text
     }
 }
 

@@ -64,9 +64,10 @@ pub(super) fn path(options: &Options, number: u32) -> Option<&str> {
 
 /// What stands for a trace that a job before this one will write, until it has.
 pub(super) fn stand_in(writer: &Job) -> Trace {
-    let direction = match writer.writes() {
-        true => Direction::Write,
-        false => Direction::Read,
+    let direction = if writer.writes() {
+        Direction::Write
+    } else {
+        Direction::Read
     };
     Trace {
         files: writer.targets.clone(),

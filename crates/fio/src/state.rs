@@ -147,9 +147,10 @@ pub(super) fn load(
                    itself";
         return Err(why.to_owned());
     }
-    let counted = match only_durable {
-        true => state.durable,
-        false => state.writes,
+    let counted = if only_durable {
+        state.durable
+    } else {
+        state.writes
     };
     if job.writes() {
         if let Some(verify) = &mut job.verify {

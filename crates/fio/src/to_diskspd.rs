@@ -41,9 +41,12 @@ fn line(stretch: &Stretch<'_>) -> Result<String, String> {
         words.push(format!("-c{}", bytes(job.region.offset + size)));
     }
     words.push("-L".to_owned());
-    let quoted = stretch.targets.iter().map(|path| match path.contains(' ') {
-        true => format!("\"{path}\""),
-        false => path.clone(),
+    let quoted = stretch.targets.iter().map(|path| {
+        if path.contains(' ') {
+            format!("\"{path}\"")
+        } else {
+            path.clone()
+        }
     });
     words.extend(quoted);
     Ok(words.join(" "))

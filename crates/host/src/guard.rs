@@ -116,9 +116,10 @@ impl Guard {
             Some(Known::Held(handle)) => Ok(handle),
             Some(Known::Seen(id, born)) => {
                 let handle = Handle::open(path)?;
-                match handle.identity() == id && is_as_old(handle.born(), born) {
-                    true => Ok(handle),
-                    false => Err(io::Error::other("it is another file than it was before")),
+                if handle.identity() == id && is_as_old(handle.born(), born) {
+                    Ok(handle)
+                } else {
+                    Err(io::Error::other("it is another file than it was before"))
                 }
             }
             None => {
@@ -150,9 +151,10 @@ impl Guard {
 
     fn keep(&self, handle: &Handle) {
         let mut known = self.known.borrow_mut();
-        let kept = match known.len() < HELD || !handle.kind().is_file() {
-            true => Known::Held(handle.clone()),
-            false => Known::Seen(handle.identity(), handle.born()),
+        let kept = if known.len() < HELD || !handle.kind().is_file() {
+            Known::Held(handle.clone())
+        } else {
+            Known::Seen(handle.identity(), handle.born())
         };
         known.insert(handle.path().as_os_str().to_owned(), kept);
     }
@@ -298,9 +300,10 @@ impl Guard {
         }
         causes.extend(file_uses(&machine, id));
         causes.extend(ours::is_locked(handle).then_some(Cause::Locked));
-        match self.remains.has(path) || ours::is_ours(handle, metadata) {
-            true => self.remains.allow(Allowed::file(handle), false),
-            false => causes.extend(ours::content(handle, metadata)),
+        if self.remains.has(path) || ours::is_ours(handle, metadata) {
+            self.remains.allow(Allowed::file(handle), false)
+        } else {
+            causes.extend(ours::content(handle, metadata))
         }
         let named = |entry: &String| crate::machine::file_id(Path::new(entry)) == Some(id);
         let group = Named {
@@ -318,9 +321,10 @@ impl Guard {
     /// # Errors
     /// [`Refusal`]: the path is a link, or its directory cannot be reached or is the kernel's own.
     pub fn new_path(&self, path: &Path) -> Result<NewPath, Refusal> {
-        match path.is_symlink() {
-            true => Err(refused(path, Cause::DanglingLink)),
-            false => self.free_path(path),
+        if path.is_symlink() {
+            Err(refused(path, Cause::DanglingLink))
+        } else {
+            self.free_path(path)
         }
     }
 
@@ -342,9 +346,10 @@ impl Guard {
             refused(path, Cause::Unreachable(text))
         })?;
         if let Some(file_system) = reserved(&Machine::recent(), &directory) {
-            let cause = match directory.resolved().starts_with("/dev") {
-                true => Cause::NoSuchDevice,
-                false => Cause::Kernels(file_system),
+            let cause = if directory.resolved().starts_with("/dev") {
+                Cause::NoSuchDevice
+            } else {
+                Cause::Kernels(file_system)
             };
             return Err(refused(path, cause));
         }

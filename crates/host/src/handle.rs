@@ -34,10 +34,11 @@ impl Handle {
     pub fn open(path: &Path) -> io::Result<Self> {
         let handle = Self::new(place(path, 0)?, path)?;
         reach_open_files()?;
-        match handle.kind.is_dir() {
+        if handle.kind.is_dir() {
             // Only a path that must be a directory makes the kernel mount what is mounted on demand.
-            true => Self::new(place(path, libc::O_DIRECTORY)?, path),
-            false => Ok(handle),
+            Self::new(place(path, libc::O_DIRECTORY)?, path)
+        } else {
+            Ok(handle)
         }
     }
 

@@ -20,13 +20,15 @@ const WHOLE_CONTROLLER: u32 = u32::MAX;
 pub(crate) fn health(roots: &Roots, name: &str) -> Option<DeviceHealth> {
     let folder = format!("/sys/class/block/{name}");
     // A partition lies in the folder of its disk.
-    let disk = match roots.path(format!("{folder}/partition")).exists() {
-        true => disk_of(roots, &folder)?,
-        false => name.to_owned(),
+    let disk = if roots.path(format!("{folder}/partition")).exists() {
+        disk_of(roots, &folder)?
+    } else {
+        name.to_owned()
     };
-    let mut found = match roots.is_real() {
-        true => smart(&disk).unwrap_or_default(),
-        false => DeviceHealth::default(),
+    let mut found = if roots.is_real() {
+        smart(&disk).unwrap_or_default()
+    } else {
+        DeviceHealth::default()
     };
     let measured = temperature(roots, &format!("/sys/class/block/{disk}/device"));
     found.temperature_celsius = measured.or(found.temperature_celsius);

@@ -31,9 +31,10 @@ pub fn read_input(path: &Path, most: Bytes) -> io::Result<Vec<u8>> {
 pub fn read_at_most(from: impl Read, most: Bytes) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     from.take(most.0 + 1).read_to_end(&mut bytes)?;
-    match bytes.len() as u64 > most.0 {
-        true => Err(io::Error::other(format!("it is larger than {most}"))),
-        false => Ok(bytes),
+    if bytes.len() as u64 > most.0 {
+        Err(io::Error::other(format!("it is larger than {most}")))
+    } else {
+        Ok(bytes)
     }
 }
 

@@ -66,9 +66,10 @@ impl FactsByMount {
         };
         let mut facts = TargetFacts {
             path: handle.path().display().to_string(),
-            size_bytes: match is_directory {
-                true => Bytes::ZERO,
-                false => extra.size,
+            size_bytes: if is_directory {
+                Bytes::ZERO
+            } else {
+                extra.size
             },
             ..known.clone()
         };

@@ -91,15 +91,12 @@ fn report(lines: &[&str], first: usize) -> Result<Printed, Mistake> {
         return Err(not_a_result_at(first + 1, cut));
     }
     let kde = found.tool.starts_with("KDiskMark");
-    found.note(match kde {
-        true => {
-            "each row is the mean or the best of its passes: no spread is known; what KDiskMark \
+    found.note(if kde {
+        "each row is the mean or the best of its passes: no spread is known; what KDiskMark \
              calls MB/s is 1024000 bytes/s, so its operations are counted instead"
-        }
-        false => {
-            "each row is the best of its passes, and latency the best for itself: no spread is \
+    } else {
+        "each row is the best of its passes, and latency the best for itself: no spread is \
              known"
-        }
     });
     found.note(&match foot.seconds {
         Some(_) => "the measured time is that of the settings, to the next whole operation: no \
@@ -282,9 +279,10 @@ impl Row {
         let job = Job {
             name: name.clone(),
             engine: if kde { "fio" } else { "diskspd" }.to_owned(),
-            pattern: Some(match self.random {
-                true => Pattern::RANDOM,
-                false => Pattern::Sequential,
+            pattern: Some(if self.random {
+                Pattern::RANDOM
+            } else {
+                Pattern::Sequential
             }),
             block: self.block,
             read_percent: Some(reads),

@@ -13,9 +13,10 @@ use blocklab_syntax::xml_tree::{Element, document};
 
 /// Where the document begins: what was printed before it, such as warnings, is none of it.
 pub(super) fn begins(text: &str) -> Option<usize> {
-    match text.trim_start().starts_with('<') {
-        true => Some(0),
-        false => text.find("<Results>"),
+    if text.trim_start().starts_with('<') {
+        Some(0)
+    } else {
+        text.find("<Results>")
     }
 }
 

@@ -95,15 +95,14 @@ fn names(cases: &mut [Case]) {
 fn agree(what: [&str; 3], rate: f64, amount: f64, seconds: f64) -> Result<(), String> {
     let worked_out = amount / seconds;
     let tolerance = worked_out * (0.01 + 1.5e-3 / seconds) + 1.0;
-    match (rate - worked_out).abs() <= tolerance {
-        true => Ok(()),
-        false => {
-            let [figure, of, time] = what;
-            Err(format!(
-                "`{figure}` says {rate}, and `{of}` by `{time}` {worked_out:.1}: the result \
+    if (rate - worked_out).abs() <= tolerance {
+        Ok(())
+    } else {
+        let [figure, of, time] = what;
+        Err(format!(
+            "`{figure}` says {rate}, and `{of}` by `{time}` {worked_out:.1}: the result \
                  contradicts itself"
-            ))
-        }
+        ))
     }
 }
 

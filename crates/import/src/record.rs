@@ -142,9 +142,10 @@ impl Found {
             failure: None,
             requested: Requested {
                 name: name.to_lowercase(),
-                description: match self.command.is_empty() {
-                    true => format!("A result of {}.", self.tool),
-                    false => self.command,
+                description: if self.command.is_empty() {
+                    format!("A result of {}.", self.tool)
+                } else {
+                    self.command
                 },
                 seed: "0".to_owned(),
                 aggregate: "mean".to_owned(),
@@ -252,17 +253,22 @@ impl Job {
         JobResult {
             mix: self.mix(),
             block_sizes: (self.block > 0).then(|| BlockSizes::fixed(Bytes(self.block))),
-            access: self.direct.map(|direct| match direct {
-                true => Access::Direct,
-                false => Access::Buffered,
+            access: self.direct.map(|direct| {
+                if direct {
+                    Access::Direct
+                } else {
+                    Access::Buffered
+                }
             }),
-            durability: match self.write_through {
-                true => Durability::Dsync,
-                false => Durability::None,
+            durability: if self.write_through {
+                Durability::Dsync
+            } else {
+                Durability::None
             },
-            pace: match is_capped {
-                true => PaceKind::Capped,
-                false => PaceKind::Closed,
+            pace: if is_capped {
+                PaceKind::Capped
+            } else {
+                PaceKind::Closed
             },
             think: self.think,
             threads: self.threads,

@@ -104,9 +104,10 @@ fn invented(found: &[Record], known: &[[Option<f64>; 4]]) -> Vec<[Option<f64>; 4
 
 /// The parts of a text that can lack: its lines, or the keys of a JSON, or the fields of a row.
 fn parts(text: &str) -> Vec<&str> {
-    match text.contains("fio version") {
-        true => text.split_inclusive(',').collect(),
-        false => text.split_inclusive('\n').collect(),
+    if text.contains("fio version") {
+        text.split_inclusive(',').collect()
+    } else {
+        text.split_inclusive('\n').collect()
     }
 }
 

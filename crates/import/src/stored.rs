@@ -97,11 +97,12 @@ impl<'de> Visitor<'de> for Sane {
     }
 
     fn visit_u64<E: Error>(self, figure: u64) -> Result<Self, E> {
-        match figure > MOST {
-            true => Err(E::custom(format_args!(
+        if figure > MOST {
+            Err(E::custom(format_args!(
                 "a figure of {figure} cannot be: the record is damaged"
-            ))),
-            false => Ok(self),
+            )))
+        } else {
+            Ok(self)
         }
     }
 

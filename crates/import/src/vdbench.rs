@@ -309,9 +309,10 @@ fn case(row: &Row<'_>, figures: [f64; 3], intervals: &[Row<'_>]) -> Case {
                 _ if formats => Some(Pattern::Sequential),
                 random => random.map(random_percent),
             },
-            block: match formats {
-                true => bytes as u64,
-                false => row.value("xfersize").unwrap_or(0.0) as u64,
+            block: if formats {
+                bytes as u64
+            } else {
+                row.value("xfersize").unwrap_or(0.0) as u64
             },
             read_percent: read_percent.map(|it| it.min(100.0) as u8),
             threads: row.value("threads").unwrap_or(0.0) as u32,
@@ -465,10 +466,10 @@ fn name_runs(reports: [&[Start]; 2], found: &mut Found) {
             }
             taken.push(case.name.clone());
             let nth = taken.iter().filter(|it| **it == case.name).count();
-            match known {
-                true => case.pass = nth as u32,
-                false if nth > 1 => case.name.push_str(&format!(" ({nth})")),
-                false => {}
+            if known {
+                case.pass = nth as u32;
+            } else if nth > 1 {
+                case.name.push_str(&format!(" ({nth})"));
             }
             for job in &mut case.jobs {
                 job.name.clone_from(&case.name);

@@ -86,12 +86,13 @@ fn check(option: &str, name: &str, longest: usize, dots: bool) -> Result<(), Mis
         && name
             .chars()
             .all(|c| inner(c) || c == '-' || (dots && c == '.'));
-    match fits {
-        true => Ok(()),
-        false => Err(Mistake(format!(
+    if fits {
+        Ok(())
+    } else {
+        Err(Mistake(format!(
             "{option} {name:?}: names of Kubernetes have lower-case letters, digits and hyphens, \
              begin and end with a letter or digit, and are at most {longest} long"
-        ))),
+        )))
     }
 }
 
@@ -132,16 +133,17 @@ fn comments(of: &Measurement) -> String {
 }
 
 const fn about_ownership(as_root: bool) -> &'static [&'static str] {
-    match as_root {
-        true => &[
+    if as_root {
+        &[
             "The pod runs as root, so that it may open the raw device: namespaces that enforce the",
             "security standard `restricted` refuse it.",
-        ],
-        false => &[
+        ]
+    } else {
+        &[
             "The pod does not run as root. It may open the raw device only where the container",
             "runtime gives devices to the user of the pod (containerd and CRI-O:",
             "device_ownership_from_security_context = true); elsewhere: --as-root.",
-        ],
+        ]
     }
 }
 
@@ -242,15 +244,12 @@ fn container(of: &Measurement) -> Value {
             { "name": "tmp", "mountPath": "/tmp" },
         ],
     });
-    match of.block {
-        true => {
-            container["volumeDevices"] = json!([{ "name": "volume", "devicePath": DEVICE }]);
-        }
-        false => {
-            let mount = json!({ "name": "volume", "mountPath": FOLDER });
-            let mounts = container["volumeMounts"].as_array_mut().expect("a list");
-            mounts.insert(0, mount);
-        }
+    if of.block {
+        container["volumeDevices"] = json!([{ "name": "volume", "devicePath": DEVICE }]);
+    } else {
+        let mount = json!({ "name": "volume", "mountPath": FOLDER });
+        let mounts = container["volumeMounts"].as_array_mut().expect("a list");
+        mounts.insert(0, mount);
     }
     container
 }

@@ -108,9 +108,10 @@ fn object(text: &str, kind: &str, resource: &str) -> Result<Value, Mistake> {
         }
         None => whole,
     };
-    match found["kind"] == kind {
-        true => Ok(found),
-        false => Err(Mistake(format!("this is no {kind}; {how}"))),
+    if found["kind"] == kind {
+        Ok(found)
+    } else {
+        Err(Mistake(format!("this is no {kind}; {how}")))
     }
 }
 

@@ -37,12 +37,11 @@ fn below(value: &Value, indent: usize, out: &mut String) {
         Value::Array(values) => !values.is_empty(),
         _ => false,
     };
-    match is_block {
-        true => {
-            out.push('\n');
-            block(value, indent + 2, out);
-        }
-        false => out.push_str(&format!(" {}\n", scalar(value))),
+    if is_block {
+        out.push('\n');
+        block(value, indent + 2, out);
+    } else {
+        out.push_str(&format!(" {}\n", scalar(value)))
     }
 }
 
@@ -60,9 +59,10 @@ fn scalar(value: &Value) -> String {
             .chars()
             .all(|c| c.is_ascii_alphanumeric() || "./-_".contains(c))
         && !WORDS.contains(&text.to_ascii_lowercase().as_str());
-    match is_bare {
-        true => text.clone(),
-        false => value.to_string(),
+    if is_bare {
+        text.clone()
+    } else {
+        value.to_string()
     }
 }
 

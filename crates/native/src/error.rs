@@ -104,9 +104,10 @@ impl Excerpt {
             .chars()
             .map(|c| if c.is_control() { ' ' } else { c })
             .collect();
-        let skipped = match line.len() > Self::WIDEST {
-            true => before.saturating_sub(Self::LEAD),
-            false => 0,
+        let skipped = if line.len() > Self::WIDEST {
+            before.saturating_sub(Self::LEAD)
+        } else {
+            0
         };
         let end = line.len().min(skipped + Self::WIDEST);
         let mut text: String = line[skipped.min(end)..end].iter().collect();

@@ -31,9 +31,10 @@ pub fn apply(plan: &mut Plan, overrides: &Overrides) -> Vec<Note> {
             resize(&mut job.region, overrides.size);
         }
     }
-    match overrides.read_only {
-        true => drop_writers(plan),
-        false => Vec::new(),
+    if overrides.read_only {
+        drop_writers(plan)
+    } else {
+        Vec::new()
     }
 }
 

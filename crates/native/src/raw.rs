@@ -151,10 +151,11 @@ fn case(value: Value<'_>) -> Result<RawCase<'_>, Complaint> {
             }
         }
     }
-    match case.head.name.is_empty() {
-        true => Err(Complaint::new(case.place.clone(), "a case needs a name")
-            .hint("example: name = \"rand4k-read\"")),
-        false => Ok(case),
+    if case.head.name.is_empty() {
+        Err(Complaint::new(case.place.clone(), "a case needs a name")
+            .hint("example: name = \"rand4k-read\""))
+    } else {
+        Ok(case)
     }
 }
 
@@ -176,12 +177,13 @@ fn job(value: Value<'_>) -> Result<RawJob<'_>, Complaint> {
             }
         }
     }
-    match job.name.is_empty() {
-        true => Err(
+    if job.name.is_empty() {
+        Err(
             Complaint::new(value.span(), "each of several jobs needs a name")
                 .hint("example: name = \"reader\""),
-        ),
-        false => Ok(job),
+        )
+    } else {
+        Ok(job)
     }
 }
 

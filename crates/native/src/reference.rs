@@ -87,9 +87,10 @@ fn default<T>(key: &Key<T>, plain: &T) -> String {
 
 /// Values look like values, sentences like sentences.
 fn code(default: &str) -> String {
-    match default.contains(' ') || default == "none" || default == "anywhere" {
-        true => default.to_owned(),
-        false => format!("`{default}`"),
+    if default.contains(' ') || default == "none" || default == "anywhere" {
+        default.to_owned()
+    } else {
+        format!("`{default}`")
     }
 }
 

@@ -58,9 +58,10 @@ fn shown(job: &Job, plain: &[Option<String>]) -> Row {
     let keys = job_keys().enumerate();
     keys.map(|(index, key)| {
         let value = (key.show)(job);
-        match key.rare && plain.get(index) == Some(&value) {
-            true => None,
-            false => value,
+        if key.rare && plain.get(index) == Some(&value) {
+            None
+        } else {
+            value
         }
     })
     .collect()

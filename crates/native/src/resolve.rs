@@ -192,12 +192,13 @@ impl<'r> Resolver<'r> {
             .collect();
         let name = swept_name(&case.head.name, &swept);
         self.claim(&name, case, chosen)?;
-        let jobs = self
-            .jobs(case, chosen, &name)
-            .map_err(|complaint| match chosen.is_empty() {
-                true => complaint,
-                false => complaint.hint(format!("in the case `{name}`")),
-            })?;
+        let jobs = self.jobs(case, chosen, &name).map_err(|complaint| {
+            if chosen.is_empty() {
+                complaint
+            } else {
+                complaint.hint(format!("in the case `{name}`"))
+            }
+        })?;
         let seed = case.head.seed.or(self.raw.study.seed).unwrap_or(0);
         let mut settings = case.head.settings.clone();
         settings.extend(swept);
@@ -364,9 +365,10 @@ fn swept_name(name: &str, swept: &[(String, String)]) -> String {
     let mut full = name.to_owned();
     for (axis, value) in swept {
         let word = slug(value);
-        let dash = match word.starts_with(|c: char| c.is_ascii_digit()) {
-            true => "",
-            false => "-",
+        let dash = if word.starts_with(|c: char| c.is_ascii_digit()) {
+            ""
+        } else {
+            "-"
         };
         full.push_str(&format!("-{axis}{dash}{word}"));
     }

@@ -56,9 +56,10 @@ impl<'v> Value<'v> {
             return self.unlike("a whole number");
         };
         u64::from_str_radix(number.as_str(), number.radix()).map_err(|_| {
-            let wrong = match number.as_str().starts_with('-') {
-                true => "cannot be below 0",
-                false => "is too large",
+            let wrong = if number.as_str().starts_with('-') {
+                "cannot be below 0"
+            } else {
+                "is too large"
             };
             self.complaint(format!("`{number}` {wrong}"))
         })

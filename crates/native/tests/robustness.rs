@@ -151,9 +151,6 @@ proptest! {
         ],
         swept in any::<bool>(),
     ) {
-        survive(&match swept {
-            true => format!("[[case]]\nname = \"a\"\n[matrix]\n{key} = [{value}, {value}]\n"),
-            false => format!("[[case]]\nname = \"a\"\n{key} = {value}\n"),
-        })?;
+        survive(&if swept { format!("[[case]]\nname = \"a\"\n[matrix]\n{key} = [{value}, {value}]\n") } else { format!("[[case]]\nname = \"a\"\n{key} = {value}\n") })?;
     }
 }

@@ -254,9 +254,10 @@ impl Names {
             && ["/", "./", "../", "~/"]
                 .iter()
                 .any(|it| rest.starts_with(it));
-        match is_path {
-            true => format!("{head}{PATH}{end}"),
-            false => word.to_owned(),
+        if is_path {
+            format!("{head}{PATH}{end}")
+        } else {
+            word.to_owned()
         }
     }
 }

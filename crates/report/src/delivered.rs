@@ -43,9 +43,10 @@ pub fn limit_how(of: &LimitCheck) -> String {
 /// The same, and its source.
 pub fn limit_words(of: &LimitCheck) -> String {
     let how = limit_how(of);
-    match how.is_empty() {
-        true => of.origin.clone(),
-        false => format!("{how}; {}", of.origin),
+    if how.is_empty() {
+        of.origin.clone()
+    } else {
+        format!("{how}; {}", of.origin)
     }
 }
 

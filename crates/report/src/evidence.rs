@@ -56,9 +56,10 @@ impl<'a> Grid<'a> {
     /// What stands above the rows, or instead of the only one; may be empty.
     pub fn line(&self) -> String {
         let figures = self.shared.join(" · ");
-        match self.rows.len() > 1 && !figures.is_empty() {
-            true => format!("In every case: {figures}"),
-            false => figures,
+        if self.rows.len() > 1 && !figures.is_empty() {
+            format!("In every case: {figures}")
+        } else {
+            figures
         }
     }
 
@@ -66,9 +67,10 @@ impl<'a> Grid<'a> {
     pub fn other_cases(&self, finding: &Finding, of: usize) -> String {
         let cases = facts::unnamed(finding, of);
         let is_row = |case: &String| self.rows.iter().any(|(name, _)| *name == Some(case));
-        match self.titles.is_empty() || !cases.iter().all(is_row) {
-            true => cases.join(", "),
-            false => String::new(),
+        if self.titles.is_empty() || !cases.iter().all(is_row) {
+            cases.join(", ")
+        } else {
+            String::new()
         }
     }
 

@@ -297,9 +297,10 @@ pub fn label(row: &Row, direction: &RowDirection) -> String {
 /// A case and its direction, which is not said twice: `seq1m-write`, `mixed-8k write`.
 pub fn load(case: &str, direction: Direction) -> String {
     let mut parts = case.split(|c: char| !c.is_alphanumeric());
-    match parts.any(|part| part == direction.name()) {
-        true => case.to_owned(),
-        false => format!("{case} {direction}"),
+    if parts.any(|part| part == direction.name()) {
+        case.to_owned()
+    } else {
+        format!("{case} {direction}")
     }
 }
 
@@ -373,9 +374,10 @@ pub fn quantile(direction: &RowDirection, quantile: f64, ns: u64) -> String {
     if !direction.knows(quantile) || (ns == 0 && direction.curve.is_empty()) {
         return "–".to_owned();
     }
-    let sign = match direction.supports(quantile) {
-        true => "",
-        false => "~",
+    let sign = if direction.supports(quantile) {
+        ""
+    } else {
+        "~"
     };
     format!("{sign}{}", latency(ns as f64))
 }
@@ -390,9 +392,10 @@ pub fn mean(direction: &RowDirection) -> String {
 
 /// The least or the greatest latency; a dash where it is not known.
 pub fn extreme(direction: &RowDirection, statistic: Statistic, ns: u64) -> String {
-    match direction.unknown.has(statistic) {
-        true => "–".to_owned(),
-        false => latency(ns as f64),
+    if direction.unknown.has(statistic) {
+        "–".to_owned()
+    } else {
+        latency(ns as f64)
     }
 }
 
@@ -400,9 +403,10 @@ pub fn extreme(direction: &RowDirection, statistic: Statistic, ns: u64) -> Strin
 /// run.
 pub fn unnamed(finding: &Finding, of: usize) -> &[String] {
     let named = |case: &String| finding.statement.contains(case.as_str());
-    match finding.subject.len() == of || finding.subject.iter().all(named) {
-        true => &[],
-        false => &finding.subject,
+    if finding.subject.len() == of || finding.subject.iter().all(named) {
+        &[]
+    } else {
+        &finding.subject
     }
 }
 

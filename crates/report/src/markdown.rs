@@ -82,9 +82,10 @@ fn figures_of(
 pub fn comparison(records: &[&Record], comparison: &Comparison) -> String {
     let mut out = String::new();
     for (place, record) in records.iter().enumerate() {
-        let role = match place == comparison.baseline {
-            true => ", the baseline",
-            false => "",
+        let role = if place == comparison.baseline {
+            ", the baseline"
+        } else {
+            ""
         };
         let (name, subject) = (&record.requested.name, versus::subject(record));
         out.push_str(&format!(

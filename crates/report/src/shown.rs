@@ -74,9 +74,12 @@ pub fn published(entry: Option<&Entry>) -> String {
 /// `+3.2 %`.
 pub fn difference(entry: Option<&Entry>) -> String {
     let value = entry.and_then(|it| it.difference_percent);
-    value.map_or_else(String::new, |it| match it.abs() < 0.05 {
-        true => "0.0 %".to_owned(),
-        false => format!("{it:+.1} %"),
+    value.map_or_else(String::new, |it| {
+        if it.abs() < 0.05 {
+            "0.0 %".to_owned()
+        } else {
+            format!("{it:+.1} %")
+        }
     })
 }
 
@@ -124,9 +127,10 @@ pub fn hour(party: &Party) -> String {
         return String::new();
     };
     let list = party.price_list.as_deref().unwrap_or("no list");
-    let assumed = match party.price_assumed {
-        true => "; no older list is known",
-        false => "",
+    let assumed = if party.price_assumed {
+        "; no older list is known"
+    } else {
+        ""
     };
     format!("{} USD an hour ({list}{assumed})", fixed(usd, 3))
 }
@@ -162,17 +166,19 @@ fn place(of: &Saturation) -> String {
 }
 
 fn rounded(value: f64) -> String {
-    match value < 10.0 {
-        true => format!("{value:.1}"),
-        false => count(value),
+    if value < 10.0 {
+        format!("{value:.1}")
+    } else {
+        count(value)
     }
 }
 
 /// The system, and the sweep where there are several.
 pub fn line_name(plot: &Plot, line: &Line) -> String {
-    match plot.lines.iter().any(|it| it.family != line.family) {
-        true => format!("{}, {}", line.system, line.family),
-        false => line.system.clone(),
+    if plot.lines.iter().any(|it| it.family != line.family) {
+        format!("{}, {}", line.system, line.family)
+    } else {
+        line.system.clone()
     }
 }
 

@@ -49,9 +49,12 @@ pub fn subject(record: &Record) -> String {
 
 /// `origin: measured | simulated: predictions are compared with measurements …`
 pub fn difference(of: &Difference) -> String {
-    let shown = |value: &String| match value.is_empty() {
-        true => "not known".to_owned(),
-        false => value.clone(),
+    let shown = |value: &String| {
+        if value.is_empty() {
+            "not known".to_owned()
+        } else {
+            value.clone()
+        }
     };
     let values: Vec<String> = of.values.iter().map(shown).collect();
     let text = format!("{} differs: {}", of.what, values.join(" | "));
@@ -98,9 +101,12 @@ const WIDER_THAN_RATIO: &str = "over ± 100 %";
 
 /// A cell for each of [`titles`].
 pub fn cells(of: &Contrast) -> [String; 5] {
-    let figure = |value: f64| match of.quantity.is_latency() {
-        true => latency(value),
-        false => rate(value),
+    let figure = |value: f64| {
+        if of.quantity.is_latency() {
+            latency(value)
+        } else {
+            rate(value)
+        }
     };
     let ratio = of.ratio.map_or_else(|| "–".to_owned(), times);
     let interval = match (of.ci95_low, of.ci95_high) {
@@ -202,9 +208,10 @@ fn uncertain(against: &Against) -> &'static str {
         .iter()
         .filter_map(|pair| pair.contrasts.first());
     let single = |it: &Contrast| it.passes == [1, 1];
-    match firsts.clone().all(single) {
-        true => "one pass each: no certainty can be stated.",
-        false => "one pass on a side: no certainty can be stated.",
+    if firsts.clone().all(single) {
+        "one pass each: no certainty can be stated."
+    } else {
+        "one pass on a side: no certainty can be stated."
     }
 }
 

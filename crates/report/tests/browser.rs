@@ -225,9 +225,10 @@ fn small_blocks_have_a_panel_of_their_own(browser: &Browser, assessment: &Assess
     let values = browser.run(values, json!([]));
     for (index, row) in assessment.rows.iter().enumerate() {
         let moved = &row.directions[0];
-        let expected = match row.what.contains("4 KiB") {
-            true => format!("{}IOPS", rate(moved.iops.value)),
-            false => format!("{}MB/s", rate(moved.bytes_per_s.value / 1e6)),
+        let expected = if row.what.contains("4 KiB") {
+            format!("{}IOPS", rate(moved.iops.value))
+        } else {
+            format!("{}MB/s", rate(moved.bytes_per_s.value / 1e6))
         };
         assert_eq!(values[index], expected.as_str());
     }

@@ -38,9 +38,12 @@ fn direction(name: Direction, rate: [f64; 3], latency: [u64; 4]) -> RowDirection
 /// The percentiles of short tables; the others are 0.
 fn brief(values: [u64; 3]) -> Percentiles {
     let mut values = values.into_iter();
-    Percentiles::each(|it| match it.brief {
-        true => values.next().expect("three brief percentiles"),
-        false => 0,
+    Percentiles::each(|it| {
+        if it.brief {
+            values.next().expect("three brief percentiles")
+        } else {
+            0
+        }
     })
 }
 

@@ -78,9 +78,10 @@ impl Wanted {
 
     /// The file of the page, where `usual` is the one beside the run.
     fn page_path(&self, usual: Option<PathBuf>) -> Option<PathBuf> {
-        match self.prints_page() {
-            true => None,
-            false => self.page.clone().or(usual),
+        if self.prints_page() {
+            None
+        } else {
+            self.page.clone().or(usual)
         }
     }
 }

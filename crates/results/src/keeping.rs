@@ -26,9 +26,10 @@ impl fmt::Display for NoStore {
 
 /// Tries the store, before anything is measured.
 pub fn try_out(store: &Store, no_save: bool) -> Result<()> {
-    match no_save {
-        true => Ok(()),
-        false => store.try_out().context(NoStore),
+    if no_save {
+        Ok(())
+    } else {
+        store.try_out().context(NoStore)
     }
 }
 

@@ -38,10 +38,7 @@ pub enum Over {
 impl Over {
     /// What `--force` lifts.
     pub const fn forced(force: bool) -> Self {
-        match force {
-            true => Self::Files,
-            false => Self::Ours,
-        }
+        if force { Self::Files } else { Self::Ours }
     }
 }
 
@@ -162,12 +159,13 @@ fn judge(metadata: &Metadata, through: Option<&Path>, over: Over) -> io::Result<
         || over == Over::Files
         || metadata.len() == 0
         || through.is_some_and(is_ours);
-    match may {
-        true => Ok(()),
-        false => refused(
+    if may {
+        Ok(())
+    } else {
+        refused(
             "it exists, and blocklab did not write it, or somebody edited it since; choose another \
              name, or overwrite it with --force",
-        ),
+        )
     }
 }
 

@@ -44,9 +44,10 @@ pub(crate) fn forecast(assignment: &Assignment<'_>) -> Result<Forecast, Error> {
         jobs.any(|job| lasts(job).is_none())
     };
     Ok(Forecast {
-        writes: match targets.iter().any(is_kept) {
-            true => written(plan),
-            false => Written::default(),
+        writes: if targets.iter().any(is_kept) {
+            written(plan)
+        } else {
+            Written::default()
         },
         time: planned_run(plan),
         untimed: plan.cases.iter().filter(untimed).count() * rounds as usize,

@@ -47,9 +47,10 @@ pub enum Missing {
 impl Missing {
     /// A scratch file, if one may be made.
     pub const fn scratch_if(may_be_made: bool) -> Self {
-        match may_be_made {
-            true => Self::Scratch,
-            false => Self::Refused,
+        if may_be_made {
+            Self::Scratch
+        } else {
+            Self::Refused
         }
     }
 }

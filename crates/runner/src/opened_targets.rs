@@ -321,14 +321,16 @@ impl Kind {
         if is_empty && !needs.of_names {
             return Err(Error::Empty(path));
         }
-        let reopen = match needs.opens {
-            false => Reopen::Name,
+        let reopen = if !needs.opens {
+            Reopen::Name
+        } else if context.guard.holds(&path) {
             // The guard holds as many as there are descriptors to spare.
-            true if context.guard.holds(&path) => Reopen::Held(handle.file()),
-            true => Reopen::Identity {
+            Reopen::Held(handle.file())
+        } else {
+            Reopen::Identity {
                 id: handle.identity(),
                 born: handle.born(),
-            },
+            }
         };
         Ok(Self::ready(existing_target(path, facts, needs, reopen)))
     }
@@ -405,15 +407,16 @@ fn missing(path: PathBuf, parent: &Path, catalog: &Catalog) -> Error {
     }
     let existing = |directory: &&Path| directory.is_dir();
     let nearest = parent.ancestors().find(existing).unwrap_or(Path::new("."));
-    let remedy = match nearest == parent {
-        true => format!(
+    let remedy = if nearest == parent {
+        format!(
             "To measure {} with a file that is made there and removed after the run, add --create",
             nearest.display()
-        ),
-        false => format!(
+        )
+    } else {
+        format!(
             "To measure {0}: --target {0}. (--create makes files, not directories.)",
             nearest.display()
-        ),
+        )
     };
     let facts = target_facts(nearest).ok();
     let file_system = facts.and_then(|facts| facts.file_system);

@@ -43,9 +43,12 @@ pub fn slope(values: &[f64], limit_percent: f64) -> Option<Verdict> {
 
 fn judge(window: &[f64], steps: f64) -> Verdict {
     let mean = mean(window);
-    let percent = |part: f64| match mean > 0.0 {
-        true => part / mean * 100.0,
-        false => f64::INFINITY,
+    let percent = |part: f64| {
+        if mean > 0.0 {
+            part / mean * 100.0
+        } else {
+            f64::INFINITY
+        }
     };
     let highest = window.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let lowest = window.iter().copied().fold(f64::INFINITY, f64::min);

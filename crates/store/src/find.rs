@@ -115,9 +115,10 @@ fn fits(id: &str, spec: &str) -> bool {
 /// A run by the path of its folder or of its record.
 pub(crate) fn by_path(spec: &str) -> Option<Found> {
     let folder = PathBuf::from(spec);
-    let run = match folder.is_dir() {
-        true => folder.as_path(),
-        false => folder.is_file().then(|| folder.parent())??,
+    let run = if folder.is_dir() {
+        folder.as_path()
+    } else {
+        folder.is_file().then(|| folder.parent())??
     };
     let name = run.file_name().unwrap_or_default().to_string_lossy();
     Some(Found {

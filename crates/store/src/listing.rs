@@ -228,18 +228,20 @@ fn head(text: &str) -> Result<Head, BadRecord> {
         Ok(head) => head.format,
         Err(_) => serde_json::from_str::<Version>(text)?.format,
     };
-    match found > FORMAT {
-        true => Err(BadRecord::Newer(found)),
-        false => Ok(read?),
+    if found > FORMAT {
+        Err(BadRecord::Newer(found))
+    } else {
+        Ok(read?)
     }
 }
 
 fn glance(path: &Path, folder: &Folder) -> Result<Listed, Unreadable> {
     let text = folder::read(path)?;
     let head = head(&text)?;
-    let status = match folder.partial {
-        true => Status::Interrupted,
-        false => head.status,
+    let status = if folder.partial {
+        Status::Interrupted
+    } else {
+        head.status
     };
     Ok(Listed {
         // The folder's name, by which a user names the run, even when somebody renamed it.

@@ -143,9 +143,10 @@ impl Store {
     pub fn id_after(last: &str, now: Timestamp, salt: u64) -> String {
         let drawn = id::compose(now, salt);
         let moment = drawn.len() - 2;
-        match last.get(..moment) == drawn.get(..moment) {
-            true => id::next(last),
-            false => drawn,
+        if last.get(..moment) == drawn.get(..moment) {
+            id::next(last)
+        } else {
+            drawn
         }
     }
 
@@ -175,9 +176,12 @@ impl Store {
         if folder.exists() {
             return Err(taken());
         }
-        folder::create(&folder, &record.to_json()).map_err(|error| match folder.exists() {
-            true => taken(),
-            false => io_error("write", &folder)(error),
+        folder::create(&folder, &record.to_json()).map_err(|error| {
+            if folder.exists() {
+                taken()
+            } else {
+                io_error("write", &folder)(error)
+            }
         })?;
         // Somebody may have written a note while the run lasted. The run is worth more than it.
         if let Some(text) = note::read(&self.partial(&record.id)) {
@@ -272,9 +276,10 @@ impl Store {
             partial,
             of_its_name,
         } = self.resolve(spec, choice)?;
-        let (file, text) = match folder.is_dir() {
-            true => (folder.join(RECORD), folder::read(&folder)),
-            false => (folder.clone(), fs::read_to_string(&folder)),
+        let (file, text) = if folder.is_dir() {
+            (folder.join(RECORD), folder::read(&folder))
+        } else {
+            (folder.clone(), fs::read_to_string(&folder))
         };
         let text = text.map_err(io_error("read", &file))?;
         let mut record = Record::from_json(&text).map_err(|why| StoreError::Damaged {
@@ -346,9 +351,10 @@ impl Store {
     /// The finished run and its checkpoint.
     fn removals_of(&self, spec: &str) -> Result<Vec<Removal>, StoreError> {
         let found = self.resolve(spec, Choice::None)?.folder;
-        let run = match found.ends_with(RECORD) {
-            true => found.parent().unwrap_or(&found),
-            false => found.as_path(),
+        let run = if found.ends_with(RECORD) {
+            found.parent().unwrap_or(&found)
+        } else {
+            found.as_path()
         };
         let outside = || StoreError::Outside {
             path: run.to_path_buf(),
@@ -359,9 +365,10 @@ impl Store {
         for folder in [self.finished(&id), self.partial(&id)] {
             removals.extend(Removal::look(&folder).map_err(io_error("read", &folder))?);
         }
-        match removals.is_empty() {
-            true => Err(outside()),
-            false => Ok(removals),
+        if removals.is_empty() {
+            Err(outside())
+        } else {
+            Ok(removals)
         }
     }
 
@@ -379,9 +386,10 @@ impl Store {
     fn own(&self, run: &Path) -> Option<String> {
         let root = self.root.canonicalize().ok()?;
         // A link in the store keeps its name here, so that what it leads to is not taken for it.
-        let run = match run.parent() == Some(&self.root) {
-            true => root.join(run.file_name()?),
-            false => run.canonicalize().ok()?,
+        let run = if run.parent() == Some(&self.root) {
+            root.join(run.file_name()?)
+        } else {
+            run.canonicalize().ok()?
         };
         let name = run.file_name()?.to_str()?;
         let id = name.strip_suffix(PARTIAL).unwrap_or(name);
@@ -437,9 +445,10 @@ fn admit_the_end_is_missing(record: &mut Record) {
 }
 
 fn checked(id: &str) -> Result<&str, StoreError> {
-    match id::is_id(id) {
-        true => Ok(id),
-        false => Err(StoreError::BadId(id.to_owned())),
+    if id::is_id(id) {
+        Ok(id)
+    } else {
+        Err(StoreError::BadId(id.to_owned()))
     }
 }
 

@@ -28,9 +28,10 @@ pub(super) fn at_once(io: &Io, files: &[OpenFile]) -> Option<i32> {
 /// kernel offers, so all engines trim in the submitting call.
 pub(super) fn trim(file: &OpenFile, offset: u64, len: u32) -> i32 {
     let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
-    let done = match file.is_block {
-        true => discard(&file.file, offset, len),
-        false => fallocate(&file.file, hole, offset, u64::from(len)),
+    let done = if file.is_block {
+        discard(&file.file, offset, len)
+    } else {
+        fallocate(&file.file, hole, offset, u64::from(len))
     };
     result(done.map(|()| len))
 }

@@ -71,9 +71,10 @@ fn wish(args: &CdmArgs) -> Result<Wish> {
         mix: args.mix,
         read_only: args.read_only,
         zero_fill: args.zero_fill,
-        taking: match args.average {
-            true => Taking::Mean,
-            false => Taking::Best,
+        taking: if args.average {
+            Taking::Mean
+        } else {
+            Taking::Best
         },
         seed: seed(args.seed)?,
     })
@@ -107,9 +108,12 @@ fn print(args: &CdmArgs, record: &Record, form: &Form) -> Result<()> {
     };
     let report = cdm::report(record, form, &imprint);
     // CR LF where the original would write them.
-    let with_line_ends = |windows| match windows {
-        true => report.replace('\n', "\r\n"),
-        false => report.clone(),
+    let with_line_ends = |windows| {
+        if windows {
+            report.replace('\n', "\r\n")
+        } else {
+            report.clone()
+        }
     };
     if let Some(path) = &args.output {
         let report = with_line_ends(path != Path::new("-") || args.crlf);

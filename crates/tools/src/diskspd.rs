@@ -38,9 +38,12 @@ const NOT_UNDERSTOOD: u8 = 3;
 
 /// Runs what the arguments request.
 pub fn run(args: &DiskspdArgs, store: &Store) -> Result<ExitCode> {
-    let code = |error: &anyhow::Error| match error.is::<Mistake>() {
-        true => NOT_UNDERSTOOD,
-        false => code_of(error, status::FAILED),
+    let code = |error: &anyhow::Error| {
+        if error.is::<Mistake>() {
+            NOT_UNDERSTOOD
+        } else {
+            code_of(error, status::FAILED)
+        }
     };
     supervisor::supervise(|| attempt(&args.args, store), code)
 }
@@ -285,9 +288,12 @@ fn computer() -> String {
 
 /// The argument as it was typed, in quotes where it has blanks.
 fn command_line(arguments: &[String]) -> String {
-    let quoted = |argument: &String| match argument.contains(' ') {
-        true => format!("\"{argument}\""),
-        false => argument.clone(),
+    let quoted = |argument: &String| {
+        if argument.contains(' ') {
+            format!("\"{argument}\"")
+        } else {
+            argument.clone()
+        }
     };
     let words: Vec<String> = arguments.iter().map(quoted).collect();
     format!("diskspd {}", words.join(" "))

@@ -137,9 +137,10 @@ fn attempt(arguments: &[String], store: &Store) -> Result<u8> {
         return Ok(status::DONE);
     }
     let name = name(&command.inputs);
-    let presence = match general.parse_only {
-        true => Presence::Supposed,
-        false => Presence::Looked,
+    let presence = if general.parse_only {
+        Presence::Supposed
+    } else {
+        Presence::Looked
     };
     let interrupted = listen()?;
     let prepare = || environment::prepare(&resolved, &name, general.aux_path.as_deref(), presence);

@@ -103,9 +103,10 @@ pub const fn with_keeping(code: u8, is_well: bool) -> u8 {
 /// The exit code of an error: a store that cannot be written to is the user's mistake in every
 /// language.
 pub fn code_of(error: &anyhow::Error, otherwise: u8) -> u8 {
-    match error.is::<NoStore>() {
-        true => status::MISTAKE,
-        false => otherwise,
+    if error.is::<NoStore>() {
+        status::MISTAKE
+    } else {
+        otherwise
     }
 }
 

@@ -115,9 +115,10 @@ fn ignored(command: &Command) -> Vec<Note> {
 /// `-s`: prints the runs, their number and how long they take.
 fn simulate(file: &ParameterFile, validation: Validation, folder: &Folder) -> Result<u8> {
     let recovery = validation.recover.then(recovery_run);
-    let own: &[Run] = match validation.recover_only {
-        true => &[],
-        false => &file.runs,
+    let own: &[Run] = if validation.recover_only {
+        &[]
+    } else {
+        &file.runs
     };
     let runs: Vec<&Run> = recovery.iter().chain(own).collect();
     let clock = times::now().clock;

@@ -61,12 +61,11 @@ struct Reading {
 
 impl Reading {
     fn line(&mut self, words: &[&str]) -> Result<(), String> {
-        let words = match self.timed {
-            true => {
-                self.now = Nanos(number(words[0], "time")?.saturating_mul(1000));
-                &words[1..]
-            }
-            false => words,
+        let words = if self.timed {
+            self.now = Nanos(number(words[0], "time")?.saturating_mul(1000));
+            &words[1..]
+        } else {
+            words
         };
         let [name, action, rest @ ..] = words else {
             return Err("a line names a file and an action".to_owned());

@@ -30,9 +30,10 @@ impl Bytes {
         if short.parse() == Ok(self) {
             return short;
         }
-        match self.0.is_multiple_of(1000) {
-            true => format!("{} KB", self.0 / 1000),
-            false => format!("{} B", self.0),
+        if self.0.is_multiple_of(1000) {
+            format!("{} KB", self.0 / 1000)
+        } else {
+            format!("{} B", self.0)
         }
     }
 

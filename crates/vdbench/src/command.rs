@@ -178,12 +178,13 @@ fn tool(word: &str) -> Result<(), Mistake> {
 /// Everything after a plus goes behind run definitions.
 fn extra(words: &[String]) -> Result<String, Mistake> {
     let text = words.join(" ")[1..].trim().to_owned();
-    match text.contains(' ') || text.is_empty() {
-        false => Ok(text),
-        true => refused(
+    if text.contains(' ') || text.is_empty() {
+        refused(
             "+",
             "keywords without blanks must follow, as in + iorate=max,elapsed=5",
-        ),
+        )
+    } else {
+        Ok(text)
     }
 }
 

@@ -145,9 +145,10 @@ fn written_out(sds: &[Sd]) -> Vec<Sd> {
         let (start, n) = sd.count.unwrap_or((0, 0));
         plain.extend((start..start + n as i64).map(|number| Sd {
             name: counting(&sd.name, number),
-            lun: match sd.lun.is_empty() {
-                true => String::new(),
-                false => counting(&sd.lun, number),
+            lun: if sd.lun.is_empty() {
+                String::new()
+            } else {
+                counting(&sd.lun, number)
             },
             count: None,
             ..sd.clone()
@@ -164,16 +165,18 @@ fn counting(text: &str, number: i64) -> String {
         if rest[digits.len()..].starts_with('d') {
             let (width, zeros): (usize, bool) =
                 (digits.parse().unwrap_or(0).min(64), digits.starts_with('0'));
-            let shown = match zeros {
-                true => format!("{number:0width$}"),
-                false => format!("{number:width$}"),
+            let shown = if zeros {
+                format!("{number:0width$}")
+            } else {
+                format!("{number:width$}")
             };
             return format!("{}{shown}{}", &text[..at], &rest[digits.len() + 1..]);
         }
     }
-    match text.contains('*') {
-        true => text.replace('*', &number.to_string()),
-        false => format!("{text}{number}"),
+    if text.contains('*') {
+        text.replace('*', &number.to_string())
+    } else {
+        format!("{text}{number}")
     }
 }
 
@@ -224,9 +227,10 @@ impl Hosts<'_> {
         if !(self.is_here)(&address) {
             return Err(other_host(arg.parameter, &address));
         }
-        match self.is_default {
-            true => self.is_default_here = true,
-            false => self.other_host = None,
+        if self.is_default {
+            self.is_default_here = true
+        } else {
+            self.other_host = None
         }
         Ok(())
     }

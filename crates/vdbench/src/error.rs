@@ -28,9 +28,10 @@ pub trait Subject {
     /// # Errors
     /// Where it does not hold.
     fn checked<T>(&self, value: T, holds: bool, message: impl Display) -> Result<T, Mistake> {
-        match holds {
-            true => Ok(value),
-            false => Err(self.error(message)),
+        if holds {
+            Ok(value)
+        } else {
+            Err(self.error(message))
         }
     }
 }

@@ -218,13 +218,12 @@ fn matching<'n>(
     let pairs = names.clone().enumerate();
     let found = pairs.filter(|(_, name)| stands_for(pattern, name));
     let found: Vec<usize> = found.map(|(index, _)| index).collect();
-    match found.is_empty() {
-        false => Ok(found),
-        true => {
-            let near = blocklab_units::nearest(pattern, names);
-            let near = near.map_or(String::new(), |near| format!("; perhaps {near}"));
-            Err(subject.error(format_args!("{keyword}={pattern} is defined nowhere{near}")))
-        }
+    if found.is_empty() {
+        let near = blocklab_units::nearest(pattern, names);
+        let near = near.map_or(String::new(), |near| format!("; perhaps {near}"));
+        Err(subject.error(format_args!("{keyword}={pattern} is defined nowhere{near}")))
+    } else {
+        Ok(found)
     }
 }
 

@@ -191,9 +191,10 @@ pub(super) fn sizes(requested: &Xfersize, notes: &mut Notes) -> BlockSizes {
             let step = align * count.div_ceil(MOST_SIZES);
             let listed = (first..=*max).step_by(step as usize);
             let listed: Vec<(Bytes, u32)> = listed.map(|size| (Bytes(size), 1)).collect();
-            match listed.is_empty() {
-                true => BlockSizes::fixed(Bytes(*max)),
-                false => BlockSizes::same(SizeMix(listed)),
+            if listed.is_empty() {
+                BlockSizes::fixed(Bytes(*max))
+            } else {
+                BlockSizes::same(SizeMix(listed))
             }
         }
     }

@@ -95,9 +95,12 @@ pub fn prepare(file: &ParameterFile, inputs: &Inputs) -> Result<Prepared, Mistak
 pub(super) fn limit_errors(file: &ParameterFile, cases: &mut [Case], runs: &[Planned]) {
     let requested = &file.general.data_errors;
     let all = MostErrors::new(requested.most, 0);
-    let limit = |(counter, _)| match requested.remove {
-        true => MostErrors::new(requested.most, counter),
-        false => all.clone(),
+    let limit = |(counter, _)| {
+        if requested.remove {
+            MostErrors::new(requested.most, counter)
+        } else {
+            all.clone()
+        }
     };
     let limits: Vec<MostErrors> = (1..).zip(&file.sds).map(limit).collect();
     for (case, planned) in cases.iter_mut().zip(runs) {
@@ -319,9 +322,10 @@ impl Maker<'_> {
 pub(super) fn storage_job(name: &str, sd: &Sd, flags: OpenFlags) -> Job {
     Job {
         targets: vec![sd.lun.clone()],
-        access: match flags.direct {
-            true => Access::Direct,
-            false => Access::Buffered,
+        access: if flags.direct {
+            Access::Direct
+        } else {
+            Access::Buffered
         },
         durability: match (flags.sync, flags.dsync) {
             (true, _) => Durability::Sync,
@@ -361,9 +365,10 @@ fn skews(run: &Run) -> Vec<f64> {
 
 /// Unique among the cases: the run, then its loops.
 fn name(run: &Run, before: &[Case]) -> String {
-    let name = match run.loops.0.is_empty() {
-        true => run.name.clone(),
-        false => format!("{} {}", run.name, run.loops.words()),
+    let name = if run.loops.0.is_empty() {
+        run.name.clone()
+    } else {
+        format!("{} {}", run.name, run.loops.words())
     };
     let twin = |name: &str| before.iter().any(|case| case.name == name);
     if !twin(&name) {

@@ -189,9 +189,10 @@ impl FlatRow {
 /// A row of the flat file.
 pub fn flat_row(row: &FlatRow, figures: &Figures) -> String {
     // Before an average stand two blanks.
-    let label = match row.label.starts_with("avg_") {
-        true => format!(" {}", row.label),
-        false => row.label.clone(),
+    let label = if row.label.starts_with("avg_") {
+        format!(" {}", row.label)
+    } else {
+        row.label.clone()
     };
     let numbers = COLUMNS.iter().map(|column| column.number(row, figures));
     let numbers: Vec<String> = numbers
@@ -269,9 +270,10 @@ impl Skew {
     }
 
     fn workloads(&self) -> Vec<String> {
-        let control = match self.controlled {
-            true => "Workloads kept their shares in this run.",
-            false => "This run was an Uncontrolled MAX: no shares were kept.",
+        let control = if self.controlled {
+            "Workloads kept their shares in this run."
+        } else {
+            "This run was an Uncontrolled MAX: no shares were kept."
         };
         let mut lines = vec![
             format!("Requested and observed skew; a delta is shown from {SHOWN:.2} % on."),
@@ -340,9 +342,10 @@ pub fn run_links(runs: &[&Run]) -> String {
         let words: Vec<String> = label.split(' ').map(str::to_owned).collect();
         let stem = &words[..words.len() - 1];
         let same = words.len() == before.len() && before.starts_with(stem);
-        let shown = match same {
-            true => words[words.len() - 1].clone(),
-            false => label.clone(),
+        let shown = if same {
+            words[words.len() - 1].clone()
+        } else {
+            label.clone()
         };
         let title = ["Link to Run Definitions:", ""][index.min(1)];
         let indent = " ".repeat(label.len() - shown.len());

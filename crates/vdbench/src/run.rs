@@ -91,9 +91,10 @@ impl Loops {
 
     /// `For loops: threads=4 xfersize=4k`, or `For loops: None`.
     pub fn text(&self) -> String {
-        match self.0.is_empty() {
-            true => "For loops: None".to_owned(),
-            false => format!("For loops: {}", self.words()),
+        if self.0.is_empty() {
+            "For loops: None".to_owned()
+        } else {
+            format!("For loops: {}", self.words())
         }
     }
 }

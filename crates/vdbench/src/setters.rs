@@ -92,9 +92,10 @@ impl Argument<'_> {
         let is_option = |word: &&String| !word.is_empty() && "suppress".starts_with(word.as_str());
         let suppress = rest.iter().any(|word| is_option(&word));
         let numbers: Vec<&String> = rest.iter().filter(|word| !is_option(word)).collect();
-        let edges = match numbers.is_empty() && suppress {
-            true => Buckets::default().edges,
-            false => edges(&numbers).map_err(|message| self.error(message))?,
+        let edges = if numbers.is_empty() && suppress {
+            Buckets::default().edges
+        } else {
+            edges(&numbers).map_err(|message| self.error(message))?
         };
         Ok(Buckets { edges, suppress })
     }
@@ -238,9 +239,10 @@ impl Argument<'_> {
     pub(super) fn percent(&self) -> Result<f64, Mistake> {
         let number = self.number()?;
         // `skew=40%` is -40 to the scanner.
-        let number = match self.parameter.text().ends_with('%') {
-            true => -number,
-            false => number,
+        let number = if self.parameter.text().ends_with('%') {
+            -number
+        } else {
+            number
         };
         let message = format_args!("{number} is no share; 0 to 100 per cent would work");
         self.checked(number, (0.0..=100.0).contains(&number), message)

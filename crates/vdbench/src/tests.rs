@@ -46,9 +46,10 @@ fn cases(corpus: &str) -> Vec<(String, String, Vec<String>)> {
         } else if line == "--" {
             in_answer = true;
         } else if let Some((_, file, answer)) = cases.last_mut() {
-            match in_answer {
-                true => answer.push(line.to_owned()),
-                false => file.push_str(&format!("{line}\n")),
+            if in_answer {
+                answer.push(line.to_owned())
+            } else {
+                file.push_str(&format!("{line}\n"))
             }
         }
     }

@@ -147,9 +147,10 @@ fn attach(
             read_after_write: inputs.validation.read_after_write,
             journal,
             // With `remove` each storage definition counts for itself.
-            most_wrong: match errors.remove {
-                true => u64::MAX,
-                false => u64::from(errors.most),
+            most_wrong: if errors.remove {
+                u64::MAX
+            } else {
+                u64::from(errors.most)
             },
         });
     }

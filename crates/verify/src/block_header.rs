@@ -228,9 +228,10 @@ impl BlockHeaders {
             }
             checksum => {
                 let len = checksum.len();
-                match self.digest(piece)[..len] == digest_place[..len] {
-                    true => Ok(()),
-                    false => Err(MiscompareKind::Checksum),
+                if self.digest(piece)[..len] == digest_place[..len] {
+                    Ok(())
+                } else {
+                    Err(MiscompareKind::Checksum)
                 }
             }
         }
@@ -261,9 +262,10 @@ impl BlockHeaders {
             return Err(MiscompareKind::OtherPlace(found_at));
         }
         let is_ours = mark >> OURS_AT == OURS;
-        let found = match is_ours {
-            true => u64::from(mark as u32),
-            false => u64::from(u16::from_le_bytes([header[34], header[35]])) + 1,
+        let found = if is_ours {
+            u64::from(mark as u32)
+        } else {
+            u64::from(u16::from_le_bytes([header[34], header[35]])) + 1
         };
         if is_ours && self.compares_seeds(want) {
             let found = number(24) as u32;

@@ -316,9 +316,10 @@ fn check(record: &[u8], magic: &[u8; 8], at: usize) -> Result<(), JournalFault> 
     if record[..8] != *magic {
         return Err(damaged(at, "no record of this program"));
     }
-    match crc32c::crc32c(&record[..CHECK]).to_be_bytes() == record[CHECK..RECORD] {
-        true => Ok(()),
-        false => Err(damaged(at, "a record that has changed")),
+    if crc32c::crc32c(&record[..CHECK]).to_be_bytes() == record[CHECK..RECORD] {
+        Ok(())
+    } else {
+        Err(damaged(at, "a record that has changed"))
     }
 }
 
@@ -450,10 +451,7 @@ mod tests {
         ) {
             let mut writer = JournalWriter::new(7);
             for (block, key, done) in entries {
-                match done {
-                    true => writer.ended(block, key),
-                    false => writer.begins(block, key),
-                }
+                if done { writer.ended(block, key) } else { writer.begins(block, key) }
             }
             let _ = saved().replay(&writer.records());
         }

@@ -143,9 +143,10 @@ impl Sectors {
             || !(1..=126).contains(&sector[16])
         {
             let empty = sector.iter().all(|byte| *byte == 0);
-            return Some(match empty {
-                true => WrongKind::Empty,
-                false => WrongKind::Damaged,
+            return Some(if empty {
+                WrongKind::Empty
+            } else {
+                WrongKind::Damaged
             });
         }
         if sector[24..HEAD] != self.name {

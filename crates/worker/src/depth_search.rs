@@ -87,9 +87,10 @@ impl DepthSearch {
             });
         }
         let doubled = (self.depth * 2).min(self.most);
-        self.depth = match self.fails > self.most {
-            true => doubled,
-            false => self.holds.midpoint(self.fails),
+        self.depth = if self.fails > self.most {
+            doubled
+        } else {
+            self.holds.midpoint(self.fails)
         };
         None
     }

@@ -82,9 +82,10 @@ impl LatencyHistogram {
             let bucket = Histogram::index(value(step));
             let beyond = Histogram::highest(bucket) as f64 + 1.0;
             let next = ((beyond - shortest) / gap.max(1e-9)).ceil() as u64;
-            let next = match bucket + 1 == Histogram::BUCKETS {
-                true => count,
-                false => next.clamp(step + 1, count),
+            let next = if bucket + 1 == Histogram::BUCKETS {
+                count
+            } else {
+                next.clamp(step + 1, count)
             };
             self.counts[bucket].add(next - step);
             step = next;

@@ -136,9 +136,10 @@ impl Pacer {
     /// over, and all else is put off by as much.
     pub(crate) fn put_off(&mut self, pause: Nanos, now: Nanos) {
         let over = now.saturating_add(pause).0 as f64;
-        self.next = match self.next > over {
-            true => self.next + pause.0 as f64,
-            false => over,
+        self.next = if self.next > over {
+            self.next + pause.0 as f64
+        } else {
+            over
         };
     }
 

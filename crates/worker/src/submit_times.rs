@@ -94,9 +94,10 @@ impl SubmitTimes {
             begin: io.submitted.since(from),
             end: now.since(from),
             service: now.since(io.submitted),
-            submit: match tally.submit.is_some() {
-                true => self.handed[slot].since(io.submitted),
-                false => Nanos::ZERO,
+            submit: if tally.submit.is_some() {
+                self.handed[slot].since(io.submitted)
+            } else {
+                Nanos::ZERO
             },
             direction: io.direction,
             target: io.file,

@@ -174,10 +174,7 @@ impl Worker {
     /// [`Self::job`], where the type knows whether there are several.
     #[inline(always)]
     fn job_as<const POOL: bool>(&self, index: u32) -> &WorkerJob {
-        match POOL {
-            true => self.job(index),
-            false => &self.first,
-        }
+        if POOL { self.job(index) } else { &self.first }
     }
 
     #[inline]

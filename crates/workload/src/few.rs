@@ -42,9 +42,10 @@ impl Few {
     /// Never inlined, so that who works on all targets does not carry it along.
     #[inline(never)]
     pub(crate) fn next(&mut self, current: usize, chance: &mut Stream) -> Option<usize> {
-        let waiting = match self.open.len() < self.most {
-            true => &self.waiting[..],
-            false => &[],
+        let waiting = if self.open.len() < self.most {
+            &self.waiting[..]
+        } else {
+            &[]
         };
         let next = if self.at_random {
             let all = self.open.len() + waiting.len();

@@ -137,9 +137,10 @@ impl Places {
         // A beginning at every multiple of the grain from which a smallest block still fits.
         let grains = (extent.len - smallest) / grain + 1;
         let cursor = ((extent.len as f64 * start) as u64) / grain * grain;
-        let law = match in_pieces {
-            true => Law::Pieces(Gaps::new(grains)),
-            false => Law::new(pattern, grains, chance),
+        let law = if in_pieces {
+            Law::Pieces(Gaps::new(grains))
+        } else {
+            Law::new(pattern, grains, chance)
         };
         Self {
             extent,
@@ -237,9 +238,10 @@ impl Places {
     fn place(&self, index: u64, len: u64) -> u64 {
         let (begin, last) = (index * self.grain, self.extent.len - len);
         // Only with mixed sizes can a random beginning lie too near the end.
-        let begin = match begin > last {
-            true => last / self.grain * self.grain,
-            false => begin,
+        let begin = if begin > last {
+            last / self.grain * self.grain
+        } else {
+            begin
         };
         self.extent.offset + begin
     }

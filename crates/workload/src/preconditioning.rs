@@ -54,12 +54,11 @@ impl Preconditioning {
             self.next_region(chance);
         }
         let again = chance.below(self.left) < self.stale.len() as u64;
-        let block = match again {
-            true => {
-                let drawn = chance.below(self.stale.len() as u64);
-                self.stale.swap_remove(drawn as usize)
-            }
-            false => (self.order.next()).unwrap_or_else(|| chance.below(self.blocks)),
+        let block = if again {
+            let drawn = chance.below(self.stale.len() as u64);
+            self.stale.swap_remove(drawn as usize)
+        } else {
+            (self.order.next()).unwrap_or_else(|| chance.below(self.blocks))
         };
         if chance.below(self.left) < self.to_draw {
             self.next_stale.push(block);

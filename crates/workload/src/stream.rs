@@ -143,9 +143,10 @@ impl Requests {
         let mix = Directions::new(job.mix);
         let sizes = [&job.sizes.read, &job.sizes.write, &job.sizes.trim]
             .map(|mix| Sizes::new(mix, job.size_draw));
-        let only = match refined {
-            true => None,
-            false => Only::of(mix, &sizes, &targets),
+        let only = if refined {
+            None
+        } else {
+            Only::of(mix, &sizes, &targets)
         };
         Ok(Self {
             only,

@@ -230,9 +230,10 @@ fn systems(study: &Study) -> String {
             "" => String::new(),
             because => format!(": {because}"),
         };
-        let _ = match system.predicted {
-            true => writeln!(text, "- {}: `sim:{}`{because}", system.name, system.address),
-            false => writeln!(text, "- {}: not predicted{because}", system.name),
+        let _ = if system.predicted {
+            writeln!(text, "- {}: `sim:{}`{because}", system.name, system.address)
+        } else {
+            writeln!(text, "- {}: not predicted{because}", system.name)
         };
     }
     text

@@ -42,10 +42,13 @@ impl Kind {
             | Figure::Operations
             | Figure::PeakIops
             | Figure::PeakMbPerS
-            | Figure::PeakThousandMibPerS => match binding == "latency" {
-                true => Self::Latency,
-                false => Self::Limit,
-            },
+            | Figure::PeakThousandMibPerS => {
+                if binding == "latency" {
+                    Self::Latency
+                } else {
+                    Self::Limit
+                }
+            }
             _ => Self::Time,
         }
     }

@@ -119,19 +119,19 @@ fn run(scenario: &Scenario) -> Record {
         return Record::from_json(text).expect("a record");
     }
     let head = "name = \"corpus\"\nseed = 7\n";
-    let text = match scenario.job.contains("[[case]]") {
-        true => format!("{head}{}", scenario.job),
-        false => format!("{head}[[case]]\nname = \"case\"\n{}", scenario.job),
+    let text = if scenario.job.contains("[[case]]") {
+        format!("{head}{}", scenario.job)
+    } else {
+        format!("{head}[[case]]\nname = \"case\"\n{}", scenario.job)
     };
     let parsed = native::parse(&text, "corpus").unwrap_or_else(|error| panic!("{error}"));
-    let mut record = match scenario.is_described() {
-        true => {
-            let mut file = tempfile::Builder::new();
-            let mut file = file.suffix(".toml").tempfile().expect("a file");
-            file.write_all(scenario.device.as_bytes()).expect("written");
-            simulate(parsed.plan, &file.path().display().to_string())
-        }
-        false => simulate(parsed.plan, &scenario.device),
+    let mut record = if scenario.is_described() {
+        let mut file = tempfile::Builder::new();
+        let mut file = file.suffix(".toml").tempfile().expect("a file");
+        file.write_all(scenario.device.as_bytes()).expect("written");
+        simulate(parsed.plan, &file.path().display().to_string())
+    } else {
+        simulate(parsed.plan, &scenario.device)
     };
     if scenario.blind {
         machine::around(&mut record);

@@ -49,9 +49,10 @@ fn text_of(path: &Path) -> io::Result<String> {
     let read = File::open(path)?
         .take(LARGEST + 1)
         .read_to_string(&mut text)?;
-    match read as u64 > LARGEST {
-        true => Err(io::Error::other("it is larger than 16 MiB")),
-        false => Ok(text),
+    if read as u64 > LARGEST {
+        Err(io::Error::other("it is larger than 16 MiB"))
+    } else {
+        Ok(text)
     }
 }
 

@@ -152,9 +152,10 @@ impl<'k> Limits<'k> {
         };
         if (wanted as f64) < least {
             let least = count(least);
-            let message = match included {
-                true => format!("{kind} includes {least} IOPS; iops= is for more"),
-                false => format!("{kind} starts at {least} IOPS"),
+            let message = if included {
+                format!("{kind} includes {least} IOPS; iops= is for more")
+            } else {
+                format!("{kind} starts at {least} IOPS")
             };
             return Err(Refusal::new(Part::Key("iops"), message));
         }

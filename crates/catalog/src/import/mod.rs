@@ -176,12 +176,13 @@ fn recognise(catalog: &Catalog, bytes: &[u8]) -> Result<Found, String> {
             _ => return Err(format!("it is JSON of another kind; {KNOWN}")),
         }
     };
-    match found.instances.is_empty() && found.hours.is_empty() && found.volumes.is_empty() {
-        true => Err(format!(
+    if found.instances.is_empty() && found.hours.is_empty() && found.volumes.is_empty() {
+        Err(format!(
             "it looks like {}, and holds no figure that can be used; {KNOWN}",
             found.kind
-        )),
-        false => Ok(found),
+        ))
+    } else {
+        Ok(found)
     }
 }
 

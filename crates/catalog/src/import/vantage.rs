@@ -18,9 +18,10 @@ pub(super) fn read(list: &[Value]) -> Found {
         }
         hours(&name, &item["pricing"], &mut found.hours);
         let row = row(name, item);
-        match row.cell("vcpu").is_empty() {
-            true => found.skipped += 1,
-            false => found.instances.push(row),
+        if row.cell("vcpu").is_empty() {
+            found.skipped += 1
+        } else {
+            found.instances.push(row)
         }
     }
     found
@@ -32,9 +33,12 @@ fn row(name: String, item: &Value) -> InstanceRow {
     let nvme = store["nvme_ssd"].as_bool().unwrap_or(false);
     let ssd = nvme || store["ssd"].as_bool().unwrap_or(false);
     let disks = counted(&store["devices"]);
-    let if_disks = |word: &str| match disks.is_empty() {
-        true => String::new(),
-        false => word.to_owned(),
+    let if_disks = |word: &str| {
+        if disks.is_empty() {
+            String::new()
+        } else {
+            word.to_owned()
+        }
     };
     let metal = if name.contains(".metal") { "yes" } else { "no" };
     let memory = memory.map_or(String::new(), |gib| (gib * 1024.0).round().to_string());

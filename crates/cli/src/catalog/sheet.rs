@@ -77,9 +77,10 @@ fn reaches(reaches: &[Reach]) -> String {
     };
     let rows = shown.into_iter().map(|reach| {
         let direction = if same { "read, write" } else { reach.direction };
-        let name = match patterns {
-            true => format!("{} {direction}", reach.pattern),
-            false => direction.to_owned(),
+        let name = if patterns {
+            format!("{} {direction}", reach.pattern)
+        } else {
+            direction.to_owned()
         };
         reach_row(name, reach)
     });
@@ -236,8 +237,9 @@ fn dashed(sentences: &[String]) -> impl Iterator<Item = String> {
 /// A section of lines as they are; nothing without lines.
 fn list(title: &str, lines: impl Iterator<Item = String>) -> String {
     let lines: String = lines.map(|line| format!("  {line}\n")).collect();
-    match lines.is_empty() {
-        true => lines,
-        false => format!("{title}\n{lines}"),
+    if lines.is_empty() {
+        lines
+    } else {
+        format!("{title}\n{lines}")
     }
 }

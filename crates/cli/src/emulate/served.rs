@@ -58,16 +58,14 @@ impl Served {
         }
         let mut places: Vec<_> = listeners.iter().map(|it| it.uri().to_owned()).collect();
         places.extend(files.iter().flat_map(|it| shown(args, it)));
-        let nbd = match listeners.is_empty() {
-            true => None,
-            false => {
-                let served = volumes.iter().enumerate();
-                let served =
-                    served.map(|(index, volume)| (Arc::clone(volume), export(index, volume)));
-                let limits = Limits::default();
-                let server = Server::start(served.collect(), listeners, limits, spin, tls);
-                Some(server.context("cannot start the server")?)
-            }
+        let nbd = if listeners.is_empty() {
+            None
+        } else {
+            let served = volumes.iter().enumerate();
+            let served = served.map(|(index, volume)| (Arc::clone(volume), export(index, volume)));
+            let limits = Limits::default();
+            let server = Server::start(served.collect(), listeners, limits, spin, tls);
+            Some(server.context("cannot start the server")?)
         };
         announce(args, what, volumes, &places, files.as_ref())?;
         Ok(Self {
@@ -200,9 +198,10 @@ fn announce(
     }
     let devices = files.map_or(&[][..], FuseServer::devices);
     for (device, volume) in devices.iter().zip(volumes) {
-        terminal::print(match args.json {
-            true => observed::device_json(volume.name(), &device.display().to_string()),
-            false => format!("{}\n", device.display()),
+        terminal::print(if args.json {
+            observed::device_json(volume.name(), &device.display().to_string())
+        } else {
+            format!("{}\n", device.display())
         })?;
     }
     Ok(())

@@ -152,9 +152,10 @@ impl Contrast {
 /// The rate, and every latency that both sides support.
 pub(super) fn contrasts(base: &Load<'_>, other: &Load<'_>, margins: Margins) -> Vec<Contrast> {
     let responds = |load: &Load<'_>| load.results().all(|result| result.response.is_some());
-    let clocked = match responds(base) && responds(other) {
-        true => Clocked::Response,
-        false => Clocked::Service,
+    let clocked = if responds(base) && responds(other) {
+        Clocked::Response
+    } else {
+        Clocked::Service
     };
     let all = [Quantity::Iops].into_iter();
     let all = all.chain(Quantity::latencies(clocked));

@@ -141,9 +141,10 @@ fn mean_time_ns(record: &Record) -> f64 {
 
 /// `2.0 s a pass`; nothing where no pass ended by the clock.
 fn per_pass(ns: f64) -> String {
-    match ns > 0.0 {
-        true => format!("{} a pass", latency(ns)),
-        false => String::new(),
+    if ns > 0.0 {
+        format!("{} a pass", latency(ns))
+    } else {
+        String::new()
     }
 }
 

@@ -203,13 +203,17 @@ type Kind = Vec<(&'static str, String)>;
 /// `block size differs: 4 KiB | 8 KiB`, the baseline's first.
 fn differing(mine: &Kind, theirs: &Kind, mine_first: bool) -> String {
     let pairs = mine.iter().zip(theirs).filter(|(a, b)| a != b);
-    let differing = pairs.map(|((name, a), (_, b))| match mine_first {
-        true => format!("{name} differs: {a} | {b}"),
-        false => format!("{name} differs: {b} | {a}"),
+    let differing = pairs.map(|((name, a), (_, b))| {
+        if mine_first {
+            format!("{name} differs: {a} | {b}")
+        } else {
+            format!("{name} differs: {b} | {a}")
+        }
     });
     let differing: Vec<String> = differing.collect();
-    match differing.is_empty() {
-        true => "the load differs".to_owned(),
-        false => differing.join(", "),
+    if differing.is_empty() {
+        "the load differs".to_owned()
+    } else {
+        differing.join(", ")
     }
 }

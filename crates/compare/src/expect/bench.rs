@@ -443,10 +443,12 @@ fn load(case: &CaseView<'_>) -> Option<Load> {
         results.map(|result| result.ios).sum()
     };
     let (reads, writes) = (moved(Direction::Read), moved(Direction::Write));
-    let streams = match job.is_random() {
-        true => 0,
-        false if job.is_sequential() => u32::try_from(case.threads()).ok()?,
-        false => return None,
+    let streams = if job.is_random() {
+        0
+    } else if job.is_sequential() {
+        u32::try_from(case.threads()).ok()?
+    } else {
+        return None;
     };
     let other = moved(Direction::Trim) + moved(Direction::Sync);
     if !case.jobs().all(same) || other > 0 || reads + writes == 0 {

@@ -39,19 +39,17 @@ pub(super) fn other_volume_type(bench: &Bench<'_>) -> Vec<Finding> {
             return None;
         };
         let expected = seen.expected()?;
-        let text = match recorded {
-            true => {
-                "the record is of a volume of type {}: its {} IOPS are not the {} of this address"
-            }
-            false => {
-                "as a volume of type {} delivers: {} IOPS, where {} were to be expected by the \
+        let text = if recorded {
+            "the record is of a volume of type {}: its {} IOPS are not the {} of this address"
+        } else {
+            "as a volume of type {} delivers: {} IOPS, where {} were to be expected by the \
                  address"
-            }
         };
         let slots = [fixed(kind.clone()), number(seen.iops), number(expected)];
-        let sure = match recorded {
-            true => Confidence::High,
-            false => Confidence::Medium,
+        let sure = if recorded {
+            Confidence::High
+        } else {
+            Confidence::Medium
         };
         let hit = warning(text, slots).confidence(sure);
         Some(
@@ -124,14 +122,11 @@ pub(super) fn other_instance_size(bench: &Bench<'_>) -> Vec<Finding> {
             return None;
         };
         let (expected, load) = (seen.expected()?, seen.load?);
-        let text = match recorded {
-            true => {
-                "the record is of {}: its {} IOPS, {} MB/s, are not the {} IOPS of this address"
-            }
-            false => {
-                "as {} would let pass for volumes: {} IOPS, {} MB/s, where {} IOPS were to be \
+        let text = if recorded {
+            "the record is of {}: its {} IOPS, {} MB/s, are not the {} IOPS of this address"
+        } else {
+            "as {} would let pass for volumes: {} IOPS, {} MB/s, where {} IOPS were to be \
              expected by the address"
-            }
         };
         let more = names.len().saturating_sub(NAMED);
         let mut named: Vec<&str> = names.iter().take(NAMED).map(String::as_str).collect();
@@ -146,9 +141,10 @@ pub(super) fn other_instance_size(bench: &Bench<'_>) -> Vec<Finding> {
             speed(mb),
             number(expected),
         ];
-        let hit = warning(text, slots).confidence(match recorded {
-            true => Confidence::High,
-            false => Confidence::Medium,
+        let hit = warning(text, slots).confidence(if recorded {
+            Confidence::High
+        } else {
+            Confidence::Medium
         });
         let hit = hit
             .with("delivered", seen.iops, "IOPS")

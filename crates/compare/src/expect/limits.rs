@@ -171,9 +171,10 @@ fn share<'a>(bench: &'a Bench<'_>, seen: &'a Seen<'a>, limit: &Limit) -> Option<
     let level = seen.level(&limit.name);
     let of_instance = limit.name.volumes.is_none();
     // What an instance lets pass it lets pass for all of its volumes together.
-    let counted = match of_instance {
-        true => seen.together_iops,
-        false => level.unwrap_or(seen.iops),
+    let counted = if of_instance {
+        seen.together_iops
+    } else {
+        level.unwrap_or(seen.iops)
     };
     let value = counted / rate;
     // A full bucket, or a burst, lets more pass: what is beyond must be beyond that too.
@@ -182,10 +183,11 @@ fn share<'a>(bench: &'a Bench<'_>, seen: &'a Seen<'a>, limit: &Limit) -> Option<
     Some(Share {
         seen,
         value,
-        tested: match seen.is_shared {
-            true => of_instance && (value - 1.0).abs() <= NEAR,
+        tested: if seen.is_shared {
+            of_instance && (value - 1.0).abs() <= NEAR
+        } else {
             // A healthy device of this type may be too slow to reach it with so few in flight.
-            false => (binds && seen.why != Why::Latency) || level.is_some(),
+            (binds && seen.why != Why::Latency) || level.is_some()
         },
         beyond: binds && value > 1.0 + ABOVE && seen.iops > most * (1.0 + ABOVE),
     })
@@ -236,9 +238,10 @@ fn how(bench: &Bench<'_>, limit: &Limit) -> HowToTest {
 }
 
 fn words(pattern: &str, direction: &str, load: Load, phase: &Phase) -> String {
-    let long = match phase.begins > SOON {
-        true => format!(", for longer than {}", phase.begins),
-        false => String::new(),
+    let long = if phase.begins > SOON {
+        format!(", for longer than {}", phase.begins)
+    } else {
+        String::new()
     };
     format!(
         "{pattern} {direction} of {}, {} in flight{long}",

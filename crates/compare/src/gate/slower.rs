@@ -64,9 +64,10 @@ fn verdict(of: &Contrast, percent: f64) -> (Answer, String) {
         return (Answer::Undecided, why.to_owned());
     };
     let limit = bound(of, percent);
-    let (beyond, within) = match of.quantity.is_latency() {
-        true => (low > limit, high <= limit),
-        false => (high < limit, low >= limit),
+    let (beyond, within) = if of.quantity.is_latency() {
+        (low > limit, high <= limit)
+    } else {
+        (high < limit, low >= limit)
     };
     let answer = match (beyond, within) {
         (true, _) => Answer::Fail,
@@ -82,9 +83,10 @@ fn verdict(of: &Contrast, percent: f64) -> (Answer, String) {
 /// loss.
 fn bound(of: &Contrast, percent: f64) -> f64 {
     let share = (percent / 100.0).max(of.quantity.resolution());
-    match of.quantity.is_latency() {
-        true => 1.0 + share,
-        false => 1.0 - share,
+    if of.quantity.is_latency() {
+        1.0 + share
+    } else {
+        1.0 - share
     }
 }
 

@@ -23,9 +23,10 @@ fn of_run(run: usize, record: &Record, findings: &[Finding]) -> Vec<Judged> {
         .collect();
     if judged.is_empty() {
         let whole = record.status == Status::Complete && !record.measurements.is_empty();
-        let (answer, why) = match whole {
-            true => (Answer::Pass, "no finding is a warning"),
-            false => (Answer::Undecided, "it did not end as planned"),
+        let (answer, why) = if whole {
+            (Answer::Pass, "no finding is a warning")
+        } else {
+            (Answer::Undecided, "it did not end as planned")
         };
         let subject = format!("run {}", record.id);
         judged.push(Judged::new(run, subject, answer, why.to_owned()));

@@ -41,9 +41,10 @@ pub(super) fn judge(of: &Conclusion, sources: &Sources<'_>) -> Judged {
         [] => Verdict::NotTestable,
         all if all.iter().any(|it| it.ours == Some(false)) => Verdict::Contradicted,
         all if all.iter().all(|it| it.ours == Some(true)) => {
-            match of.promised && !sources.any_measured(of) {
-                true => Verdict::TrueByConstruction,
-                false => Verdict::Confirmed,
+            if of.promised && !sources.any_measured(of) {
+                Verdict::TrueByConstruction
+            } else {
+                Verdict::Confirmed
             }
         }
         _ => Verdict::NotTestable,
@@ -75,9 +76,10 @@ impl Tested {
         let holds = |values: &[Option<f64>]| -> Option<bool> {
             let known = values.iter().flatten();
             let known: Vec<bool> = known.map(|it| within(check, *it)).collect();
-            match known.len() == values.len() || known.contains(&false) {
-                true => Some(known.into_iter().all(|it| it)),
-                false => None,
+            if known.len() == values.len() || known.contains(&false) {
+                Some(known.into_iter().all(|it| it))
+            } else {
+                None
             }
         };
         Self {
@@ -150,9 +152,10 @@ fn range(values: &[Option<f64>], unit: &str) -> Option<String> {
     let least = known.iter().copied().min_by(f64::total_cmp)?;
     let most = known.iter().copied().max_by(f64::total_cmp)?;
     let (least, most) = (shown(least), shown(most));
-    Some(match least == most {
-        true => format!("{least}{unit}"),
-        false => format!("{least}{unit} to {most}{unit}"),
+    Some(if least == most {
+        format!("{least}{unit}")
+    } else {
+        format!("{least}{unit} to {most}{unit}")
     })
 }
 

@@ -99,9 +99,10 @@ pub(super) fn hour(bought: &Resolved) -> Option<f64> {
 fn month(bought: &Resolved) -> Option<f64> {
     let volumes = bought.costs.iter().filter(|it| it.per != Per::Hour);
     let volumes: Vec<f64> = volumes.filter_map(|it| it.usd_per_month).collect();
-    match volumes.is_empty() {
-        true => Some(hour(bought)? * HOURS_PER_MONTH),
-        false => Some(volumes.iter().sum()),
+    if volumes.is_empty() {
+        Some(hour(bought)? * HOURS_PER_MONTH)
+    } else {
+        Some(volumes.iter().sum())
     }
 }
 

@@ -140,9 +140,10 @@ pub(super) fn saturation(points: &[(f64, f64)]) -> Option<Saturation> {
         });
     };
     let share = (wanted - below) / (reached - below);
-    let at = match after > 0.0 {
-        true => after * (by / after).powf(share),
-        false => after + (by - after) * share,
+    let at = if after > 0.0 {
+        after * (by / after).powf(share)
+    } else {
+        after + (by - after) * share
     };
     Some(Saturation {
         at,

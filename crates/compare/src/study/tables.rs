@@ -89,22 +89,25 @@ fn entry(cell: &Cell, sources: &Sources<'_>) -> Entry {
     let difference = ours.zip(published).filter(|(_, theirs)| *theirs != 0.0);
     Entry {
         figure: cell.figure.name(),
-        unit: match cell.is_ratio() {
-            true => "%".to_owned(),
-            false => cell.figure.title(),
+        unit: if cell.is_ratio() {
+            "%".to_owned()
+        } else {
+            cell.figure.title()
         },
-        decimals: match cell.is_ratio() {
-            true => 1,
-            false => cell.figure.decimals(),
+        decimals: if cell.is_ratio() {
+            1
+        } else {
+            cell.figure.decimals()
         },
         case: cell.case.clone(),
         system: cell.system.clone(),
         difference_percent: difference.map(|(ours, theirs)| {
             // As many decimals as the author printed: 1.7745 is the published 1.77.
             let scale = 10f64.powi(cell.figure.decimals() as i32);
-            match (ours.value * scale).round() == (theirs * scale).round() {
-                true => 0.0,
-                false => (ours.value / theirs - 1.0) * 100.0,
+            if (ours.value * scale).round() == (theirs * scale).round() {
+                0.0
+            } else {
+                (ours.value / theirs - 1.0) * 100.0
             }
         }),
         ours,

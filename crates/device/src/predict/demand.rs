@@ -27,9 +27,10 @@ impl Demand {
         for _ in 0..40 {
             let rate = f64::midpoint(low, high);
             let latency = media.latency(rate * parts / volumes, others);
-            match rate * latency < working {
-                true => low = rate,
-                false => high = rate,
+            if rate * latency < working {
+                low = rate
+            } else {
+                high = rate
             }
         }
         let binding = match media.busiest(low * parts / volumes) {
@@ -75,12 +76,11 @@ impl Side {
     ) -> Self {
         let mean = here.seconds(part);
         let needed = most_iops.map_or(0.0, |it| it * random.seconds(Bytes(STATED_AT)));
-        let (channels, held) = match needed > 0.0 {
-            true => {
-                let channels = needed.max(1.0).floor();
-                (channels, mean * channels / needed)
-            }
-            false => (0.0, 0.0),
+        let (channels, held) = if needed > 0.0 {
+            let channels = needed.max(1.0).floor();
+            (channels, mean * channels / needed)
+        } else {
+            (0.0, 0.0)
         };
         Self {
             share,
@@ -237,9 +237,10 @@ impl Latency {
     /// What is left of reading ahead where so many streams take turns.
     fn towards(&self, stream: &Self, streams: u32) -> Self {
         let between = streams - 1;
-        let kept = match (between as usize) < RECENT {
-            true => PREFETCH_KEPT.powi(between as i32),
-            false => 0.0,
+        let kept = if (between as usize) < RECENT {
+            PREFETCH_KEPT.powi(between as i32)
+        } else {
+            0.0
         };
         let mixed = |own: f64, ahead: f64| own + (ahead - own) * kept;
         Self {

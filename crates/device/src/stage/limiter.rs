@@ -124,9 +124,10 @@ mod tests {
     /// Starts of 64 KiB operations that all arrive at 0.
     #[track_caller]
     fn check(cap: &Cap, directions: &[Direction], starts: &[u64]) {
-        let counts = match cap.rate.counts_bytes() {
-            true => Counts::ChargedBytes,
-            false => Counts::Operations,
+        let counts = if cap.rate.counts_bytes() {
+            Counts::ChargedBytes
+        } else {
+            Counts::Operations
         };
         let mut stage = Limiter::new(cap, counts);
         let got: Vec<_> = directions

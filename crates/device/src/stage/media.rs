@@ -204,9 +204,10 @@ impl Stage for Media {
         let side = &mut self.sides[meter as usize];
         let line = match passage.follows {
             Follows::Recent(between) if side.is_ahead => {
-                match self.chance.next_u64() < self.kept[usize::from(between)] {
-                    true => side.stream,
-                    false => side.interleaved,
+                if self.chance.next_u64() < self.kept[usize::from(between)] {
+                    side.stream
+                } else {
+                    side.interleaved
                 }
             }
             follows => side.line(follows),

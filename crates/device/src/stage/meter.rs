@@ -166,12 +166,11 @@ impl Meter {
     /// owes is paid at the same moment.
     pub(crate) fn go_on_from(&mut self, before: &Self, now: Nanos) {
         let saved = moment(now) - before.due;
-        self.due = match saved > 0 && before.tolerance > 0 {
-            true => {
-                let share = saved.min(before.tolerance) as f64 / before.tolerance as f64;
-                moment(now) - (self.tolerance as f64 * share) as i128
-            }
-            false => before.due.max(moment(now)),
+        self.due = if saved > 0 && before.tolerance > 0 {
+            let share = saved.min(before.tolerance) as f64 / before.tolerance as f64;
+            moment(now) - (self.tolerance as f64 * share) as i128
+        } else {
+            before.due.max(moment(now))
         };
     }
 

@@ -169,9 +169,12 @@ impl Stage for Link {
 
 /// Limiters in the order in which they stay exact: those that see everything come first.
 pub(crate) fn limiters(caps: &[Cap], credits: &[Credit], bytes: Counts) -> Vec<Link> {
-    let counts = |rate: Rate| match rate.counts_bytes() {
-        true => bytes,
-        false => Counts::Operations,
+    let counts = |rate: Rate| {
+        if rate.counts_bytes() {
+            bytes
+        } else {
+            Counts::Operations
+        }
     };
     let limiter = |cap: &Cap| Link::Limiter(Limiter::new(cap, counts(cap.rate)));
     let burst = |credit: &Credit| Link::Burst(Burst::new(credit, counts(credit.baseline)));

@@ -92,10 +92,12 @@ impl ProgramQueue {
             let die = &mut self.dies[self.next];
             self.next = (self.next + 1) % dies;
             die.work(at, self.time);
-            match die.free_at <= at {
-                true => die.free_at = at + self.time,
-                false if die.waiting < MOST_WAITING => die.waiting += 1,
-                false => die.free_at = die.free_at.saturating_add(self.time),
+            if die.free_at <= at {
+                die.free_at = at + self.time;
+            } else if die.waiting < MOST_WAITING {
+                die.waiting += 1;
+            } else {
+                die.free_at = die.free_at.saturating_add(self.time);
             }
         }
     }

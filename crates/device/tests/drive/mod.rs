@@ -116,9 +116,10 @@ impl Offsets {
             }
         };
         let reads = u64::from(self.load.read_percent);
-        let direction = match self.chance.below(100) < reads {
-            true => Direction::Read,
-            false => Direction::Write,
+        let direction = if self.chance.below(100) < reads {
+            Direction::Read
+        } else {
+            Direction::Write
         };
         Io {
             direction,

@@ -404,9 +404,10 @@ impl Words {
             text => text.parse::<Bytes>().map(|it| it.0).map_err(|_| wrong()),
         };
         let range = (bound(first, 0)?, bound(beyond, u64::MAX)?);
-        match range.0 < range.1 {
-            true => Ok(Some(range)),
-            false => Err(format!("the range {text} holds nothing")),
+        if range.0 < range.1 {
+            Ok(Some(range))
+        } else {
+            Err(format!("the range {text} holds nothing"))
         }
     }
 

@@ -423,9 +423,10 @@ impl Controller {
             *hits = bytes.len() as u64;
             flipped.extend(bytes.into_iter().map(|at| (volume.name().to_owned(), at)));
         }
-        match flipped.is_empty() {
-            true => Err("nothing was written there, so no bit can change; write first".to_owned()),
-            false => Ok(flipped),
+        if flipped.is_empty() {
+            Err("nothing was written there, so no bit can change; write first".to_owned())
+        } else {
+            Ok(flipped)
         }
     }
 

@@ -165,9 +165,10 @@ impl Drop for Artifacts {
         self.undo_by_force();
         let left = self.made.devices.iter().any(BlockDevice::is_there);
         // What cannot be written down or removed is found by its mount.
-        let _ = match left {
-            true => self.write(),
-            false => fs::remove_file(&self.note),
+        let _ = if left {
+            self.write()
+        } else {
+            fs::remove_file(&self.note)
         };
     }
 }
@@ -191,12 +192,13 @@ fn place() -> io::Result<PathBuf> {
     }
     let facts = fs::symlink_metadata(&folder)?;
     let is_ours = facts.is_dir() && facts.uid() == uid && facts.mode() & 0o077 == 0;
-    match is_ours {
-        true => Ok(folder),
-        false => Err(io::Error::other(format!(
+    if is_ours {
+        Ok(folder)
+    } else {
+        Err(io::Error::other(format!(
             "{} is not a folder that only this user can use; remove it",
             folder.display()
-        ))),
+        )))
     }
 }
 
@@ -312,9 +314,10 @@ fn release(device: &BlockDevice, how: Unmount, holders: &mut Vec<Holder>) {
             std::thread::sleep(std::time::Duration::from_millis(2));
         }
     }
-    match mounted.is_empty() {
-        true => holders.extend(users(&device.path())),
-        false => holders.extend(mounted),
+    if mounted.is_empty() {
+        holders.extend(users(&device.path()))
+    } else {
+        holders.extend(mounted)
     }
 }
 
@@ -344,11 +347,12 @@ fn users(path: &Path) -> Vec<Holder> {
         pid,
     };
     let found: Vec<_> = programs(uses).into_iter().map(holder).collect();
-    match found.is_empty() {
-        true => vec![Holder::Unknown {
+    if found.is_empty() {
+        vec![Holder::Unknown {
             path: path.to_owned(),
-        }],
-        false => found,
+        }]
+    } else {
+        found
     }
 }
 

@@ -90,9 +90,10 @@ pub(super) fn may_make() -> Result<(), BlockError> {
     if !rustix::process::geteuid().is_root() {
         return Err(BlockError::NotRoot);
     }
-    match Path::new("/dev/loop-control").exists() {
-        true => Ok(()),
-        false => Err(BlockError::NoLoop),
+    if Path::new("/dev/loop-control").exists() {
+        Ok(())
+    } else {
+        Err(BlockError::NoLoop)
     }
 }
 
@@ -136,12 +137,11 @@ impl BlockDevice {
             file: file.to_owned(),
         };
         let direct = fs::read_to_string(format!("/sys/block/loop{number}/loop/dio"));
-        match direct.is_ok_and(|text| text.trim() == "1") {
-            true => Ok(device),
-            false => {
-                device.release();
-                Err(BlockError::NotDirect(device.file))
-            }
+        if direct.is_ok_and(|text| text.trim() == "1") {
+            Ok(device)
+        } else {
+            device.release();
+            Err(BlockError::NotDirect(device.file))
         }
     }
 

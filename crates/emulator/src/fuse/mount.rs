@@ -125,9 +125,10 @@ impl MountPoint {
         if fs::metadata(DEVICE).is_ok_and(|it| it.rdev() != libc::makedev(10, 229)) {
             return Err(MountError::Masked);
         }
-        match geteuid().is_root() {
-            true => self.mount_as_root(source, read_only),
-            false => self.mount_by_helper(source, read_only),
+        if geteuid().is_root() {
+            self.mount_as_root(source, read_only)
+        } else {
+            self.mount_by_helper(source, read_only)
         }
     }
 
@@ -236,9 +237,10 @@ pub(super) fn unmount(at: &Path, source: &str, how: Unmount) -> bool {
     if !is_uppermost(at, source) {
         return false;
     }
-    match geteuid().is_root() {
-        true => unmount_as_root(at, how),
-        false => unmount_by_helper(at, how),
+    if geteuid().is_root() {
+        unmount_as_root(at, how)
+    } else {
+        unmount_by_helper(at, how)
     }
 }
 

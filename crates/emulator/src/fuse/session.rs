@@ -115,9 +115,10 @@ impl Session {
         precise_timers();
         spare_reclaim();
         loop {
-            let received = match self.schedule.is_empty() {
-                true => self.sleep_in_read()?,
-                false => self.sleep_until_due()?,
+            let received = if self.schedule.is_empty() {
+                self.sleep_in_read()?
+            } else {
+                self.sleep_until_due()?
             };
             match received {
                 Received::Request(len) => self.answer(len)?,
@@ -165,9 +166,10 @@ impl Session {
         if ready.woken {
             self.recompute_due();
         }
-        match ready.read {
-            true => self.receive(),
-            false => Ok(Received::Nothing),
+        if ready.read {
+            self.receive()
+        } else {
+            Ok(Received::Nothing)
         }
     }
 
@@ -272,9 +274,10 @@ impl Session {
         }
         let data = &data[..data.len().min(left as usize)];
         let ticket = volume.admit(Direction::Write, offset, data.len() as u32);
-        let own = match ticket.is_sound() {
-            true => volume.write(&ticket, offset, data),
-            false => Ok(()),
+        let own = if ticket.is_sound() {
+            volume.write(&ticket, offset, data)
+        } else {
+            Ok(())
         };
         let ticket = ticket.forced(forced);
         Ok(Some(self.pending(source, ticket, Work::Write, own)))
@@ -308,14 +311,16 @@ impl Session {
         const PART: u64 = 1 << 31;
         let volume = self.volume(source.node).expect("it was found before");
         let part = len.min(PART);
-        let direction = match keep {
-            true => Direction::Write,
-            false => Direction::Trim,
+        let direction = if keep {
+            Direction::Write
+        } else {
+            Direction::Trim
         };
         let ticket = volume.admit(direction, offset, part as u32);
-        let own = match ticket.is_sound() {
-            true => volume.zero(&ticket, offset, part, keep),
-            false => Ok(()),
+        let own = if ticket.is_sound() {
+            volume.zero(&ticket, offset, part, keep)
+        } else {
+            Ok(())
         };
         let rest = len - part;
         self.pending(source, ticket, Work::Zero { keep, rest }, own)
@@ -339,9 +344,10 @@ impl Session {
     /// Settles a request that is due at once, and schedules the others.
     fn admitted(&mut self, pending: Pending) {
         let Ticket { arrived, due, .. } = pending.ticket;
-        match due <= arrived {
-            true => self.settle(pending, due),
-            false => self.schedule.push(due, pending),
+        if due <= arrived {
+            self.settle(pending, due)
+        } else {
+            self.schedule.push(due, pending)
         }
     }
 

@@ -239,9 +239,10 @@ impl Connection<'_, '_> {
     /// Settles a request that is due at once, and schedules the others.
     fn admitted(&mut self, pending: Pending) {
         let Ticket { arrived, due, .. } = pending.ticket;
-        match due <= arrived && self.outbox.has_room() {
-            true => self.settle(pending, due),
-            false => self.schedule.push(due, pending),
+        if due <= arrived && self.outbox.has_room() {
+            self.settle(pending, due)
+        } else {
+            self.schedule.push(due, pending)
         }
     }
 
@@ -381,9 +382,10 @@ impl Connection<'_, '_> {
         if ready.woken {
             self.recompute_due();
         }
-        match ready.read {
-            true => self.receive(false),
-            false => Ok(()),
+        if ready.read {
+            self.receive(false)
+        } else {
+            Ok(())
         }
     }
 
@@ -404,9 +406,10 @@ impl Connection<'_, '_> {
         let began = clock.now();
         let received = self.input.receive(self.wire, wait)?;
         let waited = clock.now().since(began);
-        self.waking = match wait {
-            true => self.timers.plan().wake_ups(waited),
-            false => Nanos::ZERO,
+        self.waking = if wait {
+            self.timers.plan().wake_ups(waited)
+        } else {
+            Nanos::ZERO
         };
         if received == Received::End {
             self.ends = true;

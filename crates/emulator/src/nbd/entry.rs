@@ -82,9 +82,10 @@ fn negotiate(
                 input.use_up(used);
                 // A client waits for the answer before it sends more. Bytes that follow in clear
                 // text were injected by somebody on the way.
-                return match input.is_empty() {
-                    true => Phase::StartTls,
-                    false => Phase::Close,
+                return if input.is_empty() {
+                    Phase::StartTls
+                } else {
+                    Phase::Close
                 };
             }
             Step::Enter(used, session) => {

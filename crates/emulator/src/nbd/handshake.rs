@@ -159,9 +159,10 @@ impl<'a> Handshake<'a> {
         let Some((header, rest)) = input.split_at_checked(OPTION_HEADER) else {
             // A wrong prefix of the magic number is wrong already.
             let known = input.len().min(OPTION_MAGIC.len());
-            return match input[..known] == OPTION_MAGIC[..known] {
-                true => Step::More,
-                false => Step::Close,
+            return if input[..known] == OPTION_MAGIC[..known] {
+                Step::More
+            } else {
+                Step::Close
             };
         };
         let mut fields = Fields(header);

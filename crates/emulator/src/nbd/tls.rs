@@ -59,9 +59,12 @@ fn from<T>(path: &Path, read: impl Fn(&Path) -> Result<T, pem::Error>) -> Result
 /// All certificates of a file; at least one.
 fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, pem::Error> {
     let found: Result<Vec<_>, _> = CertificateDer::pem_file_iter(path)?.collect();
-    found.and_then(|found| match found.is_empty() {
-        true => Err(pem::Error::NoItemsFound),
-        false => Ok(found),
+    found.and_then(|found| {
+        if found.is_empty() {
+            Err(pem::Error::NoItemsFound)
+        } else {
+            Ok(found)
+        }
     })
 }
 

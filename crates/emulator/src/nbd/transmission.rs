@@ -189,12 +189,11 @@ pub fn plain(out: &mut Vec<u8>, structured: bool, cookie: u64, result: Result<()
 
 /// What comes before the data of a read.
 pub fn before_data(out: &mut Vec<u8>, structured: bool, cookie: u64, offset: u64, len: u32) {
-    match structured {
-        true => {
-            chunk_header(out, chunk::OFFSET_DATA, cookie, len + 8);
-            out.extend_from_slice(&offset.to_be_bytes());
-        }
-        false => simple(out, cookie, 0),
+    if structured {
+        chunk_header(out, chunk::OFFSET_DATA, cookie, len + 8);
+        out.extend_from_slice(&offset.to_be_bytes());
+    } else {
+        simple(out, cookie, 0)
     }
 }
 

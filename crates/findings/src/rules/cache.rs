@@ -412,9 +412,10 @@ mod tests {
             let mut record = record(&[Sketch::default()]);
             let system = record.targets[0].file_system.as_mut().unwrap();
             system.kind = kind.to_owned();
-            match is_server {
-                true => assert!(the(&record, "fuse-server").statement.contains(kind)),
-                false => silent(&record, "fuse-server"),
+            if is_server {
+                assert!(the(&record, "fuse-server").statement.contains(kind))
+            } else {
+                silent(&record, "fuse-server")
             }
             record.measurements[0].jobs[0].direct = Some(false);
             silent(&record, "fuse-server");

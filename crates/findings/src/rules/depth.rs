@@ -62,9 +62,10 @@ pub(super) fn littles_law(cases: &Cases<'_>) -> Vec<Finding> {
         if !must_hold(case) || percent.abs() <= LAW_PERCENT || is_explained(cases, case, percent) {
             return None;
         }
-        let (confidence, text) = match percent > 0.0 {
-            true => (Confidence::High, TOO_MANY),
-            false => (Confidence::Medium, TOO_FEW),
+        let (confidence, text) = if percent > 0.0 {
+            (Confidence::High, TOO_MANY)
+        } else {
+            (Confidence::Medium, TOO_FEW)
         };
         let figures = [Slot::Range(found, |n| format!("{n:.2}")), number(slots)];
         let hit = warning(text, [share(percent.abs())]).graded(percent.abs());
@@ -219,9 +220,10 @@ fn gain(cases: &Cases<'_>, family: &[&CaseView<'_>], case: &CaseView<'_>) -> Opt
 }
 
 fn sure(certain: bool) -> Confidence {
-    match certain {
-        true => Confidence::High,
-        false => Confidence::Medium,
+    if certain {
+        Confidence::High
+    } else {
+        Confidence::Medium
     }
 }
 

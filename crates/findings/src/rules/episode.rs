@@ -257,9 +257,10 @@ fn slow(pass: &Measurement) -> Option<Slow> {
     // Slow slices may be as many as the others.
     let (usual_ns, scatter) = lower_half(&known);
     let again = slow_from(usual_ns, scatter, SLOWER_AGAIN);
-    match again.len() >= AGAIN {
-        true => found(pass, &slices, &latencies, &again, usual_ns),
-        false => None,
+    if again.len() >= AGAIN {
+        found(pass, &slices, &latencies, &again, usual_ns)
+    } else {
+        None
     }
 }
 

@@ -161,9 +161,10 @@ pub(super) fn unanswered(cases: &Cases<'_>) -> Vec<Finding> {
         let ages = left().filter_map(|job| job.accounting.oldest_in_flight_ns);
         let oldest = ages.max().map(Nanos)?;
         let sum = left().map(|job| job.accounting.in_flight).sum::<u64>() as f64;
-        let severity = match oldest >= HANGS {
-            true => Severity::Critical,
-            false => Severity::Warning,
+        let severity = if oldest >= HANGS {
+            Severity::Critical
+        } else {
+            Severity::Warning
         };
         Some(
             Hit::new(

@@ -27,14 +27,16 @@ pub(super) fn too_short(cases: &Cases<'_>) -> Vec<Finding> {
     per_case(cases, "too-short", Some(advice), |case| {
         let (measured, passes) = (case.measured_ns(), case.passes.len());
         let modelled = cases.is_simulated() || cases.is_emulated();
-        let enough = match case.ramp_ns() >= SPENDS_NS {
-            true => ENOUGH_AFTER_RAMP_NS,
-            false => ENOUGH_NS,
+        let enough = if case.ramp_ns() >= SPENDS_NS {
+            ENOUGH_AFTER_RAMP_NS
+        } else {
+            ENOUGH_NS
         };
         let short = measured < enough && case.ios() > 0 && !case.is_null() && !modelled;
-        let severity = match measured < LITTLE_NS {
-            true => Severity::Warning,
-            false => Severity::Info,
+        let severity = if measured < LITTLE_NS {
+            Severity::Warning
+        } else {
+            Severity::Info
         };
         short.then(|| {
             Hit::new(

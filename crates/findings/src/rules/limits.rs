@@ -36,9 +36,10 @@ pub(super) fn at_limit(cases: &Cases<'_>) -> Vec<Finding> {
         // a saved-up second spoils.
         held.retain(|limit| !changed_under_way(case, limit) && !is_spoiled(case, limit));
         for alike in alike(held) {
-            let hits = match alike[0].counts_operations() {
-                true => &mut of_operations,
-                false => &mut of_bytes,
+            let hits = if alike[0].counts_operations() {
+                &mut of_operations
+            } else {
+                &mut of_bytes
             };
             hits.push((case.name, hit(cases.record, case, &alike)));
         }
@@ -108,12 +109,13 @@ fn hit(record: &Record, case: &CaseView<'_>, alike: &[UsedLimit<'_>]) -> Hit {
     };
     let enough = mean_served(case).ceil().max(1.0);
     let hit = hit.with("in flight that fill the limit", enough, "");
-    match case.slots() as f64 > OVER * enough {
-        true => hit.alone(
+    if case.slots() as f64 > OVER * enough {
+        hit.alone(
             "; {} in flight would do, {} only wait longer",
             [number(enough), number(case.slots() as f64)],
-        ),
-        false => hit,
+        )
+    } else {
+        hit
     }
 }
 

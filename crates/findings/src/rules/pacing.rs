@@ -46,9 +46,10 @@ pub(super) fn paced(cases: &Cases<'_>) -> Vec<Finding> {
                     Slot::Range(case.bytes_per_s() / 1e6, |mb| format!("{mb:.1} MB/s")),
                 ],
             )
-            .confidence(match is_flat(&depths, case) {
-                true => Confidence::Medium,
-                false => Confidence::Low,
+            .confidence(if is_flat(&depths, case) {
+                Confidence::Medium
+            } else {
+                Confidence::Low
             })
             .with("latencies in the spike", spike.share * 100.0, "%")
             .with("spike", spike.ns, "ns")

@@ -35,9 +35,10 @@ fn left_over(cases: &Cases<'_>) -> &'static str {
         let passes = case.pass_iops.split_first().filter(|_| is_whole);
         passes.is_some_and(|(first, later)| later.iter().all(|it| it < first))
     };
-    match cases.list.iter().any(began_fast) {
-        true => LEFT_OVER,
-        false => DRAWN,
+    if cases.list.iter().any(began_fast) {
+        LEFT_OVER
+    } else {
+        DRAWN
     }
 }
 
@@ -87,9 +88,10 @@ pub(super) fn drift_over_passes(cases: &Cases<'_>) -> Vec<Finding> {
     per_case(cases, "drift-over-passes", Some(advice), |case| {
         let found = drifts(case)?;
         let change = found.percent_of_first();
-        let text = match change < 0.0 {
-            true => "IOPS fell by {} over {} passes, from the beginning of their trend to its end",
-            false => "IOPS rose by {} over {} passes, from the beginning of their trend to its end",
+        let text = if change < 0.0 {
+            "IOPS fell by {} over {} passes, from the beginning of their trend to its end"
+        } else {
+            "IOPS rose by {} over {} passes, from the beginning of their trend to its end"
         };
         let likely = found.chance < SMALL_CHANCE;
         Some(

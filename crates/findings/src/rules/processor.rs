@@ -152,9 +152,10 @@ pub(super) fn uring_workers(cases: &Cases<'_>) -> Vec<Finding> {
             .max()?;
         let flushes = case.does(Direction::Sync) || case.does(Direction::Trim);
         let most = f64::from(most);
-        let hit = match flushes {
-            true => info(FLUSHES, [number(most)]).confidence(Confidence::Low),
-            false => warning(BLOCKS, [number(most)]),
+        let hit = if flushes {
+            info(FLUSHES, [number(most)]).confidence(Confidence::Low)
+        } else {
+            warning(BLOCKS, [number(most)])
         };
         (uses_uring && most > 0.0).then(|| {
             hit.with("worker threads", most, "").with(

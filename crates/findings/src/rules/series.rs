@@ -127,9 +127,10 @@ pub(super) fn drift_within(cases: &Cases<'_>) -> Vec<Finding> {
         let widest = |a: &&Drift, b: &&Drift| size(a).total_cmp(&size(b));
         let found = drifts.iter().max_by(widest)?;
         let change = found.percent_of_first();
-        let (text, severity) = match change < 0.0 {
-            true => (SINKS, Severity::Warning),
-            false => (CLIMBS, Severity::Info),
+        let (text, severity) = if change < 0.0 {
+            (SINKS, Severity::Warning)
+        } else {
+            (CLIMBS, Severity::Info)
         };
         Some(
             Hit::new(

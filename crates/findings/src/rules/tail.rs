@@ -108,13 +108,12 @@ fn lasts(case: &CaseView<'_>, direction: &RowDirection) -> bool {
     let ratios: Vec<f64> = known
         .map(|it| it.p99_ns as f64 / it.p50_ns as f64)
         .collect();
-    match ratios.len() >= SLICES {
-        true => {
-            // A tail of one in a thousand shows in the longest of a slice, not in its p99.
-            let heavy = ratios.iter().filter(|it| **it >= least / 2.0).count();
-            heavy * 2 > ratios.len() || spread(case, &of, direction)
-        }
-        false => episode::undisturbed(case).is_none() && case.passes.iter().all(|it| is_level(it)),
+    if ratios.len() >= SLICES {
+        // A tail of one in a thousand shows in the longest of a slice, not in its p99.
+        let heavy = ratios.iter().filter(|it| **it >= least / 2.0).count();
+        heavy * 2 > ratios.len() || spread(case, &of, direction)
+    } else {
+        episode::undisturbed(case).is_none() && case.passes.iter().all(|it| is_level(it))
     }
 }
 

@@ -34,9 +34,10 @@ pub(super) fn short(value: f64, digits: usize, base: Base) -> String {
     let decimals = digits.saturating_sub(width(value) + 1);
     // What rounds up to a digit more has a place after the point less.
     let text = format!("{value:.decimals$}");
-    let text = match text.len() > digits && decimals > 0 {
-        true => format!("{value:.0$}", decimals - 1),
-        false => text,
+    let text = if text.len() > digits && decimals > 0 {
+        format!("{value:.0$}", decimals - 1)
+    } else {
+        text
     };
     format!("{text}{letter}{infix}")
 }

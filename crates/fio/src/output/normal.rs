@@ -69,9 +69,10 @@ fn introduction(clone: &CloneFacts) -> String {
     let bytes = |value: u64| format!("{}B", short(value as f64, 4, base));
     let range = |(low, high)| format!("{}-{}", bytes(low), bytes(high));
     let [read, write, trim] = clone.blocks.map(range);
-    let third = match clone.style.by_order {
-        true => "bs_is_seq_rand".to_owned(),
-        false => format!("(T) {trim}"),
+    let third = if clone.style.by_order {
+        "bs_is_seq_rand".to_owned()
+    } else {
+        format!("(T) {trim}")
     };
     format!(
         "{}: (g={}): rw={}, bs=(R) {read}, (W) {write}, {third}, ioengine={}, iodepth={}\n",
@@ -303,9 +304,10 @@ fn samples(flow: &Flow, style: &Style) -> String {
     };
     let step = f64::from(style.kilo);
     let mega = kilo.replace(['k', 'K'], "M");
-    let (factor, unit) = match flow.bw.mean * bits / step > 99_999.0 {
-        true => (bits / step / step, mega.as_str()),
-        false => (bits / step, kilo),
+    let (factor, unit) = if flow.bw.mean * bits / step > 99_999.0 {
+        (bits / step / step, mega.as_str())
+    } else {
+        (bits / step, kilo)
     };
     let (bw, iops) = (flow.bw, flow.iops);
     format!(
@@ -362,15 +364,16 @@ fn closing(figures: &Figures<'_>) -> String {
             strerror(first)
         ),
     };
-    let depth = match figures.ran {
-        true => format!(
+    let depth = if figures.ran {
+        format!(
             "     latency   : target={}, window={}, percentile={:.2}%, depth={}\n",
             style.sought.limit_ns,
             style.sought.window_us,
             style.sought.percentile,
             figures.depth()
-        ),
-        false => String::new(),
+        )
+    } else {
+        String::new()
     };
     format!(
         "  cpu          : usr={:3.2}%, sys={:3.2}%, ctx={}, majf={}, minf={}\n\

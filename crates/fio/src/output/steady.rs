@@ -47,12 +47,13 @@ fn verdict(figures: &Figures<'_>) -> Option<Verdict> {
     let values: Vec<f64> = figures.rounds.iter().map(judged).collect();
     let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
     let deviations = values.iter().map(|value| (value - mean).abs());
-    let (deviation, slope) = match is_slope {
-        true => (
+    let (deviation, slope) = if is_slope {
+        (
             0.0,
             blocklab_stats::fit(&values).map_or(0.0, |line| line.slope),
-        ),
-        false => (deviations.fold(0.0, f64::max), 0.0),
+        )
+    } else {
+        (deviations.fold(0.0, f64::max), 0.0)
     };
     let mean_of = |of: fn(&SteadyRound) -> f64| {
         figures.rounds.iter().map(of).sum::<f64>() / figures.rounds.len().max(1) as f64

@@ -24,9 +24,10 @@ pub(super) fn content(handle: &Handle, metadata: &Metadata) -> Option<Cause> {
     if size == 0 || hole() {
         return None;
     }
-    Some(match is_marked(handle) {
-        true => Cause::Changed(Bytes(size)),
-        false => Cause::Content(Bytes(size)),
+    Some(if is_marked(handle) {
+        Cause::Changed(Bytes(size))
+    } else {
+        Cause::Content(Bytes(size))
     })
 }
 

@@ -220,12 +220,13 @@ fn refuse_copies(found: &Found, job: &Job) -> Result<(), String> {
         other.name == job.name && other.ways() == job.ways() && job.ways().iter().any(spread)
     };
     let mut known = found.cases.iter().flat_map(|case| &case.jobs);
-    match known.any(is_copy) {
-        true => Err(format!(
+    if known.any(is_copy) {
+        Err(format!(
             "job `{}` is in it twice, with the same figures: which of them count is unclear",
             job.name
-        )),
-        false => Ok(()),
+        ))
+    } else {
+        Ok(())
     }
 }
 
@@ -428,9 +429,10 @@ impl Side {
     /// requested of `lat` alone.
     fn latency(&self) -> Option<(&Latency, f64)> {
         let completion = sampled(&self.clat_ns, 1.0).or(sampled(&self.clat, 1e3));
-        match self.falls_back() {
-            true => self.whole(),
-            false => completion.or(self.whole()),
+        if self.falls_back() {
+            self.whole()
+        } else {
+            completion.or(self.whole())
         }
     }
 

@@ -81,9 +81,10 @@ pub(super) fn requested(printed: Job, options: &Options, threads: u32, found: &m
             _ => None,
         },
         threads,
-        depth: match WAITING.contains(&engine) {
-            true => 1,
-            false => one("iodepth").map_or(1, |text| text.trim().parse().unwrap_or(0)),
+        depth: if WAITING.contains(&engine) {
+            1
+        } else {
+            one("iodepth").map_or(1, |text| text.trim().parse().unwrap_or(0))
         },
         direct: Some(on("direct")),
         write_through: on("sync"),

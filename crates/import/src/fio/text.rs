@@ -138,12 +138,13 @@ impl Reader {
     fn settings(&self, block: &Block, all: &[Block]) -> Option<&Options> {
         let group = self.requests.iter().filter(|it| it.group == block.group);
         let is_reported = |name: &str| all.iter().any(|it| it.name == name);
-        match group.clone().all(|request| is_reported(&request.name)) {
-            true => group
+        if group.clone().all(|request| is_reported(&request.name)) {
+            group
                 .clone()
                 .find(|it| it.name == block.name)
-                .map(|it| &it.options),
-            false => None,
+                .map(|it| &it.options)
+        } else {
+            None
         }
     }
 }
@@ -184,12 +185,12 @@ fn request(line: &str) -> Option<Request> {
 
 /// The size of all operations: `(R) 4096B-4096B, (W) …`, or `4K-4K/4K-4K/4K-4K`.
 fn block_size(text: &str, rw: &str) -> Option<u64> {
-    let ranges: Vec<&str> = match text.contains('(') {
-        true => text
-            .split(", ")
+    let ranges: Vec<&str> = if text.contains('(') {
+        text.split(", ")
             .map(|part| part.split_once(") ").map_or("", |it| it.1))
-            .collect(),
-        false => text.split('/').collect(),
+            .collect()
+    } else {
+        text.split('/').collect()
     };
     let one = |at: usize| {
         let (low, high) = ranges.get(at)?.split_once('-')?;

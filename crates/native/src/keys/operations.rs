@@ -380,9 +380,10 @@ fn rates(
     for (rate, field) in rates.iter_mut().zip(fields) {
         *rate = field.map(read).transpose()?;
     }
-    match rates.iter().any(Option::is_some) {
-        true => Ok(rates),
-        false => Err(table.complaint("a rate is needed for `read`, `write` or `trim`")),
+    if rates.iter().any(Option::is_some) {
+        Ok(rates)
+    } else {
+        Err(table.complaint("a rate is needed for `read`, `write` or `trim`"))
     }
 }
 

@@ -131,11 +131,12 @@ fn axis(value: Value<'_>, known: &Known, choice: &Choice) -> Result<Axis, Compla
         }
         setting => values(setting, known, choice),
     };
-    match found.is_empty() {
-        false => Ok(found),
-        true => Err(value
+    if found.is_empty() {
+        Err(value
             .complaint(format!("nothing is there to stand on the axis `{}`", value.text()?))
-            .hint("an axis is \"system\", \"case\", \"figure\" (with figures = [...]), a setting that the cases sweep, or a list of tables")),
+            .hint("an axis is \"system\", \"case\", \"figure\" (with figures = [...]), a setting that the cases sweep, or a list of tables"))
+    } else {
+        Ok(found)
     }
 }
 

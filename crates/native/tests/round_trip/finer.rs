@@ -62,10 +62,7 @@ prop_compose! {
     ) -> Job {
         let [own_position, trim_first, no_overlap, shared, low] = flags;
         let largest = job.sizes.largest();
-        let (pattern, spread) = match shared && !own_position {
-            true => (Pattern::Sequential, Spread::Shared),
-            false => (job.pattern.clone(), job.region.spread),
-        };
+        let (pattern, spread) = if shared && !own_position { (Pattern::Sequential, Spread::Shared) } else { (job.pattern.clone(), job.region.spread) };
         Job {
             target_order,
             size_draw: [SizeDraw::Listed, SizeDraw::Multiples, SizeDraw::AnyByte][draw],

@@ -158,9 +158,10 @@ impl Sketch {
                 Direction::Trim => Mix::TRIM,
                 _ => Mix::WRITE,
             }),
-            access: Some(match self.direct {
-                true => Access::Direct,
-                false => Access::Buffered,
+            access: Some(if self.direct {
+                Access::Direct
+            } else {
+                Access::Buffered
             }),
             durability: Durability::None,
             pace: PaceKind::Closed,

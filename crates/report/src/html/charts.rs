@@ -139,9 +139,10 @@ fn lines<'a>(table: &'a Table, places: &[f64], unit: &'a str) -> LineChart<'a> {
         for is_published in [false, true] {
             let point = |row: usize| {
                 let entry = table.cells[row][column].as_ref()?;
-                let y = match is_published {
-                    true => entry.published?,
-                    false => entry.ours?.value,
+                let y = if is_published {
+                    entry.published?
+                } else {
+                    entry.ours?.value
                 };
                 Some(DrawnPoint {
                     x: places[row],

@@ -137,9 +137,10 @@ fn parts<'a>(records: &[(&'a Record, &Assessment)]) -> Vec<(&'a str, &'a str)> {
     let parts = parts.unwrap_or_default();
     let one_study = parts.iter().all(|(study, _)| *study == parts[0].0);
     let systems: BTreeSet<_> = parts.iter().map(|(_, system)| system).collect();
-    match parts.len() > 1 && one_study && systems.len() == parts.len() {
-        true => parts,
-        false => Vec::new(),
+    if parts.len() > 1 && one_study && systems.len() == parts.len() {
+        parts
+    } else {
+        Vec::new()
     }
 }
 

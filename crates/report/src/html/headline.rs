@@ -205,9 +205,10 @@ const TILES: [Tile; 3] = [
 fn spread(estimate: &Estimate) -> Option<String> {
     estimate.half_width_percent()?;
     let text = facts::plus_minus(estimate);
-    match facts::has_too_few_passes(estimate) {
-        true => Some(text),
-        false => Some(format!("± {text}")),
+    if facts::has_too_few_passes(estimate) {
+        Some(text)
+    } else {
+        Some(format!("± {text}"))
     }
 }
 

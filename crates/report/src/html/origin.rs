@@ -30,9 +30,10 @@ pub fn machine(sides: &[Side<'_>]) -> Markup {
         .iter()
         .flat_map(|it| &it.record.targets)
         .all(|it| !is_real(&it));
-    let title = match modelled && model::any(sides) {
-        true => "The machine",
-        false => "Machine and target",
+    let title = if modelled && model::any(sides) {
+        "The machine"
+    } else {
+        "Machine and target"
     };
     html! {
         @if has_machine(sides) {

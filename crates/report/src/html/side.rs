@@ -52,9 +52,10 @@ impl Side<'_> {
 
     /// A name for what each Record of the page has, as a landmark and as a file: no two are equal.
     pub fn own(&self, what: &str) -> String {
-        match self.alone {
-            true => what.to_owned(),
-            false => format!("{what}, {}", self.name()),
+        if self.alone {
+            what.to_owned()
+        } else {
+            format!("{what}, {}", self.name())
         }
     }
 

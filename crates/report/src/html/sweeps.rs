@@ -68,9 +68,10 @@ fn quantile(of: &RowDirection, share: f64, name: &str) -> Option<f64> {
 
 /// Those of a run; of a study the tables show them already.
 pub fn of<'a>(assessment: &'a Assessment, is_part: bool) -> Vec<Sweep<'a>> {
-    match is_part {
-        false => sweeps(&assessment.rows),
-        true => Vec::new(),
+    if is_part {
+        Vec::new()
+    } else {
+        sweeps(&assessment.rows)
     }
 }
 
@@ -139,9 +140,10 @@ fn chart<'a>(sweep: &'a Sweep<'_>, figure: &'static Figure) -> impl Serialize + 
                 x: places[place],
                 y: six_figures((figure.value)(cell)?),
                 at: format!("{} {}", words(&sweep.across), sweep.across.values[place]),
-                text: match figure.is_time {
-                    true => (figure.text)(cell),
-                    false => format!("{} {}", (figure.text)(cell), figure.name),
+                text: if figure.is_time {
+                    (figure.text)(cell)
+                } else {
+                    format!("{} {}", (figure.text)(cell), figure.name)
                 },
                 past_peak: false,
             })

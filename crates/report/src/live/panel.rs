@@ -119,13 +119,13 @@ impl Credit {
     fn text(&self) -> String {
         // Less than this share a second is a rounding of the model.
         let is_spent = self.spent_per_s > self.left * 1e-6 && self.left > 0.0;
-        let end = match is_spent {
-            true => {
-                let seconds = (self.left / self.spent_per_s).min(1e9);
-                format!(", empty in {}", Nanos::from_secs(seconds as u64))
-            }
-            false if self.left < 1.0 => ", empty".to_owned(),
-            false => String::new(),
+        let end = if is_spent {
+            let seconds = (self.left / self.spent_per_s).min(1e9);
+            format!(", empty in {}", Nanos::from_secs(seconds as u64))
+        } else if self.left < 1.0 {
+            ", empty".to_owned()
+        } else {
+            String::new()
         };
         format!("left   {}  {}{end}", count(self.left), visible(&self.name))
     }

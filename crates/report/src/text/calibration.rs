@@ -129,9 +129,10 @@ fn figures_of(cell: &Residual) -> Vec<String> {
 }
 
 fn off(percent: f64) -> String {
-    match percent.abs() < 99.5 {
-        true => format!("{percent:+.1} %"),
-        false => format!("{percent:+.0} %"),
+    if percent.abs() < 99.5 {
+        format!("{percent:+.1} %")
+    } else {
+        format!("{percent:+.0} %")
     }
 }
 

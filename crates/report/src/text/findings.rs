@@ -90,9 +90,12 @@ fn evidence(finding: &Finding, of: usize, style: Style) -> String {
     };
     let sure = facts::confidence(finding.confidence);
     let sure = format!("{sure} confidence, rule {}", finding.rule);
-    let aside = |line: String| match line.is_empty() {
-        true => line,
-        false => style.aside(INDENT, &line),
+    let aside = |line: String| {
+        if line.is_empty() {
+            line
+        } else {
+            style.aside(INDENT, &line)
+        }
     };
     [
         aside(grid.line()),

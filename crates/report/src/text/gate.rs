@@ -48,9 +48,10 @@ fn counts(check: &Check) -> String {
 }
 
 fn line(of: &Judged, many: bool) -> String {
-    let run = match many {
-        true => format!("{}, ", letter(of.run)),
-        false => String::new(),
+    let run = if many {
+        format!("{}, ", letter(of.run))
+    } else {
+        String::new()
     };
     let open = match (of.answer, of.passes_to_decide) {
         (Answer::Undecided, Some(passes)) => {

@@ -41,9 +41,10 @@ pub fn painted<R: AsRef<[String]>>(
         let cell = |(column, cell): (usize, &String)| {
             let blanks = " ".repeat(widths[column] - width(cell));
             let text = paint(at, column, cell);
-            match right(column) {
-                true => blanks + &text,
-                false => text + &blanks,
+            if right(column) {
+                blanks + &text
+            } else {
+                text + &blanks
             }
         };
         let cells = row.as_ref().iter().enumerate().skip(from).map(cell);

@@ -54,9 +54,10 @@ fn joined(parts: impl IntoIterator<Item = String>) -> String {
 /// Lines under a title; empty without any.
 fn titled(title: &str, lines: impl IntoIterator<Item = String>, style: Style) -> String {
     let body: String = lines.into_iter().collect();
-    match body.is_empty() {
-        true => body,
-        false => format!("{}\n{body}", style.paint(Ink::Bold, title)),
+    if body.is_empty() {
+        body
+    } else {
+        format!("{}\n{body}", style.paint(Ink::Bold, title))
     }
 }
 

@@ -93,9 +93,10 @@ fn opening(by: Option<By>, money: Money<'_>, style: Style) -> String {
         )
     });
     let sentences: Vec<String> = order.into_iter().chain(rate).collect();
-    match sentences.is_empty() {
-        true => String::new(),
-        false => style.hang(Ink::Bold, "", 0, &sentences.join(" ")),
+    if sentences.is_empty() {
+        String::new()
+    } else {
+        style.hang(Ink::Bold, "", 0, &sentences.join(" "))
     }
 }
 
@@ -122,10 +123,7 @@ fn table(priced: &[Priced], money: Money<'_>, style: Style) -> String {
     let rows = priced.iter().enumerate().map(|(place, it)| {
         let own = money.of_offer(it);
         let other = own.code() != money.code();
-        let amount = |usd| match other {
-            true => own.of(usd),
-            false => own.bare(usd),
-        };
+        let amount = |usd| if other { own.of(usd) } else { own.bare(usd) };
         let shown = |usd: Option<f64>| usd.map_or_else(|| "–".to_owned(), amount);
         let mut cells = vec![shown(it.usd_per_month), shown(it.usd_per_hour)];
         cells.extend(UNITS.map(|(_, unit)| shown(it.per(unit))));
@@ -216,21 +214,23 @@ fn place_and_day(priced: &Priced) -> String {
 /// The regions and days of all prices: no amount stands without them.
 fn when(priced: &Priced) -> String {
     let dates: Vec<String> = priced.dates.iter().map(ToString::to_string).collect();
-    match dates.is_empty() {
-        true => "no price is known".to_owned(),
-        false => format!(
+    if dates.is_empty() {
+        "no price is known".to_owned()
+    } else {
+        format!(
             "prices of {}, lists of {}",
             priced.regions.join(" and "),
             dates.join(" and ")
-        ),
+        )
     }
 }
 
 /// `0.0512 USD per IOPS and month = 307.16 USD a month / 6,000 IOPS (documented …)`.
 fn quotient(of: &UnitPrice, money: Money<'_>) -> String {
-    let by_use = match of.by_use_usd > 0.0 {
-        true => format!(" + {} by use", money.of(of.by_use_usd)),
-        false => String::new(),
+    let by_use = if of.by_use_usd > 0.0 {
+        format!(" + {} by use", money.of(of.by_use_usd))
+    } else {
+        String::new()
     };
     format!(
         "{} per {} = {} {} {} / {} {}{by_use} ({})",

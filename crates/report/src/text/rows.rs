@@ -15,9 +15,12 @@ pub fn service() -> Vec<Column> {
     let mut brief = figures::service();
     brief.retain(|column| column.is_brief);
     if let Some(at) = brief.iter().position(|column| column.title == "±") {
-        brief[at].text = Box::new(|it| match facts::has_too_few_passes(&it.iops) {
-            true => FEW.to_owned(),
-            false => facts::plus_minus(&it.iops),
+        brief[at].text = Box::new(|it| {
+            if facts::has_too_few_passes(&it.iops) {
+                FEW.to_owned()
+            } else {
+                facts::plus_minus(&it.iops)
+            }
         });
         brief[at..].rotate_left(1);
     }
@@ -74,9 +77,10 @@ fn shown(title: &str, columns: &[Column], lines: &[Line<'_>], style: Style) -> S
     let line = |(text, line): (String, Option<&Line<'_>>)| match line {
         None => format!("{}\n", style.paint(Ink::Bold, &format!("  {text}"))),
         Some(line) => {
-            let mark = match line.doubted {
-                true => style.paint(Ink::Yellow, "! "),
-                false => "  ".to_owned(),
+            let mark = if line.doubted {
+                style.paint(Ink::Yellow, "! ")
+            } else {
+                "  ".to_owned()
             };
             format!("{mark}{}\n", text.replace('\n', "\n  "))
         }

@@ -155,9 +155,10 @@ fn found(runs: &[(&Record, &Assessment)], style: Style) -> String {
         }
     }
     let quiet = "No finding doubts a figure. What explains them is on the page.";
-    match out.is_empty() {
-        true => style.aside(0, quiet),
-        false => super::titled("Findings", [out], style),
+    if out.is_empty() {
+        style.aside(0, quiet)
+    } else {
+        super::titled("Findings", [out], style)
     }
 }
 

@@ -241,11 +241,12 @@ fn job(shape: &Shape, direction: DirectionResult) -> JobResult {
     JobResult {
         name: shape.name.to_owned(),
         engine: Carrier::Engine(EngineKind::IoUring),
-        pattern: Some(match shape.name.starts_with("rnd") {
-            true => Pattern::Random {
+        pattern: Some(if shape.name.starts_with("rnd") {
+            Pattern::Random {
                 every_block_once: false,
-            },
-            false => Pattern::Sequential,
+            }
+        } else {
+            Pattern::Sequential
         }),
         runs: None,
         block_sizes: Some(BlockSizes::fixed(Bytes(shape.block))),

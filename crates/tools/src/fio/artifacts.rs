@@ -134,9 +134,10 @@ fn write_trace(path: &str, clone: &CloneFacts, job: &Job, log: &JobLog) -> Resul
 
 /// Clones that share a file add to it, as do later runs.
 fn open(path: &str, per_job: bool) -> Result<File> {
-    match per_job {
-        true => output::create(Path::new(path), Over::Files),
-        false => output::append(Path::new(path)),
+    if per_job {
+        output::create(Path::new(path), Over::Files)
+    } else {
+        output::append(Path::new(path))
     }
 }
 

@@ -284,21 +284,21 @@ fn threshold(text: &str) -> Option<String> {
         let percent: f64 = percent.parse().ok()?;
         return Some(format!("set steady state threshold to {percent:.6}%"));
     }
-    match what.starts_with("bw") {
-        true => Some(format!("set steady state BW threshold to {limit}")),
-        false => {
-            let limit: f64 = limit.parse().ok()?;
-            Some(format!("set steady state IOPS threshold to {limit:.6}"))
-        }
+    if what.starts_with("bw") {
+        Some(format!("set steady state BW threshold to {limit}"))
+    } else {
+        let limit: f64 = limit.parse().ok()?;
+        Some(format!("set steady state IOPS threshold to {limit:.6}"))
     }
 }
 
 /// Numbers and name of the disk on which a file lies, or which it is; nothing where there is none.
 fn disk_below(path: &str) -> Option<(String, String)> {
     let metadata = fs::metadata(path).ok()?;
-    let number = match metadata.file_type().is_block_device() {
-        true => metadata.rdev(),
-        false => metadata.dev(),
+    let number = if metadata.file_type().is_block_device() {
+        metadata.rdev()
+    } else {
+        metadata.dev()
     };
     let device = format!("{}/{}", libc::major(number), libc::minor(number));
     let link = fs::read_link(format!("/sys/dev/block/{}", device.replace('/', ":"))).ok()?;

@@ -142,9 +142,10 @@ impl Maker<'_> {
             if is_elsewhere {
                 make_directories(path, self.guard)?;
             }
-            return match self.may_create || path.exists() {
-                true => Ok(true),
-                false => Err(forbidden(file)),
+            return if self.may_create || path.exists() {
+                Ok(true)
+            } else {
+                Err(forbidden(file))
             };
         }
         let opened = match (is_held, file.layout) {
@@ -153,13 +154,16 @@ impl Maker<'_> {
             (false, _) => Handle::open(path),
         };
         match opened {
-            Ok(handle) if file.layout == Layout::Directory => match handle.kind().is_dir() {
-                true => Ok(true),
-                false => bail!(
-                    "{} is no directory, and its jobs make directories",
-                    file.path
-                ),
-            },
+            Ok(handle) if file.layout == Layout::Directory => {
+                if handle.kind().is_dir() {
+                    Ok(true)
+                } else {
+                    bail!(
+                        "{} is no directory, and its jobs make directories",
+                        file.path
+                    )
+                }
+            }
             Ok(handle) => self.fit(&handle, file),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 if !self.may_create {
@@ -351,9 +355,10 @@ fn make_directories(path: &Path, guard: &Guard) -> Result<()> {
 fn reserve(open: &File, file: &Planned) -> io::Result<()> {
     let length = file.length.0;
     let set_aside = || fallocate(open, FallocateFlags::empty(), 0, length).is_ok();
-    match file.layout == Layout::Space && set_aside() {
-        true => Ok(()),
-        false => open.set_len(length),
+    if file.layout == Layout::Space && set_aside() {
+        Ok(())
+    } else {
+        open.set_len(length)
     }
 }
 

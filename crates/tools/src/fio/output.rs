@@ -50,9 +50,10 @@ impl<'a> Out<'a> {
 
     /// A word to people, where they read along.
     pub fn print(&mut self, line: &str) -> Result<()> {
-        match self.general.formats.contains(&Format::Normal) {
-            true => self.put(line),
-            false => Ok(()),
+        if self.general.formats.contains(&Format::Normal) {
+            self.put(line)
+        } else {
+            Ok(())
         }
     }
 

@@ -116,9 +116,10 @@ impl Folder {
 /// Takes the name from a file, as the original does. To write into the file would destroy what a
 /// link leads to, or what has another name in a backup.
 fn make_room(path: &Path) -> Result<()> {
-    match fs::metadata(path).is_ok_and(|metadata| metadata.is_file()) {
-        true => context(fs::remove_file(path), "remove", path),
-        false => Ok(()),
+    if fs::metadata(path).is_ok_and(|metadata| metadata.is_file()) {
+        context(fs::remove_file(path), "remove", path)
+    } else {
+        Ok(())
     }
 }
 

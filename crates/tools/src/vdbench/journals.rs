@@ -61,9 +61,10 @@ impl<'a> Journals<'a> {
             validated: Vec::new(),
             locks: Vec::new(),
         };
-        let plans = match inputs.validation.validate {
-            true => key_plans(prepared, file, inputs)?,
-            false => vec![None; file.sds.len()],
+        let plans = if inputs.validation.validate {
+            key_plans(prepared, file, inputs)?
+        } else {
+            vec![None; file.sds.len()]
         };
         for (plan, (sd, size)) in plans.into_iter().zip(file.sds.iter().zip(&inputs.sizes)) {
             let validated = plan

@@ -205,9 +205,10 @@ impl<'a> Reporter<'a> {
 
     /// So long after the current run's begin.
     fn moment(&self, elapsed: Nanos) -> Moment {
-        match self.in_real_time {
-            true => times::now(),
-            false => times::after(&self.start, self.passed + elapsed),
+        if self.in_real_time {
+            times::now()
+        } else {
+            times::after(&self.start, self.passed + elapsed)
         }
     }
 
@@ -298,13 +299,15 @@ impl<'a> Reporter<'a> {
         }
         self.rows(&self.moment(slice.end), &slice.number.to_string(), &counted)?;
         let warm = self.warm();
-        match slice.number > warm {
-            true => self.run.counted.add(&counted),
-            false => self.run.warming.add(&counted),
+        if slice.number > warm {
+            self.run.counted.add(&counted)
+        } else {
+            self.run.warming.add(&counted)
         }
-        match slice.number == warm {
-            true => self.run_status("Warmup done"),
-            false => Ok(()),
+        if slice.number == warm {
+            self.run_status("Warmup done")
+        } else {
+            Ok(())
         }
     }
 

@@ -55,9 +55,10 @@ impl Worker {
     /// Accounts for an operation that completed at this moment.
     #[inline]
     pub fn complete(&mut self, completion: Completion, now: Nanos) {
-        match self.is_pool() {
-            true => self.complete_in_pool(completion, now),
-            false => self.complete_as::<false>(completion, now),
+        if self.is_pool() {
+            self.complete_in_pool(completion, now)
+        } else {
+            self.complete_as::<false>(completion, now)
         }
     }
 

@@ -32,9 +32,10 @@ impl Worker {
 
     #[cold]
     pub(super) fn end(&mut self, now: Nanos) {
-        let own = match self.is_spent() {
-            true => self.first.budget_reason,
-            false => Stopped::Runtime,
+        let own = if self.is_spent() {
+            self.first.budget_reason
+        } else {
+            Stopped::Runtime
         };
         self.ending = Some(self.stopper.reason().unwrap_or(own));
         while let Some(steps) = &mut self.key_steps

@@ -21,12 +21,13 @@ macro_rules! rules {
 }
 
 fn rule(holds: bool, field: &'static str, message: &str) -> Result<(), Invalid> {
-    match holds {
-        true => Ok(()),
-        false => Err(Invalid {
+    if holds {
+        Ok(())
+    } else {
+        Err(Invalid {
             field,
             message: message.to_owned(),
-        }),
+        })
     }
 }
 
@@ -190,9 +191,10 @@ fn target_order_rules(order: TargetOrder) -> Result<(), Invalid> {
 fn verify_rules(job: &Job, verify: &Verify) -> Result<(), Invalid> {
     let smallest = job.sizes.smallest().0;
     let interval = verify.interval.map_or(smallest, |bytes| bytes.0);
-    let header = match verify.checksum.has_header() {
-        true => (HEADER_LEN + verify.checksum.room()) as u64,
-        false => 0,
+    let header = if verify.checksum.has_header() {
+        (HEADER_LEN + verify.checksum.room()) as u64
+    } else {
+        0
     };
     let empty = |part: &PatternPart| matches!(part, PatternPart::Bytes(bytes) if bytes.is_empty());
     let filled = |parts: &[PatternPart]| !parts.is_empty() && !parts.iter().any(empty);
@@ -259,9 +261,10 @@ fn issue_rules(job: &Job) -> Result<(), Invalid> {
         "priority": nice && job.priority.io.is_none_or(is_sound),
             "nice must be -20 to 19, an I/O class 1 to 3 and its level 0 to 7";
     }
-    match job.priority_shares.is_empty() {
-        true => Ok(()),
-        false => priority_share_rules(job),
+    if job.priority_shares.is_empty() {
+        Ok(())
+    } else {
+        priority_share_rules(job)
     }
 }
 

@@ -111,9 +111,10 @@ impl Rows {
 impl Way {
     fn operation(&mut self, line: &Line) {
         let (is_first, bytes) = (self.ios == 0, line.block as f64);
-        self.block = match is_first {
-            true => Some(line.block),
-            false => self.block.filter(|known| *known == line.block),
+        self.block = if is_first {
+            Some(line.block)
+        } else {
+            self.block.filter(|known| *known == line.block)
         };
         self.min = if is_first {
             line.value

@@ -148,9 +148,10 @@ impl Block {
         }
         let is_one = options.is_some();
         let options = options.cloned().unwrap_or_default();
-        let mut job = match is_one {
-            true => requested(job, &options, self.threads, found),
-            false => job,
+        let mut job = if is_one {
+            requested(job, &options, self.threads, found)
+        } else {
+            job
         };
         job.threads = self.threads;
         job.direct = None;
@@ -344,9 +345,10 @@ impl Times {
             max: moment(1),
             mean: moment(2),
             stddev: moment(3),
-            shape: match self.list.is_empty() {
-                true => Shape::Unknown,
-                false => Shape::Percentiles(self.list.clone()),
+            shape: if self.list.is_empty() {
+                Shape::Unknown
+            } else {
+                Shape::Percentiles(self.list.clone())
             },
         }
     }

@@ -88,9 +88,10 @@ impl Reporter<'_> {
         let text = section("Reads and writes:", &[Direction::Read, Direction::Write])
             + &section("Reads:", &[Direction::Read])
             + &section("Writes:", &[Direction::Write]);
-        match text.is_empty() {
-            true => NO_STATISTICS.to_owned(),
-            false => text,
+        if text.is_empty() {
+            NO_STATISTICS.to_owned()
+        } else {
+            text
         }
     }
 
