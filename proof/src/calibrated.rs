@@ -129,7 +129,10 @@ pub fn row(disk: &'static str, device: &str) -> Row {
     let off = |disk: f64, model: f64| (model / disk - 1.0) * 100.0;
     for (true_row, row) in disk_runs.iter().zip(&model_runs) {
         let rate = |row: &blocklab_findings::Row| -> f64 {
-            row.directions.iter().map(|it| it.iops.value).sum()
+            row.directions
+                .iter()
+                .map(|direction| direction.iops.value)
+                .sum()
         };
         iops.push((row.case.clone(), off(rate(true_row), rate(row))));
         for (of_disk, of_model) in true_row.directions.iter().zip(&row.directions) {

@@ -167,8 +167,13 @@ pub fn fio_blktrace(bytes: &[u8]) {
     let read = blktrace::parse(bytes, &|major, minor| format!("/dev/{major}-{minor}"));
     let Ok(trace) = read else { return };
     let named = |target: u32| (target as usize) < trace.files.len();
-    assert!(trace.operations.iter().all(|it| named(it.target)));
-    assert!(trace.operations.is_sorted_by_key(|it| it.at));
+    assert!(
+        trace
+            .operations
+            .iter()
+            .all(|operation| named(operation.target))
+    );
+    assert!(trace.operations.is_sorted_by_key(|operation| operation.at));
 }
 
 /// Traces of fio: what is read is written and read again.
@@ -299,7 +304,11 @@ pub fn record(bytes: &[u8]) {
     let written = record.to_json();
     let again = Record::from_json(&written).unwrap_or_else(|error| panic!("{error}: {written}"));
     assert_eq!(again.to_json(), written);
-    for job in record.measurements.iter().flat_map(|it| &it.jobs) {
+    for job in record
+        .measurements
+        .iter()
+        .flat_map(|measurement| &measurement.jobs)
+    {
         assert!(job.iops() >= 0.0 && job.bytes_per_s() >= 0.0);
         for direction in job.directions.values() {
             let further = [&direction.response, &direction.submit];

@@ -70,10 +70,16 @@ fn points_last_fifty_turnovers(outcome: &Outcome<'_>) {
         let mut shares = outcome.study.publication.shares.iter();
         shares.any(|share| share.case == case || share.of == case)
     };
-    let all = outcome.records.iter().flat_map(|it| &it.measurements);
+    let all = outcome
+        .records
+        .iter()
+        .flat_map(|record| &record.measurements);
     for measurement in all.filter(|it| of_curves(&it.case)) {
         let job = &measurement.jobs[0];
-        let latencies = job.directions.values().map(|it| it.service.mean_ns);
+        let latencies = job
+            .directions
+            .values()
+            .map(|direction| direction.service.mean_ns);
         let turnover = latencies.fold(0.0, f64::max);
         let turnovers = job.elapsed_ns as f64 / turnover;
         assert!(turnovers >= 50.0, "{}: {turnovers}", measurement.case);

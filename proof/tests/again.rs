@@ -248,7 +248,10 @@ fn a_run_on_null_comes_again_on_a_disk_by_the_engine_that_was_requested() {
     let first = latest(&lab);
     assert_eq!(again(&lab, &[]).requested, first.requested);
     let other = again(&lab, &["--target", "disk", "--create", "--size", "1MiB"]);
-    let jobs = other.measurements.iter().flat_map(|it| &it.jobs);
+    let jobs = other
+        .measurements
+        .iter()
+        .flat_map(|measurement| &measurement.jobs);
     let engines: Vec<String> = jobs.map(|job| job.engine.to_string()).collect();
     assert_eq!(engines, ["psync"; 4]);
 }

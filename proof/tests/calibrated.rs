@@ -17,7 +17,9 @@ fn other_loads_are_predicted_by_the_model() {
     let rows: Vec<Row> = thread::scope(|scope| {
         let started = DISKS.map(|(disk, device)| scope.spawn(move || row(disk, device)));
         let ended = started.into_iter();
-        ended.map(|it| it.join().expect("calibrated")).collect()
+        ended
+            .map(|ended| ended.join().expect("calibrated"))
+            .collect()
     });
     println!("{}", table(&rows));
     for row in &rows {

@@ -19,8 +19,8 @@ fn the_report_is_imported_with_the_figures_that_it_shows() {
         let run = stand.lab.blocklab(["import", "cdm", "report"]);
         assert_eq!((run.code, &*run.err), (Some(0), ""), "{version}");
         let record = stand.latest();
-        let imported = record.measurements.iter().map(|it| {
-            let bytes: f64 = it.jobs.iter().map(|job| job.bytes_per_s()).sum();
+        let imported = record.measurements.iter().map(|measurement| {
+            let bytes: f64 = measurement.jobs.iter().map(|job| job.bytes_per_s()).sum();
             bytes / 1e6
         });
         for (found, shown) in imported.zip(shown) {

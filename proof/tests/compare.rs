@@ -35,7 +35,7 @@ fn verdicts(comparison: &Value) -> Vec<(String, String)> {
     let pairs = comparison["against"][0]["pairs"].as_array().expect("pairs");
     let printed = pairs
         .iter()
-        .map(|it| (text(&it["case"]), text(&it["verdict"])));
+        .map(|pair| (text(&pair["case"]), text(&pair["verdict"])));
     printed.collect()
 }
 

@@ -12,7 +12,10 @@ const BAR: f64 = 0.97;
 fn every_rule_finds_what_was_built_in_and_nothing_else() {
     let scenarios = scenarios();
     assert!(scenarios.len() >= 400, "{} scenarios", scenarios.len());
-    let beyond = scenarios.iter().filter(|it| it.is_beyond()).count();
+    let beyond = scenarios
+        .iter()
+        .filter(|scenario| scenario.is_beyond())
+        .count();
     assert!(beyond * 2 >= scenarios.len(), "{beyond} beyond the catalog");
     let verdicts = judge(&scenarios);
     let page = page(&verdicts);
@@ -26,15 +29,22 @@ fn every_rule_finds_what_was_built_in_and_nothing_else() {
             score.precision() >= BAR && score.recall() >= BAR,
             "{rule}: {score:?}"
         );
-        let with_it = || scenarios.iter().filter(|it| it.labels.contains(&rule));
-        let beyond = with_it().filter(|it| it.is_beyond()).count();
+        let with_it = || {
+            scenarios
+                .iter()
+                .filter(|scenario| scenario.labels.contains(&rule))
+        };
+        let beyond = with_it().filter(|with_it| with_it.is_beyond()).count();
         assert!(
             beyond * 2 >= with_it().count(),
             "{rule}: {beyond} of {} beyond the catalog",
             with_it().count()
         );
     }
-    let alarms: Vec<_> = verdicts.iter().filter(|it| it.is_false_alarm()).collect();
+    let alarms: Vec<_> = verdicts
+        .iter()
+        .filter(|verdict| verdict.is_false_alarm())
+        .collect();
     assert!(alarms.is_empty(), "{alarms:#?}");
     let file = root().join("docs/diagnosis.md");
     if std::env::var_os("BLESS").is_some() {

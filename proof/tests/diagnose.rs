@@ -238,7 +238,9 @@ fn the_limit_of_a_described_device_is_named_whatever_it_is_called() {
         let args = ["run", "load.toml", "-q", "--json", "-t", "sim:./dev.toml"];
         let summary = json(&good(lab.blocklab(args)));
         let findings = summary["findings"].as_array().expect("findings");
-        let found = findings.iter().find(|it| it["rule"] == "at-limit");
+        let found = findings
+            .iter()
+            .find(|finding| finding["rule"] == "at-limit");
         let statement = found.expect("at-limit")["statement"].as_str();
         let printed = format!("3,000 IOPS is the limit, given for {kind}: {cap};");
         assert!(

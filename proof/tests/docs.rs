@@ -13,7 +13,7 @@ fn pages() -> Vec<PathBuf> {
         let entries = fs::read_dir(root().join(folder)).expect("a folder");
         pages.extend(entries.map(|entry| entry.expect("a file").path()));
     }
-    pages.retain(|page| page.extension().is_some_and(|it| it == "md"));
+    pages.retain(|page| page.extension().is_some_and(|extension| extension == "md"));
     assert!(pages.len() > 25, "{pages:?}");
     pages
 }

@@ -144,7 +144,7 @@ fn a_power_cut_takes_what_was_not_flushed_and_the_record_names_it() {
     let commands: Vec<_> = load
         .events
         .iter()
-        .map(|it| (&*it.command, it.hits))
+        .map(|event| (&*event.command, event.hits))
         .collect();
     assert_eq!(
         commands,
@@ -179,8 +179,8 @@ fn several_volumes_of_an_instance_are_exports_of_one_server() {
     assert_eq!([of(0, "writes"), of(1, "writes")], [1, 0]);
     server.end();
     let record = lab.store().load("db").expect("kept").record;
-    let events = record.measurements.iter().map(|it| {
-        let load = it.observed.as_ref().expect("served");
+    let events = record.measurements.iter().map(|measurement| {
+        let load = measurement.observed.as_ref().expect("served");
         load.events.len()
     });
     assert_eq!(events.collect::<Vec<_>>(), [0, 1]);
@@ -216,7 +216,7 @@ fn a_write_beyond_the_memory_limit_is_enospc_and_kept_as_such() {
     let errors = &record.measurements[0].jobs[0].errors;
     let printed: Vec<_> = errors
         .iter()
-        .map(|it| (it.kind.to_string(), it.count))
+        .map(|error| (error.kind.to_string(), error.count))
         .collect();
     assert_eq!(printed, [("ENOSPC".to_owned(), 1)]);
 }
@@ -406,7 +406,9 @@ fn a_server_that_ends_leaves_no_checkpoint() {
     }
     server.end();
     let names = std::fs::read_dir(lab.store().root()).expect("the store");
-    let names: Vec<_> = names.map(|it| it.expect("an entry").file_name()).collect();
+    let names: Vec<_> = names
+        .map(|name| name.expect("an entry").file_name())
+        .collect();
     assert_eq!(names.len(), 1, "{names:?}");
     assert!(!lab.store().load("db").expect("kept").partial);
 }

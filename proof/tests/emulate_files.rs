@@ -96,7 +96,7 @@ fn faults_reach_those_who_use_the_file() {
         let mut page = [0; 4096];
         let read = file.read_at(&mut page, 0).map(drop);
         let written = file.write_at(&[2; 4096], 0).map(drop);
-        [read, written, file.sync_all()].map(|it| it.err().and_then(|it| it.raw_os_error()))
+        [read, written, file.sync_all()].map(|it| it.err().and_then(|err| err.raw_os_error()))
     };
     file.write_all_at(&[1; 4096], 0).expect("written");
     assert_eq!(errors(), [None; 3]);
@@ -187,7 +187,7 @@ fn the_next_server_undoes_what_a_killed_one_left() {
     let next = Served::start(&lab, &[&next[..], &[text(&other)]].concat());
     assert_eq!(traces(text(&folder)), [""; 0], "{}", next.printed);
     assert!(
-        !sockets.iter().any(|it| it.exists()),
+        !sockets.iter().any(|socket| socket.exists()),
         "the sockets are gone"
     );
     assert!(folder.exists(), "the folder was there before");
@@ -416,8 +416,11 @@ fn real_and_virtual_time_give_the_same_percentiles() {
         let [way, ..] = latencies(&clocks.real(&undelayed, &format!("way{number}")));
         let real = latencies(&clocks.real(&["./device.toml"], &format!("real{number}")));
         let ratios = [0, 1, 2].map(|nth| (real[nth] - way) / expected[nth]);
-        assert!(ratios.iter().all(|it| *it > 0.9), "too quick: {ratios:?}");
-        if ratios.iter().all(|it| *it < 1.1) {
+        assert!(
+            ratios.iter().all(|ratio| *ratio > 0.9),
+            "too quick: {ratios:?}"
+        );
+        if ratios.iter().all(|ratio| *ratio < 1.1) {
             return;
         }
         found.push(ratios);
@@ -439,5 +442,5 @@ fn another_device_differs_by_more_than_is_allowed() {
     let (this, slower) = other(SCATTERED, "20ms", "23ms", DEEP);
     let (this, slower) = (latencies(&this), latencies(&slower));
     let ratios = [0, 1, 2].map(|nth| slower[nth] / this[nth]);
-    assert!(ratios.iter().all(|it| *it > 1.1), "{ratios:?}");
+    assert!(ratios.iter().all(|ratio| *ratio > 1.1), "{ratios:?}");
 }

@@ -87,7 +87,9 @@ fn a_ramp_ends_with_its_last_byte() {
     let moments = log
         .lines()
         .map(|line| line.split(',').next().expect("a moment"));
-    let moments: Vec<u64> = moments.map(|it| it.parse().expect("a number")).collect();
+    let moments: Vec<u64> = moments
+        .map(|moment| moment.parse().expect("a number"))
+        .collect();
     assert_eq!(moments.len() as u64, reads);
     assert!(
         moments[0] <= 2 && moments.last() <= runtime.as_u64().as_ref(),

@@ -127,7 +127,7 @@ fn a_run_whose_store_fails_is_printed_and_kept_in_another_place() {
         assert_eq!(said.code, Some(1), "{line}: {}", said.err);
         assert!(said.err.contains("the run cannot be kept"), "{}", said.err);
         let folders = fs::read_dir(lab.path().join("tmp")).expect("a folder");
-        let folders: Vec<PathBuf> = folders.flatten().map(|it| it.path()).collect();
+        let folders: Vec<PathBuf> = folders.flatten().map(|folder| folder.path()).collect();
         let [folder] = &folders[..] else {
             panic!("{line}: {folders:?}: {}", said.err);
         };

@@ -10,8 +10,8 @@ const LATENCY: &str = "latency is the limit";
 fn statements(lab: &Lab) -> Vec<String> {
     let shown = json(&good(lab.blocklab(["show", "latest", "--json"])));
     let findings = shown["findings"].as_array().expect("findings").iter();
-    let told = findings.filter(|it| it["rule"] != "sound");
-    told.map(|it| it["statement"].as_str().expect("a statement").to_owned())
+    let told = findings.filter(|finding| finding["rule"] != "sound");
+    told.map(|told| told["statement"].as_str().expect("a statement").to_owned())
         .collect()
 }
 

@@ -52,7 +52,7 @@ fn holds(alone: &[Vec<f64>], runs: &[Record], passes: u32, what: &str) {
     for (place, values) in alone.iter().enumerate() {
         let law = Summary::of(values).expect("many runs");
         let mine = || intervals.iter().map(|of_run| &of_run[place]);
-        let bounds = mine().map(|it| (it.low.expect("low"), it.high.expect("high")));
+        let bounds = mine().map(|mine| (mine.low.expect("low"), mine.high.expect("high")));
         let held = bounds
             .clone()
             .filter(|(low, high)| (*low..=*high).contains(&law.mean));

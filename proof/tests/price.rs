@@ -35,7 +35,7 @@ fn what_has_no_price_is_reported() {
     let mine = page
         .split("```toml")
         .nth(1)
-        .and_then(|it| it.split("```").next());
+        .and_then(|nth| nth.split("```").next());
     std::fs::write(lab.path().join("mine.toml"), mine.expect("a device")).expect("written");
     lab.keep(&run);
     let ran = lab.blocklab(["price", "latest"]);

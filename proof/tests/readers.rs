@@ -42,7 +42,7 @@ fn well(printed: &Output) -> String {
 
 fn run_folder(lab: &Lab) -> std::path::PathBuf {
     let runs = std::fs::read_dir(lab.path().join("runs")).unwrap();
-    runs.map(|it| it.unwrap().path())
+    runs.map(|run| run.unwrap().path())
         .find(|it| it.is_dir())
         .expect("a run")
 }

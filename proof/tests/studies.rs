@@ -13,7 +13,11 @@ use serde_json::Value;
 fn table<'a>(study: &'a Value, title: &str) -> &'a Value {
     let mut tables = study["tables"].as_array().expect("tables").iter();
     tables
-        .find(|it| it["title"].as_str().is_some_and(|it| it.starts_with(title)))
+        .find(|table| {
+            table["title"]
+                .as_str()
+                .is_some_and(|as_str| as_str.starts_with(title))
+        })
         .expect(title)
 }
 
@@ -31,7 +35,7 @@ fn im4gn_comes_out_as_its_author_showed_it() {
     let cell = |name: &str| {
         let rows = printed["rows"].as_array().expect("rows").iter();
         let row = rows
-            .map(|it| it.as_str())
+            .map(|row| row.as_str())
             .position(|it| it == Some(name))
             .expect(name);
         &printed["cells"][row][0]
@@ -98,7 +102,7 @@ fn a_note_names_the_page_of_the_study_that_lacks_it() {
     let run = good(lab.blocklab(["note", "latest", "another queue"]));
     let (_, command) = run.split_once("study.html shows it after  ").expect(&run);
     assert!(command.starts_with("blocklab run im4gn --with "), "{run}");
-    let page = run.lines().nth(1).and_then(|it| it.split(' ').next());
+    let page = run.lines().nth(1).and_then(|nth| nth.split(' ').next());
     let page = page.expect("a path");
     let shows = || {
         fs::read_to_string(page)
@@ -198,7 +202,8 @@ fn check_vdbench(
         let options = ["-f", "one.vdb", &lun, &count, "-o", "out"];
         let output = good(lab.blocklab(own.into_iter().chain(options)));
         let average = output.lines().find(|line| line.contains("avg_"));
-        let rate = average.and_then(|it| it.split_whitespace().nth(2)?.parse::<f64>().ok());
+        let rate =
+            average.and_then(|average| average.split_whitespace().nth(2)?.parse::<f64>().ok());
         let off = (rate.expect("a rate") / native - 1.0) * 100.0;
         println!("{system}, {case}: {off:+.1} % off {native:.0}");
         assert!(
@@ -211,7 +216,9 @@ fn check_vdbench(
 /// Every load of i3-metal as fast as it can, on so many devices.
 fn native_rates(system: &str, address: &str, devices: u32, ramp: Nanos) -> Vec<(String, f64)> {
     let mut studies = Study::all().into_iter();
-    let study = studies.find(|it| it.name == "i3-metal").expect("a study");
+    let study = studies
+        .find(|study| study.name == "i3-metal")
+        .expect("a study");
     let mut systems = study.modelled();
     let system = System {
         devices,
@@ -338,7 +345,11 @@ fn mistakes_are_reported_with_what_would_work() {
     let check = |line: &[&str], words: &[&str]| {
         let run = lab.blocklab(line.iter().copied());
         assert_eq!(run.code, Some(2), "{}", run.out);
-        assert!(words.iter().all(|it| run.err.contains(it)), "{}", run.err);
+        assert!(
+            words.iter().all(|word| run.err.contains(word)),
+            "{}",
+            run.err
+        );
     };
     check(
         &["run", "i3-vs-i2", "--target", "."],

@@ -67,7 +67,7 @@ impl Burst {
         }
         let is_bucket = (SHORTEST..LONGEST).contains(&most);
         let millis = if is_bucket { (most * 1e3).round() } else { 0.0 };
-        peaks.retain(|it| medium(it.load) > CLEARLY * it.ops / it.seconds);
+        peaks.retain(|peak| medium(peak.load) > CLEARLY * peak.ops / peak.seconds);
         let peaks: Vec<f64> = peaks.into_iter().map(times).collect();
         let peak = common(&peaks).filter(|_| is_bucket);
         Self {

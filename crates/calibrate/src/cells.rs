@@ -135,8 +135,8 @@ impl Start {
     fn of(measurement: &Measurement, rest: f64) -> Option<Self> {
         let (load, _) = Pass::of(measurement).ok()?;
         let slices = || measurement.series.iter();
-        let ns: u64 = slices().map(|it| it.length_ns).sum();
-        let ops: u64 = slices().map(|it| it.read.ios + it.write.ios).sum();
+        let ns: u64 = slices().map(|slice| slice.length_ns).sum();
+        let ops: u64 = slices().map(|slice| slice.read.ios + slice.write.ios).sum();
         (ns > 0).then(|| Self {
             load,
             ops: ops as f64,
@@ -163,9 +163,12 @@ impl Sweep {
         let mut groups: BTreeMap<Load, Vec<Pass>> = BTreeMap::new();
         let mut left_out: BTreeMap<String, usize> = BTreeMap::new();
         let measurements = || records.iter().flat_map(|record| &record.measurements);
-        let starts = records.iter().flat_map(|it| Start::all(it)).collect();
+        let starts = records
+            .iter()
+            .flat_map(|record| Start::all(record))
+            .collect();
         // Pass 0 is one that the study itself discards.
-        for measurement in measurements().filter(|it| it.pass > 0) {
+        for measurement in measurements().filter(|measurement| measurement.pass > 0) {
             match Pass::of(measurement) {
                 Ok((load, pass)) => groups.entry(load).or_default().push(pass),
                 Err(reason) => *left_out.entry(reason).or_default() += 1,
@@ -193,7 +196,7 @@ impl Sweep {
     fn nothing(&self) -> CannotCalibrate {
         let all: usize = self.left_out.iter().map(|it| it.measurements).sum();
         let reasons = self.left_out.iter();
-        let reasons = reasons.map(|it| format!("{} ({})", it.reason, it.measurements));
+        let reasons = reasons.map(|reason| format!("{} ({})", reason.reason, reason.measurements));
         CannotCalibrate::NothingUsable {
             cells: cells_text(all),
             reasons: reasons.collect::<Vec<_>>().join("; "),
@@ -202,7 +205,7 @@ impl Sweep {
 
     pub(super) fn mixed(&self) -> impl Iterator<Item = &Cell> {
         let cells = self.cells.iter();
-        cells.filter(|it| matches!(it.load.way, Way::Mixed(_)))
+        cells.filter(|cell| matches!(cell.load.way, Way::Mixed(_)))
     }
 
     /// Cells of one direction and pattern, by size and depth.
@@ -261,7 +264,7 @@ fn one_target(records: &[&Record]) -> Result<(), CannotCalibrate> {
     };
     if let Some([first, second, ..]) = records
         .iter()
-        .map(|it| &it.targets[..])
+        .map(|record| &record.targets[..])
         .find(|it| it.len() > 1)
     {
         return Err(different(&first.path, &second.path));
@@ -274,7 +277,12 @@ fn one_target(records: &[&Record]) -> Result<(), CannotCalibrate> {
             return Err(different(one, other));
         }
     }
-    let null = |record: &&&Record| record.targets.iter().any(|it| it.kind == TargetKind::Null);
+    let null = |record: &&&Record| {
+        record
+            .targets
+            .iter()
+            .any(|target| target.kind == TargetKind::Null)
+    };
     match records.iter().find(null) {
         Some(_) => Err(CannotCalibrate::NothingUsable {
             cells: "its cells".to_owned(),
@@ -315,7 +323,7 @@ fn lasting(measurement: &Measurement) -> Option<f64> {
         .iter()
         .filter(|it| !it.ramp && it.length_ns > 0);
     let rates: Vec<f64> = slices
-        .map(|it| (it.read.ios + it.write.ios) as f64 * 1e9 / it.length_ns as f64)
+        .map(|slice| (slice.read.ios + slice.write.ios) as f64 * 1e9 / slice.length_ns as f64)
         .collect();
     let step = largest_step(&rates, SIDE)?;
     let fell = step.after < step.before * (1.0 - FELL);

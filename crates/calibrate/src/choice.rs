@@ -91,7 +91,7 @@ pub(super) fn choose(sweep: &Sweep) -> Result<Choice, CannotCalibrate> {
             return Err(CannotCalibrate::OutOfReach { direction });
         }
     }
-    let [read, write] = sides.map(|it| it.map(|judged| judged.side));
+    let [read, write] = sides.map(|side| side.map(|judged| judged.side));
     let mut choice = Choice {
         read,
         write,
@@ -187,12 +187,17 @@ impl Best {
         } else {
             CONSTANT
         };
-        more + self.sides.iter().flatten().map(|it| it.cost).sum::<f64>()
+        more + self
+            .sides
+            .iter()
+            .flatten()
+            .map(|side| side.cost)
+            .sum::<f64>()
     }
 
     fn typical(&self) -> f64 {
         let sides = self.sides.iter().flatten();
-        sides.map(|it| it.typical).fold(0.0, f64::max)
+        sides.map(|side| side.typical).fold(0.0, f64::max)
     }
 }
 

@@ -164,8 +164,12 @@ impl Draft<'_> {
         Service {
             read: line(read.random, "random reads", reads),
             write: line(write.random, "random writes", writes),
-            stream_read: read.stream.map(|it| line(it, "sequential reads", reads)),
-            stream_write: write.stream.map(|it| line(it, "sequential writes", writes)),
+            stream_read: read
+                .stream
+                .map(|stream| line(stream, "sequential reads", reads)),
+            stream_write: write
+                .stream
+                .map(|stream| line(stream, "sequential writes", writes)),
             interleaved_read: None,
             interleaved_write: None,
             spread: Spread {
@@ -242,8 +246,8 @@ fn sizes(line: Line) -> String {
 fn shown(level: &Level) -> String {
     let of = |sequential: bool| {
         let plateaus = level.shown_by.iter();
-        let blocks = plateaus.filter(|it| it.sequential == sequential);
-        let blocks: Vec<Bytes> = blocks.map(|it| Bytes(it.block)).collect();
+        let blocks = plateaus.filter(|plateau| plateau.sequential == sequential);
+        let blocks: Vec<Bytes> = blocks.map(|block| Bytes(block.block)).collect();
         let pattern = pattern(sequential);
         match blocks[..] {
             [] => None,

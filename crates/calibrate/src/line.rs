@@ -26,11 +26,11 @@ impl Line {
     /// believed. A slope or a base below zero is none. `None` without points; with one size the
     /// slope is 0.
     pub(super) fn through(points: &[Point]) -> Option<Self> {
-        let smallest = points.iter().map(|it| it.block).min()?;
-        let largest = points.iter().map(|it| it.block).max()?;
-        let weighted = points.iter().map(|it| {
-            let error = it.error.hypot(REPEATABILITY) * it.mean_ns;
-            (it.block as f64 / 1024.0, it.mean_ns, error.powi(-2))
+        let smallest = points.iter().map(|point| point.block).min()?;
+        let largest = points.iter().map(|point| point.block).max()?;
+        let weighted = points.iter().map(|point| {
+            let error = point.error.hypot(REPEATABILITY) * point.mean_ns;
+            (point.block as f64 / 1024.0, point.mean_ns, error.powi(-2))
         });
         let (mut w, mut x, mut y, mut xx, mut xy) = (0.0, 0.0, 0.0, 0.0, 0.0);
         for (kib, ns, weight) in weighted {

@@ -66,7 +66,7 @@ pub(super) struct Level {
 
 /// Operations a second: what the smallest random operations reach, and those that reach the same.
 pub(super) fn operations(plateaus: &[Plateau]) -> Option<Level> {
-    let random = || plateaus.iter().filter(|it| !it.sequential);
+    let random = || plateaus.iter().filter(|plateau| !plateau.sequential);
     let first = random().min_by_key(|it| it.block)?;
     level(random(), first.iops, |it| it.iops)
 }
@@ -93,7 +93,10 @@ fn level<'a>(
     at: f64,
     value: impl Fn(&Plateau) -> f64,
 ) -> Option<Level> {
-    let shown_by: Vec<Plateau> = plateaus.filter(|it| near(value(it), at)).copied().collect();
+    let shown_by: Vec<Plateau> = plateaus
+        .filter(|plateau| near(value(plateau), at))
+        .copied()
+        .collect();
     let values: Vec<f64> = shown_by.iter().map(value).collect();
     (!shown_by.is_empty()).then(|| Level {
         value: median(&values),

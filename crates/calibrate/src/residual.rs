@@ -183,9 +183,9 @@ fn errors(cells: &[Residual], figure: impl Fn(&Residual) -> Option<Compared>) ->
 
 fn quality(iops: Option<&Errors>) -> Quality {
     let within = |median, p90, worst| {
-        iops.is_some_and(|it| {
-            let all = it.worst.error_percent.abs() <= worst;
-            it.median_percent <= median && it.p90_percent <= p90 && all
+        iops.is_some_and(|iop| {
+            let all = iop.worst.error_percent.abs() <= worst;
+            iop.median_percent <= median && iop.p90_percent <= p90 && all
         })
     };
     match () {

@@ -119,14 +119,14 @@ impl<'a> Evidence<'a> {
         let random = self.line(&self.random, caps)?.times(1.0 / slower);
         let stream = self
             .line(&self.sequential, caps)
-            .map(|it| it.times(1.0 / slower));
-        let stream = stream.filter(|it| !it.agrees(random, AS_RANDOM));
+            .map(|line| line.times(1.0 / slower));
+        let stream = stream.filter(|stream| !stream.agrees(random, AS_RANDOM));
         let constants = [
             caps.iops.is_some(),
             caps.bytes.is_some(),
             channels.is_some(),
         ];
-        let constants = constants.into_iter().filter(|it| *it).count();
+        let constants = constants.into_iter().filter(|constant| *constant).count();
         let side = Side {
             random,
             stream,

@@ -90,7 +90,7 @@ fn a_record_against_itself_has_no_error() {
     let record = sweep(&["read"], &[4, 64], &[1, 8]);
     let same = residuals(&[&record], &[&record]).expect("cells");
     assert_eq!(same.cells.len(), 4);
-    assert_eq!(same.iops.map(|it| it.worst.error_percent), Some(0.0));
+    assert_eq!(same.iops.map(|iop| iop.worst.error_percent), Some(0.0));
     assert_eq!(same.quality, super::Quality::Good);
     assert_eq!(same.passes_differ_percent, Some(0.0));
 }
@@ -173,7 +173,7 @@ fn cells_that_show_something_else_are_left_out_and_counted() {
     let usable = record
         .measurements
         .iter()
-        .filter(|it| is_usable(it))
+        .filter(|measurement| is_usable(measurement))
         .count();
     assert_eq!(usable, record.measurements.len() - 3);
     let fitted = calibrate(&[&record], false).expect("a fit");
@@ -191,7 +191,7 @@ fn a_thread_without_a_moment_to_spare_is_no_disk() {
     for measurement in record
         .measurements
         .iter_mut()
-        .filter(|it| it.jobs[0].depth == 128)
+        .filter(|measurement| measurement.jobs[0].depth == 128)
     {
         measurement.cpu.busiest_thread_percent = 100;
     }

@@ -68,21 +68,22 @@ fn growing(sweep: &Sweep, choice: &Choice, found: &mut Vec<String>) {
         (Way::Read, &choice.read, "reads"),
         (Way::Write, &choice.write, "writes"),
     ];
-    let has_channels = |side: &Option<Side>| side.as_ref().is_some_and(|it| it.channels.is_some());
+    let has_channels =
+        |side: &Option<Side>| side.as_ref().is_some_and(|side| side.channels.is_some());
     for (way, _, name) in sides.into_iter().filter(|(_, side, _)| !has_channels(side)) {
         for sequential in [false, true] {
             let cells = || sweep.series(way, sequential);
-            let Some(deepest) = cells().map(|it| it.load.depth).max() else {
+            let Some(deepest) = cells().map(|cell| cell.load.depth).max() else {
                 continue;
             };
             let level = plateaus(cells());
             let grows = |block: &u64| !level.iter().any(|it| it.block == *block);
-            let mut blocks: Vec<u64> = cells().map(|it| it.load.block).collect();
+            let mut blocks: Vec<u64> = cells().map(|cell| cell.load.block).collect();
             blocks.dedup();
             let open: Vec<String> = blocks
                 .iter()
-                .filter(|it| grows(it))
-                .map(|it| Bytes(*it).to_string())
+                .filter(|block| grows(block))
+                .map(|block| Bytes(*block).to_string())
                 .collect();
             if !open.is_empty() {
                 let (pattern, sizes) = (pattern(sequential), open.join(", "));
@@ -95,7 +96,7 @@ fn growing(sweep: &Sweep, choice: &Choice, found: &mut Vec<String>) {
 }
 
 fn channels(choice: &Choice, found: &mut Vec<String>) {
-    let has_channels = |side: &Option<Side>| side.as_ref().map(|it| it.channels.is_some());
+    let has_channels = |side: &Option<Side>| side.as_ref().map(|side| side.channels.is_some());
     let (reads, writes) = (has_channels(&choice.read), has_channels(&choice.write));
     let open = match (reads, writes) {
         (Some(true), Some(false)) => "writes",

@@ -256,7 +256,7 @@ fn profile(
     let writes = |cap: &&mut Cap| cap.covers == Covers::Writes && cap.rate.counts_bytes();
     if let Some(cap) = draft.volume.caps.iter_mut().find(writes) {
         let service = draft.volume.service.as_mut();
-        if let Some(programs) = service.and_then(|it| it.programs.as_mut()) {
+        if let Some(programs) = service.and_then(|service| service.programs.as_mut()) {
             // The rest of what the flash can program it spends on collecting garbage.
             programs.page = Bytes((programs.page.as_f64() * mb / cap.rate.value()) as u64);
         }

@@ -353,7 +353,7 @@ mod tests {
                 let prices = catalog.volume_prices_of(kind, &region, None);
                 let mut iops = prices
                     .iter()
-                    .filter(|it| it.per == Per::IopsMonth)
+                    .filter(|price| price.per == Per::IopsMonth)
                     .peekable();
                 let Some(first) = iops.peek() else { continue };
                 regions += 1;
@@ -370,9 +370,9 @@ mod tests {
         assert!(regions > 30, "{regions}");
         let usd = |region: &str| {
             let prices = catalog.volume_prices_of("io2", region, None);
-            let steps = prices.iter().filter(|it| it.per == Per::IopsMonth);
+            let steps = prices.iter().filter(|price| price.per == Per::IopsMonth);
             let paid = |it: &Price| it.up_to.unwrap_or(256_000.0) - it.above;
-            steps.map(|it| it.usd * paid(it)).sum::<f64>()
+            steps.map(|step| step.usd * paid(step)).sum::<f64>()
         };
         assert!(
             (usd("us-east-1") - 9680.0).abs() < 1.0,

@@ -92,7 +92,10 @@ impl PublishedLatency {
 
 fn changed(spec: &DeviceSpec, change: impl Fn(&mut Latency)) -> DeviceSpec {
     let mut spec = spec.clone();
-    let services = spec.volumes.iter_mut().filter_map(|it| it.service.as_mut());
+    let services = spec
+        .volumes
+        .iter_mut()
+        .filter_map(|volume| volume.service.as_mut());
     services.flat_map(latencies).for_each(change);
     spec
 }

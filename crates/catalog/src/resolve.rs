@@ -196,7 +196,11 @@ fn find_instance(catalog: &Catalog, offer: &Offer, name: &str) -> Result<Instanc
         let types = catalog.instance_types();
         let names = || types.iter().map(AsRef::<str>::as_ref);
         let mut sizes: Vec<_> = names().filter(|known| family(known) == name).collect();
-        sizes.sort_by_key(|size| catalog.instance(size, None).and_then(|it| it.vcpus));
+        sizes.sort_by_key(|size| {
+            catalog
+                .instance(size, None)
+                .and_then(|instance| instance.vcpus)
+        });
         let hint = match sizes.as_slice() {
             [] => did_you_mean(name, names(), || {
                 "`blocklab catalog list` shows them".to_owned()

@@ -433,7 +433,7 @@ fn instances_before_they_were_sold() {
 #[test]
 fn days_to_come_are_noted() {
     let notes = found("gp2:1TiB,as-of=2030-01-01").cost_notes;
-    let noted = |notes: &[String]| notes.iter().any(|it| it.contains("newest source"));
+    let noted = |notes: &[String]| notes.iter().any(|note| note.contains("newest source"));
     assert!(noted(&notes), "{notes:?}");
     assert!(!noted(&found("gp2:1TiB,as-of=2026-01-01").cost_notes));
 }

@@ -399,7 +399,10 @@ const SHORT_S: f64 = 30.0;
 pub(crate) fn sustained(reaches: &[Reach], kib: u64) -> Option<&Stretch> {
     let is_it = |it: &&Reach| (it.direction, it.pattern) == ("read", "random");
     let mut reads = reaches.iter().filter(is_it);
-    reads.find(|it| it.block_bytes == kib << 10)?.phases.last()
+    reads
+        .find(|read| read.block_bytes == kib << 10)?
+        .phases
+        .last()
 }
 
 /// What a month's dollars buy.

@@ -241,7 +241,7 @@ pub fn price(name: &str, bought: &[Bought], output: Option<&Output>) -> Priced {
     let known: Vec<f64> = priced
         .costs
         .iter()
-        .filter_map(|it| it.usd_per_month)
+        .filter_map(|cost| cost.usd_per_month)
         .collect();
     let is_partial = bought.iter().any(|it| it.sheet.cost.is_partial);
     if !known.is_empty() && !is_partial {
@@ -321,7 +321,7 @@ fn insert<T: PartialEq>(list: &mut Vec<T>, value: T) {
 fn units(month: f64, bought: &[Bought], output: &Output) -> Vec<UnitPrice> {
     let hour = month / HOURS_PER_MONTH;
     let prices = bought.iter().flat_map(|it| &it.sheet.prices);
-    let by_use = prices.filter(|it| it.per == Per::MillionIo);
+    let by_use = prices.filter(|price| price.per == Per::MillionIo);
     let by_use: f64 = by_use.map(|price| price.usd).sum();
     let unit = |unit, paid_for: &'static str, delivered: f64, delivered_unit, by: &str| {
         let paid_usd = if paid_for == "month" { month } else { hour };

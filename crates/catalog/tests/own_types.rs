@@ -68,7 +68,10 @@ fn its_limits_follow_the_rules_that_it_names() {
 fn it_is_sold_and_refused_in_words() {
     let sold = found("xv9:512GiB,throughput=300@r5d.xlarge").spec;
     assert_eq!(sold.volumes[0].caps[0].rate, Rate::MibPerS(300.0));
-    assert!(sold.instance.is_some_and(|it| it.name == "r5d.xlarge"));
+    assert!(
+        sold.instance
+            .is_some_and(|instance| instance.name == "r5d.xlarge")
+    );
     refuse(
         "xv9:100GiB,throughput=300",
         "xv9 with 500 IOPS allows at most 250 MiB/s; 0.5 per IOPS, 1,500 at most (today)",
@@ -134,7 +137,7 @@ fn an_import_knows_it_and_leaves_it_alone() {
     assert_eq!(fs::read_to_string(&own).expect("it is there"), written);
     let catalog = Catalog::load(home.path()).expect("sound");
     let prices = catalog.volume_prices_of("xv9", "us-east-1", None);
-    let of_bytes = prices.iter().find(|it| it.per == Per::MibpsMonth);
+    let of_bytes = prices.iter().find(|price| price.per == Per::MibpsMonth);
     let of_bytes = of_bytes.expect("a price of throughput");
     assert_eq!((of_bytes.usd, of_bytes.above), (0.04, 200.0));
     assert_eq!(of_bytes.date.to_string(), "2026-11-18");

@@ -33,7 +33,10 @@ pub fn of(run: &str, args: &RunArgs, store: &Store) -> Result<Again> {
             "{id} was imported and cannot be repeated: run the script of the program that measured it"
         );
     }
-    let typed = record.targets.iter().filter_map(|it| it.address.clone());
+    let typed = record
+        .targets
+        .iter()
+        .filter_map(|target| target.address.clone());
     let targets: Vec<String> = typed.collect();
     let mut plan = plan_of(&record)?;
     let cases = plan.cases.iter_mut();
@@ -41,7 +44,7 @@ pub fn of(run: &str, args: &RunArgs, store: &Store) -> Result<Again> {
     for replay in jobs.filter_map(|job| job.replay.as_mut()) {
         *replay = Arc::new(read_again(id, replay)?);
     }
-    let jobs = plan.cases.iter().flat_map(|it| &it.workload.jobs);
+    let jobs = plan.cases.iter().flat_map(|case| &case.workload.jobs);
     let unnamed: Vec<&Job> = jobs.filter(|job| job.targets.is_empty()).collect();
     if args.target.is_empty() && targets.is_empty() && !unnamed.is_empty() {
         bail!("the record of {id} does not name its target: add --target");
@@ -105,6 +108,6 @@ fn read_again(id: &str, replay: &Replay) -> Result<Replay> {
 /// the text of an older record holds.
 fn ran_on_nothing(record: &Record, jobs: &[&Job]) -> bool {
     let is_null = |job: &&Job| job.engine == Engine::Null;
-    let mut kinds = record.targets.iter().map(|it| it.kind);
+    let mut kinds = record.targets.iter().map(|target| target.kind);
     kinds.any(|kind| kind == TargetKind::Null) && jobs.iter().any(is_null)
 }

@@ -146,8 +146,11 @@ fn again(record: &Record) -> Result<Plan> {
     let mut plan = plan_of(record)?;
     (plan.passes, plan.discard, plan.pause) = (1, 0, Nanos::ZERO);
     plan.cases.retain_mut(|case| {
-        let mut passes = record.measurements.iter().filter(|it| it.case == case.name);
-        let Some(measurement) = passes.find(|it| is_usable(it)) else {
+        let mut passes = record
+            .measurements
+            .iter()
+            .filter(|measurement| measurement.case == case.name);
+        let Some(measurement) = passes.find(|pass| is_usable(pass)) else {
             return false;
         };
         let iops = measurement.jobs.iter().map(|job| job.iops()).sum::<f64>();

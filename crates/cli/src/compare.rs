@@ -68,7 +68,10 @@ fn judge(args: &CompareArgs, records: &[&Record], comparison: &Comparison) -> Op
             slower(records, comparison, allowed)
         }
         _ => {
-            let found: Vec<Vec<Finding>> = records.iter().map(|it| assess(it).findings).collect();
+            let found: Vec<Vec<Finding>> = records
+                .iter()
+                .map(|record| assess(record).findings)
+                .collect();
             let runs = records.iter().zip(&found);
             let runs: Vec<_> = runs.map(|(it, found)| (*it, &found[..])).collect();
             warning(&runs)
@@ -119,7 +122,10 @@ fn baseline(args: &CompareArgs, store: &Store, records: &mut Vec<Record>) -> Res
 }
 
 fn page(records: &[&Record], comparison: &Comparison) -> String {
-    let judged: Vec<(&Record, Assessment)> = records.iter().map(|it| (*it, assess(it))).collect();
+    let judged: Vec<(&Record, Assessment)> = records
+        .iter()
+        .map(|record| (*record, assess(record)))
+        .collect();
     let pairs: Vec<(&Record, &Assessment)> = judged.iter().map(|(r, a)| (*r, a)).collect();
     html::comparison(&pairs, comparison)
 }

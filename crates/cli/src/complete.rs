@@ -34,7 +34,7 @@ pub fn print(words: &[String]) {
     let Some(place) = expected(words) else { return };
     let (store, catalog) = (place::store(place.store).ok(), place::load_catalog().ok());
     let names = candidates(&place.kind, &place.begun, store.as_ref(), catalog.as_ref());
-    let lines: String = names.into_iter().map(|it| it + "\n").collect();
+    let lines: String = names.into_iter().map(|name| name + "\n").collect();
     let _ = terminal::print(lines);
 }
 
@@ -89,7 +89,7 @@ fn expected(words: &[String]) -> Option<Place> {
             let all: Vec<&Arg> = command.get_positionals().collect();
             let arg = all.get(positionals).or_else(|| {
                 let last = all.last();
-                last.filter(|it| it.get_num_args().is_some_and(|n| n.max_values() > 1))
+                last.filter(|last| last.get_num_args().is_some_and(|n| n.max_values() > 1))
             });
             Some(named(arg?, last))
         }
@@ -103,7 +103,7 @@ fn option<'c>(command: &'c Command, word: &str) -> Option<&'c Arg> {
     let found = all.find(|arg| match name.strip_prefix("--") {
         Some(long) => arg
             .get_long_and_visible_aliases()
-            .is_some_and(|it| it.contains(&long)),
+            .is_some_and(|get_long_and_visible_aliase| get_long_and_visible_aliase.contains(&long)),
         None => arg
             .get_short()
             .is_some_and(|short| name == format!("-{short}")),
@@ -142,7 +142,7 @@ fn candidates(
 }
 
 fn runs(store: Option<&Store>) -> Vec<String> {
-    let listed = store.map(|it| it.list().runs).unwrap_or_default();
+    let listed = store.map(|store| store.list().runs).unwrap_or_default();
     let listed = listed.into_iter().rev().map(|run| (run.id, run.name));
     calls(&listed.collect::<Vec<_>>())
 }
@@ -173,7 +173,7 @@ fn can_be_modelled(begun: &str, catalog: &Catalog) -> bool {
     };
     let of_another_cloud = begun.ends_with(':') && begun.contains('/');
     let resolved = resolve_text(&format!("{begun}1TiB"), catalog);
-    !of_another_cloud || resolved.is_ok_and(|it| predict(&it.spec, load).is_ok())
+    !of_another_cloud || resolved.is_ok_and(|resolved| predict(&resolved.spec, load).is_ok())
 }
 
 /// The part that is being typed: the type of a volume, or of the instance after `@`.
@@ -184,7 +184,10 @@ fn addresses(begun: &str, catalog: &Catalog) -> Vec<String> {
             types.iter().map(|it| format!("{volume}@{it}")).collect()
         }
         None => {
-            let volumes = catalog.volume_types().into_iter().map(|it| it + ":");
+            let volumes = catalog
+                .volume_types()
+                .into_iter()
+                .map(|volume_type| volume_type + ":");
             volumes.chain(["local@".to_owned()]).collect()
         }
     }

@@ -102,7 +102,11 @@ fn forecast_of(
 ) -> SystemForecast {
     let lines = found.targets.iter().flat_map(lines_of).collect();
     // Several targets share what a load writes; no one of them takes more than its own limit.
-    let written: Vec<_> = found.targets.iter().filter(|it| it.is_written).collect();
+    let written: Vec<_> = found
+        .targets
+        .iter()
+        .filter(|target| target.is_written)
+        .collect();
     let limits: Option<f64> = written.iter().map(|it| it.write_bytes_per_s).sum();
     let unbounded = found.writes.unbounded;
     let by_time = match (unbounded, limits) {
@@ -110,7 +114,7 @@ fn forecast_of(
         (_, Some(limit)) => Some((limit * unbounded.as_secs_f64()) as u64),
         (_, None) => None,
     };
-    let laid_out: u64 = found.targets.iter().map(|it| it.laid_out.0).sum();
+    let laid_out: u64 = found.targets.iter().map(|target| target.laid_out.0).sum();
     SystemForecast {
         system,
         cases: plan.cases.len(),
@@ -153,7 +157,7 @@ fn cost(found: &Forecast, catalog: &Catalog) -> Option<Cost> {
         money,
         regions,
         ..
-    } = price("", &bought.filter(|it| !it.is_empty())?, None);
+    } = price("", &bought.filter(|bought| !bought.is_empty())?, None);
     Some(Cost {
         amount: usd_per_hour? * found.time.as_secs_f64() / 3600.0,
         currency: money,
@@ -203,7 +207,11 @@ impl SystemForecast {
     }
 
     fn writes(&self) -> String {
-        let laid_out: u64 = self.targets.iter().map(|it| it.laid_out_bytes).sum();
+        let laid_out: u64 = self
+            .targets
+            .iter()
+            .map(|target| target.laid_out_bytes)
+            .sum();
         let mut parts = Vec::new();
         if laid_out > 0 {
             let made = format!(
@@ -243,7 +251,7 @@ impl SystemForecast {
 
     /// The same, with the size of the devices below: endurance is counted in full writes.
     fn times_over(&self) -> String {
-        let size: u64 = self.targets.iter().map(|it| it.size_bytes).sum();
+        let size: u64 = self.targets.iter().map(|target| target.size_bytes).sum();
         let is_device = |it: &TargetLine| it.kind == TargetKind::BlockDevice;
         if self.targets.iter().all(is_device) && size > 0 {
             let times = self.unbounded_s * FOR_SCALE.as_f64() / size as f64;
@@ -255,13 +263,16 @@ impl SystemForecast {
 
     fn takes(&self) -> String {
         let time = Nanos::from_secs_f64(self.duration_s);
-        let simulated = self.targets.iter().any(|it| Target::is_simulated(&it.path));
+        let simulated = self
+            .targets
+            .iter()
+            .any(|target| Target::is_simulated(&target.path));
         let what = if simulated { " of virtual time" } else { "" };
         let untimed = match self.untimed_measurements {
             0 => String::new(),
             some => format!(", and {some} measurements that last until their amount is done"),
         };
-        let filling = if self.targets.iter().any(|it| it.laid_out_bytes > 0) {
+        let filling = if self.targets.iter().any(|target| target.laid_out_bytes > 0) {
             ", without filling the file"
         } else {
             ""

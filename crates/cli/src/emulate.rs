@@ -283,7 +283,10 @@ const SECTOR: u64 = 512;
 
 /// Burst buckets hold less, and what is spent of them is shown in the same proportion of time.
 fn quicken(spec: &mut DeviceSpec, factor: f64) -> Result<()> {
-    let volumes = spec.volumes.iter_mut().flat_map(|it| &mut it.credits);
+    let volumes = spec
+        .volumes
+        .iter_mut()
+        .flat_map(|volume| &mut volume.credits);
     let instance = spec.instance.iter_mut().flat_map(|it| &mut it.credits);
     let mut found = false;
     for credit in volumes.chain(instance) {

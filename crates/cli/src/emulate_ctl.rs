@@ -77,7 +77,7 @@ fn volume(state: &VolumeState) -> Vec<String> {
         state.in_flight,
     )];
     let balances = state.balances.iter();
-    lines.extend(balances.map(|it| format!("  {} left", credits(it))));
+    lines.extend(balances.map(|balance| format!("  {} left", credits(balance))));
     for fault in &state.faults {
         let until = match fault.until_s {
             Some(until) => format!("until {until:.1} s"),

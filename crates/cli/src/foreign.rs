@@ -28,7 +28,7 @@ pub fn import(args: &ImportArgs, store: &Store) -> Result<ExitCode> {
     if let Some(name) = &args.name {
         records
             .iter_mut()
-            .for_each(|it| it.requested.name.clone_from(name));
+            .for_each(|record| record.requested.name.clone_from(name));
     }
     // Printed when all are kept: an id may be taken meanwhile.
     let mut is_well = true;

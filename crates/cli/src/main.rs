@@ -102,7 +102,9 @@ fn no_text(arguments: &[OsString]) -> anyhow::Error {
     let culprit = arguments
         .iter()
         .find(|argument| argument.to_str().is_none());
-    let shown = culprit.map(|it| it.to_string_lossy()).unwrap_or_default();
+    let shown = culprit
+        .map(|culprit| culprit.to_string_lossy())
+        .unwrap_or_default();
     anyhow::anyhow!(
         "`{shown}` is not UTF-8, and what is measured is kept by its name as text: give a link to it \
          that has another name (`ln -s`)"

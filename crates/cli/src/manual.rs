@@ -31,7 +31,7 @@ pub fn man(args: &ManArgs) -> Result<()> {
 fn find<'c>(cli: &'c Command, words: &[String]) -> Result<&'c Command> {
     words.iter().try_fold(cli, |above, word| {
         let below = above.get_subcommands();
-        let below: Vec<&Command> = below.filter(|it| it.get_name() != "help").collect();
+        let below: Vec<&Command> = below.filter(|below| below.get_name() != "help").collect();
         let found = below.iter().find(|it| it.get_name() == word);
         found.copied().with_context(|| {
             let names: Vec<&str> = below.iter().map(|it| it.get_name()).collect();

@@ -48,9 +48,9 @@ fn studies(id: &str, store: &Store) -> Vec<String> {
         let path = Store::study_page(&store.root().join(&listed.id));
         let page = fs::read_to_string(&path)
             .ok()
-            .filter(|it| it.contains(id))?;
-        let shown = runs.iter().filter(|it| page.contains(&it.id));
-        let with: String = shown.map(|it| format!(" --with {}", it.id)).collect();
+            .filter(|read_to_string| read_to_string.contains(id))?;
+        let shown = runs.iter().filter(|run| page.contains(&run.id));
+        let with: String = shown.map(|shown| format!(" --with {}", shown.id)).collect();
         let study = match studies::builtin(&listed.study) {
             Some(_) => &*listed.study,
             None => "STUDY.toml",

@@ -63,7 +63,7 @@ fn unpriced(all: &[Priced]) -> Option<String> {
     }
     let names: Vec<&str> = all.iter().map(|it| &*it.name).collect();
     let what = all.iter().flat_map(|it| &it.addresses);
-    let what: Vec<&str> = what.map(|it| &**it).collect();
+    let what: Vec<&str> = what.map(|what| &**what).collect();
     Some(format!(
         "no price is known for {} ({}): a device described by hand, or one that no list holds, has none; \
          name the volume you bought, such as --as gp3:1TiB@r5d.xlarge",
@@ -81,8 +81,14 @@ pub fn is_address(text: &str, catalog: &Catalog) -> bool {
             let named = |known: &str| known == offer.volume;
             let written = text.contains([':', '@', ',', '=']);
             written
-                || catalog.volume_types().iter().any(|it| named(it))
-                || catalog.instance_types().iter().any(|it| named(it))
+                || catalog
+                    .volume_types()
+                    .iter()
+                    .any(|volume_type| named(volume_type))
+                || catalog
+                    .instance_types()
+                    .iter()
+                    .any(|instance_type| named(instance_type))
         }
         Err(_) => text.contains([':', '@', ',', '=']),
     }

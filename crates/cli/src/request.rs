@@ -356,14 +356,19 @@ fn text_of(bytes: Vec<u8>) -> io::Result<String> {
 
 /// Whether a target was written where a study is expected: a disk, a directory, a model.
 fn is_target(text: &str) -> bool {
-    let kind = fs::metadata(text).map(|it| it.file_type());
+    let kind = fs::metadata(text).map(|metadata| metadata.file_type());
     !Target::is_path(text) || kind.is_ok_and(|kind| kind.is_dir() || kind.is_block_device())
 }
 
 /// Whether the address of a volume was.
 fn is_volume(text: &str) -> bool {
     let kind = text.split([':', '@']).next().unwrap_or_default();
-    place::load_catalog().is_ok_and(|catalog| catalog.volume_types().iter().any(|it| it == kind))
+    place::load_catalog().is_ok_and(|catalog| {
+        catalog
+            .volume_types()
+            .iter()
+            .any(|volume_type| volume_type == kind)
+    })
 }
 
 /// The built-in study that was meant, or all there are.

@@ -50,7 +50,9 @@ fn only(names: &[String], record: &mut Record, assessment: &mut Assessment) -> R
             bail!("{} has no case {name}; {hint}", record.id);
         }
     }
-    record.measurements.retain(|it| names.contains(&it.case));
+    record
+        .measurements
+        .retain(|measurement| names.contains(&measurement.case));
     assessment.rows.retain(|row| names.contains(&row.case));
     assessment.findings.retain_mut(|finding| {
         let is_of_all = finding.subject.is_empty();

@@ -187,7 +187,7 @@ fn check(device: &str, runtime: &str, caps: &[(Covers, f64)], maxima: Option<[f6
     let most = volume
         .service
         .as_ref()
-        .and_then(|it| it.saturation.as_ref());
+        .and_then(|service| service.saturation.as_ref());
     assert_eq!(most.is_some(), maxima.is_some(), "{most:?}");
     if let (Some(most), Some([reads, writes])) = (most, maxima) {
         near(most.read_iops, reads);
@@ -272,7 +272,7 @@ fn a_file_that_exists_is_kept_and_figures_come_as_json() {
     assert!(
         run["calibration"]["unknown"][0]
             .as_str()
-            .is_some_and(|it| it.contains("writes were not measured"))
+            .is_some_and(|as_str| as_str.contains("writes were not measured"))
     );
     assert!(kept().starts_with("# Made by `blocklab calibrate"));
     assert!(kept().contains("assumed: not measured: as the other direction"));

@@ -163,7 +163,9 @@ pub fn diagnose_each(record: &Record, expectations: &[Expectation<'_>]) -> Diagn
         });
     }
     blocklab_findings::drop_needless_guesses(&mut assessment.findings);
-    assessment.findings.sort_by_key(|it| Reverse(it.severity));
+    assessment
+        .findings
+        .sort_by_key(|finding| Reverse(finding.severity));
     Diagnosis {
         assessment,
         expected,

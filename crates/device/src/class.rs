@@ -238,8 +238,10 @@ impl Service {
         let latencies = latencies.chain([&mut self.read, &mut self.write]);
         let others = [
             Some(&mut self.spread.origin),
-            self.saturation.as_mut().map(|it| &mut it.origin),
-            self.programs.as_mut().map(|it| &mut it.origin),
+            self.saturation
+                .as_mut()
+                .map(|saturation| &mut saturation.origin),
+            self.programs.as_mut().map(|program| &mut program.origin),
         ];
         let latencies = latencies.map(|latency| &mut latency.origin);
         latencies.chain(others.into_iter().flatten())

@@ -67,7 +67,10 @@ impl DeviceSpec {
                 block.0 >= 512 && (self.volumes.len() == 1 || smallest >= Some(block))
             }
         };
-        let capacities = self.volumes.iter().map(|it| u128::from(it.capacity.0));
+        let capacities = self
+            .volumes
+            .iter()
+            .map(|volume| u128::from(volume.capacity.0));
         rules! { name;
             !self.volumes.is_empty(), "a device needs a volume";
             fits, "the striping block must be at least 512 B, at most the smallest volume";
@@ -98,14 +101,16 @@ impl VolumeSpec {
                 unit.0.is_power_of_two() && (512..=1 << 30).contains(&unit.0)
             }
         };
-        let places = self.queue_depth.is_none_or(|it| (1..=65_536).contains(&it));
+        let places = self
+            .queue_depth
+            .is_none_or(|queue_depth| (1..=65_536).contains(&queue_depth));
         let longest = Nanos::from_secs(60);
         let network = self.network.as_ref();
         rules! { kind;
             self.capacity.0 >= 512, "a volume holds at least 512 B";
             unit, "the accounting unit must be a power of two from 512 B to 1 GiB";
             places, "queue_depth must be 1 to 65,536";
-            network.is_none_or(|it| it.round_trip <= longest),
+            network.is_none_or(|network| network.round_trip <= longest),
                 "the network's round trip may be at most 60 s";
         }
         limiters(kind, &self.caps, &self.credits)?;
@@ -222,7 +227,7 @@ impl FaultSpec {
             self.from < self.until, "it must end after it begins";
             self.volume.is_none_or(|index| index < volumes),
                 &format!("there is no such volume: they are 0 to {}", volumes - 1);
-            shares.iter().all(|it| between(*it, 0.0, 100.0)), "shares must be 0 to 100 per cent";
+            shares.iter().all(|share| between(*share, 0.0, 100.0)), "shares must be 0 to 100 per cent";
         }
         Ok(())
     }

@@ -237,7 +237,7 @@ fn bound(demand: &Demand, meters: &[Metered]) -> (f64, Binding) {
 
 /// Lets time pass until the next bucket is empty; `None`: none ever is.
 fn drain(meters: &mut [Metered], iops: f64) -> Option<f64> {
-    let lasting = meters.iter().filter_map(|it| it.lasts(iops));
+    let lasting = meters.iter().filter_map(|meter| meter.lasts(iops));
     let seconds = lasting.min_by(f64::total_cmp)?;
     for meter in meters {
         if let Some(lasts) = meter.lasts(iops) {

@@ -46,7 +46,7 @@ fn a_limiter_is_m_d_1() {
 fn little_holds() {
     for (in_flight, iops) in [(1, None), (8, Some(3000.0)), (64, Some(3000.0))] {
         let mut spec = volume(1, constant(1_000_000));
-        spec.caps.extend(iops.map(|it| cap(Rate::Iops(it))));
+        spec.caps.extend(iops.map(|iop| cap(Rate::Iops(iop))));
         let load = Load {
             read_percent: 50,
             block: Bytes(4096),

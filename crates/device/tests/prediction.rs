@@ -203,7 +203,13 @@ fn phases_come_and_go_as_buckets_run_dry() {
     let seen: Vec<_> = predicted
         .phases
         .iter()
-        .map(|it| (it.begins.0 / 1_000_000, it.iops, it.binding.to_string()))
+        .map(|phase| {
+            (
+                phase.begins.0 / 1_000_000,
+                phase.iops,
+                phase.binding.to_string(),
+            )
+        })
         .collect();
     assert_eq!(
         seen,

@@ -126,8 +126,8 @@ proptest! {
         let answers = answers(&with_caps(caps.clone()), &arrivals);
         // One that sees everything has already counted what a budget of one direction keeps
         // back, and is exact only without such a budget.
-        let directed = caps.iter().any(|it| it.covers != Covers::All);
-        let last = caps.iter().rev().filter(|it| it.covers != Covers::All);
+        let directed = caps.iter().any(|cap| cap.covers != Covers::All);
+        let last = caps.iter().rev().filter(|cap| cap.covers != Covers::All);
         let exact: Vec<_> = if directed { last.take(1).collect() } else { caps.iter().rev().take(1).collect() };
         for cap in exact {
             let excess = excess(cap, &arrivals, &answers);

@@ -97,7 +97,7 @@ fn limits_are_listed_once_for_equal_volumes() {
     let limits = rich().limits();
     let shown: Vec<_> = limits
         .iter()
-        .map(|it| format!("{} = {} {}", it.name, it.value, it.unit))
+        .map(|limit| format!("{} = {} {}", limit.name, limit.value, limit.unit))
         .collect();
     assert_eq!(
         shown,

@@ -81,8 +81,8 @@ fn errors(of: &str, service: &Service) -> (f64, f64) {
     let judging = cells(of).into_iter().skip(1).step_by(2);
     for cell in judging.filter(|cell| cell.read_iops > 0.0) {
         let seen = simulate(service, &cell);
-        p50.extend(cell.p50.map(|it| (seen.0 / it - 1.0).abs() * 100.0));
-        p95.extend(cell.p95.map(|it| (seen.1 / it - 1.0).abs() * 100.0));
+        p50.extend(cell.p50.map(|p50| (seen.0 / p50 - 1.0).abs() * 100.0));
+        p95.extend(cell.p95.map(|p95| (seen.1 / p95 - 1.0).abs() * 100.0));
     }
     let median = |mut errors: Vec<f64>| {
         assert!(errors.len() > 30, "{}", errors.len());

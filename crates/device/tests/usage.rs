@@ -34,7 +34,9 @@ fn closed_loop(devices: &mut [Device], in_flight: usize, seconds: u64) {
 
 fn of_kind(used: &DeviceUse, wanted: fn(&LimitKind) -> bool) -> &LimitUse {
     let mut limits = used.limits.iter();
-    limits.find(|it| wanted(&it.limit.kind)).expect("a limit")
+    limits
+        .find(|limit| wanted(&limit.limit.kind))
+        .expect("a limit")
 }
 
 /// A thousand operations a second of a millisecond each: of eight in flight one is served, and the
@@ -97,7 +99,7 @@ fn a_bucket_tells_when_it_ran_empty() {
         later
             .limits
             .iter()
-            .all(|it| it.emptied.is_empty() && it.units == 0)
+            .all(|limit| limit.emptied.is_empty() && limit.units == 0)
     );
 }
 

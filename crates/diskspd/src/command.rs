@@ -49,7 +49,10 @@ pub struct Parsed {
 /// [`Mistake`]: an unknown option, a value that it does not take, options that exclude each other,
 /// options behind targets, no target.
 pub fn parse(arguments: &[String]) -> Result<Parsed, Mistake> {
-    let arguments: Vec<String> = arguments.iter().map(|it| hyphened(it)).collect();
+    let arguments: Vec<String> = arguments
+        .iter()
+        .map(|argument| hyphened(argument))
+        .collect();
     let is_option = |argument: &&String| argument.starts_with('-') && argument.len() > 1;
     let options: Vec<&String> = arguments.iter().take_while(is_option).collect();
     let targets = &arguments[options.len()..];

@@ -161,7 +161,11 @@ fn known(element: &Element, names: &[&str]) -> Result<(), Mistake> {
 }
 
 fn read_fields<T>(to: &mut T, fields: &[Field<T>], element: &Element) -> Result<(), Mistake> {
-    let names: Vec<&str> = fields.iter().flat_map(|it| it.names).copied().collect();
+    let names: Vec<&str> = fields
+        .iter()
+        .flat_map(|field| field.names)
+        .copied()
+        .collect();
     known(element, &names)?;
     fields
         .iter()

@@ -76,7 +76,8 @@ fn got(target: &Target, row: &Row<'_>) -> Vec<String> {
     };
     let len = end.saturating_sub(target.base);
     let distribution = target.distribution.as_ref();
-    let Some(zones) = distribution.and_then(|it| zones(it, Some(len)).ok()) else {
+    let Some(zones) = distribution.and_then(|distribution| zones(distribution, Some(len)).ok())
+    else {
         return Vec::new();
     };
     let step = target.step().max(1);

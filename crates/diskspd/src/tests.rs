@@ -126,7 +126,7 @@ fn the_text_of_several_time_spans() {
     ] {
         check(file, &text(&record, &profile, &prepared, &system, layout));
     }
-    let notes: Vec<&str> = prepared.notes.iter().map(|it| &*it.subject).collect();
+    let notes: Vec<&str> = prepared.notes.iter().map(|note| &*note.subject).collect();
     assert!(notes.contains(&"Verbose"), "{notes:?}");
 }
 

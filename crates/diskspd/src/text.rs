@@ -292,7 +292,7 @@ fn quantiles(both: &Both) -> String {
     let dashes = "-".repeat(46);
     let mut text = format!("  %-ile |  Read (ms) | Write (ms) | Total (ms)\n{dashes}\n");
     for (name, share) in QUANTILES {
-        let [read, write, total] = tallies.map(|it| figure(it.quantile_ms(share), 10, 3));
+        let [read, write, total] = tallies.map(|tally| figure(tally.quantile_ms(share), 10, 3));
         text.push_str(&format!("{name:>7} | {read} | {write} | {total}\n"));
     }
     text

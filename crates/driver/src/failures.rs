@@ -58,7 +58,8 @@ pub(super) fn miscompares(members: &[&WorkerStatus]) -> Vec<ErrorCount> {
     });
     let first = headers.iter().filter_map(|found| found.kept.first());
     let first = first.min_by_key(|kept| kept.at);
-    let by_headers = first.map(|kept| miscompare(kept, headers.iter().map(|it| it.count).sum()));
+    let by_headers =
+        first.map(|kept| miscompare(kept, headers.iter().map(|header| header.count).sum()));
     let by_keys = keys.iter().flat_map(|found| {
         let last = found.kept.len() as u64 - 1;
         let kept = found.kept.iter().zip(0..);

@@ -243,7 +243,9 @@ fn measured_time(
         Stopped::Interrupted => until = until.max(seen.interrupted_at.unwrap_or_default()),
         Stopped::Stalled => until = seen.end,
         Stopped::Steady => {
-            let rounds = members.first().and_then(|it| seen.steady[it.job].as_ref());
+            let rounds = members
+                .first()
+                .and_then(|member| seen.steady[member.job].as_ref());
             let closed = rounds.map_or(Nanos::ZERO, Rounds::closed);
             until = until.max(window.measure_from.saturating_add(closed));
         }

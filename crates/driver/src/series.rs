@@ -38,7 +38,7 @@ fn can_be_fine(jobs: &[Job]) -> bool {
 /// The interval of a run of at most an hour.
 fn fine(planned: u64) -> Nanos {
     let lengths = [1000, 500, 200].map(Nanos::from_millis);
-    let enough = lengths.into_iter().find(|it| planned / it.0 >= 10);
+    let enough = lengths.into_iter().find(|length| planned / length.0 >= 10);
     enough.unwrap_or(Nanos::from_millis(100))
 }
 

@@ -116,7 +116,9 @@ impl Rounds {
             return window.iter().all(|value| limit.holds(value - mean, mean));
         }
         let verdict = slope(&window, f64::INFINITY);
-        verdict.is_some_and(|it| limit.holds(it.slope_percent * it.mean / 100.0, it.mean))
+        verdict.is_some_and(|verdict| {
+            limit.holds(verdict.slope_percent * verdict.mean / 100.0, verdict.mean)
+        })
     }
 }
 

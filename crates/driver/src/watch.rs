@@ -185,10 +185,10 @@ impl<'a> Watch<'a> {
                 continue;
             }
             *window = window.measured_from(Nanos(over().max().unwrap_or_default()));
-            let mut samples = seen.samples.iter_mut().filter(|it| it.is_of(job));
+            let mut samples = seen.samples.iter_mut().filter(|sample| sample.is_of(job));
             samples.by_ref().for_each(|it| it.begin(window));
             let min_rates = seen.min_rate.iter_mut().filter(|it| it.job == job);
-            min_rates.for_each(|it| it.begin(window));
+            min_rates.for_each(|min_rate| min_rate.begin(window));
         }
         self.series.set_bounds(&seen.windows);
         self.told.set_bounds(&seen.windows);

@@ -63,7 +63,7 @@ impl UndoLog {
     pub(crate) fn needs(&self, generation: u64, page: u64) -> bool {
         let last = self.generations.back();
         // A number older than the last one is a write that a flush overtook: it may be lost or kept.
-        !last.is_some_and(|it| it.number >= generation && it.before.contains_key(&page))
+        !last.is_some_and(|last| last.number >= generation && last.before.contains_key(&page))
     }
 
     /// Keeps the image of a page before its first write of a generation.

@@ -101,7 +101,8 @@ impl Faults {
     pub(crate) fn forget_past(&mut self, now: Nanos) -> bool {
         let over = |active: &mut ActiveFault| active.fault.until <= now;
         let gone = self.active.extract_if(.., over);
-        self.past.extend(gone.map(|it| (it.fault.number, it.hits)));
+        self.past
+            .extend(gone.map(|gone| (gone.fault.number, gone.hits)));
         !self.active.is_empty()
     }
 
@@ -109,7 +110,8 @@ impl Faults {
     pub(crate) fn clear(&mut self, number: Option<u64>) {
         let selected = |it: &mut ActiveFault| number.is_none_or(|number| it.fault.number == number);
         let gone = self.active.extract_if(.., selected);
-        self.past.extend(gone.map(|it| (it.fault.number, it.hits)));
+        self.past
+            .extend(gone.map(|gone| (gone.fault.number, gone.hits)));
     }
 
     /// Draws which faults hit an operation that arrives.
@@ -140,8 +142,8 @@ impl Faults {
             .active
             .iter()
             .filter(|it| it.fault.kind == FaultKind::Stall);
-        let lasting = stalls.filter(|it| it.fault.lasts_at(now));
-        lasting.map(|it| it.fault.until).max()
+        let lasting = stalls.filter(|stall| stall.fault.lasts_at(now));
+        lasting.map(|lasting| lasting.fault.until).max()
     }
 
     /// The same for an operation that arrived before `now` and is due at `due`. A stall counts those that

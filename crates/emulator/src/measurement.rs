@@ -98,7 +98,7 @@ impl Sampler {
     }
 
     fn note(&mut self, balances: Vec<CreditBalance>) {
-        let left = balances.iter().map(|it| it.left).collect();
+        let left = balances.iter().map(|balance| balance.left).collect();
         self.left[0] = std::mem::replace(&mut self.left[1], left);
         for (index, balance) in balances.into_iter().enumerate() {
             let CreditBalance {
@@ -226,7 +226,7 @@ fn load(
     let counted = DIRECTIONS.map(|(direction, way)| (way, observed.direction(direction)));
     let occurred = counted.into_iter().filter(|(_, counter)| counter.ios > 0);
     let counters = observed.counters().iter();
-    let waiting: f64 = counters.map(|it| it.latency.sum_ns()).sum();
+    let waiting: f64 = counters.map(|counter| counter.latency.sum_ns()).sum();
     let waited = facts.waited.iter().map(|(limit, waited)| WaitedFor {
         limit: limit.clone(),
         waited_ns: waited.0,

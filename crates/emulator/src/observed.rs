@@ -244,8 +244,14 @@ mod tests {
         assert_eq!(observed.failures[0].count, 1);
         let reads = observed.direction(Direction::Read);
         assert_eq!((reads.ios, reads.bytes, reads.failed), (1, 4096, 1));
-        assert_eq!(reads.latency.latency().map(|it| it.max_ns), Some(1000));
+        assert_eq!(
+            reads.latency.latency().map(|latency| latency.max_ns),
+            Some(1000)
+        );
         assert_eq!(observed.depths, [1, 0, 0, 1, 0, 0, 0]);
-        assert_eq!(observed.late.latency().map(|it| it.max_ns), Some(100));
+        assert_eq!(
+            observed.late.latency().map(|latency| latency.max_ns),
+            Some(100)
+        );
     }
 }

@@ -18,7 +18,8 @@ impl Spin {
     /// The choice on this machine.
     pub fn is_on(self) -> bool {
         match self {
-            Self::Auto => std::thread::available_parallelism().is_ok_and(|it| it.get() > 2),
+            Self::Auto => std::thread::available_parallelism()
+                .is_ok_and(|available_parallelism| available_parallelism.get() > 2),
             Self::On => true,
             Self::Off => false,
         }

@@ -181,7 +181,10 @@ impl Timers {
     /// A timer has ended a wait.
     pub(crate) fn ended(&mut self, now: Nanos) {
         self.has_ended = true;
-        let past = self.timers.iter_mut().filter_map(|it| it.take_past(now));
+        let past = self
+            .timers
+            .iter_mut()
+            .filter_map(|timer| timer.take_past(now));
         if let Some(wanted) = past.min() {
             self.plan.woke(wanted, now);
         }
@@ -385,9 +388,9 @@ mod tests {
         if ended {
             timers.ended(at(now));
         }
-        let due = due.map(|it| (it > 0).then_some(at(it)));
+        let due = due.map(|due| (due > 0).then_some(at(due)));
         timers.set(at(now), due).expect("set");
-        let set = timers.timers.iter().filter_map(|it| it.set);
+        let set = timers.timers.iter().filter_map(|timer| timer.set);
         let mut set: Vec<u64> = set.map(|(due, _)| due.0 / 1_000_000_000).collect();
         set.sort_unstable();
         set

@@ -14,11 +14,13 @@ pub fn share_near_median(record: &Record, case: &str, direction: Direction) -> O
     let measured = record
         .measurements
         .iter()
-        .filter(|it| it.case == case && it.pass > 0);
+        .filter(|measurement| measurement.case == case && measurement.pass > 0);
     let slices = measured.flat_map(|it| &it.series).filter(|it| !it.ramp);
-    let longest = slices.clone().map(|it| it.length_ns).max()?;
+    let longest = slices.clone().map(|slice| slice.length_ns).max()?;
     // What is left over at the end of a pass holds no rate of its own.
-    let slices: Vec<&Interval> = slices.filter(|it| it.length_ns >= longest / 2).collect();
+    let slices: Vec<&Interval> = slices
+        .filter(|slice| slice.length_ns >= longest / 2)
+        .collect();
     let rate = |it: &&Interval| moved(it, direction).map(|ios| ios as f64 / it.length_ns as f64);
     let rates: Vec<f64> = slices.iter().filter_map(rate).collect();
     if rates.len() < FEWEST {

@@ -136,7 +136,13 @@ fn longest_waits(used: Vec<UsedLimit<'_>>) -> Vec<UsedLimit<'_>> {
 /// Operations in the device on average, and those of them that waited for no limit: so many in
 /// flight would reach the same rate.
 pub(crate) fn mean_served(case: &CaseView<'_>) -> f64 {
-    let waited = |model: &ModelUse| model.limits.iter().map(|it| it.waited_ns).sum::<u64>();
+    let waited = |model: &ModelUse| {
+        model
+            .limits
+            .iter()
+            .map(|limit| limit.waited_ns)
+            .sum::<u64>()
+    };
     mean_over_time(case, |model| {
         in_device_ns(model).saturating_sub(waited(model))
     })
@@ -147,7 +153,7 @@ fn mean_in_device(case: &CaseView<'_>) -> f64 {
 }
 
 fn in_device_ns(model: &ModelUse) -> u64 {
-    model.targets.iter().map(|it| it.in_device_ns).sum()
+    model.targets.iter().map(|target| target.in_device_ns).sum()
 }
 
 fn mean_over_time(case: &CaseView<'_>, sum: impl Fn(&ModelUse) -> u64) -> f64 {

@@ -16,7 +16,9 @@ const MET: f64 = 0.995;
 pub(crate) fn is_met(case: &CaseView<'_>) -> bool {
     case.jobs().all(|job| {
         let delivered = delivered(job);
-        delivered.is_some_and(|it| missed(job).is_none() && it.share() >= MET - scatter(job))
+        delivered.is_some_and(|delivered| {
+            missed(job).is_none() && delivered.share() >= MET - scatter(job)
+        })
     })
 }
 

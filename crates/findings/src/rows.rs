@@ -156,7 +156,8 @@ fn mean_ns(part: &Part<'_>) -> Option<f64> {
     let results = || part.iter().map(|(_, result)| *result);
     let ios: u64 = results().map(|result| result.ios).sum();
     let time: f64 = results().map(|r| r.ios as f64 * r.service.mean_ns).sum();
-    let known = results().all(|it| it.ios == 0 || !it.service.unknown.has(Statistic::Mean));
+    let known =
+        results().all(|result| result.ios == 0 || !result.service.unknown.has(Statistic::Mean));
     (ios > 0 && known).then(|| time / ios as f64)
 }
 

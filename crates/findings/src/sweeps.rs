@@ -73,7 +73,10 @@ fn by_hand(rows: &[Row]) -> Vec<(String, Vec<Point<'_>>)> {
     }
     families.retain(|(_, points)| {
         let differ = |place: usize| {
-            let mut values: Vec<_> = points.iter().map(|it| it.settings.get(place)).collect();
+            let mut values: Vec<_> = points
+                .iter()
+                .map(|point| point.settings.get(place))
+                .collect();
             values.sort_unstable();
             values.dedup();
             values.len()
@@ -161,7 +164,7 @@ fn laid_out<'a>(
     (across, by): (usize, Option<usize>),
 ) -> Vec<Sweep<'a>> {
     let mut directions: Vec<Direction> = Vec::new();
-    for direction in points.iter().flat_map(|it| it.row.moved()) {
+    for direction in points.iter().flat_map(|point| point.row.moved()) {
         if !directions.contains(&direction.direction) {
             directions.push(direction.direction);
         }
@@ -173,7 +176,13 @@ fn laid_out<'a>(
     let value = |point: &Point<'a>, place: usize| shown(&point.settings[place].1);
     let placed: Vec<_> = points
         .iter()
-        .map(|it| (value(it, across), by.map(|by| value(it, by)), it.row))
+        .map(|point| {
+            (
+                value(point, across),
+                by.map(|by| value(point, by)),
+                point.row,
+            )
+        })
         .collect();
     let cell = |direction: Direction, line: Option<&String>, wanted: &String| {
         let mut all = placed.iter();
@@ -184,7 +193,7 @@ fn laid_out<'a>(
     let sweep = |direction: Direction| Sweep {
         name: name.to_owned(),
         direction,
-        cases: points.iter().map(|it| it.row.case.as_str()).collect(),
+        cases: points.iter().map(|point| point.row.case.as_str()).collect(),
         across: axes[across].clone(),
         by: by.map(|by| axes[by].clone()),
         cells: lines
@@ -210,7 +219,7 @@ fn axis(points: &[Point<'_>], place: usize) -> Axis {
             values.push(value);
         }
     }
-    let numbers: Option<Vec<f64>> = values.iter().map(|it| number(it)).collect();
+    let numbers: Option<Vec<f64>> = values.iter().map(|value| number(value)).collect();
     let mut order: Vec<usize> = (0..values.len()).collect();
     if let Some(numbers) = &numbers {
         order.sort_by(|a, b| numbers[*a].total_cmp(&numbers[*b]));
@@ -300,7 +309,7 @@ mod tests {
             &[("depth", "8"), ("block_size", "8KiB"), ("engine", "psync")],
             &[("depth", "1"), ("block_size", "4KiB"), ("engine", "libaio")],
         ]);
-        let names: Vec<_> = sweeps(&more).into_iter().map(|it| it.name).collect();
+        let names: Vec<_> = sweeps(&more).into_iter().map(|sweep| sweep.name).collect();
         assert_eq!(names, ["rand, engine psync", "rand, engine libaio"]);
     }
 

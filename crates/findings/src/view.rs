@@ -127,12 +127,12 @@ impl<'a> CaseView<'a> {
 
     /// As the tables show it: by the record's own aggregate of the passes, without syncs.
     pub fn iops(&self) -> f64 {
-        self.row.moved().map(|it| it.iops.value).sum()
+        self.row.moved().map(|moved| moved.iops.value).sum()
     }
 
     /// As the tables show it.
     pub fn bytes_per_s(&self) -> f64 {
-        self.row.moved().map(|it| it.bytes_per_s.value).sum()
+        self.row.moved().map(|moved| moved.bytes_per_s.value).sum()
     }
 
     /// Mean size of an operation.
@@ -149,8 +149,8 @@ impl<'a> CaseView<'a> {
     /// Mean service latency as the tables show it, of all directions by their share.
     pub fn latency_ns(&self) -> f64 {
         let directions = || self.row.directions.iter();
-        let all: f64 = directions().map(|it| it.iops.value).sum();
-        let sum = directions().map(|it| it.iops.value * it.mean_ns.value);
+        let all: f64 = directions().map(|direction| direction.iops.value).sum();
+        let sum = directions().map(|direction| direction.iops.value * direction.mean_ns.value);
         sum.sum::<f64>() / all.max(f64::MIN_POSITIVE)
     }
 

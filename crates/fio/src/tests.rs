@@ -416,7 +416,7 @@ fn what_vdbench_cannot_say_is_reported() {
 fn a_name_for_all_names_no_job() {
     let text = "[global]\nname=g\nsize=1m\n[a]\n[b]\nname=c\n";
     let prepared = planned(text).expect("sound jobs");
-    let names: Vec<&str> = prepared.clones.iter().map(|it| &*it.name).collect();
+    let names: Vec<&str> = prepared.clones.iter().map(|clone| &*clone.name).collect();
     assert_eq!(names, ["a", "c"]);
     let told = ("name".to_owned(), "g".to_owned());
     assert!(prepared.globals.contains(&told), "{:?}", prepared.globals);

@@ -311,7 +311,7 @@ impl Guard {
             given_up: self.files.borrow().contains(&id)
                 || self.paths.borrow().contains(path.as_os_str())
                 || self.names.iter().any(named),
-            reasons: causes.into_iter().map(|it| about(path, it)).collect(),
+            reasons: causes.into_iter().map(|cause| about(path, cause)).collect(),
         };
         decide(path, std::iter::once(group))
     }

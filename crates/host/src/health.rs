@@ -88,7 +88,7 @@ fn parse(page: &[u8; PAGE]) -> DeviceHealth {
         written_bytes: counter(48)
             .and_then(|units| units.checked_mul(512_000))
             .filter(|it| *it > 0),
-        power_on_hours: counter(128).filter(|it| *it > 0),
+        power_on_hours: counter(128).filter(|counter| *counter > 0),
         media_errors: is_worn.then(|| counter(160)).flatten(),
         critical_warning: page[0],
     }
@@ -114,7 +114,7 @@ mod tests {
     #[track_caller]
     fn check(files: &[(&str, &str)], name: &str, expected: Option<i32>) {
         let (_folder, roots) = tree(files);
-        let found = health(&roots, name).and_then(|it| it.temperature_celsius);
+        let found = health(&roots, name).and_then(|health| health.temperature_celsius);
         assert_eq!(found, expected, "{name}");
     }
 

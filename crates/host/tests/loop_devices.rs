@@ -246,7 +246,10 @@ fn a_device_is_held_as_long_as_the_guard_lives() {
     drop((guard, handle));
     // A program that another test starts holds what this process held until its exec.
     let mut tries = std::iter::repeat_with(exclusively).take(100_000);
-    assert!(tries.any(|it| it.is_ok()), "and nothing is left of it");
+    assert!(
+        tries.any(|attempt| attempt.is_ok()),
+        "and nothing is left of it"
+    );
 }
 
 #[test]

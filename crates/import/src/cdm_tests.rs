@@ -88,8 +88,11 @@ fn cdm_of_all_versions() {
     ] {
         let record = read(Tool::Cdm, text);
         assert!(record.measurements.len() >= 8, "{text}");
-        let names: std::collections::BTreeSet<_> =
-            record.measurements.iter().map(|it| &it.case).collect();
+        let names: std::collections::BTreeSet<_> = record
+            .measurements
+            .iter()
+            .map(|measurement| &measurement.case)
+            .collect();
         assert_eq!(names.len(), record.measurements.len(), "{names:?}");
     }
     let lines = "CrystalDiskMark 5.1.2 x64 (C) 2007-2016 hiyohiyo\n\
@@ -99,7 +102,11 @@ fn cdm_of_all_versions() {
         \x20 Test : 16384 MiB [D: 0.0% (0.1/1000.0 GiB)] (x3)  [Interval=5 sec]\n\
         \x20 Date : 2016/04/21 8:03:09\n";
     let record = read(Tool::Cdm, lines);
-    let jobs: Vec<_> = record.measurements.iter().map(|it| &it.jobs[0]).collect();
+    let jobs: Vec<_> = record
+        .measurements
+        .iter()
+        .map(|measurement| &measurement.jobs[0])
+        .collect();
     assert_eq!(
         (&*jobs[0].block_size_name(), jobs[0].depth),
         ("128 KiB", 32)

@@ -191,7 +191,7 @@ fn a_total_that_its_threads_contradict_is_noted() {
         !read(Tool::DiskSpd, WINDOWS)
             .notes
             .iter()
-            .any(|it| it.text.contains("total: row"))
+            .any(|note| note.text.contains("total: row"))
     );
     let row = "     1 |               0 |            0 |       0.00 |       0.00 |    0.000 |       N/A | E:\\my (old) data.dat (20GiB)\r\n";
     assert!(WINDOWS.contains(row));

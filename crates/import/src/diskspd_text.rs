@@ -539,8 +539,11 @@ impl Outcome {
                 sum(own.map(|row| &row.figures))
             };
             [job.read, job.write] = self.rows.each_ref().map(of);
-            let own = self.tables.iter().find(|it| it.path.as_ref() == Some(path));
-            let all = self.tables.iter().find(|it| it.path.is_none());
+            let own = self
+                .tables
+                .iter()
+                .find(|table| table.path.as_ref() == Some(path));
+            let all = self.tables.iter().find(|table| table.path.is_none());
             if let Some(table) = own.or(all.filter(|_| alone)) {
                 let [reads, writes] = table.shapes.clone();
                 job.read.take(reads);

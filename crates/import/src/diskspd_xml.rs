@@ -112,8 +112,8 @@ fn case(
     for (number, path) in paths.iter().enumerate() {
         let own: Vec<&Element> = rows
             .iter()
-            .filter(|it| it.0 == *path)
-            .map(|it| it.1)
+            .filter(|row| row.0 == *path)
+            .map(|row| row.1)
             .collect();
         let mut job = settings(requested, path);
         job.engine = "diskspd".to_owned();
@@ -134,7 +134,7 @@ fn case(
     }
     untimed(&jobs, found);
     let busy = span.child("CpuUtilization");
-    let busy = busy.and_then(|it| it.child("Average"));
+    let busy = busy.and_then(|busy| busy.child("Average"));
     // With different blocks of the targets, the bytes of an interval are unknown.
     let block = jobs.first().map(|job| job.block);
     let block = block.filter(|block| *block > 0 && jobs.iter().all(|job| job.block == *block));
@@ -143,7 +143,7 @@ fn case(
         name: format!("timespan-{}", index + 1),
         jobs,
         series: iops.unwrap_or_default(),
-        busy_percent: busy.and_then(|it| figure(it, "UsagePercent")),
+        busy_percent: busy.and_then(|busy| figure(busy, "UsagePercent")),
         ..Case::default()
     })
 }

@@ -126,8 +126,8 @@ impl Figures {
         let single = single.iter().filter(|(figure, _)| figure.is_none());
         let quantiles = Percentile::kept().filter(|(it, _)| !self.shape.holds(it.share));
         single
-            .map(|it| it.1)
-            .chain(quantiles.map(|it| it.1))
+            .map(|single| single.1)
+            .chain(quantiles.map(|quantile| quantile.1))
             .collect()
     }
 

@@ -125,8 +125,12 @@ fn no_figure_comes_from_what_a_file_does_not_state() {
             for (what, changed) in [("without", without), ("twice", twice)] {
                 let mut found = read(tool, name, &changed).unwrap_or_default();
                 // It says so: the text has the sum of its threads, too.
-                found
-                    .retain(|record| !record.notes.iter().any(|it| it.text.contains("total: row")));
+                found.retain(|record| {
+                    !record
+                        .notes
+                        .iter()
+                        .any(|note| note.text.contains("total: row"))
+                });
                 for figures in invented(&found, &known) {
                     faults.push(format!("{tool:?} {what} {:?}: {figures:?}", parts[at]));
                 }

@@ -116,7 +116,7 @@ fn other_texts_are_refused_with_what_would_work() {
         assert!(error.starts_with("it.txt"), "{error}");
         assert!(error.contains(words), "{text}: {error}");
     }
-    assert!(decode("it", vec![0xff, 0xfe, b'a', 0]).is_ok_and(|it| it.text == "a"));
+    assert!(decode("it", vec![0xff, 0xfe, b'a', 0]).is_ok_and(|decode| decode.text == "a"));
     assert!(decode("it", vec![0x80, 0x81]).is_err());
 }
 

@@ -15,10 +15,10 @@ use blocklab_syntax::Mistake;
 
 pub(super) fn read(sources: &[Source]) -> Result<Found, Mistake> {
     let text = |name: &str| {
-        let found = sources.iter().find(|it| it.name.ends_with(name));
+        let found = sources.iter().find(|source| source.name.ends_with(name));
         found.map(|it| it.text.as_str())
     };
-    let flat = text("flatfile.html").or_else(|| sources.first().map(|it| &*it.text));
+    let flat = text("flatfile.html").or_else(|| sources.first().map(|source| &*source.text));
     let mut found = Found {
         tool: "Vdbench".to_owned(),
         ..Found::default()
@@ -58,13 +58,13 @@ struct Row<'a> {
 impl Row<'_> {
     fn text(&self, name: &str) -> &str {
         let mut columns = self.columns.iter();
-        let place = columns.position(|it| it.eq_ignore_ascii_case(name));
+        let place = columns.position(|column| column.eq_ignore_ascii_case(name));
         let cell = place.and_then(|at| self.cells.get(at));
         cell.copied().unwrap_or_default()
     }
 
     fn value(&self, name: &str) -> Option<f64> {
-        number(self.text(name)).filter(|it| *it >= 0.0)
+        number(self.text(name)).filter(|number| *number >= 0.0)
     }
 }
 
@@ -132,7 +132,7 @@ fn rows(text: &str, found: &mut Found) -> Result<First, Mistake> {
 fn date(summary: &str, first: First, found: &mut Found) {
     let mut lines = summary.lines();
     let created = lines.find_map(|line| Some(line.split_once(", created ")?.1));
-    let in_utc = created.and_then(|it| it.split_once('(')?.1.split_once(')'));
+    let in_utc = created.and_then(|created| created.split_once('(')?.1.split_once(')'));
     let (mut at, mut zone) = match (in_utc, created) {
         (Some((utc, _)), _) => (named_date(utc), utc),
         (None, Some(created)) => (named_date(created), created),
@@ -199,7 +199,7 @@ fn length(rows: &[Row<'_>]) -> f64 {
 /// `counted` is the first interval that the average counts: those before it are warm-up.
 fn slice(row: &Row<'_>, seconds: f64, counted: u64) -> Option<Interval> {
     let number = row.text("Interval").parse::<u64>().ok();
-    let number = number.filter(|it| *it < 1 << 32)?;
+    let number = number.filter(|number| *number < 1 << 32)?;
     let rate = row.value("rate")?;
     let reads = row.value("read%").unwrap_or(100.0).min(100.0) / 100.0;
     let length = nanos(seconds);
@@ -287,15 +287,15 @@ fn case(row: &Row<'_>, figures: [f64; 3], intervals: &[Row<'_>]) -> Case {
         Figures {
             ios: (rate * share * seconds).round() as u64,
             bytes: (rate * share * seconds * bytes).round() as u64,
-            mean: ms("resp").map(|it| it * 1e6),
-            stddev: ms("std").map(|it| it * 1e6),
-            max: ms("max").map(|it| it * 1e6),
+            mean: ms("resp").map(|ms| ms * 1e6),
+            stddev: ms("std").map(|ms| ms * 1e6),
+            max: ms("max").map(|ms| ms * 1e6),
             ..Figures::default()
         }
     };
     // Beyond what any run requests: its words for "as fast as it goes".
     let requested = row.value("reqrate");
-    let requested = requested.filter(|it| *it > 0.0 && *it < 999_900.0);
+    let requested = requested.filter(|requested| *requested > 0.0 && *requested < 999_900.0);
     // It formats targets before their first use, one after the other; the columns do not apply.
     let formats = name == "SD_format";
     let random = row.value("seekpct").filter(|_| !formats);
@@ -314,7 +314,7 @@ fn case(row: &Row<'_>, figures: [f64; 3], intervals: &[Row<'_>]) -> Case {
             } else {
                 row.value("xfersize").unwrap_or(0.0) as u64
             },
-            read_percent: read_percent.map(|it| it.min(100.0) as u8),
+            read_percent: read_percent.map(|read_percent| read_percent.min(100.0) as u8),
             threads: row.value("threads").unwrap_or(0.0) as u32,
             requested_iops: requested,
             seconds,
@@ -421,7 +421,7 @@ fn histograms(starts: &[Start], found: &mut Found) {
             for job in &mut found.cases[place].jobs {
                 let shapes = start.counts.clone().map(Shape::Counts);
                 [job.read.shape, job.write.shape] = shapes;
-                let counted: u64 = start.counts.iter().flatten().map(|it| it.1).sum();
+                let counted: u64 = start.counts.iter().flatten().map(|count| count.1).sum();
                 let moved = job.read.ios + job.write.ios;
                 more |= counted as f64 > moved as f64 * 1.005 + 2.0;
             }

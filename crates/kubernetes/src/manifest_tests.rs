@@ -132,10 +132,11 @@ fn objects(of: &Measurement) -> (ClaimSpec, JobSpec, String) {
     let text = manifest(of).expect("it can be made");
     let documents = serde_yaml_ng::Deserializer::from_str(&text);
     // Ahead of the first `---` there are comments alone.
-    let values = documents.map(|it| serde_yaml_ng::Value::deserialize(it).expect("YAML"));
-    let objects = values.filter(|it| !it.is_null());
+    let values =
+        documents.map(|document| serde_yaml_ng::Value::deserialize(document).expect("YAML"));
+    let objects = values.filter(|value| !value.is_null());
     let parsed: Vec<Object> = objects
-        .map(|it| serde_yaml_ng::from_value(it).unwrap_or_else(|e| panic!("{e}: {text}")))
+        .map(|object| serde_yaml_ng::from_value(object).unwrap_or_else(|e| panic!("{e}: {text}")))
         .collect();
     match <[Object; 2]>::try_from(parsed) {
         Ok(
@@ -182,7 +183,12 @@ fn a_raw_device_is_no_mount() {
     let container = &pod.containers[0];
     let devices = container.volume_devices.as_ref().expect("a device");
     assert_eq!(devices[0].device_path, DEVICE);
-    assert!(container.volume_mounts.iter().all(|it| it.name != "volume"));
+    assert!(
+        container
+            .volume_mounts
+            .iter()
+            .all(|volume_mount| volume_mount.name != "volume")
+    );
     assert_eq!(
         pod.node_selector.expect("labels")["kubernetes.io/hostname"],
         "n1"

@@ -54,7 +54,7 @@ pub fn address(class: &str, node: Option<&str>, size: Bytes) -> Result<String, M
     let gib = size.0.div_ceil(1 << 30);
     let mut address = format!("{kind}:{gib}GiB");
     let per_gib = parameter("iopsPerGB")
-        .map(|it| whole(&class, "iopsPerGB", it))
+        .map(|parameter| whole(&class, "iopsPerGB", parameter))
         .transpose()?;
     // Where the class allows it, the driver raises what is too little for the type.
     let is_raised = parameter("allowAutoIOPSPerGBIncrease") == Some("true");
@@ -65,7 +65,7 @@ pub fn address(class: &str, node: Option<&str>, size: Bytes) -> Result<String, M
     };
     let iops = match parameter("iops") {
         Some(iops) => Some(whole(&class, "iops", iops)?),
-        None => per_gib.map(|it| it.saturating_mul(gib).max(least)),
+        None => per_gib.map(|per_gib| per_gib.saturating_mul(gib).max(least)),
     };
     if let Some(iops) = iops {
         address.push_str(&format!(",iops={iops}"));
@@ -80,7 +80,7 @@ pub fn address(class: &str, node: Option<&str>, size: Bytes) -> Result<String, M
     let node = object(node, "Node", "node")?;
     let label = |names: [&str; 2]| {
         let labels = &node["metadata"]["labels"];
-        names.iter().find_map(|it| labels[*it].as_str())
+        names.iter().find_map(|name| labels[*name].as_str())
     };
     if let Some(region) = label(REGION) {
         address.push_str(&format!(",region={region}"));

@@ -81,7 +81,7 @@ mod tests {
         });
         let text = text(&value);
         let read: Value =
-            serde_yaml_ng::from_str(&text).unwrap_or_else(|it| panic!("{it}: {text}"));
+            serde_yaml_ng::from_str(&text).unwrap_or_else(|from_str| panic!("{from_str}: {text}"));
         assert_eq!(read, value, "{text}");
     }
 }

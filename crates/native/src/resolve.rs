@@ -46,7 +46,7 @@ pub(super) fn resolve(raw: &Raw<'_>, text: &str, fallback_name: &str) -> Result<
         families.push(Family {
             name: case.head.name.clone(),
             cases: made
-                .map(|it| (it.settings.clone(), it.name.clone()))
+                .map(|made| (made.settings.clone(), made.name.clone()))
                 .collect(),
         });
     }

@@ -513,10 +513,10 @@ impl FromStr for Figure {
             return within.parse().map(Self::WithinUs).map_err(|_| NoFigure);
         }
         let quantile = text.strip_prefix('p').and_then(|it| it.strip_suffix("_us"));
-        let quantile = quantile.and_then(|it| it.parse::<f64>().ok());
-        let inside = quantile.filter(|it| (0.001..100.0).contains(it));
+        let quantile = quantile.and_then(|quantile| quantile.parse::<f64>().ok());
+        let inside = quantile.filter(|quantile| (0.001..100.0).contains(quantile));
         inside
-            .map(|it| Self::QuantileUs((it * 1000.0).round() as u32))
+            .map(|inside| Self::QuantileUs((inside * 1000.0).round() as u32))
             .ok_or(NoFigure)
     }
 }

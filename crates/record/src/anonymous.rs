@@ -77,7 +77,7 @@ impl Record {
         let texts = self
             .notes
             .iter_mut()
-            .flat_map(|it| [&mut it.subject, &mut it.text]);
+            .flat_map(|note| [&mut note.subject, &mut note.text]);
         for text in texts.chain(self.failure.as_mut()) {
             *text = names.replaced_in_words(text);
         }
@@ -164,7 +164,7 @@ impl Names {
     fn replace_in(&self, value: &mut Value) {
         match value {
             Value::String(text) => *text = self.replaced(text),
-            Value::Array(values) => values.iter_mut().for_each(|it| self.replace_in(it)),
+            Value::Array(values) => values.iter_mut().for_each(|value| self.replace_in(value)),
             Value::Object(fields) => self.replace_in_fields(fields),
             _ => {}
         }
@@ -211,7 +211,8 @@ impl Names {
     fn replaced_in_words(&self, text: &str) -> String {
         let mut known: Vec<_> = self.known.iter().collect();
         known.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
-        let joins = |sign: Option<char>| sign.is_some_and(|it| it.is_alphanumeric() || it == '_');
+        let joins =
+            |sign: Option<char>| sign.is_some_and(|sign| sign.is_alphanumeric() || sign == '_');
         let mut text = text.to_owned();
         for (name, stand_in) in known {
             let mut out = String::with_capacity(text.len());

@@ -268,7 +268,11 @@ impl Record {
         if head.format > FORMAT {
             return Err(BadRecord::Newer(head.format));
         }
-        if let Some(found) = head.requested.plan_format.filter(|it| *it > PLAN_FORMAT) {
+        if let Some(found) = head
+            .requested
+            .plan_format
+            .filter(|plan_format| *plan_format > PLAN_FORMAT)
+        {
             return Err(BadRecord::NewerPlan(found));
         }
         let mut record: Self = match head.format {

@@ -54,7 +54,9 @@ impl Unknown {
 
 impl FromIterator<Statistic> for Unknown {
     fn from_iter<I: IntoIterator<Item = Statistic>>(statistics: I) -> Self {
-        let bits = statistics.into_iter().map(|it| 1 << it as u16);
+        let bits = statistics
+            .into_iter()
+            .map(|statistic| 1 << statistic as u16);
         Self(bits.fold(0, |all, bit: u16| all | bit))
     }
 }

@@ -97,7 +97,7 @@ fn why(of: &CaseCheck) -> String {
 pub fn outcome(compared: &Compared) -> String {
     use State::{Exceeded, Interrupted, Met, Missed, NotTested, Undecided};
     let all = [Exceeded, Missed, Interrupted, Undecided, Met, NotTested];
-    let states = facts::tally(&all, compared.limits.iter().map(|it| it.state));
+    let states = facts::tally(&all, compared.limits.iter().map(|limit| limit.state));
     match compared.limits.len() {
         0 => format!("{}: no limit is documented.", compared.address),
         n => format!("{} of {}: {states}.", plural(n, "limit"), compared.address),

@@ -27,7 +27,7 @@ pub fn cite(records: &[&Record]) -> String {
         return String::new();
     };
     let joined = |of: &dyn Fn(&Record) -> String| {
-        let unique: BTreeSet<String> = records.iter().map(|it| of(it)).collect();
+        let unique: BTreeSet<String> = records.iter().map(|record| of(record)).collect();
         unique.into_iter().collect::<Vec<_>>().join(" and ")
     };
     let Some(last) = rest.last() else {
@@ -211,7 +211,7 @@ pub fn device(device: &BlockDevice) -> String {
         device.cloud.as_deref().map(cloud),
         scheduler.map(|name| format!("scheduler {name}")),
         rotates(device)
-            .filter(|it| *it)
+            .filter(|rotate| *rotate)
             .map(|_| "rotational".to_owned()),
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join(DOT)
@@ -311,7 +311,7 @@ pub const TOO_WIDE: &str = "over 100 %";
 /// reaches zero.
 pub fn has_too_few_passes(estimate: &Estimate) -> bool {
     let percent = estimate.half_width_percent();
-    percent.is_some_and(|it| it > 100.0 || estimate.low.is_some_and(|low| low <= 0.0))
+    percent.is_some_and(|percent| percent > 100.0 || estimate.low.is_some_and(|low| low <= 0.0))
 }
 
 /// `1.2 %` of the figure, or `–` where there is no interval.
@@ -412,7 +412,9 @@ pub fn unnamed(finding: &Finding, of: usize) -> &[String] {
 
 /// What is known for certain, where no finding doubts a figure.
 pub fn good(findings: &[Finding]) -> Option<&Finding> {
-    findings.iter().find(|it| it.severity == Severity::Good)
+    findings
+        .iter()
+        .find(|finding| finding.severity == Severity::Good)
 }
 
 /// Whether a finding doubts the figures of this case.
@@ -506,7 +508,7 @@ pub fn mean_in_flight(record: &Record) -> (Option<f64>, Option<f64>) {
     let jobs = passes.iter().flat_map(|pass| &pass.jobs);
     let directions = jobs.flat_map(|job| job.directions.values());
     let ours: f64 = directions
-        .map(|it| it.ios as f64 * it.service.mean_ns)
+        .map(|direction| direction.ios as f64 * direction.service.mean_ns)
         .sum();
     let mut queues: BTreeMap<&str, u64> = BTreeMap::new();
     for disk in passes.iter().flat_map(|pass| &pass.disks) {

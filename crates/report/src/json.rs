@@ -49,7 +49,7 @@ pub fn measured(run: &str, system: Option<&str>, of: &Measurement) -> String {
             job: &job.name,
             stopped: job.stopped,
             directions: directions.collect::<Vec<_>>(),
-            errors: job.errors.iter().map(|it| it.count).sum::<u64>(),
+            errors: job.errors.iter().map(|error| error.count).sum::<u64>(),
         }
     });
     line(

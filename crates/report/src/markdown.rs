@@ -32,7 +32,7 @@ pub fn summary(record: &Record, assessment: &Assessment) -> String {
     out.push_str(&format!("\n{}\n", rows::explained(record, assessment)));
     let findings = assessment.findings.iter();
     for (index, finding) in findings
-        .filter(|it| it.severity != Severity::Good)
+        .filter(|finding| finding.severity != Severity::Good)
         .enumerate()
     {
         let gap = if index == 0 { "\n" } else { "" };

@@ -68,7 +68,7 @@ pub fn binding(target: &TargetFacts) -> Vec<(String, String)> {
         }
         LimitKind::Baseline { limiter } => {
             let more = burst(&limit.name, limiter);
-            let more = more.map(|it| format!(", in a burst {}", value(it)));
+            let more = more.map(|more| format!(", in a burst {}", value(more)));
             let text = value(limit) + &more.unwrap_or_default();
             Some((limit.name.of(limiter), text))
         }

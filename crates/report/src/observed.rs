@@ -161,13 +161,13 @@ pub fn json_line(now: &Now<'_>) -> String {
     };
     let waits = now.waits.iter();
     let waits = waits.map(|(limit, share)| json!({"limit": limit.to_string(), "share": share}));
-    let balances = now.balances.iter().map(|it| {
+    let balances = now.balances.iter().map(|balance| {
         json!({
-            "name": it.now.name,
-            "left": it.now.left,
-            "capacity": it.now.capacity,
-            "unit": it.now.unit,
-            "lasts_s": it.lasts.map(|lasts| lasts.as_secs_f64()),
+            "name": balance.now.name,
+            "left": balance.now.left,
+            "capacity": balance.now.capacity,
+            "unit": balance.now.unit,
+            "lasts_s": balance.lasts.map(|lasts| lasts.as_secs_f64()),
         })
     });
     let object = json!({

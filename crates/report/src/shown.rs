@@ -39,7 +39,10 @@ pub fn columns(table: &Table) -> Vec<Column<'_>> {
     let mut all = Vec::new();
     for (index, title) in table.columns.iter().enumerate() {
         let entries = || table.cells.iter().filter_map(|row| row[index].as_ref());
-        let differs = |it: &Entry| it.difference_percent.is_some_and(|it| it.abs() >= 0.05);
+        let differs = |it: &Entry| {
+            it.difference_percent
+                .is_some_and(|difference_percent| difference_percent.abs() >= 0.05)
+        };
         let mut push = |title, text, is_ours| {
             all.push(Column {
                 title,
@@ -49,7 +52,7 @@ pub fn columns(table: &Table) -> Vec<Column<'_>> {
             });
         };
         push(title, ours, true);
-        if entries().any(|it| it.published.is_some()) {
+        if entries().any(|entry| entry.published.is_some()) {
             push("published", published, false);
         }
         if entries().any(differs) {
@@ -208,7 +211,7 @@ pub fn line(plot: &Plot, line: &Line) -> String {
                 across(at.at)
             ));
         }
-        (Some(bound), None) if line.points.iter().all(|it| it.y > bound) => {
+        (Some(bound), None) if line.points.iter().all(|point| point.y > bound) => {
             parts.push(format!("{} are exceeded at every point", up(bound)));
         }
         (Some(bound), None) => parts.push(format!("{} are never passed", up(bound))),
@@ -237,15 +240,21 @@ pub fn tally(outcome: &Outcome) -> String {
         Verdict::TrueByConstruction,
         Verdict::NotTestable,
     ];
-    facts::tally(&all, outcome.conclusions.iter().map(|it| it.verdict))
+    facts::tally(
+        &all,
+        outcome
+            .conclusions
+            .iter()
+            .map(|conclusion| conclusion.verdict),
+    )
 }
 
 /// Whether any figure is a model's.
 pub fn is_modelled(outcome: &Outcome) -> bool {
-    let origins = outcome.systems.iter().filter_map(|it| it.origin);
+    let origins = outcome.systems.iter().filter_map(|system| system.origin);
     origins
         .into_iter()
-        .any(|it| it != blocklab_record::Origin::Measured)
+        .any(|origin| origin != blocklab_record::Origin::Measured)
 }
 
 /// What to make of figures that a model gave.

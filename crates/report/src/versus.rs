@@ -143,7 +143,7 @@ const fn passes(of: &Contrast) -> &'static str {
 pub fn changed_first(against: &Against) -> Vec<&Pair> {
     let change = |pair: &Pair| match pair.verdict {
         Verdict::Faster | Verdict::Slower => {
-            let ratio = pair.headline().and_then(|it| it.ratio);
+            let ratio = pair.headline().and_then(|headline| headline.ratio);
             ratio.map_or(0.0, |it| it.ln().abs())
         }
         _ => -1.0,
@@ -218,7 +218,9 @@ fn uncertain(against: &Against) -> &'static str {
 /// How to read the figures.
 pub fn legend(comparison: &Comparison) -> String {
     let pairs = || comparison.against.iter().flat_map(|it| &it.pairs);
-    let judged = pairs().filter(|it| it.verdict != Verdict::Unknown).count();
+    let judged = pairs()
+        .filter(|pair| pair.verdict != Verdict::Unknown)
+        .count();
     let mut parts = vec![
         "Each figure is the geometric mean of the passes, whose ratio has an interval; a run's own \
          table shows their mean or median, and percentiles of all passes together."

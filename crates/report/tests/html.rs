@@ -176,7 +176,7 @@ fn a_run_without_figures_has_no_charts() {
     assert!(
         charts
             .iter()
-            .all(|it| page.contains(&format!("id=\"{it}\"")))
+            .all(|chart| page.contains(&format!("id=\"{chart}\"")))
     );
     assessment.rows.clear();
     let page = html::page(&[(&record, &assessment)]);
@@ -204,7 +204,9 @@ fn no_two_tables_of_a_comparison_have_the_same_name() {
     let all: Vec<_> = all.iter().map(|(record, it)| (record, it)).collect();
     let page = html::comparison(&all, &comparison);
     let regions = page.split("role=\"region\" aria-label=\"").skip(1);
-    let mut names: Vec<&str> = regions.filter_map(|it| it.split('"').next()).collect();
+    let mut names: Vec<&str> = regions
+        .filter_map(|region| region.split('"').next())
+        .collect();
     let number = names.len();
     assert!(number > 10, "{names:?}");
     names.sort_unstable();

@@ -474,7 +474,7 @@ fn the_result_of_the_default_run_stands_on_24_lines_whatever_is_marked() {
         row.directions[0].iops.low = Some(0.0);
         row.directions[0].ios = 2_000;
     }
-    assessment.findings[0].subject = assessment.rows.iter().map(|it| it.case.clone()).collect();
+    assessment.findings[0].subject = assessment.rows.iter().map(|row| row.case.clone()).collect();
     let style = Style {
         color: false,
         width: Some(80),

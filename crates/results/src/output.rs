@@ -132,7 +132,7 @@ fn reopen(path: &Path, over: Over) -> io::Result<File> {
 /// Takes a new file away again that lies among the devices: the name of a disk that is not there was
 /// meant, and the kernel keeps such a file in memory until the next boot.
 fn not_in_dev(file: &File) -> io::Result<()> {
-    let device = |path: &str| fs::metadata(path).ok().map(|it| it.dev());
+    let device = |path: &str| fs::metadata(path).ok().map(|metadata| metadata.dev());
     let metadata = file.metadata()?;
     let is_there = device("/dev") != device("/") && device("/dev") == Some(metadata.dev());
     if !metadata.is_file() || !is_there {

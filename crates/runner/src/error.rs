@@ -27,7 +27,7 @@ pub enum Error {
          is {}{}. {remedy}",
         path.display(),
         nearest.display(),
-        file_system.as_ref().map(|it| format!(", on {it}")).unwrap_or_default()
+        file_system.as_ref().map(|file_system| format!(", on {file_system}")).unwrap_or_default()
     )]
     Missing {
         /// The target, as the user named it.

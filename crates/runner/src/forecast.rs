@@ -210,8 +210,8 @@ fn amount(job: &Job) -> Option<Bytes> {
         let writes = replay
             .operations
             .iter()
-            .filter(|it| it.direction == Direction::Write);
-        return Some(Bytes(writes.map(|it| u64::from(it.len)).sum()));
+            .filter(|operation| operation.direction == Direction::Write);
+        return Some(Bytes(writes.map(|write| u64::from(write.len)).sum()));
     }
     let Amounts { ios, bytes, passes } = Amounts::new(job);
     let by_ios = ios.map(|ios| times(job.sizes.write.largest(), ios));

@@ -422,7 +422,12 @@ fn missing(path: PathBuf, parent: &Path, catalog: &Catalog) -> Error {
     let file_system = facts.and_then(|facts| facts.file_system);
     Error::Missing {
         nearest: nearest.to_owned(),
-        file_system: file_system.map(|it| format!("{} mounted on {}", it.kind, it.mount_point)),
+        file_system: file_system.map(|file_system| {
+            format!(
+                "{} mounted on {}",
+                file_system.kind, file_system.mount_point
+            )
+        }),
         remedy,
         path,
     }

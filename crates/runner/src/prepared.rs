@@ -110,7 +110,10 @@ impl<'a> Prepared<'a> {
             earlier,
             progress,
         } = self;
-        let is_lasting = request.is_resumable && progress.as_ref().is_some_and(|it| it.is_lasting);
+        let is_lasting = request.is_resumable
+            && progress
+                .as_ref()
+                .is_some_and(|progress| progress.is_lasting);
         if let Some(progress) = progress.as_ref().filter(|_| is_lasting) {
             let written = progress.state.write(setting.store.root());
             written.map_err(Error::Progress)?;

@@ -114,7 +114,7 @@ fn systems_take_turns() {
     assert!(
         records
             .iter()
-            .all(|it| it.status == Status::Complete && it.measurements.len() == 6)
+            .all(|record| record.status == Status::Complete && record.measurements.len() == 6)
     );
 }
 

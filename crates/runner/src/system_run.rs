@@ -247,7 +247,7 @@ impl<'a> SystemRun<'a> {
     pub(crate) fn report_writes(&self, step: usize, guard: &Guard) {
         let case = &self.plan.cases[self.steps[step].0];
         let last = self.record.measurements.last();
-        let Some(last) = last.filter(|it| step >= self.done && it.case == case.name) else {
+        let Some(last) = last.filter(|last| step >= self.done && last.case == case.name) else {
             return;
         };
         for (job, result) in case.workload.jobs.iter().zip(&last.jobs) {

@@ -19,7 +19,11 @@ impl Until {
 
     /// Whether a case wants one more pass.
     pub(crate) fn wants(&self, case: &str, record: &Record) -> bool {
-        let spent: u64 = record.measurements.iter().map(|it| it.elapsed_ns).sum();
+        let spent: u64 = record
+            .measurements
+            .iter()
+            .map(|measurement| measurement.elapsed_ns)
+            .sum();
         spent < self.limit.0 && self.open(record).iter().any(|open| open == case)
     }
 

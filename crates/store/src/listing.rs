@@ -158,7 +158,7 @@ pub(crate) fn list(root: &Path) -> Listing {
         listing.damaged.push(damaged(root, &error));
         Vec::new()
     });
-    for folder in folders.iter().filter(|it| !is_empty(root, it)) {
+    for folder in folders.iter().filter(|folder| !is_empty(root, folder)) {
         let path = root.join(folder.name());
         match glance(&path, folder) {
             Ok(run) => listing.runs.push(run),

@@ -120,7 +120,10 @@ impl Store {
     /// process would not draw too.
     pub fn new_id(&self, now: Timestamp, salt: u64) -> String {
         let drawn = id::compose(now, salt);
-        if let Some(last) = self.last_of_moment(&drawn).filter(|it| *it >= drawn) {
+        if let Some(last) = self
+            .last_of_moment(&drawn)
+            .filter(|last_of_moment| *last_of_moment >= drawn)
+        {
             let next = id::next(&last);
             if next > last {
                 return next;
@@ -256,7 +259,7 @@ impl Store {
         if let Some(record) = made_visible(&stored.record, &json) {
             stored.record = record;
         }
-        stored.record.note = note.map(|it| visible_lines(&it).into_owned());
+        stored.record.note = note.map(|note| visible_lines(&note).into_owned());
         Ok(stored)
     }
 
@@ -321,7 +324,7 @@ impl Store {
             Some(text) => note::write(folder, text).map_err(io_error("write", &file))?,
             None => note::delete(folder).map_err(io_error("remove", &file))?,
         }
-        stored.record.note = text.map(|it| visible_lines(it).into_owned());
+        stored.record.note = text.map(|text| visible_lines(text).into_owned());
         Ok(stored)
     }
 

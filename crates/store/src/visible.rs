@@ -55,7 +55,7 @@ fn mend(value: &mut Value, has_lines: bool) {
                 *text = mended;
             }
         }
-        Value::Array(values) => values.iter_mut().for_each(|it| mend(it, has_lines)),
+        Value::Array(values) => values.iter_mut().for_each(|value| mend(value, has_lines)),
         Value::Object(fields) => mend_fields(fields),
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }

@@ -24,7 +24,7 @@ fn remove(store: &Store, spec: &str) -> Vec<PathBuf> {
     let removals = store.removals(&[spec]).expect("found");
     let gone = |it: &&Removal| store.remove(it).expect("removed");
     let gone = removals.iter().filter(gone);
-    gone.map(|it| it.path().to_path_buf()).collect()
+    gone.map(|gone| gone.path().to_path_buf()).collect()
 }
 
 struct Lab {

@@ -27,7 +27,9 @@ pub fn size(option: &str, text: &str, block: Option<u64>) -> Result<u64, Mistake
     let factor = match (letters.next(), letters.next(), block) {
         (None, ..) => Some(1),
         (Some('b' | 'B'), None, Some(block)) => Some(block),
-        (Some(letter), None, _) => power(letter).filter(|it| *it <= 4).map(|it| 1 << (10 * it)),
+        (Some(letter), None, _) => power(letter)
+            .filter(|power| *power <= 4)
+            .map(|power| 1 << (10 * power)),
         _ => None,
     };
     let Some(factor) = factor else {

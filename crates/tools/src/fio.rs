@@ -338,7 +338,10 @@ fn run_plan(
 
 /// Fio's codes: how many jobs failed, 128 after a signal.
 fn exit_code(record: &Record) -> u8 {
-    let jobs = record.measurements.iter().flat_map(|it| &it.jobs);
+    let jobs = record
+        .measurements
+        .iter()
+        .flat_map(|measurement| &measurement.jobs);
     let line = |job| not_begun(record, job).or_else(|| complaint(job));
     let lines: Vec<String> = jobs.filter_map(line).collect();
     lines.iter().for_each(|line| terminal::inform(line));
@@ -390,7 +393,10 @@ const UNALIGNED: &str = "; direct I/O wants block sizes and offsets that are mul
                          another bs=, blockalign= or offset=, or direct=0, would work";
 
 fn failed_jobs(record: &Record) -> u8 {
-    let jobs = record.measurements.iter().flat_map(|it| &it.jobs);
+    let jobs = record
+        .measurements
+        .iter()
+        .flat_map(|measurement| &measurement.jobs);
     let failed = jobs.filter(|job| matches!(job.stopped, Stopped::Error | Stopped::Stalled));
     u8::try_from(failed.count()).unwrap_or(u8::MAX)
 }

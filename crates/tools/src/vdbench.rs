@@ -137,7 +137,7 @@ fn simulate(file: &ParameterFile, validation: Validation, folder: &Folder) -> Re
 /// Warm-up and pauses count, too: so long somebody waits. Runs without an end do not.
 fn total(runs: &[&Run]) -> String {
     let options = runs.iter().map(|run| &run.options);
-    let lengths = options.filter_map(|it| Some(it.elapsed? + it.warmup + it.pause));
+    let lengths = options.filter_map(|option| Some(option.elapsed? + option.warmup + option.pause));
     let seconds: u64 = lengths.sum();
     let (hours, minutes) = (seconds / 3600, seconds / 60 % 60);
     format!(

@@ -186,7 +186,10 @@ mod tests {
     }
 
     fn trace(records: &[Fields], big: bool) -> Vec<u8> {
-        records.iter().flat_map(|it| record(*it, big)).collect()
+        records
+            .iter()
+            .flat_map(|fields| record(*fields, big))
+            .collect()
     }
 
     fn named(major: u32, minor: u32) -> String {

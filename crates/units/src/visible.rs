@@ -18,7 +18,7 @@ pub fn visible_lines(text: &str) -> Cow<'_, str> {
 
 fn escaped(text: &str, stays: impl Fn(&str) -> bool) -> Cow<'_, str> {
     let escape = |(at, character): (usize, char)| is_hidden(character) && !stays(&text[at..]);
-    let Some(first) = text.char_indices().find(|it| escape(*it)) else {
+    let Some(first) = text.char_indices().find(|char_index| escape(*char_index)) else {
         return Cow::Borrowed(text);
     };
     let mut shown = text[..first.0].to_owned();

@@ -122,7 +122,9 @@ fn expand(rd: &Rd, all: &Definitions<'_>, runs: &mut Vec<Run>) -> Result<(), Mis
         let run = Run {
             name: rd.name.clone(),
             uses: uses.iter().map(|one| overridden(one, &set)).collect(),
-            threads: set.value(LoopKind::Threads).map(|it| (it as u32).max(1)),
+            threads: set
+                .value(LoopKind::Threads)
+                .map(|value| (value as u32).max(1)),
             compratio: set.value(LoopKind::Comp),
             rate: set.value(LoopKind::Iorate).map_or(first, Rate::from_number),
             first_rate: first,

@@ -99,7 +99,7 @@ impl DirectionPacers {
 
     /// Arrivals of each direction that were due by `end` and have not begun.
     pub(crate) fn overdue(&mut self, end: Nanos, len: u32) -> [Missed; 3] {
-        let late = |pacer: &mut Option<Pacer>| pacer.as_mut().map(|it| it.overdue(end, len));
+        let late = |pacer: &mut Option<Pacer>| pacer.as_mut().map(|pacer| pacer.overdue(end, len));
         MOVING.map(|direction| late(&mut self.pacers[direction as usize]).unwrap_or_default())
     }
 }

@@ -174,7 +174,7 @@ impl IssueRules {
             .replay_cursor
             .as_ref()
             .is_some_and(ReplayCursor::is_over);
-        let covered = self.pieces.as_mut().is_some_and(|it| it.hit(request));
+        let covered = self.pieces.as_mut().is_some_and(|piece| piece.hit(request));
         self.ios_left == 0 || covered || played && self.held.is_none()
     }
 

@@ -118,7 +118,7 @@ impl LatencySum {
             histogram: Histogram::new(),
         };
         // A job of one direction leaves the histograms of the others empty, in every interval.
-        for histogram in histograms.filter(|it| !it.is_empty()) {
+        for histogram in histograms.filter(|histogram| !histogram.is_empty()) {
             total.sum += histogram.sum.get() as f64;
             total.sum_squares += f64::from_bits(histogram.sum_squares.get());
             total.min = total.min.min(histogram.min.get());

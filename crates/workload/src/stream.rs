@@ -312,7 +312,10 @@ impl Requests {
 
     #[inline(never)]
     fn refined_request(&mut self, direction: Direction) -> Request {
-        let pending = self.refined.as_mut().and_then(|it| it.pending.take());
+        let pending = self
+            .refined
+            .as_mut()
+            .and_then(|refined| refined.pending.take());
         if let Some(pending) = pending {
             return pending;
         }

@@ -104,7 +104,9 @@ pub fn elsewhere() -> Vec<Elsewhere> {
         let measurement = measured
             .entry(key)
             .or_insert_with(|| measure(&row.address, &row.load));
-        row.ours = measurement.as_ref().map(|it| ours(it, &row.figure));
+        row.ours = measurement
+            .as_ref()
+            .map(|measurement| ours(measurement, &row.figure));
         row
     });
     each.collect()
@@ -194,7 +196,7 @@ fn pattern(word: &str) -> (&'static str, &str) {
 fn ours(measurement: &Measurement, figure: &str) -> f64 {
     let job = &measurement.jobs[0];
     if figure == "iops" {
-        let ios: u64 = job.directions.values().map(|it| it.ios).sum();
+        let ios: u64 = job.directions.values().map(|direction| direction.ios).sum();
         return ios as f64 / (job.elapsed_ns as f64 / 1e9);
     }
     let (direction, quantile) = match figure.split_once("_p") {
@@ -210,7 +212,7 @@ fn ours(measurement: &Measurement, figure: &str) -> f64 {
         other => panic!("quantile {other}"),
     };
     let mut all = job.directions.iter();
-    let of = all.find(|(key, _)| direction.is_none_or(|it| it == **key));
+    let of = all.find(|(key, _)| direction.is_none_or(|direction| direction == **key));
     let (_, result) = of.expect("what the load does");
     result.service.histogram().expect("kept").quantile(share) as f64 / 1e3
 }

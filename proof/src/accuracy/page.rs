@@ -19,7 +19,7 @@ const RULES: &str = "--:|--:|--:|--:|--:|";
 /// The page `docs/accuracy.md`.
 #[must_use]
 pub fn page(outcomes: &[Outcome<'_>], others: &[Elsewhere]) -> String {
-    let all: Vec<&Cell> = outcomes.iter().flat_map(|it| &it.cells).collect();
+    let all: Vec<&Cell> = outcomes.iter().flat_map(|outcome| &outcome.cells).collect();
     let mut page = format!("{HEAD}{}\n", scoreboard(outcomes));
     page.push_str("By type of volume:\n\n");
     page.push_str(&grouped("volume", &all, |cell| cell.volume.clone()));
@@ -79,7 +79,7 @@ fn scoreboard(outcomes: &[Outcome<'_>]) -> String {
             );
         }
     }
-    let all = outcomes.iter().flat_map(|it| &it.cells);
+    let all = outcomes.iter().flat_map(|outcome| &outcome.cells);
     if let Some(errors) = Errors::of(all.filter_map(Cell::counted)) {
         let _ = writeln!(table, "| all five | all |{} | |", figures(&errors));
     }
@@ -182,7 +182,7 @@ fn scoreboard_elsewhere(others: &[Elsewhere]) -> String {
     for (title, told) in Told::ALL {
         let mine = others
             .iter()
-            .filter(|it| it.told() == told && !it.is_fitted());
+            .filter(|other| other.told() == told && !other.is_fitted());
         let Some(errors) = Errors::of(mine.filter_map(Elsewhere::error_percent)) else {
             continue;
         };
@@ -225,7 +225,12 @@ fn list_elsewhere(others: &[Elsewhere]) -> String {
 
 fn systems(study: &Study) -> String {
     let mut text = String::new();
-    for system in study.publication.systems.iter().filter(|it| it.measured) {
+    for system in study
+        .publication
+        .systems
+        .iter()
+        .filter(|system| system.measured)
+    {
         let because = match system.because.trim_end_matches('.') {
             "" => String::new(),
             because => format!(": {because}"),

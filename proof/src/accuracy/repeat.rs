@@ -60,7 +60,7 @@ pub fn repeat_all(studies: &[Study]) -> Vec<Outcome<'_>> {
         let started = studies.iter().map(|study| scope.spawn(|| repeat(study)));
         let started: Vec<_> = started.collect();
         let ended = started.into_iter();
-        ended.map(|it| it.join().expect("repeated")).collect()
+        ended.map(|ended| ended.join().expect("repeated")).collect()
     })
 }
 
@@ -78,7 +78,7 @@ pub fn repeat(study: &Study) -> Outcome<'_> {
         let place = study.modelled().position(|it| it.name == system.name);
         SystemOutcome {
             system,
-            run: place.map(|it| (&records[it], &assessed[it])),
+            run: place.map(|place| (&records[place], &assessed[place])),
             bought: Some(bought),
             listed: None,
         }

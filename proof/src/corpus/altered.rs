@@ -44,7 +44,7 @@ const EVENTS: [Event; 25] = [
     }),
     ("damaged-histogram", false, |it| {
         let results = job_of(it).directions.values_mut();
-        results.for_each(|it| it.service.histogram_hdr = "HISTFAAA nonsense".to_owned());
+        results.for_each(|result| result.service.histogram_hdr = "HISTFAAA nonsense".to_owned());
     }),
     ("page-cache", false, |it| {
         (job_of(it).direct, job_of(it).access) = (Some(false), Some(Access::Buffered));
@@ -84,7 +84,7 @@ const EVENTS: [Event; 25] = [
     }),
     ("littles-law", false, |it| {
         let results = job_of(it).directions.values_mut();
-        results.for_each(|it| it.service.mean_ns *= 1.3);
+        results.for_each(|result| result.service.mean_ns *= 1.3);
     }),
     ("volume-statistics", true, |it| {
         let us = of(it).elapsed_ns / 1000;

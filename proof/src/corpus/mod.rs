@@ -157,17 +157,19 @@ fn verdict(scenario: &Scenario) -> Verdict {
         together: &[],
     });
     let findings = diagnose(&record, expectation).assessment.findings;
-    let spoke = |rule: &&str| findings.iter().any(|it| it.rule == *rule);
-    let warned = findings.iter().filter(|it| it.severity > Severity::Info);
+    let spoke = |rule: &&str| findings.iter().any(|finding| finding.rule == *rule);
+    let warned = findings
+        .iter()
+        .filter(|finding| finding.severity > Severity::Info);
     let names: Vec<&str> = RULES.iter().map(|(rule, _)| *rule).collect();
     let unknown = findings
         .iter()
-        .find(|it| !names.contains(&it.rule) && it.rule != "sound");
+        .find(|finding| !names.contains(&finding.rule) && finding.rule != "sound");
     assert!(unknown.is_none(), "a rule that is not judged: {unknown:?}");
     Verdict {
         scenario: scenario.clone(),
         found: names.into_iter().filter(spoke).collect(),
-        warned: warned.map(|it| it.rule).collect(),
+        warned: warned.map(|warned| warned.rule).collect(),
     }
 }
 
@@ -228,9 +230,18 @@ pub fn scores(verdicts: &[Verdict]) -> BTreeMap<&'static str, Score> {
 #[must_use]
 pub fn page(verdicts: &[Verdict]) -> String {
     let mut page = String::from(include_str!("../../data/corpus-head.md"));
-    let healthy = verdicts.iter().filter(|it| it.scenario.healthy).count();
-    let beyond = verdicts.iter().filter(|it| it.scenario.is_beyond()).count();
-    let alarms = verdicts.iter().filter(|it| it.is_false_alarm()).count();
+    let healthy = verdicts
+        .iter()
+        .filter(|verdict| verdict.scenario.healthy)
+        .count();
+    let beyond = verdicts
+        .iter()
+        .filter(|verdict| verdict.scenario.is_beyond())
+        .count();
+    let alarms = verdicts
+        .iter()
+        .filter(|verdict| verdict.is_false_alarm())
+        .count();
     let _ = writeln!(
         page,
         "{} runs, {beyond} of them of devices or events that the catalog does not know; {healthy} of \
@@ -244,8 +255,9 @@ pub fn page(verdicts: &[Verdict]) -> String {
     let scores = scores(verdicts);
     for (rule, why) in RULES {
         let score = scores[rule];
-        let labelled = verdicts.iter().map(|it| &it.scenario);
-        let beyond = labelled.filter(|it| it.labels.contains(&rule) && it.is_beyond());
+        let labelled = verdicts.iter().map(|verdict| &verdict.scenario);
+        let beyond =
+            labelled.filter(|labelled| labelled.labels.contains(&rule) && labelled.is_beyond());
         let beyond = beyond.count();
         let _ = writeln!(
             page,
@@ -257,7 +269,7 @@ pub fn page(verdicts: &[Verdict]) -> String {
     }
     let wrong: Vec<_> = verdicts
         .iter()
-        .filter(|it| it.found != in_order(&it.scenario.labels))
+        .filter(|verdict| verdict.found != in_order(&verdict.scenario.labels))
         .collect();
     page.push_str("\n## Where a label and a finding part\n\n");
     if wrong.is_empty() {

@@ -67,7 +67,7 @@ fn files(folder: &str, ends: &[&str]) -> Vec<Vec<u8>> {
     let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
     let fits = |path: &Path| {
         path.extension()
-            .is_some_and(|it| ends.iter().any(|end| it == *end))
+            .is_some_and(|extension| ends.iter().any(|end| extension == *end))
     };
     paths.retain(|path| fits(path));
     paths.sort();

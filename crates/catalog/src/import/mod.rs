@@ -226,7 +226,9 @@ fn text(value: &Value) -> String {
 
 /// `yes`, `no`; empty for anything else.
 fn flag(value: &Value) -> String {
-    let word = value.as_bool().map(|it| if it { "yes" } else { "no" });
+    let word = value
+        .as_bool()
+        .map(|as_bool| if as_bool { "yes" } else { "no" });
     word.unwrap_or_default().to_owned()
 }
 

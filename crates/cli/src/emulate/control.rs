@@ -99,7 +99,8 @@ impl Control {
 
     /// From now on clients of the socket can give commands.
     pub(super) fn listen(&mut self, listener: Option<Listener>) -> Result<()> {
-        let socket = listener.map(|it| ControlSocket::start(it, Arc::clone(&self.controller)));
+        let socket =
+            listener.map(|listener| ControlSocket::start(listener, Arc::clone(&self.controller)));
         self._socket = socket.transpose().context("cannot take commands")?;
         Ok(())
     }

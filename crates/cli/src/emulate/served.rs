@@ -56,8 +56,11 @@ impl Served {
                 let _ = artifacts.listens_at(path);
             }
         }
-        let mut places: Vec<_> = listeners.iter().map(|it| it.uri().to_owned()).collect();
-        places.extend(files.iter().flat_map(|it| shown(args, it)));
+        let mut places: Vec<_> = listeners
+            .iter()
+            .map(|listener| listener.uri().to_owned())
+            .collect();
+        places.extend(files.iter().flat_map(|file| shown(args, file)));
         let nbd = if listeners.is_empty() {
             None
         } else {

@@ -168,7 +168,9 @@ pub(super) fn contrasts(base: &Load<'_>, other: &Load<'_>, margins: Margins) -> 
 fn supports(load: &Load<'_>, quantity: Quantity) -> bool {
     let ios: u64 = load.results().map(|result| result.ios).sum();
     let known = |clocked, knows: &dyn Fn(Unknown) -> bool| {
-        let mut latencies = load.results().filter_map(|it| latency_of(it, clocked));
+        let mut latencies = load
+            .results()
+            .filter_map(|result| latency_of(result, clocked));
         latencies.all(|latency| knows(latency.unknown))
     };
     match quantity {

@@ -57,7 +57,7 @@ const ASPECTS: [Aspect; 11] = [
     }),
     ("processor", LIMITS, |record| {
         let of = &record.environment.processor;
-        let governor = of.governor.as_ref().map(|it| format!(", {it}"));
+        let governor = of.governor.as_ref().map(|governor| format!(", {governor}"));
         format!(
             "{} x {}{}",
             of.count,
@@ -74,7 +74,10 @@ const ASPECTS: [Aspect; 11] = [
     }),
     ("scheduler", None, |record| {
         each(record, |target| {
-            let scheduler = target.devices.first().and_then(|it| it.scheduler.clone());
+            let scheduler = target
+                .devices
+                .first()
+                .and_then(|device| device.scheduler.clone());
             scheduler.unwrap_or_default()
         })
     }),
@@ -102,7 +105,7 @@ const SAME_TIME: f64 = 1.05;
 /// How long a pass was measured on average. Only passes that ended by the clock count: of others
 /// the time is what was measured.
 fn measured_time(records: &[&Record]) -> Option<Difference> {
-    let times: Vec<f64> = records.iter().map(|it| mean_time_ns(it)).collect();
+    let times: Vec<f64> = records.iter().map(|record| mean_time_ns(record)).collect();
     let most = times.iter().copied().fold(f64::MIN, f64::max);
     let least = times.iter().copied().fold(f64::MAX, f64::min);
     (most > least * SAME_TIME).then(|| Difference {
@@ -118,9 +121,11 @@ const SAME_CELSIUS: i32 = 5;
 /// The temperature of the warmest device at the start, where every run has it.
 fn temperature(records: &[&Record]) -> Option<Difference> {
     let of = |record: &&Record| -> Option<i32> {
-        let devices = record.targets.iter().flat_map(|it| &it.devices);
-        let healths = devices.filter_map(|it| it.health.as_ref());
-        healths.filter_map(|it| it.temperature_celsius).max()
+        let devices = record.targets.iter().flat_map(|target| &target.devices);
+        let healths = devices.filter_map(|device| device.health.as_ref());
+        healths
+            .filter_map(|health| health.temperature_celsius)
+            .max()
     };
     let all: Vec<i32> = records.iter().map(of).collect::<Option<_>>()?;
     let (least, most) = (all.iter().min()?, all.iter().max()?);
@@ -132,7 +137,10 @@ fn temperature(records: &[&Record]) -> Option<Difference> {
 }
 
 fn mean_time_ns(record: &Record) -> f64 {
-    let counted = record.measurements.iter().filter(|it| it.pass > 0);
+    let counted = record
+        .measurements
+        .iter()
+        .filter(|measurement| measurement.pass > 0);
     let jobs = counted.flat_map(|it| &it.jobs);
     let timed = jobs.filter(|job| job.stopped == Stopped::Runtime);
     let times: Vec<f64> = timed.map(|job| job.elapsed_ns as f64).collect();
@@ -159,8 +167,9 @@ fn each(record: &Record, of: impl Fn(&blocklab_record::TargetFacts) -> String) -
 fn assumed_latency(record: &Record) -> String {
     each(record, |target| {
         let limits = target.limits.iter();
-        let assumed = limits.filter(|it| it.origin.is_assumed());
-        let mut latencies = assumed.filter(|it| matches!(it.name.kind, LimitKind::Latency { .. }));
+        let assumed = limits.filter(|limit| limit.origin.is_assumed());
+        let mut latencies =
+            assumed.filter(|assumed| matches!(assumed.name.kind, LimitKind::Latency { .. }));
         latencies.next().map_or_else(String::new, |it| {
             let value = stated(it.value);
             format!("{}: {value} {} assumed", it.name.owner, it.unit.text())

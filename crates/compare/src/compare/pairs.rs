@@ -22,7 +22,11 @@ pub(super) fn loads(record: &Record) -> Vec<Load<'_>> {
     let mut found: Vec<Load<'_>> = Vec::new();
     let mut places: BTreeMap<(&str, Direction), usize> = BTreeMap::new();
     // A pass 0 was run before the others and enters no figure.
-    for measurement in record.measurements.iter().filter(|it| it.pass > 0) {
+    for measurement in record
+        .measurements
+        .iter()
+        .filter(|measurement| measurement.pass > 0)
+    {
         for direction in directions(measurement) {
             let place = *places
                 .entry((&measurement.case, direction))
@@ -51,7 +55,10 @@ fn directions(measurement: &Measurement) -> BTreeSet<Direction> {
 fn part<'a>(measurement: &'a Measurement, direction: Direction) -> Vec<(u64, &'a DirectionResult)> {
     let jobs = measurement.jobs.iter();
     let of_job = |job: &'a JobResult| {
-        let result: &DirectionResult = job.directions.get(&direction).filter(|it| it.ios > 0)?;
+        let result: &DirectionResult = job
+            .directions
+            .get(&direction)
+            .filter(|direction| direction.ios > 0)?;
         Some((job.elapsed_ns.max(1), result))
     };
     jobs.filter_map(of_job).collect()

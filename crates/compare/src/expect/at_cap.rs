@@ -21,7 +21,12 @@ fn limit<'a>(seen: &'a Seen<'_>) -> Option<&'a Phase> {
 
 /// Whether the record carries this limit: then its own rule has a finding on it.
 fn is_reported(bench: &Bench<'_>, phase: &Phase) -> bool {
-    let mut limits = bench.cases.record.targets.iter().flat_map(|it| &it.limits);
+    let mut limits = bench
+        .cases
+        .record
+        .targets
+        .iter()
+        .flat_map(|target| &target.limits);
     limits.any(|limit| phase.binding.is(&limit.name))
 }
 
@@ -119,7 +124,9 @@ pub(super) fn aggregate(bench: &Bench<'_>) -> Vec<Finding> {
         let (phase, load) = (limit(seen)?, seen.load?);
         let granted = grants(spec, load).ok()?;
         let of_volumes = granted.iter().filter(|it| it.name.volumes.is_some());
-        let sum = of_volumes.map(|it| it.iops).reduce(f64::min)?;
+        let sum = of_volumes
+            .map(|of_volume| of_volume.iops)
+            .reduce(f64::min)?;
         (of_instance(&phase.binding) && sum > phase.iops).then(|| {
             info(
                 "the volumes together could do {} IOPS, and {} lets {} pass",

@@ -116,7 +116,8 @@ impl<'a> Bench<'a> {
         let as_expected = |iops: f64| {
             (iops / expected - 1.0).abs() <= NEAR
                 || seen.distance(predicted, iops) <= NEAR
-                || without_bucket.is_some_and(|it| (it.iops..expected).contains(&iops))
+                || without_bucket
+                    .is_some_and(|without_bucket| (without_bucket.iops..expected).contains(&iops))
         };
         if as_expected(seen.iops) {
             return Why::AsExpected;
@@ -240,9 +241,9 @@ impl<'a> Bench<'a> {
     /// How the limit that binds is known: `documented`, `measured`, `assumed`.
     pub(super) fn how(&self, binding: &Binding) -> &'static str {
         let limits = self.given.resolved.spec.limits();
-        let found = limits.iter().find(|it| binding.is(&it.name));
+        let found = limits.iter().find(|limit| binding.is(&limit.name));
         let services = self.given.resolved.spec.volumes.iter();
-        let mut services = services.filter_map(|it| it.service.as_ref());
+        let mut services = services.filter_map(|service| service.service.as_ref());
         match (found, services.next()) {
             (Some(limit), _) => limit.origin.how(),
             (None, Some(service)) if *binding == Binding::Latency => service.read.origin.how(),
@@ -342,7 +343,7 @@ impl<'a> Seen<'a> {
         let whole = limited(predicted.at(until)).then(|| predicted.iops_mean(from, until));
         let phases = lasting(predicted)
             .filter(|phase| limited(phase))
-            .map(|it| it.iops);
+            .map(|lasting| lasting.iops);
         let rates = phases.chain(whole);
         rates.fold(f64::INFINITY, |least, rate| {
             least.min((iops / rate - 1.0).abs())
@@ -352,7 +353,7 @@ impl<'a> Seen<'a> {
     /// The rate of the first pass while a limit was to bind that binds for a part of the time only.
     pub(super) fn level(&self, limit: &LimitName) -> Option<f64> {
         let phases = &self.predicted.as_ref()?.phases;
-        let place = phases.iter().position(|it| it.binding.is(limit))?;
+        let place = phases.iter().position(|phase| phase.binding.is(limit))?;
         let from = phases[place].begins.max(self.window.0);
         let next = phases.get(place + 1).map_or(Nanos::MAX, |it| it.begins);
         let until = next.min(self.window.1);
@@ -360,9 +361,9 @@ impl<'a> Seen<'a> {
             return None;
         }
         let series = self.case.passes.first()?.series.iter();
-        let inside = series.filter(|it| {
-            let begins = it.end_ns.saturating_sub(it.length_ns);
-            begins >= from.0 && it.end_ns <= until.0
+        let inside = series.filter(|series| {
+            let begins = series.end_ns.saturating_sub(series.length_ns);
+            begins >= from.0 && series.end_ns <= until.0
         });
         let (ios, ns) = inside.fold((0, 0), |(ios, ns), it| {
             (ios + it.read.ios + it.write.ios, ns + it.length_ns)
@@ -427,7 +428,7 @@ pub(super) fn of_instance(binding: &Binding) -> bool {
 
 /// The phases that are more than the first moments of a limiter.
 pub(super) fn lasting(predicted: &Prediction) -> impl Iterator<Item = &Phase> {
-    let ends = predicted.phases.iter().skip(1).map(|it| it.begins);
+    let ends = predicted.phases.iter().skip(1).map(|phase| phase.begins);
     let phases = predicted.phases.iter().zip(ends.chain([Nanos::MAX]));
     let long = phases.filter(|(phase, end)| end.since(phase.begins) >= MOMENT);
     long.map(|(phase, _)| phase)

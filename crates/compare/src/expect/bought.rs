@@ -42,7 +42,7 @@ pub(super) fn hdd_credit(bench: &Bench<'_>) -> Vec<Finding> {
     };
     let advice = "Operations of 1 MiB, or in sequence, get all that is paid for.";
     bench.joined("hdd-random-credit", Some(advice), bench.because(&Why::AsExpected), |seen| {
-        let load = seen.load.filter(|it| it.streams == 0 && it.block < unit)?;
+        let load = seen.load.filter(|load| load.streams == 0 && load.block < unit)?;
         let limited = *seen.binding()? != blocklab_device::Binding::Latency;
         let charged = seen.iops * unit.as_f64() / 1_048_576.0;
         let moved = seen.iops * load.block.as_f64() / 1_048_576.0;

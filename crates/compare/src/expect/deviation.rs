@@ -165,7 +165,7 @@ fn share(seen: &Seen<'_>) -> f64 {
 pub(super) fn under_delivery(bench: &Bench<'_>) -> Vec<Finding> {
     // The load may have ended in another phase than the one that it is held against here.
     let below = bench.because(&Why::Below);
-    let below = below.filter(|it| (LITTLE..1.0).contains(&share(it)));
+    let below = below.filter(|below| (LITTLE..1.0).contains(&share(below)));
     let mut notes = bench.given.resolved.notes.iter();
     let promise = notes.find(|note| note.kind == RemarkKind::Promise);
     let advice = format!(
@@ -189,7 +189,9 @@ pub(super) fn under_delivery(bench: &Bench<'_>) -> Vec<Finding> {
 
 /// Far below a limit that was to bind.
 pub(super) fn below_limit(bench: &Bench<'_>) -> Vec<Finding> {
-    let below = bench.because(&Why::Below).filter(|it| share(it) < LITTLE);
+    let below = bench
+        .because(&Why::Below)
+        .filter(|because| share(because) < LITTLE);
     let advice = "Test with more in flight: if the rate grows, latency held it back and the limit \
                   was not reached. Else look at what else uses the volume or the instance, and \
                   whether burst credits are spent.";

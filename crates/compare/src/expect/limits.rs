@@ -100,7 +100,7 @@ fn one(bench: &Bench<'_>, limit: &Limit) -> LimitCheck {
         .filter_map(|it| share(bench, it, limit))
         .collect();
     let best = |wanted: fn(&Share<'_>) -> bool| {
-        let found = shares.iter().filter(|it| wanted(it));
+        let found = shares.iter().filter(|share| wanted(share));
         found.max_by(|a, b| a.value.total_cmp(&b.value))
     };
     let beyond = best(|it| it.beyond);
@@ -136,8 +136,8 @@ fn one(bench: &Bench<'_>, limit: &Limit) -> LimitCheck {
         state,
         case: which.map(|share| share.seen.case.name.to_owned()),
         delivered: which.map(|share| share.value * limit.value),
-        delivered_ci95_low: interval.and_then(|it| in_unit(it.low)),
-        delivered_ci95_high: interval.and_then(|it| in_unit(it.high)),
+        delivered_ci95_low: interval.and_then(|interval| in_unit(interval.low)),
+        delivered_ci95_high: interval.and_then(|interval| in_unit(interval.high)),
         scatter: log_variance(&passes),
         how_to_test: (state == State::NotTested).then(|| how(bench, limit)),
     }
@@ -179,7 +179,9 @@ fn share<'a>(bench: &'a Bench<'_>, seen: &'a Seen<'a>, limit: &Limit) -> Option<
     let value = counted / rate;
     // A full bucket, or a burst, lets more pass: what is beyond must be beyond that too.
     let most = seen.expected()?;
-    let binds = seen.binding().is_some_and(|it| it.is(&limit.name));
+    let binds = seen
+        .binding()
+        .is_some_and(|binding| binding.is(&limit.name));
     Some(Share {
         seen,
         value,

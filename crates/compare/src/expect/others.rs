@@ -74,13 +74,13 @@ impl Others {
         });
         let (volume, instance) = (spec.volumes.first(), spec.instance.as_ref());
         Self {
-            recorded_type: volume.and_then(|it| {
+            recorded_type: volume.and_then(|volume| {
                 let own = owners(record, true);
-                other(&own, &it.kind, &given.catalog.volume_types())
+                other(&own, &volume.kind, &given.catalog.volume_types())
             }),
-            recorded_instance: instance.and_then(|it| {
+            recorded_instance: instance.and_then(|instance| {
                 let own = owners(record, false);
-                other(&own, &it.name, &given.catalog.instance_types())
+                other(&own, &instance.name, &given.catalog.instance_types())
             }),
             types: types.collect(),
             ..Self::default()
@@ -121,8 +121,8 @@ impl Others {
     /// The other sizes of the instance, with the same volume.
     pub(super) fn siblings(&self, given: Expectation<'_>) -> &[(String, DeviceSpec)] {
         self.siblings.get_or_init(|| {
-            let instance = given.offer().and_then(|it| it.instance.as_deref());
-            let Some((family, _)) = instance.and_then(|it| it.split_once('.')) else {
+            let instance = given.offer().and_then(|offer| offer.instance.as_deref());
+            let Some((family, _)) = instance.and_then(|instance| instance.split_once('.')) else {
                 return Vec::new();
             };
             let all = given.catalog.instance_types().into_iter();
@@ -150,8 +150,8 @@ impl Others {
 /// Figures that are assumed of a device: before the first document of a type nothing else is known.
 fn assumed(spec: &DeviceSpec) -> usize {
     let rates = spec.limits().into_iter();
-    let rates = rates.filter(|it| it.unit.per_second().is_some());
-    rates.filter(|it| it.origin.is_assumed()).count()
+    let rates = rates.filter(|rate| rate.unit.per_second().is_some());
+    rates.filter(|rate| rate.origin.is_assumed()).count()
 }
 
 /// The devices that the address named on other days, each with the first month of its kind. What is
@@ -182,7 +182,7 @@ fn days(given: Expectation<'_>) -> Vec<(Date, DeviceSpec)> {
         let earlier = months
             .into_iter()
             .filter_map(|month| Date::new(year, month, 1));
-        let first = { earlier }.find(|day| on(*day).is_some_and(|it| same(&it, &spec)));
+        let first = { earlier }.find(|day| on(*day).is_some_and(|on| same(&on, &spec)));
         found.push((first.unwrap_or(day), spec));
     }
     found
@@ -194,9 +194,9 @@ fn owners(record: &Record, of_volumes: bool) -> BTreeSet<&str> {
         return BTreeSet::new();
     };
     let limits = target.limits.iter();
-    let limits = limits.filter(|it| it.unit.per_second().is_some());
-    let owned = limits.filter(|it| it.name.volumes.is_some() == of_volumes);
-    owned.map(|it| &*it.name.owner).collect()
+    let limits = limits.filter(|limit| limit.unit.per_second().is_some());
+    let owned = limits.filter(|limit| limit.name.volumes.is_some() == of_volumes);
+    owned.map(|owned| &*owned.name.owner).collect()
 }
 
 /// The known name that stands among these instead of the expected one: a record of a modelled

@@ -263,7 +263,7 @@ fn every_limit_has_a_verdict() {
     let states: Vec<_> = compared
         .limits
         .iter()
-        .map(|it| (it.limit.as_str(), it.state))
+        .map(|limit| (limit.limit.as_str(), limit.state))
         .collect();
     assert_eq!(states[0], ("gp3: volume IOPS", State::Met));
     assert_eq!(states[1], ("gp3: volume throughput", State::NotTested));
@@ -277,7 +277,7 @@ fn every_limit_has_a_verdict() {
     let instance = compared
         .limits
         .iter()
-        .find(|it| it.limit.contains("EBS IOPS"));
+        .find(|limit| limit.limit.contains("EBS IOPS"));
     let how = instance.expect("the instance's").how_to_test.clone();
     let why = "no load can: gp3: volume IOPS binds first";
     assert_eq!(how, Some(HowToTest::Not(why.to_owned())));
@@ -306,7 +306,7 @@ fn a_healthy_volume_gets_no_scary_finding() {
             .assessment
             .findings
             .iter()
-            .find(|it| it.severity > Severity::Info);
+            .find(|finding| finding.severity > Severity::Info);
         assert_eq!(severe, None, "{address}");
     }
 }
@@ -324,7 +324,7 @@ fn nothing_is_compared_that_cannot_be() {
         compared
             .limits
             .iter()
-            .all(|it| it.state == State::NotTested)
+            .all(|limit| limit.state == State::NotTested)
     );
     assert!(diagnose(&record(&[]), None).expected.is_none());
 }
@@ -351,7 +351,11 @@ fn half_writes(iops: f64, depth: u32) -> Record {
         depth,
         ..case(4, iops / 2.0)
     }]);
-    for job in record.measurements.iter_mut().flat_map(|it| &mut it.jobs) {
+    for job in record
+        .measurements
+        .iter_mut()
+        .flat_map(|measurement| &mut measurement.jobs)
+    {
         let reads = job.directions[&Direction::Read].clone();
         job.accounting.issued *= 2;
         job.accounting.completed *= 2;
@@ -512,7 +516,9 @@ fn a_burst_that_ended_was_delivered_while_it_lasted() {
         .expect("a comparison");
     let mut limits = compared.limits.iter();
     let mut delivered = |name: &str| {
-        let found = limits.find(|it| it.limit.ends_with(name)).expect("a limit");
+        let found = limits
+            .find(|limit| limit.limit.ends_with(name))
+            .expect("a limit");
         (found.state, found.delivered.map(f64::round))
     };
     assert_eq!(delivered("(baseline)"), (State::Met, Some(300.0)));

@@ -10,8 +10,8 @@ use crate::expect::{Compared, LimitCheck, NEAR, State};
 /// Limits that no load of the run tests are left out; where none is tested, nothing is decided.
 pub fn missed(run: usize, compared: &Compared) -> Check {
     let tested = compared.limits.iter();
-    let tested = tested.filter(|it| it.state != State::NotTested);
-    let mut judged: Vec<Judged> = tested.map(|it| limit(run, it)).collect();
+    let tested = tested.filter(|tested| tested.state != State::NotTested);
+    let mut judged: Vec<Judged> = tested.map(|tested| limit(run, tested)).collect();
     if judged.is_empty() {
         let why = "no load of this run tests a documented limit".to_owned();
         let subject = compared.address.clone();

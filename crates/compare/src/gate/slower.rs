@@ -18,7 +18,7 @@ pub fn slower(records: &[&Record], comparison: &Comparison, percent: f64) -> Che
             against
                 .pairs
                 .iter()
-                .map(|it| load(against.run, it, percent)),
+                .map(|pair| load(against.run, pair, percent)),
         );
         judged.extend(missing(comparison, against));
     }
@@ -40,10 +40,10 @@ fn unfinished<'a>(records: &'a [&Record]) -> impl Iterator<Item = Judged> + 'a {
 
 fn missing<'a>(comparison: &'a Comparison, against: &'a Against) -> impl Iterator<Item = Judged> {
     let lost = against.unmatched.iter();
-    let lost = lost.filter(|it| it.run == comparison.baseline);
-    lost.map(|it| {
-        let subject = format!("{} {}", it.case, it.direction);
-        let why = format!("it cannot be compared: {}", it.why);
+    let lost = lost.filter(|lost| lost.run == comparison.baseline);
+    lost.map(|lost| {
+        let subject = format!("{} {}", lost.case, lost.direction);
+        let why = format!("it cannot be compared: {}", lost.why);
         Judged::new(against.run, subject, Answer::Undecided, why)
     })
 }
@@ -164,7 +164,10 @@ mod tests {
                 latency_ns: Some(ns),
                 ..Sketch::default()
             }]);
-            let jobs = run.measurements.iter_mut().flat_map(|it| &mut it.jobs);
+            let jobs = run
+                .measurements
+                .iter_mut()
+                .flat_map(|measurement| &mut measurement.jobs);
             jobs.for_each(|job| job.pace = blocklab_record::PaceKind::OpenFixed);
             run
         };

@@ -14,11 +14,11 @@ pub fn warning(runs: &[(&Record, &[Finding])]) -> Check {
 fn of_run(run: usize, record: &Record, findings: &[Finding]) -> Vec<Judged> {
     let graves = findings
         .iter()
-        .filter(|it| it.severity >= Severity::Warning);
+        .filter(|finding| finding.severity >= Severity::Warning);
     let mut judged: Vec<Judged> = graves
-        .map(|it| {
-            let subject = format!("rule {}", it.rule);
-            Judged::new(run, subject, Answer::Fail, it.statement.clone())
+        .map(|grave| {
+            let subject = format!("rule {}", grave.rule);
+            Judged::new(run, subject, Answer::Fail, grave.statement.clone())
         })
         .collect();
     if judged.is_empty() {

@@ -36,7 +36,11 @@ pub struct Judged {
 }
 
 pub(super) fn judge(of: &Conclusion, sources: &Sources<'_>) -> Judged {
-    let tested: Vec<Tested> = of.checks.iter().map(|it| Tested::of(it, sources)).collect();
+    let tested: Vec<Tested> = of
+        .checks
+        .iter()
+        .map(|check| Tested::of(check, sources))
+        .collect();
     let verdict = match &tested[..] {
         [] => Verdict::NotTestable,
         all if all.iter().any(|it| it.ours == Some(false)) => Verdict::Contradicted,
@@ -71,8 +75,10 @@ struct Tested {
 impl Tested {
     fn of(check: &Check, sources: &Sources<'_>) -> Self {
         let cells = || check.cells.iter();
-        let ours: Vec<_> = cells().map(|it| Some(sources.ours(it)?.value)).collect();
-        let theirs: Vec<_> = cells().map(|it| sources.published(it)).collect();
+        let ours: Vec<_> = cells()
+            .map(|cell| Some(sources.ours(cell)?.value))
+            .collect();
+        let theirs: Vec<_> = cells().map(|cell| sources.published(cell)).collect();
         let holds = |values: &[Option<f64>]| -> Option<bool> {
             let known = values.iter().flatten();
             let known: Vec<bool> = known.map(|it| within(check, *it)).collect();
@@ -114,7 +120,7 @@ fn reason(check: &Check, ours: &[Option<f64>], theirs: &[Option<f64>]) -> String
         text.push_str(&format!("; published {theirs}"));
     }
     let outside = check.cells.iter().zip(ours);
-    let outside = outside.filter(|(_, value)| value.is_some_and(|it| !within(check, it)));
+    let outside = outside.filter(|(_, value)| value.is_some_and(|value| !within(check, value)));
     let outside: Vec<String> = outside.map(|(cell, _)| place(cell)).collect();
     if ours.len() > 1 && !outside.is_empty() {
         let shown = outside[..outside.len().min(4)].join(", ");

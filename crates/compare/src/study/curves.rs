@@ -41,7 +41,7 @@ pub fn curves(record: &Record) -> Option<Plot> {
     } else {
         ("submission", "mean service time")
     };
-    let lines = families.iter().filter_map(|it| line(it, aggregate));
+    let lines = families.iter().filter_map(|family| line(family, aggregate));
     let lines: Vec<Line> = lines.collect();
     (!lines.is_empty()).then(|| Plot {
         title: "Latency over rate".to_owned(),
@@ -111,10 +111,10 @@ fn pass(measurement: &Measurement) -> Option<Pass> {
 
 /// Over all operations; `None` without any.
 fn mean_us(latencies: &[&Latency]) -> Option<f64> {
-    let count: f64 = latencies.iter().map(|it| it.count as f64).sum();
+    let count: f64 = latencies.iter().map(|latency| latency.count as f64).sum();
     let sum_ns: f64 = latencies
         .iter()
-        .map(|it| it.mean_ns * it.count as f64)
+        .map(|latency| latency.mean_ns * latency.count as f64)
         .sum();
     (count > 0.0).then(|| sum_ns / count / 1e3)
 }
@@ -137,14 +137,14 @@ fn headline(passes: &[&Pass], aggregate: Aggregate) -> Option<(f64, f64)> {
 }
 
 fn line((family, passes): &(String, Vec<Pass>), aggregate: Aggregate) -> Option<Line> {
-    let mut cases: Vec<(f64, &str)> = passes.iter().map(|it| (it.load, &*it.case)).collect();
+    let mut cases: Vec<(f64, &str)> = passes.iter().map(|pass| (pass.load, &*pass.case)).collect();
     cases.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(b.1)));
     cases.dedup();
     if cases.len() < 2 {
         return None;
     }
     let of_case = |(_, case): &(f64, &str)| {
-        let mine: Vec<&Pass> = passes.iter().filter(|it| it.case == *case).collect();
+        let mine: Vec<&Pass> = passes.iter().filter(|pass| pass.case == *case).collect();
         headline(&mine, aggregate)
     };
     let (rates, latencies): (Vec<f64>, Vec<f64>) = cases.iter().filter_map(of_case).unzip();

@@ -12,7 +12,7 @@ const MONTH: f64 = HOURS_PER_MONTH * 3600.0;
 
 /// A figure of the system itself; `None`: unknown.
 pub(super) fn figure(of: &SystemOutcome<'_>, figure: Figure) -> Option<Value> {
-    let from_list = of.listed.and_then(|it| listed(it, figure));
+    let from_list = of.listed.and_then(|list| listed(list, figure));
     let value = from_list.or_else(|| of_address(of, of.bought?, figure));
     value.map(Value::exact)
 }
@@ -61,7 +61,7 @@ fn of_address(of: &SystemOutcome<'_>, bought: &Resolved, figure: Figure) -> Opti
         Figure::DocumentedReadMbPerS => bound("read throughput, all disks", LimitUnit::MbPerS),
         Figure::CapacityGb => {
             let volumes = bought.spec.volumes.iter();
-            Some(volumes.map(|it| it.capacity.as_f64()).sum::<f64>() / 1e9)
+            Some(volumes.map(|volume| volume.capacity.as_f64()).sum::<f64>() / 1e9)
         }
         Figure::CapacityGib => Some(again(Figure::CapacityGb)? * 1e9 / 2f64.powi(30)),
         Figure::MaxVolumeGib => bound("size max", LimitUnit::Gib),
@@ -91,14 +91,18 @@ fn limit(bought: &Resolved, unit: LimitUnit, wanted: impl Fn(&LimitKind) -> bool
 
 /// US dollars an hour for everything, without what is paid by use.
 pub(super) fn hour(bought: &Resolved) -> Option<f64> {
-    let month: f64 = bought.costs.iter().filter_map(|it| it.usd_per_month).sum();
+    let month: f64 = bought
+        .costs
+        .iter()
+        .filter_map(|cost| cost.usd_per_month)
+        .sum();
     (month > 0.0).then(|| month / HOURS_PER_MONTH)
 }
 
 /// US dollars a month of the volumes; of local disks, of the instance that they come with.
 fn month(bought: &Resolved) -> Option<f64> {
-    let volumes = bought.costs.iter().filter(|it| it.per != Per::Hour);
-    let volumes: Vec<f64> = volumes.filter_map(|it| it.usd_per_month).collect();
+    let volumes = bought.costs.iter().filter(|cost| cost.per != Per::Hour);
+    let volumes: Vec<f64> = volumes.filter_map(|volume| volume.usd_per_month).collect();
     if volumes.is_empty() {
         Some(hour(bought)? * HOURS_PER_MONTH)
     } else {
@@ -108,16 +112,19 @@ fn month(bought: &Resolved) -> Option<f64> {
 
 /// What so many operations a second cost by themselves in a month.
 pub(super) fn usd_for_use(bought: &Resolved, iops: f64) -> f64 {
-    let prices = bought.prices.iter().filter(|it| it.per == Per::MillionIo);
+    let prices = bought
+        .prices
+        .iter()
+        .filter(|price| price.per == Per::MillionIo);
     let millions = iops * MONTH / 1e6;
-    prices.map(|it| it.usd * millions).sum()
+    prices.map(|price| price.usd * millions).sum()
 }
 
 /// `ap-northeast-1, 2017-02-27`.
 pub(super) fn price_list(bought: &Resolved) -> Option<String> {
-    let used = |what: &str| bought.costs.iter().any(|it| it.what == what);
+    let used = |what: &str| bought.costs.iter().any(|cost| cost.what == what);
     let mut lists: Vec<String> = Vec::new();
-    for price in bought.prices.iter().filter(|it| used(&it.what)) {
+    for price in bought.prices.iter().filter(|price| used(&price.what)) {
         let list = format!("{}, {}", price.region, price.date);
         if !lists.contains(&list) {
             lists.push(list);
@@ -127,6 +134,9 @@ pub(super) fn price_list(bought: &Resolved) -> Option<String> {
 }
 
 pub(super) fn price_is_assumed(bought: &Resolved) -> bool {
-    let used = |what: &str| bought.costs.iter().any(|it| it.what == what);
-    bought.prices.iter().any(|it| it.assumed && used(&it.what))
+    let used = |what: &str| bought.costs.iter().any(|cost| cost.what == what);
+    bought
+        .prices
+        .iter()
+        .any(|price| price.assumed && used(&price.what))
 }

@@ -29,7 +29,7 @@ impl<'a> Sources<'a> {
                 rows.insert((&*system.system.name, &*row.case), row);
             }
         }
-        let named = systems.iter().map(|it| (&*it.system.name, it));
+        let named = systems.iter().map(|system| (&*system.system.name, system));
         Self {
             publication,
             rows,
@@ -85,7 +85,11 @@ impl<'a> Sources<'a> {
         let latencies = || Latencies::of(row);
         let exact = |value: f64| Some(Value::exact(value));
         // Another program may not have reported it.
-        let is_known = |statistic| row.directions.iter().all(|it| !it.unknown.has(statistic));
+        let is_known = |statistic| {
+            row.directions
+                .iter()
+                .all(|direction| !direction.unknown.has(statistic))
+        };
         match figure {
             Figure::MeanUs if !is_known(Statistic::Mean) => None,
             Figure::MinUs if !is_known(Statistic::Min) => None,
@@ -95,13 +99,25 @@ impl<'a> Sources<'a> {
             Figure::MibPerS => Some(total(row, |it| it.bytes_per_s)?.times(1.0 / 1_048_576.0)),
             Figure::Operations => {
                 let passes = total(row, |it| it.iops)?.passes.max(1);
-                let ios: u64 = row.directions.iter().map(|it| it.ios).sum();
+                let ios: u64 = row.directions.iter().map(|direction| direction.ios).sum();
                 exact(ios as f64 / f64::from(passes))
             }
             Figure::MeanUs => latencies().mean_us(row),
             Figure::StdevUs => exact(latencies().stdev_us()?),
-            Figure::MinUs => exact(row.directions.iter().map(|it| it.min_ns).min()? as f64 / 1e3),
-            Figure::MaxUs => exact(row.directions.iter().map(|it| it.max_ns).max()? as f64 / 1e3),
+            Figure::MinUs => exact(
+                row.directions
+                    .iter()
+                    .map(|direction| direction.min_ns)
+                    .min()? as f64
+                    / 1e3,
+            ),
+            Figure::MaxUs => exact(
+                row.directions
+                    .iter()
+                    .map(|direction| direction.max_ns)
+                    .max()? as f64
+                    / 1e3,
+            ),
             Figure::QuantileUs(thousandths) => {
                 exact(latencies().quantile_us(f64::from(thousandths) / 1e5)?)
             }

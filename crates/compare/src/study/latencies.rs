@@ -25,8 +25,8 @@ impl Latencies {
             let of = only.mean_ns;
             return Some(Value {
                 value: of.value / 1e3,
-                low: of.low.map(|it| it / 1e3),
-                high: of.high.map(|it| it / 1e3),
+                low: of.low.map(|low| low / 1e3),
+                high: of.high.map(|high| high / 1e3),
                 passes: of.passes,
             });
         }

@@ -132,7 +132,7 @@ pub struct Nearness {
 pub fn outcome(publication: &Publication, systems: &[SystemOutcome<'_>]) -> Outcome {
     let sources = Sources::of(publication, systems);
     let tables = publication.tables.iter();
-    let tables: Vec<Table> = tables.map(|it| tables::table(it, &sources)).collect();
+    let tables: Vec<Table> = tables.map(|table| tables::table(table, &sources)).collect();
     let curves = publication.curves.iter();
     let judged = publication.conclusions.iter();
     let compared = compared(publication, &sources);
@@ -141,8 +141,10 @@ pub fn outcome(publication: &Publication, systems: &[SystemOutcome<'_>]) -> Outc
         preparation: publication.preparation.clone(),
         remarks: publication.remarks.clone(),
         systems: systems.iter().map(party).collect(),
-        plots: curves.map(|it| tables::plot(it, &sources)).collect(),
-        conclusions: judged.map(|it| conclusions::judge(it, &sources)).collect(),
+        plots: curves.map(|curve| tables::plot(curve, &sources)).collect(),
+        conclusions: judged
+            .map(|judged| conclusions::judge(judged, &sources))
+            .collect(),
         nearness: nearness(&compared),
         compared,
         tables,
@@ -168,7 +170,7 @@ fn party(system: &SystemOutcome<'_>) -> Party {
 
 fn compared(publication: &Publication, sources: &Sources<'_>) -> Vec<Compared> {
     let loaded = publication.figures.iter();
-    let loaded = loaded.filter(|it| it.figure.scope() != Scope::System);
+    let loaded = loaded.filter(|loaded| loaded.figure.scope() != Scope::System);
     let one = |it: &blocklab_publication::Published| {
         let cell = Cell {
             system: it.system.clone(),
@@ -178,7 +180,7 @@ fn compared(publication: &Publication, sources: &Sources<'_>) -> Vec<Compared> {
             figure: it.figure,
         };
         Some(Compared {
-            ours: sources.ours(&cell).map(|it| it.value),
+            ours: sources.ours(&cell).map(|our| our.value),
             system: cell.system,
             case: cell.case?,
             figure: it.figure,
@@ -191,7 +193,7 @@ fn compared(publication: &Publication, sources: &Sources<'_>) -> Vec<Compared> {
 
 fn nearness(compared: &[Compared]) -> Option<Nearness> {
     let judging = compared.iter();
-    let judging = judging.filter(|it| it.basis == Basis::Measured);
+    let judging = judging.filter(|judging| judging.basis == Basis::Measured);
     let errors = judging.filter_map(Compared::error_percent);
     let mut sorted: Vec<f64> = errors.map(f64::abs).collect();
     sorted.sort_by(f64::total_cmp);

@@ -79,7 +79,7 @@ pub(super) fn figure(family: &Family, figure: Figure, point: &Point<'_>) -> Opti
         Figure::LatencyAtPeakUs => exact(at_peak(&all, Figure::MeanUs)),
         Figure::IopsAt1Ms => {
             let (curve, _) = ordered(&all(Figure::Iops)?, &all(Figure::MeanUs)?);
-            exact(crossing(&curve, 1000.0).map(|it| it.at))
+            exact(crossing(&curve, 1000.0).map(|crossing| crossing.at))
         }
         Figure::IopsAtKnee => {
             let (curve, _) = ordered(&all(Figure::Iops)?, &all(Figure::MeanUs)?);

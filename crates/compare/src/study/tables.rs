@@ -58,7 +58,7 @@ pub(super) fn table(of: &publication::Table, sources: &Sources<'_>) -> Table {
     let entry = |cell: &Option<Cell>| cell.as_ref().map(|cell| entry(cell, sources));
     let line = |row: &Vec<Option<Cell>>| row.iter().map(entry).collect();
     let cells: Vec<Vec<Option<Entry>>> = of.cells.iter().map(line).collect();
-    let places: Option<Vec<f64>> = of.rows.iter().map(|it| number(it)).collect();
+    let places: Option<Vec<f64>> = of.rows.iter().map(|row| number(row)).collect();
     let is_ratio = |column: usize| {
         let mut rows = of.cells.iter().filter_map(|row| row[column].as_ref());
         rows.any(Cell::is_ratio)
@@ -246,7 +246,11 @@ mod tests {
         let rates = [50.0, 100.0, 98.5, 98.0];
         let waited = [400.0, 500.0, 9000.0, 20_000.0];
         let line = Line::through(("disk", ""), (&rates, &waited), Some(1000.0));
-        let found: Vec<_> = line.points.iter().map(|it| (it.x, it.past_peak)).collect();
+        let found: Vec<_> = line
+            .points
+            .iter()
+            .map(|point| (point.x, point.past_peak))
+            .collect();
         assert_eq!(
             found,
             [(50.0, false), (100.0, false), (98.5, true), (98.0, true)]

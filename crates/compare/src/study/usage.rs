@@ -7,10 +7,10 @@ use blocklab_record::{Measurement, Record, ThreadUse};
 pub(super) fn figure(record: &Record, case: &str, figure: Figure) -> Option<f64> {
     let measurements = record.measurements.iter();
     let passes: Vec<&Measurement> = measurements
-        .filter(|it| it.case == case && it.pass > 0)
+        .filter(|measurement| measurement.case == case && measurement.pass > 0)
         .collect();
     let sum = |of: &dyn Fn(&ThreadUse) -> u64| -> Option<f64> {
-        let jobs = passes.iter().flat_map(|it| &it.jobs);
+        let jobs = passes.iter().flat_map(|pass| &pass.jobs);
         let all = jobs.map(|job| Some(of(job.threads_use.as_ref()?)));
         Some(all.sum::<Option<u64>>()? as f64)
     };
@@ -24,8 +24,8 @@ pub(super) fn figure(record: &Record, case: &str, figure: Figure) -> Option<f64>
             running().and(switches).map(each)
         }
         Figure::DiskIos => {
-            let disks = || passes.iter().flat_map(|it| &it.disks);
-            let ios: u64 = disks().map(|it| it.read_ios + it.write_ios).sum();
+            let disks = || passes.iter().flat_map(|pass| &pass.disks);
+            let ios: u64 = disks().map(|disk| disk.read_ios + disk.write_ios).sum();
             disks().next().map(|_| each(ios as f64))
         }
         Figure::DiskBusyPercent => {

@@ -28,8 +28,8 @@ impl Value {
     pub(super) fn times(self, factor: f64) -> Self {
         Self {
             value: self.value * factor,
-            low: self.low.map(|it| it * factor),
-            high: self.high.map(|it| it * factor),
+            low: self.low.map(|low| low * factor),
+            high: self.high.map(|high| high * factor),
             ..self
         }
     }

@@ -200,8 +200,8 @@ impl Channels {
         let (read, write) = (&service.read, &service.write);
         let here_read = pick(read, &service.stream_read, &service.interleaved_read);
         let here_write = pick(write, &service.stream_write, &service.interleaved_write);
-        let most_reads = most.map(|it| it.read_iops);
-        let most_writes = most.map(|it| it.write_iops);
+        let most_reads = most.map(|most| most.read_iops);
+        let most_writes = most.map(|most| most.write_iops);
         let mut read = Side::new(reads, read, &here_read, part, most_reads);
         if let Some(programs) = service.programs.as_ref().filter(|_| read.channels > 0.0) {
             let pages = part.as_f64() / programs.page.as_f64();

@@ -53,7 +53,7 @@ impl Schedule {
     ) -> Answer {
         let sound = Answer { at, result: Ok(()) };
         let Self { faults, chance } = self;
-        let hitting = faults.iter().filter(|it| it.hits(volume));
+        let hitting = faults.iter().filter(|fault| fault.hits(volume));
         hitting.fold(sound, |answer, it| {
             it.befall(now, answer, direction, chance)
         })

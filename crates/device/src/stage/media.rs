@@ -129,7 +129,7 @@ impl Side {
             random: line,
             stream: stream.map_or(line, Line::new),
             interleaved: interleaved.map_or(line, Line::new),
-            is_ahead: stream.is_some_and(|it| is_ahead(it, interleaved.unwrap_or(random))),
+            is_ahead: stream.is_some_and(|stream| is_ahead(stream, interleaved.unwrap_or(random))),
             channels: most.map(|iops| Channels::new(iops, line)),
             use_so_far: MeterUse::default(),
         }
@@ -164,16 +164,16 @@ impl Media {
             &service.read,
             service.stream_read.as_ref(),
             service.interleaved_read.as_ref(),
-            most.map(|it| it.read_iops),
+            most.map(|most| most.read_iops),
         );
-        let channels = read.channels.as_ref().map(|it| it.free_at.len());
+        let channels = read.channels.as_ref().map(|channel| channel.free_at.len());
         let programs = service.programs.as_ref().zip(channels);
         let programs = programs.map(|(spec, channels)| ProgramQueue::new(spec, channels));
         let write = Side::new(
             &service.write,
             service.stream_write.as_ref(),
             service.interleaved_write.as_ref(),
-            most.map(|it| it.write_iops),
+            most.map(|most| most.write_iops),
         );
         Self {
             sides: [read, write],
@@ -344,7 +344,7 @@ mod tests {
         let twice = [0; 2].map(|_| media.admit(Nanos(0), &passage(Read, 0, 4, Nothing)).0);
         assert_eq!(twice, [100_000, 200_000]);
         let blocks = (0..800_000u64).map(|block| passage(Read, block << 12, 4, Nothing));
-        let last = blocks.map(|it| media.admit(Nanos(0), &it).0).max();
+        let last = blocks.map(|block| media.admit(Nanos(0), &block).0).max();
         // Ten seconds of work on eight channels, the fullest of which has a little more.
         let seconds = last.unwrap_or(0) as f64 / 1e9;
         assert!((10.0..10.2).contains(&seconds), "{seconds}");

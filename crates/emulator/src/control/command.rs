@@ -537,7 +537,7 @@ mod tests {
     fn order(line: &str) -> Order {
         let command: Result<Command, _> = line.parse();
         command
-            .map(|it| it.order)
+            .map(|command| command.order)
             .unwrap_or_else(|error| panic!("{error}"))
     }
 

@@ -198,7 +198,7 @@ impl Controller {
         let Some(name) = &command.volume else {
             return Ok((0..self.volumes.len()).collect());
         };
-        let names = || self.volumes.iter().map(|it| it.volume.name());
+        let names = || self.volumes.iter().map(|volume| volume.volume.name());
         let index = names().position(|known| known == name);
         index.map(|index| vec![index]).ok_or_else(|| {
             let all: Vec<_> = names().collect();
@@ -348,7 +348,7 @@ impl Controller {
             self.volume(*index).clear(which);
         }
         let ends = |event: &&mut Event| {
-            let number = event.fault.filter(|it| lasting.contains(it));
+            let number = event.fault.filter(|fault| lasting.contains(fault));
             number.is_some_and(|number| which.is_none_or(|which| which == number))
         };
         for event in events.iter_mut().filter(ends) {
@@ -453,7 +453,11 @@ impl Controller {
             in_flight: volume.in_flight(),
             reads: observed.direction(Direction::Read).ios,
             writes: observed.direction(Direction::Write).ios,
-            failed: observed.counters().iter().map(|it| it.failed).sum(),
+            failed: observed
+                .counters()
+                .iter()
+                .map(|counter| counter.failed)
+                .sum(),
             balances: balances.unwrap_or_default(),
             faults: volume.faults_now().into_iter().map(fault).collect(),
         }

@@ -141,7 +141,10 @@ fn a_power_cut_takes_what_nobody_flushed_and_fails_all_until_it_is_attached() {
     assert_eq!(first_byte(&volumes[0]), 0);
     refused(&controller, "fault attach", "a, b is there");
     let events = controller.events_of(0);
-    let kinds: Vec<_> = events.iter().map(|it| (it.action, it.hits)).collect();
+    let kinds: Vec<_> = events
+        .iter()
+        .map(|event| (event.action, event.hits))
+        .collect();
     assert_eq!(
         kinds,
         [(ControlAction::PowerCut, 1), (ControlAction::Attach, 0)]
@@ -215,7 +218,7 @@ fn settings_that_one_volume_refuses_change_none() {
 fn commands_of_a_later_moment_are_checked_and_not_carried_out() {
     let (controller, volumes) = controller(false);
     let check = |lines: &[&str]| {
-        let commands: Vec<Command> = lines.iter().map(|it| it.parse().expect(it)).collect();
+        let commands: Vec<Command> = lines.iter().map(|line| line.parse().expect(line)).collect();
         controller.check(&commands)
     };
     for (line, words) in [
@@ -328,7 +331,7 @@ fn a_template_is_a_course_of_latencies() {
     let faults = &volumes[0].faults;
     let spans: Vec<_> = faults
         .iter()
-        .map(|it| (it.until_s.unwrap_or(0.0) - it.from_s).round())
+        .map(|fault| (fault.until_s.unwrap_or(0.0) - fault.from_s).round())
         .collect();
     assert_eq!(spans, [60.0, 120.0, 120.0]);
     assert_eq!((faults[2].from_s - faults[0].from_s).round(), 780.0);
@@ -372,7 +375,7 @@ fn lines_over_a_socket_and_clients_that_are_none() {
         "{rest}"
     );
     let (answer, _) = ask(&path, "fault detach").expect("it listens");
-    assert!(answer.volumes.iter().all(|it| !it.attached));
+    assert!(answer.volumes.iter().all(|volume| !volume.attached));
     drop(socket);
     assert!(!path.exists());
 }

@@ -107,7 +107,11 @@ impl MountPoint {
         if whole.to_str().is_none() {
             return Err(MountError::Name(whole));
         }
-        if let Some(mount) = mounts().into_iter().rev().find(|it| it.point == whole) {
+        if let Some(mount) = mounts()
+            .into_iter()
+            .rev()
+            .find(|mount| mount.point == whole)
+        {
             return Err(MountError::Mounted(whole, mount.kind));
         }
         if fs::read_dir(through(&held))
@@ -122,7 +126,7 @@ impl MountPoint {
 
     /// Mounts a file system there; gives the descriptor by which it is served.
     pub(super) fn mount(&self, source: &str, read_only: bool) -> Result<OwnedFd, MountError> {
-        if fs::metadata(DEVICE).is_ok_and(|it| it.rdev() != libc::makedev(10, 229)) {
+        if fs::metadata(DEVICE).is_ok_and(|metadata| metadata.rdev() != libc::makedev(10, 229)) {
             return Err(MountError::Masked);
         }
         if geteuid().is_root() {

@@ -65,7 +65,7 @@ impl Clients {
         let transient = [libc::EMFILE, libc::ENFILE, libc::ENOBUFS, libc::ENOMEM];
         if error
             .raw_os_error()
-            .is_some_and(|it| transient.contains(&it))
+            .is_some_and(|raw_os_error| transient.contains(&raw_os_error))
         {
             self.all_gone(Duration::from_millis(100));
         }

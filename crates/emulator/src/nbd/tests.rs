@@ -418,7 +418,10 @@ fn a_stall_holds_what_is_in_flight_and_a_detach_fails_it() {
     assert_eq!(client.reply(), (6, 0));
     assert_eq!(client.get(4), [0; 4], "a write that failed changed nothing");
     let failures = client.volume.observed().failures;
-    let counts: Vec<_> = failures.iter().map(|it| (it.failure, it.count)).collect();
+    let counts: Vec<_> = failures
+        .iter()
+        .map(|failure| (failure.failure, failure.count))
+        .collect();
     use crate::Failure::{Detached, NoSpace};
     assert_eq!(counts, [(Detached, 1), (Detached, 1), (NoSpace, 1)]);
     client.leave().expect("a sound client");

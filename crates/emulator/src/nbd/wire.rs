@@ -35,7 +35,9 @@ impl<'a> Wire<'a> {
 
     /// Whether bytes are buffered here, for which the socket does not become readable.
     pub(super) fn holds_some(&self) -> bool {
-        self.cipher.as_ref().is_some_and(|it| it.holds_some())
+        self.cipher
+            .as_ref()
+            .is_some_and(|cipher| cipher.holds_some())
     }
 
     /// Takes what is there; with `wait`, until something is. `None`: nothing; zero: the end.

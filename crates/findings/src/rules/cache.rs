@@ -94,7 +94,11 @@ pub(super) fn not_from_device(cases: &Cases<'_>) -> Vec<Finding> {
 pub(super) fn buffered_loop(cases: &Cases<'_>) -> Vec<Finding> {
     let advice = "Attach the file with `losetup --direct-io=on`, or measure the directory that it \
                   lies in.";
-    let devices = cases.record.targets.iter().flat_map(|it| &it.devices);
+    let devices = cases
+        .record
+        .targets
+        .iter()
+        .flat_map(|target| &target.devices);
     let buffered: BTreeSet<&str> = devices
         .filter(|device| device.loop_direct == Some(false))
         .map(|device| &*device.name)
@@ -138,11 +142,11 @@ pub(super) fn fuse_server(cases: &Cases<'_>) -> Vec<Finding> {
         .record
         .targets
         .iter()
-        .filter_map(|it| it.file_system.as_ref());
+        .filter_map(|target| target.file_system.as_ref());
     let is_fuse = |kind: &str| kind.starts_with("fuse") && !kind.ends_with("overlayfs");
     let Some(system) = systems
-        .filter(|it| is_fuse(&it.kind))
-        .min_by_key(|it| &it.mount_point)
+        .filter(|system| is_fuse(&system.kind))
+        .min_by_key(|system| &system.mount_point)
     else {
         return Vec::new();
     };

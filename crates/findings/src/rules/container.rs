@@ -51,8 +51,9 @@ pub(super) fn engine_replaced(cases: &Cases<'_>) -> Vec<Finding> {
 pub(super) fn layered_file_system(cases: &Cases<'_>) -> Vec<Finding> {
     let is_layered = |kind: &str| LAYERED.contains(&kind);
     let targets = cases.record.targets.iter();
-    let files = targets.filter(|it| matches!(it.kind, TargetKind::File | TargetKind::Scratch));
-    let mut systems = files.filter_map(|it| it.file_system.as_ref());
+    let files =
+        targets.filter(|target| matches!(target.kind, TargetKind::File | TargetKind::Scratch));
+    let mut systems = files.filter_map(|file| file.file_system.as_ref());
     let Some(system) = systems.find(|system| is_layered(&system.kind)) else {
         return Vec::new();
     };

@@ -49,7 +49,7 @@ struct Span {
 /// does not rest of its own accord.
 fn slices(pass: &Measurement) -> Option<Vec<&Interval>> {
     let rests = pass.observed.is_some() || pass.jobs.iter().any(|job| job.think);
-    let slices = whole(pass).filter(|it| it.len() >= ENOUGH)?;
+    let slices = whole(pass).filter(|whole| whole.len() >= ENOUGH)?;
     (!rests && pass.stood_still_ns.is_none()).then_some(slices)
 }
 
@@ -65,7 +65,7 @@ pub(super) fn standstill(cases: &Cases<'_>) -> Vec<Finding> {
         let found = case
             .passes
             .iter()
-            .filter_map(|it| Some((it.pass, still(it)?)));
+            .filter_map(|pass| Some((pass.pass, still(pass)?)));
         let (pass, span) = found.max_by(|(_, a), (_, b)| a.length.total_cmp(&b.length))?;
         Some(
             warning("nothing completed for {}", [span.lasting()])
@@ -123,18 +123,18 @@ fn still(pass: &Measurement) -> Option<Span> {
 
 /// Operations a second, and the longest wait, of a usual slice; `None` where most are empty.
 fn usual(slices: &[&Interval]) -> Option<(f64, f64)> {
-    let waits: Vec<f64> = slices.iter().map(|it| longest(it)).collect();
+    let waits: Vec<f64> = slices.iter().map(|slice| longest(slice)).collect();
     let level = median(&levels(slices));
     (level > 0.0).then(|| (level, median(&waits)))
 }
 
 fn longest(slice: &Interval) -> f64 {
     let moving = moving(slice).into_iter();
-    moving.map(|it| it.max_ns).max().unwrap_or(0) as f64
+    moving.map(|moving| moving.max_ns).max().unwrap_or(0) as f64
 }
 
 fn starts(slices: &[&Interval]) -> Vec<f64> {
-    let lengths = slices.iter().map(|it| it.length_ns as f64);
+    let lengths = slices.iter().map(|slice| slice.length_ns as f64);
     let ends = lengths.scan(0.0, |end, length| {
         *end += length;
         Some(*end - length)
@@ -173,7 +173,7 @@ pub(super) fn slow_episode(cases: &Cases<'_>) -> Vec<Finding> {
         let found = case
             .passes
             .iter()
-            .filter_map(|it| Some((it.pass, slow(it)?)))
+            .filter_map(|pass| Some((pass.pass, slow(pass)?)))
             .filter(|(_, it)| {
                 cases.is_simulated() || it.times < AGAIN || it.slower() >= SLOWER_AGAIN_REAL
             });
@@ -217,7 +217,7 @@ pub(super) fn slow_episode(cases: &Cases<'_>) -> Vec<Finding> {
 /// come again and again: what lasts from the beginning or to the end is a change of level.
 fn slow(pass: &Measurement) -> Option<Slow> {
     let slices = slices(pass)?;
-    let latencies: Vec<Option<f64>> = slices.iter().map(|it| latency(it)).collect();
+    let latencies: Vec<Option<f64>> = slices.iter().map(|slice| latency(slice)).collect();
     let known: Vec<f64> = latencies.iter().copied().flatten().collect();
     if known.len() < ENOUGH {
         return None;
@@ -296,14 +296,18 @@ fn found(
         inside_ns: median(&taken),
         usual_ns,
     };
-    let is_pause = still(pass).is_some_and(|it| it.overlaps(&span));
+    let is_pause = still(pass).is_some_and(|still| still.overlaps(&span));
     (!is_pause && usual_ns > 0.0).then_some(slow)
 }
 
 /// The lower quartile of the means, and the standard deviation by those below their median.
 fn lower_half(means: &[f64]) -> (f64, f64) {
     let middle = median(means);
-    let below: Vec<f64> = means.iter().copied().filter(|it| *it <= middle).collect();
+    let below: Vec<f64> = means
+        .iter()
+        .copied()
+        .filter(|mean| *mean <= middle)
+        .collect();
     let quartile = median(&below);
     let distances: Vec<f64> = below.iter().map(|it| (it - quartile).abs()).collect();
     (quartile, DEVIATION_BELOW * median(&distances))
@@ -313,7 +317,7 @@ fn lower_half(means: &[f64]) -> (f64, f64) {
 /// scatter by it over the root of their number, whatever their tail.
 fn one_deviates(pass: &Measurement) -> f64 {
     let results = pass.jobs.iter().flat_map(|job| job.directions.values());
-    let known = results.filter_map(|it| it.service.histogram().ok());
+    let known = results.filter_map(|result| result.service.histogram().ok());
     let bins = known.flat_map(|it| it.edges().collect::<Vec<_>>());
     let bins = bins.map(|(low, high, n)| (f64::midpoint(low as f64, high as f64), n as f64));
     let (n, sum, squares) = bins.fold((0.0, 0.0, 0.0), |(count, sum, squares), (ns, n)| {
@@ -368,8 +372,8 @@ fn rest(pass: &Measurement) -> Option<f64> {
             from: starts[*place],
             length: slices[*place].length_ns as f64,
         };
-        let in_slow = slow.as_ref().is_some_and(|it| it.places[*place]);
-        !in_slow && !still.is_some_and(|it| it.overlaps(&span))
+        let in_slow = slow.as_ref().is_some_and(|slow| slow.places[*place]);
+        !in_slow && !still.is_some_and(|still| still.overlaps(&span))
     };
     let free: Vec<&Interval> = (0..slices.len())
         .filter(is_free)

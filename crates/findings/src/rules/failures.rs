@@ -280,7 +280,7 @@ mod tests {
             first_offset: 0,
         }];
         let advice = the(&record, "failed-operations").advice;
-        assert!(advice.is_some_and(|it| it.contains("--memory-limit")));
+        assert!(advice.is_some_and(|advice| advice.contains("--memory-limit")));
     }
 
     #[test]

@@ -306,13 +306,13 @@ fn a_missed_rate_names_its_limit_and_a_met_one_none() {
     assert!(
         missed
             .advice
-            .is_some_and(|it| it.contains("more depth cannot help"))
+            .is_some_and(|advice| advice.contains("more depth cannot help"))
     );
     let too_few = the(&requested(20_000.0, 0.0), "rate-missed");
     assert!(
         too_few
             .advice
-            .is_some_and(|it| it.contains("give it more depth"))
+            .is_some_and(|advice| advice.contains("give it more depth"))
     );
     for rule in ["at-limit", "latency-bound", "rate-missed"] {
         silent(&requested(6000.0, 0.8), rule);
@@ -470,7 +470,7 @@ fn only_cases_above_the_same_limit_share_a_finding() {
         lasting("large", 700.0, 1024),
     ];
     let findings = found(&simulated(&[gp3(0.1, 0.1)], &sketches), "above-limit");
-    let statements: Vec<_> = findings.iter().map(|it| &*it.statement).collect();
+    let statements: Vec<_> = findings.iter().map(|finding| &*finding.statement).collect();
     let [large, small] = statements[..] else {
         panic!("{statements:?}");
     };

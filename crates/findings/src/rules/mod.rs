@@ -108,7 +108,7 @@ pub fn drop_needless_guesses(findings: &mut Vec<Finding>) {
     let is_guess = |it: &Finding| it.rule == "latency-bound" && it.confidence == Confidence::Low;
     let known: Vec<Finding> = findings
         .iter()
-        .filter(|it| !is_guess(it) && it.severity > Severity::Good)
+        .filter(|finding| !is_guess(finding) && finding.severity > Severity::Good)
         .cloned()
         .collect();
     findings.retain(|guess| {

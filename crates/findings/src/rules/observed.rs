@@ -53,7 +53,10 @@ pub(super) fn changed(cases: &Cases<'_>) -> Vec<Finding> {
 }
 
 fn commands(load: &ObservedLoad, meant: impl Fn(ControlAction) -> bool) -> Vec<&ControlEvent> {
-    load.events.iter().filter(|it| meant(it.action)).collect()
+    load.events
+        .iter()
+        .filter(|event| meant(event.action))
+        .collect()
 }
 
 /// `fault stall 5s` at 10.0 s; the evidence names all of them.
@@ -179,10 +182,12 @@ pub(super) fn late_replies(cases: &Cases<'_>) -> Vec<Finding> {
     per_case(cases, "late-replies", Some(advice), |case| {
         let late = observed(case)?.lateness.as_ref()?;
         let job = case.only_job()?;
-        let served = || job.directions.values().map(|it| &it.service);
-        let median = served().map(|it| it.p50_ns).min()?;
-        let modelled = median.checked_sub(late.p50_ns).filter(|it| *it > 0)? as f64;
-        let slowest = served().map(|it| it.p99_ns).max()? as f64;
+        let served = || job.directions.values().map(|direction| &direction.service);
+        let median = served().map(|served| served.p50_ns).min()?;
+        let modelled = median
+            .checked_sub(late.p50_ns)
+            .filter(|checked_sub| *checked_sub > 0)? as f64;
+        let slowest = served().map(|served| served.p99_ns).max()? as f64;
         let is_heavy = slowest > HEAVY * modelled;
         let hit = if late.p50_ns as f64 > DISTORTED * modelled {
             warning(

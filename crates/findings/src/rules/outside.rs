@@ -96,7 +96,10 @@ fn writes_tell(cases: &Cases<'_>, case: &CaseView<'_>) -> bool {
 fn disks(targets: &[TargetFacts]) -> BTreeSet<&str> {
     let of = |target: &'_ TargetFacts| -> Option<usize> {
         let nearest = target.devices.first()?;
-        let whole = target.devices.iter().position(|it| is_disk_of(it, nearest));
+        let whole = target
+            .devices
+            .iter()
+            .position(|device| is_disk_of(device, nearest));
         Some(whole.unwrap_or(0))
     };
     let named = |target| of(target).map(|index| &*target.devices[index].name);
@@ -115,8 +118,10 @@ fn is_disk_of(disk: &BlockDevice, part: &BlockDevice) -> bool {
 /// was not watched.
 fn others(case: &CaseView<'_>, disks: &BTreeSet<&str>, direction: Direction) -> Option<f64> {
     let beyond = |pass: &&Measurement| {
-        let watched = pass.disks.iter().filter(|it| disks.contains(&*it.name));
-        let bytes: Vec<u64> = watched.map(|it| disk_bytes(it, direction)).collect();
+        let watched = pass.disks.iter().filter(|disk| disks.contains(&*disk.name));
+        let bytes: Vec<u64> = watched
+            .map(|watched| disk_bytes(watched, direction))
+            .collect();
         let seen = bytes.iter().sum::<u64>() as f64;
         let is_whole = !disks.is_empty() && bytes.len() == disks.len();
         is_whole.then(|| (seen - CaseView::moved_bytes(pass, direction)).max(0.0))

@@ -63,7 +63,7 @@ pub(super) fn paced(cases: &Cases<'_>) -> Vec<Finding> {
 /// Whether the rate hardly changes from second to second, in every pass that shows it.
 fn is_even(case: &CaseView<'_>) -> bool {
     let passes = case.passes.iter();
-    let spreads: Vec<f64> = passes.filter_map(|it| series::unevenness(it)).collect();
+    let spreads: Vec<f64> = passes.filter_map(|pass| series::unevenness(pass)).collect();
     !spreads.is_empty() && spreads.iter().all(|uneven| *uneven < EVEN)
 }
 

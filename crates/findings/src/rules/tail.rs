@@ -110,10 +110,10 @@ fn lasts(case: &CaseView<'_>, direction: &RowDirection) -> bool {
         .collect();
     if ratios.len() >= SLICES {
         // A tail of one in a thousand shows in the longest of a slice, not in its p99.
-        let heavy = ratios.iter().filter(|it| **it >= least / 2.0).count();
+        let heavy = ratios.iter().filter(|ratio| **ratio >= least / 2.0).count();
         heavy * 2 > ratios.len() || spread(case, &of, direction)
     } else {
-        episode::undisturbed(case).is_none() && case.passes.iter().all(|it| is_level(it))
+        episode::undisturbed(case).is_none() && case.passes.iter().all(|pass| is_level(pass))
     }
 }
 
@@ -124,7 +124,7 @@ fn spread(
     direction: &RowDirection,
 ) -> bool {
     let slices = case.passes.iter().filter_map(|pass| whole(pass)).flatten();
-    let longest: Vec<f64> = slices.map(|it| of(it).max_ns as f64).collect();
+    let longest: Vec<f64> = slices.map(|slice| of(slice).max_ns as f64).collect();
     median(&longest) >= HEAVY[1].2 * direction.service_ns.at("p50") as f64
 }
 
@@ -150,7 +150,7 @@ fn is_paced(pass: &Measurement, case: &CaseView<'_>) -> bool {
     let Some(rate) = Summary::of(&levels(&slices)) else {
         return false;
     };
-    let each = slices.iter().map(|it| ios(it) as f64).sum::<f64>() / slices.len() as f64;
+    let each = slices.iter().map(|slice| ios(slice) as f64).sum::<f64>() / slices.len() as f64;
     let chance = one_scatters(case) / each.max(1.0).sqrt();
     rate.cv() < PACED * chance
 }
@@ -158,7 +158,11 @@ fn is_paced(pass: &Measurement, case: &CaseView<'_>) -> bool {
 /// Coefficient of variation of a single latency, over all directions.
 fn one_scatters(case: &CaseView<'_>) -> f64 {
     let bins = || {
-        let all = case.row.directions.iter().flat_map(|it| &it.bins);
+        let all = case
+            .row
+            .directions
+            .iter()
+            .flat_map(|direction| &direction.bins);
         all.map(|(low, high, n)| ((*low as f64 + *high as f64) / 2.0, *n as f64))
     };
     let count: f64 = bins().map(|(_, n)| n).sum();
@@ -223,7 +227,11 @@ mod tests {
             "heavy-tail",
         );
         let mut sizes = record(&[slow]);
-        for job in sizes.measurements.iter_mut().flat_map(|it| &mut it.jobs) {
+        for job in sizes
+            .measurements
+            .iter_mut()
+            .flat_map(|measurement| &mut measurement.jobs)
+        {
             job.block_sizes = None;
         }
         silent(&sizes, "heavy-tail");

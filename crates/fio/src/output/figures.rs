@@ -114,7 +114,11 @@ fn of<'a>(clone: &'a CloneFacts, measurement: Option<&Measurement>) -> Figures<'
         figures.flows[1].ios += verified.assumed_writes;
         figures.flows[1].bytes += verified.assumed_bytes;
     }
-    if let Some(began) = result.verified.as_ref().and_then(|it| it.began_ns) {
+    if let Some(began) = result
+        .verified
+        .as_ref()
+        .and_then(|verified| verified.began_ns)
+    {
         let [read, write, _] = &mut figures.flows;
         if read.ios > 0 && clone.reads_back {
             let writing_ms = (began / 1_000_000).max(1);

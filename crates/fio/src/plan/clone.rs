@@ -142,7 +142,11 @@ impl PlanBuilder<'_> {
                 given => given.to_owned(),
             },
             steady: job.stop.steady,
-            reads_back: !rw.reads && job.verify.as_ref().is_some_and(|it| it.pass.is_none()),
+            reads_back: !rw.reads
+                && job
+                    .verify
+                    .as_ref()
+                    .is_some_and(|verify| verify.pass.is_none()),
             ends_all: options.exitall && options.exit_what == "all",
             thread: options.thread,
             counts_errors: options.ignore_error.is_some()

@@ -232,7 +232,7 @@ fn refuse_copies(found: &Found, job: &Job) -> Result<(), String> {
 
 fn started(seconds: Option<f64>) -> String {
     let seconds = seconds.filter(|seconds| (0.0..250_000_000_000.0).contains(seconds));
-    let moment = seconds.and_then(|it| jiff::Timestamp::from_second(it as i64).ok());
+    let moment = seconds.and_then(|second| jiff::Timestamp::from_second(second as i64).ok());
     moment.map(|moment| moment.to_string()).unwrap_or_default()
 }
 
@@ -443,7 +443,8 @@ impl Side {
     fn falls_back(&self) -> bool {
         let has = |latency: &(&Latency, f64)| latency.0.has_shape();
         let completion = sampled(&self.clat_ns, 1.0).or(sampled(&self.clat, 1e3));
-        completion.is_some_and(|it| !has(&it)) && self.whole().is_some_and(|it| has(&it))
+        completion.is_some_and(|completion| !has(&completion))
+            && self.whole().is_some_and(|whole| has(&whole))
     }
 
     fn timed(&self, latency: Option<(&Latency, f64)>, figures: Figures) -> Figures {

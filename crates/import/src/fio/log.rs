@@ -107,7 +107,10 @@ pub(super) fn read(sources: &[&Source]) -> Result<Found, Mistake> {
         tool: "fio".to_owned(),
         ..Found::default()
     };
-    let names: Vec<_> = sources.iter().map(|it| Name::of(&it.name)).collect();
+    let names: Vec<_> = sources
+        .iter()
+        .map(|source| Name::of(&source.name))
+        .collect();
     let mut jobs: Vec<JobLogs<'_>> = Vec::new();
     for (source, name) in sources.iter().zip(&names) {
         let Some(name) = name else { continue };
@@ -179,7 +182,7 @@ fn begin(jobs: &[JobLogs<'_>], found: &mut Found) -> f64 {
     let gap = rows.ways.iter().map(|way| usual_gap(&way.windows));
     let begin = rows.first_ms - gap.fold(0.0, f64::max);
     let moment = jiff::Timestamp::from_millisecond(begin as i64);
-    found.started_at = moment.map(|it| it.to_string()).unwrap_or_default();
+    found.started_at = moment.map(|moment| moment.to_string()).unwrap_or_default();
     begin
 }
 

@@ -115,7 +115,7 @@ fn counts_of_disks(others: &[&str]) -> Option<String> {
     let counts = disks.iter().skip(1);
     let is_telling = counts
         .clone()
-        .any(|count| number(count).is_some_and(|it| it > 0.0));
+        .any(|count| number(count).is_some_and(|number| number > 0.0));
     is_telling.then(|| disks.join(";"))
 }
 
@@ -149,7 +149,7 @@ fn figures(fields: &[&str]) -> Result<Figures, String> {
     let value = |at: usize| {
         let text = fields[at];
         number(text)
-            .filter(|it| *it >= 0.0)
+            .filter(|number| *number >= 0.0)
             .ok_or_else(|| format!("`{text}` is no figure"))
     };
     let seconds = value(RUNTIME_MS)? / 1e3;

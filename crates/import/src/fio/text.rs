@@ -136,7 +136,10 @@ impl Reader {
 
     /// The options of a block; `None`: it is about several jobs of its group, or none is printed.
     fn settings(&self, block: &Block, all: &[Block]) -> Option<&Options> {
-        let group = self.requests.iter().filter(|it| it.group == block.group);
+        let group = self
+            .requests
+            .iter()
+            .filter(|request| request.group == block.group);
         let is_reported = |name: &str| all.iter().any(|it| it.name == name);
         if group.clone().all(|request| is_reported(&request.name)) {
             group
@@ -216,5 +219,5 @@ fn moment(date: &str) -> Option<jiff::Timestamp> {
     moment
         .to_zoned(jiff::tz::TimeZone::UTC)
         .ok()
-        .map(|it| it.timestamp())
+        .map(|to_zoned| to_zoned.timestamp())
 }

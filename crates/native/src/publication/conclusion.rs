@@ -19,7 +19,7 @@ pub(super) fn conclusion(section: Value<'_>, known: &Known) -> Result<Conclusion
             "checks = [{ systems = [\"i3.xlarge\"], cases = [\"read\"], figure = \"saturation\", max = 64 }]",
         ));
     }
-    let checks = checks.into_iter().map(|it| check(it, known));
+    let checks = checks.into_iter().map(|value| check(value, known));
     Ok(Conclusion {
         text: text.name()?,
         checks: checks.collect::<Result<_, _>>()?,
@@ -36,8 +36,8 @@ fn check(entry: Value<'_>, known: &Known) -> Result<Check, Complaint> {
         return Err(missing(entry, "`min`, `max` or both", "min = 1.5"));
     }
     let all = Pick {
-        over: over.map(|it| known.system(it)).transpose()?,
-        than: than.map(|it| known.case(it)).transpose()?,
+        over: over.map(|over| known.system(over)).transpose()?,
+        than: than.map(|than| known.case(than)).transpose()?,
         figure: Some(pick::figure(figure)?),
         ..Pick::default()
     };
@@ -69,7 +69,10 @@ fn of_system(
     known: &Known,
 ) -> Result<Vec<Cell>, Complaint> {
     let wrong = |message: String| entry.complaint(message);
-    if pick.figure.is_some_and(|it| it.scope() == Scope::System) {
+    if pick
+        .figure
+        .is_some_and(|figure| figure.scope() == Scope::System)
+    {
         return Ok(pick.cell(known).map_err(wrong)?.into_iter().collect());
     }
     let cases = cases.ok_or_else(|| missing(entry, "cases", "cases = [\"read\"]"))?;

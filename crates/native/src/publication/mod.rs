@@ -93,7 +93,7 @@ fn sections<'v>(name: &str, value: Value<'v>) -> Result<Vec<Value<'v>>, Complain
 
 fn texts(value: Value<'_>) -> Result<Vec<String>, Complaint> {
     let list = value.list_or_one().into_iter();
-    list.map(|it| it.text().map(str::to_owned)).collect()
+    list.map(|list| list.text().map(str::to_owned)).collect()
 }
 
 /// A text, or nothing where the key is not given.

@@ -18,18 +18,18 @@ type Made = (Vec<(String, String)>, String);
 impl Known {
     /// Settings and name of every case.
     pub fn cases(&self) -> impl Iterator<Item = (&[(String, String)], &str)> {
-        let all = self.families.iter().flat_map(|it| &it.cases);
+        let all = self.families.iter().flat_map(|family| &family.cases);
         all.map(|(settings, name)| (&settings[..], &name[..]))
     }
 
     pub fn system(&self, value: Value<'_>) -> Result<String, Complaint> {
-        let names = self.systems.iter().map(|it| &*it.name);
+        let names = self.systems.iter().map(|system| &*system.name);
         one_of(value, names, "system")
     }
 
     /// The name of a sweep, or of one of its cases.
     pub fn case(&self, value: Value<'_>) -> Result<String, Complaint> {
-        let families = self.families.iter().map(|it| &*it.name);
+        let families = self.families.iter().map(|family| &*family.name);
         one_of(
             value,
             families.chain(self.cases().map(|(_, name)| name)),
@@ -39,8 +39,8 @@ impl Known {
 
     /// All cases of a sweep, or the case itself.
     pub fn made(&self, name: &str) -> Vec<Made> {
-        let family = self.families.iter().find(|it| it.name == name);
-        let all = || self.families.iter().flat_map(|it| &it.cases);
+        let family = self.families.iter().find(|family| family.name == name);
+        let all = || self.families.iter().flat_map(|family| &family.cases);
         let alone = || all().filter(|(_, case)| case == name).cloned().collect();
         family.map_or_else(alone, |family| family.cases.clone())
     }
@@ -136,7 +136,7 @@ impl Pick {
             None => known
                 .families
                 .iter()
-                .flat_map(|it| it.cases.clone())
+                .flat_map(|family| family.cases.clone())
                 .collect(),
         };
         let fitting: Vec<Made> = made.into_iter().filter(|it| self.fits(&it.0)).collect();

@@ -15,7 +15,7 @@ pub(super) fn systems(sections: Vec<Value<'_>>) -> Result<Vec<System>, Complaint
         let name = name.ok_or_else(|| missing(section, "a name", "name = \"i3.xlarge\""))?;
         let place = name;
         let name = name.name()?;
-        if systems.iter().any(|it| it.name == name) {
+        if systems.iter().any(|system| system.name == name) {
             return Err(place.complaint(format!("two systems are called `{name}`")));
         }
         let address = address
@@ -107,7 +107,9 @@ fn figure(line: &str, known: &Known) -> Result<Published, String> {
     let figure: Figure = figure.parse().map_err(|_| figure_hint(figure))?;
     let case = match figure.scope() {
         Scope::System => None,
-        Scope::Sweep if known.families.iter().any(|it| it.name == case) => Some(case.to_owned()),
+        Scope::Sweep if known.families.iter().any(|family| family.name == case) => {
+            Some(case.to_owned())
+        }
         Scope::Case if known.cases().any(|(_, name)| name == case) => Some(case.to_owned()),
         Scope::Sweep => return Err(format!("no case of this name before its sweep: `{case}`")),
         Scope::Case => return Err(format!("no case is called `{case}`")),

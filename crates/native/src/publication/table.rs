@@ -30,8 +30,8 @@ pub(super) fn table(section: Value<'_>, known: &Known) -> Result<Table, Complain
     let title = title.ok_or_else(|| missing(section, "a title", "title = \"Random reads\""))?;
     let choice = choice(known, systems, cases.or(case), figures)?;
     let fixed = Pick {
-        system: system.map(|it| known.system(it)).transpose()?,
-        case: case.map(|it| known.case(it)).transpose()?,
+        system: system.map(|system| known.system(system)).transpose()?,
+        case: case.map(|case| known.case(case)).transpose()?,
         figure: figure.map(pick::figure).transpose()?,
         ..Pick::default()
     };
@@ -77,15 +77,19 @@ fn choice(
         let names = value.list_or_one().into_iter().map(read);
         names.collect::<Result<Vec<String>, Complaint>>()
     };
-    let measured = known.systems.iter().filter(|it| it.measured);
+    let measured = known.systems.iter().filter(|system| system.measured);
     Ok(Choice {
         systems: match systems {
             Some(value) => list(value, &|it| known.system(it))?,
-            None => measured.map(|it| it.name.clone()).collect(),
+            None => measured.map(|measured| measured.name.clone()).collect(),
         },
         cases: match cases {
             Some(value) => list(value, &|it| known.case(it))?,
-            None => known.families.iter().map(|it| it.name.clone()).collect(),
+            None => known
+                .families
+                .iter()
+                .map(|family| family.name.clone())
+                .collect(),
         },
         figures: match figures {
             Some(value) => value
@@ -114,7 +118,7 @@ fn axis(value: Value<'_>, known: &Known, choice: &Choice) -> Result<Axis, Compla
             all.map(|it| named(it, pick(it))).collect()
         }
         "case" => {
-            let made = choice.cases.iter().flat_map(|it| known.made(it));
+            let made = choice.cases.iter().flat_map(|case| known.made(case));
             let pick = |name: &String| Pick {
                 case: Some(name.clone()),
                 ..Pick::default()
@@ -142,7 +146,7 @@ fn axis(value: Value<'_>, known: &Known, choice: &Choice) -> Result<Axis, Compla
 
 /// The values of a setting, in the order of the sweep.
 fn values(setting: &str, known: &Known, choice: &Choice) -> Axis {
-    let made = choice.cases.iter().flat_map(|it| known.made(it));
+    let made = choice.cases.iter().flat_map(|case| known.made(case));
     let mut found: Axis = Vec::new();
     for (key, value) in made.flat_map(|(settings, _)| settings) {
         if key == setting && !found.iter().any(|(known, _)| *known == value) {
@@ -161,9 +165,9 @@ fn named(entry: Value<'_>, known: &Known) -> Result<(String, Pick), Complaint> {
     fields!(entry; title, system, over, case, figure);
     let title = title.ok_or_else(|| missing(entry, "a title", "title = \"reads\""))?;
     let pick = Pick {
-        system: system.map(|it| known.system(it)).transpose()?,
-        over: over.map(|it| known.system(it)).transpose()?,
-        case: case.map(|it| known.case(it)).transpose()?,
+        system: system.map(|system| known.system(system)).transpose()?,
+        over: over.map(|over| known.system(over)).transpose()?,
+        case: case.map(|case| known.case(case)).transpose()?,
         figure: figure.map(pick::figure).transpose()?,
         ..Pick::default()
     };

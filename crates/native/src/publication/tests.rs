@@ -90,7 +90,13 @@ fn a_share_of_the_rate_is_a_case_of_its_own() {
     let shares = &parsed.publication.shares;
     assert_eq!(shares.len(), 2);
     assert_eq!((&*shares[1].of, shares[1].percent), ("log", 120.0));
-    assert!(parsed.plan.cases.iter().any(|it| it.name == shares[1].case));
+    assert!(
+        parsed
+            .plan
+            .cases
+            .iter()
+            .any(|case| case.name == shares[1].case)
+    );
 }
 
 #[track_caller]
@@ -98,7 +104,7 @@ fn refused(from: &str, to: &str, words: &[&str]) {
     assert!(STUDY.contains(from));
     let error = parse(&STUDY.replace(from, to), "two.toml").expect_err("a mistake");
     let error = error.to_string();
-    assert!(words.iter().all(|it| error.contains(it)), "{error}");
+    assert!(words.iter().all(|word| error.contains(word)), "{error}");
 }
 
 #[test]

@@ -159,7 +159,9 @@ fn lines<'a>(table: &'a Table, places: &[f64], unit: &'a str) -> LineChart<'a> {
                 rank: None,
                 is_published,
                 points: (0..places.len()).filter_map(point).collect(),
-                mark: saturated.filter(|_| !is_published).map(|it| it.at),
+                mark: saturated
+                    .filter(|_| !is_published)
+                    .map(|saturated| saturated.at),
             });
         }
     }
@@ -180,14 +182,16 @@ fn bars<'a>(table: &'a Table, of: &'a str) -> BarChart<'a> {
         let drawn = plain(table).filter(|column| unit(table, *column) == of);
         let bar = |(color, column): (usize, usize)| {
             let entry = cells[column].as_ref()?;
-            let published = entry.published.map(|it| fixed(it, entry.decimals));
+            let published = entry
+                .published
+                .map(|published| fixed(published, entry.decimals));
             let interval = shown::interval(entry);
             Some(Bar {
                 name: Cow::Borrowed(&table.columns[column]),
                 color,
-                value: entry.ours.map(|it| it.value),
-                low: entry.ours.and_then(|it| it.low),
-                high: entry.ours.and_then(|it| it.high),
+                value: entry.ours.map(|our| our.value),
+                low: entry.ours.and_then(|our| our.low),
+                high: entry.ours.and_then(|our| our.high),
                 published: entry.published,
                 text: shown::ours(Some(entry)),
                 details: [("published", published), ("95 % interval", interval)]
@@ -216,8 +220,8 @@ pub fn of_plot(plot: &Plot) -> Markup {
         None => plot.y.to_string(),
     };
     let points = || plot.lines.iter().flat_map(|line| &line.points);
-    let across: Vec<f64> = points().map(|it| it.x).collect();
-    let up: Vec<f64> = points().map(|it| it.y).chain(plot.bound).collect();
+    let across: Vec<f64> = points().map(|point| point.x).collect();
+    let up: Vec<f64> = points().map(|point| point.y).chain(plot.bound).collect();
     let point = |it: &Point| DrawnPoint {
         x: six_figures(it.x),
         y: six_figures(it.y * scale.unwrap_or(1.0)),
@@ -234,7 +238,7 @@ pub fn of_plot(plot: &Plot) -> Markup {
         rank: None,
         is_published: false,
         points: line.points.iter().map(point).collect(),
-        mark: line.knee.map(|it| it.x),
+        mark: line.knee.map(|knee| knee.x),
     };
     let chart = LineChart {
         x: Axis::new(plot.x.to_string(), is_wide(&across)),

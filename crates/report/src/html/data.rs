@@ -26,7 +26,9 @@ const LEAST_POINTS: usize = 11;
 /// What the charts of latency and time are drawn from.
 pub fn json(sides: &[Side<'_>]) -> PreEscaped<String> {
     let all: Vec<&Record> = sides.iter().map(|side| side.record).collect();
-    let errors = sides.iter().map(|it| it.assessment.quantile_error_percent);
+    let errors = sides
+        .iter()
+        .map(|side| side.assessment.quantile_error_percent);
     let page = fields! {
         records: sides.iter().map(|side| record(side, sides)).collect::<Vec<_>>(),
         // Below pictures that leave the page.
@@ -62,7 +64,7 @@ fn record(side: &Side<'_>, sides: &[Side<'_>]) -> impl Serialize + use<> {
         rows: rows.collect::<Vec<_>>(),
         // Intervals in a slice.
         merged: merged,
-        passes: passes.map(|it| pass(it, merged)).collect::<Vec<_>>(),
+        passes: passes.map(|read| pass(read, merged)).collect::<Vec<_>>(),
     }
 }
 
@@ -198,7 +200,7 @@ fn pass(measurement: &Measurement, merged: usize) -> impl Serialize + use<> {
         // Since the run's start, in seconds.
         started: seconds(measurement.started_ns),
         // Ends of the slices in seconds.
-        end: slices.iter().map(|it| seconds(it[it.len() - 1].end_ns)).collect::<Vec<_>>(),
+        end: slices.iter().map(|slice| seconds(slice[slice.len() - 1].end_ns)).collect::<Vec<_>>(),
         // Seconds of ramp at the beginning.
         ramp: seconds(ramp.max().unwrap_or(0)),
         // In per cent of one processor.

@@ -63,7 +63,7 @@ fn verdict(side: &Side<'_>) -> Markup {
     html! {
         p class={ "verdict " (class) } {
             (text)
-            @if findings.iter().any(|it| it.severity > Severity::Info) {
+            @if findings.iter().any(|finding| finding.severity > Severity::Info) {
                 " " a href="#findings" { "Read\u{a0}why" }
             }
         }
@@ -74,7 +74,7 @@ fn verdict(side: &Side<'_>) -> Markup {
 fn unmeasured_many(sides: &[Side<'_>]) -> Markup {
     let sentences = sides
         .iter()
-        .filter_map(|it| Some((unmeasured(it.record.origin)?, it)));
+        .filter_map(|side| Some((unmeasured(side.record.origin)?, side)));
     html! {
         @for (text, members) in alike(sentences) {
             p class="unmeasured" {
@@ -289,7 +289,7 @@ fn figures<'a>(
 ) -> Vec<(&'a Side<'a>, Found<'a>)> {
     let own = sides
         .iter()
-        .filter_map(|it| Some((it, best(it, direction, tile)?)));
+        .filter_map(|side| Some((side, best(side, direction, tile)?)));
     let mut own: Vec<_> = own.collect();
     let rank = |of: &Found<'_>| (tile.rank)(of.1).unwrap_or(f64::NEG_INFINITY);
     if side::is_many(sides.len()) {

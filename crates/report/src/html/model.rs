@@ -43,7 +43,7 @@ fn device(side: &Side<'_>, target: &TargetFacts) -> Markup {
         target
             .limits
             .iter()
-            .filter(|it| it.is_bound() == bound)
+            .filter(|limit| limit.is_bound() == bound)
             .collect()
     };
     let (limits, bounds) = (of(false), of(true));

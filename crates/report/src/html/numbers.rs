@@ -77,7 +77,7 @@ pub fn table(sides: &[Side<'_>]) -> Markup {
 fn legend(sides: &[Side<'_>]) -> String {
     let figures = sides
         .iter()
-        .map(|it| facts::aggregate(it.record, &it.assessment.rows));
+        .map(|side| facts::aggregate(side.record, &side.assessment.rows));
     let mut figures: Vec<String> = figures.collect();
     figures.sort();
     figures.dedup();

@@ -28,7 +28,7 @@ pub fn machine(sides: &[Side<'_>]) -> Markup {
     let is_real = |it: &&TargetFacts| it.kind != TargetKind::Model;
     let modelled = sides
         .iter()
-        .flat_map(|it| &it.record.targets)
+        .flat_map(|side| &side.record.targets)
         .all(|it| !is_real(&it));
     let title = if modelled && model::any(sides) {
         "The machine"
@@ -43,7 +43,7 @@ pub fn machine(sides: &[Side<'_>]) -> Markup {
                     (side.title())
                     div class="columns" {
                         (list("Machine", environment(side.record)))
-                        @for group in grouped(&side.record.targets).filter(|it| is_real(&&it[0])) {
+                        @for group in grouped(&side.record.targets).filter(|grouped| is_real(&&grouped[0])) {
                             @let target = &group[0];
                             (list("Target", target_facts(group)))
                             @for device in &target.devices {
@@ -165,21 +165,27 @@ fn health_facts(of: &DeviceHealth) -> Facts {
         (
             "Temperature",
             of.temperature_celsius
-                .map(|it| format!("{it} °C at the start")),
+                .map(|temperature_celsiu| format!("{temperature_celsiu} °C at the start")),
         ),
         (
             "Wear",
             of.wear_percent
-                .map(|it| format!("{it} % of its rated writes used")),
+                .map(|wear_percent| format!("{wear_percent} % of its rated writes used")),
         ),
         (
             "Spare blocks",
-            of.spare_percent.map(|it| format!("{it} % left")),
+            of.spare_percent
+                .map(|spare_percent| format!("{spare_percent} % left")),
         ),
-        ("Written", of.written_bytes.map(|it| Bytes(it).to_string())),
+        (
+            "Written",
+            of.written_bytes
+                .map(|written_bytes| Bytes(written_bytes).to_string()),
+        ),
         (
             "Powered",
-            of.power_on_hours.map(|it| format!("{} h", number(it))),
+            of.power_on_hours
+                .map(|power_on_hour| format!("{} h", number(power_on_hour))),
         ),
         ("Media errors", of.media_errors.map(number)),
         ("It warns", warned),
@@ -276,9 +282,12 @@ fn command(record: &Record, file: &str) -> String {
 fn permission(record: &Record) -> Option<&'static str> {
     let jobs = record.measurements.iter().flat_map(|m| &m.jobs);
     let mut directions = jobs.flat_map(|job| job.directions.keys());
-    let wrote = directions.any(|it| [Direction::Write, Direction::Trim].contains(it));
+    let wrote = directions.any(|direction| [Direction::Write, Direction::Trim].contains(direction));
     let kept = [TargetKind::BlockDevice, TargetKind::File];
-    let kept = record.targets.iter().any(|it| kept.contains(&it.kind));
+    let kept = record
+        .targets
+        .iter()
+        .any(|target| kept.contains(&target.kind));
     (wrote && kept).then_some(
         "The run wrote to its target. Where that holds data, the command is refused until \
          --destroy-data names it.",

@@ -120,7 +120,9 @@ fn table(table: &Table) -> Markup {
 fn figures(table: &Table) -> Markup {
     let columns = columns(table);
     let class = |ours| if ours { "number" } else { "number weak" };
-    let titles = columns.iter().map(|it| (it.title, class(it.is_ours)));
+    let titles = columns
+        .iter()
+        .map(|column| (column.title, class(column.is_ours)));
     let titles: Vec<_> = [(&*table.corner, "")].into_iter().chain(titles).collect();
     let rows = html! {
         @for (name, cells) in table.rows.iter().zip(&table.cells) {

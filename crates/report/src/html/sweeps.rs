@@ -82,7 +82,7 @@ pub fn any(sides: &[Side<'_>]) -> bool {
 
 /// Whether a case is a point of a sweep, so that it needs no bar.
 pub fn has(side: &Side<'_>, case: &str) -> bool {
-    side.sweeps.iter().any(|it| it.cases.contains(&case))
+    side.sweeps.iter().any(|sweep| sweep.cases.contains(&case))
 }
 
 /// A section with all of them; nothing without one.
@@ -165,7 +165,7 @@ fn chart<'a>(sweep: &'a Sweep<'_>, figure: &'static Figure) -> impl Serialize + 
     let lines: Vec<_> = sweep.cells.iter().enumerate().map(line).collect();
     let up: Vec<f64> = lines
         .iter()
-        .flat_map(|it| &it.points)
+        .flat_map(|line| &line.points)
         .map(|it| it.y)
         .collect();
     let names = sweep.across.values.iter().map(String::as_str);
@@ -187,7 +187,11 @@ fn table(sweep: &Sweep<'_>, figure: &Figure, title: &str) -> Markup {
         Some(by) => format!("{}: {} by {}", figure.name, words(by), words(&sweep.across)),
         None => format!("{} by {}", figure.name, words(&sweep.across)),
     };
-    let columns = sweep.across.values.iter().map(|it| (it.as_str(), "number"));
+    let columns = sweep
+        .across
+        .values
+        .iter()
+        .map(|value| (value.as_str(), "number"));
     let titles: Vec<_> = [(corner.as_str(), "")].into_iter().chain(columns).collect();
     let text = |cell: &RowDirection| match (figure.value)(cell) {
         Some(value) if figure.is_time => latency(value),

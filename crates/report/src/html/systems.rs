@@ -12,8 +12,10 @@ use crate::shown;
 
 /// A row a system: its best figures, its price, what was found, its run.
 pub fn table(sides: &[Side<'_>], outcome: Option<&Outcome>) -> Markup {
-    let parties = outcome.map(|it| it.systems.as_slice()).unwrap_or_default();
-    let priced = parties.iter().any(|it| it.usd_per_hour.is_some());
+    let parties = outcome
+        .map(|outcome| outcome.systems.as_slice())
+        .unwrap_or_default();
+    let priced = parties.iter().any(|party| party.usd_per_hour.is_some());
     let tiles = headline::tiles_shown(sides);
     let figures = tiles.iter().map(|tile| (tile.1.as_str(), "number"));
     let titles: Vec<_> = [("system", "")]
@@ -23,7 +25,7 @@ pub fn table(sides: &[Side<'_>], outcome: Option<&Outcome>) -> Markup {
         .chain([("found", ""), ("run", "")])
         .collect();
     let price = |party: Option<&Party>| {
-        let usd = party.and_then(|it| it.usd_per_hour);
+        let usd = party.and_then(|party| party.usd_per_hour);
         usd.map_or_else(|| "–".to_owned(), |usd| shown::fixed(usd, 3))
     };
     let row = |name: &str, side: Option<&Side<'_>>, party: Option<&Party>| {
@@ -42,7 +44,7 @@ pub fn table(sides: &[Side<'_>], outcome: Option<&Outcome>) -> Markup {
     let alone = parties.iter().filter(|party| party.run.is_none());
     let rows = html! {
         @for side in sides {
-            @let party = parties.iter().find(|it| it.run.as_ref() == Some(&side.record.id));
+            @let party = parties.iter().find(|party| party.run.as_ref() == Some(&side.record.id));
             (row(side.name(), Some(side), party))
         }
         @for party in alone { (row(&party.name, None, Some(party))) }

@@ -93,11 +93,11 @@ impl Panel {
         lines.push(ramp.to_owned());
         let most = self.rates.iter().copied().fold(0.0, f64::max);
         let slowest = self.tails.iter().copied().max().unwrap_or(0);
-        let rates: String = self.rates.iter().map(|it| block(*it, most)).collect();
+        let rates: String = self.rates.iter().map(|rate| block(*rate, most)).collect();
         let tails = self
             .tails
             .iter()
-            .map(|it| block(*it as f64, slowest as f64));
+            .map(|tail| block(*tail as f64, slowest as f64));
         let tails: String = tails.collect();
         lines.push(format!("IOPS   {rates:WIDTH$}  to {}", count(most)));
         lines.push(format!(

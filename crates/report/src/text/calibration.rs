@@ -41,7 +41,7 @@ fn constants(fitted: &Calibration, style: Style) -> String {
         .device
         .volumes
         .iter()
-        .filter_map(|it| it.service.as_ref())
+        .filter_map(|volume| volume.service.as_ref())
     {
         let spread = &service.spread;
         let from = short(&spread.origin.to_string());
@@ -192,14 +192,20 @@ fn error_text(errors: &Errors) -> String {
 }
 
 fn list(title: &str, items: &[String], style: Style) -> String {
-    let lines = items.iter().map(|it| style.hang(Ink::Dim, "  -", 4, it));
+    let lines = items
+        .iter()
+        .map(|item| style.hang(Ink::Dim, "  -", 4, item));
     super::titled(title, lines, style)
 }
 
 fn left_out(fitted: &Calibration) -> Vec<String> {
     let reasons = fitted.left_out.iter();
-    let reasons =
-        reasons.map(|it| format!("{}: {} of the measurements", it.reason, it.measurements));
+    let reasons = reasons.map(|reason| {
+        format!(
+            "{}: {} of the measurements",
+            reason.reason, reason.measurements
+        )
+    });
     reasons.collect()
 }
 

@@ -43,9 +43,9 @@ fn runs(records: &[&Record], comparison: &Comparison, style: Style) -> String {
 }
 
 fn differences(comparison: &Comparison, style: Style) -> String {
-    let lines = comparison.differences.iter().map(|it| {
-        let text = versus::difference(it);
-        match it.warning {
+    let lines = comparison.differences.iter().map(|difference| {
+        let text = versus::difference(difference);
+        match difference.warning {
             Some(_) => style.hang(Ink::Yellow, "!", 4, &text),
             None => style.hang(Ink::Dim, "-", 4, &text),
         }
@@ -62,8 +62,11 @@ fn table(comparison: &Comparison, against: &Against, style: Style) -> String {
     }
     let contrasts = || against.pairs.iter().flat_map(|pair| &pair.contrasts);
     let mut rows = vec![[&[String::new()], &versus::titles(comparison, against)[..]].concat()];
-    rows.extend(contrasts().map(|it| [&[it.quantity.label()], &versus::cells(it)[..]].concat()));
-    let inks: Vec<Ink> = contrasts().map(|it| ink(it.verdict)).collect();
+    rows.extend(
+        contrasts()
+            .map(|contrast| [&[contrast.quantity.label()], &versus::cells(contrast)[..]].concat()),
+    );
+    let inks: Vec<Ink> = contrasts().map(|contrast| ink(contrast.verdict)).collect();
     let verdicts = rows[0].len() - 1;
     let paint = |row: usize, column: usize, text: &str| match row.checked_sub(1) {
         Some(contrast) if column == verdicts => style.paint(inks[contrast], text),

@@ -27,7 +27,7 @@ pub fn diagnosis(record: &Record, diagnosis: &Diagnosis, style: Style) -> String
             None => limits_in_force(record, &mut sources, style),
         },
     ];
-    parts.extend(compared.map(|it| cases(it, style)));
+    parts.extend(compared.map(|compared| cases(compared, style)));
     parts.push(findings(&unsaid(&diagnosis.assessment), style));
     parts.push(super::numbered("Sources", &sources, style));
     super::joined(parts)
@@ -50,7 +50,8 @@ fn verdicts(record: &Record, diagnosis: &Diagnosis, style: Style) -> String {
 /// The findings but for the one that the verdict has said already.
 fn unsaid(assessment: &Assessment) -> Assessment {
     let mut rest = assessment.clone();
-    rest.findings.retain(|it| it.severity != Severity::Good);
+    rest.findings
+        .retain(|finding| finding.severity != Severity::Good);
     rest
 }
 
@@ -70,12 +71,12 @@ fn limits_in_force(record: &Record, sources: &mut Vec<String>, style: Style) -> 
 /// A line a limit, its source by number.
 fn limits(compared: &Compared, sources: &mut Vec<String>, style: Style) -> String {
     let mut out = String::new();
-    let rows = compared.limits.iter().map(|it| {
-        let mut cells = limit_cells(it);
-        if !it.origin.is_empty() {
-            cells[3] += &format!(" {}", cited(sources, &it.origin));
+    let rows = compared.limits.iter().map(|limit| {
+        let mut cells = limit_cells(limit);
+        if !limit.origin.is_empty() {
+            cells[3] += &format!(" {}", cited(sources, &limit.origin));
         }
-        (row_name(&it.limit, it.target.as_ref()), cells)
+        (row_name(&limit.limit, limit.target.as_ref()), cells)
     });
     let lines = table(LIMIT_TITLES, rows.collect(), style);
     let Some((head, lines)) = lines.split_first() else {
@@ -101,7 +102,7 @@ fn limits(compared: &Compared, sources: &mut Vec<String>, style: Style) -> Strin
 
 fn cases(compared: &Compared, style: Style) -> String {
     let cases = compared.cases.iter();
-    let rows = cases.map(|it| (row_name(&it.case, it.target.as_ref()), case_cells(it)));
+    let rows = cases.map(|case| (row_name(&case.case, case.target.as_ref()), case_cells(case)));
     table(CASE_TITLES, rows.collect(), style).concat()
 }
 

@@ -11,7 +11,7 @@ const SHOWN: usize = 12;
 /// open, and how many passes would decide. Ends with a newline.
 pub fn gate(gate: &Gate, style: Style) -> String {
     let title = style.paint(Ink::Bold, "Gate");
-    let checks = gate.checks.iter().map(|it| check(it, style));
+    let checks = gate.checks.iter().map(|of_gate| check(of_gate, style));
     format!("{title}\n{}", checks.collect::<String>())
 }
 

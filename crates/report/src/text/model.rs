@@ -46,7 +46,7 @@ pub fn model(record: &Record, style: Style) -> String {
             let limits: Vec<_> = target
                 .limits
                 .iter()
-                .filter(|it| it.is_bound() == bound)
+                .filter(|limit| limit.is_bound() == bound)
                 .collect();
             if !limits.is_empty() && !title.is_empty() {
                 out.push_str(&format!("\n  {title}\n"));
@@ -75,7 +75,7 @@ fn by_source(limits: &[&Limit], style: Style) -> String {
     let group = |origin: &&Origin| {
         let mine = limits.iter().filter(|limit| limit.origin == **origin);
         let pairs: Vec<_> = mine
-            .map(|it| (it.name.to_string(), model::value(it)))
+            .map(|mine| (mine.name.to_string(), model::value(mine)))
             .collect();
         let title = style.aside(2, &origin.to_string());
         format!("\n{title}{}", grid::pairs(&pairs, 4, style))

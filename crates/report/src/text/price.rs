@@ -86,10 +86,10 @@ fn opening(by: Option<By>, money: Money<'_>, style: Style) -> String {
         By::Throughput => "Cheapest per MB/s first.".to_owned(),
         By::Capacity => "Cheapest per GB first.".to_owned(),
     });
-    let rate = money.currency.map(|it| {
+    let rate = money.currency.map(|currency| {
         format!(
             "Amounts are in {}: 1 USD = {} {}, as you gave it.",
-            it.code, it.per_usd, it.code
+            currency.code, currency.per_usd, currency.code
         )
     });
     let sentences: Vec<String> = order.into_iter().chain(rate).collect();
@@ -166,7 +166,7 @@ fn detail(
     let mut line = |head: &str, text: &str| out.push_str(&style.hang(Ink::Dim, head, 5, text));
     line("", &when(priced));
     for cost in &priced.costs {
-        let price = priced.prices.iter().find(|it| it.what == cost.what);
+        let price = priced.prices.iter().find(|price| price.what == cost.what);
         let source = price.map_or_else(String::new, |it| {
             let source = format!("{}, {}: {}", it.region, it.date, it.source);
             format!(" {}", super::cited(sources, &source))
@@ -255,7 +255,7 @@ mod tests {
         let date = |text: &str| text.parse().expect("a day");
         let of = |name: &str, dates: &[&str]| Priced {
             name: name.to_owned(),
-            dates: dates.iter().map(|it| date(it)).collect(),
+            dates: dates.iter().map(|text| date(text)).collect(),
             ..Priced::default()
         };
         let found = |of: Priced| ages(&[of], date("2026-07-20"), Style::default());

@@ -28,8 +28,8 @@ pub fn study(
     style: Style,
 ) -> String {
     let mut parts = vec![head(name, description, outcome, style)];
-    parts.extend(outcome.tables.iter().map(|it| table(it, style)));
-    parts.extend(outcome.plots.iter().map(|it| plot(it, style)));
+    parts.extend(outcome.tables.iter().map(|cells| table(cells, style)));
+    parts.extend(outcome.plots.iter().map(|points| plot(points, style)));
     parts.push(conclusions(outcome, style));
     parts.push(found(runs, style));
     super::joined(parts)
@@ -55,7 +55,7 @@ fn head(name: &str, description: &str, outcome: &Outcome, style: Style) -> Strin
 
 /// Each with what played it; of many only their number, since the page lists them.
 fn systems(outcome: &Outcome, style: Style) -> String {
-    let measured = || outcome.systems.iter().filter(|it| it.run.is_some());
+    let measured = || outcome.systems.iter().filter(|system| system.run.is_some());
     let number = measured().count();
     if number > MANY {
         let text = format!("{number} systems; the page shows what played each, and its price.");
@@ -82,11 +82,16 @@ fn margin(text: &str, style: Style) -> String {
 fn table(table: &Table, style: Style) -> String {
     let columns = columns(table);
     let row = |(name, cells): (&String, &Vec<Option<Entry>>)| {
-        let shown = columns.iter().map(|it| (it.text)(cells[it.index].as_ref()));
+        let shown = columns
+            .iter()
+            .map(|column| (column.text)(cells[column.index].as_ref()));
         (name.clone(), shown.collect())
     };
     let cells = Cells {
-        titles: columns.iter().map(|it| it.title.to_owned()).collect(),
+        titles: columns
+            .iter()
+            .map(|column| column.title.to_owned())
+            .collect(),
         rows: table.rows.iter().zip(&table.cells).map(row).collect(),
     };
     let mut out = format!("{}\n", style.paint(Ink::Bold, &table.title));
@@ -149,7 +154,7 @@ fn found(runs: &[(&Record, &Assessment)], style: Style) -> String {
     let mut out = String::new();
     for (record, assessment) in runs {
         let doubting = assessment.findings.iter();
-        for finding in doubting.filter(|it| it.severity > Severity::Info) {
+        for finding in doubting.filter(|doubting| doubting.severity > Severity::Info) {
             let text = format!("{}: {}", record.requested.name, finding.statement);
             out.push_str(&style.hang(Ink::Yellow, "  warning", 12, &text));
         }

@@ -159,7 +159,7 @@ fn totals(job: Option<&JobResult>, direction: Option<&DirectionResult>) -> Named
 
 fn latency(which: &str, latency: Option<&Latency>) -> Named {
     let ns = |statistic: &str| format!("{which}_ns_{statistic}");
-    let known = |what| latency.filter(|it| !it.unknown.has(what));
+    let known = |what| latency.filter(|latency| !latency.unknown.has(what));
     let whole = |statistic: &str, what, value: fn(&Latency) -> u64| {
         count(&ns(statistic), known(what).map(value))
     };
@@ -200,9 +200,9 @@ fn errors(job: &JobResult) -> String {
 
 fn process(measurement: Option<&Measurement>) -> Named {
     let cpu = measurement.map(|m| m.cpu);
-    let busy = cpu.filter(|it| !it.unknown.has(Statistic::MachineBusy));
+    let busy = cpu.filter(|cpu| !cpu.unknown.has(Statistic::MachineBusy));
     // The process that issued the load was another program's.
-    let own = |_: &Cpu| !cpu.is_some_and(|it| it.unknown.has(Statistic::Process));
+    let own = |_: &Cpu| !cpu.is_some_and(|cpu| cpu.unknown.has(Statistic::Process));
     let ours = measurement.filter(|m| own(&m.cpu));
     let cpu = cpu.filter(own);
     let busy = busy.map(|c| c.machine_busy_percent.into());

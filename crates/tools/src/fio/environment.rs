@@ -100,9 +100,11 @@ fn size_of(path: &str) -> Option<u64> {
 
 /// Free bytes, those included that are kept for the administrator.
 fn room_at(path: &Path) -> Option<u64> {
-    let parent = path.parent().filter(|it| !it.as_os_str().is_empty());
+    let parent = path
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty());
     let parent = parent.unwrap_or(Path::new("."));
-    let nearest = parent.ancestors().find(|it| it.is_dir())?;
+    let nearest = parent.ancestors().find(|ancestor| ancestor.is_dir())?;
     let found = statvfs(nearest).ok()?;
     Some(found.f_bfree.saturating_mul(found.f_frsize))
 }
@@ -161,7 +163,7 @@ fn device_of(major: u32, minor: u32) -> String {
 fn control_groups() -> Option<String> {
     let has_blkio = |options: &str| options.split(',').any(|option| option == "blkio");
     let mut mounts = mounts().into_iter();
-    let found = mounts.find(|it| it.kind == "cgroup" && has_blkio(&it.options))?;
+    let found = mounts.find(|mount| mount.kind == "cgroup" && has_blkio(&mount.options))?;
     Some(found.point.to_string_lossy().into_owned())
 }
 

@@ -339,13 +339,16 @@ pub fn plans(prepared: &Prepared) -> Vec<String> {
 
 /// The missing directories of a file, where the nearest that exists may get any.
 fn make_directories(path: &Path, guard: &Guard) -> Result<()> {
-    let Some(parent) = path.parent().filter(|it| !it.as_os_str().is_empty()) else {
+    let Some(parent) = path
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty())
+    else {
         return Ok(());
     };
     if parent.is_dir() {
         return Ok(());
     }
-    if let Some(nearest) = parent.ancestors().find(|it| it.is_dir()) {
+    if let Some(nearest) = parent.ancestors().find(|ancestor| ancestor.is_dir()) {
         guard.may_write(&Handle::open(nearest)?)?;
     }
     fs::create_dir_all(parent).with_context(|| format!("cannot make {}", parent.display()))

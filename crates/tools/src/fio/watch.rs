@@ -111,7 +111,7 @@ impl<'a> Watcher<'a> {
     fn add_up(&mut self, interval: &Interval) {
         let elapsed = self.elapsed();
         let aggregate = self.aggregate.as_mut();
-        if let Some(Err(error)) = aggregate.map(|it| it.add(interval, elapsed)) {
+        if let Some(Err(error)) = aggregate.map(|aggregate| aggregate.add(interval, elapsed)) {
             terminal::warn(&format!("--bandwidth-log: {error}"));
             self.aggregate = None;
         }

@@ -133,7 +133,11 @@ fn is_report(path: &Path) -> bool {
     let title = head.strip_prefix(TITLE);
     let title = title.and_then(|it| it.split_once("</title>"));
     let written = title.and_then(|(title, _)| Path::new(title).file_name());
-    read.is_ok() && path.extension().is_some_and(|it| it == "html") && written == path.file_name()
+    read.is_ok()
+        && path
+            .extension()
+            .is_some_and(|extension| extension == "html")
+        && written == path.file_name()
 }
 
 const STATUS: &str = "* Vdbench status\n\n* A line for each event: time, event, and of a run its name and \

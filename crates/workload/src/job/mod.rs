@@ -229,7 +229,8 @@ impl Job {
         let verify = self.verify.as_ref();
         let validation = self.validation();
         let verifies = verify.is_some_and(|verify| verify.when != When::Never);
-        let validates = validation.is_some_and(|it| it.read_before_write || it.read_after_write);
+        let validates = validation
+            .is_some_and(|validation| validation.read_before_write || validation.read_after_write);
         self.writes() && (verifies || validates)
     }
 

@@ -126,7 +126,7 @@ fn refinement_rules(job: &Job) -> Result<(), Invalid> {
     centers(job)?;
     let trims = job.verify.as_ref().and_then(|verify| verify.trims);
     rules! {
-        "verify": trims.is_none_or(|it| it.percent <= 100 && it.every >= 1 && it.batch >= 1),
+        "verify": trims.is_none_or(|trim| trim.percent <= 100 && trim.every >= 1 && trim.batch >= 1),
             "trims of what was written: at most 100 per cent, after at least 1 write, at least 1 at a time";
         "trim_first": !job.trim_first || job.mix.trim == 0,
             "trim_first makes the trims itself: the mix may have none";
@@ -152,7 +152,7 @@ fn offset_rules(job: &Job) -> Result<(), Invalid> {
             "the chance that a run goes on must be below 100 per cent: it would never end";
         "run_step": job.runs.is_none_or(|runs| runs.step != Some(Bytes::ZERO)),
             "the step of a run must be above 0";
-        "window_range": job.window.is_none_or(|it| it.bytes.0 > 0 && it.range >= largest),
+        "window_range": job.window.is_none_or(|window| window.bytes.0 > 0 && window.range >= largest),
             "a window must hold the largest block, and some bytes must be moved in it";
         "spread": job.region.spread != Spread::Shared || sequential,
             "threads can share one position only where the pattern is sequential or strided";

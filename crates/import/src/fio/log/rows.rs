@@ -140,13 +140,13 @@ impl Way {
 
 fn line(text: &str) -> Option<Line> {
     let fields: Vec<&str> = text.split(',').map(str::trim).collect();
-    let is_both = whole(fields.get(2)?).is_some_and(|it| it > 2);
+    let is_both = whole(fields.get(2)?).is_some_and(|whole| whole > 2);
     let at = if is_both { 3 } else { 2 };
     let way = whole(fields.get(at)?).filter(|way| *way < 3)?;
     if fields.len() > at + 5 {
         return None;
     }
-    let figure = |at: usize| number(fields[at]).filter(|it| *it >= 0.0);
+    let figure = |at: usize| number(fields[at]).filter(|number| *number >= 0.0);
     Some(Line {
         ms: figure(0)?,
         value: figure(1)?,

@@ -154,7 +154,8 @@ impl Reporter<'_> {
             Rate::CurveMax => {
                 self.earlier.curve_max = point.rate;
                 self.earlier.stopped = false;
-                let ios = |job: &JobResult| job.directions.values().map(|it| it.ios).sum();
+                let ios =
+                    |job: &JobResult| job.directions.values().map(|direction| direction.ios).sum();
                 let ios: Vec<u64> = measurement.jobs.iter().map(ios).collect();
                 self.earlier.shares = Some(observed(&self.run.planned_jobs, &ios));
                 self.earlier.curves.push((

@@ -16,7 +16,7 @@ fn link(title: &str, name: &str) -> String {
 
 impl Reporter<'_> {
     pub(super) fn create_files(&self) -> Result<()> {
-        let runs: Vec<&Run> = self.prepared.runs.iter().map(|it| &it.run).collect();
+        let runs: Vec<&Run> = self.prepared.runs.iter().map(|run| &run.run).collect();
         let runs = run_links(&runs) + "\n";
         let create = |name: &str, begin: &str| {
             let text = format!("{begin}\n{runs}");
@@ -64,7 +64,7 @@ impl Reporter<'_> {
         text.push_str(&link("Link to response time histogram:", "histogram"));
         text.push_str(&link("Link to workload skew report:", "skew"));
         let parts = self.parts.iter();
-        let (sds, wds): (Vec<_>, Vec<_>) = parts.partition(|it| matches!(it, Part::Storage(_)));
+        let (sds, wds): (Vec<_>, Vec<_>) = parts.partition(|part| matches!(part, Part::Storage(_)));
         let sds: Vec<&str> = sds.into_iter().map(|part| self.name(part)).collect();
         let sds: Vec<(&str, &str)> = sds.into_iter().map(|name| (name, name)).collect();
         text.push_str(&links("Link to SD reports:", &sds));
