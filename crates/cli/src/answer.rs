@@ -1,9 +1,13 @@
-//! JSON with its form.
+//! A view in the form that the user asks for.
 
 use std::collections::BTreeMap;
 
 use anyhow::Result;
+use blocklab_console::terminal;
+use blocklab_report::document::Document;
 use serde::Serialize;
+
+use crate::args::FormArgs;
 
 #[derive(Serialize)]
 struct Envelope<'a, T> {
@@ -26,4 +30,17 @@ pub fn json(form: (&'static str, u32), fields: &impl Serialize) -> Result<String
 /// The fields of a form that has one.
 pub fn only<'a, T>(key: &'static str, value: &'a T) -> BTreeMap<&'static str, &'a T> {
     BTreeMap::from([(key, value)])
+}
+
+/// Prints a view: as the fields that programs read, or as its document.
+pub fn print(
+    how: FormArgs,
+    form: (&'static str, u32),
+    fields: &impl Serialize,
+    document: impl FnOnce() -> Document,
+) -> Result<()> {
+    terminal::print_styled(match how.form(terminal::style()) {
+        None => json(form, fields)?,
+        Some(form) => document().print(form),
+    })
 }

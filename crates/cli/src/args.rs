@@ -3,7 +3,9 @@
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
+use blocklab_report::document::Form;
 use blocklab_tools::args::{CdmArgs, DiskspdArgs, FioArgs, VdbenchArgs};
+use blocklab_units::Style;
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 
@@ -146,9 +148,9 @@ pub struct ListArgs {
     /// Show only the N newest runs
     #[arg(short = 'n', long, value_name = "N", value_parser = at_least_one)]
     pub limit: Option<NonZeroU32>,
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
+    /// How it is printed
+    #[command(flatten)]
+    pub form: FormArgs,
 }
 
 const SHOW_EXAMPLES: &str = "\
@@ -187,10 +189,36 @@ pub enum View {
     /// For a terminal
     #[default]
     Text,
-    /// A table for an issue, a wiki or a message
+    /// For an issue, a wiki or a message
     Markdown,
+    /// A page for a browser
+    Html,
     /// For other programs
     Json,
+}
+
+/// In which form a view is printed.
+#[derive(Debug, Clone, Copy, Default, Args)]
+pub struct FormArgs {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    /// Output format
+    #[arg(long, value_enum, default_value_t, conflicts_with = "json")]
+    format: View,
+}
+
+impl FormArgs {
+    /// The form; nothing: JSON.
+    pub fn form(self, style: Style) -> Option<Form> {
+        match self.format {
+            _ if self.json => None,
+            View::Text => Some(Form::Text(style)),
+            View::Markdown => Some(Form::Markdown),
+            View::Html => Some(Form::Html),
+            View::Json => None,
+        }
+    }
 }
 
 const REPORT_EXAMPLES: &str = "\
@@ -310,9 +338,9 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = DEVICES_EXAMPLES)]
 pub struct DevicesArgs {
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
+    /// How it is printed
+    #[command(flatten)]
+    pub form: FormArgs,
 }
 
 const MAN_EXAMPLES: &str = "\

@@ -10,10 +10,11 @@ use anyhow::{Context, Result};
 use blocklab_calibrate::{Calibration, Residuals, calibrate as fit, is_usable, residuals};
 use blocklab_catalog::device_file;
 use blocklab_record::{Record, Status};
-use blocklab_report::text;
+use blocklab_report::calibration::calibration;
+use blocklab_report::document::{Entry, Part};
 use blocklab_runner::{Finished, Guard, Prepared, Request, Setting, Study};
 use blocklab_store::Store;
-use blocklab_units::Nanos;
+use blocklab_units::{Ink, Nanos};
 use blocklab_workload::{Address, Case, Plan, Target};
 use serde_json::json;
 
@@ -48,25 +49,30 @@ pub fn calibrate(args: &CalibrateArgs, store: &Store) -> Result<ExitCode> {
         let text = format!("{}{bare}", foreword(&fitted, &residuals));
         output::write(path, text, Over::forced(args.force))?;
     }
-    terminal::print_styled(if args.json {
-        json(args, &fitted, &residuals)?
-    } else {
-        in_words(args, &fitted, &residuals)
+    let mut document = calibration(&fitted, &residuals);
+    document.parts.push(closing(args));
+    terminal::print_styled(match args.form.form(terminal::style()) {
+        None => json(args, &fitted, &residuals)?,
+        Some(form) => document.print(form),
     })?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn in_words(args: &CalibrateArgs, fitted: &Calibration, residuals: &Residuals) -> String {
-    let words = text::calibration(fitted, residuals, terminal::style());
-    let closing = match &args.output {
-        Some(path) => format!(
-            "Written  {}\nTry      blocklab run quick --target sim:{}\n",
-            path.display(),
-            address(path)
-        ),
-        None => "Nothing is written; -o FILE keeps this device.\n".to_owned(),
+/// Where the device is, and what can be done with it.
+fn closing(args: &CalibrateArgs) -> Part {
+    let Some(path) = &args.output else {
+        let text = "Nothing is written; -o FILE keeps this device.";
+        return Part::Prose(text.to_owned());
     };
-    format!("{words}\n{closing}")
+    let line = |head: &str, text: String| Entry {
+        is_wrapped: false,
+        ..Entry::new(Ink::Dim, head, 9, text)
+    };
+    let command = format!("blocklab run quick --target sim:{}", address(path));
+    Part::Entries(vec![
+        line("Written", path.display().to_string()),
+        line("Try", command),
+    ])
 }
 
 /// A path as an address takes it: never a name of something that is sold.

@@ -1,5 +1,5 @@
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::{fs, iter};
 
 use anyhow::{Context, Result, bail};
 use blocklab_catalog::import::{Change, ImportFile, Imported, import};
@@ -12,7 +12,7 @@ use crate::args::{
     CatalogArgs, CatalogCommand, CatalogImportArgs, CatalogListArgs, CatalogShowArgs,
 };
 use blocklab_console::{place, terminal};
-use blocklab_report::text::aligned;
+use blocklab_report::document::{Column, Document, Part, Table};
 
 mod sheet;
 
@@ -27,10 +27,8 @@ pub fn run(args: &CatalogArgs) -> Result<()> {
 
 fn show(args: &CatalogShowArgs) -> Result<()> {
     let sheet = describe(&args.address, &place::load_catalog()?).map_err(readable)?;
-    terminal::print(if args.json {
-        answer::json(("catalog_show_format", 1), &sheet)?
-    } else {
-        sheet::text(&sheet)
+    answer::print(args.form, ("catalog_show_format", 1), &sheet, || {
+        sheet::document(&sheet)
     })
 }
 
@@ -55,13 +53,12 @@ fn list(args: &CatalogListArgs) -> Result<()> {
     let known = catalog.known_region(&args.region);
     known.map_err(|problem| anyhow::anyhow!("--region: {problem}"))?;
     let listed = catalog.list(&filter);
-    if listed.is_empty() && !args.json {
+    if listed.is_empty() && args.form.form(terminal::style()).is_some() {
         explain_nothing(&catalog, args)?;
     }
-    terminal::print(if args.json {
-        answer::json(("catalog_list_format", 1), &answer::only("types", &listed))?
-    } else {
-        table(&listed, currency_of(&args.region))
+    let fields = answer::only("types", &listed);
+    answer::print(args.form, ("catalog_list_format", 1), &fields, || {
+        document(&listed, currency_of(&args.region))
     })
 }
 
@@ -90,13 +87,20 @@ const HEADS: [&str; 11] = [
     "WRITE IOPS",
     "",
 ];
-const NUMBERS: [usize; 9] = [1, 2, 3, 4, 5, 6, 8, 9, 10];
-
-fn table(listed: &[Listed], currency: &str) -> String {
-    let mut head = HEADS.map(str::to_owned);
-    head[10] = format!("{currency}/h");
-    let rows: Vec<_> = iter::once(head).chain(listed.iter().map(row)).collect();
-    aligned(&rows, &NUMBERS)
+fn document(listed: &[Listed], currency: &str) -> Document {
+    let columns = HEADS.iter().map(|title| match *title {
+        "TYPE" | "OWN DISKS" => Column::words(*title),
+        "" => Column::figure(format!("{currency}/h")),
+        title => Column::figure(title),
+    });
+    Document {
+        name: "Instance types".to_owned(),
+        parts: vec![Part::Table(Table {
+            columns: columns.collect(),
+            rows: listed.iter().map(|one| row(one).to_vec()).collect(),
+            ..Table::wide(0)
+        })],
+    }
 }
 
 fn row(one: &Listed) -> [String; 11] {
@@ -211,6 +215,9 @@ fn account(done: &Imported) -> String {
 
 #[cfg(test)]
 mod tests {
+    use blocklab_report::document::Form;
+    use blocklab_units::Style;
+
     use super::*;
 
     #[test]
@@ -221,7 +228,8 @@ mod tests {
             ..Filter::default()
         };
         let listed = Catalog::embedded().list(&filter);
-        let text = table(&listed[..2], "USD");
+        let plain = Form::Text(Style::default());
+        let text = document(&listed[..2], "USD").print(plain);
         assert_eq!(
             text,
             "\

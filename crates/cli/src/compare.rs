@@ -103,6 +103,10 @@ fn show(
     };
     let words = match args.format {
         View::Markdown => markdown::comparison(all, comparison),
+        View::Html => {
+            gate::aside(gate);
+            return terminal::print_data(page(all, comparison));
+        }
         _ => text::comparison(all, comparison, terminal::style()),
     };
     terminal::print_styled(format!("{words}{report}{}", gate::words(gate)))

@@ -1,26 +1,23 @@
-use std::fmt::Write;
-
 use blocklab_host::Device;
 use blocklab_record::BlockDevice;
 use blocklab_store::Store;
 
 use crate::answer;
 use crate::args::DevicesArgs;
-use blocklab_console::{place, terminal};
-use blocklab_report::text::aligned;
+use blocklab_console::place;
+use blocklab_report::document::{Column, Document, Entry, Part, Table};
 
 /// Shows the machine's block devices, and whether blocklab would write to them.
 pub fn run(args: &DevicesArgs, store: Option<&Store>) -> anyhow::Result<()> {
     let memory = store.map(place::memory);
     let devices = blocklab_host::devices(memory.as_ref());
-    terminal::print(if args.json {
-        answer::json(("devices_format", 1), &answer::only("devices", &devices))?
-    } else {
-        text(&devices)
+    let fields = answer::only("devices", &devices);
+    answer::print(args.form, ("devices_format", 1), &fields, || {
+        document(&devices)
     })
 }
 
-const HEADS: [&str; 9] = [
+const TITLES: [&str; 9] = [
     "NAME",
     "SIZE",
     "MODEL",
@@ -32,31 +29,40 @@ const HEADS: [&str; 9] = [
     "WRITE?",
 ];
 
-/// Columns that are set flush right.
-const NUMBERS: [usize; 1] = [1];
-
-fn text(devices: &[Device]) -> String {
+fn document(devices: &[Device]) -> Document {
+    let mut parts = Vec::new();
     if devices.is_empty() {
-        return "This machine shows no block devices.\n".into();
+        parts.push(Part::Prose(
+            "This machine shows no block devices.".to_owned(),
+        ));
     }
-    let mut rows = vec![HEADS.map(str::to_owned)];
-    rows.extend(devices.iter().map(row));
-    let mut text = aligned(&rows, &NUMBERS);
+    let columns = TITLES.iter().map(|title| match *title {
+        "SIZE" => Column::figure(*title),
+        title => Column::words(title),
+    });
+    parts.push(Part::Table(Table {
+        columns: columns.collect(),
+        rows: devices.iter().map(|device| row(device).to_vec()).collect(),
+        ..Table::wide(0)
+    }));
     let refused = devices.iter().filter(|device| !device.verdict.writes);
     for device in refused.clone() {
-        // Writing to a String cannot fail.
-        let _ = writeln!(text, "\n{} is not written to:", device.node.facts.name);
-        for reason in &device.verdict.reasons {
-            let _ = writeln!(text, "  - {reason}");
-        }
+        let reasons = device.verdict.reasons.iter();
+        let reasons = reasons.map(|reason| Entry::listed("-", reason));
+        parts.push(Part::section(
+            format!("{} is not written to:", device.node.facts.name),
+            vec![Part::Entries(reasons.collect())],
+        ));
     }
     if refused.count() > 0 {
-        text.push_str(
-            "\nReading is always allowed. --destroy-data=NAME-OR-SERIAL allows overwriting a \
-             device.\n",
-        );
+        let way_out = "Reading is always allowed. --destroy-data=NAME-OR-SERIAL allows overwriting a \
+                       device.";
+        parts.push(Part::Prose(way_out.to_owned()));
     }
-    text
+    Document {
+        name: "Block devices".to_owned(),
+        parts,
+    }
 }
 
 fn row(device: &Device) -> [String; 9] {
@@ -134,9 +140,14 @@ fn content(device: &Device) -> String {
 #[cfg(test)]
 mod tests {
     use blocklab_host::{Mount, Node, Verdict};
-    use blocklab_units::Bytes;
+    use blocklab_report::document::Form;
+    use blocklab_units::{Bytes, Style};
 
     use super::*;
+
+    fn text(devices: &[Device]) -> String {
+        document(devices).print(Form::Text(Style::default()))
+    }
 
     fn volume(name: &str) -> Device {
         Device {
@@ -186,7 +197,8 @@ nvme1n1  8 GiB  Amazon Elastic Block Store  nvme, ebs  no          none   512/40
 nvme0n1 is not written to:
   - /dev/nvme0n1 holds a mounted ext4 file system (on /)
 
-Reading is always allowed. --destroy-data=NAME-OR-SERIAL allows overwriting a device.
+Reading is always allowed. --destroy-data=NAME-OR-SERIAL allows overwriting a
+device.
 ";
         assert_eq!(text(&[root, volume("nvme1n1")]), expected);
     }

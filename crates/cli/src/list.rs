@@ -2,7 +2,7 @@ use anyhow::Result;
 use blocklab_console::terminal;
 use blocklab_findings::assess;
 use blocklab_record::{Record, Status};
-use blocklab_report::text;
+use blocklab_report::document::{Column, Document, Form, Part, Table};
 use blocklab_store::{Damaged, Listed, Store};
 use blocklab_units::count;
 use serde::Serialize;
@@ -54,21 +54,30 @@ pub fn list(args: &ListArgs, store: &Store) -> Result<()> {
         run: run.clone(),
         fastest: (store.load(&run.id).ok()).and_then(|it| fastest(&it.record)),
     });
-    if args.json {
-        let fields = Fields {
-            runs: &lines,
-            damaged: &listing.damaged,
-        };
-        return terminal::print(answer::json(("list_format", 1), &fields)?);
-    }
-    if lines.is_empty() && listing.damaged.is_empty() {
-        let root = store.root().display();
-        return terminal::print(format!(
-            "No runs in {root} yet: `blocklab run` makes one.\n"
-        ));
-    }
-    terminal::print(table(&lines, terminal::style().width.map(usize::from)))
+    let fields = Fields {
+        runs: &lines,
+        damaged: &listing.damaged,
+    };
+    let style = terminal::style();
+    // Only a terminal has no room for all of it.
+    let width = match args.form.form(style) {
+        Some(Form::Text(style)) => style.width.map(usize::from),
+        _ => None,
+    };
+    answer::print(args.form, ("list_format", 1), &fields, || {
+        if lines.is_empty() && listing.damaged.is_empty() {
+            let root = store.root().display();
+            let text = format!("No runs in {root} yet: `blocklab run` makes one.");
+            return Document {
+                name: NAME_OF_VIEW.to_owned(),
+                parts: vec![Part::Prose(text)],
+            };
+        }
+        document(&lines, width)
+    })
 }
+
+const NAME_OF_VIEW: &str = "Runs";
 
 /// By the figure that `show` prints of it.
 fn fastest(record: &Record) -> Option<Fastest> {
@@ -108,17 +117,26 @@ const LEAST: usize = 8;
 
 /// Cut to `width` columns where there is one: the target gives way first, then the name, and on a
 /// terminal that is too narrow for a word of each, whole columns.
-fn table(lines: &[Line], width: Option<usize>) -> String {
+fn document(lines: &[Line], width: Option<usize>) -> Document {
     let head = HEAD.map(str::to_owned);
     let mut rows: Vec<[String; 6]> = std::iter::once(head).chain(lines.iter().map(row)).collect();
     let shown: Vec<usize> = match width {
         Some(width) => fit(&mut rows, width),
         None => (0..HEAD.len()).collect(),
     };
-    let row = |row: &[String; 6]| shown.iter().map(|it| row[*it].clone()).collect();
-    let rows: Vec<Vec<String>> = rows.iter().map(row).collect();
-    let lines = text::lines(&rows, |place| shown[place] == NUMBER, usize::MAX, 2);
-    lines.join("\n") + "\n"
+    let columns = shown.iter().map(|column| match *column {
+        NUMBER => Column::figure(HEAD[NUMBER]),
+        column => Column::words(HEAD[column]),
+    });
+    let shown_of = |row: &[String; 6]| shown.iter().map(|column| row[*column].clone()).collect();
+    Document {
+        name: NAME_OF_VIEW.to_owned(),
+        parts: vec![Part::Table(Table {
+            columns: columns.collect(),
+            rows: rows[1..].iter().map(shown_of).collect(),
+            ..Table::wide(0)
+        })],
+    }
 }
 
 fn widest(rows: &[[String; 6]], column: usize) -> usize {
@@ -213,7 +231,13 @@ fn moment(rfc3339: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use blocklab_units::Style;
+
     use super::*;
+
+    fn table(lines: &[Line], width: Option<usize>) -> String {
+        document(lines, width).print(Form::Text(Style::default()))
+    }
 
     fn lines() -> Vec<Line> {
         let line = |id: &str, name: &str, measurements, iops: Option<f64>| Line {

@@ -3,7 +3,8 @@ use blocklab_catalog::Catalog;
 use blocklab_catalog::unit_price::{Bought, By, Priced, price as priced, sort};
 use blocklab_findings::{assess, best_output};
 use blocklab_record::Record;
-use blocklab_report::{json, text};
+use blocklab_report::json;
+use blocklab_report::price::prices;
 use blocklab_store::Store;
 use blocklab_workload::{Address, Date, Target};
 use jiff::Timestamp;
@@ -35,10 +36,9 @@ pub fn price(args: &PriceArgs, store: &Store) -> Result<()> {
     sort(&mut all, by);
     let currency = args.currency.as_ref();
     let today = today();
-    terminal::print_styled(if args.json {
-        json::prices(&all, by, currency, today)
-    } else {
-        text::prices(&all, by, currency, today, terminal::style())
+    terminal::print_styled(match args.form.form(terminal::style()) {
+        None => json::prices(&all, by, currency, today),
+        Some(form) => prices(&all, by, currency, today).print(form),
     })
 }
 

@@ -35,6 +35,7 @@ pub fn show(args: &ShowArgs, store: &Store) -> Result<()> {
         _ if args.json => json::summary(&record, &assessment, None),
         View::Json => json::summary(&record, &assessment, None),
         View::Markdown => markdown::summary(&record, &assessment),
+        View::Html => html::page(&[(&record, &assessment)]),
         View::Text => text::summary(&record, &assessment, style),
     })
 }

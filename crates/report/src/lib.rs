@@ -1,15 +1,18 @@
 //! In: Records and their findings; intervals while a run lasts.
-//! Out: text, JSON, one HTML file; a live screen on a terminal.
+//! Out: text, Markdown, JSON, one HTML file; a live screen on a terminal.
 //! Never: computes a statistic, judges a figure, opens a network connection.
 
 // `fields!` gives the type of a field the name of the field.
 #![allow(non_camel_case_types)]
 
+pub mod calibration;
+pub mod document;
 pub mod html;
 pub mod json;
 pub mod live;
 pub mod markdown;
 pub mod observed;
+pub mod price;
 pub mod text;
 
 mod delivered;

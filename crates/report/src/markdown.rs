@@ -139,7 +139,7 @@ fn table(titles: &[&str], rows: Vec<Vec<String>>) -> String {
 }
 
 /// A text in which nothing is markup, on one line.
-fn plain(text: &str) -> String {
+pub(crate) fn plain(text: &str) -> String {
     let mut out = String::new();
     for letter in visible(text).chars() {
         match letter {

@@ -2,6 +2,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueHint};
 
+use super::FormArgs;
+
 const EXAMPLES: &str = "\
 Examples:
   blocklab catalog list --family i3
@@ -52,9 +54,9 @@ pub struct CatalogListArgs {
     /// Region of the prices
     #[arg(long, default_value = blocklab_catalog::DEFAULT_REGION)]
     pub region: String,
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
+    /// How it is printed
+    #[command(flatten)]
+    pub form: FormArgs,
 }
 
 const SHOW_EXAMPLES: &str = "\
@@ -79,9 +81,9 @@ pub struct CatalogShowArgs {
     /// What to show: an address, a volume type or an instance type
     #[arg(value_hint = ValueHint::Other)]
     pub address: String,
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
+    /// How it is printed
+    #[command(flatten)]
+    pub form: FormArgs,
 }
 
 const IMPORT_EXAMPLES: &str = "\

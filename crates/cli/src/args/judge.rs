@@ -8,6 +8,8 @@ use clap::{Args, ValueEnum, ValueHint};
 
 use crate::gate;
 
+use super::FormArgs;
+
 const COMPARE_EXAMPLES: &str = "\
 Examples:
   blocklab compare k3f 012                    the second against the first
@@ -94,9 +96,9 @@ pub struct PriceArgs {
     /// Show amounts in another currency, at your rate for one US dollar
     #[arg(long, value_name = "CODE=RATE")]
     pub currency: Option<Currency>,
-    /// Print JSON (amounts are in US dollars)
-    #[arg(long)]
-    pub json: bool,
+    /// How it is printed
+    #[command(flatten)]
+    pub form: FormArgs,
 }
 
 /// The unit by which prices are sorted.
@@ -185,7 +187,7 @@ pub struct CalibrateArgs {
     /// Accept simulated and emulated runs too
     #[arg(long)]
     pub allow_simulated: bool,
-    /// Print the device and the error of every load as JSON
-    #[arg(long)]
-    pub json: bool,
+    /// How it is printed
+    #[command(flatten)]
+    pub form: FormArgs,
 }

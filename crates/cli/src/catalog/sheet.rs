@@ -1,67 +1,53 @@
-//! The sheet of an address as text.
-
-use std::iter::once;
+//! In: the sheet of an address. Out: its document.
 
 use blocklab_catalog::{Burst, Cost, Figure, Price, Ratio, Reach, Sheet, Stretch};
 use blocklab_device::Origin;
 use blocklab_units::{Bytes, Nanos, count, rate};
 
 use super::trimmed;
-use blocklab_report::text::{aligned, cited, indented};
+use blocklab_report::document::{Column, Document, Entry, Part, Table, cited};
 
 /// All of it: what it reaches first, its evidence last.
-pub fn text(sheet: &Sheet) -> String {
+pub fn document(sheet: &Sheet) -> Document {
     let mut sources = Vec::new();
-    let (limits, prices) = (
-        limits(&sheet.limits, &mut sources),
-        prices(&sheet.prices, &mut sources),
-    );
+    let limits = limits(&sheet.limits, &mut sources);
+    let prices = prices(&sheet.prices, &mut sources);
     let sources = sources.iter().zip(1..);
-    let sources = sources.map(|(source, number)| format!("[{number}] {source}"));
-    let parts = [
-        reaches(&sheet.reaches),
-        bursts(&sheet.bursts),
-        month(sheet),
-        ratios(&sheet.ratios, sheet.currency),
-        limits,
-        prices,
-        list("Sources", sources),
-        list("Assumed", dashed(&sheet.assumed)),
-        list("Notes", dashed(&sheet.notes)),
-    ];
-    let mut text = format!("{}\n", sheet.address);
-    for part in parts.iter().filter(|part| !part.is_empty()) {
-        text.push('\n');
-        text.push_str(part);
+    let sources = sources.map(|(source, number)| Entry::listed(&format!("[{number}]"), source));
+    Document {
+        name: sheet.address.clone(),
+        parts: vec![
+            Part::Heading(sheet.address.clone()),
+            reaches(&sheet.reaches),
+            bursts(&sheet.bursts),
+            month(sheet),
+            ratios(&sheet.ratios, sheet.currency),
+            limits,
+            prices,
+            list("Sources", sources.collect()),
+            list("Assumed", dashed(&sheet.assumed)),
+            list("Notes", dashed(&sheet.notes)),
+        ],
     }
-    text
 }
 
-/// A section of rows below their heads; nothing without rows.
+/// A section of rows below their titles.
 fn table<const N: usize>(
     title: &str,
-    heads: [&str; N],
+    columns: [Column; N],
     rows: impl Iterator<Item = [String; N]>,
-    right: &[usize],
-) -> String {
-    let rows: Vec<_> = once(heads.map(str::to_owned)).chain(rows).collect();
-    match rows.len() {
-        1 => String::new(),
-        _ => section(title, &rows, right),
-    }
+) -> Part {
+    let table = Table {
+        columns: columns.to_vec(),
+        rows: rows.map(|row| row.to_vec()).collect(),
+        ..Table::wide(2)
+    };
+    Part::section(title, vec![Part::Table(table)])
 }
 
-/// The same without heads.
-fn section<const N: usize>(title: &str, rows: &[[String; N]], right: &[usize]) -> String {
-    match rows {
-        [] => String::new(),
-        rows => format!("{title}\n{}", indented(&aligned(rows, right), 2)),
-    }
-}
-
-fn reaches(reaches: &[Reach]) -> String {
+fn reaches(reaches: &[Reach]) -> Part {
     let Some(first) = reaches.first() else {
-        return String::new();
+        return Part::Entries(Vec::new());
     };
     let (reads, writes): (Vec<&Reach>, Vec<&Reach>) =
         reaches.iter().partition(|reach| reach.direction == "read");
@@ -86,8 +72,15 @@ fn reaches(reaches: &[Reach]) -> String {
     });
     let how = if patterns { "" } else { "random, " };
     let title = format!("What it reaches ({how}{} in flight)", first.in_flight);
-    let heads = ["", "BLOCK", "IOPS", "MiB/s", "BOUND BY", "THEN"];
-    table(&title, heads, rows, &[1, 2, 3])
+    let columns = [
+        Column::words(""),
+        Column::figure("BLOCK"),
+        Column::figure("IOPS"),
+        Column::figure("MiB/s"),
+        Column::words("BOUND BY"),
+        Column::words("THEN"),
+    ];
+    table(&title, columns, rows)
 }
 
 fn reach_row(name: String, reach: &Reach) -> [String; 6] {
@@ -117,7 +110,7 @@ fn then(stretch: &Stretch) -> String {
     )
 }
 
-fn bursts(bursts: &[Burst]) -> String {
+fn bursts(bursts: &[Burst]) -> Part {
     let rows = bursts.iter().map(|burst| {
         let again = match burst.full_again_s {
             Some(seconds) => format!("within {}", Nanos::from_secs_f64(seconds)),
@@ -134,13 +127,21 @@ fn bursts(bursts: &[Burst]) -> String {
         ]
     });
     let title = "Bursts, each at its full rate from a full bucket";
-    let heads = ["", "BURST", "", "LASTS", "THEN", "", "FULL AGAIN"];
-    table(title, heads, rows, &[1, 4])
+    let columns = [
+        Column::words(""),
+        Column::figure("BURST"),
+        Column::words(""),
+        Column::words("LASTS"),
+        Column::figure("THEN"),
+        Column::words(""),
+        Column::words("FULL AGAIN"),
+    ];
+    table(title, columns, rows)
 }
 
-fn month(sheet: &Sheet) -> String {
+fn month(sheet: &Sheet) -> Part {
     if sheet.costs.is_empty() {
-        return String::new();
+        return Part::Entries(Vec::new());
     }
     let total = sheet.usd_per_month.map_or_else(
         || "not known: a part has no price".to_owned(),
@@ -148,7 +149,13 @@ fn month(sheet: &Sheet) -> String {
     );
     let mut rows: Vec<[String; 4]> = sheet.costs.iter().map(cost).collect();
     rows.push(["total".to_owned(), String::new(), String::new(), total]);
-    section("Monthly cost", &rows, &[1, 3])
+    let columns = [
+        Column::words(""),
+        Column::figure(""),
+        Column::words(""),
+        Column::figure(""),
+    ];
+    table("Monthly cost", columns, rows.into_iter())
 }
 
 fn cost(cost: &Cost) -> [String; 4] {
@@ -172,7 +179,7 @@ fn money(amount: f64, currency: &str) -> String {
     )
 }
 
-fn ratios(ratios: &[Ratio], currency: &str) -> String {
+fn ratios(ratios: &[Ratio], currency: &str) -> Part {
     let row = |ratio: &Ratio| {
         let inputs = format!(
             "= {} for {} / {} {}",
@@ -183,11 +190,15 @@ fn ratios(ratios: &[Ratio], currency: &str) -> String {
         );
         [ratio.name.clone(), format!("{:.4}", ratio.value), inputs]
     };
-    let rows: Vec<[String; 3]> = ratios.iter().map(row).collect();
-    section("What a delivered unit costs", &rows, &[1])
+    let columns = [Column::words(""), Column::figure(""), Column::words("")];
+    table(
+        "What a delivered unit costs",
+        columns,
+        ratios.iter().map(row),
+    )
 }
 
-fn limits(limits: &[Figure], sources: &mut Vec<String>) -> String {
+fn limits(limits: &[Figure], sources: &mut Vec<String>) -> Part {
     let rows = limits.iter().map(|limit| {
         let (date, source) = match &limit.origin {
             Origin::Documented { source, date } => (date.as_str(), cited(sources, source)),
@@ -206,11 +217,18 @@ fn limits(limits: &[Figure], sources: &mut Vec<String>) -> String {
             source,
         ]
     });
-    let heads = ["", "LIMIT", "", "EVIDENCE", "DATE", ""];
-    table("Limits", heads, rows, &[1])
+    let columns = [
+        Column::words(""),
+        Column::figure("LIMIT"),
+        Column::words(""),
+        Column::words("EVIDENCE"),
+        Column::words("DATE"),
+        Column::words(""),
+    ];
+    table("Limits", columns, rows)
 }
 
-fn prices(prices: &[Price], sources: &mut Vec<String>) -> String {
+fn prices(prices: &[Price], sources: &mut Vec<String>) -> Part {
     let rows = prices.iter().map(|price| {
         let above = match (price.above, price.up_to) {
             (0.0, None) => String::new(),
@@ -226,20 +244,24 @@ fn prices(prices: &[Price], sources: &mut Vec<String>) -> String {
             cited(sources, &price.source),
         ]
     });
-    let heads = ["", "PRICE", "PER", "REGION", "DATE", ""];
-    table("Prices", heads, rows, &[1])
+    let columns = [
+        Column::words(""),
+        Column::figure("PRICE"),
+        Column::words("PER"),
+        Column::words("REGION"),
+        Column::words("DATE"),
+        Column::words(""),
+    ];
+    table("Prices", columns, rows)
 }
 
-fn dashed(sentences: &[String]) -> impl Iterator<Item = String> {
-    sentences.iter().map(|sentence| format!("- {sentence}"))
+fn dashed(sentences: &[String]) -> Vec<Entry> {
+    let sentences = sentences.iter();
+    sentences
+        .map(|sentence| Entry::listed("-", sentence))
+        .collect()
 }
 
-/// A section of lines as they are; nothing without lines.
-fn list(title: &str, lines: impl Iterator<Item = String>) -> String {
-    let lines: String = lines.map(|line| format!("  {line}\n")).collect();
-    if lines.is_empty() {
-        lines
-    } else {
-        format!("{title}\n{lines}")
-    }
+fn list(title: &str, entries: Vec<Entry>) -> Part {
+    Part::section(title, vec![Part::Entries(entries)])
 }

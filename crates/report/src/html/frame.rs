@@ -107,16 +107,7 @@ pub fn page(records: &[(&Record, &Assessment)], opening: Option<Opening<'_>>) ->
     html! {
         (DOCTYPE)
         html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta http-equiv="Content-Security-Policy" content=(POLICY);
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                meta name="generator" content=(GENERATOR);
-                title { (title(&sides)) }
-                link rel="icon" href=(ICON);
-                style { (PreEscaped(STYLE)) }
-            }
+            (head(&title(&sides)))
             body {
                 (top(&sides, opening))
                 main id="main" { (sections(&sides, opening)) }
@@ -124,6 +115,22 @@ pub fn page(records: &[(&Record, &Assessment)], opening: Option<Opening<'_>>) ->
                 script type="application/json" id="data" { (data::json(&sides)) }
                 script { (PreEscaped(script())) }
             }
+        }
+    }
+}
+
+/// The head of any page.
+pub fn head(title: &str) -> Markup {
+    html! {
+        head {
+            meta charset="utf-8";
+            meta http-equiv="Content-Security-Policy" content=(POLICY);
+            meta name="viewport" content="width=device-width, initial-scale=1";
+            meta name="color-scheme" content="light dark";
+            meta name="generator" content=(GENERATOR);
+            title { (title) }
+            link rel="icon" href=(ICON);
+            style { (PreEscaped(STYLE)) }
         }
     }
 }

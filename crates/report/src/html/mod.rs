@@ -8,7 +8,7 @@ mod course;
 mod data;
 mod diagnosis;
 mod findings;
-mod frame;
+pub(crate) mod frame;
 mod headline;
 mod model;
 mod numbers;
@@ -17,7 +17,7 @@ mod side;
 mod study;
 mod sweeps;
 mod systems;
-mod tables;
+pub(crate) mod tables;
 
 use blocklab_compare::compare::Comparison;
 use blocklab_compare::expect::Diagnosis;

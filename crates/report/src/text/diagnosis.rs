@@ -2,13 +2,13 @@ use blocklab_compare::expect::{Compared, Diagnosis, State};
 use blocklab_findings::{Assessment, Severity};
 use blocklab_record::Record;
 
-use super::cited;
 use super::findings::findings;
 use super::grid;
 use super::header::header;
 use crate::delivered::{
     CASE_TITLES, LIMIT_TITLES, case_cells, limit_cells, limit_how, outcome, row_name,
 };
+use crate::document::{self, cited};
 use crate::model;
 use crate::verdict::{Trust, verdict};
 use blocklab_units::{Ink, Style};
@@ -29,7 +29,10 @@ pub fn diagnosis(record: &Record, diagnosis: &Diagnosis, style: Style) -> String
     ];
     parts.extend(compared.map(|compared| cases(compared, style)));
     parts.push(findings(&unsaid(&diagnosis.assessment), style));
-    parts.push(super::numbered("Sources", &sources, style));
+    parts.push(document::text::printed(
+        &document::numbered("Sources", &sources),
+        style,
+    ));
     super::joined(parts)
 }
 

@@ -6,7 +6,7 @@ use std::ops::Range;
 use blocklab_units::{Ink, Style, width, wrapped};
 
 /// Between two columns.
-const GAP: usize = 2;
+pub(crate) const GAP: usize = 2;
 
 /// Lines under each other, one a row: cells of the columns that are `right` end level, the others
 /// begin so. Where they do not fit into `room`, the gaps shrink, though to no less than `least`;

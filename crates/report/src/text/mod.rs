@@ -1,14 +1,12 @@
 //! A Record and its Assessment as text for a terminal.
 
-mod calibration;
 mod comparison;
 mod diagnosis;
 mod findings;
 mod gate;
-mod grid;
+pub(crate) mod grid;
 pub(crate) mod header;
 mod model;
-mod price;
 pub(crate) mod rows;
 mod study;
 
@@ -16,16 +14,13 @@ use blocklab_findings::Assessment;
 use blocklab_record::Record;
 use blocklab_units::{Ink, Style};
 
-use crate::evidence;
 pub use crate::facts::target_lines;
-pub use calibration::calibration;
 pub use comparison::comparison;
 pub use diagnosis::diagnosis;
 pub use findings::findings;
 pub use gate::gate;
 pub use grid::{aligned, indented, lines};
 pub use model::model;
-pub use price::prices;
 pub use rows::table;
 pub use study::{curves, study};
 
@@ -59,17 +54,4 @@ fn titled(title: &str, lines: impl IntoIterator<Item = String>, style: Style) ->
     } else {
         format!("{}\n{body}", style.paint(Ink::Bold, title))
     }
-}
-
-/// The number by which a text refers to a source: `[2]`.
-pub fn cited(sources: &mut Vec<String>, source: &str) -> String {
-    let place = evidence::place(sources, |known| known == source, || source.to_owned());
-    format!("[{}]", place + 1)
-}
-
-/// Sources under a title, by their numbers; empty without any.
-fn numbered(title: &str, sources: &[String], style: Style) -> String {
-    let lines = sources.iter().enumerate();
-    let lines = lines.map(|(at, text)| style.hang(Ink::Dim, &format!("  [{}]", at + 1), 6, text));
-    titled(title, lines, style)
 }

@@ -1,8 +1,10 @@
+//! In: what offers cost. Out: their document: a table, every quotient with its inputs, every price.
+
 use blocklab_catalog::unit_price::{By, Currency, OldList, Priced, Unit, UnitPrice, old_lists};
 use blocklab_workload::Date;
 
-use super::grid::{self, Cells};
-use blocklab_units::{Ink, Style, count, plural, significant};
+use crate::document::{Column, Document, Entry, Layout, Part, Table, cited, numbered};
+use blocklab_units::{Ink, count, plural, significant};
 
 /// A column: its title and the unit that it shows.
 const UNITS: [(&str, Unit); 5] = [
@@ -14,32 +16,26 @@ const UNITS: [(&str, Unit); 5] = [
 ];
 
 /// What each costs, in the order given: which lists are old today, a table, then every quotient with
-/// its inputs, then every price with region, day and source. Ends with a newline.
-pub fn prices(
-    priced: &[Priced],
-    by: By,
-    currency: Option<&Currency>,
-    today: Date,
-    style: Style,
-) -> String {
+/// its inputs, then every price with region, day and source.
+pub fn prices(priced: &[Priced], by: By, currency: Option<&Currency>, today: Date) -> Document {
     let money = Money {
         currency,
         own: "USD",
     };
     let mut sources = Vec::new();
-    let details: Vec<String> = priced
-        .iter()
-        .enumerate()
-        .map(|(place, it)| detail(place, it, money, &mut sources, style))
-        .collect();
     let mut parts = vec![
-        opening((priced.len() > 1).then_some(by), money, style),
-        ages(priced, today, style),
-        table(priced, money, style),
+        Part::Prose(opening((priced.len() > 1).then_some(by), money)),
+        Part::Entries(ages(priced, today)),
+        table(priced, money),
     ];
-    parts.extend(details);
-    parts.push(super::numbered("Prices", &sources, style));
-    super::joined(parts)
+    for (place, offer) in priced.iter().enumerate() {
+        parts.push(Part::Entries(detail(place, offer, money, &mut sources)));
+    }
+    parts.push(numbered("Prices", &sources));
+    Document {
+        name: "What it costs".to_owned(),
+        parts,
+    }
 }
 
 /// Amounts in the wanted currency; those that are no US dollars stay in their own, since only the
@@ -80,7 +76,7 @@ impl<'a> Money<'a> {
 }
 
 /// The order of several offers, and the rate of another currency.
-fn opening(by: Option<By>, money: Money<'_>, style: Style) -> String {
+fn opening(by: Option<By>, money: Money<'_>) -> String {
     let order = by.map(|by| match by {
         By::Iops => "Cheapest per IOPS first.".to_owned(),
         By::Throughput => "Cheapest per MB/s first.".to_owned(),
@@ -93,15 +89,11 @@ fn opening(by: Option<By>, money: Money<'_>, style: Style) -> String {
         )
     });
     let sentences: Vec<String> = order.into_iter().chain(rate).collect();
-    if sentences.is_empty() {
-        String::new()
-    } else {
-        style.hang(Ink::Bold, "", 0, &sentences.join(" "))
-    }
+    sentences.join(" ")
 }
 
 /// A finding for each old list: what it prices may cost something else today.
-fn ages(priced: &[Priced], today: Date, style: Style) -> String {
+fn ages(priced: &[Priced], today: Date) -> Vec<Entry> {
     let finding = |list: OldList| {
         let text = format!(
             "the price list of {} is {} old ({}): amounts, and what is cheapest, may have changed \
@@ -110,13 +102,13 @@ fn ages(priced: &[Priced], today: Date, style: Style) -> String {
             plural(list.years as usize, "year"),
             list.names.join(" and ")
         );
-        style.hang(Ink::Yellow, "!", 2, &text)
+        Entry::new(Ink::Yellow, "!", 2, text)
     };
     old_lists(priced, today).into_iter().map(finding).collect()
 }
 
 /// The figures that at least one of them has; nothing where none has a price.
-fn table(priced: &[Priced], money: Money<'_>, style: Style) -> String {
+fn table(priced: &[Priced], money: Money<'_>) -> Part {
     let mut titles = vec![format!("{} a month", money.code()), "an hour".to_owned()];
     titles.extend(UNITS.map(|(title, _)| title.to_owned()));
     titles.push("region and list".to_owned());
@@ -133,20 +125,26 @@ fn table(priced: &[Priced], money: Money<'_>, style: Style) -> String {
     let rows: Vec<(String, Vec<String>)> = rows.collect();
     let is_known = |column: &usize| rows.iter().any(|(_, cells)| cells[*column] != "–");
     let known: Vec<usize> = (0..titles.len()).filter(is_known).collect();
+    let mut table = Table {
+        columns: vec![Column::words("")],
+        rows: rows.iter().map(|(name, _)| vec![name.clone()]).collect(),
+        groups: Vec::new(),
+        layout: Layout::Blocks {
+            margin: 2,
+            title: 8,
+        },
+    };
     // Region and list are no figures.
     if known.len() < 2 {
-        return String::new();
+        return Part::Entries(Vec::new());
     }
-    let kept =
-        |cells: &[String]| -> Vec<String> { known.iter().map(|it| cells[*it].clone()).collect() };
-    let cells = Cells {
-        titles: kept(&titles),
-        rows: rows
-            .iter()
-            .map(|(name, cells)| (name.clone(), kept(cells)))
-            .collect(),
-    };
-    grid::blocks(&cells, 2, 8, style)
+    for column in known {
+        table.columns.push(Column::figure(&titles[column]));
+        for (line, (_, cells)) in table.rows.iter_mut().zip(&rows) {
+            line.push(cells[column].clone());
+        }
+    }
+    Part::Table(table)
 }
 
 fn detail(
@@ -154,22 +152,17 @@ fn detail(
     priced: &Priced,
     money: Money<'_>,
     sources: &mut Vec<String>,
-    style: Style,
-) -> String {
+) -> Vec<Entry> {
     let money = money.of_offer(priced);
-    let mut out = style.hang(
-        Ink::Bold,
-        &format!("{}", place + 1),
-        3,
-        &format!("{}{}", priced.name, bought(priced)),
-    );
-    let mut line = |head: &str, text: &str| out.push_str(&style.hang(Ink::Dim, head, 5, text));
+    let name = format!("{}{}", priced.name, bought(priced));
+    let mut entries = vec![Entry::new(Ink::Bold, &format!("{}", place + 1), 3, name)];
+    let mut line = |head: &str, text: &str| entries.push(Entry::new(Ink::Dim, head, 5, text));
     line("", &when(priced));
     for cost in &priced.costs {
         let price = priced.prices.iter().find(|price| price.what == cost.what);
         let source = price.map_or_else(String::new, |it| {
             let source = format!("{}, {}: {}", it.region, it.date, it.source);
-            format!(" {}", super::cited(sources, &source))
+            format!(" {}", cited(sources, &source))
         });
         let sum = cost
             .usd_per_month
@@ -190,7 +183,7 @@ fn detail(
     for text in priced.assumed.iter().chain(&priced.notes) {
         line("   *", text);
     }
-    out
+    entries
 }
 
 /// What a run was bought as; nothing where the name is the address.
@@ -258,12 +251,17 @@ mod tests {
             dates: dates.iter().map(|text| date(text)).collect(),
             ..Priced::default()
         };
-        let found = |of: Priced| ages(&[of], date("2026-07-20"), Style::default());
-        assert_eq!(found(of("gp3", &["2025-08-01", "2026-07-06"])), "");
+        let found = |of: Priced| -> Vec<String> {
+            let entries = ages(&[of], date("2026-07-20")).into_iter();
+            entries.map(|entry| entry.text).collect()
+        };
+        assert!(found(of("gp3", &["2025-08-01", "2026-07-06"])).is_empty());
         assert_eq!(
             found(of("gp3", &["2021-07-01", "2026-07-06"])),
-            "! the price list of 2021-07-01 is 5 years old (gp3): amounts, and what is
-  cheapest, may have changed since\n"
+            [
+                "the price list of 2021-07-01 is 5 years old (gp3): amounts, and what is cheapest, \
+                 may have changed since"
+            ]
         );
     }
 

@@ -1,32 +1,35 @@
-//! A fitted device, and how far it is from the disk, as text for a terminal.
+//! In: a fitted device, and how far it is from the disk. Out: their document.
 
 use blocklab_calibrate::{Calibration, Compared, Errors, Quality, Residual, Residuals};
-use blocklab_units::{Bytes, Ink, Style, count, latency, rate, significant, width};
+use blocklab_units::{Bytes, Ink, count, latency, rate, significant, width};
 
-use super::grid;
+use crate::document::{Column, Document, Entry, Layout, Part, Table};
+use crate::text::grid;
 
 /// What was fitted and from what, every cell of the disk next to the model's, how far the model can
-/// be trusted, and what the records do not show. Ends with a newline.
-pub fn calibration(fitted: &Calibration, residuals: &Residuals, style: Style) -> String {
-    let parts = [
-        head(fitted, style),
-        constants(fitted, style),
-        cells(residuals, style),
-        errors(residuals, style),
-        list("Not known", &fitted.unknown, style),
-        list("Left out", &left_out(fitted), style),
-    ];
-    super::joined(parts)
+/// be trusted, and what the records do not show.
+pub fn calibration(fitted: &Calibration, residuals: &Residuals) -> Document {
+    Document {
+        name: format!("Fit of {}", fitted.device.name),
+        parts: vec![
+            head(fitted),
+            Part::Entries(constants(fitted)),
+            cells(residuals),
+            Part::Entries(errors(residuals)),
+            list("Not known", &fitted.unknown),
+            list("Left out", &left_out(fitted)),
+        ],
+    }
 }
 
-fn head(fitted: &Calibration, style: Style) -> String {
-    let loads = count(fitted.cells as f64);
-    let name = style.paint(Ink::Bold, &fitted.device.name);
-    format!("{name}\n  {loads} loads\n")
+fn head(fitted: &Calibration) -> Part {
+    let loads = format!("{} loads", count(fitted.cells as f64));
+    let loads = Entry::new(Ink::Dim, "", 2, loads);
+    Part::section(&fitted.device.name, vec![Part::Entries(vec![loads])])
 }
 
 /// Name, value and evidence of every figure of the device.
-fn constants(fitted: &Calibration, style: Style) -> String {
+fn constants(fitted: &Calibration) -> Vec<Entry> {
     let runs = fitted.measured_by();
     let short = |text: &str| text.replacen(&format!("measured: {runs}: "), "", 1);
     let mut rows: Vec<[String; 3]> = Vec::new();
@@ -70,7 +73,7 @@ fn constants(fitted: &Calibration, style: Style) -> String {
     );
     let line = |(head, [_, _, from]): (String, &[String; 3])| {
         let head = format!("  {head}  ");
-        style.hang(Ink::Bold, &head, width(&head), from)
+        Entry::new(Ink::Bold, &head, width(&head), from)
     };
     heads.into_iter().zip(&rows).map(line).collect()
 }
@@ -84,24 +87,30 @@ const TITLES: [&str; 9] = [
 ];
 
 /// The cells by pattern and direction, in columns that are the same for all.
-fn cells(residuals: &Residuals, style: Style) -> String {
-    let titles = [""].into_iter().chain(TITLES).map(str::to_owned);
-    let mut rows: Vec<Vec<String>> = vec![titles.collect()];
-    rows.extend(residuals.cells.iter().map(figures_of));
-    let lines = grid::lines(&rows, |column| column > 0, grid::room(style, 4), 2);
-    let titles = format!("    {}", lines[0]);
-    let mut out = format!("{}\n", style.paint(Ink::Dim, &titles));
-    let mut group = String::new();
-    for (cell, line) in residuals.cells.iter().zip(&lines[1..]) {
-        let next = heading(cell);
-        if next != group {
-            out.push_str(&format!("  {}\n", style.paint(Ink::Bold, &next)));
-            group = next;
-        }
-        let mark = if cell.cpu_bound { "  our CPU" } else { "" };
-        out.push_str(&grid::indented(&format!("{line}{mark}"), 4));
+fn cells(residuals: &Residuals) -> Part {
+    let has_mark = residuals.cells.iter().any(|cell| cell.cpu_bound);
+    let mut table = Table {
+        columns: TITLES.map(Column::figure).to_vec(),
+        layout: Layout::Fitted { margin: 4 },
+        ..Table::wide(4)
+    };
+    table.columns.insert(0, Column::words(""));
+    if has_mark {
+        table.columns.push(Column::words(""));
     }
-    out
+    for (row, cell) in residuals.cells.iter().enumerate() {
+        let title = heading(cell);
+        if table.groups.last().is_none_or(|(_, last)| *last != title) {
+            table.groups.push((row, title));
+        }
+        let mut figures = figures_of(cell);
+        if has_mark {
+            let mark = if cell.cpu_bound { "our CPU" } else { "" };
+            figures.push(mark.to_owned());
+        }
+        table.rows.push(figures);
+    }
+    Part::Table(table)
 }
 
 fn heading(cell: &Residual) -> String {
@@ -137,7 +146,7 @@ fn off(percent: f64) -> String {
 }
 
 /// The judgement, and the errors by figure.
-fn errors(residuals: &Residuals, style: Style) -> String {
+fn errors(residuals: &Residuals) -> Vec<Entry> {
     let (ink, word, meaning) = match residuals.quality {
         Quality::Good => (
             Ink::Green,
@@ -157,7 +166,7 @@ fn errors(residuals: &Residuals, style: Style) -> String {
              when nothing else uses it, with a longer --runtime, before anything rests on this.",
         ),
     };
-    let mut out = style.hang(ink, &format!("Fit: {word}  "), 11, meaning);
+    let mut entries = vec![Entry::new(ink, &format!("Fit: {word}  "), 11, meaning)];
     let figures = [
         ("IOPS", &residuals.iops),
         ("mean", &residuals.mean_ns),
@@ -166,7 +175,10 @@ fn errors(residuals: &Residuals, style: Style) -> String {
     ];
     for (name, errors) in figures {
         if let Some(errors) = errors {
-            out.push_str(&format!("  {name:<4}  {}\n", error_text(errors)));
+            entries.push(Entry {
+                is_wrapped: false,
+                ..Entry::new(Ink::Bold, &format!("  {name}"), 8, error_text(errors))
+            });
         }
     }
     if let Some(percent) = residuals.passes_differ_percent {
@@ -174,9 +186,9 @@ fn errors(residuals: &Residuals, style: Style) -> String {
             "The disk's own passes differ by {percent:.1} % in half of the loads: no model can be \
              nearer than half of that."
         );
-        out.push_str(&style.hang(Ink::Dim, "  ", 2, &passes));
+        entries.push(Entry::new(Ink::Dim, "  ", 2, passes));
     }
-    out
+    entries
 }
 
 fn error_text(errors: &Errors) -> String {
@@ -191,11 +203,10 @@ fn error_text(errors: &Errors) -> String {
     )
 }
 
-fn list(title: &str, items: &[String], style: Style) -> String {
-    let lines = items
-        .iter()
-        .map(|item| style.hang(Ink::Dim, "  -", 4, item));
-    super::titled(title, lines, style)
+fn list(title: &str, items: &[String]) -> Part {
+    let items = items.iter();
+    let entries = items.map(|item| Entry::new(Ink::Dim, "  -", 4, item));
+    Part::section(title, vec![Part::Entries(entries.collect())])
 }
 
 fn left_out(fitted: &Calibration) -> Vec<String> {

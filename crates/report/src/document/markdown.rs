@@ -1,0 +1,62 @@
+//! A document as Markdown.
+
+use super::{Document, Entry, Kind, Part, Table};
+use crate::markdown::plain;
+
+/// Parts with an empty line between them.
+pub(super) fn print(document: &Document) -> String {
+    let mut out = Vec::new();
+    if !matches!(document.parts.first(), Some(Part::Heading(_))) {
+        out.push(format!("### {}\n", plain(&document.name)));
+    }
+    add(&document.parts, 4, &mut out);
+    out.join("\n")
+}
+
+/// `level`: of the titles of sections.
+fn add(parts: &[Part], level: usize, out: &mut Vec<String>) {
+    for part in parts.iter().filter(|part| !part.is_empty()) {
+        match part {
+            Part::Heading(text) => out.push(format!("### {}\n", plain(text))),
+            Part::Prose(text) => out.push(format!("{}\n", plain(text))),
+            Part::Section { title, parts } => {
+                out.push(format!("{} {}\n", "#".repeat(level), plain(title)));
+                add(parts, (level + 1).min(6), out);
+            }
+            Part::Entries(entries) => out.push(entries.iter().map(item).collect()),
+            Part::Table(table) => out.push(table_of(table)),
+        }
+    }
+}
+
+fn item(entry: &Entry) -> String {
+    let text = plain(&entry.text);
+    match entry.name() {
+        "" => format!("- {text}\n"),
+        name => format!("- **{}** {text}\n", plain(name)),
+    }
+}
+
+fn table_of(table: &Table) -> String {
+    let titles: Vec<&str> = table.columns.iter().map(|column| &*column.title).collect();
+    let rulers = table.columns.iter().map(|column| match column.kind {
+        Kind::Words => "---",
+        Kind::Figure => "--:",
+    });
+    let mut out = row(&titles);
+    out.push_str(&format!("| {} |\n", rulers.collect::<Vec<_>>().join(" | ")));
+    for (place, cells) in table.rows.iter().enumerate() {
+        if let Some(title) = table.group(place) {
+            let mut cells = vec![""; table.columns.len()];
+            cells[0] = title;
+            out.push_str(&row(&cells));
+        }
+        out.push_str(&row(&cells.iter().map(String::as_str).collect::<Vec<_>>()));
+    }
+    out
+}
+
+fn row(cells: &[&str]) -> String {
+    let cells: Vec<String> = cells.iter().map(|cell| plain(cell.trim_end())).collect();
+    format!("| {} |\n", cells.join(" | "))
+}

@@ -1,0 +1,297 @@
+//! In: what a view has to say, as a value.
+//! Out: the same as a text for a terminal, as Markdown and as a page of its own.
+//!
+//! ```text
+//!   builder ──▶ Document ──┬──▶ text      wrapped and coloured for the reader's terminal
+//!                          ├──▶ markdown  for an issue, a wiki or a message
+//!                          └──▶ html      without script, without network
+//! ```
+//!
+//! JSON is not printed from it: forms for programs are typed and versioned by themselves.
+
+mod html;
+mod markdown;
+pub(crate) mod text;
+
+use blocklab_units::{Ink, Style};
+
+use crate::evidence;
+
+/// A view that can be printed in any form.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Document {
+    /// What it is about: the title of its page.
+    pub name: String,
+    /// In reading order.
+    pub parts: Vec<Part>,
+}
+
+/// A form of a document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// For this terminal.
+    Text(Style),
+    /// For an issue, a wiki or a message.
+    Markdown,
+    /// For a browser.
+    Html,
+}
+
+/// A part of a document. One without content is printed in no form.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Part {
+    /// What the document is about, in its first line.
+    Heading(String),
+    /// Sentences.
+    Prose(String),
+    /// Parts under a title.
+    Section {
+        /// The title.
+        title: String,
+        /// What belongs to it.
+        parts: Vec<Part>,
+    },
+    /// Lines that belong together.
+    Entries(Vec<Entry>),
+    /// Figures in columns.
+    Table(Table),
+}
+
+/// A line with something in front of it: a number, a name, a sign.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Entry {
+    /// What stands in front.
+    pub head: String,
+    /// Its colour.
+    pub ink: Ink,
+    /// Column of a terminal in which the text begins.
+    pub indent: usize,
+    /// Whether a terminal breaks the text into its lines. Addresses of pages stay whole.
+    pub is_wrapped: bool,
+    /// What it says.
+    pub text: String,
+}
+
+impl Entry {
+    /// A line that a terminal breaks.
+    pub fn new(ink: Ink, head: &str, indent: usize, text: impl Into<String>) -> Self {
+        Self {
+            head: head.to_owned(),
+            ink,
+            indent,
+            is_wrapped: true,
+            text: text.into(),
+        }
+    }
+
+    /// A line of a list that a terminal leaves as it is.
+    pub fn listed(head: &str, text: impl Into<String>) -> Self {
+        let head = format!("  {head}");
+        Self {
+            is_wrapped: false,
+            ..Self::new(Ink::Dim, &head, head.chars().count() + 1, text)
+        }
+    }
+
+    /// What stands in front, without the blanks that place it and the signs of a list.
+    fn name(&self) -> &str {
+        self.head
+            .trim_matches(|letter: char| letter.is_whitespace() || "-*=!→".contains(letter))
+    }
+}
+
+/// What stands in a column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Words, flush left.
+    Words,
+    /// Figures, flush right.
+    Figure,
+}
+
+/// A column of a table.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Column {
+    /// Its title; empty for names, and for units behind a figure.
+    pub title: String,
+    /// What stands in it.
+    pub kind: Kind,
+}
+
+impl Column {
+    /// Words, flush left.
+    pub fn words(title: impl Into<String>) -> Self {
+        Self {
+            title: title.into(),
+            kind: Kind::Words,
+        }
+    }
+
+    /// Figures, flush right.
+    pub fn figure(title: impl Into<String>) -> Self {
+        Self {
+            title: title.into(),
+            kind: Kind::Figure,
+        }
+    }
+}
+
+/// How a terminal lays a table out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Layout {
+    /// As wide as it is, behind a margin: rows are looked up one by one.
+    Wide {
+        /// Blanks before each line.
+        margin: usize,
+    },
+    /// Beside each other as long as they fit, with less between them on a narrow terminal.
+    Fitted {
+        /// Blanks before each line.
+        margin: usize,
+    },
+    /// Columns that do not fit follow in a block below, with the names again.
+    Blocks {
+        /// Blanks before each line.
+        margin: usize,
+        /// No column is narrower; a longer title takes several lines.
+        title: usize,
+    },
+}
+
+/// Figures in columns; the first column names the rows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Table {
+    /// Its columns.
+    pub columns: Vec<Column>,
+    /// As many cells a row.
+    pub rows: Vec<Vec<String>>,
+    /// Titles above rows that belong together: the place of the first row, and the title.
+    pub groups: Vec<(usize, String)>,
+    /// How a terminal lays it out.
+    pub layout: Layout,
+}
+
+impl Table {
+    /// A table without columns and rows, laid out as wide as it is.
+    pub const fn wide(margin: usize) -> Self {
+        Self {
+            columns: Vec::new(),
+            rows: Vec::new(),
+            groups: Vec::new(),
+            layout: Layout::Wide { margin },
+        }
+    }
+
+    /// The title above a row, where a group begins with it.
+    fn group(&self, row: usize) -> Option<&str> {
+        let mut groups = self.groups.iter();
+        let group = groups.find(|(first, _)| *first == row);
+        group.map(|(_, title)| title.as_str())
+    }
+
+    /// Whether any column has a title.
+    fn has_titles(&self) -> bool {
+        self.columns.iter().any(|column| !column.title.is_empty())
+    }
+}
+
+impl Part {
+    /// Parts under a title.
+    pub fn section(title: impl Into<String>, parts: Vec<Self>) -> Self {
+        Self::Section {
+            title: title.into(),
+            parts,
+        }
+    }
+
+    /// Whether there is nothing to print.
+    fn is_empty(&self) -> bool {
+        match self {
+            Self::Heading(text) | Self::Prose(text) => text.is_empty(),
+            Self::Section { parts, .. } => parts.iter().all(Self::is_empty),
+            Self::Entries(entries) => entries.is_empty(),
+            Self::Table(table) => table.rows.is_empty(),
+        }
+    }
+}
+
+impl Document {
+    /// The document in a form. Ends with a newline.
+    pub fn print(&self, form: Form) -> String {
+        match form {
+            Form::Text(style) => text::print(self, style),
+            Form::Markdown => markdown::print(self),
+            Form::Html => html::print(self),
+        }
+    }
+}
+
+/// The number by which a text refers to a source: `[2]`.
+pub fn cited(sources: &mut Vec<String>, source: &str) -> String {
+    let place = evidence::place(sources, |known| known == source, || source.to_owned());
+    format!("[{}]", place + 1)
+}
+
+/// Sources under a title, by their numbers.
+pub fn numbered(title: &str, sources: &[String]) -> Part {
+    let entries = sources.iter().enumerate().map(|(at, text)| {
+        let head = format!("  [{}]", at + 1);
+        let indent = head.len() + 1;
+        Entry::new(Ink::Dim, &head, indent, text)
+    });
+    Part::section(title, vec![Part::Entries(entries.collect())])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn document() -> Document {
+        let rows = [["gp3", "16,000"], ["a|b <i>", "7"]];
+        let table = Table {
+            columns: vec![Column::words(""), Column::figure("IOPS")],
+            rows: rows.map(|row| row.map(str::to_owned).to_vec()).to_vec(),
+            ..Table::wide(2)
+        };
+        let source = Entry::listed("[1]", "https://example.org");
+        Document {
+            name: "gp3".to_owned(),
+            parts: vec![
+                Part::Heading("gp3:1TiB".to_owned()),
+                Part::section("Limits", vec![Part::Table(table)]),
+                Part::section("Nothing", vec![Part::Entries(Vec::new())]),
+                Part::section("Sources", vec![Part::Entries(vec![source])]),
+            ],
+        }
+    }
+
+    #[test]
+    fn a_text_has_its_parts_apart_and_no_empty_ones() {
+        let plain = Style::default();
+        assert_eq!(
+            document().print(Form::Text(plain)),
+            "gp3:1TiB\n\nLimits\n             IOPS\n  gp3      16,000\n  a|b <i>       7\n\n\
+             Sources\n  [1] https://example.org\n"
+        );
+    }
+
+    #[test]
+    fn nothing_is_markup_in_markdown_but_ours() {
+        assert_eq!(
+            document().print(Form::Markdown),
+            "### gp3:1TiB\n\n#### Limits\n\n|  | IOPS |\n| --- | --: |\n| gp3 | 16,000 |\n\
+             | a\\|b \\<i\\> | 7 |\n\n#### Sources\n\n- **\\[1\\]** https://example.org\n"
+        );
+    }
+
+    #[test]
+    fn a_page_escapes_what_is_no_markup_and_runs_no_script() {
+        let page = document().print(Form::Html);
+        assert!(page.starts_with("<!DOCTYPE html>"), "{page}");
+        assert!(page.contains("<h1>gp3:1TiB</h1>"), "{page}");
+        assert!(page.contains("a|b &lt;i&gt;"), "{page}");
+        assert!(!page.contains("<script"), "{page}");
+        assert!(!page.contains("Nothing"), "{page}");
+        assert!(crate::html::is_page(page.as_bytes()), "known as ours");
+    }
+}
