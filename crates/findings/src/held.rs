@@ -202,8 +202,9 @@ fn used_limit<'a>(
         }
         elapsed += pass.elapsed_ns as f64 / 1e9;
     }
-    // The model counts the ramp too: its units are brought to the rate of the measured time.
-    let measured = case.iops() / (ios / elapsed);
+    // The model counts the ramp too: its units are brought to the rate of the measured time. Of the
+    // operations that came to it, syncs are some.
+    let measured = case.iops_with_syncs() / (ios / elapsed);
     Some(UsedLimit {
         limit,
         targets: &one.targets,

@@ -133,6 +133,11 @@ impl<'a> CaseView<'a> {
         self.row.moved().map(|it| it.iops.value).sum()
     }
 
+    /// The same, and the syncs with them.
+    pub fn iops_with_syncs(&self) -> f64 {
+        self.row.directions.iter().map(|it| it.iops.value).sum()
+    }
+
     /// As the tables show it.
     pub fn bytes_per_s(&self) -> f64 {
         self.row.moved().map(|it| it.bytes_per_s.value).sum()
@@ -152,7 +157,7 @@ impl<'a> CaseView<'a> {
     /// Mean service latency as the tables show it, of all directions by their share.
     pub fn latency_ns(&self) -> f64 {
         let directions = || self.row.directions.iter();
-        let all: f64 = directions().map(|it| it.iops.value).sum();
+        let all = self.iops_with_syncs();
         let sum = directions().map(|it| it.iops.value * it.mean_ns.value);
         sum.sum::<f64>() / all.max(f64::MIN_POSITIVE)
     }

@@ -6,12 +6,12 @@ use blocklab_record::Stopped;
 use blocklab_stats::{in_flight, ratio};
 use blocklab_workload::Direction;
 
-use super::limits::in_unit;
+use super::limits::{in_unit, whose};
 use super::processor;
 use super::sibling::{Axis, families};
 use crate::held::{Bound, UsedLimit, bound};
 use crate::hit::{Hit, info, joined, per_case, warning};
-use crate::statement::{Slot, delay, number, percent as share, word};
+use crate::statement::{Slot, delay, fixed, number, percent as share, word};
 use crate::view::{CaseView, Cases};
 use crate::{Confidence, Finding};
 
@@ -118,7 +118,7 @@ pub(super) fn latency_bound(cases: &Cases<'_>) -> Vec<Finding> {
     let (mut hits, mut unknown) = (Vec::new(), Vec::new());
     for case in &cases.list {
         match bound(cases, case) {
-            Bound::Latency(next) => hits.push((case.name, modelled(case, next.as_ref()))),
+            Bound::Latency(next) => hits.push((case.name, modelled(cases, case, next.as_ref()))),
             Bound::Unknown => unknown.push(case),
             Bound::Limits(_) | Bound::Nothing => {}
         }
@@ -145,19 +145,23 @@ pub(super) fn latency_bound(cases: &Cases<'_>) -> Vec<Finding> {
 const FEW: u64 = 16;
 
 /// The model knows that nothing but its latency holds the case back, and which limit is next.
-fn modelled(case: &CaseView<'_>, next: Option<&UsedLimit<'_>>) -> Hit {
+fn modelled(cases: &Cases<'_>, case: &CaseView<'_>, next: Option<&UsedLimit<'_>>) -> Hit {
     let slots = case.slots() as f64;
     let hit = info(
-        "latency is the limit: {} in flight, {} each, gives {} IOPS",
-        [number(slots), delay(case.latency_ns()), number(case.iops())],
+        "latency is the limit: {} in flight, {} each, gives {} IOPS{}",
+        gives(case),
     );
     let hit = match next.filter(|limit| limit.share() > 0.0) {
         Some(limit) => {
             let enough = (slots / limit.share()).ceil();
             let reached = in_unit(limit.value(), limit.unit());
             hit.alone(
-                "; about {} in flight would reach {}",
-                [number(enough), reached],
+                "; about {} in flight would reach {}{}",
+                [
+                    number(enough),
+                    reached,
+                    fixed(whose(cases.record, case, limit)),
+                ],
             )
             .with(
                 &format!("in flight that reach {}", limit.limit.name),
@@ -168,6 +172,21 @@ fn modelled(case: &CaseView<'_>, next: Option<&UsedLimit<'_>>) -> Hit {
         None => hit,
     };
     by_law(hit, case)
+}
+
+/// In flight, the latency of each, and the rate: with flushes, which take their share of the time, the
+/// first two give more than the third.
+fn gives(case: &CaseView<'_>) -> Vec<Slot> {
+    let beside = match case.does(Direction::Sync) {
+        true => " beside its flushes",
+        false => "",
+    };
+    vec![
+        number(case.slots() as f64),
+        delay(case.latency_ns()),
+        number(case.iops()),
+        fixed(beside),
+    ]
 }
 
 /// Whether the case waits for its target, not for its own processor.
@@ -199,12 +218,8 @@ fn gain(cases: &Cases<'_>, family: &[&CaseView<'_>], case: &CaseView<'_>) -> Opt
     let found = ratio(&best.pass_iops, &case.pass_iops, LEVEL);
     let is_certain = found.is_some_and(|ratio| ratio.interval.low > 1.0);
     let hit = info(
-        "latency is the limit: {} in flight, {} each, gives {} IOPS",
-        [
-            number(case.slots() as f64),
-            delay(case.latency_ns()),
-            number(case.iops()),
-        ],
+        "latency is the limit: {} in flight, {} each, gives {} IOPS{}",
+        gives(case),
     )
     .alone(
         ", while {} reached {} with {}",
@@ -226,16 +241,16 @@ fn sure(certain: bool) -> Confidence {
 }
 
 fn single(case: &CaseView<'_>) -> Hit {
-    let figures = [delay(case.latency_ns()), number(case.iops())];
+    let figures = gives(case);
     let hit = match case.slots() {
         1 => info(
-            "latency is the limit: one operation in flight at {} each allows no more than {} IOPS",
-            figures,
+            "latency is the limit: one operation in flight at {} each allows no more than {} IOPS{}",
+            &figures[1..],
         )
         .confidence(Confidence::Medium),
-        many => info(
-            "latency may be the limit: {} in flight, {} each, gives {} IOPS, and no case went deeper",
-            [&[number(many as f64)], &figures[..]].concat(),
+        _ => info(
+            "latency may be the limit: {} in flight, {} each, gives {} IOPS{}, and no case went deeper",
+            figures,
         )
         .confidence(Confidence::Low),
     };

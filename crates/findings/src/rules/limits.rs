@@ -76,7 +76,7 @@ fn hit(record: &Record, case: &CaseView<'_>, alike: &[UsedLimit<'_>]) -> Hit {
     let limit = &alike[0];
     let share = alike.iter().map(UsedLimit::share).sum::<f64>() / alike.len() as f64;
     let [value, how, name] = named(limit);
-    let whose = fixed(whose(record, alike));
+    let whose = fixed(whose_of(record, alike));
     let saved = match (share > 1.0 + NEAR, limit.emptied.is_empty()) {
         (false, _) => fixed(""),
         (true, true) => fixed(", by the second that it had saved up"),
@@ -117,8 +117,15 @@ fn hit(record: &Record, case: &CaseView<'_>, alike: &[UsedLimit<'_>]) -> Hit {
     }
 }
 
+/// Which targets of several a limit and its equals bind, as [`whose_of`].
+pub(super) fn whose(record: &Record, case: &CaseView<'_>, limit: &UsedLimit<'_>) -> String {
+    let mut alike = used_limits(record, case);
+    alike.retain(|it| *it.limit == *limit.limit);
+    whose_of(record, &alike)
+}
+
 /// Which targets of several the limits hold back: ` of each of 2 targets`, ` of gp3:1TiB`.
-fn whose(record: &Record, alike: &[UsedLimit<'_>]) -> String {
+fn whose_of(record: &Record, alike: &[UsedLimit<'_>]) -> String {
     let concerned: BTreeSet<u32> = alike.iter().flat_map(|it| it.targets).copied().collect();
     let all = record.targets.len();
     match (all, alike, concerned.len()) {

@@ -313,3 +313,42 @@ fn only_cases_above_the_same_limit_share_a_finding() {
         "{small}"
     );
 }
+
+/// As many flushes as other operations, which no limit counts.
+fn with_flushes(mut record: Record) -> Record {
+    for pass in &mut record.measurements {
+        let job = &mut pass.jobs[0];
+        let flushes = job.directions[&Direction::Read].clone();
+        job.directions.insert(Direction::Sync, flushes);
+        pass.model.as_mut().expect("simulated").targets[0].ios *= 2;
+    }
+    record
+}
+
+/// The story: 32 jobs that flushed after each write stood at their limit, and "the rate is 51 % of
+/// it": what the model had counted held the flushes, and the rate did not. With one in flight, 601 µs
+/// each gave 832 IOPS, and 39 in flight were to reach what 20 do.
+#[test]
+fn flushes_are_no_part_of_the_rate_of_a_limit() {
+    let at_limit = simulated(&[gp3(0.8, 0.0)], &[reads("a", 6000.0, 4, 32)]);
+    let found = statement(&with_flushes(at_limit), "at-limit");
+    assert!(found.contains("the rate is 100 % of it"), "{found}");
+    let one = simulated(&[gp3(0.0, 0.0)], &[reads("a", 1500.0, 4, 1)]);
+    assert_eq!(
+        statement(&with_flushes(one), "latency-bound"),
+        "a: latency is the limit: 1 in flight, 667 µs each, gives 1,500 IOPS beside its flushes; \
+         about 4 in flight would reach 6,000 IOPS."
+    );
+}
+
+/// The story: "2 in flight gives 3,271 IOPS; about 4 in flight would reach 3,000 IOPS": those were of
+/// each of two volumes.
+#[test]
+fn what_more_in_flight_reaches_tells_of_which_targets() {
+    let record = simulated(&[gp3(0.0, 0.0), gp3(0.0, 0.0)], &[reads("a", 6400.0, 4, 4)]);
+    let found = statement(&record, "latency-bound");
+    assert!(
+        found.ends_with("about 8 in flight would reach 6,000 IOPS of each of 2 targets."),
+        "{found}"
+    );
+}
