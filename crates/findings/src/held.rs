@@ -115,6 +115,13 @@ pub(crate) fn explained<'a>(cases: &Cases<'a>) -> BTreeSet<&'a str> {
     held.map(|case| case.name).collect()
 }
 
+/// Whether the operations of a case waited for limits of the model for a good part of their time,
+/// though it may have got the rate that was requested.
+pub(crate) fn waits(cases: &Cases<'_>, case: &CaseView<'_>) -> bool {
+    let used = used_limits(cases.record, case);
+    used.iter().any(|limit| limit.waited >= HELD)
+}
+
 /// Of each target, the limit for which its operations waited longest.
 fn longest_waits(used: Vec<UsedLimit<'_>>) -> Vec<UsedLimit<'_>> {
     let targets: BTreeSet<u32> = used.iter().flat_map(|it| it.targets).copied().collect();
