@@ -15,7 +15,7 @@ use crate::view::{CaseView, Cases};
 pub const NEAR: f64 = 0.025;
 /// A limit for which operations waited for this share of their time holds them back, whatever its
 /// rate: it may have bound for a part of the time only.
-const HELD: f64 = 0.25;
+pub(crate) const HELD: f64 = 0.25;
 /// At the rate of a limit, this much shows that it holds: with just enough in flight to reach it,
 /// hardly anything waits.
 const TOUCHED: f64 = 0.01;

@@ -352,3 +352,41 @@ fn what_more_in_flight_reaches_tells_of_which_targets() {
         "{found}"
     );
 }
+
+/// The story: a case had the burst in its first two passes, and another one used the credits up
+/// between them: "100 IOPS is the limit; the rate is 1,550 % of it, by the second that it had saved
+/// up", and that the passes scatter.
+#[test]
+fn credits_that_other_cases_used_up_are_named_with_the_pass() {
+    let credits = credits("gp2", Some(1), [100.0, 3000.0, 5.4e6], LimitUnit::Iops);
+    let shares = credits.into_iter().zip([0.0, 0.9, 0.0]).collect::<Vec<_>>();
+    let sketch = Sketch {
+        iops: vec![3000.0, 3000.0, 100.0, 100.0],
+        ..reads("a", 3000.0, 4, 32)
+    };
+    let mut record = simulated(std::slice::from_ref(&shares), &[sketch]);
+    for pass in record.measurements.iter_mut().skip(2) {
+        let model = pass.model.as_mut().expect("simulated");
+        let [baseline, burst] = &mut model.limits[..] else {
+            panic!("two rates")
+        };
+        std::mem::swap(&mut baseline.waited_ns, &mut burst.waited_ns);
+    }
+    assert_eq!(
+        statement(&record, "credits-used-up"),
+        "a: credits were used up before pass 3: 3,000 IOPS in the pass before, and then 100 IOPS, \
+         documented for gp2: credits (baseline)."
+    );
+    for rule in ["at-limit", "scatter", "drift-over-passes", "outlier-pass"] {
+        silent(&record, rule);
+    }
+    // What held in every pass is a level.
+    let baseline = simulated(&[shares_of_baseline()], &[reads("a", 100.0, 4, 32)]);
+    silent(&baseline, "credits-used-up");
+    the(&baseline, "at-limit");
+}
+
+fn shares_of_baseline() -> Vec<(Limit, f64)> {
+    let credits = credits("gp2", Some(1), [100.0, 3000.0, 5.4e6], LimitUnit::Iops);
+    credits.into_iter().zip([0.9, 0.0, 0.0]).collect()
+}
