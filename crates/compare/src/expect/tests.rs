@@ -528,11 +528,7 @@ fn a_bucket_that_one_pass_found_full_is_as_expected() {
         iops: vec![5970.0, 3000.0],
         ..case(4, 0.0)
     };
-    let compared = against(&record(&[short]), "gp3:100GiB").expected;
-    assert_eq!(
-        compared.expect("a comparison").cases[0].why,
-        Why::AsExpected
-    );
+    assert_eq!(why(&record(&[short]), "gp3:100GiB"), Why::AsExpected);
 }
 
 /// A stall of 3 s in 30 s: the case was "as expected, but for an interruption", and the limit that it
@@ -548,4 +544,24 @@ fn a_limit_is_interrupted_where_its_case_is() {
     let compared = compared.expect("a comparison");
     assert_eq!(compared.cases[0].why, Why::Interrupted);
     assert_eq!(compared.limits[0].state, State::Interrupted);
+}
+
+fn why(record: &Record, address: &str) -> Why {
+    let compared = against(record, address).expected;
+    compared.expect("a comparison").cases[0].why.clone()
+}
+
+/// Three passes of 20 minutes on 100 GiB of gp2: burst, both, and baseline. Their mean was "60 % of
+/// what is documented as burst credits", with the advice to look at what else uses the volume.
+#[test]
+fn passes_that_used_a_burst_up_are_as_expected() {
+    for (iops, expected) in [
+        ([3000.0, 2100.0, 300.0], Why::AsExpected),
+        ([1800.0, 1800.0, 1800.0], Why::Below),
+        ([3000.0, 2100.0, 1500.0], Why::Below),
+    ] {
+        let mut passes = case(4, 0.0);
+        (passes.seconds, passes.iops) = (1200, iops.to_vec());
+        assert_eq!(why(&record(&[passes]), "gp2:100GiB"), expected, "{iops:?}");
+    }
 }
