@@ -106,12 +106,14 @@ pub(crate) fn bound<'a>(cases: &Cases<'a>, case: &CaseView<'a>) -> Bound<'a> {
     Bound::Latency(next)
 }
 
-/// The cases that a limit of the model holds back: of them nothing has to be guessed.
+/// Whether a limit of the model holds a case back: then nothing has to be guessed.
+pub fn is_held(cases: &Cases<'_>, case: &CaseView<'_>) -> bool {
+    matches!(bound(cases, case), Bound::Limits(_))
+}
+
+/// The cases that a limit of the model holds back.
 pub(crate) fn explained<'a>(cases: &Cases<'a>) -> BTreeSet<&'a str> {
-    let held = cases
-        .list
-        .iter()
-        .filter(|case| matches!(bound(cases, case), Bound::Limits(_)));
+    let held = cases.list.iter().filter(|case| is_held(cases, case));
     held.map(|case| case.name).collect()
 }
 

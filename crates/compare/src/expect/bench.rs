@@ -13,6 +13,7 @@ use super::{CaseCheck, Expectation};
 use blocklab_findings::Finding;
 pub(crate) use blocklab_findings::NEAR;
 use blocklab_findings::hit::{Hit, joined};
+use blocklab_findings::is_held;
 use blocklab_findings::shares::{self, Share};
 use blocklab_findings::undisturbed;
 use blocklab_findings::view::{CaseView, Cases};
@@ -130,7 +131,9 @@ impl<'a> Bench<'a> {
         if let Some(why) = self.others.recorded(seen.is_latency_bound()) {
             return why;
         }
-        let latency = self.by_latency(seen, load);
+        // A record that knows for what its operations waited leaves nothing to their latency.
+        let is_held = !seen.is_latency_bound() && is_held(self.cases, seen.case);
+        let latency = self.by_latency(seen, load).filter(|_| !is_held);
         if latency == Some(Why::Latency) {
             return Why::Latency;
         }

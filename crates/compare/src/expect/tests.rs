@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use blocklab_catalog::{Catalog, resolve};
-use blocklab_record::Record;
+use blocklab_record::{LimitUse, ModelUse, Record, TargetUse};
 use blocklab_workload::Address;
 use blocklab_workload::{Direction, Mix};
 
@@ -564,4 +564,36 @@ fn passes_that_used_a_burst_up_are_as_expected() {
         (passes.seconds, passes.iops) = (1200, iops.to_vec());
         assert_eq!(why(&record(&[passes]), "gp2:100GiB"), expected, "{iops:?}");
     }
+}
+
+/// A simulated disk of 200 MiB/s, sold as one of 537 of which nobody published a latency: the record
+/// knew that its limit held it back, and the case was "latency-bound".
+#[test]
+fn what_a_limit_held_back_was_not_held_back_by_latency() {
+    let address = "st1:16TiB";
+    let mut record = record(&[Sketch {
+        depth: 8,
+        ..case(1024, 200.0)
+    }]);
+    let limit = resolved(address).spec.limits()[0].clone();
+    record.targets[0].limits = vec![limit.clone()];
+    assert_eq!(why(&record, address), Why::Latency);
+    for pass in &mut record.measurements {
+        let (target, ios, in_device_ns) = (0, 200 * 60, pass.elapsed_ns * 8);
+        let limits = vec![LimitUse {
+            limit: limit.name.clone(),
+            targets: vec![0],
+            units: ios,
+            waited_ns: in_device_ns / 2,
+            emptied_at_ns: Vec::new(),
+        }];
+        let targets = vec![TargetUse {
+            target,
+            ios,
+            bytes: ios << 20,
+            in_device_ns,
+        }];
+        pass.model = Some(Box::new(ModelUse { targets, limits }));
+    }
+    assert_eq!(why(&record, address), Why::Below);
 }
