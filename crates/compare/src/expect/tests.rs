@@ -16,7 +16,7 @@ fn resolved(address: &str) -> blocklab_catalog::Resolved {
     resolve(&address, &Catalog::embedded()).expect("something sold")
 }
 
-fn against(record: &Record, address: &str) -> Diagnosis {
+pub(super) fn against(record: &Record, address: &str) -> Diagnosis {
     let catalog = Catalog::embedded();
     let resolved = resolved(address);
     let expectation = Expectation {
@@ -48,7 +48,7 @@ fn writes(kib: u64, iops: f64) -> Sketch {
     }
 }
 
-fn rule<'a>(diagnosis: &'a Diagnosis, rule: &str) -> Option<&'a Finding> {
+pub(super) fn rule<'a>(diagnosis: &'a Diagnosis, rule: &str) -> Option<&'a Finding> {
     let mut found = diagnosis.assessment.findings.iter();
     found.find(|it| it.rule == rule)
 }
