@@ -15,7 +15,7 @@ use crate::view::{CaseView, Cases};
 pub const NEAR: f64 = 0.025;
 /// A limit for which operations waited for this share of their time holds them back, whatever its
 /// rate: it may have bound for a part of the time only.
-const HELD: f64 = 0.25;
+pub(crate) const HELD: f64 = 0.25;
 /// At the rate of a limit, this much shows that it holds: with just enough in flight to reach it,
 /// hardly anything waits.
 const TOUCHED: f64 = 0.01;
@@ -106,13 +106,22 @@ pub(crate) fn bound<'a>(cases: &Cases<'a>, case: &CaseView<'a>) -> Bound<'a> {
     Bound::Latency(next)
 }
 
-/// The cases that a limit of the model holds back: of them nothing has to be guessed.
+/// Whether a limit of the model holds a case back: then nothing has to be guessed.
+pub fn is_held(cases: &Cases<'_>, case: &CaseView<'_>) -> bool {
+    matches!(bound(cases, case), Bound::Limits(_))
+}
+
+/// The cases that a limit of the model holds back.
 pub(crate) fn explained<'a>(cases: &Cases<'a>) -> BTreeSet<&'a str> {
-    let held = cases
-        .list
-        .iter()
-        .filter(|case| matches!(bound(cases, case), Bound::Limits(_)));
+    let held = cases.list.iter().filter(|case| is_held(cases, case));
     held.map(|case| case.name).collect()
+}
+
+/// Whether the operations of a case waited for limits of the model for a good part of their time,
+/// though it may have got the rate that was requested.
+pub(crate) fn waits(cases: &Cases<'_>, case: &CaseView<'_>) -> bool {
+    let used = used_limits(cases.record, case);
+    used.iter().any(|limit| limit.waited >= HELD)
 }
 
 /// Of each target, the limit for which its operations waited longest.
@@ -208,8 +217,9 @@ fn used_limit<'a>(
         }
         elapsed += pass.elapsed_ns as f64 / 1e9;
     }
-    // The model counts the ramp too: its units are brought to the rate of the measured time.
-    let measured = case.iops() / (ios / elapsed);
+    // The model counts the ramp too: its units are brought to the rate of the measured time. Of the
+    // operations that came to it, syncs are some.
+    let measured = case.iops_with_syncs() / (ios / elapsed);
     Some(UsedLimit {
         limit,
         targets: &one.targets,

@@ -2,6 +2,7 @@
 
 use blocklab_record::Record;
 
+pub(crate) mod model;
 #[path = "../../record/tests/sketch/mod.rs"]
 mod sketch;
 pub(crate) use sketch::{Sketch, record};

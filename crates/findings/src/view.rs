@@ -51,6 +51,22 @@ impl Cases<'_> {
         systems.any(|system| ["tmpfs", "ramfs"].contains(&&*system.kind))
     }
 
+    /// Whether jobs that do not fill the same slots keep shares of the load of a case: one that is ahead
+    /// waits for the others, and its slots stand empty.
+    pub fn keeps_shares(&self, case: &CaseView<'_>) -> bool {
+        let plan = self.record.requested.plan.iter();
+        let mut planned = plan.flat_map(|plan| &plan.cases);
+        let Some(planned) = planned.find(|it| it.name == case.name) else {
+            return false;
+        };
+        let of_share = planned.workload.jobs.iter().filter_map(|job| {
+            let pool = job.pool.as_ref();
+            let has_share = job.flow.is_some() || pool.is_some_and(|pool| pool.share.is_some());
+            has_share.then(|| pool.map_or(&job.name, |it| &it.pool))
+        });
+        of_share.collect::<BTreeSet<_>>().len() > 1
+    }
+
     /// Bytes that the devices right below the targets moved in a measurement. Devices that lie
     /// below those in turn would count the same bytes again. `None` where no device was watched.
     pub fn device_bytes(&self, of: &Measurement, direction: Direction) -> Option<u64> {
@@ -130,6 +146,15 @@ impl<'a> CaseView<'a> {
         self.row.moved().map(|moved| moved.iops.value).sum()
     }
 
+    /// The same, and the syncs with them.
+    pub fn iops_with_syncs(&self) -> f64 {
+        self.row
+            .directions
+            .iter()
+            .map(|direction| direction.iops.value)
+            .sum()
+    }
+
     /// As the tables show it.
     pub fn bytes_per_s(&self) -> f64 {
         self.row.moved().map(|moved| moved.bytes_per_s.value).sum()
@@ -149,7 +174,7 @@ impl<'a> CaseView<'a> {
     /// Mean service latency as the tables show it, of all directions by their share.
     pub fn latency_ns(&self) -> f64 {
         let directions = || self.row.directions.iter();
-        let all: f64 = directions().map(|direction| direction.iops.value).sum();
+        let all = self.iops_with_syncs();
         let sum = directions().map(|direction| direction.iops.value * direction.mean_ns.value);
         sum.sum::<f64>() / all.max(f64::MIN_POSITIVE)
     }

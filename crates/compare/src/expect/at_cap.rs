@@ -217,3 +217,38 @@ fn over<'a>(seen: &'a Seen<'_>) -> Option<&'a Phase> {
     let last = seen.predicted.as_ref()?.sustained();
     (last.iops < seen.iops * (1.0 - NEAR)).then_some(last)
 }
+
+/// The cases in the midst of which a burst ended, as was to be expected.
+pub(super) fn ended_bursts(bench: &Bench<'_>) -> Vec<String> {
+    let has_ended = |seen: &&Seen<'_>| {
+        let last = remains(seen);
+        last.is_some_and(|last| last.begins > BUCKET && last.begins < seen.window.1)
+    };
+    let ended = bench.because(&Why::AsExpected).filter(has_ended);
+    ended.map(|seen| seen.case.name.to_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{against, rule};
+    use crate::testing::{Sketch, record};
+
+    /// The story: fio's JSON of an hour on 30 GiB of gp2, which had its burst for half of it: "as
+    /// expected", and a warning of a heavy tail with the advice to look at the device.
+    #[test]
+    fn what_waits_after_a_burst_is_no_tail() {
+        let has_tail = |iops| {
+            let mut record = record(&[Sketch {
+                seconds: 3600,
+                iops: vec![iops],
+                depth: 16,
+                spread: &[(0.53, 0.97), (16.0, 0.03)],
+                ..Sketch::default()
+            }]);
+            record.measurements[0].series.clear();
+            rule(&against(&record, "gp2:30GiB"), "heavy-tail").is_some()
+        };
+        assert!(!has_tail(1600.0));
+        assert!(has_tail(1000.0));
+    }
+}

@@ -13,6 +13,7 @@ use super::{CaseCheck, Expectation};
 use blocklab_findings::Finding;
 pub(crate) use blocklab_findings::NEAR;
 use blocklab_findings::hit::{Hit, joined};
+use blocklab_findings::is_held;
 use blocklab_findings::shares::{self, Share};
 use blocklab_findings::undisturbed;
 use blocklab_findings::view::{CaseView, Cases};
@@ -119,7 +120,7 @@ impl<'a> Bench<'a> {
                 || without_bucket
                     .is_some_and(|without_bucket| (without_bucket.iops..expected).contains(&iops))
         };
-        if as_expected(seen.iops) {
+        if as_expected(seen.iops) || seen.used_up(predicted, expected) {
             return Why::AsExpected;
         }
         if seen.is_shared {
@@ -131,7 +132,9 @@ impl<'a> Bench<'a> {
         if let Some(why) = self.others.recorded(seen.is_latency_bound()) {
             return why;
         }
-        let latency = self.by_latency(seen, load);
+        // A record that knows for what its operations waited leaves nothing to their latency.
+        let is_held = !seen.is_latency_bound() && is_held(self.cases, seen.case);
+        let latency = self.by_latency(seen, load).filter(|_| !is_held);
         if latency == Some(Why::Latency) {
             return Why::Latency;
         }
@@ -348,6 +351,24 @@ impl<'a> Seen<'a> {
         rates.fold(f64::INFINITY, |least, rate| {
             least.min((iops / rate - 1.0).abs())
         })
+    }
+
+    /// Whether the passes used a burst up: the first had what is to be expected of a rested device, the
+    /// last what the burst leaves, and the one between them both.
+    fn used_up(&self, predicted: &Prediction, expected: f64) -> bool {
+        let leaves = predicted.sustained();
+        let Some(burst) = lasting(predicted).next().filter(|it| limited(it)) else {
+            return false;
+        };
+        let near = |iops: f64, rate: f64| (iops / rate - 1.0).abs() <= NEAR;
+        let passes = self.pass_iops();
+        let is_full = |iops: &&f64| near(**iops, expected) || near(**iops, burst.iops);
+        let full = passes.iter().take_while(is_full).count();
+        let last = &passes[full..];
+        let is_empty = |iops: &&f64| near(**iops, leaves.iops);
+        let between = &last[..last.len() - last.iter().rev().take_while(is_empty).count()];
+        let is_between = |iops: &f64| (leaves.iops..burst.iops).contains(iops);
+        full > 0 && between.len() <= 1 && between.iter().all(is_between)
     }
 
     /// The rate of the first pass while a limit was to bind that binds for a part of the time only.

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use blocklab_catalog::{Catalog, resolve};
-use blocklab_record::Record;
+use blocklab_record::{LimitUse, ModelUse, Record, TargetUse};
 use blocklab_workload::Address;
 use blocklab_workload::{Direction, Mix};
 
@@ -16,7 +16,7 @@ fn resolved(address: &str) -> blocklab_catalog::Resolved {
     resolve(&address, &Catalog::embedded()).expect("something sold")
 }
 
-fn against(record: &Record, address: &str) -> Diagnosis {
+pub(super) fn against(record: &Record, address: &str) -> Diagnosis {
     let catalog = Catalog::embedded();
     let resolved = resolved(address);
     let expectation = Expectation {
@@ -48,7 +48,7 @@ fn writes(kib: u64, iops: f64) -> Sketch {
     }
 }
 
-fn rule<'a>(diagnosis: &'a Diagnosis, rule: &str) -> Option<&'a Finding> {
+pub(super) fn rule<'a>(diagnosis: &'a Diagnosis, rule: &str) -> Option<&'a Finding> {
     let mut found = diagnosis.assessment.findings.iter();
     found.find(|it| it.rule == rule)
 }
@@ -534,11 +534,7 @@ fn a_bucket_that_one_pass_found_full_is_as_expected() {
         iops: vec![5970.0, 3000.0],
         ..case(4, 0.0)
     };
-    let compared = against(&record(&[short]), "gp3:100GiB").expected;
-    assert_eq!(
-        compared.expect("a comparison").cases[0].why,
-        Why::AsExpected
-    );
+    assert_eq!(why(&record(&[short]), "gp3:100GiB"), Why::AsExpected);
 }
 
 /// A stall of 3 s in 30 s: the case was "as expected, but for an interruption", and the limit that it
@@ -554,4 +550,56 @@ fn a_limit_is_interrupted_where_its_case_is() {
     let compared = compared.expect("a comparison");
     assert_eq!(compared.cases[0].why, Why::Interrupted);
     assert_eq!(compared.limits[0].state, State::Interrupted);
+}
+
+fn why(record: &Record, address: &str) -> Why {
+    let compared = against(record, address).expected;
+    compared.expect("a comparison").cases[0].why.clone()
+}
+
+/// Three passes of 20 minutes on 100 GiB of gp2: burst, both, and baseline. Their mean was "60 % of
+/// what is documented as burst credits", with the advice to look at what else uses the volume.
+#[test]
+fn passes_that_used_a_burst_up_are_as_expected() {
+    for (iops, expected) in [
+        ([3000.0, 2100.0, 300.0], Why::AsExpected),
+        ([1800.0, 1800.0, 1800.0], Why::Below),
+        ([3000.0, 2100.0, 1500.0], Why::Below),
+    ] {
+        let mut passes = case(4, 0.0);
+        (passes.seconds, passes.iops) = (1200, iops.to_vec());
+        assert_eq!(why(&record(&[passes]), "gp2:100GiB"), expected, "{iops:?}");
+    }
+}
+
+/// A simulated disk of 200 MiB/s, sold as one of 537 of which nobody published a latency: the record
+/// knew that its limit held it back, and the case was "latency-bound".
+#[test]
+fn what_a_limit_held_back_was_not_held_back_by_latency() {
+    let address = "st1:16TiB";
+    let mut record = record(&[Sketch {
+        depth: 8,
+        ..case(1024, 200.0)
+    }]);
+    let limit = resolved(address).spec.limits()[0].clone();
+    record.targets[0].limits = vec![limit.clone()];
+    assert_eq!(why(&record, address), Why::Latency);
+    for pass in &mut record.measurements {
+        let (target, ios, in_device_ns) = (0, 200 * 60, pass.elapsed_ns * 8);
+        let limits = vec![LimitUse {
+            limit: limit.name.clone(),
+            targets: vec![0],
+            units: ios,
+            waited_ns: in_device_ns / 2,
+            emptied_at_ns: Vec::new(),
+        }];
+        let targets = vec![TargetUse {
+            target,
+            ios,
+            bytes: ios << 20,
+            in_device_ns,
+        }];
+        pass.model = Some(Box::new(ModelUse { targets, limits }));
+    }
+    assert_eq!(why(&record, address), Why::Below);
 }

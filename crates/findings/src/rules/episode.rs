@@ -29,6 +29,8 @@ const DEVIATION: f64 = 1.4826;
 const AGAIN: usize = 3;
 /// And then by so much: an episode of half a second is half of a slice.
 const SLOWER_AGAIN: f64 = 1.25;
+/// And no more than so many slices of the pass may look so by chance: one of two in a row is none.
+const CHANCE: f64 = 0.1;
 /// On a real machine other programs and the own threads move the mean of a second now and then.
 const SLOWER_AGAIN_REAL: f64 = 2.0;
 /// The standard deviation over the median distance, from its lower quartile, of the half of a
@@ -224,17 +226,19 @@ fn slow(pass: &Measurement) -> Option<Slow> {
     }
     // A histogram is read only where the means of the slices look like an episode.
     let one = LazyCell::new(|| one_deviates(pass));
+    let many = slices.len() as f64;
     let longest = |runs: &[(usize, usize)]| {
         runs.iter()
             .copied()
             .max_by_key(|(first, last)| last - first)
     };
-    let slow_from = |usual: f64, scatter: f64, times: f64| {
+    let slow_from = |usual: f64, scatter: f64, times: f64, by_chance: f64| {
         let is_slow = |(slice, ns): (&&Interval, &Option<f64>)| {
             let chance = || *one / (ios(slice).max(1) as f64).sqrt();
             ns.is_some_and(|ns| {
                 ns >= (usual * times).max(usual + SCATTER * scatter)
                     && ns >= usual + SCATTER * chance()
+                    && many * chance_of(slice, usual, ns - usual, *one) <= by_chance
             })
         };
         let is_slow: Vec<bool> = slices.iter().zip(&latencies).map(is_slow).collect();
@@ -244,7 +248,12 @@ fn slow(pass: &Measurement) -> Option<Slow> {
     };
     let usual_ns = median(&known);
     let distances: Vec<f64> = known.iter().map(|it| (it - usual_ns).abs()).collect();
-    let once = slow_from(usual_ns, DEVIATION * median(&distances), SLOWER);
+    let once = slow_from(
+        usual_ns,
+        DEVIATION * median(&distances),
+        SLOWER,
+        f64::INFINITY,
+    );
     let starts = starts(&slices);
     let end = |place: usize| starts[place] + slices[place].length_ns as f64;
     if once.len() < AGAIN
@@ -256,7 +265,7 @@ fn slow(pass: &Measurement) -> Option<Slow> {
     }
     // Slow slices may be as many as the others.
     let (usual_ns, scatter) = lower_half(&known);
-    let again = slow_from(usual_ns, scatter, SLOWER_AGAIN);
+    let again = slow_from(usual_ns, scatter, SLOWER_AGAIN, CHANCE);
     if again.len() >= AGAIN {
         found(pass, &slices, &latencies, &again, usual_ns)
     } else {
@@ -325,6 +334,19 @@ fn one_deviates(pass: &Measurement) -> f64 {
     });
     let mean: f64 = sum / f64::max(n, 1.0);
     (squares / f64::max(n, 1.0) - mean * mean).max(0.0).sqrt()
+}
+
+/// Chance at most that independent latencies of this deviation, none longer than the longest of the
+/// slice, make its mean exceed the usual one by so much: Bennett's inequality, which holds for any tail.
+fn chance_of(slice: &Interval, usual_ns: f64, excess_ns: f64, one: f64) -> f64 {
+    let (n, furthest) = (ios(slice) as f64, longest(slice) - usual_ns);
+    // Some records have no longest of a slice.
+    if furthest <= 0.0 || one <= 0.0 {
+        return 0.0;
+    }
+    let spread = (one / furthest).powi(2);
+    let by = excess_ns / furthest / spread;
+    (-n * spread * ((1.0 + by) * by.ln_1p() - by)).exp()
 }
 
 /// First and last place of each run of what is true.
@@ -534,5 +556,34 @@ mod tests {
             }
         };
         the(&passes(half_of_the_time), "slow-episode");
+    }
+
+    /// The story: sixteen reads a second for two hours, of which two in a thousand take twelve times as
+    /// long by themselves: some seconds of 7,200 had two of them, and those were an episode, "1.8 times
+    /// as long, 5 times".
+    #[test]
+    fn two_slow_operations_in_one_slice_are_chance() {
+        let longest = |max_ns| {
+            let mut record = record(&[Sketch {
+                seconds: 600,
+                iops: vec![16.0],
+                latency_ns: Some(1e6),
+                spread: &[(0.978, 0.998), (12.0, 0.002)],
+                ..Sketch::default()
+            }]);
+            record.origin = blocklab_record::Origin::Simulated;
+            let series = &mut record.measurements[0].series;
+            for (second, slice) in series.iter_mut().enumerate() {
+                slice.read.mean_ns = 1_000_000 + 10_000 * (second as u64 % 3);
+                slice.read.max_ns = 1_300_000;
+                if [100, 300, 500].contains(&second) {
+                    (slice.read.mean_ns, slice.read.max_ns) = (1_900_000, max_ns);
+                }
+            }
+            record
+        };
+        silent(&longest(12_000_000), "slow-episode");
+        // All sixteen are slow.
+        the(&longest(2_500_000), "slow-episode");
     }
 }

@@ -4,10 +4,10 @@
 use std::collections::BTreeSet;
 
 use blocklab_device::LimitName;
-use blocklab_record::{Measurement, Record};
+use blocklab_record::{LimitUse, Measurement, ModelUse, Record};
 use blocklab_units::{Nanos, stated};
 
-use crate::held::{Bound, Level, NEAR, UsedLimit, bound, mean_served, used_limits};
+use crate::held::{Bound, HELD, Level, NEAR, UsedLimit, bound, mean_served, used_limits};
 use crate::hit::{Hit, info, joined, per_case, warning};
 use crate::statement::{Slot, fixed, number, percent, speed, time, word};
 use crate::view::{CaseView, Cases};
@@ -34,7 +34,7 @@ pub(super) fn at_limit(cases: &Cases<'_>) -> Vec<Finding> {
         };
         // What changed under way has a finding of its own, and no rate of the whole pass; so has what
         // a saved-up second spoils.
-        held.retain(|limit| !changed_under_way(case, limit) && !is_spoiled(case, limit));
+        held.retain(|limit| !changed_under_way(cases, case, limit) && !is_spoiled(case, limit));
         for alike in alike(held) {
             let hits = if alike[0].counts_operations() {
                 &mut of_operations
@@ -77,7 +77,7 @@ fn hit(record: &Record, case: &CaseView<'_>, alike: &[UsedLimit<'_>]) -> Hit {
     let limit = &alike[0];
     let share = alike.iter().map(UsedLimit::share).sum::<f64>() / alike.len() as f64;
     let [value, how, name] = named(limit);
-    let whose = fixed(whose(record, alike));
+    let whose = fixed(whose_of(record, alike));
     let saved = match (share > 1.0 + NEAR, limit.emptied.is_empty()) {
         (false, _) => fixed(""),
         (true, true) => fixed(", by the second that it had saved up"),
@@ -119,8 +119,15 @@ fn hit(record: &Record, case: &CaseView<'_>, alike: &[UsedLimit<'_>]) -> Hit {
     }
 }
 
+/// Which targets of several a limit and its equals bind, as [`whose_of`].
+pub(super) fn whose(record: &Record, case: &CaseView<'_>, limit: &UsedLimit<'_>) -> String {
+    let mut alike = used_limits(record, case);
+    alike.retain(|it| *it.limit == *limit.limit);
+    whose_of(record, &alike)
+}
+
 /// Which targets of several the limits hold back: ` of each of 2 targets`, ` of gp3:1TiB`.
-fn whose(record: &Record, alike: &[UsedLimit<'_>]) -> String {
+fn whose_of(record: &Record, alike: &[UsedLimit<'_>]) -> String {
     let concerned: BTreeSet<u32> = alike.iter().flat_map(|it| it.targets).copied().collect();
     let all = record.targets.len();
     match (all, alike, concerned.len()) {
@@ -187,15 +194,41 @@ fn ran_empty<'a>(case: &CaseView<'a>, limit: &UsedLimit<'_>) -> Option<(&'a Meas
         .then_some((*pass, first))
 }
 
-/// Whether the burst of which this is a level ended in the midst of a pass.
-fn changed_under_way(case: &CaseView<'_>, limit: &UsedLimit<'_>) -> bool {
+/// The first pass for all of which a baseline held, where it did not hold the pass before: other cases
+/// used the credits up between them.
+fn found_empty<'a>(case: &CaseView<'a>, limit: &UsedLimit<'_>) -> Option<&'a Measurement> {
+    let is_held = |pass: &Measurement| {
+        let model = pass.model.as_deref();
+        model.is_some_and(|model| waited_share(model, limit) >= HELD)
+    };
+    let pairs = case.passes.windows(2);
+    let mut pairs = pairs.filter(|pair| !is_held(pair[0]) && is_held(pair[1]));
+    pairs.next().map(|pair| pair[1])
+}
+
+/// Share of the time in the device for which the operations of its targets waited for a limit.
+fn waited_share(model: &ModelUse, limit: &UsedLimit<'_>) -> f64 {
+    let is_it = |it: &&LimitUse| it.limit == limit.limit.name && it.targets == limit.targets;
+    let waited = model
+        .limits
+        .iter()
+        .filter(is_it)
+        .map(|limit| limit.waited_ns);
+    let targets = model.targets.iter();
+    let concerned = targets.filter(|target| limit.targets.contains(&target.target));
+    let in_device: u64 = concerned.map(|concerned| concerned.in_device_ns).sum();
+    waited.sum::<u64>() as f64 / in_device.max(1) as f64
+}
+
+/// Whether the burst of which this is a level ended in the midst of a pass, or between two.
+fn changed_under_way(cases: &Cases<'_>, case: &CaseView<'_>, limit: &UsedLimit<'_>) -> bool {
     match limit.level {
-        Level::Baseline => ran_empty(case, limit).is_some(),
+        Level::Baseline => ran_empty(case, limit).is_some() || found_empty(case, limit).is_some(),
         Level::Burst { .. } => {
-            let passes = case.passes.iter().filter_map(|pass| pass.model.as_ref());
-            let mut all = passes.flat_map(|model| &model.limits);
-            all.any(|it| {
-                is_baseline_of(&it.limit, &limit.limit.name) && !it.emptied_at_ns.is_empty()
+            let mut used = used_limits(cases.record, case).into_iter();
+            let baseline = used.find(|it| is_baseline_of(&it.limit.name, &limit.limit.name));
+            baseline.is_some_and(|baseline| {
+                !baseline.emptied.is_empty() || found_empty(case, &baseline).is_some()
             })
         }
         Level::Steady => false,
@@ -218,41 +251,65 @@ pub(super) fn credits_used_up(cases: &Cases<'_>) -> Vec<Finding> {
                   a volume or an instance whose baseline it is.";
     per_case(cases, "credits-used-up", Some(advice), |case| {
         let used = used_limits(cases.record, case);
-        let emptied = used.iter().filter(|it| it.level == Level::Baseline);
-        let found = emptied.filter_map(|limit| Some((limit, ran_empty(case, limit)?)));
-        let (limit, (pass, at)) = found.min_by_key(|(_, (_, at))| *at)?;
-        let [left, how, name] = named(limit);
-        let before = rate_between(pass, Nanos::ZERO, at);
-        let times = limit.emptied.len() as f64;
-        let which = match case.passes.len() {
-            1 => String::new(),
-            _ => format!(" of pass {}", pass.pass),
-        };
-        let hit = warning(
-            "credits were used up after {}{}: {} IOPS before, and then {}, {} for {}",
-            [time(at), word(which), speed(before), left, how, name],
-        );
-        let hit = match limit.emptied.get(1) {
-            Some(again) => hit.alone(
-                "; refilled, they were used up again after {}, {} times in all",
-                [time(*again), number(times)],
-            ),
-            None => hit,
-        };
-        Some(
-            hit.with("used up after", at.as_secs_f64(), "s")
-                .with("before", before, "IOPS")
-                .with("left", limit.value(), limit.unit())
-                .with("times", times, ""),
-        )
+        let baselines = || used.iter().filter(|it| it.level == Level::Baseline);
+        let found = baselines().filter_map(|limit| Some((limit, ran_empty(case, limit)?)));
+        if let Some((limit, (pass, at))) = found.min_by_key(|(_, (_, at))| *at) {
+            return Some(used_up_in(case, limit, pass, at));
+        }
+        let mut found = baselines().filter_map(|limit| Some((limit, found_empty(case, limit)?)));
+        found
+            .next()
+            .map(|(limit, pass)| used_up_before(case, limit, pass))
     })
 }
 
-/// Whether credits that ran empty explain a fall of the rate.
+fn used_up_in(case: &CaseView<'_>, limit: &UsedLimit<'_>, pass: &Measurement, at: Nanos) -> Hit {
+    let [left, how, name] = named(limit);
+    let before = rate_between(pass, Nanos::ZERO, at);
+    let times = limit.emptied.len() as f64;
+    let which = match case.passes.len() {
+        1 => String::new(),
+        _ => format!(" of pass {}", pass.pass),
+    };
+    let hit = warning(
+        "credits were used up after {}{}: {} IOPS before, and then {}, {} for {}",
+        [time(at), word(which), speed(before), left, how, name],
+    );
+    let hit = match limit.emptied.get(1) {
+        Some(again) => hit.alone(
+            "; refilled, they were used up again after {}, {} times in all",
+            [time(*again), number(times)],
+        ),
+        None => hit,
+    };
+    hit.with("used up after", at.as_secs_f64(), "s")
+        .with("before", before, "IOPS")
+        .with("left", limit.value(), limit.unit())
+        .with("times", times, "")
+}
+
+fn used_up_before(case: &CaseView<'_>, limit: &UsedLimit<'_>, pass: &Measurement) -> Hit {
+    let [left, how, name] = named(limit);
+    let numbered = case.pass_numbers.iter().zip(&case.pass_iops);
+    let mut earlier = numbered.filter(|(number, _)| **number < pass.pass);
+    let before = earlier.next_back().map_or(0.0, |(_, iops)| *iops);
+    let which = word(pass.pass.to_string());
+    warning(
+        "credits were used up before pass {}: {} IOPS in the pass before, and then {}, {} for {}",
+        [which, speed(before), left, how, name],
+    )
+    .with("first pass without", f64::from(pass.pass), "")
+    .with("before", before, "IOPS")
+    .with("left", limit.value(), limit.unit())
+}
+
+/// Whether credits that ran empty explain a fall of the rate, within a pass or over the passes.
 pub(super) fn fell_by_credits(cases: &Cases<'_>, case: &CaseView<'_>) -> bool {
     let used = used_limits(cases.record, case);
-    let mut emptied = used.iter().filter(|it| it.level == Level::Baseline);
-    emptied.any(|limit| ran_empty(case, limit).is_some())
+    let mut baselines = used.iter().filter(|it| it.level == Level::Baseline);
+    baselines.any(|baseline| {
+        ran_empty(case, baseline).is_some() || found_empty(case, baseline).is_some()
+    })
 }
 
 /// Operations a second of a pass between two moments since its start.

@@ -1,183 +1,12 @@
-use blocklab_device::{Covers, Limit, LimitKind, LimitUnit, Origin};
-use blocklab_record::{LimitUse, ModelUse, TargetUse};
-
 use super::*;
-use crate::testing::{Sketch, found, record, silent, the};
-
-fn limit(owner: &str, volumes: Option<u32>, kind: LimitKind, value: f64, unit: LimitUnit) -> Limit {
-    Limit {
-        name: LimitName {
-            owner: owner.to_owned(),
-            volumes,
-            kind,
-        },
-        value,
-        unit,
-        origin: Origin::documented("guide", "2024"),
-    }
-}
-
-fn rate(limiter: &str) -> LimitKind {
-    LimitKind::Rate {
-        limiter: limiter.to_owned(),
-        covers: Covers::All,
-    }
-}
-
-fn volume_iops(value: f64) -> Limit {
-    limit("gp3", Some(1), rate("volume IOPS"), value, LimitUnit::Iops)
-}
-
-fn volume_throughput(value: f64) -> Limit {
-    limit(
-        "gp3",
-        Some(1),
-        rate("volume throughput"),
-        value,
-        LimitUnit::MibPerS,
-    )
-}
-
-fn instance_throughput() -> Limit {
-    limit(
-        "m5.4xlarge",
-        None,
-        rate("EBS throughput"),
-        593.75,
-        LimitUnit::MbPerS,
-    )
-}
-
-/// Baseline, burst and bucket of credits.
-fn credits(owner: &str, volumes: Option<u32>, values: [f64; 3], unit: LimitUnit) -> Vec<Limit> {
-    let limiter = || "credits".to_owned();
-    let held = match unit {
-        LimitUnit::Iops => LimitUnit::Operations,
-        _ => LimitUnit::Bytes,
-    };
-    let [baseline, burst, bucket] = values;
-    vec![
-        limit(
-            owner,
-            volumes,
-            LimitKind::Baseline { limiter: limiter() },
-            baseline,
-            unit,
-        ),
-        limit(
-            owner,
-            volumes,
-            LimitKind::Burst { limiter: limiter() },
-            burst,
-            unit,
-        ),
-        limit(
-            owner,
-            volumes,
-            LimitKind::Bucket { limiter: limiter() },
-            bucket,
-            held,
-        ),
-    ]
-}
-
-fn reads(case: &str, iops: f64, kib: u64, depth: u32) -> Sketch {
-    Sketch {
-        iops: vec![iops; 3],
-        block: kib * 1024,
-        depth,
-        ..Sketch::named(case)
-    }
-}
-
-/// A simulated run: of each target its limits, each with the share of the time for which
-/// operations waited for it. Targets share the load evenly.
-fn simulated(targets: &[Vec<(Limit, f64)>], sketches: &[Sketch]) -> Record {
-    let mut record = record(sketches);
-    record.origin = blocklab_record::Origin::Simulated;
-    let facts = targets
-        .iter()
-        .zip(["sim:gp3:1TiB@m5.4xlarge", "sim:gp3:2TiB@m5.4xlarge"]);
-    record.targets = facts
-        .map(|(limits, path)| blocklab_record::TargetFacts {
-            path: path.to_owned(),
-            limits: limits.iter().map(|(limit, _)| limit.clone()).collect(),
-            ..facts_of_model()
-        })
-        .collect();
-    for pass in &mut record.measurements {
-        pass.model = Some(Box::new(model_use(targets, pass)));
-    }
-    record
-}
-
-fn facts_of_model() -> blocklab_record::TargetFacts {
-    blocklab_record::TargetFacts {
-        kind: blocklab_record::TargetKind::Model,
-        ..Default::default()
-    }
-}
-
-fn model_use(targets: &[Vec<(Limit, f64)>], pass: &Measurement) -> ModelUse {
-    let moved = pass.jobs[0]
-        .directions
-        .values()
-        .next()
-        .expect("a direction");
-    let many = targets.len() as u64;
-    let in_device_ns = pass.elapsed_ns * u64::from(pass.jobs[0].depth) / many;
-    let used = |target: usize, limit: &Limit, share: f64| LimitUse {
-        targets: match limit.name.volumes {
-            Some(_) => vec![target as u32],
-            None => (0..many as u32).collect(),
-        },
-        limit: limit.name.clone(),
-        units: match limit.unit {
-            LimitUnit::Iops => moved.ios,
-            _ => moved.bytes,
-        } / if limit.name.volumes.is_some() {
-            many
-        } else {
-            1
-        },
-        waited_ns: (in_device_ns as f64 * share) as u64
-            * if limit.name.volumes.is_some() {
-                1
-            } else {
-                many
-            },
-        emptied_at_ns: Vec::new(),
-    };
-    let each = targets.iter().enumerate();
-    let limits = each.flat_map(|(target, limits)| {
-        let own = limits.iter().filter(move |(limit, _)| {
-            (limit.name.volumes.is_some() || target == 0) && limit.unit.per_second().is_some()
-        });
-        own.map(move |(limit, share)| used(target, limit, *share))
-    });
-    let limits: Vec<LimitUse> = limits.collect();
-    let target = |target| TargetUse {
-        target,
-        ios: moved.ios / many,
-        bytes: moved.bytes / many,
-        in_device_ns,
-    };
-    ModelUse {
-        targets: (0..many as u32).map(target).collect(),
-        limits,
-    }
-}
+use crate::testing::model::volume_iops;
+use crate::testing::model::{credits, gp3, instance_throughput, limit, rate, reads, simulated};
+use crate::testing::{Sketch, found, silent, the};
+use blocklab_device::{Limit, LimitUnit};
+use blocklab_workload::Direction;
 
 fn statement(record: &Record, rule: &str) -> String {
     the(record, rule).statement
-}
-
-/// `gp3:1TiB,iops=6000,throughput=500`, of which these hold operations back.
-fn gp3(iops: f64, throughput: f64) -> Vec<(Limit, f64)> {
-    vec![
-        (volume_iops(6000.0), iops),
-        (volume_throughput(500.0), throughput),
-    ]
 }
 
 #[test]
@@ -483,4 +312,81 @@ fn only_cases_above_the_same_limit_share_a_finding() {
             && small.ends_with("; worst in smaller."),
         "{small}"
     );
+}
+
+/// As many flushes as other operations, which no limit counts.
+fn with_flushes(mut record: Record) -> Record {
+    for pass in &mut record.measurements {
+        let job = &mut pass.jobs[0];
+        let flushes = job.directions[&Direction::Read].clone();
+        job.directions.insert(Direction::Sync, flushes);
+        pass.model.as_mut().expect("simulated").targets[0].ios *= 2;
+    }
+    record
+}
+
+/// The story: 32 jobs that flushed after each write stood at their limit, and "the rate is 51 % of
+/// it": what the model had counted held the flushes, and the rate did not. With one in flight, 601 µs
+/// each gave 832 IOPS, and 39 in flight were to reach what 20 do.
+#[test]
+fn flushes_are_no_part_of_the_rate_of_a_limit() {
+    let at_limit = simulated(&[gp3(0.8, 0.0)], &[reads("a", 6000.0, 4, 32)]);
+    let found = statement(&with_flushes(at_limit), "at-limit");
+    assert!(found.contains("the rate is 100 % of it"), "{found}");
+    let one = simulated(&[gp3(0.0, 0.0)], &[reads("a", 1500.0, 4, 1)]);
+    assert_eq!(
+        statement(&with_flushes(one), "latency-bound"),
+        "a: latency is the limit: 1 in flight, 667 µs each, gives 1,500 IOPS beside its flushes; \
+         about 4 in flight would reach 6,000 IOPS."
+    );
+}
+
+/// The story: "2 in flight gives 3,271 IOPS; about 4 in flight would reach 3,000 IOPS": those were of
+/// each of two volumes.
+#[test]
+fn what_more_in_flight_reaches_tells_of_which_targets() {
+    let record = simulated(&[gp3(0.0, 0.0), gp3(0.0, 0.0)], &[reads("a", 6400.0, 4, 4)]);
+    let found = statement(&record, "latency-bound");
+    assert!(
+        found.ends_with("about 8 in flight would reach 6,000 IOPS of each of 2 targets."),
+        "{found}"
+    );
+}
+
+/// The story: a case had the burst in its first two passes, and another one used the credits up
+/// between them: "100 IOPS is the limit; the rate is 1,550 % of it, by the second that it had saved
+/// up", and that the passes scatter.
+#[test]
+fn credits_that_other_cases_used_up_are_named_with_the_pass() {
+    let credits = credits("gp2", Some(1), [100.0, 3000.0, 5.4e6], LimitUnit::Iops);
+    let shares = credits.into_iter().zip([0.0, 0.9, 0.0]).collect::<Vec<_>>();
+    let sketch = Sketch {
+        iops: vec![3000.0, 3000.0, 100.0, 100.0],
+        ..reads("a", 3000.0, 4, 32)
+    };
+    let mut record = simulated(std::slice::from_ref(&shares), &[sketch]);
+    for pass in record.measurements.iter_mut().skip(2) {
+        let model = pass.model.as_mut().expect("simulated");
+        let [baseline, burst] = &mut model.limits[..] else {
+            panic!("two rates")
+        };
+        std::mem::swap(&mut baseline.waited_ns, &mut burst.waited_ns);
+    }
+    assert_eq!(
+        statement(&record, "credits-used-up"),
+        "a: credits were used up before pass 3: 3,000 IOPS in the pass before, and then 100 IOPS, \
+         documented for gp2: credits (baseline)."
+    );
+    for rule in ["at-limit", "scatter", "drift-over-passes", "outlier-pass"] {
+        silent(&record, rule);
+    }
+    // What held in every pass is a level.
+    let baseline = simulated(&[shares_of_baseline()], &[reads("a", 100.0, 4, 32)]);
+    silent(&baseline, "credits-used-up");
+    the(&baseline, "at-limit");
+}
+
+fn shares_of_baseline() -> Vec<(Limit, f64)> {
+    let credits = credits("gp2", Some(1), [100.0, 3000.0, 5.4e6], LimitUnit::Iops);
+    credits.into_iter().zip([0.9, 0.0, 0.0]).collect()
 }

@@ -1,8 +1,10 @@
-//! Passes against each other.
+//! Passes against each other. Credits that ran empty in one of them have a finding of their own, and
+//! need no second one on what they left to the passes.
 
 use blocklab_stats::{Drift, Outlier, Summary, drift, outliers};
 
 use super::episode::undisturbed;
+use super::limits::fell_by_credits;
 use crate::hit::{per_case, warning};
 use crate::statement::{Slot, number, percent, speed, word};
 use crate::view::{CaseView, Cases};
@@ -49,7 +51,7 @@ pub(super) fn outlier_pass(cases: &Cases<'_>) -> Vec<Finding> {
         left_over(cases),
     );
     per_case(cases, "outlier-pass", Some(advice), |case| {
-        let found = outlier(case)?;
+        let found = outlier(case).filter(|_| !fell_by_credits(cases, case))?;
         let iops = case.pass_iops[found.index];
         let median = Summary::of(&case.pass_iops)?.median;
         Some(
@@ -86,7 +88,7 @@ pub(super) fn drift_over_passes(cases: &Cases<'_>) -> Vec<Finding> {
         left_over(cases),
     );
     per_case(cases, "drift-over-passes", Some(advice), |case| {
-        let found = drifts(case)?;
+        let found = drifts(case).filter(|_| !fell_by_credits(cases, case))?;
         let change = found.percent_of_first();
         let text = if change < 0.0 {
             "IOPS fell by {} over {} passes, from the beginning of their trend to its end"
@@ -126,7 +128,8 @@ pub(super) fn scatter(cases: &Cases<'_>) -> Vec<Finding> {
     per_case(cases, "scatter", Some(advice), |case| {
         let summary = Summary::of(&case.pass_iops).filter(|summary| summary.count >= 2)?;
         let scatter = summary.cv() * 100.0;
-        if scatter <= SCATTER_PERCENT || outlier(case).is_some() || drifts(case).is_some() {
+        let is_told = outlier(case).is_some() || drifts(case).is_some();
+        if scatter <= SCATTER_PERCENT || is_told || fell_by_credits(cases, case) {
             return None;
         }
         Some(

@@ -28,7 +28,8 @@ pub(crate) fn is_limited(cases: &Cases<'_>, case: &CaseView<'_>) -> bool {
 /// Whether a rate is the target's: every slot kept full past the page cache, and our own
 /// processor not in the way.
 pub fn shows_target(cases: &Cases<'_>, case: &CaseView<'_>) -> bool {
-    case.is_saturating() && !case.is_null() && case.is_direct() && !is_limited(cases, case)
+    let is_full = case.is_saturating() && !cases.keeps_shares(case);
+    is_full && !case.is_null() && case.is_direct() && !is_limited(cases, case)
 }
 
 fn is_full(case: &CaseView<'_>) -> bool {

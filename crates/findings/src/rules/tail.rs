@@ -7,6 +7,7 @@ use blocklab_workload::Direction;
 use super::length::percentile;
 use super::slices::{ios, levels, moving, whole};
 use super::{episode, processor};
+use crate::held::waits;
 use crate::hit::{per_case, warning};
 use crate::statement::{Slot, delay, word};
 use crate::view::{CaseView, Cases};
@@ -74,6 +75,7 @@ fn can_tell(cases: &Cases<'_>, case: &CaseView<'_>) -> bool {
         && case.is_direct()
         && !case.is_null()
         && !processor::is_limited(cases, case)
+        && !waits(cases, case)
         && !paced()
 }
 
@@ -173,6 +175,7 @@ fn one_scatters(case: &CaseView<'_>) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use crate::testing::model::{gp3, simulated};
     use crate::testing::{Sketch, found, record, silent, the};
 
     const HEAVY_TAIL: &[(f64, f64)] = &[(0.5, 0.6), (0.6, 0.38), (25.0, 0.02)];
@@ -256,5 +259,20 @@ mod tests {
         };
         silent(&seconds([0, 1, 0]), "heavy-tail");
         assert_eq!(found(&seconds([90, 0, 200]), "heavy-tail").len(), 1);
+    }
+
+    /// The story: arrivals by chance at the rate of a limit, and an instance whose credits had run out:
+    /// "a heavy tail", and the advice to look at the device, where operations waited for the limit.
+    #[test]
+    fn waits_for_a_limit_are_no_tail() {
+        let of_share = |share| {
+            let slow = Sketch {
+                iops: vec![700.0; 2],
+                ..sketch()
+            };
+            simulated(&[gp3(share, 0.0)], &[slow])
+        };
+        silent(&of_share(0.5), "heavy-tail");
+        the(&of_share(0.0), "heavy-tail");
     }
 }
