@@ -179,7 +179,7 @@ pub struct ShowArgs {
     #[arg(long)]
     pub json: bool,
     /// Output format
-    #[arg(long, value_enum, default_value_t, conflicts_with_all = ["json", "findings"])]
+    #[arg(long, value_enum, default_value_t, conflicts_with = "json")]
     pub format: View,
 }
 

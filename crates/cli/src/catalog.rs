@@ -97,7 +97,7 @@ fn document(listed: &[Listed], currency: &str) -> Document {
         name: "Instance types".to_owned(),
         parts: vec![Part::Table(Table {
             columns: columns.collect(),
-            rows: listed.iter().map(|one| row(one).to_vec()).collect(),
+            rows: listed.iter().map(|one| row(one).into()).collect(),
             ..Table::wide(0)
         })],
     }

@@ -42,7 +42,7 @@ fn document(devices: &[Device]) -> Document {
     });
     parts.push(Part::Table(Table {
         columns: columns.collect(),
-        rows: devices.iter().map(|device| row(device).to_vec()).collect(),
+        rows: devices.iter().map(|device| row(device).into()).collect(),
         ..Table::wide(0)
     }));
     let refused = devices.iter().filter(|device| !device.verdict.writes);

@@ -8,6 +8,7 @@ use blocklab_compare::expect::{Diagnosis, Expectation, diagnose_each as judge};
 use blocklab_compare::gate::{Check, Condition, Gate, missed, warning};
 use blocklab_findings::{assess, best_output};
 use blocklab_record::{Record, TargetFacts};
+use blocklab_report::document::Form;
 use blocklab_report::{html, json, text};
 use blocklab_store::Store;
 use blocklab_units::plural;
@@ -40,11 +41,13 @@ pub fn diagnose(args: &DiagnoseArgs, store: &Store) -> Result<ExitCode> {
     if args.html.as_deref() == Some(Path::new("-")) {
         gate::aside(worst)
     } else {
-        terminal::print_styled(match (&pages[..], args.json) {
-            ([only], _) => only.clone(),
-            (_, true) => format!("[{}]\n", pages.join(",")),
-            (_, false) => pages.join("\n"),
-        })?
+        terminal::print_styled(
+            match (&pages[..], args.form.form(terminal::style()).is_none()) {
+                ([only], _) => only.clone(),
+                (_, true) => format!("[{}]\n", pages.join(",")),
+                (_, false) => pages.join("\n"),
+            },
+        )?
     }
     Ok(gate::status(worst, args.strict).into())
 }
@@ -78,13 +81,18 @@ fn one(args: &DiagnoseArgs, record: &Record, catalog: &Catalog) -> Result<(Strin
         output::write(path, page, Over::forced(args.force))?;
     }
     let gate = judge_all(args, record, &diagnosis);
-    let text = if args.json {
-        json::diagnosis(record, &diagnosis, gate.as_ref())
-    } else {
-        let words = text::diagnosis(record, &diagnosis, terminal::style());
-        let page = args.html.iter();
-        let page = page.map(|path| format!("\nReport  {}\n", path.display()));
-        words + &page.collect::<String>() + &gate::words(gate.as_ref())
+    let text = match args.form.form(terminal::style()) {
+        None => json::diagnosis(record, &diagnosis, gate.as_ref()),
+        Some(Form::Html) => {
+            gate::aside(gate.as_ref());
+            html::diagnosis(record, &diagnosis)
+        }
+        Some(form) => {
+            let words = text::diagnosis(record, &diagnosis).print(form);
+            let page = args.html.iter();
+            let page = page.map(|path| format!("\nReport  {}\n", path.display()));
+            words + &page.collect::<String>() + &gate::words(gate.as_ref())
+        }
     };
     Ok((text, gate))
 }

@@ -2,7 +2,7 @@ use anyhow::Result;
 use blocklab_console::terminal;
 use blocklab_findings::assess;
 use blocklab_record::{Record, Status};
-use blocklab_report::document::{Column, Document, Form, Part, Table};
+use blocklab_report::document::{Column, Document, Form, Part, Row, Table};
 use blocklab_store::{Damaged, Listed, Store};
 use blocklab_units::count;
 use serde::Serialize;
@@ -128,7 +128,10 @@ fn document(lines: &[Line], width: Option<usize>) -> Document {
         NUMBER => Column::figure(HEAD[NUMBER]),
         column => Column::words(HEAD[column]),
     });
-    let shown_of = |row: &[String; 6]| shown.iter().map(|column| row[*column].clone()).collect();
+    let shown_of = |row: &[String; 6]| -> Row {
+        let cells = shown.iter().map(|column| row[*column].clone());
+        cells.collect::<Vec<_>>().into()
+    };
     Document {
         name: NAME_OF_VIEW.to_owned(),
         parts: vec![Part::Table(Table {

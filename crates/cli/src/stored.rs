@@ -12,11 +12,12 @@ use blocklab_console::terminal;
 use blocklab_findings::{Assessment, assess};
 use blocklab_native::{self as native, studies};
 use blocklab_record::Record;
+use blocklab_report::document::Form;
 use blocklab_report::{html, json, markdown, text};
 use blocklab_results::output::{self, Over};
 use blocklab_store::export::{self as figures, Rows};
 use blocklab_store::{Removal, Store};
-use blocklab_units::{Style, did_you_mean};
+use blocklab_units::did_you_mean;
 use clap::ValueEnum;
 
 use crate::args::{ExportArgs, Format, ReportArgs, RmArgs, ShowArgs, View};
@@ -30,8 +31,11 @@ pub fn show(args: &ShowArgs, store: &Store) -> Result<()> {
         only(&args.case, &mut record, &mut assessment)?;
     }
     let style = terminal::style();
+    let all = || text::evidence(&record, &assessment);
     terminal::print_styled(match args.format {
-        _ if args.findings => evidence(&record, &assessment, style),
+        View::Text if args.findings => all().print(Form::Text(style)),
+        View::Markdown if args.findings => all().print(Form::Markdown),
+        View::Html if args.findings => all().print(Form::Html),
         _ if args.json => json::summary(&record, &assessment, None),
         View::Json => json::summary(&record, &assessment, None),
         View::Markdown => markdown::summary(&record, &assessment),
@@ -61,18 +65,6 @@ fn only(names: &[String], record: &mut Record, assessment: &mut Assessment) -> R
         is_of_all || !finding.subject.is_empty()
     });
     Ok(())
-}
-
-/// All findings on a run, and all that a model of it rests on.
-fn evidence(record: &Record, assessment: &Assessment, style: Style) -> String {
-    let findings = match text::findings(assessment, style) {
-        none if none.is_empty() => "no findings\n".to_owned(),
-        some => some,
-    };
-    match text::model(record, style) {
-        none if none.is_empty() => findings,
-        model => format!("{findings}\n{model}"),
-    }
 }
 
 /// Makes the page of one or more runs again, and prints where it is.

@@ -3,7 +3,7 @@
 use blocklab_calibrate::{Calibration, Compared, Errors, Quality, Residual, Residuals};
 use blocklab_units::{Bytes, Ink, count, latency, rate, significant, width};
 
-use crate::document::{Column, Document, Entry, Layout, Part, Table};
+use crate::document::{Column, Document, Entry, Layout, Part, Row, Table};
 use crate::text::grid;
 
 /// What was fitted and from what, every cell of the disk next to the model's, how far the model can
@@ -98,17 +98,20 @@ fn cells(residuals: &Residuals) -> Part {
     if has_mark {
         table.columns.push(Column::words(""));
     }
-    for (row, cell) in residuals.cells.iter().enumerate() {
-        let title = heading(cell);
-        if table.groups.last().is_none_or(|(_, last)| *last != title) {
-            table.groups.push((row, title));
-        }
+    let mut group = String::new();
+    for cell in &residuals.cells {
         let mut figures = figures_of(cell);
         if has_mark {
             let mark = if cell.cpu_bound { "our CPU" } else { "" };
             figures.push(mark.to_owned());
         }
-        table.rows.push(figures);
+        let title = heading(cell);
+        let above = (title != group).then(|| title.clone());
+        group = title;
+        table.rows.push(Row {
+            above,
+            ..Row::from(figures)
+        });
     }
     Part::Table(table)
 }

@@ -127,8 +127,7 @@ fn table(priced: &[Priced], money: Money<'_>) -> Part {
     let known: Vec<usize> = (0..titles.len()).filter(is_known).collect();
     let mut table = Table {
         columns: vec![Column::words("")],
-        rows: rows.iter().map(|(name, _)| vec![name.clone()]).collect(),
-        groups: Vec::new(),
+        rows: rows.iter().map(|(name, _)| [name.clone()].into()).collect(),
         layout: Layout::Blocks {
             margin: 2,
             title: 8,
@@ -141,7 +140,7 @@ fn table(priced: &[Priced], money: Money<'_>) -> Part {
     for column in known {
         table.columns.push(Column::figure(&titles[column]));
         for (line, (_, cells)) in table.rows.iter_mut().zip(&rows) {
-            line.push(cells[column].clone());
+            line.cells.push(cells[column].clone());
         }
     }
     Part::Table(table)

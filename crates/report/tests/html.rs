@@ -6,6 +6,7 @@ use blocklab_compare::compare::{Margins, compare};
 use blocklab_compare::study::{Judged, Verdict};
 use blocklab_findings::Assessment;
 use blocklab_record::Origin;
+use blocklab_report::document::Form;
 use blocklab_report::{html, markdown, text};
 use blocklab_units::Style;
 
@@ -224,7 +225,8 @@ fn every_case_of_a_finding_has_its_name_somewhere() {
     finding.subject.clone_from(&names);
     assessment.findings = vec![finding];
     let page = html::page(&[(&record, &assessment)]);
-    let terminal = text::findings(&assessment, Style::default());
+    let plain = Form::Text(Style::default());
+    let terminal = text::evidence(&record, &assessment).print(plain);
     let markdown = markdown::summary(&record, &assessment);
     for shown in [page, terminal, markdown] {
         for name in &names {

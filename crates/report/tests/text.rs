@@ -5,6 +5,7 @@ mod sample;
 use blocklab_compare::expect::Diagnosis;
 use blocklab_findings::{Assessment, Estimate, ResponseNs, Row, RowDirection};
 use blocklab_record::{Origin, Percentiles, Record, Status};
+use blocklab_report::document::{Document, Form, Part};
 use blocklab_report::text;
 use blocklab_stats::Histogram;
 use blocklab_units::Style;
@@ -87,6 +88,12 @@ fn quick() -> (Record, Assessment) {
         quantile_error_percent: Some(0.78),
     };
     (sample::empty("7f3a2c"), assessment)
+}
+
+/// Parts as a terminal shows them.
+fn shown(parts: Vec<Part>) -> String {
+    let name = String::new();
+    Document { name, parts }.print(Form::Text(Style::default()))
 }
 
 #[track_caller]
@@ -253,7 +260,7 @@ fn nothing_wrong_is_said_in_one_sentence() {
 fn all_findings_come_with_evidence_and_advice() {
     let (_, assessment) = quick();
     check(
-        &text::findings(&assessment, Style::default()),
+        &shown(vec![text::findings(&assessment)]),
         "\
 Findings
   warning   rnd4k-q32-read: the processor was the limit, not the target: the
@@ -312,7 +319,7 @@ fn figures_that_the_data_does_not_support_look_like_it() {
 fn without_findings_there_is_no_heading() {
     let (_, mut assessment) = quick();
     assessment.findings.clear();
-    check(&text::findings(&assessment, Style::default()), "");
+    check(&shown(vec![text::findings(&assessment)]), "");
 }
 
 #[test]
@@ -405,10 +412,10 @@ nothing was measured
 #[test]
 fn all_of_a_model_is_reported_by_source() {
     let (mut record, _) = sample::run("7f3a2c", 1.0);
-    check(&text::model(&record, Style::default()), "");
+    check(&shown(text::model(&record)), "");
     sample::model(&mut record, Origin::Simulated);
     check(
-        &text::model(&record, Style::default()),
+        &shown(text::model(&record)),
         "\
 The model
   No device took part: the model answered in virtual time, where nothing else
@@ -447,7 +454,7 @@ fn a_diagnosis_opens_with_its_verdict_and_ends_with_its_sources() {
         assessment,
         expected: None,
     };
-    let shown = text::diagnosis(&record, &diagnosis, Style::default());
+    let shown = text::diagnosis(&record, &diagnosis).print(Form::Text(Style::default()));
     let verdict = "One warning: treat the results of rnd4k-q32-read with caution.\n\nquick: ";
     assert!(shown.starts_with(verdict), "{shown}");
     for lines in [
@@ -507,7 +514,7 @@ fn an_old_run_says_assumed_once() {
         };
         let runs = [(&record, &assessment); 5];
         for shown in [
-            text::model(&record, Style::default()),
+            shown(text::model(&record)),
             blocklab_report::html::page(&runs[..1]),
             blocklab_report::html::page(&runs),
         ] {

@@ -143,9 +143,9 @@ pub struct DiagnoseArgs {
     /// TARGET=ADDRESS for each.
     #[arg(long, value_name = "ADDRESS")]
     pub expect: Vec<String>,
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
+    /// How it is printed
+    #[command(flatten)]
+    pub form: FormArgs,
     /// Write an HTML page (`-`: standard output)
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub html: Option<PathBuf>,

@@ -5,7 +5,7 @@ use blocklab_device::Origin;
 use blocklab_units::{Bytes, Nanos, count, rate};
 
 use super::trimmed;
-use blocklab_report::document::{Column, Document, Entry, Part, Table, cited};
+use blocklab_report::document::{Column, Document, Entry, Part, Row, Table, cited};
 
 /// All of it: what it reaches first, its evidence last.
 pub fn document(sheet: &Sheet) -> Document {
@@ -39,7 +39,7 @@ fn table<const N: usize>(
 ) -> Part {
     let table = Table {
         columns: columns.to_vec(),
-        rows: rows.map(|row| row.to_vec()).collect(),
+        rows: rows.map(Row::from).collect(),
         ..Table::wide(2)
     };
     Part::section(title, vec![Part::Table(table)])

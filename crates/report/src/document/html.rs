@@ -1,5 +1,6 @@
 //! A document as a page of its own.
 
+use blocklab_units::Ink;
 use maud::{DOCTYPE, Markup, html};
 
 use super::{Column, Document, Entry, Kind, Part, Table};
@@ -38,6 +39,9 @@ fn parts(all: &[Part], title: &str) -> Markup {
                 Part::Entries(entries) => ul class="entries" {
                     @for entry in entries { (item(entry)) }
                 },
+                Part::Blocks(blocks) => {
+                    @for block in blocks { div class="block" { (parts(block, title)) } }
+                },
                 Part::Table(table) => (table_of(table, title)),
             }
         }
@@ -45,8 +49,9 @@ fn parts(all: &[Part], title: &str) -> Markup {
 }
 
 fn item(entry: &Entry) -> Markup {
+    let is_aside = entry.text_ink == Some(Ink::Dim);
     html! {
-        li {
+        li class=[is_aside.then_some("aside")] {
             @if !entry.name().is_empty() { strong { (entry.name()) } " " }
             (entry.text)
         }
@@ -64,16 +69,29 @@ fn table_of(table: &Table, title: &str) -> Markup {
         .map(|column| (&*column.title, class(column)))
         .collect();
     let rows = html! {
-        @for (place, row) in table.rows.iter().enumerate() {
-            @if let Some(title) = table.group(place) {
+        @for row in &table.rows {
+            @if let Some(title) = &row.above {
                 tr { th scope="rowgroup" colspan=(table.columns.len()) { (title) } }
             }
             tr {
-                @for (cell, column) in row.iter().zip(&table.columns) {
+                @for (cell, column) in row.cells.iter().zip(&table.columns).take(1) {
+                    th scope="row" class=[Some(class(column)).filter(|name| !name.is_empty())] {
+                        (cell)
+                    }
+                }
+                @for (cell, column) in row.cells.iter().zip(&table.columns).skip(1) {
                     td class=[Some(class(column)).filter(|name| !name.is_empty())] { (cell) }
                 }
             }
+            @if !row.below.is_empty() {
+                tr { td class="wrap" colspan=(table.columns.len()) { (row.below) } }
+            }
         }
     };
-    card(title, "", heads(&titles), rows)
+    let titles = if table.has_titles() {
+        heads(&titles)
+    } else {
+        Markup::default()
+    };
+    card(title, "", titles, rows)
 }

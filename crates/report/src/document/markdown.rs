@@ -1,6 +1,6 @@
 //! A document as Markdown.
 
-use super::{Document, Entry, Kind, Part, Table};
+use super::{Document, Entry, Kind, Part, Row, Table};
 use crate::markdown::plain;
 
 /// Parts with an empty line between them.
@@ -24,6 +24,11 @@ fn add(parts: &[Part], level: usize, out: &mut Vec<String>) {
                 add(parts, (level + 1).min(6), out);
             }
             Part::Entries(entries) => out.push(entries.iter().map(item).collect()),
+            Part::Blocks(blocks) => {
+                for parts in blocks {
+                    add(parts, level, out);
+                }
+            }
             Part::Table(table) => out.push(table_of(table)),
         }
     }
@@ -45,13 +50,30 @@ fn table_of(table: &Table) -> String {
     });
     let mut out = row(&titles);
     out.push_str(&format!("| {} |\n", rulers.collect::<Vec<_>>().join(" | ")));
-    for (place, cells) in table.rows.iter().enumerate() {
-        if let Some(title) = table.group(place) {
+    for of_table in &table.rows {
+        if let Some(title) = &of_table.above {
             let mut cells = vec![""; table.columns.len()];
             cells[0] = title;
             out.push_str(&row(&cells));
         }
-        out.push_str(&row(&cells.iter().map(String::as_str).collect::<Vec<_>>()));
+        let cells = of_table.cells.iter().map(String::as_str);
+        out.push_str(&row(&cells.collect::<Vec<_>>()));
+    }
+    let explained: Vec<&Row> = table
+        .rows
+        .iter()
+        .filter(|row| !row.below.is_empty())
+        .collect();
+    if !explained.is_empty() {
+        out.push('\n');
+    }
+    for of_table in explained {
+        let name = of_table.cells.first().map_or("", String::as_str);
+        out.push_str(&format!(
+            "- **{}** {}\n",
+            plain(name),
+            plain(&of_table.below)
+        ));
     }
     out
 }

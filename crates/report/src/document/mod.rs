@@ -13,7 +13,7 @@ mod html;
 mod markdown;
 pub(crate) mod text;
 
-use blocklab_units::{Ink, Style};
+use blocklab_units::{Ink, Style, width};
 
 use crate::evidence;
 
@@ -53,6 +53,8 @@ pub enum Part {
     },
     /// Lines that belong together.
     Entries(Vec<Entry>),
+    /// Groups of parts, apart from one another.
+    Blocks(Vec<Vec<Part>>),
     /// Figures in columns.
     Table(Table),
 }
@@ -70,6 +72,8 @@ pub struct Entry {
     pub is_wrapped: bool,
     /// What it says.
     pub text: String,
+    /// The colour of that, where it has one.
+    pub text_ink: Option<Ink>,
 }
 
 impl Entry {
@@ -81,7 +85,27 @@ impl Entry {
             indent,
             is_wrapped: true,
             text: text.into(),
+            text_ink: None,
         }
+    }
+
+    /// What may be overlooked, behind a margin.
+    pub fn aside(margin: usize, text: impl Into<String>) -> Self {
+        Self {
+            text_ink: Some(Ink::Dim),
+            ..Self::new(Ink::Dim, "", margin, text)
+        }
+    }
+
+    /// Names behind a margin, each with a text that hangs to its right.
+    pub fn pairs(pairs: &[(String, String)], margin: usize) -> Vec<Self> {
+        let names = pairs.iter().map(|(name, _)| width(name));
+        let indent = margin + names.max().unwrap_or(0) + 2;
+        let blanks = " ".repeat(margin);
+        let pairs = pairs.iter();
+        pairs
+            .map(|(name, text)| Self::new(Ink::Bold, &format!("{blanks}{name}"), indent, text))
+            .collect()
     }
 
     /// A line of a list that a terminal leaves as it is.
@@ -149,6 +173,11 @@ pub enum Layout {
         /// Blanks before each line.
         margin: usize,
     },
+    /// The same, and in 80 columns where no terminal is the reader.
+    Narrow {
+        /// Blanks before each line.
+        margin: usize,
+    },
     /// Columns that do not fit follow in a block below, with the names again.
     Blocks {
         /// Blanks before each line.
@@ -158,15 +187,41 @@ pub enum Layout {
     },
 }
 
+/// A row of a table.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Row {
+    /// The title above it, where a group of rows begins with it.
+    pub above: Option<String>,
+    /// A cell for each column.
+    pub cells: Vec<String>,
+    /// Its colour, where it has one.
+    pub ink: Option<Ink>,
+    /// What is said below it.
+    pub below: String,
+}
+
+impl<S: Into<String>, const N: usize> From<[S; N]> for Row {
+    fn from(cells: [S; N]) -> Self {
+        Self::from(cells.map(S::into).to_vec())
+    }
+}
+
+impl From<Vec<String>> for Row {
+    fn from(cells: Vec<String>) -> Self {
+        Self {
+            cells,
+            ..Self::default()
+        }
+    }
+}
+
 /// Figures in columns; the first column names the rows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Table {
     /// Its columns.
     pub columns: Vec<Column>,
-    /// As many cells a row.
-    pub rows: Vec<Vec<String>>,
-    /// Titles above rows that belong together: the place of the first row, and the title.
-    pub groups: Vec<(usize, String)>,
+    /// Its rows.
+    pub rows: Vec<Row>,
     /// How a terminal lays it out.
     pub layout: Layout,
 }
@@ -177,16 +232,8 @@ impl Table {
         Self {
             columns: Vec::new(),
             rows: Vec::new(),
-            groups: Vec::new(),
             layout: Layout::Wide { margin },
         }
-    }
-
-    /// The title above a row, where a group begins with it.
-    fn group(&self, row: usize) -> Option<&str> {
-        let mut groups = self.groups.iter();
-        let group = groups.find(|(first, _)| *first == row);
-        group.map(|(_, title)| title.as_str())
     }
 
     /// Whether any column has a title.
@@ -210,6 +257,7 @@ impl Part {
             Self::Heading(text) | Self::Prose(text) => text.is_empty(),
             Self::Section { parts, .. } => parts.iter().all(Self::is_empty),
             Self::Entries(entries) => entries.is_empty(),
+            Self::Blocks(blocks) => blocks.iter().flatten().all(Self::is_empty),
             Self::Table(table) => table.rows.is_empty(),
         }
     }
@@ -247,10 +295,15 @@ mod tests {
     use super::*;
 
     fn document() -> Document {
-        let rows = [["gp3", "16,000"], ["a|b <i>", "7"]];
         let table = Table {
             columns: vec![Column::words(""), Column::figure("IOPS")],
-            rows: rows.map(|row| row.map(str::to_owned).to_vec()).to_vec(),
+            rows: vec![
+                Row {
+                    below: "by case a".to_owned(),
+                    ..Row::from(["gp3", "16,000"])
+                },
+                Row::from(["a|b <i>", "7"]),
+            ],
             ..Table::wide(2)
         };
         let source = Entry::listed("[1]", "https://example.org");
@@ -270,7 +323,7 @@ mod tests {
         let plain = Style::default();
         assert_eq!(
             document().print(Form::Text(plain)),
-            "gp3:1TiB\n\nLimits\n             IOPS\n  gp3      16,000\n  a|b <i>       7\n\n\
+            "gp3:1TiB\n\nLimits\n             IOPS\n  gp3      16,000\n      by case a\n  a|b <i>       7\n\n\
              Sources\n  [1] https://example.org\n"
         );
     }
@@ -280,7 +333,7 @@ mod tests {
         assert_eq!(
             document().print(Form::Markdown),
             "### gp3:1TiB\n\n#### Limits\n\n|  | IOPS |\n| --- | --: |\n| gp3 | 16,000 |\n\
-             | a\\|b \\<i\\> | 7 |\n\n#### Sources\n\n- **\\[1\\]** https://example.org\n"
+             | a\\|b \\<i\\> | 7 |\n\n- **gp3** by case a\n\n#### Sources\n\n- **\\[1\\]** https://example.org\n"
         );
     }
 

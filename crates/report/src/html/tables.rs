@@ -12,7 +12,7 @@ pub fn scrolling(label: &str, class: &str, heads: Markup, rows: Markup) -> Marku
     html! {
         div class="scroll" tabindex="0" role="region" aria-label=(label) {
             table class=(["numbers", class].join(" ").trim_end()) {
-                thead { tr { (heads) } }
+                @if !heads.0.is_empty() { thead { tr { (heads) } } }
                 tbody { (rows) }
             }
         }

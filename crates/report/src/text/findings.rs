@@ -2,8 +2,8 @@ use blocklab_findings::{Assessment, Finding, Severity};
 use blocklab_record::Record;
 use blocklab_units::{Bytes, Nanos, count};
 
-use super::grid::{self, Cells};
 use super::titled;
+use crate::document::{Column, Entry, Layout, Part, Row, Table};
 use crate::evidence::Grid;
 use crate::facts;
 use blocklab_units::{Ink, Style};
@@ -38,15 +38,24 @@ pub fn brief(record: &Record, assessment: &Assessment, style: Style) -> String {
     findings + &style.aside(INDENT, &more)
 }
 
-/// The findings with all evidence, most severe first; empty when there are none.
-pub fn findings(assessment: &Assessment, style: Style) -> String {
-    let blocks = assessment.findings.iter().enumerate();
-    let blocks = blocks.map(|(index, finding)| {
-        let gap = if index > 0 { "\n" } else { "" };
-        [gap, &statement(finding, style), &advice(finding, style)].concat()
-            + &evidence(finding, assessment.rows.len(), style)
+/// The findings with all evidence, most severe first.
+pub fn findings(assessment: &Assessment) -> Part {
+    let all = assessment.findings.iter();
+    let blocks = all.map(|finding| {
+        let mut entries = vec![Entry::new(
+            ink(finding.severity),
+            &head(finding),
+            INDENT,
+            &finding.statement,
+        )];
+        let arrow = format!("{}→", " ".repeat(INDENT));
+        let advice = finding.advice.iter();
+        entries.extend(advice.map(|text| Entry::new(Ink::Blue, &arrow, INDENT + 2, text)));
+        let mut parts = vec![Part::Entries(entries)];
+        parts.extend(evidence(finding, assessment.rows.len()));
+        parts
     });
-    titled("Findings", blocks, style)
+    Part::section("Findings", vec![Part::Blocks(blocks.collect())])
 }
 
 fn head(finding: &Finding) -> String {
@@ -82,7 +91,7 @@ fn advice(finding: &Finding, style: Style) -> String {
 
 /// What the rows of a table share, the table, and cases that neither names; then how sure, and by
 /// which rule.
-fn evidence(finding: &Finding, of: usize, style: Style) -> String {
+fn evidence(finding: &Finding, of: usize) -> [Part; 3] {
     let grid = Grid::of(finding);
     let others = match grid.other_cases(finding, of) {
         none if none.is_empty() => none,
@@ -90,37 +99,34 @@ fn evidence(finding: &Finding, of: usize, style: Style) -> String {
     };
     let sure = facts::confidence(finding.confidence);
     let sure = format!("{sure} confidence, rule {}", finding.rule);
-    let aside = |line: String| {
-        if line.is_empty() {
-            line
-        } else {
-            style.aside(INDENT, &line)
-        }
+    let asides = |lines: &[String]| {
+        let lines = lines.iter().filter(|line| !line.is_empty());
+        Part::Entries(lines.map(|line| Entry::aside(INDENT, line)).collect())
     };
     [
-        aside(grid.line()),
-        table(&grid, style),
-        aside(others),
-        aside(sure),
+        asides(&[grid.line()]),
+        table(&grid),
+        asides(&[others, sure]),
     ]
-    .concat()
 }
 
 /// Empty where all figures stand on the line before it.
-fn table(of: &Grid<'_>, style: Style) -> String {
-    if of.titles.is_empty() {
-        return String::new();
-    }
-    let rows = of.rows.iter();
+fn table(of: &Grid<'_>) -> Part {
+    let titles = of.titles.iter().map(|title| Column::figure(*title));
+    let rows = of.rows.iter().filter(|_| !of.titles.is_empty());
     let rows = rows.map(|(case, cells)| {
         let cells = cells.iter().map(|cell| cell.clone().unwrap_or_default());
-        (case.unwrap_or("all").to_owned(), cells.collect())
+        let name = case.unwrap_or("all").to_owned();
+        Row::from([name].into_iter().chain(cells).collect::<Vec<_>>())
     });
-    let cells = Cells {
-        titles: of.titles.iter().map(|title| (*title).to_owned()).collect(),
+    Part::Table(Table {
+        columns: [Column::words("")].into_iter().chain(titles).collect(),
         rows: rows.collect(),
-    };
-    grid::blocks(&cells, INDENT, TITLE, style)
+        layout: Layout::Blocks {
+            margin: INDENT,
+            title: TITLE,
+        },
+    })
 }
 
 const fn ink(severity: Severity) -> Ink {

@@ -1,32 +1,27 @@
 use blocklab_record::{Origin, Record};
 
+use crate::document::{Entry, Part};
 use crate::facts;
-use blocklab_units::{Ink, Style};
+use blocklab_units::Ink;
 
 /// Width of the names at the left.
 const INDENT: usize = 10;
 
-/// What was measured, on what.
-pub fn header(record: &Record, style: Style) -> String {
+/// What was measured, on what, and how it ended where it did not end well.
+pub fn header(record: &Record) -> Vec<Part> {
     let title = match record.requested.description.as_str() {
         "" => record.requested.name.clone(),
         description => format!("{}: {description}", record.requested.name),
     };
-    let mut out = String::new();
-    for (index, line) in style.wrap(&title, 0).iter().enumerate() {
-        let ink = if index == 0 { Ink::Bold } else { Ink::Dim };
-        out.push_str(&style.paint(ink, line));
-        out.push('\n');
-    }
-    out.push('\n');
-    for (name, text) in lines(record) {
-        out.push_str(&style.hang(Ink::Dim, name, INDENT, &text));
-    }
-    if let Some(ending) = facts::ending(record) {
-        out.push('\n');
-        out.push_str(&style.hang(Ink::Red, "!", 2, &ending));
-    }
-    out
+    let lines = lines(record).into_iter();
+    let lines = lines.map(|(name, text)| Entry::new(Ink::Dim, name, INDENT, text));
+    let ending = facts::ending(record).into_iter();
+    let ending = ending.map(|text| Entry::new(Ink::Red, "!", 2, text));
+    vec![
+        Part::Heading(title),
+        Part::Entries(lines.collect()),
+        Part::Entries(ending.collect()),
+    ]
 }
 
 /// What was measured on what, each with its name.

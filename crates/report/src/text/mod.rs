@@ -14,6 +14,8 @@ use blocklab_findings::Assessment;
 use blocklab_record::Record;
 use blocklab_units::{Ink, Style};
 
+use crate::document::{Document, Form, Part};
+
 pub use crate::facts::target_lines;
 pub use comparison::comparison;
 pub use diagnosis::diagnosis;
@@ -29,7 +31,7 @@ pub use study::{curves, study};
 /// a terminal of 24 lines still shows it. Ends with a newline. [`findings`] and [`model`](fn@model) show the rest.
 pub fn summary(record: &Record, assessment: &Assessment, style: Style) -> String {
     let parts = [
-        header::header(record, style),
+        in_parts(header::header(record), style),
         curves(record),
         model::brief(record, style),
         findings::notes(record, style),
@@ -38,6 +40,27 @@ pub fn summary(record: &Record, assessment: &Assessment, style: Style) -> String
         table(record, assessment, style),
     ];
     joined(parts)
+}
+
+fn in_parts(parts: Vec<Part>, style: Style) -> String {
+    let document = Document {
+        name: String::new(),
+        parts,
+    };
+    document.print(Form::Text(style))
+}
+
+/// The findings with all evidence, and what a modelled device rests on.
+pub fn evidence(record: &Record, assessment: &Assessment) -> Document {
+    let mut parts = vec![findings(assessment)];
+    if assessment.findings.is_empty() {
+        parts.push(Part::Prose("no findings".to_owned()));
+    }
+    parts.extend(model(record));
+    Document {
+        name: format!("Findings of {}", record.id),
+        parts,
+    }
 }
 
 /// Parts with an empty line between them; those that are empty are left out.

@@ -4,6 +4,7 @@ use blocklab_device::{Limit, Origin};
 use blocklab_record::{Record, TargetFacts};
 
 use super::grid;
+use crate::document::{Entry, Part};
 use crate::model;
 use blocklab_units::{Ink, Style};
 
@@ -32,65 +33,62 @@ pub fn brief(record: &Record, style: Style) -> String {
     })
 }
 
-/// Every limit under its source, then every assumption. Empty where nothing was modelled.
-pub fn model(record: &Record, style: Style) -> String {
-    section(record, style, |target| {
-        let mut out = style.aside(2, model::meaning(record.origin));
-        for (bound, title) in [
-            (false, ""),
-            (
-                true,
-                "Bounds of what may be bought, which held nothing back here:",
-            ),
-        ] {
-            let limits: Vec<_> = target
-                .limits
-                .iter()
-                .filter(|limit| limit.is_bound() == bound)
-                .collect();
-            if !limits.is_empty() && !title.is_empty() {
-                out.push_str(&format!("\n  {title}\n"));
-            }
-            out.push_str(&by_source(&limits, style));
+/// Every limit under its source, then every assumption, for each modelled target.
+pub fn model(record: &Record) -> Vec<Part> {
+    let targets: Vec<_> = model::targets(record).collect();
+    let sections = targets.iter().map(|target| {
+        let meaning = Entry::aside(2, model::meaning(record.origin));
+        let mut blocks = vec![vec![Part::Entries(vec![meaning])]];
+        let (bounds, limits): (Vec<&Limit>, Vec<&Limit>) =
+            target.limits.iter().partition(|limit| limit.is_bound());
+        blocks.extend(by_source(&limits));
+        if !bounds.is_empty() {
+            let title = "Bounds of what may be bought, which held nothing back here:";
+            let title = Entry::new(Ink::Dim, "", 2, title);
+            blocks.push(vec![Part::Entries(vec![title])]);
         }
-        if !target.assumptions.is_empty() {
-            out.push('\n');
-        }
-        for sentence in &target.assumptions {
-            let text = model::assumption(sentence);
-            out.push_str(&style.hang(Ink::Yellow, "  assumed", 12, &text));
-        }
-        out
-    })
+        blocks.extend(by_source(&bounds));
+        let assumed = target.assumptions.iter();
+        let assumed = assumed
+            .map(|sentence| Entry::new(Ink::Yellow, "  assumed", 12, model::assumption(sentence)));
+        blocks.push(vec![Part::Entries(assumed.collect())]);
+        Part::section(title(&targets, target), vec![Part::Blocks(blocks)])
+    });
+    sections.collect()
 }
 
 /// The limits that share a source under its name, in the order of their first.
-fn by_source(limits: &[&Limit], style: Style) -> String {
+fn by_source(limits: &[&Limit]) -> Vec<Vec<Part>> {
     let mut sources: Vec<&Origin> = Vec::new();
     for limit in limits {
         if !sources.contains(&&limit.origin) {
             sources.push(&limit.origin);
         }
     }
-    let group = |origin: &&Origin| {
+    let blocks = sources.iter().map(|origin| {
         let mine = limits.iter().filter(|limit| limit.origin == **origin);
         let pairs: Vec<_> = mine
-            .map(|mine| (mine.name.to_string(), model::value(mine)))
+            .map(|limit| (limit.name.to_string(), model::value(limit)))
             .collect();
-        let title = style.aside(2, &origin.to_string());
-        format!("\n{title}{}", grid::pairs(&pairs, 4, style))
-    };
-    sources.iter().map(group).collect()
+        let mut entries = vec![Entry::aside(2, origin.to_string())];
+        entries.extend(Entry::pairs(&pairs, 4));
+        vec![Part::Entries(entries)]
+    });
+    blocks.collect()
+}
+
+fn title(targets: &[&TargetFacts], target: &TargetFacts) -> String {
+    match targets.len() {
+        1 => "The model".to_owned(),
+        _ => format!("The model of {}", target.path),
+    }
 }
 
 fn section(record: &Record, style: Style, of: impl Fn(&TargetFacts) -> String) -> String {
     let targets: Vec<_> = model::targets(record).collect();
     let mut out = String::new();
     for target in &targets {
-        let title = match targets.len() {
-            1 => "The model".to_owned(),
-            _ => format!("The model of {}", target.path),
-        };
+        let title = title(&targets, target);
         let gap = if out.is_empty() { "" } else { "\n" };
         let body = of(target);
         if !body.is_empty() {
