@@ -104,7 +104,12 @@ fn foreword(fitted: &Calibration, residuals: &Residuals) -> String {
         ));
     }
     lines.push("Not known:".to_owned());
-    lines.extend(fitted.unknown.iter().map(|it| format!("- {it}")));
+    lines.extend(
+        fitted
+            .unknown
+            .iter()
+            .map(|sentence| format!("- {sentence}")),
+    );
     let comments = lines.iter().map(|line| format!("# {line}\n"));
     comments.collect::<String>() + "\n"
 }

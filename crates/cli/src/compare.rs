@@ -36,7 +36,7 @@ pub fn compare(args: &CompareArgs, store: &Store) -> Result<ExitCode> {
 /// `latest` would pass for ever.
 fn all_different(names: &[String], records: &[Record]) -> Result<()> {
     for (place, record) in records.iter().enumerate() {
-        if records[..place].iter().any(|it| it.id == record.id) {
+        if records[..place].iter().any(|other| other.id == record.id) {
             bail!(
                 "{} name the same run {} more than once; comparing a run with itself shows nothing",
                 names.join(" "),
@@ -50,14 +50,16 @@ fn all_different(names: &[String], records: &[Record]) -> Result<()> {
 /// The passes are planned for the difference that somebody cares about.
 fn margins(args: &CompareArgs) -> Margins {
     let defaults = Margins::default();
-    let losses = args.fail_on.iter().filter_map(|it| match it {
+    let losses = args.fail_on.iter().filter_map(|condition| match condition {
         Condition::Slower { percent } => *percent,
         _ => None,
     });
-    let wanted = losses.chain(args.at_least).find(|it| *it > 0.0);
+    let wanted = losses.chain(args.at_least).find(|percent| *percent > 0.0);
     Margins {
         at_least_percent: args.at_least.unwrap_or(defaults.at_least_percent),
-        show_percent: wanted.map_or(defaults.show_percent, |it| it.max(Margins::SAME_PERCENT)),
+        show_percent: wanted.map_or(defaults.show_percent, |percent| {
+            percent.max(Margins::SAME_PERCENT)
+        }),
     }
 }
 

@@ -118,7 +118,7 @@ fn candidates(
     store: Option<&Store>,
     catalog: Option<&Catalog>,
 ) -> Vec<String> {
-    let addresses = || catalog.map_or_else(Vec::new, |it| addresses(begun, it));
+    let addresses = || catalog.map_or_else(Vec::new, |catalog| addresses(begun, catalog));
     let mut all = match kind {
         "RUN" => runs(store),
         "RUN|ADDRESS" => [runs(store), addresses()].concat(),
@@ -127,9 +127,14 @@ fn candidates(
         "TARGET" => match Target::address_text(begun) {
             Some(rest) => {
                 let model = &begun[..begun.len() - rest.len()];
-                let mut own = catalog.map_or_else(Vec::new, |it| self::addresses(rest, it));
-                own.retain(|it| catalog.is_some_and(|catalog| can_be_modelled(it, catalog)));
-                own.iter().map(|it| format!("{model}{it}")).collect()
+                let mut own =
+                    catalog.map_or_else(Vec::new, |catalog| self::addresses(rest, catalog));
+                own.retain(|address| {
+                    catalog.is_some_and(|catalog| can_be_modelled(address, catalog))
+                });
+                own.iter()
+                    .map(|address| format!("{model}{address}"))
+                    .collect()
             }
             // Files and devices are the shell's, once one of these cannot be meant.
             _ if begun.is_empty() => Vec::new(),
@@ -137,7 +142,7 @@ fn candidates(
         },
         _ => Vec::new(),
     };
-    all.retain(|it| it.starts_with(begun));
+    all.retain(|word| word.starts_with(begun));
     all
 }
 
@@ -181,7 +186,10 @@ fn addresses(begun: &str, catalog: &Catalog) -> Vec<String> {
     match begun.rsplit_once('@') {
         Some((volume, _)) => {
             let types = catalog.instance_types();
-            types.iter().map(|it| format!("{volume}@{it}")).collect()
+            types
+                .iter()
+                .map(|name| format!("{volume}@{name}"))
+                .collect()
         }
         None => {
             let volumes = catalog
@@ -269,7 +277,7 @@ mod tests {
         let found = expected(&words);
         let found = found
             .as_ref()
-            .map(|it| (it.kind.as_str(), it.begun.as_str()));
+            .map(|address| (address.kind.as_str(), address.begun.as_str()));
         assert_eq!(found, kind.map(|kind| (kind, begun)), "{line}");
     }
 

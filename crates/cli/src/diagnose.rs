@@ -59,7 +59,8 @@ fn one(args: &DiagnoseArgs, record: &Record, catalog: &Catalog) -> Result<(Strin
     let bought = bought.collect::<Result<Vec<_>>>()?;
     let hosts: Vec<_> = bought.iter().map(|(resolved, _)| host(resolved)).collect();
     let neighbours = |place: usize| -> Vec<usize> {
-        let all = (0..hosts.len()).filter(|it| hosts[*it].is_some() && hosts[*it] == hosts[place]);
+        let all = (0..hosts.len())
+            .filter(|other| hosts[*other].is_some() && hosts[*other] == hosts[place]);
         all.collect()
     };
     let together: Vec<_> = (0..bought.len()).map(neighbours).collect();

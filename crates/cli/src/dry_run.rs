@@ -107,7 +107,7 @@ fn forecast_of(
         .iter()
         .filter(|target| target.is_written)
         .collect();
-    let limits: Option<f64> = written.iter().map(|it| it.write_bytes_per_s).sum();
+    let limits: Option<f64> = written.iter().map(|target| target.write_bytes_per_s).sum();
     let unbounded = found.writes.unbounded;
     let by_time = match (unbounded, limits) {
         (Nanos::ZERO, _) => Some(0),

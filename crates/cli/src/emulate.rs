@@ -242,8 +242,8 @@ impl Model {
             },
             environment: blocklab_host::environment(),
             targets: vec![TargetFacts {
-                limits: resolved.map_or(Vec::new(), |it| it.limits.clone()),
-                assumptions: resolved.map_or(Vec::new(), |it| it.assumptions.clone()),
+                limits: resolved.map_or(Vec::new(), |found| found.limits.clone()),
+                assumptions: resolved.map_or(Vec::new(), |found| found.assumptions.clone()),
                 ..facts
             }],
             overhead: None,
@@ -287,7 +287,10 @@ fn quicken(spec: &mut DeviceSpec, factor: f64) -> Result<()> {
         .volumes
         .iter_mut()
         .flat_map(|volume| &mut volume.credits);
-    let instance = spec.instance.iter_mut().flat_map(|it| &mut it.credits);
+    let instance = spec
+        .instance
+        .iter_mut()
+        .flat_map(|instance| &mut instance.credits);
     let mut found = false;
     for credit in volumes.chain(instance) {
         credit.capacity /= factor;
@@ -381,8 +384,8 @@ impl<'a> Watch<'a> {
         let mut lines = Vec::new();
         for (index, volume) in self.volumes.iter().enumerate() {
             let instance = self.model.instance.as_ref();
-            let balances = instance.map_or(Vec::new(), |it| it.balances(index));
-            let waited = instance.map_or(Vec::new(), |it| it.waited(index));
+            let balances = instance.map_or(Vec::new(), |instance| instance.balances(index));
+            let waited = instance.map_or(Vec::new(), |instance| instance.waited(index));
             let slice = self.samplers[index].slice(now, volume.observed(), balances.clone());
             let before = std::mem::replace(&mut self.waited[index], waited);
             let (Some(clients), true) = (clients, self.draws || self.args.json) else {

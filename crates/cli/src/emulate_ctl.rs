@@ -17,7 +17,7 @@ pub fn emulate_ctl(args: &EmulateCtlArgs) -> Result<ExitCode> {
     let path = args
         .server
         .strip_prefix("unix:")
-        .filter(|it| !it.is_empty());
+        .filter(|text| !text.is_empty());
     let path = path.map(Path::new).ok_or_else(|| {
         anyhow!(
             "`{}` is not a command socket; write unix:PATH, as given to `emulate --control`",
@@ -25,7 +25,7 @@ pub fn emulate_ctl(args: &EmulateCtlArgs) -> Result<ExitCode> {
         )
     })?;
     // Behind the command, where people add it, it is one of the command's words.
-    let (flags, words): (Vec<_>, Vec<_>) = args.command.iter().partition(|it| *it == "--json");
+    let (flags, words): (Vec<_>, Vec<_>) = args.command.iter().partition(|word| *word == "--json");
     let json = args.json || !flags.is_empty();
     let words: Vec<_> = words.into_iter().map(String::as_str).collect();
     let (answer, line) = ask(path, &words.join(" ")).map_err(|error| {

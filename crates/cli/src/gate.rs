@@ -6,21 +6,33 @@ use blocklab_compare::gate::{Condition, percent};
 pub fn of_compare(text: &str) -> Result<Condition, String> {
     let words = "compare knows slower, slower:5% and warning; `blocklab diagnose --expect ADDRESS \
                  --fail-on missed` looks for missed limits";
-    known(text, |it| !matches!(it, Condition::Missed), words)
+    known(
+        text,
+        |condition| !matches!(condition, Condition::Missed),
+        words,
+    )
 }
 
 /// Conditions that `diagnose` knows.
 pub fn of_diagnose(text: &str) -> Result<Condition, String> {
     let words = "diagnose knows missed and warning; `blocklab compare RUN RUN --fail-on slower` \
                  compares two runs";
-    known(text, |it| !matches!(it, Condition::Slower { .. }), words)
+    known(
+        text,
+        |condition| !matches!(condition, Condition::Slower { .. }),
+        words,
+    )
 }
 
 /// Conditions that `run` knows.
 pub fn of_run(text: &str) -> Result<Condition, String> {
     let words = "run knows warning; `blocklab compare RUN RUN --fail-on slower` and `blocklab \
                  diagnose RUN --expect ADDRESS --fail-on missed` judge a run that is kept";
-    known(text, |it| matches!(it, Condition::Warning), words)
+    known(
+        text,
+        |condition| matches!(condition, Condition::Warning),
+        words,
+    )
 }
 
 fn known(text: &str, is: fn(&Condition) -> bool, otherwise: &str) -> Result<Condition, String> {

@@ -43,7 +43,7 @@ pub fn list(args: &ListArgs, store: &Store) -> Result<()> {
         terminal::warn(&format!("{}: {}", damaged.path.display(), damaged.why));
     }
     // The store gives the oldest first.
-    let limit = args.limit.map_or(usize::MAX, |it| it.get() as usize);
+    let limit = args.limit.map_or(usize::MAX, |limit| limit.get() as usize);
     let mut runs = listing
         .runs
         .split_off(listing.runs.len().saturating_sub(limit));
@@ -52,7 +52,7 @@ pub fn list(args: &ListArgs, store: &Store) -> Result<()> {
     }
     let lines: Vec<Line> = each(&runs, |run| Line {
         run: run.clone(),
-        fastest: (store.load(&run.id).ok()).and_then(|it| fastest(&it.record)),
+        fastest: (store.load(&run.id).ok()).and_then(|stored| fastest(&stored.record)),
     });
     let fields = Fields {
         runs: &lines,
@@ -212,7 +212,7 @@ fn row(line: &Line) -> [String; 6] {
         run.id.clone(),
         moment(&run.started_at),
         status.to_owned(),
-        fastest.map_or_else(|| "-".to_owned(), |it| count(it.iops)),
+        fastest.map_or_else(|| "-".to_owned(), |load| count(load.iops)),
         run.name.clone(),
         named(&run.targets),
     ]

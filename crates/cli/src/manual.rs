@@ -32,9 +32,9 @@ fn find<'c>(cli: &'c Command, words: &[String]) -> Result<&'c Command> {
     words.iter().try_fold(cli, |above, word| {
         let below = above.get_subcommands();
         let below: Vec<&Command> = below.filter(|below| below.get_name() != "help").collect();
-        let found = below.iter().find(|it| it.get_name() == word);
+        let found = below.iter().find(|command| command.get_name() == word);
         found.copied().with_context(|| {
-            let names: Vec<&str> = below.iter().map(|it| it.get_name()).collect();
+            let names: Vec<&str> = below.iter().map(|command| command.get_name()).collect();
             let hint = did_you_mean(word, names.iter().copied(), || match &names[..] {
                 [] => "it has no commands of its own.".to_owned(),
                 names => format!("the commands are: {}.", names.join(", ")),

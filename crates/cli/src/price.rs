@@ -57,12 +57,12 @@ const RUN: &str = "run ";
 fn unpriced(all: &[Priced]) -> Option<String> {
     let known = |it: &Priced| it.usd_per_month.is_some() || !it.costs.is_empty();
     // The output for an address names the list that holds no price of it.
-    let a_run = all.iter().any(|it| it.name.starts_with(RUN));
+    let a_run = all.iter().any(|offer| offer.name.starts_with(RUN));
     if !a_run || all.iter().any(known) {
         return None;
     }
-    let names: Vec<&str> = all.iter().map(|it| &*it.name).collect();
-    let what = all.iter().flat_map(|it| &it.addresses);
+    let names: Vec<&str> = all.iter().map(|offer| &*offer.name).collect();
+    let what = all.iter().flat_map(|offer| &offer.addresses);
     let what: Vec<&str> = what.map(|what| &**what).collect();
     Some(format!(
         "no price is known for {} ({}): a device described by hand, or one that no list holds, has none; \
@@ -104,7 +104,10 @@ fn of_run(args: &PriceArgs, store: &Store, run: &str, catalog: &Catalog) -> Resu
         format!("`{run}` is neither an address that the catalog knows nor a run")
     })?;
     let bought = addresses(&record, args.bought_as.as_deref())?;
-    let bought: Result<Vec<Bought>> = bought.iter().map(|it| find(it, args, catalog)).collect();
+    let bought: Result<Vec<Bought>> = bought
+        .iter()
+        .map(|address| find(address, args, catalog))
+        .collect();
     let output = best_output(&assess(&record).rows, record.origin.name());
     let name = format!("{RUN}{}", record.id);
     Ok(priced(&name, &bought?, Some(&output)))

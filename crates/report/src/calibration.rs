@@ -135,7 +135,9 @@ fn figures_of(cell: &Residual) -> Vec<String> {
         [show(it.measured), show(it.simulated), off(it.error_percent)]
     };
     let none = || ["–".to_owned(), "–".to_owned(), String::new()];
-    let p99 = cell.p99_ns.map_or_else(none, |it| three(it, latency));
+    let p99 = cell
+        .p99_ns
+        .map_or_else(none, |compared| three(compared, latency));
     let all = [three(cell.iops, rate), three(cell.mean_ns, latency), p99];
     [&[name(cell)], &all.concat()[..]].concat()
 }

@@ -24,8 +24,8 @@ pub fn limit_cells(of: &LimitCheck) -> [String; 4] {
     [
         format!("{} {}", stated(of.value), of.unit),
         of.delivered
-            .map_or_else(dash, |it| format!("{} {}", rate(it), of.unit)),
-        share.map_or_else(dash, |it| format!("{} %", count(it))),
+            .map_or_else(dash, |delivered| format!("{} {}", rate(delivered), of.unit)),
+        share.map_or_else(dash, |share| format!("{} %", count(share))),
         facts::word(of.state),
     ]
 }
@@ -66,7 +66,7 @@ pub fn case_cells(of: &CaseCheck) -> [String; 4] {
     [
         count(of.iops),
         of.expected_iops.map_or_else(dash, count),
-        share.map_or_else(dash, |it| format!("{} %", count(it))),
+        share.map_or_else(dash, |share| format!("{} %", count(share))),
         why,
     ]
 }

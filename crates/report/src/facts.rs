@@ -42,12 +42,12 @@ pub fn cite(records: &[&Record]) -> String {
     };
     format!(
         "{}, study {}, {} runs from {} to {}, {} {}",
-        joined(&|it| it.tool.clone()),
-        joined(&|it| it.requested.study().to_owned()),
+        joined(&|record| record.tool.clone()),
+        joined(&|record| record.requested.study().to_owned()),
         records.len(),
         first.id,
         last.id,
-        joined(&|it| it.origin.name().to_owned()),
+        joined(&|record| record.origin.name().to_owned()),
         moment(&first.started_at)
     )
 }
@@ -73,7 +73,7 @@ pub fn tally<T: PartialEq + Serialize>(
     kinds: &[T],
     all: impl Iterator<Item = T> + Clone,
 ) -> String {
-    let number = |kind: &T| all.clone().filter(|it| it == kind).count();
+    let number = |kind: &T| all.clone().filter(|known| known == kind).count();
     let counts = kinds.iter().map(|kind| (number(kind), kind));
     let counts = counts.filter(|(number, _)| *number > 0);
     let counts: Vec<String> = counts
@@ -276,12 +276,12 @@ pub fn measured_on(record: &Record) -> Vec<(&'static str, String)> {
 pub fn target_lines(alike: &[TargetFacts]) -> Vec<(&'static str, String)> {
     let mut lines = vec![("target", targets(alike))];
     let first = || alike.iter().take(1);
-    let systems = first().flat_map(|it| &it.file_system);
+    let systems = first().flat_map(|facts| &facts.file_system);
     lines.extend(systems.map(|fs| ("on", file_system(fs))));
     lines.extend(
         first()
-            .flat_map(|it| &it.devices)
-            .map(|it| ("device", device(it))),
+            .flat_map(|facts| &facts.devices)
+            .map(|of_target| ("device", device(of_target))),
     );
     lines
 }

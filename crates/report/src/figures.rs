@@ -38,11 +38,11 @@ pub fn service() -> Vec<Column> {
         column("mean", facts::mean),
         extreme("min", Statistic::Min, |d| d.min_ns),
     ];
-    all.extend(PERCENTILES.iter().map(|it| Column {
-        quantile: Some(it.share),
-        is_brief: it.brief,
-        ..column(it.title, |d| {
-            facts::quantile(d, it.share, d.service_ns.at(it.name))
+    all.extend(PERCENTILES.iter().map(|percentile| Column {
+        quantile: Some(percentile.share),
+        is_brief: percentile.brief,
+        ..column(percentile.title, |d| {
+            facts::quantile(d, percentile.share, d.service_ns.at(percentile.name))
         })
     }));
     all.push(extreme("max", Statistic::Max, |d| d.max_ns));
@@ -61,14 +61,15 @@ pub fn response() -> Vec<Column> {
 
 /// A percentile of it, or its maximum.
 fn response_column(of: Option<&'static Percentile>) -> Column {
-    let ns = move |all: ResponseNs| of.map_or(all.max, |it| all.percentiles.at(it.name));
+    let ns =
+        move |all: ResponseNs| of.map_or(all.max, |percentile| all.percentiles.at(percentile.name));
     let text = move |d: &RowDirection| match (d.response_ns, of) {
         (None, _) => "–".to_owned(),
         (Some(all), Some(it)) => facts::quantile(d, it.share, ns(all)),
         (Some(all), None) => latency(ns(all) as f64),
     };
     Column {
-        is_brief: of.is_none_or(|it| it.brief),
-        ..column(of.map_or("max", |it| it.title), text)
+        is_brief: of.is_none_or(|percentile| percentile.brief),
+        ..column(of.map_or("max", |percentile| percentile.title), text)
     }
 }

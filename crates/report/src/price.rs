@@ -159,8 +159,8 @@ fn detail(
     line("", &when(priced));
     for cost in &priced.costs {
         let price = priced.prices.iter().find(|price| price.what == cost.what);
-        let source = price.map_or_else(String::new, |it| {
-            let source = format!("{}, {}: {}", it.region, it.date, it.source);
+        let source = price.map_or_else(String::new, |price| {
+            let source = format!("{}, {}: {}", price.region, price.date, price.source);
             format!(" {}", cited(sources, &source))
         });
         let sum = cost

@@ -64,24 +64,24 @@ pub fn columns(table: &Table) -> Vec<Column<'_>> {
 
 /// Ours; a dash where there is none.
 pub fn ours(entry: Option<&Entry>) -> String {
-    let value = entry.and_then(|it| Some(fixed(it.ours?.value, it.decimals)));
+    let value = entry.and_then(|entry| Some(fixed(entry.ours?.value, entry.decimals)));
     value.unwrap_or_else(|| "–".to_owned())
 }
 
 /// What was published.
 pub fn published(entry: Option<&Entry>) -> String {
-    let value = entry.and_then(|it| Some(fixed(it.published?, it.decimals)));
+    let value = entry.and_then(|entry| Some(fixed(entry.published?, entry.decimals)));
     value.unwrap_or_default()
 }
 
 /// `+3.2 %`.
 pub fn difference(entry: Option<&Entry>) -> String {
-    let value = entry.and_then(|it| it.difference_percent);
-    value.map_or_else(String::new, |it| {
-        if it.abs() < 0.05 {
+    let value = entry.and_then(|entry| entry.difference_percent);
+    value.map_or_else(String::new, |percent| {
+        if percent.abs() < 0.05 {
             "0.0 %".to_owned()
         } else {
-            format!("{it:+.1} %")
+            format!("{percent:+.1} %")
         }
     })
 }
@@ -89,13 +89,13 @@ pub fn difference(entry: Option<&Entry>) -> String {
 /// `4,860 to 5,120, 5 passes`; none of a single pass.
 pub fn interval(entry: &Entry) -> Option<String> {
     let value = entry.ours?;
-    let [low, high] = [value.low?, value.high?].map(|it| fixed(it, entry.decimals));
+    let [low, high] = [value.low?, value.high?].map(|end| fixed(end, entry.decimals));
     Some(format!("{low} to {high}, {} passes", value.passes))
 }
 
 /// The interval by its name; empty for a single pass.
 pub fn certainty(entry: &Entry) -> String {
-    interval(entry).map_or_else(String::new, |it| format!("95 % interval {it}"))
+    interval(entry).map_or_else(String::new, |ends| format!("95 % interval {ends}"))
 }
 
 /// What the published figures say of a conclusion; empty where they say nothing.
@@ -178,7 +178,7 @@ fn rounded(value: f64) -> String {
 
 /// The system, and the sweep where there are several.
 pub fn line_name(plot: &Plot, line: &Line) -> String {
-    if plot.lines.iter().any(|it| it.family != line.family) {
+    if plot.lines.iter().any(|other| other.family != line.family) {
         format!("{}, {}", line.system, line.family)
     } else {
         line.system.clone()

@@ -67,7 +67,10 @@ pub fn difference(of: &Difference) -> String {
 /// The load by its names: `seq1m-write = big-write`.
 pub fn name(pair: &Pair) -> String {
     let both = pair.other_case.as_ref();
-    let case = both.map_or_else(|| pair.case.clone(), |it| format!("{} = {it}", pair.case));
+    let case = both.map_or_else(
+        || pair.case.clone(),
+        |unit| format!("{} = {unit}", pair.case),
+    );
     facts::load(&case, pair.direction)
 }
 
@@ -144,7 +147,7 @@ pub fn changed_first(against: &Against) -> Vec<&Pair> {
     let change = |pair: &Pair| match pair.verdict {
         Verdict::Faster | Verdict::Slower => {
             let ratio = pair.headline().and_then(|headline| headline.ratio);
-            ratio.map_or(0.0, |it| it.ln().abs())
+            ratio.map_or(0.0, |ratio| ratio.ln().abs())
         }
         _ => -1.0,
     };
@@ -196,7 +199,9 @@ pub fn outcome(comparison: &Comparison, against: &Against) -> String {
         Verdict::NoDifference,
         Verdict::Unknown,
     ];
-    let counts = all.iter().map(|it| (against.count(*it), verdict(*it)));
+    let counts = all
+        .iter()
+        .map(|of_kind| (against.count(*of_kind), verdict(*of_kind)));
     let counts = counts.filter(|(count, _)| *count > 0);
     let counts: Vec<String> = counts.map(|(n, word)| format!("{word} in {n}")).collect();
     format!("{opening}, {loads}: {}.", counts.join(", "))
@@ -217,7 +222,7 @@ fn uncertain(against: &Against) -> &'static str {
 
 /// How to read the figures.
 pub fn legend(comparison: &Comparison) -> String {
-    let pairs = || comparison.against.iter().flat_map(|it| &it.pairs);
+    let pairs = || comparison.against.iter().flat_map(|against| &against.pairs);
     let judged = pairs()
         .filter(|pair| pair.verdict != Verdict::Unknown)
         .count();

@@ -123,7 +123,8 @@ fn a_share_is_of_what_was_reached_just_before() {
     let (records, _) = conducted(usize::MAX, [None, None]);
     let of = |case: &str| {
         let mut all = records[0].measurements.iter();
-        all.find(|it| it.case == case && it.pass == 1).expect(case)
+        all.find(|measurement| measurement.case == case && measurement.pass == 1)
+            .expect(case)
     };
     let full = of("b").jobs[0].iops();
     let requested = of("b-rate_percent50").jobs[0]
@@ -141,7 +142,11 @@ fn a_share_is_of_what_was_reached_just_before() {
 fn what_was_interrupted_goes_on_where_it_stopped() {
     let (stopped, turns) = conducted(5, [None, None]);
     assert_eq!(turns.len(), 5);
-    assert!(stopped.iter().all(|it| it.status == Status::Interrupted));
+    assert!(
+        stopped
+            .iter()
+            .all(|record| record.status == Status::Interrupted)
+    );
     let kept = stopped[0].measurements.clone();
     assert_eq!((kept.len(), stopped[1].measurements.len()), (3, 2));
     let mut stopped = stopped.into_iter().map(Some);
@@ -152,7 +157,7 @@ fn what_was_interrupted_goes_on_where_it_stopped() {
     assert!(
         whole
             .iter()
-            .all(|it| it.status == Status::Complete && it.measurements.len() == 6)
+            .all(|record| record.status == Status::Complete && record.measurements.len() == 6)
     );
     assert!(whole[0].notes.iter().any(|note| note.subject == "resumed"));
 }

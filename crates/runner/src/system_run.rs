@@ -106,7 +106,10 @@ impl<'a> SystemRun<'a> {
         until: Option<Until>,
         observer: &mut dyn Observer,
     ) -> Result<Self, Error> {
-        let done = part.before.as_ref().map_or(0, |it| it.measurements.len());
+        let done = part
+            .before
+            .as_ref()
+            .map_or(0, |record| record.measurements.len());
         let assignment = &mut part.assignment;
         // The request is kept before engines are replaced: a repetition starts from it.
         let plan = &mut assignment.plan;
@@ -270,7 +273,8 @@ impl<'a> SystemRun<'a> {
             return;
         };
         let mut measured = self.record.measurements.iter().rev();
-        let reached = measured.find(|it| it.case == share.of && it.pass == pass);
+        let reached =
+            measured.find(|measurement| measurement.case == share.of && measurement.pass == pass);
         let Some(reached) = reached else { return };
         let rates = reached.jobs.iter().map(JobResult::iops);
         let jobs = self.plan.cases[case].workload.jobs.iter_mut();
@@ -289,9 +293,9 @@ impl<'a> SystemRun<'a> {
         let Some(kept) = &mut self.record.requested.plan else {
             return;
         };
-        match kept.cases.iter_mut().find(|it| it.name == case.name) {
+        match kept.cases.iter_mut().find(|known| known.name == case.name) {
             Some(kept) if is_run => kept.workload.clone_from(&case.workload),
-            _ => kept.cases.retain(|it| it.name != case.name),
+            _ => kept.cases.retain(|known| known.name != case.name),
         }
     }
 
@@ -477,7 +481,9 @@ fn resume_from(record: &mut Record, before: Record, steps: &[(usize, u32)]) {
         stops.any(|stop| stop == Stopped::Interrupted)
     };
     let whole = before.measurements.into_iter();
-    record.measurements = whole.take_while(|it| !cut_short(it)).collect();
+    record.measurements = whole
+        .take_while(|measurement| !cut_short(measurement))
+        .collect();
     record.measurements.truncate(steps.len());
     record.started_at = before.started_at;
     for note in before.notes {

@@ -77,7 +77,9 @@ fn join(all: &mut Resolved, more: Resolved) -> Result<()> {
     all.spec.name = format!("{}, {}", all.spec.name, more.spec.name);
     all.spec.volumes.extend(more.spec.volumes);
     let new = more.assumptions.into_iter();
-    let new: Vec<_> = new.filter(|it| !all.assumptions.contains(it)).collect();
+    let new: Vec<_> = new
+        .filter(|sentence| !all.assumptions.contains(sentence))
+        .collect();
     all.assumptions.extend(new);
     Ok(())
 }

@@ -117,7 +117,7 @@ fn plain(table: &Table) -> impl Iterator<Item = usize> {
 
 fn unit(table: &Table, column: usize) -> &str {
     let mut entries = table.cells.iter().filter_map(|row| row[column].as_ref());
-    entries.next().map_or("", |it| &*it.unit)
+    entries.next().map_or("", |chart| &*chart.unit)
 }
 
 impl<'a> Axis<'a> {

@@ -38,7 +38,7 @@ fn forest(comparison: &Comparison, against: &Against) -> Markup {
         // Less of a latency is faster, so that to the right is faster in every row.
         let is_time = contrast.quantity.is_latency();
         let speed = |ratio: f64| if is_time { 1.0 / ratio } else { ratio };
-        let ends = [contrast.ci95_low, contrast.ci95_high].map(|it| it.map(speed));
+        let ends = [contrast.ci95_low, contrast.ci95_high].map(|end| end.map(speed));
         let [low, high] = if is_time { [ends[1], ends[0]] } else { ends };
         let figures = versus::titles(comparison, against);
         let cells = versus::cells(contrast);

@@ -16,7 +16,7 @@ const MOST_BARS: usize = 40;
 /// The consistency of every case with enough slices; nothing where none has them.
 pub fn section(side: &Side<'_>) -> Markup {
     let rows = side.assessment.rows.iter();
-    let all = rows.flat_map(|row| row.directions.iter().map(move |it| (row, it)));
+    let all = rows.flat_map(|row| row.directions.iter().map(move |direction| (row, direction)));
     let known = all.filter_map(|(row, it)| {
         let share = share_near_median(side.record, &row.case, it.direction)?;
         Some((facts::label(row, it), share))

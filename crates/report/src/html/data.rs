@@ -240,11 +240,11 @@ where
         slices.iter().map(of_slice).collect()
     };
     fields! {
-        iops: rates(|it| it.ios, 1.0),
-        mbps: rates(|it| it.bytes, 1e6),
+        iops: rates(|served| served.ios, 1.0),
+        mbps: rates(|served| served.bytes, 1e6),
         // Nothing in a slice without operations.
-        p50: worst(Statistic::P50, |it| it.p50_ns),
-        p99: worst(Statistic::P99, |it| it.p99_ns),
+        p50: worst(Statistic::P50, |served| served.p50_ns),
+        p99: worst(Statistic::P99, |served| served.p99_ns),
     }
 }
 

@@ -65,7 +65,10 @@ const SCRIPT: [&str; 10] = [
 fn script() -> String {
     let is_code = |line: &&str| {
         let line = line.trim_start();
-        !line.is_empty() && !["//", "/**", "* "].iter().any(|it| line.starts_with(it))
+        !line.is_empty()
+            && !["//", "/**", "* "]
+                .iter()
+                .any(|sign| line.starts_with(sign))
     };
     let lines = SCRIPT.iter().flat_map(|file| file.lines());
     let code: Vec<&str> = lines.filter(is_code).collect();

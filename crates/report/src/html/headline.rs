@@ -305,10 +305,13 @@ fn figures<'a>(
         let mut same = rows.filter(|row| Some(&row.case) == case.as_ref());
         let same = same.next().and_then(|row| {
             let mut all = row.directions.iter();
-            Some((row, all.find(|it| it.direction.name() == direction)?))
+            Some((
+                row,
+                all.find(|fastest| fastest.direction.name() == direction)?,
+            ))
         });
         *found = same
-            .filter(|it| (tile.rank)(it.1).is_some())
+            .filter(|known| (tile.rank)(known.1).is_some())
             .unwrap_or(*found);
     }
     own
@@ -321,7 +324,7 @@ fn best<'a>(
 ) -> Option<(&'a Row, &'a RowDirection)> {
     let all = side.assessment.directions();
     let known = all.filter(|(_, d)| d.direction.name() == direction && d.ios > 0);
-    let ranked = known.filter_map(|it| Some(((tile.rank)(it.1)?, it)));
+    let ranked = known.filter_map(|known| Some(((tile.rank)(known.1)?, known)));
     let best = ranked.max_by(|(a, _), (b, _)| a.total_cmp(b));
     best.map(|(_, it)| it)
 }

@@ -106,7 +106,7 @@ fn of_many(sides: &[Side<'_>]) -> Markup {
     let meanings = alike(targets().map(|(_, it)| (model::meaning(it.record.origin), it)));
     let assumed = targets().flat_map(|(target, side)| {
         let all = target.assumptions.iter();
-        all.map(move |it| (model::assumption(it), side))
+        all.map(move |sentence| (model::assumption(sentence), side))
     });
     let limits = |bound: bool| {
         let all = targets().flat_map(|(target, side): (&TargetFacts, _)| {

@@ -29,7 +29,7 @@ pub fn machine(sides: &[Side<'_>]) -> Markup {
     let modelled = sides
         .iter()
         .flat_map(|side| &side.record.targets)
-        .all(|it| !is_real(&it));
+        .all(|record| !is_real(&record));
     let title = if modelled && model::any(sides) {
         "The machine"
     } else {
@@ -273,7 +273,7 @@ fn command(record: &Record, file: &str) -> String {
     let is_named = record.requested.plan.as_ref().is_some_and(is_named);
     let targets = record.targets.iter().filter(|_| !is_named);
     let targets: String = targets
-        .map(|it| format!(" --target {}", quoted(&address(it))))
+        .map(|target| format!(" --target {}", quoted(&address(target))))
         .collect();
     format!("blocklab run {file}{targets}")
 }

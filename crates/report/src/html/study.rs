@@ -92,7 +92,7 @@ fn conclusion(judged: &Judged) -> Markup {
     let reasons = judged.reasons.iter().map(String::as_str);
     let reasons = reasons
         .chain([by, &judged.because])
-        .filter(|it| !it.is_empty());
+        .filter(|text| !text.is_empty());
     let reasons = html! { @for reason in reasons { p class="reason" { (reason) } } };
     html! {
         li {

@@ -28,29 +28,34 @@ const FIGURES: [Figure; 4] = [
         name: "IOPS",
         title: "IOPS",
         is_time: false,
-        value: |it| Some(it.iops.value),
-        text: |it| certain(count(it.iops.value), &it.iops),
+        value: |direction| Some(direction.iops.value),
+        text: |direction| certain(count(direction.iops.value), &direction.iops),
     },
     Figure {
         name: "MB/s",
         title: "MB/s",
         is_time: false,
-        value: |it| Some(it.bytes_per_s.value / 1e6),
-        text: |it| certain(rate(it.bytes_per_s.value / 1e6), &it.bytes_per_s),
+        value: |direction| Some(direction.bytes_per_s.value / 1e6),
+        text: |direction| {
+            certain(
+                rate(direction.bytes_per_s.value / 1e6),
+                &direction.bytes_per_s,
+            )
+        },
     },
     Figure {
         name: "p50",
         title: "median latency",
         is_time: true,
-        value: |it| quantile(it, 0.5, "p50"),
-        text: |it| facts::quantile(it, 0.5, it.service_ns.at("p50")),
+        value: |direction| quantile(direction, 0.5, "p50"),
+        text: |direction| facts::quantile(direction, 0.5, direction.service_ns.at("p50")),
     },
     Figure {
         name: "p99",
         title: "p99 latency",
         is_time: true,
-        value: |it| quantile(it, 0.99, "p99"),
-        text: |it| facts::quantile(it, 0.99, it.service_ns.at("p99")),
+        value: |direction| quantile(direction, 0.99, "p99"),
+        text: |direction| facts::quantile(direction, 0.99, direction.service_ns.at("p99")),
     },
 ];
 
@@ -166,7 +171,7 @@ fn chart<'a>(sweep: &'a Sweep<'_>, figure: &'static Figure) -> impl Serialize + 
     let up: Vec<f64> = lines
         .iter()
         .flat_map(|line| &line.points)
-        .map(|it| it.y)
+        .map(|point| point.y)
         .collect();
     let names = sweep.across.values.iter().map(String::as_str);
     LineChart {

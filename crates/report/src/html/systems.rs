@@ -33,7 +33,7 @@ pub fn table(sides: &[Side<'_>], outcome: Option<&Outcome>) -> Markup {
             tr {
                 th scope="row" { @if let Some(side) = side { (side.swatch()) } (name) }
                 @for (tile, _) in &tiles {
-                    td class="number" { (side.map_or_else(|| "–".to_owned(), |it| tile.text(it))) }
+                    td class="number" { (side.map_or_else(|| "–".to_owned(), |figure| tile.text(figure))) }
                 }
                 @if priced { td class="number" { (price(party)) } }
                 td { (side.map_or_else(|| "not run".to_owned(), found)) }
@@ -59,7 +59,7 @@ pub fn table(sides: &[Side<'_>], outcome: Option<&Outcome>) -> Markup {
 fn found(side: &Side<'_>) -> String {
     let number = |severity| {
         let all = side.assessment.findings.iter();
-        all.filter(|it| it.severity == severity).count()
+        all.filter(|finding| finding.severity == severity).count()
     };
     match (number(Severity::Critical), number(Severity::Warning)) {
         (0, 0) => "–".to_owned(),

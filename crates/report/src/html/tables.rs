@@ -23,7 +23,7 @@ pub fn scrolling(label: &str, class: &str, heads: Markup, rows: Markup) -> Marku
 pub fn heads(titles: &[(&str, &str)]) -> Markup {
     html! {
         @for (title, class) in titles {
-            th scope="col" class=[Some(class).filter(|it| !it.is_empty())] { (title) }
+            th scope="col" class=[Some(class).filter(|name| !name.is_empty())] { (title) }
         }
     }
 }

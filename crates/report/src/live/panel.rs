@@ -48,11 +48,15 @@ impl Panel {
         self.latest = *interval;
         self.now = elapsed;
         let moved = directions(interval);
-        let ios: u64 = moved.iter().map(|it| it.ios).sum();
+        let ios: u64 = moved.iter().map(|direction| direction.ios).sum();
         keep(&mut self.rates, per_second(ios, interval.length_ns));
         keep(
             &mut self.tails,
-            moved.iter().map(|it| it.p99_ns).max().unwrap_or(0),
+            moved
+                .iter()
+                .map(|direction| direction.p99_ns)
+                .max()
+                .unwrap_or(0),
         );
     }
 
@@ -61,9 +65,10 @@ impl Panel {
         let now = self.now;
         let before = std::mem::take(&mut self.credits);
         let credit = |(name, left): &(String, f64)| {
-            let known = before.iter().find(|it| it.name == *name);
-            let known = known.filter(|it| now > it.at);
-            let spent = known.map(|it| (it.left - left) * 1e9 / now.since(it.at).0 as f64);
+            let known = before.iter().find(|bucket| bucket.name == *name);
+            let known = known.filter(|bucket| now > bucket.at);
+            let spent =
+                known.map(|bucket| (bucket.left - left) * 1e9 / now.since(bucket.at).0 as f64);
             Credit {
                 name: name.clone(),
                 left: *left,
@@ -227,7 +232,7 @@ mod tests {
     #[test]
     fn blocks_are_as_high_as_their_share() {
         let shown: String = [0.0, 0.1, 5.0, 10.0]
-            .map(|it| block(it, 10.0))
+            .map(|value| block(value, 10.0))
             .into_iter()
             .collect();
         assert_eq!(shown, " ▁▄█");

@@ -105,13 +105,13 @@ const fn ink(verdict: Verdict) -> Ink {
 }
 
 fn unmatched(against: &Against, style: Style) -> String {
-    let lines = against.unmatched.iter().map(|it| {
+    let lines = against.unmatched.iter().map(|load| {
         let text = format!(
             "{} {}, of {}: {}",
-            it.case,
-            it.direction,
-            versus::letter(it.run),
-            it.why
+            load.case,
+            load.direction,
+            versus::letter(load.run),
+            load.why
         );
         style.hang(Ink::Dim, "  -", 4, &text)
     });

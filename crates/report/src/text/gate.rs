@@ -25,9 +25,9 @@ fn check(check: &Check, style: Style) -> String {
     let mut out = format!("  {}{}\n", style.paint(ink, &head), counts(check));
     // What fails stands before what is open.
     let mut open: Vec<&Judged> = check.judged.iter().collect();
-    open.retain(|it| it.answer != Answer::Pass);
-    open.sort_by_key(|it| std::cmp::Reverse(it.answer));
-    let many = check.judged.iter().any(|it| it.run > 1);
+    open.retain(|judged| judged.answer != Answer::Pass);
+    open.sort_by_key(|judged| std::cmp::Reverse(judged.answer));
+    let many = check.judged.iter().any(|judged| judged.run > 1);
     for it in open.iter().take(SHOWN) {
         out.push_str(&style.hang(Ink::Dim, "    -", 6, &line(it, many)));
     }
@@ -41,7 +41,7 @@ fn check(check: &Check, style: Style) -> String {
 /// `: 1 fail, 2 undecided, 5 pass`; nothing where all are the same.
 fn counts(check: &Check) -> String {
     let all = [Answer::Fail, Answer::Undecided, Answer::Pass];
-    match facts::tally(&all, check.judged.iter().map(|it| it.answer)) {
+    match facts::tally(&all, check.judged.iter().map(|judged| judged.answer)) {
         several if several.contains(',') => format!(" ({several})"),
         _ => String::new(),
     }

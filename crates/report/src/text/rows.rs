@@ -15,11 +15,11 @@ pub fn service() -> Vec<Column> {
     let mut brief = figures::service();
     brief.retain(|column| column.is_brief);
     if let Some(at) = brief.iter().position(|column| column.title == "±") {
-        brief[at].text = Box::new(|it| {
-            if facts::has_too_few_passes(&it.iops) {
+        brief[at].text = Box::new(|direction| {
+            if facts::has_too_few_passes(&direction.iops) {
                 FEW.to_owned()
             } else {
-                facts::plus_minus(&it.iops)
+                facts::plus_minus(&direction.iops)
             }
         });
         brief[at..].rotate_left(1);
@@ -122,7 +122,9 @@ fn legend(record: &Record, assessment: &Assessment, lines: &[Line<'_>]) -> Strin
     }
     let weak = |line: &Line<'_>| {
         let direction = line.direction;
-        Percentile::brief().any(|it| direction.knows(it.share) && !direction.supports(it.share))
+        Percentile::brief().any(|percentile| {
+            direction.knows(percentile.share) && !direction.supports(percentile.share)
+        })
     };
     if lines.iter().any(weak) {
         parts.push("A percentile with ~ has fewer than ten operations beyond it.".to_owned());

@@ -96,7 +96,7 @@ fn table(table: &Table, style: Style) -> String {
     };
     let mut out = format!("{}\n", style.paint(Ink::Bold, &table.title));
     out.push_str(&grid::blocks(&cells, MARGIN, TITLE, style));
-    let saturated = (0..table.columns.len()).filter_map(|it| shown::saturation(table, it));
+    let saturated = (0..table.columns.len()).filter_map(|column| shown::saturation(table, column));
     for text in saturated {
         out.push_str(&style.aside(MARGIN, &text));
     }
