@@ -50,7 +50,7 @@ fn single_passes(runs: &[Record]) -> Vec<Vec<f64>> {
 fn holds(alone: &[Vec<f64>], runs: &[Record], passes: u32, what: &str) {
     let intervals: Vec<_> = runs.iter().map(rates).collect();
     for (place, values) in alone.iter().enumerate() {
-        let law = Summary::of(values).expect("many runs");
+        let law = Summary::new(values).expect("many runs");
         let mine = || intervals.iter().map(|of_run| &of_run[place]);
         let bounds = mine().map(|mine| (mine.low.expect("low"), mine.high.expect("high")));
         let held = bounds
@@ -59,7 +59,7 @@ fn holds(alone: &[Vec<f64>], runs: &[Record], passes: u32, what: &str) {
         let coverage = held.count() as f64 / runs.len() as f64 * 100.0;
         let widths: Vec<f64> = bounds.map(|(low, high)| high - low).collect();
         let ideal = 2.0 * critical(0.95, passes - 1) * law.stddev / f64::from(passes).sqrt();
-        let width = Summary::of(&widths).expect("widths").median / ideal;
+        let width = Summary::new(&widths).expect("widths").median / ideal;
         assert!(
             (92.0..=98.0).contains(&coverage) && width <= 1.3,
             "{what}, {passes} passes, direction {place}: coverage {coverage:.1} %, \

@@ -27,7 +27,7 @@ impl Default for Counted {
 
 impl Counted {
     pub(crate) fn of(tallies: &[&DirectionCounters]) -> Self {
-        let service = LatencySum::of(tallies.iter().map(|tally| &tally.service));
+        let service = LatencySum::from_histograms(tallies.iter().map(|tally| &tally.service));
         Self {
             ios: tallies.iter().map(|tally| tally.ios.get()).sum(),
             bytes: tallies.iter().map(|tally| tally.bytes.get()).sum(),

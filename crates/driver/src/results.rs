@@ -370,7 +370,7 @@ fn directions(
             max_ns: latency.max_ns.max(age),
             ..latency
         };
-        let completion = optional(LatencySum::of(
+        let completion = optional(LatencySum::from_histograms(
             tallies().filter_map(|t| t.completion.as_ref()),
         ));
         let tables: Vec<_> = tallies()
@@ -380,12 +380,16 @@ fn directions(
         let result = DirectionResult {
             ios,
             bytes: tallies().map(|tally| tally.bytes.get()).sum(),
-            service: waited(LatencySum::of(tallies().map(|tally| &tally.service)).into_latency()),
-            response: optional(LatencySum::of(
+            service: waited(
+                LatencySum::from_histograms(tallies().map(|tally| &tally.service)).into_latency(),
+            ),
+            response: optional(LatencySum::from_histograms(
                 tallies().filter_map(|t| t.response.as_ref()),
             ))
             .map(waited),
-            submit: optional(LatencySum::of(tallies().filter_map(|t| t.submit.as_ref()))),
+            submit: optional(LatencySum::from_histograms(
+                tallies().filter_map(|t| t.submit.as_ref()),
+            )),
             detail: detail(completion, by_priority, direction, samples),
         };
         results.insert(direction, Box::new(result));

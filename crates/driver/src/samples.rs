@@ -114,7 +114,7 @@ impl Sampler {
             let values = quantity
                 .as_ref()
                 .and_then(|q| q.values.get(direction as usize));
-            values.map_or_else(Samples::default, |values| Samples::of(values))
+            values.map_or_else(Samples::default, |values| Samples::new(values))
         };
         (samples(&self.bandwidth), samples(&self.iops))
     }

@@ -94,7 +94,7 @@ impl Simulation {
         let jobs = &run.workload.jobs;
         let mut workers = Workers::new(jobs, true);
         let mut sim_workers = Vec::new();
-        let shared = Shared::of(jobs, run.targets.iter().map(Vec::len));
+        let shared = Shared::new(jobs, run.targets.iter().map(Vec::len));
         let mut allowances = Allowances::of(jobs);
         for group in thread_groups(jobs, run.targets) {
             let job = &group.job;

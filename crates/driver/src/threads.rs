@@ -223,7 +223,7 @@ impl Threads {
 fn shared(run: Run<'_>) -> Shared {
     Shared {
         epoch_micros: epoch_micros(run.clock),
-        ..Shared::of(&run.workload.jobs, run.targets.iter().map(Vec::len))
+        ..Shared::new(&run.workload.jobs, run.targets.iter().map(Vec::len))
     }
 }
 

@@ -77,7 +77,7 @@ impl<'a> Watch<'a> {
         observer: &dyn Observer,
     ) -> Self {
         let jobs = &run.workload.jobs;
-        let windows: Vec<Window> = jobs.iter().map(|job| Window::of(job, start)).collect();
+        let windows: Vec<Window> = jobs.iter().map(|job| Window::for_job(job, start)).collect();
         Self {
             clock_kind,
             control,

@@ -214,7 +214,7 @@ impl Merged {
 /// Student's interval of the mean, stretched where needed so that it holds the median.
 fn estimate(values: &[Option<f64>], aggregate: Aggregate, best: usize) -> Estimate {
     let known: Vec<f64> = values.iter().copied().flatten().collect();
-    let Some(summary) = Summary::of(&known) else {
+    let Some(summary) = Summary::new(&known) else {
         return Estimate::default();
     };
     let mean_interval = || confidence(&known, LEVEL);

@@ -133,7 +133,7 @@ pub struct Logged {
 }
 
 impl LogRule {
-    pub(super) fn of(spec: &Spec, job: &Job) -> Self {
+    pub(super) fn for_job(spec: &Spec, job: &Job) -> Self {
         let options = &spec.options;
         let name = |given: &Option<String>| match given.as_deref()? {
             "" => Some(spec.name.clone()),

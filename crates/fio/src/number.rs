@@ -28,7 +28,7 @@ pub(super) fn amount(text: &str, scale: Scale) -> Result<i64, String> {
 
 /// As [`amount`], with arithmetic anywhere: fio reckons so where a keyword stands in the text.
 pub(super) fn reckoned(text: &str, scale: Scale) -> Result<i64, String> {
-    let value = Expression::of(text, &|suffix| scale.factor(suffix)).value()?;
+    let value = Expression::new(text, &|suffix| scale.factor(suffix)).value()?;
     whole(value, text)
 }
 
@@ -49,7 +49,7 @@ pub(super) fn cut(text: &str) -> Option<&str> {
 
 /// A time in nanoseconds: `10`, `5m`, `250ms`.
 pub(super) fn time(text: &str, clock: Clock) -> Result<u64, String> {
-    let value = Expression::of(text, &|suffix| clock.factor(suffix)).value()?;
+    let value = Expression::new(text, &|suffix| clock.factor(suffix)).value()?;
     if value < 0.0 {
         return Err(format!("`{text}` lies in the past"));
     }
@@ -113,7 +113,7 @@ struct Expression<'a> {
 }
 
 impl<'a> Expression<'a> {
-    fn of(text: &'a str, factor: &'a dyn Fn(&str) -> Option<f64>) -> Self {
+    fn new(text: &'a str, factor: &'a dyn Fn(&str) -> Option<f64>) -> Self {
         Self {
             whole: text,
             rest: text.trim(),

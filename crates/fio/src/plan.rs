@@ -210,7 +210,7 @@ impl PlanBuilder<'_> {
             "tausworthe" => shared,
             generator => Some(format!("{} {generator}", shared.unwrap_or(name))),
         };
-        job.log = LogRule::of(spec, &job).kept();
+        job.log = LogRule::for_job(spec, &job).kept();
         let state = state::path(self.context.aux, &spec.name, unique);
         self.go_on(spec, &mut job, &state)?;
         job.check()

@@ -40,7 +40,7 @@ pub struct Samples {
 
 impl Samples {
     /// The samples of these values.
-    pub fn of(values: &[f64]) -> Self {
+    pub fn new(values: &[f64]) -> Self {
         let count = values.len();
         if count == 0 {
             return Self::default();

@@ -15,7 +15,7 @@ pub struct Grid<'a> {
 }
 
 impl<'a> Grid<'a> {
-    pub fn of(finding: &'a Finding) -> Self {
+    pub fn new(finding: &'a Finding) -> Self {
         let mut grid = Self {
             shared: Vec::new(),
             titles: Vec::new(),
@@ -128,7 +128,7 @@ mod tests {
             ("left", Some("b"), 2.0),
             ("gone", Some("b"), 3.0),
         ]);
-        let grid = Grid::of(&finding);
+        let grid = Grid::new(&finding);
         assert_eq!(grid.titles, ["gone", "left"]);
         let text = |n: &str| Some(n.to_owned());
         let rows = [
@@ -145,20 +145,20 @@ mod tests {
         let figures = |case, rate| [("rate", Some(case), rate), ("limit", Some(case), 125.0)];
         let all = [figures("a", 125.0), figures("b", 126.0)].concat();
         let of_two = finding(&all);
-        let grid = Grid::of(&of_two);
+        let grid = Grid::new(&of_two);
         assert_eq!(grid.line(), "In every case: limit 125");
         assert_eq!(grid.titles, ["rate"]);
         assert_eq!(grid.rows[1], (Some("b"), vec![Some("126".to_owned())]));
         let of_one = finding(&all[..2]);
-        let grid = Grid::of(&of_one);
+        let grid = Grid::new(&of_one);
         assert_eq!(grid.line(), "rate 125 · limit 125");
     }
 
     #[test]
     fn figures_of_the_run_have_no_case() {
         let finding = finding(&[("errors", None, 7.0)]);
-        let grid = Grid::of(&finding);
+        let grid = Grid::new(&finding);
         assert!(!grid.names_cases() && grid.rows.len() == 1);
-        assert_eq!(Grid::of(&self::finding(&[])).line(), "");
+        assert_eq!(Grid::new(&self::finding(&[])).line(), "");
     }
 }

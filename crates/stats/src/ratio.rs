@@ -41,7 +41,7 @@ pub fn ratio(over: &[f64], under: &[f64], level: f64) -> Option<Ratio> {
 pub(crate) fn logs(values: &[f64]) -> Option<Summary> {
     let sound = values.len() >= 2 && values.iter().all(|v| *v > 0.0 && v.is_finite());
     let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
-    Summary::of(&logs).filter(|_| sound)
+    Summary::new(&logs).filter(|_| sound)
 }
 
 fn error_squared(summary: &Summary) -> f64 {

@@ -28,7 +28,7 @@ pub struct Summary {
 
 impl Summary {
     /// The summary of finite values; `None` without any.
-    pub fn of(values: &[f64]) -> Option<Self> {
+    pub fn new(values: &[f64]) -> Option<Self> {
         let sorted = sorted(values);
         let (min, max) = (*sorted.first()?, *sorted.last()?);
         let count = sorted.len();
@@ -57,7 +57,7 @@ impl Summary {
 /// Confidence interval of the mean by Student's t: exact for values from a normal law, and close
 /// for others of little skew. `None` with fewer than two values, which have no scatter.
 pub fn confidence(values: &[f64], level: f64) -> Option<Interval> {
-    let summary = Summary::of(values).filter(|summary| summary.count >= 2)?;
+    let summary = Summary::new(values).filter(|summary| summary.count >= 2)?;
     let freedom = u32::try_from(summary.count - 1).unwrap_or(u32::MAX);
     let error = summary.stddev / (summary.count as f64).sqrt();
     let half = critical(level, freedom) * error;
@@ -127,19 +127,19 @@ mod tests {
 
     #[test]
     fn a_sample_in_figures() {
-        let summary = Summary::of(&[4.0, 2.0, 9.0]).unwrap();
+        let summary = Summary::new(&[4.0, 2.0, 9.0]).unwrap();
         assert_eq!((summary.min, summary.median, summary.max), (2.0, 4.0, 9.0));
         near(summary.mean, 5.0);
         near(summary.stddev, 3.6056);
         near(summary.cv(), 0.7211);
-        assert_eq!(Summary::of(&[1.0, 3.0, 5.0, 100.0]).unwrap().median, 4.0);
-        assert_eq!(Summary::of(&[7.0]).unwrap().stddev, 0.0);
-        assert_eq!(Summary::of(&[]), None);
+        assert_eq!(Summary::new(&[1.0, 3.0, 5.0, 100.0]).unwrap().median, 4.0);
+        assert_eq!(Summary::new(&[7.0]).unwrap().stddev, 0.0);
+        assert_eq!(Summary::new(&[]), None);
     }
 
     #[test]
     fn a_large_mean_does_not_drown_the_scatter() {
-        let summary = Summary::of(&[1e12, 1e12 + 1.0, 1e12 + 2.0]).unwrap();
+        let summary = Summary::new(&[1e12, 1e12 + 1.0, 1e12 + 2.0]).unwrap();
         near(summary.stddev, 1.0);
     }
 

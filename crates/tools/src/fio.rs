@@ -149,7 +149,7 @@ fn attempt(arguments: &[String], store: &Store) -> Result<u8> {
         let words = "trim and write operations are not allowed with the --readonly parameter";
         return Err(anyhow!(words));
     }
-    let debug = Debug::of(general);
+    let debug = Debug::new(general);
     let opening = debug.opening(&sections) + &debug.seeds(&prepared.plan.cases);
     if general.parse_only {
         terminal::print(&opening)?;
@@ -256,7 +256,7 @@ fn measure(
     watcher.debug = debugging.debug;
     watcher.again = Some(again);
     watcher.requested = requested;
-    watcher.trigger = Trigger::of(general, interrupted);
+    watcher.trigger = Trigger::new(general, interrupted);
     watcher.aggregate = general.bandwidth_log.then(Aggregate::open).transpose()?;
     let profiler = general.idle.map(Profiler::start);
     let record = run_plan(prepared, &guard, interrupted, store, &mut watcher);

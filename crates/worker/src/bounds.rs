@@ -58,7 +58,7 @@ pub struct Window {
 
 impl Window {
     /// The moments of a job that starts at `start`.
-    pub fn of(job: &Job, start: Nanos) -> Self {
+    pub fn for_job(job: &Job, start: Nanos) -> Self {
         let start = start.saturating_add(job.start_delay);
         let window = Self {
             start,
@@ -136,10 +136,10 @@ mod tests {
             },
             ..Job::new("a")
         };
-        let cooling = Window::of(&job(Nanos::from_secs(2)), Nanos::from_secs(10));
+        let cooling = Window::for_job(&job(Nanos::from_secs(2)), Nanos::from_secs(10));
         assert_eq!(cooling.deadline, Nanos::from_secs(16));
         assert_eq!(cooling.over, Nanos::from_secs(18));
-        let plain = Window::of(&job(Nanos::ZERO), Nanos::from_secs(10));
+        let plain = Window::for_job(&job(Nanos::ZERO), Nanos::from_secs(10));
         assert_eq!(plain.over, plain.deadline);
         assert_eq!(Window::cool_from(&[plain]), Nanos::MAX);
         assert_eq!(Window::cool_from(&[plain, cooling]), Nanos::from_secs(16));

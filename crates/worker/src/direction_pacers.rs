@@ -20,7 +20,7 @@ pub(crate) struct DirectionPacers {
 pub(crate) const MOVING: [Direction; 3] = [Direction::Read, Direction::Write, Direction::Trim];
 
 impl DirectionPacers {
-    pub(crate) fn of(job: &Job, seed: u64, thread: u32) -> Option<Self> {
+    pub(crate) fn for_job(job: &Job, seed: u64, thread: u32) -> Option<Self> {
         let Pace::ByDirection { rates, poisson } = job.pace else {
             return None;
         };

@@ -19,7 +19,7 @@ struct Moved {
 }
 
 impl Flows {
-    pub(crate) fn of(jobs: &[Job]) -> Self {
+    pub(crate) fn new(jobs: &[Job]) -> Self {
         let flows = jobs.iter().filter_map(|job| {
             let flow = job.flow?;
             Some((job.name.clone(), flow, Arc::default()))

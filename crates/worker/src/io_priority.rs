@@ -20,7 +20,7 @@ pub(crate) struct IoPriorityDraw {
 }
 
 impl IoPriorityDraw {
-    pub(crate) fn of(job: &Job, (seed, thread): (u64, u32)) -> Option<Box<Self>> {
+    pub(crate) fn for_job(job: &Job, (seed, thread): (u64, u32)) -> Option<Box<Self>> {
         if job.priority_shares.is_empty() {
             return None;
         }
@@ -105,8 +105,9 @@ impl PriorityTable {
         let rows = first.0.iter().enumerate();
         let summed = rows.filter_map(|(index, row)| {
             let all = || tables.iter().filter_map(|table| table.0.get(index));
-            let service = LatencySum::of(all().map(|row| &row.service)).into_latency();
-            let completion = LatencySum::of(all().filter_map(|row| row.completion.as_ref()));
+            let service = LatencySum::from_histograms(all().map(|row| &row.service)).into_latency();
+            let completion =
+                LatencySum::from_histograms(all().filter_map(|row| row.completion.as_ref()));
             (service.count > 0).then(|| ByPriority {
                 class: row.priority.map_or(0, |priority| priority.class),
                 level: row.priority.map_or(0, |priority| priority.level),
@@ -145,7 +146,7 @@ mod tests {
 
     /// How many of 1000 operations of this size carry each priority.
     fn drawn(job: &Job, direction: Direction, len: u32) -> Vec<(u16, u32)> {
-        let mut io_priority = IoPriorityDraw::of(job, (1, 0)).expect("there are shares");
+        let mut io_priority = IoPriorityDraw::for_job(job, (1, 0)).expect("there are shares");
         let mut counts = std::collections::BTreeMap::new();
         for _ in 0..1000 {
             *counts.entry(io_priority.draw(direction, len)).or_default() += 1;

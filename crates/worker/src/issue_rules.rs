@@ -48,16 +48,16 @@ pub(crate) enum IssueDecision {
 impl IssueRules {
     /// # Errors
     /// [`Invalid`] when a replay does not fit the targets of these sizes.
-    pub(crate) fn of(
+    pub(crate) fn new(
         job: &Job,
         (seed, thread): (u64, u32),
         sizes: &[u64],
         flows: &Flows,
     ) -> Result<Option<Box<Self>>, Invalid> {
-        let replay_cursor = ReplayCursor::of(job, sizes)?;
-        let pacers = DirectionPacers::of(job, seed, thread);
+        let replay_cursor = ReplayCursor::for_job(job, sizes)?;
+        let pacers = DirectionPacers::for_job(job, seed, thread);
         let depth = job.effective_depth();
-        let pieces = Pieces::of(job, thread, sizes)?;
+        let pieces = Pieces::for_job(job, thread, sizes)?;
         let is_needed = pacers.is_some()
             || replay_cursor.is_some()
             || job.latency_target.is_some()
@@ -215,7 +215,7 @@ struct Pieces {
 }
 
 impl Pieces {
-    fn of(job: &Job, thread: u32, sizes: &[u64]) -> Result<Option<Self>, Invalid> {
+    fn for_job(job: &Job, thread: u32, sizes: &[u64]) -> Result<Option<Self>, Invalid> {
         let (Some(piece), Some(loops)) = (job.piece(), job.stop.loops) else {
             return Ok(None);
         };

@@ -270,7 +270,7 @@ fn a_replay_counts_from_the_moments_of_its_trace() {
     play(&mut worker, &mut model);
     let tally = recorder.tally(Direction::Read).unwrap();
     let quantile = |histogram| {
-        let sum = LatencySum::of([histogram].into_iter());
+        let sum = LatencySum::from_histograms([histogram].into_iter());
         sum.histogram.quantile(0.75)
     };
     assert_eq!(tally.ios.get(), 100);

@@ -109,7 +109,7 @@ pub struct LatencySum {
 
 impl LatencySum {
     /// Adds up several distributions.
-    pub fn of<'a>(histograms: impl Iterator<Item = &'a LatencyHistogram>) -> Self {
+    pub fn from_histograms<'a>(histograms: impl Iterator<Item = &'a LatencyHistogram>) -> Self {
         let mut total = Self {
             sum: 0.0,
             sum_squares: 0.0,

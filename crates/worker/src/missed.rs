@@ -45,7 +45,7 @@ pub(crate) struct Misses {
 }
 
 impl Misses {
-    pub(crate) const fn of(mix: Mix) -> Self {
+    pub(crate) const fn new(mix: Mix) -> Self {
         Self { mix, total: 0 }
     }
 
@@ -86,7 +86,7 @@ mod tests {
             response: true,
             ..RecorderSpec::default()
         });
-        let mut misses = Misses::of(Mix {
+        let mut misses = Misses::new(Mix {
             read: 70,
             write: 30,
             trim: 0,
@@ -101,7 +101,7 @@ mod tests {
         }
         let response = |direction| {
             let tally = recorder.tally(direction).expect("a tally");
-            LatencySum::of(tally.response.iter()).into_latency()
+            LatencySum::from_histograms(tally.response.iter()).into_latency()
         };
         let (read, write) = (response(Direction::Read), response(Direction::Write));
         assert_eq!((read.count, write.count), (700, 300));
@@ -120,7 +120,7 @@ mod tests {
         let (whole, single) = (Recorder::new(wanted()), Recorder::new(wanted()));
         let response = |recorder: &Recorder| {
             let tally = recorder.tally(Direction::Read).expect("a tally");
-            LatencySum::of(tally.response.iter()).into_latency()
+            LatencySum::from_histograms(tally.response.iter()).into_latency()
         };
         let histogram = |recorder: &Recorder, work: &dyn Fn(&crate::latency::LatencyHistogram)| {
             work(

@@ -74,7 +74,7 @@ fn pool_on(
             recorder: Arc::clone(recorder),
         })
         .collect();
-    let shared = Shared::of(&[], std::iter::empty());
+    let shared = Shared::new(&[], std::iter::empty());
     let parts = Parts {
         thread: 0,
         seed: 7,

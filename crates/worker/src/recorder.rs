@@ -126,7 +126,7 @@ pub struct Failure {
 
 impl Failure {
     /// One operation with this result: a negated errno, or too few bytes.
-    pub(crate) fn of(result: i32, direction: Direction, at: Nanos, offset: u64) -> Self {
+    pub(crate) fn new(result: i32, direction: Direction, at: Nanos, offset: u64) -> Self {
         Self {
             errno: if result < 0 { -result } else { 0 },
             direction,

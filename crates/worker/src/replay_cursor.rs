@@ -18,7 +18,7 @@ pub(crate) struct ReplayCursor {
 impl ReplayCursor {
     /// # Errors
     /// [`Invalid`] when an operation lies outside its target or is larger than the job's blocks.
-    pub(crate) fn of(job: &Job, sizes: &[u64]) -> Result<Option<Self>, Invalid> {
+    pub(crate) fn for_job(job: &Job, sizes: &[u64]) -> Result<Option<Self>, Invalid> {
         let Some(replay) = &job.replay else {
             return Ok(None);
         };

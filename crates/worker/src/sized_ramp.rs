@@ -21,7 +21,7 @@ pub(crate) struct SizedRamp {
 pub struct SizedRamps(HashMap<String, Arc<SizedRamp>>);
 
 impl SizedRamps {
-    pub(crate) fn of(jobs: &[Job]) -> Self {
+    pub(crate) fn new(jobs: &[Job]) -> Self {
         let mut groups: HashMap<u32, Arc<SizedRamp>> = HashMap::new();
         let ramps = jobs.iter().filter_map(|job| {
             let rule = job.sized_ramp?;

@@ -19,7 +19,7 @@ pub(crate) struct Trimmer {
 }
 
 impl Trimmer {
-    pub(crate) fn of(job: &Job, seed: u64, thread: u32) -> Option<Self> {
+    pub(crate) fn for_job(job: &Job, seed: u64, thread: u32) -> Option<Self> {
         let rule = job.verify.as_ref()?.trims?;
         Some(Self {
             rule,

@@ -108,7 +108,11 @@ impl Recent {
 }
 
 impl Verifier {
-    pub(crate) fn of(job: &Job, depth: usize, (seed, thread): (u64, u32)) -> Option<Box<Self>> {
+    pub(crate) fn for_job(
+        job: &Job,
+        depth: usize,
+        (seed, thread): (u64, u32),
+    ) -> Option<Box<Self>> {
         let verify = job.verify.as_ref()?;
         Some(Box::new(Self {
             when: verify.when,
@@ -118,7 +122,7 @@ impl Verifier {
             first: verify.first,
             trimmed_zero: verify.trimmed_zero,
             trims_first: job.trim_first,
-            trimmer: Trimmer::of(job, seed, thread),
+            trimmer: Trimmer::for_job(job, seed, thread),
             checks_reads: !job.writes(),
             generation: 0,
             durable: 0,

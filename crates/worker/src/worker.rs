@@ -117,7 +117,7 @@ impl Worker {
             is_plain: false,
             ending: None,
             failures_in_a_row: 0,
-            window: Window::of(&lead, Nanos::ZERO),
+            window: Window::for_job(&lead, Nanos::ZERO),
             free: Vec::new(),
             in_flight: vec![InFlight::NONE; depth],
             stopper: parts.stopper,
@@ -148,9 +148,9 @@ impl Worker {
             let draws = (seed, thread);
             worker.flush = Flusher::new(lead.flush, parts.sizes.len() as u32);
             worker.submit_times = SubmitTimes::wanted(&worker.first.recorder, depth);
-            worker.verifier = Verifier::of(&lead, depth, draws);
-            worker.issue_rules = IssueRules::of(&lead, draws, parts.sizes, &parts.shared.flows)?;
-            worker.io_priority = IoPriorityDraw::of(&lead, draws);
+            worker.verifier = Verifier::for_job(&lead, depth, draws);
+            worker.issue_rules = IssueRules::new(&lead, draws, parts.sizes, &parts.shared.flows)?;
+            worker.io_priority = IoPriorityDraw::for_job(&lead, draws);
             worker.is_unruled = worker.counts_bytes
                 && worker.verifier.is_none()
                 && worker.issue_rules.is_none()

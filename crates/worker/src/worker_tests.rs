@@ -176,7 +176,7 @@ fn submission_and_completion_add_up_to_the_service() {
     let (slot, result) = (io.slot, io.len as i32);
     worker.complete(Completion { slot, result }, Nanos(51_000));
     let tally = recorder.tally(Direction::Read).unwrap();
-    let sum = |histogram: &Option<_>| LatencySum::of(histogram.iter()).sum;
+    let sum = |histogram: &Option<_>| LatencySum::from_histograms(histogram.iter()).sum;
     assert_eq!(
         (sum(&tally.submit), sum(&tally.completion)),
         (300.0, 49_700.0)
@@ -272,7 +272,7 @@ fn a_stall_shows_in_the_response_time() {
     play(&mut worker, &mut model);
     let tally = recorder.tally(Direction::Read).unwrap();
     let quantile = |histogram| {
-        LatencySum::of([histogram].into_iter())
+        LatencySum::from_histograms([histogram].into_iter())
             .histogram
             .quantile(0.9)
     };

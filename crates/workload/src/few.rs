@@ -22,7 +22,7 @@ pub(crate) struct Few {
 impl Few {
     /// `None` where all are worked on at once, where the order alone says which, and where it does not
     /// show when a pass is through with a target.
-    pub(crate) fn of(job: &Job, order: TargetOrder, count: usize) -> Option<Self> {
+    pub(crate) fn for_job(job: &Job, order: TargetOrder, count: usize) -> Option<Self> {
         let most = job.open_targets? as usize;
         let is_even = matches!(order, TargetOrder::RoundRobin | TargetOrder::Random);
         let shows = job.runs.is_none()

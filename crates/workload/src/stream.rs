@@ -51,7 +51,7 @@ struct Only {
 }
 
 impl Only {
-    fn of(mix: Directions, sizes: &[Sizes; 3], targets: &Targets) -> Option<Self> {
+    fn new(mix: Directions, sizes: &[Sizes; 3], targets: &Targets) -> Option<Self> {
         let Directions::Only(direction) = mix else {
             return None;
         };
@@ -146,7 +146,7 @@ impl Requests {
         let only = if refined {
             None
         } else {
-            Only::of(mix, &sizes, &targets)
+            Only::new(mix, &sizes, &targets)
         };
         Ok(Self {
             only,

@@ -45,7 +45,7 @@ impl Targets {
         let law = match job.target_order {
             _ if count <= 1 => Law::Fixed,
             TargetOrder::PerThread => Law::Fixed,
-            order if let Some(few) = Few::of(job, order, count) => Law::OfFew(Box::new(few)),
+            order if let Some(few) = Few::for_job(job, order, count) => Law::OfFew(Box::new(few)),
             TargetOrder::RoundRobin => Law::InTurn,
             TargetOrder::Random => Law::Uniform,
             TargetOrder::OneByOne => {

@@ -222,7 +222,7 @@ fn verdict(quantity: Quantity, found: Ratio, margins: Margins) -> Verdict {
 /// For positive values; 0 where there is none, or one that is not positive.
 fn geometric(values: &[f64]) -> f64 {
     let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
-    Summary::of(&logs).map_or(0.0, |summary| summary.mean.exp())
+    Summary::new(&logs).map_or(0.0, |summary| summary.mean.exp())
 }
 
 /// One a pass that moved anything in this direction.

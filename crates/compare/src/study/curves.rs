@@ -123,8 +123,8 @@ fn mean_us(latencies: &[&Latency]) -> Option<f64> {
 fn headline(passes: &[&Pass], aggregate: Aggregate) -> Option<(f64, f64)> {
     let each = |of: fn(&Pass) -> f64| passes.iter().map(|pass| of(pass)).collect::<Vec<_>>();
     let (rates, latencies) = (
-        Summary::of(&each(|it| it.iops))?,
-        Summary::of(&each(|it| it.shown_us))?,
+        Summary::new(&each(|it| it.iops))?,
+        Summary::new(&each(|it| it.shown_us))?,
     );
     Some(match aggregate {
         Aggregate::Mean => (rates.mean, latencies.mean),

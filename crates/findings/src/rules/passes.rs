@@ -53,7 +53,7 @@ pub(super) fn outlier_pass(cases: &Cases<'_>) -> Vec<Finding> {
     per_case(cases, "outlier-pass", Some(advice), |case| {
         let found = outlier(case).filter(|_| !fell_by_credits(cases, case))?;
         let iops = case.pass_iops[found.index];
-        let median = Summary::of(&case.pass_iops)?.median;
+        let median = Summary::new(&case.pass_iops)?.median;
         Some(
             warning(
                 "pass {} reached {} IOPS, {} against the median of {} passes",
@@ -126,7 +126,7 @@ pub(super) fn scatter(cases: &Cases<'_>) -> Vec<Finding> {
         left_over(cases),
     );
     per_case(cases, "scatter", Some(advice), |case| {
-        let summary = Summary::of(&case.pass_iops).filter(|summary| summary.count >= 2)?;
+        let summary = Summary::new(&case.pass_iops).filter(|summary| summary.count >= 2)?;
         let scatter = summary.cv() * 100.0;
         let is_told = outlier(case).is_some() || drifts(case).is_some();
         if scatter <= SCATTER_PERCENT || is_told || fell_by_credits(cases, case) {

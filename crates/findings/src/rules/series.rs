@@ -186,7 +186,7 @@ fn blocks(levels: &[f64]) -> Vec<f64> {
 
 /// Coefficient of variation over the slices of a pass; `None` where there are too few.
 pub(super) fn unevenness(pass: &Measurement) -> Option<f64> {
-    Some(blocklab_stats::Summary::of(&levels(&slices(pass)?))?.cv())
+    Some(blocklab_stats::Summary::new(&levels(&slices(pass)?))?.cv())
 }
 
 #[cfg(test)]

@@ -99,7 +99,7 @@ pub(super) fn is_flat(depths: &[Vec<&CaseView<'_>>], case: &CaseView<'_>) -> boo
 
 /// Mean, and range in per cent of it.
 pub(super) fn level(values: &[f64]) -> (f64, f64) {
-    let Some(summary) = Summary::of(values) else {
+    let Some(summary) = Summary::new(values) else {
         return (0.0, f64::INFINITY);
     };
     let range = (summary.max - summary.min) / summary.mean * 100.0;

@@ -41,7 +41,7 @@ fn agreement(list: &[CaseView<'_>]) -> (String, Option<f64>) {
     let passes = list.iter().map(|case| case.pass_iops.len());
     let (fewest, most) = (passes.clone().min(), passes.max());
     let spread = |case: &CaseView<'_>| {
-        let summary = Summary::of(&case.pass_iops)?;
+        let summary = Summary::new(&case.pass_iops)?;
         Some((summary.max - summary.min) / summary.mean * 100.0)
     };
     let widest = list.iter().filter_map(spread).fold(0.0, f64::max);

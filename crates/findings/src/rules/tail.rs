@@ -149,7 +149,7 @@ fn is_paced(pass: &Measurement, case: &CaseView<'_>) -> bool {
     if slices.len() < SLICES || moving(slices[0]).iter().all(|it| it.p50_ns == 0) {
         return false;
     }
-    let Some(rate) = Summary::of(&levels(&slices)) else {
+    let Some(rate) = Summary::new(&levels(&slices)) else {
         return false;
     };
     let each = slices.iter().map(|slice| ios(slice) as f64).sum::<f64>() / slices.len() as f64;

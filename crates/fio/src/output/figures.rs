@@ -103,7 +103,7 @@ fn of<'a>(clone: &'a CloneFacts, measurement: Option<&Measurement>) -> Figures<'
     figures.error = failure(result);
     for (way, flow) in Direction::ALL.iter().zip(&mut figures.flows) {
         if let Some(direction) = result.directions.get(way) {
-            *flow = Flow::of(direction, runtime_ms, clone);
+            *flow = Flow::new(direction, runtime_ms, clone);
         }
         let errors = result.errors.iter();
         let short = errors.filter(|e| e.kind == ErrorKind::Short && e.direction == *way);

@@ -78,7 +78,7 @@ pub(super) struct OfPriority {
 }
 
 impl Flow {
-    pub(super) fn of(result: &DirectionResult, runtime_ms: u64, clone: &CloneFacts) -> Self {
+    pub(super) fn new(result: &DirectionResult, runtime_ms: u64, clone: &CloneFacts) -> Self {
         let flow = Self::without_priorities(result, runtime_ms);
         Self {
             priorities: flow.by_priority(result, clone),

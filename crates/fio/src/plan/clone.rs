@@ -134,7 +134,7 @@ impl PlanBuilder<'_> {
                 flushes,
                 flushes || options.fdatasync > 0 || options.sync_file_range.is_some(),
             ],
-            logs: LogRule::of(spec, job),
+            logs: LogRule::for_job(spec, job),
             priority: job.priority.io,
             is_asynchronous: is_asynchronous(job.engine, job.depth),
             verify: match &*options.verify {

@@ -148,7 +148,7 @@ fn chips(finding: &Finding, side: &Side<'_>) -> Markup {
 }
 
 fn figures(of: &Finding, side: &Side<'_>) -> Markup {
-    let grid = Grid::of(of);
+    let grid = Grid::new(of);
     let cases = grid.names_cases().then_some("case");
     let titles = cases.into_iter().chain(grid.titles.iter().copied());
     let titles: Vec<_> = titles.map(|title| (title, "")).collect();

@@ -92,7 +92,7 @@ fn advice(finding: &Finding, style: Style) -> String {
 /// What the rows of a table share, the table, and cases that neither names; then how sure, and by
 /// which rule.
 fn evidence(finding: &Finding, of: usize) -> [Part; 3] {
-    let grid = Grid::of(finding);
+    let grid = Grid::new(finding);
     let others = match grid.other_cases(finding, of) {
         none if none.is_empty() => none,
         others => format!("Cases: {others}"),

@@ -104,7 +104,7 @@ pub fn blocks(cells: &Cells, margin: usize, title: usize, style: Style) -> Strin
         .columns()
         .saturating_sub(margin + names.max().unwrap_or(0));
     let heads: Vec<Head> = (0..cells.titles.len())
-        .map(|column| Head::of(cells, column, title))
+        .map(|column| Head::new(cells, column, title))
         .collect();
     let mut out = String::new();
     for block in fitting(&heads, room) {
@@ -141,7 +141,7 @@ struct Head {
 }
 
 impl Head {
-    fn of(cells: &Cells, column: usize, least: usize) -> Self {
+    fn new(cells: &Cells, column: usize, least: usize) -> Self {
         let figures = cells.rows.iter().map(|(_, row)| width(&row[column]));
         let figures = figures.max().unwrap_or(0);
         let title = &cells.titles[column];

@@ -30,7 +30,7 @@ pub struct Debug {
 }
 
 impl Debug {
-    pub fn of(general: &General) -> Self {
+    pub fn new(general: &General) -> Self {
         let requested = |word: &str| {
             let mut given = general.debug.iter();
             given.any(|it| it == "all" || it.split(':').next() == Some(word))
@@ -314,7 +314,7 @@ mod tests {
     use blocklab_units::Nanos;
 
     fn debug(words: &[&str]) -> Debug {
-        Debug::of(&General {
+        Debug::new(&General {
             debug: words.iter().map(|word| (*word).to_owned()).collect(),
             ..General::default()
         })

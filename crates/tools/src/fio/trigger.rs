@@ -22,7 +22,7 @@ pub struct Trigger<'a> {
 
 impl<'a> Trigger<'a> {
     /// The one that the command line asks for.
-    pub fn of(general: &'a General, interrupted: &'a AtomicBool) -> Option<Self> {
+    pub fn new(general: &'a General, interrupted: &'a AtomicBool) -> Option<Self> {
         let (file, after) = (general.trigger_file.as_deref(), general.trigger_timeout);
         (file.is_some() || after.is_some()).then_some(Self {
             file: file.map(Path::new),

@@ -183,7 +183,7 @@ impl Worker {
     #[cold]
     fn failed(&mut self, io: InFlight, result: i32, now: Nanos) {
         let at = now.since(self.window.start);
-        let failure = Failure::of(result, io.direction, at, io.offset);
+        let failure = Failure::new(result, io.direction, at, io.offset);
         self.job(io.job).recorder.fail(failure);
         if self.stop_on_enospc && io.direction == Direction::Write && result == -errno::ENOSPC {
             self.stopper.request(Stopped::Bytes);

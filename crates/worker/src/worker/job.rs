@@ -98,7 +98,7 @@ impl WorkerJob {
             outstanding: own.recorder.admit(parts.slots.len()),
             requests,
             has_schedule: has_schedule(job),
-            misses: Misses::of(job.mix),
+            misses: Misses::new(job.mix),
             pacer,
             recorder: own.recorder,
             budget_reason,

@@ -45,7 +45,7 @@ pub struct Shared {
 
 impl Shared {
     /// `targets` counts the files of each job.
-    pub fn of(jobs: &[Job], targets: impl Iterator<Item = usize>) -> Self {
+    pub fn new(jobs: &[Job], targets: impl Iterator<Item = usize>) -> Self {
         let shared = jobs.iter().zip(targets);
         let shared = shared.filter(|(job, _)| job.region.spread == Spread::Shared);
         let mut known: Vec<(&Job, Positions)> = Vec::new();
@@ -61,8 +61,8 @@ impl Shared {
         }
         let positions = known.into_iter();
         Self {
-            flows: Flows::of(jobs),
-            sized_ramps: SizedRamps::of(jobs),
+            flows: Flows::new(jobs),
+            sized_ramps: SizedRamps::new(jobs),
             positions: positions
                 .map(|(job, positions)| (job.name.clone(), positions))
                 .collect(),
