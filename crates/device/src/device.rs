@@ -3,7 +3,7 @@ use blocklab_units::{Bytes, Nanos};
 
 use crate::limit::Owner;
 use crate::stage::accounting::ChargeCounter;
-use crate::stage::chain::Chain;
+use crate::stage::chain::{Chain, MOST_LINKS};
 use crate::stage::fault::Schedule;
 use crate::stage::instance::{Instance, SharedInstance};
 use crate::stage::layout::{Map, capacity};
@@ -51,9 +51,6 @@ pub struct Wait {
     /// When it went on.
     pub until: Nanos,
 }
-
-/// No chain that was checked has more links.
-const MOST_LINKS: usize = 256;
 
 impl Wait {
     #[inline(always)]

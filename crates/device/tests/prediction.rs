@@ -103,6 +103,28 @@ fn a_medium_with_channels() {
     }
 }
 
+/// From three quarters of what the medium can do, no number in flight gives more than a third more: the
+/// medium is named as what binds, and no longer the latency of an operation.
+#[test]
+fn a_medium_binds_from_three_quarters_of_its_maximum() {
+    let local = Class::I3Nvme
+        .service()
+        .saturating_at(412_500.0, 180_000.0, Origin::Given);
+    let spec = device(vec![volume(100, local)]);
+    let mut shares = [0.0_f64, 1.0];
+    for in_flight in 1..300 {
+        let first = predict(&spec, load(100, 4, in_flight)).expect("sound");
+        let (share, binding) = (first.first().iops / 412_500.0, &first.first().binding);
+        if binding.to_string() == LATENCY {
+            shares[0] = shares[0].max(share);
+        } else {
+            shares[1] = shares[1].min(share);
+        }
+    }
+    assert!((0.74..0.75).contains(&shares[0]), "{shares:?}");
+    assert!((0.75..0.76).contains(&shares[1]), "{shares:?}");
+}
+
 /// Mean value analysis of a wait for the channel and then for the die was up to 44 % off: a read waits
 /// for both at the same time.
 #[test]
@@ -235,6 +257,29 @@ fn phases_come_and_go_as_buckets_run_dry() {
         (operations - (20_000.0 + 52_857.142 + 300.0)).abs() < 1.0,
         "{operations}"
     );
+}
+
+/// A month of an instance that bursts for half an hour a day, as bills and prices are compared. What
+/// comes later is not foretold: its phases would never end.
+#[test]
+fn thirty_days_of_daily_bursts_are_foretold() {
+    let mut spec = device(vec![volume(100, constant(1_000_000))]);
+    spec.instance = Some(InstanceSpec {
+        name: "bursting".to_owned(),
+        caps: Vec::new(),
+        credits: vec![Credit::half_hour(
+            "operations",
+            Rate::Iops(1000.0),
+            Rate::Iops(2000.0),
+            Origin::Given,
+        )],
+    });
+    let predicted = predict(&spec, load(100, 4, 16)).expect("sound");
+    let day = |number: u64| Nanos::from_secs(number * 86_400);
+    let month = predicted.iops_mean(Nanos::ZERO, day(30));
+    assert!((month - (1000.0 + 1000.0 / 48.0)).abs() < 0.01, "{month}");
+    let later = predicted.iops_mean(day(30), day(60));
+    assert!((later - 1000.0).abs() < 0.01, "{later}");
 }
 
 #[test]

@@ -3,10 +3,12 @@
 #![allow(dead_code, reason = "each test uses a part of the drive")]
 mod drive;
 
+use std::collections::BTreeSet;
+
 use blocklab_device::class::Class;
 use blocklab_device::{
-    Accounting, Cap, Credit, Device, DeviceSpec, Direction, FaultKind, FaultSpec, InstanceSpec, Io,
-    Latency, Layout, Origin, Rate, Service, Spread,
+    Accounting, Cap, Credit, Device, DeviceSpec, Direction, FaultKind, FaultSpec, InstanceSpec,
+    Invalid, Io, Latency, Layout, Network, Origin, Programs, Rate, Service, Spread, Tail,
 };
 use blocklab_units::{Bytes, Nanos};
 use drive::{cap, constant, device, volume};
@@ -225,6 +227,264 @@ fn rules_say_what_would_work() {
     }
 }
 
+/// Of so many caps on the volume and so many on its instance: whether the device is sound, and reports
+/// each limit that an operation waits for under its own name.
+fn with_caps(count: usize) -> Result<(), Invalid> {
+    let numbered = |prefix: &str| {
+        let caps = (0..count).map(|number| Cap {
+            name: format!("{prefix} {number}"),
+            ..cap(Rate::Iops(1000.0))
+        });
+        caps.collect::<Vec<_>>()
+    };
+    let mut spec = device(vec![volume(1, constant(1))]);
+    spec.volumes[0].caps = numbered("volume");
+    spec.instance = Some(InstanceSpec {
+        name: "instance".to_owned(),
+        caps: numbered("instance"),
+        credits: Vec::new(),
+    });
+    let device = Device::new(&spec, 1)?;
+    let waits = device.waits_of(0);
+    let different: BTreeSet<usize> = waits.iter().map(|(limit, _)| *limit).collect();
+    assert_eq!(different.len(), waits.len());
+    Ok(())
+}
+
+/// A chain numbers its links with a byte, and more would be a mistake of a program that writes
+/// specifications.
+#[test]
+fn two_hundred_limits_are_the_most() {
+    assert_eq!(with_caps(200), Ok(()));
+    let error = with_caps(201).expect_err("one more").to_string();
+    assert!(error.contains("at most 200 caps and credits"), "{error}");
+}
+
+/// What a rule lets pass last, what it refuses first, and the words of its error.
+type Edge = (fn(&mut DeviceSpec, f64), f64, f64, &'static str);
+
+fn with_service(spec: &mut DeviceSpec, change: impl FnOnce(&mut Service)) {
+    change(spec.volumes[0].service.as_mut().expect("a service"));
+}
+
+fn with_tail(spec: &mut DeviceSpec, tail: Tail) {
+    with_service(spec, |service| service.spread.tail = Some(tail));
+}
+
+fn with_programs(spec: &mut DeviceSpec, time: f64, page: f64) {
+    with_service(spec, |service| {
+        *service = service.clone().saturating_at(1e5, 1e5, Origin::Given);
+        service.programs = Some(Programs {
+            time: Nanos(time as u64),
+            page: Bytes(page as u64),
+            origin: Origin::Given,
+        });
+    });
+}
+
+const RARE: Tail = Tail {
+    share: 0.01,
+    factor: 10.0,
+    sigma: 0.3,
+};
+
+const EDGES: [Edge; 22] = [
+    (
+        |it, value| it.volumes[0].credits[0].baseline = Rate::Iops(value),
+        1.0,
+        0.99,
+        "a rate must be 1 to 10^12",
+    ),
+    (
+        |it, value| it.volumes[0].credits[0].burst = Rate::Iops(value),
+        1e12,
+        1.01e12,
+        "a rate must be 1 to 10^12",
+    ),
+    (
+        |it, value| it.volumes[0].caps[0].bucket = Nanos(value as u64),
+        86_400e9,
+        86_401e9,
+        "at most a day of its rate",
+    ),
+    (
+        |it, value| it.volumes[0].caps[0].refill_share = value,
+        1e-4,
+        0.99e-4,
+        "0.0001 to 1 of an unused rate",
+    ),
+    (
+        |it, value| it.volumes[0].credits[0].capacity = value,
+        1e18,
+        1.01e18,
+        "its bucket must hold 1 to 10^18",
+    ),
+    (
+        |it, value| it.volumes[0].credits[0].capacity = value,
+        1.0,
+        0.99,
+        "its bucket must hold 1 to 10^18",
+    ),
+    (
+        |it, value| it.volumes[0].queue_depth = Some(value as u32),
+        65_536.0,
+        65_537.0,
+        "queue_depth must be 1 to 65,536",
+    ),
+    (
+        |it, value| {
+            it.layout = Layout::Joined;
+            it.volumes[0].capacity = Bytes(value as u64);
+        },
+        512.0,
+        511.0,
+        "a volume holds at least 512 B",
+    ),
+    (
+        |it, value| {
+            it.volumes[0].accounting = Accounting::Merged {
+                unit: Bytes(value as u64),
+            }
+        },
+        512.0,
+        256.0,
+        "a power of two from 512 B to 1 GiB",
+    ),
+    (
+        |it, value| {
+            it.volumes[0].accounting = Accounting::Merged {
+                unit: Bytes(value as u64),
+            }
+        },
+        1_073_741_824.0,
+        2_147_483_648.0,
+        "a power of two from 512 B to 1 GiB",
+    ),
+    (
+        |it, value| {
+            it.layout = Layout::Striped {
+                block: Bytes(value as u64),
+            }
+        },
+        512.0,
+        511.0,
+        "the striping block must be at least 512 B",
+    ),
+    (
+        |it, value| {
+            it.volumes[0].network = Some(Network {
+                round_trip: Nanos(value as u64),
+                origin: Origin::Given,
+            })
+        },
+        60e9,
+        61e9,
+        "the network's round trip may be at most 60 s",
+    ),
+    (
+        |it, value| with_service(it, |service| service.spread.sigma = value),
+        2.0,
+        2.01,
+        "sigma must be 0 to 2",
+    ),
+    (
+        |it, value| {
+            with_tail(
+                it,
+                Tail {
+                    share: value,
+                    ..RARE
+                },
+            )
+        },
+        0.5,
+        0.51,
+        "above 0 and at most 0.5",
+    ),
+    (
+        |it, value| {
+            with_tail(
+                it,
+                Tail {
+                    factor: value,
+                    ..RARE
+                },
+            )
+        },
+        1e4,
+        1.01e4,
+        "factor must be 1 to 10,000",
+    ),
+    (
+        |it, value| {
+            with_tail(
+                it,
+                Tail {
+                    sigma: value,
+                    ..RARE
+                },
+            )
+        },
+        2.0,
+        2.01,
+        "its sigma 0 to 2",
+    ),
+    (
+        |it, value| with_programs(it, value, 16_384.0),
+        1000.0,
+        999.0,
+        "a program must take 1 µs to 1 s",
+    ),
+    (
+        |it, value| with_programs(it, value, 16_384.0),
+        1e9,
+        1.01e9,
+        "a program must take 1 µs to 1 s",
+    ),
+    (
+        |it, value| with_programs(it, 1e6, value),
+        512.0,
+        511.0,
+        "a page must be 512 B to 1 GiB",
+    ),
+    (
+        |it, value| {
+            with_service(it, |service| {
+                *service = service.clone().saturating_at(value, 1e5, Origin::Given)
+            })
+        },
+        1e9,
+        1.01e9,
+        "1 to 10^9 operations a second",
+    ),
+    (
+        |it, value| with_service(it, |service| service.read.base = Nanos(value as u64)),
+        60e9,
+        61e9,
+        "the base must be 1 ns to 60 s",
+    ),
+    (
+        |it, value| with_service(it, |service| service.read.per_kib_ns = value),
+        1e9,
+        1.01e9,
+        "the slope must be 0 to 1 s for a KiB",
+    ),
+];
+
+#[test]
+fn each_rule_lets_its_last_value_pass_and_no_further_one() {
+    for (change, last, first, words) in EDGES {
+        let with = |value| {
+            let mut spec = rich();
+            change(&mut spec, value);
+            spec.check().map_err(|error| error.to_string())
+        };
+        assert_eq!(with(last), Ok(()), "{last}: {words}");
+        let error = with(first).expect_err(words);
+        assert!(error.contains(words), "{first}: {error}");
+    }
+}
+
 /// The same on every machine and in every release: a change of these numbers changes what every
 /// simulation shows, and has to be reported.
 #[test]
@@ -248,6 +508,28 @@ fn answers_are_the_same_everywhere() {
             1521145, 924618, 148068, 152598, 1642373, 671516, 256291, 266367
         ]
     );
+}
+
+/// Where nothing is given, a block on one volume is one whole operation of an SSD volume, 256 KiB.
+#[test]
+fn usual_stripes_are_whole_operations() {
+    let mut spec = device(vec![volume(1, constant(1)), volume(1, constant(1))]);
+    spec.faults = vec![FaultSpec {
+        from: Nanos(0),
+        until: Nanos::MAX,
+        volume: Some(1),
+        kind: FaultKind::Detach,
+    }];
+    let mut device = Device::new(&spec, 1).expect("sound");
+    let on_first = [252, 256, 508, 512].map(|kib: u64| {
+        let io = Io {
+            direction: Direction::Read,
+            offset: kib << 10,
+            len: 4096,
+        };
+        device.admit(Nanos(0), io).result.is_ok()
+    });
+    assert_eq!(on_first, [true, false, false, true]);
 }
 
 #[test]

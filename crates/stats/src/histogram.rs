@@ -246,6 +246,25 @@ mod tests {
         assert_eq!(Histogram::index((1 << 40) - 1), Histogram::BUCKETS - 1);
     }
 
+    /// An operation that takes a quarter of an hour is distinguished from one that takes ten minutes; one
+    /// of more than 18 minutes hangs.
+    #[test]
+    fn eighteen_minutes_are_the_longest_that_are_distinguished() {
+        let minutes = |minutes: u64| Histogram::index(minutes * 60_000_000_000);
+        assert!(minutes(10) < minutes(15) && minutes(15) < minutes(18));
+        assert_eq!(Histogram::index(1 << 40), minutes(20));
+        assert_eq!(minutes(20), minutes(60));
+    }
+
+    /// A bound that no quantile comes near would make every comparison of percentiles too careful.
+    #[test]
+    fn the_first_value_of_an_octave_is_off_by_the_error_bound() {
+        let mut histogram = Histogram::new();
+        histogram.record(1 << 30);
+        let error = histogram.quantile(0.5) as f64 / f64::from(1 << 30) - 1.0;
+        assert!(error <= Histogram::ERROR_BOUND && error > Histogram::ERROR_BOUND * 0.99);
+    }
+
     #[test]
     fn edges_and_index_agree_everywhere() {
         for index in 0..Histogram::BUCKETS {

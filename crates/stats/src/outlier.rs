@@ -97,7 +97,9 @@ mod tests {
         let zeros = if count.is_multiple_of(2) { 2 } else { 1 };
         let below = (count - zeros) / 2;
         let mut values = vec![1000.0; zeros];
-        values.extend(vec![999.0; below]);
+        // Of four distances, the median lies between that of the lower value and none.
+        let distance = if count == 4 { 2.0 } else { 1.0 };
+        values.extend(vec![1000.0 - distance; below]);
         values.extend(vec![1001.0; count - zeros - below - 1]);
         values.push(1000.0 + score / 0.6745);
         values
@@ -106,6 +108,8 @@ mod tests {
     #[test]
     fn each_size_has_its_limit() {
         for (count, limit) in [
+            (3, 22.0),
+            (4, 7.0),
             (5, 8.1),
             (6, 5.9),
             (8, 5.2),

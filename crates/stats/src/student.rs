@@ -79,6 +79,15 @@ mod tests {
         }
     }
 
+    /// Beyond 10,000 degrees the normal law is as good (erf(2 / sqrt 2) is 0.954499736), and the sum would
+    /// go on with a term for every two of them.
+    #[test]
+    fn ten_thousand_degrees_are_distinguished() {
+        let shares = [9_998, 10_000, 10_002, u32::MAX].map(|freedom| within(2.0, freedom));
+        assert!(shares[0] < shares[1] && shares[1] == shares[2] && shares[2] == shares[3]);
+        assert!((shares[3] - 0.954_499_736).abs() < 1e-4, "{shares:?}");
+    }
+
     #[test]
     fn one_and_two_degrees_have_closed_forms() {
         for t in [0.1, 1.0, 3.0, 50.0] {

@@ -158,6 +158,14 @@ mod tests {
         check("4 KiB", 4096);
         check("1.5GiB", 3 << 29);
         check("10GB", 10_000_000_000);
+        for (text, unit) in [
+            ("1KiB", Bytes::KIB),
+            ("1MiB", Bytes::MIB),
+            ("1GiB", Bytes::GIB),
+        ] {
+            check(text, unit.0);
+            assert_eq!((unit * 3).exact(), format!("3 {}", &text[1..]));
+        }
     }
 
     #[test]
@@ -170,11 +178,17 @@ mod tests {
             ("1e400", "is not a size such as"),
             ("nan", "is not a size such as"),
             ("0.3", "is not a whole number of bytes"),
-            ("99999999999TiB", "is more than 8192 PiB"),
+            ("8193PiB", "is more than 8192 PiB"),
         ] {
             let error = text.parse::<Bytes>().unwrap_err();
             assert!(error.to_string().contains(fault), "{text}: {error}");
         }
+    }
+
+    /// A file offset of Linux is a signed number of 64 bits.
+    #[test]
+    fn the_largest_size_is_the_largest_offset() {
+        check("8192PiB", 1 << 63);
     }
 
     /// The story: 1,600,000 bytes were asked for and became `1.5MiB` on the way, which is 1,572,864.

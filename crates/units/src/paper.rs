@@ -171,6 +171,17 @@ mod tests {
         );
     }
 
+    /// A terminal of unknown width has 80 columns, and a margin of whatever width leaves room for a few
+    /// words: one in a line could not be read.
+    #[test]
+    fn a_line_has_eighty_columns_and_twenty_next_to_a_wide_margin() {
+        let text = "word ".repeat(40);
+        for (indent, longest) in [(0, 79), (40, 39), (70, 19)] {
+            let lines = Style::default().wrap(&text, indent);
+            assert_eq!(lines.iter().map(String::len).max(), Some(longest));
+        }
+    }
+
     #[test]
     fn colour_only_when_asked() {
         let plain = Style::default();

@@ -126,15 +126,15 @@ mod tests {
     #[test]
     fn what_began_and_did_not_end_has_an_age() {
         let outstanding = Outstanding::new(4);
-        outstanding.begins(0, Direction::Read, Nanos::ZERO);
+        outstanding.begins(0, Direction::Read, Nanos(1));
         outstanding.begins(1, Direction::Write, Nanos(100));
-        outstanding.begins(3, Direction::Sync, Nanos(1_000));
+        outstanding.begins(3, Direction::Sync, Nanos(1_001));
         outstanding.ends(1);
         assert_eq!(outstanding.count(), 2);
         let ages: Vec<_> = outstanding.ages(Nanos(5_000)).collect();
         let expected = [
-            (Direction::Read, Nanos(5_000)),
-            (Direction::Sync, Nanos(4_000)),
+            (Direction::Read, Nanos(4_999)),
+            (Direction::Sync, Nanos(3_999)),
         ];
         assert_eq!(ages, expected);
     }

@@ -54,7 +54,8 @@ pub(crate) struct Pacer {
     uniform: bool,
 }
 
-/// The longest gap between two Poisson arrivals of a pool.
+/// The longest gap between two Poisson arrivals: a longer one would leave a slow load without any
+/// operation for most of a run.
 const LONGEST_GAP: f64 = 180e9;
 
 /// The lost time that a capped pace catches up with at most: enough to hide a late timer, too little
@@ -343,6 +344,23 @@ mod tests {
         let mut pacer = pacer(Pace::OpenPoisson(Iops(10_000.0)), 1, 0);
         let arrivals = pacer.overdue(Nanos::from_secs(10), 4096).count;
         assert!((98_500..101_500).contains(&arrivals), "{arrivals}");
+    }
+
+    /// At one operation a minute, one gap in twenty of an exponential law is longer than three minutes,
+    /// and a run of some minutes would end in one of them. At one in four minutes the mean itself is
+    /// longer, and bounds the gaps in its place.
+    #[test]
+    fn no_poisson_gap_is_longer_than_three_minutes_unless_the_mean_is() {
+        let longest = |mean: f64| {
+            let mut pacer = pacer(Pace::OpenPoisson(Iops(1.0 / mean)), 1, 0);
+            let gaps = (0..2000).map(|_| {
+                let before = pacer.next;
+                pacer.begun(Nanos::ZERO, 4096);
+                pacer.next - before
+            });
+            (gaps.fold(0.0, f64::max) / 1e9).round()
+        };
+        assert_eq!([longest(60.0), longest(240.0)], [180.0, 240.0]);
     }
 
     /// The story: what was due in a pause was made up for behind it, also where the pause was to

@@ -218,8 +218,6 @@ pub struct KeptMiscompare {
     pub bytes: Vec<u8>,
 }
 
-/// Attempts to read consistent counters of a worker that is running.
-const TRIES: usize = 10;
 /// Miscompares of which details are kept; all others are only counted.
 const KEPT: usize = 100;
 
@@ -298,16 +296,7 @@ impl Recorder {
     /// Issued, completed and in-flight operations are counted separately, so that a lost one shows
     /// as an imbalance.
     pub fn accounting(&self) -> Accounting {
-        let mut census = self.count();
-        // A running worker changes one counter after the other.
-        for _ in 0..TRIES {
-            let again = self.count();
-            if census == again {
-                break;
-            }
-            census = again;
-        }
-        census
+        settled(|| self.count())
     }
 
     fn count(&self) -> Accounting {
@@ -394,5 +383,94 @@ impl Recorder {
             .lock()
             .expect("no panic under this lock")
             .clone()
+    }
+}
+
+/// Attempts to read consistent counters of a worker that is running.
+const TRIES: usize = 10;
+
+/// What two counts in a row agree on: a running worker changes one counter after the other. The last
+/// one, where the worker is too fast for any two to agree.
+fn settled<T: PartialEq>(mut count: impl FnMut() -> T) -> T {
+    let mut census = count();
+    for _ in 0..TRIES {
+        let again = count();
+        if census == again {
+            break;
+        }
+        census = again;
+    }
+    census
+}
+
+#[cfg(test)]
+mod tests {
+    use blocklab_verify::{Generation, MiscompareKind};
+
+    use super::*;
+
+    /// A worker that goes on is counted until two counts agree, and one that never rests does not
+    /// keep the supervising thread from its other work.
+    #[test]
+    fn a_worker_that_goes_on_is_counted_ten_times_again_at_most() {
+        let counts_until_rest = |changes: u64| {
+            let mut counts = 0;
+            let last = settled(|| {
+                counts += 1;
+                changes.min(counts)
+            });
+            (last, counts)
+        };
+        assert_eq!(counts_until_rest(1), (1, 2));
+        assert_eq!(counts_until_rest(10), (10, 11));
+        assert_eq!(counts_until_rest(1_000_000), (11, 11));
+    }
+
+    /// The rows that fio prints: nothing, up to 4, up to 8, and so on to more than 64.
+    #[test]
+    fn calls_are_counted_by_the_operations_that_they_moved() {
+        for (operations, row) in [
+            (0, 0),
+            (1, 1),
+            (4, 1),
+            (5, 2),
+            (8, 2),
+            (9, 3),
+            (64, 5),
+            (65, 6),
+            (1000, 6),
+        ] {
+            let counters: [Counter; 7] = Default::default();
+            DepthCounters::moved(&counters, operations);
+            let counted = counters.iter().position(|counter| counter.get() == 1);
+            assert_eq!(counted, Some(row), "{operations}");
+        }
+    }
+
+    /// A device that answers with zeros makes a miscompare of every read: each is counted, and a
+    /// hundred are enough to see what they have in common.
+    #[test]
+    fn a_hundred_miscompares_are_kept_and_all_are_counted() {
+        let kept_of = |found: u64| {
+            let recorder = Recorder::discarding();
+            for index in 0..found {
+                let miscompare = Miscompare {
+                    offset: index * 4096,
+                    len: 4096,
+                    kind: MiscompareKind::NoHeader,
+                };
+                let block = ExpectedBlock {
+                    target: 0,
+                    offset: index * 4096,
+                    generation: Generation::Any,
+                };
+                recorder.miscompared(miscompare, block, Nanos(index), &[0; 8], 3);
+            }
+            let all = recorder.miscompares();
+            let with_data = all.kept.iter().filter(|one| !one.bytes.is_empty());
+            (all.count, all.kept.len(), with_data.count())
+        };
+        assert_eq!(kept_of(100), (100, 100, 3));
+        assert_eq!(kept_of(1000), (1000, 100, 3));
     }
 }

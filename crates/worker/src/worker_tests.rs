@@ -211,6 +211,22 @@ fn a_closed_loop_keeps_its_depth_full() {
     assert_eq!(worker.stopped(), Stopped::Runtime);
 }
 
+/// Of a job only the name was given: it reads blocks of 4 KiB, one at a time, for ten seconds.
+#[test]
+fn a_job_of_which_nothing_is_given_ends() {
+    let (mut worker, recorder, _) = employ(&Job::new("plain"));
+    let mut model = Model::new(ms(1));
+    play(&mut worker, &mut model);
+    assert_eq!(
+        (reads(&recorder), model.now),
+        (10_000, Nanos::from_secs(10))
+    );
+    let bytes = recorder
+        .tally(Direction::Read)
+        .map(|tally| tally.bytes.get());
+    assert_eq!(bytes, Some(10_000 * 4096));
+}
+
 #[test]
 fn the_ramp_is_in_no_figure() {
     let (mut worker, recorder, _) = employ(&Job {

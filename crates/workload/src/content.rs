@@ -165,10 +165,13 @@ mod tests {
     use blocklab_units::Bytes;
     use std::collections::HashSet;
 
+    /// What the devices known to compress or deduplicate take as a unit.
+    const BLOCK: usize = 4096;
+
     fn written(content: Content) -> Vec<u8> {
         let mut maker = ContentMaker::new(content, 1, "job", 0);
         let mut all = Vec::new();
-        let mut buffer = vec![0; 8 * SECTOR];
+        let mut buffer = vec![0; 8 * BLOCK];
         maker.prepare(&mut buffer);
         for _ in 0..64 {
             maker.refresh(&mut buffer);
@@ -178,7 +181,7 @@ mod tests {
     }
 
     fn different_sectors(bytes: &[u8]) -> usize {
-        bytes.chunks(SECTOR).collect::<HashSet<_>>().len()
+        bytes.chunks(BLOCK).collect::<HashSet<_>>().len()
     }
 
     #[test]
@@ -186,6 +189,59 @@ mod tests {
         assert!(written(Content::Zero).iter().all(|byte| *byte == 0));
         assert_eq!(different_sectors(&written(Content::Random)), 512);
         assert_eq!(different_sectors(&written(Content::Fresh)), 512);
+    }
+
+    /// A device that finds equal blocks finds none, and a write costs one store for each of them.
+    #[test]
+    fn a_random_write_changes_eight_bytes_of_each_block() {
+        let mut maker = ContentMaker::new(Content::Random, 1, "job", 0);
+        let mut before = vec![0; 8 * BLOCK];
+        maker.prepare(&mut before);
+        maker.refresh(&mut before);
+        let mut after = before.clone();
+        maker.refresh(&mut after);
+        for (old, new) in before.chunks(BLOCK).zip(after.chunks(BLOCK)) {
+            assert_ne!(old[..8], new[..8]);
+            assert_eq!(old[8..], new[8..]);
+        }
+    }
+
+    /// A device compresses each block by itself: half of each is zeros, and not the second half of a write.
+    #[test]
+    fn each_block_of_a_job_compresses_by_itself() {
+        let mut job = Job::new("shaped");
+        job.content = Content::Shaped {
+            compress_percent: 50,
+            dedupe_percent: 0,
+        };
+        let mut buffer = vec![0; 8 * BLOCK];
+        ContentMaker::of(&job, 1, 0).refresh(&mut buffer);
+        for block in buffer.chunks(BLOCK) {
+            let (noise, zeros) = block.split_at(BLOCK / 2);
+            assert!(zeros.iter().all(|byte| *byte == 0));
+            assert!(
+                noise
+                    .chunks(64)
+                    .all(|piece| piece.iter().any(|byte| *byte > 0))
+            );
+        }
+    }
+
+    /// Where all of it repeats, a device keeps 64 blocks, whichever threads wrote them and however much.
+    #[test]
+    fn all_that_repeats_are_sixty_four_blocks() {
+        let shaped = Content::Shaped {
+            compress_percent: 0,
+            dedupe_percent: 100,
+        };
+        let mut all = Vec::new();
+        for thread in 0..4 {
+            let mut maker = ContentMaker::new(shaped, 1, "job", thread);
+            let mut buffer = vec![0; 500 * BLOCK];
+            maker.refresh(&mut buffer);
+            all.extend(buffer);
+        }
+        assert_eq!(different_sectors(&all), 64);
     }
 
     #[test]
@@ -200,19 +256,19 @@ mod tests {
 
     #[test]
     fn parts_of_a_window_are_all_there_is() {
-        let size = Bytes(3 * SECTOR as u64);
+        let size = Bytes(3 * BLOCK as u64);
         let mut job = Job::new("window");
         job.content = Content::Window { size };
         let mut first = ContentMaker::of(&job, 1, 0);
         let mut second = ContentMaker::of(&job, 1, 1);
-        let mut whole = vec![0; 3 * SECTOR];
+        let mut whole = vec![0; 3 * BLOCK];
         first.prepare(&mut whole);
         let mut beginnings = HashSet::new();
-        let mut buffer = vec![0; SECTOR];
+        let mut buffer = vec![0; BLOCK];
         for _ in 0..500 {
             second.refresh(&mut buffer);
             let begin = whole
-                .windows(SECTOR)
+                .windows(BLOCK)
                 .step_by(512)
                 .position(|it| it == buffer);
             beginnings.insert(begin.expect("a part of what the other thread writes from"));

@@ -114,6 +114,23 @@ mod tests {
         assert_eq!(again(leading).as_array().map(Vec::len), Some(30));
     }
 
+    /// Who reads a record finds a dozen files by their names.
+    #[test]
+    fn fifteen_names_are_written_one_by_one() {
+        let entries = |count: u64| {
+            let names = (0..count).map(|number| format!("f.{number}")).collect();
+            again(names).as_array().map(Vec::len)
+        };
+        assert_eq!([entries(15), entries(16)], [Some(15), Some(1)]);
+    }
+
+    /// The names are made as they are read: a record of two names can ask for any number of them.
+    #[test]
+    fn ten_million_names_are_the_most() {
+        assert!(super::expand("f.1", "f.10000000").is_ok());
+        assert!(super::expand("f.1", "f.10000001").is_err());
+    }
+
     #[test]
     fn a_first_and_a_last_that_do_not_belong_together_are_refused() {
         for (first, last) in [

@@ -54,6 +54,16 @@ fn mixed_sizes_in_sequence_meet_the_end() {
     }
 }
 
+/// A bit for each piece: a map of 4 GiB is the largest that is made, for 16 TiB in pieces of 512 B.
+#[test]
+fn a_map_of_more_than_four_gibibytes_is_refused() {
+    let job = once(&[512, 4096]);
+    let of_len = |len: u64| check_pieces(&job, Extent { offset: 0, len });
+    assert_eq!(of_len(16 << 40), Ok(()));
+    let error = of_len((16 << 40) + 512).expect_err("a piece more");
+    assert!(error.message.contains("a larger smallest block"), "{error}");
+}
+
 fn once(sizes: &[u64]) -> Job {
     let mut job = Job::new("pieces");
     job.pattern = Pattern::Random {

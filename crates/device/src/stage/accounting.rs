@@ -229,6 +229,7 @@ mod tests {
     fn below_32_kib_nothing_is_merged() {
         check(SSD, &in_a_row(64, 4), 64, 256);
         check(SSD, &in_a_row(16, 16), 16, 256);
+        check(SSD, &in_a_row(8, 31), 8, 248);
         check(SSD, &in_a_row(8, 32), 1, 256);
         check(HDD, &in_a_row(64, 16), 64, 64 * 1024);
         check(HDD, &in_a_row(32, 32), 1, 1024);

@@ -21,6 +21,9 @@ pub(crate) struct Chain {
     routes: [Box<[u8]>; 4],
 }
 
+/// A route names a link by a byte.
+pub(crate) const MOST_LINKS: usize = 1 << u8::BITS;
+
 const DIRECTIONS: [Direction; 4] = [
     Direction::Read,
     Direction::Write,
@@ -30,9 +33,12 @@ const DIRECTIONS: [Direction; 4] = [
 
 impl Chain {
     /// # Panics
-    /// With more than 256 links: no specification that was checked has so many.
+    /// With more than [`MOST_LINKS`] links: no specification that was checked has so many.
     pub(crate) fn new(links: Vec<Link>) -> Self {
-        assert!(links.len() <= 256, "a chain of more than 256 links");
+        assert!(
+            links.len() <= MOST_LINKS,
+            "a chain of more than {MOST_LINKS} links"
+        );
         let routes = DIRECTIONS.map(|direction| {
             let all = links.iter().enumerate();
             let concerned = all.filter(|(_, link)| link.concerns(direction));

@@ -211,6 +211,41 @@ mod tests {
         assert!((36..=44).contains(&at_once), "{at_once}");
     }
 
+    /// When a bucket of 90,000 at a baseline of 100 a second ran empty: at the start, and after pauses of
+    /// so many milliseconds, at the end of which all that it earned is taken at once.
+    fn emptied_again_after(pause: u64, times: u64) -> Vec<Nanos> {
+        let mut stage = Burst::new(
+            &credit(Rate::Iops(100.0), Rate::Iops(1000.0), 90_000.0),
+            Counts::Operations,
+        );
+        stage.admit(Nanos(0), &passage(90_001));
+        for time in 0..=times {
+            let now = Nanos::from_millis(time * pause);
+            stage.admit(now, &passage(1));
+            stage.admit(now, &passage(stage.balance(now) as u64 + 1));
+            stage.admit(now, &passage(1));
+        }
+        stage.emptied().to_vec()
+    }
+
+    /// A load at the baseline takes out what it earns, operation by operation, and empties nothing:
+    /// a hundredth of a bucket, nine seconds here, tells it from one that rests and comes back.
+    #[test]
+    fn a_bucket_runs_empty_again_once_it_has_held_a_hundredth() {
+        assert_eq!(emptied_again_after(8_900, 1).len(), 1);
+        let twice = emptied_again_after(9_100, 1);
+        assert_eq!(twice, [Nanos::ZERO, Nanos::from_millis(9_100)]);
+    }
+
+    /// A load that comes and goes for a month empties a bucket ten thousand times: the first 64 moments
+    /// show what it does.
+    #[test]
+    fn the_first_moments_of_a_habit_are_kept() {
+        assert_eq!(emptied_again_after(10_000, 63).len(), 64);
+        let habit = emptied_again_after(10_000, 1000);
+        assert_eq!((habit.len(), habit[63]), (64, Nanos::from_secs(630)));
+    }
+
     #[test]
     fn half_full_at_the_start() {
         let half = Credit {

@@ -203,6 +203,23 @@ mod tests {
         assert!((43_990..=44_010).contains(&long_after), "{long_after}");
     }
 
+    /// Operations of a rate of 1,000 that begin at once, where its savings are spent and the next one
+    /// comes so many milliseconds late.
+    fn made_up_after(late: u64) -> usize {
+        let mut stage = saving(1000.0);
+        let read = ChargedIo::plain(Read, 4096);
+        let spent = (0..1100).map(|_| stage.admit(Nanos::ZERO, &read)).last();
+        let now = spent.unwrap_or_default() + Nanos::from_millis(late);
+        let at_once = (0..100).filter(|_| stage.admit(now, &read) == now);
+        at_once.count()
+    }
+
+    /// A side of a real-time run that is late by a moment loses nothing, though savings return in minutes.
+    #[test]
+    fn twenty_milliseconds_are_made_up_for() {
+        assert_eq!([10, 20, 30, 40].map(made_up_after), [10, 20, 21, 21]);
+    }
+
     /// A load below the rate spends nothing of it.
     #[test]
     fn savings_are_not_spent_below_the_rate() {

@@ -317,6 +317,18 @@ mod tests {
         })
     }
 
+    /// The largest maximum that a specification may have would need 100,000 channels, of eight bytes a
+    /// direction: half a MiB of them is kept, each held for less, and the maximum stays.
+    #[test]
+    fn channels_take_half_a_mebibyte_at_most() {
+        let media = with_channels(1e9);
+        let channels = media.sides[0].channels.as_ref().expect("channels");
+        assert_eq!(size_of_val(&*channels.free_at), 512 << 10);
+        let held = share(100_000, channels.held);
+        let most = channels.free_at.len() as f64 * 1e9 / held as f64;
+        assert!((most / 1e9 - 1.0).abs() < 1e-4, "{most}");
+    }
+
     #[test]
     fn one_channel_is_a_queue() {
         // 10,000 reads of 100 µs a second: one channel. A flush waits for nobody, a write neither.

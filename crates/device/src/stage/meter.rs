@@ -196,12 +196,13 @@ pub(crate) struct Savings {
     /// Whether nothing is held, and whether no more can be: what each operation asks.
     is_spent: bool,
     is_full: bool,
-    /// In parts of 2^16.
+    /// With [`Self::PLACES`] binary places.
     share: i128,
 }
 
 impl Savings {
-    const PLACES: u32 = 16;
+    /// A moment has 96 bits with its places, and its product with a share must fit into 127.
+    const PLACES: u32 = 30;
 
     /// Full, with `most` of time at the rate.
     pub(crate) fn new(most: Nanos, share: f64) -> Self {
@@ -308,6 +309,36 @@ mod tests {
         meter.set_saved(now, 0.0);
         assert_eq!(meter.admit(now, 1), now);
         assert_eq!(meter.admit(now, 1), now + Nanos::from_millis(1));
+    }
+
+    /// The story: a share of 0.0001, the least that a specification may have, was kept in parts of 2^16,
+    /// and 7 % more was saved.
+    #[test]
+    fn the_smallest_share_is_saved_to_a_hundred_thousandth() {
+        let mut savings = Savings::new(Nanos::from_secs(1000), 1e-4);
+        savings.held = 0;
+        savings.is_full = false;
+        let mut meter = Meter::new(1000.0, 0.0);
+        meter.admit_saving(Nanos::from_secs(1_000_000), 1, &mut savings);
+        let held = savings.held as f64 / moment(Nanos::from_secs(100)) as f64;
+        assert!((held - 1.0).abs() < 1e-5, "{held}");
+        let mut at_the_end = Savings::new(Nanos::MAX, 1.0);
+        at_the_end.held = 0;
+        at_the_end.is_full = false;
+        Meter::new(1000.0, 0.0).admit_saving(Nanos::MAX, 1, &mut at_the_end);
+        assert!(at_the_end.is_full);
+    }
+
+    /// Fewer places would let a fast rate drift; more would not hold the time of one unit a second.
+    #[test]
+    fn rates_from_one_to_a_million_million_are_kept_to_a_millionth() {
+        for rate in [1.0, 3.0, 7e3, 7e6, 7e9, 0.7e12, 0.9e12, 1e12] {
+            let mut meter = Meter::new(rate, 0.0);
+            let units = (rate * 1000.0) as u64;
+            meter.admit(Nanos(0), units);
+            let seconds = meter.admit(Nanos(0), 1).as_secs_f64();
+            assert!((seconds / 1000.0 - 1.0).abs() < 1e-6, "{rate}: {seconds} s");
+        }
     }
 
     #[test]

@@ -22,8 +22,8 @@ use crate::Programs;
 /// Programs that a die puts off for reads; more would need a larger cache than disks have.
 const MOST_WAITING: u32 = 64;
 
-/// Writes that were admitted for a later moment than the reads have reached. More are taken as
-/// having come.
+/// Writes that were admitted for a later moment than the reads have reached. Of more, the oldest are
+/// forgotten: without reads it does not matter when each is programmed.
 const MOST_AHEAD: usize = 4096;
 
 /// The programs of all dies of one medium.
@@ -64,7 +64,6 @@ impl ProgramQueue {
     #[inline]
     pub(crate) fn write(&mut self, at: Nanos, bytes: u64) {
         if self.ahead.len() == MOST_AHEAD {
-            // Without reads it does not matter when each is programmed.
             self.ahead.pop_front();
         }
         self.ahead.push_back((at, bytes));
@@ -169,6 +168,14 @@ mod tests {
         check(&[(500, 1000)], 600, 800);
     }
 
+    /// One program is under way and 64 wait for a read; what comes then is programmed first, as the
+    /// cache of a disk holds no more.
+    #[test]
+    fn a_read_goes_before_sixty_four_programs() {
+        check(&[(0, 65_000)], 100, 300);
+        check(&[(0, 66_000)], 100, 600);
+    }
+
     #[test]
     fn pages_take_turns() {
         let mut programs = queue(2);
@@ -184,7 +191,10 @@ mod tests {
         for at in 0..100_000 {
             programs.write(Nanos(at), 4096);
         }
-        assert_eq!(programs.ahead.len(), MOST_AHEAD);
         assert_eq!(programs.ahead.capacity(), queue(2).ahead.capacity());
+        // Of 4,096 writes the read comes after the first, which filled a page; of one more it is forgotten.
+        let page_and_others = |others: usize| [vec![(0, 1000)], vec![(50, 0); others]].concat();
+        check(&page_and_others(4095), 100, 300);
+        check(&page_and_others(4096), 100, 100);
     }
 }

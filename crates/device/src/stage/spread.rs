@@ -202,6 +202,60 @@ mod tests {
         }
     }
 
+    /// A latency of 100 µs is drawn to 2 ns, and a tail of 10,000 times the mean, the farthest that a
+    /// specification may have, still scatters upwards.
+    #[test]
+    fn factors_are_fine_and_reach_far() {
+        let steps = drawn(&spread(0.001, None), 100_000);
+        let finest = steps.windows(2).map(|two| two[1] - two[0]);
+        let finest = finest.filter(|step| *step > 0.0).fold(1.0, f64::min);
+        assert!(finest * 100_000.0 < 2.0, "{finest}");
+        let far = Lognormal::new(1e4, 1.0);
+        let beyond_two_deviations = far.at(1 << 57 | 1) as f64 / ONE as f64;
+        assert!(beyond_two_deviations > 40_000.0, "{beyond_two_deviations}");
+    }
+
+    /// The draw of a law with sigma 1 that lies so far out, and what it should be.
+    fn out_by(law: &Lognormal, probability: f64) -> (f64, f64) {
+        // Odd: above the median. The other 63 bits are twice the probability of the tail.
+        let bits = ((probability * 2.0 * libm::ldexp(1.0, 63)) as u64) << 1 | 1;
+        let (z, _) = (0..60).fold((0.0, 9.0), |(low, high), _| {
+            let middle = f64::midpoint(low, high);
+            if libm::erfc(middle / core::f64::consts::SQRT_2) / 2.0 > probability {
+                (middle, high)
+            } else {
+                (low, middle)
+            }
+        });
+        let exact = libm::exp(z - 0.5);
+        (law.at(bits) as f64 / ONE as f64, exact)
+    }
+
+    /// Half as many knots would be off by four times as much; twice as many would not fit beside a
+    /// device's other tables into the 32 KiB next to a core.
+    #[test]
+    fn between_knots_the_error_is_below_a_ten_thousandth() {
+        let law = Lognormal::new(1.0, 1.0);
+        let worst = (1..10_000).map(|part| {
+            let (seen, exact) = out_by(&law, f64::from(part) / 20_001.0);
+            (seen / exact - 1.0).abs()
+        });
+        let worst = worst.fold(0.0, f64::max);
+        assert!(worst < 1e-4, "{worst}");
+        assert!(size_of_val(&*law.below) + size_of_val(&*law.above) < 17 << 10);
+    }
+
+    /// A load of a million operations a second draws one of 2^32 in an hour.
+    #[test]
+    fn beyond_two_to_the_minus_thirty_two_draws_repeat_the_last_knot() {
+        let law = Lognormal::new(1.0, 1.0);
+        let draw = |octaves: i32| out_by(&law, libm::ldexp(0.5, -octaves));
+        let (seen, exact) = draw(31);
+        assert!((seen / exact - 1.0).abs() < 1e-3, "{seen} {exact}");
+        assert_eq!(draw(33).0, draw(39).0);
+        assert!(draw(33).0 > seen);
+    }
+
     #[test]
     fn far_tails_are_there() {
         let all = drawn(&spread(0.295, None), 4_000_000);

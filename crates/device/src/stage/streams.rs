@@ -169,4 +169,13 @@ mod tests {
             assert!(lost <= most, "{count} streams: {lost} of 1000 lost");
         }
     }
+
+    /// A set is one line of the processor's cache, and all of them are half of what a core has next to
+    /// it: of 512 streams six in seven operations are seen to follow, of 1,024 fewer than half.
+    #[test]
+    fn the_table_is_small_and_forgets_beyond_its_places() {
+        assert_eq!(size_of::<[Set; SETS]>(), 16 << 10);
+        let lost = [512, 1024].map(|count| lost(count, 0));
+        assert!(lost[0] < 200 && lost[1] > 500, "{lost:?} of 1000 lost");
+    }
 }

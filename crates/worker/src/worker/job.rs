@@ -66,7 +66,8 @@ pub(super) struct InPool {
     next_burst: Nanos,
 }
 
-/// How long a job that is ahead of its share waits before it checks again.
+/// How long a job that is ahead of its share waits before it checks again: about one operation of a
+/// fast device.
 const AHEAD: Nanos = Nanos(100_000);
 
 impl WorkerJob {

@@ -28,6 +28,7 @@ fn addresses_as_people_write_them() {
     );
     check("gp3,throughput=250MiB/s", "gp3,throughput=250");
     check("gp2", "gp2");
+    check("1000xgp2", "1000xgp2");
     check(
         "local@i3.xlarge,as-of=2017-02-27",
         "local,as-of=2017-02-27@i3.xlarge",
@@ -78,6 +79,11 @@ fn mistakes_are_pointed_at() {
     refuse(
         "0xgp2",
         "0xgp2\n^ a number of volumes lies between 1 and 1000",
+    );
+    // A zero too many would make a device of a billion volumes.
+    refuse(
+        "1001xgp2",
+        "1001xgp2\n^^^^ a number of volumes lies between 1 and 1000",
     );
     refuse(
         "gp3,iops=many",

@@ -365,3 +365,133 @@ fn rate_rule(rate: Rate) -> Result<(), Invalid> {
     let sound = value.is_finite() && value > 0.0 && value < 1e12;
     rule(sound, "rate", "a rate must be above 0 and below 1e12")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{BlockSizes, Limit, MinRate, SteadyVariable};
+
+    type Change = fn(&mut Job, u64);
+
+    fn zones(job: &mut Job, thousandths: u64) {
+        job.pattern = Pattern::Zones(vec![Zone {
+            access_percent: thousandths as f64 / 1000.0,
+            space_percent: 100.0,
+        }]);
+    }
+
+    fn interval(job: &mut Job, checksum: Checksum, bytes: u64) {
+        job.verify = Some(Verify {
+            interval: Some(Bytes(bytes)),
+            ..Verify::new(checksum)
+        });
+    }
+
+    /// The field that a rule is about, the last value that it lets pass, and the first that it does not.
+    const LIMITS: [(&str, Change, u64, u64); 14] = [
+        // fio's header of 40 bytes, and the room behind it.
+        (
+            "verify_interval",
+            |job, value| interval(job, Checksum::Header, value),
+            40,
+            39,
+        ),
+        (
+            "verify_interval",
+            |job, value| interval(job, Checksum::Sha512, value),
+            168,
+            167,
+        ),
+        (
+            "threads",
+            |job, value| job.threads = value as u32,
+            4096,
+            4097,
+        ),
+        // IORING_MAX_ENTRIES of Linux.
+        (
+            "depth",
+            |job, value| job.depth = value as u32,
+            32_768,
+            32_769,
+        ),
+        (
+            "block_size",
+            |job, value| job.sizes = BlockSizes::fixed(Bytes(value)),
+            1 << 30,
+            (1 << 30) + 1,
+        ),
+        (
+            "block_size",
+            |job, value| job.sizes.trim = SizeMix(vec![(Bytes(value), 1)]),
+            (1 << 32) - 1,
+            1 << 32,
+        ),
+        (
+            "content_unit",
+            |job, value| job.content_unit = Bytes(value),
+            512,
+            511,
+        ),
+        (
+            "content",
+            |job, value| job.content = Content::Window { size: Bytes(value) },
+            1 << 30,
+            (1 << 30) + 1,
+        ),
+        // The thread that samples looks a thousand times a second at most.
+        (
+            "sample_every",
+            |job, value| job.measure.iops_every = Some(Nanos(value)),
+            1_000_000,
+            999_999,
+        ),
+        (
+            "min_rate",
+            |job, value| {
+                job.min_rate = Some(MinRate {
+                    rates: [None; 3],
+                    cycle: Nanos(value),
+                    settle: Nanos::ZERO,
+                });
+            },
+            1_000_000,
+            999_999,
+        ),
+        (
+            "steady_rounds",
+            |job, value| {
+                job.stop.steady = Some(Steady::Slope {
+                    variable: SteadyVariable::Iops,
+                    round: Nanos::from_secs(1),
+                    rounds: value as u32,
+                    limit: Limit::Percent(1.0),
+                });
+            },
+            3,
+            2,
+        ),
+        (
+            "rate",
+            |job, value| job.pace = Pace::Capped(Rate::Iops(value as f64)),
+            999_999_999_999,
+            1_000_000_000_000,
+        ),
+        // Three thirds written with three digits, 33.333, add up to 99.999.
+        ("zones", zones, 99_991, 99_989),
+        ("zones", zones, 100_009, 100_011),
+    ];
+
+    #[test]
+    fn each_limit_lets_its_last_value_pass_and_no_further_one() {
+        for (field, change, last, first) in LIMITS {
+            let with = |value| {
+                let mut job = Job::new("limits");
+                change(&mut job, value);
+                rules(&job).map_err(|error| error.field)
+            };
+            assert_eq!(with(last), Ok(()), "{field}: {last}");
+            assert_eq!(with(first), Err(field), "{field}: {first}");
+        }
+    }
+}
