@@ -373,44 +373,6 @@ fn options_may_be_shortened_and_mistaken() {
     }
 }
 
-const MIXED: &str = "[global]\ndirect=1\nioengine=io_uring\niodepth=8\nruntime=30\ntime_based\n\
-                     [a]\nfilename=/data/one\nsize=1g\nrw=randrw\nrwmixread=70\nbs=8k\n\
-                     ramp_time=5\nnumjobs=2\nrate_iops=500\n\
-                     [b]\nstonewall\nfilename=/data/two\nsize=2g\nrw=write\nbs=64k\n";
-
-#[test]
-fn jobs_as_a_parameter_file_of_vdbench() {
-    let prepared = planned(MIXED).expect("a plan");
-    let text = to_vdbench(&prepared).expect("can be said");
-    assert_eq!(
-        text,
-        "* Vdbench never touches the first block of a storage.\n\
-         sd=sd1,lun=/data/one,size=1g,openflags=o_direct\n\
-         sd=sd2,lun=/data/two,size=2g,openflags=o_direct\n\
-         wd=wd1,sd=sd1,xfersize=8k,rdpct=70,seekpct=100\n\
-         wd=wd2,sd=sd2,xfersize=64k,rdpct=0,seekpct=0\n\
-         rd=rd1,wd=wd1,iorate=2000,elapsed=30,interval=1,warmup=5,threads=16,distribution=deterministic\n\
-         rd=rd2,wd=wd2,iorate=max,elapsed=30,interval=1,threads=8\n"
-    );
-}
-
-#[test]
-fn what_vdbench_cannot_say_is_reported() {
-    let told = |options: &str, why: &str| {
-        let text = format!("[a]\nfilename=/x\nsize=1g\nruntime=3\ntime_based\n{options}\n");
-        let prepared = planned(&text).expect(options);
-        let mistake = to_vdbench(&prepared).expect_err(options).to_string();
-        assert!(mistake.contains(why), "{mistake}");
-    };
-    told(
-        "rw=randread\nrandom_distribution=zipf:1.2",
-        "its distribution",
-    );
-    told("rw=randtrim", "it trims");
-    told("rw=write\nverify=crc32c", "its checks");
-    told("rw=rw\nbs=4k,8k", "of different sizes");
-}
-
 /// A `name` in `[global]` named every job, and programs that tell jobs by their names saw one.
 #[test]
 fn a_name_for_all_names_no_job() {
