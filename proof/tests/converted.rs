@@ -1,41 +1,18 @@
-//! What one language writes, another one reads.
+//! Job files of fio as studies in the native format.
 
 use std::process::Command;
 
 use blocklab_proof::{Lab, good};
 
-const JOBS: &str = "[global]\ndirect=1\nioengine=io_uring\niodepth=8\nruntime=30\ntime_based\n\
-                    [a]\nfilename=/data/one\nsize=1g\nrw=randrw\nrwmixread=70\nbs=8k\n\
-                    ramp_time=5\nnumjobs=2\nrate_iops=500\n\
-                    [b]\nstonewall\nfilename=/data/two\nsize=2g\nrw=write\nbs=64k\n";
-
-#[test]
-fn vdbench_reads_what_jobs_of_fio_were_converted_to() {
-    let lab = Lab::new();
-    std::fs::write(lab.path().join("jobs.fio"), JOBS).expect("it can be written");
-    let text = good(lab.blocklab(["convert", "jobs.fio", "--to", "vdbench"]));
-    std::fs::write(lab.path().join("p"), text).expect("it can be written");
-    let shown = good(lab.blocklab(["vdbench", "-s", "-f", "p"]));
-    for run in ["RD=rd1", "RD=rd2"] {
-        assert!(shown.contains(run), "{run}: {shown}");
-    }
-}
-
-/// A ramp by bytes vanished in the other languages, and the native one named nothing that it lacks.
+/// The native format named nothing that it lacks.
 #[test]
 fn a_ramp_by_bytes_is_refused_by_name() {
     let lab = Lab::new();
     let jobs = "[a]\nfilename=/data/one\nsize=1g\nruntime=30\ntime_based\nramp_size=1g\n";
     std::fs::write(lab.path().join("jobs.fio"), jobs).expect("it can be written");
-    for language in ["native", "vdbench", "diskspd"] {
-        let said = lab.blocklab(["convert", "jobs.fio", "--to", language]);
-        assert_eq!(said.code, Some(2), "{language}: {}", said.out);
-        assert!(
-            said.err.contains("ramp by bytes"),
-            "{language}: {}",
-            said.err
-        );
-    }
+    let said = lab.blocklab(["convert", "jobs.fio"]);
+    assert_eq!(said.code, Some(2), "{}", said.out);
+    assert!(said.err.contains("ramp by bytes"), "{}", said.err);
 }
 
 /// The story: `fio job.fio` laid out its file, and the study that `convert` made of the same job refused

@@ -166,7 +166,6 @@ fn the_house_without_edges_is_as_drawn() {
         "workload",
         "device",
         "record",
-        "publication",
         "syntax",
         "verify",
         "trace",

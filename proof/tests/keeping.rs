@@ -242,12 +242,41 @@ fn the_limit_of_file_sizes_is_reported_and_leaves_nothing() {
     assert_eq!(fs::read_dir(&disk).expect("the folder").count(), 0);
 }
 
-/// Runs of the first format, which had limits by their names alone: every command that reads runs
-/// reads them, and what is exported is of the present format.
+/// Format 1 is of builds before the first release. A run of it is refused by every command that
+/// reads runs, with what would work, and hides no other run.
 #[test]
-fn runs_of_the_first_format_are_shown_compared_and_exported() {
+fn a_run_of_an_older_format_is_refused_by_its_number() {
     let lab = Lab::new();
-    let golden = blocklab_proof::root().join("crates/record/golden/v1");
+    let golden = blocklab_proof::root().join("crates/record/golden/v2/described.json");
+    let text = fs::read_to_string(golden).expect("a golden record");
+    let text = text.replacen("\"format\": 2", "\"format\": 1", 1);
+    let id = "20260101-000000-k3f";
+    let folder = lab.path().join("runs").join(id);
+    fs::create_dir_all(&folder).expect("a folder");
+    fs::write(folder.join("record.json"), &text).expect("written");
+    fs::write(lab.path().join("old.json"), &text).expect("written");
+    let words = "format 1 is older than this version reads (from 2 on); repeat the run";
+    for line in [
+        vec!["show", id],
+        vec!["compare", id, id],
+        vec!["diagnose", id],
+        vec!["export", id, "--format", "json"],
+        vec!["report", id, "--html", "page.html"],
+        vec!["import", "record", "old.json"],
+    ] {
+        let refused = lab.blocklab(line.iter().copied());
+        assert_eq!(refused.code, Some(2), "{line:?}: {}", refused.err);
+        assert!(refused.err.contains(words), "{line:?}: {}", refused.err);
+    }
+    let listed = lab.blocklab(["list"]);
+    assert!(listed.err.contains(words), "{}", listed.err);
+}
+
+/// Golden records, with limits of every kind: every command that reads runs reads them.
+#[test]
+fn golden_runs_are_shown_compared_and_exported() {
+    let lab = Lab::new();
+    let golden = blocklab_proof::root().join("crates/record/golden/v2");
     let mut ids = Vec::new();
     for name in ["bought.json", "described.json"] {
         let text = fs::read_to_string(golden.join(name)).expect("a golden record");

@@ -4,10 +4,10 @@ use std::fs;
 
 use blocklab_proof::accuracy::{Study, simulate};
 use blocklab_proof::{Lab, good, json, root};
-use blocklab_publication::System;
 use blocklab_record::Measurement;
 use blocklab_runner::plan_of;
 use blocklab_units::Nanos;
+use blocklab_workload::publication::System;
 use serde_json::Value;
 
 fn table<'a>(study: &'a Value, title: &str) -> &'a Value {

@@ -91,7 +91,7 @@ pub enum Command {
     Diagnose(DiagnoseArgs),
     /// Show the cost per IOPS, MB/s, GB and million I/Os
     Price(PriceArgs),
-    /// Translate a fio job file into the native format, or that of DiskSpd or Vdbench
+    /// Translate a fio job file into a study in the native format
     Convert(ConvertArgs),
     /// Export a run as CSV, JSON or Parquet
     Export(ExportArgs),

@@ -1,11 +1,10 @@
-//! Files of other programs: their results, kept as runs, and their scripts in another language.
+//! Files of other programs: their results, kept as runs, and fio's job files in the native format.
 
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
-use blocklab_fio as fio;
 use blocklab_host::{LARGEST_REPORT, read_at_most, read_input};
 use blocklab_import::{self as read, Source, Tool, VDBENCH_FILES};
 use blocklab_native as native;
@@ -134,7 +133,7 @@ fn bytes(path: &Path) -> Result<Vec<u8>> {
     }
 }
 
-/// Prints a job file of one tool in the language of another, and lists on standard error what was understood differently.
+/// Prints a job file of fio as a study, and lists on standard error what was understood differently.
 pub fn convert(args: &ConvertArgs) -> Result<()> {
     let ends_so = Path::new(&args.file).extension() == Some("fio".as_ref());
     if args.from.is_none() && !ends_so {
@@ -147,8 +146,6 @@ pub fn convert(args: &ConvertArgs) -> Result<()> {
     let prepared = blocklab_tools::fio::prepared(&args.file)?;
     let text = match args.to {
         Language::Native => in_native(&prepared.plan)?,
-        Language::Diskspd => fio::to_diskspd(&prepared)?,
-        Language::Vdbench => fio::to_vdbench(&prepared)?,
     };
     for note in &prepared.notes {
         terminal::inform(&format!("note: {}: {}", note.subject, note.text));

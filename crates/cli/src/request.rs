@@ -9,12 +9,12 @@ use anyhow::{Context, Result, anyhow, bail};
 use blocklab_console::{chance, place};
 use blocklab_host::{LARGEST_SCRIPT, read_at_most, read_input};
 use blocklab_native::{self as native, Overrides, studies};
-use blocklab_publication::Publication;
 use blocklab_record::Record;
 use blocklab_report::text;
 use blocklab_runner::{Missing, Request, Study, Until, planned, planned_run};
 use blocklab_store::Store;
 use blocklab_units::{Ink, Nanos, Style, did_you_mean, plural};
+use blocklab_workload::publication::Publication;
 use blocklab_workload::{Case, Job, Plan, Target};
 
 use crate::again;

@@ -79,7 +79,7 @@ impl OpenSet {
         })
     }
 
-    /// Hands an operation on; whether there was a place for its file.
+    /// Passes an operation on; whether there was a place for its file.
     fn hand_on(&mut self, io: &Io) -> bool {
         let file = io.file as usize;
         let Some(place) = self.place_of[file].or_else(|| self.place_for(file)) else {
@@ -129,7 +129,7 @@ impl OpenSet {
         Ok(())
     }
 
-    /// Hands on what was held and has a place now.
+    /// Passes on what was held and has a place now.
     fn release(&mut self) -> io::Result<()> {
         let before = self.held.len();
         while let Some(io) = self.held.pop_front() {

@@ -83,19 +83,35 @@ fn drive<T: Target>(
             filler.compare(&done[..taken], worker, now);
         }
         for completion in done.drain(..taken) {
-            let next = if at_once {
-                worker.again(completion, now)
-            } else {
-                Err(completion)
-            };
-            match next {
-                Ok(ref io) => {
-                    filler.prepare(io, worker);
-                    staged += 1;
-                    target.submit(io);
-                }
-                Err(completion) => worker.complete(completion, now),
-            }
+            staged += answer(completion, at_once, worker, target, filler, now);
+        }
+    }
+}
+
+/// Ends an operation and, `at_once`, submits the one that takes its place. How many it submits.
+#[inline]
+fn answer<T: Target>(
+    completion: Completion,
+    at_once: bool,
+    worker: &mut Worker,
+    target: &mut T,
+    filler: &mut BufferFiller,
+    now: Nanos,
+) -> u32 {
+    let next = if at_once {
+        worker.again(completion, now)
+    } else {
+        Err(completion)
+    };
+    match next {
+        Ok(ref io) => {
+            filler.prepare(io, worker);
+            target.submit(io);
+            1
+        }
+        Err(completion) => {
+            worker.complete(completion, now);
+            0
         }
     }
 }

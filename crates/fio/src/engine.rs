@@ -39,7 +39,8 @@ const fn io_uring(options: &Options) -> Engine {
         sqpoll: options.sqthread_poll,
         iopoll: options.hipri,
         fixed_buffers: options.fixedbufs,
-        fixed_files: options.registerfiles,
+        // A thread of the kernel that polls takes registered files alone, as fio has it.
+        fixed_files: options.registerfiles || options.sqthread_poll,
     })
 }
 

@@ -17,7 +17,6 @@ mod bytes;
 mod command;
 mod compressed;
 mod context;
-mod convert;
 mod ending;
 mod engine;
 mod fault;
@@ -42,8 +41,6 @@ mod spec;
 mod state;
 #[cfg(test)]
 mod tests;
-mod to_diskspd;
-mod to_vdbench;
 mod value;
 mod verify;
 
@@ -67,8 +64,6 @@ pub use reference::reference;
 pub use source::{Reader, Section, Setting, parse as parse_jobs};
 pub use spec::Spec;
 pub use state::State;
-pub use to_diskspd::to_diskspd;
-pub use to_vdbench::to_vdbench;
 
 /// What `--version` answers: the version whose language this is.
 pub const VERSION: &str = "fio-3.33";

@@ -49,7 +49,7 @@ pub(super) fn load(
         target_order,
         target_turn,
         target_center: center(spec, "file_service_type", &options.file_service_type)?,
-        open_targets: open_targets(spec, &working_set.targets),
+        open_targets: open_targets(spec, &working_set.targets)?,
         engine,
         depth,
         batch: batch(spec, depth),
@@ -214,10 +214,17 @@ fn center(spec: &Spec, option: &str, text: &str) -> Result<Option<f64>, Mistake>
 }
 
 /// 0, and more than there are, mean all.
-fn open_targets(spec: &Spec, targets: &[String]) -> Option<u32> {
-    let most = spec.options.openfiles?;
-    let is_limit = (1..targets.len() as u64).contains(&most);
-    is_limit.then_some(most as u32)
+fn open_targets(spec: &Spec, targets: &[String]) -> Result<Option<u32>, Mistake> {
+    let most = spec.options.openfiles.unwrap_or(0);
+    if !(1..targets.len() as u64).contains(&most) {
+        return Ok(None);
+    }
+    if spec.options.sqthread_poll {
+        let wrong = "a kernel thread that polls (sqthread_poll) takes registered files, which all \
+                     stay open; without openfiles it would work";
+        return Err(spec.mistake("openfiles", wrong));
+    }
+    Ok(Some(most as u32))
 }
 
 /// `zipf:1.2`, `random:8`: the order, and behind the last `:` the operations before the next file.

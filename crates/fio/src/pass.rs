@@ -1,7 +1,7 @@
 //! One pass of a job over its files: how many bytes it moves, and when another one begins.
 
 use blocklab_units::Bytes;
-use blocklab_workload::{Job, SizeDraw};
+use blocklab_workload::{Job, Pattern, SizeDraw};
 
 use super::files::WorkingSet;
 use super::options::Options;
@@ -51,7 +51,7 @@ impl<'a> Pass<'a> {
         let counted = match self.requested() {
             Some(bytes) if self.verifying_passes(bytes).is_some() => pass,
             Some(bytes) if self.loops_to_the_end(bytes) => pass,
-            Some(bytes) => bytes,
+            Some(bytes) => self.without_a_stub(bytes),
             None => self.working_set.most.map_or(pass, |most| pass.min(most)),
         };
         counted.saturating_mul(self.each())
@@ -64,8 +64,32 @@ impl<'a> Pass<'a> {
             return loops;
         };
         match self.verifying_passes(bytes).unwrap_or(1) {
-            1 if self.loops_to_the_end(bytes) => loops.max(bytes.div_ceil(self.whole())),
+            1 if self.loops_to_the_end(bytes) => {
+                loops.max(self.without_a_stub(bytes).div_ceil(self.whole()))
+            }
             passes => loops.max(passes),
+        }
+    }
+
+    /// The bytes that are moved where so many are requested. As in fio, a pass that would have to move
+    /// less than the largest block of any direction is not begun.
+    fn without_a_stub(&self, bytes: u64) -> u64 {
+        let whole = self.whole();
+        let meets_the_end = !self.comes_back() && self.options.zonemode == "none";
+        let by_passes = matches!(
+            self.job.pattern,
+            Pattern::Sequential | Pattern::Random { .. }
+        );
+        match bytes.checked_rem(whole) {
+            Some(stub)
+                if meets_the_end
+                    && by_passes
+                    && bytes > whole
+                    && stub < self.job.sizes.largest().0 =>
+            {
+                bytes - stub
+            }
+            _ => bytes,
         }
     }
 
@@ -158,12 +182,7 @@ impl<'a> Pass<'a> {
             return size / piece * piece * files;
         }
         if self.options.bssplit.is_some() || self.options.bsrange.is_some() {
-            // Sizes are multiples of the smallest, and what is left of a file holds none.
-            return if self.options.bs_unaligned {
-                self.working_set.space
-            } else {
-                size / self.smallest() * self.smallest() * files
-            };
+            return self.of_several_sizes(size) * files;
         }
         let found = self.until_the_end(size, block);
         if found.is_none() && self.comes_back() {
@@ -171,6 +190,20 @@ impl<'a> Pass<'a> {
             return (size * files).div_ceil(block).max(1) * block;
         }
         found.unwrap_or(size / block).max(1) * block * files
+    }
+
+    /// What a pass moves of a file of so many bytes, in blocks of several sizes. They are multiples of
+    /// the smallest, and what is left of the file holds none; where they are not, the pass is over
+    /// when less than the smallest is left.
+    fn of_several_sizes(&self, size: u64) -> u64 {
+        let smallest = self.smallest();
+        if !self.options.bs_unaligned {
+            size / smallest * smallest
+        } else if self.comes_back() {
+            size
+        } else {
+            (size + 1).saturating_sub(smallest).max(1)
+        }
     }
 
     /// The smallest block of the directions that occur.

@@ -93,10 +93,23 @@ fn read(
             let Some((section, _)) = rest.split_once(']') else {
                 return Err(Mistake::here(&at, "the section's name lacks its `]`"));
             };
+            if depth > 0 {
+                let message = format!(
+                    "section [{section}] is in an included file, which may hold options alone: fio \
+                     leaves such a file out"
+                );
+                return Err(Mistake::here(&at, message));
+            }
             sections.push(Section::new(section.trim().to_owned(), at));
             continue;
         }
         if let Some(path) = line.strip_prefix("include ").map(str::trim) {
+            if sections.is_empty() {
+                let message = format!(
+                    "option <{line}> outside of [] job section; after [global] it would work"
+                );
+                return Err(Mistake::here(&at, message));
+            }
             if depth == DEEPEST {
                 let message =
                     format!("`include {path}` is nested too deep: does it include itself?");

@@ -10,7 +10,8 @@ struct NoFiles;
 impl Reader for NoFiles {
     fn include(&mut self, path: &str) -> Result<String, String> {
         match path {
-            "common.fio" => Ok("[global]\nbs=8k\n".to_owned()),
+            "common.fio" => Ok("bs=8k\n".to_owned()),
+            "sections.fio" => Ok("[b]\nbs=8k\n".to_owned()),
             "itself.fio" => Ok("include itself.fio\n".to_owned()),
             _ => Err("there is none".to_owned()),
         }
@@ -96,11 +97,74 @@ fn globals_hold_for_the_jobs_after_them() {
 
 #[test]
 fn includes_variables_and_arithmetic_are_resolved() {
-    let all =
-        jobs("include common.fio\n[a] ; first\nsize=${SIZE} # so big\n[b]\nsize=2*$ncpus*1k\n");
+    let text = "[global]\ninclude common.fio\n[a] ; first\nsize=${SIZE} # so big\n\
+                [b]\nsize=2*$ncpus*1k\n";
+    let all = jobs(text);
     assert_eq!(all[0].sizes.largest(), Bytes(8192));
     assert_eq!(all[0].stop.bytes, Some(Bytes(2 << 20)));
     assert_eq!(all[1].stop.bytes, Some(Bytes(8192)));
+}
+
+/// The story: an `include` before the first section was taken, and one of a file with sections, where
+/// fio refuses the first and leaves the second out.
+#[test]
+fn an_include_stands_in_a_section_and_holds_options() {
+    refused(
+        "include common.fio\n[a]\nsize=1m\n",
+        "job.fio:1: option <include common.fio> outside of [] job section",
+    );
+    refused(
+        "[a]\nsize=1m\ninclude sections.fio\n",
+        "sections.fio:1: section [b] is in an included file",
+    );
+}
+
+/// The story: of 300 KiB over a file of 256 KiB in blocks of 64 KiB, fio moves 262,144 bytes, for it
+/// begins no further pass for less than the largest block of any direction; here it was 327,680. And
+/// sizes of any byte went on from the file's beginning, 1,004,095 bytes of 1,000,000.
+#[test]
+fn no_further_pass_is_begun_for_less_than_a_block() {
+    let bytes = |options: &str| job(options).stop.bytes.map(|bytes| bytes.0);
+    for (options, expected) in [
+        ("size=256k io_size=300k bs=64k", 262_144),
+        ("size=256k io_size=300k bs=64k rw=randread", 262_144),
+        ("size=256k io_size=300k bs=16k", 307_200),
+        ("size=256k io_size=300k bs=16k,64k", 262_144),
+        ("size=256k io_size=300k bssplit=4k/50:64k/50", 262_144),
+        ("size=100k io_size=300k bs=16k", 294_912),
+        ("size=100k io_size=300k bs=16k loops=2", 294_912),
+        ("size=256k io_size=4k bs=64k", 4096),
+        // These meet no end.
+        (
+            "size=256k io_size=300k bs=64k rw=randread norandommap",
+            307_200,
+        ),
+        ("size=256k io_size=300k bs=64k rw=rw", 307_200),
+        ("size=256k io_size=300k bs=64k rw=read:8k", 307_200),
+        ("size=256k io_size=300k bs=64k rw=read:-64k", 307_200),
+        (
+            "size=256k io_size=300k bs=64k rw=randread percentage_random=50",
+            307_200,
+        ),
+        // Less than 4,096 bytes may be left.
+        ("size=1000000 bsrange=4k-16k bs_unaligned", 995_905),
+        (
+            "size=1000000 bssplit=8k/50:12k/50 bs_unaligned rw=write",
+            991_809,
+        ),
+    ] {
+        assert_eq!(bytes(options), Some(expected), "{options}");
+    }
+}
+
+/// The story: a job that keeps few of its files open and lets the kernel poll ran, where fio refuses
+/// it: what is polled is registered, and registered files stay open.
+#[test]
+fn files_that_are_polled_are_registered() {
+    refused(
+        "[a]\nsize=1m\nioengine=io_uring\nsqthread_poll=1\nnrfiles=4\nopenfiles=2\n",
+        "openfiles: a kernel thread that polls (sqthread_poll) takes registered files",
+    );
 }
 
 #[test]
@@ -236,8 +300,8 @@ fn mistakes_say_where_and_what_would_work() {
         ("size=1m\n", "outside of [] job section"),
         ("[a\n", "lacks its `]`"),
         ("[a]\nsize=${NOPE}\n", "size requires an argument"),
-        ("include itself.fio\n", "include itself"),
-        ("include nowhere.fio\n", "cannot include nowhere.fio"),
+        ("[a]\ninclude itself.fio\n", "include itself"),
+        ("[a]\ninclude nowhere.fio\n", "cannot include nowhere.fio"),
         ("[a]\nsize=1m\ndirect=2\n", "out of range: 0 to 1"),
         ("[a]\nsize=1m\nioengine=rbd\n", "engine rbd is not there"),
         (
@@ -267,7 +331,7 @@ fn sizes_of_a_split_are_multiples_of_the_smallest() {
     let range = sizes("size=1000000 bsrange=4k-12k");
     assert_eq!(range, (vec![4096, 12288], Some(999_424)));
     let any = sizes("size=1000000 bssplit=8k/50:12k/50 bs_unaligned");
-    assert_eq!(any, (vec![8192, 12288], Some(1_000_000)));
+    assert_eq!(any, (vec![8192, 12288], Some(991_809)));
 }
 
 /// The story: with `kb_base=1000`, `bs=4k` was 4,000 bytes and a `bssplit` of `1k` and `7k` had 1,024
@@ -371,44 +435,6 @@ fn options_may_be_shortened_and_mistaken() {
         let mistake = parse_command(&words_of).expect_err(line).to_string();
         assert!(mistake.contains(words), "{line}: {mistake}");
     }
-}
-
-const MIXED: &str = "[global]\ndirect=1\nioengine=io_uring\niodepth=8\nruntime=30\ntime_based\n\
-                     [a]\nfilename=/data/one\nsize=1g\nrw=randrw\nrwmixread=70\nbs=8k\n\
-                     ramp_time=5\nnumjobs=2\nrate_iops=500\n\
-                     [b]\nstonewall\nfilename=/data/two\nsize=2g\nrw=write\nbs=64k\n";
-
-#[test]
-fn jobs_as_a_parameter_file_of_vdbench() {
-    let prepared = planned(MIXED).expect("a plan");
-    let text = to_vdbench(&prepared).expect("can be said");
-    assert_eq!(
-        text,
-        "* Vdbench never touches the first block of a storage.\n\
-         sd=sd1,lun=/data/one,size=1g,openflags=o_direct\n\
-         sd=sd2,lun=/data/two,size=2g,openflags=o_direct\n\
-         wd=wd1,sd=sd1,xfersize=8k,rdpct=70,seekpct=100\n\
-         wd=wd2,sd=sd2,xfersize=64k,rdpct=0,seekpct=0\n\
-         rd=rd1,wd=wd1,iorate=2000,elapsed=30,interval=1,warmup=5,threads=16,distribution=deterministic\n\
-         rd=rd2,wd=wd2,iorate=max,elapsed=30,interval=1,threads=8\n"
-    );
-}
-
-#[test]
-fn what_vdbench_cannot_say_is_reported() {
-    let told = |options: &str, why: &str| {
-        let text = format!("[a]\nfilename=/x\nsize=1g\nruntime=3\ntime_based\n{options}\n");
-        let prepared = planned(&text).expect(options);
-        let mistake = to_vdbench(&prepared).expect_err(options).to_string();
-        assert!(mistake.contains(why), "{mistake}");
-    };
-    told(
-        "rw=randread\nrandom_distribution=zipf:1.2",
-        "its distribution",
-    );
-    told("rw=randtrim", "it trims");
-    told("rw=write\nverify=crc32c", "its checks");
-    told("rw=rw\nbs=4k,8k", "of different sizes");
 }
 
 /// A `name` in `[global]` named every job, and programs that tell jobs by their names saw one.

@@ -43,7 +43,7 @@ pub fn decode_log(name: &str, bytes: Vec<u8>) -> Source {
 /// log holds (the words of a shell, the name of a container before each line) is passed over.
 ///
 /// # Errors
-/// A text without a whole run; a record that is newer than this version, or holds figures that
+/// A text without a whole run; a record of a format that this version does not read, or with figures that
 /// nobody can have measured.
 pub fn stored(source: &Source) -> Result<Stored, Mistake> {
     let text = source.text.trim();
@@ -72,7 +72,7 @@ fn record(text: &str) -> Result<Record, NoRecord> {
     }
     let record = Record::from_json(text).map_err(|error| match error {
         BadRecord::Shape(_) => NoRecord::Shape,
-        newer => NoRecord::Other(newer.to_string()),
+        other_format => NoRecord::Other(other_format.to_string()),
     })?;
     let sane = serde_json::from_str(text).map(|_: Checked| ());
     sane.map_err(|error| NoRecord::Other(error.to_string()))?;

@@ -22,9 +22,9 @@ mod resolve;
 pub mod studies;
 mod value;
 
-use blocklab_publication::Publication;
 use blocklab_record::Note;
 use blocklab_workload::Plan;
+use blocklab_workload::publication::Publication;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use blocklab_publication::{Family, Share};
 use blocklab_record::{Note, NoteLevel};
 use blocklab_units::Nanos;
+use blocklab_workload::publication::{Family, Share};
 use blocklab_workload::{Case, Job, Pace, Plan, Rate, Workload};
 
 use super::assemble::{Fate, Fates, assemble};

@@ -8,7 +8,6 @@ mod alike;
 mod anonymous;
 mod detail;
 mod environment;
-mod format1;
 mod latency;
 mod load;
 mod measurement;
@@ -183,7 +182,7 @@ pub fn study_of<'n>(name: &'n str, system: Option<&str>) -> &'n str {
 /// One execution and everything that it left.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Record {
-    /// [`FORMAT`], also after an older format was read.
+    /// [`FORMAT`].
     pub format: u32,
     /// Short, unique in its store.
     pub id: String,
@@ -234,6 +233,12 @@ pub enum BadRecord {
     /// Written by a newer version, in this format.
     #[error("format {0} is newer than this version reads (up to {FORMAT}); a newer blocklab can")]
     Newer(u32),
+    /// Written by a build from before the first release, in this format.
+    #[error(
+        "format {0} is older than this version reads (from {FORMAT} on); repeat the run, or read it \
+         with the build that wrote it"
+    )]
+    Older(u32),
 }
 
 impl Record {
@@ -247,10 +252,10 @@ impl Record {
         text
     }
 
-    /// Reads what [`Record::to_json`] wrote, of this or an older format.
+    /// Reads what [`Record::to_json`] wrote, of this format.
     ///
     /// # Errors
-    /// [`BadRecord`] when the text is something else or newer.
+    /// [`BadRecord`] when the text is something else, newer or older.
     pub fn from_json(text: &str) -> Result<Self, BadRecord> {
         #[derive(Deserialize)]
         struct Head {
@@ -265,9 +270,7 @@ impl Record {
             system: bool,
         }
         let head: Head = serde_json::from_str(text)?;
-        if head.format > FORMAT {
-            return Err(BadRecord::Newer(head.format));
-        }
+        check_format(head.format)?;
         if let Some(found) = head
             .requested
             .plan_format
@@ -275,15 +278,27 @@ impl Record {
         {
             return Err(BadRecord::NewerPlan(found));
         }
-        let mut record: Self = match head.format {
-            // Before its release, this format had loads as texts.
-            FORMAT => serde_json::from_str(text).or_else(|_| format1::read(text))?,
-            _ => format1::read(text)?,
-        };
+        let mut record: Self = serde_json::from_str(text)?;
         if !head.requested.system {
-            record.requested.system = format1::system(&record.requested.name);
+            // A study joined the name of its system to that of the run before it had a field.
+            let system = record.requested.name.split_once(": ");
+            record.requested.system = system.map(|(_, system)| system.to_owned());
         }
         Ok(record)
+    }
+}
+
+/// Whether this version reads the format.
+///
+/// # Errors
+/// [`BadRecord::Newer`], [`BadRecord::Older`].
+pub const fn check_format(format: u32) -> Result<(), BadRecord> {
+    if format > FORMAT {
+        Err(BadRecord::Newer(format))
+    } else if format < FORMAT {
+        Err(BadRecord::Older(format))
+    } else {
+        Ok(())
     }
 }
 

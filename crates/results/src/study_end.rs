@@ -10,12 +10,12 @@ use blocklab_compare::gate::Gate;
 use blocklab_compare::study::{Outcome, SystemOutcome, outcome};
 use blocklab_console::terminal;
 use blocklab_findings::{Assessment, assess};
-use blocklab_publication::System;
 use blocklab_record::{Origin, Record};
 use blocklab_report::{html, json, text};
 use blocklab_runner::Study;
 use blocklab_store::Store;
 use blocklab_workload::Address;
+use blocklab_workload::publication::System;
 
 use crate::{Conclusion, Wanted, conclude, gate};
 

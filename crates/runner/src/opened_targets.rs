@@ -272,9 +272,18 @@ impl Kind {
         if let Some(model) = models.open(text, context.catalog)? {
             return Ok(Self::ready(model));
         }
-        let path = PathBuf::from(text);
+        Self::at_path(PathBuf::from(text), needs, context, known)
+    }
+
+    /// What a path names: a file, a device, a directory, or nothing yet.
+    fn at_path(
+        path: PathBuf,
+        needs: Needs,
+        context: &TargetContext<'_>,
+        known: &mut FactsByMount,
+    ) -> Result<Self, Error> {
         let unusable = |cause| Error::Unusable {
-            path: text.to_owned(),
+            path: path.to_string_lossy().into_owned(),
             cause,
         };
         // Most of the names that jobs make are not there.

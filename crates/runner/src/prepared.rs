@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 
 use blocklab_driver::Observer;
-use blocklab_publication::System;
 use blocklab_record::{Record, Status};
 use blocklab_store::Store;
+use blocklab_workload::publication::System;
 use blocklab_workload::{Plan, Target};
 use jiff::Timestamp;
 

@@ -6,10 +6,10 @@ use std::sync::atomic::AtomicBool;
 use blocklab_catalog::Catalog;
 use blocklab_host::guard::Guard;
 use blocklab_native::Overrides;
-use blocklab_publication::Publication;
 use blocklab_record::{Note, Record};
 use blocklab_store::Store;
 use blocklab_workload::Plan;
+use blocklab_workload::publication::Publication;
 
 use crate::{Missing, Until};
 

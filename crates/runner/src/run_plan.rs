@@ -2,9 +2,9 @@
 
 use blocklab_driver::{Event, Observer};
 use blocklab_host::guard::Guard;
-use blocklab_publication::System;
 use blocklab_record::Record;
 use blocklab_workload::Plan;
+use blocklab_workload::publication::System;
 
 use crate::parallel;
 use crate::system_run::{Part, SystemRun};

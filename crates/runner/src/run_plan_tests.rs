@@ -4,9 +4,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use blocklab_catalog::Catalog;
 use blocklab_native as native;
-use blocklab_publication::Publication;
 use blocklab_record::{Record, Status};
 use blocklab_store::Store;
+use blocklab_workload::publication::Publication;
 
 use super::run_parts;
 use crate::system_run::{Assignment, Part};

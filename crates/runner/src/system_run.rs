@@ -9,13 +9,13 @@ use blocklab_driver::{Control, Event, Observer, Run, measure_overhead, simulate}
 use blocklab_host::guard::Guard;
 use blocklab_host::{disk_stats, environment, since, throttled_ns};
 use blocklab_native as native;
-use blocklab_publication::Share;
 use blocklab_record::{
     DiskUse, FORMAT, JobResult, Measurement, Note, NoteLevel, Origin, Record, Requested, Status,
     Stopped,
 };
 use blocklab_targets::{Clock, io_uring_is_available, libaio_is_available};
 use blocklab_units::Nanos;
+use blocklab_workload::publication::Share;
 use blocklab_workload::{
     Aggregate, Case, Direction, Engine, Job, PLAN_FORMAT, Pace, PauseBefore, Plan, Rate, Workload,
 };

@@ -1,9 +1,9 @@
 //! What stands for each system of a study: a target, a model, or an earlier run.
 
-use blocklab_publication::System;
 use blocklab_record::Record;
 use blocklab_units::did_you_mean;
 use blocklab_workload::Target;
+use blocklab_workload::publication::System;
 
 use crate::Error;
 use crate::request::{Request, Study};

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use blocklab_record::{BadRecord, FORMAT, Status, study_of};
+use blocklab_record::{BadRecord, Status, check_format, study_of};
 use blocklab_units::visible;
 use jiff::{SignedDuration, Timestamp};
 use serde::de::IgnoredAny;
@@ -221,18 +221,15 @@ struct Version {
     format: u32,
 }
 
-/// Reads the text once. Only one that does not fit is read again for its format, which may be newer.
+/// Reads the text once. Only one that does not fit is read again for its format, which may be another one.
 fn head(text: &str) -> Result<Head, BadRecord> {
     let read = serde_json::from_str::<Head>(text);
     let found = match &read {
         Ok(head) => head.format,
         Err(_) => serde_json::from_str::<Version>(text)?.format,
     };
-    if found > FORMAT {
-        Err(BadRecord::Newer(found))
-    } else {
-        Ok(read?)
-    }
+    check_format(found)?;
+    Ok(read?)
 }
 
 fn glance(path: &Path, folder: &Folder) -> Result<Listed, Unreadable> {

@@ -273,13 +273,14 @@ fn runs_are_named_by_their_path_too() {
 }
 
 #[test]
-fn a_newer_or_damaged_record_says_so() {
+fn a_newer_older_or_damaged_record_says_so() {
     let lab = lab(&[FIRST]);
     let file = lab.store.root().join(FIRST).join("record.json");
     for (text, expected) in [
         ("{\"format\": 3}", "format 3 is newer"),
         ("nonsense", "not a record"),
-        ("{\"format\": 1}", "missing field"),
+        ("{\"format\": 2}", "missing field"),
+        ("{\"format\": 1}", "format 1 is older"),
     ] {
         fs::write(&file, text).expect("written");
         let error = lab.store.load("latest").expect_err("no record").to_string();

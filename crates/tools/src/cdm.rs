@@ -1,26 +1,19 @@
-//! `blocklab cdm`: CrystalDiskMark's tests, window and report.
+//! `blocklab cdm`: CrystalDiskMark's tests and report.
 
-mod window;
-
-use std::io::{self, IsTerminal};
 use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use blocklab_cdm::{
-    self as cdm, Form, Imprint, Prepared, Profile, Row, Taking, Version, Way, Wish,
-};
+use blocklab_cdm::{self as cdm, Form, Imprint, Prepared, Profile, Taking, Version, Wish};
 use blocklab_record::Record;
-use blocklab_runner::{Event, Missing, Observer, Questions};
+use blocklab_runner::Missing;
 use blocklab_store::Store;
 
-use self::window::Window;
 use crate::args::{CdmArgs, CdmProfile};
 use crate::tool_run::{ToolRun, exit_code, run_tool, seed, with_keeping};
 use blocklab_console::{listen, place, status, supervisor, terminal};
-use blocklab_results::keep;
-use blocklab_results::keeping::{self, Checkpoints};
 use blocklab_results::output::{self, Over};
+use blocklab_results::{LiveView, View, keep, keeping};
 
 /// Measures, keeps, and prints the report.
 pub fn run(args: &CdmArgs, store: &Store) -> Result<ExitCode> {
@@ -33,6 +26,11 @@ fn measure(args: &CdmArgs, store: &Store) -> Result<u8> {
     if let Some(path) = &args.output {
         output::try_out(path, Over::Files)?;
     }
+    let mut view = LiveView::new(
+        View::progress(!args.quiet),
+        &[(None, &plan)],
+        (!args.no_save).then_some(store),
+    );
     let targets = [args.target.clone().unwrap_or_else(|| ".".to_owned())];
     let guard = place::guard(&args.destroy_data, store);
     let tool_run = ToolRun {
@@ -43,9 +41,8 @@ fn measure(args: &CdmArgs, store: &Store) -> Result<u8> {
         missing: Missing::scratch_if(args.create),
         fails_alone: false,
     };
-    let mut watcher = Watcher::new(args, &form, store);
-    let outcome = run_tool(tool_run, &*listen()?, store, &mut watcher);
-    watcher.window.finished();
+    let outcome = run_tool(tool_run, &*listen()?, store, &mut view);
+    view.finished();
     let Some(mut record) = outcome? else {
         return Ok(status::INTERRUPTED);
     };
@@ -128,74 +125,4 @@ fn print(args: &CdmArgs, record: &Record, form: &Form) -> Result<()> {
         words.push_str(&format!("\n{}", cdm::all_passes(record, form)));
     }
     terminal::print(words)
-}
-
-/// Fills the window while the run lasts, and keeps what is measured.
-struct Watcher<'a> {
-    window: Window,
-    checkpoints: Checkpoints<'a>,
-    form: &'a Form,
-    /// Index of the test under way: by way, then by test.
-    at: (usize, usize),
-}
-
-impl<'a> Watcher<'a> {
-    fn new(args: &CdmArgs, form: &'a Form, store: &'a Store) -> Self {
-        let labels = form.tests.iter().map(|test| [test.kind(), test.queue()]);
-        let title = |way: &Way| match way {
-            Way::Mix(read) => format!("Mix {read}:{}", 100 - read),
-            other => other.title().to_owned(),
-        };
-        let titles = form.ways.iter().map(title);
-        let is_terminal = io::stderr().is_terminal();
-        Self {
-            window: Window::new(!args.quiet, is_terminal, labels.collect(), titles.collect()),
-            checkpoints: Checkpoints::new((!args.no_save).then_some(store)),
-            form,
-            at: (0, 0),
-        }
-    }
-}
-
-impl Questions for Watcher<'_> {}
-
-impl Observer for Watcher<'_> {
-    fn event(&mut self, event: Event<'_>) {
-        match event {
-            Event::LayingOut { path, done, total } => {
-                let what = format!("laying out {}", path.display());
-                self.window.laying_out(&what, done.0, total.0);
-            }
-            Event::Begins {
-                pass, step, steps, ..
-            } => self.begins(pass, step, steps),
-            Event::Interval { interval, .. } => self.window.interval(interval),
-            Event::Ended(record) => self.ended(record),
-            _ => {}
-        }
-    }
-}
-
-impl Watcher<'_> {
-    fn begins(&mut self, pass: u32, step: usize, steps: usize) {
-        let (tests, ways) = (self.form.tests.len(), self.form.ways.len());
-        let rounds = (steps / (tests * ways)).max(1);
-        let case = step / rounds;
-        self.at = (case % tests, case / tests);
-        let what = match pass {
-            0 => "a pass that does not count".to_owned(),
-            _ => format!("pass {pass} of {}", self.form.loops),
-        };
-        self.window.begins(self.at.0, self.at.1, &what);
-    }
-
-    fn ended(&mut self, record: &Record) {
-        let rows = cdm::rows(record, self.form);
-        let (row, column) = self.at;
-        let shown = rows.get(column * self.form.tests.len() + row);
-        let speed = shown.and_then(|row: &Row| row.shown);
-        self.window
-            .settle(row, column, speed.map(|shown| shown.mb_per_s));
-        self.checkpoints.keep(record);
-    }
 }

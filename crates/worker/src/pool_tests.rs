@@ -443,7 +443,7 @@ fn a_job_ahead_of_its_share_looks_again_after_the_time_of_an_operation() {
             sizes: &[1 << 30],
             slots: vec![Slot::returned(0)],
             stopper: Arc::default(),
-            shared: &Shared::of(&[], std::iter::empty()),
+            shared: &Shared::new(&[], std::iter::empty()),
             keys: None,
         },
     )

@@ -1,4 +1,4 @@
-//! In: a specification (jobs, patterns, sizes, pace) as plain data.
+//! In: a specification (jobs, patterns, sizes, pace) as plain data; of a study, what it shows.
 //! Out: the stream of requests that it means: where, how big, when, with what content.
 //! Never: a script, a file, a thread, a clock.
 
@@ -18,6 +18,7 @@ mod place;
 mod plan;
 mod pool;
 mod preconditioning;
+pub mod publication;
 mod route;
 mod stream;
 mod target;

@@ -1,7 +1,7 @@
 use std::fmt::Write as _;
 
-use blocklab_publication::{Basis, Figure};
 use blocklab_units::{count, stated};
+use blocklab_workload::publication::{Basis, Figure};
 
 use super::elsewhere::{Elsewhere, Told};
 use super::errors::Errors;

@@ -1,8 +1,8 @@
 use std::fmt;
 
 use blocklab_native::{self as native, studies};
-use blocklab_publication::{Figure, Publication, System};
 use blocklab_workload::Plan;
+use blocklab_workload::publication::{Figure, Publication, System};
 
 const NAMES: [&str; 5] = ["i3-vs-i2", "ebs-hdd", "i3-metal", "r5d-vs-gp3", "im4gn"];
 

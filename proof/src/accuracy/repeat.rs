@@ -6,12 +6,12 @@ use blocklab_catalog::{Catalog, Resolved, resolve};
 use blocklab_compare::study::{Compared, SystemOutcome, outcome};
 use blocklab_device::{Load, predict};
 use blocklab_findings::{Assessment, assess};
-use blocklab_publication::{Basis, System};
 use blocklab_record::{Measurement, Record, Status};
 use blocklab_runner::{self as runner, Finished, Guard, Prepared, Request, Setting};
 use blocklab_store::Store;
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::Address;
+use blocklab_workload::publication::{Basis, System};
 use blocklab_workload::{Job, Plan, SizeMix};
 
 use super::published::{Kind, Study};

@@ -48,7 +48,7 @@ pub fn corpus(target: &str) -> Vec<Vec<u8>> {
             all
         }
         "nbd" => vec![client(0), client(1)],
-        "record" => files("crates/record/golden/v1", &["json"]),
+        "record" => files("crates/record/golden/v2", &["json"]),
         "results" => {
             let mut all = files("crates/diskspd/src/golden", &["txt", "xml"]);
             all.extend(files("crates/cdm/src/golden", &["txt"]));

@@ -6,11 +6,9 @@ use clap::{Args, ValueEnum, ValueHint};
 
 const CONVERT_EXAMPLES: &str = "\
 Examples:
-  blocklab convert job.fio --to native > study.toml
-  blocklab convert job.fio --to diskspd
-  blocklab convert job.fio --to vdbench > parmfile
-  blocklab convert jobs.ini --from fio --to native
-  ssh lab cat job.fio | blocklab convert - --from fio --to diskspd
+  blocklab convert job.fio > study.toml
+  blocklab convert jobs.ini --from fio
+  ssh lab cat job.fio | blocklab convert - --from fio
 
 If a setting has no equivalent, the command names it and prints nothing.";
 
@@ -25,7 +23,7 @@ pub struct ConvertArgs {
     #[arg(long, value_enum)]
     pub from: Option<Source>,
     /// Output format
-    #[arg(long, value_enum)]
+    #[arg(long, value_enum, default_value = "native")]
     pub to: Language,
 }
 
@@ -41,10 +39,6 @@ pub enum Source {
 pub enum Language {
     /// The native format: a study of blocklab
     Native,
-    /// A DiskSpd command line for each stage of the job file
-    Diskspd,
-    /// A parameter file of Vdbench
-    Vdbench,
 }
 
 const IMPORT_EXAMPLES: &str = "\

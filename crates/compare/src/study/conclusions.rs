@@ -1,7 +1,7 @@
 //! What becomes of a conclusion: confirmed, contradicted, true by construction, or not testable.
 
-use blocklab_publication::{Cell, Check, Conclusion};
 use blocklab_units::stated;
+use blocklab_workload::publication::{Cell, Check, Conclusion};
 use serde::Serialize;
 
 use super::figures::Sources;

@@ -1,8 +1,8 @@
 //! Latency over rate, of a Record whose cases are points of curves.
 
-use blocklab_publication::{Figure, Quantity};
 use blocklab_record::{Latency, Measurement, Record};
 use blocklab_stats::Summary;
+use blocklab_workload::publication::{Figure, Quantity};
 
 use super::tables::{Line, Plot};
 use blocklab_findings::Aggregate;

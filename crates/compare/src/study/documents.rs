@@ -2,7 +2,7 @@
 
 use blocklab_catalog::{HOURS_PER_MONTH, Listed, Per, Resolved};
 use blocklab_device::{Covers, Limit, LimitKind, LimitUnit};
-use blocklab_publication::Figure;
+use blocklab_workload::publication::Figure;
 
 use super::SystemOutcome;
 use super::value::Value;

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use blocklab_publication::{Cell, Conclusion, Figure, Publication, Scope};
 use blocklab_record::{Origin, Statistic};
+use blocklab_workload::publication::{Cell, Conclusion, Figure, Publication, Scope};
 
 use super::latencies::Latencies;
 use super::value::Value;

@@ -12,9 +12,9 @@ mod usage;
 mod value;
 
 use blocklab_catalog::{Listed, Resolved};
-use blocklab_publication::{Basis, Cell, Figure, Publication, Scope, System};
-pub use blocklab_publication::{Drawn, Quantity};
 use blocklab_record::{Origin, Record};
+use blocklab_workload::publication::{Basis, Cell, Figure, Publication, Scope, System};
+pub use blocklab_workload::publication::{Drawn, Quantity};
 use serde::Serialize;
 
 pub use conclusions::{Judged, Verdict};
@@ -171,7 +171,7 @@ fn party(system: &SystemOutcome<'_>) -> Party {
 fn compared(publication: &Publication, sources: &Sources<'_>) -> Vec<Compared> {
     let loaded = publication.figures.iter();
     let loaded = loaded.filter(|loaded| loaded.figure.scope() != Scope::System);
-    let one = |it: &blocklab_publication::Published| {
+    let one = |it: &blocklab_workload::publication::Published| {
         let cell = Cell {
             system: it.system.clone(),
             over: None,

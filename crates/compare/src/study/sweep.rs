@@ -15,7 +15,7 @@
 //! **Crossing.** Where the mean latency passes a bound, interpolated in the rate between the two
 //! points around it.
 
-use blocklab_publication::{Family, Figure};
+use blocklab_workload::publication::{Family, Figure};
 use serde::Serialize;
 
 use super::value::Value;

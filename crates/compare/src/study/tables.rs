@@ -1,6 +1,6 @@
 //! Tables and curves with their figures in them.
 
-use blocklab_publication::{self as publication, Cell, Curve, Drawn, Figure, Quantity};
+use blocklab_workload::publication::{self as publication, Cell, Curve, Drawn, Figure, Quantity};
 use serde::Serialize;
 
 use super::figures::Sources;

@@ -1,7 +1,7 @@
 //! What a case cost the processor, and what the device below saw, over all its passes.
 
-use blocklab_publication::Figure;
 use blocklab_record::{Measurement, Record, ThreadUse};
+use blocklab_workload::publication::Figure;
 
 /// A figure of the counted passes; `None`: nobody counted, as in virtual time.
 pub(super) fn figure(record: &Record, case: &str, figure: Figure) -> Option<f64> {

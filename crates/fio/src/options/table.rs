@@ -111,11 +111,11 @@ options! {
         "offset_increment", OfShare, "0", Exact, "How much later each clone's part begins.", "", offset_increment: Share;
         "offset_align", Size, "0", Exact, "What `offset` in per cent is rounded up to.", "", offset_align: u64;
         "number_ios", Int(0, MAX), "0", Exact, "End after so many operations.", "", number_ios: u32;
-        "fallocate", OneOf("none native posix keep truncate 0 1"), "native", Nearly, "How space is set aside for a file that will be written.", "`none` gives it its length without space, all others set the space aside", fallocate: Word;
+        "fallocate", OneOf("none native posix keep truncate 0 1"), "native", Nearly, "How space is set aside for a file that will be written.", "`none` gives it its length without space, where fio leaves it empty; all others set the space aside", fallocate: Word;
         later "filetype", OneOf("none file block char"), "none", Ignored, "The kind of the files, so that they need not be examined.", "each file is examined once";
         "create_serialize", Bool, "1", Ignored, "Make files one after the other.", "they always are";
         "create_fsync", Bool, "1", Ignored, "Flush a file when it is made.", "it always is";
-        "create_on_open", Bool, "0", Ignored, "Make files when they are opened.", "files are made before the run";
+        "create_on_open", Bool, "0", Ignored, "Make files when they are opened.", "files are made before the run, with their length and, unless `fallocate=none`, their space; in fio they grow as they are written";
         "create_only", Bool, "0", Mostly, "Make the files and end.", "where no other job runs, no device is reported among the results", create_only: bool;
         "allow_file_create", Bool, "1", Exact, "Whether files may be made.", "", allow_file_create: bool;
         "allow_mounted_write", Bool, "0", Ignored, "Write to a mounted device.", "a device in use is refused for writing";
@@ -184,7 +184,7 @@ options! {
         "atomic", Bool, "0", Mostly, "Write each block as a whole or not at all; with `direct=1`.", "by RWF_ATOMIC of Linux 6.11, as in a later fio: it fails with EOPNOTSUPP where it is not supported, and engines other than pvsync2, libaio and io_uring are refused; fio 3.33 requests what no Linux has", atomic: bool;
         "sync", OneOf("none 0 sync 1 dsync"), "none", Exact, "O_SYNC or O_DSYNC.", "", sync: Word;
         "fsync", Int(0, MAX), "0", Mostly, "An fsync after so many writes.", "the flush after the last write of a job is made and counted; under io_uring and posixaio fio issues more of them", fsync: u32;
-        "fdatasync", Int(0, MAX), "0", Mostly, "An fdatasync after so many writes.", "the flush after the last write of a job is made; beside `fsync` they are counted among the flushes, by fio they are not", fdatasync: u32;
+        "fdatasync", Int(0, MAX), "0", Mostly, "An fdatasync after so many writes.", "the flush after the last write of a job is made; beside `fsync`, they and `sync_file_range` are counted in `sync` of the JSON, where fio counts those of `fsync` alone", fdatasync: u32;
         later "end_syncfs", Bool, "0", Nearly, "Flush the file system at the end.", "the files of the job are flushed, as by `end_fsync`", end_syncfs: bool;
         "end_fsync", Bool, "0", Exact, "An fsync at the end.", "", end_fsync: bool;
         "fsync_on_close", Bool, "0", Nearly, "An fsync when a file is closed.", "as `end_fsync`", fsync_on_close: bool;

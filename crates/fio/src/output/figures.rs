@@ -1,6 +1,8 @@
 //! The figures of one reported job: of one clone, or of all clones of a group.
 
-use blocklab_record::{ErrorCount, ErrorKind, JobResult, Measurement, SteadyRound, ThreadUse};
+use blocklab_record::{
+    ErrorCount, ErrorKind, JobResult, Measurement, SteadyRound, ThreadUse, Verified,
+};
 use blocklab_workload::{Direction, errno};
 
 use super::super::plan::CloneFacts;
@@ -73,24 +75,7 @@ pub(super) fn all<'a>(clones: &'a [CloneFacts], measurements: &[Measurement]) ->
 }
 
 fn of<'a>(clone: &'a CloneFacts, measurement: Option<&Measurement>) -> Figures<'a> {
-    let mut figures = Figures {
-        clone,
-        last: clone,
-        members: 1,
-        error: clone.failed.unwrap_or(0),
-        errors: (0, 0),
-        flows: Default::default(),
-        syncs: Spread::default(),
-        runtime_ms: 0,
-        used: ThreadUse::default(),
-        depths: [0; 7],
-        submits: [0; 7],
-        completes: [0; 7],
-        found_depth: None,
-        ran: clone.failed.is_some(),
-        stopped_steady: false,
-        rounds: Vec::new(),
-    };
+    let mut figures = Figures::of_none(clone);
     let result = measurement.and_then(|m| m.jobs.iter().find(|job| job.name == clone.job));
     let Some(result) = result else {
         return figures;
@@ -110,21 +95,7 @@ fn of<'a>(clone: &'a CloneFacts, measurement: Option<&Measurement>) -> Figures<'
         flow.short = short.map(|error| error.count).sum();
     }
     if let Some(verified) = &result.verified {
-        // As fio counts them.
-        figures.flows[1].ios += verified.assumed_writes;
-        figures.flows[1].bytes += verified.assumed_bytes;
-    }
-    if let Some(began) = result
-        .verified
-        .as_ref()
-        .and_then(|verified| verified.began_ns)
-    {
-        let [read, write, _] = &mut figures.flows;
-        if read.ios > 0 && clone.reads_back {
-            let writing_ms = (began / 1_000_000).max(1);
-            read.runtime_ms = runtime_ms.saturating_sub(writing_ms).max(1);
-            write.runtime_ms = writing_ms;
-        }
+        figures.count_verification(verified);
     }
     let syncs = result.directions.get(&Direction::Sync);
     if let Some(sync) = syncs.filter(|_| clone.flushes[1]) {
@@ -146,7 +117,45 @@ fn of<'a>(clone: &'a CloneFacts, measurement: Option<&Measurement>) -> Figures<'
     figures
 }
 
-impl Figures<'_> {
+impl<'a> Figures<'a> {
+    /// Of a clone that has done nothing.
+    fn of_none(clone: &'a CloneFacts) -> Self {
+        Self {
+            clone,
+            last: clone,
+            members: 1,
+            error: clone.failed.unwrap_or(0),
+            errors: (0, 0),
+            flows: Default::default(),
+            syncs: Spread::default(),
+            runtime_ms: 0,
+            used: ThreadUse::default(),
+            depths: [0; 7],
+            submits: [0; 7],
+            completes: [0; 7],
+            found_depth: None,
+            ran: clone.failed.is_some(),
+            stopped_steady: false,
+            rounds: Vec::new(),
+        }
+    }
+
+    /// Counts the writes that a verification takes for done, as fio does, and parts the time into that
+    /// of the writes and that of the reads which check them.
+    fn count_verification(&mut self, verified: &Verified) {
+        let [read, write, _] = &mut self.flows;
+        write.ios += verified.assumed_writes;
+        write.bytes += verified.assumed_bytes;
+        if let Some(began) = verified.began_ns
+            && read.ios > 0
+            && self.clone.reads_back
+        {
+            let writing_ms = (began / 1_000_000).max(1);
+            read.runtime_ms = self.runtime_ms.saturating_sub(writing_ms).max(1);
+            write.runtime_ms = writing_ms;
+        }
+    }
+
     /// The depth that a search has found, which goes on at 1 where none is found; else the given one.
     pub(super) fn depth(&self) -> u32 {
         match self.found_depth {

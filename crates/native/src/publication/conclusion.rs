@@ -1,6 +1,6 @@
 //! Conclusions, and the bounds by which they are tested.
 
-use blocklab_publication::{Cell, Check, Conclusion, Figure, Scope};
+use blocklab_workload::publication::{Cell, Check, Conclusion, Figure, Scope};
 
 use super::super::error::Complaint;
 use super::super::value::{Value, fields};

@@ -5,7 +5,7 @@ mod pick;
 mod system;
 mod table;
 
-use blocklab_publication::{Family, Publication, Share};
+use blocklab_workload::publication::{Family, Publication, Share};
 
 use super::error::Complaint;
 use super::value::{Node, Value};

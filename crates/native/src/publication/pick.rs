@@ -1,6 +1,6 @@
 //! The part of a cell that a row, a column or a check selects, and the cell that results.
 
-use blocklab_publication::{Cell, Family, Figure, Scope, System};
+use blocklab_workload::publication::{Cell, Family, Figure, Scope, System};
 
 use super::super::error::Complaint;
 use super::super::value::Value;

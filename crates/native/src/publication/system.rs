@@ -1,7 +1,7 @@
 //! The systems of a study, and what was published of them: a text of lines
 //! `system,case,figure,value`, with a fifth column where not all of them were measured.
 
-use blocklab_publication::{Basis, Figure, Published, Scope, System};
+use blocklab_workload::publication::{Basis, Figure, Published, Scope, System};
 
 use super::super::error::Complaint;
 use super::super::value::{Value, fields};

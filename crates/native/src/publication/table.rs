@@ -1,6 +1,6 @@
 //! Tables and curves: rows and columns are systems, cases, figures, or the values of a setting.
 
-use blocklab_publication::{Cell, Curve, Drawn, Figure, Table};
+use blocklab_workload::publication::{Cell, Curve, Drawn, Figure, Table};
 
 use super::super::error::Complaint;
 use super::super::value::{Value, fields};

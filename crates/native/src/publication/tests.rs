@@ -1,4 +1,4 @@
-use blocklab_publication::{Drawn, Figure};
+use blocklab_workload::publication::{Drawn, Figure};
 
 use super::super::{Parsed, parse};
 

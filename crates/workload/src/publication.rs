@@ -1,11 +1,5 @@
-//! In: nothing; a study's text is read by its language, its figures by the analysis.
-//! Out: what a study shows, as plain data.
-//! Never: a measurement.
-//!
 //! What a study shows besides its load: the systems that it holds against each other, the tables
 //! and charts that it draws, the figures that somebody published, and what was concluded.
-
-#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 use std::borrow::Cow;
 use std::fmt;
