@@ -18,9 +18,9 @@ const SHORTEST: f64 = 0.05;
 const LONGEST: f64 = 5.0;
 /// A rate that is higher by less than this share is the same rate, as for plateaus.
 const SAME: f64 = 0.025;
-/// A medium that does less than so many times a rate may itself be what holds it there.
+/// A medium that does less than this many times a rate may itself be what holds it there.
 const CLEARLY: f64 = 1.25;
-/// So many measurements show a peak: one alone may have met another limit.
+/// The fewest measurements that show a peak: one alone may have met another limit.
 const FEWEST: usize = 2;
 
 /// What one cap passes after a rest.
@@ -34,23 +34,21 @@ pub(super) struct Burst {
 
 impl Burst {
     /// `medium` is what a load would reach without caps, in operations a second.
-    pub(super) fn of(
+    pub(super) fn seen_in(
         starts: &[Start],
         (covers, rate): (Covers, Rate),
         accounting: Accounting,
         medium: impl Fn(Load) -> f64,
     ) -> Self {
         let (mut saved, mut most) = (0.0f64, 0.0f64);
-        let mut before: Option<&Start> = None;
+        let mut before: Option<(&Start, f64)> = None;
         let mut peaks = Vec::new();
-        let times = |start: &Start| {
-            let (ops, bytes) = start.load.charged(accounting);
-            let units = if rate.counts_bytes() { bytes } else { ops };
-            start.ops * units / rate.per_second() / start.seconds
-        };
         for start in starts {
             let is_counted = counts(covers, start.load.way);
-            if is_counted && times(start) <= 1.0 + SAME {
+            let (ops, bytes) = start.load.charged(accounting);
+            let units = if rate.counts_bytes() { bytes } else { ops };
+            let times = start.ops * units / rate.per_second() / start.seconds;
+            if is_counted && times <= 1.0 + SAME {
                 (saved, before) = (0.0, None);
                 continue;
             }
@@ -61,14 +59,14 @@ impl Burst {
                 continue;
             }
             peaks.extend(before.filter(|_| saved > 0.0));
-            saved += (times(start) - 1.0) * start.seconds;
+            saved += (times - 1.0) * start.seconds;
             most = most.max(saved);
-            before = Some(start);
+            before = Some((start, times));
         }
         let is_bucket = (SHORTEST..LONGEST).contains(&most);
         let millis = if is_bucket { (most * 1e3).round() } else { 0.0 };
-        peaks.retain(|peak| medium(peak.load) > CLEARLY * peak.ops / peak.seconds);
-        let peaks: Vec<f64> = peaks.into_iter().map(times).collect();
+        peaks.retain(|(peak, _)| medium(peak.load) > CLEARLY * peak.ops / peak.seconds);
+        let peaks: Vec<f64> = peaks.into_iter().map(|(_, times)| times).collect();
         let peak = common(&peaks).filter(|_| is_bucket);
         Self {
             bucket: Nanos::from_millis(millis as u64),
@@ -98,7 +96,7 @@ mod tests {
 
     const REST: f64 = f64::INFINITY;
 
-    /// Writes of 4 KiB against 1,000 a second: so many a second over two seconds, after a rest.
+    /// Writes of 4 KiB against 1,000 a second: `starts` are rates over two seconds, and rests before.
     #[track_caller]
     fn check(starts: &[(f64, f64)], bucket_ms: u64, peak: Option<f64>) {
         let start = |(iops, rest): &(f64, f64)| Start {
@@ -115,7 +113,7 @@ mod tests {
         let starts: Vec<Start> = starts.iter().map(start).collect();
         let of = |covers, medium| {
             let cap = (covers, Rate::Iops(1000.0));
-            Burst::of(&starts, cap, Accounting::Plain, |_| medium)
+            Burst::seen_in(&starts, cap, Accounting::Plain, |_| medium)
         };
         let bucket = Nanos::from_millis(bucket_ms);
         assert_eq!(of(Covers::Writes, 1e6), Burst { bucket, peak });

@@ -88,7 +88,7 @@ pub(super) struct Cell {
     pub mean_error: f64,
     pub count: u64,
     pub histogram: Histogram,
-    /// Whether a thread of ours used a whole processor: then the disk was not the limit.
+    /// Whether a thread of blocklab used a whole processor: then the disk was not the limit.
     pub cpu_bound: bool,
     /// Whether the machine had no processor left: an operation may have waited for one.
     pub busy: bool,
@@ -122,9 +122,9 @@ impl Start {
         let mut starts = Vec::new();
         let mut ended = None;
         for measurement in &record.measurements {
-            let rest = ended.and_then(|ended| measurement.started_ns.checked_sub(ended));
-            let rest = rest.map_or(f64::INFINITY, |ns| ns as f64 / 1e9);
-            if let Some(start) = Self::of(measurement, rest) {
+            let rest_ns = ended.and_then(|ended| measurement.started_ns.checked_sub(ended));
+            let rest = rest_ns.map_or(f64::INFINITY, |ns| ns as f64 / 1e9);
+            if let Some(start) = Self::new(measurement, rest) {
                 starts.push(start);
                 ended = Some(measurement.started_ns + measurement.elapsed_ns);
             }
@@ -132,11 +132,13 @@ impl Start {
         starts
     }
 
-    fn of(measurement: &Measurement, rest: f64) -> Option<Self> {
-        let (load, _) = Pass::of(measurement).ok()?;
-        let slices = || measurement.series.iter();
-        let ns: u64 = slices().map(|slice| slice.length_ns).sum();
-        let ops: u64 = slices().map(|slice| slice.read.ios + slice.write.ios).sum();
+    fn new(measurement: &Measurement, rest: f64) -> Option<Self> {
+        let (load, _) = Pass::with_load(measurement).ok()?;
+        let (mut ns, mut ops) = (0, 0);
+        for slice in &measurement.series {
+            ns += slice.length_ns;
+            ops += slice.read.ios + slice.write.ios;
+        }
         (ns > 0).then(|| Self {
             load,
             ops: ops as f64,
@@ -146,30 +148,31 @@ impl Start {
     }
 }
 
-/// Below so many operations a cell shows little of a rate and nothing of a distribution.
+/// Below this many operations a cell shows little of a rate and nothing of a distribution.
 const FEWEST: u64 = 20;
 /// From here on a thread uses a whole processor; the rest is the tick of the kernel's accounts.
 const FULL_PERCENT: u32 = 95;
 
 impl Sweep {
     /// Every cell that one queue of equal operations left on one target.
-    pub(super) fn of(records: &[&Record], allow_modelled: bool) -> Result<Self, CannotCalibrate> {
+    pub(super) fn new(records: &[&Record], allow_modelled: bool) -> Result<Self, CannotCalibrate> {
         if records.is_empty() {
             return Err(CannotCalibrate::NoRun);
         }
-        let check = |record: &&Record| sound(record, allow_modelled);
-        records.iter().try_for_each(check)?;
+        for record in records {
+            sound(record, allow_modelled)?;
+        }
         one_target(records)?;
         let mut groups: BTreeMap<Load, Vec<Pass>> = BTreeMap::new();
         let mut left_out: BTreeMap<String, usize> = BTreeMap::new();
-        let measurements = || records.iter().flat_map(|record| &record.measurements);
         let starts = records
             .iter()
             .flat_map(|record| Start::all(record))
             .collect();
+        let measurements = records.iter().flat_map(|record| &record.measurements);
         // Pass 0 is one that the study itself discards.
-        for measurement in measurements().filter(|measurement| measurement.pass > 0) {
-            match Pass::of(measurement) {
+        for measurement in measurements.filter(|measurement| measurement.pass > 0) {
+            match Pass::with_load(measurement) {
                 Ok((load, pass)) => groups.entry(load).or_default().push(pass),
                 Err(reason) => *left_out.entry(reason).or_default() += 1,
             }
@@ -194,12 +197,14 @@ impl Sweep {
     }
 
     fn nothing(&self) -> CannotCalibrate {
-        let all: usize = self.left_out.iter().map(|it| it.measurements).sum();
-        let reasons = self.left_out.iter();
-        let reasons = reasons.map(|reason| format!("{} ({})", reason.reason, reason.measurements));
+        let (mut all, mut reasons) = (0, Vec::new());
+        for left_out in &self.left_out {
+            all += left_out.measurements;
+            reasons.push(format!("{} ({})", left_out.reason, left_out.measurements));
+        }
         CannotCalibrate::NothingUsable {
             cells: cells_text(all),
-            reasons: reasons.collect::<Vec<_>>().join("; "),
+            reasons: reasons.join("; "),
         }
     }
 
@@ -210,8 +215,8 @@ impl Sweep {
 
     /// Cells of one direction and pattern, by size and depth.
     pub(super) fn series(&self, way: Way, sequential: bool) -> impl Iterator<Item = &Cell> {
-        let wanted = move |it: &&Cell| it.load.way == way && it.load.sequential == sequential;
-        self.cells.iter().filter(wanted)
+        let cells = self.cells.iter();
+        cells.filter(move |cell| cell.load.way == way && cell.load.sequential == sequential)
     }
 }
 
@@ -224,16 +229,16 @@ pub(super) fn cells_text(number: usize) -> String {
 }
 
 fn sound(record: &Record, allow_modelled: bool) -> Result<(), CannotCalibrate> {
-    let run = || record.id.clone();
+    let run = record.id.clone();
     let how = match record.origin {
         Origin::Measured | Origin::Imported => None,
         Origin::Simulated => Some("simulated"),
         Origin::Emulated => Some("emulated"),
     };
     match (how, record.status) {
-        (Some(how), _) if !allow_modelled => Err(CannotCalibrate::Modelled { run: run(), how }),
+        (Some(how), _) if !allow_modelled => Err(CannotCalibrate::Modelled { run, how }),
         (_, Status::Failed) => Err(CannotCalibrate::Failed {
-            run: run(),
+            run,
             why: record
                 .failure
                 .clone()
@@ -245,7 +250,7 @@ fn sound(record: &Record, allow_modelled: bool) -> Result<(), CannotCalibrate> {
 
 /// Whether a measurement becomes a cell.
 pub(super) fn usable(measurement: &Measurement) -> bool {
-    Pass::of(measurement).is_ok()
+    Pass::with_load(measurement).is_ok()
 }
 
 /// The disk below a target: a scratch file has another name in every run, its disk has not.
@@ -258,38 +263,33 @@ pub(super) fn disk(record: &Record) -> Option<(&str, Bytes)> {
 }
 
 fn one_target(records: &[&Record]) -> Result<(), CannotCalibrate> {
-    let different = |first: &str, second: &str| CannotCalibrate::Targets {
-        first: first.to_owned(),
-        second: second.to_owned(),
-    };
-    if let Some([first, second, ..]) = records
-        .iter()
-        .map(|record| &record.targets[..])
-        .find(|it| it.len() > 1)
-    {
-        return Err(different(&first.path, &second.path));
+    for record in records {
+        if let [first, second, ..] = &record.targets[..] {
+            return Err(CannotCalibrate::Targets {
+                first: first.path.clone(),
+                second: second.path.clone(),
+            });
+        }
     }
     for pair in records.windows(2) {
         let (one, other) = (disk(pair[0]), disk(pair[1]));
         if let (Some((one, _)), Some((other, _))) = (one, other)
             && one != other
         {
-            return Err(different(one, other));
+            return Err(CannotCalibrate::Targets {
+                first: one.to_owned(),
+                second: other.to_owned(),
+            });
         }
     }
-    let null = |record: &&&Record| {
-        record
-            .targets
-            .iter()
-            .any(|target| target.kind == TargetKind::Null)
-    };
-    match records.iter().find(null) {
-        Some(_) => Err(CannotCalibrate::NothingUsable {
+    let mut targets = records.iter().flat_map(|record| &record.targets);
+    if targets.any(|target| target.kind == TargetKind::Null) {
+        return Err(CannotCalibrate::NothingUsable {
             cells: "its cells".to_owned(),
             reasons: "the null target is no disk; it shows what blocklab itself costs".to_owned(),
-        }),
-        None => Ok(()),
+        });
     }
+    Ok(())
 }
 
 /// One measurement that can be used.
@@ -321,7 +321,7 @@ fn lasting(measurement: &Measurement) -> Option<f64> {
     let slices = measurement
         .series
         .iter()
-        .filter(|it| !it.ramp && it.length_ns > 0);
+        .filter(|slice| !slice.ramp && slice.length_ns > 0);
     let rates: Vec<f64> = slices
         .map(|slice| (slice.read.ios + slice.write.ios) as f64 * 1e9 / slice.length_ns as f64)
         .collect();
@@ -346,7 +346,7 @@ fn is_merged(measurement: &Measurement) -> bool {
 
 impl Pass {
     /// The reason when it cannot.
-    fn of(measurement: &Measurement) -> Result<(Load, Self), String> {
+    fn with_load(measurement: &Measurement) -> Result<(Load, Self), String> {
         let [job] = &measurement.jobs[..] else {
             return Err("several jobs at once".to_owned());
         };
@@ -461,24 +461,32 @@ fn way(mix: Option<Mix>) -> Option<Way> {
 
 fn merged(load: Load, passes: &[Pass]) -> Cell {
     let mut histogram = Histogram::new();
-    passes
-        .iter()
-        .for_each(|pass| histogram.merge(&pass.histogram));
-    let sum = |what: fn(&Pass) -> f64| passes.iter().map(what).sum::<f64>();
+    let (mut count, mut iops, mut lasting_iops) = (0.0, 0.0, 0.0);
+    let (mut least, mut most) = (f64::INFINITY, 0.0f64);
+    let (mut sum_ns, mut sum_squares) = (0.0, 0.0);
+    let (mut reads, mut reads_sum_ns) = (0.0, 0.0);
+    for pass in passes {
+        histogram.merge(&pass.histogram);
+        count += pass.count as f64;
+        iops += pass.iops;
+        lasting_iops += pass.lasting_iops;
+        (least, most) = (least.min(pass.iops), most.max(pass.iops));
+        sum_ns += pass.sum_ns;
+        sum_squares += pass.sum_squares;
+        reads += pass.reads.0 as f64;
+        reads_sum_ns += pass.reads.1;
+    }
     let number = passes.len() as f64;
-    let count = sum(|pass| pass.count as f64);
-    let iops = sum(|pass| pass.iops) / number;
-    let rates = || passes.iter().map(|pass| pass.iops);
-    let range = rates().fold(0.0, f64::max) - rates().fold(f64::INFINITY, f64::min);
-    let mean_ns = sum(|pass| pass.sum_ns) / count;
-    let variance = (sum(|pass| pass.sum_squares) / count - mean_ns * mean_ns).max(0.0);
+    let iops = iops / number;
+    let mean_ns = sum_ns / count;
+    let variance = (sum_squares / count - mean_ns * mean_ns).max(0.0);
     Cell {
         load,
         iops,
-        lasting_iops: sum(|pass| pass.lasting_iops) / number,
-        range: (passes.len() > 1).then_some(range / iops),
+        lasting_iops: lasting_iops / number,
+        range: (passes.len() > 1).then_some((most - least) / iops),
         mean_ns,
-        read_mean_ns: sum(|pass| pass.reads.1) / sum(|pass| pass.reads.0 as f64).max(1.0),
+        read_mean_ns: reads_sum_ns / reads.max(1.0),
         mean_error: (variance / count).sqrt() / mean_ns,
         count: count as u64,
         histogram,

@@ -69,7 +69,7 @@ pub(super) fn choose(sweep: &Sweep) -> Result<Choice, CannotCalibrate> {
         });
     }
     let alone = scattering(sweep);
-    let scatter = LatencyDistribution::of(&alone).unwrap_or_default();
+    let scatter = LatencyDistribution::of_cells(&alone).unwrap_or_default();
     let mut evidence = [(reads, Way::Read), (writes, Way::Write)].map(|(random, way)| {
         Some(Evidence {
             random: random?,
@@ -81,10 +81,9 @@ pub(super) fn choose(sweep: &Sweep) -> Result<Choice, CannotCalibrate> {
     let first = best(&evidence);
     // A disk that does not repeat itself must not be given a constant for every mishap.
     let noise = (first.typical() * NORMAL).max(REPEATABILITY);
-    evidence
-        .iter_mut()
-        .flatten()
-        .for_each(|it| it.noise = noise);
+    for evidence in evidence.iter_mut().flatten() {
+        evidence.noise = noise;
+    }
     let Best { accounting, sides } = best(&evidence);
     for ((evidence, side), direction) in evidence.iter().zip(&sides).zip(["read", "write"]) {
         if evidence.is_some() && side.is_none() {
@@ -146,32 +145,31 @@ fn measured(sweep: &Sweep, way: Way) -> Result<Option<Vec<&Cell>>, CannotCalibra
 /// Cells of depth 1 whose scatter is the medium's: more depth brought more. Where no cell is such
 /// a one (a medium that works on one operation at a time), all of them.
 fn scattering(sweep: &Sweep) -> Vec<&Cell> {
-    let alone = |cell: &&Cell| {
+    let alone = sweep.cells.iter().filter(|cell| {
         cell.load.depth == 1 && !cell.cpu_bound && !matches!(cell.load.way, Way::Mixed(_))
-    };
-    let gained = |cell: &&Cell| {
-        let same = sweep.series(cell.load.way, cell.load.sequential);
-        let same = same.filter(|it| it.load.block == cell.load.block);
-        same.map(|it| it.iops).fold(0.0, f64::max) >= GAINED * cell.iops
-    };
-    let free: Vec<&Cell> = sweep.cells.iter().filter(alone).filter(gained).collect();
+    });
+    let gained = alone.clone().filter(|cell| {
+        let most = sweep
+            .series(cell.load.way, cell.load.sequential)
+            .filter(|deeper| deeper.load.block == cell.load.block)
+            .map(|deeper| deeper.iops)
+            .fold(0.0, f64::max);
+        most >= GAINED * cell.iops
+    });
+    let free: Vec<&Cell> = gained.collect();
     if free.is_empty() {
-        sweep.cells.iter().filter(alone).collect()
+        alone.collect()
     } else {
         free
     }
 }
 
 fn sigmas(alone: &[&Cell]) -> Option<[f64; 2]> {
-    let of = |way: Way| {
-        let cells: Vec<&Cell> = alone
-            .iter()
-            .copied()
-            .filter(|cell| cell.load.way == way)
-            .collect();
-        LatencyDistribution::of(&cells).map(|it| it.sigma)
-    };
-    Some([of(Way::Read)?, of(Way::Write)?])
+    let [reads, writes] = [Way::Read, Way::Write].map(|way| {
+        let cells = alone.iter().copied().filter(|cell| cell.load.way == way);
+        LatencyDistribution::of_cells(&cells.collect::<Vec<_>>())
+    });
+    Some([reads?.sigma, writes?.sigma])
 }
 
 /// The accounting under which both directions together are explained best.
@@ -204,7 +202,9 @@ impl Best {
 fn best(evidence: &[Option<Evidence<'_>>; 2]) -> Best {
     let judged = ACCOUNTINGS.map(|accounting| Best {
         accounting,
-        sides: evidence.each_ref().map(|it| it.as_ref()?.best(accounting)),
+        sides: evidence
+            .each_ref()
+            .map(|evidence| evidence.as_ref()?.best(accounting)),
     });
     let best = judged
         .into_iter()
@@ -215,8 +215,8 @@ fn best(evidence: &[Option<Evidence<'_>>; 2]) -> Best {
 impl Choice {
     /// Both sides; one that was not measured is as the other.
     fn sides(&self) -> [&Side; 2] {
-        let any = self.read.as_ref().or(self.write.as_ref());
-        let any = any.expect("one direction was measured, and what was measured has a side");
+        let measured = self.read.as_ref().or(self.write.as_ref());
+        let any = measured.expect("one direction was measured, and what was measured has a side");
         [
             self.read.as_ref().unwrap_or(any),
             self.write.as_ref().unwrap_or(any),
@@ -259,12 +259,12 @@ impl Choice {
         );
         let mixed: Vec<&Cell> = sweep.mixed().collect();
         let shown = !mixed.is_empty();
-        let options = [(iops, bytes), (iops, false), (false, bytes), (false, false)];
-        let options = options.map(|(iops, bytes)| Shares { iops, bytes, shown });
+        let options = [(iops, bytes), (iops, false), (false, bytes), (false, false)]
+            .map(|(iops, bytes)| Shares { iops, bytes, shown });
         let costs = options.map(|shares| {
             let spec = self.draft("", shares).trial();
-            let errors = Errors::of(&spec, mixed.iter().copied(), 1.0);
-            let cost = errors.map_or(f64::INFINITY, |it| it.cost(self.noise));
+            let errors = Errors::of_rates(&spec, mixed.iter().copied(), 1.0);
+            let cost = errors.map_or(f64::INFINITY, |errors| errors.cost(self.noise));
             (cost, shares)
         });
         // The first of equals: what is equal is one.
@@ -279,32 +279,41 @@ impl Choice {
         self.read.as_ref()?.channels?;
         self.write.as_ref()?;
         let mixed: Vec<&Cell> = sweep.mixed().collect();
-        let device = |programs| {
-            let draft = Draft {
-                programs,
-                ..self.draft("", self.shares)
-            };
-            draft.trial()
-        };
-        let without = device(None);
+        let without = self.trial_with(None);
         let shown = mixed.iter().copied();
         let shown: Vec<&Cell> = shown.filter(|cell| shows_reads(&without, cell)).collect();
-        let cost = |programs| {
-            let spec = device(programs);
-            let rates = Errors::of(&spec, mixed.iter().copied(), 1.0);
-            let rates = rates.map_or(f64::INFINITY, |it| it.cost(self.noise));
-            rates + Errors::of_reads(&spec, shown.iter().copied()).cost(self.noise)
+        let mut best: Option<(f64, (Nanos, Bytes))> = None;
+        for kib in PAGES_KIB {
+            let mut ns = SHORTEST_NS;
+            while ns <= LONGEST_NS {
+                let programs = (Nanos(ns.round() as u64), Bytes(kib << 10));
+                let cost = self.cost(&self.trial_with(Some(programs)), &mixed, &shown);
+                // The first of equals, so that the same record gives the same model.
+                if best.is_none_or(|(least, _)| cost.total_cmp(&least).is_lt()) {
+                    best = Some((cost, programs));
+                }
+                ns *= FINENESS;
+            }
+        }
+        let (least, programs) = best?;
+        let saves = least + 2.0 * CONSTANT < self.cost(&without, &mixed, &shown);
+        saves.then_some(programs)
+    }
+
+    fn trial_with(&self, programs: Option<(Nanos, Bytes)>) -> DeviceSpec {
+        let draft = Draft {
+            programs,
+            ..self.draft("", self.shares)
         };
-        let times = || {
-            let all = std::iter::successors(Some(SHORTEST_NS), |ns| Some(ns * FINENESS));
-            all.take_while(|ns| *ns <= LONGEST_NS)
-        };
-        let all = PAGES_KIB
-            .into_iter()
-            .flat_map(|kib| times().map(move |ns| (Nanos(ns.round() as u64), Bytes(kib << 10))));
-        let judged = all.map(|it| (cost(Some(it)), it));
-        let (least, programs) = judged.min_by(|a, b| a.0.total_cmp(&b.0))?;
-        (least + 2.0 * CONSTANT < cost(None)).then_some(programs)
+        draft.trial()
+    }
+
+    /// How far a device is off the rates of the mixed cells, and off the mean reads of those that
+    /// show them.
+    fn cost(&self, spec: &DeviceSpec, mixed: &[&Cell], shown: &[&Cell]) -> f64 {
+        let rates = Errors::of_rates(spec, mixed.iter().copied(), 1.0);
+        rates.map_or(f64::INFINITY, |errors| errors.cost(self.noise))
+            + Errors::of_reads(spec, shown.iter().copied()).cost(self.noise)
     }
 }
 

@@ -14,7 +14,7 @@ use super::scatter::LatencyDistribution;
 
 /// Where physical maxima are stated.
 const STATED_AT: u64 = 4096;
-/// As many channels as the model can have: so many that no queue fills them.
+/// As many channels as the model can have: more than any queue fills.
 const UNSEEN: f64 = 65_536.0;
 /// The most that the model takes.
 const MOST_IOPS: f64 = 1e9;
@@ -55,7 +55,7 @@ pub(super) struct Provenance<'a> {
     pub runs: &'a str,
     /// Whether a direction was measured, reads first; else it is as the other one.
     pub measured: [bool; 2],
-    /// LatencyDistribution rests on so many cells.
+    /// The number of cells that the scatter of latencies rests on.
     pub scatter_cells: usize,
 }
 
@@ -104,23 +104,6 @@ impl Draft<'_> {
     }
 
     fn pair(&self, name: &str, levels: [&Option<Level>; 2], shared: bool) -> Vec<Cap> {
-        let cap = |covers, value: f64, shown: String, measured| {
-            let origin = self.origin(&format!("flat at {shown}"), measured);
-            let of = |value: f64| match name {
-                "operations" => Rate::Iops(rounded(value)),
-                _ => Rate::MibPerS(rounded(value / 1_048_576.0)),
-            };
-            let rate = of(value);
-            let burst = Burst::of(self.starts, (covers, rate), self.accounting, |load| {
-                self.medium(load)
-            });
-            Cap {
-                covers,
-                bucket: burst.bucket,
-                peak: burst.peak.map(of),
-                ..Cap::new(name, rate, origin)
-            }
-        };
         let [reads, writes] = self.provenance.measured;
         if let ([Some(read), Some(write)], true) = (levels, shared) {
             let value = f64::midpoint(read.value, write.value);
@@ -130,16 +113,32 @@ impl Draft<'_> {
             } else {
                 read
             };
-            return vec![cap(Covers::All, value, shown, true)];
+            return vec![self.cap(name, Covers::All, value, &shown, true)];
         }
-        let sides = [(Covers::Reads, reads), (Covers::Writes, writes)].into_iter();
-        let found = sides.zip(levels);
-        found
-            .filter_map(|((covers, measured), level)| {
-                let level = level.as_ref()?;
-                Some(cap(covers, level.value, shown(level), measured))
-            })
-            .collect()
+        let mut caps = Vec::new();
+        for (covers, measured, level) in [
+            (Covers::Reads, reads, levels[0]),
+            (Covers::Writes, writes, levels[1]),
+        ] {
+            if let Some(level) = level {
+                caps.push(self.cap(name, covers, level.value, &shown(level), measured));
+            }
+        }
+        caps
+    }
+
+    fn cap(&self, name: &str, covers: Covers, value: f64, shown: &str, measured: bool) -> Cap {
+        let origin = self.origin(&format!("flat at {shown}"), measured);
+        let limit = rate(name, value);
+        let burst = Burst::seen_in(self.starts, (covers, limit), self.accounting, |load| {
+            self.medium(load)
+        });
+        Cap {
+            covers,
+            bucket: burst.bucket,
+            peak: burst.peak.map(|peak| rate(name, peak)),
+            ..Cap::new(name, limit, origin)
+        }
     }
 
     /// Operations a second without caps.
@@ -149,7 +148,7 @@ impl Draft<'_> {
             ..VolumeSpec::new("disk", Bytes(1 << 40))
         };
         let predicted = predict(&alone(String::new(), volume), load.steady());
-        predicted.map_or(f64::INFINITY, |it| it.sustained().iops)
+        predicted.map_or(f64::INFINITY, |predicted| predicted.sustained().iops)
     }
 
     fn service(&self) -> Service {
@@ -188,10 +187,10 @@ impl Draft<'_> {
 
     /// One side that was never full has more channels than any queue fills.
     fn saturation(&self) -> Option<Saturation> {
-        let most = |side: &Side| {
+        let [read_iops, write_iops] = [self.read, self.write].map(|side| {
             let channels = side.channels.unwrap_or(UNSEEN);
             rounded((channels * 1e9 / side.random.at(STATED_AT)).clamp(1.0, MOST_IOPS))
-        };
+        });
         let (reads, writes) = (self.read.channels, self.write.channels);
         let channels =
             [("reads", reads), ("writes", writes)].map(|(what, channels)| match channels {
@@ -200,8 +199,8 @@ impl Draft<'_> {
             });
         let from = format!("{}: explains the rates by depth", channels.join(", "));
         (reads.is_some() || writes.is_some()).then(|| Saturation {
-            read_iops: most(self.read),
-            write_iops: most(self.write),
+            read_iops,
+            write_iops,
             origin: self.origin(&from, true),
         })
     }
@@ -244,19 +243,26 @@ fn sizes(line: Line) -> String {
 
 /// `random 4 KiB and sequential 4 KiB to 1 MiB`.
 fn shown(level: &Level) -> String {
-    let of = |sequential: bool| {
+    let mut texts = Vec::new();
+    for sequential in [false, true] {
         let plateaus = level.shown_by.iter();
-        let blocks = plateaus.filter(|plateau| plateau.sequential == sequential);
-        let blocks: Vec<Bytes> = blocks.map(|block| Bytes(block.block)).collect();
+        let of_pattern = plateaus.filter(|plateau| plateau.sequential == sequential);
+        let blocks: Vec<Bytes> = of_pattern.map(|plateau| Bytes(plateau.block)).collect();
         let pattern = pattern(sequential);
         match blocks[..] {
-            [] => None,
-            [one] => Some(format!("{pattern} {one}")),
-            [first, .., last] => Some(format!("{pattern} {first} to {last}")),
+            [] => {}
+            [one] => texts.push(format!("{pattern} {one}")),
+            [first, .., last] => texts.push(format!("{pattern} {first} to {last}")),
         }
-    };
-    let both = [of(false), of(true)].into_iter().flatten();
-    both.collect::<Vec<_>>().join(" and ")
+    }
+    texts.join(" and ")
+}
+
+fn rate(name: &str, per_second: f64) -> Rate {
+    match name {
+        "operations" => Rate::Iops(rounded(per_second)),
+        _ => Rate::MibPerS(rounded(per_second / 1_048_576.0)),
+    }
 }
 
 /// Four figures: more would claim what no measurement of seconds can show.

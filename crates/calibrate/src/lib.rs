@@ -87,7 +87,7 @@ pub fn calibrate(
     records: &[&Record],
     allow_modelled: bool,
 ) -> Result<Calibration, CannotCalibrate> {
-    let sweep = Sweep::of(records, allow_modelled)?;
+    let sweep = Sweep::new(records, allow_modelled)?;
     let runs: Vec<String> = records.iter().map(|record| record.id.clone()).collect();
     let choice = choice::choose(&sweep)?;
     let disk = cells::disk(records[0]);
@@ -101,7 +101,7 @@ pub fn calibrate(
     })
 }
 
-/// Whether a measurement is a load that a model can be fitted to and held against.
+/// Whether a measurement is a load that a model can be fitted to and compared with.
 pub fn is_usable(measurement: &Measurement) -> bool {
     measurement.pass > 0 && cells::usable(measurement)
 }

@@ -63,7 +63,7 @@ impl Line {
         self.base + self.per_kib * block as f64 / 1024.0
     }
 
-    /// The same for operations that take so many times as long.
+    /// The same for operations that take `factor` times as long.
     pub(super) fn times(self, factor: f64) -> Self {
         Self {
             base: self.base * factor,
@@ -78,8 +78,8 @@ impl Line {
             self.sizes.0.min(other.sizes.0),
             self.sizes.1.max(other.sizes.1),
         ];
-        let near = |block: u64| (self.at(block) / other.at(block) - 1.0).abs() <= within;
-        ends.into_iter().all(near)
+        ends.into_iter()
+            .all(|block| (self.at(block) / other.at(block) - 1.0).abs() <= within)
     }
 }
 
@@ -133,8 +133,8 @@ mod tests {
     fn what_falls_with_size_is_flat_and_what_begins_below_zero_begins_at_nothing() {
         let falling = Line::through(&points(&[(4, 110_000.0, 0.0), (64, 100_000.0, 0.0)]));
         assert_eq!(falling.expect("points").per_kib, 0.0);
-        let steep = Line::through(&points(&[(4, 1_000.0, 0.0), (64, 64_000.0, 0.0)]));
-        let steep = steep.expect("points");
+        let steep =
+            Line::through(&points(&[(4, 1_000.0, 0.0), (64, 64_000.0, 0.0)])).expect("points");
         assert_eq!(steep.base, 1.0);
         assert!(steep.per_kib > 250.0, "{steep:?}");
     }

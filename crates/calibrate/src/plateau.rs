@@ -12,6 +12,12 @@ pub(super) struct Plateau {
     pub iops: f64,
 }
 
+impl Plateau {
+    fn bytes_per_s(&self) -> f64 {
+        self.iops * self.block as f64
+    }
+}
+
 /// Twice the depth brought less than this: flat.
 const GROWTH: f64 = 0.05;
 /// Plateaus of one limiter are the same within this (rule of the published tables: ±2.5 %).
@@ -35,7 +41,7 @@ pub(super) fn plateau(cells: &[&Cell]) -> Option<Plateau> {
     let near = cells
         .iter()
         .map(|cell| cell.lasting_iops)
-        .filter(|it| near(*it, top));
+        .filter(|iops| near(*iops, top));
     let level: Vec<f64> = near.collect();
     Some(Plateau {
         sequential: deepest.load.sequential,
@@ -51,10 +57,10 @@ fn near(one: f64, other: f64) -> bool {
 /// All plateaus of a direction, by pattern and size.
 pub(super) fn plateaus<'a>(cells: impl Iterator<Item = &'a Cell>) -> Vec<Plateau> {
     let cells: Vec<&Cell> = cells.collect();
-    let same = |a: &&Cell, b: &&Cell| {
-        (a.load.sequential, a.load.block) == (b.load.sequential, b.load.block)
-    };
-    cells.chunk_by(same).filter_map(plateau).collect()
+    cells
+        .chunk_by(|a, b| (a.load.sequential, a.load.block) == (b.load.sequential, b.load.block))
+        .filter_map(plateau)
+        .collect()
 }
 
 /// A value that a cap may have, and the loads that show it.
@@ -66,23 +72,26 @@ pub(super) struct Level {
 
 /// Operations a second: what the smallest random operations reach, and those that reach the same.
 pub(super) fn operations(plateaus: &[Plateau]) -> Option<Level> {
-    let random = || plateaus.iter().filter(|plateau| !plateau.sequential);
-    let first = random().min_by_key(|it| it.block)?;
-    level(random(), first.iops, |it| it.iops)
+    let random = plateaus.iter().filter(|plateau| !plateau.sequential);
+    let first = random.clone().min_by_key(|plateau| plateau.block)?;
+    level(random, first.iops, |plateau| plateau.iops)
 }
 
 /// Bytes a second: what the largest operations reach at most and those that reach the same; then
 /// what other sizes reach. A medium may keep its largest operations below a limiter that smaller
 /// ones meet.
 pub(super) fn bytes(plateaus: &[Plateau]) -> Vec<Level> {
-    let of = |it: &Plateau| it.iops * it.block as f64;
     let mut sorted: Vec<&Plateau> = plateaus.iter().collect();
-    sorted.sort_by(|a, b| b.block.cmp(&a.block).then(of(b).total_cmp(&of(a))));
+    sorted.sort_by(|a, b| {
+        let by_rate = b.bytes_per_s().total_cmp(&a.bytes_per_s());
+        b.block.cmp(&a.block).then(by_rate)
+    });
     let mut levels: Vec<Level> = Vec::new();
     for plateau in sorted {
         let known = levels.iter().any(|level| level.shown_by.contains(plateau));
         if !known && levels.len() < MOST_LEVELS {
-            levels.extend(level(plateaus.iter(), of(plateau), of));
+            let at = plateau.bytes_per_s();
+            levels.extend(level(plateaus.iter(), at, Plateau::bytes_per_s));
         }
     }
     levels
@@ -137,7 +146,7 @@ mod tests {
     fn check(rates: &[(u32, f64)], level: Option<f64>) {
         let cells = cells(rates);
         let found = plateau(&cells.iter().collect::<Vec<_>>());
-        assert_eq!(found.map(|it| it.iops), level);
+        assert_eq!(found.map(|plateau| plateau.iops), level);
     }
 
     #[test]

@@ -39,7 +39,7 @@ pub struct Residual {
     pub p50_ns: Compared,
     /// 99th percentile; `None`: too few operations.
     pub p99_ns: Option<Compared>,
-    /// A thread of ours used a whole processor: the cell had no part in the fit.
+    /// A thread of blocklab used a whole processor: the cell had no part in the fit.
     pub cpu_bound: bool,
 }
 
@@ -109,31 +109,30 @@ pub fn residuals(
     measured: &[&Record],
     simulated: &[&Record],
 ) -> Result<Residuals, CannotCalibrate> {
-    let (disk, model) = (Sweep::of(measured, true)?, Sweep::of(simulated, true)?);
+    let (disk, model) = (Sweep::new(measured, true)?, Sweep::new(simulated, true)?);
     let pairs = disk.cells.iter().filter_map(|cell| {
-        let twin = model.cells.iter().find(|it| it.load == cell.load)?;
+        let twin = model.cells.iter().find(|twin| twin.load == cell.load)?;
         Some(residual(cell, twin))
     });
     let cells: Vec<Residual> = pairs.collect();
-    let of = |figure: fn(&Residual) -> Option<Compared>| errors(&cells, figure);
-    let iops = of(|it| Some(it.iops));
+    let iops = errors(&cells, |cell| Some(cell.iops));
     let ranges: Vec<f64> = disk.cells.iter().filter_map(|cell| cell.range).collect();
     Ok(Residuals {
         passes_differ_percent: (!ranges.is_empty()).then(|| median(&ranges) * 100.0),
         quality: quality(iops.as_ref()),
-        mean_ns: of(|it| Some(it.mean_ns)),
-        p50_ns: of(|it| Some(it.p50_ns)),
-        p99_ns: of(|it| it.p99_ns),
+        mean_ns: errors(&cells, |cell| Some(cell.mean_ns)),
+        p50_ns: errors(&cells, |cell| Some(cell.p50_ns)),
+        p99_ns: errors(&cells, |cell| cell.p99_ns),
         iops,
         cells,
     })
 }
 
 fn residual(disk: &Cell, model: &Cell) -> Residual {
-    let at = |q| {
-        let of = |cell: &Cell| cell.histogram.quantile(q) as f64;
-        compared(of(disk), of(model))
-    };
+    let [p50_ns, p99_ns] = [0.5, 0.99].map(|q| {
+        let [disk, model] = [disk, model].map(|cell| cell.histogram.quantile(q) as f64);
+        compared(disk, model)
+    });
     let load = disk.load;
     Residual {
         load: load.text(),
@@ -143,8 +142,8 @@ fn residual(disk: &Cell, model: &Cell) -> Residual {
         depth: load.depth,
         iops: compared(disk.iops, model.iops),
         mean_ns: compared(disk.mean_ns, model.mean_ns),
-        p50_ns: at(0.5),
-        p99_ns: (disk.count.min(model.count) >= FOR_P99).then(|| at(0.99)),
+        p50_ns,
+        p99_ns: (disk.count.min(model.count) >= FOR_P99).then_some(p99_ns),
         cpu_bound: disk.cpu_bound,
     }
 }
@@ -168,29 +167,29 @@ fn errors(cells: &[Residual], figure: impl Fn(&Residual) -> Option<Compared>) ->
         })
         .collect();
     spots.sort_by(|a, b| a.error_percent.abs().total_cmp(&b.error_percent.abs()));
-    let at = |share: f64| {
+    let worst = spots.last()?.clone();
+    let [median_percent, p90_percent] = [0.5, 0.9].map(|share| {
         let rank = (share * spots.len() as f64).ceil() as usize;
         spots[rank.clamp(1, spots.len()) - 1].error_percent.abs()
-    };
-    let worst = spots.last()?.clone();
+    });
     Some(Errors {
-        median_percent: at(0.5),
-        p90_percent: at(0.9),
+        median_percent,
+        p90_percent,
         worst,
         cells: spots.len(),
     })
 }
 
 fn quality(iops: Option<&Errors>) -> Quality {
-    let within = |median, p90, worst| {
-        iops.is_some_and(|iop| {
-            let all = iop.worst.error_percent.abs() <= worst;
-            iop.median_percent <= median && iop.p90_percent <= p90 && all
-        })
+    let Some(iops) = iops else {
+        return Quality::Poor;
     };
-    match () {
-        () if within(5.0, 15.0, 30.0) => Quality::Good,
-        () if within(10.0, 30.0, f64::INFINITY) => Quality::Fair,
-        () => Quality::Poor,
+    let (median, p90) = (iops.median_percent, iops.p90_percent);
+    if median <= 5.0 && p90 <= 15.0 && iops.worst.error_percent.abs() <= 30.0 {
+        Quality::Good
+    } else if median <= 10.0 && p90 <= 30.0 {
+        Quality::Fair
+    } else {
+        Quality::Poor
     }
 }

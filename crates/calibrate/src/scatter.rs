@@ -33,8 +33,11 @@ const LEAST_SHARE: f64 = 2e-4;
 
 impl LatencyDistribution {
     /// Of all these cells together, each weighing the same. `None` without cells.
-    pub(super) fn of(cells: &[&Cell]) -> Option<Self> {
-        let bodies: Vec<Body> = cells.iter().map(|cell| Body::of(&cell.histogram)).collect();
+    pub(super) fn of_cells(cells: &[&Cell]) -> Option<Self> {
+        let bodies: Vec<Body> = cells
+            .iter()
+            .map(|cell| Body::of_histogram(&cell.histogram))
+            .collect();
         let number = bodies.len() as f64;
         let squares: f64 = bodies.iter().map(|body| body.sigma.powi(2)).sum();
         let sigma = (squares / number).sqrt();
@@ -66,12 +69,12 @@ struct Body {
 }
 
 impl Body {
-    fn of(histogram: &Histogram) -> Self {
-        let at = histogram.quantiles(&AROUND);
-        let ln = |value: u64| (value.max(1) as f64).ln();
+    fn of_histogram(histogram: &Histogram) -> Self {
+        let quantiles = histogram.quantiles(&AROUND);
+        let [low, median, high] = [0, 1, 2].map(|at| quantiles[at].max(1) as f64);
         Self {
-            median: at[1].max(1) as f64,
-            sigma: (ln(at[2]) - ln(at[0])) / 2.0,
+            median,
+            sigma: (high.ln() - low.ln()) / 2.0,
         }
     }
 }
@@ -136,7 +139,7 @@ mod tests {
     use super::*;
     use crate::cells::{Load, Way};
 
-    /// A lognormal of this median and sigma, with a share of operations at so many medians.
+    /// A lognormal of this median and sigma, with a share of operations at a multiple of the median.
     fn cell(median: f64, sigma: f64, slow: Option<(f64, f64)>) -> Cell {
         const OPS: f64 = 1_000_000.0;
         let mut counts = vec![0; Histogram::BUCKETS];
@@ -177,7 +180,8 @@ mod tests {
     #[test]
     fn the_sigma_of_a_lognormal() {
         for sigma in [0.05, 0.11, 0.295, 0.8] {
-            let found = LatencyDistribution::of(&[&cell(100_000.0, sigma, None)]).expect("a cell");
+            let found =
+                LatencyDistribution::of_cells(&[&cell(100_000.0, sigma, None)]).expect("a cell");
             assert!(
                 (found.sigma / sigma - 1.0).abs() < 0.1,
                 "{sigma}: {found:?}"
@@ -188,7 +192,7 @@ mod tests {
 
     #[test]
     fn a_tail_is_told_from_the_body() {
-        let found = LatencyDistribution::of(&[&cell(100_000.0, 0.11, Some((0.005, 20.0)))])
+        let found = LatencyDistribution::of_cells(&[&cell(100_000.0, 0.11, Some((0.005, 20.0)))])
             .expect("a cell");
         let tail = found.tail.expect("a tail");
         assert!((tail.share / 0.005 - 1.0).abs() < 0.05, "{tail:?}");
@@ -202,7 +206,7 @@ mod tests {
         let calm = cell(100_000.0, 0.11, None);
         let stalled = cell(100_000.0, 0.11, Some((0.05, 50.0)));
         assert_eq!(
-            LatencyDistribution::of(&[&calm, &stalled, &calm]).and_then(|it| it.tail),
+            LatencyDistribution::of_cells(&[&calm, &stalled, &calm]).and_then(|found| found.tail),
             None
         );
     }

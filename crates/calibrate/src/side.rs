@@ -32,7 +32,7 @@ const CAPPED: f64 = 0.9;
 /// The closed form is off by about this against a simulation, and hardly any disk repeats a figure
 /// more closely.
 pub(super) const REPEATABILITY: f64 = 0.02;
-/// From so many times its noise on, an error counts by its size and no more by its square: a
+/// From this many times its noise on, an error counts by its size and no more by its square: a
 /// mishap must not rule the rest (Huber).
 const FAR: f64 = 3.0;
 /// What a further constant must save: a cell that was off by three times its error. A constant
@@ -61,10 +61,9 @@ impl<'a> Evidence<'a> {
     /// depth 1 lies at a cap.
     pub(super) fn best(&self, accounting: Accounting) -> Option<Judged> {
         let plateaus = self.plateaus();
-        let options = |levels: Vec<Level>| [None].into_iter().chain(levels.into_iter().map(Some));
         let mut best: Option<Judged> = None;
-        for iops in options(operations(&plateaus).into_iter().collect()) {
-            for bytes in options(bytes(&plateaus)) {
+        for iops in with_none(operations(&plateaus)) {
+            for bytes in with_none(bytes(&plateaus)) {
                 let caps = Caps {
                     iops: iops.clone(),
                     bytes,
@@ -119,14 +118,11 @@ impl<'a> Evidence<'a> {
         let random = self.line(&self.random, caps)?.times(1.0 / slower);
         let stream = self
             .line(&self.sequential, caps)
-            .map(|line| line.times(1.0 / slower));
-        let stream = stream.filter(|stream| !stream.agrees(random, AS_RANDOM));
-        let constants = [
-            caps.iops.is_some(),
-            caps.bytes.is_some(),
-            channels.is_some(),
-        ];
-        let constants = constants.into_iter().filter(|constant| *constant).count();
+            .map(|line| line.times(1.0 / slower))
+            .filter(|stream| !stream.agrees(random, AS_RANDOM));
+        let constants = usize::from(caps.iops.is_some())
+            + usize::from(caps.bytes.is_some())
+            + usize::from(channels.is_some());
         let side = Side {
             random,
             stream,
@@ -135,7 +131,7 @@ impl<'a> Evidence<'a> {
             channels,
         };
         let spec = draft::of_one(&side, caps.accounting);
-        let errors = Errors::of(&spec, self.cells(), slower)?;
+        let errors = Errors::of_rates(&spec, self.cells(), slower)?;
         Some(Judged {
             cost: errors.cost(self.noise) + constants as f64 * CONSTANT,
             typical: errors.typical(),
@@ -169,10 +165,10 @@ impl Caps {
     /// Operations a second that they let pass.
     fn allow(&self, load: Load) -> f64 {
         let (ops, charged) = load.charged(self.accounting);
-        let of = |level: &Option<Level>, units: f64| {
-            level.as_ref().map_or(f64::INFINITY, |it| it.value / units)
-        };
-        of(&self.iops, ops).min(of(&self.bytes, charged))
+        [(&self.iops, ops), (&self.bytes, charged)]
+            .iter()
+            .filter_map(|(level, units)| Some(level.as_ref()?.value / units))
+            .fold(f64::INFINITY, f64::min)
     }
 }
 
@@ -194,7 +190,7 @@ struct Error {
 
 impl Errors {
     /// The closed form knows nothing of how much `slower` a lone operation is.
-    pub(super) fn of<'a>(
+    pub(super) fn of_rates<'a>(
         spec: &DeviceSpec,
         cells: impl Iterator<Item = &'a Cell>,
         slower: f64,
@@ -225,8 +221,8 @@ impl Errors {
 
     /// Squares in multiples of the noise, far ones damped.
     pub(super) fn cost(&self, noise: f64) -> f64 {
-        let far = |error: &Error| (error.ln / (noise + error.chance)).abs();
-        let costs = self.0.iter().map(far).map(|times| {
+        let costs = self.0.iter().map(|error| {
+            let times = (error.ln / (noise + error.chance)).abs();
             if times > FAR {
                 FAR * (2.0 * times - FAR)
             } else {
@@ -241,6 +237,11 @@ impl Errors {
         sizes.sort_by(f64::total_cmp);
         sizes.get(sizes.len() / 2).copied().unwrap_or(0.0)
     }
+}
+
+/// Each level, and none first.
+fn with_none(levels: impl IntoIterator<Item = Level>) -> impl Iterator<Item = Option<Level>> {
+    std::iter::once(None).chain(levels.into_iter().map(Some))
 }
 
 /// Operations a second by the closed form.
@@ -263,7 +264,7 @@ pub(super) fn shows_reads(spec: &DeviceSpec, cell: &Cell) -> bool {
         in_flight: DEEP,
         ..load
     };
-    let most = predict(&of_reads, alone).map_or(0.0, |it| it.sustained().iops);
+    let most = predict(&of_reads, alone).map_or(0.0, |most| most.sustained().iops);
     let reads = cell.lasting_iops * f64::from(load.read_percent) / 100.0;
     let has_reads = !cell.cpu_bound && cell.read_mean_ns > 0.0 && reads < CAPPED * most;
     let mut rates = granted.iter().map(|grant| grant.iops);

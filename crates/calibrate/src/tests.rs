@@ -11,7 +11,7 @@ mod sketch;
 use sketch::{Sketch, record};
 
 /// A disk of 100 µs + 2 µs/KiB for one operation, limited to 20,000 operations a second: IOPS of
-/// so many KiB at this depth.
+/// operations of `kib` KiB at this depth.
 fn iops(kib: u64, depth: u32) -> f64 {
     (f64::from(depth) * 1e9 / (100_000.0 + 2000.0 * kib as f64)).min(20_000.0)
 }
@@ -61,7 +61,10 @@ fn a_latency_line_and_a_cap_are_found() {
         service.read.origin.to_string().contains("run t3st"),
         "{service:?}"
     );
-    let about_shares = fitted.unknown.iter().any(|it| it.contains("share a cap"));
+    let about_shares = fitted
+        .unknown
+        .iter()
+        .any(|sentence| sentence.contains("share a cap"));
     assert!(
         about_shares,
         "no cell mixes reads and writes: {:?}",
@@ -82,7 +85,7 @@ fn one_direction_stands_for_the_other_as_an_assumption() {
     let service = fitted.device.volumes[0].service.as_ref().expect("a medium");
     assert!(service.write.origin.is_assumed() && !service.read.origin.is_assumed());
     let mut unknown = fitted.unknown.iter();
-    assert!(unknown.any(|it| it.contains("random writes were not measured")));
+    assert!(unknown.any(|sentence| sentence.contains("random writes were not measured")));
 }
 
 #[test]
@@ -180,7 +183,7 @@ fn cells_that_show_something_else_are_left_out_and_counted() {
     let left_out: Vec<_> = fitted
         .left_out
         .iter()
-        .map(|it| (&it.reason[..10], it.measurements))
+        .map(|left_out| (&left_out.reason[..10], left_out.measurements))
         .collect();
     assert_eq!(left_out, [("paced: the", 1), ("the kernel", 1)]);
 }
@@ -200,7 +203,7 @@ fn a_thread_without_a_moment_to_spare_is_no_disk() {
         fitted
             .unknown
             .iter()
-            .any(|it| it.contains("a thread of blocklab")),
+            .any(|sentence| sentence.contains("a thread of blocklab")),
         "{:?}",
         fitted.unknown
     );

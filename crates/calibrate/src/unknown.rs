@@ -5,10 +5,11 @@ use blocklab_units::Bytes;
 
 use super::cells::{Sweep, Way, cells_text, pattern};
 use super::choice::Choice;
-use super::draft::{Side, channels_unseen};
+use super::draft::channels_unseen;
 use super::plateau::plateaus;
 
-/// LatencyDistribution of reads and of writes that differ by more than this factor are not one scatter.
+/// Where the scatter of reads and that of writes differ by more than this factor, one sigma for both
+/// misstates them.
 const ONE_SCATTER: f64 = 1.5;
 
 /// One sentence each.
@@ -68,21 +69,21 @@ fn growing(sweep: &Sweep, choice: &Choice, found: &mut Vec<String>) {
         (Way::Read, &choice.read, "reads"),
         (Way::Write, &choice.write, "writes"),
     ];
-    let has_channels =
-        |side: &Option<Side>| side.as_ref().is_some_and(|side| side.channels.is_some());
-    for (way, _, name) in sides.into_iter().filter(|(_, side, _)| !has_channels(side)) {
+    for (way, side, name) in sides {
+        if side.as_ref().is_some_and(|side| side.channels.is_some()) {
+            continue;
+        }
         for sequential in [false, true] {
-            let cells = || sweep.series(way, sequential);
-            let Some(deepest) = cells().map(|cell| cell.load.depth).max() else {
+            let cells: Vec<_> = sweep.series(way, sequential).collect();
+            let Some(deepest) = cells.iter().map(|cell| cell.load.depth).max() else {
                 continue;
             };
-            let level = plateaus(cells());
-            let grows = |block: &u64| !level.iter().any(|it| it.block == *block);
-            let mut blocks: Vec<u64> = cells().map(|cell| cell.load.block).collect();
+            let flat = plateaus(cells.iter().copied());
+            let mut blocks: Vec<u64> = cells.iter().map(|cell| cell.load.block).collect();
             blocks.dedup();
-            let open: Vec<String> = blocks
+            blocks.retain(|block| flat.iter().all(|plateau| plateau.block != *block));
+            let open: Vec<_> = blocks
                 .iter()
-                .filter(|block| grows(block))
                 .map(|block| Bytes(*block).to_string())
                 .collect();
             if !open.is_empty() {
@@ -96,8 +97,8 @@ fn growing(sweep: &Sweep, choice: &Choice, found: &mut Vec<String>) {
 }
 
 fn channels(choice: &Choice, found: &mut Vec<String>) {
-    let has_channels = |side: &Option<Side>| side.as_ref().map(|side| side.channels.is_some());
-    let (reads, writes) = (has_channels(&choice.read), has_channels(&choice.write));
+    let [reads, writes] =
+        [&choice.read, &choice.write].map(|side| side.as_ref().map(|side| side.channels.is_some()));
     let open = match (reads, writes) {
         (Some(true), Some(false)) => "writes",
         (Some(false), Some(true)) => "reads",

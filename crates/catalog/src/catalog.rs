@@ -55,15 +55,16 @@ impl Catalog {
     /// The rare slow operations of one latency. The rows of a user replace all that is built in.
     pub(crate) fn tail_row(&self, name: &str) -> Option<Row<'static>> {
         let section = Section::VolumeLatencies;
-        let of_users = [self.own.text(section), self.user.text(section)];
-        let mut of_users = of_users.into_iter().map(Table::new);
+        let mut of_users = [&self.own, &self.user]
+            .map(|tables| Table::new(tables.text(section)))
+            .into_iter();
         if of_users.any(|table| table.rows_of(name).next().is_some()) {
             return None;
         }
         Table::new(TAILS).rows_of(name).next()
     }
 
-    /// What a key of a row stands for; several keys are joined with `+`.
+    /// The source that a key of a row means; several keys are joined with `+`.
     pub(crate) fn source(&self, keys: &str) -> Source {
         let found: Vec<_> = keys.split('+').map(|key| self.one_source(key)).collect();
         let texts: Vec<_> = found.iter().map(|source| source.text.as_str()).collect();
@@ -75,19 +76,19 @@ impl Catalog {
 
     pub(crate) fn newest_source(&self) -> Option<Date> {
         let rows = self.tables(Section::Sources).flat_map(Table::rows);
-        let last = |row: Row<'_>| row.text("date").rsplit("..").next()?.parse().ok();
-        rows.filter_map(last).max()
+        rows.filter_map(|row| row.text("date").rsplit("..").next()?.parse().ok())
+            .max()
     }
 
     fn one_source(&self, key: &str) -> Source {
         let mut tables = self.tables(Section::Sources);
         let row = tables.find_map(|table| table.rows_of(key).next());
-        let cell = |name| row.as_ref().map_or("", |row| row.text(name));
-        let text = match cell("source") {
-            "" => key,
-            text => text,
+        let (text, dates) = match &row {
+            Some(row) => (row.text("source"), row.text("date")),
+            None => ("", ""),
         };
-        let last = cell("date").rsplit("..").next().unwrap_or_default();
+        let text = if text.is_empty() { key } else { text };
+        let last = dates.rsplit("..").next().unwrap_or_default();
         Source {
             text: text.to_owned(),
             date: last.parse().ok(),

@@ -89,8 +89,8 @@ pub(crate) fn purchase(catalog: &Catalog, offer: &Offer, region: &str, what: &Pu
 impl Bill {
     /// Whether a cost was reckoned with this price.
     fn charges(&self, price: &Price) -> bool {
-        let with = |cost: &Cost| cost.what == price.what && cost.usd_each == price.usd;
-        self.costs.iter().any(with)
+        let mut costs = self.costs.iter();
+        costs.any(|cost| cost.what == price.what && cost.usd_each == price.usd)
     }
 
     fn volumes(
@@ -102,20 +102,19 @@ impl Bill {
         what: &Purchase,
     ) {
         let prices = catalog.volume_prices_of(kind, region, offer.as_of);
-        let priced = |per: Per| prices.iter().any(|price| price.per == per);
-        let mut unknown = |per: Per, name: &str, needed: bool| {
-            if needed && !priced(per) {
+        let iops = what.iops.unwrap_or(0.0);
+        let mibps = what.mibps.unwrap_or(0.0);
+        for (per, name, needed) in [
+            (Per::GibMonth, "storage", true),
+            (Per::IopsMonth, "IOPS", iops > what.included_iops),
+            (Per::MibpsMonth, "throughput", mibps > what.included_mibps),
+        ] {
+            if needed && prices.iter().all(|price| price.per != per) {
                 self.incomplete = true;
                 self.notes
                     .push(format!("no price of {kind} {name} in {region} is known"));
             }
-        };
-        let iops = what.iops.unwrap_or(0.0);
-        let mibps = what.mibps.unwrap_or(0.0);
-        unknown(Per::GibMonth, "storage", true);
-        unknown(Per::IopsMonth, "IOPS", iops > what.included_iops);
-        let more = mibps > what.included_mibps;
-        unknown(Per::MibpsMonth, "throughput", more);
+        }
         for price in prices {
             let each = match price.per {
                 Per::GibMonth => Some(what.gib),
@@ -130,8 +129,10 @@ impl Bill {
 
     /// Adds what lies in the price's step.
     fn item(&mut self, price: &Price, each: Option<f64>, volumes: f64) {
-        let in_step = |each: f64| each.min(price.up_to.unwrap_or(f64::INFINITY)) - price.above;
-        let quantity = each.map(|each| in_step(each).max(0.0) * volumes);
+        let quantity = each.map(|each| {
+            let in_step = each.min(price.up_to.unwrap_or(f64::INFINITY)) - price.above;
+            in_step.max(0.0) * volumes
+        });
         if quantity == Some(0.0) {
             return;
         }
@@ -146,8 +147,7 @@ impl Bill {
     }
 
     fn instance(&mut self, catalog: &Catalog, offer: &Offer, region: &str, instance: &str) {
-        let hour = |system| catalog.hour_of(instance, system, region, offer.as_of);
-        match hour(System::Linux) {
+        match catalog.hour_of(instance, System::Linux, region, offer.as_of) {
             Some(price) => {
                 self.hours(&price);
                 self.prices.push(price);
@@ -163,7 +163,8 @@ impl Bill {
                     .push(format!("no price of {instance} in {region} is known{hint}"));
             }
         }
-        self.prices.extend(hour(System::Windows));
+        let windows = catalog.hour_of(instance, System::Windows, region, offer.as_of);
+        self.prices.extend(windows);
     }
 
     fn hours(&mut self, price: &Price) {
@@ -196,8 +197,7 @@ impl Bill {
 impl Catalog {
     /// The regions whose lists have an instance type, up to five.
     fn regions_selling(&self, instance: &str) -> Vec<String> {
-        let has = |line: &str| line.split(',').next() == Some(instance);
-        let lists = self.lists().filter(|list| list.rows.lines().any(has));
+        let lists = self.lists().filter(|list| list.row(instance).is_some());
         let mut regions: Vec<_> = lists.map(|list| list.region.to_owned()).collect();
         regions.dedup();
         regions.truncate(5);

@@ -16,16 +16,20 @@ pub(crate) fn deliver(of: &str, as_of: Option<Date>, caps: &mut [Cap], credits: 
         if early || late {
             continue;
         }
-        let meant = |name: &str, rate: Rate| {
-            let documented = row.get("documented");
-            row.text("limiter") == name && documented.is_none_or(|it: f64| it == rate.value())
-        };
-        for cap in caps.iter_mut().filter(|cap| meant(&cap.name, cap.rate)) {
-            let factor = measured(&row, cap.rate, &mut cap.origin);
-            cap.rate = cap.rate.times(factor);
+        for cap in caps.iter_mut() {
+            if is_of(&row, &cap.name, cap.rate) {
+                let factor = measured(&row, cap.rate, &mut cap.origin);
+                cap.rate = cap.rate.times(factor);
+            }
+        }
+
+        /// Whether a row is about a limiter of this name and documented rate.
+        fn is_of(row: &Row<'_>, name: &str, rate: Rate) -> bool {
+            let documented: Option<f64> = row.get("documented");
+            row.text("limiter") == name && documented.is_none_or(|value| value == rate.value())
         }
         for credit in credits.iter_mut() {
-            if meant(&credit.name, credit.burst) {
+            if is_of(&row, &credit.name, credit.burst) {
                 let factor = measured(&row, credit.burst, &mut credit.origin);
                 credit.baseline = credit.baseline.times(factor);
                 credit.burst = credit.burst.times(factor);

@@ -20,7 +20,7 @@ pub(crate) struct Draft {
 }
 
 impl Draft {
-    pub(crate) fn of(volume: VolumeSpec) -> Self {
+    pub(crate) fn new(volume: VolumeSpec) -> Self {
         Self {
             volume,
             volumes: 1,

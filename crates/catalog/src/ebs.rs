@@ -61,7 +61,7 @@ pub(crate) fn volume(
     host: Option<Host<'_>>,
 ) -> Result<Draft, Refusal> {
     let kind = successor(catalog, offer, &kind, host)?.unwrap_or(kind);
-    let limits = Limits::of(catalog, &kind.name, offer.as_of)?;
+    let limits = Limits::find(catalog, &kind.name, offer.as_of)?;
     let mut assumptions = Vec::new();
     let gib = limits.size(offer, &mut assumptions)?;
     let spec = VolumeSpec {
@@ -81,7 +81,7 @@ pub(crate) fn volume(
             ..Purchase::default()
         },
         assumptions,
-        ..Draft::of(spec)
+        ..Draft::new(spec)
     };
     let terms = Terms {
         catalog,
@@ -114,20 +114,20 @@ fn successor(
     let Some(any) = rows.first() else {
         return Ok(None);
     };
-    let plain = Limits::of(catalog, &kind.name, offer.as_of)?;
+    let plain = Limits::find(catalog, &kind.name, offer.as_of)?;
     let (max_iops, size_max) = (plain.value("max_iops"), plain.value("size_max"));
     let beyond = offer.iops.is_some_and(|iops| iops as f64 > max_iops)
         || offer
             .size
             .is_some_and(|size| vendor_gib(size).0 as f64 > size_max);
     let day = offer.as_of.unwrap_or(Date::MAX);
-    let since = |family: &str| {
-        let row = rows.iter().find(|row| row.text("family") == family);
-        row.and_then(|row| row.get::<Date>("from"))
-    };
     let first = host.and_then(|host| {
-        let nitro = since("nitro").filter(|_| host.nitro);
-        since(host.family).into_iter().chain(nitro).min()
+        let families = [Some(host.family), host.nitro.then_some("nitro")];
+        let days = families.into_iter().flatten().filter_map(|family| {
+            let row = rows.iter().find(|row| row.text("family") == family)?;
+            row.get::<Date>("from")
+        });
+        days.min()
     });
     let supported = host.is_none() || first.is_some_and(|from| from <= day);
     if beyond && !supported {
@@ -160,18 +160,18 @@ struct Terms<'t> {
 impl Terms<'_> {
     /// So many per GiB, not below the floor and not above the cap.
     fn baseline(&self, gib: f64) -> f64 {
-        let value = |name: &str| self.limits.value(name);
-        let by_size = gib * value("baseline_iops_per_gib");
-        by_size.max(value("min_iops")).min(value("max_iops"))
+        let by_size = gib * self.limits.value("baseline_iops_per_gib");
+        by_size
+            .max(self.limits.value("min_iops"))
+            .min(self.limits.value("max_iops"))
     }
 
     fn refuse_what_is_not_sold(&self, gib: f64) -> Result<(), Refusal> {
         let kind = &self.kind.name;
         let sells_iops = matches!(self.kind.iops, IopsRule::Included | IopsRule::Provisioned);
-        let refused = |key, message| Err(Refusal::new(Part::Key(key), message));
         if self.offer.iops.is_some() && !sells_iops {
-            let instead = self.instead(gib);
-            return refused("iops", format!("{kind} has no provisioned iops: {instead}"));
+            let message = format!("{kind} has no provisioned iops: {}", self.instead(gib));
+            return Err(Refusal::new(Part::Key("iops"), message));
         }
         if self.offer.throughput_mibps.is_none() || self.kind.sells_throughput() {
             return Ok(());
@@ -190,12 +190,11 @@ impl Terms<'_> {
                 self.instead(gib)
             ),
         };
-        refused("throughput", message)
+        Err(Refusal::new(Part::Key("throughput"), message))
     }
 
     /// What decides where nothing is sold.
     fn instead(&self, gib: f64) -> String {
-        let value = |name: &str| self.limits.value(name);
         let look_at = match self.kind.instead.as_str() {
             "" => String::new(),
             others => format!("; {others}"),
@@ -204,16 +203,19 @@ impl Terms<'_> {
             (IopsRule::BestEffort, _) => "it is best effort".to_owned(),
             (IopsRule::BySize, _) => format!(
                 "{} IOPS per GiB, so {gib} GiB give {}{look_at}",
-                value("baseline_iops_per_gib"),
+                self.limits.value("baseline_iops_per_gib"),
                 count(self.baseline(gib))
             ),
             (_, ThroughputRule::BySize) => format!(
                 "{} MiB/s per TiB, {} in bursts{look_at}",
-                value("base_mibps_per_tib"),
-                value("burst_mibps_per_tib")
+                self.limits.value("base_mibps_per_tib"),
+                self.limits.value("burst_mibps_per_tib")
             ),
             (_, ThroughputRule::Fixed) => {
-                format!("{} MiB/s come with it{look_at}", value("max_throughput"))
+                format!(
+                    "{} MiB/s come with it{look_at}",
+                    self.limits.value("max_throughput")
+                )
             }
             _ => format!("the vendor does not sell it{look_at}"),
         }
@@ -328,11 +330,10 @@ impl Terms<'_> {
         most: f64,
     ) -> Result<(), Refusal> {
         let kind = &self.kind.name;
-        let refused = |message| Err(Refusal::new(Part::Key("throughput"), message));
+        let part = Part::Key("throughput");
         if wanted < included {
-            return refused(format!(
-                "{kind} includes {included} MiB/s; throughput= is for more"
-            ));
+            let message = format!("{kind} includes {included} MiB/s; throughput= is for more");
+            return Err(Refusal::new(part, message));
         }
         let per_iops = self.limits.get("max_mibps_per_iops").map(|per| per.value);
         let allowed = per_iops.map_or(most, |per_iops| most.min(iops * per_iops));
@@ -340,7 +341,7 @@ impl Terms<'_> {
             return Ok(());
         }
         let (allowed, day) = (count(allowed), self.limits.day());
-        refused(match per_iops {
+        let message = match per_iops {
             Some(per_iops) => format!(
                 "{kind} with {} IOPS allows at most {allowed} MiB/s; {per_iops} per IOPS, {} at \
                  most ({day})",
@@ -348,7 +349,8 @@ impl Terms<'_> {
                 count(most)
             ),
             None => format!("{kind} allows at most {allowed} MiB/s ({day})"),
-        })
+        };
+        Err(Refusal::new(part, message))
     }
 
     /// Throughput that grows with the IOPS, in up to two steps.
@@ -358,15 +360,11 @@ impl Terms<'_> {
             let rate = Rate::MibPerS(most.value.min(iops * per.value));
             return cap("volume throughput", rate, &per);
         }
-        let in_force = |steps: Vec<(f64, &str)>| {
-            let (iops, name) = *steps.first()?;
-            Some((iops, self.limits.in_force(name)?))
-        };
-        let below = in_force(self.limits.numbered("throughput_to_", "_iops"));
+        let below = self.first_in_force("throughput_to_", "_iops");
         let below = below.map_or_else(|| most.clone(), |(_, figure)| figure);
         let per = self.limits.need("max_kib_per_iops");
         let first = below.value.min(iops * per.value / 1024.0);
-        match in_force(self.limits.numbered("max_kib_per_iops_above_", "")) {
+        match self.first_in_force("max_kib_per_iops_above_", "") {
             Some((above, per)) if iops > above => {
                 let mibps = (iops * per.value / 1024.0).min(most.value);
                 cap("volume throughput", Rate::MibPerS(mibps.max(first)), &per)
@@ -375,14 +373,20 @@ impl Terms<'_> {
         }
     }
 
-    /// Bytes by size, and a bucket of so many scans of the volume.
+    /// The lowest of the numbered limits, if it is in force, with its number.
+    fn first_in_force(&self, before: &str, after: &str) -> Option<(f64, Figure)> {
+        let (number, name) = *self.limits.numbered(before, after).first()?;
+        Some((number, self.limits.in_force(name)?))
+    }
+
+    /// Bytes by size, and a bucket that holds a number of scans of the volume.
     fn throughput_by_size(&self, draft: &mut Draft) {
         let tib = draft.purchase.gib / 1024.0;
         let most = self.limits.need("max_throughput");
         let burst = self.limits.need("burst_mibps_per_tib");
-        let at = |per_tib: f64| (per_tib * tib).min(most.value);
-        let base_mibps = at(self.limits.value("base_mibps_per_tib"));
-        let burst_mibps = at(burst.value);
+        let base = self.limits.value("base_mibps_per_tib");
+        let [base_mibps, burst_mibps] =
+            [base, burst.value].map(|per_tib| (per_tib * tib).min(most.value));
         if base_mibps < burst_mibps {
             draft.volume.credits.push(Credit {
                 name: "throughput credits".to_owned(),
@@ -412,12 +416,12 @@ impl Terms<'_> {
         {
             let rate = Rate::Iops(elsewhere.value);
             let iops = cap("volume IOPS outside Nitro", rate, &elsewhere);
-            let bytes = self.limits.in_force("max_throughput_not_nitro");
-            let bytes = bytes.map(|most| {
+            draft.volume.caps.push(iops);
+            if let Some(most) = self.limits.in_force("max_throughput_not_nitro") {
                 let rate = Rate::MibPerS(most.value);
-                cap("volume throughput outside Nitro", rate, &most)
-            });
-            draft.volume.caps.extend([iops].into_iter().chain(bytes));
+                let bytes = cap("volume throughput outside Nitro", rate, &most);
+                draft.volume.caps.push(bytes);
+            }
             draft.notes.push(
                 format!(
                     "{} delivers at most {} IOPS on an instance that is not built on Nitro",
@@ -432,18 +436,16 @@ impl Terms<'_> {
     /// Nobody promises anything, so nothing is predicted, unless the user wants the documented
     /// average to stand in.
     fn best_effort(&self, draft: &mut Draft) {
-        let shown = |name: &str| count(self.limits.value(name));
         if self.offer.profile.as_deref() != Some("average") {
             draft.volume.service = None;
+            let [low_iops, high_iops, low_mibps, high_mibps] =
+                ["low_iops", "high_iops", "low_throughput", "high_throughput"]
+                    .map(|name| count(self.limits.value(name)));
             draft.notes.push(Remark::no_prediction(format!(
-                "{} is best effort, {} to {} IOPS and {} to {} MiB/s: no prediction is made. \
-                 profile=average lets the documented average stand in, profile=FILE.toml a device \
+                "{} is best effort, {low_iops} to {high_iops} IOPS and {low_mibps} to {high_mibps} MiB/s: no prediction is made. \
+profile=average lets the documented average stand in, profile=FILE.toml a device \
                  that you measured",
                 self.kind.name,
-                shown("low_iops"),
-                shown("high_iops"),
-                shown("low_throughput"),
-                shown("high_throughput"),
             )));
             return;
         }

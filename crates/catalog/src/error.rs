@@ -1,3 +1,6 @@
+//! What goes wrong with an address, a catalog's file or an import, and how the user is told: the
+//! words typed, with a pointer to the wrong part.
+
 use std::io;
 use std::path::PathBuf;
 

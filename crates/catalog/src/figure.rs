@@ -1,5 +1,7 @@
 //! Which of several dated statements holds on a day.
 
+use std::cmp::Reverse;
+
 use blocklab_device::{Limit, LimitKind, LimitName, LimitUnit, Origin};
 use blocklab_workload::Date;
 
@@ -72,26 +74,25 @@ pub(crate) struct Held {
 
 /// What holds on `day` (`None`: today): what was stated on that day; else the last before it; else
 /// the first after it. Where sources disagree about one day, the younger statement counts, then
-/// the one that stood longer, then the smaller value.
+/// the one that held longer, then the smaller value.
 pub(crate) fn holds(seen: &[Seen], day: Option<Date>) -> Option<Held> {
     let day = day.unwrap_or(Date::MAX);
-    let rank = |s: &&Seen| (s.from, s.to, std::cmp::Reverse(s.value.to_bits()));
     let now = seen
         .iter()
         .filter(|s| s.from <= day && day <= s.to)
-        .max_by_key(rank);
-    let before = || {
-        let before = seen.iter().filter(|s| s.to < day);
-        before.max_by_key(|s| (s.to, s.from, std::cmp::Reverse(s.value.to_bits())))
-    };
-    let after = || {
-        let after = seen.iter().filter(|s| s.from > day);
-        after.min_by_key(|s| (s.from, s.value.to_bits()))
-    };
-    let known = now.or_else(before);
+        .max_by_key(|s| (s.from, s.to, Reverse(s.value.to_bits())));
+    let before = seen
+        .iter()
+        .filter(|s| s.to < day)
+        .max_by_key(|s| (s.to, s.from, Reverse(s.value.to_bits())));
+    let after = seen
+        .iter()
+        .filter(|s| s.from > day)
+        .min_by_key(|s| (s.from, s.value.to_bits()));
+    let known = now.or(before);
     Some(Held {
         later: known.is_none(),
-        seen: known.or_else(after)?.clone(),
+        seen: known.or(after)?.clone(),
     })
 }
 

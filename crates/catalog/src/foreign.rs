@@ -56,7 +56,7 @@ fn cap(name: &str, covers: Covers, rate: Option<Rate>, origin: &Origin) -> Optio
     })
 }
 
-/// Nobody published how long these take: what the tables let stand in for them.
+/// No publication says how long these take: the tables assume a service in its place.
 fn service(catalog: &Catalog, vendor: &str) -> Service {
     let mut service = match catalog.latency("other-vendors") {
         Ok(service) => service,
@@ -88,7 +88,7 @@ pub(crate) fn volume(catalog: &Catalog, offer: &Offer) -> Result<Draft, Refusal>
         return Err(Refusal::new(Part::Volume, message));
     };
     let vendor = row.text("vendor");
-    let mut draft = Draft::of(spec(catalog, offer, &row));
+    let mut draft = Draft::new(spec(catalog, offer, &row));
     draft.volumes = offer.count.map_or(1, |count| count.get() as usize);
     draft.volume.capacity = size(offer, &row, &mut draft.assumptions)?;
     settings(offer, &mut draft.volume)?;
@@ -127,10 +127,9 @@ fn spec(catalog: &Catalog, offer: &Offer, row: &Row<'_>) -> VolumeSpec {
 
 /// GB of 10^9 bytes in the table, and sizes that people write in either unit.
 fn size(offer: &Offer, row: &Row<'_>, assumptions: &mut Vec<String>) -> Result<Bytes, Refusal> {
-    let gb = |name: &str| row.get::<u64>(name);
-    let (min, max) = (
-        gb("min_gb").unwrap_or(1),
-        gb("max_gb").unwrap_or(u64::MAX >> 31),
+    let (min, max): (u64, u64) = (
+        row.get("min_gb").unwrap_or(1),
+        row.get("max_gb").unwrap_or(u64::MAX >> 31),
     );
     let Some(size) = offer.size else {
         let assumed = 1024.clamp(min, max);
@@ -229,8 +228,8 @@ impl<'t> Machine<'t> {
     /// Some rows of the source repeat the IOPS where MB/s belong, or are a thousand times too
     /// large: no machine of this list moves 20 GB/s.
     fn throughput(&self, name: &str) -> Option<Rate> {
-        let sound = |value: &f64| *value < 20_000.0;
-        self.positive(name).filter(sound).map(Rate::MbPerS)
+        let value = self.positive(name).filter(|value| *value < 20_000.0);
+        value.map(Rate::MbPerS)
     }
 
     fn positive(&self, name: &str) -> Option<f64> {
@@ -259,7 +258,7 @@ impl<'t> Machine<'t> {
             let message = format!("{} has 1 disk of its own", self.name);
             return Err(Refusal::new(Part::Count, message));
         }
-        let mut draft = Draft::of(VolumeSpec {
+        let mut draft = Draft::new(VolumeSpec {
             caps: self.disk_caps(),
             service: Some(service(catalog, AZURE)),
             ..VolumeSpec::new("local disk", Bytes((gb * 1e9) as u64))
@@ -295,8 +294,9 @@ impl<'t> Machine<'t> {
 
     /// Those of which the table has a rate.
     fn caps<const N: usize>(&self, rates: [(&str, Covers, Option<Rate>); N]) -> Vec<Cap> {
-        let known = rates.into_iter();
-        let known = known.filter_map(|(name, covers, rate)| cap(name, covers, rate, &self.origin));
-        known.collect()
+        let rates = rates.into_iter();
+        rates
+            .filter_map(|(name, covers, rate)| cap(name, covers, rate, &self.origin))
+            .collect()
     }
 }

@@ -60,7 +60,7 @@ impl Catalog {
         let rows = self.instance_rows(name);
         let row = rows.first()?;
         let metal = row.text("metal") == "yes";
-        let history = History::of(self, name, &rows);
+        let history = History::read(self, name, &rows);
         Some(Instance {
             name: name.to_owned(),
             vcpus: row.get("vcpu"),
@@ -100,20 +100,24 @@ impl Catalog {
 
     fn store(&self, row: &Row<'_>, history: &History, as_of: Option<Date>) -> Option<Store> {
         let (name, disks) = (row.text("type"), row.get("disks")?);
-        let documented = |metric, unit| Some(history.at(metric, as_of)?.figure(unit));
-        let known = |metric: Metric, column, unit| {
-            let measured = || self.measured_store(name, disks, column, unit);
-            documented(metric, unit).or_else(measured)
-        };
+        let [read_iops, write_iops, read_mb] = [
+            (Metric::StoreReadIops, "read_iops", LimitUnit::Iops),
+            (Metric::StoreWriteIops, "write_iops", LimitUnit::Iops),
+            (Metric::StoreReadMb, "read_bytes_per_s", LimitUnit::MbPerS),
+        ]
+        .map(|(metric, column, unit)| match history.at(metric, as_of) {
+            Some(held) => Some(held.figure(unit)),
+            None => self.measured_store(name, disks, column, unit),
+        });
         Some(Store {
             disks,
             disk_gb: row.get("disk_gb")?,
             kind: row.text("disk_kind").to_owned(),
             nvme: matches!(row.text("disk_nvme"), "req" | "yes"),
             shape: self.origin(row),
-            read_iops: known(Metric::StoreReadIops, "read_iops", LimitUnit::Iops),
-            write_iops: known(Metric::StoreWriteIops, "write_iops", LimitUnit::Iops),
-            read_mb: known(Metric::StoreReadMb, "read_bytes_per_s", LimitUnit::MbPerS),
+            read_iops,
+            write_iops,
+            read_mb,
             write_mb: self.measured_store(name, disks, "write_bytes_per_s", LimitUnit::MbPerS),
         })
     }
@@ -168,7 +172,7 @@ struct History {
 }
 
 impl History {
-    fn of(catalog: &Catalog, name: &str, rows: &[Row<'_>]) -> Self {
+    fn read(catalog: &Catalog, name: &str, rows: &[Row<'_>]) -> Self {
         let mut history = Self { seen: Vec::new() };
         for row in Table::new(DOCUMENTED).rows_of(name) {
             if row.text("doubt").is_empty() {
@@ -199,14 +203,18 @@ impl History {
     /// What the user guide, or an answer of the vendor's interface, states of limits: a throughput
     /// next to a bandwidth is left out where they agree, and marked `-` where none was stated.
     fn stated(&mut self, catalog: &Catalog, row: &Row<'_>, days: Option<(Date, Date)>) {
-        let throughput = |mb: &str, bits: &str| match row.text(mb) {
+        let [base_mb, max_mb] = [
+            ("ebs_base_MBps", "ebs_base_mbps"),
+            ("ebs_max_MBps", "ebs_max_mbps"),
+        ]
+        .map(|(mb, bits)| match row.text(mb) {
             "-" => None,
             "" => row.get::<f64>(bits).map(|bits| bits / 8.0),
             _ => row.get(mb),
-        };
+        });
         let figures = [
-            (Metric::BaseMb, throughput("ebs_base_MBps", "ebs_base_mbps")),
-            (Metric::MaxMb, throughput("ebs_max_MBps", "ebs_max_mbps")),
+            (Metric::BaseMb, base_mb),
+            (Metric::MaxMb, max_mb),
             (Metric::BaseIops, row.get("ebs_base_iops")),
             (Metric::MaxIops, row.get("ebs_max_iops")),
             (Metric::StoreReadIops, row.get("store_read_iops")),
@@ -224,10 +232,12 @@ impl History {
     ) {
         let Some((from, to)) = days else { return };
         let source = catalog.source(row.text("source")).text;
-        let known = figures.iter();
-        let known = known.filter_map(|(metric, value)| Some((*metric, (*value)?)));
-        let seen = known.map(|(metric, value)| (metric, Seen::over(from, to, value, &source)));
-        self.seen.extend(seen);
+        for (metric, value) in figures {
+            if let Some(value) = *value {
+                let seen = Seen::over(from, to, value, &source);
+                self.seen.push((*metric, seen));
+            }
+        }
     }
 
     fn at(&self, metric: Metric, as_of: Option<Date>) -> Option<Held> {
@@ -237,17 +247,12 @@ impl History {
     }
 
     fn ebs(&self, as_of: Option<Date>) -> Option<Ebs> {
-        let pair = |base, max, unit| -> Option<(Figure, Figure)> {
-            let held = self.at(max, as_of)?;
-            let max = held.figure(unit);
-            Some((self.baseline(base, &max, as_of, unit), max))
-        };
-        let (base_mb, max_mb) = pair(Metric::BaseMb, Metric::MaxMb, LimitUnit::MbPerS)?;
-        let (base_iops, max_iops) = pair(Metric::BaseIops, Metric::MaxIops, LimitUnit::Iops)?;
+        let max_mb = self.at(Metric::MaxMb, as_of)?.figure(LimitUnit::MbPerS);
+        let max_iops = self.at(Metric::MaxIops, as_of)?.figure(LimitUnit::Iops);
         Some(Ebs {
-            base_mb,
+            base_mb: self.baseline(Metric::BaseMb, &max_mb, as_of, LimitUnit::MbPerS),
             max_mb,
-            base_iops,
+            base_iops: self.baseline(Metric::BaseIops, &max_iops, as_of, LimitUnit::Iops),
             max_iops,
         })
     }
@@ -282,14 +287,12 @@ impl History {
 /// The limits that held for every instance, in the years when there were such.
 pub(crate) fn common_limits(catalog: &Catalog, as_of: Option<Date>) -> Vec<Limit> {
     let day = as_of.unwrap_or(Date::MAX);
-    let holds = |row: &Row<'_>| {
-        let from = row.get::<Date>("from").is_some_and(|from| from <= day);
-        from && row.get::<Date>("to").is_none_or(|to| day < to)
-    };
-    let rows = Table::new(Section::VolumeLimits.embedded())
-        .rows_of("instance")
-        .filter(holds);
-    let limit = |row: Row<'_>| {
+    let rows = Table::new(Section::VolumeLimits.embedded()).rows_of("instance");
+    let limits = rows.filter_map(|row| {
+        let has_begun = row.get::<Date>("from").is_some_and(|from| from <= day);
+        if !has_begun || row.get::<Date>("to").is_some_and(|to| to <= day) {
+            return None;
+        }
         let (what, unit) = match row.text("unit") {
             "IOPS" => ("most IOPS", LimitUnit::Iops),
             _ => ("most throughput", LimitUnit::MibPerS),
@@ -301,8 +304,8 @@ pub(crate) fn common_limits(catalog: &Catalog, as_of: Option<Date>) -> Vec<Limit
             origin: Origin::documented(&source, row.text("from")),
         };
         Some(figure.bound("any instance", what))
-    };
-    rows.filter_map(limit).collect()
+    });
+    limits.collect()
 }
 
 #[cfg(test)]

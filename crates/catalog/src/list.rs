@@ -17,7 +17,7 @@ pub struct Filter {
     pub family: Option<String>,
     /// Only those with disks of their own.
     pub has_local: bool,
-    /// Only those that sustain so many EBS operations a second.
+    /// Only those that sustain this many EBS operations a second.
     pub min_ebs_iops: Option<u64>,
     /// Whose prices.
     pub region: String,
@@ -59,18 +59,19 @@ impl Catalog {
     pub fn list(&self, filter: &Filter) -> Vec<Listed> {
         let prices = self.hours_in(&filter.region);
         let types = self.instance_types();
-        let of_family = |name: &&str| filter.family.as_deref().is_none_or(|f| family(name) == f);
-        let names = types.iter().map(AsRef::as_ref).filter(of_family);
-        let listed = names.filter_map(|name| {
+        let names = types.iter().map(AsRef::as_ref);
+        let of_family =
+            names.filter(|name| filter.family.as_deref().is_none_or(|f| family(name) == f));
+        let listed = of_family.filter_map(|name| {
             Some(Listed {
                 usd_per_hour: prices.get(name).copied(),
                 ..self.listed(name, None)?
             })
         });
         let mut listed: Vec<_> = listed.filter(|one| passes(one, filter)).collect();
-        listed.sort_by(|a, b| {
-            let key = |one: &Listed| (family(&one.name).to_owned(), one.vcpus, one.memory_mib);
-            key(a).cmp(&key(b)).then_with(|| a.name.cmp(&b.name))
+        listed.sort_by_cached_key(|one| {
+            let family = family(&one.name).to_owned();
+            (family, one.vcpus, one.memory_mib, one.name.clone())
         });
         listed
     }
@@ -91,7 +92,8 @@ impl Catalog {
         let instance = self.instance(name, as_of)?;
         let ebs = instance.ebs.as_ref();
         let store = instance.store.as_ref();
-        let iops = |figure: Option<&crate::figure::Figure>| figure.map(|figure| figure.value);
+        let read_iops = store.and_then(|store| store.read_iops.as_ref());
+        let write_iops = store.and_then(|store| store.write_iops.as_ref());
         Some(Listed {
             name: name.to_owned(),
             vcpus: instance.vcpus,
@@ -103,8 +105,8 @@ impl Catalog {
             ebs_max_iops: ebs.map(|ebs| ebs.max_iops.value),
             disks: store.map_or(0, |store| store.disks),
             disk_gb: store.map(|store| store.disk_gb),
-            disk_read_iops: iops(store.and_then(|store| store.read_iops.as_ref())),
-            disk_write_iops: iops(store.and_then(|store| store.write_iops.as_ref())),
+            disk_read_iops: read_iops.map(|figure| figure.value),
+            disk_write_iops: write_iops.map(|figure| figure.value),
             usd_per_hour: None,
         })
     }

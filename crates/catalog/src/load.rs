@@ -35,10 +35,9 @@ impl Catalog {
 /// The line of a row, counted from 1.
 fn line_of(text: &str, row: &UnsoundRow) -> usize {
     let head = format!("%% {}", row.section);
-    let of_row = |line: &str| line.split(',').next() == Some(&row.name);
     let mut lines = text.lines().zip(1..).skip_while(|(line, _)| *line != head);
     lines
-        .find(|(line, _)| of_row(line))
+        .find(|(line, _)| line.split(',').next() == Some(&row.name))
         .map_or(1, |(_, number)| number)
 }
 

@@ -26,7 +26,7 @@ const WRITE_BUCKET: Nanos = Nanos::from_millis(900);
 /// The disks that an address names.
 ///
 /// # Errors
-/// When the instance has none, or not so many, or a key makes no sense for them.
+/// When the instance has none, or fewer, or a key makes no sense for them.
 pub(crate) fn disks(
     catalog: &Catalog,
     offer: &Offer,
@@ -54,7 +54,7 @@ pub(crate) fn disks(
     } else {
         "local disk"
     };
-    let mut draft = Draft::of(VolumeSpec::new(kind, Bytes((store.disk_gb * 1e9) as u64)));
+    let mut draft = Draft::new(VolumeSpec::new(kind, Bytes((store.disk_gb * 1e9) as u64)));
     draft.volumes = wanted as usize;
     draft.purchase.instance = Some(instance.name.clone());
     disk(catalog, instance, store, offer.as_of, &mut draft);
@@ -173,7 +173,7 @@ impl Share {
 }
 
 /// I3 passed up to 24,000 first writes a second for a moment where 18,750 were documented. The
-/// figures of 2018 are no first writes, and nobody measured what lies above them.
+/// figures of 2018 are no first writes, and no measurement shows what lies above them.
 fn first_writes(writes: &mut Cap, documented: &Figure) {
     const PEAK: f64 = 24_000.0 / 18_750.0;
     if let (
@@ -216,7 +216,7 @@ fn bytes_of(iops: &Figure) -> Figure {
 /// What a disk does in another state than new, by the table of profiles.
 ///
 /// # Errors
-/// When the family has no such profile; a path names a device file and is no matter of this table.
+/// When the family has no such profile; a path names a device file and is not looked up here.
 fn profile(
     offer: &Offer,
     instance: &Instance,
@@ -253,8 +253,8 @@ fn profile(
         let because = format!("in proportion to the size of the disk: {why}");
         (mb * store.disk_gb / of_gb, Origin::assumed(&because))
     };
-    let writes = |cap: &&mut Cap| cap.covers == Covers::Writes && cap.rate.counts_bytes();
-    if let Some(cap) = draft.volume.caps.iter_mut().find(writes) {
+    let mut caps = draft.volume.caps.iter_mut();
+    if let Some(cap) = caps.find(|cap| cap.covers == Covers::Writes && cap.rate.counts_bytes()) {
         let service = draft.volume.service.as_mut();
         if let Some(programs) = service.and_then(|service| service.programs.as_mut()) {
             // The rest of what the flash can program it spends on collecting garbage.
@@ -318,12 +318,13 @@ fn i2(catalog: &Catalog, as_of: Option<Date>, known: &Figure) -> Service {
     // 42,896, 42,668 and 42,769 random writes a second of 32, 64 and 128 jobs, over 39,375.
     const WRITTEN: f64 = 1.086;
     let largest = catalog.instance("i2.8xlarge", as_of).and_then(|i| i.store);
-    let eighth = |figure: Option<Figure>| figure.map_or(known.value, |figure| figure.value / 8.0);
     let (read, write) = largest.map_or((None, None), |store| (store.read_iops, store.write_iops));
+    let [read, write] =
+        [read, write].map(|figure| figure.map_or(known.value, |figure| figure.value / 8.0));
     let origin = Origin::measured(
         "i2.xlarge, study i3-vs-i2: 64 jobs gave 0.995 of the 365,000 random reads and 32 to 128 jobs 1.086 of the 315,000 first writes that are documented for i2.8xlarge and its 8 disks (2017-02)",
     );
     Class::I2Sata
         .service()
-        .saturating_at(eighth(read), eighth(write) * WRITTEN, origin)
+        .saturating_at(read, write * WRITTEN, origin)
 }

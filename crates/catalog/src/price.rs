@@ -86,7 +86,7 @@ impl Per {
         ("million_io", Self::MillionIo),
     ];
 
-    /// As it stands behind a number of dollars: `per GiB-month`.
+    /// As it is written behind a number of dollars: `per GiB-month`.
     pub const fn text(self) -> &'static str {
         let texts = [
             "GiB-month",
@@ -98,7 +98,7 @@ impl Per {
         texts[self as usize]
     }
 
-    /// As it stands in the tables.
+    /// As the tables write it.
     pub(crate) fn key(self) -> &'static str {
         let found = Self::NAMES.iter().find(|(_, per)| *per == self);
         found.map_or("hour", |(key, _)| key)
@@ -160,13 +160,13 @@ impl Catalog {
                 Per::from_key(row.text("unit")).map(|per| (per, row.text("above").to_owned()));
             steps.extend(step.filter(|step| !steps.contains(step)));
         }
-        let price = |(per, above): &(Per, String)| {
-            let of_step =
-                |row: &&Row<'_>| row.text("unit") == per.key() && row.text("above") == above;
-            let same: Vec<_> = rows.iter().filter(of_step).collect();
-            self.volume_price(kind, region, *per, &same, as_of)
-        };
-        steps.iter().filter_map(price).collect()
+        let prices = steps.iter().filter_map(|(per, above)| {
+            let of_step = rows
+                .iter()
+                .filter(|row| row.text("unit") == per.key() && row.text("above") == above);
+            self.volume_price(kind, region, *per, &of_step.collect::<Vec<_>>(), as_of)
+        });
+        prices.collect()
     }
 
     /// The price of one step, out of the lists of several days.
@@ -181,11 +181,11 @@ impl Catalog {
         let seen: Vec<Seen> = rows.iter().filter_map(|row| self.seen(row)).collect();
         let held = holds(&seen, as_of)?;
         let chosen = &held.seen;
-        let row = rows.iter().find(|row| {
-            let same = |name: &str, value: String| row.text(name) == value;
-            row.get::<Date>("date") == Some(chosen.from) && same("usd", chosen.value.to_string())
-        });
-        let row = row.or(rows.first())?;
+        let usd = chosen.value.to_string();
+        let row = rows
+            .iter()
+            .find(|row| row.get("date") == Some(chosen.from) && row.text("usd") == usd)
+            .or(rows.first())?;
         let what = match per {
             Per::GibMonth => "storage",
             Per::IopsMonth => "provisioned IOPS",
@@ -233,7 +233,7 @@ impl Catalog {
     /// When no price list of this region is known; which region may be meant.
     pub fn known_region(&self, region: &str) -> Result<(), String> {
         let known = self.regions();
-        if known.iter().any(|it| it == region) {
+        if known.iter().any(|known| known == region) {
             return Ok(());
         }
         let hint = did_you_mean(region, known.iter().map(String::as_str), || {
@@ -267,8 +267,9 @@ mod tests {
     #[track_caller]
     fn check_hour(what: (&str, System, &str), as_of: &str, usd: f64, list: &str) {
         let (instance, system, region) = what;
-        let price = Catalog::embedded().hour_of(instance, system, region, day(as_of));
-        let price = price.expect(instance);
+        let price = Catalog::embedded()
+            .hour_of(instance, system, region, day(as_of))
+            .expect(instance);
         assert_eq!(price.usd, usd, "{what:?} {as_of}");
         assert_eq!(price.date.to_string(), list, "{what:?} {as_of}");
         assert!(!price.source.is_empty());

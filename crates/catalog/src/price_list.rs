@@ -13,11 +13,10 @@ pub(crate) struct List<'t> {
 
 impl<'t> List<'t> {
     pub(crate) fn row(&self, instance: &str) -> Option<&'t str> {
-        let is_row = |line: &&str| {
+        self.rows.lines().find(|line| {
             let rest = line.strip_prefix(instance);
             rest.is_some_and(|rest| rest.starts_with(','))
-        };
-        self.rows.lines().find(is_row)
+        })
     }
 }
 

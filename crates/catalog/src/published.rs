@@ -6,8 +6,8 @@ use blocklab_units::Nanos;
 use crate::embedded::PUBLISHED;
 use crate::table::{Row, Table};
 
-/// A figure is far from all publications from so many times the outermost of them on: two of one
-/// type lie that far apart.
+/// From this many times the outermost publication on, a figure is far from all of them: two
+/// publications on one type are that far apart.
 const FAR: f64 = 1.5;
 
 /// The publications on one type, of small operations that no limit holds.
@@ -19,9 +19,9 @@ pub struct PublishedLatency {
     pub to: Nanos,
     /// Anything quicker is another device, or a cache.
     pub least: Nanos,
-    /// Anything slower is no healthy one.
+    /// Anything slower is not a healthy device.
     pub most: Nanos,
-    /// The type that they are of, where that is another one which stands in.
+    /// The type they were published for, where that is another one.
     pub of: String,
 }
 
@@ -29,28 +29,29 @@ impl PublishedLatency {
     /// What was published on a type of volume, by the name that a [`blocklab_device::VolumeSpec`]
     /// has; `None`: nothing.
     #[must_use]
-    pub fn of(kind: &str) -> Option<Self> {
+    pub fn of_type(kind: &str) -> Option<Self> {
         let rows: Vec<Row<'_>> = Table::new(PUBLISHED).rows_of(kind).collect();
         if let Some(other) = rows.iter().find(|row| row.text("bound") == "as") {
-            return Self::of(other.text("as"));
+            return Self::of_type(other.text("as"));
         }
-        let of_bound = |bounds: &[&str]| {
-            let rows = rows
-                .iter()
-                .filter(|row| bounds.contains(&row.text("bound")));
-            let us: Vec<f64> = rows.filter_map(|row| row.get("us")).collect();
-            us
-        };
-        let known = of_bound(&["measured", "designed"]);
+        let (mut known, mut least) = (Vec::new(), None);
+        for row in &rows {
+            let us = row.get::<f64>("us");
+            match row.text("bound") {
+                "measured" | "designed" => known.extend(us),
+                "least" => least = least.or(us),
+                _ => {}
+            }
+        }
         let to = known.iter().copied().reduce(f64::max)?;
-        let least = of_bound(&["least"]).first().copied();
         let from = least.or_else(|| known.iter().copied().reduce(f64::min))?;
-        let us = |us: f64| Nanos((us * 1e3) as u64);
+        let [from_ns, to_ns, least_ns, most_ns] =
+            [from, to, least.unwrap_or(from / FAR), to * FAR].map(|us| Nanos((us * 1e3) as u64));
         Some(Self {
-            from: us(from),
-            to: us(to),
-            least: us(least.unwrap_or(from / FAR)),
-            most: us(to * FAR),
+            from: from_ns,
+            to: to_ns,
+            least: least_ns,
+            most: most_ns,
             of: kind.to_owned(),
         })
     }
@@ -119,7 +120,7 @@ mod tests {
     fn every_row_names_its_type_and_its_source() {
         for row in Table::new(PUBLISHED).rows() {
             let kind = row.text("type");
-            assert!(PublishedLatency::of(kind).is_some(), "{kind}");
+            assert!(PublishedLatency::of_type(kind).is_some(), "{kind}");
             let sourced = !row.text("source").is_empty() && !row.text("date").is_empty();
             assert!(sourced || row.text("bound") == "as", "{kind}");
         }
@@ -129,11 +130,11 @@ mod tests {
     /// measurement that the model rests on, 600 µs, was taken for a ceiling.
     #[test]
     fn what_was_published_lies_between() {
-        let gp3 = PublishedLatency::of("gp3").expect("published");
+        let gp3 = PublishedLatency::of_type("gp3").expect("published");
         assert_eq!((gp3.from, gp3.to), (Nanos(440_000), Nanos(600_000)));
         assert!(gp3.least < Nanos(300_000) && gp3.most == Nanos(900_000));
-        assert_eq!(PublishedLatency::of("st1"), None);
-        let io2 = PublishedLatency::of("io2").expect("as Block Express");
+        assert_eq!(PublishedLatency::of_type("st1"), None);
+        let io2 = PublishedLatency::of_type("io2").expect("as Block Express");
         assert_eq!(io2.of, "io2-block-express");
     }
 }

@@ -44,7 +44,7 @@ impl From<String> for Remark {
 }
 
 /// Remarks on what an address names, and on the type of volume that it runs as.
-pub(crate) fn of(offer: &Offer, runs_as: &str) -> Vec<Remark> {
+pub(crate) fn about(offer: &Offer, runs_as: &str) -> Vec<Remark> {
     let promise = promise(&offer.volume).map(|text| Remark {
         kind: RemarkKind::Promise,
         text,
@@ -77,22 +77,21 @@ fn promise(volume: &str) -> Option<String> {
     let row = rows
         .into_iter()
         .find(|row| row.text("rule") == "consistency promise")?;
-    let of_volume = |part: &&str| {
+    let mut parts = row.text("value").split("; ");
+    let part = parts.find(|part| {
         let kinds = part.split([':', ' ']).next().unwrap_or_default();
         kinds
             .split('/')
             .any(|kind| volume.split('-').next() == Some(kind))
-    };
-    let mut parts = row.text("value").split("; ");
-    let part = parts.find(of_volume)?;
+    })?;
     Some(format!("the vendor's promise: {part}"))
 }
 
 fn documented_latency(volume: &str) -> Option<String> {
-    let of_volume = |device: &str| device.split([' ', '/']).any(|word| word == volume);
-    let row = Table::new(LATENCIES)
-        .rows()
-        .find(|row| of_volume(row.text("device")))?;
+    let row = Table::new(LATENCIES).rows().find(|row| {
+        let mut words = row.text("device").split([' ', '/']);
+        words.any(|word| word == volume)
+    })?;
     let text = Some(row.text("documented")).filter(|text| !text.is_empty())?;
     Some(format!(
         "documented latency of {}: {text}",
@@ -105,13 +104,14 @@ fn rules(offer: &Offer) -> Vec<String> {
         return Vec::new();
     };
     let year = day.to_string()[..4].to_owned();
-    let about = |rule: &str| {
-        let words: Vec<&str> = rule.split([' ', '/', ',']).collect();
-        let on_it = |instance: &String| rule.contains(instance.as_str());
-        words.contains(&offer.volume.as_str()) || offer.instance.as_ref().is_some_and(on_it)
-    };
-    let rows = Table::new(RULES).rows();
-    let rows = rows.filter(|row| row.text("date").starts_with(&year) && about(row.text("rule")));
+    let rows = Table::new(RULES).rows().filter(|row| {
+        let rule = row.text("rule");
+        let mut words = rule.split([' ', '/', ',']);
+        let instance = offer.instance.as_deref();
+        row.text("date").starts_with(&year)
+            && (words.any(|word| word == offer.volume)
+                || instance.is_some_and(|instance| rule.contains(instance)))
+    });
     let remarks = rows.map(|row| {
         format!(
             "study {} of {}: {}: {} ({})",

@@ -118,7 +118,7 @@ fn sold(
     let mut assumptions = draft.assumptions;
     assumptions.extend(spec.assumptions());
     let mut notes = draft.notes;
-    notes.extend(remarks::of(offer, &spec.volumes[0].kind));
+    notes.extend(remarks::about(offer, &spec.volumes[0].kind));
     let mut cost_notes = draft.cost_notes;
     cost_notes.extend(bill.notes);
     cost_notes.extend(remarks::future(catalog, offer));
@@ -194,15 +194,16 @@ fn find_instance(catalog: &Catalog, offer: &Offer, name: &str) -> Result<Instanc
     }
     catalog.instance(name, offer.as_of).ok_or_else(|| {
         let types = catalog.instance_types();
-        let names = || types.iter().map(AsRef::<str>::as_ref);
-        let mut sizes: Vec<_> = names().filter(|known| family(known) == name).collect();
+        let names = types.iter().map(AsRef::<str>::as_ref);
+        let mut sizes: Vec<_> = names.clone().collect();
+        sizes.retain(|known| family(known) == name);
         sizes.sort_by_key(|size| {
             catalog
                 .instance(size, None)
                 .and_then(|instance| instance.vcpus)
         });
         let hint = match sizes.as_slice() {
-            [] => did_you_mean(name, names(), || {
+            [] => did_you_mean(name, names, || {
                 "`blocklab catalog list` shows them".to_owned()
             }),
             sizes => format!("{name} comes as {}", sizes.join(", ")),
@@ -407,7 +408,12 @@ fn grant(name: &str, ebs: &Ebs) -> InstanceSpec {
         caps: Vec::new(),
         credits: Vec::new(),
     };
-    let mut add = |what: &str, base: &Figure, max: &Figure, rate: fn(f64) -> Rate| {
+    let iops: fn(f64) -> Rate = Rate::Iops;
+    let granted = [
+        ("EBS IOPS", &ebs.base_iops, &ebs.max_iops, iops),
+        ("EBS throughput", &ebs.base_mb, &ebs.max_mb, Rate::MbPerS),
+    ];
+    for (what, base, max, rate) in granted {
         let (most, origin) = (rate(max.value), max.origin.clone());
         if base.value < max.value {
             let credit = Credit::half_hour(what, rate(base.value), most, origin);
@@ -419,9 +425,7 @@ fn grant(name: &str, ebs: &Ebs) -> InstanceSpec {
                 ..Cap::new(what, most, origin)
             });
         }
-    };
-    add("EBS IOPS", &ebs.base_iops, &ebs.max_iops, Rate::Iops);
-    add("EBS throughput", &ebs.base_mb, &ebs.max_mb, Rate::MbPerS);
+    }
     spec
 }
 

@@ -24,10 +24,8 @@ fn refusal(text: &str) -> String {
 fn refuse(text: &str, words: &str) {
     let message = refusal(text);
     assert!(message.contains(words), "{text}:\n{message}");
-    assert!(
-        message.lines().count() == 2 && message.contains('^'),
-        "{message}"
-    );
+    let lines = message.lines().count();
+    assert!(lines == 2 && message.contains('^'), "{message}");
 }
 
 /// The rates of the first volume, in the order of its caps and credits: value, unit.
@@ -368,7 +366,8 @@ fn disks_that_were_only_measured() {
     ];
     check("local@i7i.2xlarge", &rates);
     let largest = found("local@i7i.24xlarge").spec.volumes;
-    let reads: f64 = largest.iter().map(|it| it.caps[0].rate.value()).sum();
+    let rates = largest.iter().map(|volume| volume.caps[0].rate.value());
+    let reads: f64 = rates.sum();
     assert!((reads - 2_647_697.0).abs() < 1.0, "{reads}");
     let measured = |cap: &Cap| cap.origin.how() == "measured";
     assert!(largest[0].caps.iter().all(measured));
@@ -383,17 +382,18 @@ fn no_disk_is_twice_the_single_one_of_its_family() {
     let types = catalog.instance_types();
     let store = |name| Some((name, catalog.instance(name, None)?.store?));
     let stores = types.iter().filter_map(|name| store(name.as_ref()));
-    let measured = stores.filter(|(_, store)| store.write_mb.is_some());
-    let measured: Vec<(&str, Store)> = measured.collect();
+    let known = stores.filter(|(_, store)| store.write_mb.is_some());
+    let measured: Vec<(&str, Store)> = known.collect();
     assert!(measured.len() > 130, "{}", measured.len());
     let per_gb = |store: &Store| {
         let write = store.write_mb.as_ref().expect("measured").value;
         write / f64::from(store.disks) / store.disk_gb
     };
     for (name, store) in &measured {
-        let same = measured.iter().filter(|it| family(it.0) == family(name));
-        let single = same.filter(|(_, it)| it.disks == 1);
-        let most = single.map(|(_, it)| per_gb(it)).fold(0.0, f64::max);
+        let own = family(name);
+        let same = measured.iter().filter(|(other, _)| family(other) == own);
+        let single = same.filter(|(_, other)| other.disks == 1);
+        let most = single.map(|(_, other)| per_gb(other)).fold(0.0, f64::max);
         assert!(most == 0.0 || per_gb(store) < 2.0 * most, "{name}");
     }
 }
@@ -425,7 +425,7 @@ fn instances_before_they_were_sold() {
     );
     refuse("gp2:1TiB,as-of=2018-04-30@i3.metal", "since 2018-05-01");
     let early = found("gp2:1TiB,as-of=2015-01-01@c4.large").assumptions;
-    let noted = early.iter().any(|it| it.contains("first documented on 20"));
+    let noted = early.concat().contains("first documented on 20");
     assert!(noted, "{early:?}");
 }
 
@@ -544,13 +544,10 @@ fn every_embedded_type_is_whole() {
     catalog.check_types().expect("every rule has its figures");
     let types = catalog.ebs_types();
     let names: Vec<&str> = types.iter().map(|kind| kind.name.as_str()).collect();
-    let limited =
+    let mut limited =
         crate::table::Table::new(crate::embedded::Section::VolumeLimits.embedded()).keys();
-    let limited: Vec<&str> = limited.into_iter().filter(|it| *it != "instance").collect();
-    assert_eq!(
-        names, limited,
-        "each type has limits, and each limit a type"
-    );
+    limited.retain(|key| *key != "instance");
+    assert_eq!(names, limited, "types, and those that have limits");
 }
 
 /// On the first and the last day of every limit, every type is a device or not yet sold.

@@ -1,8 +1,8 @@
 //! All that `catalog show` prints about an address, as data.
 
 use blocklab_device::{
-    Accounting, Binding, Credit, DeviceSpec, Limit, LimitKind, Load, Operation, Origin, Phase,
-    Prediction, VolumeSpec, predict,
+    Accounting, Binding, Credit, DeviceSpec, Limit, LimitKind, Load, Operation, Origin, Prediction,
+    predict,
 };
 use blocklab_units::{Bytes, count};
 use blocklab_workload::{Address, Offer};
@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::catalog::Catalog;
 use crate::cost::Cost;
 use crate::price::{Per, Price};
-use crate::remarks::{Remark, RemarkKind};
+use crate::remarks::RemarkKind;
 use crate::resolve::instance_alone;
 use crate::{Error, Resolved, local, resolve};
 
@@ -110,7 +110,7 @@ pub struct Burst {
     pub lasts_s: f64,
     /// How long an empty one takes to fill at rest, in seconds.
     pub refills_s: f64,
-    /// Full again after so many seconds whatever was spent, where that is promised.
+    /// The seconds after which it is full again, whatever was spent, where that is promised.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub full_again_s: Option<f64>,
 }
@@ -152,7 +152,7 @@ pub fn describe(text: &str, catalog: &Catalog) -> Result<Sheet, Error> {
         assumed = settle(catalog, offer);
     }
     let resolved = resolve(&address, catalog).map_err(|error| error.echoing(text))?;
-    let mut sheet = Sheet::of(&resolved);
+    let mut sheet = Sheet::from_resolved(&resolved);
     sheet.assumed.splice(0..0, assumed);
     Ok(sheet)
 }
@@ -176,7 +176,7 @@ fn instance(catalog: &Catalog, offer: &Offer) -> Result<Sheet, Error> {
     let address = Address::Sold(offer.clone());
     let alone =
         instance_alone(catalog, offer).map_err(|refusal| Error::refused(&address, refusal))?;
-    let mut sheet = Sheet::of(&alone);
+    let mut sheet = Sheet::from_resolved(&alone);
     let known = catalog.instance(name, offer.as_of);
     if known.is_some_and(|instance| instance.store.is_some()) {
         let disks = Offer {
@@ -184,7 +184,10 @@ fn instance(catalog: &Catalog, offer: &Offer) -> Result<Sheet, Error> {
             instance: Some(name.clone()),
             ..offer.clone()
         };
-        sheet = sheet.with_own_disks(Sheet::of(&resolve(&Address::Sold(disks), catalog)?));
+        sheet = sheet.with_own_disks(Sheet::from_resolved(&resolve(
+            &Address::Sold(disks),
+            catalog,
+        )?));
     }
     Ok(sheet)
 }
@@ -205,8 +208,11 @@ fn total(costs: &[Cost]) -> Option<f64> {
 /// What a flush takes: no document and no published measurement gives it.
 fn flushes(resolved: &Resolved) -> Vec<String> {
     let operation = Operation::Write;
-    let of_writes = |limit: &&Limit| limit.name.kind == LimitKind::Latency { operation };
-    let assumed = |limit: &Limit| {
+    let latencies = resolved
+        .limits
+        .iter()
+        .filter(|limit| limit.name.kind == LimitKind::Latency { operation });
+    let assumed = latencies.map(|limit| {
         format!(
             "{}: a flush takes as long as a write of no bytes, {} {}, and nothing of IOPS and \
              throughput; no source gives its time",
@@ -214,13 +220,8 @@ fn flushes(resolved: &Resolved) -> Vec<String> {
             count(limit.value),
             limit.unit.text()
         )
-    };
-    resolved
-        .limits
-        .iter()
-        .filter(of_writes)
-        .map(assumed)
-        .collect()
+    });
+    assumed.collect()
 }
 
 impl Sheet {
@@ -238,19 +239,19 @@ impl Sheet {
     }
 
     /// All that is known of a resolved address.
-    pub fn of(resolved: &Resolved) -> Self {
+    pub fn from_resolved(resolved: &Resolved) -> Self {
         let remarks = resolved.notes.iter().map(|remark| remark.text.clone());
         let mut notes: Vec<String> = remarks.chain(resolved.cost_notes.iter().cloned()).collect();
         let reaches = reaches(resolved).unwrap_or_else(|why| {
-            let is_told = |remark: &Remark| remark.kind == RemarkKind::NoPrediction;
-            if !resolved.notes.iter().any(is_told) {
+            let mut remarks = resolved.notes.iter();
+            if remarks.all(|remark| remark.kind != RemarkKind::NoPrediction) {
                 notes.push(why);
             }
             Vec::new()
         });
         Self {
             address: resolved.address.to_string(),
-            limits: resolved.limits.iter().map(Figure::of).collect(),
+            limits: resolved.limits.iter().map(Figure::from_limit).collect(),
             bursts: bursts(&resolved.spec),
             prices: resolved.prices.clone(),
             usd_per_month: total(&resolved.costs).filter(|_| !resolved.partly_unpriced),
@@ -279,7 +280,7 @@ impl Sheet {
 }
 
 impl Figure {
-    fn of(limit: &Limit) -> Self {
+    fn from_limit(limit: &Limit) -> Self {
         Self {
             name: limit.name.to_string(),
             value: limit.value,
@@ -290,7 +291,7 @@ impl Figure {
 }
 
 impl Burst {
-    fn of(owner: &str, credit: &Credit) -> Self {
+    fn new(owner: &str, credit: &Credit) -> Self {
         let spent = credit.burst.per_second() - credit.baseline.per_second();
         Self {
             name: format!("{owner}: {}", credit.name),
@@ -308,7 +309,7 @@ fn bursts(spec: &DeviceSpec) -> Vec<Burst> {
     let mut found: Vec<Burst> = Vec::new();
     for volume in &spec.volumes {
         for credit in &volume.credits {
-            let burst = Burst::of(&volume.kind, credit);
+            let burst = Burst::new(&volume.kind, credit);
             if !found.contains(&burst) {
                 found.push(burst);
             }
@@ -319,7 +320,7 @@ fn bursts(spec: &DeviceSpec) -> Vec<Burst> {
             instance
                 .credits
                 .iter()
-                .map(|c| Burst::of(&instance.name, c)),
+                .map(|c| Burst::new(&instance.name, c)),
         );
     }
     found
@@ -334,8 +335,11 @@ fn reaches(resolved: &Resolved) -> Result<Vec<Reach>, String> {
     }
     let volumes = u32::try_from(spec.volumes.len()).unwrap_or(u32::MAX);
     let in_flight = IN_FLIGHT.saturating_mul(volumes);
-    let whole = |volume: &VolumeSpec| matches!(volume.accounting, Accounting::WholeUnits { .. });
-    let patterns: &[(&'static str, u32)] = if spec.volumes.iter().any(whole) {
+    let counts_whole_units = spec
+        .volumes
+        .iter()
+        .any(|volume| matches!(volume.accounting, Accounting::WholeUnits { .. }));
+    let patterns: &[(&'static str, u32)] = if counts_whole_units {
         &[("random", 0), ("sequential", 1)]
     } else {
         &[("random", 0)]
@@ -369,23 +373,21 @@ fn reaches(resolved: &Resolved) -> Result<Vec<Reach>, String> {
 
 /// The first second or so of a limiter's own bucket is left out: what people ask for is the rate.
 fn stretches(prediction: &Prediction, limits: &[Limit]) -> Vec<Stretch> {
-    let evidence = |binding: &Binding| {
-        let known = limits.iter().find(|limit| match binding {
+    let stretches = prediction.phases.iter().map(|phase| {
+        let known = limits.iter().find(|limit| match &phase.binding {
             Binding::Limit(name) => limit.name == *name,
             Binding::Latency => matches!(limit.name.kind, LimitKind::Latency { .. }),
         });
-        known.map_or("assumed", |limit| limit.origin.how())
-    };
-    let stretch = |phase: &Phase| Stretch {
-        evidence: evidence(&phase.binding),
-        begins_s: phase.begins.as_secs_f64(),
-        iops: phase.iops,
-        mib_per_s: phase.bytes_per_s / 1_048_576.0,
-        binding: phase.binding.to_string(),
-    };
-    let mut found: Vec<Stretch> = prediction.phases.iter().map(stretch).collect();
-    let short = |found: &[Stretch]| found.len() > 1 && found[1].begins_s < SHORT_S;
-    while short(&found) {
+        Stretch {
+            evidence: known.map_or("assumed", |limit| limit.origin.how()),
+            begins_s: phase.begins.as_secs_f64(),
+            iops: phase.iops,
+            mib_per_s: phase.bytes_per_s / 1_048_576.0,
+            binding: phase.binding.to_string(),
+        }
+    });
+    let mut found: Vec<Stretch> = stretches.collect();
+    while found.len() > 1 && found[1].begins_s < SHORT_S {
         found.remove(0);
         found[0].begins_s = 0.0;
     }
@@ -395,12 +397,12 @@ fn stretches(prediction: &Prediction, limits: &[Limit]) -> Vec<Stretch> {
 /// A phase that ends earlier is the bucket of a limiter, not a burst.
 const SHORT_S: f64 = 30.0;
 
-/// What random reads of so many KiB reach for as long as the load lasts.
+/// What random reads of `kib` KiB reach for as long as the load lasts.
 pub(crate) fn sustained(reaches: &[Reach], kib: u64) -> Option<&Stretch> {
-    let is_it = |it: &&Reach| (it.direction, it.pattern) == ("read", "random");
-    let mut reads = reaches.iter().filter(is_it);
-    reads
-        .find(|read| read.block_bytes == kib << 10)?
+    let wanted = ("read", "random", kib << 10);
+    reaches
+        .iter()
+        .find(|reach| (reach.direction, reach.pattern, reach.block_bytes) == wanted)?
         .phases
         .last()
 }

@@ -36,17 +36,18 @@ impl<'t> Table<'t> {
     /// The rows whose first cell is `key`. Only these are parsed, which keeps a look into
     /// thousands of rows far below a millisecond.
     pub(crate) fn rows_of(self, key: &str) -> impl Iterator<Item = Row<'t>> {
-        let is_key = move |line: &&str| {
-            let rest = line.strip_prefix(key);
-            rest.is_some_and(|rest| rest.starts_with(','))
-        };
-        self.lines().filter(is_key).map(move |line| self.row(line))
+        self.lines()
+            .filter(move |line| {
+                let rest = line.strip_prefix(key);
+                rest.is_some_and(|rest| rest.starts_with(','))
+            })
+            .map(move |line| self.row(line))
     }
 
-    /// The first cell of every row, each once where equal ones stand together.
+    /// The first cell of every row, each once where equal ones follow each other.
     pub(crate) fn keys(self) -> Vec<&'t str> {
-        let first = |line: &'t str| line.split(',').next().unwrap_or_default();
-        let mut keys: Vec<_> = self.lines().map(first).collect();
+        let lines = self.lines();
+        let mut keys: Vec<_> = lines.filter_map(|line| line.split(',').next()).collect();
         keys.dedup();
         keys
     }
@@ -69,8 +70,7 @@ pub(crate) fn cells(line: &str) -> Vec<String> {
     if !line.contains('"') {
         return line.split(',').map(str::to_owned).collect();
     }
-    let mut reader = csv::ReaderBuilder::new();
-    let mut reader = reader
+    let mut reader = csv::ReaderBuilder::new()
         .has_headers(false)
         .flexible(true)
         .from_reader(line.as_bytes());
@@ -83,14 +83,14 @@ pub(crate) fn cells(line: &str) -> Vec<String> {
 }
 
 pub(crate) fn line(cells: &[String]) -> String {
-    let quoted = |cell: &String| {
+    let quoted = cells.iter().map(|cell| {
         if cell.contains([',', '"']) {
             format!("\"{}\"", cell.replace('"', "\"\""))
         } else {
             cell.clone()
         }
-    };
-    cells.iter().map(quoted).collect::<Vec<_>>().join(",")
+    });
+    quoted.collect::<Vec<_>>().join(",")
 }
 
 impl Row<'_> {
@@ -101,7 +101,7 @@ impl Row<'_> {
         cell.map_or("", String::as_str)
     }
 
-    /// What stands below a name, where something does and it can be read.
+    /// What the column of a name holds, where it holds something that can be read.
     pub(crate) fn get<T: FromStr>(&self, name: &str) -> Option<T> {
         self.text(name).parse().ok()
     }

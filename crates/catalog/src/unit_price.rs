@@ -8,8 +8,8 @@ use crate::catalog::Catalog;
 use crate::cost::Cost;
 use crate::error::Error;
 use crate::price::{HOURS_PER_MONTH, Per, Price};
-use crate::resolve::{Resolved, resolve};
-use crate::sheet::{Sheet, Stretch, describe, sustained};
+use crate::resolve::resolve;
+use crate::sheet::{Sheet, describe, sustained};
 use blocklab_workload::Address;
 use blocklab_workload::Date;
 
@@ -44,19 +44,14 @@ impl FromStr for Currency {
     type Err = NotACurrency;
 
     fn from_str(text: &str) -> Result<Self, NotACurrency> {
-        let wrong = || NotACurrency(text.to_owned());
-        let (code, rate) = text.split_once('=').ok_or_else(wrong)?;
-        let named = code.len() == 3 && code.bytes().all(|it| it.is_ascii_uppercase());
-        let rate = rate
-            .parse()
-            .ok()
-            .filter(|it: &f64| *it > 0.0 && it.is_finite());
-        match (named, rate) {
-            (true, Some(per_usd)) => Ok(Self {
+        let (code, rate) = text.split_once('=').unwrap_or((text, ""));
+        let is_code = code.len() == 3 && code.bytes().all(|letter| letter.is_ascii_uppercase());
+        match rate.parse::<f64>() {
+            Ok(per_usd) if is_code && per_usd > 0.0 && per_usd.is_finite() => Ok(Self {
                 code: code.to_owned(),
                 per_usd,
             }),
-            _ => Err(wrong()),
+            _ => Err(NotACurrency(text.to_owned())),
         }
     }
 }
@@ -78,7 +73,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// As it stands behind "per".
+    /// As it is written behind "per".
     pub const fn text(self) -> &'static str {
         match self {
             Self::Iops => "IOPS and month",
@@ -188,30 +183,27 @@ impl Bought {
             let own = own_disks(&address)?;
             resolve(&own, catalog).ok()
         });
-        let capacity = |found: Resolved| -> f64 {
+        let capacity_bytes = spec.map(|found| {
             let volumes = found.spec.volumes.iter();
             volumes.map(|volume| volume.capacity.as_f64()).sum()
-        };
+        });
         Ok(Self {
             sheet,
-            capacity_bytes: spec.map(capacity),
+            capacity_bytes,
         })
     }
 
     /// What documents promise for as long as the load lasts.
     fn promised(&self) -> Output {
-        let reach = |kib: u64| sustained(&self.sheet.reaches, kib);
-        let by = |stretch: &Stretch, what: &str| {
-            format!("{}, sustained: random reads of {what}", stretch.evidence)
-        };
+        let reaches = &self.sheet.reaches;
         Output {
-            iops: reach(4).map(|stretch| Delivered {
+            iops: sustained(reaches, 4).map(|stretch| Delivered {
                 value: stretch.iops,
-                by: by(stretch, "4 KiB"),
+                by: format!("{}, sustained: random reads of 4 KiB", stretch.evidence),
             }),
-            bytes_per_s: reach(1024).map(|stretch| Delivered {
+            bytes_per_s: sustained(reaches, 1024).map(|stretch| Delivered {
                 value: stretch.mib_per_s * 1_048_576.0,
-                by: by(stretch, "1 MiB"),
+                by: format!("{}, sustained: random reads of 1 MiB", stretch.evidence),
             }),
         }
     }
@@ -231,8 +223,8 @@ fn own_disks(address: &Address) -> Option<Address> {
 pub fn price(name: &str, bought: &[Bought], output: Option<&Output>) -> Priced {
     let mut priced = Priced {
         name: name.to_owned(),
-        addresses: bought.iter().map(|it| it.sheet.address.clone()).collect(),
-        money: bought.first().map_or("USD", |it| it.sheet.currency),
+        addresses: bought.iter().map(|one| one.sheet.address.clone()).collect(),
+        money: bought.first().map_or("USD", |one| one.sheet.currency),
         ..Priced::default()
     };
     for one in bought {
@@ -243,7 +235,7 @@ pub fn price(name: &str, bought: &[Bought], output: Option<&Output>) -> Priced {
         .iter()
         .filter_map(|cost| cost.usd_per_month)
         .collect();
-    let is_partial = bought.iter().any(|it| it.sheet.cost.is_partial);
+    let is_partial = bought.iter().any(|one| one.sheet.cost.is_partial);
     if !known.is_empty() && !is_partial {
         let month: f64 = known.iter().sum();
         priced.usd_per_month = Some(month);
@@ -265,11 +257,12 @@ impl Priced {
                 self.costs.push(cost.clone());
             }
         }
-        let used = |price: &&Price| sheet.costs.iter().any(|cost| cost.what == price.what);
-        for price in sheet.prices.iter().filter(used) {
-            insert(&mut self.prices, price.clone());
-            insert(&mut self.regions, price.region.clone());
-            insert(&mut self.dates, price.date);
+        for price in &sheet.prices {
+            if sheet.costs.iter().any(|cost| cost.what == price.what) {
+                insert(&mut self.prices, price.clone());
+                insert(&mut self.regions, price.region.clone());
+                insert(&mut self.dates, price.date);
+            }
         }
         self.dates.sort_unstable();
         for text in &sheet.cost.assumed {
@@ -294,22 +287,18 @@ pub struct OldList {
 
 /// The lists that are a year old or more, the oldest first.
 pub fn old_lists(priced: &[Priced], today: Date) -> Vec<OldList> {
-    let mut dates: Vec<Date> = priced.iter().flat_map(|it| it.dates.clone()).collect();
+    let mut dates: Vec<Date> = priced.iter().flat_map(|one| one.dates.clone()).collect();
     dates.sort_unstable();
     dates.dedup();
-    let list = |date: Date| OldList {
-        date,
-        years: date.years_until(today),
-        names: {
-            let of_it = priced.iter().filter(|it| it.dates.contains(&date));
-            of_it.map(|it| it.name.clone()).collect()
-        },
-    };
-    dates
-        .into_iter()
-        .map(list)
-        .filter(|it| it.years > 0)
-        .collect()
+    let lists = dates.into_iter().map(|date| {
+        let of_list = priced.iter().filter(|one| one.dates.contains(&date));
+        OldList {
+            date,
+            years: date.years_until(today),
+            names: of_list.map(|one| one.name.clone()).collect(),
+        }
+    });
+    lists.filter(|list| list.years > 0).collect()
 }
 
 fn insert<T: PartialEq>(list: &mut Vec<T>, value: T) {
@@ -320,9 +309,11 @@ fn insert<T: PartialEq>(list: &mut Vec<T>, value: T) {
 
 fn units(month: f64, bought: &[Bought], output: &Output) -> Vec<UnitPrice> {
     let hour = month / HOURS_PER_MONTH;
-    let prices = bought.iter().flat_map(|it| &it.sheet.prices);
-    let by_use = prices.filter(|price| price.per == Per::MillionIo);
-    let by_use: f64 = by_use.map(|price| price.usd).sum();
+    let prices = bought.iter().flat_map(|one| &one.sheet.prices);
+    let by_use: f64 = prices
+        .filter(|price| price.per == Per::MillionIo)
+        .map(|price| price.usd)
+        .sum();
     let unit = |unit, paid_for: &'static str, delivered: f64, delivered_unit, by: &str| {
         let paid_usd = if paid_for == "month" { month } else { hour };
         let by_use_usd = if unit == Unit::MillionIo { by_use } else { 0.0 };
@@ -345,7 +336,7 @@ fn units(month: f64, bought: &[Bought], output: &Output) -> Vec<UnitPrice> {
         let value = bytes.value / 1e6;
         found.push(unit(Unit::MbPerS, "month", value, "MB/s", &bytes.by));
     }
-    let sizes: Option<Vec<f64>> = bought.iter().map(|it| it.capacity_bytes).collect();
+    let sizes: Option<Vec<f64>> = bought.iter().map(|one| one.capacity_bytes).collect();
     let bytes: f64 = sizes.map_or(0.0, |sizes| sizes.iter().sum());
     if bytes > 0.0 {
         found.push(unit(Unit::Gb, "month", bytes / 1e9, "GB", "capacity"));
@@ -367,11 +358,10 @@ pub fn sort(priced: &mut [Priced], by: By) {
         By::Throughput => Unit::MbPerS,
         By::Capacity => Unit::Gb,
     };
-    let key = |it: &Priced| it.per(unit).unwrap_or(f64::INFINITY);
-    // Amounts of different money are no order: each kind for itself, US dollars first.
+    // Amounts of different money cannot be compared: each kind by itself, US dollars first.
     priced.sort_by(|a, b| {
-        let money = b.money.cmp(a.money);
-        money.then_with(|| key(a).total_cmp(&key(b)))
+        let [a_usd, b_usd] = [a, b].map(|one| one.per(unit).unwrap_or(f64::INFINITY));
+        b.money.cmp(a.money).then_with(|| a_usd.total_cmp(&b_usd))
     });
 }
 
@@ -382,17 +372,13 @@ mod tests {
     /// Prices of China were shown and ranked as if a yuan were a dollar.
     #[test]
     fn yuan_are_no_dollars() {
-        let all = ["cn-north-1", "us-east-1"].map(|region| {
+        let mut all = ["cn-north-1", "us-east-1"].map(|region| {
             let bought = find("r5.large", Some(region));
             price(region, &[bought], None)
         });
-        let mut all = Vec::from(all);
         assert_eq!(all[0].money, "CNY");
         sort(&mut all, By::Iops);
-        assert_eq!(
-            all.iter().map(|it| it.money).collect::<Vec<_>>(),
-            ["USD", "CNY"]
-        );
+        assert_eq!(all.map(|one| one.money), ["USD", "CNY"]);
     }
 
     /// `price` picked notes by the word "price", so that it kept silent where `catalog show` said that
@@ -481,7 +467,7 @@ mod tests {
             price("gp3", &[find("gp3:1TiB,iops=6000", None)], None),
         ];
         sort(&mut all, By::Iops);
-        let names: Vec<_> = all.iter().map(|it| it.name.as_str()).collect();
+        let names: Vec<_> = all.iter().map(|one| one.name.as_str()).collect();
         assert_eq!(names, ["gp3", "io2", "standard"]);
     }
 

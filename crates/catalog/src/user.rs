@@ -67,15 +67,15 @@ impl User {
             if line.is_empty() || line.starts_with('#') {
                 continue;
             }
-            let wrong = |problem: &str| (number, problem.to_owned());
             if let Some(name) = line.strip_prefix("%% ") {
                 let known = SECTIONS.iter().find(|(_, known, _)| *known == name);
-                section = Some(known.ok_or_else(|| wrong("an unknown section"))?.0);
+                let (known, ..) = known.ok_or((number, "an unknown section".to_owned()))?;
+                section = Some(*known);
                 continue;
             }
-            let section = section.ok_or_else(|| wrong("a row before any section"))?;
+            let section = section.ok_or((number, "a row before any section".to_owned()))?;
             let text = user.text_mut(section);
-            check(section, text.is_empty(), line).map_err(|why| wrong(&why))?;
+            check(section, text.is_empty(), line).map_err(|why| (number, why))?;
             text.push_str(line);
             text.push('\n');
         }
@@ -125,7 +125,7 @@ impl User {
     }
 }
 
-/// Whether a line can stand in a section.
+/// Whether a line can belong to a section.
 fn check(section: Section, first: bool, line: &str) -> Result<(), String> {
     if section == Section::OnDemand {
         return check_list(first, line);

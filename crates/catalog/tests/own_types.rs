@@ -112,7 +112,7 @@ fn it_is_listed_and_priced() {
     assert_eq!(tokyo.costs.len(), 1, "{:?}", tokyo.costs);
     let note = "no price of xv9 throughput in ap-northeast-1 is known";
     let notes = &tokyo.cost_notes;
-    assert!(notes.iter().any(|it| it == note), "{notes:?}");
+    assert!(notes.contains(&note.to_owned()), "{notes:?}");
 }
 
 /// What a user wrote stays as it is when something is imported, and a price list with the type in
@@ -194,7 +194,8 @@ fn what_cannot_be_used_is_reported_with_its_line() {
 #[test]
 fn no_source_decides_by_the_name_of_a_type() {
     let types = Catalog::embedded().volume_types();
-    let named = |line: &str| types.iter().any(|it| line.contains(&format!("\"{it}\"")));
+    let quoted: Vec<_> = types.iter().map(|kind| format!("\"{kind}\"")).collect();
+    let named = |line: &str| quoted.iter().any(|kind| line.contains(kind.as_str()));
     let (mut open, mut read) = (vec![sources("catalog"), sources("device")], 0);
     while let Some(path) = open.pop() {
         if path.is_dir() {
@@ -216,7 +217,7 @@ fn no_source_decides_by_the_name_of_a_type() {
         let local = |line: &str| line.contains("\"local\"");
         let bad = code
             .lines()
-            .find(|it| named(it) && !example(it) && !local(it));
+            .find(|line| named(line) && !example(line) && !local(line));
         assert_eq!(bad, None, "{}", path.display());
         read += 1;
     }

@@ -54,7 +54,7 @@ pub enum FileError {
         /// The size of the volume.
         wanted: Bytes,
     },
-    /// A link to nothing: what it names would be made in a place that nobody typed.
+    /// A link to nothing: the file would be made in a place that the user did not name.
     #[error("{0} is a link that leads nowhere; name the file itself")]
     DanglingLink(PathBuf),
     /// No folder for it.
@@ -125,7 +125,7 @@ pub fn open_file(path: &Path, size: Bytes, read_only: bool) -> Result<Backing, F
             });
         }
         (true, _) => {}
-        // Nothing was written yet: a file of ours, too, takes any size.
+        // Nothing was written yet, so a new file and one made here take any size.
         (false, len) if len == 0 || marked(&file).is_some() && is_hole(&file, len) => {
             file.set_len(size.0).map_err(system)?;
             // A file system without extended attributes: the file cannot be used a second time.
@@ -226,8 +226,9 @@ impl Bytestore {
                 let page = offset / PAGE as u64;
                 let here = memory.page(page).is_none();
                 let beyond = (offset + len).div_ceil(PAGE as u64);
-                let same = |number: &u64| memory.page(*number).is_none() == here;
-                let end = (page + 1..beyond).take_while(same).last().unwrap_or(page) + 1;
+                let end = (page + 1..beyond)
+                    .find(|number| memory.page(*number).is_none() != here)
+                    .unwrap_or(beyond.max(page + 1));
                 (here, (end * PAGE as u64 - offset).min(len))
             }
             Self::File { file, .. } => file_extent(file, offset, len),
@@ -237,7 +238,7 @@ impl Bytestore {
 
 /// As the file system reports it; one that has no extents reports everything as data.
 fn file_extent(file: &File, offset: u64, len: u64) -> (bool, u64) {
-    // The position of the file is used by nobody.
+    // Every read and write names its offset, so moving the file's position changes nothing.
     match seek(file, SeekFrom::Data(offset)) {
         Ok(data) if data > offset => (true, (data - offset).min(len)),
         Ok(_) => {

@@ -46,12 +46,11 @@ pub(crate) struct Fault {
 
 impl Fault {
     fn concerns(&self, io: Io) -> bool {
-        // A flush has no range.
-        let touches = |(first, beyond): (u64, u64)| {
+        self.range.is_none_or(|(first, beyond)| {
             let end = io.offset + u64::from(io.len).max(1);
+            // A flush has no range.
             io.direction != Direction::Flush && io.offset < beyond && end > first
-        };
-        self.range.is_none_or(touches)
+        })
     }
 
     fn lasts_at(&self, now: Nanos) -> bool {
@@ -99,8 +98,9 @@ impl Faults {
 
     /// Retires the ended ones; returns whether any is left.
     pub(crate) fn forget_past(&mut self, now: Nanos) -> bool {
-        let over = |active: &mut ActiveFault| active.fault.until <= now;
-        let gone = self.active.extract_if(.., over);
+        let gone = self
+            .active
+            .extract_if(.., |active| active.fault.until <= now);
         self.past
             .extend(gone.map(|gone| (gone.fault.number, gone.hits)));
         !self.active.is_empty()
@@ -108,8 +108,9 @@ impl Faults {
 
     /// Ends all of them, or one.
     pub(crate) fn clear(&mut self, number: Option<u64>) {
-        let selected = |it: &mut ActiveFault| number.is_none_or(|number| it.fault.number == number);
-        let gone = self.active.extract_if(.., selected);
+        let gone = self.active.extract_if(.., |active| {
+            number.is_none_or(|number| active.fault.number == number)
+        });
         self.past
             .extend(gone.map(|gone| (gone.fault.number, gone.hits)));
     }
@@ -138,12 +139,11 @@ impl Faults {
 
     /// The end of the stall that lasts at `now`.
     pub(crate) fn stalled_until(&self, now: Nanos) -> Option<Nanos> {
-        let stalls = self
-            .active
+        self.active
             .iter()
-            .filter(|it| it.fault.kind == FaultKind::Stall);
-        let lasting = stalls.filter(|stall| stall.fault.lasts_at(now));
-        lasting.map(|lasting| lasting.fault.until).max()
+            .filter(|active| active.fault.kind == FaultKind::Stall && active.fault.lasts_at(now))
+            .map(|stall| stall.fault.until)
+            .max()
     }
 
     /// The same for an operation that arrived before `now` and is due at `due`. A stall counts those that
@@ -160,7 +160,10 @@ impl Faults {
 
     /// How many operations a fault has hit.
     pub(crate) fn hits(&self, number: u64) -> u64 {
-        let active = self.active.iter().map(|it| (it.fault.number, it.hits));
+        let active = self
+            .active
+            .iter()
+            .map(|active| (active.fault.number, active.hits));
         let all = active.chain(self.past.iter().copied());
         all.filter(|(known, _)| *known == number)
             .map(|(_, hits)| hits)
@@ -169,8 +172,10 @@ impl Faults {
 
     /// The active and coming ones, and how many operations each has hit.
     pub(crate) fn list(&self) -> Vec<(Fault, u64)> {
-        let all = self.active.iter();
-        all.map(|it| (it.fault.clone(), it.hits)).collect()
+        self.active
+            .iter()
+            .map(|active| (active.fault.clone(), active.hits))
+            .collect()
     }
 }
 

@@ -53,10 +53,11 @@ impl Instance {
     /// The device begins rested, at moment zero of the clock. Its volumes should lie one behind the
     /// other ([`blocklab_device::Layout::Joined`]): a striped one is one volume.
     pub fn new(device: Device, clock: Clock) -> Arc<Self> {
-        let waits = |volume| vec![Waits::default(); limits(&device, volume)];
         let volumes = (0..).take_while(|volume| device.span(*volume).is_some());
         let shared = Shared {
-            waits: volumes.map(waits).collect(),
+            waits: volumes
+                .map(|volume| vec![Waits::default(); limits(&device, volume)])
+                .collect(),
             device,
             last: Nanos::ZERO,
         };

@@ -73,19 +73,19 @@ impl Sampler {
         observed: Observed,
         balances: Vec<CreditBalance>,
     ) -> Interval {
-        let of = |direction| {
-            let (later, earlier) = (
-                observed.direction(direction),
-                self.before.direction(direction),
-            );
-            interval(later, earlier)
-        };
+        let [read, write, trim] =
+            [Direction::Read, Direction::Write, Direction::Trim].map(|direction| {
+                interval(
+                    observed.direction(direction),
+                    self.before.direction(direction),
+                )
+            });
         let slice = Interval {
             end_ns: now.since(self.began).0,
             length_ns: now.since(self.ended).0,
-            read: of(Direction::Read),
-            write: of(Direction::Write),
-            trim: of(Direction::Trim),
+            read,
+            write,
+            trim,
             ..Interval::default()
         };
         if self.series.len() < MOST_SLICES {
@@ -165,38 +165,42 @@ const DIRECTIONS: [(Direction, Way); 4] = [
 
 /// What failed, by kind and direction.
 fn errors(observed: &Observed, began: Nanos) -> Vec<ErrorCount> {
-    let error = |it: &FailureCounter| {
-        let ways = DIRECTIONS.iter();
-        let mut ways = ways.filter(|(direction, _)| *direction == it.direction);
-        let (_, way) = ways.next().expect("a table of all directions");
-        let number = it.failure.errno();
-        ErrorCount {
-            kind: ErrorKind::Errno(number),
-            message: errno::message(number),
-            direction: *way,
-            count: it.count,
-            first_at_ns: it.first_at.since(began).0,
-            first_offset: it.first_offset,
-        }
-    };
-    observed.failures.iter().map(error).collect()
+    observed
+        .failures
+        .iter()
+        .map(|failed| error_count(failed, began))
+        .collect()
+}
+
+fn error_count(failed: &FailureCounter, began: Nanos) -> ErrorCount {
+    let (_, way) = DIRECTIONS
+        .iter()
+        .find(|(direction, _)| *direction == failed.direction)
+        .expect("a table of all directions");
+    let number = failed.failure.errno();
+    ErrorCount {
+        kind: ErrorKind::Errno(number),
+        message: errno::message(number),
+        direction: *way,
+        count: failed.count,
+        first_at_ns: failed.first_at.since(began).0,
+        first_offset: failed.first_offset,
+    }
 }
 
 fn job(observed: &Observed, facts: &ServiceFacts<'_>, began: Nanos, ended: Nanos) -> JobResult {
     let counted = DIRECTIONS.map(|(direction, way)| (way, observed.direction(direction)));
-    let result = |counter: &OperationCounter| {
-        Some(Box::new(DirectionResult {
+    let directions = counted.iter().filter_map(|(way, counter)| {
+        let result = DirectionResult {
             ios: counter.ios,
             bytes: counter.bytes,
             service: counter.latency.latency()?,
             response: None,
             submit: None,
             detail: None,
-        }))
-    };
-    let directions = counted
-        .iter()
-        .filter_map(|(way, counter)| Some((*way, result(counter)?)));
+        };
+        Some((*way, Box::new(result)))
+    });
     let completed = counted.iter().map(|(_, counter)| counter.ios).sum();
     let failed = counted.iter().map(|(_, counter)| counter.failed).sum();
     let in_flight = u64::from(facts.in_flight);
@@ -248,8 +252,11 @@ fn load(
 }
 
 fn direction(counter: &OperationCounter) -> ObservedDirection {
-    let sizes = counter.sizes.iter().enumerate();
-    let sizes = sizes.filter(|(_, ios)| **ios > 0);
+    let sizes = counter
+        .sizes
+        .iter()
+        .enumerate()
+        .filter(|(_, ios)| **ios > 0);
     ObservedDirection {
         sequential_percent: counter.sequential as f64 / counter.ios.max(1) as f64 * 100.0,
         sizes: sizes

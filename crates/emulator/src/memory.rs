@@ -35,10 +35,11 @@ impl MemoryLimit {
     }
 
     fn take_page(&self) -> Result<(), Failure> {
-        let more = |used: u64| (used + PAGE as u64 <= self.most).then_some(used + PAGE as u64);
         let taken = self
             .used
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |used| {
+                (used + PAGE as u64 <= self.most).then_some(used + PAGE as u64)
+            });
         taken.map(drop).map_err(|_| Failure::NoSpace)
     }
 

@@ -159,10 +159,11 @@ impl Observed {
         if let Some(failure) = done.failure {
             counter.failed += 1;
             let known = self.failures.iter_mut();
-            let same =
-                |it: &&mut FailureCounter| (it.failure, it.direction) == (failure, done.direction);
-            match known.into_iter().find(same) {
-                Some(it) => it.count += 1,
+            let same = known
+                .into_iter()
+                .find(|known| (known.failure, known.direction) == (failure, done.direction));
+            match same {
+                Some(same) => same.count += 1,
                 None => self.failures.push(FailureCounter {
                     failure,
                     direction: done.direction,

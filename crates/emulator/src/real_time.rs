@@ -11,7 +11,10 @@ const FORGIVEN: Nanos = Nanos::from_millis(20);
 /// Gives every limiter at least a bucket of 20 ms of its rate. Whether one had less.
 pub fn forgive_stalls(spec: &mut DeviceSpec) -> bool {
     let volumes = spec.volumes.iter_mut().flat_map(|volume| &mut volume.caps);
-    let instance = spec.instance.iter_mut().flat_map(|it| &mut it.caps);
+    let instance = spec
+        .instance
+        .iter_mut()
+        .flat_map(|instance| &mut instance.caps);
     let mut strict = volumes.chain(instance).filter(|cap| cap.bucket < FORGIVEN);
     let mut found = false;
     for cap in &mut strict {

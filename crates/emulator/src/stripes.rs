@@ -40,14 +40,14 @@ pub(crate) struct Stripes {
 impl Stripes {
     pub(crate) fn new(backing: &Backing, size: u64) -> Self {
         let most_pages = LOG_BYTES / PAGE / STRIPES as usize;
-        let stripe = |_| {
+        let stripes = (0..STRIPES).map(|_| {
             RwLock::new(Stripe {
                 bytes: Bytestore::new(backing, size),
                 log: UndoLog::new(most_pages),
             })
-        };
+        });
         Self {
-            stripes: (0..STRIPES).map(stripe).collect(),
+            stripes: stripes.collect(),
             generation: AtomicU64::new(1),
             size,
         }
@@ -197,16 +197,18 @@ impl Stripes {
         }
         let bytes: u64 = written.iter().map(|(_, len)| len).sum();
         let mut chance = Stream::new(seed, "bit flips", 0);
-        let flip = |_| {
+        let count = if bytes == 0 { 0 } else { count };
+        let mut flipped = Vec::new();
+        for _ in 0..count {
             let mut nth = chance.below(bytes);
             let bit = chance.below(8);
             let mut runs = written.iter();
             let run = runs.find(|(_, len)| nth.checked_sub(*len).map(|rest| nth = rest).is_none());
             let (begin, _) = run.expect("less than all bytes");
-            self.flip_bit(begin + nth, bit).map(|()| begin + nth)
-        };
-        let count = if bytes == 0 { 0 } else { count };
-        (0..count).map(flip).collect()
+            self.flip_bit(begin + nth, bit)?;
+            flipped.push(begin + nth);
+        }
+        Ok(flipped)
     }
 
     /// Not logged: the medium itself changes.

@@ -168,11 +168,14 @@ impl Timers {
             if sleep == Nanos::ZERO {
                 return Ok(Some(moment) != due[0]);
             }
-            let wanted = |timer: &Timer| due.iter().flatten().any(|it| timer.is_for(*it));
-            let unused = self.timers.iter_mut().filter(|timer| !wanted(timer));
-            // A reply that comes later may still be the next one after this.
-            let timer = unused.max_by_key(|timer| timer.set.map_or(Nanos::MAX, |(due, _)| due));
-            let timer = timer.expect("two timers for two moments");
+            let unused = self
+                .timers
+                .iter_mut()
+                .filter(|timer| !due.iter().flatten().any(|wanted| timer.is_for(*wanted)));
+            let timer = unused
+                // A reply that comes later may still be the next one after this.
+                .max_by_key(|timer| timer.set.map_or(Nanos::MAX, |(due, _)| due))
+                .expect("two timers for two moments");
             timer.set(now, moment, sleep)?;
         }
         Ok(true)
@@ -363,9 +366,9 @@ mod tests {
             .wait(here.as_fd(), Interest::READ, None)
             .expect("epoll");
         assert!(ready.read && !ready.due);
-        let set = timers.timers.each_ref().map(|it| it.set);
+        let set = timers.timers.each_ref().map(|timer| timer.set);
         assert!(timers.set(Nanos::from_millis(3), due).expect("set"));
-        let now = timers.timers.each_ref().map(|it| it.set);
+        let now = timers.timers.each_ref().map(|timer| timer.set);
         assert_eq!(now, set, "nothing to be done");
         let nothing = Interest {
             read: false,

@@ -1,3 +1,6 @@
+//! Reads `/sys/block`: disks, their partitions, what they are made of and who builds on them.
+//! Whether any of them may be written to is not decided here.
+
 use std::fs;
 use std::path::PathBuf;
 
@@ -54,20 +57,17 @@ pub(crate) fn device_path(name: &str) -> PathBuf {
 pub(crate) fn scan(roots: &Roots) -> Vec<Node> {
     let mut disks = roots.names("/sys/block");
     disks.sort_by_cached_key(|name| natural(name));
-    let visible =
-        |name: &String| roots.text(format!("/sys/block/{name}/hidden")) != Some("1".into());
+    disks.retain(|name| roots.number::<u8>(format!("/sys/block/{name}/hidden")) != Some(1));
     disks
         .iter()
-        .filter(|name| visible(name))
         .flat_map(|name| disk_and_partitions(roots, name))
         .collect()
 }
 
 fn disk_and_partitions(roots: &Roots, disk: &str) -> Vec<Node> {
     let folder = format!("/sys/block/{disk}");
-    let children = roots.names(&folder).into_iter();
-    let is_partition = |name: &String| roots.path(format!("{folder}/{name}/partition")).exists();
-    let mut partitions: Vec<String> = children.filter(is_partition).collect();
+    let mut partitions = roots.names(&folder);
+    partitions.retain(|name| roots.path(format!("{folder}/{name}/partition")).exists());
     partitions.sort_by_cached_key(|name| natural(name));
     let whole = Node {
         facts: facts(roots, &folder, &folder, disk),
@@ -100,18 +100,20 @@ fn relations(roots: &Roots, folder: &str, name: &str) -> Node {
 
 fn backing_file(roots: &Roots, folder: &str) -> Option<PathBuf> {
     let text = roots.whole(format!("{folder}/loop/backing_file"))?;
-    let text = text.strip_suffix('\n').unwrap_or(&text);
-    (!text.is_empty()).then(|| PathBuf::from(text))
+    let path = text.strip_suffix('\n').unwrap_or(&text);
+    (!path.is_empty()).then(|| PathBuf::from(path))
 }
 
 /// A partition has its own size and number, and its disk's queue and identity.
 fn facts(roots: &Roots, disk: &str, own: &str, name: &str) -> BlockDevice {
-    let queue = |file: &str| format!("{disk}/queue/{file}");
-    let bytes = |file: &str| roots.number(queue(file)).map(Bytes);
+    let queue = format!("{disk}/queue");
+    let bytes = |file: &str| roots.number(format!("{queue}/{file}")).map(Bytes);
     let model = model(roots, disk);
     let logical = bytes("logical_block_size").unwrap_or(Bytes(SECTOR));
     let sectors = roots.number::<u64>(format!("{own}/size")).unwrap_or(0);
-    let read_ahead = roots.number::<u64>(queue("read_ahead_kb")).unwrap_or(0);
+    let read_ahead = roots
+        .number::<u64>(format!("{queue}/read_ahead_kb"))
+        .unwrap_or(0);
     BlockDevice {
         name: name.to_owned(),
         number: roots.text(format!("{own}/dev")).unwrap_or_default(),
@@ -119,11 +121,13 @@ fn facts(roots: &Roots, disk: &str, own: &str, name: &str) -> BlockDevice {
         size_bytes: Bytes(sectors.saturating_mul(SECTOR)),
         logical_block_bytes: logical,
         physical_block_bytes: bytes("physical_block_size").unwrap_or(logical),
-        rotational: roots.number::<u8>(queue("rotational")) == Some(1),
-        scheduler: roots.text(queue("scheduler")).map(|text| in_force(&text)),
-        queue_requests: roots.number(queue("nr_requests")),
+        rotational: roots.number::<u8>(format!("{queue}/rotational")) == Some(1),
+        scheduler: roots
+            .text(format!("{queue}/scheduler"))
+            .map(|text| in_force(&text)),
+        queue_requests: roots.number(format!("{queue}/nr_requests")),
         read_ahead_bytes: Bytes(read_ahead.saturating_mul(1024)),
-        write_cache: roots.text(queue("write_cache")),
+        write_cache: roots.text(format!("{queue}/write_cache")),
         discard_max_bytes: bytes("discard_max_bytes").unwrap_or(Bytes::ZERO),
         cloud: model.as_deref().and_then(cloud).map(str::to_owned),
         transport: transport(roots, disk),
@@ -170,9 +174,9 @@ fn serial(roots: &Roots, disk: &str) -> Option<String> {
 /// SCSI page 0x80: four bytes of header, the last two of them the length, then the text.
 fn scsi_serial(roots: &Roots, disk: &str) -> Option<String> {
     let page = fs::read(roots.path(format!("{disk}/device/vpd_pg80"))).ok()?;
-    let text = String::from_utf8_lossy(page.get(4..)?).into_owned();
-    let text = text.trim_matches(|c: char| c.is_whitespace() || c.is_control());
-    (!text.is_empty()).then(|| text.to_owned())
+    let text = String::from_utf8_lossy(page.get(4..)?);
+    let serial = text.trim_matches(|c: char| c.is_whitespace() || c.is_control());
+    (!serial.is_empty()).then(|| serial.to_owned())
 }
 
 /// On EC2, the NVMe model text names the kind of volume.
@@ -218,11 +222,13 @@ fn transport(roots: &Roots, disk: &str) -> String {
         return transport.to_owned();
     }
     let way = fs::canonicalize(roots.path(disk)).unwrap_or_default();
-    let passes = |part: &str| way.to_string_lossy().contains(part);
-    let bus = match () {
-        () if passes("/usb") => "usb",
-        () if passes("/ata") => "ata",
-        () => "scsi",
+    let way = way.to_string_lossy();
+    let bus = if way.contains("/usb") {
+        "usb"
+    } else if way.contains("/ata") {
+        "ata"
+    } else {
+        "scsi"
     };
     bus.to_owned()
 }

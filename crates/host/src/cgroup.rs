@@ -29,9 +29,9 @@ pub(crate) fn processor_quota(roots: &Roots) -> Option<f64> {
 
 /// `max` and -1 are no quota.
 fn ratio(quota: &str, period: &str) -> Option<f64> {
-    let quota: f64 = quota.parse().ok().filter(|it| *it > 0.0)?;
-    let period: f64 = period.parse().ok().filter(|it| *it > 0.0)?;
-    Some(quota / period)
+    let quota: f64 = quota.parse().ok()?;
+    let period: f64 = period.parse().ok()?;
+    (quota > 0.0 && period > 0.0).then_some(quota / period)
 }
 
 /// Memory that this process may use, page cache included: the least limit of its groups and of those
@@ -52,16 +52,17 @@ pub fn throttled_ns() -> Option<u64> {
 }
 
 fn throttled(roots: &Roots) -> Option<u64> {
-    let stat = |controller, name: &str, unit: u64| {
-        // What holds a group back counts in the group that has the quota.
-        let folders = levels(roots, controller).into_iter();
-        let counted = folders.filter_map(|folder| {
-            let count = counter(roots, &format!("{folder}/cpu.stat"), name)?;
-            Some(count * unit)
-        });
-        counted.max()
-    };
-    stat("", "throttled_usec ", 1000).or_else(|| stat("cpu", "throttled_time ", 1))
+    // Version 2 counts microseconds, version 1 nanoseconds.
+    [("", "throttled_usec ", 1000), ("cpu", "throttled_time ", 1)]
+        .iter()
+        .find_map(|(controller, name, unit)| {
+            // The time counts in the group that has the quota, which may be any group above this one.
+            levels(roots, controller)
+                .iter()
+                .filter_map(|folder| counter(roots, &format!("{folder}/cpu.stat"), name))
+                .max()
+                .map(|count| count * unit)
+        })
 }
 
 /// How often the kernel has killed a process for want of memory, until now.
@@ -108,7 +109,7 @@ fn levels(roots: &Roots, controller: &str) -> Vec<String> {
     let own = groups.lines().find_map(|line| {
         let mut fields = line.splitn(3, ':').skip(1);
         let (controllers, path) = (fields.next()?, fields.next()?);
-        let is_it = controllers.split(',').any(|it| it == controller);
+        let is_it = controllers.split(',').any(|name| name == controller);
         is_it.then_some((controllers, path))
     });
     let Some((controllers, path)) = own else {
@@ -119,7 +120,7 @@ fn levels(roots: &Roots, controller: &str) -> Vec<String> {
         "" => [MOUNTED.to_owned(), format!("{MOUNTED}/unified")],
         _ => [controllers, controller].map(|name| format!("{MOUNTED}/{name}")),
     };
-    let parts: Vec<&str> = path.split('/').filter(|it| !it.is_empty()).collect();
+    let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
     let below = (0..=parts.len()).map(|depth| parts[..depth].join("/"));
     // A container sees its own group as the root, and may get a path that it cannot see.
     let folders = below.flat_map(|path| bases.iter().map(move |base| format!("{base}/{path}")));

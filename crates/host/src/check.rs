@@ -1,3 +1,6 @@
+//! Asks one device every question that speaks against writing to it, and the disks and devices
+//! below and above it as well. Gives reasons; `guard` decides whether they are given up.
+
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io;
@@ -146,11 +149,11 @@ impl<'a> Look<'a> {
         match self.signatures() {
             Ok(signatures) => {
                 let mounts = self.machine.mounts_on(&self.node.facts.name);
-                let unexplained = |signature: &&Signature| {
+                let unexplained = signatures.iter().filter(|signature| {
                     let name = signature.kind.name();
                     !mounts.iter().any(|mount| mount.kind == name)
-                };
-                let reasons = self.reasons_for(signatures.iter().filter(unexplained));
+                });
+                let reasons = self.reasons_for(unexplained);
                 (signatures, reasons)
             }
             Err(cause) => {
@@ -175,22 +178,23 @@ impl<'a> Look<'a> {
 
     /// Reads the marks, having made sure that the device is the one that was meant.
     fn signatures(&self) -> Result<Vec<Signature>, Cause> {
-        let read = || -> io::Result<Vec<Signature>> {
-            let file = open(&self.path)?;
-            let metadata = file.metadata()?;
-            let is_device = metadata.file_type().is_block_device();
-            if is_device && number_text(metadata.rdev()) != self.node.facts.number {
-                return Err(io::Error::other("the device changed its number"));
-            }
-            probe(
-                |offset, buffer| file.read_exact_at(buffer, offset),
-                self.node.facts.size_bytes.0,
-            )
-        };
-        read().map_err(|error| match error.raw_os_error() {
+        self.probe().map_err(|error| match error.raw_os_error() {
             Some(libc::EACCES) => Cause::Forbidden,
             _ => Cause::Unreadable(plain(&error)),
         })
+    }
+
+    fn probe(&self) -> io::Result<Vec<Signature>> {
+        let file = open(&self.path)?;
+        let metadata = file.metadata()?;
+        let is_device = metadata.file_type().is_block_device();
+        if is_device && number_text(metadata.rdev()) != self.node.facts.number {
+            return Err(io::Error::other("the device changed its number"));
+        }
+        probe(
+            |offset, buffer| file.read_exact_at(buffer, offset),
+            self.node.facts.size_bytes.0,
+        )
     }
 }
 
@@ -205,15 +209,15 @@ fn held(machine: &Machine, name: &str) -> Cause {
 fn mounted(machine: &Machine, name: &str) -> Vec<Cause> {
     let mounts = machine.mounts_on(name);
     let kinds: BTreeSet<&str> = mounts.iter().map(|mount| mount.kind.as_str()).collect();
-    let cause = |kind: &str| {
-        let points = mounts.iter().filter(|mount| mount.kind == kind);
-        let points: BTreeSet<PathBuf> = points.map(|mount| mount.point.clone()).collect();
+    let causes = kinds.into_iter().map(|kind| {
+        let of_kind = mounts.iter().filter(|mount| mount.kind == kind);
+        let points: BTreeSet<PathBuf> = of_kind.map(|mount| mount.point.clone()).collect();
         Cause::Mounted {
             kind: kind.to_owned(),
             points: points.into_iter().collect(),
         }
-    };
-    kinds.into_iter().map(cause).collect()
+    });
+    causes.collect()
 }
 
 /// What the disk around a partition is used for, other than for its partitions. Marks inside
@@ -222,18 +226,18 @@ fn around(disk: &Look<'_>) -> Vec<Reason> {
     let mut reasons = disk.uses();
     reasons.retain(|reason| !matches!(reason.cause, Cause::Partitions(_)));
     let (signatures, found) = disk.marks();
-    let parts = disk.node.partitions.iter();
-    let parts = parts.filter_map(|name| disk.machine.node(name));
-    let ranges: Vec<_> = parts
+    let names = disk.node.partitions.iter();
+    let ranges: Vec<_> = names
+        .filter_map(|name| disk.machine.node(name))
         .map(|part| part.start..part.start.saturating_add(part.facts.size_bytes.0))
         .collect();
-    let matters = |signature: &&Signature| {
+    let outside = signatures.iter().filter(|signature| {
         let inside = ranges.iter().any(|range| range.contains(&signature.offset));
         !inside && !signature.kind.is_partition_table()
-    };
-    reasons.extend(disk.reasons_for(signatures.iter().filter(matters)));
-    let unknown = |reason: &Reason| !matches!(reason.cause, Cause::Signature { .. });
-    reasons.extend(found.into_iter().filter(unknown));
+    });
+    reasons.extend(disk.reasons_for(outside));
+    let found = found.into_iter();
+    reasons.extend(found.filter(|reason| !matches!(reason.cause, Cause::Signature { .. })));
     reasons
 }
 

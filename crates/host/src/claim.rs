@@ -1,4 +1,7 @@
-use std::fs::{self, File, OpenOptions};
+//! Opens a device exclusively, which the kernel refuses while anything has it in use, and finds
+//! the programs that have it open.
+
+use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
@@ -37,12 +40,11 @@ pub(crate) fn claim(path: &Path) -> Claim {
 
 /// Opened for reading, which never touches the medium, or for writing where only that is allowed.
 fn open_exclusively(path: &Path) -> io::Result<File> {
-    let open = |options: &mut OpenOptions| {
-        let flags = libc::O_EXCL | libc::O_NONBLOCK;
-        options.custom_flags(flags).open(path)
-    };
-    open(File::options().read(true)).or_else(|error| match error.kind() {
-        io::ErrorKind::PermissionDenied => open(File::options().write(true)),
+    let mut options = File::options();
+    options.custom_flags(libc::O_EXCL | libc::O_NONBLOCK);
+    let opened = options.clone().read(true).open(path);
+    opened.or_else(|error| match error.kind() {
+        io::ErrorKind::PermissionDenied => options.write(true).open(path),
         _ => Err(error),
     })
 }
@@ -51,12 +53,10 @@ fn open_exclusively(path: &Path) -> io::Result<File> {
 /// as this user may see them; this process is left out.
 pub(crate) fn users(rdev: u64) -> Vec<String> {
     let users = programs(|process| has_open(process, rdev)).into_iter();
-    // A program chooses its own name, so it may hold anything.
-    let text = |(number, name): (u32, String)| {
-        let name = name.escape_debug();
-        format!("{name} (process {number})")
-    };
-    users.map(text).collect()
+    // A program chooses its own name, which may hold any characters.
+    users
+        .map(|(number, name)| format!("{} (process {number})", name.escape_debug()))
+        .collect()
 }
 
 /// Number and name of the processes whose folder in `/proc` is chosen, by number; this process is

@@ -1,3 +1,6 @@
+//! All block devices of the machine for `blocklab devices`, each with the verdict that a run would
+//! get.
+
 use serde::Serialize;
 
 use crate::block::Node;
@@ -55,7 +58,7 @@ fn device(machine: &Machine, node: &Node, memory: Option<&Memory>) -> Device {
     let reasons = found_reasons.own.iter().chain(&found_reasons.around);
     let mut reasons: Vec<String> = reasons.map(ToString::to_string).collect();
     if found_reasons.own.is_empty()
-        && let Content::Data(cause) = Content::of(machine, node, &path, memory)
+        && let Content::Data(cause) = Content::found_on(machine, node, &path, memory)
     {
         let subject = node.path.clone();
         reasons.push(Reason { subject, cause }.to_string());

@@ -47,16 +47,12 @@ fn parse(page: &[u8; PAGE]) -> Option<Exceeded> {
     if page[..4] != MAGIC.to_le_bytes() {
         return None;
     }
-    let counter = |index: usize| {
-        let at = EXCEEDED_AT + 8 * index;
-        let bytes: [u8; 8] = page[at..at + 8].try_into().expect("eight bytes");
-        u64::from_le_bytes(bytes)
-    };
+    let (words, _) = page[EXCEEDED_AT..].as_chunks();
     Some(Exceeded {
-        volume_iops_us: counter(0),
-        volume_throughput_us: counter(1),
-        instance_iops_us: counter(2),
-        instance_throughput_us: counter(3),
+        volume_iops_us: u64::from_le_bytes(words[0]),
+        volume_throughput_us: u64::from_le_bytes(words[1]),
+        instance_iops_us: u64::from_le_bytes(words[2]),
+        instance_throughput_us: u64::from_le_bytes(words[3]),
     })
 }
 

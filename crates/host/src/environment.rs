@@ -1,3 +1,6 @@
+//! What a record tells of the machine it was measured on: kernel, system, processor, memory,
+//! instance type.
+
 use blocklab_record::{Environment, Processor};
 use blocklab_units::Bytes;
 
@@ -62,8 +65,8 @@ fn os_name(text: &str) -> String {
 }
 
 fn memory(meminfo: &str) -> Bytes {
-    let kib = field(meminfo, "MemTotal").and_then(|value| value.strip_suffix("kB"));
-    let kib = kib.and_then(|value| value.trim().parse::<u64>().ok());
+    let kib = field(meminfo, "MemTotal")
+        .and_then(|value| value.strip_suffix("kB")?.trim().parse::<u64>().ok());
     Bytes(kib.unwrap_or(0) << 10)
 }
 
@@ -127,7 +130,7 @@ fn hypervisor(roots: &Roots) -> Option<String> {
     known.map(|(_, name)| (*name).to_owned())
 }
 
-/// The instance type stands in the product name on EC2 (Nitro and metal); on the older Xen
+/// On EC2 the instance type is in the product name (Nitro and metal); on the older Xen
 /// instances the product is `HVM domU`, which is no type.
 fn instance(roots: &Roots) -> Option<String> {
     let vendor = roots.text("/sys/class/dmi/id/sys_vendor")?;

@@ -245,7 +245,7 @@ impl Guard {
         let mut is_known = false;
         // What we hold already holds nothing but what we wrote since.
         if own.reasons.is_empty() && !self.claims.borrow().contains_key(&node.facts.name) {
-            match Content::of(&machine, node, &handle.reopen_path(), self.remains.memory()) {
+            match Content::found_on(&machine, node, &handle.reopen_path(), self.remains.memory()) {
                 Content::Blank => {}
                 Content::Known => is_known = true,
                 Content::Data(cause) => own.reasons.push(about(&found, cause)),
@@ -277,15 +277,15 @@ impl Guard {
     /// One claim serves all paths of a device, and where we have a disk, its partitions too.
     fn claim(&self, machine: &Machine, node: &Node, handle: &Handle) -> Claim {
         let held = self.claims.borrow();
-        let is_kin = |name: &String| {
-            let other = machine.node(name).and_then(|other| other.parent.as_ref());
-            Some(name) == node.parent.as_ref() || other == Some(&node.facts.name)
-        };
         if held.contains_key(&node.facts.name) || !node.has_capacity() {
             return Claim::Held;
         }
+        let holds_kin = held.keys().any(|name| {
+            let other = machine.node(name).and_then(|other| other.parent.as_ref());
+            Some(name) == node.parent.as_ref() || other == Some(&node.facts.name)
+        });
         match claim(&handle.reopen_path()) {
-            Claim::Taken if held.keys().any(is_kin) => Claim::Held,
+            Claim::Taken if holds_kin => Claim::Held,
             other => other,
         }
     }
@@ -305,12 +305,12 @@ impl Guard {
         } else {
             causes.extend(ours::content(handle, metadata))
         }
-        let named = |entry: &String| crate::machine::file_id(Path::new(entry)) == Some(id);
+        let mut names = self.names.iter();
         let group = Named {
             name: handle.resolved().display().to_string(),
             given_up: self.files.borrow().contains(&id)
                 || self.paths.borrow().contains(path.as_os_str())
-                || self.names.iter().any(named),
+                || names.any(|name| crate::machine::file_id(Path::new(name)) == Some(id)),
             reasons: causes.into_iter().map(|cause| about(path, cause)).collect(),
         };
         decide(path, std::iter::once(group))

@@ -43,14 +43,15 @@ fn disk_of(roots: &Roots, folder: &str) -> Option<String> {
 /// The first sensor, in thousandths of a degree; for NVMe it is the composite temperature. Kernels before
 /// 5.18 have one more folder in between.
 fn temperature(roots: &Roots, device: &str) -> Option<i32> {
-    let below = |folder: &str| -> Vec<String> {
-        let names = roots.names(folder).into_iter();
-        let own = names.filter(|name| name.starts_with("hwmon") && name.len() > "hwmon".len());
-        own.map(|name| format!("{folder}/{name}/temp1_input"))
-            .collect()
-    };
-    let files = [below(device), below(&format!("{device}/hwmon"))].concat();
-    let measured = files.iter().find_map(|file| roots.number::<i32>(file));
+    let folders = [device.to_owned(), format!("{device}/hwmon")];
+    let measured = folders.iter().find_map(|folder| {
+        let mut names = roots.names(folder).into_iter();
+        names.find_map(|name| {
+            name.strip_prefix("hwmon")
+                .filter(|number| !number.is_empty())?;
+            roots.number::<i32>(format!("{folder}/{name}/temp1_input"))
+        })
+    });
     measured.map(|thousandths| (thousandths + 500).div_euclid(1000))
 }
 
@@ -74,24 +75,25 @@ fn parse(page: &[u8; PAGE]) -> DeviceHealth {
         return DeviceHealth::default();
     }
     let kelvin = i32::from(u16::from_le_bytes([page[1], page[2]]));
-    // Counters have 128 bits; no device reaches more than 64 of them.
-    let counter = |at: usize| {
-        let bytes: [u8; 16] = page[at..at + 16].try_into().expect("sixteen bytes");
-        u64::try_from(u128::from_le_bytes(bytes)).ok()
-    };
     let is_worn = page[3] > 0 || page[5] > 0;
     DeviceHealth {
         temperature_celsius: (kelvin > 0).then_some(kelvin - 273),
         spare_percent: is_worn.then_some(page[3]),
         wear_percent: is_worn.then_some(page[5]),
         // In thousands of 512 bytes.
-        written_bytes: counter(48)
+        written_bytes: counter(page, 48)
             .and_then(|units| units.checked_mul(512_000))
-            .filter(|it| *it > 0),
-        power_on_hours: counter(128).filter(|counter| *counter > 0),
-        media_errors: is_worn.then(|| counter(160)).flatten(),
+            .filter(|bytes| *bytes > 0),
+        power_on_hours: counter(page, 128).filter(|hours| *hours > 0),
+        media_errors: counter(page, 160).filter(|_| is_worn),
         critical_warning: page[0],
     }
+}
+
+/// Counters have 128 bits; no device reaches more than 64 of them.
+fn counter(page: &[u8; PAGE], at: usize) -> Option<u64> {
+    let bytes: [u8; 16] = page[at..at + 16].try_into().expect("sixteen bytes");
+    u64::try_from(u128::from_le_bytes(bytes)).ok()
 }
 
 #[cfg(test)]

@@ -1,3 +1,6 @@
+//! The devices, mounts and swaps taken at one moment, and the questions that need all of them:
+//! what lies below a mount, what is built on a disk.
+
 use std::collections::{BTreeSet, VecDeque};
 use std::fs::{self, File};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -122,8 +125,7 @@ impl Machine {
     /// without real device nodes by its name.
     pub(crate) fn device_at(&self, path: &Path) -> Option<String> {
         let by_number = block_number(&self.roots.path(path)).and_then(|n| self.by_number(&n));
-        let by_name = || self.nodes.iter().find(|node| node.path == path);
-        let node = by_number.or_else(by_name)?;
+        let node = by_number.or_else(|| self.nodes.iter().find(|node| node.path == path))?;
         Some(node.facts.name.clone())
     }
 
@@ -170,8 +172,10 @@ impl Machine {
     }
 
     fn loops_on(&self, is: impl Fn(&Path) -> bool) -> Vec<&Node> {
-        let on = |node: &&Node| node.backing_file.as_deref().is_some_and(&is);
-        self.nodes.iter().filter(on).collect()
+        let nodes = self.nodes.iter();
+        nodes
+            .filter(|node| node.backing_file.as_deref().is_some_and(&is))
+            .collect()
     }
 
     /// Everything that lies on the device: partitions, holders, loops, and what lies on them.
@@ -179,9 +183,9 @@ impl Machine {
     pub(crate) fn above(&self, name: &str) -> Vec<&Node> {
         self.closure(name, |node| {
             let loops = self.loops_on_device(&node.facts.name);
-            let loops = loops.into_iter().map(|node| node.facts.name.clone());
-            let kept = node.partitions.iter().chain(&node.holders).cloned();
-            kept.chain(loops).collect()
+            let names = loops.iter().map(|node| &node.facts.name);
+            let kept = node.partitions.iter().chain(&node.holders);
+            kept.chain(names).cloned().collect()
         })
     }
 
@@ -238,19 +242,21 @@ impl Machine {
             return Some(index);
         }
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        let on_the_way = |(_, mount): &(usize, &Mount)| path.starts_with(&mount.point);
-        let candidates = self.mounts.iter().enumerate().filter(on_the_way);
-        let best = candidates.max_by_key(|(_, mount)| mount.point.components().count());
+        let mounts = self.mounts.iter().enumerate();
+        let best = mounts
+            .filter(|(_, mount)| path.starts_with(&mount.point))
+            .max_by_key(|(_, mount)| mount.point.components().count());
         best.map(|(index, _)| index)
     }
 
     /// The device by number, those that the line names, and for btrfs all that share its pool.
     fn below_mount(&self, mount: &Mount) -> BTreeSet<String> {
-        let by_number = self.by_number(&mount.number);
-        let by_number = by_number.map(|node| node.facts.name.clone());
-        let named = mount.device_paths().map(Path::new);
-        let named = named.filter_map(|path| self.device_at(path));
-        let mut devices: BTreeSet<String> = by_number.into_iter().chain(named).collect();
+        let numbered = self.by_number(&mount.number).into_iter();
+        let named = mount.device_paths();
+        let mut devices: BTreeSet<String> = numbered
+            .map(|node| node.facts.name.clone())
+            .chain(named.filter_map(|path| self.device_at(Path::new(path))))
+            .collect();
         for (_, pool) in &self.pools {
             if !pool.is_disjoint(&devices) {
                 devices.extend(pool.iter().cloned());

@@ -1,3 +1,6 @@
+//! The folder in which runs write down what they left on devices, so that the next run knows its
+//! own data from a user's.
+
 use std::fs;
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
@@ -84,9 +87,8 @@ fn text(identity: &str, digest: &str) -> String {
 /// either the number that this boot gave it. The size is added, and the offset of a partition.
 /// `None`: nothing identifies it, so it is never recognised.
 pub(crate) fn identity(machine: &Machine, node: &Node) -> Option<String> {
-    let disk = node.parent.as_deref().and_then(|name| machine.node(name));
-    let disk = disk.unwrap_or(node);
-    let own = own_identity(machine, disk)?;
+    let parent = node.parent.as_deref().and_then(|name| machine.node(name));
+    let own = own_identity(machine, parent.unwrap_or(node))?;
     let size = node.facts.size_bytes.0;
     let line = match node.parent {
         Some(_) => format!("{own}, from {}, {size} bytes", node.start),
@@ -157,7 +159,7 @@ mod tests {
         assert!(!memory.knows("disk", "d1"));
     }
 
-    fn of(tree: &Tree, name: &str) -> Option<String> {
+    fn identity_on(tree: &Tree, name: &str) -> Option<String> {
         let machine = tree.machine();
         identity(&machine, machine.node(name).unwrap())
     }
@@ -167,18 +169,18 @@ mod tests {
         let tree = Tree::new();
         tree.disk("sda", "8:0", 64 << 20);
         tree.partition("sda", "sda1", "8:1", 1 << 20, 32 << 20);
-        assert_eq!(of(&tree, "sda"), None, "nothing is known of it");
+        assert_eq!(identity_on(&tree, "sda"), None, "nothing is known of it");
         tree.put("/sys/block/sda/diskseq", "9\n");
         tree.put("/proc/sys/kernel/random/boot_id", "b00t\n");
         assert_eq!(
-            of(&tree, "sda").unwrap(),
+            identity_on(&tree, "sda").unwrap(),
             "sda 9 of boot b00t, 67108864 bytes"
         );
         tree.put("/sys/block/sda/device/serial", "S\u{1b}1\n");
         tree.put("/sys/block/sda/device/model", "Fast\n");
-        let disk = of(&tree, "sda").unwrap();
+        let disk = identity_on(&tree, "sda").unwrap();
         assert_eq!(disk, "Fast serial S\\u{1b}1, 67108864 bytes");
-        let part = of(&tree, "sda1").unwrap();
+        let part = identity_on(&tree, "sda1").unwrap();
         assert_eq!(part, "Fast serial S\\u{1b}1, from 1048576, 33554432 bytes");
     }
 
@@ -193,10 +195,10 @@ mod tests {
         tree.put("/other", "");
         tree.put("/sys/block/loop0/loop/backing_file", "/img\n");
         tree.put("/sys/block/loop1/loop/backing_file", "/img\n");
-        assert_eq!(of(&tree, "loop0"), of(&tree, "loop1"));
+        assert_eq!(identity_on(&tree, "loop0"), identity_on(&tree, "loop1"));
         tree.put("/sys/block/loop1/loop/backing_file", "/other\n");
-        assert_ne!(of(&tree, "loop0"), of(&tree, "loop1"));
+        assert_ne!(identity_on(&tree, "loop0"), identity_on(&tree, "loop1"));
         tree.put("/sys/block/loop1/loop/backing_file", "/img (deleted)\n");
-        assert_eq!(of(&tree, "loop1"), None);
+        assert_eq!(identity_on(&tree, "loop1"), None);
     }
 }

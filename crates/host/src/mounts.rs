@@ -1,3 +1,5 @@
+//! Reads `/proc/self/mountinfo`, with the kernel's escapes undone.
+
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;

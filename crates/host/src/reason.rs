@@ -1,3 +1,5 @@
+//! The words for everything that speaks against writing to a target, and for what would end each.
+
 use std::path::PathBuf;
 
 use blocklab_units::Bytes;

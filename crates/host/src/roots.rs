@@ -1,3 +1,5 @@
+//! The only reader of `/proc` and `/sys`, so that a test can lay out another machine in a folder.
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -43,8 +45,8 @@ impl Roots {
 
     /// A one-line file without blanks around it; nothing where it is absent or empty.
     pub(crate) fn text(&self, path: impl AsRef<Path>) -> Option<String> {
-        let text = self.whole(path)?;
-        let text = text.trim_matches(|c: char| c.is_whitespace() || c == '\0');
+        let whole = self.whole(path)?;
+        let text = whole.trim_matches(|c: char| c.is_whitespace() || c == '\0');
         (!text.is_empty()).then(|| text.to_owned())
     }
 

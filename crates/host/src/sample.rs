@@ -1,4 +1,4 @@
-//! Samples of what is on a device or in a file: what is looked at where no known mark stands, and
+//! Samples of what is on a device or in a file: what is looked at where no mark is known, and
 //! what shows the next run whether anybody has written since.
 //!
 //! ```text
@@ -44,21 +44,22 @@ pub(crate) struct Samples {
 /// The first one of reading.
 pub(crate) fn sample(file: &File, size: u64, seed: u64) -> io::Result<Samples> {
     let places = places(size, seed);
-    let advise = |advice| {
-        for (offset, len) in &places {
-            // Where the advice is not taken, only time is lost.
-            let _ = fadvise(file, *offset, NonZeroU64::new(*len), advice);
-        }
-    };
     // What another descriptor of the same disk wrote may be on it and not in the cache.
-    advise(Advice::DontNeed);
+    advise(file, &places, Advice::DontNeed);
     // What is read whole from its beginning has no order to choose.
     if places.len() as u64 > STRIPS {
-        advise(Advice::WillNeed);
+        advise(file, &places, Advice::WillNeed);
     }
     let samples = read(file, size, &places);
-    advise(Advice::DontNeed);
+    advise(file, &places, Advice::DontNeed);
     samples
+}
+
+fn advise(file: &File, places: &[(u64, u64)], advice: Advice) {
+    for (offset, len) in places {
+        // Where the advice is not taken, only time is lost.
+        let _ = fadvise(file, *offset, NonZeroU64::new(*len), advice);
+    }
 }
 
 fn read(file: &File, size: u64, places: &[(u64, u64)]) -> io::Result<Samples> {
@@ -71,8 +72,10 @@ fn read(file: &File, size: u64, places: &[(u64, u64)]) -> io::Result<Samples> {
         file.read_exact_at(&mut buffer, *offset)?;
         hash.update(offset.to_le_bytes());
         hash.update(&buffer);
-        let data = || buffer.iter().position(|byte| *byte != 0);
-        first_data = first_data.or_else(|| data().map(|index| offset + index as u64));
+        if first_data.is_none() {
+            let index = buffer.iter().position(|byte| *byte != 0);
+            first_data = index.map(|index| offset + index as u64);
+        }
     }
     Ok(Samples {
         first_data,

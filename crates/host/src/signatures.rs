@@ -1,6 +1,6 @@
 //! In: a way to read bytes of a device or image, and its size.
 //! Out: the marks that partition tables, file systems, volume managers and others left there.
-//! Never: a judgement whether the mark still counts. A mark is reported wherever it may stand;
+//! Never: a judgement whether the mark still counts. A mark is reported wherever it may be;
 //! a false alarm costs its reader one option, a miss would cost data.
 
 mod kind;
@@ -20,11 +20,11 @@ use view::View;
 pub struct Signature {
     /// Who left it.
     pub kind: Kind,
-    /// Where the mark's structure stands, in bytes from the start.
+    /// Where the mark's structure begins, in bytes from the start.
     pub offset: u64,
 }
 
-/// Looks at every place where a known mark may stand, at the start, the mirrors and the end of a
+/// Looks at every place where a known mark may be: at the start, the mirrors and the end of a
 /// device of `size` bytes. `read` fills the whole buffer from the given offset; it is never requested
 /// for bytes beyond `size`. In the order of the places; a kind appears as often as its mark does.
 ///
@@ -46,15 +46,18 @@ pub fn probe(
 
 /// [`probe`] of a device that holds exactly these bytes.
 pub fn probe_bytes(image: &[u8]) -> Vec<Signature> {
-    let read = |offset: u64, buffer: &mut [u8]| {
-        let range = usize::try_from(offset).ok().and_then(|start| {
-            let end = start.checked_add(buffer.len())?;
-            image.get(start..end)
-        });
-        buffer.copy_from_slice(range.ok_or(io::ErrorKind::UnexpectedEof)?);
-        Ok(())
-    };
-    probe(read, image.len() as u64).unwrap_or_default()
+    let found = probe(
+        |offset, buffer| {
+            let range = usize::try_from(offset).ok().and_then(|start| {
+                let end = start.checked_add(buffer.len())?;
+                image.get(start..end)
+            });
+            buffer.copy_from_slice(range.ok_or(io::ErrorKind::UnexpectedEof)?);
+            Ok(())
+        },
+        image.len() as u64,
+    );
+    found.unwrap_or_default()
 }
 
 #[cfg(test)]

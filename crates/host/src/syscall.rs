@@ -1,3 +1,5 @@
+//! The calls to the kernel that the standard library does not have: `statx` and `statvfs`.
+
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
@@ -42,11 +44,13 @@ fn statx(directory: impl AsFd, path: &Path, flags: AtFlags) -> io::Result<Extra>
         Err(Errno::NOSYS) => return Ok(Extra::default()),
         found => found?,
     };
-    let has = |flag| StatxFlags::from_bits_retain(found.stx_mask).contains(flag);
+    let reported = StatxFlags::from_bits_retain(found.stx_mask);
     let direct = (found.stx_dio_mem_align, found.stx_dio_offset_align);
     Ok(Extra {
-        mount_id: has(StatxFlags::MNT_ID).then_some(found.stx_mnt_id),
-        direct: has(StatxFlags::DIOALIGN).then_some(direct),
+        mount_id: reported
+            .contains(StatxFlags::MNT_ID)
+            .then_some(found.stx_mnt_id),
+        direct: reported.contains(StatxFlags::DIOALIGN).then_some(direct),
         size: Bytes(found.stx_size),
     })
 }
@@ -57,6 +61,8 @@ fn statx(directory: impl AsFd, path: &Path, flags: AtFlags) -> io::Result<Extra>
 /// As `statvfs`.
 pub(crate) fn space(path: &Path) -> io::Result<(Bytes, Bytes)> {
     let found = rustix::fs::statvfs(path)?;
-    let bytes = |blocks: u64| Bytes(blocks.saturating_mul(found.f_frsize));
-    Ok((bytes(found.f_blocks), bytes(found.f_bavail)))
+    Ok((
+        Bytes(found.f_blocks.saturating_mul(found.f_frsize)),
+        Bytes(found.f_bavail.saturating_mul(found.f_frsize)),
+    ))
 }

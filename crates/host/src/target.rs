@@ -1,3 +1,5 @@
+//! From a path to the facts of a target: kind, size, file system, devices below it, alignment.
+
 use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::{self, Seek, SeekFrom};
@@ -24,10 +26,9 @@ use crate::syscall;
 /// # Errors
 /// Where nothing is at `path` or it cannot be looked at; the text begins with the path.
 pub fn target_facts(path: &Path) -> io::Result<TargetFacts> {
-    let named =
-        |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
-    let handle = Handle::open(path).map_err(named)?;
-    facts_of(&handle).map_err(named)
+    Handle::open(path)
+        .and_then(|handle| facts_of(&handle))
+        .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))
 }
 
 /// [`target_facts`] of what is open already.
@@ -178,8 +179,9 @@ fn direct_align(
     if let Some((memory, offset)) = syscall::extra(path)?.direct {
         return Ok((offset > 0).then_some((memory, offset)));
     }
-    let block = nearest.and_then(|device| u32::try_from(device.logical_block_bytes.0).ok());
-    let block = block.unwrap_or(WITHOUT_DEVICE);
+    let block = nearest
+        .and_then(|device| u32::try_from(device.logical_block_bytes.0).ok())
+        .unwrap_or(WITHOUT_DEVICE);
     let offered = kind == TargetKind::BlockDevice || opens_direct(path);
     Ok(offered.then_some((block, block)))
 }

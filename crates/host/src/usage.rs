@@ -1,3 +1,5 @@
+//! Counters of a device before and after a run, and what was used in between.
+
 use blocklab_record::{DiskUse, Exceeded};
 
 use crate::ebs;
@@ -66,12 +68,17 @@ pub fn since(later: &DiskUse, earlier: &DiskUse) -> DiskUse {
 }
 
 fn exceeded_since((later, earlier): (Exceeded, Exceeded)) -> Exceeded {
-    let since = |of: fn(&Exceeded) -> u64| of(&later).saturating_sub(of(&earlier));
     Exceeded {
-        volume_iops_us: since(|it| it.volume_iops_us),
-        volume_throughput_us: since(|it| it.volume_throughput_us),
-        instance_iops_us: since(|it| it.instance_iops_us),
-        instance_throughput_us: since(|it| it.instance_throughput_us),
+        volume_iops_us: later.volume_iops_us.saturating_sub(earlier.volume_iops_us),
+        volume_throughput_us: later
+            .volume_throughput_us
+            .saturating_sub(earlier.volume_throughput_us),
+        instance_iops_us: later
+            .instance_iops_us
+            .saturating_sub(earlier.instance_iops_us),
+        instance_throughput_us: later
+            .instance_throughput_us
+            .saturating_sub(earlier.instance_throughput_us),
     }
 }
 

@@ -74,13 +74,15 @@ fn report(lines: &[&str], first: usize) -> Result<Printed, Mistake> {
     let mut rows: Vec<(Row, u8)> = Vec::new();
     let mut foot = Foot::default();
     for (index, line) in lines.iter().enumerate() {
-        let wrong = |message| not_a_result_at(first + index + 1, message);
+        let place = first + index + 1;
         if line.starts_with('[') && !line.contains(':') {
             section = section_of(line);
         } else if is_row(line) {
-            let row = row(line).map_err(wrong)?;
-            let outside = || wrong("a row outside of [Read], [Write] and [Mix]".to_owned());
-            let reads = row.reads.or(section).ok_or_else(outside)?;
+            let row = row(line).map_err(|message| not_a_result_at(place, message))?;
+            let Some(reads) = row.reads.or(section) else {
+                let outside = "a row outside of [Read], [Write] and [Mix]";
+                return Err(not_a_result_at(place, outside));
+            };
             rows.push((row, reads));
         } else {
             foot.read(line, &mut found);
@@ -151,7 +153,7 @@ fn section_of(line: &str) -> Option<u8> {
     }
 }
 
-/// What stands below the rows.
+/// What is printed below the rows.
 #[derive(Default)]
 struct Foot {
     seconds: Option<f64>,
@@ -178,8 +180,7 @@ impl Foot {
             let bytes = rest.split(['(', '[']).next().and_then(size);
             found.targets = vec![("the measured drive".to_owned(), bytes.unwrap_or(0))];
             // `1 GiB (x5) [C: 96% (894/932GiB)]`
-            let used = |part: &&str| !part.contains('%');
-            let parts = rest.split([' ', '/']).filter(used);
+            let parts = rest.split([' ', '/']).filter(|part| !part.contains('%'));
             let own = parts.filter(|part| !part.starts_with('(') || part.ends_with(')'));
             self.drive = own.map(str::to_owned).collect();
         }
@@ -197,35 +198,31 @@ fn row(line: &str) -> Result<Row, String> {
     if !random && !lower.starts_with("seq") {
         return Err(wrong());
     }
-    let setting = |key: &str| {
-        let all = queue.split([',', ')']).map(str::trim);
-        let value = all.filter_map(|it| it.strip_prefix(key)).next();
-        value
-            .map(|value| value.trim().parse().map_err(|_| wrong()))
-            .transpose()
-    };
-    let queues: Option<u32> = setting("Q=")?.or(setting("QD=")?);
-    let threads: Option<u32> = setting("T=")?;
-    let reads = match () {
-        () if lower.contains("read") => Some(100),
-        () if lower.contains("write") => Some(0),
-        () => None,
+    let [queues, queue_depth, threads] = ["Q=", "QD=", "T="].map(|key| {
+        let mut settings = queue.split([',', ')']).map(str::trim);
+        let value = settings.find_map(|setting| setting.strip_prefix(key));
+        value.map(|value| value.trim().parse::<u32>()).transpose()
+    });
+    let queues = queues
+        .map_err(|_| wrong())?
+        .or(queue_depth.map_err(|_| wrong())?);
+    let threads = threads.map_err(|_| wrong())?;
+    let reads = if lower.contains("read") {
+        Some(100)
+    } else {
+        lower.contains("write").then_some(0)
     };
     // Before version 5, KB are KiB.
-    let glued: String = what.split_whitespace().collect();
-    let glued = glued.replace("KB", "KiB");
+    let words: String = what.split_whitespace().collect();
+    let glued = words.replace("KB", "KiB");
     let digits = glued.find(|c: char| c.is_ascii_digit());
-    let block = digits.and_then(|at| size(&glued[at..]));
     // Before version 7, sequential rows give no size: 128 KiB with a queue, 1 MiB without one.
-    let block = block.unwrap_or(if queues.is_some() { 128 << 10 } else { 1 << 20 });
-    let before = |unit: &str, open: char| {
-        let (value, _) = figures.split_once(unit)?;
-        number(value.rsplit(open).next()?)
-    };
-    let mb_per_s = before("MB/s", ' ')
+    let usual = if queues.is_some() { 128 << 10 } else { 1 << 20 };
+    let block = digits.and_then(|at| size(&glued[at..])).unwrap_or(usual);
+    let mb_per_s = before(figures, "MB/s", ' ')
         .or_else(|| number(figures.split("MB/s").next()?))
         .ok_or_else(wrong)?;
-    let iops = before("IOPS]", '[');
+    let iops = before(figures, "IOPS]", '[');
     // Some say MB/s of 1,024,000 bytes; both figures are rounded.
     if let Some(iops) = iops {
         let (by_rate, by_count) = (mb_per_s * 1e6, iops * block as f64);
@@ -244,8 +241,14 @@ fn row(line: &str) -> Result<Row, String> {
         reads,
         mb_per_s,
         iops,
-        latency_us: before("us>", '<'),
+        latency_us: before(figures, "us>", '<'),
     })
+}
+
+/// The number between `open` and `unit`.
+fn before(figures: &str, unit: &str, open: char) -> Option<f64> {
+    let (value, _) = figures.split_once(unit)?;
+    number(value.rsplit(open).next()?)
 }
 
 impl Row {
@@ -256,8 +259,9 @@ impl Row {
             0 => "write",
             _ => "mixed",
         };
-        let size = blocklab_units::Bytes(self.block).to_string();
-        let size = size.replace(' ', "");
+        let size = blocklab_units::Bytes(self.block)
+            .to_string()
+            .replace(' ', "");
         let name = format!("{word}-{size}-q{}t{}-{way}", self.queues, self.threads);
         let per_second = match self.iops.filter(|_| kde) {
             Some(iops) => iops * self.block as f64,
@@ -269,13 +273,14 @@ impl Row {
         let seconds = if iops > 0.0 { ios / iops } else { seconds };
         let ios = if iops > 0.0 { ios } else { 0.0 };
         let reads_done = (ios * f64::from(reads) / 100.0).round();
-        let figures = |share: f64, ios: f64| Figures {
+        let share = f64::from(reads) / 100.0;
+        let sides = [(share, reads_done), (1.0 - share, ios - reads_done)];
+        let [read, write] = sides.map(|(share, ios)| Figures {
             ios: ios as u64,
             bytes: (per_second * share * seconds).round() as u64,
             mean: self.latency_us.filter(|us| *us > 0.0).map(|us| us * 1e3),
             ..Figures::default()
-        };
-        let share = f64::from(reads) / 100.0;
+        });
         let job = Job {
             name: name.clone(),
             engine: if kde { "fio" } else { "diskspd" }.to_owned(),
@@ -291,8 +296,8 @@ impl Row {
             // KDiskMark has a setting for it, which its report does not show.
             direct: (!kde).then_some(true),
             seconds,
-            read: figures(share, reads_done),
-            write: figures(1.0 - share, ios - reads_done),
+            read,
+            write,
             ..Job::default()
         };
         Case {

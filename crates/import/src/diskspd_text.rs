@@ -200,16 +200,11 @@ impl Reading {
         let Some((outcome, thread)) = self.outcomes.last_mut().zip(thread) else {
             return Ok(());
         };
-        let of = |name: &str| {
-            let place = self.columns.iter().position(|column| column == name)?;
-            cells.get(place).copied()
-        };
-        let count = |name: &str| {
-            let cell = of(name).and_then(whole);
-            cell.ok_or_else(|| format!("a row without `{name}`: `{line}`"))
-        };
-        let ms = |name: &str| of(name).and_then(number).map(|ms| ms * 1e6);
-        // The path may hold anything but stands last.
+        let [ios, bytes, mean, stddev] = ["I/Os", "bytes", "AvgLat", "LatStdDev"].map(|name| {
+            let place = self.columns.iter().position(|column| column == name);
+            place.and_then(|place| cells.get(place).copied())
+        });
+        // The path may hold any character, `|` among them, and is in the last column.
         let file = line.splitn(self.columns.len().max(1), '|').last();
         let (path, file_size) = file_and_size(file.unwrap_or_default());
         let rows = &mut outcome.rows[way];
@@ -227,10 +222,14 @@ impl Reading {
             path,
             file_size,
             figures: Figures {
-                ios: count("I/Os")?,
-                bytes: count("bytes")?,
-                mean: ms("AvgLat"),
-                stddev: ms("LatStdDev"),
+                ios: ios
+                    .and_then(whole)
+                    .ok_or_else(|| format!("a row without `I/Os`: `{line}`"))?,
+                bytes: bytes
+                    .and_then(whole)
+                    .ok_or_else(|| format!("a row without `bytes`: `{line}`"))?,
+                mean: mean.and_then(number).map(|ms| ms * 1e6),
+                stddev: stddev.and_then(number).map(|ms| ms * 1e6),
                 ..Figures::default()
             },
         };
@@ -292,12 +291,12 @@ impl Reading {
             }
             let mut commands = self.commands.iter().rev();
             let command = commands.find(|(before, _)| *before <= index);
-            let typed = || command.map(|(_, line)| typed(line)).unwrap_or_default();
             let requested = self
                 .requested
                 .get(outcome.requested)
                 .cloned()
-                .unwrap_or_else(typed);
+                .or_else(|| command.map(|(_, line)| typed(line)))
+                .unwrap_or_default();
             let jobs = outcome.jobs(&requested, &mut self.found);
             self.found.cases.push(Case {
                 name: format!("timespan-{}", index + 1),
@@ -316,10 +315,11 @@ impl Reading {
             [] => {}
             [(_, only)] => self.found.command.clone_from(only),
             all => {
-                let runs = all.iter();
-                let runs = runs.map(|(before, line)| format!("timespan-{}: {line}", before + 1));
                 self.found.command = format!("{} runs in one text", all.len());
-                self.found.notes.extend(runs);
+                for (before, line) in all {
+                    let run = format!("timespan-{}: {line}", before + 1);
+                    self.found.notes.push(run);
+                }
             }
         }
     }
@@ -332,11 +332,12 @@ fn typed(line: &str) -> Vec<Target> {
     match diskspd::parse(&words).map(|parsed| parsed.requested) {
         Ok(Requested::Load(profile)) => {
             let targets = profile.timespans.iter().flat_map(|span| &span.targets);
-            let known = |target: &diskspd::Target| Target {
-                path: target.path.clone(),
-                job: requested_for(target),
-            };
-            targets.map(known).collect()
+            targets
+                .map(|target| Target {
+                    path: target.path.clone(),
+                    job: requested_for(target),
+                })
+                .collect()
         }
         _ => Vec::new(),
     }
@@ -413,9 +414,10 @@ const SETTINGS: [Setting; 9] = [
 
 /// A line below `path:`.
 fn setting(job: &mut Job, line: &str) -> Result<(), String> {
-    let fitting = |(label, wanted, set): &Setting| Some((after(line, label)?, *wanted, *set));
-    if let Some((rest, wanted, set)) = SETTINGS.iter().find_map(fitting) {
-        return set(job, rest).ok_or_else(|| format!("`{rest}` is no {wanted}"));
+    for (label, wanted, set) in SETTINGS {
+        if let Some(rest) = after(line, label) {
+            return set(job, rest).ok_or_else(|| format!("`{rest}` is no {wanted}"));
+        }
     }
     if line.contains("software cache disabled") && !line.contains("local software") {
         job.direct = Some(true);
@@ -438,7 +440,7 @@ fn limit(job: &mut Job, rest: &str) -> Option<()> {
     let all = number(value).map(|each| each * f64::from(job.threads.max(1)));
     match unit {
         "IOPS" => job.requested_iops = all,
-        _ => job.requested_bytes_per_s = all.map(|it| it * 1000.0),
+        _ => job.requested_bytes_per_s = all.map(|rate| rate * 1000.0),
     }
     Some(())
 }
@@ -489,8 +491,8 @@ fn share(label: &str) -> Option<f64> {
 
 /// Notes that a run without `-L` has no latency.
 pub(super) fn untimed(jobs: &[Job], found: &mut Found) {
-    let is_untimed = |job: &Job| job.read.mean.or(job.write.mean).is_none();
-    if jobs.iter().any(is_untimed) {
+    let mut means = jobs.iter().map(|job| job.read.mean.or(job.write.mean));
+    if means.any(|mean| mean.is_none()) {
         found.note("run without -L: no latency is known");
     }
 }
@@ -529,16 +531,15 @@ impl Outcome {
         let alone = paths.len() == 1;
         let jobs = paths.iter().enumerate().map(|(index, (path, _))| {
             let own = requested.iter().find(|target| target.path == *path);
-            let own = own.or(requested.first()).map(|target| target.job.clone());
-            let mut job = own.unwrap_or_default();
+            let asked = own.or(requested.first());
+            let mut job = asked.map(|target| target.job.clone()).unwrap_or_default();
             job.engine = "diskspd".to_owned();
             job.name = format!("target{index}");
             job.seconds = self.seconds;
-            let of = |rows: &Vec<Row>| {
+            [job.read, job.write] = self.rows.each_ref().map(|rows| {
                 let own = rows.iter().filter(|row| row.path == *path);
                 sum(own.map(|row| &row.figures))
-            };
-            [job.read, job.write] = self.rows.each_ref().map(of);
+            });
             let own = self
                 .tables
                 .iter()
@@ -552,16 +553,18 @@ impl Outcome {
             job
         });
         let jobs: Vec<Job> = jobs.collect();
-        let is_known = |job: &Job| job.read.shape.is_known() || job.write.shape.is_known();
-        if !self.tables.is_empty() && !jobs.iter().any(is_known) {
+        let is_known = jobs
+            .iter()
+            .any(|job| job.read.shape.is_known() || job.write.shape.is_known());
+        if !self.tables.is_empty() && !is_known {
             found.note(
                 "percentiles are reported for all targets together: those of each are unknown",
             );
         }
         untimed(&jobs, found);
-        paths
-            .iter()
-            .for_each(|(path, bytes)| found.target(path, *bytes));
+        for (path, bytes) in &paths {
+            found.target(path, *bytes);
+        }
         jobs
     }
 }

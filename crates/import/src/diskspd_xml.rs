@@ -68,7 +68,7 @@ fn results(text: &str, found: &mut Found) -> Result<(), Mistake> {
 
 /// The request, as the result holds it.
 fn profile(text: &str, root: &Element, found: &mut Found) -> Vec<TimeSpan> {
-    // Templates may stand in it.
+    // It may hold templates.
     let as_it_is = Overrides {
         profile_only: true,
         ..Overrides::default()
@@ -133,11 +133,12 @@ fn case(
         found.note("percentiles are reported for all targets together: those of each are unknown");
     }
     untimed(&jobs, found);
-    let busy = span.child("CpuUtilization");
-    let busy = busy.and_then(|busy| busy.child("Average"));
+    let busy = span
+        .child("CpuUtilization")
+        .and_then(|busy| busy.child("Average"));
     // With different blocks of the targets, the bytes of an interval are unknown.
-    let block = jobs.first().map(|job| job.block);
-    let block = block.filter(|block| *block > 0 && jobs.iter().all(|job| job.block == *block));
+    let first = jobs.first().map(|job| job.block);
+    let block = first.filter(|block| *block > 0 && jobs.iter().all(|job| job.block == *block));
     let iops = span.child("Iops").map(|iops| series(iops, block));
     Ok(Case {
         name: format!("timespan-{}", index + 1),
@@ -151,30 +152,32 @@ fn case(
 /// What every thread did on a target in one direction.
 fn ways(rows: &[&Element], way: &str) -> Result<Vec<Figures>, Mistake> {
     let figures = rows.iter().map(|row| {
-        let count = |what: &str| {
-            let name = format!("{way}{what}");
-            let cut_off = format!("a target of a thread without <{name}>: it is cut off");
-            let text = row.text_of(&name).ok_or_else(|| not_a_result(cut_off))?;
-            whole(text).ok_or_else(|| not_a_result(format!("<{name}>: `{text}` is no number")))
-        };
-        let ms = |name: String| figure(row, &name).map(|ms| ms * 1e6);
+        let mean_ms = figure(row, &format!("Average{way}LatencyMilliseconds"));
+        let stddev_ms = figure(row, &format!("{way}LatencyStdev"));
         Ok(Figures {
-            ios: count("Count")?,
-            bytes: count("Bytes")?,
-            mean: ms(format!("Average{way}LatencyMilliseconds")),
-            stddev: ms(format!("{way}LatencyStdev")),
+            ios: count(row, &format!("{way}Count"))?,
+            bytes: count(row, &format!("{way}Bytes"))?,
+            mean: mean_ms.map(|ms| ms * 1e6),
+            stddev: stddev_ms.map(|ms| ms * 1e6),
             ..Figures::default()
         })
     });
     figures.collect()
 }
 
+fn count(row: &Element, name: &str) -> Result<u64, Mistake> {
+    let Some(text) = row.text_of(name) else {
+        let cut_off = format!("a target of a thread without <{name}>: it is cut off");
+        return Err(not_a_result(cut_off));
+    };
+    whole(text).ok_or_else(|| not_a_result(format!("<{name}>: `{text}` is no number")))
+}
+
 fn shape(figures: &mut Figures, latency: &Element, name: &str) {
-    let pair = |bucket| {
+    figures.take(latency.all("Bucket").filter_map(|bucket| {
         let (percent, ms) = (figure(bucket, "Percentile")?, figure(bucket, name)?);
         Some((percent / 100.0, ms * 1e6))
-    };
-    figures.take(latency.all("Bucket").filter_map(pair));
+    }));
 }
 
 /// The request for a target; that for the first one where none has this path.
@@ -198,27 +201,27 @@ fn series(iops: &Element, block: Option<u64>) -> Vec<Interval> {
     let mut slices = Vec::new();
     let mut before = 0;
     for bucket in iops.all("Bucket") {
-        let of = |name: &str| bucket.attribute(name).and_then(number);
-        let Some(end) = of("SampleMillisecond").filter(|ms| *ms > before as f64 && *ms < 1e12)
-        else {
+        let [end, reads, writes] = ["SampleMillisecond", "Read", "Write"]
+            .map(|name| bucket.attribute(name).and_then(number));
+        let Some(end) = end.filter(|ms| *ms > before as f64 && *ms < 1e12) else {
             continue;
         };
         let end = end as u64;
         let seconds = (end - before) as f64 / 1e3;
-        let direction = |name: &str| {
-            let ios = (of(name).unwrap_or(0.0).max(0.0) * seconds).round() as u64;
+        let [read, write] = [reads, writes].map(|rate| {
+            let ios = (rate.unwrap_or(0.0).max(0.0) * seconds).round() as u64;
             IntervalDirection {
                 ios,
                 bytes: ios.saturating_mul(block.unwrap_or(0)),
                 unknown: unknown(block),
                 ..IntervalDirection::default()
             }
-        };
+        });
         slices.push(Interval {
             end_ns: end * 1_000_000,
             length_ns: (end - before) * 1_000_000,
-            read: direction("Read"),
-            write: direction("Write"),
+            read,
+            write,
             ..Interval::default()
         });
         before = end;

@@ -63,18 +63,16 @@ impl Figures {
 
     /// A share of the operations, with the latencies of all.
     pub fn part(&self, share: f64) -> Self {
-        let of = |count: u64| (count as f64 * share).round() as u64;
-        Self {
-            ios: of(self.ios),
-            bytes: of(self.bytes),
-            shape: match &self.shape {
-                Shape::Counts(list) => {
-                    Shape::Counts(list.iter().map(|(ns, count)| (*ns, of(*count))).collect())
-                }
-                other => other.clone(),
-            },
-            ..*self
+        let mut part = self.clone();
+        let counts = match &mut part.shape {
+            Shape::Counts(list) => &mut list[..],
+            _ => &mut [],
+        };
+        let counts = counts.iter_mut().map(|(_, count)| count);
+        for count in counts.chain([&mut part.ios, &mut part.bytes]) {
+            *count = (*count as f64 * share).round() as u64;
         }
+        part
     }
 
     pub fn result(&self) -> DirectionResult {
@@ -91,26 +89,25 @@ impl Figures {
     /// Percentiles of the text come out of the histogram again: between two of them, every
     /// operation counts as slow as the slower one.
     fn histogram(&self) -> Histogram {
-        let mut counts = vec![0u64; Histogram::BUCKETS];
-        let mut add = |ns: f64, count: u64| {
-            let slot = &mut counts[Histogram::index(ns.max(0.0).round() as u64)];
-            *slot = slot.saturating_add(count);
-        };
+        let mut at: Vec<(f64, u64)> = Vec::new();
         match &self.shape {
             Shape::Unknown => {}
-            Shape::Counts(list) => list.iter().for_each(|(ns, count)| add(*ns, *count)),
+            Shape::Counts(list) => at.clone_from(list),
             Shape::Percentiles(list) => {
                 let mut done = 0;
                 for (share, ns) in list {
                     let rank = (share * self.ios as f64).ceil() as u64;
-                    add(*ns, rank.clamp(done, self.ios) - done);
+                    at.push((*ns, rank.clamp(done, self.ios) - done));
                     done = done.max(rank.min(self.ios));
                 }
                 let last = list.last().map(|(_, ns)| *ns);
-                if let Some(ns) = self.max.or(last) {
-                    add(ns, self.ios - done);
-                }
+                at.extend(self.max.or(last).map(|ns| (ns, self.ios - done)));
             }
+        }
+        let mut counts = vec![0u64; Histogram::BUCKETS];
+        for (ns, count) in at {
+            let slot = &mut counts[Histogram::index(ns.max(0.0).round() as u64)];
+            *slot = slot.saturating_add(count);
         }
         Histogram::from_counts(counts)
     }
@@ -133,11 +130,10 @@ impl Figures {
 
     fn latency(&self) -> Latency {
         let histogram = self.histogram();
-        let edge = |given: Option<f64>, q: f64| match given {
+        let [min, max] = [(self.min, 0.0), (self.max, 1.0)].map(|(given, q)| match given {
             Some(ns) => ns.max(0.0).round() as u64,
             None => histogram.quantile(q),
-        };
-        let (min, max) = (edge(self.min, 0.0), edge(self.max, 1.0));
+        });
         let max = max.max(min);
         Latency {
             // The moments cover all operations, also those that the histogram lacks.

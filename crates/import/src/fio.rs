@@ -32,7 +32,7 @@ pub(super) fn read(sources: &[Source]) -> Result<Vec<Found>, Mistake> {
     let mut logs = Vec::new();
     for source in sources {
         // An output may be called as a log is.
-        if log::Name::of(&source.name).is_some() && forms(&source.text).next().is_none() {
+        if log::Name::parse(&source.name).is_some() && forms(&source.text).next().is_none() {
             logs.push(source);
         } else {
             all.extend(printed(&source.text).map_err(|wrong| named(wrong, &source.name))?);

@@ -87,8 +87,8 @@ fn named(mistake: Mistake, file: &str) -> Mistake {
 /// Other encodings.
 pub fn decode(name: &str, bytes: Vec<u8>) -> Result<Source, Mistake> {
     let unknown = "neither UTF-8 nor UTF-16 text; save the report as UTF-8";
-    let text = blocklab_syntax::encoding::text(bytes);
-    let text = text.ok_or_else(|| named(not_a_result(unknown), name))?;
+    let text =
+        blocklab_syntax::encoding::text(bytes).ok_or_else(|| named(not_a_result(unknown), name))?;
     Ok(Source {
         name: name.to_owned(),
         text,
@@ -96,7 +96,7 @@ pub fn decode(name: &str, bytes: Vec<u8>) -> Result<Source, Mistake> {
 }
 
 /// Which of these paths hold one result together, as indices: fio leaves a log for each quantity
-/// and job of a run. All others stand for themselves.
+/// and job of a run. Each of the others is a result by itself.
 pub fn together(tool: Tool, paths: &[&str]) -> Vec<Vec<usize>> {
     match tool {
         Tool::Fio => fio::logs_of_a_run(paths),

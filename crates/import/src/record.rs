@@ -121,11 +121,11 @@ impl Found {
     }
 
     pub fn record(self, source: &str) -> Record {
-        let note = |level, text: String| Note::new(level, "import", text);
         let text = format!("read from {source}: only what that text holds is known");
-        let first = note(NoteLevel::Assumed, text);
-        let more = self.notes.into_iter();
-        let more = more.map(|text| note(NoteLevel::Approximated, text));
+        let mut notes = vec![Note::new(NoteLevel::Assumed, "import", text)];
+        for text in self.notes {
+            notes.push(Note::new(NoteLevel::Approximated, "import", text));
+        }
         let started_at = self.started_at;
         let passes = self.cases.iter().map(|case| case.pass).max();
         let measurements: Vec<Measurement> =
@@ -163,7 +163,7 @@ impl Found {
             targets: self.targets.into_iter().map(facts).collect(),
             overhead: None,
             note: None,
-            notes: std::iter::once(first).chain(more).collect(),
+            notes,
             measurements,
         }
     }
@@ -186,9 +186,10 @@ fn sane(job: &Job) -> Result<(), String> {
             return Err(format!("{} operations cannot be", figures.ios));
         }
         let times = [figures.mean, figures.stddev, figures.min, figures.max];
-        let wrong = |ns: &f64| !(ns.is_finite() && (0.0..=1e18).contains(ns));
-        if let Some(ns) = times.into_iter().flatten().find(wrong) {
-            return Err(format!("a latency of {ns} ns cannot be"));
+        for ns in times.into_iter().flatten() {
+            if !(0.0..=1e18).contains(&ns) {
+                return Err(format!("a latency of {ns} ns cannot be"));
+            }
         }
     }
     Ok(())
@@ -217,7 +218,7 @@ impl Case {
     }
 }
 
-/// The pattern of so many random operations in 100; the others are sequential.
+/// The pattern of `percent` random operations in 100; the others are sequential.
 pub(super) fn random_percent(percent: f64) -> Pattern {
     match percent {
         ..=0.0 => Pattern::Sequential,

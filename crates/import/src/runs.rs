@@ -44,11 +44,11 @@ impl Runs {
     /// Adds a result: to the run that it continues or repeats, else as a run of its own.
     pub fn add(&mut self, new: Printed) {
         let places = self.by_names.entry(new.names()).or_default();
-        let is_same = |place: &&usize| {
+        let same = places.iter().rev().find(|place| {
             let run = &self.all[**place];
             run.has_load(&new) && (run.is_earlier(&new) || run.did(&new))
-        };
-        let Some(place) = places.iter().rev().find(is_same) else {
+        });
+        let Some(place) = same else {
             places.push(self.all.len());
             let mut run = Run {
                 printed: new,
@@ -138,33 +138,33 @@ impl Run {
 
     /// Whether the same directions moved.
     fn did(&self, new: &Printed) -> bool {
-        let ways = |job: &Job| job.ways().map(|figures| figures.ios > 0);
-        self.pairs(new).all(|(mine, its)| ways(mine) == ways(its))
+        self.pairs(new).all(|(mine, its)| {
+            mine.ways().map(|way| way.ios > 0) == its.ways().map(|way| way.ios > 0)
+        })
     }
 
     /// Whether the last pass is an earlier state of this result: nothing in it may be more than
     /// there, and it must have begun before the last pass was printed.
     fn is_earlier(&self, new: &Printed) -> bool {
-        let is_less = |(mine, its): (&Job, &Job)| {
-            let pairs = mine.ways().into_iter().zip(its.ways());
-            mine.seconds <= its.seconds && pairs.into_iter().all(|(mine, its)| grew(mine, its))
-        };
-        if !self.pairs(new).all(is_less) {
+        let is_less = self.pairs(new).all(|(mine, its)| {
+            let mut pairs = mine.ways().into_iter().zip(its.ways());
+            mine.seconds <= its.seconds && pairs.all(|(mine, its)| grew(mine, its))
+        });
+        if !is_less {
             return false;
         }
-        let is_same = |(mine, its): (&Job, &Job)| {
-            mine.ways() == its.ways() && mine.ways().iter().any(|way| way.ios > 0)
-        };
         if let (Some(mine), Some(its)) = (&self.printed.process, &new.process) {
             return mine == its;
         }
-        if self.pairs(new).any(is_same) {
-            return true;
+        for (mine, its) in self.pairs(new) {
+            if mine.ways() == its.ways() && mine.ways().iter().any(|way| way.ios > 0) {
+                return true;
+            }
         }
-        let longest =
-            |jobs: &mut dyn Iterator<Item = &Job>| jobs.map(|job| job.seconds).fold(0.0, f64::max);
-        let mine = longest(&mut self.jobs().map(|(_, job)| job));
-        let its = longest(&mut self.pairs(new).map(|(_, job)| job));
+        let longest = self.jobs().map(|(_, job)| job.seconds);
+        let mine = longest.fold(0.0, f64::max);
+        let longest = self.pairs(new).map(|(_, job)| job.seconds);
+        let its = longest.fold(0.0, f64::max);
         match (self.printed.at_ms, new.at_ms) {
             (Some(printed), Some(now)) => now - its * 1e3 < printed - mine * 500.0,
             _ => self.is_repeated || its >= mine * LONGER,
@@ -174,22 +174,21 @@ impl Run {
 
 /// Whether figures can have become these.
 fn grew(before: &Figures, after: &Figures) -> bool {
-    let not_above = |low: Option<f64>, high: Option<f64>| match (low, high) {
-        (Some(low), Some(high)) => low <= high,
-        _ => true,
-    };
+    let narrower = [(before.max, after.max), (after.min, before.min)];
     before.ios == 0
         || (before.ios <= after.ios
             && before.bytes <= after.bytes
-            && not_above(before.max, after.max)
-            && not_above(after.min, before.min))
+            && narrower.iter().all(|pair| match pair {
+                (Some(low), Some(high)) => low <= high,
+                _ => true,
+            }))
 }
 
 impl Job {
     /// Whether another one was asked to do the same. A block that was worked out from bytes and
     /// operations is not exact.
     fn is_set_as(&self, other: &Self) -> bool {
-        let settings = |job: &Self| Self {
+        let [mine, its] = [self, other].map(|job| Self {
             read: Figures::default(),
             write: Figures::default(),
             trim: Figures::default(),
@@ -198,8 +197,8 @@ impl Job {
             errors: 0,
             block: 0,
             ..job.clone()
-        };
+        });
         let (small, large) = (self.block.min(other.block), self.block.max(other.block));
-        (small == 0 || large - small <= small / 10) && settings(self) == settings(other)
+        (small == 0 || large - small <= small / 10) && mine == its
     }
 }

@@ -15,7 +15,9 @@ pub(super) fn whole(text: &str) -> Option<u64> {
 /// `64KiB`, `4K`, `1.5GiB`, `4096`, with or without a blank.
 pub(super) fn size(text: &str) -> Option<u64> {
     let text: String = text.chars().filter(|c| !c.is_whitespace()).collect();
-    text.parse::<blocklab_units::Bytes>().ok().map(|it| it.0)
+    text.parse::<blocklab_units::Bytes>()
+        .ok()
+        .map(|bytes| bytes.0)
 }
 
 pub(super) fn after<'a>(line: &'a str, label: &str) -> Option<&'a str> {

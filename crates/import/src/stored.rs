@@ -13,7 +13,7 @@ use crate::{Source, named, not_a_result, not_a_result_at};
 /// How a line of `run --json-lines` begins.
 const BEGINNING: &str = "{\"line_format\"";
 
-/// The key of such a line behind which the record stands.
+/// The key in such a line whose value is the record.
 const RECORD: &str = "\"record\":";
 
 /// The newest form of those lines that is read.
@@ -155,13 +155,19 @@ fn in_lines(source: &Source) -> Result<Stored, Mistake> {
             continue;
         };
         is_one = true;
-        let wrong = |message| named(not_a_result_at(number + 1, message), &source.name);
-        let text = text[start..].trim_end();
-        match line(text) {
-            Ok(record) => found.runs.extend(record),
-            Err(NotALine::Newer(message)) => return Err(wrong(message)),
-            Err(NotALine::Damaged(message)) => found.damaged.push(wrong(message)),
+        let (message, is_newer) = match line(text[start..].trim_end()) {
+            Ok(record) => {
+                found.runs.extend(record);
+                continue;
+            }
+            Err(NotALine::Newer(message)) => (message, true),
+            Err(NotALine::Damaged(message)) => (message, false),
+        };
+        let mistake = named(not_a_result_at(number + 1, message), &source.name);
+        if is_newer {
+            return Err(mistake);
         }
+        found.damaged.push(mistake);
     }
     match (found.runs.is_empty(), found.damaged.first(), is_one) {
         (false, _, _) => Ok(found),

@@ -14,21 +14,22 @@ use super::{Source, not_a_result, not_a_result_at};
 use blocklab_syntax::Mistake;
 
 pub(super) fn read(sources: &[Source]) -> Result<Found, Mistake> {
-    let text = |name: &str| {
-        let found = sources.iter().find(|source| source.name.ends_with(name));
-        found.map(|it| it.text.as_str())
-    };
-    let flat = text("flatfile.html").or_else(|| sources.first().map(|source| &*source.text));
+    let [flat, summary, histogram] =
+        ["flatfile.html", "summary.html", "histogram.html"].map(|name| {
+            let found = sources.iter().find(|source| source.name.ends_with(name));
+            found.map(|source| source.text.as_str())
+        });
+    let flat = flat.or_else(|| sources.first().map(|source| &*source.text));
+    let summary = summary.unwrap_or_default();
     let mut found = Found {
         tool: "Vdbench".to_owned(),
         ..Found::default()
     };
     let first = rows(flat.unwrap_or_default(), &mut found)?;
-    let summary = text("summary.html").map(starts).unwrap_or_default();
-    let histogram = text("histogram.html").map(starts).unwrap_or_default();
+    let histogram = starts(histogram.unwrap_or_default());
     histograms(&histogram, &mut found);
-    name_runs([&summary, &histogram], &mut found);
-    date(text("summary.html").unwrap_or_default(), first, &mut found);
+    name_runs([&starts(summary), &histogram], &mut found);
+    date(summary, first, &mut found);
     if !knows_shapes(&found) {
         found.note("without its histogram.html no percentiles are known");
     }
@@ -65,6 +66,11 @@ impl Row<'_> {
 
     fn value(&self, name: &str) -> Option<f64> {
         number(self.text(name)).filter(|number| *number >= 0.0)
+    }
+
+    fn needed(&self, name: &str) -> Result<f64, String> {
+        self.value(name)
+            .ok_or_else(|| format!("an average without `{name}`: no figure of the run is known"))
     }
 }
 
@@ -104,8 +110,8 @@ fn rows(text: &str, found: &mut Found) -> Result<First, Mistake> {
             continue;
         }
         let intervals = std::mem::take(&mut pending);
-        let case = checked(&row).map(|figures| case(&row, figures, &intervals));
-        let case = case.map_err(|message| not_a_result_at(index + 1, message))?;
+        let figures = checked(&row).map_err(|message| not_a_result_at(index + 1, message))?;
+        let case = case(&row, figures, &intervals);
         if !averages.insert(line) {
             let message = "this average is in it twice: which of them counts is unclear";
             return Err(not_a_result_at(index + 1, message));
@@ -144,7 +150,7 @@ fn date(summary: &str, first: First, found: &mut Found) {
         let day = head.unwrap_or_default().replace(',', " ");
         (at, zone) = (named_date(&format!("{} {day}", first.time)), "");
     }
-    if !at.is_empty() && !["UTC", "GMT"].iter().any(|it| zone.contains(it)) {
+    if !at.is_empty() && !["UTC", "GMT"].iter().any(|utc| zone.contains(utc)) {
         found.note("the time of the run is that machine's local time");
     }
     found.started_at = at;
@@ -189,22 +195,23 @@ fn time_of_day(text: &str) -> Option<f64> {
 fn length(rows: &[Row<'_>]) -> f64 {
     let times = rows.iter().filter_map(|row| time_of_day(row.text("tod")));
     let times: Vec<f64> = times.collect();
-    let gaps = times.windows(2);
-    let gaps = gaps.map(|pair| (pair[1] - pair[0]).rem_euclid(86_400.0).round());
-    let mut gaps: Vec<f64> = gaps.collect();
+    let mut gaps: Vec<f64> = times
+        .windows(2)
+        .map(|pair| (pair[1] - pair[0]).rem_euclid(86_400.0).round())
+        .collect();
     gaps.sort_by(f64::total_cmp);
     gaps.get(gaps.len() / 2).copied().unwrap_or(1.0).max(1.0)
 }
 
 /// `counted` is the first interval that the average counts: those before it are warm-up.
 fn slice(row: &Row<'_>, seconds: f64, counted: u64) -> Option<Interval> {
-    let number = row.text("Interval").parse::<u64>().ok();
-    let number = number.filter(|number| *number < 1 << 32)?;
+    let number = u64::from(row.text("Interval").parse::<u32>().ok()?);
     let rate = row.value("rate")?;
     let reads = row.value("read%").unwrap_or(100.0).min(100.0) / 100.0;
     let length = nanos(seconds);
     let bytes = row.value("bytes/io").unwrap_or(0.0);
-    let direction = |share: f64, name: &str| {
+    let sides = [(reads, "read_resp"), (1.0 - reads, "write_resp")];
+    let [read, write] = sides.map(|(share, name)| {
         let both = (share >= 1.0).then(|| row.value("resp")).flatten();
         let mean = row.value(name).or(both);
         let always = [Statistic::P50, Statistic::P99, Statistic::Max];
@@ -216,13 +223,13 @@ fn slice(row: &Row<'_>, seconds: f64, counted: u64) -> Option<Interval> {
             unknown: always.into_iter().chain(more).collect(),
             ..IntervalDirection::default()
         }
-    };
+    });
     Some(Interval {
         end_ns: number.saturating_mul(length),
         length_ns: length,
         ramp: number < counted,
-        read: direction(reads, "read_resp"),
-        write: direction(1.0 - reads, "write_resp"),
+        read,
+        write,
         ..Interval::default()
     })
 }
@@ -238,17 +245,13 @@ fn counted(interval: &str) -> (u64, f64) {
 
 /// Rate, bytes of an operation, and share of reads of an average.
 fn checked(row: &Row<'_>) -> Result<[f64; 3], String> {
-    let needed = |name: &str| {
-        let lacks = || format!("an average without `{name}`: no figure of the run is known");
-        row.value(name).ok_or_else(lacks)
-    };
-    let rate = needed("rate")?;
+    let rate = row.needed("rate")?;
     if rate <= 0.0 {
         return Ok([0.0; 3]);
     }
-    let bytes = needed("bytes/io")?;
-    needed("resp")?;
-    let reads = needed("read%")?.min(100.0) / 100.0;
+    let bytes = row.needed("bytes/io")?;
+    row.needed("resp")?;
+    let reads = row.needed("read%")?.min(100.0) / 100.0;
     if let Some(megabytes) = row.value("MB/sec") {
         let found = rate * bytes;
         // Vdbench counts 1024**2; its smallest figures are rounded.
@@ -273,29 +276,26 @@ fn case(row: &Row<'_>, figures: [f64; 3], intervals: &[Row<'_>]) -> Case {
     let each = length(intervals);
     let (first, intervals_counted) = counted(row.text("Interval"));
     let seconds = intervals_counted * each;
-    let side = |share: f64, way: &str| {
-        // A figure of reads and writes together is that of one only where there is no other.
-        let alone = share >= 1.0;
-        let ms = |what: &str| {
-            let both = match what {
-                "resp" => "resp".to_owned(),
-                _ => format!("resp_{what}"),
-            };
-            let both = alone.then(|| row.value(&both)).flatten();
-            row.value(&format!("{way}_{what}")).or(both)
-        };
+    let [read, write] = [(reads, "read"), (1.0 - reads, "write")].map(|(share, way)| {
+        let together = [("resp", "resp"), ("std", "resp_std"), ("max", "resp_max")];
+        let [mean, stddev, max] = together.map(|(what, both)| {
+            // A figure of reads and writes together is that of one only where there is no other.
+            let both = row.value(both).filter(|_| share >= 1.0);
+            let ms = row.value(&format!("{way}_{what}")).or(both);
+            ms.map(|ms| ms * 1e6)
+        });
         Figures {
             ios: (rate * share * seconds).round() as u64,
             bytes: (rate * share * seconds * bytes).round() as u64,
-            mean: ms("resp").map(|ms| ms * 1e6),
-            stddev: ms("std").map(|ms| ms * 1e6),
-            max: ms("max").map(|ms| ms * 1e6),
+            mean,
+            stddev,
+            max,
             ..Figures::default()
         }
-    };
-    // Beyond what any run requests: its words for "as fast as it goes".
-    let requested = row.value("reqrate");
-    let requested = requested.filter(|requested| *requested > 0.0 && *requested < 999_900.0);
+    });
+    // Larger rates are how Vdbench writes "as fast as it goes".
+    let rate_asked = row.value("reqrate");
+    let requested = rate_asked.filter(|rate| *rate > 0.0 && *rate < 999_900.0);
     // It formats targets before their first use, one after the other; the columns do not apply.
     let formats = name == "SD_format";
     let random = row.value("seekpct").filter(|_| !formats);
@@ -318,8 +318,8 @@ fn case(row: &Row<'_>, figures: [f64; 3], intervals: &[Row<'_>]) -> Case {
             threads: row.value("threads").unwrap_or(0.0) as u32,
             requested_iops: requested,
             seconds,
-            read: side(reads, "read"),
-            write: side(1.0 - reads, "write"),
+            read,
+            write,
             ..Job::default()
         }],
         name,
@@ -337,7 +337,7 @@ fn columns(row: &Row<'_>) -> Vec<(String, String)> {
     values.filter(|(_, value)| !value.is_empty()).collect()
 }
 
-/// Times and counts: the upper edge of a bucket stands for it.
+/// Times and counts: each bucket has the time of its upper edge.
 type Counts = Vec<(f64, u64)>;
 
 /// A run as a report announces it, and its counts in `histogram.html`.
@@ -355,7 +355,8 @@ fn start(line: &str) -> Option<Start> {
     let (_, rest) = line.split_once("Starting RD=")?;
     let rest = rest.split('<').next().unwrap_or(rest);
     let (_, loops) = rest.split_once("For loops:").unwrap_or((rest, ""));
-    let pairs = loops.split_whitespace().filter_map(|it| it.split_once('='));
+    let words = loops.split_whitespace();
+    let pairs = words.filter_map(|word| word.split_once('='));
     Some(Start {
         name: rest.split(';').next().unwrap_or(rest).trim().to_owned(),
         loops: pairs.map(|(k, v)| (k.to_owned(), v.to_owned())).collect(),
@@ -460,12 +461,12 @@ fn name_runs(reports: [&[Start]; 2], found: &mut Found) {
         for (place, settings) in places.into_iter().zip(settings) {
             let case = &mut found.cases[place];
             if !(known && alike) {
-                let loops = settings.iter();
-                let loops = loops.map(|(key, value)| format!(" {key}={value}"));
-                case.name.extend(loops);
+                for (key, value) in &settings {
+                    case.name.push_str(&format!(" {key}={value}"));
+                }
             }
             taken.push(case.name.clone());
-            let nth = taken.iter().filter(|it| **it == case.name).count();
+            let nth = taken.iter().filter(|name| **name == case.name).count();
             if known {
                 case.pass = nth as u32;
             } else if nth > 1 {
@@ -484,16 +485,17 @@ fn differing<'s>(
     all: impl Iterator<Item = &'s Vec<(String, String)>>,
 ) -> Vec<Vec<(String, String)>> {
     let all: Vec<_> = all.collect();
-    let differs = |key: &String| {
-        let mut values = all.iter().map(|it| it.iter().find(|(name, _)| name == key));
-        let first = values.next();
-        values.any(|value| Some(value) != first)
-    };
-    let kept = |it: &&Vec<(String, String)>| {
-        let pairs = it.iter().filter(|(key, _)| differs(key));
-        pairs.cloned().collect()
-    };
-    all.iter().map(kept).collect()
+    let kept = all.iter().map(|settings| {
+        let differing = settings.iter().filter(|(key, _)| {
+            let mut values = all
+                .iter()
+                .map(|other| other.iter().find(|(name, _)| name == key));
+            let first = values.next();
+            values.any(|value| Some(value) != first)
+        });
+        differing.cloned().collect()
+    });
+    kept.collect()
 }
 
 /// `    0.020 <    0.040     1234  12.34 …`: the upper edge in nanoseconds, and the count.

@@ -207,7 +207,7 @@ fn the_time_of_a_vdbench_run_is_that_of_its_average() {
     let ramp = record.measurements[0]
         .series
         .iter()
-        .filter(|it| it.ramp)
+        .filter(|interval| interval.ramp)
         .count();
     assert_eq!(ramp, 3);
 }

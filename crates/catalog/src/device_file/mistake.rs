@@ -1,3 +1,5 @@
+//! A place in a device file and what is wrong there, shown with the line and a pointer.
+
 use std::fmt;
 use std::ops::Range;
 
@@ -43,7 +45,7 @@ impl Mistake {
 
 impl std::error::Error for Mistake {}
 
-/// As it stands behind the name of the file: `:3:8: …`, and the line with a pointer.
+/// As it is written behind the name of the file: `:3:8: …`, and the line with a pointer.
 impl fmt::Display for Mistake {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some((line, column, text)) = &self.place else {

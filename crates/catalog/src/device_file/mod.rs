@@ -27,18 +27,18 @@ use crate::Error;
 /// # Errors
 /// When the file cannot be read or the device in it cannot be.
 pub fn load(path: &Path) -> Result<DeviceSpec, Error> {
-    let wrong = |mistake| Error::DeviceFile {
-        path: path.to_owned(),
-        mistake,
-    };
     let text = text_of(path).map_err(|cause| Error::Unreadable {
         path: path.to_owned(),
         cause,
     })?;
-    let spec = parse(&text).map_err(wrong)?;
-    spec.check()
-        .map_err(|why| wrong(Mistake::whole(why.to_string())))?;
-    Ok(spec)
+    let checked = parse(&text).and_then(|spec| match spec.check() {
+        Ok(()) => Ok(spec),
+        Err(why) => Err(Mistake::whole(why.to_string())),
+    });
+    checked.map_err(|mistake| Error::DeviceFile {
+        path: path.to_owned(),
+        mistake,
+    })
 }
 
 /// More than any description holds: a disk named in its place would fill the memory.

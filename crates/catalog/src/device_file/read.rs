@@ -122,7 +122,7 @@ impl Reader<'_> {
                 self.section(section, table, node.span())
             }
             (Kind::Tables(section), DeValue::Array(items)) => self.tables(section, items.iter()),
-            // One table where several may stand.
+            // One table where several are allowed.
             (Kind::Tables(section), DeValue::Table(_)) => {
                 self.tables(section, std::iter::once(node))
             }
@@ -131,11 +131,13 @@ impl Reader<'_> {
                 let value = from_text(kind, text);
                 value.or_else(|message| self.wrong(node.span(), message))
             }
-            (kind, number) => {
-                let value = from_number(kind, number);
-                let message = || format!("`{}` wants {}", key.name, wanted(kind));
-                value.map_or_else(|| self.wrong(node.span(), message()), Ok)
-            }
+            (kind, number) => from_number(kind, number).map_or_else(
+                || {
+                    let message = format!("`{}` wants {}", key.name, wanted(kind));
+                    self.wrong(node.span(), message)
+                },
+                Ok,
+            ),
         }
     }
 
@@ -152,8 +154,8 @@ impl Reader<'_> {
             let mut value = self.section(section, table, item.span())?;
             let count = value
                 .as_object_mut()
-                .and_then(|object| object.remove(COUNT));
-            let count = count.and_then(|count| count.as_u64()).unwrap_or(1);
+                .and_then(|object| object.remove(COUNT)?.as_u64())
+                .unwrap_or(1);
             if count == 0 || found.len() as u64 + count > MOST_VOLUMES {
                 return self.wrong(
                     item.span(),
@@ -167,16 +169,13 @@ impl Reader<'_> {
 
     /// `{ documented = "SOURCE", date = "DATE" }`.
     fn documented(&self, table: &DeTable<'_>, place: Range<usize>) -> Result<Value, Mistake> {
-        let text = |name: &str| match table.get(name).map(Spanned::get_ref) {
-            Some(DeValue::String(text)) => Some(text.to_string()),
-            _ => None,
-        };
-        if let (Some(source), Some(date), 2) = (text("documented"), text("date"), table.len()) {
+        let origin = (text(table, "documented"), text(table, "date"));
+        if let ((Some(source), Some(date)), 2) = (origin, table.len()) {
             return Ok(json!({ "documented": { "source": source, "date": date } }));
         }
         // Texts that begin with a blank have this form too.
         for (how, field) in units::ORIGINS {
-            if let (Some(why), 1) = (text(how), table.len()) {
+            if let (Some(why), 1) = (text(table, how), table.len()) {
                 return Ok(json!({ how: { field: why } }));
             }
         }
@@ -184,6 +183,13 @@ impl Reader<'_> {
             place,
             "an origin is { documented = \"SOURCE\", date = \"DATE\" } or a text",
         )
+    }
+}
+
+fn text(table: &DeTable<'_>, name: &str) -> Option<String> {
+    match table.get(name)?.get_ref() {
+        DeValue::String(text) => Some(text.to_string()),
+        _ => None,
     }
 }
 

@@ -130,7 +130,7 @@ const CREDIT_KEYS: &[Key] = keys! {
     also ORIGIN;
 };
 
-/// The keys of a fault of which exactly one stands.
+/// The keys of a fault of which exactly one is given.
 pub(super) const FAULT_KINDS: [&str; 3] = ["state", "latency", "error"];
 
 sections! {

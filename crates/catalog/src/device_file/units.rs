@@ -63,8 +63,10 @@ pub(super) fn time_text(nanos: u64) -> String {
     if nanos == u64::MAX {
         return NEVER.to_owned();
     }
-    let fits = |(_, unit): &&(&str, u64)| nanos.is_multiple_of(*unit) && nanos < EXACT;
-    let (name, unit) = UNITS.iter().find(fits).unwrap_or(&UNITS[3]);
+    let (name, unit) = UNITS
+        .iter()
+        .find(|(_, unit)| nanos.is_multiple_of(*unit) && nanos < EXACT)
+        .unwrap_or(&UNITS[3]);
     format!("{}{name}", nanos / unit)
 }
 
@@ -177,6 +179,7 @@ pub(super) fn origin_text(value: &Value) -> Option<String> {
 
 /// How a figure is known, where that is one text.
 pub(super) fn known_origin(value: &Value) -> Option<(&'static str, &str)> {
-    let text = |(how, field): (&'static str, &str)| Some((how, value[how][field].as_str()?));
-    ORIGINS.into_iter().find_map(text)
+    ORIGINS
+        .into_iter()
+        .find_map(|(how, field)| Some((how, value[how][field].as_str()?)))
 }

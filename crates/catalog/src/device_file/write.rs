@@ -48,8 +48,7 @@ fn present<'v>(
 fn tables(section: &Section, list: &Value, out: &mut String) {
     let items = list.as_array().map_or(&[][..], Vec::as_slice);
     let counted = section.keys.iter().any(|key| key.name == COUNT);
-    let same = |a: &Value, b: &Value| counted && a == b;
-    for group in items.chunk_by(same) {
+    for group in items.chunk_by(|a, b| counted && a == b) {
         let _ = writeln!(out, "\n[[{}]]", section.path);
         let mut item = group[0].clone();
         if let Some(object) = item.as_object_mut() {
@@ -81,10 +80,10 @@ fn part_kind(fault: &mut Map<String, Value>) {
 }
 
 fn scalar(kind: Kind, value: &Value) -> String {
-    let nanos = || value.as_u64().unwrap_or_default();
+    let whole = value.as_u64().unwrap_or_default();
     match kind {
-        Kind::Size => quoted(&units::size_text(nanos())),
-        Kind::Time => quoted(&units::time_text(nanos())),
+        Kind::Size => quoted(&units::size_text(whole)),
+        Kind::Time => quoted(&units::time_text(whole)),
         Kind::FineTime => format!("\"{}ns\"", value.as_f64().unwrap_or_default()),
         Kind::Rate => quoted(&units::rate_text(value)),
         Kind::Layout => quoted(&units::layout_text(value)),
@@ -108,8 +107,8 @@ fn origin_table(origin: &Value) -> String {
     if let Some((how, why)) = units::known_origin(origin) {
         return format!("{{ {how} = {} }}", quoted(why));
     }
-    let text = |name: &str| quoted(origin["documented"][name].as_str().unwrap_or_default());
-    let (source, date) = (text("source"), text("date"));
+    let [source, date] = ["source", "date"]
+        .map(|name| quoted(origin["documented"][name].as_str().unwrap_or_default()));
     format!("{{ documented = {source}, date = {date} }}")
 }
 

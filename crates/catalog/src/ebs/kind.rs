@@ -144,12 +144,13 @@ impl Kind {
             "" => &name,
             other => other,
         };
-        let tiers = row.text("iops_tiers");
-        let tiers = tiers.split('|').filter(|tier| !tier.is_empty());
-        let tiers = tiers.map(|tier| number("iops_tiers", tier));
-        let optional = |column: &str| match row.text(column) {
-            "" => Ok(None),
-            text => number(column, text).map(Some),
+        let tiers = row
+            .text("iops_tiers")
+            .split('|')
+            .filter(|tier| !tier.is_empty());
+        let default_iops = match row.text("default_iops") {
+            "" => None,
+            text => Some(number("default_iops", text)? as u64),
         };
         Ok(Self {
             iops: known("iops", row.text("iops"), &IOPS_RULES)?,
@@ -157,8 +158,10 @@ impl Kind {
             accounting: accounting(row)?,
             service: catalog.latency(latency)?,
             priced_as: own_price.to_owned(),
-            default_iops: optional("default_iops")?.map(|iops| iops as u64),
-            iops_tiers: tiers.collect::<Result<_, _>>()?,
+            default_iops,
+            iops_tiers: tiers
+                .map(|tier| number("iops_tiers", tier))
+                .collect::<Result<_, _>>()?,
             instead: row.text("instead").to_owned(),
             name,
         })
@@ -177,57 +180,64 @@ impl Kind {
         per: Per,
         tier: usize,
     ) -> (f64, Option<f64>) {
-        let newest = |limit: &str| {
-            let limits = Limits::of(catalog, &self.name, None).ok();
-            let figure = limits.and_then(|limits| limits.get(limit));
-            figure.map_or(0.0, |figure| figure.value)
-        };
-        match per {
-            Per::IopsMonth if self.iops == IopsRule::Included => (newest("base_iops"), None),
-            Per::MibpsMonth if self.sells_throughput() => (newest("base_throughput"), None),
+        let included = match per {
+            Per::IopsMonth if self.iops == IopsRule::Included => "base_iops",
+            Per::MibpsMonth if self.sells_throughput() => "base_throughput",
             Per::IopsMonth if !self.iops_tiers.is_empty() => {
                 let begins: Vec<f64> = [&[0.0], &*self.iops_tiers].concat();
-                let tier = Some(tier.saturating_sub(1)).filter(|tier| *tier < begins.len());
-                let tier = tier.unwrap_or_default();
-                (begins[tier], begins.get(tier + 1).copied())
+                let tier = tier.saturating_sub(1);
+                let tier = if tier < begins.len() { tier } else { 0 };
+                return (begins[tier], begins.get(tier + 1).copied());
             }
-            _ => (0.0, None),
-        }
+            _ => return (0.0, None),
+        };
+        let newest = Limits::find(catalog, &self.name, None).ok();
+        let figure = newest.and_then(|limits| limits.get(included));
+        (figure.map_or(0.0, |figure| figure.value), None)
     }
 
     /// # Errors
     /// A limit that a rule of this type needs and that the tables do not have.
     fn check(&self, catalog: &Catalog) -> Result<(), String> {
-        let limits = Limits::of(catalog, &self.name, None).map_err(|refusal| refusal.message)?;
+        let limits = Limits::find(catalog, &self.name, None).map_err(|refusal| refusal.message)?;
         let of_iops = IOPS_RULES.iter().find(|(_, rule, _)| *rule == self.iops);
         let of_bytes = THROUGHPUT_RULES
             .iter()
             .find(|(_, rule, _)| *rule == self.throughput);
-        let needed = of_iops.into_iter().flat_map(|(.., names)| *names);
-        let needed = needed.chain(of_bytes.into_iter().flat_map(|(.., names)| *names));
-        let needed: Vec<&str> = needed.copied().chain(["size_min", "size_max"]).collect();
-        let missing = |name: &&&str| limits.get(name).is_none();
-        let lacks = |what: &str| Err(format!("{} {what} in ebs-limits", self.name));
-        if let Some(name) = needed.iter().find(missing) {
-            return lacks(&format!("needs the limit {name}"));
+        let by_iops = of_iops.into_iter().flat_map(|(.., names)| *names);
+        let by_bytes = of_bytes.into_iter().flat_map(|(.., names)| *names);
+        let always = &["size_min", "size_max"];
+        let kind = &self.name;
+        for name in by_iops.chain(by_bytes).chain(always) {
+            if limits.get(name).is_none() {
+                return Err(format!("{kind} needs the limit {name} in ebs-limits"));
+            }
         }
-        let burst = limits.get("burst_iops").is_some() && self.iops == IopsRule::BySize;
-        let credits = ["burst_bucket", "initial_credits"];
-        if let Some(name) = credits.iter().find(|name| burst && missing(name)) {
-            return lacks(&format!("bursts and needs the limit {name}"));
+        if limits.get("burst_iops").is_some() && self.iops == IopsRule::BySize {
+            for name in ["burst_bucket", "initial_credits"] {
+                if limits.get(name).is_none() {
+                    return Err(format!(
+                        "{kind} bursts and needs the limit {name} in ebs-limits"
+                    ));
+                }
+            }
         }
         let per = ["mibps_per_iops", "max_kib_per_iops"];
-        if self.throughput == ThroughputRule::ByIops && per.iter().all(|name| missing(&name)) {
-            return lacks(&format!("needs the limit {}", per.join(" or ")));
+        if self.throughput == ThroughputRule::ByIops
+            && per.iter().all(|name| limits.get(name).is_none())
+        {
+            let names = per.join(" or ");
+            return Err(format!("{kind} needs the limit {names} in ebs-limits"));
         }
         Ok(())
     }
 }
 
 fn number(column: &str, text: &str) -> Result<f64, String> {
-    let number = text.parse().ok();
-    let number = number.filter(|number: &f64| number.is_finite() && *number >= 0.0);
-    number.ok_or_else(|| format!("`{text}` is no number of {column}"))
+    match text.parse::<f64>() {
+        Ok(number) if number.is_finite() && number >= 0.0 => Ok(number),
+        _ => Err(format!("`{text}` is no number of {column}")),
+    }
 }
 
 fn cell(column: &str, row: &Row<'_>) -> Result<f64, String> {
@@ -235,10 +245,10 @@ fn cell(column: &str, row: &Row<'_>) -> Result<f64, String> {
 }
 
 fn accounting(row: &Row<'_>) -> Result<Accounting, String> {
-    let unit = || cell("unit_kib", row).map(|kib| Bytes((kib as u64) << 10));
+    let unit = cell("unit_kib", row).map(|kib| Bytes((kib as u64) << 10));
     match row.text("counted") {
-        "merged" => Ok(Accounting::Merged { unit: unit()? }),
-        "whole" => Ok(Accounting::WholeUnits { unit: unit()? }),
+        "merged" => Ok(Accounting::Merged { unit: unit? }),
+        "whole" => Ok(Accounting::WholeUnits { unit: unit? }),
         "each" => Ok(Accounting::Plain),
         other => Err(format!(
             "`{other}` is no way to count; there are merged, whole, each"
@@ -319,20 +329,22 @@ impl Catalog {
     /// # Errors
     /// Which row cannot, and why.
     pub(crate) fn check_types(&self) -> Result<(), UnsoundRow> {
-        let unsound = |section, name: &str, why| UnsoundRow {
-            section,
-            name: name.to_owned(),
-            why,
-        };
         let latencies = self.tables(Section::VolumeLatencies);
         for name in latencies.flat_map(Table::keys) {
-            let sound = self.latency(name);
-            sound.map_err(|why| unsound("ebs-latency", name, why))?;
+            self.latency(name).map_err(|why| UnsoundRow {
+                section: "ebs-latency",
+                name: name.to_owned(),
+                why,
+            })?;
         }
         for row in self.tables(Section::VolumeTypes).flat_map(Table::rows) {
             let kind = Kind::from_row(self, &row);
             let sound = kind.and_then(|kind| kind.check(self));
-            sound.map_err(|why| unsound("ebs-types", row.text("type"), why))?;
+            sound.map_err(|why| UnsoundRow {
+                section: "ebs-types",
+                name: row.text("type").to_owned(),
+                why,
+            })?;
         }
         Ok(())
     }
@@ -343,14 +355,13 @@ impl Catalog {
     /// Where no row has that name, or one cannot be understood.
     pub(crate) fn latency(&self, name: &str) -> Result<Service, String> {
         let rows = self.latency_rows(name);
-        let part = |part: &str| rows.iter().find(|row| row.text("part") == part);
-        let needed = |name_of_part: &str| {
-            part(name_of_part)
-                .ok_or_else(|| format!("ebs-latency has no {name_of_part} of `{name}`"))
-        };
-        let random = line(needed("random")?)?;
-        let stream = part("stream").map(line).transpose()?;
-        let scatter = needed("scatter")?;
+        let [random, stream, scatter] = ["random", "stream", "scatter"].map(|part| {
+            let row = rows.iter().find(|row| row.text("part") == part);
+            row.ok_or_else(|| format!("ebs-latency has no {part} of `{name}`"))
+        });
+        let random = line(random?)?;
+        let stream = stream.ok().map(line).transpose()?;
+        let scatter = scatter?;
         let slow = self.tail_row(name);
         let spread = Spread {
             sigma: cell("sigma", scatter)?,

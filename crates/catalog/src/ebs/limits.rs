@@ -20,14 +20,16 @@ pub(super) struct Limits<'k> {
 impl<'k> Limits<'k> {
     /// # Errors
     /// When the type was not yet sold on that day.
-    pub(super) fn of(
+    pub(super) fn find(
         catalog: &Catalog,
         kind: &'k str,
         as_of: Option<Date>,
     ) -> Result<Self, Refusal> {
-        let tables = catalog.tables(Section::VolumeLimits);
-        let rows = tables.flat_map(|table| table.rows_of(kind));
-        let rows: Vec<_> = rows.filter_map(|row| limit_row(catalog, &row)).collect();
+        let rows: Vec<_> = catalog
+            .tables(Section::VolumeLimits)
+            .flat_map(|table| table.rows_of(kind))
+            .filter_map(|row| limit_row(catalog, &row))
+            .collect();
         let first = rows.iter().map(|(_, seen, _)| seen.from).min();
         match (first, as_of) {
             (Some(first), Some(day)) if day < first => Err(Refusal::new(
@@ -69,14 +71,11 @@ impl<'k> Limits<'k> {
 
     /// The numbers and names of the limits `{before}N{after}`, the smallest number first.
     pub(super) fn numbered(&self, before: &str, after: &str) -> Vec<(f64, &str)> {
-        let number = |name: &str| {
+        let numbered = self.rows.iter().filter_map(|(name, ..)| {
             let number = name.strip_prefix(before)?.strip_suffix(after)?;
-            number.parse().ok()
-        };
-        let names = self.rows.iter().map(|(name, ..)| name.as_str());
-        let mut found: Vec<(f64, &str)> = names
-            .filter_map(|name| Some((number(name)?, name)))
-            .collect();
+            Some((number.parse().ok()?, name.as_str()))
+        });
+        let mut found: Vec<(f64, &str)> = numbered.collect();
         found.sort_by(|a, b| a.0.total_cmp(&b.0));
         found.dedup();
         found
@@ -174,7 +173,7 @@ impl<'k> Limits<'k> {
 
 /// The name of a limit in words: `max IOPS per GiB`.
 fn spoken(name: &str) -> String {
-    let word = |word: &str| match word {
+    let words = name.split('_').map(|word| match word {
         "iops" => "IOPS".to_owned(),
         "gib" => "GiB".to_owned(),
         "tib" => "TiB".to_owned(),
@@ -186,8 +185,8 @@ fn spoken(name: &str) -> String {
             Some(number) => format!("{number} GiB"),
             None => other.to_owned(),
         },
-    };
-    name.split('_').map(word).collect::<Vec<_>>().join(" ")
+    });
+    words.collect::<Vec<_>>().join(" ")
 }
 
 fn limit_row(catalog: &Catalog, row: &Row<'_>) -> Option<(String, Seen, LimitUnit)> {

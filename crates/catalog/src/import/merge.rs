@@ -7,8 +7,6 @@ use blocklab_workload::Date;
 use super::{Change, Found, Hour, ImportFile, Imported, InstanceRow, VolumePrice};
 use crate::Catalog;
 use crate::embedded::Section;
-use crate::figure::Figure;
-use crate::instance::Ebs;
 use crate::price_list::lists;
 use crate::table::line;
 use crate::user::User;
@@ -63,22 +61,19 @@ pub(super) fn merge(
 fn compare_instances(catalog: &Catalog, found: &[InstanceRow], date: Date, report: &mut Imported) {
     for row in found {
         let known = catalog.instance(&row.name, Some(date));
-        let ebs = |figure: fn(&Ebs) -> &Figure| {
-            let ebs = known.as_ref()?.ebs.as_ref()?;
-            Some(figure(ebs).value.to_string())
-        };
+        let ebs = known.as_ref().and_then(|known| known.ebs.as_ref());
+        let [base_iops, max_iops, base_mb, max_mb] = ebs.map_or_else(Default::default, |ebs| {
+            [&ebs.base_iops, &ebs.max_iops, &ebs.base_mb, &ebs.max_mb]
+                .map(|figure| Some(figure.value.to_string()))
+        });
         let store = known.as_ref().and_then(|known| known.store.as_ref());
         let vcpus = known.as_ref().and_then(|known| known.vcpus);
         let figures = [
             ("vCPUs", vcpus.map(|n| n.to_string()), "vcpu"),
-            (
-                "EBS baseline IOPS",
-                ebs(|it| &it.base_iops),
-                "ebs_base_iops",
-            ),
-            ("EBS maximum IOPS", ebs(|it| &it.max_iops), "ebs_max_iops"),
-            ("EBS baseline MB/s", ebs(|it| &it.base_mb), "ebs_base_MBps"),
-            ("EBS maximum MB/s", ebs(|it| &it.max_mb), "ebs_max_MBps"),
+            ("EBS baseline IOPS", base_iops, "ebs_base_iops"),
+            ("EBS maximum IOPS", max_iops, "ebs_max_iops"),
+            ("EBS baseline MB/s", base_mb, "ebs_base_MBps"),
+            ("EBS maximum MB/s", max_mb, "ebs_max_MBps"),
             ("own disks", store.map(|s| s.disks.to_string()), "disks"),
             (
                 "own disks, GB each",
@@ -94,8 +89,9 @@ fn compare_instances(catalog: &Catalog, found: &[InstanceRow], date: Date, repor
 
 fn compare_hours(catalog: &Catalog, found: &[Hour], date: Date, report: &mut Imported) {
     for hour in found {
-        let known = catalog.hour_of(&hour.name, hour.system, &hour.region, Some(date));
-        let known = known.filter(|price| !price.assumed);
+        let known = catalog
+            .hour_of(&hour.name, hour.system, &hour.region, Some(date))
+            .filter(|price| !price.assumed);
         let system = hour.system.name();
         let what = format!("{}, {}, {system}: USD/hour", hour.name, hour.region);
         report.note(
@@ -134,14 +130,9 @@ impl Imported {
         if new.is_empty() {
             return;
         }
-        let number = |text: &str| text.parse::<f64>().ok();
-        let same = |old: &String| match (number(old), number(new)) {
-            (Some(a), Some(b)) => (a - b).abs() <= 1e-9 * b.abs(),
-            _ => old == new,
-        };
         let new = new.to_owned();
         match old {
-            Some(old) if same(&old) => self.unchanged += 1,
+            Some(old) if is_same(&old, &new) => self.unchanged += 1,
             None => self.added.push(Change {
                 what,
                 old: None,
@@ -183,28 +174,39 @@ fn instances(catalog: &mut Catalog, rows: &[InstanceRow], key: &str) {
 
 /// The cells of a row. What the file does not have is taken over from what is known: a list
 /// without attachments does not mean that there are none.
+/// Texts of one number, such as `0.10` and `.1`, are the same price.
+fn is_same(old: &str, new: &str) -> bool {
+    match (old.parse::<f64>(), new.parse::<f64>()) {
+        (Ok(a), Ok(b)) => (a - b).abs() <= 1e-9 * b.abs(),
+        _ => old == new,
+    }
+}
+
 fn instance_cells(catalog: &Catalog, row: &InstanceRow, key: &str) -> Vec<String> {
     let known = catalog.instance_rows(&row.name).into_iter().next();
-    let fresh = |column: &str| match column {
-        "type" => row.name.clone(),
-        "source" => key.to_owned(),
-        _ => row.cell(column).to_owned(),
-    };
-    // Limits that a file does not give stay unknown in its row: they would otherwise be dated anew.
-    let dated =
-        |name: &str| name.starts_with("ebs_") && name != "ebs_nvme" && name != "ebs_optimized";
-    let cell = |name: &str| match (fresh(name), &known) {
-        (fresh, Some(known)) if fresh.is_empty() && !dated(name) => known.text(name).to_owned(),
-        (fresh, _) => fresh,
-    };
-    Section::Instances.head().split(',').map(cell).collect()
+    let cells = Section::Instances.head().split(',').map(|column| {
+        let fresh = match column {
+            "type" => row.name.as_str(),
+            "source" => key,
+            _ => row.cell(column),
+        };
+        // Limits that a file does not give stay unknown in its row: they would otherwise be dated
+        // anew.
+        let is_limit =
+            column.starts_with("ebs_") && column != "ebs_nvme" && column != "ebs_optimized";
+        match &known {
+            Some(known) if fresh.is_empty() && !is_limit => known.text(column).to_owned(),
+            _ => fresh.to_owned(),
+        }
+    });
+    cells.collect()
 }
 
 fn volumes(catalog: &mut Catalog, prices: &[VolumePrice], date: Date, key: &str) {
     if prices.is_empty() {
         return;
     }
-    let row = |price: &VolumePrice| {
+    let rows = prices.iter().map(|price| {
         let up_to = price.up_to.map_or(String::new(), |up_to| up_to.to_string());
         vec![
             price.region.clone(),
@@ -217,9 +219,8 @@ fn volumes(catalog: &mut Catalog, prices: &[VolumePrice], date: Date, key: &str)
             String::new(),
             key.to_owned(),
         ]
-    };
-    let rows: Vec<_> = prices.iter().map(row).collect();
-    put_rows(catalog, Section::VolumePrices, &rows, 4);
+    });
+    put_rows(catalog, Section::VolumePrices, &rows.collect::<Vec<_>>(), 4);
 }
 
 /// Prices of a region on a day: by type, Linux and Windows.
@@ -237,8 +238,8 @@ fn hours(catalog: &mut Catalog, hours: &[Hour], date: Date, key: &str) {
         for line in list.rows.lines() {
             let mut cells = line.split(',').map(str::to_owned);
             let name = cells.next().unwrap_or_default();
-            let mut cell = || cells.next().unwrap_or_default();
-            rows.insert(name, [cell(), cell(), cell()]);
+            let prices = [(); 3].map(|()| cells.next().unwrap_or_default());
+            rows.insert(name, prices);
         }
     }
     for hour in hours {

@@ -10,8 +10,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use blocklab_workload::Date;
-use serde::Serialize;
 use serde::de::IgnoredAny;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::price::{Per, System};
@@ -38,7 +38,7 @@ pub(crate) struct InstanceRow {
 }
 
 impl InstanceRow {
-    /// What stands in a column; empty: not given.
+    /// What a column holds; empty: not given.
     pub(crate) fn cell(&self, column: &str) -> &str {
         let found = self.cells.iter().find(|(name, _)| *name == column);
         found.map_or("", |(_, cell)| cell)
@@ -62,6 +62,13 @@ pub(crate) struct VolumePrice {
     pub(crate) above: f64,
     pub(crate) up_to: Option<f64>,
     pub(crate) usd: f64,
+}
+
+impl VolumePrice {
+    /// What one price list has one price of.
+    fn key(&self) -> (&str, &str, &str, u64) {
+        (&self.region, &self.kind, self.per.key(), self.above as u64)
+    }
 }
 
 /// One figure that an import brought and that was not known so.
@@ -114,16 +121,17 @@ pub fn import(files: &[ImportFile], folder: &Path) -> Result<Vec<Imported>, Erro
     let mut catalog = Catalog::load(folder)?;
     let mut done = Vec::new();
     for file in files {
-        let wrong = |problem: String| Error::Import {
-            path: file.path.clone(),
-            problem,
-        };
         let bytes = fs::read(&file.path).map_err(|cause| Error::Unreadable {
             path: file.path.clone(),
             cause,
         })?;
-        let found = recognise(&catalog, &bytes).map_err(wrong)?;
-        done.push(merge::merge(&mut catalog, &found, file).map_err(wrong)?);
+        let imported = recognise(&catalog, &bytes)
+            .and_then(|found| merge::merge(&mut catalog, &found, file))
+            .map_err(|problem| Error::Import {
+                path: file.path.clone(),
+                problem,
+            })?;
+        done.push(imported);
     }
     catalog.user.save(folder)?;
     Ok(done)
@@ -148,29 +156,29 @@ pub fn read(bytes: &[u8]) -> Result<usize, String> {
 const KNOWN: &str = "what can be imported is the JSON of `aws ec2 describe-instance-types`, an AWS \
                      price list of AmazonEC2 (JSON), and instances.json of ec2instances.info";
 
+fn parse<'b, T: Deserialize<'b>>(bytes: &'b [u8]) -> Result<T, String> {
+    serde_json::from_slice(bytes)
+        .map_err(|why| format!("it is no JSON that is known here ({why}); {KNOWN}"))
+}
+
 fn recognise(catalog: &Catalog, bytes: &[u8]) -> Result<Found, String> {
-    let foreign =
-        |why: serde_json::Error| format!("it is no JSON that is known here ({why}); {KNOWN}");
     let is_list = bytes.iter().find(|b| !b.is_ascii_whitespace()) == Some(&b'[');
     let found = if is_list {
-        vantage::read(&serde_json::from_slice::<Vec<Value>>(bytes).map_err(foreign)?)
+        vantage::read(&parse::<Vec<Value>>(bytes)?)
     } else {
         // Names first: a price list is hundreds of megabytes, and its reader takes only a part.
-        let names: Names = serde_json::from_slice(bytes).map_err(foreign)?;
-        match names {
+        match parse(bytes)? {
             Names {
                 describe: Some(_), ..
             } => {
-                let whole: describe::Answer = serde_json::from_slice(bytes).map_err(foreign)?;
+                let whole: describe::Answer = parse(bytes)?;
                 describe::read(&whole.types)
             }
-            Names { offer: Some(_), .. } => {
-                price_list::read(catalog, serde_json::from_slice(bytes).map_err(foreign)?)?
-            }
+            Names { offer: Some(_), .. } => price_list::read(catalog, parse(bytes)?)?,
             Names {
                 products: Some(_), ..
             } => {
-                let whole: price_list::Answer = serde_json::from_slice(bytes).map_err(foreign)?;
+                let whole: price_list::Answer = parse(bytes)?;
                 price_list::products(catalog, &whole.products)?
             }
             _ => return Err(format!("it is JSON of another kind; {KNOWN}")),
@@ -187,7 +195,7 @@ fn recognise(catalog: &Catalog, bytes: &[u8]) -> Result<Found, String> {
 }
 
 /// The outermost names that distinguish the files.
-#[derive(serde::Deserialize)]
+#[derive(Deserialize)]
 struct Names {
     #[serde(rename = "InstanceTypes")]
     describe: Option<IgnoredAny>,
@@ -239,17 +247,18 @@ fn words(list: &Value) -> String {
         .into_iter()
         .flatten()
         .filter_map(Value::as_str);
-    let sound = |word: &&str| word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-    words.filter(sound).collect::<Vec<_>>().join("|")
+    let sound = words.filter(|word| word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_'));
+    sound.collect::<Vec<_>>().join("|")
 }
 
 /// An instance type's name: a family, a dot, a size, and nothing that would break a row.
 fn is_type(name: &str) -> bool {
-    let sound = |c: char| c.is_ascii_alphanumeric() || ".-".contains(c);
-    name.contains('.') && name.chars().all(sound)
+    name.contains('.')
+        && name
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || ".-".contains(c))
 }
 
 fn is_region(name: &str) -> bool {
-    let sound = |c: char| c.is_ascii_alphanumeric() || c == '-';
-    !name.is_empty() && name.chars().all(sound)
+    !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
 }

@@ -105,9 +105,8 @@ pub(super) fn read(catalog: &Catalog, offer: Offer) -> Result<Found, String> {
         ..Found::default()
     };
     for (sku, product) in &offer.products {
-        let terms = offer.terms.on_demand.get(sku);
-        let terms = terms.into_iter().flat_map(HashMap::values);
-        found.take(catalog, product, terms);
+        let terms = offer.terms.on_demand.get(sku).into_iter();
+        found.take(catalog, product, terms.flat_map(HashMap::values));
     }
     found.in_order();
     Ok(found)
@@ -146,10 +145,9 @@ impl Found {
         terms: impl Iterator<Item = &'t Term>,
     ) {
         let dimensions = terms.flat_map(|term| term.dimensions.values());
-        let of_use = |d: &&Dimension| usd(d) > 0.0;
         // One product has one dimension with a price, or steps that this list does not use.
         let dimension = dimensions
-            .filter(of_use)
+            .filter(|d| usd(d) > 0.0)
             .min_by(|a, b| usd(a).total_cmp(&usd(b)));
         let taken = dimension.is_some_and(|dimension| match product.family.as_str() {
             "Compute Instance" | "Compute Instance (bare metal)" => self.hour(product, dimension),
@@ -184,9 +182,10 @@ impl Found {
 
     fn volume(&mut self, catalog: &Catalog, product: &Product, dimension: &Dimension) -> bool {
         let has = &product.attributes;
-        let kind = catalog.ebs_type(&has.volume_api_name);
-        let kind = kind.filter(|kind| kind.priced_as == kind.name);
-        let (Some(kind), true) = (kind, is_region(&has.region_code)) else {
+        let kind = catalog
+            .ebs_type(&has.volume_api_name)
+            .filter(|kind| kind.priced_as == kind.name && is_region(&has.region_code));
+        let Some(kind) = kind else {
             return false;
         };
         let usage = has
@@ -196,8 +195,10 @@ impl Found {
         let Some((per, scale)) = counted(usage, &dimension.unit) else {
             return false;
         };
-        let tier = usage.rsplit_once("tier");
-        let tier = tier.and_then(|(_, tier)| tier.parse().ok()).unwrap_or(1);
+        let tier = usage
+            .rsplit_once("tier")
+            .and_then(|(_, tier)| tier.parse().ok())
+            .unwrap_or(1);
         let (above, up_to) = kind.price_step(catalog, per, tier);
         self.volumes.push(VolumePrice {
             region: has.region_code.clone(),
@@ -217,12 +218,8 @@ impl Found {
         });
         self.hours
             .dedup_by(|a, b| (&a.region, &a.name, a.system) == (&b.region, &b.name, b.system));
-        let key = |v: &VolumePrice| {
-            let (region, kind) = (v.region.clone(), v.kind.clone());
-            (region, kind, v.per.key(), v.above as u64)
-        };
-        self.volumes.sort_by_key(key);
-        self.volumes.dedup_by(|a, b| key(a) == key(b));
+        self.volumes.sort_by(|a, b| a.key().cmp(&b.key()));
+        self.volumes.dedup_by(|a, b| a.key() == b.key());
     }
 }
 

@@ -33,12 +33,11 @@ fn row(name: String, item: &Value) -> InstanceRow {
     let nvme = store["nvme_ssd"].as_bool().unwrap_or(false);
     let ssd = nvme || store["ssd"].as_bool().unwrap_or(false);
     let disks = counted(&store["devices"]);
-    let if_disks = |word: &str| {
-        if disks.is_empty() {
-            String::new()
-        } else {
-            word.to_owned()
-        }
+    let (kind, needs_nvme) = match (disks.is_empty(), ssd, nvme) {
+        (true, ..) => ("", ""),
+        (false, true, true) => ("ssd", "req"),
+        (false, true, false) => ("ssd", "no"),
+        (false, false, _) => ("hdd", "no"),
     };
     let metal = if name.contains(".metal") { "yes" } else { "no" };
     let memory = memory.map_or(String::new(), |gib| (gib * 1024.0).round().to_string());
@@ -54,8 +53,8 @@ fn row(name: String, item: &Value) -> InstanceRow {
         ("ebs_base_iops", number(&item["ebs_baseline_iops"])),
         ("ebs_max_iops", number(&item["ebs_iops"])),
         ("disk_gb", number(&store["size"])),
-        ("disk_kind", if_disks(if ssd { "ssd" } else { "hdd" })),
-        ("disk_nvme", if_disks(if nvme { "req" } else { "no" })),
+        ("disk_kind", kind.to_owned()),
+        ("disk_nvme", needs_nvme.to_owned()),
         ("disks", disks),
     ];
     InstanceRow { name, cells }

@@ -83,7 +83,7 @@ impl<'a> Bench<'a> {
             edges: None,
         };
         if let (Address::Sold(_), [volume, ..]) = (&given.resolved.address, &*spec.volumes) {
-            let known = PublishedLatency::of(&volume.kind);
+            let known = PublishedLatency::of_type(&volume.kind);
             bench.edges = Some(match &known {
                 Some(known) => (known.quickest(spec), known.slowest(spec)),
                 None => PublishedLatency::unknown(spec),

@@ -13,7 +13,7 @@ pub struct Row {
     pub name: &'static str,
     /// Another one.
     pub also: Option<&'static str>,
-    /// Whether the word `fault` stands before it.
+    /// Whether the word `fault` may precede it.
     pub is_fault: bool,
     /// What follows, as help shows it.
     pub arguments: &'static str,
@@ -299,8 +299,8 @@ impl std::str::FromStr for Command {
         let order = (row.read)(&words).map_err(wrong)?;
         let rest = line.split_whitespace().skip(usize::from(with_prefix) + 1);
         let head = if row.is_fault { "fault " } else { "" };
-        let text = std::iter::once(format!("{head}{}", row.name));
-        let text: Vec<_> = text.chain(rest.map(str::to_owned)).collect();
+        let first = std::iter::once(format!("{head}{}", row.name));
+        let text: Vec<_> = first.chain(rest.map(str::to_owned)).collect();
         Ok(Self {
             text: text.join(" "),
             action: row.action,
@@ -312,17 +312,20 @@ impl std::str::FromStr for Command {
 
 /// `fault` may be left out where nothing else has the name.
 fn find(name: &str, with_prefix: bool) -> Result<&'static Row, String> {
-    let rows = || ROWS.iter().filter(|row| row.is_fault || !with_prefix);
-    let names = || rows().map(|row| row.name);
-    rows().find(|row| row.is_called(name)).ok_or_else(|| {
+    let mut rows = ROWS.iter().filter(|row| row.is_fault || !with_prefix);
+    let names: Vec<_> = rows.clone().map(|row| row.name).collect();
+    rows.find(|row| row.is_called(name)).ok_or_else(|| {
         let what = if with_prefix { "fault" } else { "command" };
-        let all = || format!("there are {}", names().collect::<Vec<_>>().join(", "));
-        let hint = did_you_mean(name, names(), all);
-        match name {
-            "" => format!("a {what} is missing; {}", all()),
-            _ => format!("there is no {what} `{name}`; {hint}"),
+        if name.is_empty() {
+            return format!("a {what} is missing; {}", there_are(&names));
         }
+        let hint = did_you_mean(name, names.iter().copied(), || there_are(&names));
+        format!("there is no {what} `{name}`; {hint}")
     })
+}
+
+fn there_are(names: &[&str]) -> String {
+    format!("there are {}", names.join(", "))
 }
 
 /// What follows the name.
@@ -401,7 +404,10 @@ impl Words {
         let (first, beyond) = text.split_once("..").ok_or_else(wrong)?;
         let bound = |text: &str, open: u64| match text {
             "" => Ok(open),
-            text => text.parse::<Bytes>().map(|it| it.0).map_err(|_| wrong()),
+            text => text
+                .parse::<Bytes>()
+                .map(|bytes| bytes.0)
+                .map_err(|_| wrong()),
         };
         let range = (bound(first, 0)?, bound(beyond, u64::MAX)?);
         if range.0 < range.1 {
@@ -437,14 +443,15 @@ fn percent(text: &str, least: f64) -> Result<f64, String> {
 }
 
 fn settings(words: &Words) -> Result<Order, String> {
-    let pair = |word: &String| {
-        let pair = word.split_once('=');
-        let pair = pair.map(|(key, value)| (key.to_owned(), value.to_owned()));
-        pair.ok_or_else(|| format!("`{word}` is no KEY=VALUE"))
-    };
     words.first("what to set")?;
-    let pairs: Result<Vec<_>, _> = words.arguments.iter().map(pair).collect();
-    Ok(Order::Set(pairs?))
+    let mut pairs = Vec::new();
+    for word in &words.arguments {
+        let (key, value) = word
+            .split_once('=')
+            .ok_or_else(|| format!("`{word}` is no KEY=VALUE"))?;
+        pairs.push((key.to_owned(), value.to_owned()));
+    }
+    Ok(Order::Set(pairs))
 }
 
 fn credits(words: &Words) -> Result<Order, String> {
@@ -480,25 +487,23 @@ fn error(words: &Words) -> Result<Order, String> {
 fn latency(words: &Words) -> Result<Order, String> {
     let added = words.first("by how much")?;
     let added = time(added.strip_prefix('+').unwrap_or(added))?;
-    let share = words.arguments.get(1);
-    let share = share.map_or(Ok(100.0), |share| percent(share, LEAST))?;
+    let share = match words.arguments.get(1) {
+        Some(share) => percent(share, LEAST)?,
+        None => 100.0,
+    };
     words.inject(FaultKind::Latency(added), share, None)
 }
 
 fn template(words: &Words) -> Result<Order, String> {
-    let names = || TEMPLATES.iter().map(|it| it.name);
-    let all = || format!("there are {}", names().collect::<Vec<_>>().join(", "));
+    let names: Vec<_> = TEMPLATES.iter().map(|template| template.name).collect();
     let name = words
         .first("the name")
-        .map_err(|why| format!("{why}: {}", all()))?;
-    let found = TEMPLATES.iter().find(|it| it.name == name);
-    let none = || {
-        format!(
-            "there is no template `{name}`; {}",
-            did_you_mean(name, names(), all)
-        )
-    };
-    found.map(Order::Course).ok_or_else(none)
+        .map_err(|why| format!("{why}: {}", there_are(&names)))?;
+    let found = TEMPLATES.iter().find(|template| template.name == name);
+    found.map(Order::Course).ok_or_else(|| {
+        let hint = did_you_mean(name, names.iter().copied(), || there_are(&names));
+        format!("there is no template `{name}`; {hint}")
+    })
 }
 
 fn stall(words: &Words) -> Result<Order, String> {
@@ -513,113 +518,23 @@ fn bitflip(words: &Words) -> Result<Order, String> {
     let count = words.first("how many")?;
     let number = count.parse().ok();
     let sound = number.filter(|count| (1..=MOST_FLIPS).contains(count));
-    let wrong = || format!("`{count}` is no whole number from 1 to {MOST_FLIPS}");
     Ok(Order::Bitflip {
-        count: sound.ok_or_else(wrong)?,
+        count: sound
+            .ok_or_else(|| format!("`{count}` is no whole number from 1 to {MOST_FLIPS}"))?,
         range: words.range()?.unwrap_or((0, u64::MAX)),
     })
 }
 
 fn clear(words: &Words) -> Result<Order, String> {
-    let number = words.arguments.first();
-    let number = number.map(|text| {
-        let wrong = |_| format!("`{text}` is no number of a fault");
-        text.parse().map_err(wrong)
-    });
-    Ok(Order::Clear(number.transpose()?))
+    let Some(text) = words.arguments.first() else {
+        return Ok(Order::Clear(None));
+    };
+    let number = text
+        .parse()
+        .map_err(|_| format!("`{text}` is no number of a fault"))?;
+    Ok(Order::Clear(Some(number)))
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[track_caller]
-    fn order(line: &str) -> Order {
-        let command: Result<Command, _> = line.parse();
-        command
-            .map(|command| command.order)
-            .unwrap_or_else(|error| panic!("{error}"))
-    }
-
-    #[test]
-    fn faults_as_people_write_them() {
-        let inject = |kind, percents, range, seconds: Option<u64>| Order::Inject {
-            kind,
-            percents,
-            range,
-            lasts: seconds.map(Nanos::from_secs),
-        };
-        let io = FaultKind::Error(Failure::Io);
-        assert_eq!(order("fault error 1%"), inject(io, [1.0; 4], None, None));
-        assert_eq!(
-            order("fault error 0.5 --on=read --range 1GiB.. --errno ENOSPC --for 10s"),
-            inject(
-                FaultKind::Error(Failure::NoSpace),
-                [0.5, 0.0, 0.0, 0.0],
-                Some((1 << 30, u64::MAX)),
-                Some(10)
-            )
-        );
-        let slow = FaultKind::Latency(Nanos::from_millis(20));
-        assert_eq!(
-            order("latency +20ms 5% --on write"),
-            inject(slow, [0.0, 5.0, 5.0, 5.0], None, None)
-        );
-        assert_eq!(
-            order("fault stall 5s"),
-            inject(FaultKind::Stall, [100.0; 4], None, Some(5))
-        );
-        assert_eq!(
-            order("fault aws:ebs:pause-volume-io 5s"),
-            order("fault stall 5s")
-        );
-        assert_eq!(order("fault power-cut --torn"), Order::PowerCut(Loss::Torn));
-        assert_eq!(order("credits 25%"), Order::Credits(0.25));
-        let pairs = [("iops", "16000"), ("throughput", "500MiB")];
-        let pairs = pairs.map(|(key, value)| (key.to_owned(), value.to_owned()));
-        assert_eq!(
-            order("set iops=16000 throughput=500MiB"),
-            Order::Set(pairs.into())
-        );
-    }
-
-    #[test]
-    fn a_mistake_is_reported_with_what_would_work() {
-        let check = |line: &str, words: &str| {
-            let error = line.parse::<Command>().expect_err(line).to_string();
-            assert!(error.contains(words), "{line}: {error}");
-            assert!(!error.contains('\n'), "one line: {error}");
-        };
-        check("", "a command is missing");
-        check("fault", "there are error, latency");
-        check("fault stal 5s", "did you mean stall?");
-        check("fault set iops=1", "there is no fault `set`");
-        check(
-            "fault stall",
-            "for how long is missing; write `fault stall TIME [--volume NAME]`",
-        );
-        check("fault error 101%", "at most 100%");
-        check("fault error NaN", "is no share");
-        check("fault error 1% --torn", "takes no --torn");
-        check("fault error 1% 2%", "one word too many");
-        check("fault error 1% --range 2GiB..1GiB", "holds nothing");
-        check("fault error 1% --errno ENOENT", "none of EIO, ENOSPC");
-        check("fault latency +0ms", "does nothing");
-        check("fault template fast", "there are sustained-latency");
-        check("fault bitflip 0", "from 1 to 1000");
-        check("set iops", "no KEY=VALUE");
-    }
-
-    #[test]
-    fn what_is_kept_of_a_command_can_be_given_again() {
-        for (line, text) in [
-            ("  stall   5s", "fault stall 5s"),
-            ("fault error 1% --on read", "fault error 1% --on read"),
-        ] {
-            let command: Command = line.parse().expect("sound");
-            assert_eq!(command.text, text);
-            let again: Command = command.text.parse().expect("sound");
-            assert_eq!(again, command);
-        }
-    }
-}
+#[path = "command_tests.rs"]
+mod tests;

@@ -102,19 +102,23 @@ impl Controller {
     /// Why the first one cannot, and what would work.
     pub fn check(&self, commands: &[Command]) -> Result<(), String> {
         let mut settings = self.done().settings.clone();
-        let mut check = |command: &Command| {
-            let selected = self.selected(command)?;
-            match &command.order {
-                Order::Set(pairs) => self.modified(&selected, pairs, &mut settings).map(drop),
-                Order::Credits(_) if !self.have_credits(&selected) => {
-                    Err(self.no_credits(&selected))
-                }
-                _ => Ok(()),
-            }
-        };
         commands.iter().try_for_each(|command| {
-            check(command).map_err(|why| format!("{}: {why}", visible(&command.text)))
+            self.check_one(command, &mut settings)
+                .map_err(|why| format!("{}: {why}", visible(&command.text)))
         })
+    }
+
+    fn check_one(
+        &self,
+        command: &Command,
+        settings: &mut [Vec<(String, String)>],
+    ) -> Result<(), String> {
+        let selected = self.selected(command)?;
+        match &command.order {
+            Order::Set(pairs) => self.modified(&selected, pairs, settings).map(drop),
+            Order::Credits(_) if !self.have_credits(&selected) => Err(self.no_credits(&selected)),
+            _ => Ok(()),
+        }
     }
 
     /// Reads a command, carries it out, and answers.
@@ -198,14 +202,14 @@ impl Controller {
         let Some(name) = &command.volume else {
             return Ok((0..self.volumes.len()).collect());
         };
-        let names = || self.volumes.iter().map(|volume| volume.volume.name());
-        let index = names().position(|known| known == name);
+        let served = self.volumes.iter().map(|volume| volume.volume.name());
+        let names: Vec<_> = served.collect();
+        let index = names.iter().position(|known| known == name);
         index.map(|index| vec![index]).ok_or_else(|| {
-            let all: Vec<_> = names().collect();
             format!(
                 "there is no volume `{}`; what is served: {}",
                 visible(name),
-                all.join(", ")
+                names.join(", ")
             )
         })
     }
@@ -221,8 +225,8 @@ impl Controller {
     }
 
     fn name_all(&self, selected: &[usize]) -> String {
-        let names: Vec<_> = selected.iter().map(|it| self.volume(*it).name()).collect();
-        names.join(", ")
+        let names = selected.iter().map(|index| self.volume(*index).name());
+        names.collect::<Vec<_>>().join(", ")
     }
 
     fn set(
@@ -245,18 +249,20 @@ impl Controller {
         pairs: &Settings,
         settings: &mut [Vec<(String, String)>],
     ) -> Result<Vec<Modified<'_>>, String> {
-        let with = |index: &usize| [&settings[*index], pairs].concat();
-        let all: Vec<_> = selected.iter().map(with).collect();
-        let modified = selected.iter().zip(&all).map(|(index, pairs)| {
+        let all: Vec<_> = selected
+            .iter()
+            .map(|index| [&settings[*index][..], pairs].concat())
+            .collect();
+        let mut modified = Vec::new();
+        for (index, pairs) in selected.iter().zip(&all) {
             let spec = (self.modify)(*index, pairs)?;
             let (instance, volume) = self.volume(*index).model().ok_or(NO_MODEL)?;
-            Ok(Modified {
+            modified.push(Modified {
                 instance,
                 volume,
                 spec,
-            })
-        });
-        let modified: Vec<_> = modified.collect::<Result<_, String>>()?;
+            });
+        }
         for (index, pairs) in selected.iter().zip(all) {
             settings[*index] = pairs;
         }
@@ -347,19 +353,18 @@ impl Controller {
         for index in selected {
             self.volume(*index).clear(which);
         }
-        let ends = |event: &&mut Event| {
+        for event in events {
             let number = event.fault.filter(|fault| lasting.contains(fault));
-            number.is_some_and(|number| which.is_none_or(|which| which == number))
-        };
-        for event in events.iter_mut().filter(ends) {
-            event.until = Some(now);
+            if number.is_some_and(|number| which.is_none_or(|which| which == number)) {
+                event.until = Some(now);
+            }
         }
         Ok(())
     }
 
     fn take_away(&self, event: &mut Event, order: &Order, number: u64) -> Result<u64, String> {
-        let there = |(index, _): &(usize, u64)| self.volume(*index).is_attached();
-        if !event.volumes.iter().any(there) {
+        let mut volumes = event.volumes.iter();
+        if !volumes.any(|(index, _)| self.volume(*index).is_attached()) {
             return Err("it is gone already; `fault attach` brings it back".to_owned());
         }
         let mut sum = 0;
@@ -381,8 +386,10 @@ impl Controller {
     }
 
     fn attach(&self, selected: &[usize], now: Nanos, events: &mut [Event]) -> Result<(), String> {
-        let is_detached = |index: &&usize| !self.volume(**index).is_attached();
-        let gone: Vec<usize> = selected.iter().filter(is_detached).copied().collect();
+        let selection = selected.iter().copied();
+        let gone: Vec<usize> = selection
+            .filter(|index| !self.volume(*index).is_attached())
+            .collect();
         if gone.is_empty() {
             return Err(format!(
                 "{} is there; `fault detach`, `fault power-cut` and `fault stop` take it away",
@@ -392,15 +399,14 @@ impl Controller {
         for index in &gone {
             self.volume(*index).attach();
         }
-        let takes_away = |event: &&mut Event| {
-            let takes = matches!(
+        for event in events {
+            let takes_away = matches!(
                 event.action,
                 ControlAction::Detach | ControlAction::PowerCut | ControlAction::Stop
             );
-            takes && event.volumes.iter().any(|(index, _)| gone.contains(index))
-        };
-        for event in events.iter_mut().filter(takes_away) {
-            event.until = event.until.or(Some(now));
+            if takes_away && event.volumes.iter().any(|(index, _)| gone.contains(index)) {
+                event.until = event.until.or(Some(now));
+            }
         }
         Ok(())
     }
@@ -433,16 +439,19 @@ impl Controller {
     fn state(&self, index: usize, events: &[Event]) -> VolumeState {
         let volume = self.volume(index);
         let observed = volume.observed();
-        let seconds = |moment: Nanos| moment.since(self.began).as_secs_f64();
-        let fault = |(fault, hits): (Fault, u64)| FaultState {
-            number: fault.number,
-            command: events
-                .get((fault.number - 1) as usize)
-                .map_or_else(String::new, |event| event.command.clone()),
-            from_s: seconds(fault.from),
-            until_s: (fault.until < Nanos::MAX).then(|| seconds(fault.until)),
-            hits,
-        };
+        let faults = volume
+            .faults_now()
+            .into_iter()
+            .map(|(fault, hits)| FaultState {
+                number: fault.number,
+                command: events
+                    .get((fault.number - 1) as usize)
+                    .map_or_else(String::new, |event| event.command.clone()),
+                from_s: fault.from.since(self.began).as_secs_f64(),
+                until_s: (fault.until < Nanos::MAX)
+                    .then(|| fault.until.since(self.began).as_secs_f64()),
+                hits,
+            });
         let balances = volume
             .model()
             .map(|(instance, part)| instance.balances(part));
@@ -459,25 +468,26 @@ impl Controller {
                 .map(|counter| counter.failed)
                 .sum(),
             balances: balances.unwrap_or_default(),
-            faults: volume.faults_now().into_iter().map(fault).collect(),
+            faults: faults.collect(),
         }
     }
 
     /// What was done to a volume, for the Record.
     pub fn events_of(&self, index: usize) -> Vec<ControlEvent> {
         let volume = self.volume(index);
-        let since = |moment: Nanos| moment.since(self.began).0;
-        let event = |event: &Event| {
-            let (_, hits) = event.volumes.iter().find(|(it, _)| *it == index)?;
+        let done = self.done();
+        let events = done.events.iter().filter_map(|event| {
+            let mut concerned = event.volumes.iter();
+            let (_, hits) = concerned.find(|(concerned, _)| *concerned == index)?;
             Some(ControlEvent {
-                at_ns: since(event.at),
+                at_ns: event.at.since(self.began).0,
                 action: event.action,
                 command: event.command.clone(),
-                until_ns: event.until.map(since),
+                until_ns: event.until.map(|until| until.since(self.began).0),
                 hits: event.fault.map_or(*hits, |number| volume.hits(number)),
             })
-        };
-        self.done().events.iter().filter_map(event).collect()
+        });
+        events.collect()
     }
 }
 

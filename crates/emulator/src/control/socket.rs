@@ -32,13 +32,13 @@ impl ControlSocket {
     /// When no thread can be started.
     pub fn start(listener: Listener, controller: Arc<Controller>) -> io::Result<Self> {
         let clients = Arc::new(AtomicUsize::new(0));
-        let take = move |socket: io::Result<OwnedFd>| {
+        let accepting = listener.accept_all("control", move |socket| {
             if let Ok(socket) = socket {
                 admit(socket, &controller, &clients);
             }
-        };
+        })?;
         Ok(Self {
-            _accepting: listener.accept_all("control", take)?,
+            _accepting: accepting,
         })
     }
 }
@@ -61,13 +61,13 @@ fn admit(socket: OwnedFd, controller: &Arc<Controller>, clients: &Arc<AtomicUsiz
         return;
     }
     let controller = Arc::clone(controller);
-    let work = move || {
+    let thread = Builder::new().name("control client".to_owned());
+    // Where no thread can be started, the connection is closed.
+    let _ = thread.spawn(move || {
         let _slot = slot;
-        // A client that goes away is no matter of ours.
+        // The client may have gone away: that is no failure of the server.
         let _ = serve(UnixStream::from(socket), &controller);
-    };
-    // Without a thread the client is hung up on.
-    let _ = Builder::new().name("control client".to_owned()).spawn(work);
+    });
 }
 
 fn serve(socket: UnixStream, controller: &Controller) -> io::Result<()> {

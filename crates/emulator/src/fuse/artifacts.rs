@@ -6,9 +6,10 @@
 //!   /run/blocklab/4711-123456.mount   its own folder, where none was named
 //! ```
 //!
-//! A note without its lock is that of a process that is gone. A note alone undoes nothing: a mount has to carry the note's name as its source, a block device to have the file of that
-//! mount (or the disk sequence number that was written down) behind it, a socket to have nobody who
-//! listens, a folder to be empty.
+//! A note whose lock is free belongs to a process that is gone. A note alone undoes nothing: a mount
+//! must carry the note's name as its source, a block device must have the file of that mount (or
+//! the recorded disk sequence number) behind it, no process may listen at a socket, and a folder
+//! must be empty.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Seek, Write};
@@ -110,7 +111,7 @@ impl Artifacts {
         &self.name
     }
 
-    /// A folder for one who named none: nobody else can enter it.
+    /// A folder for a user who named none. No other user can enter it.
     pub(super) fn own_folder(&mut self) -> io::Result<PathBuf> {
         let path = self.note.with_extension("mount");
         self.made.folders.push(path.clone());
@@ -223,7 +224,7 @@ fn clean(folder: &Path) -> Vec<Leftover> {
 
 fn clean_note(path: &Path, found: &mut Vec<Leftover>) {
     let mut options = OpenOptions::new();
-    let options = options
+    options
         .read(true)
         .write(true)
         .custom_flags(libc::O_NOFOLLOW);
@@ -241,8 +242,10 @@ fn clean_note(path: &Path, found: &mut Vec<Leftover>) {
     // A note that its process had no time to fill: its mounts are found by their source.
     let mut made: Made = serde_json::from_slice(&text).unwrap_or_default();
     let source = format!("blocklab-{name}");
-    let mounted = mount::ours(&source).into_iter().map(|mount| mount.point);
-    let mounted: Vec<_> = mounted.collect();
+    let mounted: Vec<_> = mount::ours(&source)
+        .into_iter()
+        .map(|mount| mount.point)
+        .collect();
     let devices = made.devices.iter().filter(|device| device.is_there());
     let devices: Vec<_> = devices.map(BlockDevice::path).collect();
     made.mounts.clone_from(&mounted);
@@ -250,7 +253,7 @@ fn clean_note(path: &Path, found: &mut Vec<Leftover>) {
     found.extend(devices.into_iter().chain(mounted).map(Leftover::Undone));
     for holder in holders {
         if let Holder::FileSystem { device, .. } | Holder::Program { path: device, .. } = &holder {
-            found.retain(|it| *it != Leftover::Undone(device.clone()));
+            found.retain(|leftover| *leftover != Leftover::Undone(device.clone()));
         }
         found.push(Leftover::Held(holder));
     }
@@ -323,44 +326,51 @@ fn release(device: &BlockDevice, how: Unmount, holders: &mut Vec<Holder>) {
 
 fn file_systems(device: &BlockDevice) -> Vec<Holder> {
     let number = device.numbers();
-    let mounts = blocklab_host::mounts().into_iter();
-    let mounted = mounts.filter(|mount| Some(&mount.number) == number.as_ref());
-    let holder = |mount: blocklab_host::Mount| Holder::FileSystem {
-        device: device.path(),
-        at: mount.point,
-    };
-    mounted.map(holder).collect()
+    blocklab_host::mounts()
+        .into_iter()
+        .filter(|mount| Some(&mount.number) == number.as_ref())
+        .map(|mount| Holder::FileSystem {
+            device: device.path(),
+            at: mount.point,
+        })
+        .collect()
 }
 
 /// Programs with a file open that lies at or below a path; one entry if none can be seen.
 fn users(path: &Path) -> Vec<Holder> {
-    let uses = |process: &Path| {
-        let open = fs::read_dir(process.join("fd")).into_iter().flatten();
-        let open = open.flatten().map(|entry| entry.path());
-        let folders = ["cwd", "root"].map(|it| process.join(it));
-        let mut links = open.chain(folders).filter_map(|it| fs::read_link(it).ok());
-        links.any(|target| target.starts_with(path))
-    };
-    let holder = |(pid, name)| Holder::Program {
-        path: path.to_owned(),
-        name,
-        pid,
-    };
-    let found: Vec<_> = programs(uses).into_iter().map(holder).collect();
+    let found = programs(|process| uses(process, path));
     if found.is_empty() {
-        vec![Holder::Unknown {
+        return vec![Holder::Unknown {
             path: path.to_owned(),
-        }]
-    } else {
-        found
+        }];
     }
+    found
+        .into_iter()
+        .map(|(pid, name)| Holder::Program {
+            path: path.to_owned(),
+            name,
+            pid,
+        })
+        .collect()
 }
 
-/// One at which nobody listens any more.
+/// Whether a process, named by its folder in `/proc`, works in a folder or has a file of it open.
+fn uses(process: &Path, folder: &Path) -> bool {
+    let open = fs::read_dir(process.join("fd"))
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path());
+    open.chain(["cwd", "root"].map(|name| process.join(name)))
+        .filter_map(|link| fs::read_link(link).ok())
+        .any(|target| target.starts_with(folder))
+}
+
+/// Removes a socket at which no process listens any more.
 fn remove_socket(path: &Path) {
     let is_socket = fs::symlink_metadata(path).is_ok_and(|facts| facts.file_type().is_socket());
-    let refused = |error: io::Error| error.kind() == io::ErrorKind::ConnectionRefused;
-    if is_socket && UnixStream::connect(path).is_err_and(refused) {
+    let connected = UnixStream::connect(path);
+    if is_socket && connected.is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused) {
         // One that cannot be removed is removed by who listens there next.
         let _ = fs::remove_file(path);
     }

@@ -76,7 +76,7 @@ const LOOP_CTL_GET_FREE: libc::c_ulong = 0x4c82;
 const READ_ONLY: u32 = 1;
 const DIRECT_IO: u32 = 16;
 
-/// A loop device with a file of ours behind it.
+/// A loop device that was made here, with a volume's file behind it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct BlockDevice {
     number: u32,
@@ -167,7 +167,7 @@ impl BlockDevice {
         }
     }
 
-    /// Opens it so that nobody else can have it open as an own: for example a mounted file system.
+    /// Whether another, for example a mounted file system, has it open exclusively.
     pub(super) fn is_claimed(&self) -> bool {
         let mut options = OpenOptions::new();
         options.read(true).custom_flags(libc::O_EXCL);
@@ -199,15 +199,15 @@ pub(super) fn with_files_in(folder: &Path) -> Vec<BlockDevice> {
         let name = entry.file_name();
         name.to_str()?.strip_prefix("loop")?.parse().ok()
     });
-    let device = |number| {
+    let devices = numbers.filter_map(|number| {
         let file = behind(number).filter(|file| file.parent() == Some(folder))?;
         Some(BlockDevice {
             number,
             sequence: sequence(number),
             file,
         })
-    };
-    numbers.filter_map(device).collect()
+    });
+    devices.collect()
 }
 
 fn path(number: u32) -> PathBuf {

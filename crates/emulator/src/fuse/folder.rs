@@ -22,15 +22,15 @@ const FIRST: u64 = ROOT + 1;
 
 impl Folder {
     pub(super) fn new(volumes: &[Arc<Volume>]) -> Self {
-        let name = |index: usize| match volumes.len() {
-            1 => "volume".to_owned(),
-            _ => format!("volume{}", index + 1),
-        };
-        let files = volumes.iter().enumerate();
+        let files = volumes.iter().enumerate().map(|(index, volume)| {
+            let name = match volumes.len() {
+                1 => "volume".to_owned(),
+                _ => format!("volume{}", index + 1),
+            };
+            (name, Arc::clone(volume))
+        });
         Self {
-            files: files
-                .map(|(index, volume)| (name(index), Arc::clone(volume)))
-                .collect(),
+            files: files.collect(),
             owner: (geteuid().as_raw(), getegid().as_raw()),
             open: AtomicU64::new(0),
             opened: AtomicU64::new(0),
@@ -52,19 +52,22 @@ impl Folder {
 
     /// How often a file is open now, and was opened so far.
     pub(super) fn opens(&self) -> (u64, u64) {
-        let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
-        (read(&self.open), read(&self.opened))
+        (
+            self.open.load(Ordering::Relaxed),
+            self.opened.load(Ordering::Relaxed),
+        )
     }
 
-    fn attributes(&self, node: u64) -> Option<Attributes> {
+    /// What a lookup tells of a file or of the folder, or `ENOENT`.
+    fn attributes(&self, node: u64) -> Result<Attributes, i32> {
         let (size, mode) = match self.volume(node) {
             Some(volume) if volume.is_read_only() => (volume.size(), libc::S_IFREG | 0o400),
             Some(volume) => (volume.size(), libc::S_IFREG | 0o600),
             None if node == ROOT => (0, libc::S_IFDIR | 0o500),
-            None => return None,
+            None => return Err(libc::ENOENT),
         };
         let (uid, gid) = self.owner;
-        Some(Attributes {
+        Ok(Attributes {
             node,
             size,
             mode,
@@ -78,7 +81,6 @@ impl Folder {
     /// # Errors
     /// The error number to reply with.
     pub(super) fn answer(&self, request: Request<'_>, reply: &mut Reply) -> Result<bool, i32> {
-        let found = |node| self.attributes(node).ok_or(libc::ENOENT);
         let out = reply.begin();
         match request {
             Request::Init {
@@ -87,14 +89,14 @@ impl Folder {
                 flags,
             } => wire::init(out, minor, readahead, flags),
             Request::Lookup { folder: ROOT, name } => {
-                let index = self.names().position(|it| it.as_bytes() == name);
-                let node = index.map(|index| FIRST + index as u64);
-                found(node.ok_or(libc::ENOENT)?)?.entry(out);
+                let index = self.names().position(|known| known.as_bytes() == name);
+                let node = FIRST + index.ok_or(libc::ENOENT)? as u64;
+                self.attributes(node)?.entry(out);
             }
             Request::Lookup { .. } => return Err(libc::ENOTDIR),
             Request::Forget => return Ok(false),
-            Request::Attributes { node } => found(node)?.attributes(out),
-            Request::Change { node, change } => self.change(found(node)?, change, out)?,
+            Request::Attributes { node } => self.attributes(node)?.attributes(out),
+            Request::Change { node, change } => self.change(self.attributes(node)?, change, out)?,
             Request::Open { node } => {
                 self.volume(node).ok_or(libc::EISDIR)?;
                 self.open.fetch_add(1, Ordering::Relaxed);

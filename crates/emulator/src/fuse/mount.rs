@@ -94,13 +94,12 @@ impl MountPoint {
     /// # Errors
     /// When it is no empty folder.
     pub(super) fn new(path: &Path) -> Result<Self, MountError> {
-        let named = || path.to_owned();
-        let system = |error| MountError::System(named(), error);
+        let system = |error| MountError::System(path.to_owned(), error);
         let mut options = OpenOptions::new();
         options.read(true).custom_flags(libc::O_DIRECTORY);
         let held = options.open(path).map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => MountError::Missing(named()),
-            io::ErrorKind::NotADirectory => MountError::NoFolder(named()),
+            io::ErrorKind::NotFound => MountError::Missing(path.to_owned()),
+            io::ErrorKind::NotADirectory => MountError::NoFolder(path.to_owned()),
             _ => system(error),
         })?;
         let whole = fs::read_link(through(&held)).map_err(system)?;
@@ -119,7 +118,7 @@ impl MountPoint {
             .next()
             .is_some()
         {
-            return Err(MountError::NotEmpty(named()));
+            return Err(MountError::NotEmpty(path.to_owned()));
         }
         Ok(Self { held, path: whole })
     }
@@ -249,12 +248,14 @@ pub(super) fn unmount(at: &Path, source: &str, how: Unmount) -> bool {
 }
 
 fn unmount_as_root(at: &Path, how: Unmount) -> bool {
-    let unmount = |flags| rustix::mount::unmount(at, flags | UnmountFlags::NOFOLLOW).is_ok();
-    match how {
-        Unmount::Idle => unmount(UnmountFlags::empty()),
+    let attempts = match how {
+        Unmount::Idle => vec![UnmountFlags::empty()],
         // The first one ends the connection even where it cannot unmount.
-        Unmount::Forced => unmount(UnmountFlags::FORCE) || unmount(UnmountFlags::DETACH),
-    }
+        Unmount::Forced => vec![UnmountFlags::FORCE, UnmountFlags::DETACH],
+    };
+    attempts
+        .into_iter()
+        .any(|flags| rustix::mount::unmount(at, flags | UnmountFlags::NOFOLLOW).is_ok())
 }
 
 fn unmount_by_helper(at: &Path, how: Unmount) -> bool {

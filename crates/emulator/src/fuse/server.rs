@@ -99,10 +99,8 @@ impl FuseServer {
     }
 
     fn make_devices(&mut self, artifacts: &mut Artifacts) -> Result<(), ServeError> {
-        let files = self.folder.names().zip(self.folder.volumes());
-        let files = files.map(|(name, volume)| (self.at.join(name), volume.is_read_only()));
-        for (file, read_only) in files.collect::<Vec<_>>() {
-            let device = BlockDevice::new(&file, read_only)?;
+        for (name, volume) in self.folder.names().zip(self.folder.volumes()) {
+            let device = BlockDevice::new(&self.at.join(name), volume.is_read_only())?;
             artifacts.made_device(&device)?;
             self.devices.push(device.path());
         }

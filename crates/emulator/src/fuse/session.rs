@@ -33,7 +33,7 @@ enum Work {
     /// A range that becomes zero: freed, or kept.
     Zero {
         keep: bool,
-        /// What a device takes at once is bounded: so many bytes come after this part.
+        /// The bytes after this part: what a device takes at once is bounded.
         rest: u64,
     },
     Sync,
@@ -214,22 +214,23 @@ impl Session {
 
     fn take(&mut self, message: Message<'_>) {
         let Message { unique, request } = message;
-        let source = |node| Source { unique, node };
         let admitted = match request {
-            Request::Read { node, offset, len } => self.admit_read(source(node), offset, len),
+            Request::Read { node, offset, len } => {
+                self.admit_read(Source { unique, node }, offset, len)
+            }
             Request::Write {
                 node,
                 offset,
                 data,
                 forced,
-            } => self.admit_write(source(node), offset, data, forced),
-            Request::Sync { node } => self.admit_sync(source(node)),
+            } => self.admit_write(Source { unique, node }, offset, data, forced),
+            Request::Sync { node } => self.admit_sync(Source { unique, node }),
             Request::Allocate {
                 node,
                 offset,
                 len,
                 mode,
-            } => self.admit_range(source(node), offset, len, mode),
+            } => self.admit_range(Source { unique, node }, offset, len, mode),
             other => match self.folder.answer(other, &mut self.reply) {
                 Ok(true) => return self.send(unique),
                 Ok(false) => return,

@@ -374,7 +374,7 @@ pub(super) fn folder_opened(out: &mut Vec<u8>) {
     put(out, &[0, 0]);
 }
 
-/// The reply to a write of so many bytes.
+/// The reply to a write of `len` bytes.
 pub(super) fn written(out: &mut Vec<u8>, len: u32) {
     put(out, &[len, 0]);
 }

@@ -58,7 +58,7 @@ pub enum Step {
 const MOST_BYTES: usize = 8 << 10;
 /// Options of one handshake, in addition to one for each export that a client lists.
 const MOST_OPTIONS: usize = 32;
-/// A text on the wire has at most so many bytes.
+/// The most bytes of a text on the wire.
 const LONGEST_NAME: usize = 4096;
 const CLIENT_FLAGS: usize = 4;
 const OPTION_HEADER: usize = 16;
@@ -115,7 +115,7 @@ impl<'a> Fields<'a> {
         bytes.try_into().ok().map(u32::from_be_bytes)
     }
 
-    /// A length and a text of so many bytes.
+    /// A length in bytes and a text of that length.
     fn text(&mut self) -> Option<&'a str> {
         let len = usize::try_from(self.u32()?).ok()?;
         let bytes = self.bytes(len).filter(|_| len <= LONGEST_NAME)?;
@@ -125,6 +125,26 @@ impl<'a> Fields<'a> {
     fn end(&self) -> Option<()> {
         self.0.is_empty().then_some(())
     }
+}
+
+/// What `INFO` and `GO` carry: a name, and which information is wanted.
+fn info_request(data: &[u8]) -> Option<(&str, Vec<u16>)> {
+    let mut fields = Fields(data);
+    let name = fields.text()?;
+    let count = fields.u16()?;
+    let wanted: Option<Vec<u16>> = (0..count).map(|_| fields.u16()).collect();
+    fields.end()?;
+    Some((name, wanted?))
+}
+
+/// What a request for meta contexts carries: a name, and the queries.
+fn meta_request(data: &[u8]) -> Option<(&str, Vec<&str>)> {
+    let mut fields = Fields(data);
+    let name = fields.text()?;
+    let count = fields.u32()?;
+    let queries: Option<Vec<&str>> = (0..count).map(|_| fields.text()).collect();
+    fields.end()?;
+    Some((name, queries?))
 }
 
 fn answer(out: &mut Vec<u8>, option: u32, kind: u32, data: &[&[u8]]) {
@@ -311,15 +331,7 @@ impl<'a> Handshake<'a> {
 
     /// Replies with the facts of an export, and with the name and description if requested.
     fn info(&self, number: u32, data: &[u8], out: &mut Vec<u8>) -> Result<usize, u32> {
-        let parse = || {
-            let mut fields = Fields(data);
-            let name = fields.text()?;
-            let count = fields.u16()?;
-            let wanted: Option<Vec<u16>> = (0..count).map(|_| fields.u16()).collect();
-            fields.end()?;
-            Some((name, wanted?))
-        };
-        let (name, wanted) = parse().ok_or(reply::ERR_INVALID)?;
+        let (name, wanted) = info_request(data).ok_or(reply::ERR_INVALID)?;
         let place = self.find(name).ok_or(reply::ERR_UNKNOWN)?;
         let export = &self.exports[place];
         let mut send = |kind: u16, parts: [&[u8]; 3]| {
@@ -341,25 +353,17 @@ impl<'a> Handshake<'a> {
     }
 
     fn meta_context(&mut self, number: u32, data: &[u8], out: &mut Vec<u8>) -> Result<(), u32> {
-        let parse = || {
-            let mut fields = Fields(data);
-            let name = fields.text()?;
-            let count = fields.u32()?;
-            let queries: Option<Vec<&str>> = (0..count).map(|_| fields.text()).collect();
-            fields.end()?;
-            Some((name, queries?))
-        };
         let is_set = number == option::SET_META_CONTEXT;
         if is_set {
             // A second request replaces the first one, even if it is invalid.
             self.allocation_of = None;
         }
-        let parsed = parse().filter(|_| self.structured);
+        let parsed = meta_request(data).filter(|_| self.structured);
         let (name, queries) = parsed.ok_or(reply::ERR_INVALID)?;
         let export = self.find(name).ok_or(reply::ERR_UNKNOWN)?;
-        let fits = |query: &&str| *query == ALLOCATION || (!is_set && *query == "base:");
         let lists_all = !is_set && queries.is_empty();
-        if lists_all || queries.iter().any(fits) {
+        let is_asked = queries.contains(&ALLOCATION) || !is_set && queries.contains(&"base:");
+        if lists_all || is_asked {
             // The number is unused in a list.
             let id = if is_set { ALLOCATION_ID } else { 0 }.to_be_bytes();
             let parts = [&id, ALLOCATION.as_bytes()];
@@ -462,7 +466,7 @@ mod tests {
         let mut ask = |number, data: &[u8]| {
             let mut out = Vec::new();
             let step = handshake.step(&option_bytes(number, data), &mut out);
-            let kind = out.get(12..16).map(|it| it.try_into().expect("four"));
+            let kind = out.get(12..16).map(|kind| kind.try_into().expect("four"));
             (step, kind.map(u32::from_be_bytes))
         };
         let required = Some(reply::ERR_TLS_REQD);

@@ -62,17 +62,12 @@ impl FromStr for Address {
     type Err = ListenError;
 
     fn from_str(text: &str) -> Result<Self, ListenError> {
-        let wrong = || ListenError::Address(text.to_owned());
-        match text.strip_prefix("unix:") {
-            Some("") => Err(wrong()),
-            Some(path) => Ok(Self::Unix(path.into())),
-            None => {
-                let (host, port) = text.rsplit_once(':').ok_or_else(wrong)?;
-                let is_port = port.parse::<u16>().is_ok() && !host.is_empty();
-                is_port
-                    .then(|| Self::Tcp(text.to_owned()))
-                    .ok_or_else(wrong)
+        match (text.strip_prefix("unix:"), text.rsplit_once(':')) {
+            (Some(path), _) if !path.is_empty() => Ok(Self::Unix(path.into())),
+            (None, Some((host, port))) if !host.is_empty() && port.parse::<u16>().is_ok() => {
+                Ok(Self::Tcp(text.to_owned()))
             }
+            _ => Err(ListenError::Address(text.to_owned())),
         }
     }
 }
@@ -130,7 +125,7 @@ impl Listener {
         let waker = Arc::clone(waiter.waker());
         let stops = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stops);
-        let accept = move || {
+        let thread = Builder::new().name(name.to_owned()).spawn(move || {
             while !stopped.load(Ordering::Acquire) {
                 let Ok(ready) = waiter.wait(self.socket.as_fd(), Interest::READ, None) else {
                     return;
@@ -140,8 +135,7 @@ impl Listener {
                     take(client.map_err(io::Error::from));
                 }
             }
-        };
-        let thread = Builder::new().name(name.to_owned()).spawn(accept)?;
+        })?;
         Ok(Accepting {
             waker,
             stops,

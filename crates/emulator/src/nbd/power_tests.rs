@@ -43,7 +43,7 @@ impl Expected {
     /// Older values than this one are no longer possible.
     fn settle(&mut self, sector: u64, value: u64) {
         let may = &mut self.may[sector as usize];
-        let at = may.iter().position(|it| *it == value);
+        let at = may.iter().position(|possible| *possible == value);
         may.drain(..at.unwrap_or(0));
     }
 

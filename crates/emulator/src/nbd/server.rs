@@ -84,9 +84,11 @@ impl Clients {
         };
         let mut list = self.list();
         if list.len() >= service.limits.connections {
-            let in_handshake = |client: &Client| !client.entered.load(Ordering::Relaxed);
-            // In the order in which they came.
-            let Some(oldest) = list.iter().position(in_handshake) else {
+            // The list has the order in which the clients came.
+            let oldest = list
+                .iter()
+                .position(|client| !client.entered.load(Ordering::Relaxed));
+            let Some(oldest) = oldest else {
                 self.turned_away.fetch_add(1, Ordering::Relaxed);
                 return Ok(());
             };
@@ -96,7 +98,8 @@ impl Clients {
         drop(list);
         let service = Arc::clone(service);
         let guard = ClientGuard(Arc::clone(self), number);
-        let work = move || {
+        let thread = Builder::new().name(format!("client {number}"));
+        thread.stack_size(256 << 10).spawn(move || {
             let guard = guard;
             // An error concerns this client alone, and the end of its connection reports it.
             let _ = serve(&service, &socket, &|| {
@@ -104,9 +107,7 @@ impl Clients {
             });
             let _ = shutdown(&socket, Shutdown::Both);
             drop(guard);
-        };
-        let thread = Builder::new().name(format!("client {number}"));
-        thread.stack_size(256 << 10).spawn(work)?;
+        })?;
         Ok(())
     }
 }
@@ -154,13 +155,13 @@ impl Server {
         };
         for listener in listeners {
             let (service, clients) = (Arc::clone(&service), Arc::clone(&server.clients));
-            let take = move |socket: io::Result<OwnedFd>| {
+            let accepting = listener.accept_all("accept", move |socket| {
                 let admitted = socket.and_then(|socket| clients.admit(socket, &service));
                 if let Err(error) = admitted {
                     clients.pause_after(&error);
                 }
-            };
-            server.accepting.push(listener.accept_all("accept", take)?);
+            })?;
+            server.accepting.push(accepting);
         }
         Ok(server)
     }
@@ -172,11 +173,13 @@ impl Server {
 
     /// Clients that came, and those of them that were turned away because there were too many.
     pub fn visits(&self) -> (u64, u64) {
-        let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
-        (read(&self.clients.served), read(&self.clients.turned_away))
+        (
+            self.clients.served.load(Ordering::Relaxed),
+            self.clients.turned_away.load(Ordering::Relaxed),
+        )
     }
 
-    /// Accepts nobody any more, answers what is in flight, and hangs up.
+    /// Accepts no more clients, answers what is in flight, and closes the connections.
     pub fn stop(&mut self) {
         if self.accepting.is_empty() {
             return;
@@ -185,7 +188,7 @@ impl Server {
         self.clients.hang_up(Shutdown::Read);
         if !self.clients.all_gone(DRAIN) {
             self.clients.hang_up(Shutdown::Both);
-            // What a stall holds back does not end with its connection: nobody waits for that.
+            // What a stall holds back outlives its connection and is not waited for.
             self.clients.all_gone(HANG_UP);
         }
     }

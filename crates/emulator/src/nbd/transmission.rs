@@ -143,10 +143,13 @@ impl Request {
         }
     }
 
+    fn has(&self, flag: u16) -> bool {
+        self.flags & flag != 0
+    }
+
     /// The command, and the flags that it may carry.
     fn understood(&self, session: Session) -> Result<(u16, Command), Failure> {
-        let has = |flag| self.flags & flag != 0;
-        let fua = has(flag::FUA);
+        let fua = self.has(flag::FUA);
         Ok(match self.command {
             command::READ if session.structured => (flag::DF | flag::FUA, Command::Read),
             command::READ => (flag::FUA, Command::Read),
@@ -156,16 +159,16 @@ impl Request {
             command::TRIM => (flag::FUA, Command::Trim { fua }),
             command::CACHE => (flag::FUA, Command::Cache),
             command::WRITE_ZEROES => {
-                let keep = has(flag::NO_HOLE);
+                let keep = self.has(flag::NO_HOLE);
                 // Room that is kept is written like data, so it is no faster than a write.
-                if keep && has(flag::FAST_ZERO) {
+                if keep && self.has(flag::FAST_ZERO) {
                     return Err(Failure::Unsupported);
                 }
                 let allowed = flag::FUA | flag::NO_HOLE | flag::FAST_ZERO;
                 (allowed, Command::Zero { keep, fua })
             }
             command::BLOCK_STATUS if session.allocation && self.len > 0 => {
-                let one = has(flag::REQ_ONE);
+                let one = self.has(flag::REQ_ONE);
                 (flag::REQ_ONE | flag::FUA, Command::Status { one })
             }
             _ => return Err(Failure::Invalid),

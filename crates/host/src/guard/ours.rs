@@ -1,3 +1,5 @@
+//! Files that blocklab made itself: how they are marked, and whether one is still as it was left.
+
 use std::ffi::CStr;
 use std::fs::{File, Metadata, TryLockError};
 use std::io;
@@ -20,8 +22,7 @@ use crate::xattr::{set_xattr, xattr};
 /// data that was not yet given a place.
 pub(super) fn content(handle: &Handle, metadata: &Metadata) -> Option<Cause> {
     let size = metadata.len();
-    let hole = || metadata.blocks() == 0 && read(handle).is_ok_and(|file| is_hole(&file));
-    if size == 0 || hole() {
+    if size == 0 || metadata.blocks() == 0 && read(handle).is_ok_and(|file| is_hole(&file)) {
         return None;
     }
     Some(if is_marked(handle) {
@@ -33,8 +34,7 @@ pub(super) fn content(handle: &Handle, metadata: &Metadata) -> Option<Cause> {
 
 /// Whether another program has locked it for itself: the server of a volume locks the file behind it.
 pub(super) fn is_locked(handle: &Handle) -> bool {
-    let lock = |file: File| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock));
-    read(handle).is_ok_and(lock)
+    read(handle).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 
 fn read(handle: &Handle) -> io::Result<File> {
@@ -63,18 +63,16 @@ fn marking(file: &File) -> io::Result<String> {
 /// it, which keeps the mark: the size or the samples show that, and so does anything that is
 /// recognised where no sample is taken.
 pub(super) fn is_ours(handle: &Handle, metadata: &Metadata) -> bool {
-    let Some(marked) = marked(handle) else {
-        return false;
-    };
-    let as_left = || {
-        let file = read(handle)?;
-        let found = probe(
-            |offset, buffer| file.read_exact_at(buffer, offset),
-            metadata.len(),
-        )?;
-        Ok::<_, io::Error>(found.is_empty() && marking(&file)? == marked)
-    };
-    as_left().unwrap_or(false)
+    marked(handle).is_some_and(|marked| is_as_left(handle, metadata, marked).unwrap_or(false))
+}
+
+fn is_as_left(handle: &Handle, metadata: &Metadata, marked: String) -> io::Result<bool> {
+    let file = read(handle)?;
+    let found = probe(
+        |offset, buffer| file.read_exact_at(buffer, offset),
+        metadata.len(),
+    )?;
+    Ok(found.is_empty() && marking(&file)? == marked)
 }
 
 /// Whether it was made here, regardless of its content now.

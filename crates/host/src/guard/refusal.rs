@@ -1,3 +1,5 @@
+//! What a user reads when a target is not written to: the reasons, and what would work.
+
 use std::path::PathBuf;
 
 use crate::reason::{Cause, Reason};
@@ -33,12 +35,12 @@ impl Refusal {
 
     /// What would work, one sentence each.
     fn advice(&self) -> Vec<String> {
-        let any = |of: fn(&Cause) -> bool| self.reasons.iter().any(|reason| of(&reason.cause));
+        let mut causes = self.reasons.iter().map(|reason| &reason.cause);
         let mut advice = Vec::new();
-        if any(|cause| matches!(cause, Cause::NoSuchDevice)) {
+        if causes.clone().any(|cause| *cause == Cause::NoSuchDevice) {
             advice.push("To see what there is: blocklab devices.".to_owned());
         }
-        if any(|cause| matches!(cause, Cause::Forbidden)) {
+        if causes.clone().any(|cause| *cause == Cause::Forbidden) {
             let words = "To let blocklab look at it: run it as root, or as a member of the group \
                          that owns it (usually `disk`).";
             advice.push(words.to_owned());
@@ -53,7 +55,7 @@ impl Refusal {
             let uses = "--destroy-data gives up content, never what others use";
             advice.push(format!("To free it: {} ({uses}).", ends.join("; ")));
         }
-        if any(|cause| matches!(cause, Cause::UnknownData(_))) {
+        if causes.any(|cause| matches!(cause, Cause::UnknownData(_))) {
             let words = "What an earlier run left would be known, unless that was killed or \
                          somebody wrote there since.";
             advice.push(words.to_owned());
@@ -62,9 +64,8 @@ impl Refusal {
             advice.push("To measure reads only: --read-only.".to_owned());
         }
         if !self.names.is_empty() {
-            let options = self.names.iter().map(|name| option(name));
-            let options = options.collect::<Vec<_>>().join(" ");
-            advice.push(format!("To destroy what is on it: {options}"));
+            let options: Vec<_> = self.names.iter().map(|name| option(name)).collect();
+            advice.push(format!("To destroy what is on it: {}", options.join(" ")));
         }
         advice
     }
@@ -72,8 +73,10 @@ impl Refusal {
 
 /// The option, quoted where a shell would split the name.
 fn option(name: &str) -> String {
-    let plain = |c: char| c.is_alphanumeric() || "/._-+:@%=,".contains(c);
-    if name.chars().all(plain) {
+    let is_plain = name
+        .chars()
+        .all(|c| c.is_alphanumeric() || "/._-+:@%=,".contains(c));
+    if is_plain {
         return format!("--destroy-data={name}");
     }
     format!("--destroy-data='{}'", name.replace('\'', r"'\''"))

@@ -173,7 +173,12 @@ pub(crate) enum Content {
 
 impl Content {
     /// The content of the device `node`, which is opened at `path`.
-    pub(crate) fn of(machine: &Machine, node: &Node, path: &Path, memory: Option<&Memory>) -> Self {
+    pub(crate) fn found_on(
+        machine: &Machine,
+        node: &Node,
+        path: &Path,
+        memory: Option<&Memory>,
+    ) -> Self {
         let identity = identity(machine, node);
         let samples = match look(path, node.facts.size_bytes.0, identity.as_deref()) {
             Ok(samples) => samples,

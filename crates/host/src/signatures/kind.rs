@@ -1,3 +1,5 @@
+//! The formats that can be recognised, with the names that `blkid` gives them.
+
 use std::fmt;
 
 use serde::{Serialize, Serializer};

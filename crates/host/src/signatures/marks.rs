@@ -1,9 +1,11 @@
+//! The table of marks that are the same bytes at a fixed place, and the search for them.
+
 use std::io;
 
 use super::view::View;
 use super::{Kind, Signature};
 
-/// Where a mark stands.
+/// Where a mark is.
 #[derive(Debug, Clone, Copy)]
 enum Place {
     /// So many bytes from the start.
@@ -23,7 +25,7 @@ const GIB: u64 = 1 << 30;
 /// documents (the UEFI specification, the kernel's on-disk headers).
 #[rustfmt::skip]
 const MARKS: &[(Kind, Place, u64, &[u8])] = &[
-    // The header stands in logical block 1, its copy in the last block.
+    // The header is in logical block 1, its copy in the last block.
     (Kind::Gpt, Start(512), 0, b"EFI PART"),
     (Kind::Gpt, Start(4 * KIB), 0, b"EFI PART"),
     (Kind::Gpt, End(512), 0, b"EFI PART"),
@@ -84,7 +86,7 @@ const MARKS: &[(Kind, Place, u64, &[u8])] = &[
     (Kind::Bcache, Start(4 * KIB), 24, &[0xc6, 0x85, 0x73, 0xf6, 0x4e, 0x1a, 0x45, 0xca,
                                          0x82, 0x65, 0xf5, 0x7f, 0x48, 0xba, 0x6d, 0x81]),
     (Kind::LvmSnapshot, Start(0), 0, b"SnAp"),
-    // Linux RAID 1.1 and 1.2; 1.0 and 0.90 stand near the end and need arithmetic.
+    // Linux RAID 1.1 and 1.2; 1.0 and 0.90 are near the end and need arithmetic.
     (Kind::MdRaid, Start(0), 0, &[0xfc, 0x4e, 0x2b, 0xa9, 1, 0, 0, 0]),
     (Kind::MdRaid, Start(4 * KIB), 0, &[0xfc, 0x4e, 0x2b, 0xa9, 1, 0, 0, 0]),
     (Kind::FirmwareRaid, End(KIB), 0, b"Intel Raid ISM Cfg Sig. "),
@@ -114,14 +116,14 @@ const SWAP_MARKS: [&[u8]; 6] = [
     b"LINHIB0001",
 ];
 
-/// The label may stand in any of the first four sectors.
+/// The label may be in any of the first four sectors.
 const LVM_SECTORS: [u64; 7] = [0, 512, 1024, 1536, 4 * KIB, 8 * KIB, 12 * KIB];
 
-/// The second header of LUKS 2 may stand here, and at each power of two up to the other place: one for
+/// The second header of LUKS 2 may be here, and at each power of two up to the other place: one for
 /// every size of the first.
 const LUKS_SECOND: (u64, u64) = (16 * KIB, 4 * MIB);
 
-/// Everything that stands at a fixed place.
+/// Everything that has a fixed place.
 pub(super) fn look(view: &mut View<'_>) -> io::Result<Vec<Signature>> {
     let mut found = Vec::new();
     for (kind, place, distance, mark) in MARKS {

@@ -1,3 +1,5 @@
+//! Formats that a table of bytes cannot describe: fields to be weighed, checksums, moving places.
+
 use std::io;
 
 use super::view::View;
@@ -23,7 +25,7 @@ fn le32(bytes: &[u8], at: usize) -> u32 {
     u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
 }
 
-/// The superblock of the ext family stands 1 KiB from the start. The features show which one:
+/// The superblock of the ext family is 1 KiB from the start. The features show which one:
 ///
 /// ```text
 /// 56 magic 0xEF53   92 compatible   96 incompatible   100 compatible when read only
@@ -131,17 +133,21 @@ fn zfs_label(view: &mut View<'_>, label: u64) -> io::Result<bool> {
     const HALF: u64 = 128 << 10;
     const CHECKSUM: u64 = 0x0210_da7a_b10c_7a11;
     const UBERBLOCK: u64 = 0x00ba_b10c;
-    let either = |value: u64| [value.to_le_bytes(), value.to_be_bytes()];
     let checksum = view.array::<8>(label + HALF - 40)?;
-    if checksum.is_some_and(|magic| either(CHECKSUM).contains(&magic)) {
+    if checksum.is_some_and(|magic| in_either_order(CHECKSUM).contains(&magic)) {
         return Ok(true);
     }
     let Some(ring) = view.bytes(label + HALF, HALF as usize)? else {
         return Ok(false);
     };
-    let magics = either(UBERBLOCK);
+    let magics = in_either_order(UBERBLOCK);
     let mut slots = ring.chunks_exact(1024);
     Ok(slots.any(|slot| magics.iter().any(|magic| slot.starts_with(magic))))
+}
+
+/// ZFS writes in the byte order of the machine that writes.
+fn in_either_order(value: u64) -> [[u8; 8]; 2] {
+    [value.to_le_bytes(), value.to_be_bytes()]
 }
 
 /// The first sector when it ends in 55 AA: a FAT file system, an MBR, or code that starts a
@@ -151,15 +157,16 @@ fn boot_sector(view: &mut View<'_>, found: &[Signature]) -> io::Result<Option<Si
     let Some(sector) = view.array::<512>(0)? else {
         return Ok(None);
     };
-    let named = |kinds: &[Kind]| found.iter().any(|mark| kinds.contains(&mark.kind));
-    if named(&[Kind::Ntfs, Kind::Exfat, Kind::Refs, Kind::BitLocker]) {
+    let named = [Kind::Ntfs, Kind::Exfat, Kind::Refs, Kind::BitLocker];
+    if found.iter().any(|mark| named.contains(&mark.kind)) {
         return Ok(None);
     }
+    let has_gpt = found.iter().any(|mark| mark.kind == Kind::Gpt);
     let bootable = sector[510..] == [0x55, 0xaa];
     let kind = match () {
         () if is_fat(&sector, bootable) => Kind::Vfat,
         () if !bootable => return Ok(None),
-        () if protects_gpt(&sector) && named(&[Kind::Gpt]) => return Ok(None),
+        () if protects_gpt(&sector) && has_gpt => return Ok(None),
         () if partition_types(&sector).any(|kind| kind != 0) => Kind::Mbr,
         () => Kind::BootSector,
     };

@@ -1,6 +1,8 @@
+//! Reads of a device or image that is probed: one large read for the start, small ones elsewhere.
+
 use std::io;
 
-/// How much of the start is read at once: nearly all marks stand in it.
+/// How much of the start is read at once: it holds nearly all marks.
 const HEAD: u64 = 128 << 10;
 
 /// Reads a device through its owner's eyes; what lies beyond the end is simply not there.
@@ -46,7 +48,7 @@ impl<'a> View<'a> {
         Ok(bytes.map(|bytes| bytes.try_into().expect("as many bytes as requested")))
     }
 
-    /// Whether exactly these bytes stand at `offset`.
+    /// Whether exactly these bytes are at `offset`.
     pub(super) fn has(&mut self, offset: u64, mark: &[u8]) -> io::Result<bool> {
         Ok(self.bytes(offset, mark.len())?.as_deref() == Some(mark))
     }

@@ -115,19 +115,18 @@ pub(super) fn read(text: &str) -> Result<Vec<Found>, Mistake> {
     let mut runs = Runs::default();
     let mut at = 0;
     while let Some(start) = next_document(text, at) {
-        // Counted where it is told alone: a text can hold thousands of documents.
-        let before = || text[..start].matches('\n').count();
         let mut documents = serde_json::Deserializer::from_str(&text[start..]).into_iter();
         let document: Document = match documents.next() {
             Some(Ok(document)) => document,
             Some(Err(error)) => {
                 let message = format!("{error}; is it fio's --output-format=json, and whole?");
-                return Err(not_a_result_at(before() + error.line(), message));
+                return Err(not_a_result_at(lines(text, start) + error.line(), message));
             }
             None => break,
         };
-        let printed = document.printed();
-        let printed = printed.map_err(|message| not_a_result_at(before() + 1, message))?;
+        let printed = document
+            .printed()
+            .map_err(|message| not_a_result_at(lines(text, start) + 1, message))?;
         runs.add(printed);
         at = start + documents.byte_offset();
     }
@@ -141,13 +140,6 @@ pub(super) fn is_json(text: &str) -> bool {
 
 /// Where the next document begins: behind the last one, or at the beginning of a line.
 fn next_document(text: &str, at: usize) -> Option<usize> {
-    let begins = |part: &str| {
-        let between = |c: char| c.is_whitespace() || ",[]".contains(c);
-        let object = part.trim_start_matches(between);
-        let inside = object.strip_prefix('{')?.trim_start();
-        let is_object = inside.starts_with(['"', '}']);
-        is_object.then_some(part.len() - object.len())
-    };
     let rest = &text[at..];
     if let Some(found) = begins(rest) {
         return Some(at + found);
@@ -157,11 +149,24 @@ fn next_document(text: &str, at: usize) -> Option<usize> {
         let end = text[line..].find('\n').map_or(text.len(), |end| line + end);
         // A brace alone on its line has its first key on the next one.
         let is_open = text[line..end].trim_start().starts_with(['{', '[']);
-        if let Some(found) = is_open.then(|| begins(&text[line..])).flatten() {
+        if is_open && let Some(found) = begins(&text[line..]) {
             return Some(line + found);
         }
     }
     None
+}
+
+/// How far into `part` an object begins, if nothing but blanks, commas and brackets precede it.
+fn begins(part: &str) -> Option<usize> {
+    let object = part.trim_start_matches(|c: char| c.is_whitespace() || ",[]".contains(c));
+    let inside = object.strip_prefix('{')?.trim_start();
+    let is_object = inside.starts_with(['"', '}']);
+    is_object.then_some(part.len() - object.len())
+}
+
+/// Counted for a mistake only: a text can hold thousands of documents.
+fn lines(text: &str, end: usize) -> usize {
+    text[..end].matches('\n').count()
 }
 
 impl Document {
@@ -181,9 +186,9 @@ impl Document {
         let mut entries = self.jobs;
         entries.extend(self.client_stats);
         // The sum over all hosts would count everything twice.
-        let is_sum = |entry: &Entry| entry.jobname.as_deref() == Some("All clients");
-        if !entries.iter().all(is_sum) {
-            entries.retain(|entry| !is_sum(entry));
+        let sum = Some("All clients");
+        if entries.iter().any(|entry| entry.jobname.as_deref() != sum) {
+            entries.retain(|entry| entry.jobname.as_deref() != sum);
         }
         let mut load = String::new();
         let mut count: BTreeMap<_, u32> = BTreeMap::new();
@@ -215,12 +220,10 @@ impl Document {
 
 /// No two jobs have the same figures to the last digit.
 fn refuse_copies(found: &Found, job: &Job) -> Result<(), String> {
-    let is_copy = |other: &Job| {
-        let spread = |figures: &&Figures| figures.stddev.is_some_and(|ns| ns > 0.0);
-        other.name == job.name && other.ways() == job.ways() && job.ways().iter().any(spread)
-    };
     let mut known = found.cases.iter().flat_map(|case| &case.jobs);
-    if known.any(is_copy) {
+    let is_known = known.any(|other| other.name == job.name && other.ways() == job.ways());
+    let mut spreads = job.ways().into_iter().filter_map(|figures| figures.stddev);
+    if is_known && spreads.any(|ns| ns > 0.0) {
         Err(format!(
             "job `{}` is in it twice, with the same figures: which of them count is unclear",
             job.name
@@ -288,7 +291,7 @@ impl Entry {
             }
             ASSUMED_SECONDS
         };
-        let figures = |key: &str, side: Option<&Side>| match side {
+        let figures = |key: &str, side: &Option<Side>| match side {
             None => Ok(Figures::default()),
             Some(side) => side
                 .figures(seconds)
@@ -303,16 +306,16 @@ impl Entry {
                 (_, Some(error)) => u64::from(error != 0),
                 _ => 0,
             },
-            read: figures("read", self.read.as_ref())?,
-            write: figures("write", self.write.as_ref())?,
-            trim: figures("trim", self.trim.as_ref())?,
+            read: figures("read", &self.read)?,
+            write: figures("write", &self.write)?,
+            trim: figures("trim", &self.trim)?,
             sync: self
                 .sync
                 .as_ref()
                 .map_or_else(Figures::default, Side::flushes),
             ..Job::default()
         };
-        let mixed = figures("mixed", self.mixed.as_ref())?;
+        let mixed = figures("mixed", &self.mixed)?;
         let is_split = job.ways()[..3].iter().any(|figures| figures.ios > 0);
         if self.latencies().any(|side| side.falls_back()) {
             found.note(
@@ -338,9 +341,11 @@ impl Entry {
     /// where it was given without a value, so it shows in what is there: one entry where there
     /// would be as many as clones.
     fn threads(&self, options: &Options, entries: u32, seconds: f64) -> u32 {
-        let clones = options.get("numjobs");
-        let clones = clones.map_or(Some(1), |text| text.trim().parse().ok());
-        let threads = match clones.unwrap_or(0) {
+        let clones = match options.get("numjobs") {
+            Some(text) => text.trim().parse().unwrap_or(0),
+            None => 1,
+        };
+        let threads = match clones {
             clones if clones == entries || clones <= 1 => clones.min(1),
             clones if entries == 1 => clones,
             _ => 0,
@@ -374,11 +379,14 @@ impl Side {
 
     /// How long it ran, or what its rates tell of that.
     fn seconds(&self) -> Option<f64> {
-        let by = |amount: Option<f64>, rate: Option<f64>| Some(some(amount)? / some(rate)?);
-        some(self.runtime)
-            .map(|ms| ms / 1e3)
-            .or_else(|| by(self.total_ios, self.iops))
-            .or_else(|| by(self.bytes(), self.rate()))
+        let thousand = Some(1e3);
+        [
+            (self.runtime, thousand),
+            (self.total_ios, self.iops),
+            (self.bytes(), self.rate()),
+        ]
+        .into_iter()
+        .find_map(|(amount, rate)| Some(some(amount)? / some(rate)?))
     }
 
     fn figures(&self, longest: f64) -> Result<Figures, String> {
@@ -441,22 +449,22 @@ impl Side {
     }
 
     fn falls_back(&self) -> bool {
-        let has = |latency: &(&Latency, f64)| latency.0.has_shape();
         let completion = sampled(&self.clat_ns, 1.0).or(sampled(&self.clat, 1e3));
-        completion.is_some_and(|completion| !has(&completion))
-            && self.whole().is_some_and(|whole| has(&whole))
+        completion.is_some_and(|(completion, _)| !completion.has_shape())
+            && self.whole().is_some_and(|(whole, _)| whole.has_shape())
     }
 
     fn timed(&self, latency: Option<(&Latency, f64)>, figures: Figures) -> Figures {
         let Some((latency, unit)) = latency else {
             return figures;
         };
-        let moment = |value: Option<f64>| value.map(|value| value * unit);
+        let [mean, stddev, min, max] = [latency.mean, latency.stddev, latency.min, latency.max]
+            .map(|moment| moment.map(|moment| moment * unit));
         Figures {
-            mean: moment(latency.mean),
-            stddev: moment(latency.stddev),
-            min: moment(latency.min),
-            max: moment(latency.max),
+            mean,
+            stddev,
+            min,
+            max,
             shape: latency.shape(unit),
             ..figures
         }
@@ -476,14 +484,15 @@ impl Latency {
 
     fn shape(&self, unit: f64) -> Shape {
         if !self.bins.is_empty() {
-            let counts = self.bins.iter();
-            let counts = counts.map(|(at, count)| (at * unit, count.max(0.0) as u64));
+            let bins = self.bins.iter();
+            let counts = bins.map(|(at, count)| (at * unit, count.max(0.0) as u64));
             return Shape::Counts(counts.collect());
         }
-        let list = self.percentile.iter();
-        let list = list.filter(|(percent, _)| *percent > 0.0 && *percent <= 100.0);
+        let percentiles = self.percentile.iter();
+        let sound = percentiles.filter(|(percent, _)| *percent > 0.0 && *percent <= 100.0);
         Shape::Percentiles(
-            list.map(|(percent, at)| (percent / 100.0, at * unit))
+            sound
+                .map(|(percent, at)| (percent / 100.0, at * unit))
                 .collect(),
         )
     }

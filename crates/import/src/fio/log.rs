@@ -1,7 +1,7 @@
 //! fio's logs of bandwidth, IOPS and latencies: a file for each kind and job of a run.
 //!
 //! `x_bw.1.log` holds the bandwidths of the first job, in KiB/s; `x_clat.2.log` the latencies of
-//! the second one, in ns. Behind `.log` may stand the host that the job ran on.
+//! the second one, in ns. The host that the job ran on may follow `.log`.
 
 mod rows;
 mod series;
@@ -45,7 +45,7 @@ pub(super) struct Name {
 }
 
 impl Name {
-    pub(super) fn of(path: &str) -> Option<Self> {
+    pub(super) fn parse(path: &str) -> Option<Self> {
         let path = Path::new(path);
         let file = path.file_name()?.to_str()?;
         let (stem, host) = file.split_at(file.rfind(".log")?);
@@ -53,8 +53,9 @@ impl Name {
         if !host.is_empty() && !host.starts_with('.') {
             return None;
         }
-        let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-        let numbered = stem.rsplit_once('.').filter(|(_, job)| is_number(job));
+        let numbered = stem
+            .rsplit_once('.')
+            .filter(|(_, job)| job.bytes().all(|byte| byte.is_ascii_digit()));
         let (stem, job) = numbered.unwrap_or((stem, ""));
         let (prefix, kind) = stem.rsplit_once('_')?;
         let (_, kind) = KINDS.iter().find(|(word, _)| *word == kind)?;
@@ -70,29 +71,32 @@ impl Name {
 /// Which of these paths belong together: the logs of a run. All logs of a folder are of one run
 /// if no two of them are the same kind of log of the same job; else those with the same beginning.
 pub(super) fn together(paths: &[&str]) -> Vec<Vec<usize>> {
-    let names: Vec<_> = paths.iter().map(|path| Name::of(path)).collect();
-    let is_one_run = |folder: &str| {
-        let inside = names.iter().flatten().filter(|name| name.folder == folder);
-        let mut seen = BTreeSet::new();
-        inside
-            .into_iter()
-            .all(|name| seen.insert((&name.job, name.kind)))
-    };
+    let names: Vec<_> = paths.iter().map(|path| Name::parse(path)).collect();
     let mut groups: Vec<Vec<usize>> = Vec::new();
     for (at, name) in names.iter().enumerate() {
-        let is_same = |group: &&mut Vec<usize>| {
+        let group = groups.iter_mut().find(|group| {
             let pair = name.as_ref().zip(names[group[0]].as_ref());
             pair.is_some_and(|(name, first)| {
                 let is_near = name.folder == first.folder;
-                is_near && (name.prefix == first.prefix || is_one_run(&name.folder))
+                is_near && (name.prefix == first.prefix || is_one_run(&names, &name.folder))
             })
-        };
-        match groups.iter_mut().find(is_same) {
+        });
+        match group {
             Some(group) => group.push(at),
             None => groups.push(vec![at]),
         }
     }
     groups
+}
+
+/// Whether the logs of a folder are of different jobs or kinds, all of them.
+fn is_one_run(names: &[Option<Name>], folder: &str) -> bool {
+    let mut seen = BTreeSet::new();
+    names
+        .iter()
+        .flatten()
+        .filter(|name| name.folder == folder)
+        .all(|name| seen.insert((&name.job, name.kind)))
 }
 
 /// The logs of one job.
@@ -109,7 +113,7 @@ pub(super) fn read(sources: &[&Source]) -> Result<Found, Mistake> {
     };
     let names: Vec<_> = sources
         .iter()
-        .map(|source| Name::of(&source.name))
+        .map(|source| Name::parse(&source.name))
         .collect();
     let mut jobs: Vec<JobLogs<'_>> = Vec::new();
     for (source, name) in sources.iter().zip(&names) {
@@ -149,18 +153,19 @@ pub(super) fn read(sources: &[&Source]) -> Result<Found, Mistake> {
 
 fn notes(jobs: &[JobLogs<'_>], found: &mut Found) {
     found.note("logs hold neither pattern, depth, engine nor targets");
-    let all = || jobs.iter().flat_map(|job| &job.logs);
-    if all().any(|(kind, _, _)| *kind == Kind::Submission) {
+    let mut all = jobs.iter().flat_map(|job| &job.logs);
+    if all.clone().any(|(kind, _, _)| *kind == Kind::Submission) {
         found.note("logs of submission (slat) are passed over");
     }
-    let has = |wanted| all().any(|(kind, _, rows)| *kind == wanted && rows.averaged.is_some());
-    if has(Kind::Latency) && !has(Kind::Completion) {
+    let [has_whole, has_completion] = [Kind::Latency, Kind::Completion]
+        .map(|wanted| jobs.iter().any(|job| job.log(wanted).is_some()));
+    if has_whole && !has_completion {
         found.note(
             "there are logs of the whole latency alone, from the creation of an operation on: all \
              latencies are of that",
         );
     }
-    if all().any(|(_, _, rows)| rows.averaged == Some(true)) {
+    if all.any(|(_, _, rows)| rows.averaged == Some(true)) {
         found.note(
             "lines are taken for the means of windows (log_avg_msec), in ns where they are \
              latencies, as fio 3 writes them: no percentile is known",
@@ -173,8 +178,7 @@ fn notes(jobs: &[JobLogs<'_>], found: &mut Found) {
 /// Times of `log_unix_epoch` count from 1970: then the run began a window before the first one.
 fn begin(jobs: &[JobLogs<'_>], found: &mut Found) -> f64 {
     const YEAR_2001_MS: f64 = 978_307_200_000.0;
-    let filled = jobs.iter().flat_map(|job| &job.logs);
-    let filled = filled.filter(|(_, _, rows)| rows.averaged.is_some());
+    let filled = jobs.iter().flat_map(JobLogs::filled);
     let first = filled.min_by(|a, b| a.2.first_ms.total_cmp(&b.2.first_ms));
     let Some((_, _, rows)) = first.filter(|(_, _, rows)| rows.first_ms > YEAR_2001_MS) else {
         return 0.0;
@@ -210,10 +214,13 @@ fn spans(windows: &[(f64, f64)], begin_ms: f64) -> Vec<Span> {
 }
 
 impl JobLogs<'_> {
-    /// A log that holds something.
+    /// The logs that hold something.
+    fn filled(&self) -> impl Iterator<Item = &(Kind, &str, Rows)> {
+        self.logs.iter().filter(|log| log.2.averaged.is_some())
+    }
+
     fn log(&self, wanted: Kind) -> Option<&(Kind, &str, Rows)> {
-        let mut filled = self.logs.iter().filter(|log| log.2.averaged.is_some());
-        filled.find(|(kind, _, _)| *kind == wanted)
+        self.filled().find(|(kind, _, _)| *kind == wanted)
     }
 
     fn read(
@@ -223,19 +230,18 @@ impl JobLogs<'_> {
         begin_ms: f64,
         series: &mut Series,
     ) -> Result<Job, Mistake> {
-        let filled = || self.logs.iter().filter(|log| log.2.averaged.is_some());
-        let Some((_, first, rows)) = filled().next() else {
+        let Some((_, first, rows)) = self.filled().next() else {
             let empty = self.logs.first().map_or("", |log| log.1);
             return Err(named(not_a_result("the log is empty"), empty));
         };
-        if let Some((_, other, _)) = filled().find(|log| log.2.averaged != rows.averaged) {
+        if let Some((_, other, _)) = self.filled().find(|log| log.2.averaged != rows.averaged) {
             let message = format!(
                 "it has windows and {first} single operations, or the other way round: they are \
                  of different runs"
             );
             return Err(named(not_a_result(message), other));
         }
-        let last = filled().map(|log| log.2.last_ms).fold(0.0, f64::max);
+        let last = self.filled().map(|log| log.2.last_ms).fold(0.0, f64::max);
         let mut job = Job {
             name: self.name(run, is_only),
             engine: "fio".to_owned(),
@@ -253,9 +259,14 @@ impl JobLogs<'_> {
 
     fn name(&self, run: &str, is_only: bool) -> String {
         let (number, host) = self.id;
-        let parts = [run, number, host].into_iter().enumerate();
-        let parts = parts.filter(|(at, part)| *at == 0 || !(part.is_empty() || is_only));
-        parts.map(|(_, part)| part).collect::<Vec<_>>().join(".")
+        let mut name = run.to_owned();
+        for part in [number, host] {
+            if !part.is_empty() && !is_only {
+                name.push('.');
+                name.push_str(part);
+            }
+        }
+        name
     }
 
     /// From submission to completion where that is there, else the whole.
@@ -337,11 +348,10 @@ impl JobLogs<'_> {
             let moved = spans(&bandwidth.2.ways[at].windows, begin_ms);
             let timed = self.latency().map(|log| &log.2.ways[at]);
             let latencies = timed.map_or(&[][..], |way| &way.windows);
-            // The rest that fio writes at the end has no length of its own.
-            let operations = |(from, to, ns): Span| (to, ns, rate_at(&rates, to) * (to - from));
             let weighted: Vec<Span> = spans(latencies, begin_ms)
                 .into_iter()
-                .map(operations)
+                // The rest that fio writes at the end has no length of its own.
+                .map(|(from, to, ns)| (to, ns, rate_at(&rates, to) * (to - from)))
                 .collect();
             series.add_windows(at, &rates, &moved, &weighted);
             Figures {
@@ -366,14 +376,13 @@ fn total(spans: &[Span]) -> f64 {
 fn rate_at(rates: &[Span], ms: f64) -> f64 {
     let after = rates.partition_point(|(_, end, _)| *end < ms);
     let around = rates[after.saturating_sub(1)..].iter().take(2);
-    let distance = |span: &&Span| (span.1 - ms).abs();
-    let near = around.min_by(|a, b| distance(a).total_cmp(&distance(b)));
-    near.map_or(0.0, |it| it.2)
+    let near = around.min_by(|a, b| (a.1 - ms).abs().total_cmp(&(b.1 - ms).abs()));
+    near.map_or(0.0, |(_, _, rate)| *rate)
 }
 
 /// Of latencies by the operations of their windows.
 fn mean(weighted: &[Span]) -> Option<f64> {
-    let weight: f64 = weighted.iter().map(|it| it.2).sum();
+    let weight: f64 = weighted.iter().map(|(_, _, ios)| ios).sum();
     let sum: f64 = weighted.iter().map(|(_, ns, ios)| ns * ios).sum();
     (weight > 0.0).then(|| sum / weight)
 }

@@ -57,7 +57,7 @@ fn each_line_of_a_log_is_an_operation() {
     let slices: Vec<_> = case
         .series
         .iter()
-        .map(|it| (it.read.ios, it.read.mean_ns))
+        .map(|slice| (slice.read.ios, slice.read.mean_ns))
         .collect();
     assert_eq!(slices, [(2, 1_500_000), (1, 3_000_000)]);
 
@@ -105,7 +105,7 @@ fn windows_of_a_log_have_their_lengths() {
     assert!(reads.service.unknown.has(Statistic::P99) && reads.service.unknown.has(Statistic::Max));
     let case = &record.measurements[0];
     assert_eq!(case.elapsed_ns, 1_000_000_000);
-    let slices: Vec<_> = case.series.iter().map(|it| it.read.ios).collect();
+    let slices: Vec<_> = case.series.iter().map(|slice| slice.read.ios).collect();
     assert_eq!(slices, [2250]);
     // Times since 1970.
     let epoch = |text: &str| -> String {

@@ -38,26 +38,19 @@ fn ways(rw: &str) -> [bool; 3] {
 }
 
 /// Adds the options that are given, and fio's own defaults for the others. Before 3.0, a result
-/// has no options: the request is unknown. Where an entry stands for several sections of a group,
+/// has no options: the request is unknown. Where an entry is the sum of several sections of a group,
 /// it has the options of the first of them: they are not those of its figures.
 pub(super) fn requested(printed: Job, options: &Options, threads: u32, found: &mut Found) -> Job {
     if options.is_empty() {
         return printed;
     }
-    let text = |names: [&str; 2]| {
-        let value = options.get(names[0]).or(options.get(names[1]));
-        value.map(String::as_str)
-    };
-    let one = |name: &'static str| text([name, name]);
-    let number = |name| one(name).and_then(|text| text.trim().parse::<u32>().ok());
-    let on = |name| one(name).is_some_and(|value| !matches!(value, "0" | "false" | "none"));
-    let engine = one("ioengine").unwrap_or("psync");
-    let rw = text(["rw", "readwrite"]).unwrap_or("read");
-    let rw = rw.split(':').next().unwrap_or_default();
+    let engine = options.get("ioengine").map_or("psync", String::as_str);
+    let rw = options.get("rw").or(options.get("readwrite"));
+    let rw = rw.map_or("read", |rw| rw.split(':').next().unwrap_or_default());
     let can = ways(rw);
     let did = [&printed.read, &printed.write, &printed.trim].map(|figures| figures.ios > 0);
     // Reads of a check of what was written are no load.
-    let is_other = did.iter().zip(can).any(|(did, can)| *did && !can) && !on("verify");
+    let is_other = did.iter().zip(can).any(|(did, can)| *did && !can) && !is_on(options, "verify");
     if threads == 0 || is_other {
         found.note(&format!(
             "the figures of {} are of several jobs of its group, and the file has the options of \
@@ -75,7 +68,12 @@ pub(super) fn requested(printed: Job, options: &Options, threads: u32, found: &m
         }),
         block: block(options),
         read_percent: match can {
-            [true, true, _] => Some(number("rwmixread").map_or(50, |it| it.min(100) as u8)),
+            [true, true, _] => {
+                let percent = options
+                    .get("rwmixread")
+                    .and_then(|text| text.trim().parse().ok());
+                Some(percent.map_or(50, |percent: u32| percent.min(100) as u8))
+            }
             [false, true, false] => Some(0),
             [true, false, _] => Some(100),
             _ => None,
@@ -84,15 +82,25 @@ pub(super) fn requested(printed: Job, options: &Options, threads: u32, found: &m
         depth: if WAITING.contains(&engine) {
             1
         } else {
-            one("iodepth").map_or(1, |text| text.trim().parse().unwrap_or(0))
+            options
+                .get("iodepth")
+                .map_or(1, |text| text.trim().parse().unwrap_or(0))
         },
-        direct: Some(on("direct")),
-        write_through: on("sync"),
-        requested_iops: one("rate_iops").and_then(|text| text.parse().ok()),
-        requested_bytes_per_s: one("rate").and_then(size).map(|bytes| bytes as f64),
-        think: one("thinktime").is_some(),
+        direct: Some(is_on(options, "direct")),
+        write_through: is_on(options, "sync"),
+        requested_iops: options.get("rate_iops").and_then(|text| text.parse().ok()),
+        requested_bytes_per_s: options
+            .get("rate")
+            .and_then(|text| size(text))
+            .map(|bytes| bytes as f64),
+        think: options.contains_key("thinktime"),
         ..printed
     }
+}
+
+fn is_on(options: &Options, name: &str) -> bool {
+    let value = options.get(name).map(String::as_str);
+    !matches!(value, None | Some("0" | "false" | "none"))
 }
 
 /// One size, where all operations have it; 0: unknown.

@@ -7,7 +7,7 @@
 //! v5    5;fio-…;name;group;error; read 47; write 47; trim 47; …
 //! ```
 //!
-//! Sizes in KiB, latencies in microseconds. Behind them stand figures of the processor, depths,
+//! Sizes in KiB, latencies in microseconds. They are followed by figures of the processor, depths,
 //! latencies, and the counts of disks, which all lines of one run share.
 
 use super::{agree, names};
@@ -18,12 +18,12 @@ use crate::runs::{Printed, Runs};
 use crate::scan::number;
 use blocklab_syntax::Mistake;
 
-/// Where things stand in the fields of a direction.
+/// The places of the figures among the fields of a direction.
 const KIB: usize = 0;
 const RATE: usize = 1;
 const IOPS: usize = 2;
 const RUNTIME_MS: usize = 3;
-/// MinRate, most, mean, deviation from submission to completion.
+/// Least, most, mean and deviation of the time from submission to completion.
 const COMPLETION: usize = 8;
 const PERCENTILES: std::ops::Range<usize> = 12..32;
 /// Fields of the processor (5), of depths (7), and of latencies (10 and 12).
@@ -33,7 +33,7 @@ pub(super) fn is_terse(text: &str) -> bool {
     text.lines().any(|line| version(line).is_some())
 }
 
-/// The version, and how many fields stand before the first direction and in each.
+/// The version, and the number of fields before the first direction and in each.
 fn version(line: &str) -> Option<(u32, usize, usize)> {
     let layout = match line.split(';').next()?.trim() {
         "2" => (2, 4, 41),
@@ -68,19 +68,21 @@ pub(super) fn read(text: &str) -> Result<Vec<Found>, Mistake> {
             2 => "fio".to_owned(),
             _ => fields[1].replacen("fio-", "fio ", 1),
         };
-        let job = job(&fields, head, width, ways);
-        let job = job.map_err(|message| not_a_result_at(index + 1, message))?;
+        let job = job(&fields, head, width, ways)
+            .map_err(|message| not_a_result_at(index + 1, message))?;
         let these = counts_of_disks(&fields[before_others..]);
-        if these.is_none() || these != disks {
-            open.take()
-                .into_iter()
-                .for_each(|found| add(&mut runs, found));
+        if (these.is_none() || these != disks)
+            && let Some(found) = open.take()
+        {
+            add(&mut runs, found);
         }
         disks = these;
         let found = open.get_or_insert_with(|| one(tool));
         found.job(format!("group-{}", fields[head - 2]), job);
     }
-    open.into_iter().for_each(|found| add(&mut runs, found));
+    if let Some(found) = open {
+        add(&mut runs, found);
+    }
     Ok(runs.all())
 }
 
@@ -109,7 +111,7 @@ fn add(runs: &mut Runs, mut found: Found) {
 }
 
 /// What a line says of disks: name, eight counts, share of busy time. `None`: nothing that would
-/// tell one run from another. The fields of processor, depths and latencies stand before them.
+/// tell one run from another. The fields of processor, depths and latencies precede them.
 fn counts_of_disks(others: &[&str]) -> Option<String> {
     let disks = others.get(OTHERS..)?;
     let counts = disks.iter().skip(1);
@@ -120,13 +122,13 @@ fn counts_of_disks(others: &[&str]) -> Option<String> {
 }
 
 fn job(fields: &[&str], head: usize, width: usize, ways: usize) -> Result<Job, String> {
-    let side = |way: usize| &fields[head + way * width..head + (way + 1) * width];
-    let seconds = |way: usize| number(side(way)[RUNTIME_MS]).unwrap_or(0.0) / 1e3;
-    let longest = (0..ways).map(seconds).fold(0.0, f64::max);
-    let (read, write) = (figures(side(0))?, figures(side(1))?);
-    let trim = match ways {
-        3 => figures(side(2))?,
-        _ => Figures::default(),
+    let sides: Vec<&[&str]> = fields[head..].chunks(width).take(ways).collect();
+    let runtimes = sides.iter().filter_map(|side| number(side[RUNTIME_MS]));
+    let longest = runtimes.map(|ms| ms / 1e3).fold(0.0, f64::max);
+    let (read, write) = (figures(sides[0])?, figures(sides[1])?);
+    let trim = match sides.get(2) {
+        Some(side) => figures(side)?,
+        None => Figures::default(),
     };
     let ios = read.ios + write.ios + trim.ios;
     let bytes = read.bytes + write.bytes + trim.bytes;
@@ -146,19 +148,12 @@ fn job(fields: &[&str], head: usize, width: usize, ways: usize) -> Result<Job, S
 }
 
 fn figures(fields: &[&str]) -> Result<Figures, String> {
-    let value = |at: usize| {
-        let text = fields[at];
-        number(text)
-            .filter(|number| *number >= 0.0)
-            .ok_or_else(|| format!("`{text}` is no figure"))
-    };
-    let seconds = value(RUNTIME_MS)? / 1e3;
+    let seconds = value(fields[RUNTIME_MS])? / 1e3;
     if seconds > 0.0 {
         let what = ["KiB/s", "KiB", "ms"];
-        agree(what, value(RATE)?, value(KIB)?, seconds)?;
+        agree(what, value(fields[RATE])?, value(fields[KIB])?, seconds)?;
     }
-    let ios = (value(IOPS)? * seconds).round() as u64;
-    let us = |at: usize| value(COMPLETION + at).map(|us| (ios > 0).then_some(us * 1e3));
+    let ios = (value(fields[IOPS])? * seconds).round() as u64;
     let mut list = Vec::new();
     for field in &fields[PERCENTILES] {
         let Some((percent, us)) = field.split_once('=') else {
@@ -170,13 +165,25 @@ fn figures(fields: &[&str]) -> Result<Figures, String> {
             list.push((percent / 100.0, us * 1e3));
         }
     }
+    let mut moments = [None; 4];
+    for (moment, field) in moments.iter_mut().zip(&fields[COMPLETION..]) {
+        let us = value(field)?;
+        *moment = (ios > 0).then_some(us * 1e3);
+    }
+    let [min, max, mean, stddev] = moments;
     Ok(Figures {
         ios,
-        bytes: (value(KIB)? * 1024.0) as u64,
-        min: us(0)?,
-        max: us(1)?,
-        mean: us(2)?,
-        stddev: us(3)?,
+        bytes: (value(fields[KIB])? * 1024.0) as u64,
+        min,
+        max,
+        mean,
+        stddev,
         shape: Shape::Percentiles(list),
     })
+}
+
+fn value(text: &str) -> Result<f64, String> {
+    number(text)
+        .filter(|number| *number >= 0.0)
+        .ok_or_else(|| format!("`{text}` is no figure"))
 }

@@ -97,11 +97,8 @@ impl Reader {
         };
         let line = first.line;
         let moment = moment(&first.date);
-        let process = blocks
-            .iter()
-            .map(|block| &*block.process)
-            .collect::<Vec<_>>();
-        let process = moment.is_none().then(|| process.join(" "));
+        let processes: Vec<_> = blocks.iter().map(|block| &*block.process).collect();
+        let process = moment.is_none().then(|| processes.join(" "));
         let mut found = Found {
             tool: self.tool.clone().unwrap_or_else(|| "fio".to_owned()),
             started_at: moment.map(|moment| moment.to_string()).unwrap_or_default(),
@@ -116,8 +113,9 @@ impl Reader {
         );
         for block in &blocks {
             let settings = self.settings(block, &blocks);
-            let job = block.job(settings, &mut found);
-            let job = job.map_err(|message| not_a_result_at(block.line, message))?;
+            let job = block
+                .job(settings, &mut found)
+                .map_err(|message| not_a_result_at(block.line, message))?;
             found.job(format!("group-{}", block.group), job);
         }
         names(&mut found.cases);
@@ -136,19 +134,19 @@ impl Reader {
 
     /// The options of a block; `None`: it is about several jobs of its group, or none is printed.
     fn settings(&self, block: &Block, all: &[Block]) -> Option<&Options> {
-        let group = self
-            .requests
-            .iter()
-            .filter(|request| request.group == block.group);
-        let is_reported = |name: &str| all.iter().any(|it| it.name == name);
-        if group.clone().all(|request| is_reported(&request.name)) {
-            group
-                .clone()
-                .find(|it| it.name == block.name)
-                .map(|it| &it.options)
-        } else {
-            None
+        let mut options = None;
+        for request in &self.requests {
+            if request.group != block.group {
+                continue;
+            }
+            if all.iter().all(|reported| reported.name != request.name) {
+                return None;
+            }
+            if request.name == block.name {
+                options = options.or(Some(&request.options));
+            }
         }
+        options
     }
 }
 
@@ -177,7 +175,7 @@ fn request(line: &str) -> Option<Request> {
     let block = sizes.and_then(|(_, sizes)| block_size(sizes, &rw));
     options.insert(
         "bs".to_owned(),
-        block.map_or_else(String::new, |it| it.to_string()),
+        block.map_or_else(String::new, |bytes| bytes.to_string()),
     );
     Some(Request {
         name: name.to_owned(),
@@ -190,20 +188,18 @@ fn request(line: &str) -> Option<Request> {
 fn block_size(text: &str, rw: &str) -> Option<u64> {
     let ranges: Vec<&str> = if text.contains('(') {
         text.split(", ")
-            .map(|part| part.split_once(") ").map_or("", |it| it.1))
+            .map(|part| part.split_once(") ").map_or("", |(_, range)| range))
             .collect()
     } else {
         text.split('/').collect()
     };
-    let one = |at: usize| {
+    let [read, write] = [0, 1].map(|at| {
         let (low, high) = ranges.get(at)?.split_once('-')?;
         // `9.77KiB` is rounded.
         let is_exact = !low.contains('.') || low.contains(".0");
-        (low == high && is_exact)
-            .then(|| bytes(low, 1024.0))?
-            .map(|it| it as u64)
-    };
-    let (read, write) = (one(0), one(1));
+        let size = bytes(low, 1024.0).filter(|_| low == high && is_exact);
+        size.map(|size| size as u64)
+    });
     match (rw.contains("rw"), rw.contains("write")) {
         (true, _) => read.filter(|_| read == write),
         (false, true) => write,

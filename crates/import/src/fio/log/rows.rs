@@ -63,14 +63,15 @@ impl Rows {
             if text.trim().is_empty() {
                 continue;
             }
-            let wrong = |message| (index, message);
-            let line = line(text).ok_or_else(|| {
-                wrong(format!(
+            let Some(line) = line(text) else {
+                let message = format!(
                     "`{}` is no line of a log of fio: time in ms, value, direction, block size",
                     text.trim()
-                ))
-            })?;
-            rows.add(&line, &mut known[line.way]).map_err(wrong)?;
+                );
+                return Err((index, message));
+            };
+            rows.add(&line, &mut known[line.way])
+                .map_err(|message| (index, message))?;
         }
         Ok(rows)
     }
@@ -146,11 +147,12 @@ fn line(text: &str) -> Option<Line> {
     if fields.len() > at + 5 {
         return None;
     }
-    let figure = |at: usize| number(fields[at]).filter(|number| *number >= 0.0);
+    let [ms, value, largest] =
+        [0, 1, 2].map(|at| number(fields[at]).filter(|number| *number >= 0.0));
     Some(Line {
-        ms: figure(0)?,
-        value: figure(1)?,
-        largest: is_both.then(|| figure(2)).flatten(),
+        ms: ms?,
+        value: value?,
+        largest: largest.filter(|_| is_both),
         way: way as usize,
         block: whole(fields.get(at + 1)?)?,
     })

@@ -75,8 +75,8 @@ impl Series {
 
     /// Slices of a second up to the end of the longest job.
     pub fn intervals(&self, seconds: f64) -> Vec<Interval> {
-        let all = self.0.iter().enumerate();
-        let all = all.map_while(|(at, [read, write, trim])| {
+        let seconds_of_log = self.0.iter().enumerate();
+        let intervals = seconds_of_log.map_while(|(at, [read, write, trim])| {
             let begin = at as f64;
             let length = (seconds - begin).min(1.0);
             (length > 0.0).then(|| Interval {
@@ -88,7 +88,7 @@ impl Series {
                 ..Interval::default()
             })
         });
-        all.collect()
+        intervals.collect()
     }
 }
 

@@ -100,11 +100,10 @@ impl Block {
                     ..Way::default()
                 });
             } else if label == "IO depths" {
-                let shares = rest
+                self.depths_percent = rest
                     .split(',')
-                    .filter_map(|part| part.split_once('=')?.1.trim().strip_suffix('%'));
-                let shares = shares.filter_map(number);
-                self.depths_percent = shares.sum();
+                    .filter_map(|part| number(part.split_once('=')?.1.trim().strip_suffix('%')?))
+                    .sum();
             } else if label.starts_with("issued") {
                 let total = after_key_of_issued(rest);
                 self.issued = total;
@@ -179,7 +178,7 @@ impl Block {
             agree(what, iops, issued as f64, seconds)
                 .map_err(|message| format!("{}, {}: {message}", self.name, way.name))?;
         }
-        let by_rate = || (way.iops.unwrap_or(0.0) * seconds).round() as u64;
+        let by_rate = (way.iops.unwrap_or(0.0) * seconds).round() as u64;
         let lists = [&way.clat, &way.lat].map(|times| !times.list.is_empty());
         let times = match lists {
             [false, true] => {
@@ -192,7 +191,7 @@ impl Block {
             _ if way.clat.moments.is_some() => &way.clat,
             _ => &way.lat,
         };
-        Ok(times.figures(issued.unwrap_or_else(by_rate), way.bytes.round() as u64))
+        Ok(times.figures(issued.unwrap_or(by_rate), way.bytes.round() as u64))
     }
 
     /// The text does not count flushes: the shares of depths do, whose whole is what was issued
@@ -220,7 +219,7 @@ impl Block {
 
 /// `total=0,455,0,0 short=…`, or `total=r=1/w=2/d=0, short=…`.
 fn after_key_of_issued(rest: &str) -> Vec<u64> {
-    let total = rest.split_once("total=").map_or("", |it| it.1);
+    let total = rest.split_once("total=").map_or("", |(_, total)| total);
     let end = total.find(" short").unwrap_or(total.len());
     let numbers = total[..end].split(|c: char| !c.is_ascii_digit());
     numbers.filter_map(|text| text.parse().ok()).collect()
@@ -240,11 +239,11 @@ fn way(name: &'static str, line: &str) -> Result<Way, String> {
             (scaled(iops), bytes(moved, 1e3), number(ms), rate)
         }
         None => {
-            let figure = |key| after_key(line, key).and_then(|text| bytes(text, 1024.0));
+            let [rate, moved] =
+                ["bw=", "io="].map(|key| after_key(line, key).and_then(|text| bytes(text, 1024.0)));
             let ms = after_key(line, "runt=").and_then(|text| text.strip_suffix("msec"));
             let iops = after_key(line, "iops=").and_then(scaled);
-            let rate = figure("bw=").unwrap_or(0.0);
-            (iops, figure("io="), ms.and_then(number), rate)
+            (iops, moved, ms.and_then(number), rate.unwrap_or(0.0))
         }
     };
     let seconds = ms.ok_or_else(wrong)? / 1e3;
@@ -337,14 +336,13 @@ impl Way {
 
 impl Times {
     fn figures(&self, ios: u64, bytes: u64) -> Figures {
-        let moment = |at: usize| self.moments.map(|moments| moments[at]);
         Figures {
             ios,
             bytes,
-            min: moment(0),
-            max: moment(1),
-            mean: moment(2),
-            stddev: moment(3),
+            min: self.moments.map(|[min, ..]| min),
+            max: self.moments.map(|[_, max, ..]| max),
+            mean: self.moments.map(|[_, _, mean, _]| mean),
+            stddev: self.moments.map(|[.., stddev]| stddev),
             shape: if self.list.is_empty() {
                 Shape::Unknown
             } else {

@@ -1,0 +1,93 @@
+//! Commands as people write them, and what is wrong with those that are no commands.
+
+use super::*;
+
+#[track_caller]
+fn order(line: &str) -> Order {
+    let command: Result<Command, _> = line.parse();
+    command
+        .map(|command| command.order)
+        .unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn faults_as_people_write_them() {
+    let inject = |kind, percents, range, seconds: Option<u64>| Order::Inject {
+        kind,
+        percents,
+        range,
+        lasts: seconds.map(Nanos::from_secs),
+    };
+    let io = FaultKind::Error(Failure::Io);
+    assert_eq!(order("fault error 1%"), inject(io, [1.0; 4], None, None));
+    assert_eq!(
+        order("fault error 0.5 --on=read --range 1GiB.. --errno ENOSPC --for 10s"),
+        inject(
+            FaultKind::Error(Failure::NoSpace),
+            [0.5, 0.0, 0.0, 0.0],
+            Some((1 << 30, u64::MAX)),
+            Some(10)
+        )
+    );
+    let slow = FaultKind::Latency(Nanos::from_millis(20));
+    assert_eq!(
+        order("latency +20ms 5% --on write"),
+        inject(slow, [0.0, 5.0, 5.0, 5.0], None, None)
+    );
+    assert_eq!(
+        order("fault stall 5s"),
+        inject(FaultKind::Stall, [100.0; 4], None, Some(5))
+    );
+    assert_eq!(
+        order("fault aws:ebs:pause-volume-io 5s"),
+        order("fault stall 5s")
+    );
+    assert_eq!(order("fault power-cut --torn"), Order::PowerCut(Loss::Torn));
+    assert_eq!(order("credits 25%"), Order::Credits(0.25));
+    let pairs = [("iops", "16000"), ("throughput", "500MiB")]
+        .map(|(key, value)| (key.to_owned(), value.to_owned()));
+    assert_eq!(
+        order("set iops=16000 throughput=500MiB"),
+        Order::Set(pairs.into())
+    );
+}
+
+#[test]
+fn a_mistake_is_reported_with_what_would_work() {
+    let check = |line: &str, words: &str| {
+        let error = line.parse::<Command>().expect_err(line).to_string();
+        assert!(error.contains(words), "{line}: {error}");
+        assert!(!error.contains('\n'), "one line: {error}");
+    };
+    check("", "a command is missing");
+    check("fault", "there are error, latency");
+    check("fault stal 5s", "did you mean stall?");
+    check("fault set iops=1", "there is no fault `set`");
+    check(
+        "fault stall",
+        "for how long is missing; write `fault stall TIME [--volume NAME]`",
+    );
+    check("fault error 101%", "at most 100%");
+    check("fault error NaN", "is no share");
+    check("fault error 1% --torn", "takes no --torn");
+    check("fault error 1% 2%", "one word too many");
+    check("fault error 1% --range 2GiB..1GiB", "holds nothing");
+    check("fault error 1% --errno ENOENT", "none of EIO, ENOSPC");
+    check("fault latency +0ms", "does nothing");
+    check("fault template fast", "there are sustained-latency");
+    check("fault bitflip 0", "from 1 to 1000");
+    check("set iops", "no KEY=VALUE");
+}
+
+#[test]
+fn what_is_kept_of_a_command_can_be_given_again() {
+    for (line, text) in [
+        ("  stall   5s", "fault stall 5s"),
+        ("fault error 1% --on read", "fault error 1% --on read"),
+    ] {
+        let command: Command = line.parse().expect("sound");
+        assert_eq!(command.text, text);
+        let again: Command = command.text.parse().expect("sound");
+        assert_eq!(again, command);
+    }
+}
