@@ -133,10 +133,12 @@ pub(crate) fn uring_workers() -> u32 {
     let Ok(tasks) = fs::read_dir("/proc/self/task") else {
         return 0;
     };
-    let is_worker = |task: &fs::DirEntry| {
-        fs::read(task.path().join("comm")).is_ok_and(|name| name.starts_with(b"iou-wrk"))
-    };
-    tasks.flatten().filter(is_worker).count() as u32
+    tasks
+        .flatten()
+        .filter(|task| {
+            fs::read(task.path().join("comm")).is_ok_and(|name| name.starts_with(b"iou-wrk"))
+        })
+        .count() as u32
 }
 
 /// Threads of this process, by one small file.
