@@ -83,18 +83,8 @@ impl<'a> Sources<'a> {
 
     pub fn case(&self, system: &str, case: &str, figure: Figure) -> Option<Value> {
         let row = *self.rows.get(&(system, case))?;
-        let needed = match figure {
-            Figure::MeanUs => Some(Statistic::Mean),
-            Figure::MinUs => Some(Statistic::Min),
-            Figure::MaxUs => Some(Statistic::Max),
-            _ => None,
-        };
-        // Another program may not have reported it.
-        let mut unknown = row.directions.iter().map(|direction| direction.unknown);
-        if needed.is_some_and(|needed| unknown.any(|unknown| unknown.has(needed))) {
-            return None;
-        }
         match figure {
+            _ if is_unknown(row, figure) => None,
             Figure::Iops => total(row, |direction| direction.iops),
             Figure::MbPerS => Some(total(row, |direction| direction.bytes_per_s)?.times(1e-6)),
             Figure::MibPerS => {
@@ -166,6 +156,18 @@ impl<'a> Sources<'a> {
         };
         Some(month + documents::usd_for_use(of.bought?, measured))
     }
+}
+
+/// Whether another program did not report the figure.
+fn is_unknown(row: &Row, figure: Figure) -> bool {
+    let needed = match figure {
+        Figure::MeanUs => Statistic::Mean,
+        Figure::MinUs => Statistic::Min,
+        Figure::MaxUs => Statistic::Max,
+        _ => return false,
+    };
+    let mut directions = row.directions.iter();
+    directions.any(|direction| direction.unknown.has(needed))
 }
 
 /// The figure, or the ratio that the cell is.
