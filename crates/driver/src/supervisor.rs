@@ -90,9 +90,11 @@ impl<'a> Supervisor<'a> {
 
     /// How long to sleep: to the next tick, or shorter when a thread is late.
     fn patience(&self, threads: &Threads, now: Nanos) -> Duration {
-        let overstays =
-            |member: &WorkerStatus| member.ended.is_none() && self.should_have_ended(member, now);
-        if threads.members().iter().any(overstays) {
+        let mut working = threads
+            .members()
+            .iter()
+            .filter(|member| member.ended.is_none());
+        if working.any(|member| self.should_have_ended(member, now)) {
             return INTERRUPT;
         }
         let left = Duration::from(self.watch.next(now).since(now));

@@ -42,9 +42,10 @@ impl Argument<'_> {
     /// Words as those of -j, or a directory.
     pub(super) fn journal(&self) -> Result<Vec<String>, Mistake> {
         let words = self.words()?;
-        let is_known =
-            |word: &str| word.contains(['/', '.']) || JOURNAL.split(", ").any(|name| name == word);
-        match words.iter().find(|word| !is_known(word)) {
+        let unknown = words.iter().find(|word| {
+            !word.contains(['/', '.']) && JOURNAL.split(", ").all(|name| name != *word)
+        });
+        match unknown {
             None => Ok(words),
             Some(word) => Err(self.error(format_args!(
                 "`{word}` is none of {JOURNAL}, nor a directory with a / in it"
