@@ -28,7 +28,7 @@ pub struct Margins {
 }
 
 impl Margins {
-    /// Rates nearer than this are the same, so nobody can be shown a smaller difference.
+    /// Rates nearer than this are the same, so no smaller difference can be shown.
     pub const SAME_PERCENT: f64 = contrast::SAME * 100.0;
 }
 
@@ -44,7 +44,7 @@ impl Default for Margins {
 /// Two or more runs, load by load.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Comparison {
-    /// Place of the run that the others are held against, among the runs given.
+    /// Place of the run that the others are compared with, among the runs given.
     pub baseline: usize,
     /// Smaller differences are called negligible.
     pub at_least_percent: f64,
@@ -123,7 +123,7 @@ pub struct Unmatched {
     pub why: String,
 }
 
-/// Holds every run against the baseline, load by load.
+/// Compares every run with the baseline, load by load.
 ///
 /// Loads are the same when direction, block size, pattern, mix, depth, threads, pace and
 /// durability are. Cases of the same name and settings are paired first; what remains is paired
@@ -134,23 +134,24 @@ pub struct Unmatched {
 pub fn compare(records: &[&Record], baseline: usize, margins: Margins) -> Comparison {
     let base = loads(records[baseline]);
     let others = (0..records.len()).filter(|run| *run != baseline);
-    let against = |run: usize| {
-        let found = matched((baseline, &base), (run, &loads(records[run])));
-        Against {
-            run,
-            pairs: found
-                .pairs
-                .into_iter()
-                .map(|(a, b)| pair(&a, &b, margins))
-                .collect(),
-            unmatched: found.unmatched,
-        }
-    };
     Comparison {
         baseline,
         at_least_percent: margins.at_least_percent,
         show_percent: margins.show_percent,
-        against: others.map(against).collect(),
+        against: others
+            .map(|run| {
+                let found = matched((baseline, &base), (run, &loads(records[run])));
+                Against {
+                    run,
+                    pairs: found
+                        .pairs
+                        .into_iter()
+                        .map(|(a, b)| pair(&a, &b, margins))
+                        .collect(),
+                    unmatched: found.unmatched,
+                }
+            })
+            .collect(),
         differences: differences::all(records),
     }
 }
@@ -167,7 +168,9 @@ fn pair(base: &Load<'_>, other: &Load<'_>, margins: Margins) -> Pair {
         verdict: Verdict::Unknown,
         contrasts: contrasts(base, other, margins),
     };
-    pair.verdict = pair.headline().map_or(Verdict::Unknown, |it| it.verdict);
+    pair.verdict = pair
+        .headline()
+        .map_or(Verdict::Unknown, |contrast| contrast.verdict);
     pair
 }
 
@@ -299,7 +302,7 @@ mod tests {
         let sketches = [Sketch::named("a"), Sketch::named("b")];
         let one = record(&sketches);
         let found = compare(&[&one, &one, &one], 1, Margins::default());
-        let places: Vec<_> = found.against.iter().map(|it| it.run).collect();
+        let places: Vec<_> = found.against.iter().map(|against| against.run).collect();
         assert_eq!(places, [0, 2]);
         assert!(found.differences.is_empty(), "{:?}", found.differences);
         for against in &found.against {

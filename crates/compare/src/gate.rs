@@ -96,7 +96,7 @@ impl Gate {
 
 /// Without anything that was looked at, nothing is decided.
 fn check(condition: &Condition, judged: Vec<Judged>) -> Check {
-    let worst = judged.iter().map(|it| it.answer).max();
+    let worst = judged.iter().map(|judged| judged.answer).max();
     Check {
         condition: condition.to_string(),
         answer: worst.unwrap_or(Answer::Undecided),

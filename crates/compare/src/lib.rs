@@ -1,4 +1,4 @@
-//! In: Records with their summaries and findings; what they are held against: another Record, an
+//! In: Records with their summaries and findings; what they are compared with: another Record, an
 //! address, published figures, a condition.
 //! Out: comparisons, judgements of limits, tables of studies, the answers of gates.
 //! Never: runs something, does I/O, prints.

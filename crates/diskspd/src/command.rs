@@ -15,7 +15,7 @@ pub enum Requested {
     Usage,
     /// `-ye`: set an event and quit.
     Event(String),
-    /// `-X`: the profile stands in a file.
+    /// `-X`: the profile is in a file.
     Xml(Overrides),
     /// A profile.
     Load(Profile),
@@ -53,21 +53,25 @@ pub fn parse(arguments: &[String]) -> Result<Parsed, Mistake> {
         .iter()
         .map(|argument| hyphened(argument))
         .collect();
-    let is_option = |argument: &&String| argument.starts_with('-') && argument.len() > 1;
-    let options: Vec<&String> = arguments.iter().take_while(is_option).collect();
+    let options: Vec<&String> = arguments
+        .iter()
+        .take_while(|argument| is_option(argument))
+        .collect();
     let targets = &arguments[options.len()..];
     let mut draft = Draft::default();
     let mut notes = Vec::new();
-    // Sizes may count blocks, so the block size comes first, wherever it stands.
-    let is_block = |argument: &&&String| argument.starts_with("-b");
-    for argument in options.iter().filter(is_block) {
+    // Sizes may count blocks, so the block size is read first, wherever it is.
+    let (block, others): (Vec<&String>, Vec<&String>) = options
+        .iter()
+        .partition(|argument| argument.starts_with("-b"));
+    for argument in block {
         apply(&mut draft, argument)?;
     }
-    for argument in options.iter().filter(|argument| !is_block(argument)) {
+    for argument in others {
         let option = apply(&mut draft, argument)?;
         notes.extend(note(option, argument));
     }
-    if let Some(late) = targets.iter().find(is_option) {
+    if let Some(late) = targets.iter().find(|target| is_option(target)) {
         let wrong = "options come before the targets, and this one stands behind one";
         return Err(Mistake::new(late.as_str(), wrong));
     }
@@ -75,7 +79,11 @@ pub fn parse(arguments: &[String]) -> Result<Parsed, Mistake> {
     Ok(Parsed { requested, notes })
 }
 
-/// `/b4K` as `-b4K`, as on Windows. Paths begin with a slash here, so only what stands alone and
+fn is_option(argument: &str) -> bool {
+    argument.starts_with('-') && argument.len() > 1
+}
+
+/// `/b4K` as `-b4K`, as on Windows. Paths begin with a slash here, so only a word of its own that
 /// reads as an option is one: `./b4K` and `/b4K/x` are paths.
 fn hyphened(argument: &str) -> String {
     let word = argument
@@ -131,7 +139,7 @@ fn requested(draft: Draft, targets: &[String], options: &[&String]) -> Result<Re
     Ok(Requested::Load(profile))
 }
 
-/// Checks the options as they were typed: which exclude each other, and which may stand once. A
+/// Checks the options as they were typed: which exclude each other, and which may be given once. A
 /// profile does not show it any more: there, the later one has simply replaced the earlier one.
 fn exclusive(options: &[&String]) -> Result<(), Mistake> {
     let random = named(options, &["-r"]);
@@ -169,9 +177,11 @@ fn exclusive(options: &[&String]) -> Result<(), Mistake> {
 
 /// The options that these rows of the table read.
 fn named<'a>(options: &[&'a String], names: &[&str]) -> Vec<&'a str> {
-    let is_named = |option: &str| find(option).is_some_and(|row| names.contains(&row.name));
-    let all = options.iter().map(|option| option.as_str());
-    all.filter(|option| is_named(option)).collect()
+    options
+        .iter()
+        .map(|option| option.as_str())
+        .filter(|option| find(option).is_some_and(|row| names.contains(&row.name)))
+        .collect()
 }
 
 fn twice(first: &str, second: &str) -> Mistake {
@@ -181,8 +191,10 @@ fn twice(first: &str, second: &str) -> Mistake {
 
 fn overrides(draft: Draft, targets: &[String], options: &[&String]) -> Result<Overrides, Mistake> {
     const ALLOWED: [&str; 7] = ["-X", "-d", "-W", "-C", "-R", "-v", "-z"];
-    let is_allowed = |option: &str| find(option).is_some_and(|row| ALLOWED.contains(&row.name));
-    if let Some(other) = options.iter().find(|option| !is_allowed(option)) {
+    let refused = options
+        .iter()
+        .find(|option| find(option).is_none_or(|row| !ALLOWED.contains(&row.name)));
+    if let Some(other) = refused {
         let wrong =
             "with -X, only -d, -W, -C, -R, -v and -z are allowed: the rest is in the profile";
         return Err(Mistake::new(other.as_str(), wrong));
@@ -226,7 +238,7 @@ impl Overrides {
         })
     }
 
-    /// `*1` stands for the first target of the command line.
+    /// `*1` means the first target of the command line.
     fn fill_template(&self, target: &mut Target, used: &mut [bool]) -> Result<(), Mistake> {
         let Some(number) = template(&target.path)? else {
             return Ok(());
@@ -256,12 +268,14 @@ fn profile(draft: Draft, targets: &[String]) -> Profile {
         align: draft.random_align.or(draft.stride),
         ..draft.target
     };
-    let with_path = |path: &String| Target {
-        path: path.clone(),
-        ..target.clone()
-    };
     let mut span = draft.span;
-    span.targets = targets.iter().map(with_path).collect();
+    span.targets = targets
+        .iter()
+        .map(|path| Target {
+            path: path.clone(),
+            ..target.clone()
+        })
+        .collect();
     Profile {
         timespans: vec![span],
         ..draft.profile

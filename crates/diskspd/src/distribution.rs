@@ -93,11 +93,13 @@ fn shares(zones: &[(u32, u64)], whole: u64) -> Result<Vec<(f64, f64)>, Mistake> 
         let wrong = "the target is too short: no operation goes anywhere";
         return Err(Mistake::new(OPTION, wrong));
     }
-    let share = |(io, width): &(u32, u64)| {
-        let of_operations = f64::from(*io) * 100.0 / f64::from(sum);
-        (of_operations, *width as f64 * 100.0 / whole as f64)
-    };
-    Ok(zones.iter().map(share).collect())
+    Ok(zones
+        .iter()
+        .map(|(io, width)| {
+            let of_operations = f64::from(*io) * 100.0 / f64::from(sum);
+            (of_operations, *width as f64 * 100.0 / whole as f64)
+        })
+        .collect())
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
 //! The option table: one option, one row. Reading a command line, `-?` and
-//! `docs/dialects/diskspd.md` are derived from it. Below it stand the setters of values that have
+//! `docs/dialects/diskspd.md` are derived from it. Below it are the setters of values that have
 //! more than one part.
 
 use std::ops::RangeInclusive;
@@ -297,8 +297,8 @@ fn bounds(draft: &mut Draft, option: &str, rest: &str) -> Result<(), Mistake> {
     draft.target.base = base;
     if let Some(length) = length {
         let end = base.checked_add(draft.some_size(option, length)?);
-        let wrong = || Mistake::new(option, "the end lies beyond 2^64");
-        draft.target.max_file_size = end.ok_or_else(wrong)?;
+        draft.target.max_file_size =
+            end.ok_or_else(|| Mistake::new(option, "the end lies beyond 2^64"))?;
     }
     Ok(())
 }
@@ -337,16 +337,12 @@ fn limit_or_hints(draft: &mut Draft, option: &str, rest: &str) -> Result<(), Mis
         draft.target.max_file_size = draft.some_size(option, rest)?;
         return Ok(());
     }
-    let wrong = || {
+    if rest.is_empty() || !rest.chars().all(|hint| "srt".contains(hint)) {
         let message = format!("`{rest}` is neither a size nor hints out of r, s and t");
-        Mistake::new(option, message)
-    };
-    if rest.is_empty() {
-        return Err(wrong());
+        return Err(Mistake::new(option, message));
     }
-    for hint in rest.chars() {
-        let index = "srt".find(hint).ok_or_else(wrong)?;
-        draft.target.hints[index] = true;
+    for (hint, requested) in "srt".chars().zip(&mut draft.target.hints) {
+        *requested |= rest.contains(hint);
     }
     Ok(())
 }
@@ -409,15 +405,17 @@ fn caching(draft: &mut Draft, _: &str, rest: &str) -> Result<(), Mistake> {
             'm' => (None, false),
             _ => return Err(none_of("-S", flag, "b, h, m, r, u and w")),
         };
-        let twice = |what| Mistake::new("-S", format!("`{flag}` repeats or contradicts {what}"));
-        if cache.is_some() && draft.cache.is_some() {
-            return Err(twice("an earlier flag for the cache"));
-        }
-        if through && draft.target.write_through {
-            return Err(twice("write-through"));
-        }
-        if flag == 'm' && draft.target.mapped {
-            return Err(twice("mapped memory"));
+        let repeated = [
+            (
+                cache.is_some() && draft.cache.is_some(),
+                "an earlier flag for the cache",
+            ),
+            (through && draft.target.write_through, "write-through"),
+            (flag == 'm' && draft.target.mapped, "mapped memory"),
+        ];
+        if let Some((_, what)) = repeated.into_iter().find(|(is_so, _)| *is_so) {
+            let message = format!("`{flag}` repeats or contradicts {what}");
+            return Err(Mistake::new("-S", message));
         }
         draft.cache = draft.cache.or(cache);
         draft.target.write_through |= through;

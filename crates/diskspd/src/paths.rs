@@ -34,11 +34,10 @@ impl std::str::FromStr for Mapping {
 /// # Errors
 /// A name of Windows that no mapping covers.
 pub fn here(path: &str, mappings: &[Mapping]) -> Result<String, Mistake> {
-    let fits = |mapping: &&Mapping| {
+    let fitting = mappings.iter().filter(|mapping| {
         let head = path.get(..mapping.from.len());
         head.is_some_and(|head| head.eq_ignore_ascii_case(&mapping.from))
-    };
-    let fitting = mappings.iter().filter(fits);
+    });
     if let Some(longest) = fitting.max_by_key(|mapping| mapping.from.len()) {
         return Ok(joined(longest, &path[longest.from.len()..]));
     }
@@ -65,7 +64,7 @@ pub(super) fn template(path: &str) -> Result<Option<usize>, Mistake> {
     })
 }
 
-/// A model and the null target stand for everything below them.
+/// A model and the null target take the place of everything below them.
 fn joined(mapping: &Mapping, rest: &str) -> String {
     let to = &mapping.to;
     if !Target::is_path(to) {
@@ -86,16 +85,15 @@ fn joined(mapping: &Mapping, rest: &str) -> String {
 
 /// How a name of Windows could be mapped; nothing for one of Linux.
 fn windows(path: &str) -> Option<String> {
-    let disk = || Some(format!("--map '{path}=/dev/nvme1n1'"));
     let mut characters = path.chars();
-    match (characters.next()?, characters.next()) {
-        ('#', _) => return disk(),
-        (letter, Some(':')) if letter.is_ascii_alphabetic() => {
-            let folder = || Some(format!("--map '{letter}:\\=/data/'"));
-            return if path.len() == 2 { disk() } else { folder() };
-        }
-        _ if path.to_ascii_lowercase().starts_with(r"\\.\physicaldrive") => return disk(),
-        _ => {}
+    let (first, second) = (characters.next()?, characters.next());
+    let is_drive = first.is_ascii_alphabetic() && second == Some(':');
+    if is_drive && path.len() > 2 {
+        return Some(format!("--map '{first}:\\=/data/'"));
+    }
+    let lower = path.to_ascii_lowercase();
+    if first == '#' || is_drive || lower.starts_with(r"\\.\physicaldrive") {
+        return Some(format!("--map '{path}=/dev/nvme1n1'"));
     }
     let (folder, _) = path.rsplit_once('\\')?;
     Some(format!("--map '{folder}\\=/data/'"))

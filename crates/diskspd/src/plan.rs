@@ -121,8 +121,10 @@ impl Maker<'_> {
             0 => self.by_target(span, &paths)?,
             _ => self.pooled(span, &paths)?,
         };
-        let jobs = paired.iter_mut().flat_map(|(_, jobs)| std::mem::take(jobs));
-        let jobs = jobs.collect();
+        let jobs = paired
+            .iter_mut()
+            .flat_map(|(_, jobs)| std::mem::take(jobs))
+            .collect();
         let mut pairs: Vec<Pair> = paired.into_iter().map(|(pair, _)| pair).collect();
         pairs.sort_by_key(|pair| (pair.thread, pair.target));
         let threads = match span.thread_count {
@@ -205,13 +207,14 @@ impl Maker<'_> {
         };
         // Under `-p` a job for each operation in flight.
         let jobs = if target.parallel && target.requests > 1 {
-            let one = |lane: u32| Job {
-                name: format!("{name}-lane{lane}"),
-                engine: Engine::Psync,
-                depth: 1,
-                ..job.clone()
-            };
-            (0..target.requests).map(one).collect()
+            (0..target.requests)
+                .map(|lane| Job {
+                    name: format!("{name}-lane{lane}"),
+                    engine: Engine::Psync,
+                    depth: 1,
+                    ..job.clone()
+                })
+                .collect()
         } else {
             vec![job]
         };
@@ -237,8 +240,9 @@ impl Maker<'_> {
             } => {
                 let mut known = self.terms.sources.iter();
                 let bytes = known.find(|(name, bytes)| name == file && !bytes.is_empty());
-                let wrong = || Mistake::new("-Z", format!("{file} cannot be read, or is empty"));
-                let (_, bytes) = bytes.ok_or_else(wrong)?;
+                let (_, bytes) = bytes.ok_or_else(|| {
+                    Mistake::new("-Z", format!("{file} cannot be read, or is empty"))
+                })?;
                 Ok(Some(Arc::clone(bytes)))
             }
             _ => Ok(None),
@@ -288,12 +292,16 @@ impl Maker<'_> {
         if let Some(distribution) = &target.distribution {
             let end = self.end(target).or_else(|| self.known_size(target));
             let len = end.map(|end| end.saturating_sub(target.base));
-            let zone = |(access_percent, space_percent)| Zone {
-                access_percent,
-                space_percent,
-            };
             let zones = distribution::zones(distribution, len)?;
-            return Ok(Pattern::Zones(zones.into_iter().map(zone).collect()));
+            return Ok(Pattern::Zones(
+                zones
+                    .into_iter()
+                    .map(|(access_percent, space_percent)| Zone {
+                        access_percent,
+                        space_percent,
+                    })
+                    .collect(),
+            ));
         }
         let stride = target.step();
         Ok(match target.random_ratio {

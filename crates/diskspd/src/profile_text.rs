@@ -68,8 +68,11 @@ impl Lines {
 }
 
 fn time_span(span: &TimeSpan) -> Vec<String> {
-    let in_group = |(group, cpu): &(u16, u32)| format!("{group}/{cpu}");
-    let affinity: Vec<String> = span.affinity.iter().map(in_group).collect();
+    let affinity: Vec<String> = span
+        .affinity
+        .iter()
+        .map(|(group, cpu)| format!("{group}/{cpu}"))
+        .collect();
     let affinity = affinity.join(", ");
     let (bucket_ms, threads, requests) = (span.bucket_ms, span.thread_count, span.request_count);
     let mut lines = Lines::default();
@@ -102,7 +105,7 @@ fn time_span(span: &TimeSpan) -> Vec<String> {
 
 fn target_lines(span: &TimeSpan, target: &Target, layout: Layout) -> Vec<String> {
     let old = layout == Layout::V2_0_21a;
-    let size = |bytes: u64| if old { bytes.to_string() } else { kmgt(bytes) };
+    let size: fn(u64) -> String = if old { |bytes| bytes.to_string() } else { kmgt };
     let mut lines = Lines::default();
     lines.add(format!("think time: {}ms", target.think_ms));
     lines.add(format!("burst size: {}", target.burst));

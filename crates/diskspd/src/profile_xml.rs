@@ -148,7 +148,7 @@ pub fn profile_xml(profile: &Profile) -> String {
     sheet.text
 }
 
-/// Refuses elements that nobody would read: a misspelt one would be lost in silence.
+/// Refuses elements that no field reads: a misspelt one would be lost in silence.
 fn known(element: &Element, names: &[&str]) -> Result<(), Mistake> {
     let mut children = element.children.iter();
     let Some(child) = children.find(|child| !names.contains(&&*child.name)) else {
@@ -211,7 +211,8 @@ fn read_profile(element: &Element) -> Result<Profile, Mistake> {
 
 /// The elements without use here that request something.
 fn unheeded(element: &Element) -> Vec<(&'static str, &'static str)> {
-    let is_set = |name: &str| {
+    let mut ignored = IGNORED.to_vec();
+    ignored.retain(|(name, _)| {
         let child = element.child(name);
         let texts = child.into_iter().flat_map(|child| {
             let inner = child.children.iter().map(|inner| inner.text.trim());
@@ -219,9 +220,8 @@ fn unheeded(element: &Element) -> Vec<(&'static str, &'static str)> {
         });
         let mut texts = texts.filter(|text| !text.is_empty());
         texts.any(|text| !matches!(text, "0" | "false"))
-    };
-    let set = IGNORED.into_iter().filter(|(name, _)| is_set(name));
-    set.collect()
+    });
+    ignored
 }
 
 pub(super) fn write_profile(sheet: &mut Sheet, profile: &Profile) {
@@ -253,16 +253,18 @@ fn read_seed(span: &mut TimeSpan, element: &Element) -> Result<(), Mistake> {
 }
 
 fn read_affinity(span: &mut TimeSpan, element: &Element) -> Result<(), Mistake> {
-    let wrong = || Mistake::new("Affinity", "group 0 and a processor's number are wanted");
     let affinity = element.child("Affinity").into_iter();
     for entry in affinity.flat_map(|affinity| &affinity.children) {
         let group = entry.attribute("Group");
         let number = match (&*entry.name, group, entry.attribute("Processor")) {
-            ("AffinityAssignment", ..) => entry.text.trim(),
-            ("AffinityGroupAssignment", None | Some("0"), Some(processor)) => processor,
-            _ => return Err(wrong()),
+            ("AffinityAssignment", ..) => entry.text.trim().parse().ok(),
+            ("AffinityGroupAssignment", None | Some("0"), Some(processor)) => {
+                processor.parse().ok()
+            }
+            _ => None,
         };
-        let number = number.parse().map_err(|_| wrong())?;
+        let wrong = "group 0 and a processor's number are wanted";
+        let number = number.ok_or_else(|| Mistake::new("Affinity", wrong))?;
         span.affinity.push((0, number));
     }
     Ok(())
@@ -321,17 +323,20 @@ fn limits(target: &Target) -> Result<(), Mistake> {
 }
 
 fn read_path(target: &mut Target, element: &Element) -> Result<(), Mistake> {
-    let path = element.text_of("Path").filter(|path| !path.is_empty());
-    let path = path.ok_or_else(|| Mistake::new("Target", "it has no <Path>"))?;
+    let path = element
+        .text_of("Path")
+        .filter(|path| !path.is_empty())
+        .ok_or_else(|| Mistake::new("Target", "it has no <Path>"))?;
     path.clone_into(&mut target.path);
     Ok(())
 }
 
 fn read_cache(target: &mut Target, element: &Element) -> Result<(), Mistake> {
-    let is_set = |name| element.flag(name).map(|flag| flag.unwrap_or(false));
-    let all_off = is_set("DisableAllCache")?;
-    target.write_through = all_off || is_set("WriteThrough")?;
-    target.cache = match (is_set("DisableOSCache")?, is_set("DisableLocalCache")?) {
+    let all_off = element.flag("DisableAllCache")? == Some(true);
+    target.write_through = all_off || element.flag("WriteThrough")? == Some(true);
+    let no_cache = element.flag("DisableOSCache")? == Some(true);
+    let no_local_cache = element.flag("DisableLocalCache")? == Some(true);
+    target.cache = match (no_cache, no_local_cache) {
         (os, _) if os || all_off => Cache::None,
         (_, true) => Cache::NotLocal,
         _ => Cache::Cached,
@@ -358,8 +363,9 @@ const FLUSHES: [(&str, MapFlush); 3] = [
 ];
 
 fn read_flush(target: &mut Target, element: &Element) -> Result<(), Mistake> {
-    let text = element.text_of("FlushType");
-    let text = text.or_else(|| element.text_of("MemoryMappedIoFlushMode"));
+    let text = element
+        .text_of("FlushType")
+        .or_else(|| element.text_of("MemoryMappedIoFlushMode"));
     let Some(text) = text.filter(|text| !text.is_empty()) else {
         return Ok(());
     };
@@ -399,8 +405,10 @@ fn read_content(target: &mut Target, element: &Element) -> Result<(), Mistake> {
         ("" | "sequential", _) | ("random", None) => Buffers::Pattern,
         ("random", Some(source)) => {
             let size = source.number("SizeInBytes")?.unwrap_or(0);
-            let file = source.text_of("FilePath").filter(|file| !file.is_empty());
-            let file = file.map(str::to_owned);
+            let file = source
+                .text_of("FilePath")
+                .filter(|file| !file.is_empty())
+                .map(str::to_owned);
             Buffers::Source { size, file }
         }
         (other, _) => {
@@ -453,21 +461,21 @@ fn read_distribution(target: &mut Target, element: &Element) -> Result<(), Mista
     let Some(outer) = element.child("Distribution") else {
         return Ok(());
     };
-    let wrong = || {
-        let wanted = "ranges such as <Range IO=\"90\">10</Range> are wanted";
-        Mistake::new("Distribution", wanted)
-    };
-    let inner = outer.children.first().ok_or_else(wrong)?;
-    let range = |range: &Element| {
-        let io = range.attribute("IO")?.parse().ok()?;
-        Some((io, range.text.trim().parse().ok()?))
-    };
-    let list: Option<Vec<_>> = inner.all("Range").map(range).collect();
-    let absolute = WIDTHS.iter().position(|name| *name == inner.name);
-    let (list, absolute) = list.zip(absolute).ok_or_else(wrong)?;
-    let absolute = absolute == 1;
-    target.distribution = Some(Distribution { absolute, list });
+    let wanted = "ranges such as <Range IO=\"90\">10</Range> are wanted";
+    let distribution = distribution(outer).ok_or_else(|| Mistake::new("Distribution", wanted))?;
+    target.distribution = Some(distribution);
     Ok(())
+}
+
+fn distribution(outer: &Element) -> Option<Distribution> {
+    let inner = outer.children.first()?;
+    let mut list = Vec::new();
+    for range in inner.all("Range") {
+        let io = range.attribute("IO")?.parse().ok()?;
+        list.push((io, range.text.trim().parse().ok()?));
+    }
+    let absolute = WIDTHS.iter().position(|name| *name == inner.name)? == 1;
+    Some(Distribution { absolute, list })
 }
 
 fn write_distribution(target: &Target, sheet: &mut Sheet) {
@@ -487,8 +495,9 @@ fn read_throughput(target: &mut Target, element: &Element) -> Result<(), Mistake
     let Some(value) = element.number("Throughput")?.filter(|value| *value > 0) else {
         return Ok(());
     };
-    let unit = element.child("Throughput");
-    let unit = unit.and_then(|child| child.attribute("unit"));
+    let unit = element
+        .child("Throughput")
+        .and_then(|child| child.attribute("unit"));
     target.throughput = Some(match unit {
         Some(unit) if unit.eq_ignore_ascii_case("iops") => Throughput::Iops(value),
         _ => Throughput::BytesPerMs(value),
@@ -512,11 +521,11 @@ fn read_threads(target: &mut Target, element: &Element) -> Result<(), Mistake> {
         for one in list.all("ThreadTarget") {
             known(one, &["Thread", "Weight"])?;
             let thread = one.number("Thread")?;
-            let wrong = || Mistake::new("ThreadTarget", "it has no <Thread>");
             let weight = one.number("Weight")?.unwrap_or(0);
-            target
-                .threads_of_pool
-                .push((thread.ok_or_else(wrong)?, weight));
+            target.threads_of_pool.push((
+                thread.ok_or_else(|| Mistake::new("ThreadTarget", "it has no <Thread>"))?,
+                weight,
+            ));
         }
     }
     Ok(())

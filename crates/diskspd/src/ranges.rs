@@ -50,12 +50,16 @@ fn range(io: u32, start: u64, end: Option<u64>) -> String {
 pub(super) fn effective(outcome: &Outcome<'_>) -> String {
     let mut text = String::new();
     for (index, target) in outcome.requested.targets.iter().enumerate() {
-        let rows = || outcome.rows.iter().filter(|row| row.pair.target == index);
-        let lines = rows().next().map(|row| got(target, row));
+        let mut rows = outcome
+            .rows
+            .iter()
+            .filter(|row| row.pair.target == index)
+            .peekable();
+        let lines = rows.peek().map(|row| got(target, row));
         let Some(lines) = lines.filter(|lines| !lines.is_empty()) else {
             continue;
         };
-        let threads: Vec<u32> = rows().map(|row| row.pair.thread).collect();
+        let threads: Vec<u32> = rows.map(|row| row.pair.thread).collect();
         let (path, threads) = (&target.path, runs(&threads));
         text.push_str(&format!("target: {path} [thread:{threads}]\n"));
         let lines = lines.iter().map(|line| format!("{line}\n"));
@@ -81,18 +85,14 @@ fn got(target: &Target, row: &Row<'_>) -> Vec<String> {
         return Vec::new();
     };
     let step = target.step().max(1);
-    let mut share = 0.0;
-    let mut edge = |width: f64| {
+    let (mut share, mut start) = (0.0, target.base);
+    let mut lines = Vec::new();
+    for (io, width) in zones {
         share += width;
         let bytes = (len as f64 * share / 100.0).round() as u64;
         // The last one ends with the target, of any size.
         let is_last = share > 99.999_999;
-        target.base + if is_last { len } else { bytes / step * step }
-    };
-    let mut start = target.base;
-    let mut lines = Vec::new();
-    for (io, width) in zones {
-        let end = edge(width);
+        let end = target.base + if is_last { len } else { bytes / step * step };
         if io > 0.0 {
             lines.push(range(io.round() as u32, start, Some(end)));
         }

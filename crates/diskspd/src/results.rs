@@ -183,8 +183,11 @@ pub(super) fn outcomes<'a>(
     spans.map(move |(index, (span, requested))| {
         let measurement = record.measurements.iter().find(|m| m.case == span.case)?;
         let buckets = system.buckets.get(index).map_or(&[][..], Vec::as_slice);
-        let row = |pair| row(record, measurement, buckets, requested, pair);
-        let rows: Vec<Row<'_>> = span.pairs.iter().map(row).collect();
+        let rows: Vec<Row<'_>> = span
+            .pairs
+            .iter()
+            .map(|pair| row(record, measurement, buckets, requested, pair))
+            .collect();
         let mut sum = Both::default();
         rows.iter().for_each(|row| sum.merge(&row.both));
         let elapsed = measurement.jobs.iter().map(|job| job.elapsed_ns).max();
@@ -206,23 +209,26 @@ fn rates(
     buckets: &[Bucket],
     of: impl Fn(&JobResult) -> bool,
 ) -> Vec<Rate> {
-    let rate = |bucket: &Bucket| {
-        let jobs = measurement.jobs.iter().zip(&bucket.jobs);
-        let own = jobs.filter(|(job, _)| of(job));
-        let mut served = [Served::default(); 2];
-        for (_, ways) in own {
-            let both = served.iter_mut().zip(ways);
-            both.for_each(|(sum, way)| *sum = sum.plus(*way));
-        }
-        let [read, write] = served.map(|way| way.ios as f64 * 1e9 / bucket.length_ns.max(1) as f64);
-        Rate {
-            end_ns: bucket.end_ns,
-            read,
-            write,
-            served,
-        }
-    };
-    buckets.iter().map(rate).collect()
+    buckets
+        .iter()
+        .map(|bucket| {
+            let jobs = measurement.jobs.iter().zip(&bucket.jobs);
+            let own = jobs.filter(|(job, _)| of(job));
+            let mut served = [Served::default(); 2];
+            for (_, ways) in own {
+                let both = served.iter_mut().zip(ways);
+                both.for_each(|(sum, way)| *sum = sum.plus(*way));
+            }
+            let [read, write] =
+                served.map(|way| way.ios as f64 * 1e9 / bucket.length_ns.max(1) as f64);
+            Rate {
+                end_ns: bucket.end_ns,
+                read,
+                write,
+                served,
+            }
+        })
+        .collect()
 }
 
 fn row<'a>(
@@ -248,7 +254,10 @@ fn row<'a>(
     let size = target.or(only).map_or(0, |facts| facts.size_bytes.0);
     Row {
         pair,
-        path: requested.targets.get(pair.target).map_or("", |it| &it.path),
+        path: requested
+            .targets
+            .get(pair.target)
+            .map_or("", |target| &target.path),
         both,
         file_size: match (pair.file_size, size) {
             (0, size) => size,
@@ -273,13 +282,11 @@ pub(super) fn distinct(
 /// The mean over all processors.
 pub(super) fn average(processors: &[Processor]) -> Usage {
     let number = processors.len().max(1) as f64;
-    let mean = |what: fn(&Usage) -> f64| {
-        processors.iter().map(|cpu| what(&cpu.usage)).sum::<f64>() / number
-    };
+    let each = processors.iter().map(|cpu| cpu.usage);
     Usage {
-        user: mean(|usage| usage.user),
-        kernel: mean(|usage| usage.kernel),
-        idle: mean(|usage| usage.idle),
+        user: each.clone().map(|usage| usage.user).sum::<f64>() / number,
+        kernel: each.clone().map(|usage| usage.kernel).sum::<f64>() / number,
+        idle: each.map(|usage| usage.idle).sum::<f64>() / number,
     }
 }
 

@@ -104,7 +104,7 @@ pub enum Buffers {
     Pattern,
     /// Zeros.
     Zero,
-    /// From a buffer of so many bytes: random, or out of a file.
+    /// From a buffer of this many bytes: random, or out of a file.
     Source {
         /// Bytes.
         size: u64,

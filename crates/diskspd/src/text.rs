@@ -133,12 +133,13 @@ fn usage_table(processors: &[Processor], layout: Layout) -> String {
     if processors.is_empty() {
         return String::new();
     }
-    let many = |what: fn(&Processor) -> (u32, u32)| distinct(processors, what).len() > 1;
+    let sockets = distinct(processors, |cpu| (cpu.socket, 0)).len();
+    let nodes = distinct(processors, |cpu| (cpu.node, 0)).len();
     let cores = distinct(processors, |cpu| (cpu.socket, cpu.core)).len();
     let shares_cores = cores < processors.len();
     let all: [Column; 4] = [
-        (many(|cpu| (cpu.socket, 0)), "Socket", |cpu| cpu.socket),
-        (many(|cpu| (cpu.node, 0)), "Node", |cpu| cpu.node),
+        (sockets > 1, "Socket", |cpu| cpu.socket),
+        (nodes > 1, "Node", |cpu| cpu.node),
         (shares_cores, "Core", |cpu| cpu.core),
         (true, "CPU", |cpu| cpu.id),
     ];
@@ -210,7 +211,7 @@ fn table(
     text
 }
 
-/// A figure of so many columns and decimals, or that there is none.
+/// A figure with these columns and decimals, or that there is none.
 fn figure(value: Option<f64>, width: usize, decimals: usize) -> String {
     match value {
         Some(value) => format!("{value:>width$.decimals$}"),

@@ -8,8 +8,8 @@ pub(super) fn kmgt(bytes: u64) -> String {
     let Some((shift, unit)) = UNITS.into_iter().find(|(shift, _)| bytes >> shift > 0) else {
         return format!("{bytes}B");
     };
-    let number = format!("{:.2}", bytes as f64 / (1_u64 << shift) as f64);
-    let number = number.trim_end_matches('0').trim_end_matches('.');
+    let decimals = format!("{:.2}", bytes as f64 / (1_u64 << shift) as f64);
+    let number = decimals.trim_end_matches('0').trim_end_matches('.');
     format!("{number}{unit}")
 }
 

@@ -54,30 +54,39 @@ fn mask<'a>(processors: impl Iterator<Item = &'a Processor>) -> String {
 }
 
 fn topology(sheet: &mut Sheet, processors: &[Processor]) {
-    let of = |what: fn(&Processor) -> (u32, u32)| {
-        let own = move |value| mask(processors.iter().filter(|cpu| what(cpu) == value));
-        let values = distinct(processors, what).into_iter();
-        values.map(move |value| (value, own(value)))
-    };
     sheet.nest("ProcessorTopology Heterogeneous=\"false\"", |sheet| {
         let (count, all) = (processors.len(), mask(processors.iter()));
         sheet.line(&format!(
             "<Group Group=\"0\" MaximumProcessors=\"{count}\" ActiveProcessors=\"{count}\" \
              ActiveProcessorMask=\"{all}\"/>"
         ));
-        let nodes = of(|cpu| (cpu.node, 0)).map(|it| ("Node", it));
-        let sockets = of(|cpu| (cpu.socket, 0)).map(|it| ("Socket", it));
+        let nodes = masks(processors, |cpu| (cpu.node, 0)).map(|node| ("Node", node));
+        let sockets = masks(processors, |cpu| (cpu.socket, 0)).map(|socket| ("Socket", socket));
         for (name, ((number, _), mask)) in nodes.chain(sockets) {
             sheet.nest(&format!("{name} {name}=\"{number}\""), |sheet| {
                 sheet.line(&format!("<Group Group=\"0\" Mask=\"{mask}\"/>"));
             });
         }
-        for ((_, core), mask) in of(|cpu| (cpu.socket, cpu.core)) {
+        for ((_, core), mask) in masks(processors, |cpu| (cpu.socket, cpu.core)) {
             sheet.line(&format!(
                 "<Core Group=\"0\" Core=\"{core}\" Mask=\"{mask}\" EfficiencyClass=\"0\"/>"
             ));
         }
     });
+}
+
+/// The different values, each with the mask of its processors.
+fn masks(
+    processors: &[Processor],
+    of: fn(&Processor) -> (u32, u32),
+) -> impl Iterator<Item = ((u32, u32), String)> {
+    let values = distinct(processors, of).into_iter();
+    values.map(move |value| {
+        (
+            value,
+            mask(processors.iter().filter(|cpu| of(cpu) == value)),
+        )
+    })
 }
 
 fn time_span(sheet: &mut Sheet, outcome: &Outcome<'_>) {
@@ -101,16 +110,6 @@ fn time_span(sheet: &mut Sheet, outcome: &Outcome<'_>) {
 }
 
 fn usage(sheet: &mut Sheet, processors: &[Processor]) {
-    let figures = |sheet: &mut Sheet, usage: Usage| {
-        for (name, value) in [
-            ("UsagePercent", usage.busy()),
-            ("UserPercent", usage.user),
-            ("KernelPercent", usage.kernel),
-            ("IdlePercent", usage.idle),
-        ] {
-            sheet.leaf(name, format_args!("{value:.2}"));
-        }
-    };
     for cpu in processors {
         sheet.nest("CPU", |sheet| {
             sheet.leaf("Socket", cpu.socket);
@@ -119,10 +118,21 @@ fn usage(sheet: &mut Sheet, processors: &[Processor]) {
             sheet.leaf("Core", cpu.core);
             sheet.leaf("EfficiencyClass", 0);
             sheet.leaf("Id", cpu.id);
-            figures(sheet, cpu.usage);
+            percents(sheet, cpu.usage);
         });
     }
-    sheet.nest("Average", |sheet| figures(sheet, average(processors)));
+    sheet.nest("Average", |sheet| percents(sheet, average(processors)));
+}
+
+fn percents(sheet: &mut Sheet, usage: Usage) {
+    for (name, value) in [
+        ("UsagePercent", usage.busy()),
+        ("UserPercent", usage.user),
+        ("KernelPercent", usage.kernel),
+        ("IdlePercent", usage.idle),
+    ] {
+        sheet.leaf(name, format_args!("{value:.2}"));
+    }
 }
 
 /// Means and deviations of one thread's target, or of all; in a result of all the names of means
@@ -187,8 +197,7 @@ fn series(sheet: &mut Sheet, rates: &[Rate]) {
 }
 
 fn threads(sheet: &mut Sheet, outcome: &Outcome<'_>) {
-    let by_thread = |a: &Row<'_>, b: &Row<'_>| a.pair.thread == b.pair.thread;
-    for rows in outcome.rows.chunk_by(by_thread) {
+    for rows in outcome.rows.chunk_by(|a, b| a.pair.thread == b.pair.thread) {
         sheet.nest("Thread", |sheet| {
             sheet.leaf("Id", rows[0].pair.thread);
             for row in rows {

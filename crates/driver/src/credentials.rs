@@ -13,7 +13,23 @@ use crate::Error;
 /// the process, so the system calls are made directly.
 pub(super) fn take(job: &Job) -> Result<(), Error> {
     let credentials = &job.credentials;
-    let failed = |deed: String, cause: io::Error| Error::Credentials {
+    if let Some(folder) = &credentials.control_group {
+        join(folder)
+            .map_err(|cause| refused(job, format!("join the control group {folder}"), cause))?;
+    }
+    if let Some(group) = credentials.group {
+        set_thread_gid(Gid::from_raw(group))
+            .map_err(|cause| refused(job, format!("run as group {group}"), cause.into()))?;
+    }
+    if let Some(user) = credentials.user {
+        set_thread_uid(Uid::from_raw(user))
+            .map_err(|cause| refused(job, format!("run as user {user}"), cause.into()))?;
+    }
+    Ok(())
+}
+
+fn refused(job: &Job, deed: String, cause: io::Error) -> Error {
+    Error::Credentials {
         job: job.name.clone(),
         hint: match cause.kind() {
             io::ErrorKind::PermissionDenied => "; root may",
@@ -21,19 +37,7 @@ pub(super) fn take(job: &Job) -> Result<(), Error> {
         },
         deed,
         cause,
-    };
-    if let Some(folder) = &credentials.control_group {
-        join(folder).map_err(|cause| failed(format!("join the control group {folder}"), cause))?;
     }
-    if let Some(group) = credentials.group {
-        set_thread_gid(Gid::from_raw(group))
-            .map_err(|cause| failed(format!("run as group {group}"), cause.into()))?;
-    }
-    if let Some(user) = credentials.user {
-        set_thread_uid(Uid::from_raw(user))
-            .map_err(|cause| failed(format!("run as user {user}"), cause.into()))?;
-    }
-    Ok(())
 }
 
 fn join(folder: &str) -> io::Result<()> {

@@ -22,7 +22,7 @@ impl DropCache {
         }
     }
 
-    /// An operation of so many bytes is about to begin.
+    /// An operation of `len` bytes is about to begin.
     #[inline]
     pub(crate) fn moves(&mut self, len: u32) {
         if self.left == 0 {

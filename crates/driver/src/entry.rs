@@ -130,11 +130,13 @@ fn writes(job: &Job) -> bool {
 /// The devices of a job that works on the model in real time; `None` for a job that works on this
 /// machine's files.
 pub(super) fn emulated(job: &Job, files: &[TargetFile]) -> Result<Option<Vec<Model>>, Error> {
-    let model = |file: &TargetFile| match &file.backing {
-        Backing::Emulated(model) => Some(model.clone()),
-        _ => None,
-    };
-    let models: Vec<Model> = files.iter().filter_map(model).collect();
+    let models: Vec<Model> = files
+        .iter()
+        .filter_map(|file| match &file.backing {
+            Backing::Emulated(model) => Some(model.clone()),
+            _ => None,
+        })
+        .collect();
     let simulated = files
         .iter()
         .any(|file| matches!(file.backing, Backing::Simulated(_)));

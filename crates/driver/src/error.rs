@@ -1,3 +1,5 @@
+//! What keeps a workload from being run: settings, files, journals, engines, credentials.
+
 use std::io;
 use std::path::PathBuf;
 

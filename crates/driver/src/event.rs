@@ -1,4 +1,4 @@
-//! In: nothing; these are the words in which a run tells how it goes.
+//! In: nothing; these are the words in which a run reports.
 //! Out: one stream of [`Event`]s. The live screen, checkpoints, logs and reports are made from it,
 //! and none of them is asked for anything: what a run has to ask is in [`Questions`].
 //!

@@ -11,10 +11,10 @@ use super::workers::WorkerStatus;
 pub(super) fn errors(members: &[&WorkerStatus]) -> Vec<ErrorCount> {
     let mut merged: Vec<Failure> = Vec::new();
     for failure in members.iter().flat_map(|member| member.recorder.failures()) {
-        let same = |known: &&mut Failure| {
-            known.errno == failure.errno && known.direction == failure.direction
-        };
-        match merged.iter_mut().find(same) {
+        let same = merged
+            .iter_mut()
+            .find(|known| known.errno == failure.errno && known.direction == failure.direction);
+        match same {
             Some(known) => {
                 known.count += failure.count;
                 if failure.first_at < known.first_at {
@@ -56,8 +56,10 @@ pub(super) fn miscompares(members: &[&WorkerStatus]) -> Vec<ErrorCount> {
         let first = found.kept.first();
         first.is_some_and(|kept| matches!(kept.miscompare.kind, MiscompareKind::Sectors(_)))
     });
-    let first = headers.iter().filter_map(|found| found.kept.first());
-    let first = first.min_by_key(|kept| kept.at);
+    let first = headers
+        .iter()
+        .filter_map(|found| found.kept.first())
+        .min_by_key(|kept| kept.at);
     let by_headers =
         first.map(|kept| miscompare(kept, headers.iter().map(|header| header.count).sum()));
     let by_keys = keys.iter().flat_map(|found| {

@@ -3,7 +3,7 @@
 use blocklab_record::Served;
 use blocklab_stats::Histogram;
 use blocklab_units::Nanos;
-use blocklab_worker::{DirectionCounters, LatencySum, Recorder};
+use blocklab_worker::{DirectionCounters, LatencySum};
 use blocklab_workload::{Direction, Job};
 
 use super::event::{Event, IntervalData, Observer};
@@ -21,12 +21,12 @@ pub(crate) struct Counted {
 
 impl Default for Counted {
     fn default() -> Self {
-        Self::of(&[])
+        Self::sum(&[])
     }
 }
 
 impl Counted {
-    pub(crate) fn of(tallies: &[&DirectionCounters]) -> Self {
+    pub(crate) fn sum(tallies: &[&DirectionCounters]) -> Self {
         let service = LatencySum::from_histograms(tallies.iter().map(|tally| &tally.service));
         Self {
             ios: tallies.iter().map(|tally| tally.ios.get()).sum(),
@@ -51,26 +51,18 @@ struct Held {
 
 impl Held {
     /// The counters, with or without what ended during the ramp.
-    fn of(members: &[WorkerStatus], job: usize, warm: bool, direction: Direction) -> Self {
-        let tallies = |recorder: fn(&WorkerStatus) -> Option<&Recorder>| -> Vec<_> {
-            let mine = members_of(members, job).filter_map(recorder);
-            mine.filter_map(|recorder| recorder.tally(direction))
-                .collect()
-        };
-        let longest = |tallies: &[&DirectionCounters]| {
-            let longest = tallies.iter().map(|tally| tally.longest()).max();
-            longest.unwrap_or(0)
-        };
-        let mut all = tallies(|member| Some(&member.recorder));
-        let ramp = if warm {
-            tallies(|member| member.recorder.warm())
-        } else {
-            Vec::new()
-        };
+    fn new(members: &[WorkerStatus], job: usize, warm: bool, direction: Direction) -> Self {
+        let (mut all, mut ramp) = (Vec::new(), Vec::new());
+        for member in members_of(members, job) {
+            all.extend(member.recorder.tally(direction));
+            if let Some(recorder) = member.recorder.warm().filter(|_| warm) {
+                ramp.extend(recorder.tally(direction));
+            }
+        }
         let measured = longest(&all);
         all.extend(&ramp);
         Self {
-            all: Counted::of(&all),
+            all: Counted::sum(&all),
             longest: measured,
             ramp_longest: longest(&ramp),
             ramp_ios: ramp.iter().map(|tally| tally.ios.get()).sum(),
@@ -100,6 +92,14 @@ impl Held {
     }
 }
 
+fn longest(tallies: &[&DirectionCounters]) -> u64 {
+    tallies
+        .iter()
+        .map(|tally| tally.longest())
+        .max()
+        .unwrap_or(0)
+}
+
 /// Cuts the slices that an observer requests.
 pub(crate) struct IntervalTicker {
     every: Nanos,
@@ -117,7 +117,7 @@ const SHORTEST: Nanos = Nanos::from_millis(10);
 
 impl IntervalTicker {
     /// `None` where the observer requests no slices.
-    pub(crate) fn of(observer: &dyn Observer, start: Nanos, jobs: &[Job]) -> Option<Self> {
+    pub(crate) fn new(observer: &dyn Observer, start: Nanos, jobs: &[Job]) -> Option<Self> {
         let every = observer
             .interval_length()
             .filter(|every| *every > Nanos::ZERO)?;
@@ -169,11 +169,13 @@ impl IntervalTicker {
         let held: Vec<[Held; 2]> = (0..self.before.len())
             .map(|job| {
                 let warm = self.pooled[job];
-                directions.map(|direction| Held::of(members, job, warm, direction))
+                directions.map(|direction| Held::new(members, job, warm, direction))
             })
             .collect();
-        let jobs = held.iter().zip(&self.before);
-        let jobs = jobs.map(|(now, before)| [0, 1].map(|way| now[way].since(&before[way])));
+        let jobs = held
+            .iter()
+            .zip(&self.before)
+            .map(|(now, before)| [0, 1].map(|way| now[way].since(&before[way])));
         self.number += 1;
         let slice = IntervalData {
             number: self.number,

@@ -50,8 +50,9 @@ impl RunKeys {
             if let Some(Validation { keys: plan, .. }) = job.validation() {
                 keys.entry(plan.name.clone()).or_insert_with(|| {
                     let size = files.first().map_or(0, |file| file.size);
-                    let new = || Arc::new(KeyMap::new(plan, size, Arc::default()));
-                    observer.keys(&plan.name).unwrap_or_else(new)
+                    observer
+                        .keys(&plan.name)
+                        .unwrap_or_else(|| Arc::new(KeyMap::new(plan, size, Arc::default())))
                 });
             }
         }
@@ -95,14 +96,14 @@ impl Journals {
             if journals.contains_key(&how.path) {
                 continue;
             }
-            let journal = OpenJournal::begin(how, &keys);
-            let journal = journal.map_err(|cause| Error::Journal(map_path(&how.path), cause))?;
+            let journal = OpenJournal::begin(how, &keys)
+                .map_err(|cause| Error::Journal(map_path(&how.path), cause))?;
             journals.insert(how.path.clone(), Arc::new(journal));
         }
         Ok(Self(journals))
     }
 
-    pub(crate) fn of(&self, job: &Job) -> Option<Arc<OpenJournal>> {
+    pub(crate) fn journal_for(&self, job: &Job) -> Option<Arc<OpenJournal>> {
         self.0.get(&journal_of(job)?.path).map(Arc::clone)
     }
 
@@ -166,8 +167,9 @@ impl Notes {
 
 /// 0 where there is no map, or none that can be read: it is about to be replaced.
 fn last_generation(path: &Path) -> u64 {
-    let saved = fs::read(path).ok();
-    let saved = saved.and_then(|bytes| SavedKeys::from_bytes(&bytes).ok());
+    let saved = fs::read(path)
+        .ok()
+        .and_then(|bytes| SavedKeys::from_bytes(&bytes).ok());
     saved.map_or(0, |saved| saved.generation)
 }
 

@@ -63,7 +63,7 @@ pub use layout::{FileFiller, Layout};
 pub use overhead::measure as measure_overhead;
 pub use sim::simulate;
 
-/// What stands behind a target.
+/// What a target is backed by.
 #[derive(Debug, Clone)]
 pub enum Backing {
     /// A file or device of this machine.
@@ -107,7 +107,7 @@ pub struct TargetFile {
     pub size: u64,
     /// Whether the caller has established that it may be written to.
     pub may_write: bool,
-    /// What stands behind it.
+    /// What it is backed by.
     pub backing: Backing,
 }
 

@@ -77,12 +77,11 @@ impl MinRates {
     fn judge(&self, before: Totals, span: f64, now: Nanos) -> Option<ErrorCount> {
         MOVING.into_iter().find_map(|direction| {
             let index = direction as usize;
-            let since = |now: [u64; 3], before: [u64; 3]| now[index] - before[index];
-            let (moved, min_rate, unit) = match self.rule.rates[index]? {
-                Rate::Iops(min_rate) => (since(self.before.0, before.0), min_rate, "operations"),
-                Rate::Bytes(min_rate) => (since(self.before.1, before.1), min_rate, "bytes"),
+            let (after, before, min_rate, unit) = match self.rule.rates[index]? {
+                Rate::Iops(min_rate) => (self.before.0, before.0, min_rate, "operations"),
+                Rate::Bytes(min_rate) => (self.before.1, before.1, min_rate, "bytes"),
             };
-            let rate = moved as f64 / span;
+            let rate = (after[index] - before[index]) as f64 / span;
             (rate < min_rate).then(|| ErrorCount {
                 kind: ErrorKind::Rate,
                 message: format!("{rate:.0} {unit} per second, fewer than {min_rate:.0}"),

@@ -30,7 +30,7 @@ pub(crate) struct OpenSet {
     places: Vec<Place>,
     /// Counts the operations.
     moment: u64,
-    /// What stands in a place while it is empty.
+    /// What fills a place while it is empty.
     vacant: Option<OpenFile>,
     held: VecDeque<Io>,
     /// The place that the operation in each slot went to.
@@ -59,16 +59,19 @@ impl OpenSet {
         (most, files): (usize, usize),
         depth: u32,
     ) -> io::Result<Self> {
-        let place = |file| Place {
-            file,
-            in_flight: 0,
-            used: 0,
-        };
         Ok(Self {
             inner,
             opener,
-            place_of: (0..files).map(|it| (it < most).then_some(it)).collect(),
-            places: (0..most).map(place).collect(),
+            place_of: (0..files)
+                .map(|file| (file < most).then_some(file))
+                .collect(),
+            places: (0..most)
+                .map(|file| Place {
+                    file,
+                    in_flight: 0,
+                    used: 0,
+                })
+                .collect(),
             moment: 0,
             vacant: Some(OpenFile::vacant()?),
             held: VecDeque::with_capacity(depth as usize),

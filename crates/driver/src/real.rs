@@ -13,11 +13,11 @@ use super::drop_cache::DropCache;
 /// How a drive groups its calls.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Grouping {
-    /// Hand over after so many submissions.
+    /// Hand over after this many submissions.
     pub(crate) submit: u32,
-    /// Wait for at least so many completions.
+    /// Wait for at least this many completions.
     pub(crate) complete: u32,
-    /// Answer at most so many of them at a time.
+    /// Answer at most this many of them at a time.
     pub(crate) take: usize,
     /// Measure the submitting call by itself.
     pub(crate) measure_submit: bool,

@@ -8,7 +8,7 @@ use blocklab_record::{
 };
 use blocklab_units::Nanos;
 use blocklab_worker::{
-    JobLog, KeptMiscompare, LatencySum, PriorityTable, Progress, Recorder, Window,
+    DirectionCounters, JobLog, KeptMiscompare, LatencySum, PriorityTable, Progress, Window,
 };
 use blocklab_workload::{Direction, Job, Pace, Rate};
 
@@ -18,7 +18,7 @@ use super::steady::Rounds;
 use super::usage::Usage;
 use super::watch::Seen;
 use super::workers::{WorkerStatus, Workers, members_of};
-use super::{Backing, Outcome, Run, TargetFile};
+use super::{Backing, Outcome, Run};
 
 /// Moments and counters around the run.
 pub(crate) struct Frame {
@@ -57,8 +57,11 @@ pub(crate) fn outcome(run: Run<'_>, workers: &Workers, frame: &Frame, seen: Seen
 fn notes(run: Run<'_>, workers: &Workers) -> Vec<Note> {
     let mut notes = workers.notes.clone();
     for (job, files) in run.workload.jobs.iter().zip(run.targets) {
-        let is_modelled = |file: &TargetFile| !matches!(file.backing, Backing::File);
-        if !job.priority_shares.is_empty() && files.iter().any(is_modelled) {
+        if !job.priority_shares.is_empty()
+            && files
+                .iter()
+                .any(|file| !matches!(file.backing, Backing::File))
+        {
             let subject = format!("priorities of job {}", job.name);
             let text = "operations are counted by their priority, and the model serves them in the \
                         order of their arrival";
@@ -190,8 +193,10 @@ fn requested(job: &Job) -> (Option<f64>, Option<f64>) {
             let rates = rates.unwrap_or_default();
             let iops: Option<f64> = rates.iter().map(|(iops, _)| *iops).sum();
             let bytes: Option<f64> = rates.iter().map(|(_, bytes)| *bytes).sum();
-            let is_any = |sum: &f64| *sum > 0.0;
-            (iops.filter(is_any), bytes.filter(is_any))
+            (
+                iops.filter(|sum| *sum > 0.0),
+                bytes.filter(|sum| *sum > 0.0),
+            )
         }
     }
 }
@@ -204,24 +209,22 @@ const fn in_its_unit(rate: Rate) -> (Option<f64>, Option<f64>) {
 }
 
 fn most_severe(members: &[&WorkerStatus]) -> Stopped {
-    let of = |member: &&WorkerStatus| match (member.ended, member.stopper.reason()) {
-        // After a signal the wait is short: what did not come back in time is no hang.
-        (None, Some(Stopped::Interrupted)) => Stopped::Interrupted,
-        (None, _) => Stopped::Stalled,
-        (Some(stopped), reason) => reason.unwrap_or(stopped),
-    };
-    let rank = |stopped: &Stopped| match stopped {
-        Stopped::Runtime => 0,
-        Stopped::Bytes | Stopped::Loops => 1,
-        Stopped::Steady => 2,
-        Stopped::Interrupted => 3,
-        Stopped::Error => 4,
-        Stopped::Stalled => 5,
-    };
     members
         .iter()
-        .map(of)
-        .max_by_key(rank)
+        .map(|member| match (member.ended, member.stopper.reason()) {
+            // After a signal the wait is short: what did not come back in time is no hang.
+            (None, Some(Stopped::Interrupted)) => Stopped::Interrupted,
+            (None, _) => Stopped::Stalled,
+            (Some(stopped), reason) => reason.unwrap_or(stopped),
+        })
+        .max_by_key(|stopped| match stopped {
+            Stopped::Runtime => 0,
+            Stopped::Bytes | Stopped::Loops => 1,
+            Stopped::Steady => 2,
+            Stopped::Interrupted => 3,
+            Stopped::Error => 4,
+            Stopped::Stalled => 5,
+        })
         .unwrap_or(Stopped::Runtime)
 }
 
@@ -284,29 +287,33 @@ fn verified(job: &Job, members: &[&WorkerStatus], window: Window) -> Option<Veri
     if job.verify.is_none() && job.validation().is_none() {
         return None;
     }
-    let recorders = || members.iter().map(|member| &*member.recorder);
-    let began = recorders()
-        .map(|recorder| recorder.verify_began.get())
+    let mut verified = Verified::default();
+    for recorder in members.iter().map(|member| &*member.recorder) {
+        verified.blocks += recorder.verified.get();
+        verified.assumed_writes += recorder.assumed_writes.get();
+        verified.assumed_bytes += recorder.assumed_bytes.get();
+        verified.miscompared += recorder.miscompares().count;
+    }
+    let began = members
+        .iter()
+        .map(|member| member.recorder.verify_began.get())
         .filter(|moment| *moment > 0)
         .min();
-    let sum = |count: fn(&Recorder) -> u64| recorders().map(count).sum();
-    Some(Verified {
-        began_ns: began.map(|moment| Nanos(moment).since(window.measure_from).0),
-        blocks: sum(|recorder| recorder.verified.get()),
-        assumed_writes: sum(|recorder| recorder.assumed_writes.get()),
-        assumed_bytes: sum(|recorder| recorder.assumed_bytes.get()),
-        miscompared: sum(|recorder| recorder.miscompares().count),
-    })
+    verified.began_ns = began.map(|moment| Nanos(moment).since(window.measure_from).0);
+    Some(verified)
 }
 
 /// The miscompares that are kept one by one, of all jobs.
 fn kept_miscompares(run: Run<'_>, workers: &Workers) -> Vec<(String, KeptMiscompare)> {
-    let of = |member: &WorkerStatus| {
-        let job = run.workload.jobs[member.job].name.clone();
-        let kept = member.recorder.miscompares().kept.into_iter();
-        kept.map(move |kept| (job.clone(), kept))
-    };
-    workers.members.iter().flat_map(of).collect()
+    workers
+        .members
+        .iter()
+        .flat_map(|member| {
+            let job = run.workload.jobs[member.job].name.clone();
+            let kept = member.recorder.miscompares().kept.into_iter();
+            kept.map(move |kept| (job.clone(), kept))
+        })
+        .collect()
 }
 
 fn logs(run: Run<'_>, workers: &Workers, windows: &[Window]) -> Vec<(String, JobLog)> {
@@ -314,19 +321,26 @@ fn logs(run: Run<'_>, workers: &Workers, windows: &[Window]) -> Vec<(String, Job
         let job = &run.workload.jobs[member.job];
         let from = windows[member.job].measure_from;
         let end = Nanos(member.recorder.last_completion.get()).since(from);
-        let log = member.recorder.log.as_ref()?;
-        let mut log = log.lock().expect("no panic under this lock");
+        let mut log = member
+            .recorder
+            .log
+            .as_ref()?
+            .lock()
+            .expect("no panic under this lock");
         Some((job.name.clone(), log.finish(end)))
     });
     kept.collect()
 }
 
 fn progress(run: Run<'_>, workers: &Workers) -> Vec<(String, Progress)> {
-    let of = |member: &WorkerStatus| {
-        let progress = member.recorder.progress()?.clone();
-        Some((run.workload.jobs[member.job].name.clone(), progress))
-    };
-    workers.members.iter().filter_map(of).collect()
+    workers
+        .members
+        .iter()
+        .filter_map(|member| {
+            let progress = member.recorder.progress()?.clone();
+            Some((run.workload.jobs[member.job].name.clone(), progress))
+        })
+        .collect()
 }
 
 /// The sum of what each thread found.
@@ -339,10 +353,10 @@ fn found_depth(members: &[&WorkerStatus]) -> Option<u32> {
 
 /// Direction and age of the operations that were given up; empty while they are still waited for.
 fn unanswered(members: &[&WorkerStatus], seen: &Seen) -> Vec<(Direction, Nanos)> {
-    let left = members
+    members
         .iter()
-        .filter(|member| seen.abandoned && member.ended.is_none());
-    left.flat_map(|member| member.recorder.ages(seen.end))
+        .filter(|member| seen.abandoned && member.ended.is_none())
+        .flat_map(|member| member.recorder.ages(seen.end))
         .collect()
 }
 
@@ -353,48 +367,52 @@ fn directions(
 ) -> BTreeMap<Direction, Box<DirectionResult>> {
     let mut results = BTreeMap::new();
     for direction in Direction::ALL {
-        let tallies = || {
-            members
-                .iter()
-                .filter_map(|member| member.recorder.tally(direction))
-        };
-        let ios = tallies().map(|tally| tally.ios.get()).sum();
+        let tallies: Vec<&DirectionCounters> = members
+            .iter()
+            .filter_map(|member| member.recorder.tally(direction))
+            .collect();
+        let ios = tallies.iter().map(|tally| tally.ios.get()).sum();
         if ios == 0 {
             continue;
         }
         let ages = unanswered.iter().filter(|(its, _)| *its == direction);
         let age = ages.map(|(_, age)| age.0).max().unwrap_or(0);
-        let optional = |sum: LatencySum| (sum.max > 0).then(|| sum.into_latency());
-        // What has not been answered has waited at least so long.
-        let waited = |latency: Latency| Latency {
-            max_ns: latency.max_ns.max(age),
-            ..latency
-        };
-        let completion = optional(LatencySum::from_histograms(
-            tallies().filter_map(|t| t.completion.as_ref()),
-        ));
-        let tables: Vec<_> = tallies()
+        let tables: Vec<_> = tallies
+            .iter()
             .filter_map(|tally| tally.by_priority.as_ref())
             .collect();
         let by_priority = PriorityTable::sum(&tables);
-        let result = DirectionResult {
+        let completion = measured(LatencySum::from_histograms(
+            tallies.iter().filter_map(|tally| tally.completion.as_ref()),
+        ));
+        let service = LatencySum::from_histograms(tallies.iter().map(|tally| &tally.service));
+        let mut result = DirectionResult {
             ios,
-            bytes: tallies().map(|tally| tally.bytes.get()).sum(),
-            service: waited(
-                LatencySum::from_histograms(tallies().map(|tally| &tally.service)).into_latency(),
-            ),
-            response: optional(LatencySum::from_histograms(
-                tallies().filter_map(|t| t.response.as_ref()),
-            ))
-            .map(waited),
-            submit: optional(LatencySum::from_histograms(
-                tallies().filter_map(|t| t.submit.as_ref()),
+            bytes: tallies.iter().map(|tally| tally.bytes.get()).sum(),
+            service: service.into_latency(),
+            response: measured(LatencySum::from_histograms(
+                tallies.iter().filter_map(|tally| tally.response.as_ref()),
+            )),
+            submit: measured(LatencySum::from_histograms(
+                tallies.iter().filter_map(|tally| tally.submit.as_ref()),
             )),
             detail: detail(completion, by_priority, direction, samples),
         };
+        // What has not been answered has waited at least as long as its age.
+        for latency in [&mut result.service]
+            .into_iter()
+            .chain(&mut result.response)
+        {
+            latency.max_ns = latency.max_ns.max(age);
+        }
         results.insert(direction, Box::new(result));
     }
     results
+}
+
+/// `None` where nothing was measured.
+fn measured(sum: LatencySum) -> Option<Latency> {
+    (sum.max > 0).then(|| sum.into_latency())
 }
 
 fn detail(

@@ -1,7 +1,7 @@
-//! Memory that threads need, seen to before the first of them starts.
+//! Memory that threads need, checked before the first of them starts.
 //!
 //! A thread that cannot have its signal stack when it begins hangs in the standard library's
-//! report of that, and nobody can wait for it or end it. So it is established before that there is room for all.
+//! report of that, and nothing can wait for it or end it. So the room for all threads is checked first.
 
 use std::ptr::null_mut;
 
@@ -15,7 +15,7 @@ use crate::Error;
 /// Room for the loop; the default of 2 MiB would only cost address space, but 4,096 threads of it.
 pub(crate) const STACK: usize = 256 << 10;
 
-/// What a thread maps beside its stack and its buffers: the guard pages, the signal stack (which is
+/// What a thread maps besides its stack and its buffers: the guard pages, the signal stack (which is
 /// larger on processors with wide registers, 12 KiB for AVX-512), the rings and small allocations.
 /// Assumed, with room to spare: it counts only where address space is limited.
 const BESIDE: usize = 1 << 20;
@@ -34,7 +34,7 @@ pub(crate) fn reserve(groups: &[ThreadGroup]) -> Result<(), Error> {
         return Ok(());
     }
     let anywhere = null_mut();
-    // SAFETY: a new anonymous mapping at an address of the kernel's choice, which nobody uses.
+    // SAFETY: a new anonymous mapping at an address of the kernel's choice, which nothing uses.
     unsafe { mmap_anonymous(anywhere, needed, ProtFlags::empty(), MapFlags::PRIVATE) }
         // SAFETY: it was mapped just now, with this length.
         .and_then(|reserved| unsafe { munmap(reserved, needed) })

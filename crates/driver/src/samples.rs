@@ -59,21 +59,23 @@ pub(crate) struct Sampler {
 impl Sampler {
     /// One for each job that requests samples.
     pub(crate) fn all(jobs: &[Job], windows: &[Window]) -> Vec<Self> {
-        let has_samples =
-            |job: &Job| job.measure.bandwidth_every.is_some() || job.measure.iops_every.is_some();
-        let jobs = jobs.iter().enumerate().filter(|(_, job)| has_samples(job));
-        jobs.map(|(index, job)| Self::of(index, job, &windows[index]))
+        jobs.iter()
+            .zip(windows)
+            .enumerate()
+            .filter_map(|(index, (job, window))| Self::for_job(index, job, window))
             .collect()
     }
 
-    fn of(job: usize, spec: &Job, window: &Window) -> Self {
+    fn for_job(job: usize, spec: &Job, window: &Window) -> Option<Self> {
         let quantity = |every| Quantity::new(every, window.measure_from);
-        Self {
+        let bandwidth = spec.measure.bandwidth_every.map(quantity);
+        let iops = spec.measure.iops_every.map(quantity);
+        (bandwidth.is_some() || iops.is_some()).then_some(Self {
             job,
             deadline: window.deadline,
-            bandwidth: spec.measure.bandwidth_every.map(quantity),
-            iops: spec.measure.iops_every.map(quantity),
-        }
+            bandwidth,
+            iops,
+        })
     }
 
     /// The ramp is over, at a moment that was not known before.
@@ -110,12 +112,10 @@ impl Sampler {
 
     /// Bytes and operations per second of a direction.
     pub(crate) fn of_direction(&self, direction: Direction) -> (Samples, Samples) {
-        let samples = |quantity: &Option<Quantity>| {
-            let values = quantity
-                .as_ref()
-                .and_then(|q| q.values.get(direction as usize));
-            values.map_or_else(Samples::default, |values| Samples::new(values))
-        };
-        (samples(&self.bandwidth), samples(&self.iops))
+        let [bandwidth, iops] = [&self.bandwidth, &self.iops].map(|quantity| {
+            let values = quantity.as_ref()?.values.get(direction as usize)?;
+            Some(Samples::new(values))
+        });
+        (bandwidth.unwrap_or_default(), iops.unwrap_or_default())
     }
 }

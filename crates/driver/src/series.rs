@@ -2,16 +2,16 @@
 
 use blocklab_record::{Interval, IntervalDirection};
 use blocklab_units::Nanos;
-use blocklab_worker::Window;
+use blocklab_worker::{Recorder, Window};
 use blocklab_workload::Job;
 
 use super::interval_ticker::Counted;
 use super::usage::Used;
 use super::workers::{MOVING, WorkerStatus};
 
-/// Length of the intervals of a series: a second. In a run of more than an hour it is so many whole
-/// seconds that there are at most 3,600 of them, so that the Record of a simulated day stays small;
-/// in one of less than ten seconds the longest of a few that gives ten.
+/// Length of the intervals of a series: a second. A run of more than an hour has at most 3,600 of
+/// them, each of whole seconds, so that the Record of a simulated day stays small; one of less than
+/// ten seconds has the longest of a few lengths that gives ten.
 pub(crate) fn interval(jobs: &[Job]) -> Nanos {
     let planned = jobs
         .iter()
@@ -101,21 +101,20 @@ impl IntervalSeries {
         let ramp = self.begun < self.ramp_end;
         // This runs a moment after the boundary, and what ended in between counts.
         let now = if ramp { now.min(self.ramp_end) } else { now };
-        let recorders = || {
-            let all = members.iter().map(|member| &*member.recorder);
-            all.filter_map(|recorder| {
+        let recorders: Vec<&Recorder> = members
+            .iter()
+            .filter_map(|member| {
                 if ramp {
-                    recorder.warm()
+                    member.recorder.warm()
                 } else {
-                    Some(recorder)
+                    Some(&*member.recorder)
                 }
             })
-        };
-        let counted = |way| {
-            let tallies = recorders().filter_map(|recorder| recorder.tally(way));
-            Counted::of(&tallies.collect::<Vec<_>>())
-        };
-        let sums = MOVING.map(counted);
+            .collect();
+        let sums = MOVING.map(|way| {
+            let tallies = recorders.iter().filter_map(|recorder| recorder.tally(way));
+            Counted::sum(&tallies.collect::<Vec<_>>())
+        });
         let [read, write, trim] = [0, 1, 2].map(|way| row(&sums[way], &self.before[way]));
         let interval = Interval {
             end_ns: now.since(self.start).0,

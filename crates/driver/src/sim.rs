@@ -95,7 +95,7 @@ impl Simulation {
         let mut workers = Workers::new(jobs, true);
         let mut sim_workers = Vec::new();
         let shared = Shared::new(jobs, run.targets.iter().map(Vec::len));
-        let mut allowances = Allowances::of(jobs);
+        let mut allowances = Allowances::new(jobs);
         for group in thread_groups(jobs, run.targets) {
             let job = &group.job;
             let stopper = Arc::new(Stopper::default());
@@ -162,8 +162,13 @@ impl Simulation {
             member.recorder.first_issue.set(self.now.0);
             self.turn(index, None, devices);
         }
-        let over = watch.seen.windows.iter().map(|window| window.over).max();
-        let over = over.unwrap_or(Nanos::MAX);
+        let over = watch
+            .seen
+            .windows
+            .iter()
+            .map(|window| window.over)
+            .max()
+            .unwrap_or(Nanos::MAX);
         let mut next_look = self.now;
         while self.working > 0 {
             let Some((at, event)) = self.queue.pop() else {
@@ -209,8 +214,11 @@ impl Simulation {
         self.working -= 1;
         self.sim_workers[index].has_left = true;
         let worker = &self.sim_workers[index];
-        let is_left = |other: &SimWorker| other.member == worker.member && !other.has_left;
-        if self.sim_workers.iter().any(is_left) {
+        if self
+            .sim_workers
+            .iter()
+            .any(|other| other.member == worker.member && !other.has_left)
+        {
             return;
         }
         worker.worker.leave();

@@ -32,7 +32,7 @@ fn network_ssd() -> Service {
     Service::even(latency, spread)
 }
 
-/// A gp3-like volume of so many IOPS, with a bucket of 20 ms.
+/// A gp3-like volume of this many IOPS, with a bucket of 20 ms.
 fn volume(iops: f64) -> DeviceSpec {
     let cap = Cap {
         name: "operations".to_owned(),
@@ -194,7 +194,7 @@ fn samples_are_taken_twice_a_second() {
     assert!((detail.bytes_per_s.max - 3000.0 * 4096.0).abs() < 50_000.0);
     let depths = result.depths.unwrap();
     assert!(depths.in_flight[5] > 29_000, "{depths:?}");
-    assert_eq!(result.threads_use, None, "nobody's processor was used");
+    assert_eq!(result.threads_use, None, "no processor was used");
 }
 
 #[test]

@@ -25,7 +25,7 @@ pub(crate) struct Rounds {
 }
 
 impl Rounds {
-    pub(crate) fn of(stop: &Stop) -> Option<Self> {
+    pub(crate) fn for_stop(stop: &Stop) -> Option<Self> {
         let rule = stop.steady?;
         let (Steady::Snia { variable, round }
         | Steady::Slope {
@@ -60,9 +60,10 @@ impl Rounds {
 
     /// Whether a round has ended since the last one that was closed, or what is not judged.
     fn is_due(&self, measured: Nanos) -> bool {
-        let reached = |moment: Nanos| moment.since(self.after).0 / self.round.0.max(1);
+        let [reached, closed] =
+            [measured, self.last].map(|moment| moment.since(self.after).0 / self.round.0.max(1));
         let begins = self.last < self.after;
-        measured >= self.after && (begins || reached(measured) > reached(self.last))
+        measured >= self.after && (begins || reached > closed)
     }
 
     /// `now`: operations, bytes and summed service time since the beginning.
@@ -97,12 +98,14 @@ impl Rounds {
     }
 
     fn judge(&self) -> bool {
-        let value = |round: &SteadyRound| match self.variable {
-            SteadyVariable::Iops => round.iops,
-            SteadyVariable::Bandwidth => round.bytes_per_s,
-            SteadyVariable::Latency => round.latency_ns,
-        };
-        let window: Vec<f64> = self.window().iter().map(value).collect();
+        let rounds = self.window().iter();
+        let window: Vec<f64> = rounds
+            .map(|round| match self.variable {
+                SteadyVariable::Iops => round.iops,
+                SteadyVariable::Bandwidth => round.bytes_per_s,
+                SteadyVariable::Latency => round.latency_ns,
+            })
+            .collect();
         let (Steady::Slope { rounds, limit, .. } | Steady::Deviation { rounds, limit, .. }) =
             self.rule
         else {
@@ -144,8 +147,8 @@ mod tests {
 
     use super::*;
 
-    /// Looks at these moments (ms) at so many operations since the beginning; the moment at which
-    /// the state was steady.
+    /// Looks at these moments (ms), each with the operations since the beginning; gives the moment
+    /// at which the state was steady.
     fn steady_at(after_ms: u64, looks: &[(u64, f64)]) -> (Option<u64>, Vec<f64>) {
         let stop = Stop {
             steady: Some(Steady::Deviation {
@@ -157,7 +160,7 @@ mod tests {
             steady_after: Nanos::from_millis(after_ms),
             ..Stop::default()
         };
-        let mut rounds = Rounds::of(&stop).expect("a rule");
+        let mut rounds = Rounds::for_stop(&stop).expect("a rule");
         let mut found = None;
         for (ms, ios) in looks {
             let moment = Nanos::from_millis(*ms);

@@ -90,9 +90,11 @@ impl<'a> Supervisor<'a> {
 
     /// How long to sleep: to the next tick, or shorter when a thread is late.
     fn patience(&self, threads: &Threads, now: Nanos) -> Duration {
-        let overstays =
-            |member: &WorkerStatus| member.ended.is_none() && self.should_have_ended(member, now);
-        if threads.members().iter().any(overstays) {
+        let mut working = threads
+            .members()
+            .iter()
+            .filter(|member| member.ended.is_none());
+        if working.any(|member| self.should_have_ended(member, now)) {
             return INTERRUPT;
         }
         let left = Duration::from(self.watch.next(now).since(now));
@@ -148,27 +150,27 @@ impl<'a> Supervisor<'a> {
         if let Some(at) = self.watch.seen.interrupted_at {
             return now.since(at) > self.control.drain_limit_interrupted;
         }
-        let mut waiting = threads
+        threads
             .members()
             .iter()
-            .filter(|member| member.ended.is_none());
-        waiting.any(|member| {
-            let deadline = self.watch.seen.windows[member.job].over;
-            let last = Nanos(member.recorder.last_completion.get());
-            // A slow drain is no hang: operations that come back extend the limit.
-            let since = deadline.max(last);
-            self.should_have_ended(member, now)
-                && deadline != Nanos::MAX
-                && now.since(since) > self.control.drain_limit
-        })
+            .filter(|member| member.ended.is_none())
+            .any(|member| {
+                let deadline = self.watch.seen.windows[member.job].over;
+                let last = Nanos(member.recorder.last_completion.get());
+                // A slow drain is no hang: operations that come back extend the limit.
+                let since = deadline.max(last);
+                self.should_have_ended(member, now)
+                    && deadline != Nanos::MAX
+                    && now.since(since) > self.control.drain_limit
+            })
     }
 
     fn give_up(&mut self, threads: &Threads) {
         self.watch.seen.abandoned = !threads.is_complete();
-        let missing = threads
+        threads
             .members()
             .iter()
-            .filter(|member| member.ended.is_none());
-        missing.for_each(|member| member.stopper.request(Stopped::Stalled));
+            .filter(|member| member.ended.is_none())
+            .for_each(|member| member.stopper.request(Stopped::Stalled));
     }
 }

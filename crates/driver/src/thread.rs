@@ -241,8 +241,9 @@ impl ThreadSpec {
             invalid,
         })?;
         let (target, keeps) = self.target(&buffers)?;
-        let note = target.note();
-        let note = note.map(|text| Note::new(NoteLevel::Approximated, &*job.name, text));
+        let note = target
+            .note()
+            .map(|text| Note::new(NoteLevel::Approximated, &*job.name, text));
         let target = match self.journal.take() {
             Some(journal) => ToDrive.visit(Journalled::new(target, journal, depth)),
             None => target,
@@ -268,8 +269,10 @@ impl ThreadSpec {
     /// How written data is verified, if it is.
     fn data_check(&self) -> Option<DataCheck> {
         let verify = self.job.verify.as_ref();
-        let headers = || Some(DataCheck::Headers(BlockHeaders::new(verify?, self.seed)));
-        self.keys.clone().map(DataCheck::Keys).or_else(headers)
+        self.keys
+            .clone()
+            .map(DataCheck::Keys)
+            .or_else(|| Some(DataCheck::Headers(BlockHeaders::new(verify?, self.seed))))
     }
 
     /// The target that the thread drives, and whether it keeps data: a model and engines that move none
@@ -294,8 +297,9 @@ impl ThreadSpec {
             writes: self.job.writes(),
             flags: self.job.operation_flags,
         };
-        let target = setup.build(ToDrive);
-        let target = target.map_err(|cause| self.engine_error(cause, hint(engine)))?;
+        let target = setup
+            .build(ToDrive)
+            .map_err(|cause| self.engine_error(cause, hint(engine)))?;
         Ok((self.within_limit(target)?, engine.keeps_data()))
     }
 
@@ -320,11 +324,15 @@ impl ThreadSpec {
         };
         let (job, entry, files) = (self.job.clone(), self.entry, self.files.clone());
         let counts = (most, files.len());
-        let opener = move |file: usize| {
-            let opened = open_file(&job, entry, &files[file]);
-            opened.map_err(io::Error::other)
-        };
-        let set = OpenSet::new(target, Box::new(opener), counts, self.job.effective_depth());
+        let set = OpenSet::new(
+            target,
+            Box::new(move |file| {
+                let opened = open_file(&job, entry, &files[file]);
+                opened.map_err(io::Error::other)
+            }),
+            counts,
+            self.job.effective_depth(),
+        );
         let set = set.map_err(|cause| self.engine_error(cause, hint(self.job.engine)))?;
         Ok(ToDrive.visit(set))
     }
@@ -335,8 +343,9 @@ impl ThreadSpec {
 }
 
 fn open_file(job: &Job, entry: Entry, file: &TargetFile) -> Result<OpenFile, Error> {
-    let opened = file.open(entry.opening(job, file));
-    let opened = opened.map_err(|source| entry.cannot_open(job, file, source))?;
+    let opened = file
+        .open(entry.opening(job, file))
+        .map_err(|source| entry.cannot_open(job, file, source))?;
     let random = !job.pattern.is_sequential();
     let hinted = opened.hint(job.hints, random, entry.direct);
     hinted.map_err(|error| engine_error(job, error, LIFETIME))?;

@@ -54,13 +54,13 @@ pub(super) fn thread_groups(jobs: &[Job], targets: &[Vec<TargetFile>]) -> Vec<Th
 impl ThreadGroup {
     fn join(&mut self, job: &Job, index: usize, files: &[TargetFile]) {
         self.jobs.push(index);
-        let alike = |(mine, other): (&TargetFile, &TargetFile)| {
-            mine.path == other.path && mine.size == other.size
-        };
         let known = self.files.windows(files.len().max(1));
-        let at = known
-            .enumerate()
-            .find(|(_, known)| known.iter().zip(files).all(alike));
+        let at = known.enumerate().find(|(_, known)| {
+            known
+                .iter()
+                .zip(files)
+                .all(|(mine, other)| mine.path == other.path && mine.size == other.size)
+        });
         let first = at.map_or(self.files.len(), |(at, _)| at);
         self.own_files.push(first..first + files.len());
         if first == self.files.len() {
@@ -71,11 +71,10 @@ impl ThreadGroup {
             mine.may_write |= other.may_write;
         }
         let mine = &mut self.job;
-        let any = |both: [u8; 2]| u8::from(both.iter().any(|share| *share > 0));
-        let read = any([mine.mix.read, job.mix.read]);
-        let write = any([mine.mix.write, job.mix.write]);
-        let trim = any([mine.mix.trim, job.mix.trim]);
         // The shares do not matter, only what there is.
+        let read = u8::from(mine.mix.read > 0 || job.mix.read > 0);
+        let write = u8::from(mine.mix.write > 0 || job.mix.write > 0);
+        let trim = u8::from(mine.mix.trim > 0 || job.mix.trim > 0);
         mine.mix = Mix {
             read: 100 * read - write - trim,
             write,
@@ -97,7 +96,7 @@ impl ThreadGroup {
 pub(super) struct Allowances(BTreeMap<usize, Allowance>);
 
 impl Allowances {
-    pub(super) fn of(jobs: &[Job]) -> Self {
+    pub(super) fn new(jobs: &[Job]) -> Self {
         let mut members: BTreeMap<u32, Vec<(usize, f64)>> = BTreeMap::new();
         for (index, job) in jobs.iter().enumerate() {
             if let Some(share) = job.pool.as_ref().and_then(|pooled| pooled.share) {
@@ -154,34 +153,32 @@ fn recorder_spec(job: &Job) -> RecorderSpec {
     let flush = job.flush;
     let every = [flush.fsync_every, flush.fdatasync_every, flush.range_every];
     let flushes = flush.at_end || every.iter().any(|every| *every > 0);
-    let goes = |direction, share: u8| match &job.replay {
+    let shares = [
+        (Direction::Read, job.mix.read),
+        (Direction::Write, job.mix.write),
+        (Direction::Trim, job.mix.trim),
+        (Direction::Sync, 0),
+    ];
+    let [reads, writes, trims, syncs] = shares.map(|(direction, share)| match &job.replay {
         Some(replay) => replay.goes(direction),
         None => share > 0,
-    };
+    });
     let submit = job.submit_latency && job.engine.is_asynchronous();
-    // A job that only reads back is not counted by priority.
-    let by_priority = |direction, share| {
-        if goes(direction, share) {
-            PriorityTable::for_job(job, direction, submit)
-        } else {
-            None
-        }
-    };
     RecorderSpec {
         directions: [
-            goes(Direction::Read, job.mix.read) || job.reads_back(),
-            goes(Direction::Write, job.mix.write),
-            goes(Direction::Trim, job.mix.trim) || job.trim_first || job.trims_written(),
-            goes(Direction::Sync, 0) || flushes,
+            reads || job.reads_back(),
+            writes,
+            trims || job.trim_first || job.trims_written(),
+            syncs || flushes,
         ],
         response: has_schedule(job),
         submit,
         depths: job.measure.depths,
         log: job.log,
         ramp: job.has_ramp(),
-        by_priority: [
-            by_priority(Direction::Read, job.mix.read),
-            by_priority(Direction::Write, job.mix.write),
-        ],
+        // A job that only reads back is not counted by priority.
+        by_priority: [(reads, Direction::Read), (writes, Direction::Write)].map(
+            |(goes, direction)| PriorityTable::for_job(job, direction, submit).filter(|_| goes),
+        ),
     }
 }

@@ -64,7 +64,7 @@ impl Threads {
         let jobs = &run.workload.jobs;
         let total: u32 = jobs.iter().map(|job| job.threads).sum();
         let shared = Arc::new(shared(run));
-        let mut allowances = Allowances::of(jobs);
+        let mut allowances = Allowances::new(jobs);
         let groups = thread_groups(jobs, run.targets);
         room::reserve(&groups)?;
         for group in groups {
@@ -89,7 +89,7 @@ impl Threads {
                     stopper: Arc::clone(&stopper),
                     shared: Arc::clone(&shared),
                     keys: keys.of_job(&group.job),
-                    journal: journals.of(&group.job),
+                    journal: journals.journal_for(&group.job),
                     fails_alone: control.fails_alone,
                     parts,
                 };
@@ -108,7 +108,7 @@ impl Threads {
         Ok(())
     }
 
-    /// `members` are those that the thread stands for.
+    /// `members` are those that the thread works for.
     fn spawn(
         &mut self,
         thread: ThreadSpec,
@@ -119,14 +119,13 @@ impl Threads {
         let gate = Arc::clone(&self.gate);
         let name = format!("bl-{}-{}", thread.job.name, thread.thread);
         let (begins, begun) = sync_channel(1);
-        let work = move || {
-            let _ = begins.send(());
-            thread.serve(&gate, &ready, &ends);
-        };
         let handle = Builder::new()
             .name(name.chars().take(15).collect())
             .stack_size(room::STACK)
-            .spawn(work)?;
+            .spawn(move || {
+                let _ = begins.send(());
+                thread.serve(&gate, &ready, &ends);
+            })?;
         // Before this it has done nothing, so it can be left; from here on it is waited for.
         let begun = begun.recv_timeout(BEGINS_WITHIN);
         begun.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?;
@@ -252,7 +251,7 @@ fn epoch_micros(clock: Clock) -> u64 {
     now.saturating_sub(clock.now().0 / 1000)
 }
 
-/// Its default action would end the process, so nobody else sends it for another purpose.
+/// Its default action would end the process, so no other program sends it for another purpose.
 const INTERRUPT: i32 = libc::SIGUSR2;
 
 fn install_nudge() {

@@ -100,8 +100,6 @@ fn used(by: libc::c_int) -> Cpu {
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
     // SAFETY: the kernel fills the structure.
     unsafe { libc::getrusage(by, &raw mut usage) };
-    let nanos =
-        |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1000;
     Cpu {
         user_ns: nanos(usage.ru_utime),
         system_ns: nanos(usage.ru_stime),
@@ -111,6 +109,10 @@ fn used(by: libc::c_int) -> Cpu {
         major_faults: usage.ru_majflt as u64,
         ..Cpu::default()
     }
+}
+
+const fn nanos(time: libc::timeval) -> u64 {
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1000
 }
 
 /// Busy and total ticks of all processors, from the first line of /proc/stat.
@@ -133,10 +135,12 @@ pub(crate) fn uring_workers() -> u32 {
     let Ok(tasks) = fs::read_dir("/proc/self/task") else {
         return 0;
     };
-    let is_worker = |task: &fs::DirEntry| {
-        fs::read(task.path().join("comm")).is_ok_and(|name| name.starts_with(b"iou-wrk"))
-    };
-    tasks.flatten().filter(is_worker).count() as u32
+    tasks
+        .flatten()
+        .filter(|task| {
+            fs::read(task.path().join("comm")).is_ok_and(|name| name.starts_with(b"iou-wrk"))
+        })
+        .count() as u32
 }
 
 /// Threads of this process, by one small file.

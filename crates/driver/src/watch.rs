@@ -38,7 +38,7 @@ pub(crate) struct Seen {
 pub(crate) enum ClockKind {
     /// Real time: a look comes a little after the moment that it is for.
     Real,
-    /// Virtual time: it stands still for a look. Steady states and signals are looked for ten times
+    /// Virtual time: it does not advance during a look. Steady states and signals are looked for ten times
     /// a simulated second.
     Virtual,
 }
@@ -46,7 +46,7 @@ pub(crate) enum ClockKind {
 impl ClockKind {
     /// How often the observer gets an interval. A view of every simulated second would take longer than
     /// the simulation.
-    const fn told_every(self) -> Nanos {
+    const fn reported_every(self) -> Nanos {
         match self {
             Self::Real => Nanos::from_millis(500),
             Self::Virtual => Nanos::from_secs(10),
@@ -62,7 +62,7 @@ pub(crate) struct Watch<'a> {
     cool_from: Nanos,
     interval: Nanos,
     series: IntervalSeries,
-    told: IntervalSeries,
+    reported: IntervalSeries,
     interval_ticker: Option<IntervalTicker>,
     pub(crate) seen: Seen,
 }
@@ -85,8 +85,8 @@ impl<'a> Watch<'a> {
             cool_from: Window::cool_from(&windows),
             interval: interval(jobs),
             series: IntervalSeries::new(start, &windows, used.cpu_ns),
-            told: IntervalSeries::new(start, &windows, used.cpu_ns),
-            interval_ticker: IntervalTicker::of(observer, start, jobs),
+            reported: IntervalSeries::new(start, &windows, used.cpu_ns),
+            interval_ticker: IntervalTicker::new(observer, start, jobs),
             seen: Seen {
                 series: Vec::new(),
                 end: start,
@@ -97,7 +97,7 @@ impl<'a> Watch<'a> {
                 samples: Sampler::all(jobs, &windows),
                 min_rate: MinRates::all(jobs, &windows),
                 windows,
-                steady: jobs.iter().map(|job| Rounds::of(&job.stop)).collect(),
+                steady: jobs.iter().map(|job| Rounds::for_stop(&job.stop)).collect(),
             },
         }
     }
@@ -115,8 +115,8 @@ impl<'a> Watch<'a> {
                 ahead.chain(looks).min()
             }
             ClockKind::Real => {
-                let ends = |window: &Window| [window.deadline, window.over];
-                let ends = self.seen.windows.iter().flat_map(ends);
+                let windows = self.seen.windows.iter();
+                let ends = windows.flat_map(|window| [window.deadline, window.over]);
                 let ticks = self.interval_ticker.as_ref().map(IntervalTicker::boundary);
                 let others = ends.chain(ticks).filter(|moment| *moment > now);
                 ahead.chain(others).chain([boundary]).min()
@@ -150,8 +150,8 @@ impl<'a> Watch<'a> {
         if let Some(interval_ticker) = &mut self.interval_ticker {
             interval_ticker.look(members, measured, observer);
         }
-        let due = self.told.boundary(self.clock_kind.told_every());
-        if now >= due && self.told.begun < self.cool_from {
+        let due = self.reported.boundary(self.clock_kind.reported_every());
+        if now >= due && self.reported.begun < self.cool_from {
             self.report(members, measured, used, observer);
         }
         for sampler in &mut self.seen.samples {
@@ -180,18 +180,28 @@ impl<'a> Watch<'a> {
     fn end_ramps(&mut self, members: &[WorkerStatus]) {
         let seen = &mut self.seen;
         for (job, window) in seen.windows.iter_mut().enumerate() {
-            let over = || members_of(members, job).map(|member| member.recorder.ramp_over.get());
-            if window.measure_from < Nanos::MAX || over().all(|moment| moment == 0) {
+            // 0 as long as no worker of the job has ended its ramp.
+            let over = members_of(members, job)
+                .map(|member| member.recorder.ramp_over.get())
+                .max()
+                .unwrap_or_default();
+            if window.measure_from < Nanos::MAX || over == 0 {
                 continue;
             }
-            *window = window.measured_from(Nanos(over().max().unwrap_or_default()));
-            let mut samples = seen.samples.iter_mut().filter(|sample| sample.is_of(job));
-            samples.by_ref().for_each(|it| it.begin(window));
-            let min_rates = seen.min_rate.iter_mut().filter(|it| it.job == job);
-            min_rates.for_each(|min_rate| min_rate.begin(window));
+            *window = window.measured_from(Nanos(over));
+            for sample in seen.samples.iter_mut().filter(|sample| sample.is_of(job)) {
+                sample.begin(window);
+            }
+            for min_rate in seen
+                .min_rate
+                .iter_mut()
+                .filter(|min_rate| min_rate.job == job)
+            {
+                min_rate.begin(window);
+            }
         }
         self.series.set_bounds(&seen.windows);
-        self.told.set_bounds(&seen.windows);
+        self.reported.set_bounds(&seen.windows);
         self.cool_from = Window::cool_from(&seen.windows);
     }
 
@@ -212,7 +222,7 @@ impl<'a> Watch<'a> {
             self.close(members, end, used);
         }
         // Most simulated cases end before the next interval of the observer.
-        if self.clock_kind == ClockKind::Virtual && self.told.begun < end {
+        if self.clock_kind == ClockKind::Virtual && self.reported.begun < end {
             self.report(members, end, used, observer);
         }
         self.seen.end = end;
@@ -225,7 +235,7 @@ impl<'a> Watch<'a> {
         used: Used,
         observer: &mut dyn Observer,
     ) {
-        let interval = self.told.slice(members, now, used);
+        let interval = self.reported.slice(members, now, used);
         observer.event(Event::Interval {
             interval: &interval,
             elapsed: now.since(self.start),

@@ -44,8 +44,8 @@ pub(crate) fn moved(
     what: fn(&DirectionCounters) -> u64,
 ) -> [u64; 3] {
     MOVING.map(|direction| {
-        let tallies = members_of(members, job);
-        let tallies = tallies.filter_map(|member| member.recorder.tally(direction));
+        let tallies =
+            members_of(members, job).filter_map(|member| member.recorder.tally(direction));
         tallies.map(what).sum()
     })
 }
@@ -73,16 +73,20 @@ impl Workers {
 
     /// Ends all other jobs when one has ended that ends them.
     pub(crate) fn end_others(&self) {
-        let ends = |member: &WorkerStatus| match (member.ended, self.ends_others[member.job]) {
-            (None, _) | (_, EndsOthers::Never) => false,
-            (Some(stopped), EndsOthers::OnError) => {
-                matches!(stopped, Stopped::Error | Stopped::Stalled)
+        let mut members = self.members.iter();
+        let is_over = members.any(
+            |member| match (member.ended, self.ends_others[member.job]) {
+                (None, _) | (_, EndsOthers::Never) => false,
+                (Some(stopped), EndsOthers::OnError) => {
+                    matches!(stopped, Stopped::Error | Stopped::Stalled)
+                }
+                (Some(_), EndsOthers::Always) => true,
+            },
+        );
+        if is_over {
+            for member in self.members.iter().filter(|member| member.ended.is_none()) {
+                member.stopper.request(Stopped::Runtime);
             }
-            (Some(_), EndsOthers::Always) => true,
-        };
-        if self.members.iter().any(ends) {
-            let others = self.members.iter().filter(|member| member.ended.is_none());
-            others.for_each(|member| member.stopper.request(Stopped::Runtime));
         }
     }
 }

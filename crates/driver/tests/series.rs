@@ -62,9 +62,9 @@ const QUEUED: Engine = Engine::Libaio;
 
 type Of = fn(&Interval) -> IntervalDirection;
 const WAYS: [(Direction, Of); 3] = [
-    (Direction::Read, |it| it.read),
-    (Direction::Write, |it| it.write),
-    (Direction::Trim, |it| it.trim),
+    (Direction::Read, |slice| slice.read),
+    (Direction::Write, |slice| slice.write),
+    (Direction::Trim, |slice| slice.trim),
 ];
 
 /// The slices after the ramp hold what the jobs hold, to the operation and to the byte; they lie
@@ -74,12 +74,16 @@ fn assert_adds_up(measurement: &Measurement) {
     let series = &measurement.series;
     for (way, of) in WAYS {
         let slices = series.iter().filter(|slice| !slice.ramp).map(of);
-        let sum = slices.fold((0, 0), |sum, it| (sum.0 + it.ios, sum.1 + it.bytes));
-        let results = measurement
+        let sum = slices.fold((0, 0), |sum, moved| {
+            (sum.0 + moved.ios, sum.1 + moved.bytes)
+        });
+        let total = measurement
             .jobs
             .iter()
-            .filter_map(|job| job.directions.get(&way));
-        let total = results.fold((0, 0), |sum, it| (sum.0 + it.ios, sum.1 + it.bytes));
+            .filter_map(|job| job.directions.get(&way))
+            .fold((0, 0), |sum, moved| {
+                (sum.0 + moved.ios, sum.1 + moved.bytes)
+            });
         assert_eq!(sum, total, "{way}: {series:#?}");
     }
     let mut end = 0;
@@ -99,11 +103,11 @@ fn assert_ramp_is_filled(measurement: &Measurement, ramp_ms: u64) {
     let length: u64 = ramp().map(|slice| slice.length_ns).sum();
     assert_eq!(length, ramp_ms * 1_000_000, "{:#?}", measurement.series);
     let ended: u64 = ramp().map(|slice| slice.read.ios + slice.write.ios).sum();
-    let census = measurement
+    let counted: u64 = measurement
         .jobs
         .iter()
-        .map(|job| job.accounting.completed_in_ramp);
-    let counted: u64 = census.sum();
+        .map(|job| job.accounting.completed_in_ramp)
+        .sum();
     assert!(ended > 0 && ended <= counted, "{ended} of {counted}");
 }
 

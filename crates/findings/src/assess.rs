@@ -1,3 +1,5 @@
+//! The way from a record to its assessment: group the passes by case, sum each case up, judge.
+
 use std::collections::HashMap;
 
 use blocklab_record::{Measurement, Origin, Record};
@@ -10,7 +12,7 @@ use crate::view::{CaseView, Cases};
 
 /// Summarises a Record by case and judges it.
 ///
-/// Rows stand in the order in which their cases first appear; findings most severe first. Never
+/// Rows come in the order in which their cases first appear; findings, most severe first. Never
 /// panics on a damaged record: what cannot be read is left out of its row and named in a finding.
 /// Takes a few tens of microseconds a measurement, most of it to unpack histograms.
 pub fn assess(record: &Record) -> Assessment {
@@ -97,8 +99,7 @@ mod tests {
                 prop_assert!(finding.statement.ends_with('.'), "{}", finding.statement);
                 prop_assert!(!finding.statement.contains("NaN"), "{}", finding.statement);
                 prop_assert!(finding.evidence.iter().all(|e| e.value.is_finite()), "{finding:?}");
-                let known = |name| assessment.rows.iter().any(|row| &row.case == name);
-                prop_assert!(finding.subject.iter().all(known));
+                prop_assert!(finding.subject.iter().all(|name| assessment.rows.iter().any(|row| &row.case == name)));
             }
         }
     }

@@ -1,3 +1,5 @@
+//! What an assessment is made of, as data: figures with their intervals, rows, findings.
+
 use blocklab_record::{PERCENTILES, Percentiles, Unknown};
 use blocklab_workload::Direction;
 use serde::Serialize;
@@ -77,7 +79,7 @@ pub struct ResponseNs {
     pub max: u64,
 }
 
-/// Operations beyond a quantile for it to stand on: with fewer, the next one changes it.
+/// Operations that must lie beyond a quantile: with fewer, the next one changes it.
 const BEYOND: f64 = 10.0;
 
 impl RowDirection {
@@ -94,7 +96,7 @@ impl RowDirection {
     /// The highest of the usual quantiles that the operations support; `None`: not even half of
     /// them are enough.
     pub fn highest_quantile(&self) -> Option<f64> {
-        let mut supported = PERCENTILES.iter().rev().map(|it| it.share);
+        let mut supported = PERCENTILES.iter().rev().map(|percentile| percentile.share);
         supported.find(|quantile| self.supports(*quantile))
     }
 }
@@ -125,7 +127,7 @@ pub struct OnlyJob {
     pub depth: u32,
     /// Threads; 0: unknown.
     pub threads: u32,
-    /// Size of all its operations; `None`: they have several sizes, or nobody knows it.
+    /// Size of all its operations; `None`: they have several sizes, or it is unknown.
     pub block_bytes: Option<u64>,
     /// The rest in words: `io_uring, 4 KiB random read`.
     pub other_settings: String,
@@ -135,7 +137,7 @@ impl Row {
     /// The directions that move data: without syncs.
     pub fn moved(&self) -> impl Iterator<Item = &RowDirection> + Clone {
         let all = self.directions.iter();
-        all.filter(|it| it.direction != Direction::Sync)
+        all.filter(|direction| direction.direction != Direction::Sync)
     }
 }
 

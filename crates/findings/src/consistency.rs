@@ -15,22 +15,27 @@ pub fn share_near_median(record: &Record, case: &str, direction: Direction) -> O
         .measurements
         .iter()
         .filter(|measurement| measurement.case == case && measurement.pass > 0);
-    let slices = measured.flat_map(|it| &it.series).filter(|it| !it.ramp);
+    let slices = measured
+        .flat_map(|measurement| &measurement.series)
+        .filter(|slice| !slice.ramp);
     let longest = slices.clone().map(|slice| slice.length_ns).max()?;
     // What is left over at the end of a pass holds no rate of its own.
     let slices: Vec<&Interval> = slices
         .filter(|slice| slice.length_ns >= longest / 2)
         .collect();
-    let rate = |it: &&Interval| moved(it, direction).map(|ios| ios as f64 / it.length_ns as f64);
-    let rates: Vec<f64> = slices.iter().filter_map(rate).collect();
+    let mut rates: Vec<f64> = slices
+        .iter()
+        .filter_map(|slice| Some(moved(slice, direction)? as f64 / slice.length_ns as f64))
+        .collect();
     if rates.len() < FEWEST {
         return None;
     }
-    let mut sorted = rates.clone();
-    sorted.sort_by(f64::total_cmp);
-    let median = f64::midpoint(sorted[(sorted.len() - 1) / 2], sorted[sorted.len() / 2]);
-    let near = |rate: &&f64| (**rate - median).abs() <= median * NEAR_PERCENT / 100.0;
-    (median > 0.0).then(|| rates.iter().filter(near).count() as f64 / rates.len() as f64 * 100.0)
+    rates.sort_by(f64::total_cmp);
+    let median = f64::midpoint(rates[(rates.len() - 1) / 2], rates[rates.len() / 2]);
+    let near = rates
+        .iter()
+        .filter(|rate| (**rate - median).abs() <= median * NEAR_PERCENT / 100.0);
+    (median > 0.0).then(|| near.count() as f64 / rates.len() as f64 * 100.0)
 }
 
 fn moved(interval: &Interval, direction: Direction) -> Option<u64> {
@@ -48,7 +53,7 @@ mod tests {
     use super::*;
     use crate::testing::{Sketch, record};
 
-    /// A case whose slices of a second moved so many reads.
+    /// A case whose slices of one second have these numbers of reads.
     fn share(reads: &[u64]) -> Option<f64> {
         let mut run = record(&[Sketch::default()]);
         run.measurements.truncate(1);

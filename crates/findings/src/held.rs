@@ -19,7 +19,7 @@ pub(crate) const HELD: f64 = 0.25;
 /// At the rate of a limit, this much shows that it holds: with just enough in flight to reach it,
 /// hardly anything waits.
 const TOUCHED: f64 = 0.01;
-/// Slots count as full when so many of them are in the device on average.
+/// Slots count as full when this share of them is in the device on average.
 const FULL: f64 = 0.8;
 
 /// What kind of limit it is.
@@ -27,7 +27,7 @@ const FULL: f64 = 0.8;
 pub(crate) enum Level {
     /// Holds always.
     Steady,
-    /// Holds while something is saved up; after so many seconds at it, this remains.
+    /// Holds while something is saved up: for `lasts` seconds, and then `leaves` remains.
     Burst { lasts: f64, leaves: f64 },
     /// Holds when nothing is saved up any more.
     Baseline,
@@ -101,7 +101,9 @@ pub(crate) fn bound<'a>(cases: &Cases<'a>, case: &CaseView<'a>) -> Bound<'a> {
     if !full || !(case.is_saturating() || is_missed(case)) {
         return Bound::Nothing;
     }
-    let lasting = used.into_iter().filter(|it| it.level != Level::Baseline);
+    let lasting = used
+        .into_iter()
+        .filter(|limit| limit.level != Level::Baseline);
     let next = lasting.max_by(|a, b| a.share().total_cmp(&b.share()));
     Bound::Latency(next)
 }
@@ -126,34 +128,36 @@ pub(crate) fn waits(cases: &Cases<'_>, case: &CaseView<'_>) -> bool {
 
 /// Of each target, the limit for which its operations waited longest.
 fn longest_waits(used: Vec<UsedLimit<'_>>) -> Vec<UsedLimit<'_>> {
-    let targets: BTreeSet<u32> = used.iter().flat_map(|it| it.targets).copied().collect();
+    let targets: BTreeSet<u32> = used
+        .iter()
+        .flat_map(|limit| limit.targets)
+        .copied()
+        .collect();
     let mut places = BTreeSet::new();
     for target in targets {
-        let of_target = used
+        let longest = used
             .iter()
             .enumerate()
-            .filter(|(_, it)| it.targets.contains(&target));
-        let longest = of_target.max_by(|(_, a), (_, b)| a.waited.total_cmp(&b.waited));
-        places.extend(longest.filter(|(_, it)| it.holds()).map(|(place, _)| place));
+            .filter(|(_, limit)| limit.targets.contains(&target))
+            .max_by(|(_, a), (_, b)| a.waited.total_cmp(&b.waited));
+        places.extend(
+            longest
+                .filter(|(_, limit)| limit.holds())
+                .map(|(place, _)| place),
+        );
     }
     let all = used.into_iter().enumerate();
     all.filter(|(place, _)| places.contains(place))
-        .map(|(_, it)| it)
+        .map(|(_, limit)| limit)
         .collect()
 }
 
-/// Operations in the device on average, and those of them that waited for no limit: so many in
-/// flight would reach the same rate.
+/// Operations in the device on average that waited for no limit: this many in flight would reach
+/// the same rate.
 pub(crate) fn mean_served(case: &CaseView<'_>) -> f64 {
-    let waited = |model: &ModelUse| {
-        model
-            .limits
-            .iter()
-            .map(|limit| limit.waited_ns)
-            .sum::<u64>()
-    };
     mean_over_time(case, |model| {
-        in_device_ns(model).saturating_sub(waited(model))
+        let waited_ns = model.limits.iter().map(|limit| limit.waited_ns).sum();
+        in_device_ns(model).saturating_sub(waited_ns)
     })
 }
 
@@ -201,8 +205,11 @@ fn used_limit<'a>(
     let mut emptied = Vec::new();
     for pass in modelled(case) {
         let model = pass.model.as_deref()?;
-        let same = |other: &&LimitUse| other.limit == one.limit && other.targets == one.targets;
-        if let Some(counted) = model.limits.iter().find(same) {
+        if let Some(counted) = model
+            .limits
+            .iter()
+            .find(|other| other.limit == one.limit && other.targets == one.targets)
+        {
             units += counted.units as f64;
             waited += counted.waited_ns as f64;
             if emptied.is_empty() {
@@ -230,6 +237,16 @@ fn used_limit<'a>(
     })
 }
 
+/// The value of the limit of this kind that the same owner has for the same volumes.
+fn sibling_value(limit: &Limit, all: &[Limit], kind: &LimitKind) -> Option<f64> {
+    let sibling = all.iter().find(|other| {
+        other.name.owner == limit.name.owner
+            && other.name.volumes == limit.name.volumes
+            && other.name.kind == *kind
+    })?;
+    Some(sibling.value)
+}
+
 /// `None` for a peak, which lasts for an unknown time, and for what binds no rate.
 fn level(limit: &Limit, all: &[Limit]) -> Option<Level> {
     let scale = limit.unit.per_second()?;
@@ -237,17 +254,12 @@ fn level(limit: &Limit, all: &[Limit]) -> Option<Level> {
         LimitKind::Rate { .. } | LimitKind::PhysicalMaximum { .. } => Some(Level::Steady),
         LimitKind::Baseline { .. } => Some(Level::Baseline),
         LimitKind::Burst { limiter } => {
-            let sibling = |kind: LimitKind| {
-                let is_it = |other: &&Limit| {
-                    other.name.owner == limit.name.owner
-                        && other.name.volumes == limit.name.volumes
-                        && other.name.kind == kind
-                };
-                Some(all.iter().find(is_it)?.value)
+            let limiter = limiter.clone();
+            let baseline = LimitKind::Baseline {
+                limiter: limiter.clone(),
             };
-            let limiter = || limiter.clone();
-            let leaves = sibling(LimitKind::Baseline { limiter: limiter() })?;
-            let bucket = sibling(LimitKind::Bucket { limiter: limiter() })?;
+            let leaves = sibling_value(limit, all, &baseline)?;
+            let bucket = sibling_value(limit, all, &LimitKind::Bucket { limiter })?;
             Some(Level::Burst {
                 lasts: bucket / ((limit.value - leaves) * scale),
                 leaves: leaves * limit.times(),

@@ -7,14 +7,14 @@ use crate::statement::{Slot, listed, sentence};
 use crate::view::{CaseView, Cases};
 use crate::{Confidence, Evidence, Finding, Severity};
 
-/// Up to so many cases are named; of more, only their number.
+/// Up to this many cases are named; of more, only their number is.
 const NAMES: usize = 2;
 
 /// What a rule finds in one case, or in the run: a sentence and the figures that it rests on.
 pub struct Hit {
     severity: Severity,
     confidence: Confidence,
-    /// Without its subject, with `{}` where figures and names stand.
+    /// Without its subject, with `{}` where figures and names go.
     text: &'static str,
     slots: Vec<Slot>,
     /// A clause that follows where the finding has one case: it would not survive a range.
@@ -135,17 +135,19 @@ pub fn joined<'a>(
         names.push(case);
         hits.push(hit);
     }
-    let finding = |(names, hits): (Vec<&str>, Vec<Hit>)| {
-        let opening = opening(&names, cases.list.len());
-        let worst = worst(&hits).map(|place| format!("; worst in {}", names[place]));
-        let statement = format!(
-            "{opening} {}{}.",
-            together(&hits),
-            worst.unwrap_or_default()
-        );
-        found(rule, advice, statement, &names, hits)
-    };
-    alike.into_values().map(finding).collect()
+    alike
+        .into_values()
+        .map(|(names, hits)| {
+            let opening = opening(&names, cases.list.len());
+            let worst = worst(&hits).map(|place| format!("; worst in {}", names[place]));
+            let statement = format!(
+                "{opening} {}{}.",
+                together(&hits),
+                worst.unwrap_or_default()
+            );
+            found(rule, advice, statement, &names, hits)
+        })
+        .collect()
 }
 
 /// A finding about the run as a whole.
@@ -170,7 +172,13 @@ fn found(
     // Cases that are compared to the same one each bring its figures.
     let mut known = BTreeSet::new();
     let mut evidence: Vec<_> = hits.into_iter().flat_map(|hit| hit.evidence).collect();
-    evidence.retain(|it| known.insert((it.name.clone(), it.case.clone(), it.value.to_bits())));
+    evidence.retain(|figure| {
+        known.insert((
+            figure.name.clone(),
+            figure.case.clone(),
+            figure.value.to_bits(),
+        ))
+    });
     Finding {
         rule,
         subject: names.iter().map(|name| (*name).to_owned()).collect(),
@@ -204,7 +212,7 @@ fn worst(hits: &[Hit]) -> Option<usize> {
     (grades.len() == hits.len() && most > least).then_some(place)
 }
 
-/// `a:`, `a and b:`, `In 5 of 8 cases,`: the cases of the statement, out of so many cases.
+/// `a:`, `a and b:`, `In 5 of 8 cases,`: the cases of the statement, out of `of` cases.
 fn opening(names: &[&str], of: usize) -> String {
     match names.len() {
         0..=NAMES => format!("{}:", listed(names, "and")),

@@ -1,3 +1,6 @@
+//! Sums up the passes of a case in one row: rates and latencies with their confidence intervals,
+//! percentiles from merged histograms, and counts of failures.
+
 use std::collections::BTreeMap;
 
 use blocklab_catalog::unit_price::{Delivered, Output};
@@ -46,21 +49,23 @@ pub(crate) fn row(passes: &[&Measurement], aggregate: Aggregate) -> Summed {
     let counted: Vec<&Measurement> = passes.iter().copied().filter(|m| moved(m)).collect();
     let best = best_of(&counted);
     let mut damaged = 0;
-    let directions = Direction::ALL.into_iter().filter_map(|which| {
-        let parts = parts(&counted, which);
-        direction(which, &parts, aggregate, best, &mut damaged)
-    });
-    let directions = directions.collect();
-    let jobs = || passes.iter().flat_map(|measurement| &measurement.jobs);
+    let directions = Direction::ALL
+        .into_iter()
+        .filter_map(|which| {
+            let parts = parts(&counted, which);
+            direction(which, &parts, aggregate, best, &mut damaged)
+        })
+        .collect();
+    let jobs: Vec<&JobResult> = passes.iter().flat_map(|pass| &pass.jobs).collect();
     let cpu: u64 = passes.iter().map(|m| m.cpu.user_ns + m.cpu.system_ns).sum();
-    let done: u64 = jobs().map(|job| job.accounting.completed).sum();
+    let done: u64 = jobs.iter().map(|job| job.accounting.completed).sum();
     let row = Row {
         case: passes[0].case.clone(),
         settings: passes[0].settings.clone(),
         what: what(&passes[0].jobs),
         only_job: only_job(&passes[0].jobs),
         directions,
-        errors: jobs().map(failures).sum(),
+        errors: jobs.iter().map(|job| failures(job)).sum(),
         cpu_ns_per_io: cpu as f64 / done.max(1) as f64,
     };
     Summed { row, damaged }
@@ -78,24 +83,38 @@ fn failures(job: &JobResult) -> u64 {
 
 /// The pass with the highest throughput: in bytes, and among equals in operations.
 fn best_of(passes: &[&Measurement]) -> usize {
-    let speed = |measurement: &Measurement| -> (f64, f64) {
-        let jobs = || measurement.jobs.iter();
-        let bytes = jobs().map(JobResult::bytes_per_s).sum();
-        (bytes, jobs().map(JobResult::iops).sum())
-    };
-    let order = |a: &(f64, f64), b: &(f64, f64)| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1));
-    let speeds = passes.iter().map(|m| speed(m)).enumerate();
-    let best = speeds.max_by(|(i, a), (j, b)| order(a, b).then(j.cmp(i)));
-    best.map_or(0, |(index, _)| index)
+    let speeds: Vec<(f64, f64)> = passes
+        .iter()
+        .map(|pass| {
+            let bytes_per_s = pass.jobs.iter().map(JobResult::bytes_per_s).sum();
+            (bytes_per_s, pass.jobs.iter().map(JobResult::iops).sum())
+        })
+        .collect();
+    // `max_by` gives the last of equal passes: in reverse, that is the first of them.
+    (0..speeds.len())
+        .rev()
+        .max_by(|a, b| {
+            let ((bytes, iops), (other_bytes, other_iops)) = (speeds[*a], speeds[*b]);
+            bytes
+                .total_cmp(&other_bytes)
+                .then(iops.total_cmp(&other_iops))
+        })
+        .unwrap_or(0)
 }
 
 /// One direction of one pass: each job's elapsed time and result.
 type Part<'a> = Vec<(u64, &'a DirectionResult)>;
 
 fn parts<'a>(passes: &[&'a Measurement], which: Direction) -> Vec<Part<'a>> {
-    let of_job = |job: &'a JobResult| Some((job.elapsed_ns, &**job.directions.get(&which)?));
-    let of_pass = |m: &&'a Measurement| m.jobs.iter().filter_map(of_job).collect();
-    passes.iter().map(of_pass).collect()
+    passes
+        .iter()
+        .map(|m| {
+            m.jobs
+                .iter()
+                .filter_map(|job| Some((job.elapsed_ns, &**job.directions.get(&which)?)))
+                .collect()
+        })
+        .collect()
 }
 
 fn direction(
@@ -105,33 +124,38 @@ fn direction(
     best: usize,
     damaged: &mut u32,
 ) -> Option<RowDirection> {
-    let results = || parts.iter().flatten().map(|(_, result)| *result);
-    let ios: u64 = results().map(|result| result.ios).sum();
+    let results: Vec<_> = parts.iter().flatten().map(|(_, result)| *result).collect();
+    let ios: u64 = results.iter().map(|result| result.ios).sum();
     if ios == 0 {
         return None;
     }
-    let figure = |values: Vec<Option<f64>>| estimate(&values, aggregate, best);
-    let each = |what: fn(&DirectionResult) -> u64| -> Vec<f64> {
-        parts.iter().map(|part| per_second(part, what)).collect()
-    };
-    let (each_iops, each_bytes_per_s) = (each(|it| it.ios), each(|it| it.bytes));
-    let rate = |each: &[f64]| figure(each.iter().copied().map(Some).collect());
-    let service = Merged::of(results().map(|result| &result.service), damaged);
-    let unknown = results().map(|result| result.service.unknown);
-    let unknown = unknown.fold(Unknown::default(), Unknown::union);
-    let responses = results().filter_map(|result| result.response.as_ref());
-    let response = Merged::of(responses, damaged);
-    let known = |statistic, ns| if unknown.has(statistic) { 0 } else { ns };
+    let each_iops = per_second(parts, |result| result.ios);
+    let each_bytes_per_s = per_second(parts, |result| result.bytes);
+    let service = Merged::from_all(results.iter().map(|result| &result.service), damaged);
+    let unknown = results
+        .iter()
+        .map(|result| result.service.unknown)
+        .fold(Unknown::default(), Unknown::union);
+    let responses = results.iter().filter_map(|result| result.response.as_ref());
+    let response = Merged::from_all(responses, damaged);
     Some(RowDirection {
         direction: which,
-        iops: rate(&each_iops),
-        bytes_per_s: rate(&each_bytes_per_s),
+        iops: estimate(each_iops.iter().copied().map(Some), aggregate, best),
+        bytes_per_s: estimate(each_bytes_per_s.iter().copied().map(Some), aggregate, best),
         each_iops,
         each_bytes_per_s,
-        mean_ns: figure(parts.iter().map(|part| mean_ns(part)).collect()),
+        mean_ns: estimate(parts.iter().map(|part| mean_ns(part)), aggregate, best),
         service_ns: service.percentiles(),
-        min_ns: known(Statistic::Min, service.min),
-        max_ns: known(Statistic::Max, service.max),
+        min_ns: if unknown.has(Statistic::Min) {
+            0
+        } else {
+            service.min
+        },
+        max_ns: if unknown.has(Statistic::Max) {
+            0
+        } else {
+            service.max
+        },
         response_ns: (response.count > 0).then(|| ResponseNs {
             percentiles: response.percentiles(),
             max: response.max,
@@ -145,20 +169,28 @@ fn direction(
     })
 }
 
-fn per_second(part: &Part<'_>, what: fn(&DirectionResult) -> u64) -> f64 {
-    let rates = part
+/// Of each pass, the sum of its jobs' rates.
+fn per_second(parts: &[Part<'_>], what: fn(&DirectionResult) -> u64) -> Vec<f64> {
+    parts
         .iter()
-        .map(|(elapsed, result)| what(result) as f64 * 1e9 / (*elapsed).max(1) as f64);
-    rates.sum()
+        .map(|part| {
+            part.iter()
+                .map(|(elapsed, result)| what(result) as f64 * 1e9 / (*elapsed).max(1) as f64)
+                .sum()
+        })
+        .collect()
 }
 
 fn mean_ns(part: &Part<'_>) -> Option<f64> {
-    let results = || part.iter().map(|(_, result)| *result);
-    let ios: u64 = results().map(|result| result.ios).sum();
-    let time: f64 = results().map(|r| r.ios as f64 * r.service.mean_ns).sum();
-    let known =
-        results().all(|result| result.ios == 0 || !result.service.unknown.has(Statistic::Mean));
-    (ios > 0 && known).then(|| time / ios as f64)
+    let (mut ios, mut sum_ns) = (0, 0.0);
+    for (_, result) in part {
+        if result.ios > 0 && result.service.unknown.has(Statistic::Mean) {
+            return None;
+        }
+        ios += result.ios;
+        sum_ns += result.ios as f64 * result.service.mean_ns;
+    }
+    (ios > 0).then(|| sum_ns / ios as f64)
 }
 
 /// Latencies of jobs and passes as one.
@@ -170,7 +202,7 @@ struct Merged {
 }
 
 impl Merged {
-    fn of<'a>(latencies: impl Iterator<Item = &'a Latency>, damaged: &mut u32) -> Self {
+    fn from_all<'a>(latencies: impl Iterator<Item = &'a Latency>, damaged: &mut u32) -> Self {
         let mut merged = Self {
             histogram: Histogram::new(),
             count: 0,
@@ -202,8 +234,10 @@ impl Merged {
     }
 
     fn curve(&self) -> Vec<(f64, u64)> {
-        let clamped = |(share, ns): (f64, u64)| (share, ns.clamp(self.min, self.max));
-        self.histogram.curve().map(clamped).collect()
+        self.histogram
+            .curve()
+            .map(|(share, ns)| (share, ns.clamp(self.min, self.max)))
+            .collect()
     }
 }
 
@@ -212,17 +246,21 @@ impl Merged {
 ///
 /// The median of fewer than six passes has no interval from order statistics. It then gets
 /// Student's interval of the mean, stretched where needed so that it holds the median.
-fn estimate(values: &[Option<f64>], aggregate: Aggregate, best: usize) -> Estimate {
+fn estimate(
+    values: impl Iterator<Item = Option<f64>>,
+    aggregate: Aggregate,
+    best: usize,
+) -> Estimate {
+    let values: Vec<Option<f64>> = values.collect();
     let known: Vec<f64> = values.iter().copied().flatten().collect();
     let Some(summary) = Summary::new(&known) else {
         return Estimate::default();
     };
-    let mean_interval = || confidence(&known, LEVEL);
     let (value, interval) = match aggregate {
-        Aggregate::Mean => (summary.mean, mean_interval()),
+        Aggregate::Mean => (summary.mean, confidence(&known, LEVEL)),
         Aggregate::Median => {
-            let stretched = || mean_interval().map(|interval| holding(interval, summary.median));
-            let interval = median_confidence(&known, LEVEL).or_else(stretched);
+            let interval = median_confidence(&known, LEVEL)
+                .or_else(|| Some(holding(confidence(&known, LEVEL)?, summary.median)));
             (summary.median, interval)
         }
         Aggregate::Best => {
@@ -269,18 +307,20 @@ pub(crate) struct Failures<'a> {
 
 /// What the best cases of a run deliver; `origin` is what kind of figures they are.
 pub fn best_output(rows: &[Row], origin: &str) -> Output {
-    let best = |value: fn(&RowDirection) -> f64| {
-        let total = |row: &Row| row.moved().map(value).sum::<f64>();
-        let found = rows.iter().map(|row| (row, total(row)));
-        let found = found.filter(|(_, value)| *value > 0.0);
-        let (row, value) = found.max_by(|a, b| a.1.total_cmp(&b.1))?;
-        let by = format!("{origin}: {}", row.case);
-        Some(Delivered { value, by })
-    };
     Output {
-        iops: best(|it| it.iops.value),
-        bytes_per_s: best(|it| it.bytes_per_s.value),
+        iops: most(rows, origin, |direction| direction.iops.value),
+        bytes_per_s: most(rows, origin, |direction| direction.bytes_per_s.value),
     }
+}
+
+fn most(rows: &[Row], origin: &str, value: fn(&RowDirection) -> f64) -> Option<Delivered> {
+    let (row, value) = rows
+        .iter()
+        .map(|row| (row, row.moved().map(value).sum::<f64>()))
+        .filter(|(_, value)| *value > 0.0)
+        .max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let by = format!("{origin}: {}", row.case);
+    Some(Delivered { value, by })
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! How the load of a case fell on the targets of its run: what the model counted for each, else
 //! what the kernel counted for the device below each.
 
-use blocklab_record::{DiskUse, Measurement, Record};
+use blocklab_record::{Measurement, Record};
 
 use crate::view::CaseView;
 
@@ -57,21 +57,22 @@ fn by_devices<'a>(
     passes: impl Iterator<Item = &'a &'a Measurement>,
     target: usize,
 ) -> Option<Share> {
-    let names = record.targets.iter().map(|target| target.devices.first());
-    let names: Option<Vec<&str>> = names.map(|device| Some(&*device?.name)).collect();
-    let names = names?;
-    let is_twice = |(place, name): (usize, &&str)| names[..place].contains(name);
-    if names.iter().enumerate().any(is_twice) {
-        return None;
+    let mut names: Vec<&str> = Vec::new();
+    for target in &record.targets {
+        let name = &*target.devices.first()?.name;
+        if names.contains(&name) {
+            return None;
+        }
+        names.push(name);
     }
-    let moved = |disk: &DiskUse| disk.read_bytes + disk.write_bytes;
     let (mut own, mut all) = (0, 0);
     for disk in passes.flat_map(|pass| &pass.disks) {
+        let moved = disk.read_bytes + disk.write_bytes;
         if names.contains(&&*disk.name) {
-            all += moved(disk);
+            all += moved;
         }
         if disk.name == names[target] {
-            own += moved(disk);
+            own += moved;
         }
     }
     let part = own as f64 / all as f64;
@@ -83,10 +84,12 @@ fn by_devices<'a>(
 
 #[cfg(test)]
 mod tests {
+    use blocklab_record::DiskUse;
+
     use super::*;
     use crate::testing::{Sketch, record};
 
-    /// The case of a record of two targets, each on a device that moved so many bytes.
+    /// The case of a record of two targets, each on a device that moved this many bytes.
     fn part_of(bytes: [u64; 2], names: [&str; 2]) -> Option<f64> {
         let mut record = record(&[Sketch::default()]);
         record.targets.push(record.targets[0].clone());

@@ -2,7 +2,7 @@
 
 use blocklab_units::{Nanos, count, latency, rate};
 
-/// What stands in a place of the sentence.
+/// What fills one `{}` of the sentence.
 #[derive(Debug, Clone)]
 pub enum Slot {
     /// Many cases: from the least to the most.
@@ -12,7 +12,7 @@ pub enum Slot {
     /// Many cases: each different one once.
     Word(String),
     /// Only cases in which it is the same are joined: a limit, with its unit, or what the others
-    /// are held against. Figures of different limits have no range.
+    /// are compared with. Figures of different limits have no range.
     Fixed(String),
 }
 
@@ -36,12 +36,10 @@ fn joined(slots: &[&Slot]) -> String {
         None => String::new(),
         Some(Slot::Sum(_)) => count(slots.iter().map(|slot| slot.value()).sum()),
         Some(Slot::Range(_, show)) => {
-            let values = || slots.iter().map(|slot| slot.value());
-            let (least, most) = (values().reduce(f64::min), values().reduce(f64::max));
-            range(
-                &show(least.unwrap_or_default()),
-                &show(most.unwrap_or_default()),
-            )
+            let values = slots.iter().map(|slot| slot.value());
+            let least = values.clone().reduce(f64::min).unwrap_or_default();
+            let most = values.reduce(f64::max).unwrap_or_default();
+            range(&show(least), &show(most))
         }
         Some(Slot::Word(_)) => {
             let mut words: Vec<&str> = Vec::new();
@@ -69,7 +67,7 @@ fn range(least: &str, most: &str) -> String {
     }
 }
 
-/// Of more words than a reader keeps in mind the first, and how many there are beside:
+/// Of more words than a reader keeps in mind the first, and how many others there are:
 /// `a, b, c or 17 others`.
 fn few(words: &[&str]) -> String {
     if words.len() <= WORDS {
@@ -120,7 +118,7 @@ pub fn delay(ns: f64) -> Slot {
     Slot::Range(ns, latency)
 }
 
-/// `6.0 s`, `3 min`: a length of time that somebody chose, not one that was measured.
+/// `6.0 s`, `3 min`: a length of time that was chosen, not measured.
 pub fn time(time: Nanos) -> Slot {
     Slot::Range(time.0 as f64, |ns| match ns {
         ns if ns < 120e9 => format!("{:.1} s", ns / 1e9),
@@ -173,7 +171,7 @@ mod tests {
     }
 
     /// The story: of a sweep of 500 cases the findings were 255 kB, as each sentence listed the twenty
-    /// cases that the others were held against.
+    /// cases that the others were compared with.
     #[test]
     fn of_many_names_the_first_are_listed_and_the_others_counted() {
         let names: Vec<_> = (1..=20).map(|n| [word(format!("q{n}"))]).collect();

@@ -72,16 +72,18 @@ fn by_hand(rows: &[Row]) -> Vec<(String, Vec<Point<'_>>)> {
         add(&mut families, job.other_settings.clone(), point);
     }
     families.retain(|(_, points)| {
-        let differ = |place: usize| {
-            let mut values: Vec<_> = points
-                .iter()
-                .map(|point| point.settings.get(place))
-                .collect();
-            values.sort_unstable();
-            values.dedup();
-            values.len()
-        };
-        let varied: Vec<usize> = (0..2).map(differ).filter(|values| *values > 1).collect();
+        let varied: Vec<usize> = (0..2)
+            .map(|place| {
+                let mut values: Vec<_> = points
+                    .iter()
+                    .map(|point| point.settings.get(place))
+                    .collect();
+                values.sort_unstable();
+                values.dedup();
+                values.len()
+            })
+            .filter(|values| *values > 1)
+            .collect();
         points.len() >= CURVE && varied == [points.len()]
     });
     families
@@ -93,15 +95,15 @@ pub fn sweeps(rows: &[Row]) -> Vec<Sweep<'_>> {
     let mut families: Vec<(String, Vec<Point<'_>>)> = Vec::new();
     for row in rows.iter().filter(|row| !row.settings.is_empty()) {
         let name = row.settings.iter().fold(row.case.clone(), without);
-        let same = |(known, points): &&mut (String, Vec<Point<'_>>)| {
-            let (mine, theirs) = (row.settings.iter(), points[0].settings.iter());
-            *known == name && mine.map(|(key, _)| key).eq(theirs.map(|(key, _)| key))
-        };
         let point = Point {
             row,
             settings: row.settings.clone(),
         };
-        match families.iter_mut().find(same) {
+        let same = families.iter_mut().find(|(known, points)| {
+            let (mine, theirs) = (row.settings.iter(), points[0].settings.iter());
+            *known == name && mine.map(|(key, _)| key).eq(theirs.map(|(key, _)| key))
+        });
+        match same {
             Some((_, points)) => points.push(point),
             None => families.push((name, vec![point])),
         }
@@ -121,28 +123,36 @@ pub fn without(name: String, (setting, value): &(String, String)) -> String {
 
 /// `32`, `50%` or `64KiB` as a number to draw with.
 pub fn number(text: &str) -> Option<f64> {
-    let plain = text.strip_suffix('%').unwrap_or(text).parse().ok();
-    let plain = plain.filter(|it: &f64| it.is_finite());
+    let plain = text
+        .strip_suffix('%')
+        .unwrap_or(text)
+        .parse()
+        .ok()
+        .filter(|number: &f64| number.is_finite());
     plain.or_else(|| text.parse::<Bytes>().ok().map(Bytes::as_f64))
 }
 
 fn family<'a>(name: &str, points: &[Point<'a>]) -> Vec<Sweep<'a>> {
     let settings = points[0].settings.len();
     let axes: Vec<Axis> = (0..settings).map(|place| axis(points, place)).collect();
-    let several = |place: &usize| axes[*place].values.len() > 1;
-    let is_number = |place: &usize| axes[*place].places.is_some();
-    let varied = || (0..settings).filter(several);
-    // The first of equally long ones.
-    let across = varied().filter(is_number).rev();
-    let Some(across) = across.max_by_key(|place| axes[*place].values.len()) else {
+    let mut varied: Vec<usize> = (0..settings)
+        .filter(|place| axes[*place].values.len() > 1)
+        .collect();
+    let numbers = varied
+        .iter()
+        .copied()
+        .filter(|place| axes[*place].places.is_some());
+    // `max_by_key` gives the last of equally long ones: in reverse, that is the first of them.
+    let Some(across) = numbers.rev().max_by_key(|place| axes[*place].values.len()) else {
         return Vec::new();
     };
-    let others = || varied().filter(|place| *place != across);
-    let by = others().find(is_number).or_else(|| others().next());
-    let rest: Vec<usize> = others().filter(|place| Some(*place) != by).collect();
+    varied.retain(|place| *place != across);
+    let number = varied.iter().find(|place| axes[**place].places.is_some());
+    let by = number.or(varied.first()).copied();
+    varied.retain(|place| Some(*place) != by);
     let mut parts: Vec<(String, Vec<&Point<'a>>)> = Vec::new();
     for point in points {
-        let fixed = rest.iter().map(|place| {
+        let fixed = varied.iter().map(|place| {
             let (setting, value) = &point.settings[*place];
             format!(", {setting} {}", shown(value))
         });
@@ -173,41 +183,37 @@ fn laid_out<'a>(
         Some(by) => axes[by].values.iter().map(Some).collect(),
         None => vec![None],
     };
-    let value = |point: &Point<'a>, place: usize| shown(&point.settings[place].1);
     let placed: Vec<_> = points
         .iter()
         .map(|point| {
-            (
-                value(point, across),
-                by.map(|by| value(point, by)),
-                point.row,
-            )
+            let line = by.map(|by| shown(&point.settings[by].1));
+            (shown(&point.settings[across].1), line, point.row)
         })
         .collect();
-    let cell = |direction: Direction, line: Option<&String>, wanted: &String| {
-        let mut all = placed.iter();
-        let found = all.find(|(x, y, _)| x == wanted && y.as_ref() == line)?;
-        let mut moved = found.2.moved();
-        moved.find(|it| it.direction == direction)
-    };
-    let sweep = |direction: Direction| Sweep {
-        name: name.to_owned(),
-        direction,
-        cases: points.iter().map(|point| point.row.case.as_str()).collect(),
-        across: axes[across].clone(),
-        by: by.map(|by| axes[by].clone()),
-        cells: lines
-            .iter()
-            .map(|line| {
-                axes[across]
-                    .values
-                    .iter()
-                    .map(|value| cell(direction, *line, value))
-                    .collect()
-            })
-            .collect(),
-    };
-    directions.into_iter().map(sweep).collect()
+    directions
+        .into_iter()
+        .map(|direction| Sweep {
+            name: name.to_owned(),
+            direction,
+            cases: points.iter().map(|point| point.row.case.as_str()).collect(),
+            across: axes[across].clone(),
+            by: by.map(|by| axes[by].clone()),
+            cells: lines
+                .iter()
+                .map(|line| {
+                    let values = axes[across].values.iter();
+                    values
+                        .map(|value| {
+                            let mut placed = placed.iter();
+                            let (_, _, row) =
+                                placed.find(|(x, y, _)| x == value && y.as_ref() == *line)?;
+                            row.moved().find(|moved| moved.direction == direction)
+                        })
+                        .collect()
+                })
+                .collect(),
+        })
+        .collect()
 }
 
 /// The values of a setting, each once.

@@ -19,9 +19,9 @@ impl Cases<'_> {
     /// Whether a real block device can lie below the load.
     pub fn on_storage(&self) -> bool {
         use TargetKind::{BlockDevice, File, Scratch};
-        let stored = |kind| matches!(kind, File | Scratch | BlockDevice);
+        let mut kinds = self.record.targets.iter().map(|target| target.kind);
         self.record.origin == Origin::Measured
-            && self.record.targets.iter().any(|target| stored(target.kind))
+            && kinds.any(|kind| matches!(kind, File | Scratch | BlockDevice))
             && !self.in_memory()
     }
 
@@ -43,26 +43,25 @@ impl Cases<'_> {
 
     /// Whether the targets lie on a file system that keeps everything in memory.
     pub fn in_memory(&self) -> bool {
-        let mut systems = self
-            .record
+        self.record
             .targets
             .iter()
-            .filter_map(|t| t.file_system.as_ref());
-        systems.any(|system| ["tmpfs", "ramfs"].contains(&&*system.kind))
+            .filter_map(|t| t.file_system.as_ref())
+            .any(|system| ["tmpfs", "ramfs"].contains(&&*system.kind))
     }
 
     /// Whether jobs that do not fill the same slots keep shares of the load of a case: one that is ahead
-    /// waits for the others, and its slots stand empty.
+    /// waits for the others, and its slots are empty.
     pub fn keeps_shares(&self, case: &CaseView<'_>) -> bool {
         let plan = self.record.requested.plan.iter();
         let mut planned = plan.flat_map(|plan| &plan.cases);
-        let Some(planned) = planned.find(|it| it.name == case.name) else {
+        let Some(planned) = planned.find(|planned| planned.name == case.name) else {
             return false;
         };
         let of_share = planned.workload.jobs.iter().filter_map(|job| {
             let pool = job.pool.as_ref();
             let has_share = job.flow.is_some() || pool.is_some_and(|pool| pool.share.is_some());
-            has_share.then(|| pool.map_or(&job.name, |it| &it.pool))
+            has_share.then(|| pool.map_or(&job.name, |pool| &pool.pool))
         });
         of_share.collect::<BTreeSet<_>>().len() > 1
     }
@@ -74,10 +73,12 @@ impl Cases<'_> {
         let nearest: BTreeSet<&str> = targets
             .filter_map(|target| Some(&*target.devices.first()?.name))
             .collect();
-        let watched = || of.disks.iter();
-        let any_nearest = watched().any(|disk| nearest.contains(&*disk.name));
-        let counted = watched().filter(|disk| !any_nearest || nearest.contains(&*disk.name));
-        let bytes = counted.map(|disk| disk_bytes(disk, direction));
+        let any_nearest = of.disks.iter().any(|disk| nearest.contains(&*disk.name));
+        let bytes = of
+            .disks
+            .iter()
+            .filter(|disk| !any_nearest || nearest.contains(&*disk.name))
+            .map(|disk| disk_bytes(disk, direction));
         (!of.disks.is_empty()).then(|| bytes.sum())
     }
 }
@@ -109,9 +110,16 @@ pub struct CaseView<'a> {
 impl<'a> CaseView<'a> {
     /// `passes` are at least one.
     pub fn new(passes: Vec<&'a Measurement>, row: &'a Row, damaged: u32) -> Self {
-        let total = |m: &Measurement| m.jobs.iter().map(JobResult::iops).sum::<f64>();
-        let moving = passes.iter().map(|pass| (pass.pass, total(pass)));
-        let (pass_numbers, pass_iops) = moving.filter(|(_, iops)| *iops > 0.0).unzip();
+        let (pass_numbers, pass_iops) = passes
+            .iter()
+            .map(|pass| {
+                (
+                    pass.pass,
+                    pass.jobs.iter().map(JobResult::iops).sum::<f64>(),
+                )
+            })
+            .filter(|(_, iops)| *iops > 0.0)
+            .unzip();
         Self {
             name: &passes[0].case,
             pass_iops,
@@ -173,19 +181,19 @@ impl<'a> CaseView<'a> {
 
     /// Mean service latency as the tables show it, of all directions by their share.
     pub fn latency_ns(&self) -> f64 {
-        let directions = || self.row.directions.iter();
-        let all = self.iops_with_syncs();
-        let sum = directions().map(|direction| direction.iops.value * direction.mean_ns.value);
-        sum.sum::<f64>() / all.max(f64::MIN_POSITIVE)
+        let directions = self.row.directions.iter();
+        let sum = directions.map(|direction| direction.iops.value * direction.mean_ns.value);
+        sum.sum::<f64>() / self.iops_with_syncs().max(f64::MIN_POSITIVE)
     }
 
     /// Operations in flight on average, by Little's law: sum of latencies over time.
     pub fn mean_in_flight(&self) -> f64 {
-        let of_pass = |pass: &&Measurement| -> f64 {
-            let per_job = |job: &JobResult| job_latency_sum_ns(job) / job.elapsed_ns.max(1) as f64;
-            pass.jobs.iter().map(per_job).sum()
-        };
-        mean(self.passes.iter().map(of_pass).filter(|n| *n > 0.0))
+        let passes = self.passes.iter().map(|pass| {
+            let jobs = pass.jobs.iter();
+            jobs.map(|job| job_latency_sum_ns(job) / job.elapsed_ns.max(1) as f64)
+                .sum()
+        });
+        mean(passes.filter(|in_flight| *in_flight > 0.0))
     }
 
     /// Operations that the engine may have in flight, all jobs and threads together.
@@ -216,11 +224,10 @@ impl<'a> CaseView<'a> {
 
     /// Whether every slot is always meant to be full: no rate, no pauses.
     pub fn is_saturating(&self) -> bool {
-        let full = |job: &JobResult| {
+        self.jobs().all(|job| {
             let unpaced = job.requested_iops.is_none() && job.requested_bytes_per_s.is_none();
             unpaced && job.pace == PaceKind::Closed && !job.think
-        };
-        self.jobs().all(full)
+        })
     }
 
     /// Whether every job is known to go past the page cache.
@@ -235,36 +242,43 @@ impl<'a> CaseView<'a> {
 
     /// Measured time of all passes: of the longest job in each.
     pub fn measured_ns(&self) -> u64 {
-        let longest = |pass: &&Measurement| pass.jobs.iter().map(|job| job.elapsed_ns).max();
-        self.passes.iter().filter_map(longest).sum()
+        self.passes
+            .iter()
+            .filter_map(|pass| pass.jobs.iter().map(|job| job.elapsed_ns).max())
+            .sum()
     }
 
     /// The shortest load before the measured time of a pass.
     pub fn ramp_ns(&self) -> u64 {
-        let of_pass = |pass: &&Measurement| {
-            let ramp = pass.series.iter().filter(|interval| interval.ramp);
-            ramp.map(|interval| interval.length_ns).sum::<u64>()
-        };
-        self.passes.iter().map(of_pass).min().unwrap_or(0)
+        self.passes
+            .iter()
+            .map(|pass| {
+                let ramp = pass.series.iter().filter(|interval| interval.ramp);
+                ramp.map(|interval| interval.length_ns).sum::<u64>()
+            })
+            .min()
+            .unwrap_or(0)
     }
 
     /// Bytes moved in a direction by a pass, the ramp included: the devices saw that too. The
     /// ramp's share is taken from the census, where it is by operations.
     pub fn moved_bytes(pass: &Measurement, direction: Direction) -> f64 {
-        let of_job = |job: &JobResult| {
-            let census = &job.accounting;
-            let measured = census
-                .completed
-                .saturating_sub(census.completed_in_ramp)
-                .max(1);
-            let stretch = census.completed.max(measured) as f64 / measured as f64;
-            let bytes = job
-                .directions
-                .get(&direction)
-                .map_or(0, |result| result.bytes);
-            bytes as f64 * stretch
-        };
-        pass.jobs.iter().map(of_job).sum()
+        pass.jobs
+            .iter()
+            .map(|job| {
+                let census = &job.accounting;
+                let measured = census
+                    .completed
+                    .saturating_sub(census.completed_in_ramp)
+                    .max(1);
+                let stretch = census.completed.max(measured) as f64 / measured as f64;
+                let bytes = job
+                    .directions
+                    .get(&direction)
+                    .map_or(0, |result| result.bytes);
+                bytes as f64 * stretch
+            })
+            .sum()
     }
 
     /// Bytes moved in a direction by all passes, their ramps included.

@@ -1,3 +1,5 @@
+//! Puts the settings of jobs into words for tables: `io_uring, 4 KiB random read, depth 32`.
+
 use blocklab_record::JobResult;
 use blocklab_units::{Bytes, count};
 use blocklab_workload::{Durability, EngineKind};
@@ -10,13 +12,14 @@ pub(crate) fn what(jobs: &[JobResult]) -> String {
         [] => "nothing".to_owned(),
         [job] => one(job, job.effective_depth, job.threads),
         jobs => {
-            let one = |job: &JobResult| one(job, job.effective_depth, job.threads);
-            let each = jobs.iter().map(|job| format!("{}: {}", job.name, one(job)));
-            format!(
-                "{} jobs: {}",
-                jobs.len(),
-                each.collect::<Vec<_>>().join("; ")
-            )
+            let each: Vec<String> = jobs
+                .iter()
+                .map(|job| {
+                    let words = one(job, job.effective_depth, job.threads);
+                    format!("{}: {words}", job.name)
+                })
+                .collect();
+            format!("{} jobs: {}", jobs.len(), each.join("; "))
         }
     }
 }

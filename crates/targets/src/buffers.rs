@@ -35,7 +35,7 @@ pub struct BufferAddresses {
     memory: Rc<Mapping>,
 }
 
-/// Memory that goes back to the kernel when nobody holds it any more.
+/// Memory that goes back to the kernel when nothing holds it any more.
 #[derive(Debug)]
 struct Mapping {
     base: NonNull<u8>,
@@ -88,9 +88,9 @@ impl Buffers {
             addresses.count,
             addresses.stride
         );
-        // SAFETY: inside the mapping by the check above; the slot shows that nobody else,
-        // the kernel included, uses these bytes.
-        unsafe { std::slice::from_raw_parts_mut(addresses.of(slot.index()), len) }
+        // SAFETY: inside the mapping by the check above; the slot shows that nothing else, the
+        // kernel included, uses these bytes.
+        unsafe { std::slice::from_raw_parts_mut(addresses.start_of(slot.index()), len) }
     }
 
     /// A share in the memory, for a target.
@@ -102,7 +102,7 @@ impl Buffers {
 impl BufferAddresses {
     /// Where the buffer of the slot of this index begins.
     #[inline]
-    pub fn of(&self, index: usize) -> *mut u8 {
+    pub fn start_of(&self, index: usize) -> *mut u8 {
         debug_assert!(
             index < self.count,
             "slot {index}, and there are {} buffers",
@@ -118,7 +118,7 @@ impl BufferAddresses {
         self.count
     }
 
-    /// Keeps the memory for ever: somebody may write into it whom nobody can wait for.
+    /// Keeps the memory for ever: the kernel may write into it at a time that nothing can wait for.
     pub(crate) fn never_free(&self) {
         std::mem::forget(Rc::clone(&self.memory));
     }
@@ -133,7 +133,7 @@ impl BufferAddresses {
     pub(crate) fn pieces(&self) -> (Vec<libc::iovec>, usize) {
         let per_piece = ((1 << 30) / self.stride).clamp(1, self.count.max(1));
         let pieces = (0..self.count).step_by(per_piece).map(|first| libc::iovec {
-            iov_base: self.of(first).cast(),
+            iov_base: self.start_of(first).cast(),
             iov_len: per_piece.min(self.count - first) * self.stride,
         });
         (pieces.collect(), per_piece)

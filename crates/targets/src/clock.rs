@@ -116,17 +116,18 @@ fn calibrate() -> Option<Scale> {
 
 /// A reading of both clocks at the same moment: the tightest of several brackets.
 fn bracketed() -> (u64, u64) {
-    let bracket = |_| {
-        let before = ticks();
-        let monotonic = monotonic();
-        let after = ticks();
-        (
-            after.wrapping_sub(before),
-            before.wrapping_add(after.wrapping_sub(before) / 2),
-            monotonic,
-        )
-    };
-    let tightest = (0..16).map(bracket).min_by_key(|(width, ..)| *width);
+    let tightest = (0..16)
+        .map(|_| {
+            let before = ticks();
+            let monotonic = monotonic();
+            let after = ticks();
+            (
+                after.wrapping_sub(before),
+                before.wrapping_add(after.wrapping_sub(before) / 2),
+                monotonic,
+            )
+        })
+        .min_by_key(|(width, ..)| *width);
     let (_, ticks, monotonic) = tightest.expect("sixteen brackets");
     (ticks, monotonic)
 }

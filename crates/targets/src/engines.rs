@@ -58,27 +58,28 @@ impl EngineSetup<'_> {
                 visitor.visit(Inline::new(clock, $call, depth))
             };
         }
-        let sync = |call, files| SyncCall::new(call, files, self.buffers.addresses());
-        let names = |call| NamesCall::new(call, self.paths.iter().copied());
+        let paths = self.paths.iter().copied();
         Ok(match self.engine {
             Engine::Null | Engine::Exec => inline!(NullCall),
             Engine::Cpuio(chunk) => inline!(BurnCall::new(clock, chunk)),
-            Engine::Sync => inline!(sync(Call::Seek, files)),
-            Engine::Psync => inline!(sync(Call::Positioned, files)),
-            Engine::Vsync => inline!(sync(Call::SeekVectored, files)),
-            Engine::Pvsync => inline!(sync(Call::PlainVectored, files)),
-            Engine::Pvsync2(own) => {
-                inline!(sync(Call::Vectored(vectored(own, flags)), files))
-            }
+            Engine::Sync => inline!(SyncCall::new(Call::Seek, files, memory)),
+            Engine::Psync => inline!(SyncCall::new(Call::Positioned, files, memory)),
+            Engine::Vsync => inline!(SyncCall::new(Call::SeekVectored, files, memory)),
+            Engine::Pvsync => inline!(SyncCall::new(Call::PlainVectored, files, memory)),
+            Engine::Pvsync2(own) => inline!(SyncCall::new(
+                Call::Vectored(vectored(own, flags)),
+                files,
+                memory
+            )),
             Engine::Mmap => inline!(MmapCall::new(files, writes, memory)?),
             Engine::Splice => inline!(SpliceCall::new(files, memory)?),
             Engine::Falloc => inline!(SpaceCall::new(files, false)),
             Engine::Ftruncate => inline!(SpaceCall::new(files, true)),
-            Engine::FileCreate => inline!(names(NameCall::Create)?),
-            Engine::FileStat | Engine::DirStat => inline!(names(NameCall::Stat)?),
-            Engine::FileDelete => inline!(names(NameCall::Delete)?),
-            Engine::DirCreate => inline!(names(NameCall::CreateDirectory)?),
-            Engine::DirDelete => inline!(names(NameCall::DeleteDirectory)?),
+            Engine::FileCreate => inline!(NamesCall::new(NameCall::Create, paths)?),
+            Engine::FileStat | Engine::DirStat => inline!(NamesCall::new(NameCall::Stat, paths)?),
+            Engine::FileDelete => inline!(NamesCall::new(NameCall::Delete, paths)?),
+            Engine::DirCreate => inline!(NamesCall::new(NameCall::CreateDirectory, paths)?),
+            Engine::DirDelete => inline!(NamesCall::new(NameCall::DeleteDirectory, paths)?),
             Engine::Libaio => visitor.visit(LibaioTarget::new(
                 clock,
                 depth,

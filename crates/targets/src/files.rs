@@ -1,3 +1,5 @@
+//! How files of targets are opened, with the hints and advice that a job gives.
+
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
@@ -66,7 +68,7 @@ pub fn open(path: &Path, opening: Opening, size: u64) -> io::Result<OpenFile> {
 }
 
 impl OpenFile {
-    /// What stands in the place of a file that is closed: every operation on it fails.
+    /// What takes the place of a file that is closed: every operation on it fails.
     ///
     /// # Errors
     /// As `open`.

@@ -42,19 +42,22 @@ pub(super) fn trim(file: &OpenFile, offset: u64, len: u32) -> i32 {
 /// dirty ones make it return EBUSY. They are written then, and the call is repeated. With
 /// direct access no page is cached.
 fn discard(file: &File, offset: u64, len: u32) -> Result<(), Errno> {
-    let range = [offset, u64::from(len)];
-    // SAFETY: BLKDISCARD reads two 64-bit numbers from the pointer.
-    let discard = || unsafe { ioctl(file, Setter::<BLKDISCARD, _>::new(range)) };
-    match discard() {
+    match discard_once(file, offset, len) {
         Err(Errno::BUSY) => {
             let how = libc::SYNC_FILE_RANGE_WAIT_BEFORE
                 | libc::SYNC_FILE_RANGE_WRITE
                 | libc::SYNC_FILE_RANGE_WAIT_AFTER;
             sync_range(file, offset, len, how)?;
-            discard()
+            discard_once(file, offset, len)
         }
         done => done,
     }
+}
+
+fn discard_once(file: &File, offset: u64, len: u32) -> Result<(), Errno> {
+    let range = [offset, u64::from(len)];
+    // SAFETY: BLKDISCARD reads two 64-bit numbers from the pointer.
+    unsafe { ioctl(file, Setter::<BLKDISCARD, _>::new(range)) }
 }
 
 /// `_IO(0x12, 119)` of linux/fs.h.

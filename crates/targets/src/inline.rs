@@ -1,3 +1,5 @@
+//! Engines that carry an operation out at once, made a target with completions.
+
 use std::io;
 
 use blocklab_units::Nanos;

@@ -1,3 +1,5 @@
+//! The engine libaio: kernel native asynchronous I/O, its ring read without a system call.
+
 use std::io;
 use std::os::fd::AsRawFd;
 use std::ptr::NonNull;
@@ -187,8 +189,9 @@ impl LibaioTarget {
         done: &mut Vec<Completion>,
     ) -> io::Result<()> {
         let mut events = [Event::default(); 64];
-        let time = until.map(|moment| timespec(moment.since(self.clock.now())));
-        let time = time.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
+        // The pointer below leads to it, so it lives until the call is over.
+        let wait = until.map(|moment| timespec(moment.since(self.clock.now())));
+        let time = wait.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
         let at_least = at_least.clamp(1, events.len());
         // SAFETY: the kernel fills at most `events.len()` entries.
         let got = unsafe {
@@ -226,7 +229,7 @@ impl LibaioTarget {
             (Direction::Sync, _) => OP_FSYNC,
             _ => OP_WRITE,
         };
-        let buffer = self.buffers.of(index);
+        let buffer = self.buffers.start_of(index);
         let moves = io.direction != Direction::Sync;
         self.blocks[index] = ControlBlock {
             data: index as u64,

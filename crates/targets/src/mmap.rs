@@ -1,3 +1,5 @@
+//! The engine mmap: memory copies, with SIGBUS turned into an error.
+
 use std::cell::Cell;
 use std::io;
 use std::ptr::NonNull;
@@ -78,7 +80,7 @@ impl MmapCall {
         // different mappings. A page without backing is replaced by the SIGBUS handler.
         unsafe {
             let stored = map.start.as_ptr().add(offset);
-            let buffer = self.buffers.of(io.slot.index());
+            let buffer = self.buffers.start_of(io.slot.index());
             let (from, to) = match io.direction {
                 Direction::Read => (stored.cast_const(), buffer),
                 _ => (buffer.cast_const(), stored),

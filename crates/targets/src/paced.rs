@@ -1,3 +1,5 @@
+//! A modelled device as a target in real time.
+
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io;

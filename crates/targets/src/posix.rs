@@ -1,3 +1,5 @@
+//! The engine posixaio: the asynchronous I/O of the C library.
+
 use std::io;
 use std::os::fd::AsRawFd;
 
@@ -27,13 +29,14 @@ impl PosixTarget {
     /// # Errors
     /// When the interface cannot be set up.
     pub fn new(clock: Clock, depth: u32, files: Vec<OpenFile>, buffers: BufferAddresses) -> Self {
-        // SAFETY: all-zero is a valid control block.
-        let block = |_| unsafe { std::mem::zeroed::<libc::aiocb>() };
         Self {
             clock,
             files,
             buffers,
-            blocks: (0..depth).map(block).collect(),
+            blocks: (0..depth)
+                // SAFETY: all-zero is a valid control block.
+                .map(|_| unsafe { std::mem::zeroed::<libc::aiocb>() })
+                .collect(),
             in_flight: Vec::with_capacity(depth as usize),
             inline: Vec::new(),
         }
@@ -52,7 +55,7 @@ impl PosixTarget {
         block.aio_offset = io.offset as libc::off_t;
         block.aio_nbytes = io.len as usize;
         block.aio_sigevent.sigev_notify = libc::SIGEV_NONE;
-        block.aio_buf = self.buffers.of(index).cast();
+        block.aio_buf = self.buffers.start_of(index).cast();
         // SAFETY: block and buffer stay where they are until the operation has ended.
         unsafe {
             match (io.direction, io.sync) {
@@ -86,10 +89,14 @@ impl PosixTarget {
 
     /// Sleeps until one of the operations ends, the moment comes, or a signal.
     fn suspend(&self, until: Option<Nanos>) {
-        let block = |slot: &u32| &raw const self.blocks[*slot as usize];
-        let list: Vec<*const libc::aiocb> = self.in_flight.iter().map(block).collect();
-        let time = until.map(|moment| timespec(moment.since(self.clock.now())));
-        let time = time.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
+        let list: Vec<*const libc::aiocb> = self
+            .in_flight
+            .iter()
+            .map(|slot| &raw const self.blocks[*slot as usize])
+            .collect();
+        // The pointer below leads to it, so it lives until the call is over.
+        let wait = until.map(|moment| timespec(moment.since(self.clock.now())));
+        let time = wait.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
         // SAFETY: every pointer leads to a block that the library knows.
         unsafe { libc::aio_suspend(list.as_ptr(), list.len() as libc::c_int, time) };
     }

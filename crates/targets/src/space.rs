@@ -1,3 +1,5 @@
+//! The engines that change the space and the names of files: falloc, ftruncate, create, stat, delete.
+
 use std::cell::RefCell;
 use std::ffi::CString;
 use std::io;
@@ -33,15 +35,19 @@ impl CarryOut for SpaceCall {
 
     fn carry_out(&self, io: &Io) -> i32 {
         let file = &self.files[io.file as usize];
-        let allocate = |mode| fallocate(&file.file, mode, io.offset, u64::from(io.len));
+        let (offset, len) = (io.offset, u64::from(io.len));
         let done = match (self.truncates, io.direction) {
             (_, Direction::Sync) => return flush_file(&file.file, io),
             (true, Direction::Write) => ftruncate(&file.file, io.offset),
             (true, _) => Err(Errno::INVAL),
             (false, Direction::Trim) => return trim(file, io.offset, io.len),
             // Space without a change of the file's size, and with it.
-            (false, Direction::Read) => allocate(FallocateFlags::KEEP_SIZE),
-            (false, Direction::Write) => allocate(FallocateFlags::empty()),
+            (false, Direction::Read) => {
+                fallocate(&file.file, FallocateFlags::KEEP_SIZE, offset, len)
+            }
+            (false, Direction::Write) => {
+                fallocate(&file.file, FallocateFlags::empty(), offset, len)
+            }
         };
         result(done.map(|()| io.len))
     }
@@ -74,8 +80,9 @@ impl NamesCall {
     /// # Errors
     /// When a path holds a zero byte.
     pub fn new<'a>(call: NameCall, paths: impl Iterator<Item = &'a Path>) -> io::Result<Self> {
-        let paths = paths.map(|path| CString::new(path.as_os_str().as_bytes()));
-        let paths = paths.collect::<Result<Vec<_>, _>>()?;
+        let paths = paths
+            .map(|path| CString::new(path.as_os_str().as_bytes()))
+            .collect::<Result<Vec<_>, _>>()?;
         Ok(Self {
             call,
             done: RefCell::new(vec![false; paths.len()]),

@@ -1,3 +1,5 @@
+//! The engine splice: data moves through a pipe.
+
 use std::fs::File;
 use std::io::{self, PipeReader, PipeWriter, pipe};
 
@@ -76,7 +78,7 @@ impl SpliceCall {
     }
 
     fn transfer(&self, file: &File, io: &Io) -> Result<u32, Errno> {
-        let buffer = self.buffers.of(io.slot.index());
+        let buffer = self.buffers.start_of(io.slot.index());
         // SAFETY: it holds at least `len` bytes, which only this thread uses during the call.
         let bytes = unsafe { std::slice::from_raw_parts_mut(buffer, io.len as usize) };
         let mut moved = 0;

@@ -1,3 +1,5 @@
+//! The engines that move data by one system call an operation: sync, psync, vsync, pvsync.
+
 use std::io;
 use std::os::fd::AsRawFd;
 
@@ -52,7 +54,7 @@ impl CarryOut for SyncCall {
         let fd = file.file.as_raw_fd();
         match io.direction {
             Direction::Read | Direction::Write => {
-                let buffer = self.buffers.of(io.slot.index());
+                let buffer = self.buffers.start_of(io.slot.index());
                 transfer(self.call, fd, io, buffer)
             }
             Direction::Trim => trim(file, io.offset, io.len),

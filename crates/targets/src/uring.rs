@@ -1,3 +1,5 @@
+//! The engine io_uring: submission and completion rings, fixed buffers and files.
+
 use std::io;
 use std::os::fd::AsRawFd;
 use std::ptr::NonNull;
@@ -145,7 +147,7 @@ impl UringTarget {
     #[inline]
     fn operation(&self, io: &Io, fd: Fd) -> squeue::Entry {
         let index = io.slot.index();
-        let buffer = self.buffers.of(index);
+        let buffer = self.buffers.start_of(index);
         let piece = if self.per_piece > 1 {
             index / self.per_piece
         } else {
@@ -229,7 +231,7 @@ impl UringTarget {
     /// takes that cannot be stopped. What was not submitted to the kernel stays unsubmitted.
     ///
     /// # Errors
-    /// When nobody can wait, as the ring itself does not answer.
+    /// When nothing can wait, as the ring itself does not answer.
     fn drain(&mut self) -> io::Result<()> {
         // The thread that polls takes what is staged by itself, also without a call.
         if self.polled {

@@ -8,7 +8,7 @@ use super::*;
 const DEPTH: u32 = 4;
 const LEN: usize = 4096;
 
-/// Reads from a pipe that nobody has written to: the kernel holds them until somebody does.
+/// Reads from an empty pipe: the kernel holds them until it is written to.
 struct Hanging {
     target: UringTarget,
     buffers: Buffers,
@@ -151,6 +151,6 @@ fn a_ring_that_fails_leaves_the_memory_of_what_was_in_flight() {
             "{options:?}: the ring serves everybody"
         );
         drop(hanging.buffers);
-        assert_eq!(addresses.holders(), 2, "{options:?}: we, and nobody");
+        assert_eq!(addresses.holders(), 2, "{options:?}: we alone");
     }
 }

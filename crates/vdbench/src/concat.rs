@@ -3,7 +3,7 @@
 use blocklab_workload::{Job, Share};
 
 use super::ParameterFile;
-use super::defs::Seek;
+use super::defs::{Sd, Seek};
 use super::error::{Mistake, Subject};
 use super::rates::PlannedJob;
 use super::run::{Run, Use};
@@ -24,19 +24,19 @@ pub fn concatenated_threads(file: &ParameterFile, run: &Run, one: &Use) -> Optio
 /// What does depend on it.
 pub(super) fn check(file: &ParameterFile, validates: bool, one: &Use) -> Result<(), Mistake> {
     let wd = &one.wd;
-    let sds = || one.sds.iter().map(|index| &file.sds[*index]);
-    let flags = sds().next().map(|sd| sd.openflags);
+    let sds: Vec<&Sd> = one.sds.iter().map(|index| &file.sds[*index]).collect();
+    let flags = sds.first().map(|sd| sd.openflags);
     let refused = [
         (wd.seek != Seek::Percent(100.0), "any seekpct= but 100"),
         (wd.streams > 0, "streams="),
         (wd.stride.is_some(), "stride="),
         (wd.range.is_some(), "range= or hotband="),
-        (sds().any(|sd| sd.range.is_some()), "range= of an sd"),
+        (sds.iter().any(|sd| sd.range.is_some()), "range= of an sd"),
         (wd.rhpct > 0.0 || wd.whpct > 0.0, "rhpct= or whpct="),
         (validates, "data validation"),
         (file.general.data_errors.remove, "data_errors=remove"),
         (
-            wd.openflags.is_none() && sds().any(|sd| Some(sd.openflags) != flags),
+            wd.openflags.is_none() && sds.iter().any(|sd| Some(sd.openflags) != flags),
             "storage opened in different ways",
         ),
     ];

@@ -83,7 +83,7 @@ impl<'a> Definitions<'a> {
         Ok(())
     }
 
-    /// The name of a definition that comes after those of hosts, and where it stands.
+    /// The name of a definition that comes after those of hosts, and its place.
     fn name(&mut self, arg: &Argument<'_>) -> Result<(String, Place), Mistake> {
         self.hosts.finish()?;
         Ok((arg.names()?.swap_remove(0), arg.parameter.place.clone()))
@@ -139,8 +139,11 @@ fn unique<'n>(
 
 /// Storage definitions with `count=` written out: as in the original, behind the others.
 fn written_out(sds: &[Sd]) -> Vec<Sd> {
-    let plain = sds.iter().filter(|sd| sd.count.is_none());
-    let mut plain: Vec<Sd> = plain.cloned().collect();
+    let mut plain: Vec<Sd> = sds
+        .iter()
+        .filter(|sd| sd.count.is_none())
+        .cloned()
+        .collect();
     for sd in sds {
         let (start, n) = sd.count.unwrap_or((0, 0));
         plain.extend((start..start + n as i64).map(|number| Sd {
@@ -186,7 +189,7 @@ pub(super) struct Hosts<'a> {
     is_here: &'a dyn Fn(&str) -> bool,
     /// The name of the one that was defined.
     label: Option<String>,
-    /// Its name stands where an address is missing, and it is no name of this machine. The error,
+    /// Its name is used where an address is missing, and it is no name of this machine. The error,
     /// until an address follows.
     other_host: Option<Mistake>,
     /// Parameters of `hd=default` come now.

@@ -93,7 +93,7 @@ pub struct General {
 pub enum Repeat {
     /// So often.
     Times(u64),
-    /// Until so many seconds are over.
+    /// Until this many seconds are over.
     Seconds(u64),
     /// Until a signal.
     Endless,
@@ -135,7 +135,7 @@ with_defaults! {
 /// Sizes of a workload's operations.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Xfersize {
-    /// Always so many bytes.
+    /// Always this many bytes.
     Fixed(u64),
     /// Bytes and their shares in per cent.
     Mix(Vec<(u64, f64)>),
@@ -193,7 +193,7 @@ with_defaults! {
         pub place: Place = Place::default(),
         /// `wd1`.
         pub name: String = "default".to_owned(),
-        /// Names of storage, `*` at the end stands for anything.
+        /// Names of storage; a `*` at the end matches anything.
         pub sds: Option<Vec<String>> = None,
         /// Its share of the rate in per cent; 0: what the others leave.
         pub skew: f64 = 0.0,

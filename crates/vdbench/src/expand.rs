@@ -36,10 +36,15 @@ pub(super) fn runs(all: &Definitions<'_>, command: &Command) -> Result<Vec<Run>,
 }
 
 fn override_times(options: &mut RunOptions, command: &Command) {
-    let set = |requested: u64, written: u64| if requested > 0 { requested } else { written };
-    options.elapsed = options.elapsed.map(|seconds| set(command.elapsed, seconds));
-    options.interval = set(command.interval, options.interval);
-    options.warmup = set(command.warmup, options.warmup);
+    if command.elapsed > 0 && options.elapsed.is_some() {
+        options.elapsed = Some(command.elapsed);
+    }
+    if command.interval > 0 {
+        options.interval = command.interval;
+    }
+    if command.warmup > 0 {
+        options.warmup = command.warmup;
+    }
 }
 
 fn check_times(rd: &mut Rd) -> Result<(), Mistake> {
@@ -66,23 +71,35 @@ fn repeat_for_storage(rd: Rd, sds: &[Sd]) -> Result<Vec<Rd>, Mistake> {
         _ => return Ok(vec![rd]),
     };
     let names: Vec<String> = sds.iter().map(|sd| sd.name.clone()).collect();
-    let one = |suffix: String, names: &[String]| Rd {
-        name: format!("{}_{suffix}", rd.name),
-        sds: Some(names.to_vec()),
-        ..rd.clone()
-    };
-    let up_to = |n: usize| one(format!("{}-{}", names[0], names[n - 1]), &names[..n]);
-    let set = |names: &[String]| one(names.join("_"), names);
     match (word, word.strip_prefix("setsof").map(str::parse::<usize>)) {
-        ("range", _) => Ok((1..=names.len()).map(up_to).collect()),
-        ("single", _) | (_, Some(Ok(1))) => Ok(names.chunks(1).map(set).collect()),
+        ("range", _) => Ok((1..=names.len())
+            .map(|n| {
+                let suffix = format!("{}-{}", names[0], names[n - 1]);
+                on_storage(&rd, &suffix, &names[..n])
+            })
+            .collect()),
+        ("single", _) | (_, Some(Ok(1))) => Ok(sets(&rd, &names, 1)),
         (_, Some(Ok(n @ 2..))) => {
             let order = shuffled(names.len());
             let names: Vec<String> = order.iter().map(|index| names[*index].clone()).collect();
-            Ok(names.chunks(n).map(set).collect())
+            Ok(sets(&rd, &names, n))
         }
         (_, Some(_)) => Err(rd.error(format_args!("sd={word}: a number must follow setsof"))),
         _ => Ok(vec![rd]),
+    }
+}
+
+fn sets(rd: &Rd, names: &[String], n: usize) -> Vec<Rd> {
+    let sets = names.chunks(n);
+    sets.map(|set| on_storage(rd, &set.join("_"), set))
+        .collect()
+}
+
+fn on_storage(rd: &Rd, suffix: &str, names: &[String]) -> Rd {
+    Rd {
+        name: format!("{}_{suffix}", rd.name),
+        sds: Some(names.to_vec()),
+        ..rd.clone()
     }
 }
 
@@ -113,10 +130,11 @@ fn expand(rd: &Rd, all: &Definitions<'_>, runs: &mut Vec<Run>) -> Result<(), Mis
         !rd.variable || !bursts.is_empty(),
         "distribution=variable takes turns through a list of rates: iorate=(100,10,500,2)",
     )?;
-    let is_controlled = |wd: &Wd| wd.skew != 0.0 || wd.iorate != 0.0 || wd.priority.is_some();
-    let controlled = has_rate || uses.iter().any(|one| is_controlled(&one.wd));
-    let sets = loops.iter().map(|(_, values)| values.len());
-    let sets = sets.fold(1, usize::saturating_mul);
+    let mut wds = uses.iter().map(|one| &one.wd);
+    let controlled =
+        has_rate || wds.any(|wd| wd.skew != 0.0 || wd.iorate != 0.0 || wd.priority.is_some());
+    let lengths = loops.iter().map(|(_, values)| values.len());
+    let sets = lengths.fold(1, usize::saturating_mul);
     rd.check(sets <= MOST_RUNS, TOO_MANY)?;
     for set in (0..sets).map(|number| loop_values(&loops, sets, number)) {
         let run = Run {
@@ -151,11 +169,15 @@ fn expand(rd: &Rd, all: &Definitions<'_>, runs: &mut Vec<Run>) -> Result<(), Mis
 /// The values of all loops in one of `sets` combinations; the last loop turns fastest.
 fn loop_values(loops: &[(LoopKind, Vec<f64>)], sets: usize, number: usize) -> Loops {
     let mut stride = sets;
-    let value = |(kind, values): &(LoopKind, Vec<f64>)| {
-        stride /= values.len();
-        (*kind, values[number / stride % values.len()])
-    };
-    Loops(loops.iter().map(value).collect())
+    Loops(
+        loops
+            .iter()
+            .map(|(kind, values)| {
+                stride /= values.len();
+                (*kind, values[number / stride % values.len()])
+            })
+            .collect(),
+    )
 }
 
 fn overridden(one: &Use, loops: &Loops) -> Use {
@@ -200,37 +222,42 @@ fn uses(rd: &Rd, all: &Definitions<'_>) -> Result<Vec<Use>, Mistake> {
     let streaming = wds.iter().any(|wd| wd.streams > 0);
     let message = "with streams= a run has one workload";
     rd.check(!streaming || wds.len() == 1, message)?;
-    let with_storage = |wd: Wd| {
-        let sds = storage(rd, &wd, &all.sds.all)?;
-        Ok(Use { wd, sds })
-    };
-    let uses: Result<Vec<Use>, Mistake> = wds.into_iter().map(with_storage).collect();
+    let uses: Result<Vec<Use>, Mistake> = wds
+        .into_iter()
+        .map(|wd| {
+            let sds = storage(rd, &wd, &all.sds.all)?;
+            Ok(Use { wd, sds })
+        })
+        .collect();
     let uses = uses?;
     check_priorities(rd, &uses)?;
     Ok(uses)
 }
 
-/// Which of the names a pattern stands for; one at least.
+/// The names that a pattern matches; one at least.
 fn matching<'n>(
     subject: &impl Subject,
     keyword: &str,
     pattern: &str,
     names: impl Iterator<Item = &'n str> + Clone,
 ) -> Result<Vec<usize>, Mistake> {
-    let pairs = names.clone().enumerate();
-    let found = pairs.filter(|(_, name)| stands_for(pattern, name));
-    let found: Vec<usize> = found.map(|(index, _)| index).collect();
+    let found: Vec<usize> = names
+        .clone()
+        .enumerate()
+        .filter(|(_, name)| matches_pattern(pattern, name))
+        .map(|(index, _)| index)
+        .collect();
     if found.is_empty() {
-        let near = blocklab_units::nearest(pattern, names);
-        let near = near.map_or(String::new(), |near| format!("; perhaps {near}"));
+        let near = blocklab_units::nearest(pattern, names)
+            .map_or(String::new(), |near| format!("; perhaps {near}"));
         Err(subject.error(format_args!("{keyword}={pattern} is defined nowhere{near}")))
     } else {
         Ok(found)
     }
 }
 
-/// Only a `*` at the end stands for anything.
-fn stands_for(pattern: &str, name: &str) -> bool {
+/// Only a `*` at the end matches anything.
+fn matches_pattern(pattern: &str, name: &str) -> bool {
     match pattern.strip_suffix('*') {
         Some(stem) => name.starts_with(stem),
         None => pattern == name,
@@ -273,36 +300,40 @@ fn check_shares(rd: &Rd, uses: &[Use]) -> Result<(), Mistake> {
             "wd={name} has both skew= and iorate=; one of them would work"
         )));
     }
-    let sharing = || uses.iter().filter(|one| one.wd.iorate == 0.0);
-    let requested: f64 = sharing().map(|one| one.wd.skew).sum();
-    let is_open = sharing().any(|one| one.wd.skew == 0.0);
+    let sharing = uses.iter().filter(|one| one.wd.iorate == 0.0);
+    let skews: Vec<f64> = sharing.map(|one| one.wd.skew).collect();
+    let requested: f64 = skews.iter().sum();
+    let is_open = skews.contains(&0.0);
     let is_whole = (is_open && requested < 99.9999) || (requested - 100.0).abs() < 1e-4;
     let message = format_args!("the skews of its workloads add up to {requested:.2}, not to 100");
-    rd.check(sharing().next().is_none() || is_whole, message)
+    rd.check(skews.is_empty() || is_whole, message)
 }
 
 /// With a rate or a priority of its own in one workload, each has a priority, those with a rate
 /// the better ones.
 fn check_priorities(rd: &Rd, uses: &[Use]) -> Result<(), Mistake> {
-    let wds = || uses.iter().map(|one| &one.wd);
-    if !wds().any(|wd| wd.iorate != 0.0 || wd.priority.is_some()) {
+    let wds: Vec<&Wd> = uses.iter().map(|one| &one.wd).collect();
+    let (with_rate, without): (Vec<&Wd>, Vec<&Wd>) =
+        wds.iter().copied().partition(|wd| wd.iorate != 0.0);
+    if with_rate.is_empty() && wds.iter().all(|wd| wd.priority.is_none()) {
         return Ok(());
     }
-    if let Some(wd) = wds().find(|wd| wd.iorate != 0.0 && wd.priority.is_none()) {
+    if let Some(wd) = wds
+        .iter()
+        .find(|wd| wd.iorate != 0.0 && wd.priority.is_none())
+    {
         let name = &wd.name;
         return Err(rd.error(format_args!(
             "wd={name} has iorate= and needs priority= too"
         )));
     }
-    let different: BTreeSet<u32> = wds().filter_map(|wd| wd.priority).collect();
+    let different: BTreeSet<u32> = wds.iter().filter_map(|wd| wd.priority).collect();
     rd.check(
         different.len() == uses.len(),
         "one of its workloads has priority= or iorate=, so each needs a priority of its own",
     )?;
-    let with_rate = wds().filter(|wd| wd.iorate != 0.0);
-    let last_fixed = with_rate.filter_map(|wd| wd.priority).max();
-    let without = wds().filter(|wd| wd.iorate == 0.0);
-    let first_free = without.filter_map(|wd| wd.priority).min();
+    let last_fixed = with_rate.iter().filter_map(|wd| wd.priority).max();
+    let first_free = without.iter().filter_map(|wd| wd.priority).min();
     rd.check(
         last_fixed.is_none() || first_free.is_none() || last_fixed < first_free,
         "workloads with iorate= need a better priority (a lower number) than those without",

@@ -23,12 +23,12 @@ impl Cpu {
 
     /// The mean of two stretches, of which this one is a part.
     fn mean(self, part: f64, other: Self) -> Self {
-        let mean = |mine: f64, theirs: f64| mine * part + theirs * (1.0 - part);
+        let rest = 1.0 - part;
         Self {
-            user: mean(self.user, other.user),
-            kernel: mean(self.kernel, other.kernel),
-            wait: mean(self.wait, other.wait),
-            idle: mean(self.idle, other.idle),
+            user: self.user * part + other.user * rest,
+            kernel: self.kernel * part + other.kernel * rest,
+            wait: self.wait * part + other.wait * rest,
+            idle: self.idle * part + other.idle * rest,
         }
     }
 }

@@ -47,17 +47,17 @@ fn shown(counts: &[u64], suppress: bool) -> std::ops::RangeInclusive<usize> {
 
 fn row(edges: &[u64], index: usize, [before, count, total]: [u64; 3]) -> String {
     let min = index.checked_sub(1).map_or(0, |below| edges[below]);
-    let max = edges.get(index).map(|edge| millis(*edge));
-    let max = max.unwrap_or("max".to_owned());
-    let percent = |part: u64| part as f64 * 100.0 / total as f64;
-    let own = percent(count);
+    let max = edges
+        .get(index)
+        .map_or("max".to_owned(), |edge| millis(*edge));
+    let [below, own, up_to] =
+        [before, count, before + count].map(|part| part as f64 * 100.0 / total as f64);
     format!(
-        "{:>9} < {max:>11} {:>13} {own:>8.4} {:>8.4}  {}{}\n",
+        "{:>9} < {max:>11} {:>13} {own:>8.4} {up_to:>8.4}  {}{}\n",
         millis(min),
         blocklab_units::count(count as f64),
-        percent(before + count),
         "+".repeat((own / 2.0) as usize),
-        "-".repeat((percent(before) / 2.0) as usize),
+        "-".repeat((below / 2.0) as usize),
     )
 }
 

@@ -1,6 +1,8 @@
 //! Every keyword, one row each: its section, its meaning, what is done with it and what sets it; and
 //! the page that is made of the rows.
 
+use std::collections::BTreeSet;
+
 use super::definitions::Definitions;
 use super::defs::LoopKind;
 use super::error::{Mistake, Subject};
@@ -8,7 +10,7 @@ use super::scan::Parameter;
 use super::value::{Argument, Kind};
 use blocklab_syntax::option::{Opt, Support};
 
-/// Where a keyword may stand, in the order in which sections come.
+/// Where a keyword may be used, in the order in which sections come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Section {
     General,
@@ -207,7 +209,7 @@ pub(super) const KEYWORDS: &[Keyword] = rows! { |all, arg|
     Run "forrhpct" "a run for each" Documented => all.rds.current().put_loop(LoopKind::Rhpct, arg.shares()?)
     Run "forwhpct" "a run for each" Documented => all.rds.current().put_loop(LoopKind::Whpct, arg.shares()?)
     Run "forseekpct" "a run for each" Mostly("sequentialnz and poisson are taken as sequential and random") => all.rds.current().put_loop(LoopKind::Seekpct, arg.seeks(Kind::Number)?)
-    Run "forhitarea" "a run for each" Documented => all.rds.current().put_loop(LoopKind::Hitarea, arg.each(|it, bytes| Ok(it.as_whole(bytes)? as f64))?)
+    Run "forhitarea" "a run for each" Documented => all.rds.current().put_loop(LoopKind::Hitarea, arg.each(|arg, bytes| Ok(arg.as_whole(bytes)? as f64))?)
     Run "forcompratio" "a run for each" Nearly("by zeros behind noise in each 4 KiB") => all.rds.current().put_loop(LoopKind::Comp, arg.each(Argument::ratio)?)
     Run "forcompression" "a run for each" Nearly("by zeros behind noise in each 4 KiB") => all.rds.current().put_loop(LoopKind::Comp, arg.compressions()?)
     Run "xfersize" "as forxfersize" Documented => all.rds.current().put_loop(LoopKind::Xfersize, arg.sizes()?)
@@ -216,12 +218,12 @@ pub(super) const KEYWORDS: &[Keyword] = rows! { |all, arg|
     Run "rhpct" "as forrhpct" Documented => all.rds.current().put_loop(LoopKind::Rhpct, arg.shares()?)
     Run "whpct" "as forwhpct" Documented => all.rds.current().put_loop(LoopKind::Whpct, arg.shares()?)
     Run "seekpct" "as forseekpct" Mostly("as forseekpct") => all.rds.current().put_loop(LoopKind::Seekpct, arg.seeks(Kind::Word)?)
-    Run "hitarea" "as forhitarea" Documented => all.rds.current().put_loop(LoopKind::Hitarea, arg.each(|it, bytes| Ok(it.as_whole(bytes)? as f64))?)
+    Run "hitarea" "as forhitarea" Documented => all.rds.current().put_loop(LoopKind::Hitarea, arg.each(|arg, bytes| Ok(arg.as_whole(bytes)? as f64))?)
     Run "compratio" "as forcompratio" Nearly("as forcompratio") => all.rds.current().put_loop(LoopKind::Comp, arg.each(Argument::ratio)?)
     Run "compression" "as forcompression" Nearly("as forcompression") => all.rds.current().put_loop(LoopKind::Comp, arg.compressions()?)
 };
 
-/// The keywords that file system workloads have to themselves, by where they stand. The first of them
+/// The keywords that file system workloads have to themselves, by where they are used. The first of them
 /// ends the reading of a file ([`super::read`]), so none has a row above.
 #[rustfmt::skip]
 const OF_FILE_SYSTEMS: [(&str, &[&str]); 3] = [
@@ -230,7 +232,7 @@ const OF_FILE_SYSTEMS: [(&str, &[&str]); 3] = [
     ("rd", &["fwd", "fwdrate", "operations", "foroperations", "fordepth", "forfiles", "forsizes", "fortotal", "forwidth", "forworkingsetsize"]),
 ];
 
-/// Why a keyword of theirs that stands among the others has no effect.
+/// Why a keyword of theirs that is among the others has no effect.
 const NO_FILE_SYSTEMS: &str = "file system workloads are not run";
 
 /// Where the original decides what an abbreviation of two keywords means; and `host` opens a host
@@ -250,20 +252,23 @@ const SHORT: [(&str, &[&str]); 6] = [
 /// The keyword of a section that a word abbreviates. `sd`, `wd` and `rd` are never abbreviations.
 ///
 /// # Errors
-/// A word that stands for several keywords, or for none.
+/// A word that may mean several keywords, or none.
 pub(super) fn find(section: Section, parameter: &Parameter) -> Result<&'static Keyword, Mistake> {
     let word = &*parameter.keyword;
-    let here = || KEYWORDS.iter().filter(|row| row.value.0 == section);
+    let here = KEYWORDS.iter().filter(|row| row.value.0 == section);
     let short = SHORT.iter().find(|(_, short)| short.contains(&word));
-    let named = |name: &str| here().find(|row| row.name == name);
-    let exact = named(word).or_else(|| short.and_then(|(name, _)| named(name)));
+    let exact = here.clone().find(|row| row.name == word).or_else(|| {
+        let (name, _) = short?;
+        here.clone().find(|row| row.name == *name)
+    });
     if let Some(row) = exact {
         return Ok(row);
     }
-    let rows: Vec<&'static Keyword> = here().filter(|row| row.name.starts_with(word)).collect();
-    let same = |row: &&Keyword| row.name.replace('_', "") == rows[0].name.replace('_', "");
+    let rows: Vec<&'static Keyword> = here.filter(|row| row.name.starts_with(word)).collect();
+    // Names that differ in their underscores alone are one keyword.
+    let names: BTreeSet<String> = rows.iter().map(|row| row.name.replace('_', "")).collect();
     match rows[..] {
-        [row, ..] if rows.iter().all(same) => Ok(row),
+        [row, ..] if names.len() == 1 => Ok(row),
         [] => Err(parameter.error(unknown(section, word))),
         _ => {
             let names: Vec<&str> = rows.iter().map(|row| row.name).collect();
@@ -319,33 +324,35 @@ fn counts() -> String {
         ("ignored", Support::Ignored),
         ("refused", Support::Refused),
     ];
-    let line = |name: &str, of: &dyn Fn(Support) -> usize| {
-        let counts = LEVELS.map(|(_, level)| format!(" {} |", of(level)));
-        format!("| {name} |{}\n", counts.concat())
-    };
-    let rows = |level, is_here: &dyn Fn(&Keyword) -> bool| {
-        let rows = KEYWORDS.iter().filter(|row| row.support == level);
-        rows.filter(|row| is_here(row)).count()
-    };
     let words = LEVELS.map(|(word, _)| format!(" {word} |")).concat();
     let mut text = format!("\n## How many keywords\n\n| section |{words}\n");
     text.push_str(&format!("|---|{}\n", "---|".repeat(LEVELS.len())));
     for (section, name) in Section::ALL {
-        let is_here = |row: &Keyword| row.value.0 == section && row.here != NO_FILE_SYSTEMS;
-        text.push_str(&line(name, &|level| rows(level, &is_here)));
+        let counts = LEVELS.map(|(_, level)| {
+            let rows = KEYWORDS.iter().filter(|row| row.value.0 == section);
+            rows.filter(|row| row.support == level && row.here != NO_FILE_SYSTEMS)
+                .count()
+        });
+        text.push_str(&line(name, counts));
     }
-    let theirs = |level| {
-        let accepted = rows(level, &|row| row.here == NO_FILE_SYSTEMS);
+    let counts = LEVELS.map(|(_, level)| {
+        let rows = KEYWORDS.iter().filter(|row| row.support == level);
+        let accepted = rows.filter(|row| row.here == NO_FILE_SYSTEMS).count();
         let alone = OF_FILE_SYSTEMS.iter().map(|(_, names)| names.len()).sum();
         accepted + if level == Support::Refused { alone } else { 0 }
-    };
-    text.push_str(&line("file system workloads (fsd, fwd)", &theirs));
+    });
+    text.push_str(&line("file system workloads (fsd, fwd)", counts));
     text.push_str("\nThose of file system workloads that are refused:\n\n");
     for (place, names) in OF_FILE_SYSTEMS {
         let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
         text.push_str(&format!("- {place}: {}\n", names.join(", ")));
     }
     text
+}
+
+fn line<const LEVELS: usize>(name: &str, counts: [usize; LEVELS]) -> String {
+    let counts = counts.map(|count| format!(" {count} |"));
+    format!("| {name} |{}\n", counts.concat())
 }
 
 #[cfg(test)]
@@ -413,7 +420,7 @@ mod tests {
             };
             let own = KEYWORDS
                 .iter()
-                .find(|it| it.value.0 == row.value.0 && it.name == name);
+                .find(|other| other.value.0 == row.value.0 && other.name == name);
             let Some(other) = own else { continue };
             assert_eq!(row.support, other.support, "{} is as {name}", row.name);
         }

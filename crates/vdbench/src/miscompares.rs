@@ -106,9 +106,8 @@ mod tests {
             run: "rd2".to_owned(),
             micros: 13,
         };
-        let moment = |micros: u64| format!("t{micros}");
         assert_eq!(
-            miscompare_text(&block, "/data/f", &moment),
+            miscompare_text(&block, "/data/f", &|micros| format!("t{micros}")),
             "t13 Data validation error: sd=sd1,lun=/data/f; block at byte 0x2000 (8192), 4096 \
              bytes; found by rd=rd2\n             \
              key expected: 3\n             \

@@ -59,10 +59,11 @@ pub(super) fn place(
         size: Some(Bytes(each)),
         spread: Spread::Same,
     };
-    let stream = |number: u64| (format!("#{}", number + 1), region(number));
     let regions = match wd.streams {
         0 => vec![(String::new(), region(0))],
-        _ => (0..streams).map(stream).collect(),
+        _ => (0..streams)
+            .map(|number| (format!("#{}", number + 1), region(number)))
+            .collect(),
     };
     Ok(Placement {
         regions,
@@ -103,8 +104,9 @@ fn ends(range: Range, size: u64, notes: &mut Notes) -> (u64, u64) {
             "what lies beyond the end does not go on at the beginning",
         ));
     }
-    let part = |percent: f64| (size as f64 * percent.min(100.0) / 100.0) as u64;
-    (part(range.low), part(range.high))
+    let ends = [range.low, range.high];
+    ends.map(|percent| (size as f64 * percent.min(100.0) / 100.0) as u64)
+        .into()
 }
 
 fn too_small(sd: &Sd, size: u64, block: u64) -> Mistake {
@@ -162,11 +164,13 @@ fn poisson(middle: f64) -> Vec<Zone> {
     }
     let all: f64 = masses.iter().sum();
     let space_percent = 100.0 / parts as f64;
-    let zone = |mass: &f64| Zone {
-        access_percent: mass / all * 100.0,
-        space_percent,
-    };
-    masses.iter().map(zone).collect()
+    masses
+        .iter()
+        .map(|mass| Zone {
+            access_percent: mass / all * 100.0,
+            space_percent,
+        })
+        .collect()
 }
 
 /// More sizes than this are drawn coarser.
@@ -176,10 +180,10 @@ pub(super) fn sizes(requested: &Xfersize, notes: &mut Notes) -> BlockSizes {
     match requested {
         Xfersize::Fixed(size) => BlockSizes::fixed(Bytes(*size)),
         Xfersize::Mix(mix) => {
-            let weight = |share: f64| (share * 1000.0).round() as u32;
-            let mix = mix.iter();
-            let listed = mix.map(|(size, share)| (Bytes(*size), weight(*share)));
-            let listed = listed.filter(|(_, weight)| *weight > 0);
+            let listed = mix
+                .iter()
+                .map(|(size, share)| (Bytes(*size), (share * 1000.0).round() as u32))
+                .filter(|(_, weight)| *weight > 0);
             BlockSizes::same(SizeMix(listed.collect()))
         }
         Xfersize::Between(min, max, align) => {
@@ -189,8 +193,10 @@ pub(super) fn sizes(requested: &Xfersize, notes: &mut Notes) -> BlockSizes {
                 notes.push(("xfersize", "of so many sizes, every so many-th is used"));
             }
             let step = align * count.div_ceil(MOST_SIZES);
-            let listed = (first..=*max).step_by(step as usize);
-            let listed: Vec<(Bytes, u32)> = listed.map(|size| (Bytes(size), 1)).collect();
+            let listed: Vec<(Bytes, u32)> = (first..=*max)
+                .step_by(step as usize)
+                .map(|size| (Bytes(size), 1))
+                .collect();
             if listed.is_empty() {
                 BlockSizes::fixed(Bytes(*max))
             } else {

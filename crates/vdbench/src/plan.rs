@@ -95,14 +95,16 @@ pub fn prepare(file: &ParameterFile, inputs: &Inputs) -> Result<Prepared, Mistak
 pub(super) fn limit_errors(file: &ParameterFile, cases: &mut [Case], runs: &[Planned]) {
     let requested = &file.general.data_errors;
     let all = MostErrors::new(requested.most, 0);
-    let limit = |(counter, _)| {
-        if requested.remove {
-            MostErrors::new(requested.most, counter)
-        } else {
-            all.clone()
-        }
-    };
-    let limits: Vec<MostErrors> = (1..).zip(&file.sds).map(limit).collect();
+    let limits: Vec<MostErrors> = (1..)
+        .zip(&file.sds)
+        .map(|(counter, _)| {
+            if requested.remove {
+                MostErrors::new(requested.most, counter)
+            } else {
+                all.clone()
+            }
+        })
+        .collect();
     for (case, planned) in cases.iter_mut().zip(runs) {
         for (job, planned_job) in case.workload.jobs.iter_mut().zip(&planned.planned_jobs) {
             if let Some(pool) = &mut job.pool {
@@ -118,7 +120,8 @@ pub(super) fn limit_errors(file: &ParameterFile, cases: &mut [Case], runs: &[Pla
 /// The run that writes files before all others.
 fn format(file: &ParameterFile, inputs: &Inputs) -> (Planned, Case) {
     let block = file.general.formatxfersize.unwrap_or(FORMAT_BLOCK);
-    let job = |index: &usize| {
+    let mut jobs = Vec::new();
+    for index in &inputs.format {
         let (sd, size) = (&file.sds[*index], inputs.sizes[*index]);
         // Not even this run touches block 0.
         let begin = FIRST.min(size / 2) / 512 * 512;
@@ -127,8 +130,8 @@ fn format(file: &ParameterFile, inputs: &Inputs) -> (Planned, Case) {
         job.sizes = BlockSizes::fixed(Bytes(block));
         job.region.offset = Bytes(begin);
         job.region.size = Some(Bytes((size - begin) / block * block));
-        (*index, job)
-    };
+        jobs.push((*index, job));
+    }
     let uses = vec![own_use(FORMAT, block, 0.0, inputs.format.clone())];
     let run = Run {
         loops: Loops(vec![
@@ -137,7 +140,7 @@ fn format(file: &ParameterFile, inputs: &Inputs) -> (Planned, Case) {
         ]),
         ..own_run(FORMAT, FORMAT_THREADS, uses)
     };
-    own_case(run, inputs.seed, inputs.format.iter().map(job).collect())
+    own_case(run, inputs.seed, jobs)
 }
 
 /// A run that no definition requests: as fast as can be, until it has done all.
@@ -184,13 +187,15 @@ pub(super) fn own_job(what: &str, sd: &Sd, mix: Mix, threads: u32) -> Job {
 /// The case of such a run, whose jobs come with the index of their storage definition.
 pub(super) fn own_case(run: Run, seed: u64, jobs: Vec<(usize, Job)>) -> (Planned, Case) {
     let skew = 100.0 / jobs.len().max(1) as f64;
-    let planned_job = |(sd, _): &(usize, Job)| PlannedJob {
-        wd: String::new(),
-        sd: *sd,
-        skew,
-        fixed: None,
-    };
-    let planned_jobs = jobs.iter().map(planned_job).collect();
+    let planned_jobs = jobs
+        .iter()
+        .map(|(sd, _)| PlannedJob {
+            wd: String::new(),
+            sd: *sd,
+            skew,
+            fixed: None,
+        })
+        .collect();
     let jobs = jobs.into_iter().map(|(_, job)| job).collect();
     let case = Case::new(&*run.name, seed, jobs);
     (Planned { run, planned_jobs }, case)
@@ -351,16 +356,18 @@ fn times(options: &RunOptions) -> (Nanos, Option<Nanos>) {
 
 /// Shares of the workloads in per cent; those without one share what is left.
 fn skews(run: &Run) -> Vec<f64> {
-    let sharing = || run.uses.iter().filter(|one| one.wd.iorate == 0.0);
-    let requested: f64 = sharing().map(|one| one.wd.skew).sum();
-    let open = sharing().filter(|one| one.wd.skew == 0.0).count().max(1);
-    let rest = (100.0 - requested).max(0.0) / open as f64;
-    let skew = |one: &Use| match one.wd.skew {
-        _ if one.wd.iorate > 0.0 => 0.0,
-        0.0 => rest,
-        skew => skew,
-    };
-    run.uses.iter().map(skew).collect()
+    let sharing = run.uses.iter().filter(|one| one.wd.iorate == 0.0);
+    let skews: Vec<f64> = sharing.map(|one| one.wd.skew).collect();
+    let open = skews.iter().filter(|skew| **skew == 0.0).count().max(1);
+    let rest = (100.0 - skews.iter().sum::<f64>()).max(0.0) / open as f64;
+    run.uses
+        .iter()
+        .map(|one| match one.wd.skew {
+            _ if one.wd.iorate > 0.0 => 0.0,
+            0.0 => rest,
+            skew => skew,
+        })
+        .collect()
 }
 
 /// Unique among the cases: the run, then its loops.
@@ -370,21 +377,19 @@ fn name(run: &Run, before: &[Case]) -> String {
     } else {
         format!("{} {}", run.name, run.loops.words())
     };
-    let twin = |name: &str| before.iter().any(|case| case.name == name);
-    if !twin(&name) {
-        return name;
-    }
-    let mut numbers = (2..).map(|number| format!("{name} #{number}"));
-    numbers.find(|name| !twin(name)).unwrap_or(name)
+    let numbered = (2..).map(|number| format!("{name} #{number}"));
+    let mut names = std::iter::once(name.clone()).chain(numbered);
+    names
+        .find(|name| before.iter().all(|case| case.name != *name))
+        .unwrap_or(name)
 }
 
 fn content(general: &General, sd: &Sd, run: &Run) -> Content {
     let compress = run.compratio.or(general.compratio).unwrap_or(1.0);
     let dedupe = sd.dedupratio.or(general.dedupratio).unwrap_or(1.0);
-    let percent = |ratio: f64| ((1.0 - 1.0 / ratio) * 100.0).round() as u8;
-    match (percent(compress), percent(dedupe)) {
-        (0, 0) => Content::Random,
-        (compress_percent, dedupe_percent) => Content::Shaped {
+    match [compress, dedupe].map(|ratio| ((1.0 - 1.0 / ratio) * 100.0).round() as u8) {
+        [0, 0] => Content::Random,
+        [compress_percent, dedupe_percent] => Content::Shaped {
             compress_percent,
             dedupe_percent,
         },

@@ -20,6 +20,13 @@ pub struct PlannedJob {
     pub fixed: Option<f64>,
 }
 
+impl PlannedJob {
+    /// Its part of the run's rate.
+    fn rate(&self, of_run: f64) -> f64 {
+        self.fixed.unwrap_or(of_run * self.skew / 100.0)
+    }
+}
+
 /// Arrivals that wait at most for one storage definition.
 const QUEUE: f64 = 2000.0;
 /// All jobs of a run belong together.
@@ -32,11 +39,10 @@ pub(super) fn nominal(run: &Run) -> f64 {
 
 /// Gives every job of a case its part of a rate. A maximum leaves all free, or keeps their shares.
 pub fn set_rate(case: &mut Case, run: &Run, planned_jobs: &[PlannedJob], rate: f64) {
-    let requested = |job: &PlannedJob| job.fixed.unwrap_or(rate * job.skew / 100.0);
     let mut in_pool: BTreeMap<String, f64> = BTreeMap::new();
     for (job, planned_job) in case.workload.jobs.iter().zip(planned_jobs) {
         if let Some(pooled) = &job.pool {
-            *in_pool.entry(pooled.pool.clone()).or_default() += requested(planned_job);
+            *in_pool.entry(pooled.pool.clone()).or_default() += planned_job.rate(rate);
         }
     }
     for (job, planned_job) in case.workload.jobs.iter_mut().zip(planned_jobs) {
@@ -44,14 +50,14 @@ pub fn set_rate(case: &mut Case, run: &Run, planned_jobs: &[PlannedJob], rate: f
             continue;
         };
         // The oldest waits equally long in all of them, so that a full queue keeps their shares.
-        let part = requested(planned_job) / in_pool[&pooled.pool].max(1e-9);
+        let part = planned_job.rate(rate) / in_pool[&pooled.pool].max(1e-9);
         pooled.queue = ((QUEUE * part).round() as u32).max(1);
         pooled.uniform = run.options.arrivals == Arrivals::Uniform;
         let speed = match planned_job.fixed {
             Some(fixed) => fixed,
             None if run.rate.is_max() => {
                 job.pace = Pace::Closed;
-                // The shares of a concatenation stand in the plan.
+                // The shares of a concatenation are in the plan.
                 if run.controlled {
                     pooled.share = Some(Share {
                         group: GROUP,
@@ -60,7 +66,7 @@ pub fn set_rate(case: &mut Case, run: &Run, planned_jobs: &[PlannedJob], rate: f
                 }
                 continue;
             }
-            None => requested(planned_job),
+            None => planned_job.rate(rate),
         };
         // Arrivals keep the shares.
         pooled.share = None;
@@ -70,8 +76,10 @@ pub fn set_rate(case: &mut Case, run: &Run, planned_jobs: &[PlannedJob], rate: f
             Arrivals::Uniform | Arrivals::Deterministic => Pace::OpenFixed(speed),
         };
         let part = planned_job.skew / 100.0;
-        let turns = run.bursts.chunks(2);
-        let turns = turns.map(|turn| (turn[0] * part, turn.get(1).copied().unwrap_or(1.0)));
+        let turns = run
+            .bursts
+            .chunks(2)
+            .map(|turn| (turn[0] * part, turn.get(1).copied().unwrap_or(1.0)));
         pooled.bursts = turns.collect();
     }
 }
@@ -86,15 +94,17 @@ pub fn observed(planned_jobs: &[PlannedJob], ios: &[u64]) -> Vec<PlannedJob> {
         *sum = (sum.0 + ios, sum.1 + planned_job.skew);
     }
     let all: u64 = by_wd.values().map(|(ios, _)| ios).sum();
-    let skew = |planned_job: &PlannedJob| match by_wd.get(&*planned_job.wd) {
-        Some((ios, skew)) if all > 0 && *skew > 0.0 && planned_job.fixed.is_none() => {
-            *ios as f64 * 100.0 / all as f64 * planned_job.skew / skew
+    let mut with_skews = planned_jobs.to_vec();
+    for planned_job in with_skews
+        .iter_mut()
+        .filter(|planned_job| planned_job.fixed.is_none())
+    {
+        if let Some((ios, skew)) = by_wd.get(&*planned_job.wd)
+            && all > 0
+            && *skew > 0.0
+        {
+            planned_job.skew = *ios as f64 * 100.0 / all as f64 * planned_job.skew / skew;
         }
-        _ => planned_job.skew,
-    };
-    let with_skew = |planned_job: &PlannedJob| PlannedJob {
-        skew: skew(planned_job),
-        ..planned_job.clone()
-    };
-    planned_jobs.iter().map(with_skew).collect()
+    }
+    with_skews
 }

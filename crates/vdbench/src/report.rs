@@ -35,15 +35,15 @@ const COLUMNS: [Column; 30] = [
     Column("MB/sec", "MiB a second", Figure(Figures::mib), (["MB/sec", "1024**2"], [(9, 2), (9, 2)])),
     Column("bytes/io", "Mean size of an operation", Figure(Figures::bytes_per_io), (["bytes", "i/o"], [(8, 0), (8, 0)])),
     Column("read%", "Share of reads", Figure(Figures::read_percent), (["read", "pct"], [(7, 2), (7, 2)])),
-    Column("resp", "Mean response time in ms", Figure(|it| it.both().mean_ms()), (["resp", "time"], [(9, 3), (9, 3)])),
-    Column("read_resp", "Mean response time of reads in ms", Figure(|it| it.read.mean_ms()), (["read", "resp"], [(9, 3), (9, 3)])),
-    Column("write_resp", "Mean response time of writes in ms", Figure(|it| it.write.mean_ms()), (["write", "resp"], [(9, 3), (9, 3)])),
-    Column("resp_max", "Longest response time in ms", Figure(|it| it.both().max_ms()), (["resp", "max"], [(0, 0), (9, 3)])),
-    Column("read_max", "Longest response time of reads in ms", Figure(|it| it.read.max_ms()), (["read", "max"], [(9, 2), (0, 0)])),
-    Column("write_max", "Longest response time of writes in ms", Figure(|it| it.write.max_ms()), (["write", "max"], [(9, 2), (0, 0)])),
-    Column("resp_std", "Standard deviation of the response time in ms", Figure(|it| it.both().stddev_ms()), (["resp", "stddev"], [(9, 3), (9, 3)])),
-    Column("read_std", "Standard deviation of reads in ms", Figure(|it| it.read.stddev_ms()), NOWHERE),
-    Column("write_std", "Standard deviation of writes in ms", Figure(|it| it.write.stddev_ms()), NOWHERE),
+    Column("resp", "Mean response time in ms", Figure(|figures| figures.both().mean_ms()), (["resp", "time"], [(9, 3), (9, 3)])),
+    Column("read_resp", "Mean response time of reads in ms", Figure(|figures| figures.read.mean_ms()), (["read", "resp"], [(9, 3), (9, 3)])),
+    Column("write_resp", "Mean response time of writes in ms", Figure(|figures| figures.write.mean_ms()), (["write", "resp"], [(9, 3), (9, 3)])),
+    Column("resp_max", "Longest response time in ms", Figure(|figures| figures.both().max_ms()), (["resp", "max"], [(0, 0), (9, 3)])),
+    Column("read_max", "Longest response time of reads in ms", Figure(|figures| figures.read.max_ms()), (["read", "max"], [(9, 2), (0, 0)])),
+    Column("write_max", "Longest response time of writes in ms", Figure(|figures| figures.write.max_ms()), (["write", "max"], [(9, 2), (0, 0)])),
+    Column("resp_std", "Standard deviation of the response time in ms", Figure(|figures| figures.both().stddev_ms()), (["resp", "stddev"], [(9, 3), (9, 3)])),
+    Column("read_std", "Standard deviation of reads in ms", Figure(|figures| figures.read.stddev_ms()), NOWHERE),
+    Column("write_std", "Standard deviation of writes in ms", Figure(|figures| figures.write.stddev_ms()), NOWHERE),
     Column("xfersize", "Size of an operation that was requested", Setting(|row| row.same(|wd| wd.xfersize.named() as f64)), NOWHERE),
     Column("threads", "Threads that were requested", Setting(|row| row.threads), NOWHERE),
     Column("rdpct", "Share of reads that was requested", Setting(|row| row.same(|wd| wd.rdpct)), NOWHERE),
@@ -75,17 +75,18 @@ impl Column {
 impl Table {
     /// Its columns with their characters and decimals.
     fn columns(self) -> impl Iterator<Item = (&'static Column, usize, usize)> {
-        let columns = COLUMNS.iter().map(move |it| (it, it.3.1[self as usize]));
-        let shown = columns.filter(|(_, (width, _))| *width > 0);
-        shown.map(|(column, (width, decimals))| (column, width, decimals))
+        COLUMNS.iter().filter_map(move |column| {
+            let (width, decimals) = column.3.1[self as usize];
+            (width > 0).then_some((column, width, decimals))
+        })
     }
 
-    /// The two lines above its columns. Without `has_cpu` a blank stands for those of processors.
+    /// The two lines above its columns. Without `has_cpu` a blank takes the place of those of processors.
     fn heads(self, has_cpu: bool) -> [String; 2] {
         [0, 1].map(|line| {
             let columns = self.columns();
-            let shown = columns.filter(|(it, ..)| has_cpu || !matches!(it.2, OfCpu(_)));
-            let cells = shown.map(|(it, width, _)| format!("{:>width$}", it.3.0[line]));
+            let shown = columns.filter(|(column, ..)| has_cpu || !matches!(column.2, OfCpu(_)));
+            let cells = shown.map(|(column, width, _)| format!("{:>width$}", column.3.0[line]));
             cells.collect::<String>() + if has_cpu { "" } else { " " }
         })
     }
@@ -188,15 +189,16 @@ impl FlatRow {
 
 /// A row of the flat file.
 pub fn flat_row(row: &FlatRow, figures: &Figures) -> String {
-    // Before an average stand two blanks.
+    // Two blanks come before an average.
     let label = if row.label.starts_with("avg_") {
         format!(" {}", row.label)
     } else {
         row.label.clone()
     };
-    let numbers = COLUMNS.iter().map(|column| column.number(row, figures));
-    let numbers: Vec<String> = numbers
-        .map(|it| it.map_or("n/a".to_owned(), number))
+    let numbers: Vec<String> = COLUMNS
+        .iter()
+        .map(|column| column.number(row, figures))
+        .map(|value| value.map_or("n/a".to_owned(), number))
         .collect();
     format!(
         "{:>12} {} {} {label} {} \n",
@@ -212,8 +214,8 @@ fn number(value: f64) -> String {
     if value.is_nan() {
         return "NaN".to_owned();
     }
-    let text = format!("{value:.4}");
-    let text = text.trim_end_matches('0').trim_end_matches('.');
+    let decimals = format!("{value:.4}");
+    let text = decimals.trim_end_matches('0').trim_end_matches('.');
     if text == "-0" {
         "0".to_owned()
     } else {
@@ -247,7 +249,7 @@ pub struct Skew {
     pub controlled: bool,
 }
 
-/// What stands above the first run.
+/// What comes above the first run.
 pub const SKEW_HEAD: &str = "Storage definitions are compared in every run, workloads where a run \
                              has several.\n";
 /// Behind the longest name.
@@ -288,11 +290,14 @@ impl Skew {
         for row in &self.wds {
             let observed = row.figures.both().ios as f64 * 100.0 / all;
             sum += observed;
-            let requested = row.requested.map(|requested| format!("{requested:.2}%"));
-            let requested = requested.unwrap_or("n/a".to_owned());
-            let delta = row.requested.map(|requested| requested - observed);
-            let delta = delta.filter(|delta| delta.abs() >= SHOWN);
-            let delta = delta.map_or(String::new(), |delta| format!("{delta:>6.2}%"));
+            let requested = row
+                .requested
+                .map_or("n/a".to_owned(), |requested| format!("{requested:.2}%"));
+            let delta = row
+                .requested
+                .map(|requested| requested - observed)
+                .filter(|delta| delta.abs() >= SHOWN)
+                .map_or(String::new(), |delta| format!("{delta:>6.2}%"));
             let figures = self.row(&row.name, &row.figures);
             lines.push(format!("{figures} {requested:>9} {observed:>7.2}% {delta}"));
         }
@@ -317,17 +322,24 @@ impl Skew {
     }
 }
 
-/// A label, then links from column 34 on. Eight names stand in a line.
+/// A label, then links from column 34 on. A line has eight names.
 pub fn links(label: &str, links: &[(&str, &str)]) -> String {
-    let link = |(file, name): &(&str, &str)| {
-        let link = format!("<A HREF=\"{file}.html\">{name}</A>");
-        match links.len() {
-            1 => link,
-            _ => link + &" ".repeat(8_usize.saturating_sub(name.len())),
-        }
-    };
-    let line = |names: &[(&str, &str)]| names.iter().map(link).collect::<Vec<_>>().join(" ");
-    let lines: Vec<String> = links.chunks(8).map(line).collect();
+    let lines: Vec<String> = links
+        .chunks(8)
+        .map(|names| {
+            names
+                .iter()
+                .map(|(file, name)| {
+                    let link = format!("<A HREF=\"{file}.html\">{name}</A>");
+                    match links.len() {
+                        1 => link,
+                        _ => link + &" ".repeat(8_usize.saturating_sub(name.len())),
+                    }
+                })
+                .collect::<Vec<_>>()
+                .join(" ")
+        })
+        .collect();
     let between = format!("\n{:<33}", "");
     format!("{label:<33}{}\n", lines.join(&between))
 }
@@ -383,10 +395,12 @@ pub fn curve_text(name: &str, points: &[CurvePoint]) -> String {
         "run", "requested", "rate", "service ms", "response ms"
     );
     for point in points {
-        let requested = point.requested.map(|requested| format!("{requested:.0}"));
-        let requested = requested.unwrap_or("max".to_owned());
-        let response = point.response_ms.map(|ms| format!("{ms:.3}"));
-        let response = response.unwrap_or("-".to_owned());
+        let requested = point
+            .requested
+            .map_or("max".to_owned(), |requested| format!("{requested:.0}"));
+        let response = point
+            .response_ms
+            .map_or("-".to_owned(), |ms| format!("{ms:.3}"));
         text.push_str(&format!(
             "{:<24}{requested:>12}{:>12.1}{:>14.3}{response:>14}\n",
             point.run, point.rate, point.service_ms
@@ -465,7 +479,7 @@ mod tests {
         assert!(row.ends_with("   0.6 \n"), "{row}");
     }
 
-    /// The two blanks before `avg_` stood at the beginning of the row, `version` and `dedupratio`
+    /// The two blanks before `avg_` were at the beginning of the row, `version` and `dedupratio`
     /// were filled, and formatting carried the figures of the first workload. The rows are those
     /// of a run of 5.04.07, whose head has them in the same places.
     #[test]

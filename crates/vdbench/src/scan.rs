@@ -32,7 +32,7 @@ fn text(pieces: &[Piece]) -> String {
     pieces.iter().map(|(letter, _)| letter).collect()
 }
 
-/// All parameters of all lines. `extra` is put behind each run definition that stands on one line.
+/// All parameters of all lines. `extra` is put behind each run definition that is on one line.
 pub(super) fn scan(lines: &[Line], extra: Option<&str>) -> Result<Vec<Parameter>, Mistake> {
     let mut parameters = Vec::new();
     let mut lines = lines.iter();
@@ -79,11 +79,8 @@ impl Joined {
         &self.places[after.saturating_sub(1)].1
     }
 
-    /// Cuts at the commas that stand in no parentheses.
+    /// Cuts at the commas outside parentheses.
     fn split(&self, into: &mut Vec<Parameter>) -> Result<(), Mistake> {
-        let refused = |at: usize, pieces: &[Piece], message: &str| {
-            Err(Mistake::new(text(pieces), message).at(self.place(at)))
-        };
         let mut depth = 0_usize;
         let mut begin = 0;
         for (index, piece) in self.pieces.iter().enumerate() {
@@ -91,7 +88,8 @@ impl Joined {
                 ('(', false) => depth += 1,
                 (')', false) if depth == 0 => {
                     let message = "a closing parenthesis without an opening one";
-                    return refused(index, &self.pieces[begin..=index], message);
+                    let word = text(&self.pieces[begin..=index]);
+                    return Err(Mistake::new(word, message).at(self.place(index)));
                 }
                 (')', false) => depth -= 1,
                 (',', false) if depth == 0 && !self.is_in_address(begin, index) => {
@@ -104,7 +102,8 @@ impl Joined {
         if depth > 0 {
             let message = "the parenthesis is not closed; a list that goes on in the next line \
                            ends in a comma";
-            return refused(begin, &self.pieces[begin..], message);
+            let word = text(&self.pieces[begin..]);
+            return Err(Mistake::new(word, message).at(self.place(begin)));
         }
         self.push(begin, self.pieces.len(), into)
     }
@@ -115,8 +114,8 @@ impl Joined {
         let before = text(&self.pieces[begin..comma]).to_lowercase();
         let is_model = ["lun=sim:", "lun=emu:"]
             .iter()
-            .any(|it| before.starts_with(it));
-        is_model && !before.contains('@') && self.pieces[comma..].iter().any(|it| it.0 == '@')
+            .any(|model| before.starts_with(model));
+        is_model && !before.contains('@') && self.pieces[comma..].iter().any(|piece| piece.0 == '@')
     }
 
     fn push(&self, begin: usize, end: usize, into: &mut Vec<Parameter>) -> Result<(), Mistake> {

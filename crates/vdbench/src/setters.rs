@@ -42,9 +42,10 @@ impl Argument<'_> {
     /// Words as those of -j, or a directory.
     pub(super) fn journal(&self) -> Result<Vec<String>, Mistake> {
         let words = self.words()?;
-        let is_known =
-            |word: &str| word.contains(['/', '.']) || JOURNAL.split(", ").any(|it| it == word);
-        match words.iter().find(|word| !is_known(word)) {
+        let unknown = words.iter().find(|word| {
+            !word.contains(['/', '.']) && JOURNAL.split(", ").all(|name| name != *word)
+        });
+        match unknown {
             None => Ok(words),
             Some(word) => Err(self.error(format_args!(
                 "`{word}` is none of {JOURNAL}, nor a directory with a / in it"
@@ -55,18 +56,13 @@ impl Argument<'_> {
     /// `5`, `stop`, `remove`, `(remove,5)` or `"script $lun"`.
     pub(super) fn data_errors(&self) -> Result<DataErrors, Mistake> {
         let words = self.words()?;
-        let removes = |word: &str| word.len() > 2 && "remove_device".starts_with(word);
-        let is_number = |word: &str| word.starts_with(|it: char| it.is_ascii_digit() || it == '-');
-        // The original ends at the first error with 0 as with 1.
-        let number = |word: &str| match word.parse::<u32>() {
-            Ok(number) => Ok(number.max(1)),
-            Err(_) => Err(self.error(format_args!("`{word}` is no number of errors; {ERRORS}"))),
-        };
         let (most, command, remove) = match &*words.iter().map(String::as_str).collect::<Vec<_>>() {
             [word] if removes(word) => (1, None, true),
-            [word, most] if removes(word) => (number(most)?, None, true),
+            [word, most] if removes(word) => (self.error_number(most)?, None, true),
             ["stop"] => (1, None, false),
-            [word] if is_number(word) => (number(word)?, None, false),
+            [word] if word.starts_with(|c: char| c.is_ascii_digit() || c == '-') => {
+                (self.error_number(word)?, None, false)
+            }
             [command] if !command.trim().is_empty() => (1, Some((*command).to_owned()), false),
             other => return Err(self.error(format_args!("`{}`: {ERRORS}", other.join(",")))),
         };
@@ -75,6 +71,14 @@ impl Argument<'_> {
             command,
             remove,
         })
+    }
+
+    /// The original ends at the first error with 0 as with 1.
+    fn error_number(&self, word: &str) -> Result<u32, Mistake> {
+        match word.parse::<u32>() {
+            Ok(number) => Ok(number.max(1)),
+            Err(_) => Err(self.error(format_args!("`{word}` is no number of errors; {ERRORS}"))),
+        }
     }
 
     /// `(default,20,40,1m,1s)`: the name of the list, then upper edges. A number without a unit is
@@ -89,9 +93,10 @@ impl Argument<'_> {
                  histogram=(default,50u,100u,1m,1s)",
             ));
         };
-        let is_option = |word: &&String| !word.is_empty() && "suppress".starts_with(word.as_str());
-        let suppress = rest.iter().any(|word| is_option(&word));
-        let numbers: Vec<&String> = rest.iter().filter(|word| !is_option(word)).collect();
+        let (options, numbers): (Vec<&String>, Vec<&String>) = rest
+            .iter()
+            .partition(|word| !word.is_empty() && "suppress".starts_with(word.as_str()));
+        let suppress = !options.is_empty();
         let edges = if numbers.is_empty() && suppress {
             Buckets::default().edges
         } else {
@@ -99,6 +104,11 @@ impl Argument<'_> {
         };
         Ok(Buckets { edges, suppress })
     }
+}
+
+/// `rem` to `remove_device`.
+fn removes(word: &str) -> bool {
+    word.len() > 2 && "remove_device".starts_with(word)
 }
 
 /// `10`, `60s`, `5m`, `1h`.
@@ -248,13 +258,17 @@ impl Argument<'_> {
         self.checked(number, (0.0..=100.0).contains(&number), message)
     }
 
+    fn whole_sectors(&self, number: f64) -> Result<u64, Mistake> {
+        self.sectors(self.as_whole(number)?)
+    }
+
     pub(super) fn xfersize(&self) -> Result<Xfersize, Mistake> {
         let numbers = self.numbers(Kind::Number)?;
-        let bytes = |number: f64| self.sectors(self.as_whole(number)?);
         match *numbers {
-            [size] => bytes(size).map(Xfersize::Fixed),
+            [size] => self.whole_sectors(size).map(Xfersize::Fixed),
             [min, max, align] => {
-                let (min, max, align) = (self.as_whole(min)?, bytes(max)?, self.as_whole(align)?);
+                let (min, max) = (self.as_whole(min)?, self.whole_sectors(max)?);
+                let align = self.as_whole(align)?;
                 let message = format_args!(
                     "(min,max,align): the largest size {max} is not above the smallest {min}"
                 );
@@ -264,9 +278,10 @@ impl Argument<'_> {
                 Ok(Xfersize::Between(min.max(align), max, align))
             }
             _ if numbers.len() % 2 == 0 => {
-                let pairs = numbers.chunks(2);
-                let mix = pairs.map(|pair| Ok((bytes(pair[0])?, pair[1])));
-                let mix: Vec<(u64, f64)> = mix.collect::<Result<_, Mistake>>()?;
+                let mix: Vec<(u64, f64)> = numbers
+                    .chunks(2)
+                    .map(|pair| Ok((self.whole_sectors(pair[0])?, pair[1])))
+                    .collect::<Result<_, Mistake>>()?;
                 let total: f64 = mix.iter().map(|(_, share)| share).sum();
                 let message = format_args!("the shares of the sizes add up to {total}, not to 100");
                 let is_whole = total.round() == 100.0 && mix.iter().all(|(_, share)| *share >= 0.0);
@@ -354,16 +369,31 @@ impl Argument<'_> {
 
 /// Words of seekpct= that may be shortened.
 fn seek_word(word: &str) -> Option<Seek> {
-    let is = |name: &str| word.len() > 1 && name.starts_with(word);
+    const SHORT: [(&str, Seek); 3] = [
+        ("sequential", Seek::Percent(0.0)),
+        ("random", Seek::Percent(100.0)),
+        ("poisson", Seek::Poisson(3.0)),
+    ];
     match word {
         "seqnz" | "sequentialnz" => Some(Seek::SequentialAnywhere),
         "eof" => Some(Seek::Eof),
-        _ if is("sequential") => Some(Seek::Percent(0.0)),
-        _ if is("random") => Some(Seek::Percent(100.0)),
-        _ if is("poisson") => Some(Seek::Poisson(3.0)),
-        _ => None,
+        _ => {
+            let found = SHORT
+                .iter()
+                .find(|(name, _)| word.len() > 1 && name.starts_with(word));
+            found.map(|(_, seek)| *seek)
+        }
     }
 }
+
+/// Words of distribution= that may be shortened; `None`: the rate takes turns.
+const DISTRIBUTIONS: [(&str, Option<Arrivals>); 5] = [
+    ("exponential", Some(Arrivals::Exponential)),
+    ("uniform", Some(Arrivals::Uniform)),
+    ("deterministic", Some(Arrivals::Deterministic)),
+    ("variable", None),
+    ("spike", None),
+];
 
 /// Run definitions.
 impl Argument<'_> {
@@ -400,24 +430,24 @@ impl Argument<'_> {
     }
 
     pub(super) fn curve(&self) -> Result<Vec<f64>, Mistake> {
-        self.each(|it, point| {
+        self.each(|arg, point| {
             let point = point.abs().trunc();
             let message =
                 format_args!("a point at {point} per cent of the maximum; at least 1 would work");
-            it.checked(point, (1.0..=10_000.0).contains(&point), message)
+            arg.checked(point, (1.0..=10_000.0).contains(&point), message)
         })
     }
 
     pub(super) fn distribution(&self, rd: &mut Rd) -> Result<(), Mistake> {
         for word in self.names()? {
             let word = word.to_lowercase();
-            let is = |name: &str| !word.is_empty() && name.starts_with(&word);
-            match () {
-                () if is("exponential") => rd.options.arrivals = Arrivals::Exponential,
-                () if is("uniform") => rd.options.arrivals = Arrivals::Uniform,
-                () if is("deterministic") => rd.options.arrivals = Arrivals::Deterministic,
-                () if is("variable") || is("spike") => rd.variable = true,
-                () => {
+            let found = DISTRIBUTIONS
+                .iter()
+                .find(|(name, _)| !word.is_empty() && name.starts_with(&word));
+            match found {
+                Some((_, Some(arrivals))) => rd.options.arrivals = *arrivals,
+                Some((_, None)) => rd.variable = true,
+                None => {
                     return Err(self.error(format_args!(
                         "`{word}` is none of exponential, uniform, deterministic, variable and \
                          spike"
@@ -432,40 +462,44 @@ impl Argument<'_> {
 /// Loops of runs.
 impl Argument<'_> {
     pub(super) fn sizes(&self) -> Result<Vec<f64>, Mistake> {
-        self.each(|it, size| Ok(it.sectors(it.as_whole(size.trunc())?)? as f64))
+        self.each(|arg, size| Ok(arg.whole_sectors(size.trunc())? as f64))
     }
 
     /// 0 means 1, and the banner shows 0.
     pub(super) fn thread_counts(&self) -> Result<Vec<f64>, Mistake> {
-        self.each(|it, number| {
+        self.each(|arg, number| {
             let number = number.trunc();
             let message = format_args!("{number} threads; 1 to 32768 would work");
-            it.checked(number, (0.0..=32_768.0).contains(&number), message)
+            arg.checked(number, (0.0..=32_768.0).contains(&number), message)
         })
     }
 
     /// Shares in per cent; with a sign behind it, `40%` is -40 to the scanner.
     pub(super) fn shares(&self) -> Result<Vec<f64>, Mistake> {
-        self.each(|it, number| {
+        self.each(|arg, number| {
             let share = number.abs();
             let message = format_args!("{share} is no share; 0 to 100 would work");
-            it.checked(share, share <= 100.0, message)
+            arg.checked(share, share <= 100.0, message)
         })
     }
 
     /// Ratios from what is left, in per cent.
     pub(super) fn compressions(&self) -> Result<Vec<f64>, Mistake> {
-        self.each(|it, percent| it.ratio((1e5 / percent).round() / 1e3))
+        self.each(|arg, percent| arg.ratio((1e5 / percent).round() / 1e3))
     }
 
     pub(super) fn seeks(&self, kind: Kind) -> Result<Vec<f64>, Mistake> {
         let words = self.words_of(kind)?;
-        let number = |word: &String| match (word.parse::<f64>(), seek_word(&word.to_lowercase())) {
-            (Ok(number), _) => self.seek_number(number).map(Seek::number),
-            (_, Some(seek)) => Ok(seek.number()),
-            _ => Err(self.no_seek(word)),
-        };
-        words.iter().map(number).collect()
+        words
+            .iter()
+            .map(
+                |word| match (word.parse::<f64>(), seek_word(&word.to_lowercase())) {
+                    (Ok(number), _) => self.seek_number(number).map(Seek::number),
+                    (_, Some(seek)) => Ok(seek.number()),
+                    _ => Err(self.no_seek(word)),
+                },
+            )
+            .collect()
     }
 }
 

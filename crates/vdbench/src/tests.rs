@@ -58,9 +58,11 @@ fn cases(corpus: &str) -> Vec<(String, String, Vec<String>)> {
 
 /// The arguments in a title: from its first word that can be one.
 fn arguments(title: &str) -> String {
-    let is_one = |word: &&str| word.starts_with(['-', '+']) || word.contains('=');
     let all: Vec<&str> = title.split(' ').collect();
-    let first = all.iter().position(is_one).unwrap_or(all.len());
+    let first = all
+        .iter()
+        .position(|word| word.starts_with(['-', '+']) || word.contains('='))
+        .unwrap_or(all.len());
     all[first..].join(" ")
 }
 
@@ -237,13 +239,14 @@ fn what_a_note_tells_of_differs_on_the_page() {
     let mut found = 0;
     for note in &prepared.notes {
         let word = note.subject.split(['=', ' ']).next().unwrap_or_default();
-        let is_of = |row: &&keywords::Keyword| match row.value.0 {
-            keywords::Section::Storage => note.subject.contains(" of sd="),
-            keywords::Section::Workload => note.subject.contains(" of wd="),
-            _ => !note.subject.contains(" of "),
-        };
-        let rows = keywords::KEYWORDS.iter().filter(|row| row.name == word);
-        let rows = rows.filter(is_of);
+        let rows = keywords::KEYWORDS
+            .iter()
+            .filter(|row| row.name == word)
+            .filter(|row| match row.value.0 {
+                keywords::Section::Storage => note.subject.contains(" of sd="),
+                keywords::Section::Workload => note.subject.contains(" of wd="),
+                _ => !note.subject.contains(" of "),
+            });
         for row in rows {
             found += 1;
             assert!(!row.here.is_empty(), "{}: {}", note.subject, note.text);

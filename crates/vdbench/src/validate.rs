@@ -40,21 +40,24 @@ pub fn key_plans(
     file: &ParameterFile,
     inputs: &Inputs,
 ) -> Result<Vec<Option<KeyPlan>>, Mistake> {
-    let plan = |(index, sd): (usize, &Sd)| {
-        let jobs = jobs_on(prepared, index);
-        let Some(block) = jobs.iter().map(|job| job.sizes.smallest().0).min() else {
-            return Ok(None);
-        };
-        check_blocks(sd, block, &jobs)?;
-        let ratio = file.general.compratio.unwrap_or(1.0);
-        Ok(Some(KeyPlan {
-            name: sd.name.clone(),
-            block,
-            compress_percent: ((1.0 - 1.0 / ratio) * 100.0).round() as u8,
-            times: inputs.validation.times,
-        }))
-    };
-    file.sds.iter().enumerate().map(plan).collect()
+    file.sds
+        .iter()
+        .enumerate()
+        .map(|(index, sd)| {
+            let jobs = jobs_on(prepared, index);
+            let Some(block) = jobs.iter().map(|job| job.sizes.smallest().0).min() else {
+                return Ok(None);
+            };
+            check_blocks(sd, block, &jobs)?;
+            let ratio = file.general.compratio.unwrap_or(1.0);
+            Ok(Some(KeyPlan {
+                name: sd.name.clone(),
+                block,
+                compress_percent: ((1.0 - 1.0 / ratio) * 100.0).round() as u8,
+                times: inputs.validation.times,
+            }))
+        })
+        .collect()
 }
 
 /// Jobs that a workload requests.
@@ -223,8 +226,9 @@ fn notes(file: &ParameterFile, inputs: &Inputs) -> Vec<Note> {
             "forcompratio",
             "with data validation the ratio of the general section holds for all runs",
         ),
-    ];
-    let notes = notes.into_iter().filter(|(is_so, ..)| *is_so);
+    ]
+    .into_iter()
+    .filter(|(is_so, ..)| *is_so);
     let notes = notes.map(|(_, subject, text)| Note::new(NoteLevel::Approximated, subject, text));
     notes.collect()
 }

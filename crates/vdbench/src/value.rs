@@ -139,33 +139,32 @@ enum Token {
 fn tokens(raw: &[Piece], kind: Kind) -> Vec<Token> {
     let mut tokens = Vec::new();
     let mut text = String::new();
-    let finish = |text: &mut String, tokens: &mut Vec<Token>| {
-        if !text.is_empty() {
-            tokens.push(token(text, kind));
-            text.clear();
-        }
-    };
     for (letter, quoted) in raw {
-        match letter {
-            '(' | ')' | ',' if !quoted => finish(&mut text, &mut tokens),
-            '-' if !quoted && kind != Kind::Word => {
-                finish(&mut text, &mut tokens);
-                tokens.push(Token::Hyphen);
-            }
-            letter => text.push(*letter),
+        let is_hyphen = *letter == '-' && kind != Kind::Word;
+        if *quoted || !(is_hyphen || matches!(letter, '(' | ')' | ',')) {
+            text.push(*letter);
+            continue;
+        }
+        if !text.is_empty() {
+            tokens.push(token(&std::mem::take(&mut text), kind));
+        }
+        if is_hyphen {
+            tokens.push(Token::Hyphen);
         }
     }
-    finish(&mut text, &mut tokens);
+    if !text.is_empty() {
+        tokens.push(token(&text, kind));
+    }
     tokens
 }
 
 fn token(text: &str, kind: Kind) -> Token {
-    let word = || Token::Word(text.to_owned());
-    match kind {
-        Kind::Name | Kind::Word => word(),
-        Kind::Rate if text == "max" => Token::Number(MAX_RATE),
-        _ => number(text, kind == Kind::Time).map_or_else(word, Token::Number),
-    }
+    let number = match kind {
+        Kind::Name | Kind::Word => None,
+        Kind::Rate if text == "max" => Some(MAX_RATE),
+        _ => number(text, kind == Kind::Time),
+    };
+    number.map_or_else(|| Token::Word(text.to_owned()), Token::Number)
 }
 
 /// A number, its unit multiplied in; `n%` is -n, as the original has it.
@@ -193,9 +192,13 @@ fn number(text: &str, time: bool) -> Option<f64> {
 
 /// Digits and a point: `inf` and `nan` are words here.
 fn plain(text: &str) -> Option<f64> {
-    let numeric = |letter: u8| letter.is_ascii_digit() || b".+-eE".contains(&letter);
     let digits = text.bytes().any(|letter| letter.is_ascii_digit());
-    if !digits || !text.bytes().all(numeric) || text.starts_with(['e', 'E']) {
+    if !digits
+        || !text
+            .bytes()
+            .all(|letter| letter.is_ascii_digit() || b".+-eE".contains(&letter))
+        || text.starts_with(['e', 'E'])
+    {
         return None;
     }
     text.parse().ok().filter(|number: &f64| number.is_finite())
@@ -296,12 +299,7 @@ fn names(
     last: &str,
     parameter: &Parameter,
 ) -> Result<(), Mistake> {
-    let cut = |name: &str| {
-        let stem = name.trim_end_matches(|letter: char| letter.is_ascii_digit());
-        let number: u32 = name[stem.len()..].parse().ok()?;
-        Some((stem.to_owned(), number))
-    };
-    let (Some((stem, from)), Some((other, to))) = (cut(first), cut(last)) else {
+    let (Some((stem, from)), Some((other, to))) = (numbered(first), numbered(last)) else {
         return Err(parameter.error(NAMES));
     };
     let differ = format_args!("{first} and {last} differ in more than their number");
@@ -312,4 +310,10 @@ fn names(
     parameter.check((to - from) as usize <= MOST, most)?;
     list.extend((from + 1..=to).map(|number| format!("{stem}{number}")));
     Ok(())
+}
+
+/// `sd12` as `sd` and 12.
+fn numbered(name: &str) -> Option<(&str, u32)> {
+    let stem = name.trim_end_matches(|letter: char| letter.is_ascii_digit());
+    Some((stem, name[stem.len()..].parse().ok()?))
 }

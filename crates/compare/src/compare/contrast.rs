@@ -1,4 +1,6 @@
-use blocklab_record::{DirectionResult, Latency, Percentile, Statistic, Unknown};
+//! One figure of the same load in two runs: the ratio, its interval, and what the passes show of it.
+
+use blocklab_record::{DirectionResult, Latency, Percentile, Statistic};
 use blocklab_stats::{Histogram, Ratio, Summary, log_variance, passes_for, ratio};
 use serde::{Serialize, Serializer};
 
@@ -8,7 +10,7 @@ use super::{LEVEL_PERCENT, Margins};
 /// Rates and means that lie nearer than this are the same, however little they scatter: modelled
 /// passes can agree to the last operation, and then any difference would be called.
 pub(super) const SAME: f64 = 0.001;
-/// Operations beyond a quantile in all passes for it to stand on.
+/// Operations of all passes that must lie beyond a quantile.
 const BEYOND: f64 = 10.0;
 
 /// What the passes say of a difference.
@@ -50,33 +52,34 @@ pub enum Quantity {
 impl Quantity {
     /// The mean, and the percentiles that short tables show.
     fn latencies(of: Clocked) -> impl Iterator<Item = Self> {
-        let percentiles = Percentile::brief().map(move |it| Self::Percentile(of, it));
+        let percentiles =
+            Percentile::brief().map(move |percentile| Self::Percentile(of, percentile));
         [Self::Mean(of)].into_iter().chain(percentiles)
     }
 
     /// With its unit, as in JSON: `service_p99_ns`.
     pub fn name(self) -> String {
-        let of = |clocked, what: &str| match clocked {
+        let (clocked, what) = match self {
+            Self::Iops => return "iops".to_owned(),
+            Self::Mean(clocked) => (clocked, "mean"),
+            Self::Percentile(clocked, percentile) => (clocked, percentile.name),
+        };
+        match clocked {
             Clocked::Service => format!("service_{what}_ns"),
             Clocked::Response => format!("response_{what}_ns"),
-        };
-        match self {
-            Self::Iops => "iops".to_owned(),
-            Self::Mean(clocked) => of(clocked, "mean"),
-            Self::Percentile(clocked, percentile) => of(clocked, percentile.name),
         }
     }
 
     /// For people: `IOPS`, `mean`, `p99`, `response p99`.
     pub fn label(self) -> String {
-        let of = |clocked, what: &str| match clocked {
+        let (clocked, what) = match self {
+            Self::Iops => return "IOPS".to_owned(),
+            Self::Mean(clocked) => (clocked, "mean"),
+            Self::Percentile(clocked, percentile) => (clocked, percentile.title),
+        };
+        match clocked {
             Clocked::Service => what.to_owned(),
             Clocked::Response => format!("response {what}"),
-        };
-        match self {
-            Self::Iops => "IOPS".to_owned(),
-            Self::Mean(clocked) => of(clocked, "mean"),
-            Self::Percentile(clocked, percentile) => of(clocked, percentile.title),
         }
     }
 
@@ -151,35 +154,33 @@ impl Contrast {
 
 /// The rate, and every latency that both sides support.
 pub(super) fn contrasts(base: &Load<'_>, other: &Load<'_>, margins: Margins) -> Vec<Contrast> {
-    let responds = |load: &Load<'_>| load.results().all(|result| result.response.is_some());
-    let clocked = if responds(base) && responds(other) {
+    let mut results = base.results().chain(other.results());
+    let clocked = if results.all(|result| result.response.is_some()) {
         Clocked::Response
     } else {
         Clocked::Service
     };
-    let all = [Quantity::Iops].into_iter();
-    let all = all.chain(Quantity::latencies(clocked));
-    let supported = all.filter(|quantity| supports(base, *quantity) && supports(other, *quantity));
-    supported
+    [Quantity::Iops]
+        .into_iter()
+        .chain(Quantity::latencies(clocked))
+        .filter(|quantity| supports(base, *quantity) && supports(other, *quantity))
         .map(|quantity| contrast(quantity, base, other, margins).planned(margins))
         .collect()
 }
 
 fn supports(load: &Load<'_>, quantity: Quantity) -> bool {
     let ios: u64 = load.results().map(|result| result.ios).sum();
-    let known = |clocked, knows: &dyn Fn(Unknown) -> bool| {
-        let mut latencies = load
-            .results()
-            .filter_map(|result| latency_of(result, clocked));
-        latencies.all(|latency| knows(latency.unknown))
+    let (Quantity::Mean(clocked) | Quantity::Percentile(clocked, _)) = quantity else {
+        return true;
     };
-    match quantity {
-        Quantity::Iops => true,
-        Quantity::Mean(clocked) => known(clocked, &|it| !it.has(Statistic::Mean)) && ios > 0,
-        Quantity::Percentile(clocked, percentile) => {
-            let beyond = ios as f64 * (1.0 - percentile.share);
-            known(clocked, &|it| it.knows(percentile.share)) && beyond >= BEYOND - 1e-6
-        }
+    let mut latencies = load
+        .results()
+        .filter_map(|result| latency_of(result, clocked));
+    if let Quantity::Percentile(_, percentile) = quantity {
+        let beyond = ios as f64 * (1.0 - percentile.share);
+        beyond >= BEYOND - 1e-6 && latencies.all(|latency| latency.unknown.knows(percentile.share))
+    } else {
+        ios > 0 && !latencies.any(|latency| latency.unknown.has(Statistic::Mean))
     }
 }
 
@@ -202,7 +203,7 @@ fn contrast(quantity: Quantity, base: &Load<'_>, other: &Load<'_>, margins: Marg
         scatter: log_variance(&base_passes)
             .zip(log_variance(&other_passes))
             .map(|(base, other)| [base, other]),
-        verdict: found.map_or(Verdict::Unknown, |it| verdict(quantity, it, margins)),
+        verdict: found.map_or(Verdict::Unknown, |ratio| verdict(quantity, ratio, margins)),
     }
 }
 
@@ -227,16 +228,18 @@ fn geometric(values: &[f64]) -> f64 {
 
 /// One a pass that moved anything in this direction.
 fn values(load: &Load<'_>, quantity: Quantity) -> Vec<f64> {
-    let of_pass = |part: &Vec<(u64, &DirectionResult)>| match quantity {
-        Quantity::Iops => Some(
-            part.iter()
-                .map(|(ns, it)| it.ios as f64 * 1e9 / *ns as f64)
-                .sum(),
-        ),
-        Quantity::Mean(clocked) => mean(&latencies(part, clocked)),
-        Quantity::Percentile(clocked, of) => percentile(&latencies(part, clocked), of),
-    };
-    load.passes.iter().filter_map(of_pass).collect()
+    load.passes
+        .iter()
+        .filter_map(|part| match quantity {
+            Quantity::Iops => Some(
+                part.iter()
+                    .map(|(ns, result)| result.ios as f64 * 1e9 / *ns as f64)
+                    .sum(),
+            ),
+            Quantity::Mean(clocked) => mean(&latencies(part, clocked)),
+            Quantity::Percentile(clocked, of) => percentile(&latencies(part, clocked), of),
+        })
+        .collect()
 }
 
 fn latency_of(result: &DirectionResult, clocked: Clocked) -> Option<&Latency> {
@@ -248,7 +251,9 @@ fn latency_of(result: &DirectionResult, clocked: Clocked) -> Option<&Latency> {
 
 /// All jobs of a pass together.
 fn latencies<'a>(part: &[(u64, &'a DirectionResult)], clocked: Clocked) -> Vec<&'a Latency> {
-    let all = part.iter().filter_map(|(_, it)| latency_of(it, clocked));
+    let all = part
+        .iter()
+        .filter_map(|(_, result)| latency_of(result, clocked));
     all.filter(|latency| latency.count > 0).collect()
 }
 

@@ -1,3 +1,5 @@
+//! What else differs between runs: machine, target, tool, time and temperature.
+
 use blocklab_device::LimitKind;
 use blocklab_record::{Record, Status, Stopped, TargetKind};
 use blocklab_units::{latency, stated};
@@ -69,7 +71,7 @@ const ASPECTS: [Aspect; 11] = [
     ("file system", None, |record| {
         each(record, |target| {
             let system = target.file_system.as_ref();
-            system.map_or_else(String::new, |it| it.kind.clone())
+            system.map_or_else(String::new, |system| system.kind.clone())
         })
     }),
     ("scheduler", None, |record| {
@@ -86,16 +88,23 @@ const ASPECTS: [Aspect; 11] = [
 
 /// Everything of note that is not the same in all runs, what warns first.
 pub(super) fn all(records: &[&Record]) -> Vec<Difference> {
-    let of = |(what, warning, of): Aspect| Difference {
-        what,
-        values: records.iter().map(|record| of(record)).collect(),
-        warning,
-    };
-    let differs = |it: &Difference| it.values.iter().any(|value| *value != it.values[0]);
-    let mut found: Vec<_> = ASPECTS.into_iter().map(of).filter(differs).collect();
+    let mut found: Vec<_> = ASPECTS
+        .into_iter()
+        .map(|(what, warning, of)| Difference {
+            what,
+            values: records.iter().map(|record| of(record)).collect(),
+            warning,
+        })
+        .filter(|difference| {
+            difference
+                .values
+                .iter()
+                .any(|value| *value != difference.values[0])
+        })
+        .collect();
     found.extend(measured_time(records));
     found.extend(temperature(records));
-    found.sort_by_key(|it| it.warning.is_none());
+    found.sort_by_key(|difference| difference.warning.is_none());
     found
 }
 
@@ -120,29 +129,31 @@ const SAME_CELSIUS: i32 = 5;
 
 /// The temperature of the warmest device at the start, where every run has it.
 fn temperature(records: &[&Record]) -> Option<Difference> {
-    let of = |record: &&Record| -> Option<i32> {
-        let devices = record.targets.iter().flat_map(|target| &target.devices);
-        let healths = devices.filter_map(|device| device.health.as_ref());
-        healths
-            .filter_map(|health| health.temperature_celsius)
-            .max()
-    };
-    let all: Vec<i32> = records.iter().map(of).collect::<Option<_>>()?;
+    let all: Vec<i32> = records
+        .iter()
+        .map(|record| {
+            let devices = record.targets.iter().flat_map(|target| &target.devices);
+            devices
+                .filter_map(|device| device.health.as_ref())
+                .filter_map(|health| health.temperature_celsius)
+                .max()
+        })
+        .collect::<Option<_>>()?;
     let (least, most) = (all.iter().min()?, all.iter().max()?);
     (most - least >= SAME_CELSIUS).then(|| Difference {
         what: "temperature",
-        values: all.iter().map(|it| format!("{it} °C")).collect(),
+        values: all.iter().map(|celsius| format!("{celsius} °C")).collect(),
         warning: Some("a disk that is hot slows itself down."),
     })
 }
 
 fn mean_time_ns(record: &Record) -> f64 {
-    let counted = record
+    let timed = record
         .measurements
         .iter()
-        .filter(|measurement| measurement.pass > 0);
-    let jobs = counted.flat_map(|it| &it.jobs);
-    let timed = jobs.filter(|job| job.stopped == Stopped::Runtime);
+        .filter(|measurement| measurement.pass > 0)
+        .flat_map(|measurement| &measurement.jobs)
+        .filter(|job| job.stopped == Stopped::Runtime);
     let times: Vec<f64> = timed.map(|job| job.elapsed_ns as f64).collect();
     times.iter().sum::<f64>() / times.len().max(1) as f64
 }
@@ -170,9 +181,13 @@ fn assumed_latency(record: &Record) -> String {
         let assumed = limits.filter(|limit| limit.origin.is_assumed());
         let mut latencies =
             assumed.filter(|assumed| matches!(assumed.name.kind, LimitKind::Latency { .. }));
-        latencies.next().map_or_else(String::new, |it| {
-            let value = stated(it.value);
-            format!("{}: {value} {} assumed", it.name.owner, it.unit.text())
+        latencies.next().map_or_else(String::new, |latency| {
+            let value = stated(latency.value);
+            format!(
+                "{}: {value} {} assumed",
+                latency.name.owner,
+                latency.unit.text()
+            )
         })
     })
 }
@@ -181,9 +196,11 @@ fn assumed_latency(record: &Record) -> String {
 fn targets(record: &Record) -> String {
     each(record, |target| match target.devices.first() {
         Some(device) => {
-            let of = [&device.model, &device.serial, &device.firmware];
-            let of = of.into_iter().flatten();
-            let of: Vec<&str> = of.map(|text| text.trim()).collect();
+            let of: Vec<&str> = [&device.model, &device.serial, &device.firmware]
+                .into_iter()
+                .flatten()
+                .map(|text| text.trim())
+                .collect();
             format!("{} {}", device.name, of.join(" "))
                 .trim_end()
                 .to_owned()
@@ -210,7 +227,7 @@ mod tests {
         other.origin = blocklab_record::Origin::Simulated;
         other.environment.kernel = "7.0".to_owned();
         let found = all(&[&one, &other]);
-        let names: Vec<_> = found.iter().map(|it| it.what).collect();
+        let names: Vec<_> = found.iter().map(|difference| difference.what).collect();
         assert_eq!(names, ["origin", "kernel"]);
         assert_eq!(found[0].values, ["measured", "simulated"]);
         assert!(found[0].warning.is_some() && found[1].warning.is_none());
@@ -227,7 +244,7 @@ mod tests {
             run
         };
         let found = all(&[&of("3.0", "performance"), &of("3.1", "powersave")]);
-        let names: Vec<_> = found.iter().map(|it| it.what).collect();
+        let names: Vec<_> = found.iter().map(|difference| difference.what).collect();
         assert_eq!(names, ["target", "processor"]);
         assert!(
             found[0].values[1].ends_with(" 3.1"),

@@ -1,3 +1,5 @@
+//! Which loads of two runs are the same, and why the others are not.
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use blocklab_record::{DirectionResult, JobResult, Measurement, PaceKind, Record};
@@ -52,21 +54,27 @@ fn directions(measurement: &Measurement) -> BTreeSet<Direction> {
     moved.map(|(direction, _)| *direction).collect()
 }
 
-fn part<'a>(measurement: &'a Measurement, direction: Direction) -> Vec<(u64, &'a DirectionResult)> {
+fn part(measurement: &Measurement, direction: Direction) -> Vec<(u64, &DirectionResult)> {
     let jobs = measurement.jobs.iter();
-    let of_job = |job: &'a JobResult| {
+    jobs.filter_map(|job| {
         let result: &DirectionResult = job
             .directions
             .get(&direction)
             .filter(|direction| direction.ios > 0)?;
         Some((job.elapsed_ns.max(1), result))
-    };
-    jobs.filter_map(of_job).collect()
+    })
+    .collect()
 }
 
 impl<'a> Load<'a> {
     pub(super) fn results(&self) -> impl Iterator<Item = &'a DirectionResult> + '_ {
         self.passes.iter().flatten().map(|(_, result)| *result)
+    }
+
+    fn has_name_of(&self, other: &Load<'_>) -> bool {
+        self.case == other.case
+            && self.settings == other.settings
+            && self.direction == other.direction
     }
 
     /// Whether a rate was requested: then the device can only show in latencies.
@@ -80,7 +88,6 @@ impl<'a> Load<'a> {
 
     /// What makes a load the same, each with its name.
     fn kind(&self) -> Vec<(&'static str, String)> {
-        let rate = |rate: Option<f64>| rate.map_or_else(|| "none".to_owned(), |it| it.to_string());
         let mut kinds: Vec<(Kind, u32)> = Vec::new();
         for job in self.jobs {
             let own = vec![
@@ -90,10 +97,10 @@ impl<'a> Load<'a> {
                 ("depth", job.depth.to_string()),
                 ("durability", job.durability.name().to_owned()),
                 ("pace", job.pace.name().to_owned()),
-                ("requested IOPS", rate(job.requested_iops)),
+                ("requested IOPS", requested(job.requested_iops)),
                 (
                     "requested bytes per second",
-                    rate(job.requested_bytes_per_s),
+                    requested(job.requested_bytes_per_s),
                 ),
                 ("pauses", job.think.to_string()),
             ];
@@ -140,6 +147,10 @@ impl<'a> Load<'a> {
     }
 }
 
+fn requested(rate: Option<f64>) -> String {
+    rate.map_or_else(|| "none".to_owned(), |rate| rate.to_string())
+}
+
 /// A name, and what a job has of it.
 type Setting = (&'static str, fn(&JobResult) -> String);
 
@@ -154,54 +165,74 @@ pub(super) fn matched<'a>(
     (base_run, base): (usize, &[Load<'a>]),
     (other_run, other): (usize, &[Load<'a>]),
 ) -> Matched<'a> {
-    let base: Vec<(&Load<'a>, _)> = base.iter().map(|load| (load, load.kind())).collect();
-    let other: Vec<(&Load<'a>, _)> = other.iter().map(|load| (load, load.kind())).collect();
-    let same_name = |a: &Load<'_>, b: &Load<'_>| {
-        a.case == b.case && a.settings == b.settings && a.direction == b.direction
-    };
+    let base: Vec<Known<'_, 'a>> = base.iter().map(|load| (load, load.kind())).collect();
+    let other: Vec<Known<'_, 'a>> = other.iter().map(|load| (load, load.kind())).collect();
+    // The places in `base` that have a pair, each with its place in `other`; and all of the latter.
     let mut taken = BTreeMap::new();
+    let mut given = BTreeSet::new();
     for (place, (load, kind)) in base.iter().enumerate() {
-        let named = |(it, its): &(&Load<'_>, _)| same_name(load, it) && kind == its;
-        taken.extend(other.iter().position(named).map(|at| (place, at)));
+        let same = other
+            .iter()
+            .position(|(theirs, their_kind)| load.has_name_of(theirs) && kind == their_kind);
+        if let Some(at) = same {
+            taken.insert(place, at);
+            given.insert(at);
+        }
     }
-    let free = |taken: &BTreeMap<usize, usize>, at: usize| !taken.values().any(|it| *it == at);
     let left: Vec<usize> = (0..base.len())
         .filter(|at| !taken.contains_key(at))
         .collect();
     for place in &left {
-        let alike = |at: &usize| free(&taken, *at) && other[*at].1 == base[*place].1;
-        let mut there = (0..other.len()).filter(alike);
-        let here = left.iter().filter(|at| base[**at].1 == base[*place].1);
+        let kind = &base[*place].1;
+        let mut there = (0..other.len()).filter(|at| !given.contains(at) && other[*at].1 == *kind);
+        let here = left.iter().filter(|at| base[**at].1 == *kind);
         if let (Some(at), None, 1) = (there.next(), there.next(), here.count()) {
             taken.insert(*place, at);
+            given.insert(at);
         }
     }
-    let why = |load: &Load<'_>, kind: &Kind, there: &[(&Load<'_>, Kind)], first: bool| {
-        let namesake = there.iter().find(|(it, _)| same_name(load, it));
-        namesake.map_or_else(
-            || "only this run has this load".to_owned(),
-            |(_, theirs)| differing(kind, theirs, first),
-        )
-    };
-    let lone = |run, load: &Load<'_>, why| Unmatched {
-        run,
-        case: load.case.to_owned(),
-        direction: load.direction,
-        why,
-    };
-    let of_base = base
+    let mut unmatched = Vec::new();
+    for (_, lone) in base
         .iter()
         .enumerate()
-        .filter(|(at, _)| !taken.contains_key(at));
-    let of_base = of_base.map(|(_, (it, kind))| lone(base_run, it, why(it, kind, &other, true)));
-    let of_other = other.iter().enumerate().filter(|(at, _)| free(&taken, *at));
-    let of_other = of_other.map(|(_, (it, kind))| lone(other_run, it, why(it, kind, &base, false)));
+        .filter(|(at, _)| !taken.contains_key(at))
+    {
+        unmatched.push(without_pair(base_run, lone, &other, true));
+    }
+    for (_, lone) in other
+        .iter()
+        .enumerate()
+        .filter(|(at, _)| !given.contains(at))
+    {
+        unmatched.push(without_pair(other_run, lone, &base, false));
+    }
     Matched {
-        unmatched: of_base.chain(of_other).collect(),
+        unmatched,
         pairs: taken
             .iter()
             .map(|(a, b)| (base[*a].0.clone(), other[*b].0.clone()))
             .collect(),
+    }
+}
+
+/// A load and its kind.
+type Known<'l, 'a> = (&'l Load<'a>, Kind);
+
+fn without_pair(
+    run: usize,
+    (load, kind): &Known<'_, '_>,
+    others: &[Known<'_, '_>],
+    is_base: bool,
+) -> Unmatched {
+    let namesake = others.iter().find(|(theirs, _)| load.has_name_of(theirs));
+    Unmatched {
+        run,
+        case: load.case.to_owned(),
+        direction: load.direction,
+        why: namesake.map_or_else(
+            || "only this run has this load".to_owned(),
+            |(_, theirs)| differing(kind, theirs, is_base),
+        ),
     }
 }
 

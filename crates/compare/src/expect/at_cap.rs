@@ -9,7 +9,7 @@ use blocklab_findings::hit::{info, warning};
 use blocklab_findings::statement::{fixed, number, percent, time};
 use blocklab_findings::{Confidence, Finding};
 
-/// More than so many times what fills the limit only waits.
+/// What is in flight beyond this many times what fills the limit only waits.
 const OVER: f64 = 2.0;
 
 /// The limit that binds a case which delivers what is documented.
@@ -21,13 +21,13 @@ fn limit<'a>(seen: &'a Seen<'_>) -> Option<&'a Phase> {
 
 /// Whether the record carries this limit: then its own rule has a finding on it.
 fn is_reported(bench: &Bench<'_>, phase: &Phase) -> bool {
-    let mut limits = bench
+    bench
         .cases
         .record
         .targets
         .iter()
-        .flat_map(|target| &target.limits);
-    limits.any(|limit| phase.binding.is(&limit.name))
+        .flat_map(|target| &target.limits)
+        .any(|limit| phase.binding.is(&limit.name))
 }
 
 /// Rules 1 and 2: the rate is that of the smallest documented limit, and which one that is.
@@ -123,7 +123,7 @@ pub(super) fn aggregate(bench: &Bench<'_>) -> Vec<Finding> {
     bench.per_case("instance-binds-the-sum", Some(&advice), |seen| {
         let (phase, load) = (limit(seen)?, seen.load?);
         let granted = grants(spec, load).ok()?;
-        let of_volumes = granted.iter().filter(|it| it.name.volumes.is_some());
+        let of_volumes = granted.iter().filter(|grant| grant.name.volumes.is_some());
         let sum = of_volumes
             .map(|of_volume| of_volume.iops)
             .reduce(f64::min)?;
@@ -197,7 +197,7 @@ pub(super) fn bucket_amortised(bench: &Bench<'_>) -> Vec<Finding> {
     bench.joined("bucket-amortised", Some(advice), bench.because(&Why::AsExpected), |seen| {
         let (last, expected) = (remains(seen).or_else(|| over(seen))?, seen.expected()?);
         let granted = grants(&bench.given.resolved.spec, seen.load?).ok()?;
-        let by_cap = granted.iter().any(|it| last.binding.is(&it.name));
+        let by_cap = granted.iter().any(|grant| last.binding.is(&grant.name));
         let short = last.begins <= BUCKET && last.begins > Nanos::ZERO;
         let fits = seen.fits(expected, NEAR) && !seen.fits(last.iops, NEAR);
         (by_cap && short && fits).then(|| info(
@@ -220,11 +220,10 @@ fn over<'a>(seen: &'a Seen<'_>) -> Option<&'a Phase> {
 
 /// The cases in the midst of which a burst ended, as was to be expected.
 pub(super) fn ended_bursts(bench: &Bench<'_>) -> Vec<String> {
-    let has_ended = |seen: &&Seen<'_>| {
+    let ended = bench.because(&Why::AsExpected).filter(|seen| {
         let last = remains(seen);
         last.is_some_and(|last| last.begins > BUCKET && last.begins < seen.window.1)
-    };
-    let ended = bench.because(&Why::AsExpected).filter(has_ended);
+    });
     ended.map(|seen| seen.case.name.to_owned()).collect()
 }
 

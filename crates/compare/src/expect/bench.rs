@@ -1,8 +1,10 @@
+//! What a run delivered next to what its address promises: of each case the prediction, and why the
+//! rate differs.
+
 use blocklab_catalog::PublishedLatency;
 use blocklab_device::{
     Binding, DeviceSpec, LimitKind, LimitName, Load, Phase, Prediction, grants, predict,
 };
-use blocklab_record::{JobResult, Measurement};
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::Address;
 use blocklab_workload::Direction;
@@ -72,7 +74,7 @@ impl<'a> Bench<'a> {
         let seen = cases
             .list
             .iter()
-            .map(|case| Seen::of(cases, case, spec, &given));
+            .map(|case| Seen::new(cases, case, spec, &given));
         let mut bench = Self {
             cases,
             given,
@@ -95,7 +97,7 @@ impl<'a> Bench<'a> {
         });
         // The record of several targets names a type for each.
         if given.target.is_none() || cases.record.targets.len() == 1 {
-            bench.others = Others::of(given, cases.record);
+            bench.others = Others::new(given, cases.record);
         }
         for place in 0..bench.seen.len() {
             let why = bench.explain(place);
@@ -113,12 +115,11 @@ impl<'a> Bench<'a> {
             return Why::NotComparable;
         };
         // Not every pass finds a full bucket: the mean of them lies between both rates.
-        let without_bucket = lasting(predicted).next().filter(|it| limited(it));
+        let without_bucket = lasting(predicted).next().filter(|phase| limited(phase));
         let as_expected = |iops: f64| {
             (iops / expected - 1.0).abs() <= NEAR
                 || seen.distance(predicted, iops) <= NEAR
-                || without_bucket
-                    .is_some_and(|without_bucket| (without_bucket.iops..expected).contains(&iops))
+                || without_bucket.is_some_and(|phase| (phase.iops..expected).contains(&iops))
         };
         if as_expected(seen.iops) || seen.used_up(predicted, expected) {
             return Why::AsExpected;
@@ -154,14 +155,14 @@ impl<'a> Bench<'a> {
         if let Some(why) = latency {
             return why;
         }
-        let slip = |(factor, _): &&(f64, &str)| {
+        let slip = SLIPS.iter().find(|(factor, _)| {
             // Nothing else leaves an eighth, and much else a few per cent less.
             let within = if *factor > 2.0 { EXACT } else { EXACT / 4.0 };
             let rates = [expected, documented].into_iter();
             let mut slipped = rates.flat_map(|rate| [rate * factor, rate / factor]);
             slipped.any(|rate| seen.fits(rate, within))
-        };
-        match SLIPS.iter().find(slip) {
+        });
+        match slip {
             Some((_, words)) => Why::UnitSlip(words),
             None if seen.iops > expected * (1.0 + ABOVE) => Why::Above,
             None if seen.is_latency_bound() => Why::Latency,
@@ -183,8 +184,8 @@ impl<'a> Bench<'a> {
         let (from, until) = seen.window;
         let top = most.iops.max(quickest.iops_mean(from, until));
         if seen.iops > top * (1.0 + ABOVE) {
-            let known = self.published.as_ref();
-            let known = known.filter(|_| of_medium(&most.binding))?;
+            let published = self.published.as_ref();
+            let known = published.filter(|_| of_medium(&most.binding))?;
             let mean_ns = f64::from(load.in_flight) / seen.iops * 1e9;
             // Else a medium that answers several at once does more than documents say.
             let is_quicker = mean_ns < known.least.0 as f64;
@@ -221,16 +222,15 @@ impl<'a> Bench<'a> {
             return Some(why);
         }
         let siblings = self.others.siblings(self.given);
-        let fits = |spec: &DeviceSpec| {
-            let (from, until) = seen.window;
-            let middle = Nanos(u64::midpoint(from.0, until.0));
+        let (from, until) = seen.window;
+        let middle = Nanos(u64::midpoint(from.0, until.0));
+        let fitting = siblings.iter().filter(|(_, spec)| {
             predict(spec, load).is_ok_and(|predicted| {
                 let phase = predicted.at(middle);
                 of_instance(&phase.binding) && seen.fits(phase.iops, EXACT)
             })
-        };
-        let names = siblings.iter().filter(|(_, spec)| fits(spec));
-        let names: Vec<String> = names.map(|(name, _)| name.clone()).collect();
+        });
+        let names: Vec<String> = fitting.map(|(name, _)| name.clone()).collect();
         (little && !names.is_empty()).then_some(Why::OtherInstance(names))
     }
 
@@ -245,8 +245,8 @@ impl<'a> Bench<'a> {
     pub(super) fn how(&self, binding: &Binding) -> &'static str {
         let limits = self.given.resolved.spec.limits();
         let found = limits.iter().find(|limit| binding.is(&limit.name));
-        let services = self.given.resolved.spec.volumes.iter();
-        let mut services = services.filter_map(|service| service.service.as_ref());
+        let volumes = self.given.resolved.spec.volumes.iter();
+        let mut services = volumes.filter_map(|volume| volume.service.as_ref());
         match (found, services.next()) {
             (Some(limit), _) => limit.origin.how(),
             (None, Some(service)) if *binding == Binding::Latency => service.read.origin.how(),
@@ -286,7 +286,7 @@ impl<'a> Bench<'a> {
 }
 
 impl<'a> Seen<'a> {
-    fn of(
+    fn new(
         cases: &Cases<'_>,
         case: &'a CaseView<'a>,
         spec: &DeviceSpec,
@@ -294,21 +294,24 @@ impl<'a> Seen<'a> {
     ) -> Self {
         let of_target = |target| shares::share(cases.record, case, target);
         let share = given.target.map_or(Some(Share::WHOLE), of_target);
+        let is_judged = blocklab_findings::shows_target(cases, case) && case.iops() > 0.0;
         let load = load(case)
-            .filter(|_| blocklab_findings::shows_target(cases, case) && case.iops() > 0.0);
-        let load = load.zip(share).map(|(load, share)| Load {
-            in_flight: (f64::from(load.in_flight) * share.of_flight)
-                .round()
-                .max(1.0) as u32,
-            ..load
-        });
+            .filter(|_| is_judged)
+            .zip(share)
+            .map(|(load, share)| Load {
+                in_flight: (f64::from(load.in_flight) * share.of_flight)
+                    .round()
+                    .max(1.0) as u32,
+                ..load
+            });
         let share = share.unwrap_or(Share::WHOLE);
         let iops = case.iops() * share.of_ios;
         let together = given
             .together
             .iter()
-            .filter_map(|target| of_target(*target));
-        let together = together.map(|share| share.of_ios).sum::<f64>();
+            .filter_map(|target| of_target(*target))
+            .map(|share| share.of_ios)
+            .sum::<f64>();
         let together_iops = (case.iops() * together).max(iops);
         Self {
             case,
@@ -336,7 +339,9 @@ impl<'a> Seen<'a> {
 
     /// How far the rate is from what a device makes of the load, by a limit.
     fn off(&self, spec: &DeviceSpec, load: Load) -> f64 {
-        predict(spec, load).map_or(f64::INFINITY, |it| self.distance(&it, self.iops))
+        predict(spec, load).map_or(f64::INFINITY, |predicted| {
+            self.distance(&predicted, self.iops)
+        })
     }
 
     /// How far a rate is from what a limit and not the latency makes of the load: over the measured
@@ -344,10 +349,10 @@ impl<'a> Seen<'a> {
     fn distance(&self, predicted: &Prediction, iops: f64) -> f64 {
         let (from, until) = self.window;
         let whole = limited(predicted.at(until)).then(|| predicted.iops_mean(from, until));
-        let phases = lasting(predicted)
+        let rates = lasting(predicted)
             .filter(|phase| limited(phase))
-            .map(|lasting| lasting.iops);
-        let rates = phases.chain(whole);
+            .map(|lasting| lasting.iops)
+            .chain(whole);
         rates.fold(f64::INFINITY, |least, rate| {
             least.min((iops / rate - 1.0).abs())
         })
@@ -357,18 +362,21 @@ impl<'a> Seen<'a> {
     /// last what the burst leaves, and the one between them both.
     fn used_up(&self, predicted: &Prediction, expected: f64) -> bool {
         let leaves = predicted.sustained();
-        let Some(burst) = lasting(predicted).next().filter(|it| limited(it)) else {
+        let Some(burst) = lasting(predicted).next().filter(|phase| limited(phase)) else {
             return false;
         };
-        let near = |iops: f64, rate: f64| (iops / rate - 1.0).abs() <= NEAR;
         let passes = self.pass_iops();
-        let is_full = |iops: &&f64| near(**iops, expected) || near(**iops, burst.iops);
-        let full = passes.iter().take_while(is_full).count();
-        let last = &passes[full..];
-        let is_empty = |iops: &&f64| near(**iops, leaves.iops);
-        let between = &last[..last.len() - last.iter().rev().take_while(is_empty).count()];
-        let is_between = |iops: &f64| (leaves.iops..burst.iops).contains(iops);
-        full > 0 && between.len() <= 1 && between.iter().all(is_between)
+        let full = passes
+            .iter()
+            .take_while(|iops| is_near(**iops, expected) || is_near(**iops, burst.iops))
+            .count();
+        let rest = passes[full..].iter().rev();
+        let empty = rest.take_while(|iops| is_near(**iops, leaves.iops)).count();
+        let between = &passes[full..passes.len() - empty];
+        let is_between = between
+            .iter()
+            .all(|iops| (leaves.iops..burst.iops).contains(iops));
+        full > 0 && between.len() <= 1 && is_between
     }
 
     /// The rate of the first pass while a limit was to bind that binds for a part of the time only.
@@ -376,7 +384,9 @@ impl<'a> Seen<'a> {
         let phases = &self.predicted.as_ref()?.phases;
         let place = phases.iter().position(|phase| phase.binding.is(limit))?;
         let from = phases[place].begins.max(self.window.0);
-        let next = phases.get(place + 1).map_or(Nanos::MAX, |it| it.begins);
+        let next = phases
+            .get(place + 1)
+            .map_or(Nanos::MAX, |phase| phase.begins);
         let until = next.min(self.window.1);
         if until.since(from) < MOMENT || (from, until) == self.window {
             return None;
@@ -386,8 +396,8 @@ impl<'a> Seen<'a> {
             let begins = series.end_ns.saturating_sub(series.length_ns);
             begins >= from.0 && series.end_ns <= until.0
         });
-        let (ios, ns) = inside.fold((0, 0), |(ios, ns), it| {
-            (ios + it.read.ios + it.write.ios, ns + it.length_ns)
+        let (ios, ns) = inside.fold((0, 0), |(ios, ns), slice| {
+            (ios + slice.read.ios + slice.write.ios, ns + slice.length_ns)
         });
         (ns > 0).then(|| ios as f64 * 1e9 / ns as f64 * self.share.of_ios)
     }
@@ -424,7 +434,7 @@ impl<'a> Seen<'a> {
     }
 }
 
-/// Whether so many operations of a load are what an instance lets pass for all its volumes.
+/// Whether a load at this rate moves what an instance lets pass for all its volumes.
 fn is_at_instance(spec: &DeviceSpec, load: Load, iops: f64) -> bool {
     let granted = grants(spec, load).unwrap_or_default().into_iter();
     let of_instance = granted.filter(|grant| grant.name.volumes.is_none());
@@ -459,12 +469,7 @@ pub(super) fn lasting(predicted: &Prediction) -> impl Iterator<Item = &Phase> {
 /// size.
 fn load(case: &CaseView<'_>) -> Option<Load> {
     let job = case.passes.first()?.jobs.first()?;
-    let same = |it: &JobResult| (&it.pattern, it.runs) == (&job.pattern, job.runs);
-    let moved = |direction| -> u64 {
-        let results = case.jobs().filter_map(|job| job.directions.get(&direction));
-        results.map(|result| result.ios).sum()
-    };
-    let (reads, writes) = (moved(Direction::Read), moved(Direction::Write));
+    let (reads, writes) = (ios(case, Direction::Read), ios(case, Direction::Write));
     let streams = if job.is_random() {
         0
     } else if job.is_sequential() {
@@ -472,8 +477,10 @@ fn load(case: &CaseView<'_>) -> Option<Load> {
     } else {
         return None;
     };
-    let other = moved(Direction::Trim) + moved(Direction::Sync);
-    if !case.jobs().all(same) || other > 0 || reads + writes == 0 {
+    let others = ios(case, Direction::Trim) + ios(case, Direction::Sync);
+    let mut jobs = case.jobs();
+    let one_pattern = jobs.all(|other| (&other.pattern, other.runs) == (&job.pattern, job.runs));
+    if !one_pattern || others > 0 || reads + writes == 0 {
         return None;
     }
     Some(Load {
@@ -484,19 +491,25 @@ fn load(case: &CaseView<'_>) -> Option<Load> {
     })
 }
 
+fn ios(case: &CaseView<'_>, direction: Direction) -> u64 {
+    let results = case.jobs().filter_map(|job| job.directions.get(&direction));
+    results.map(|result| result.ios).sum()
+}
+
+fn is_near(iops: f64, rate: f64) -> bool {
+    (iops / rate - 1.0).abs() <= NEAR
+}
+
 /// The measured time of the first pass: from the end of its ramp to its end.
 fn window(case: &CaseView<'_>) -> (Nanos, Nanos) {
-    let of = |pass: &Measurement| {
-        let ramp: u64 = pass
-            .series
-            .iter()
-            .filter(|it| it.ramp)
-            .map(|it| it.length_ns)
-            .sum();
-        let measured = pass.jobs.iter().map(|job| job.elapsed_ns).max();
-        (Nanos(ramp), Nanos(ramp + measured.unwrap_or(0).max(1)))
+    let Some(pass) = case.passes.first() else {
+        return (Nanos::ZERO, Nanos(1));
     };
-    case.passes
-        .first()
-        .map_or((Nanos::ZERO, Nanos(1)), |pass| of(pass))
+    let ramp = pass.series.iter().filter(|interval| interval.ramp);
+    let ramp_ns: u64 = ramp.map(|interval| interval.length_ns).sum();
+    let measured = pass.jobs.iter().map(|job| job.elapsed_ns).max();
+    (
+        Nanos(ramp_ns),
+        Nanos(ramp_ns + measured.unwrap_or(0).max(1)),
+    )
 }

@@ -58,7 +58,7 @@ pub(super) fn hdd_credit(bench: &Bench<'_>) -> Vec<Finding> {
 pub(super) fn price_audit(bench: &Bench<'_>) -> Option<Finding> {
     let priced = bench.given.priced?;
     let (month, unit) = (priced.usd_per_month?, Unit::Iops);
-    let found = priced.units.iter().find(|it| it.unit == unit)?;
+    let found = priced.units.iter().find(|price| price.unit == unit)?;
     let dates: Vec<String> = priced.dates.iter().map(ToString::to_string).collect();
     let hit = info(
         "{} USD per IOPS and month: {} USD / {} IOPS, the best case ({}); prices of {} of {}",

@@ -1,6 +1,6 @@
 //! More or less than documented.
 
-use blocklab_catalog::{Filter, Listed, RemarkKind};
+use blocklab_catalog::{Filter, RemarkKind};
 use blocklab_workload::{Address, Offer};
 
 use super::bench::{ABOVE, Bench, LITTLE, Seen};
@@ -43,17 +43,16 @@ fn sibling(bench: &Bench<'_>, seen: &Seen<'_>) -> Option<(String, f64)> {
         has_local: true,
         ..Filter::default()
     };
-    let each = |it: &Listed| {
+    let listed = bench.given.catalog.list(&filter).into_iter();
+    let by_disk = listed.filter_map(|instance| {
         let all = match load.read_percent {
-            100 => it.disk_read_iops,
-            0 => it.disk_write_iops,
+            100 => instance.disk_read_iops,
+            0 => instance.disk_write_iops,
             _ => None,
         };
-        all.map(|all| all / f64::from(it.disks.max(1)))
-    };
-    let listed = bench.given.catalog.list(&filter).into_iter();
-    let found = listed.filter_map(|it| Some((each(&it)?, it.name)));
-    let (most, name) = found.max_by(|a, b| a.0.total_cmp(&b.0))?;
+        Some((all? / f64::from(instance.disks.max(1)), instance.name))
+    });
+    let (most, name) = by_disk.max_by(|a, b| a.0.total_cmp(&b.0))?;
     let fits = volume == "local" && name != *instance && seen.iops <= most * disks * (1.0 + ABOVE);
     fits.then_some((name, most * disks))
 }
@@ -127,8 +126,8 @@ fn beyond(bench: &Bench<'_>, seen: &Seen<'_>, text: &'static str) -> Option<Hit>
     let mean = f64::from(seen.load?.in_flight) / seen.iops * 1e9;
     let (from, to) = (known.from.0 as f64, known.to.0 as f64);
     let slots = [delay(mean), word(&known.of), delay(from), delay(to)];
-    let hit = warning(text, slots).confidence(Confidence::Medium);
-    let hit = hit
+    let hit = warning(text, slots)
+        .confidence(Confidence::Medium)
         .with("mean latency", mean, "ns")
         .with("quickest published", from, "ns");
     Some(
@@ -163,9 +162,10 @@ fn share(seen: &Seen<'_>) -> f64 {
 
 /// Rule 22: a little below a limit: inside what vendors promise.
 pub(super) fn under_delivery(bench: &Bench<'_>) -> Vec<Finding> {
-    // The load may have ended in another phase than the one that it is held against here.
-    let below = bench.because(&Why::Below);
-    let below = below.filter(|below| (LITTLE..1.0).contains(&share(below)));
+    // The load may have ended in another phase than the one that it is compared with here.
+    let below = bench
+        .because(&Why::Below)
+        .filter(|seen| (LITTLE..1.0).contains(&share(seen)));
     let mut notes = bench.given.resolved.notes.iter();
     let promise = notes.find(|note| note.kind == RemarkKind::Promise);
     let advice = format!(

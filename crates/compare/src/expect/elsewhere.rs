@@ -78,8 +78,9 @@ pub(super) fn other_volume_size(bench: &Bench<'_>) -> Vec<Finding> {
                 fixed(volume.capacity.to_string()),
             ],
         );
-        let hit = hit.confidence(Confidence::Medium);
-        let hit = hit.with("delivered", seen.iops, "IOPS");
+        let hit = hit
+            .confidence(Confidence::Medium)
+            .with("delivered", seen.iops, "IOPS");
         Some(hit.with("expected", expected, "IOPS"))
     })
 }
@@ -103,13 +104,14 @@ pub(super) fn missing_members(bench: &Bench<'_>) -> Vec<Finding> {
                 number(expected),
             ],
         );
-        let hit = hit.confidence(Confidence::Medium);
-        let hit = hit.with("delivered", seen.iops, "IOPS");
+        let hit = hit
+            .confidence(Confidence::Medium)
+            .with("delivered", seen.iops, "IOPS");
         Some(hit.with("expected", expected, "IOPS"))
     })
 }
 
-/// Sizes of a family share limits: so many are named.
+/// Sizes of a family share limits: this many are named.
 const NAMED: usize = 4;
 
 /// The rate is that of a limit of other instances.

@@ -1,3 +1,5 @@
+//! Which documented limits a run reached, and how the others could be tested.
+
 use blocklab_device::{Binding, Limit, LimitKind, LimitUnit, Load, Phase, grants, predict};
 use blocklab_stats::{confidence, log_variance};
 use blocklab_units::{Bytes, Nanos};
@@ -8,7 +10,7 @@ use crate::compare::LEVEL_PERCENT;
 use super::bench::{ABOVE, Bench, NEAR, Seen, lasting};
 use super::why::Why;
 
-/// How a documented limit stands to what was delivered.
+/// How a documented limit compares with what was delivered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
@@ -93,32 +95,38 @@ struct Share<'a> {
     beyond: bool,
 }
 
+/// A state, and whether a share is in it.
+type StateTest = (State, fn(&Share<'_>) -> bool);
+
 fn one(bench: &Bench<'_>, limit: &Limit) -> LimitCheck {
     let shares: Vec<Share<'_>> = bench
         .seen
         .iter()
-        .filter_map(|it| share(bench, it, limit))
+        .filter_map(|seen| share(bench, seen, limit))
         .collect();
-    let best = |wanted: fn(&Share<'_>) -> bool| {
-        let found = shares.iter().filter(|share| wanted(share));
-        found.max_by(|a, b| a.value.total_cmp(&b.value))
-    };
-    let beyond = best(|it| it.beyond);
-    let met = || best(|it| (it.value - 1.0).abs() <= NEAR || (it.tested && it.value > 1.0 - NEAR));
-    let interrupted = || best(|it| it.tested && it.seen.why == Why::Interrupted);
-    let found = beyond.map(|share| (State::Exceeded, share));
-    let found = found.or_else(|| Some((State::Met, met()?)));
-    let found = found.or_else(|| Some((State::Interrupted, interrupted()?)));
-    let found = found.or_else(|| Some((State::Missed, best(|it| it.tested)?)));
-    let (state, which) = match found {
-        Some((state, share)) => (state, Some(share)),
-        None => (State::NotTested, best(|_| true)),
-    };
+    // From the strongest state on: the first that any share is in, with the largest of these.
+    let states: [StateTest; 5] = [
+        (State::Exceeded, |share| share.beyond),
+        (State::Met, |share| {
+            (share.value - 1.0).abs() <= NEAR || (share.tested && share.value > 1.0 - NEAR)
+        }),
+        (State::Interrupted, |share| {
+            share.tested && share.seen.why == Why::Interrupted
+        }),
+        (State::Missed, |share| share.tested),
+        (State::NotTested, |_| true),
+    ];
+    let found = states.into_iter().find_map(|(state, wanted)| {
+        let wanted = shares.iter().filter(|share| wanted(share));
+        Some((state, wanted.max_by(|a, b| a.value.total_cmp(&b.value))?))
+    });
+    let state = found.map_or(State::NotTested, |(state, _)| state);
+    let which = found.map(|(_, share)| share);
     let passes = which.map_or_else(Vec::new, |share| share.seen.pass_iops());
     let interval = confidence(&passes, LEVEL_PERCENT / 100.0);
-    let in_shares = interval.zip(which).map(|(it, share)| {
-        let of_limit = |iops: f64| iops / share.seen.iops * share.value;
-        (of_limit(it.low), of_limit(it.high))
+    let in_shares = interval.zip(which).map(|(interval, share)| {
+        let ends = [interval.low, interval.high];
+        ends.map(|iops| iops / share.seen.iops * share.value)
     });
     // Another pass of a simulation is another draw of the same chances.
     let state = decided(
@@ -126,7 +134,6 @@ fn one(bench: &Bench<'_>, limit: &Limit) -> LimitCheck {
         in_shares,
         bench.cases.is_simulated() && passes.len() == 1,
     );
-    let in_unit = |iops: f64| which.map(|share| iops / share.seen.iops * share.value * limit.value);
     LimitCheck {
         limit: limit.name.to_string(),
         target: bench.target(),
@@ -136,8 +143,8 @@ fn one(bench: &Bench<'_>, limit: &Limit) -> LimitCheck {
         state,
         case: which.map(|share| share.seen.case.name.to_owned()),
         delivered: which.map(|share| share.value * limit.value),
-        delivered_ci95_low: interval.and_then(|interval| in_unit(interval.low)),
-        delivered_ci95_high: interval.and_then(|interval| in_unit(interval.high)),
+        delivered_ci95_low: in_shares.map(|[low, _]| low * limit.value),
+        delivered_ci95_high: in_shares.map(|[_, high]| high * limit.value),
         scatter: log_variance(&passes),
         how_to_test: (state == State::NotTested).then(|| how(bench, limit)),
     }
@@ -145,13 +152,13 @@ fn one(bench: &Bench<'_>, limit: &Limit) -> LimitCheck {
 
 /// The state that the passes show: where the 95 % interval lies on both sides of what counts as
 /// reached, they show none.
-fn decided(state: State, interval: Option<(f64, f64)>, by_one_pass: bool) -> State {
+fn decided(state: State, interval: Option<[f64; 2]>, by_one_pass: bool) -> State {
     if !matches!(state, State::Met | State::Missed) {
         return state;
     }
     match interval {
-        Some((_, high)) if high < 1.0 - NEAR => State::Missed,
-        Some((low, _)) if low >= 1.0 - NEAR => State::Met,
+        Some([_, high]) if high < 1.0 - NEAR => State::Missed,
+        Some([low, _]) if low >= 1.0 - NEAR => State::Met,
         Some(_) => State::Undecided,
         None if by_one_pass => state,
         None => State::Undecided,
@@ -222,7 +229,7 @@ fn how(bench: &Bench<'_>, limit: &Limit) -> HowToTest {
                     let why = "nothing is promised that could be tested";
                     return HowToTest::Not(why.to_owned());
                 };
-                let found = lasting(&predicted).find(|it| it.binding.is(&limit.name));
+                let found = lasting(&predicted).find(|phase| phase.binding.is(&limit.name));
                 if let Some(phase) = found {
                     return HowToTest::By(words(pattern, direction, load, phase));
                 }
@@ -261,11 +268,11 @@ mod tests {
     fn a_limit_is_missed_only_beyond_the_scatter() {
         use State::{Exceeded, Met, Missed, Undecided};
         for (state, interval, expected) in [
-            (Missed, Some((0.80, 0.86)), Missed),
-            (Missed, Some((0.80, 1.00)), Undecided),
-            (Met, Some((0.98, 1.02)), Met),
-            (Met, Some((0.90, 1.10)), Undecided),
-            (Exceeded, Some((1.1, 1.2)), Exceeded),
+            (Missed, Some([0.80, 0.86]), Missed),
+            (Missed, Some([0.80, 1.00]), Undecided),
+            (Met, Some([0.98, 1.02]), Met),
+            (Met, Some([0.90, 1.10]), Undecided),
+            (Exceeded, Some([1.1, 1.2]), Exceeded),
             (Missed, None, Undecided),
             (Met, None, Undecided),
         ] {

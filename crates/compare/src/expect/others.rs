@@ -52,13 +52,12 @@ impl<'a> Expectation<'a> {
 }
 
 impl Others {
-    pub(super) fn of(given: Expectation<'_>, record: &Record) -> Self {
+    pub(super) fn new(given: Expectation<'_>, record: &Record) -> Self {
         let Some(offer) = given.offer() else {
             return Self::default();
         };
         let spec = &given.resolved.spec;
         let mut kinds = given.catalog.volume_types();
-        let vendor = |kind: &str| kind.split_once('/').map(|(vendor, _)| vendor.to_owned());
         kinds.retain(|kind| {
             let is_other = *kind != offer.volume && kind != LOCAL && offer.volume != LOCAL;
             is_other && vendor(kind) == vendor(&offer.volume)
@@ -89,8 +88,10 @@ impl Others {
 
     /// What the record itself names of its target, where that is not what the address names.
     pub(super) fn recorded(&self, is_latency_bound: bool) -> Option<Why> {
-        let instance = self.recorded_instance.as_ref();
-        let instance = instance.filter(|_| !is_latency_bound);
+        let instance = self
+            .recorded_instance
+            .as_ref()
+            .filter(|_| !is_latency_bound);
         match &self.recorded_type {
             Some(kind) => Some(Why::OtherType(kind.clone())),
             None => Some(Why::OtherInstance(vec![instance?.clone()])),
@@ -109,8 +110,10 @@ impl Others {
             |edit: &dyn Fn(&mut Offer)| given.changed(edit).is_some_and(|spec| off(&spec) <= EXACT);
         let offer = given.offer()?;
         let all = u32::try_from(given.resolved.spec.volumes.len()).ok()?;
-        let is_fewer = |fewer: &u32| fits(&|offer| offer.count = NonZeroU32::new(*fewer));
-        if let Some(fewer) = (1..all).rev().find(is_fewer) {
+        if let Some(fewer) = (1..all)
+            .rev()
+            .find(|fewer| fits(&|offer| offer.count = NonZeroU32::new(*fewer)))
+        {
             return Some(Why::FewerVolumes(fewer));
         }
         let gib = (offer.size?.as_f64() * share / f64::from(1 << 30)).round();
@@ -149,9 +152,15 @@ impl Others {
 
 /// Figures that are assumed of a device: before the first document of a type nothing else is known.
 fn assumed(spec: &DeviceSpec) -> usize {
-    let rates = spec.limits().into_iter();
-    let rates = rates.filter(|rate| rate.unit.per_second().is_some());
+    let rates = spec
+        .limits()
+        .into_iter()
+        .filter(|rate| rate.unit.per_second().is_some());
     rates.filter(|rate| rate.origin.is_assumed()).count()
+}
+
+fn is_same(a: &DeviceSpec, b: &DeviceSpec) -> bool {
+    a.volumes == b.volumes && a.instance == b.instance
 }
 
 /// The devices that the address named on other days, each with the first month of its kind. What is
@@ -164,14 +173,13 @@ fn days(given: Expectation<'_>) -> Vec<(Date, DeviceSpec)> {
         let spec = given.changed(|offer| offer.as_of = Some(day))?;
         (assumed(&spec) <= least).then_some(spec)
     };
-    let same = |a: &DeviceSpec, b: &DeviceSpec| a.volumes == b.volumes && a.instance == b.instance;
     let mut found: Vec<(Date, DeviceSpec)> = Vec::new();
     for (year, month) in (2012..=2026).flat_map(|year| [1, 4, 7, 10].map(|month| (year, month))) {
         let Some((day, spec)) = Date::new(year, month, 1).and_then(|day| Some((day, on(day)?)))
         else {
             continue;
         };
-        if same(&spec, today) || found.iter().any(|(_, known)| same(known, &spec)) {
+        if is_same(&spec, today) || found.iter().any(|(_, known)| is_same(known, &spec)) {
             continue;
         }
         // The months of the quarter before.
@@ -179,13 +187,17 @@ fn days(given: Expectation<'_>) -> Vec<(Date, DeviceSpec)> {
             1 => (year - 1, [11, 12]),
             _ => (year, [month - 2, month - 1]),
         };
-        let earlier = months
+        let mut earlier = months
             .into_iter()
             .filter_map(|month| Date::new(year, month, 1));
-        let first = { earlier }.find(|day| on(*day).is_some_and(|on| same(&on, &spec)));
+        let first = earlier.find(|day| on(*day).is_some_and(|on| is_same(&on, &spec)));
         found.push((first.unwrap_or(day), spec));
     }
     found
+}
+
+fn vendor(kind: &str) -> Option<&str> {
+    kind.split_once('/').map(|(vendor, _)| vendor)
 }
 
 /// The names that the limits of the only target carry: of its volumes, or of its instance.
@@ -193,19 +205,19 @@ fn owners(record: &Record, of_volumes: bool) -> BTreeSet<&str> {
     let [target] = &*record.targets else {
         return BTreeSet::new();
     };
-    let limits = target.limits.iter();
-    let limits = limits.filter(|limit| limit.unit.per_second().is_some());
+    let limits = target
+        .limits
+        .iter()
+        .filter(|limit| limit.unit.per_second().is_some());
     let owned = limits.filter(|limit| limit.name.volumes.is_some() == of_volumes);
     owned.map(|owned| &*owned.name.owner).collect()
 }
 
-/// The known name that stands among these instead of the expected one: a record of a modelled
+/// The known name that is among these instead of the expected one: a record of a modelled
 /// volume names it, and its instance, with every limit.
 fn other(own: &BTreeSet<&str>, expected: &str, known: &[impl AsRef<str>]) -> Option<String> {
-    let is_known = |name: &&&str| known.iter().any(|it| it.as_ref() == **name);
-    let found = own
-        .iter()
-        .find(is_known)
-        .filter(|_| !own.contains(expected));
-    found.map(|name| (*name).to_owned())
+    own.iter()
+        .find(|name| known.iter().any(|known| known.as_ref() == **name))
+        .filter(|_| !own.contains(expected))
+        .map(|name| (*name).to_owned())
 }

@@ -29,7 +29,7 @@ pub(super) fn against(record: &Record, address: &str) -> Diagnosis {
     diagnose(record, Some(expectation))
 }
 
-/// A case of so many KiB, with 256 in flight, for a minute.
+/// A case of this many KiB, with 256 in flight, for a minute.
 fn case(kib: u64, iops: f64) -> Sketch {
     Sketch {
         case: format!("{kib}k"),
@@ -50,7 +50,7 @@ fn writes(kib: u64, iops: f64) -> Sketch {
 
 pub(super) fn rule<'a>(diagnosis: &'a Diagnosis, rule: &str) -> Option<&'a Finding> {
     let mut found = diagnosis.assessment.findings.iter();
-    found.find(|it| it.rule == rule)
+    found.find(|finding| finding.rule == rule)
 }
 
 /// The rule has a finding with these words.
@@ -397,7 +397,9 @@ fn the_price_of_what_was_delivered_is_recomputed() {
     let month = 98.304 + 18.0 + 254.04;
     let evidence = |name: &str| {
         let mut all = finding.evidence.iter();
-        all.find(|it| it.name == name).expect(name).value
+        all.find(|evidence| evidence.name == name)
+            .expect(name)
+            .value
     };
     assert!((evidence("USD a month") - month).abs() < 1e-9);
     assert!((evidence("USD per 1,000 IOPS") - month / 5.0).abs() < 1e-9);
@@ -409,7 +411,7 @@ fn the_price_of_what_was_delivered_is_recomputed() {
     assert_eq!(rule(&audit(None), "price-audit"), None, "no price is known");
 }
 
-/// gp2 of 100 GiB was held against gp3 of 6,000 IOPS: the settings were called not in effect, with
+/// gp2 of 100 GiB was compared with gp3 of 6,000 IOPS: the settings were called not in effect, with
 /// high confidence, and the record named gp2 all the time.
 #[test]
 fn another_type_than_was_bought() {
@@ -445,7 +447,7 @@ fn another_type_than_was_bought() {
     assert_eq!(rule(&found, "setting-not-in-effect"), None);
 }
 
-/// m5.large held against m5.24xlarge: "57 % of gp3 volume IOPS", and no word that 593.75 MB/s is
+/// m5.large compared with m5.24xlarge: "57 % of gp3 volume IOPS", and no word that 593.75 MB/s is
 /// what the small sizes let pass.
 #[test]
 fn another_instance_than_was_bought() {
@@ -572,7 +574,7 @@ fn passes_that_used_a_burst_up_are_as_expected() {
     }
 }
 
-/// A simulated disk of 200 MiB/s, sold as one of 537 of which nobody published a latency: the record
+/// A simulated disk of 200 MiB/s, sold as one of 537 of which no latency is published: the record
 /// knew that its limit held it back, and the case was "latency-bound".
 #[test]
 fn what_a_limit_held_back_was_not_held_back_by_latency() {

@@ -20,9 +20,9 @@ pub enum Why {
     OtherType(String),
     /// As other instances would let pass: those of these names.
     OtherInstance(Vec<String>),
-    /// As a volume of another size of this type delivers: of about so many GiB.
+    /// As a volume of another size of this type delivers: of about this many GiB.
     OtherSize(u64),
-    /// As so many of the volumes deliver together.
+    /// As this many of the volumes deliver together.
     FewerVolumes(u32),
     /// As the type delivers with its default settings.
     DefaultSettings,
@@ -40,7 +40,7 @@ pub enum Why {
     Quicker,
     /// Latency bounds it, and is longer than any that was published of its type.
     Slower,
-    /// Cannot be held against documents: the page cache, a pace, our own processor, an unknown
+    /// Cannot be compared with documents: the page cache, a pace, our own processor, an unknown
     /// pattern, or a type without a contract.
     NotComparable,
 }

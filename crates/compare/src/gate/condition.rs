@@ -1,3 +1,5 @@
+//! What a pipeline shall not let pass, as text: `slower:5%`.
+
 use std::fmt;
 use std::str::FromStr;
 
@@ -40,18 +42,18 @@ impl FromStr for Condition {
     type Err = NoCondition;
 
     fn from_str(text: &str) -> Result<Self, NoCondition> {
-        let wrong = || NoCondition {
-            text: text.to_owned(),
-        };
-        match (text, text.strip_prefix("slower:")) {
-            ("slower", _) => Ok(Self::Slower { percent: None }),
-            ("missed", _) => Ok(Self::Missed),
-            ("warning", _) => Ok(Self::Warning),
-            (_, Some(loss)) => Ok(Self::Slower {
-                percent: Some(percent(loss).ok_or_else(wrong)?),
+        let condition = match (text, text.strip_prefix("slower:")) {
+            ("slower", _) => Some(Self::Slower { percent: None }),
+            ("missed", _) => Some(Self::Missed),
+            ("warning", _) => Some(Self::Warning),
+            (_, Some(loss)) => percent(loss).map(|loss| Self::Slower {
+                percent: Some(loss),
             }),
-            _ => Err(wrong()),
-        }
+            _ => None,
+        };
+        condition.ok_or_else(|| NoCondition {
+            text: text.to_owned(),
+        })
     }
 }
 

@@ -1,3 +1,5 @@
+//! The gate on documented limits that a run did not reach.
+
 use blocklab_stats::passes_for;
 use blocklab_units::stated;
 
@@ -9,9 +11,11 @@ use crate::expect::{Compared, LimitCheck, NEAR, State};
 ///
 /// Limits that no load of the run tests are left out; where none is tested, nothing is decided.
 pub fn missed(run: usize, compared: &Compared) -> Check {
-    let tested = compared.limits.iter();
-    let tested = tested.filter(|tested| tested.state != State::NotTested);
-    let mut judged: Vec<Judged> = tested.map(|tested| limit(run, tested)).collect();
+    let limits = compared.limits.iter();
+    let mut judged: Vec<Judged> = limits
+        .filter(|tested| tested.state != State::NotTested)
+        .map(|tested| limit(run, tested))
+        .collect();
     if judged.is_empty() {
         let why = "no load of this run tests a documented limit".to_owned();
         let subject = compared.address.clone();

@@ -1,3 +1,5 @@
+//! The gate on loads that lost more of their rate than they may.
+
 use blocklab_record::{Record, Status};
 
 use super::{Answer, Check, Condition, Judged, check};
@@ -39,8 +41,8 @@ fn unfinished<'a>(records: &'a [&Record]) -> impl Iterator<Item = Judged> + 'a {
 }
 
 fn missing<'a>(comparison: &'a Comparison, against: &'a Against) -> impl Iterator<Item = Judged> {
-    let lost = against.unmatched.iter();
-    let lost = lost.filter(|lost| lost.run == comparison.baseline);
+    let unmatched = against.unmatched.iter();
+    let lost = unmatched.filter(|lost| lost.run == comparison.baseline);
     lost.map(|lost| {
         let subject = format!("{} {}", lost.case, lost.direction);
         let why = format!("it cannot be compared: {}", lost.why);
@@ -164,11 +166,10 @@ mod tests {
                 latency_ns: Some(ns),
                 ..Sketch::default()
             }]);
-            let jobs = run
-                .measurements
+            run.measurements
                 .iter_mut()
-                .flat_map(|measurement| &mut measurement.jobs);
-            jobs.for_each(|job| job.pace = blocklab_record::PaceKind::OpenFixed);
+                .flat_map(|measurement| &mut measurement.jobs)
+                .for_each(|job| job.pace = blocklab_record::PaceKind::OpenFixed);
             run
         };
         let (base, other) = (paced(1e6), paced(1.2e6));

@@ -1,3 +1,5 @@
+//! The gate on findings that doubt a figure.
+
 use blocklab_record::{Record, Status};
 
 use super::{Answer, Check, Condition, Judged, check};
@@ -12,10 +14,9 @@ pub fn warning(runs: &[(&Record, &[Finding])]) -> Check {
 }
 
 fn of_run(run: usize, record: &Record, findings: &[Finding]) -> Vec<Judged> {
-    let graves = findings
+    let mut judged: Vec<Judged> = findings
         .iter()
-        .filter(|finding| finding.severity >= Severity::Warning);
-    let mut judged: Vec<Judged> = graves
+        .filter(|finding| finding.severity >= Severity::Warning)
         .map(|grave| {
             let subject = format!("rule {}", grave.rule);
             Judged::new(run, subject, Answer::Fail, grave.statement.clone())

@@ -39,12 +39,12 @@ pub(super) fn judge(of: &Conclusion, sources: &Sources<'_>) -> Judged {
     let tested: Vec<Tested> = of
         .checks
         .iter()
-        .map(|check| Tested::of(check, sources))
+        .map(|check| Tested::new(check, sources))
         .collect();
     let verdict = match &tested[..] {
         [] => Verdict::NotTestable,
-        all if all.iter().any(|it| it.ours == Some(false)) => Verdict::Contradicted,
-        all if all.iter().all(|it| it.ours == Some(true)) => {
+        all if all.iter().any(|check| check.ours == Some(false)) => Verdict::Contradicted,
+        all if all.iter().all(|check| check.ours == Some(true)) => {
             if of.promised && !sources.any_measured(of) {
                 Verdict::TrueByConstruction
             } else {
@@ -53,14 +53,14 @@ pub(super) fn judge(of: &Conclusion, sources: &Sources<'_>) -> Judged {
         }
         _ => Verdict::NotTestable,
     };
-    let published: Option<Vec<bool>> = tested.iter().map(|it| it.published).collect();
+    let published: Option<Vec<bool>> = tested.iter().map(|check| check.published).collect();
     Judged {
         text: of.text.clone(),
         verdict,
         by_published: published
             .filter(|all| !all.is_empty())
-            .map(|all| all.into_iter().all(|it| it)),
-        reasons: tested.into_iter().map(|it| it.reason).collect(),
+            .map(|all| all.into_iter().all(|holds| holds)),
+        reasons: tested.into_iter().map(|check| check.reason).collect(),
         because: of.because.clone(),
     }
 }
@@ -73,27 +73,28 @@ struct Tested {
 }
 
 impl Tested {
-    fn of(check: &Check, sources: &Sources<'_>) -> Self {
-        let cells = || check.cells.iter();
-        let ours: Vec<_> = cells()
+    fn new(check: &Check, sources: &Sources<'_>) -> Self {
+        let cells = check.cells.iter();
+        let ours: Vec<_> = cells
+            .clone()
             .map(|cell| Some(sources.ours(cell)?.value))
             .collect();
-        let theirs: Vec<_> = cells().map(|cell| sources.published(cell)).collect();
-        let holds = |values: &[Option<f64>]| -> Option<bool> {
-            let known = values.iter().flatten();
-            let known: Vec<bool> = known.map(|it| within(check, *it)).collect();
-            if known.len() == values.len() || known.contains(&false) {
-                Some(known.into_iter().all(|it| it))
-            } else {
-                None
-            }
-        };
+        let theirs: Vec<_> = cells.map(|cell| sources.published(cell)).collect();
         Self {
-            ours: holds(&ours),
-            published: holds(&theirs),
+            ours: holds(check, &ours),
+            published: holds(check, &theirs),
             reason: reason(check, &ours, &theirs),
         }
     }
+}
+
+/// Whether all values are within the bounds: one that is not decides, whatever is unknown.
+fn holds(check: &Check, values: &[Option<f64>]) -> Option<bool> {
+    let mut known = values.iter().flatten();
+    if !known.all(|value| within(check, *value)) {
+        return Some(false);
+    }
+    values.iter().all(Option::is_some).then_some(true)
 }
 
 fn within(check: &Check, value: f64) -> bool {
@@ -119,8 +120,11 @@ fn reason(check: &Check, ours: &[Option<f64>], theirs: &[Option<f64>]) -> String
     if let Some(theirs) = range(theirs, unit) {
         text.push_str(&format!("; published {theirs}"));
     }
-    let outside = check.cells.iter().zip(ours);
-    let outside = outside.filter(|(_, value)| value.is_some_and(|value| !within(check, value)));
+    let outside = check
+        .cells
+        .iter()
+        .zip(ours)
+        .filter(|(_, value)| value.is_some_and(|value| !within(check, value)));
     let outside: Vec<String> = outside.map(|(cell, _)| place(cell)).collect();
     if ours.len() > 1 && !outside.is_empty() {
         let shown = outside[..outside.len().min(4)].join(", ");

@@ -22,9 +22,9 @@ const BOUND_US: f64 = 1000.0;
 pub fn curves(record: &Record) -> Option<Plot> {
     let mut families: Vec<(String, Vec<Pass>)> = Vec::new();
     for measurement in &record.measurements {
-        let settings = || measurement.settings.iter();
+        let settings = &measurement.settings;
         let mut loads = LOADS.iter();
-        let load = loads.find_map(|wanted| settings().find(|(name, _)| name == wanted));
+        let load = loads.find_map(|wanted| settings.iter().find(|(name, _)| name == wanted));
         let (Some(load), Some(mut pass)) = (load, pass(measurement)) else {
             continue;
         };
@@ -41,8 +41,10 @@ pub fn curves(record: &Record) -> Option<Plot> {
     } else {
         ("submission", "mean service time")
     };
-    let lines = families.iter().filter_map(|family| line(family, aggregate));
-    let lines: Vec<Line> = lines.collect();
+    let lines: Vec<Line> = families
+        .iter()
+        .filter_map(|family| line(family, aggregate))
+        .collect();
     (!lines.is_empty()).then(|| Plot {
         title: "Latency over rate".to_owned(),
         note: format!(
@@ -63,8 +65,8 @@ pub fn curves(record: &Record) -> Option<Plot> {
 /// service time: a curve at a share of full speed, whose full speed was due at no moment, said "mean service
 /// time" of 138 ms where the table above had 29.9.
 fn respond(families: &mut [(String, Vec<Pass>)]) -> bool {
-    let passes = || families.iter().flat_map(|(_, passes)| passes);
-    let all = passes().all(|pass| pass.response_us.is_some());
+    let mut passes = families.iter().flat_map(|(_, passes)| passes);
+    let all = passes.all(|pass| pass.response_us.is_some());
     for pass in families.iter_mut().flat_map(|(_, passes)| passes) {
         pass.shown_us = pass.response_us.filter(|_| all).unwrap_or(pass.service_us);
     }
@@ -121,11 +123,9 @@ fn mean_us(latencies: &[&Latency]) -> Option<f64> {
 
 /// The figures of a case as its row has them: by the record's own aggregate.
 fn headline(passes: &[&Pass], aggregate: Aggregate) -> Option<(f64, f64)> {
-    let each = |of: fn(&Pass) -> f64| passes.iter().map(|pass| of(pass)).collect::<Vec<_>>();
-    let (rates, latencies) = (
-        Summary::new(&each(|it| it.iops))?,
-        Summary::new(&each(|it| it.shown_us))?,
-    );
+    let rates: Vec<f64> = passes.iter().map(|pass| pass.iops).collect();
+    let latencies: Vec<f64> = passes.iter().map(|pass| pass.shown_us).collect();
+    let (rates, latencies) = (Summary::new(&rates)?, Summary::new(&latencies)?);
     Some(match aggregate {
         Aggregate::Mean => (rates.mean, latencies.mean),
         Aggregate::Median => (rates.median, latencies.median),
@@ -143,11 +143,13 @@ fn line((family, passes): &(String, Vec<Pass>), aggregate: Aggregate) -> Option<
     if cases.len() < 2 {
         return None;
     }
-    let of_case = |(_, case): &(f64, &str)| {
-        let mine: Vec<&Pass> = passes.iter().filter(|pass| pass.case == *case).collect();
-        headline(&mine, aggregate)
-    };
-    let (rates, latencies): (Vec<f64>, Vec<f64>) = cases.iter().filter_map(of_case).unzip();
+    let (rates, latencies): (Vec<f64>, Vec<f64>) = cases
+        .iter()
+        .filter_map(|(_, case)| {
+            let mine: Vec<&Pass> = passes.iter().filter(|pass| pass.case == *case).collect();
+            headline(&mine, aggregate)
+        })
+        .unzip();
     Some(Line::through(
         (family, ""),
         (&rates, &latencies),

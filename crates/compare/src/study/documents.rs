@@ -1,7 +1,7 @@
 //! What documents and price lists say of a system.
 
-use blocklab_catalog::{HOURS_PER_MONTH, Listed, Per, Resolved};
-use blocklab_device::{Covers, Limit, LimitKind, LimitUnit};
+use blocklab_catalog::{HOURS_PER_MONTH, Listed, Per, Price, Resolved};
+use blocklab_device::{Covers, LimitKind, LimitUnit};
 use blocklab_workload::publication::Figure;
 
 use super::SystemOutcome;
@@ -31,62 +31,74 @@ fn listed(instance: &Listed, figure: Figure) -> Option<f64> {
 }
 
 fn of_address(of: &SystemOutcome<'_>, bought: &Resolved, figure: Figure) -> Option<f64> {
+    // Another figure of the same system, of which this one is made.
     let again = |other| Some(self::figure(of, other)?.value);
-    let million = |documented| Some(hour(bought)? / again(documented)? * 1e6);
-    let rate = |name: &str, unit| {
-        let limiter = name.to_owned();
-        let covers = Covers::All;
-        let wanted = LimitKind::Rate { limiter, covers };
-        limit(bought, unit, |kind| *kind == wanted)
-    };
-    let bound = |words: &str, unit| {
-        let is_it = |kind: &LimitKind| matches!(kind, LimitKind::Bound { what } if what == words);
-        limit(bought, unit, is_it)
-    };
-    let volume_iops = || rate("volume IOPS", LimitUnit::Iops);
-    let volume_mib = || rate("volume throughput", LimitUnit::MibPerS);
-    // What the document promises for the size, up to what it promises at most.
-    let by_size = |words: &str| {
-        let tib = bought.spec.volumes.first()?.capacity.as_f64() / 2f64.powi(40);
-        let promised = bound(words, LimitUnit::MibPerSPerTib)? * tib;
-        Some(promised.min(bound("max throughput", LimitUnit::MibPerS)?))
-    };
     match figure {
-        Figure::DocumentedReadIops => {
-            bound("reads of 4 KiB, all disks", LimitUnit::Iops).or_else(volume_iops)
+        Figure::DocumentedReadIops => bound(bought, "reads of 4 KiB, all disks", LimitUnit::Iops)
+            .or_else(|| rate(bought, "volume IOPS", LimitUnit::Iops)),
+        Figure::DocumentedWriteIops => bound(bought, "writes of 4 KiB, all disks", LimitUnit::Iops)
+            .or_else(|| rate(bought, "volume IOPS", LimitUnit::Iops)),
+        Figure::DocumentedReadMbPerS => {
+            bound(bought, "read throughput, all disks", LimitUnit::MbPerS)
         }
-        Figure::DocumentedWriteIops => {
-            bound("writes of 4 KiB, all disks", LimitUnit::Iops).or_else(volume_iops)
-        }
-        Figure::DocumentedReadMbPerS => bound("read throughput, all disks", LimitUnit::MbPerS),
         Figure::CapacityGb => {
             let volumes = bought.spec.volumes.iter();
             Some(volumes.map(|volume| volume.capacity.as_f64()).sum::<f64>() / 1e9)
         }
         Figure::CapacityGib => Some(again(Figure::CapacityGb)? * 1e9 / 2f64.powi(30)),
-        Figure::MaxVolumeGib => bound("size max", LimitUnit::Gib),
-        Figure::BurstMibPerS => by_size("burst MiB/s per TiB").or_else(volume_mib),
-        Figure::BaseMibPerS => by_size("base MiB/s per TiB").or_else(volume_mib),
-        Figure::ConsoleBurstMibPerS => by_size("burst MiB/s per TiB").map(f64::ceil),
-        Figure::ConsoleBaseMibPerS => by_size("base MiB/s per TiB").map(f64::ceil),
+        Figure::MaxVolumeGib => bound(bought, "size max", LimitUnit::Gib),
+        Figure::BurstMibPerS => by_size(bought, "burst MiB/s per TiB")
+            .or_else(|| rate(bought, "volume throughput", LimitUnit::MibPerS)),
+        Figure::BaseMibPerS => by_size(bought, "base MiB/s per TiB")
+            .or_else(|| rate(bought, "volume throughput", LimitUnit::MibPerS)),
+        Figure::ConsoleBurstMibPerS => by_size(bought, "burst MiB/s per TiB").map(f64::ceil),
+        Figure::ConsoleBaseMibPerS => by_size(bought, "base MiB/s per TiB").map(f64::ceil),
         Figure::UsdPerHour => hour(bought),
         Figure::UsdPerMonth => {
             let billed = of.system.billed_iops.unwrap_or(0.0);
             Some(month(bought)? + usd_for_use(bought, billed))
         }
         Figure::UsdPerTbMonth => Some(month(bought)? / again(Figure::CapacityGb)? * 1000.0),
-        Figure::UsdHourPerMillionReadIops => million(Figure::DocumentedReadIops),
-        Figure::UsdHourPerMillionWriteIops => million(Figure::DocumentedWriteIops),
+        Figure::UsdHourPerMillionReadIops => {
+            Some(hour(bought)? / again(Figure::DocumentedReadIops)? * 1e6)
+        }
+        Figure::UsdHourPerMillionWriteIops => {
+            Some(hour(bought)? / again(Figure::DocumentedWriteIops)? * 1e6)
+        }
         _ => None,
     }
 }
 
+fn rate(bought: &Resolved, name: &str, unit: LimitUnit) -> Option<f64> {
+    let wanted = LimitKind::Rate {
+        limiter: name.to_owned(),
+        covers: Covers::All,
+    };
+    limit(bought, unit, |kind| *kind == wanted)
+}
+
+fn bound(bought: &Resolved, words: &str, unit: LimitUnit) -> Option<f64> {
+    limit(
+        bought,
+        unit,
+        |kind| matches!(kind, LimitKind::Bound { what } if what == words),
+    )
+}
+
+/// What the document promises for the size, up to what it promises at most.
+fn by_size(bought: &Resolved, words: &str) -> Option<f64> {
+    let tib = bought.spec.volumes.first()?.capacity.as_f64() / 2f64.powi(40);
+    let promised = bound(bought, words, LimitUnit::MibPerSPerTib)? * tib;
+    Some(promised.min(bound(bought, "max throughput", LimitUnit::MibPerS)?))
+}
+
 /// A limit of the volume or of the local disks: what the instance grants to volumes is left out.
 fn limit(bought: &Resolved, unit: LimitUnit, wanted: impl Fn(&LimitKind) -> bool) -> Option<f64> {
-    let granted = |limit: &Limit| limit.name.volumes.is_none() && !limit.is_bound();
-    let mut all = bought.limits.iter();
-    let found = all.find(|it| wanted(&it.name.kind) && it.unit == unit && !granted(it));
-    found.map(|it| it.value)
+    let found = bought.limits.iter().find(|limit| {
+        let is_granted = limit.name.volumes.is_none() && !limit.is_bound();
+        wanted(&limit.name.kind) && limit.unit == unit && !is_granted
+    })?;
+    Some(found.value)
 }
 
 /// US dollars an hour for everything, without what is paid by use.
@@ -101,8 +113,12 @@ pub(super) fn hour(bought: &Resolved) -> Option<f64> {
 
 /// US dollars a month of the volumes; of local disks, of the instance that they come with.
 fn month(bought: &Resolved) -> Option<f64> {
-    let volumes = bought.costs.iter().filter(|cost| cost.per != Per::Hour);
-    let volumes: Vec<f64> = volumes.filter_map(|volume| volume.usd_per_month).collect();
+    let volumes: Vec<f64> = bought
+        .costs
+        .iter()
+        .filter(|cost| cost.per != Per::Hour)
+        .filter_map(|volume| volume.usd_per_month)
+        .collect();
     if volumes.is_empty() {
         Some(hour(bought)? * HOURS_PER_MONTH)
     } else {
@@ -110,7 +126,7 @@ fn month(bought: &Resolved) -> Option<f64> {
     }
 }
 
-/// What so many operations a second cost by themselves in a month.
+/// What a month of this rate costs where operations are billed.
 pub(super) fn usd_for_use(bought: &Resolved, iops: f64) -> f64 {
     let prices = bought
         .prices
@@ -122,9 +138,8 @@ pub(super) fn usd_for_use(bought: &Resolved, iops: f64) -> f64 {
 
 /// `ap-northeast-1, 2017-02-27`.
 pub(super) fn price_list(bought: &Resolved) -> Option<String> {
-    let used = |what: &str| bought.costs.iter().any(|cost| cost.what == what);
     let mut lists: Vec<String> = Vec::new();
-    for price in bought.prices.iter().filter(|price| used(&price.what)) {
+    for price in used_prices(bought) {
         let list = format!("{}, {}", price.region, price.date);
         if !lists.contains(&list) {
             lists.push(list);
@@ -134,9 +149,10 @@ pub(super) fn price_list(bought: &Resolved) -> Option<String> {
 }
 
 pub(super) fn price_is_assumed(bought: &Resolved) -> bool {
-    let used = |what: &str| bought.costs.iter().any(|cost| cost.what == what);
-    bought
-        .prices
-        .iter()
-        .any(|price| price.assumed && used(&price.what))
+    used_prices(bought).any(|price| price.assumed)
+}
+
+fn used_prices(bought: &Resolved) -> impl Iterator<Item = &Price> {
+    let prices = bought.prices.iter();
+    prices.filter(|price| bought.costs.iter().any(|cost| cost.what == price.what))
 }

@@ -18,7 +18,7 @@ pub(super) struct Sources<'a> {
 }
 
 impl<'a> Sources<'a> {
-    pub fn of(publication: &'a Publication, systems: &'a [SystemOutcome<'a>]) -> Self {
+    pub fn new(publication: &'a Publication, systems: &'a [SystemOutcome<'a>]) -> Self {
         let mut rows = HashMap::new();
         for system in systems {
             for row in system
@@ -48,94 +48,97 @@ impl<'a> Sources<'a> {
     }
 
     pub fn ours(&self, cell: &Cell) -> Option<Value> {
-        let of = |system: &str, case: Option<&str>| match (cell.figure.scope(), case) {
+        settled(cell, |system, case| match (cell.figure.scope(), case) {
             (Scope::System, _) => documents::figure(self.systems.get(system)?, cell.figure),
             (Scope::Sweep, Some(family)) => {
-                let point = |case: &str, figure| Some(self.case(system, case, figure)?.value);
                 let family = self.publication.family_by_load(family)?;
-                sweep::figure(&family, cell.figure, &point)
+                sweep::figure(&family, cell.figure, &|case, figure| {
+                    Some(self.case(system, case, figure)?.value)
+                })
             }
             (Scope::Case, Some(case)) => self.case(system, case, cell.figure),
             (_, None) => None,
-        };
-        settled(cell, of)
+        })
     }
 
     /// The author's: as published, or computed from what is.
     pub fn published(&self, cell: &Cell) -> Option<f64> {
-        let plain = |system: &str, case: Option<&str>, figure| {
-            self.publication.published(system, case, figure)
-        };
-        let of = |system: &str, case: Option<&str>| {
-            let value = plain(system, case, cell.figure).map(Value::exact);
-            value.or_else(|| match (cell.figure.scope(), case) {
-                (Scope::Sweep, Some(family)) => {
-                    let point = |case: &str, figure| plain(system, Some(case), figure);
-                    let family = self.publication.family_by_load(family)?;
-                    sweep::figure(&family, cell.figure, &point)
-                }
-                _ => None,
-            })
-        };
-        Some(settled(cell, of)?.value)
+        let publication = self.publication;
+        let value = settled(cell, |system, case| {
+            let value = publication.published(system, case, cell.figure);
+            value
+                .map(Value::exact)
+                .or_else(|| match (cell.figure.scope(), case) {
+                    (Scope::Sweep, Some(family)) => {
+                        let family = publication.family_by_load(family)?;
+                        sweep::figure(&family, cell.figure, &|case, figure| {
+                            publication.published(system, Some(case), figure)
+                        })
+                    }
+                    _ => None,
+                })
+        })?;
+        Some(value.value)
     }
 
     pub fn case(&self, system: &str, case: &str, figure: Figure) -> Option<Value> {
         let row = *self.rows.get(&(system, case))?;
-        let latencies = || Latencies::of(row);
-        let exact = |value: f64| Some(Value::exact(value));
-        // Another program may not have reported it.
-        let is_known = |statistic| {
-            row.directions
-                .iter()
-                .all(|direction| !direction.unknown.has(statistic))
-        };
         match figure {
-            Figure::MeanUs if !is_known(Statistic::Mean) => None,
-            Figure::MinUs if !is_known(Statistic::Min) => None,
-            Figure::MaxUs if !is_known(Statistic::Max) => None,
-            Figure::Iops => total(row, |it| it.iops),
-            Figure::MbPerS => Some(total(row, |it| it.bytes_per_s)?.times(1e-6)),
-            Figure::MibPerS => Some(total(row, |it| it.bytes_per_s)?.times(1.0 / 1_048_576.0)),
-            Figure::Operations => {
-                let passes = total(row, |it| it.iops)?.passes.max(1);
-                let ios: u64 = row.directions.iter().map(|direction| direction.ios).sum();
-                exact(ios as f64 / f64::from(passes))
+            _ if is_unknown(row, figure) => None,
+            Figure::Iops => total(row, |direction| direction.iops),
+            Figure::MbPerS => Some(total(row, |direction| direction.bytes_per_s)?.times(1e-6)),
+            Figure::MibPerS => {
+                Some(total(row, |direction| direction.bytes_per_s)?.times(1.0 / 1_048_576.0))
             }
-            Figure::MeanUs => latencies().mean_us(row),
-            Figure::StdevUs => exact(latencies().stdev_us()?),
-            Figure::MinUs => exact(
-                row.directions
+            Figure::Operations => {
+                let passes = total(row, |direction| direction.iops)?.passes.max(1);
+                let ios: u64 = row.directions.iter().map(|direction| direction.ios).sum();
+                Some(Value::exact(ios as f64 / f64::from(passes)))
+            }
+            Figure::MeanUs => Latencies::from_row(row).mean_us(row),
+            Figure::StdevUs => Latencies::from_row(row).stdev_us().map(Value::exact),
+            Figure::MinUs => {
+                let least_ns = row
+                    .directions
                     .iter()
                     .map(|direction| direction.min_ns)
-                    .min()? as f64
-                    / 1e3,
-            ),
-            Figure::MaxUs => exact(
-                row.directions
+                    .min()?;
+                Some(Value::exact(least_ns as f64 / 1e3))
+            }
+            Figure::MaxUs => {
+                let most_ns = row
+                    .directions
                     .iter()
                     .map(|direction| direction.max_ns)
-                    .max()? as f64
-                    / 1e3,
-            ),
-            Figure::QuantileUs(thousandths) => {
-                exact(latencies().quantile_us(f64::from(thousandths) / 1e5)?)
+                    .max()?;
+                Some(Value::exact(most_ns as f64 / 1e3))
             }
-            Figure::WithinUs(us) => exact(latencies().within_percent(u64::from(us) * 1000)?),
+            Figure::QuantileUs(thousandths) => {
+                let quantile = f64::from(thousandths) / 1e5;
+                Latencies::from_row(row)
+                    .quantile_us(quantile)
+                    .map(Value::exact)
+            }
+            Figure::WithinUs(us) => {
+                let ns = u64::from(us) * 1000;
+                Latencies::from_row(row)
+                    .within_percent(ns)
+                    .map(Value::exact)
+            }
             Figure::CpuUserPercent
             | Figure::CpuSystemPercent
             | Figure::ContextSwitches
             | Figure::DiskIos
             | Figure::DiskBusyPercent => {
                 let (record, _) = self.systems.get(system)?.run?;
-                exact(usage::figure(record, case, figure)?)
+                usage::figure(record, case, figure).map(Value::exact)
             }
             Figure::MbPerSPerUsd => {
-                let speed = total(row, |it| it.bytes_per_s)?.times(1e-6);
+                let speed = total(row, |direction| direction.bytes_per_s)?.times(1e-6);
                 Some(speed.times(1.0 / self.month(system, row)?))
             }
             Figure::IopsPerUsd => {
-                let speed = total(row, |it| it.iops)?;
+                let speed = total(row, |direction| direction.iops)?;
                 Some(speed.times(1.0 / self.month(system, row)?))
             }
             _ => None,
@@ -149,50 +152,64 @@ impl<'a> Sources<'a> {
         let month = documents::figure(of, Figure::UsdPerMonth)?.value;
         let measured = match of.system.billed_iops {
             Some(_) => 0.0,
-            None => total(row, |it| it.iops)?.value,
+            None => total(row, |direction| direction.iops)?.value,
         };
         Some(month + documents::usd_for_use(of.bought?, measured))
     }
 }
 
+/// Whether another program did not report the figure.
+fn is_unknown(row: &Row, figure: Figure) -> bool {
+    let needed = match figure {
+        Figure::MeanUs => Statistic::Mean,
+        Figure::MinUs => Statistic::Min,
+        Figure::MaxUs => Statistic::Max,
+        _ => return false,
+    };
+    let mut directions = row.directions.iter();
+    directions.any(|direction| direction.unknown.has(needed))
+}
+
 /// The figure, or the ratio that the cell is.
 fn settled(cell: &Cell, of: impl Fn(&str, Option<&str>) -> Option<Value>) -> Option<Value> {
-    let ratio = |case: Option<&str>| {
-        let above = of(&cell.system, case)?;
-        match &cell.over {
-            None => Some(above),
-            Some(below) => quotient(above, of(below, case)?),
-        }
-    };
-    let above = ratio(cell.case.as_deref())?;
+    let above = system_ratio(cell, cell.case.as_deref(), &of)?;
     match &cell.than {
         None => Some(above),
-        than => quotient(above, ratio(than.as_deref())?),
+        than => quotient(above, system_ratio(cell, than.as_deref(), &of)?),
+    }
+}
+
+/// The figure of one case, or its ratio to that of another system.
+fn system_ratio(
+    cell: &Cell,
+    case: Option<&str>,
+    of: impl Fn(&str, Option<&str>) -> Option<Value>,
+) -> Option<Value> {
+    let above = of(&cell.system, case)?;
+    match &cell.over {
+        None => Some(above),
+        Some(below) => quotient(above, of(below, case)?),
     }
 }
 
 /// In per cent.
 fn quotient(above: Value, below: Value) -> Option<Value> {
-    let percent = 100.0 / below.value;
-    let bound = |a: Option<f64>, b: Option<f64>| Some(a? / b? * 100.0);
-    Some(Value {
-        value: above.value * percent,
-        low: bound(above.low, below.high),
-        high: bound(above.high, below.low),
+    let value = above.value * (100.0 / below.value);
+    value.is_finite().then(|| Value {
+        value,
+        low: above.low.zip(below.high).map(|(a, b)| a / b * 100.0),
+        high: above.high.zip(below.low).map(|(a, b)| a / b * 100.0),
         passes: above.passes.min(below.passes),
     })
-    .filter(|it| it.value.is_finite())
 }
 
 /// All directions together. The ends of the intervals are added too: no narrower than the truth.
 fn total(row: &Row, what: impl Fn(&blocklab_findings::RowDirection) -> Estimate) -> Option<Value> {
-    let moved = row.moved();
-    let each: Vec<Estimate> = moved.map(what).collect();
-    let sum = |of: &dyn Fn(&Estimate) -> Option<f64>| each.iter().map(of).sum::<Option<f64>>();
+    let each: Vec<Estimate> = row.moved().map(what).collect();
     Some(Value {
-        value: sum(&|it| Some(it.value))?,
-        low: sum(&|it| it.low),
-        high: sum(&|it| it.high),
-        passes: each.iter().map(|it| it.passes).max()?,
+        value: each.iter().map(|each| each.value).sum(),
+        low: each.iter().map(|each| each.low).sum(),
+        high: each.iter().map(|each| each.high).sum(),
+        passes: each.iter().map(|each| each.passes).max()?,
     })
 }

@@ -7,9 +7,11 @@ use blocklab_findings::Row;
 pub(super) struct Latencies(Vec<(u64, u64, u64)>);
 
 impl Latencies {
-    pub fn of(row: &Row) -> Self {
-        let moved = row.moved();
-        let mut bins: Vec<_> = moved.flat_map(|it| it.bins.iter().copied()).collect();
+    pub fn from_row(row: &Row) -> Self {
+        let mut bins: Vec<_> = row
+            .moved()
+            .flat_map(|direction| direction.bins.iter().copied())
+            .collect();
         bins.sort_unstable();
         Self(bins)
     }
@@ -32,10 +34,13 @@ impl Latencies {
         }
         let sum: f64 = moved
             .iter()
-            .map(|it| it.mean_ns.value * it.ios as f64)
+            .map(|direction| direction.mean_ns.value * direction.ios as f64)
             .sum();
-        let ios: u64 = moved.iter().map(|it| it.ios).sum();
-        let passes = moved.iter().map(|it| it.mean_ns.passes).max()?;
+        let ios: u64 = moved.iter().map(|direction| direction.ios).sum();
+        let passes = moved
+            .iter()
+            .map(|direction| direction.mean_ns.passes)
+            .max()?;
         (ios > 0).then(|| Value {
             passes,
             ..Value::exact(sum / ios as f64 / 1e3)
@@ -45,19 +50,22 @@ impl Latencies {
     /// By the middles of the bins: the error is that of a bin, below 1 % of the latency.
     pub fn stdev_us(&self) -> Option<f64> {
         let count = self.count() as f64;
-        let middle = |(low, high, n): &(u64, u64, u64)| ((low + high) as f64 / 2e3, *n as f64);
-        let mean = self.0.iter().map(middle).map(|(us, n)| us * n).sum::<f64>() / count;
-        let square = |(us, n): (f64, f64)| (us - mean).powi(2) * n;
-        let sum: f64 = self.0.iter().map(middle).map(square).sum();
+        let bins = self.0.iter();
+        let middles = bins.map(|(low, high, n)| ((low + high) as f64 / 2e3, *n as f64));
+        let mean = middles.clone().map(|(us, n)| us * n).sum::<f64>() / count;
+        let sum: f64 = middles.map(|(us, n)| (us - mean).powi(2) * n).sum();
         (count > 1.0).then(|| (sum / (count - 1.0)).sqrt())
     }
 
     /// Share of the operations in bins whose middle is at or below it, which is how the outputs of
     /// other tools count them, too.
     pub fn within_percent(&self, ns: u64) -> Option<f64> {
-        let is_within = |(low, high, _): &&(u64, u64, u64)| u64::midpoint(*low, *high) <= ns;
-        let within = self.0.iter().filter(is_within);
-        let within: u64 = within.map(|(_, _, count)| count).sum();
+        let within: u64 = self
+            .0
+            .iter()
+            .filter(|(low, high, _)| u64::midpoint(*low, *high) <= ns)
+            .map(|(_, _, count)| count)
+            .sum();
         let all = self.count();
         (all > 0).then(|| within as f64 / all as f64 * 100.0)
     }
@@ -66,11 +74,10 @@ impl Latencies {
     pub fn quantile_us(&self, quantile: f64) -> Option<f64> {
         let rank = (self.count() as f64 * quantile).ceil().max(1.0) as u64;
         let mut seen = 0;
-        let holds = |(_, _, count): &&(u64, u64, u64)| {
+        let (low, high, _) = self.0.iter().find(|(_, _, count)| {
             seen += count;
             seen >= rank
-        };
-        let (low, high, _) = self.0.iter().find(holds)?;
+        })?;
         Some((low + high) as f64 / 2e3)
     }
 }

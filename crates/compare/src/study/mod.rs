@@ -89,7 +89,7 @@ impl Compared {
     }
 }
 
-/// A system as it stands in the report.
+/// A system as the report shows it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Party {
     /// As the tables call it.
@@ -98,7 +98,7 @@ pub struct Party {
     pub address: String,
     /// Why that is not what the author wrote.
     pub because: String,
-    /// The run; `None`: it only stands in tables of documents and prices.
+    /// The run; `None`: it is only in tables of documents and prices.
     pub run: Option<String>,
     /// What played its part.
     pub target: Option<String>,
@@ -116,7 +116,7 @@ pub struct Party {
 /// of the published one.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Nearness {
-    /// Figures that stand on both sides.
+    /// Figures that both sides have.
     pub figures: usize,
     /// Middle of the absolute differences.
     pub median_percent: f64,
@@ -130,7 +130,7 @@ pub struct Nearness {
 ///
 /// Takes as long as there are cells: milliseconds.
 pub fn outcome(publication: &Publication, systems: &[SystemOutcome<'_>]) -> Outcome {
-    let sources = Sources::of(publication, systems);
+    let sources = Sources::new(publication, systems);
     let tables = publication.tables.iter();
     let tables: Vec<Table> = tables.map(|table| tables::table(table, &sources)).collect();
     let curves = publication.curves.iter();
@@ -170,25 +170,26 @@ fn party(system: &SystemOutcome<'_>) -> Party {
 
 fn compared(publication: &Publication, sources: &Sources<'_>) -> Vec<Compared> {
     let loaded = publication.figures.iter();
-    let loaded = loaded.filter(|loaded| loaded.figure.scope() != Scope::System);
-    let one = |it: &blocklab_workload::publication::Published| {
-        let cell = Cell {
-            system: it.system.clone(),
-            over: None,
-            case: it.case.clone(),
-            than: None,
-            figure: it.figure,
-        };
-        Some(Compared {
-            ours: sources.ours(&cell).map(|our| our.value),
-            system: cell.system,
-            case: cell.case?,
-            figure: it.figure,
-            published: it.value,
-            basis: it.basis,
+    loaded
+        .filter(|loaded| loaded.figure.scope() != Scope::System)
+        .filter_map(|loaded| {
+            let cell = Cell {
+                system: loaded.system.clone(),
+                over: None,
+                case: loaded.case.clone(),
+                than: None,
+                figure: loaded.figure,
+            };
+            Some(Compared {
+                ours: sources.ours(&cell).map(|our| our.value),
+                system: cell.system,
+                case: cell.case?,
+                figure: loaded.figure,
+                published: loaded.value,
+                basis: loaded.basis,
+            })
         })
-    };
-    loaded.filter_map(one).collect()
+        .collect()
 }
 
 fn nearness(compared: &[Compared]) -> Option<Nearness> {

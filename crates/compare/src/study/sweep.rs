@@ -57,42 +57,44 @@ type Point<'a> = dyn Fn(&str, Figure) -> Option<f64> + 'a;
 
 /// A figure of a whole sweep; `None` where points are missing.
 pub(super) fn figure(family: &Family, figure: Figure, point: &Point<'_>) -> Option<Value> {
-    let all = |figure| -> Option<Vec<f64>> {
-        let cases = family.cases.iter();
-        cases.map(|(_, case)| point(case, figure)).collect()
-    };
-    let exact = |value: Option<f64>| value.map(Value::exact);
-    match figure {
-        Figure::Saturation => exact(Some(saturation(&swept(family, point)?)?.at)),
+    let value = match figure {
+        Figure::Saturation => saturation(&swept(family, point)?)?.at,
         Figure::FallPercent => {
             let points = swept(family, point)?;
             let found = saturation(&points)?;
             let later = points.iter().filter(|(x, _)| *x >= found.by);
             let least = later.map(|(_, y)| *y).fold(f64::INFINITY, f64::min);
-            exact(Some((1.0 - least / found.peak) * 100.0))
+            (1.0 - least / found.peak) * 100.0
         }
-        Figure::PeakIops => exact(at_peak(&all, Figure::Iops)),
-        Figure::PeakMbPerS => exact(at_peak(&all, Figure::MbPerS)),
-        Figure::PeakThousandMibPerS => {
-            exact(at_peak(&all, Figure::MibPerS).map(|mib| mib / 1000.0))
-        }
-        Figure::LatencyAtPeakUs => exact(at_peak(&all, Figure::MeanUs)),
-        Figure::IopsAt1Ms => {
-            let (curve, _) = ordered(&all(Figure::Iops)?, &all(Figure::MeanUs)?);
-            exact(crossing(&curve, 1000.0).map(|crossing| crossing.at))
-        }
-        Figure::IopsAtKnee => {
-            let (curve, _) = ordered(&all(Figure::Iops)?, &all(Figure::MeanUs)?);
-            exact(knee(&curve).map(|(x, _)| x))
-        }
-        _ => None,
-    }
+        Figure::PeakIops => at_peak(family, Figure::Iops, point)?,
+        Figure::PeakMbPerS => at_peak(family, Figure::MbPerS, point)?,
+        Figure::PeakThousandMibPerS => at_peak(family, Figure::MibPerS, point)? / 1000.0,
+        Figure::LatencyAtPeakUs => at_peak(family, Figure::MeanUs, point)?,
+        Figure::IopsAt1Ms => crossing(&curve(family, point)?, 1000.0)?.at,
+        Figure::IopsAtKnee => knee(&curve(family, point)?)?.0,
+        _ => return None,
+    };
+    Some(Value::exact(value))
 }
 
-fn at_peak(all: &dyn Fn(Figure) -> Option<Vec<f64>>, figure: Figure) -> Option<f64> {
-    let points = all(Figure::Iops)?.into_iter().zip(all(Figure::MeanUs)?);
-    let place = peak(&points.collect::<Vec<_>>())?;
-    all(figure)?.get(place).copied()
+/// A figure of each case, in their order; `None` where one is missing.
+fn each(family: &Family, figure: Figure, point: &Point<'_>) -> Option<Vec<f64>> {
+    let cases = family.cases.iter();
+    cases.map(|(_, case)| point(case, figure)).collect()
+}
+
+/// Latency over rate, as it is drawn.
+fn curve(family: &Family, point: &Point<'_>) -> Option<Vec<(f64, f64)>> {
+    let rates = each(family, Figure::Iops, point)?;
+    let (curve, _) = ordered(&rates, &each(family, Figure::MeanUs, point)?);
+    Some(curve)
+}
+
+fn at_peak(family: &Family, figure: Figure, point: &Point<'_>) -> Option<f64> {
+    let rates = each(family, Figure::Iops, point)?;
+    let latencies = each(family, Figure::MeanUs, point)?;
+    let points: Vec<_> = rates.into_iter().zip(latencies).collect();
+    each(family, figure, point)?.get(peak(&points)?).copied()
 }
 
 /// The place of the peak among points of rate and latency.
@@ -116,11 +118,12 @@ pub(super) fn peak(points: &[(f64, f64)]) -> Option<usize> {
 /// The setting as a number, and the rate, by setting.
 fn swept(family: &Family, point: &Point<'_>) -> Option<Vec<(f64, f64)>> {
     let cases = family.cases.iter();
-    let pair = |(settings, case): &(Vec<(String, String)>, String)| {
-        let (_, value) = settings.last()?;
-        Some((number(value)?, point(case, Figure::Iops)?))
-    };
-    cases.map(pair).collect()
+    cases
+        .map(|(settings, case)| {
+            let (_, value) = settings.last()?;
+            Some((number(value)?, point(case, Figure::Iops)?))
+        })
+        .collect()
 }
 
 /// Points in any order.
@@ -157,11 +160,16 @@ pub(super) fn saturation(points: &[(f64, f64)]) -> Option<Saturation> {
 /// it is drawn, and how many of them reach up to the highest rate. These are a line by rate; what
 /// was requested beyond that brought no more, and only waited: those points follow by latency.
 pub(super) fn ordered(rates: &[f64], latencies: &[f64]) -> (Vec<(f64, f64)>, usize) {
-    let points = rates.iter().copied().zip(latencies.iter().copied());
-    let mut points: Vec<(f64, f64)> = points.collect();
+    let mut points: Vec<(f64, f64)> = rates
+        .iter()
+        .copied()
+        .zip(latencies.iter().copied())
+        .collect();
     let peak = rates.iter().copied().max_by(f64::total_cmp);
-    let upto = rates.iter().position(|rate| Some(*rate) == peak);
-    let upto = upto.map_or(0, |place| place + 1);
+    let upto = rates
+        .iter()
+        .position(|rate| Some(*rate) == peak)
+        .map_or(0, |place| place + 1);
     let (line, past) = points.split_at_mut(upto);
     line.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
     past.sort_by(|a, b| a.1.total_cmp(&b.1));
@@ -170,8 +178,9 @@ pub(super) fn ordered(rates: &[f64], latencies: &[f64]) -> (Vec<(f64, f64)>, usi
 
 pub(super) fn knee(points: &[(f64, f64)]) -> Option<(f64, f64)> {
     let sound = points.iter().filter(|(x, y)| *x > 0.0 && *y > 0.0);
-    let power = |(x, y): &(f64, f64)| x / y;
-    sound.copied().max_by(|a, b| power(a).total_cmp(&power(b)))
+    sound
+        .copied()
+        .max_by(|(x, y), (other_x, other_y)| (x / y).total_cmp(&(other_x / other_y)))
 }
 
 /// Where a curve as it is drawn passes a bound.
@@ -222,7 +231,7 @@ mod tests {
     }
 
     /// A point at 100 % of the rate chanced on half a per cent more than the one at 120 %, and its
-    /// latency of 1.1 ms stood next to the published 59 ms.
+    /// latency of 1.1 ms was shown next to the published 59 ms.
     #[test]
     fn the_peak_is_the_point_of_the_highest_load() {
         let points = [
@@ -236,7 +245,7 @@ mod tests {
     }
 
     /// What a limiter had saved up fed one point of 300 ms: 117,640 a second at 301 µs, 35 in flight
-    /// of 128, stood for a peak beside the published 1,100 µs.
+    /// of 128, was taken for the peak, next to the published 1,100 µs.
     #[test]
     fn what_was_saved_up_is_no_peak() {
         let points = [

@@ -55,15 +55,22 @@ pub struct Entry {
 }
 
 pub(super) fn table(of: &publication::Table, sources: &Sources<'_>) -> Table {
-    let entry = |cell: &Option<Cell>| cell.as_ref().map(|cell| entry(cell, sources));
-    let line = |row: &Vec<Option<Cell>>| row.iter().map(entry).collect();
-    let cells: Vec<Vec<Option<Entry>>> = of.cells.iter().map(line).collect();
+    let cells: Vec<Vec<Option<Entry>>> = of
+        .cells
+        .iter()
+        .map(|row| {
+            row.iter()
+                .map(|cell| cell.as_ref().map(|cell| entry(cell, sources)))
+                .collect()
+        })
+        .collect();
     let places: Option<Vec<f64>> = of.rows.iter().map(|row| number(row)).collect();
-    let is_ratio = |column: usize| {
-        let mut rows = of.cells.iter().filter_map(|row| row[column].as_ref());
-        rows.any(Cell::is_ratio)
-    };
-    let ratios: Vec<bool> = (0..of.columns.len()).map(is_ratio).collect();
+    let ratios: Vec<bool> = (0..of.columns.len())
+        .map(|column| {
+            let mut rows = of.cells.iter().filter_map(|row| row[column].as_ref());
+            rows.any(Cell::is_ratio)
+        })
+        .collect();
     let drawn_rates = of.drawn == Drawn::Lines;
     let saturations = (0..of.columns.len()).map(|column| match (&places, drawn_rates) {
         (Some(places), true) if !ratios[column] => saturations(places, &cells, column),
@@ -121,15 +128,21 @@ fn saturations(
     cells: &[Vec<Option<Entry>>],
     column: usize,
 ) -> [Option<Saturation>; 2] {
-    let of = |value: &dyn Fn(&Entry) -> Option<f64>| -> Option<Saturation> {
-        let pair = |(x, row): (&f64, &Vec<Option<Entry>>)| {
-            let entry = row[column].as_ref().filter(|it| it.figure == "iops")?;
-            Some((*x, value(entry)?))
-        };
-        let points: Option<Vec<_>> = places.iter().zip(cells).map(pair).collect();
+    let values: [fn(&Entry) -> Option<f64>; 2] =
+        [|entry| Some(entry.ours?.value), |entry| entry.published];
+    values.map(|value| {
+        let points: Option<Vec<_>> = places
+            .iter()
+            .zip(cells)
+            .map(|(x, row)| {
+                let entry = row[column]
+                    .as_ref()
+                    .filter(|entry| entry.figure == "iops")?;
+                Some((*x, value(entry)?))
+            })
+            .collect();
         saturation(&points?)
-    };
-    [of(&|it| Some(it.ours?.value)), of(&|it| it.published)]
+    })
 }
 
 /// One figure over another.
@@ -175,15 +188,16 @@ impl Line {
         bound: Option<f64>,
     ) -> Self {
         let (points, upto) = ordered(x, y);
-        let point = |past_peak: bool| move |(x, y): (f64, f64)| Point { x, y, past_peak };
-        let drawn = points.iter().copied().enumerate();
+        let drawn = points.iter().enumerate();
         Self {
             system: system.to_owned(),
             family: family.to_owned(),
-            knee: knee(&points).map(point(false)),
-            peak: peak(&points).map(|place| point(false)(points[place])),
+            knee: knee(&points).map(|place| Point::new(place, false)),
+            peak: peak(&points).map(|place| Point::new(points[place], false)),
             crossing: bound.and_then(|bound| crossing(&points, bound)),
-            points: drawn.map(|(place, it)| point(place >= upto)(it)).collect(),
+            points: drawn
+                .map(|(place, point)| Point::new(*point, place >= upto))
+                .collect(),
         }
     }
 }
@@ -198,6 +212,12 @@ pub struct Point {
     /// Whether more was requested than at the largest `x`, and no more was done.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub past_peak: bool,
+}
+
+impl Point {
+    const fn new((x, y): (f64, f64), past_peak: bool) -> Self {
+        Self { x, y, past_peak }
+    }
 }
 
 pub(super) fn plot(of: &Curve, sources: &Sources<'_>) -> Plot {
@@ -229,9 +249,12 @@ fn latency(of: Figure) -> Quantity {
 fn line(of: &Curve, system: &str, family: &str, sources: &Sources<'_>) -> Option<Line> {
     let family_by_load = sources.publication.family_by_load(family)?;
     let cases = family_by_load.cases.iter();
-    let value = |case: &str, figure: Figure| Some(sources.case(system, case, figure)?.value);
-    let pair = |(_, case): &(_, String)| Some((value(case, of.x)?, value(case, of.y)?));
-    let (x, y): (Vec<f64>, Vec<f64>) = cases.filter_map(pair).unzip();
+    let (x, y): (Vec<f64>, Vec<f64>) = cases
+        .filter_map(|(_, case)| {
+            let x = sources.case(system, case, of.x)?.value;
+            Some((x, sources.case(system, case, of.y)?.value))
+        })
+        .unzip();
     (!x.is_empty()).then(|| Line::through((system, family), (&x, &y), of.bound))
 }
 

@@ -25,7 +25,7 @@ impl Maker<'_> {
                     group: thread,
                     weight: *weight,
                 });
-                // A target alone has nobody to share with.
+                // A single target shares with none.
                 for job in jobs.iter_mut().filter(|_| own.len() > 1) {
                     job.pool = Some(Pooled {
                         share,
@@ -44,9 +44,12 @@ impl Maker<'_> {
 
 /// What the targets of common threads must have in common.
 fn common_ground(span: &TimeSpan) -> Result<(), Mistake> {
-    let opened = |target: &Target| (target.cache, target.write_through, target.mapped);
-    let first = opened(&span.targets[0]);
-    if !span.targets.iter().all(|target| opened(target) == first) {
+    let mut opened = span
+        .targets
+        .iter()
+        .map(|target| (target.cache, target.write_through, target.mapped));
+    let first = opened.next();
+    if !opened.all(|other| Some(other) == first) {
         let wrong = "targets with different caches cannot share threads here; RequestCount by \
                      target would work";
         return Err(Mistake::new("-O", wrong));
@@ -60,14 +63,17 @@ fn common_ground(span: &TimeSpan) -> Result<(), Mistake> {
 
 /// The targets of a common thread, and their shares of its operations.
 fn weights(span: &TimeSpan, thread: u32) -> Vec<(usize, f64)> {
-    let weight = |target: &Target| match &target.threads_of_pool[..] {
-        [] => Some(target.weight),
-        listed => {
-            let (_, own) = listed.iter().find(|(number, _)| *number == thread)?;
-            Some(if *own > 0 { *own } else { target.weight })
-        }
-    };
-    let all = span.targets.iter().enumerate();
-    all.filter_map(|(index, target)| Some((index, f64::from(weight(target)?))))
-        .collect()
+    let mut weights = Vec::new();
+    for (index, target) in span.targets.iter().enumerate() {
+        let listed = &target.threads_of_pool;
+        let own = listed.iter().find(|(number, _)| *number == thread);
+        let weight = match own {
+            Some((_, own)) if *own > 0 => *own,
+            // A target that lists threads is worked on by these alone.
+            None if !listed.is_empty() => continue,
+            _ => target.weight,
+        };
+        weights.push((index, f64::from(weight)));
+    }
+    weights
 }

@@ -79,7 +79,7 @@ impl PartialOrd for Entry {
     }
 }
 
-/// The earliest is the greatest: that one stands on top of a heap.
+/// The earliest is the greatest: that one is on top of a heap.
 impl Ord for Entry {
     fn cmp(&self, other: &Self) -> Ordering {
         (other.at, other.number).cmp(&(self.at, self.number))

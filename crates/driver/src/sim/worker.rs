@@ -17,7 +17,7 @@ use crate::{Backing, Error, TargetFile};
 pub(super) struct SimWorker {
     pub(super) worker: Worker,
     side: SimQueueState,
-    /// The first of the members that it stands for; several workers may stand for one.
+    /// The first of the members that it works for; several workers may work for one.
     pub(super) member: usize,
     pub(super) has_left: bool,
 }
@@ -156,11 +156,13 @@ pub(super) fn devices(
     files: &[TargetFile],
     models: &[Model],
 ) -> Result<Arc<[usize]>, Error> {
-    let device = |file: &TargetFile| match &file.backing {
-        Backing::Simulated(model) => models.iter().position(|known| known.is(model)),
-        _ => None,
-    };
-    let devices: Option<_> = files.iter().map(device).collect();
+    let devices: Option<_> = files
+        .iter()
+        .map(|file| match &file.backing {
+            Backing::Simulated(model) => models.iter().position(|known| known.is(model)),
+            _ => None,
+        })
+        .collect();
     devices.ok_or_else(|| Error::MixedClocks(job.name.clone()))
 }
 

@@ -6,7 +6,6 @@ use crate::hit::{Hit, of_run, per_case, warning};
 use crate::statement::{delay, percent as share_of, word};
 use crate::view::{CaseView, Cases, disk_bytes};
 use crate::{Confidence, Finding};
-use blocklab_record::Measurement;
 use blocklab_workload::{Access, Direction, EngineKind};
 
 /// Fewer bytes than this are no evidence: metadata and neighbours weigh as much.
@@ -26,7 +25,7 @@ pub(super) fn page_cache_reads(cases: &Cases<'_>) -> Vec<Finding> {
         if !cases.on_storage() || !is_buffered(case) {
             return None;
         }
-        let Some(share) = Share::of(cases, case, Direction::Read) else {
+        let Some(share) = Share::of_devices(cases, case, Direction::Read) else {
             return too_quick(case);
         };
         let percent = share.below(MOST_PERCENT)?;
@@ -62,7 +61,7 @@ pub(super) fn page_cache_writes(cases: &Cases<'_>) -> Vec<Finding> {
         if !cases.on_storage() || !is_buffered(case) {
             return None;
         }
-        let share = Share::of(cases, case, Direction::Write)?;
+        let share = Share::of_devices(cases, case, Direction::Write)?;
         let hit = warning(
             "the page cache took the writes: {} of the written bytes reached the device while it \
              was measured",
@@ -80,7 +79,7 @@ pub(super) fn not_from_device(cases: &Cases<'_>) -> Vec<Finding> {
         if !cases.on_storage() || !case.is_direct() {
             return None;
         }
-        let (percent, share) = least(HALF_PERCENT, |way| Share::of(cases, case, way))?;
+        let (percent, share) = least(HALF_PERCENT, |way| Share::of_devices(cases, case, way))?;
         let hit = warning(
             "access was direct, yet the device saw only {} of the bytes that were {}: another \
              layer answered",
@@ -90,16 +89,15 @@ pub(super) fn not_from_device(cases: &Cases<'_>) -> Vec<Finding> {
     })
 }
 
-/// a loop device that passes operations to the page cache: O_DIRECT ends at its file.
+/// A loop device that passes operations to the page cache: O_DIRECT ends at its file.
 pub(super) fn buffered_loop(cases: &Cases<'_>) -> Vec<Finding> {
     let advice = "Attach the file with `losetup --direct-io=on`, or measure the directory that it \
                   lies in.";
-    let devices = cases
+    let buffered: BTreeSet<&str> = cases
         .record
         .targets
         .iter()
-        .flat_map(|target| &target.devices);
-    let buffered: BTreeSet<&str> = devices
+        .flat_map(|target| &target.devices)
         .filter(|device| device.loop_direct == Some(false))
         .map(|device| &*device.name)
         .collect();
@@ -143,9 +141,8 @@ pub(super) fn fuse_server(cases: &Cases<'_>) -> Vec<Finding> {
         .targets
         .iter()
         .filter_map(|target| target.file_system.as_ref());
-    let is_fuse = |kind: &str| kind.starts_with("fuse") && !kind.ends_with("overlayfs");
     let Some(system) = systems
-        .filter(|system| is_fuse(&system.kind))
+        .filter(|system| system.kind.starts_with("fuse") && !system.kind.ends_with("overlayfs"))
         .min_by_key(|system| &system.mount_point)
     else {
         return Vec::new();
@@ -168,14 +165,17 @@ pub(super) fn not_direct(cases: &Cases<'_>) -> Vec<Finding> {
     let advice = "The file system offers no O_DIRECT here: choose another target, or read these \
                   figures as those of the page cache.";
     per_case(cases, "not-direct", Some(advice), |case| {
-        let wanted = |job: &&blocklab_record::JobResult| {
-            let through_memory = [EngineKind::Mmap, EngineKind::Null];
-            let through_memory = through_memory.iter().any(|it| job.engine.is(*it));
-            job.access == Some(Access::DirectIfPossible)
-                && job.direct == Some(false)
-                && !through_memory
-        };
-        let jobs = case.jobs().filter(wanted).count();
+        let jobs = case
+            .jobs()
+            .filter(|job| {
+                let through_memory = [EngineKind::Mmap, EngineKind::Null]
+                    .iter()
+                    .any(|engine| job.engine.is(*engine));
+                job.access == Some(Access::DirectIfPossible)
+                    && job.direct == Some(false)
+                    && !through_memory
+            })
+            .count();
         (cases.on_storage() && jobs > 0).then(|| {
             warning("direct access was wanted, but the page cache was used", []).with(
                 "jobs through the page cache",
@@ -200,19 +200,22 @@ struct Share {
 
 /// The direction of which the least was seen, in per cent, if that lies below a limit.
 fn least(limit: f64, share: impl Fn(Direction) -> Option<Share>) -> Option<(f64, Share)> {
-    let seen = [Direction::Read, Direction::Write].into_iter();
-    let seen = seen.filter_map(|way| {
-        let share = share(way)?;
-        Some((share.below(limit)?, share))
-    });
+    let seen = [Direction::Read, Direction::Write]
+        .into_iter()
+        .filter_map(|way| {
+            let share = share(way)?;
+            Some((share.below(limit)?, share))
+        });
     seen.min_by(|a, b| a.0.total_cmp(&b.0))
 }
 
 impl Share {
     /// `None` where no device was watched or too little was moved.
-    fn of(cases: &Cases<'_>, case: &CaseView<'_>, direction: Direction) -> Option<Self> {
-        let seen = |pass: &&Measurement| cases.device_bytes(pass, direction);
-        let seen = case.passes.iter().map(seen).sum::<Option<u64>>()?;
+    fn of_devices(cases: &Cases<'_>, case: &CaseView<'_>, direction: Direction) -> Option<Self> {
+        let passes = case.passes.iter();
+        let seen = passes
+            .map(|pass| cases.device_bytes(pass, direction))
+            .sum::<Option<u64>>()?;
         Self::new(case, direction, seen)
     }
 

@@ -10,7 +10,7 @@ use crate::statement::{Slot, fixed};
 use crate::view::{CaseView, Cases};
 use crate::{Confidence, Finding};
 
-/// Without a sibling at another depth, so many in flight are needed for the same IOPS at two
+/// Without a sibling at another depth, at least this many in flight are needed for the same IOPS at two
 /// sizes to be more than the same latency.
 const MANY: u64 = 8;
 
@@ -19,7 +19,7 @@ const ADVICE: &str = "Compare it with the documented limits of the volume and of
 /// The same bytes per second over three or more block sizes.
 pub(super) fn byte_cap(cases: &Cases<'_>) -> Vec<Finding> {
     let plateaus = plateaus(cases, 3, CaseView::bytes_per_s);
-    let finding = |plateau: &Vec<&CaseView<'_>>| {
+    plateaus.iter().filter_map(|plateau| {
         let slots = level_slots(plateau, |case| case.bytes_per_s() / 1e6)?;
         let text = "the rate is {} MB/s whatever the block size from {} to {}: a cap on bytes, or \
                     the full bandwidth of the target";
@@ -31,36 +31,38 @@ pub(super) fn byte_cap(cases: &Cases<'_>) -> Vec<Finding> {
             )
         });
         Some(joined(cases, "byte-cap", Some(ADVICE), hits))
-    };
-    plateaus.iter().filter_map(finding).flatten().collect()
+    }).flatten().collect()
 }
 
 /// The same operations per second over two or more block sizes, far apart or not.
 pub(super) fn iops_cap(cases: &Cases<'_>) -> Vec<Finding> {
     let plateaus = plateaus(cases, 2, CaseView::iops);
     let depths = families(cases, Axis::InFlight);
-    let finding = |plateau: &Vec<&CaseView<'_>>| {
-        let [level, smallest, largest] = level_slots(plateau, CaseView::iops)?;
-        let flat = plateau.iter().any(|case| is_flat(&depths, case));
-        let (confidence, addition) = match (flat, plateau[0].slots() >= MANY) {
-            (true, _) => (Confidence::Medium, ", and whatever the depth"),
-            (false, true) => (Confidence::Low, ""),
-            (false, false) => return None,
-        };
-        let slots = [level, smallest, largest, fixed(addition)];
-        let text =
-            "the rate is {} IOPS whatever the block size from {} to {}{}: a cap on operations";
-        let hits = plateau.iter().map(|case| {
-            let hit = sized(info(text, slots.clone()), case).confidence(confidence);
-            (case.name, hit.with("IOPS", case.iops(), "IOPS"))
-        });
-        let [least, .., most] = plateau[..] else {
-            return None;
-        };
-        let wide = size(most).0 >= 2 * size(least).0;
-        wide.then(|| joined(cases, "iops-cap", Some(ADVICE), hits))
-    };
-    plateaus.iter().filter_map(finding).flatten().collect()
+    plateaus
+        .iter()
+        .filter_map(|plateau| {
+            let [level, smallest, largest] = level_slots(plateau, CaseView::iops)?;
+            let flat = plateau.iter().any(|case| is_flat(&depths, case));
+            let (confidence, addition) = match (flat, plateau[0].slots() >= MANY) {
+                (true, _) => (Confidence::Medium, ", and whatever the depth"),
+                (false, true) => (Confidence::Low, ""),
+                (false, false) => return None,
+            };
+            let slots = [level, smallest, largest, fixed(addition)];
+            let text =
+                "the rate is {} IOPS whatever the block size from {} to {}{}: a cap on operations";
+            let hits = plateau.iter().map(|case| {
+                let hit = sized(info(text, slots.clone()), case).confidence(confidence);
+                (case.name, hit.with("IOPS", case.iops(), "IOPS"))
+            });
+            let [least, .., most] = plateau[..] else {
+                return None;
+            };
+            let wide = size(most).0 >= 2 * size(least).0;
+            wide.then(|| joined(cases, "iops-cap", Some(ADVICE), hits))
+        })
+        .flatten()
+        .collect()
 }
 
 /// Runs of neighbouring sizes with the same figure: the longest of each family.
@@ -70,29 +72,34 @@ fn plateaus<'a>(
     what: impl Fn(&CaseView<'a>) -> f64,
 ) -> Vec<Vec<&'a CaseView<'a>>> {
     let explained = explained(cases);
-    let usable = |case: &&CaseView<'_>| {
-        processor::shows_target(cases, case) && !explained.contains(case.name)
-    };
-    let longest = |family: Vec<&'a CaseView<'a>>| {
-        let family: Vec<_> = family.into_iter().filter(usable).collect();
-        let values: Vec<f64> = family.iter().map(|case| what(case)).collect();
-        let lengths = (0..values.len()).map(|start| (start, run(&values[start..])));
-        let (start, length) =
-            lengths.max_by_key(|(start, length)| (*length, usize::MAX - start))?;
-        (length >= least).then(|| family[start..start + length].to_vec())
-    };
-    let families = families(cases, Axis::Size).into_iter();
-    families.filter_map(longest).collect()
+    families(cases, Axis::Size)
+        .into_iter()
+        .filter_map(|family| {
+            let family: Vec<_> = family
+                .into_iter()
+                .filter(|case| {
+                    processor::shows_target(cases, case) && !explained.contains(case.name)
+                })
+                .collect();
+            let values: Vec<f64> = family.iter().map(|case| what(case)).collect();
+            let lengths = (0..values.len()).map(|start| (start, run(&values[start..])));
+            let (start, length) =
+                lengths.max_by_key(|(start, length)| (*length, usize::MAX - start))?;
+            (length >= least).then(|| family[start..start + length].to_vec())
+        })
+        .collect()
 }
 
 /// How many of the first values are the same.
 fn run(values: &[f64]) -> usize {
-    let same = |length: &usize| level(&values[..*length]).1 <= SAME_PERCENT;
-    (1..=values.len()).take_while(same).last().unwrap_or(0)
+    (1..=values.len())
+        .take_while(|length| level(&values[..*length]).1 <= SAME_PERCENT)
+        .last()
+        .unwrap_or(0)
 }
 
 /// The figure that is the same for all, the smallest and the largest block; `None` where one size
-/// or nothing at all stands behind it.
+/// is all there is, or nothing moved.
 fn level_slots<'a>(
     plateau: &[&CaseView<'a>],
     what: impl Fn(&CaseView<'a>) -> f64,

@@ -49,12 +49,11 @@ pub(super) fn engine_replaced(cases: &Cases<'_>) -> Vec<Finding> {
 
 /// The target lies on the layers of a container's image.
 pub(super) fn layered_file_system(cases: &Cases<'_>) -> Vec<Finding> {
-    let is_layered = |kind: &str| LAYERED.contains(&kind);
     let targets = cases.record.targets.iter();
     let files =
         targets.filter(|target| matches!(target.kind, TargetKind::File | TargetKind::Scratch));
     let mut systems = files.filter_map(|file| file.file_system.as_ref());
-    let Some(system) = systems.find(|system| is_layered(&system.kind)) else {
+    let Some(system) = systems.find(|system| LAYERED.contains(&&*system.kind)) else {
         return Vec::new();
     };
     let advice = "Mount the volume that is meant into the container and name a folder on it with \

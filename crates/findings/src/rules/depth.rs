@@ -68,13 +68,14 @@ pub(super) fn littles_law(cases: &Cases<'_>) -> Vec<Finding> {
             (Confidence::Medium, TOO_FEW)
         };
         let figures = [Slot::Range(found, |n| format!("{n:.2}")), number(slots)];
-        let hit = warning(text, [share(percent.abs())]).graded(percent.abs());
-        let hit = hit.alone(": {} instead of {}", figures);
+        let hit = warning(text, [share(percent.abs())])
+            .graded(percent.abs())
+            .alone(": {} instead of {}", figures);
         Some(by_law(hit.confidence(confidence), case))
     })
 }
 
-/// Full slots to the end, and so many operations that the first and the last do not matter.
+/// Slots are full to the end, and there are enough operations that the first and the last do not matter.
 fn must_hold(case: &CaseView<'_>) -> bool {
     case.is_saturating()
         && !case.is_null()
@@ -92,7 +93,7 @@ fn failed_share(case: &CaseView<'_>) -> f64 {
     failed as f64 / case.ios().max(1) as f64
 }
 
-/// Slots stand empty while our own thread works, while a flush waits for all others, and while a job
+/// Slots are empty while our own thread works, while a flush waits for all others, and while a job
 /// that is ahead of its share waits for the others.
 fn is_explained(cases: &Cases<'_>, case: &CaseView<'_>, percent: f64) -> bool {
     let waits = case.does(Direction::Sync) || cases.keeps_shares(case);
@@ -127,9 +128,8 @@ pub(super) fn latency_bound(cases: &Cases<'_>) -> Vec<Finding> {
     }
     let families = families(cases, Axis::InFlight);
     let compared: BTreeSet<&str> = families.iter().flatten().map(|case| case.name).collect();
-    let is_unknown = |name: &str| unknown.iter().any(|case| case.name == name);
     let mut gained = among(&families, |family, case| gain(cases, family, case));
-    gained.retain(|(name, _)| is_unknown(name));
+    gained.retain(|(name, _)| unknown.iter().any(|case| case.name == *name));
     hits.extend(gained);
     let deepest = cases.list.iter().map(CaseView::slots).max().unwrap_or(0);
     let alone = unknown.iter().filter(|case| {
@@ -143,7 +143,7 @@ pub(super) fn latency_bound(cases: &Cases<'_>) -> Vec<Finding> {
     joined(cases, "latency-bound", Some(advice), hits)
 }
 
-/// Up to so many in flight, and nothing deeper in the run, latency may be all that bounds a rate.
+/// With at most this many in flight, and nothing deeper in the run, latency may be all that bounds a rate.
 const FEW: u64 = 16;
 
 /// The model knows that nothing but its latency holds the case back, and which limit is next.
@@ -269,8 +269,8 @@ pub(super) fn over_driven(cases: &Cases<'_>) -> Vec<Finding> {
 }
 
 fn queues(family: &[&CaseView<'_>], deep: &CaseView<'_>) -> Option<Hit> {
-    let most = family.iter().map(|it| it.iops()).fold(0.0, f64::max);
-    let enough = family.iter().find(|it| it.iops() >= SAME * most)?;
+    let most = family.iter().map(|case| case.iops()).fold(0.0, f64::max);
+    let enough = family.iter().find(|case| case.iops() >= SAME * most)?;
     let longer = deep.latency_ns() / enough.latency_ns();
     if deep.slots() <= enough.slots() || longer < QUEUES {
         return None;
@@ -514,7 +514,8 @@ mod tests {
 
     fn figure(finding: &Finding, case: &str, name: &str) -> f64 {
         let mut figures = finding.evidence.iter();
-        let is = |it: &&crate::Evidence| it.case.as_deref() == Some(case) && it.name == name;
+        let is =
+            |figure: &&crate::Evidence| figure.case.as_deref() == Some(case) && figure.name == name;
         figures.find(is).expect("a figure of this name").value
     }
 
@@ -535,7 +536,7 @@ mod tests {
             finding
                 .evidence
                 .iter()
-                .all(|it| it.case.as_deref() == Some("q2"))
+                .all(|figure| figure.case.as_deref() == Some("q2"))
         );
         assert_eq!(figure(&finding, "q2", "most in flight"), 64.0);
         let finding = the(&sweep, "latency-bound");

@@ -14,22 +14,22 @@ use crate::{Confidence, Finding};
 
 /// A shorter pause is a matter of the highest percentiles.
 const STILL: f64 = 1e9;
-/// So many operations must have been due in a pause: fewer stay out by chance.
+/// At least this many operations must have been due in a pause: fewer stay out by chance.
 const DUE: f64 = 20.0;
-/// An episode is at least so many slices, and so long.
+/// An episode has at least this many slices, and lasts at least `SHORTEST` nanoseconds.
 const SLICES: usize = 2;
 const SHORTEST: f64 = 1e9;
-/// Its operations take at least so many times as long as those of the pass.
+/// Its operations take at least this many times as long as those of the pass.
 const SLOWER: f64 = 1.5;
-/// And by so many times what the slices of the pass scatter.
+/// And longer by this many times the scatter of the slices of the pass.
 const SCATTER: f64 = 5.0;
 /// The standard deviation of a normal distribution over its median distance from the median.
 const DEVIATION: f64 = 1.4826;
-/// One that comes again so often need not last for more than one slice each time.
+/// An episode that comes this often need not last for more than one slice each time.
 const AGAIN: usize = 3;
-/// And then by so much: an episode of half a second is half of a slice.
+/// It then takes this many times as long: an episode of half a second is half of a slice.
 const SLOWER_AGAIN: f64 = 1.25;
-/// And no more than so many slices of the pass may look so by chance: one of two in a row is none.
+/// At most this many slices of the pass may look slow by chance: a single one of two neighbours is no episode.
 const CHANCE: f64 = 0.1;
 /// On a real machine other programs and the own threads move the mean of a second now and then.
 const SLOWER_AGAIN_REAL: f64 = 2.0;
@@ -59,9 +59,9 @@ fn slices(pass: &Measurement) -> Option<Vec<&Interval>> {
 pub(super) fn standstill(cases: &Cases<'_>) -> Vec<Finding> {
     let advice = cases.words(
         "Look into the kernel's log for timeouts and resets of the device, and at what its provider \
-         is about that moment. The rate of the rest of the pass stands in the evidence.",
+         is about that moment. The rate of the rest of the pass is in the evidence.",
         "The device is described with a fault at that moment. The rate of the rest of the pass \
-         stands in the evidence.",
+         is in the evidence.",
     );
     per_case(cases, "standstill", Some(advice), |case| {
         let found = case
@@ -89,27 +89,25 @@ fn still(pass: &Measurement) -> Option<Span> {
     let slices = slices(pass)?;
     let (usual, waits) = usual(&slices)?;
     let starts = starts(&slices);
-    let missing = |place: usize| {
-        let slice = slices[place];
-        let filled = ios(slice) as f64 / (usual * slice.length_ns as f64 / 1e9);
-        (1.0 - filled).max(0.0) * slice.length_ns as f64
-    };
-    let gap = |first: usize| {
-        let empty = slices[first..].iter().take_while(|it| ios(it) == 0).count();
+    // A pause may also lie within two neighbours, none of them empty.
+    let gaps = (0..slices.len()).filter_map(|first| {
+        let empty = slices[first..]
+            .iter()
+            .take_while(|slice| ios(slice) == 0)
+            .count();
         let after = first + empty;
         let empty: f64 = slices[first..after]
             .iter()
-            .map(|it| it.length_ns as f64)
+            .map(|slice| slice.length_ns as f64)
             .sum();
-        let waited = slices.get(after).map_or(0.0, |it| longest(it));
-        let before = first.checked_sub(1).map_or(0.0, missing);
-        let around = before
-            + if after < slices.len() {
-                missing(after)
-            } else {
-                0.0
-            };
-        let length = (empty + around).min(waited).max(empty);
+        let waited = slices.get(after).map_or(0.0, |slice| longest(slice));
+        let before = first
+            .checked_sub(1)
+            .map_or(0.0, |place| unfilled_ns(slices[place], usual));
+        let behind = slices
+            .get(after)
+            .map_or(0.0, |slice| unfilled_ns(slice, usual));
+        let length = (empty + before + behind).min(waited).max(empty);
         let is_reported = empty > 0.0 || (waited >= 0.9 * length && waited > 2.0 * waits);
         let due = usual * length / 1e9 >= DUE;
         let before = before.min(length - empty);
@@ -117,10 +115,14 @@ fn still(pass: &Measurement) -> Option<Span> {
             from: starts[first] - before,
             length,
         })
-    };
-    // A pause may also lie within two neighbours, none of them empty.
-    let gaps = (0..slices.len()).filter_map(gap);
+    });
     gaps.max_by(|a, b| a.length.total_cmp(&b.length))
+}
+
+/// The part of a slice that the usual rate leaves empty.
+fn unfilled_ns(slice: &Interval, usual: f64) -> f64 {
+    let filled = ios(slice) as f64 / (usual * slice.length_ns as f64 / 1e9);
+    (1.0 - filled).max(0.0) * slice.length_ns as f64
 }
 
 /// Operations a second, and the longest wait, of a usual slice; `None` where most are empty.
@@ -167,17 +169,17 @@ impl Slow {
 pub(super) fn slow_episode(cases: &Cases<'_>) -> Vec<Finding> {
     let advice = cases.words(
         "Look for what else used the machine or the device at that time, or for a device that \
-         cleaned up; the rate of the rest of the pass stands in the evidence.",
+         cleaned up; the rate of the rest of the pass is in the evidence.",
         "The device is described with a fault at that time, or its credits came and went; the rate \
-         of the rest of the pass stands in the evidence.",
+         of the rest of the pass is in the evidence.",
     );
     per_case(cases, "slow-episode", Some(advice), |case| {
         let found = case
             .passes
             .iter()
             .filter_map(|pass| Some((pass.pass, slow(pass)?)))
-            .filter(|(_, it)| {
-                cases.is_simulated() || it.times < AGAIN || it.slower() >= SLOWER_AGAIN_REAL
+            .filter(|(_, slow)| {
+                cases.is_simulated() || slow.times < AGAIN || slow.slower() >= SLOWER_AGAIN_REAL
             });
         let (pass, slow) = found.max_by(|(_, a), (_, b)| a.slower().total_cmp(&b.slower()))?;
         let span = slow.span;
@@ -191,7 +193,7 @@ pub(super) fn slow_episode(cases: &Cases<'_>) -> Vec<Finding> {
         let hit = warning(
             "operations took {} times as long as in the rest of the pass for {}",
             [
-                Slot::Range(slow.slower(), |it| format!("{it:.1}")),
+                Slot::Range(slow.slower(), |times| format!("{times:.1}")),
                 time(Nanos(slow.lasting_ns as u64)),
             ],
         );
@@ -227,27 +229,24 @@ fn slow(pass: &Measurement) -> Option<Slow> {
     // A histogram is read only where the means of the slices look like an episode.
     let one = LazyCell::new(|| one_deviates(pass));
     let many = slices.len() as f64;
-    let longest = |runs: &[(usize, usize)]| {
-        runs.iter()
-            .copied()
-            .max_by_key(|(first, last)| last - first)
-    };
     let slow_from = |usual: f64, scatter: f64, times: f64, by_chance: f64| {
-        let is_slow = |(slice, ns): (&&Interval, &Option<f64>)| {
-            let chance = || *one / (ios(slice).max(1) as f64).sqrt();
-            ns.is_some_and(|ns| {
-                ns >= (usual * times).max(usual + SCATTER * scatter)
-                    && ns >= usual + SCATTER * chance()
-                    && many * chance_of(slice, usual, ns - usual, *one) <= by_chance
+        let is_slow: Vec<bool> = slices
+            .iter()
+            .zip(&latencies)
+            .map(|(slice, latency)| {
+                latency.is_some_and(|ns| {
+                    ns >= (usual * times).max(usual + SCATTER * scatter)
+                        && ns >= usual + SCATTER * *one / (ios(slice).max(1) as f64).sqrt()
+                        && many * chance_of(slice, usual, ns - usual, *one) <= by_chance
+                })
             })
-        };
-        let is_slow: Vec<bool> = slices.iter().zip(&latencies).map(is_slow).collect();
+            .collect();
         let mut runs = runs(&is_slow);
         runs.retain(|(first, last)| *first > 0 && last + 1 < slices.len());
         runs
     };
     let usual_ns = median(&known);
-    let distances: Vec<f64> = known.iter().map(|it| (it - usual_ns).abs()).collect();
+    let distances: Vec<f64> = known.iter().map(|ns| (ns - usual_ns).abs()).collect();
     let once = slow_from(
         usual_ns,
         DEVIATION * median(&distances),
@@ -255,11 +254,13 @@ fn slow(pass: &Measurement) -> Option<Slow> {
         f64::INFINITY,
     );
     let starts = starts(&slices);
-    let end = |place: usize| starts[place] + slices[place].length_ns as f64;
     if once.len() < AGAIN
-        && let Some((first, last)) = longest(&once)
+        && let Some((first, last)) = once
+            .iter()
+            .copied()
+            .max_by_key(|(first, last)| last - first)
         && last + 1 - first >= SLICES
-        && end(last) - starts[first] >= SHORTEST
+        && starts[last] + slices[last].length_ns as f64 - starts[first] >= SHORTEST
     {
         return found(pass, &slices, &latencies, &[(first, last)], usual_ns);
     }
@@ -282,9 +283,13 @@ fn found(
     usual_ns: f64,
 ) -> Option<Slow> {
     let ((first, _), (_, last)) = (runs.first()?, runs.last()?);
-    let is_inside = |place: &usize| runs.iter().any(|(a, b)| (a..=b).contains(&place));
-    let inside: Vec<usize> = (0..slices.len()).filter(is_inside).collect();
-    let taken: Vec<f64> = inside.iter().filter_map(|it| latencies[*it]).collect();
+    let inside: Vec<usize> = (0..slices.len())
+        .filter(|place| runs.iter().any(|(a, b)| (a..=b).contains(&place)))
+        .collect();
+    let taken: Vec<f64> = inside
+        .iter()
+        .filter_map(|place| latencies[*place])
+        .collect();
     let starts = starts(slices);
     let span = Span {
         from: starts[*first],
@@ -292,16 +297,19 @@ fn found(
     };
     // What an episode begins and ends with is slow in part.
     let around = usize::from(runs.len() == 1);
-    let is_touched = |place: usize| {
-        let near =
-            |(a, b): &(usize, usize)| (a.saturating_sub(around)..=b + around).contains(&place);
-        runs.iter().any(near)
-    };
     let slow = Slow {
         span,
-        lasting_ns: inside.iter().map(|it| slices[*it].length_ns as f64).sum(),
+        lasting_ns: inside
+            .iter()
+            .map(|place| slices[*place].length_ns as f64)
+            .sum(),
         times: runs.len(),
-        places: (0..slices.len()).map(is_touched).collect(),
+        places: (0..slices.len())
+            .map(|place| {
+                runs.iter()
+                    .any(|(a, b)| (a.saturating_sub(around)..=b + around).contains(&place))
+            })
+            .collect(),
         inside_ns: median(&taken),
         usual_ns,
     };
@@ -318,7 +326,7 @@ fn lower_half(means: &[f64]) -> (f64, f64) {
         .filter(|mean| *mean <= middle)
         .collect();
     let quartile = median(&below);
-    let distances: Vec<f64> = below.iter().map(|it| (it - quartile).abs()).collect();
+    let distances: Vec<f64> = below.iter().map(|ns| (ns - quartile).abs()).collect();
     (quartile, DEVIATION_BELOW * median(&distances))
 }
 
@@ -327,8 +335,9 @@ fn lower_half(means: &[f64]) -> (f64, f64) {
 fn one_deviates(pass: &Measurement) -> f64 {
     let results = pass.jobs.iter().flat_map(|job| job.directions.values());
     let known = results.filter_map(|result| result.service.histogram().ok());
-    let bins = known.flat_map(|it| it.edges().collect::<Vec<_>>());
-    let bins = bins.map(|(low, high, n)| (f64::midpoint(low as f64, high as f64), n as f64));
+    let bins = known
+        .flat_map(|histogram| histogram.edges().collect::<Vec<_>>())
+        .map(|(low, high, n)| (f64::midpoint(low as f64, high as f64), n as f64));
     let (n, sum, squares) = bins.fold((0.0, 0.0, 0.0), |(count, sum, squares), (ns, n)| {
         (count + n, sum + ns * n, squares + ns * ns * n)
     });
@@ -365,7 +374,7 @@ fn runs(all: &[bool]) -> Vec<(usize, usize)> {
 fn latency(slice: &Interval) -> Option<f64> {
     let sum: f64 = moving(slice)
         .iter()
-        .map(|it| it.ios as f64 * it.mean_ns as f64)
+        .map(|moving| moving.ios as f64 * moving.mean_ns as f64)
         .sum();
     (ios(slice) > 0 && sum > 0.0).then(|| sum / ios(slice) as f64)
 }
@@ -389,16 +398,15 @@ fn rest(pass: &Measurement) -> Option<f64> {
     let slices = slices(pass)?;
     let (still, slow) = (still(pass), slow(pass));
     let starts = starts(&slices);
-    let is_free = |place: &usize| {
-        let span = Span {
-            from: starts[*place],
-            length: slices[*place].length_ns as f64,
-        };
-        let in_slow = slow.as_ref().is_some_and(|slow| slow.places[*place]);
-        !in_slow && !still.is_some_and(|still| still.overlaps(&span))
-    };
     let free: Vec<&Interval> = (0..slices.len())
-        .filter(is_free)
+        .filter(|place| {
+            let span = Span {
+                from: starts[*place],
+                length: slices[*place].length_ns as f64,
+            };
+            let in_slow = slow.as_ref().is_some_and(|slow| slow.places[*place]);
+            !in_slow && !still.is_some_and(|still| still.overlaps(&span))
+        })
         .map(|place| slices[place])
         .collect();
     (!free.is_empty()).then(|| median(&levels(&free)))
@@ -506,12 +514,11 @@ mod tests {
     /// credits that were left over.
     #[test]
     fn an_episode_has_an_interval() {
-        let slow = |second: usize, slice: &mut Interval| {
+        let found = passes(|second, slice| {
             if (8..12).contains(&second) {
                 (slice.read.ios, slice.read.mean_ns) = (90, 20_600_000);
             }
-        };
-        let found = passes(slow);
+        });
         let finding = the(&found, "slow-episode");
         let words = "for 4.0 s, from 8.0 s to 12.0 s of pass 2: 20.6 ms instead of 610 µs";
         assert!(finding.statement.contains(words), "{finding:?}");

@@ -52,11 +52,16 @@ pub(super) fn failed(cases: &Cases<'_>) -> Vec<Finding> {
 
 /// The run was stopped by a signal.
 pub(super) fn interrupted(cases: &Cases<'_>) -> Vec<Finding> {
-    let cut = |m: &&blocklab_record::Measurement| {
-        m.jobs.iter().any(|job| job.stopped == Stopped::Interrupted)
-    };
-    let taken = cases.record.measurements.len();
-    let cut = cases.record.measurements.iter().filter(cut).count();
+    let measurements = &cases.record.measurements;
+    let taken = measurements.len();
+    let cut = measurements
+        .iter()
+        .filter(|pass| {
+            pass.jobs
+                .iter()
+                .any(|job| job.stopped == Stopped::Interrupted)
+        })
+        .count();
     if cases.record.status != Status::Interrupted && cut == 0 {
         return Vec::new();
     }
@@ -106,7 +111,18 @@ pub(super) fn failed_operations(cases: &Cases<'_>) -> Vec<Finding> {
         }
     }
     let served = cases.record.origin == Origin::Emulated;
-    let advice = |kind| match kind {
+    kinds
+        .into_values()
+        .flat_map(|(kind, hits)| {
+            let advice = failure_advice(kind, served);
+            joined(cases, "failed-operations", Some(advice), hits)
+        })
+        .collect()
+}
+
+/// What helps against failures of this kind; `served`: blocklab itself serves the volume.
+const fn failure_advice(kind: ErrorKind, served: bool) -> &'static str {
+    match kind {
         ErrorKind::Errno(errno::ENOSPC) if served => {
             "Raise --memory-limit, or use --backing FILE on a disk with room."
         }
@@ -125,11 +141,7 @@ pub(super) fn failed_operations(cases: &Cases<'_>) -> Vec<Finding> {
             "The target is smaller than it was at the start, or it ends inside a block."
         }
         _ => "The figures hold only the operations that succeeded.",
-    };
-    let found = kinds
-        .into_values()
-        .map(|(kind, hits)| joined(cases, "failed-operations", Some(advice(kind)), hits));
-    found.flatten().collect()
+    }
 }
 
 /// Operations never came back.
@@ -157,10 +169,11 @@ pub(super) fn unanswered(cases: &Cases<'_>) -> Vec<Finding> {
     let advice = "Look into the kernel's log for hung tasks and resets of the device; the figures \
                   count the wait as time in which nothing was delivered.";
     per_case(cases, "unanswered", Some(advice), |case| {
-        let left = || case.jobs().filter(|job| job.stopped != Stopped::Stalled);
-        let ages = left().filter_map(|job| job.accounting.oldest_in_flight_ns);
+        let left = case.jobs().filter(|job| job.stopped != Stopped::Stalled);
+        let left: Vec<_> = left.map(|job| job.accounting).collect();
+        let ages = left.iter().filter_map(|left| left.oldest_in_flight_ns);
         let oldest = ages.max().map(Nanos)?;
-        let sum = left().map(|job| job.accounting.in_flight).sum::<u64>() as f64;
+        let sum = left.iter().map(|left| left.in_flight).sum::<u64>() as f64;
         let severity = if oldest >= HANGS {
             Severity::Critical
         } else {

@@ -50,30 +50,30 @@ pub(super) fn too_short(cases: &Cases<'_>) -> Vec<Finding> {
     })
 }
 
-/// The highest quantile that a case has to support. The tables mark each figure above it that
-/// stands on too little, and a look of a minute is not made for the ten-thousandth operation.
+/// The highest quantile that a case has to support. The tables mark each figure above it that rests
+/// on too few operations, and a test of one minute is not made for the ten-thousandth operation.
 const HIGHEST: f64 = 0.99;
 
 /// Share of the operations of a case from which the percentiles of a direction matter.
 const MATTERS: f64 = 0.01;
 
-/// Too few operations for the usual quantiles. The tables show which figures these are, so it
-/// takes nothing from the others of the case; below the median, nothing of it is left. A few trims
-/// beside thousands of reads are no reason to doubt the reads.
+/// Too few operations for the usual quantiles. The tables show which figures these are, so it takes
+/// nothing from the others of the case; below the median, nothing of it is left. A few trims among
+/// thousands of reads are no reason to doubt the reads.
 pub(super) fn few_samples(cases: &Cases<'_>) -> Vec<Finding> {
     let advice = "Run longer where these percentiles matter.";
     per_case(cases, "few-samples", Some(advice), |case| {
         let least = case.ios() as f64 * MATTERS;
-        let moved = case
+        let smallest = case
             .row
             .moved()
-            .filter(|direction| direction.ios as f64 >= least);
-        let smallest = moved.min_by_key(|direction| direction.ios)?;
-        let mut usual = PERCENTILES
+            .filter(|direction| direction.ios as f64 >= least)
+            .min_by_key(|direction| direction.ios)?;
+        let missing = PERCENTILES
             .iter()
-            .map(|it| it.share)
-            .filter(|q| *q <= HIGHEST && smallest.knows(*q));
-        let missing = usual.find(|q| !smallest.supports(*q))?;
+            .map(|percentile| percentile.share)
+            .filter(|q| *q <= HIGHEST && smallest.knows(*q))
+            .find(|q| !smallest.supports(*q))?;
         let highest = smallest.highest_quantile();
         let severity = match highest {
             Some(_) => Severity::Info,
@@ -173,7 +173,7 @@ mod tests {
         check(1000.0, None);
     }
 
-    /// The story: two trims beside thousands of reads made a warning, "percentiles from p50 on have
+    /// The story: two trims among thousands of reads made a warning, "percentiles from p50 on have
     /// fewer than ten operations beyond them", and the whole run was to be treated with caution.
     #[test]
     fn a_few_trims_beside_thousands_of_reads_doubt_nothing() {

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use blocklab_device::LimitName;
-use blocklab_record::{LimitUse, Measurement, ModelUse, Record};
+use blocklab_record::{Measurement, ModelUse, Record};
 use blocklab_units::{Nanos, stated};
 
 use crate::held::{Bound, HELD, Level, NEAR, UsedLimit, bound, mean_served, used_limits};
@@ -44,10 +44,9 @@ pub(super) fn at_limit(cases: &Cases<'_>) -> Vec<Finding> {
             hits.push((case.name, hit(cases.record, case, &alike)));
         }
     }
-    let finding = |advice, hits| joined(cases, "at-limit", Some(advice), hits);
     [
-        finding(MORE_OPERATIONS, of_operations),
-        finding(MORE_BYTES, of_bytes),
+        joined(cases, "at-limit", Some(MORE_OPERATIONS), of_operations),
+        joined(cases, "at-limit", Some(MORE_BYTES), of_bytes),
     ]
     .concat()
 }
@@ -84,29 +83,30 @@ fn hit(record: &Record, case: &CaseView<'_>, alike: &[UsedLimit<'_>]) -> Hit {
         (true, false) => fixed(", by credits that were used up"),
     };
     let slots = [value, whose, how, name, percent(share * 100.0), saved];
-    let rate = alike.iter().map(|it| it.rate).sum::<f64>();
-    let waited = alike.iter().map(|it| it.waited).fold(0.0, f64::max);
-    let evidence = |hit: Hit| {
-        hit.with("rate", rate, limit.unit())
-            .with("limit", limit.value(), limit.unit())
-            .with("share of the limit", share * 100.0, "%")
-            .with(
-                "share of the time spent waiting for it",
-                waited * 100.0,
-                "%",
-            )
-            .with("in flight", case.slots() as f64, "")
-    };
-    let hit = match limit.level {
+    let rate = alike.iter().map(|limit| limit.rate).sum::<f64>();
+    let waited = alike.iter().map(|limit| limit.waited).fold(0.0, f64::max);
+    let mut hit = match limit.level {
         Level::Burst { lasts, leaves } => {
             let lasting = time(Nanos((lasts * 1e9) as u64));
             let left = [lasting, in_unit(leaves, limit.unit())];
-            evidence(info(BURST, [&slots[..], &left].concat()))
-                .with("what the burst leaves", leaves, limit.unit())
-                .with("a full bucket lasts", lasts, "s")
+            info(BURST, [&slots[..], &left].concat())
         }
-        Level::Steady | Level::Baseline => evidence(info(STEADY, slots)),
-    };
+        Level::Steady | Level::Baseline => info(STEADY, slots),
+    }
+    .with("rate", rate, limit.unit())
+    .with("limit", limit.value(), limit.unit())
+    .with("share of the limit", share * 100.0, "%")
+    .with(
+        "share of the time spent waiting for it",
+        waited * 100.0,
+        "%",
+    )
+    .with("in flight", case.slots() as f64, "");
+    if let Level::Burst { lasts, leaves } = limit.level {
+        hit = hit
+            .with("what the burst leaves", leaves, limit.unit())
+            .with("a full bucket lasts", lasts, "s");
+    }
     let enough = mean_served(case).ceil().max(1.0);
     let hit = hit.with("in flight that fill the limit", enough, "");
     if case.slots() as f64 > OVER * enough {
@@ -122,23 +122,28 @@ fn hit(record: &Record, case: &CaseView<'_>, alike: &[UsedLimit<'_>]) -> Hit {
 /// Which targets of several a limit and its equals bind, as [`whose_of`].
 pub(super) fn whose(record: &Record, case: &CaseView<'_>, limit: &UsedLimit<'_>) -> String {
     let mut alike = used_limits(record, case);
-    alike.retain(|it| *it.limit == *limit.limit);
+    alike.retain(|other| *other.limit == *limit.limit);
     whose_of(record, &alike)
 }
 
 /// Which targets of several the limits hold back: ` of each of 2 targets`, ` of gp3:1TiB`.
 fn whose_of(record: &Record, alike: &[UsedLimit<'_>]) -> String {
-    let concerned: BTreeSet<u32> = alike.iter().flat_map(|it| it.targets).copied().collect();
+    let concerned: BTreeSet<u32> = alike
+        .iter()
+        .flat_map(|limit| limit.targets)
+        .copied()
+        .collect();
     let all = record.targets.len();
     match (all, alike, concerned.len()) {
         (1, ..) => String::new(),
         (_, [one], 2..) => format!(" of {} targets together", one.targets.len()),
         (_, _, many) if many == all => format!(" of each of {many} targets"),
         _ => {
-            let names = concerned
+            let names: Vec<_> = concerned
                 .iter()
-                .filter_map(|place| record.targets.get(*place as usize));
-            let names: Vec<_> = names.map(|target| short(&target.path)).collect();
+                .filter_map(|place| record.targets.get(*place as usize))
+                .map(|target| short(&target.path))
+                .collect();
             format!(" of {}", names.join(" and "))
         }
     }
@@ -175,44 +180,41 @@ const NEARLY_ALL: f64 = 1.0 - SOON;
 /// refilled each day runs empty again and again, and the first time of a long run is near its start.
 fn ran_empty<'a>(case: &CaseView<'a>, limit: &UsedLimit<'_>) -> Option<(&'a Measurement, Nanos)> {
     let first = *limit.emptied.first()?;
-    let is_it = |pass: &&&Measurement| {
-        let model = pass.model.iter();
-        let mut moments = model
-            .flat_map(|it| &it.limits)
-            .flat_map(|it| &it.emptied_at_ns);
+    let pass = case.passes.iter().find(|pass| {
+        let limits = pass.model.iter().flat_map(|model| &model.limits);
+        let mut moments = limits.flat_map(|used| &used.emptied_at_ns);
         moments.any(|at| *at == first.0)
-    };
-    let pass = case.passes.iter().find(is_it)?;
-    let is_amidst = |at: &Nanos| {
-        let share = at.0 as f64 / pass.elapsed_ns as f64;
-        (SOON..NEARLY_ALL).contains(&share)
-    };
-    limit
+    })?;
+    let mut shares = limit
         .emptied
         .iter()
-        .any(is_amidst)
+        .map(|at| at.0 as f64 / pass.elapsed_ns as f64);
+    shares
+        .any(|share| (SOON..NEARLY_ALL).contains(&share))
         .then_some((*pass, first))
 }
 
 /// The first pass for all of which a baseline held, where it did not hold the pass before: other cases
 /// used the credits up between them.
 fn found_empty<'a>(case: &CaseView<'a>, limit: &UsedLimit<'_>) -> Option<&'a Measurement> {
-    let is_held = |pass: &Measurement| {
-        let model = pass.model.as_deref();
-        model.is_some_and(|model| waited_share(model, limit) >= HELD)
-    };
-    let pairs = case.passes.windows(2);
-    let mut pairs = pairs.filter(|pair| !is_held(pair[0]) && is_held(pair[1]));
-    pairs.next().map(|pair| pair[1])
+    let pair = case
+        .passes
+        .windows(2)
+        .find(|pair| !is_held(pair[0], limit) && is_held(pair[1], limit))?;
+    Some(pair[1])
+}
+
+fn is_held(pass: &Measurement, limit: &UsedLimit<'_>) -> bool {
+    let model = pass.model.as_deref();
+    model.is_some_and(|model| waited_share(model, limit) >= HELD)
 }
 
 /// Share of the time in the device for which the operations of its targets waited for a limit.
 fn waited_share(model: &ModelUse, limit: &UsedLimit<'_>) -> f64 {
-    let is_it = |it: &&LimitUse| it.limit == limit.limit.name && it.targets == limit.targets;
     let waited = model
         .limits
         .iter()
-        .filter(is_it)
+        .filter(|used| used.limit == limit.limit.name && used.targets == limit.targets)
         .map(|limit| limit.waited_ns);
     let targets = model.targets.iter();
     let concerned = targets.filter(|target| limit.targets.contains(&target.target));
@@ -226,7 +228,7 @@ fn changed_under_way(cases: &Cases<'_>, case: &CaseView<'_>, limit: &UsedLimit<'
         Level::Baseline => ran_empty(case, limit).is_some() || found_empty(case, limit).is_some(),
         Level::Burst { .. } => {
             let mut used = used_limits(cases.record, case).into_iter();
-            let baseline = used.find(|it| is_baseline_of(&it.limit.name, &limit.limit.name));
+            let baseline = used.find(|other| is_baseline_of(&other.limit.name, &limit.limit.name));
             baseline.is_some_and(|baseline| {
                 !baseline.emptied.is_empty() || found_empty(case, &baseline).is_some()
             })
@@ -251,15 +253,16 @@ pub(super) fn credits_used_up(cases: &Cases<'_>) -> Vec<Finding> {
                   a volume or an instance whose baseline it is.";
     per_case(cases, "credits-used-up", Some(advice), |case| {
         let used = used_limits(cases.record, case);
-        let baselines = || used.iter().filter(|it| it.level == Level::Baseline);
-        let found = baselines().filter_map(|limit| Some((limit, ran_empty(case, limit)?)));
-        if let Some((limit, (pass, at))) = found.min_by_key(|(_, (_, at))| *at) {
+        let baselines = used.iter().filter(|limit| limit.level == Level::Baseline);
+        let emptied = baselines
+            .clone()
+            .filter_map(|limit| Some((limit, ran_empty(case, limit)?)));
+        if let Some((limit, (pass, at))) = emptied.min_by_key(|(_, (_, at))| *at) {
             return Some(used_up_in(case, limit, pass, at));
         }
-        let mut found = baselines().filter_map(|limit| Some((limit, found_empty(case, limit)?)));
-        found
-            .next()
-            .map(|(limit, pass)| used_up_before(case, limit, pass))
+        let mut empty = baselines.filter_map(|limit| Some((limit, found_empty(case, limit)?)));
+        let (limit, pass) = empty.next()?;
+        Some(used_up_before(case, limit, pass))
     })
 }
 
@@ -306,7 +309,7 @@ fn used_up_before(case: &CaseView<'_>, limit: &UsedLimit<'_>, pass: &Measurement
 /// Whether credits that ran empty explain a fall of the rate, within a pass or over the passes.
 pub(super) fn fell_by_credits(cases: &Cases<'_>, case: &CaseView<'_>) -> bool {
     let used = used_limits(cases.record, case);
-    let mut baselines = used.iter().filter(|it| it.level == Level::Baseline);
+    let mut baselines = used.iter().filter(|limit| limit.level == Level::Baseline);
     baselines.any(|baseline| {
         ran_empty(case, baseline).is_some() || found_empty(case, baseline).is_some()
     })
@@ -314,14 +317,14 @@ pub(super) fn fell_by_credits(cases: &Cases<'_>, case: &CaseView<'_>) -> bool {
 
 /// Operations a second of a pass between two moments since its start.
 fn rate_between(pass: &Measurement, from: Nanos, until: Nanos) -> f64 {
-    let begins = |end: u64, length: u64| end.saturating_sub(length);
-    let inside = pass
-        .series
-        .iter()
-        .filter(|it| begins(it.end_ns, it.length_ns) >= from.0 && it.end_ns <= until.0);
-    let (ios, ns) = inside.fold((0, 0), |(ios, ns), it| {
-        (ios + it.read.ios + it.write.ios, ns + it.length_ns)
-    });
+    let (mut ios, mut ns) = (0, 0);
+    for interval in &pass.series {
+        let begin_ns = interval.end_ns.saturating_sub(interval.length_ns);
+        if begin_ns >= from.0 && interval.end_ns <= until.0 {
+            ios += interval.read.ios + interval.write.ios;
+            ns += interval.length_ns;
+        }
+    }
     ios as f64 * 1e9 / ns.max(1) as f64
 }
 

@@ -25,7 +25,7 @@ fn the_limit_has_a_name_and_an_origin() {
     );
 }
 
-/// The story: whatever rate came within 2.5 % of a limit stood "at" it, also one that its
+/// The story: whatever rate came within 2.5 % of a limit was called "at" it, also one that its
 /// latency had brought there.
 #[test]
 fn the_rate_of_a_limit_without_a_wait_is_chance() {
@@ -72,7 +72,7 @@ fn a_limit_holds_from_a_share_of_the_time_on() {
     assert!(!held(5800.0, 0.02));
 }
 
-/// The story: limits were judged for the only target of a run, so two volumes that both stood at
+/// The story: limits were judged for the only target of a run, so two volumes that were both at
 /// their 3,000 IOPS were called good.
 #[test]
 fn every_target_has_its_limits() {
@@ -110,7 +110,7 @@ fn targets_on_one_instance_share_its_limit() {
     );
 }
 
-/// The story: a load with a rate was told to go deeper, where the volume gave no more.
+/// The story: a load with a rate was advised to go deeper, where the volume gave no more.
 #[test]
 fn a_missed_rate_names_its_limit_and_a_met_one_none() {
     let requested = |iops: f64, share| {
@@ -257,7 +257,7 @@ fn cases_at_the_same_limit_share_a_finding() {
 }
 
 /// 6,902 reads a second on a volume of 6,000 that had rested: two seconds do not spend what
-/// it had saved up. At 105 %, as of a run of twenty seconds, it stands at the limit.
+/// it had saved up. At 105 %, as of a run of twenty seconds, it is at the limit.
 #[test]
 fn a_short_run_spends_what_the_limiter_saved_up() {
     let lasting = |seconds, iops| {
@@ -325,7 +325,7 @@ fn with_flushes(mut record: Record) -> Record {
     record
 }
 
-/// The story: 32 jobs that flushed after each write stood at their limit, and "the rate is 51 % of
+/// The story: 32 jobs that flushed after each write were at their limit, and "the rate is 51 % of
 /// it": what the model had counted held the flushes, and the rate did not. With one in flight, 601 µs
 /// each gave 832 IOPS, and 39 in flight were to reach what 20 do.
 #[test]

@@ -102,20 +102,23 @@ pub(crate) fn judge(cases: &Cases<'_>) -> Vec<Finding> {
     findings
 }
 
-/// Takes back "latency may be the limit" where something else is known of each of its cases: a guess
-/// beside a level that fell, or a limit that was waited for, would be a second cause.
+/// Takes back "latency may be the limit" where something else is known of each of its cases: a
+/// guess next to a level that fell, or a limit that was waited for, would be a second cause.
 pub fn drop_needless_guesses(findings: &mut Vec<Finding>) {
-    let is_guess = |it: &Finding| it.rule == "latency-bound" && it.confidence == Confidence::Low;
     let known: Vec<Finding> = findings
         .iter()
         .filter(|finding| !is_guess(finding) && finding.severity > Severity::Good)
         .cloned()
         .collect();
     findings.retain(|guess| {
-        let spoken_of = |case: &String| {
-            let mut about = known.iter();
-            about.any(|it| it.subject.is_empty() || it.subject.contains(case))
-        };
-        !is_guess(guess) || !guess.subject.iter().all(spoken_of)
+        !is_guess(guess)
+            || !guess.subject.iter().all(|case| {
+                let mut about = known.iter();
+                about.any(|finding| finding.subject.is_empty() || finding.subject.contains(case))
+            })
     });
+}
+
+fn is_guess(finding: &Finding) -> bool {
+    finding.rule == "latency-bound" && finding.confidence == Confidence::Low
 }

@@ -36,17 +36,20 @@ pub(super) fn on_purpose(cases: &Cases<'_>) -> Vec<Finding> {
     let advice = "Look at the seconds before and after, or serve the volume without faults.";
     per_case(cases, "injected-faults", Some(advice), |case| {
         let faults = commands(observed(case)?, ControlAction::is_fault);
-        let hit = warning("faults were injected on purpose: {}", [listed(&faults)?]);
-        let with = |hit: Hit, it: &&ControlEvent| hit.with(&it.command, it.hits as f64, "hits");
-        Some(faults.iter().fold(hit, with))
+        let mut hit = warning("faults were injected on purpose: {}", [listed(&faults)?]);
+        for fault in faults {
+            hit = hit.with(&fault.command, fault.hits as f64, "hits");
+        }
+        Some(hit)
     })
 }
 
 /// Rates or credits were changed under way: figures of the whole run are a mixture.
 pub(super) fn changed(cases: &Cases<'_>) -> Vec<Finding> {
     per_case(cases, "changed-under-way", None, |case| {
-        let is_change = |it| matches!(it, ControlAction::Set | ControlAction::Credits);
-        let changes = listed(&commands(observed(case)?, is_change))?;
+        let changes = listed(&commands(observed(case)?, |action| {
+            matches!(action, ControlAction::Set | ControlAction::Credits)
+        }))?;
         let text = "what it grants was changed under way, so its figures are a mixture: {}";
         Some(info(text, [changes]))
     })
@@ -61,8 +64,11 @@ fn commands(load: &ObservedLoad, meant: impl Fn(ControlAction) -> bool) -> Vec<&
 
 /// `fault stall 5s` at 10.0 s; the evidence names all of them.
 fn listed(events: &[&ControlEvent]) -> Option<Slot> {
-    let name = |it: &&ControlEvent| format!("`{}` at {}", it.command, Nanos(it.at_ns));
-    let named: Vec<_> = events.iter().take(NAMED).map(name).collect();
+    let named: Vec<_> = events
+        .iter()
+        .take(NAMED)
+        .map(|event| format!("`{}` at {}", event.command, Nanos(event.at_ns)))
+        .collect();
     let more = if events.len() > NAMED { ", …" } else { "" };
     (!named.is_empty()).then(|| fixed(named.join(", ") + more))
 }
@@ -73,7 +79,7 @@ pub(super) fn bound_by(cases: &Cases<'_>) -> Vec<Finding> {
                   is what the limit cost.";
     per_case(cases, "bound-by", Some(advice), |case| {
         let load = observed(case)?;
-        let longest = load.waited.iter().max_by_key(|it| it.waited_ns)?;
+        let longest = load.waited.iter().max_by_key(|limit| limit.waited_ns)?;
         let most = share(load, longest.waited_ns);
         if most < MENTIONED {
             return None;
@@ -83,9 +89,9 @@ pub(super) fn bound_by(cases: &Cases<'_>) -> Vec<Finding> {
             "{} held operations back for {} of the time",
             [bound, percent(most * 100.0)],
         );
-        let hit = load.waited.iter().fold(hit, |hit, it| {
-            let share = share(load, it.waited_ns) * 100.0;
-            hit.with(&it.limit.to_string(), share, "% of the time")
+        let hit = load.waited.iter().fold(hit, |hit, waited| {
+            let share = share(load, waited.waited_ns) * 100.0;
+            hit.with(&waited.limit.to_string(), share, "% of the time")
         });
         Some(match next(cases, case, load) {
             Some((limit, used)) => nearest(hit, limit, used * 100.0),
@@ -100,7 +106,7 @@ fn nearest(hit: Hit, limit: &LimitName, used_percent: f64) -> Hit {
         .with(&format!("{limit}: used"), used_percent, "%")
 }
 
-/// The limit nearest to the load among those for which nobody waited, and the share of it that was used.
+/// The limit nearest to the load among those for which no operation waited, and the share of it that was used.
 fn next<'a>(
     cases: &Cases<'a>,
     case: &CaseView<'_>,
@@ -111,10 +117,13 @@ fn next<'a>(
         .targets
         .iter()
         .flat_map(|target| &target.limits);
-    let is_met = |limit: &LimitName| load.waited.iter().any(|it| it.limit == *limit);
-    let free = known.filter(|limit| holds_steadily(&limit.name.kind) && !is_met(&limit.name));
-    let used = free.filter_map(|limit| Some((&limit.name, used(cases, case, limit)?)));
-    let used = used.filter(|(_, share)| *share > 0.0 && *share < 1.0);
+    let free = known.filter(|limit| {
+        let is_met = load.waited.iter().any(|waited| waited.limit == limit.name);
+        holds_steadily(&limit.name.kind) && !is_met
+    });
+    let used = free
+        .filter_map(|limit| Some((&limit.name, used(cases, case, limit)?)))
+        .filter(|(_, share)| *share > 0.0 && *share < 1.0);
     used.max_by(|(_, a), (_, b)| a.total_cmp(b))
 }
 
@@ -130,27 +139,30 @@ const fn holds_steadily(kind: &LimitKind) -> bool {
 /// The share of a limit that was used: of one volume, or of all together.
 fn used(cases: &Cases<'_>, case: &CaseView<'_>, limit: &Limit) -> Option<f64> {
     let unit = limit.unit.per_second()?;
-    let bytes = unit > 1.0;
-    let of = |pass: &Measurement| rate(pass, limit.name.kind.covers(), bytes);
+    let (bytes, covers) = (unit > 1.0, limit.name.kind.covers());
     let rate = match limit.name.volumes {
-        Some(_) => of(case.passes[0]),
-        None => cases.list.iter().map(|case| of(case.passes[0])).sum(),
+        Some(_) => rate(case.passes[0], covers, bytes),
+        None => {
+            let passes = cases.list.iter().map(|case| case.passes[0]);
+            passes.map(|pass| rate(pass, covers, bytes)).sum()
+        }
     };
     Some(rate / (limit.value * unit))
 }
 
 /// Operations or bytes a second over the active time.
 fn rate(pass: &Measurement, covers: Covers, bytes: bool) -> f64 {
-    let counts = |direction: Direction| match direction {
-        Direction::Read => covers != Covers::Writes,
-        Direction::Write | Direction::Trim => covers != Covers::Reads,
-        _ => false,
-    };
     let Some(job) = pass.jobs.first() else {
         return 0.0;
     };
-    let done = job.directions.iter();
-    let done = done.filter(|(direction, _)| counts(**direction));
+    let done = job
+        .directions
+        .iter()
+        .filter(|(direction, _)| match direction {
+            Direction::Read => covers != Covers::Writes,
+            Direction::Write | Direction::Trim => covers != Covers::Reads,
+            _ => false,
+        });
     let sum: u64 = done
         .map(|(_, result)| if bytes { result.bytes } else { result.ios })
         .sum();
@@ -163,7 +175,7 @@ pub(super) fn never_bound(cases: &Cases<'_>) -> Vec<Finding> {
                   operations in flight, or a volume of lower latency, would.";
     per_case(cases, "never-bound", Some(advice), |case| {
         let load = observed(case)?;
-        let longest = load.waited.iter().map(|it| it.waited_ns).max();
+        let longest = load.waited.iter().map(|limit| limit.waited_ns).max();
         let most = share(load, longest.unwrap_or(0));
         (most < MENTIONED && case.ios() > 0).then(|| {
             info(
@@ -182,12 +194,10 @@ pub(super) fn late_replies(cases: &Cases<'_>) -> Vec<Finding> {
     per_case(cases, "late-replies", Some(advice), |case| {
         let late = observed(case)?.lateness.as_ref()?;
         let job = case.only_job()?;
-        let served = || job.directions.values().map(|direction| &direction.service);
-        let median = served().map(|served| served.p50_ns).min()?;
-        let modelled = median
-            .checked_sub(late.p50_ns)
-            .filter(|checked_sub| *checked_sub > 0)? as f64;
-        let slowest = served().map(|served| served.p99_ns).max()? as f64;
+        let served = job.directions.values().map(|direction| &direction.service);
+        let median = served.clone().map(|served| served.p50_ns).min()?;
+        let modelled = median.checked_sub(late.p50_ns).filter(|ns| *ns > 0)? as f64;
+        let slowest = served.map(|served| served.p99_ns).max()? as f64;
         let is_heavy = slowest > HEAVY * modelled;
         let hit = if late.p50_ns as f64 > DISTORTED * modelled {
             warning(

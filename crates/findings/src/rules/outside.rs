@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use blocklab_record::{BlockDevice, Measurement, TargetFacts, TargetKind};
+use blocklab_record::{BlockDevice, TargetFacts, TargetKind};
 use blocklab_units::Nanos;
 use blocklab_workload::{Direction, Durability};
 
@@ -81,29 +81,33 @@ fn bytes_arrive(case: &CaseView<'_>) -> bool {
 /// Whether the bytes that a disk writes can be compared with those of the load. A file system
 /// writes more where space must be found or changes are flushed.
 fn writes_tell(cases: &Cases<'_>, case: &CaseView<'_>) -> bool {
-    let plain = |target: &TargetFacts| match (target.kind, &target.file_system) {
-        (TargetKind::BlockDevice, _) => true,
-        (TargetKind::Scratch, Some(system)) => IN_PLACE.contains(&&*system.kind),
-        _ => false,
-    };
     let is_flushed = case.does(Direction::Sync) || case.does(Direction::Trim);
     let only_reads = !is_flushed && !case.does(Direction::Write);
     let unsafe_writes = case.jobs().all(|job| job.durability == Durability::None) && !is_flushed;
-    only_reads || (unsafe_writes && cases.record.targets.iter().all(plain))
+    only_reads
+        || (unsafe_writes
+            && cases
+                .record
+                .targets
+                .iter()
+                .all(|target| match (target.kind, &target.file_system) {
+                    (TargetKind::BlockDevice, _) => true,
+                    (TargetKind::Scratch, Some(system)) => IN_PLACE.contains(&&*system.kind),
+                    _ => false,
+                }))
 }
 
 /// The disks that the targets lie on: the nearest device, and of a partition its disk.
 fn disks(targets: &[TargetFacts]) -> BTreeSet<&str> {
-    let of = |target: &'_ TargetFacts| -> Option<usize> {
-        let nearest = target.devices.first()?;
-        let whole = target
-            .devices
-            .iter()
-            .position(|device| is_disk_of(device, nearest));
-        Some(whole.unwrap_or(0))
-    };
-    let named = |target| of(target).map(|index| &*target.devices[index].name);
-    targets.iter().filter_map(named).collect()
+    targets
+        .iter()
+        .filter_map(|target| {
+            let nearest = target.devices.first()?;
+            let mut devices = target.devices.iter();
+            let disk = devices.find(|device| is_disk_of(device, nearest));
+            Some(&*disk.unwrap_or(nearest).name)
+        })
+        .collect()
 }
 
 /// By the names, as sysfs has them: `vda` of `vda1`, `nvme0n1` of `nvme0n1p2`. Volumes of the
@@ -117,16 +121,18 @@ fn is_disk_of(disk: &BlockDevice, part: &BlockDevice) -> bool {
 /// Bytes that the disks moved beyond those of the load, over all passes; `None` where one of them
 /// was not watched.
 fn others(case: &CaseView<'_>, disks: &BTreeSet<&str>, direction: Direction) -> Option<f64> {
-    let beyond = |pass: &&Measurement| {
-        let watched = pass.disks.iter().filter(|disk| disks.contains(&*disk.name));
-        let bytes: Vec<u64> = watched
-            .map(|watched| disk_bytes(watched, direction))
-            .collect();
-        let seen = bytes.iter().sum::<u64>() as f64;
-        let is_whole = !disks.is_empty() && bytes.len() == disks.len();
-        is_whole.then(|| (seen - CaseView::moved_bytes(pass, direction)).max(0.0))
-    };
-    case.passes.iter().map(beyond).sum()
+    case.passes
+        .iter()
+        .map(|pass| {
+            let watched = pass.disks.iter().filter(|disk| disks.contains(&*disk.name));
+            let bytes: Vec<u64> = watched
+                .map(|watched| disk_bytes(watched, direction))
+                .collect();
+            let seen = bytes.iter().sum::<u64>() as f64;
+            let is_whole = !disks.is_empty() && bytes.len() == disks.len();
+            is_whole.then(|| (seen - CaseView::moved_bytes(pass, direction)).max(0.0))
+        })
+        .sum()
 }
 
 #[cfg(test)]

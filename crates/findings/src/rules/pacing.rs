@@ -30,8 +30,7 @@ pub(super) fn paced(cases: &Cases<'_>) -> Vec<Finding> {
             processor::shows_target(cases, case) && !explained.contains(case.name) && is_even(case);
         let direction = case.row.directions.iter().max_by_key(|d| d.ios)?;
         let spike = spike(direction).filter(|_| eligible)?;
-        let mut curve = direction.curve.iter();
-        let first_percent = curve.find(|(share, _)| *share >= 0.01);
+        let first_percent = direction.curve.iter().find(|(share, _)| *share >= 0.01);
         let quick = first_percent.map_or(0.0, |(_, ns)| *ns as f64);
         let clear = spike.share > IN_SPIKE && quick < QUICK * spike.ns;
         clear.then(|| {
@@ -75,19 +74,22 @@ struct Spike {
 /// The value around which most latencies lie, by a window that slides over the buckets.
 fn spike(direction: &RowDirection) -> Option<Spike> {
     let bins = &direction.bins;
-    let middle = |(low, high, _): &(u64, u64, u64)| (*low + *high) as f64 / 2.0;
+    let middles: Vec<f64> = bins
+        .iter()
+        .map(|(low, high, _)| (*low + *high) as f64 / 2.0)
+        .collect();
     // In floats: a damaged histogram may hold counts whose sum no integer takes.
-    let total: f64 = bins.iter().map(|(_, _, n)| *n as f64).sum();
+    let counts: Vec<f64> = bins.iter().map(|(_, _, n)| *n as f64).collect();
+    let total: f64 = counts.iter().sum();
     let (mut from, mut to, mut inside) = (0, 0, 0.0);
     let mut best = None;
-    for bin in bins {
-        let centre = middle(bin);
-        while to < bins.len() && middle(&bins[to]) <= centre * (1.0 + WIDTH) {
-            inside += bins[to].2 as f64;
+    for &centre in &middles {
+        while to < middles.len() && middles[to] <= centre * (1.0 + WIDTH) {
+            inside += counts[to];
             to += 1;
         }
-        while middle(&bins[from]) < centre * (1.0 - WIDTH) {
-            inside -= bins[from].2 as f64;
+        while middles[from] < centre * (1.0 - WIDTH) {
+            inside -= counts[from];
             from += 1;
         }
         if best.is_none_or(|(_, most)| inside > most) {

@@ -31,17 +31,13 @@ const DRAWN: &str = "A pass begins where the ones before it left the device, and
 
 /// Credits that are left over make the first pass the fastest.
 fn left_over(cases: &Cases<'_>) -> &'static str {
-    let began_fast = |case: &CaseView<'_>| {
+    let began_fast = cases.list.iter().any(|case| {
         // What happened within a pass is reported with its time, and no credits explain it.
         let is_whole = undisturbed(case).is_none();
         let passes = case.pass_iops.split_first().filter(|_| is_whole);
-        passes.is_some_and(|(first, later)| later.iter().all(|it| it < first))
-    };
-    if cases.list.iter().any(began_fast) {
-        LEFT_OVER
-    } else {
-        DRAWN
-    }
+        passes.is_some_and(|(first, later)| later.iter().all(|iops| iops < first))
+    });
+    if began_fast { LEFT_OVER } else { DRAWN }
 }
 
 /// One pass differs from the others.

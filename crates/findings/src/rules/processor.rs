@@ -36,7 +36,7 @@ fn is_full(case: &CaseView<'_>) -> bool {
     case.machine_busy_percent() > FULL_PERCENT
 }
 
-/// Whether the process used most of the processors; not where nobody knows how many there are.
+/// Whether the process used most of the processors; never where their number is unknown.
 fn is_ours(cases: &Cases<'_>, case: &CaseView<'_>) -> bool {
     cases.record.environment.processor.count > 0
         && case.own_processors() * 2.0 >= f64::from(cases.record.environment.processor.count)

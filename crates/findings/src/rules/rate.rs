@@ -29,8 +29,11 @@ pub(super) fn rate_missed(cases: &Cases<'_>) -> Vec<Finding> {
             _ => by_depth.push((case.name, worst.hit(String::new()))),
         }
     }
-    let finding = |advice, hits| joined(cases, "rate-missed", Some(advice), hits);
-    [finding(LARGER, by_limit), finding(DEEPER, by_depth)].concat()
+    [
+        joined(cases, "rate-missed", Some(LARGER), by_limit),
+        joined(cases, "rate-missed", Some(DEEPER), by_depth),
+    ]
+    .concat()
 }
 
 fn worst(case: &CaseView<'_>) -> Option<Shortfall> {
@@ -41,10 +44,10 @@ fn worst(case: &CaseView<'_>) -> Option<Shortfall> {
 /// `: gp3: volume IOPS held it back, 3,000 IOPS (documented)`
 fn because(held: &[UsedLimit<'_>]) -> String {
     let mut limits: Vec<String> = Vec::new();
-    for it in held {
-        let (name, value) = (&it.limit.name, stated(it.value()));
-        let how = it.limit.origin.how();
-        let words = format!("{name}, {value} {} ({how})", it.unit());
+    for used in held {
+        let (name, value) = (&used.limit.name, stated(used.value()));
+        let how = used.limit.origin.how();
+        let words = format!("{name}, {value} {} ({how})", used.unit());
         if !limits.contains(&words) {
             limits.push(words);
         }

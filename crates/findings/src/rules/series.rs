@@ -22,7 +22,7 @@ const SIDE: usize = 3;
 const EXPLAINED: f64 = 0.85;
 /// A change of level of less than this is of no consequence.
 const CHANGE: f64 = 0.15;
-/// Neighbouring slices are not independent: the test sees the means of at most so many blocks.
+/// Neighbouring slices are not independent: the test sees the means of at most this many blocks.
 const BLOCKS: usize = 12;
 const DRIFT_PERCENT: f64 = 10.0;
 const CHANCE: f64 = 0.01;
@@ -79,8 +79,7 @@ fn stepped(
         .iter()
         .filter_map(|pass| step(pass))
         .filter(|(at, step)| counts(*at, step));
-    let of_change = |step: &Step| (step.after / step.before).ln().abs();
-    let (at, step) = steps.max_by(|(_, a), (_, b)| of_change(a).total_cmp(&of_change(b)))?;
+    let (at, step) = steps.max_by(|(_, a), (_, b)| log_change(a).total_cmp(&log_change(b)))?;
     Some(
         Hit::new(
             severity,
@@ -91,13 +90,17 @@ fn stepped(
             ": from {} to {} after {}",
             [speed(step.before), speed(step.after), time(at)],
         )
-        .graded(of_change(&step))
+        .graded(log_change(&step))
         .confidence(Confidence::Medium)
         .with("time of the step", at.as_secs_f64(), "s")
         .with("before", step.before, "IOPS")
         .with("after", step.after, "IOPS")
         .with("scatter explained", step.explained * 100.0, "%"),
     )
+}
+
+fn log_change(step: &Step) -> f64 {
+    (step.after / step.before).ln().abs()
 }
 
 /// The clear step of a pass and when it came, since the end of the ramp.
@@ -123,9 +126,11 @@ pub(super) fn drift_within(cases: &Cases<'_>) -> Vec<Finding> {
         if drifts.len() * 2 < judged {
             return None;
         }
-        let size = |it: &Drift| it.last_over_first.ln().abs();
-        let widest = |a: &&Drift, b: &&Drift| size(a).total_cmp(&size(b));
-        let found = drifts.iter().max_by(widest)?;
+        let log_changes = drifts.iter().map(|drift| drift.last_over_first.ln().abs());
+        let (found, most) = drifts
+            .iter()
+            .zip(log_changes)
+            .max_by(|(_, a), (_, b)| a.total_cmp(b))?;
         let change = found.percent_of_first();
         let (text, severity) = if change < 0.0 {
             (SINKS, Severity::Warning)
@@ -142,7 +147,7 @@ pub(super) fn drift_within(cases: &Cases<'_>) -> Vec<Finding> {
                     number(judged as f64),
                 ],
             )
-            .graded(size(found))
+            .graded(most)
             .confidence(Confidence::Medium)
             .with("last third over the first", change, "%")
             .with("chance without a trend", found.chance * 100.0, "%")

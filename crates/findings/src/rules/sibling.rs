@@ -67,34 +67,34 @@ fn kind<'a>(case: &'a CaseView<'a>, axis: Axis) -> Option<Vec<String>> {
     if axis == Axis::InFlight {
         key.push(job.block_size_name());
     }
-    let along = |name: &str| match axis {
-        Axis::InFlight => name.contains("depth") || name.contains("threads"),
-        Axis::Size => name.contains("size") || name.contains("block"),
-    };
     // Flushes among the writes are a load of their own.
     key.extend(
         job.directions
             .contains_key(&Direction::Sync)
             .then(|| "with flushes".to_owned()),
     );
-    let others = case.row.settings.iter().filter(|(name, _)| !along(name));
+    let others = case.row.settings.iter().filter(|(name, _)| match axis {
+        Axis::InFlight => !name.contains("depth") && !name.contains("threads"),
+        Axis::Size => !name.contains("size") && !name.contains("block"),
+    });
     key.extend(others.flat_map(|(name, value)| [name.clone(), value.clone()]));
     Some(key)
 }
 
 /// Whether another number in flight, twice as large or half, gave the same rate.
 pub(super) fn is_flat(depths: &[Vec<&CaseView<'_>>], case: &CaseView<'_>) -> bool {
-    let same = |other: &&CaseView<'_>| {
-        let (low, high) = (
-            case.slots().min(other.slots()),
-            case.slots().max(other.slots()),
-        );
-        high >= 2 * low && level(&[case.iops(), other.iops()]).1 <= SAME_PERCENT
-    };
     let mut families = depths
         .iter()
         .filter(|f| f.iter().any(|m| m.name == case.name));
-    families.any(|family| family.iter().any(same))
+    families.any(|family| {
+        family.iter().any(|other| {
+            let (low, high) = (
+                case.slots().min(other.slots()),
+                case.slots().max(other.slots()),
+            );
+            high >= 2 * low && level(&[case.iops(), other.iops()]).1 <= SAME_PERCENT
+        })
+    })
 }
 
 /// Mean, and range in per cent of it.

@@ -23,7 +23,7 @@ pub(super) fn established(cases: &Cases<'_>) -> Option<Finding> {
     let (repeated, spread) = agreement(&cases.list);
     let (supported, highest) = support(&cases.list);
     // Another pass of a simulation is another draw of the same chances: one shows as much.
-    let once = cases.is_simulated() && cases.list.iter().all(|it| it.passes.len() == 1);
+    let once = cases.is_simulated() && cases.list.iter().all(|case| case.passes.len() == 1);
     let known = match (once, supported) {
         (true, Some(supported)) => supported,
         (false, Some(supported)) => format!("{repeated}, and {supported}"),
@@ -40,11 +40,13 @@ pub(super) fn established(cases: &Cases<'_>) -> Option<Finding> {
 fn agreement(list: &[CaseView<'_>]) -> (String, Option<f64>) {
     let passes = list.iter().map(|case| case.pass_iops.len());
     let (fewest, most) = (passes.clone().min(), passes.max());
-    let spread = |case: &CaseView<'_>| {
-        let summary = Summary::new(&case.pass_iops)?;
-        Some((summary.max - summary.min) / summary.mean * 100.0)
-    };
-    let widest = list.iter().filter_map(spread).fold(0.0, f64::max);
+    let widest = list
+        .iter()
+        .filter_map(|case| {
+            let summary = Summary::new(&case.pass_iops)?;
+            Some((summary.max - summary.min) / summary.mean * 100.0)
+        })
+        .fold(0.0, f64::max);
     let passes = match (fewest, most) {
         (Some(1), _) => return ("one pass does not show how far it repeats".to_owned(), None),
         (Some(2), Some(2)) => "both passes".to_owned(),

@@ -1,6 +1,6 @@
 //! A share of the operations that takes many times as long as the others, all the time.
 
-use blocklab_record::{Interval, Measurement, Origin};
+use blocklab_record::{IntervalDirection, Measurement, Origin};
 use blocklab_stats::{Summary, mean, median};
 use blocklab_workload::Direction;
 
@@ -13,11 +13,11 @@ use crate::statement::{Slot, delay, word};
 use crate::view::{CaseView, Cases};
 use crate::{Finding, RowDirection};
 
-/// So many times the median, from the first of these quantiles that the operations support.
+/// Quantiles, and how many times the median each must be for a heavy tail; the first that the operations support decides.
 const HEAVY: [(&str, f64, f64); 2] = [("p99", 0.99, 10.0), ("p999", 0.999, 30.0)];
 /// On a real machine a thread may wait that long for its processor.
 const SCHEDULED_NS: f64 = 1e6;
-/// A slice needs so many operations for its own 99th percentile.
+/// A slice needs this many operations for its own 99th percentile.
 const IN_SLICE: u64 = 200;
 /// Fewer slices do not show whether the tail is there all the time.
 const SLICES: usize = 5;
@@ -46,7 +46,7 @@ pub(super) fn heavy_tail(cases: &Cases<'_>) -> Vec<Finding> {
                     word(direction.direction.name()),
                     word(format!("p{}", percentile(quantile))),
                     delay(ns),
-                    Slot::Range(ns / usual, |it| format!("{it:.0}")),
+                    Slot::Range(ns / usual, |times| format!("{times:.0}")),
                     delay(usual),
                 ],
             )
@@ -65,18 +65,17 @@ fn can_tell(cases: &Cases<'_>, case: &CaseView<'_>) -> bool {
             mix.shares()
                 .filter_map(|(direction, _)| sizes.of(direction))
         });
-        sizes.is_some() && { mixes }.all(|it| it.smallest() == it.largest())
+        sizes.is_some() && { mixes }.all(|sizes| sizes.smallest() == sizes.largest())
     });
     let served = case.passes[0].observed.is_some();
-    // A requested rate is even in itself.
-    let paced = || case.is_saturating() && case.passes.iter().any(|pass| is_paced(pass, case));
     one_size
         && !served
         && case.is_direct()
         && !case.is_null()
         && !processor::is_limited(cases, case)
         && !waits(cases, case)
-        && !paced()
+        // A requested rate is even in itself.
+        && !(case.is_saturating() && case.passes.iter().any(|pass| is_paced(pass, case)))
 }
 
 /// The first quantile that lies so far from the median, and its latency.
@@ -98,35 +97,34 @@ fn tail(cases: &Cases<'_>, direction: &RowDirection) -> Option<(f64, f64)> {
 /// Whether the tail is there all the time and not a matter of one moment: in most slices that have
 /// operations enough. Where there are none such, nothing else may have happened in the passes.
 fn lasts(case: &CaseView<'_>, direction: &RowDirection) -> bool {
-    let of = |slice: &Interval| match direction.direction {
-        Direction::Read => slice.read,
-        _ => slice.write,
-    };
-    let slices = case.passes.iter().filter_map(|pass| whole(pass)).flatten();
-    let known = slices
-        .map(of)
-        .filter(|it| it.ios >= IN_SLICE && it.p50_ns > 0);
+    let slices: Vec<IntervalDirection> = case
+        .passes
+        .iter()
+        .filter_map(|pass| whole(pass))
+        .flatten()
+        .map(|slice| match direction.direction {
+            Direction::Read => slice.read,
+            _ => slice.write,
+        })
+        .collect();
     let [(_, _, least), _] = HEAVY;
-    let ratios: Vec<f64> = known
-        .map(|it| it.p99_ns as f64 / it.p50_ns as f64)
+    let ratios: Vec<f64> = slices
+        .iter()
+        .filter(|moved| moved.ios >= IN_SLICE && moved.p50_ns > 0)
+        .map(|moved| moved.p99_ns as f64 / moved.p50_ns as f64)
         .collect();
     if ratios.len() >= SLICES {
         // A tail of one in a thousand shows in the longest of a slice, not in its p99.
         let heavy = ratios.iter().filter(|ratio| **ratio >= least / 2.0).count();
-        heavy * 2 > ratios.len() || spread(case, &of, direction)
+        heavy * 2 > ratios.len() || spread(&slices, direction)
     } else {
         episode::undisturbed(case).is_none() && case.passes.iter().all(|pass| is_level(pass))
     }
 }
 
 /// Whether most slices have an operation as slow as the tail of all.
-fn spread(
-    case: &CaseView<'_>,
-    of: &impl Fn(&Interval) -> blocklab_record::IntervalDirection,
-    direction: &RowDirection,
-) -> bool {
-    let slices = case.passes.iter().filter_map(|pass| whole(pass)).flatten();
-    let longest: Vec<f64> = slices.map(|slice| of(slice).max_ns as f64).collect();
+fn spread(slices: &[IntervalDirection], direction: &RowDirection) -> bool {
+    let longest: Vec<f64> = slices.iter().map(|moved| moved.max_ns as f64).collect();
     median(&longest) >= HEAVY[1].2 * direction.service_ns.at("p50") as f64
 }
 
@@ -146,7 +144,7 @@ fn is_level(pass: &Measurement) -> bool {
 /// tail of the medium.
 fn is_paced(pass: &Measurement, case: &CaseView<'_>) -> bool {
     let slices = whole(pass).unwrap_or_default();
-    if slices.len() < SLICES || moving(slices[0]).iter().all(|it| it.p50_ns == 0) {
+    if slices.len() < SLICES || moving(slices[0]).iter().all(|moved| moved.p50_ns == 0) {
         return false;
     }
     let Some(rate) = Summary::new(&levels(&slices)) else {
@@ -159,17 +157,16 @@ fn is_paced(pass: &Measurement, case: &CaseView<'_>) -> bool {
 
 /// Coefficient of variation of a single latency, over all directions.
 fn one_scatters(case: &CaseView<'_>) -> f64 {
-    let bins = || {
-        let all = case
-            .row
-            .directions
-            .iter()
-            .flat_map(|direction| &direction.bins);
-        all.map(|(low, high, n)| ((*low as f64 + *high as f64) / 2.0, *n as f64))
-    };
-    let count: f64 = bins().map(|(_, n)| n).sum();
-    let mean = bins().map(|(ns, n)| ns * n).sum::<f64>() / count.max(1.0);
-    let squares = bins().map(|(ns, n)| n * (ns - mean).powi(2)).sum::<f64>();
+    let bins: Vec<(f64, f64)> = case
+        .row
+        .directions
+        .iter()
+        .flat_map(|direction| &direction.bins)
+        .map(|(low, high, n)| ((*low as f64 + *high as f64) / 2.0, *n as f64))
+        .collect();
+    let count: f64 = bins.iter().map(|(_, n)| n).sum();
+    let mean = bins.iter().map(|(ns, n)| ns * n).sum::<f64>() / count.max(1.0);
+    let squares: f64 = bins.iter().map(|(ns, n)| n * (ns - mean).powi(2)).sum();
     (squares / count.max(1.0)).sqrt() / mean.max(f64::MIN_POSITIVE)
 }
 

@@ -1,6 +1,6 @@
 //! The own statistics of an EBS volume: for how long more was requested than a limit allows.
 
-use blocklab_record::{Exceeded, Measurement};
+use blocklab_record::Exceeded;
 
 use crate::Finding;
 use crate::hit::{info, per_case};
@@ -14,14 +14,17 @@ const MOST: f64 = 0.5;
 type Statistic = (&'static str, fn(&Exceeded) -> u64);
 
 const LIMITS: [Statistic; 4] = [
-    ("the volume's IOPS", |it| it.volume_iops_us),
-    ("the volume's bytes a second", |it| it.volume_throughput_us),
-    ("the instance's IOPS for its volumes", |it| {
-        it.instance_iops_us
+    ("the volume's IOPS", |exceeded| exceeded.volume_iops_us),
+    ("the volume's bytes a second", |exceeded| {
+        exceeded.volume_throughput_us
     }),
-    ("the instance's bytes a second for its volumes", |it| {
-        it.instance_throughput_us
+    ("the instance's IOPS for its volumes", |exceeded| {
+        exceeded.instance_iops_us
     }),
+    (
+        "the instance's bytes a second for its volumes",
+        |exceeded| exceeded.instance_throughput_us,
+    ),
 ];
 
 /// The limit that was exceeded for most of the measured time. The volume counts the
@@ -47,12 +50,12 @@ pub(super) fn volume_statistics(cases: &Cases<'_>) -> Vec<Finding> {
 /// Share of a case's time, of the volume that exceeded it longest.
 fn share(case: &CaseView<'_>, of: fn(&Exceeded) -> u64) -> f64 {
     let time: u64 = case.passes.iter().map(|pass| pass.elapsed_ns).sum();
-    let longest = |pass: &&Measurement| {
-        let exceeded = pass.disks.iter().filter_map(|disk| disk.exceeded.as_ref());
-        exceeded.map(of).max().unwrap_or(0)
-    };
-    let exceeded: u64 = case.passes.iter().map(longest).sum();
-    (exceeded as f64 * 1e3 / time.max(1) as f64).min(1.0)
+    let mut exceeded_us = 0;
+    for pass in &case.passes {
+        let disks = pass.disks.iter().filter_map(|disk| disk.exceeded.as_ref());
+        exceeded_us += disks.map(of).max().unwrap_or(0);
+    }
+    (exceeded_us as f64 * 1e3 / time.max(1) as f64).min(1.0)
 }
 
 #[cfg(test)]

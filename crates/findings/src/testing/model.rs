@@ -62,7 +62,7 @@ pub(crate) fn credits(
     values: [f64; 3],
     unit: LimitUnit,
 ) -> Vec<Limit> {
-    let limiter = || "credits".to_owned();
+    let limiter = "credits".to_owned();
     let held = match unit {
         LimitUnit::Iops => LimitUnit::Operations,
         _ => LimitUnit::Bytes,
@@ -72,24 +72,22 @@ pub(crate) fn credits(
         limit(
             owner,
             volumes,
-            LimitKind::Baseline { limiter: limiter() },
+            LimitKind::Baseline {
+                limiter: limiter.clone(),
+            },
             baseline,
             unit,
         ),
         limit(
             owner,
             volumes,
-            LimitKind::Burst { limiter: limiter() },
+            LimitKind::Burst {
+                limiter: limiter.clone(),
+            },
             burst,
             unit,
         ),
-        limit(
-            owner,
-            volumes,
-            LimitKind::Bucket { limiter: limiter() },
-            bucket,
-            held,
-        ),
+        limit(owner, volumes, LimitKind::Bucket { limiter }, bucket, held),
     ]
 }
 
@@ -138,44 +136,41 @@ fn model_use(targets: &[Vec<(Limit, f64)>], pass: &Measurement) -> ModelUse {
         .expect("a direction");
     let many = targets.len() as u64;
     let in_device_ns = pass.elapsed_ns * u64::from(pass.jobs[0].depth) / many;
-    let used = |target: usize, limit: &Limit, share: f64| LimitUse {
-        targets: match limit.name.volumes {
-            Some(_) => vec![target as u32],
-            None => (0..many as u32).collect(),
-        },
-        limit: limit.name.clone(),
-        units: match limit.unit {
-            LimitUnit::Iops => moved.ios,
-            _ => moved.bytes,
-        } / if limit.name.volumes.is_some() {
-            many
-        } else {
-            1
-        },
-        waited_ns: (in_device_ns as f64 * share) as u64
-            * if limit.name.volumes.is_some() {
-                1
-            } else {
-                many
-            },
-        emptied_at_ns: Vec::new(),
-    };
-    let each = targets.iter().enumerate();
-    let limits = each.flat_map(|(target, limits)| {
-        let own = limits.iter().filter(move |(limit, _)| {
-            (limit.name.volumes.is_some() || target == 0) && limit.unit.per_second().is_some()
-        });
-        own.map(move |(limit, share)| used(target, limit, *share))
-    });
-    let limits: Vec<LimitUse> = limits.collect();
-    let target = |target| TargetUse {
-        target,
-        ios: moved.ios / many,
-        bytes: moved.bytes / many,
-        in_device_ns,
-    };
+    let mut limits = Vec::new();
+    for (target, own) in targets.iter().enumerate() {
+        for (limit, share) in own {
+            let is_own = limit.name.volumes.is_some();
+            // A limit of the instance binds all targets and is counted with the first.
+            if !(is_own || target == 0) || limit.unit.per_second().is_none() {
+                continue;
+            }
+            let units = match limit.unit {
+                LimitUnit::Iops => moved.ios,
+                _ => moved.bytes,
+            };
+            let waited_ns = (in_device_ns as f64 * share) as u64;
+            limits.push(LimitUse {
+                targets: if is_own {
+                    vec![target as u32]
+                } else {
+                    (0..many as u32).collect()
+                },
+                limit: limit.name.clone(),
+                units: if is_own { units / many } else { units },
+                waited_ns: if is_own { waited_ns } else { waited_ns * many },
+                emptied_at_ns: Vec::new(),
+            });
+        }
+    }
     ModelUse {
-        targets: (0..many as u32).map(target).collect(),
+        targets: (0..many as u32)
+            .map(|target| TargetUse {
+                target,
+                ios: moved.ios / many,
+                bytes: moved.bytes / many,
+                in_device_ns,
+            })
+            .collect(),
         limits,
     }
 }
