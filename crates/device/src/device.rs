@@ -236,7 +236,10 @@ impl Device {
             found.extend(balances(&volume.chain, &owner, &spec.credits, now));
         }
         found.extend(self.balances_of_instance(now));
-        found.into_iter().map(|it| (it.name, it.left)).collect()
+        found
+            .into_iter()
+            .map(|balance| (balance.name, balance.left))
+            .collect()
     }
 
     /// As [`Device::balances`], of one volume and of the instance, with units.
@@ -251,9 +254,10 @@ impl Device {
 
     fn balances_of_instance(&self, now: Nanos) -> impl Iterator<Item = CreditBalance> {
         let spec = self.spec.instance.iter();
-        spec.flat_map(move |it| {
-            self.instance
-                .with(|chain| balances(chain, &it.name, &it.credits, now).collect::<Vec<_>>())
+        spec.flat_map(move |instance| {
+            self.instance.with(|chain| {
+                balances(chain, &instance.name, &instance.credits, now).collect::<Vec<_>>()
+            })
         })
     }
 
@@ -373,7 +377,7 @@ impl Volume {
         Self {
             counter: ChargeCounter::new(spec.accounting, service),
             tags: spec.queue_depth.map(QueueTags::new),
-            way: network.map_or(Nanos::ZERO, |it| Nanos(it.round_trip.0 / 2)),
+            way: network.map_or(Nanos::ZERO, |network| Nanos(network.round_trip.0 / 2)),
             chain: Chain::new(chain),
             media,
         }

@@ -114,7 +114,9 @@ impl VolumeSpec {
                 "the network's round trip may be at most 60 s";
         }
         limiters(kind, &self.caps, &self.credits)?;
-        self.service.as_ref().map_or(Ok(()), |it| it.check(kind))
+        self.service
+            .as_ref()
+            .map_or(Ok(()), |service| service.check(kind))
     }
 }
 

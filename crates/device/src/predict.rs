@@ -75,7 +75,7 @@ impl Prediction {
 
     /// The phase at a moment: after some seconds, the one that a test with a warm-up sees.
     pub fn at(&self, moment: Nanos) -> &Phase {
-        let begun = self.all().rev().find(|it| it.begins <= moment);
+        let begun = self.all().rev().find(|phase| phase.begins <= moment);
         begun.unwrap_or(&self.phases[0])
     }
 
@@ -85,7 +85,7 @@ impl Prediction {
 
     /// Operations per second on average between two moments, the first before the second.
     pub fn iops_mean(&self, from: Nanos, until: Nanos) -> f64 {
-        let ends = self.all().skip(1).map(|it| it.begins);
+        let ends = self.all().skip(1).map(|phase| phase.begins);
         let ends = ends.chain([Nanos::MAX]);
         let parts = self.all().zip(ends).map(|(phase, end)| {
             let inside = end.min(until).since(phase.begins.max(from));

@@ -41,7 +41,10 @@ impl DeviceUse {
     pub fn since(&self, earlier: &Self) -> Self {
         // A volume that was modified counts anew.
         let limits = self.limits.iter().map(|limit| {
-            let mut before = earlier.limits.iter().filter(|it| it.limit == limit.limit);
+            let mut before = earlier
+                .limits
+                .iter()
+                .filter(|known| known.limit == limit.limit);
             limit.since(before.next())
         });
         Self {

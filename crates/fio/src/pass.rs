@@ -238,7 +238,9 @@ impl<'a> Pass<'a> {
     /// cuts. Where all of the last zone's bytes lie before the end, the zones begin again.
     fn until_a_zone_is_cut(&self, block: u64) -> Option<u64> {
         let (options, rw) = (self.options, self.rw);
-        let directions = [rw.reads, rw.writes, rw.trims].into_iter().filter(|it| *it);
+        let directions = [rw.reads, rw.writes, rw.trims]
+            .into_iter()
+            .filter(|is_wanted| *is_wanted);
         let goes_straight = !rw.random && rw.gap == 0 && directions.count() == 1;
         let is_by_zones = options.zonemode == "strided" && options.zonesize > 0;
         if !is_by_zones || !goes_straight || self.working_set.targets.len() != 1 {

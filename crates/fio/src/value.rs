@@ -224,7 +224,9 @@ pub(super) fn dropped(option: &Opt, text: &str) -> Option<String> {
 }
 
 fn unquoted(text: &str) -> String {
-    let inner = text.strip_prefix('"').and_then(|it| it.strip_suffix('"'));
+    let inner = text
+        .strip_prefix('"')
+        .and_then(|rest| rest.strip_suffix('"'));
     inner.unwrap_or(text).to_owned()
 }
 

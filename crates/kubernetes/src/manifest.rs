@@ -72,7 +72,7 @@ pub fn manifest(of: &Measurement) -> Result<String, Mistake> {
                 .to_owned(),
         ));
     }
-    let documents = [claim(of), job(of)].map(|it| yaml::text(&it));
+    let documents = [claim(of), job(of)].map(|document| yaml::text(&document));
     Ok(format!("{}---\n{}", comments(of), documents.join("---\n")))
 }
 
@@ -125,7 +125,7 @@ fn comments(of: &Measurement) -> String {
         lines.extend(
             about_ownership(of.as_root)
                 .iter()
-                .map(|it| (*it).to_owned()),
+                .map(|text| (*text).to_owned()),
         );
     }
     let comment = |line: &String| format!("# {line}").trim_end().to_owned() + "\n";

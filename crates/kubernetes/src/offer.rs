@@ -48,7 +48,10 @@ pub fn address(class: &str, node: Option<&str>, size: Bytes) -> Result<String, M
         let parameters = class["parameters"].as_object()?;
         let mut found = parameters.iter();
         let (_, value) = found.find(|(key, _)| key.eq_ignore_ascii_case(wanted))?;
-        value.as_str().map(str::trim).filter(|it| !it.is_empty())
+        value
+            .as_str()
+            .map(str::trim)
+            .filter(|text| !text.is_empty())
     };
     let kind = parameter("type").unwrap_or("gp3");
     let gib = size.0.div_ceil(1 << 30);
@@ -194,7 +197,7 @@ mod tests {
         let list = format!("{{\"kind\": \"List\", \"items\": [{}]}}", class(&json!({})));
         assert!(address(&list, None, Bytes::GIB).is_ok());
         let none = address("{\"kind\": \"List\", \"items\": []}", None, Bytes::GIB);
-        assert!(none.is_err_and(|it| it.0.contains("0 objects")));
+        assert!(none.is_err_and(|error| error.0.contains("0 objects")));
     }
 
     #[test]

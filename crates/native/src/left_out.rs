@@ -99,7 +99,7 @@ pub(super) fn differences(path: &str, one: &Value, other: &Value, found: &mut BT
         {
             for key in one.keys().chain(other.keys()) {
                 let dot = if path.is_empty() { "" } else { "." };
-                let [one, other] = [one, other].map(|it| it.get(key).unwrap_or(&Value::Null));
+                let [one, other] = [one, other].map(|plan| plan.get(key).unwrap_or(&Value::Null));
                 differences(&format!("{path}{dot}{key}"), one, other, found);
             }
         }

@@ -18,7 +18,7 @@ struct Entry {
 /// others by themselves.
 pub fn grouped(mut targets: &[TargetFacts]) -> impl Iterator<Item = &[TargetFacts]> {
     std::iter::from_fn(move || {
-        let len = numbered::run_len(targets, |it| &it.path, TargetFacts::is_like);
+        let len = numbered::run_len(targets, |target| &target.path, TargetFacts::is_like);
         let (group, rest) = targets.split_at(len);
         targets = rest;
         (len > 0).then_some(group)

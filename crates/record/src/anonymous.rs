@@ -53,7 +53,12 @@ impl Record {
                 *name = names.call(name, kind);
             }
         };
-        for case in self.requested.plan.iter_mut().flat_map(|it| &mut it.cases) {
+        for case in self
+            .requested
+            .plan
+            .iter_mut()
+            .flat_map(|plan| &mut plan.cases)
+        {
             rename(&mut case.name, "case");
             for job in &mut case.workload.jobs {
                 rename(&mut job.name, "job");
@@ -254,7 +259,7 @@ impl Names {
         let is_path = rest.len() > 1
             && ["/", "./", "../", "~/"]
                 .iter()
-                .any(|it| rest.starts_with(it));
+                .any(|sign| rest.starts_with(sign));
         if is_path {
             format!("{head}{PATH}{end}")
         } else {

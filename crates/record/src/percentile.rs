@@ -49,12 +49,14 @@ pub const PERCENTILES: [Percentile; 7] = [
 impl Percentile {
     /// Those that short tables show.
     pub fn brief() -> impl Iterator<Item = &'static Self> {
-        PERCENTILES.iter().filter(|it| it.brief)
+        PERCENTILES.iter().filter(|percentile| percentile.brief)
     }
 
     /// Those that a Record keeps in a field, with the statistic that may be unknown.
     pub fn kept() -> impl DoubleEndedIterator<Item = (&'static Self, Statistic)> {
-        PERCENTILES.iter().filter_map(|it| Some((it, it.kept?)))
+        PERCENTILES
+            .iter()
+            .filter_map(|percentile| Some((percentile, percentile.kept?)))
     }
 }
 
@@ -103,7 +105,7 @@ impl Percentiles {
         if histogram.count() == 0 {
             return Self::each(|_| 0);
         }
-        let found = histogram.quantiles(&PERCENTILES.map(|it| it.share));
+        let found = histogram.quantiles(&PERCENTILES.map(|percentile| percentile.share));
         let mut found = found.into_iter().map(|ns| ns.clamp(min, max));
         Self::each(|_| found.next().expect("one a percentile"))
     }
@@ -163,11 +165,11 @@ mod tests {
     #[test]
     fn one_between_two_unknown_ones_is_not_known() {
         let unknown = Unknown::from_iter([Statistic::P99]);
-        let known = PERCENTILES.map(|it| unknown.knows(it.share));
+        let known = PERCENTILES.map(|percentile| unknown.knows(percentile.share));
         assert_eq!(known, [true, true, true, false, false, true, true]);
         let mut latency = Latency::new(&Histogram::from_counts(vec![0, 9]), 1, 1, 9.0, 9.0);
         latency.unknown = unknown;
-        let found = PERCENTILES.map(|it| latency.percentile(&it).is_some());
+        let found = PERCENTILES.map(|percentile| latency.percentile(&percentile).is_some());
         assert_eq!(found, known);
     }
 }

@@ -49,7 +49,10 @@ impl Removal {
         Ok(holds_a_run.then(|| Self {
             path: path.to_path_buf(),
             identity: (metadata.dev(), metadata.ino()),
-            files: ORDER.into_iter().filter(|it| files.contains(it)).collect(),
+            files: ORDER
+                .into_iter()
+                .filter(|file| files.contains(file))
+                .collect(),
             stays,
         }))
     }

@@ -160,7 +160,7 @@ impl Store {
         let names = folders.filter_map(|entry| entry.file_name().into_string().ok());
         // The folder of a checkpoint begins with the id, too.
         let ids = names.filter_map(|name| Some(name.get(..id.len())?.to_owned()));
-        ids.filter(|it| it.starts_with(moment) && id::is_id(it))
+        ids.filter(|id| id.starts_with(moment) && id::is_id(id))
             .max()
     }
 
@@ -192,7 +192,7 @@ impl Store {
         }
         // The run is kept, and hides a checkpoint that cannot be removed.
         let checkpoint = Removal::look(&self.partial(&record.id));
-        let _ = checkpoint.map(|found| found.map(|it| it.carry_out()));
+        let _ = checkpoint.map(|found| found.map(|found| found.carry_out()));
         Ok(folder)
     }
 

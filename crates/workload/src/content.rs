@@ -270,7 +270,7 @@ mod tests {
             let begin = whole
                 .windows(BLOCK)
                 .step_by(512)
-                .position(|it| it == buffer);
+                .position(|known| known == buffer);
             beginnings.insert(begin.expect("a part of what the other thread writes from"));
         }
         assert_eq!(beginnings.len(), 2 * 8 + 1);

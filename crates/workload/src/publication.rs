@@ -502,11 +502,13 @@ impl FromStr for Figure {
         }
         let within = text
             .strip_prefix("within_")
-            .and_then(|it| it.strip_suffix("_us"));
+            .and_then(|name| name.strip_suffix("_us"));
         if let Some(within) = within {
             return within.parse().map(Self::WithinUs).map_err(|_| NoFigure);
         }
-        let quantile = text.strip_prefix('p').and_then(|it| it.strip_suffix("_us"));
+        let quantile = text
+            .strip_prefix('p')
+            .and_then(|name| name.strip_suffix("_us"));
         let quantile = quantile.and_then(|quantile| quantile.parse::<f64>().ok());
         let inside = quantile.filter(|quantile| (0.001..100.0).contains(quantile));
         inside

@@ -251,7 +251,9 @@ mod tests {
         assert!((29_500..30_500).contains(&following), "{following}");
         let turns = pairs().filter(|pair| follows(pair) && pair[0].direction != pair[1].direction);
         assert_eq!(turns.count(), 0);
-        let reads = stream.iter().filter(|it| it.direction == Direction::Read);
+        let reads = stream
+            .iter()
+            .filter(|request| request.direction == Direction::Read);
         let reads = reads.count();
         assert!((18_500..21_500).contains(&reads), "{reads}");
     }

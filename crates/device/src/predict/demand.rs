@@ -75,7 +75,7 @@ impl Side {
         most_iops: Option<f64>,
     ) -> Self {
         let mean = here.seconds(part);
-        let needed = most_iops.map_or(0.0, |it| it * random.seconds(Bytes(STATED_AT)));
+        let needed = most_iops.map_or(0.0, |iops| iops * random.seconds(Bytes(STATED_AT)));
         let (channels, held) = if needed > 0.0 {
             let channels = needed.max(1.0).floor();
             (channels, mean * channels / needed)
@@ -118,7 +118,7 @@ impl Side {
         let relative = self.excess(arrivals, programming);
         let idle = (1.0 - used) / (1.0 + arrivals * relative.mean);
         let [mean, square, product] =
-            [relative.mean, relative.square, relative.product].map(|it| it * idle);
+            [relative.mean, relative.square, relative.product].map(|share| share * idle);
         let growth = held * held + 2.0 * held * mean + square + 2.0 * product;
         arrivals * growth / 2.0 / (1.0 - used) + mean + self.mean
     }
@@ -209,7 +209,7 @@ impl Channels {
             read.programmed = (1.0 - reads) * pages * read.program / read.channels;
         }
         let round_trip = volume.network.as_ref();
-        let round_trip = round_trip.map_or(Nanos::ZERO, |it| it.round_trip);
+        let round_trip = round_trip.map_or(Nanos::ZERO, |network| network.round_trip);
         Self {
             read,
             write: Side::new(1.0 - reads, write, &here_write, part, most_writes),

@@ -39,7 +39,9 @@ impl Schedule {
     /// Whether `volume` is gone: then nothing reaches it.
     pub(crate) fn is_gone(&self, now: Nanos, volume: usize) -> bool {
         let mut all = self.faults.iter();
-        all.any(|it| it.kind == FaultKind::Detach && it.hits(volume) && it.lasts_at(now))
+        all.any(|fault| {
+            fault.kind == FaultKind::Detach && fault.hits(volume) && fault.lasts_at(now)
+        })
     }
 
     /// What becomes of an operation that arrived `now` and would be done `at`. Faults apply in

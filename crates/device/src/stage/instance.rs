@@ -43,8 +43,8 @@ impl Credit {
 }
 
 pub(crate) fn chain(spec: Option<&InstanceSpec>) -> Chain {
-    Chain::new(spec.map_or(Vec::new(), |it| {
-        limiters(&it.caps, &it.credits, Counts::MovedBytes)
+    Chain::new(spec.map_or(Vec::new(), |spec| {
+        limiters(&spec.caps, &spec.credits, Counts::MovedBytes)
     }))
 }
 

@@ -94,7 +94,10 @@ impl Style {
 
     pub(in super::super) fn of(options: &Options) -> Self {
         // The list ends where fio, which keeps it in an array of fixed length, finds a 0.
-        let listed = options.percentile_list.iter().take_while(|it| **it > 0.0);
+        let listed = options
+            .percentile_list
+            .iter()
+            .take_while(|percentile| **percentile > 0.0);
         let mut percentiles: Vec<f64> = listed.copied().collect();
         percentiles.sort_by(f64::total_cmp);
         percentiles.truncate(MOST_PERCENTILES);

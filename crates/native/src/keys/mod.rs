@@ -189,7 +189,7 @@ macro_rules! row {
             kind: "word",
             allowed: Allowed::Words(&names(&$words)),
             set: |it, value| put(&mut it.$($field).+, value.word(&$words)),
-            show: |it| spoken(&$words, &it.$($field).+),
+            show: |job| spoken(&$words, &job.$($field).+),
             ..Key::ROW
         }
     };
@@ -198,7 +198,7 @@ macro_rules! row {
             kind: "table",
             default: Some("none"),
             set: |it, value| put(&mut it.$($field).+, value.unless_none($read)),
-            show: |it| it.$($field).+.as_ref().map($show),
+            show: |job| job.$($field).+.as_ref().map($show),
             ..Key::ROW
         }
     };
@@ -207,7 +207,7 @@ macro_rules! row {
             kind: called!($kind),
             default: Some("none"),
             set: |it, value| put(&mut it.$($field).+, value.unless_none(|value| value.$kind())),
-            show: |it| it.$($field).+.map(text!($kind)),
+            show: |job| job.$($field).+.map(text!($kind)),
             ..Key::ROW
         }
     };
@@ -221,7 +221,7 @@ macro_rules! row {
             set: |it, value| {
                 put(&mut it.pattern, value.$kind().map(|$field| Pattern::$pattern { $field }))
             },
-            show: |it| match it.pattern {
+            show: |job| match job.pattern {
                 Pattern::$pattern { $field } => Some(text!($kind)($field)),
                 _ => None,
             },
@@ -233,7 +233,7 @@ macro_rules! row {
         Key::<$of> {
             kind: "true or false",
             set: |it, value| put(&mut $engine(it).$field, value.flag()),
-            show: |it| Some($shown(it)?.$field.to_string()),
+            show: |job| Some($shown(job)?.$field.to_string()),
             ..Key::ROW
         }
     };
@@ -241,7 +241,7 @@ macro_rules! row {
         Key::<$of> {
             kind: called!($kind),
             set: |it, value| put(&mut it.$($field).+, value.$kind()),
-            show: |it| Some(text!($kind)(it.$($field).+)),
+            show: |job| Some(text!($kind)(job.$($field).+)),
             ..Key::ROW
         }
     };

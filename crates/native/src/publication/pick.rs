@@ -139,7 +139,7 @@ impl Pick {
                 .flat_map(|family| family.cases.clone())
                 .collect(),
         };
-        let fitting: Vec<Made> = made.into_iter().filter(|it| self.fits(&it.0)).collect();
+        let fitting: Vec<Made> = made.into_iter().filter(|made| self.fits(&made.0)).collect();
         // The name alone means the case, not its repetitions at lower rates.
         let named = fitting
             .iter()

@@ -81,7 +81,7 @@ pub(super) fn published(
         let again = |it: &&Published| {
             (&it.system, &it.case, it.figure) == (&figure.system, &figure.case, figure.figure)
         };
-        if found.iter().any(|it| again(&it)) {
+        if found.iter().any(|known| again(&known)) {
             return Err(wrong(number, "this figure stands there twice".to_owned()));
         }
         found.push(figure);
@@ -101,7 +101,7 @@ fn figure(line: &str, known: &Known) -> Result<Published, String> {
             ));
         }
     };
-    if !known.systems.iter().any(|it| it.name == system) {
+    if !known.systems.iter().any(|known| known.name == system) {
         return Err(format!("no system is called `{system}`"));
     }
     let figure: Figure = figure.parse().map_err(|_| figure_hint(figure))?;

@@ -80,11 +80,11 @@ fn choice(
     let measured = known.systems.iter().filter(|system| system.measured);
     Ok(Choice {
         systems: match systems {
-            Some(value) => list(value, &|it| known.system(it))?,
+            Some(value) => list(value, &|name| known.system(name))?,
             None => measured.map(|measured| measured.name.clone()).collect(),
         },
         cases: match cases {
-            Some(value) => list(value, &|it| known.case(it))?,
+            Some(value) => list(value, &|name| known.case(name))?,
             None => known
                 .families
                 .iter()
@@ -115,7 +115,7 @@ fn axis(value: Value<'_>, known: &Known, choice: &Choice) -> Result<Axis, Compla
                 system: Some(name.clone()),
                 ..Pick::default()
             };
-            all.map(|it| named(it, pick(it))).collect()
+            all.map(|name| named(name, pick(name))).collect()
         }
         "case" => {
             let made = choice.cases.iter().flat_map(|case| known.made(case));
@@ -131,7 +131,7 @@ fn axis(value: Value<'_>, known: &Known, choice: &Choice) -> Result<Axis, Compla
                 ..Pick::default()
             };
             let all = choice.figures.iter();
-            all.map(|it| (it.title(), pick(*it))).collect()
+            all.map(|figure| (figure.title(), pick(*figure))).collect()
         }
         setting => values(setting, known, choice),
     };

@@ -33,11 +33,14 @@ impl Debug {
     pub fn new(general: &General) -> Self {
         let requested = |word: &str| {
             let mut given = general.debug.iter();
-            given.any(|it| it == "all" || it.split(':').next() == Some(word))
+            given.any(|given| given == "all" || given.split(':').next() == Some(word))
         };
         let words = DEBUG_WORDS.split(',');
         let words = words.filter(|word| !["all", "job"].contains(word));
-        let mut given = general.debug.iter().filter_map(|it| it.strip_prefix("job"));
+        let mut given = general
+            .debug
+            .iter()
+            .filter_map(|word| word.strip_prefix("job"));
         let only = given.next().map(|number| {
             let number = number.trim_start_matches(':');
             number.parse().unwrap_or(0)

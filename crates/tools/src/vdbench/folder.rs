@@ -131,7 +131,7 @@ fn is_report(path: &Path) -> bool {
     let read = File::open(path).and_then(|file| file.take(8192).read_to_end(&mut head));
     let head = String::from_utf8_lossy(&head);
     let title = head.strip_prefix(TITLE);
-    let title = title.and_then(|it| it.split_once("</title>"));
+    let title = title.and_then(|rest| rest.split_once("</title>"));
     let written = title.and_then(|(title, _)| Path::new(title).file_name());
     read.is_ok()
         && path
