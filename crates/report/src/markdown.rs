@@ -3,8 +3,8 @@
 use blocklab_compare::compare::Comparison;
 use blocklab_findings::{Assessment, Severity};
 use blocklab_record::Record;
-use blocklab_units::visible;
 
+use crate::document::markdown::plain;
 use crate::figures::{self, Column};
 use crate::text::{header, rows};
 use crate::{facts, versus};
@@ -134,22 +134,6 @@ fn table(titles: &[&str], rows: Vec<Vec<String>>) -> String {
     out.push_str(&line(ruler.map(str::to_owned).collect()));
     for row in rows {
         out.push_str(&line(row.iter().map(|cell| plain(cell)).collect()));
-    }
-    out
-}
-
-/// A text in which nothing is markup, on one line.
-pub(crate) fn plain(text: &str) -> String {
-    let mut out = String::new();
-    for letter in visible(text).chars() {
-        match letter {
-            '\n' => out.push(' '),
-            '|' | '<' | '>' | '*' | '`' | '[' | ']' | '\\' | '~' | '#' => {
-                out.push('\\');
-                out.push(letter);
-            }
-            letter => out.push(letter),
-        }
     }
     out
 }

@@ -1,7 +1,8 @@
 //! A document as Markdown.
 
+use blocklab_units::visible;
+
 use super::{Document, Entry, Kind, Part, Row, Table};
-use crate::markdown::plain;
 
 /// Parts with an empty line between them.
 pub(super) fn print(document: &Document) -> String {
@@ -81,4 +82,20 @@ fn table_of(table: &Table) -> String {
 fn row(cells: &[&str]) -> String {
     let cells: Vec<String> = cells.iter().map(|cell| plain(cell.trim_end())).collect();
     format!("| {} |\n", cells.join(" | "))
+}
+
+/// A text in which nothing is markup, on one line.
+pub(crate) fn plain(text: &str) -> String {
+    let mut out = String::new();
+    for letter in visible(text).chars() {
+        match letter {
+            '\n' => out.push(' '),
+            '|' | '<' | '>' | '*' | '`' | '[' | ']' | '\\' | '~' | '#' => {
+                out.push('\\');
+                out.push(letter);
+            }
+            letter => out.push(letter),
+        }
+    }
+    out
 }

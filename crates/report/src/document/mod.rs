@@ -10,7 +10,7 @@
 //! JSON is not printed from it: forms for programs are typed and versioned by themselves.
 
 mod html;
-mod markdown;
+pub(crate) mod markdown;
 pub(crate) mod text;
 
 use blocklab_units::{Ink, Style, width};
