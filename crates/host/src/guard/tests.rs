@@ -315,17 +315,23 @@ fn a_file_that_was_made_here_may_be_overwritten() {
     assert_eq!(outcome(&path, &[]), changed);
 }
 
+/// A guard that has opened one file more than it keeps open.
+fn one_more_than_held(path: &impl Fn(usize) -> PathBuf) -> Guard {
+    let guard = Guard::default();
+    for number in 0..=HELD {
+        fs::write(path(number), "data").unwrap();
+        guard.open(&path(number)).unwrap();
+    }
+    guard
+}
+
 /// Every file of a run was kept open, so that half of the descriptors went to files that were
 /// looked at: 10,000 files did not run where 20,000 may be open.
 #[test]
 fn of_many_files_only_some_stay_open_and_none_is_mistaken_for_another() {
     let folder = tempfile::tempdir().unwrap();
     let path = |number: usize| folder.path().join(number.to_string());
-    let guard = Guard::default();
-    for number in 0..=HELD {
-        fs::write(path(number), "data").unwrap();
-        guard.open(&path(number)).unwrap();
-    }
+    let guard = one_more_than_held(&path);
     let (first, last) = (path(0), path(HELD));
     assert!(guard.holds(&first) && !guard.holds(&last));
     let known = guard.open(&last).unwrap().identity();
@@ -350,11 +356,7 @@ fn of_many_files_only_some_stay_open_and_none_is_mistaken_for_another() {
 fn a_file_that_got_the_number_of_an_inode_is_another_one() {
     let folder = tempfile::tempdir().unwrap();
     let path = |number: usize| folder.path().join(number.to_string());
-    let guard = Guard::default();
-    for number in 0..=HELD {
-        fs::write(path(number), "data").unwrap();
-        guard.open(&path(number)).unwrap();
-    }
+    let guard = one_more_than_held(&path);
     let last = path(HELD);
     if fs::metadata(&last).unwrap().created().is_err() {
         println!("skipped: no file says here when it was made");
