@@ -56,7 +56,7 @@ pub fn answer(request: &Request, wanted: &Wanted, setting: Setting<'_>) -> Resul
         }
         Finished::Stopped { resumable } => {
             terminal::warn(&match resumable {
-                0 => "interrupted before anything was measured; nothing is kept".to_owned(),
+                0 => "interrupted; nothing is kept".to_owned(),
                 done => format!(
                     "interrupted after {}; the same command continues it, --fresh restarts it",
                     plural(done, "measurement")
