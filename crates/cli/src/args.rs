@@ -175,17 +175,14 @@ pub struct ShowArgs {
     /// Show only this case (repeatable)
     #[arg(long, value_name = "NAME")]
     pub case: Vec<String>,
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
-    /// Output format
-    #[arg(long, value_enum, default_value_t, conflicts_with = "json")]
-    pub format: View,
+    /// How it is printed
+    #[command(flatten)]
+    pub form: FormArgs,
 }
 
 /// How a result is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub enum View {
+enum View {
     /// For a terminal
     #[default]
     Text,

@@ -11,7 +11,7 @@ use blocklab_calibrate::{Calibration, Residuals, calibrate as fit, is_usable, re
 use blocklab_catalog::device_file;
 use blocklab_record::{Record, Status};
 use blocklab_report::calibration::calibration;
-use blocklab_report::document::{Entry, Part};
+use blocklab_report::document::{Entry, Fit, Part};
 use blocklab_runner::{Finished, Guard, Prepared, Request, Setting, Study};
 use blocklab_store::Store;
 use blocklab_units::{Ink, Nanos};
@@ -65,7 +65,7 @@ fn closing(args: &CalibrateArgs) -> Part {
         return Part::Prose(text.to_owned());
     };
     let line = |head: &str, text: String| Entry {
-        is_wrapped: false,
+        fit: Fit::Whole,
         ..Entry::new(Ink::Dim, head, 9, text)
     };
     let command = format!("blocklab run quick --target sim:{}", address(path));

@@ -6,10 +6,11 @@ use blocklab_compare::compare::{Comparison, Margins, compare as hold};
 use blocklab_compare::gate::{Condition, Gate, slower, warning};
 use blocklab_findings::{Assessment, Finding, assess};
 use blocklab_record::Record;
-use blocklab_report::{html, json, markdown, text};
+use blocklab_report::document::Form;
+use blocklab_report::{html, json, views};
 use blocklab_store::Store;
 
-use crate::args::{CompareArgs, View};
+use crate::args::CompareArgs;
 use crate::chosen;
 use crate::stored::each;
 use blocklab_console::terminal;
@@ -92,26 +93,27 @@ fn show(
     if let Some(path) = &args.html {
         output::write(path, page(all, comparison), Over::forced(args.force))?;
     }
-    if args.json || args.format == View::Json {
-        return terminal::print_styled(json::comparison(all, comparison, gate));
+    let is_page_printed = args.html.as_deref() == Some(Path::new("-"));
+    match args.form.form(terminal::style()) {
+        None => terminal::print_styled(json::comparison(all, comparison, gate)),
+        Some(_) if is_page_printed => {
+            gate::aside(gate);
+            Ok(())
+        }
+        Some(Form::Html) => {
+            gate::aside(gate);
+            terminal::print_data(page(all, comparison))
+        }
+        Some(form) => {
+            let words = views::comparison(all, comparison).print(form);
+            let written = match &args.html {
+                Some(path) if form != Form::Markdown => format!("\nReport  {}\n", path.display()),
+                _ => String::new(),
+            };
+            let gate = gate::words(gate, form);
+            terminal::print_styled(format!("{words}{written}{gate}"))
+        }
     }
-    let report = match args.html.as_deref() {
-        Some(path) if path == Path::new("-") => {
-            gate::aside(gate);
-            return Ok(());
-        }
-        Some(path) => format!("\nReport  {}\n", path.display()),
-        None => String::new(),
-    };
-    let words = match args.format {
-        View::Markdown => markdown::comparison(all, comparison),
-        View::Html => {
-            gate::aside(gate);
-            return terminal::print_data(page(all, comparison));
-        }
-        _ => text::comparison(all, comparison, terminal::style()),
-    };
-    terminal::print_styled(format!("{words}{report}{}", gate::words(gate)))
 }
 
 /// Where the baseline stands; a run that was not named among the others comes first.

@@ -9,7 +9,7 @@ use blocklab_compare::gate::{Check, Condition, Gate, missed, warning};
 use blocklab_findings::{assess, best_output};
 use blocklab_record::{Record, TargetFacts};
 use blocklab_report::document::Form;
-use blocklab_report::{html, json, text};
+use blocklab_report::{html, json, views};
 use blocklab_store::Store;
 use blocklab_units::plural;
 use blocklab_workload::Address;
@@ -89,10 +89,10 @@ fn one(args: &DiagnoseArgs, record: &Record, catalog: &Catalog) -> Result<(Strin
             html::diagnosis(record, &diagnosis)
         }
         Some(form) => {
-            let words = text::diagnosis(record, &diagnosis).print(form);
+            let words = views::diagnosis(record, &diagnosis).print(form);
             let page = args.html.iter();
             let page = page.map(|path| format!("\nReport  {}\n", path.display()));
-            words + &page.collect::<String>() + &gate::words(gate.as_ref())
+            words + &page.collect::<String>() + &gate::words(gate.as_ref(), form)
         }
     };
     Ok((text, gate))

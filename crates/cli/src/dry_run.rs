@@ -3,16 +3,17 @@
 use anyhow::Result;
 use blocklab_catalog::Catalog;
 use blocklab_catalog::unit_price::{Bought, Priced, price};
-use blocklab_console::terminal;
 use blocklab_record::TargetKind;
-use blocklab_report::text;
+use blocklab_report::document::{Document, Entry, Part};
+use blocklab_report::views;
 use blocklab_runner::{Forecast, Prepared, Request, Setting, TargetForecast};
 use blocklab_store::Store;
-use blocklab_units::{Bytes, Ink, Nanos, Style, plural, significant};
+use blocklab_units::{Bytes, Ink, Nanos, plural, significant};
 use blocklab_workload::{Plan, Target};
 use serde::Serialize;
 
 use crate::answer;
+use crate::args::FormArgs;
 
 /// Width of the names at the left.
 const INDENT: usize = 10;
@@ -73,7 +74,7 @@ struct Cost {
 }
 
 /// Prints what a request would do; nothing is made, measured or changed.
-pub fn print(request: &Request, setting: Setting<'_>, as_json: bool) -> Result<()> {
+pub fn print(request: &Request, setting: Setting<'_>, form: FormArgs) -> Result<()> {
     let prepared = Prepared::new(request, setting)?;
     let plans = prepared.plans().into_iter();
     let mut systems = Vec::new();
@@ -87,10 +88,9 @@ pub fn print(request: &Request, setting: Setting<'_>, as_json: bool) -> Result<(
             ..forecast_of(system, plan, found, setting.catalog)
         });
     }
-    terminal::print_styled(if as_json {
-        answer::json(("dry_run_format", 1), &answer::only("systems", &systems))?
-    } else {
-        in_words(request, &systems, setting.store, terminal::style())
+    let fields = answer::only("systems", &systems);
+    answer::print(form, ("dry_run_format", 1), &fields, || {
+        document(request, &systems, setting.store)
     })
 }
 
@@ -142,7 +142,7 @@ fn target(of: TargetForecast) -> TargetLine {
 }
 
 fn lines_of(of: &TargetForecast) -> Vec<(&'static str, String)> {
-    text::target_lines(std::slice::from_ref(&of.facts))
+    views::target_lines(std::slice::from_ref(&of.facts))
 }
 
 /// The price of what the addresses stand for, over the time of the run.
@@ -166,43 +166,46 @@ fn cost(found: &Forecast, catalog: &Catalog) -> Option<Cost> {
     })
 }
 
-fn in_words(request: &Request, systems: &[SystemForecast], store: &Store, style: Style) -> String {
-    let name = &request.study.plan.name;
-    let mut out = style.paint(Ink::Bold, &format!("{name}: what a run would do")) + "\n";
-    for one in systems {
-        out.push('\n');
-        if let Some(system) = &one.system {
-            out += &style.hang(Ink::Bold, "system", INDENT, system);
-        }
-        for (name, text) in &one.lines {
-            out += &style.hang(Ink::Dim, name, INDENT, text);
-        }
-        for (name, text) in one.sentences() {
-            out += &style.hang(Ink::Dim, name, INDENT, &text);
-        }
-    }
-    if let Some(until) = request.until {
+fn document(request: &Request, systems: &[SystemForecast], store: &Store) -> Document {
+    let name = format!("{}: what a run would do", request.study.plan.name);
+    let mut parts = vec![Part::Heading(name.clone())];
+    let of_systems = systems.iter().map(|one| Part::Entries(one.entries()));
+    parts.extend(of_systems);
+    if let (Some(until), Some(Part::Entries(last))) = (request.until, parts.last_mut()) {
         let more = format!(
             "passes are added until the rates are known, which write and take more; none begins \
              after {} of measured time",
             until.limit
         );
-        out += &style.hang(Ink::Dim, "then", INDENT, &more);
+        last.push(Entry::new(Ink::Dim, "then", INDENT, more));
     }
     let kept = if request.is_resumable {
         store.root().display().to_string()
     } else {
         "nowhere (--no-save)".to_owned()
     };
-    out + "\n"
-        + &style.hang(Ink::Dim, "kept in", INDENT, &kept)
-        + "\nNothing was measured or changed. Without --dry-run, the same command does it.\n"
+    let closing = "Nothing was measured or changed. Without --dry-run, the same command does it.";
+    parts.push(Part::Entries(vec![Entry::new(
+        Ink::Dim,
+        "kept in",
+        INDENT,
+        kept,
+    )]));
+    parts.push(Part::Prose(closing.to_owned()));
+    Document { name, parts }
 }
 
 impl SystemForecast {
-    fn sentences(&self) -> Vec<(&'static str, String)> {
-        let mut all = vec![("writes", self.writes()), ("takes", self.takes())];
-        all.extend(self.cost.as_ref().map(|cost| ("costs", cost.text())));
+    fn entries(&self) -> Vec<Entry> {
+        let system = self.system.iter();
+        let mut all: Vec<Entry> = system
+            .map(|name| Entry::new(Ink::Bold, "system", INDENT, name))
+            .collect();
+        let lines = self.lines.iter().cloned();
+        let sentences = [("writes", self.writes()), ("takes", self.takes())];
+        let cost = self.cost.iter().map(|cost| ("costs", cost.text()));
+        let lines = lines.chain(sentences).chain(cost);
+        all.extend(lines.map(|(name, text)| Entry::new(Ink::Dim, name, INDENT, text)));
         all
     }
 

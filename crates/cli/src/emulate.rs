@@ -23,8 +23,9 @@ use blocklab_record::{
     FORMAT, Measurement, Note, NoteLevel, Origin, Record, Requested, Status, TargetFacts,
     TargetKind,
 };
+use blocklab_report::document::Form;
 use blocklab_report::observed::{self, Now};
-use blocklab_report::text;
+use blocklab_report::views;
 use blocklab_results::keeping::{self, Keeping};
 use blocklab_store::Store;
 use blocklab_targets::Clock;
@@ -452,7 +453,8 @@ fn end(args: &EmulateArgs, store: &Store, record: &mut Record) -> Result<ExitCod
     }
     if !args.quiet && !args.json {
         let assessment = assess(record);
-        terminal::print_styled(text::summary(record, &assessment, terminal::style()))?;
+        let form = Form::Text(terminal::style());
+        terminal::print_styled(views::summary(record, &assessment).print(form))?;
     }
     if args.no_save {
         return Ok(ExitCode::SUCCESS);

@@ -9,6 +9,8 @@ use blocklab_host::{LARGEST_REPORT, read_at_most, read_input};
 use blocklab_import::{self as read, Source, Tool, VDBENCH_FILES};
 use blocklab_native as native;
 use blocklab_record::Record;
+use blocklab_report::document::Form;
+use blocklab_report::views;
 use blocklab_store::{Store, as_visible};
 use blocklab_workload::Plan;
 use jiff::Timestamp;
@@ -89,11 +91,11 @@ fn in_words(records: Vec<Record>, json: bool) -> Result<String> {
     if json {
         return answer::json(("import_format", 1), &answer::only("runs", &ids));
     }
-    let style = terminal::style();
+    let form = Form::Text(terminal::style());
     let shown = records.into_iter().map(|record| {
         let record = as_visible(record);
         let assessment = blocklab_findings::assess(&record);
-        blocklab_report::text::summary(&record, &assessment, style)
+        views::summary(&record, &assessment).print(form)
     });
     Ok(shown.collect::<Vec<_>>().join("\n"))
 }

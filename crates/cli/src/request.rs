@@ -10,7 +10,7 @@ use blocklab_console::{chance, place};
 use blocklab_host::{LARGEST_SCRIPT, read_at_most, read_input};
 use blocklab_native::{self as native, Overrides, studies};
 use blocklab_record::Record;
-use blocklab_report::text;
+use blocklab_report::document::aligned;
 use blocklab_runner::{Missing, Request, Study, Until, planned, planned_run};
 use blocklab_store::Store;
 use blocklab_units::{Ink, Nanos, Style, did_you_mean, plural};
@@ -303,7 +303,7 @@ pub fn listed(args: &RunArgs, store: &Store, style: Style) -> Result<String> {
             settings,
         ]
     });
-    Ok(text::aligned(&rows.collect::<Vec<_>>(), &[1]))
+    Ok(aligned(&rows.collect::<Vec<_>>(), &[1]))
 }
 
 fn one_line(name: &str, style: Style) -> Result<String> {

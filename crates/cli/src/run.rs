@@ -57,7 +57,7 @@ fn foresee(args: &RunArgs, store: &Store) -> Result<()> {
         catalog: &place::load_catalog()?,
         interrupted: &AtomicBool::new(false),
     };
-    dry_run::print(&request(args, store)?, setting, args.json)
+    dry_run::print(&request(args, store)?, setting, args.form)
 }
 
 /// Whether a job file of fio stands in the place of a study.

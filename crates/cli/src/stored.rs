@@ -13,14 +13,14 @@ use blocklab_findings::{Assessment, assess};
 use blocklab_native::{self as native, studies};
 use blocklab_record::Record;
 use blocklab_report::document::Form;
-use blocklab_report::{html, json, markdown, text};
+use blocklab_report::{html, json, views};
 use blocklab_results::output::{self, Over};
 use blocklab_store::export::{self as figures, Rows};
 use blocklab_store::{Removal, Store};
 use blocklab_units::did_you_mean;
 use clap::ValueEnum;
 
-use crate::args::{ExportArgs, Format, ReportArgs, RmArgs, ShowArgs, View};
+use crate::args::{ExportArgs, Format, ReportArgs, RmArgs, ShowArgs};
 use crate::{chosen, load};
 
 /// Prints the result of a run again.
@@ -30,17 +30,11 @@ pub fn show(args: &ShowArgs, store: &Store) -> Result<()> {
     if !args.case.is_empty() {
         only(&args.case, &mut record, &mut assessment)?;
     }
-    let style = terminal::style();
-    let all = || text::evidence(&record, &assessment);
-    terminal::print_styled(match args.format {
-        View::Text if args.findings => all().print(Form::Text(style)),
-        View::Markdown if args.findings => all().print(Form::Markdown),
-        View::Html if args.findings => all().print(Form::Html),
-        _ if args.json => json::summary(&record, &assessment, None),
-        View::Json => json::summary(&record, &assessment, None),
-        View::Markdown => markdown::summary(&record, &assessment),
-        View::Html => html::page(&[(&record, &assessment)]),
-        View::Text => text::summary(&record, &assessment, style),
+    terminal::print_styled(match args.form.form(terminal::style()) {
+        None => json::summary(&record, &assessment, None),
+        Some(form) if args.findings => views::evidence(&record, &assessment).print(form),
+        Some(Form::Html) => html::page(&[(&record, &assessment)]),
+        Some(form) => views::summary(&record, &assessment).print(form),
     })
 }
 

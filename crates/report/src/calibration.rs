@@ -3,8 +3,7 @@
 use blocklab_calibrate::{Calibration, Compared, Errors, Quality, Residual, Residuals};
 use blocklab_units::{Bytes, Ink, count, latency, rate, significant, width};
 
-use crate::document::{Column, Document, Entry, Layout, Part, Row, Table};
-use crate::text::grid;
+use crate::document::{Column, Document, Entry, Fit, Group, Layout, Part, Row, Table, lines};
 
 /// What was fitted and from what, every cell of the disk next to the model's, how far the model can
 /// be trusted, and what the records do not show.
@@ -65,7 +64,7 @@ fn constants(fitted: &Calibration) -> Vec<Entry> {
     let heads = rows
         .iter()
         .map(|[what, value, _]| [what.clone(), value.clone()]);
-    let heads = grid::lines(
+    let heads = lines(
         &heads.collect::<Vec<_>>(),
         |column| column == 1,
         usize::MAX,
@@ -106,10 +105,13 @@ fn cells(residuals: &Residuals) -> Part {
             figures.push(mark.to_owned());
         }
         let title = heading(cell);
-        let above = (title != group).then(|| title.clone());
+        let begins = (title != group).then(|| Group {
+            title: title.clone(),
+            warning: String::new(),
+        });
         group = title;
         table.rows.push(Row {
-            above,
+            group: begins,
             ..Row::from(figures)
         });
     }
@@ -181,7 +183,7 @@ fn errors(residuals: &Residuals) -> Vec<Entry> {
     for (name, errors) in figures {
         if let Some(errors) = errors {
             entries.push(Entry {
-                is_wrapped: false,
+                fit: Fit::Whole,
                 ..Entry::new(Ink::Bold, &format!("  {name}"), 8, error_text(errors))
             });
         }

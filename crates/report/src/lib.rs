@@ -10,10 +10,9 @@ pub mod document;
 pub mod html;
 pub mod json;
 pub mod live;
-pub mod markdown;
 pub mod observed;
 pub mod price;
-pub mod text;
+pub mod views;
 
 mod delivered;
 mod evidence;

@@ -7,7 +7,7 @@ use blocklab_compare::study::{Judged, Verdict};
 use blocklab_findings::Assessment;
 use blocklab_record::Origin;
 use blocklab_report::document::Form;
-use blocklab_report::{html, markdown, text};
+use blocklab_report::{html, views};
 use blocklab_units::Style;
 
 #[test]
@@ -226,8 +226,8 @@ fn every_case_of_a_finding_has_its_name_somewhere() {
     assessment.findings = vec![finding];
     let page = html::page(&[(&record, &assessment)]);
     let plain = Form::Text(Style::default());
-    let terminal = text::evidence(&record, &assessment).print(plain);
-    let markdown = markdown::summary(&record, &assessment);
+    let terminal = views::evidence(&record, &assessment).print(plain);
+    let markdown = views::summary(&record, &assessment).print(Form::Markdown);
     for shown in [page, terminal, markdown] {
         for name in &names {
             assert!(shown.contains(name), "{name} in {shown}");

@@ -14,8 +14,8 @@ use blocklab_compare::gate::{Condition, Gate};
 use blocklab_console::status::{FAILED, INTERRUPTED};
 use blocklab_console::terminal;
 use blocklab_record::{Record, Status};
-use blocklab_report::html;
-use blocklab_report::json as report;
+use blocklab_report::document::{self, Document};
+use blocklab_report::{html, json as report, views};
 use blocklab_store::Store;
 
 use crate::gate;
@@ -23,11 +23,10 @@ use crate::keeping::{self, Keeping};
 use crate::output::{self, Over};
 
 /// In which form a result goes to standard output.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     /// For people.
-    #[default]
-    Words,
+    Words(document::Form),
     /// One object.
     Json,
     /// A line for the result, and one for each record that it rests on.
@@ -69,19 +68,23 @@ impl Wanted {
     /// Whether the page goes to standard output.
     fn prints_page(&self) -> bool {
         self.page.as_deref() == Some(Path::new("-"))
+            || self.form == Form::Words(document::Form::Html)
     }
 
-    /// Whether words about what is kept follow the result.
-    fn is_for_people(&self) -> bool {
-        self.form == Form::Words && !self.prints_page()
+    /// The form of the result where words follow it.
+    fn words(&self) -> Option<document::Form> {
+        match self.form {
+            Form::Words(form) => Some(form).filter(|_| !self.prints_page()),
+            Form::Json | Form::JsonLines => None,
+        }
     }
 
     /// The file of the page, where `usual` is the one beside the run.
     fn page_path(&self, usual: Option<PathBuf>) -> Option<PathBuf> {
-        if self.prints_page() {
-            None
-        } else {
-            self.page.clone().or(usual)
+        match self.page.as_deref() {
+            Some(path) if path == Path::new("-") => None,
+            Some(path) => Some(path.to_owned()),
+            None => usual,
         }
     }
 }
@@ -92,7 +95,7 @@ pub trait Conclusion {
     fn page(&self) -> String;
 
     /// The result for people.
-    fn words(&self) -> String;
+    fn document(&self) -> Document;
 
     /// The result as JSON, and what a line of it is called.
     fn json(&self) -> (&'static str, String);
@@ -139,9 +142,14 @@ pub fn conclude(of: &mut dyn Conclusion, wanted: &Wanted, store: &Store) -> Resu
         // Somebody who sees no result still learns where it is.
         terminal::inform(&closing);
         gate::aside(of.gate());
-    } else if wanted.is_for_people() {
-        terminal::print(closing)?;
-        terminal::print_styled(gate::words(of.gate()))?;
+    } else if let Some(form) = wanted.words() {
+        if matches!(form, document::Form::Text(_)) {
+            terminal::print(closing)?;
+        } else if !wanted.is_quiet {
+            // Only the result itself belongs into an issue or a message.
+            terminal::inform(closing.trim());
+        }
+        terminal::print_styled(gate::words(of.gate(), form))?;
     } else if wanted.prints_page() {
         gate::aside(of.gate());
     }
@@ -152,12 +160,12 @@ pub fn conclude(of: &mut dyn Conclusion, wanted: &Wanted, store: &Store) -> Resu
 fn print(of: &mut dyn Conclusion, wanted: &Wanted, page: &str) -> Result<()> {
     if wanted.prints_page() {
         terminal::print_data(page)?;
-        if wanted.form == Form::Words {
+        if matches!(wanted.form, Form::Words(_)) {
             return Ok(());
         }
     }
     let text = match wanted.form {
-        Form::Words => of.words(),
+        Form::Words(form) => of.document().print(form),
         Form::Json => of.json().1,
         Form::JsonLines => {
             let (kind, result) = of.json();
@@ -225,9 +233,8 @@ impl Conclusion for Run<'_> {
         html::page(&[(&*self.record, &self.assessment)])
     }
 
-    fn words(&self) -> String {
-        let style = terminal::style();
-        blocklab_report::text::summary(self.record, &self.assessment, style)
+    fn document(&self) -> Document {
+        views::summary(self.record, &self.assessment)
     }
 
     fn json(&self) -> (&'static str, String) {

@@ -5,7 +5,8 @@ use blocklab_console::status::{DONE, NOT_PASSED, UNDECIDED};
 use blocklab_console::terminal;
 use blocklab_findings::{Assessment, Finding};
 use blocklab_record::Record;
-use blocklab_report::text;
+use blocklab_report::document::Form;
+use blocklab_report::views;
 
 /// What the answer is worth to a shell.
 pub fn status(gate: Option<&Gate>, strict: bool) -> u8 {
@@ -16,17 +17,18 @@ pub fn status(gate: Option<&Gate>, strict: bool) -> u8 {
     }
 }
 
-/// The answer as the last lines of a text; nothing without a condition.
-pub fn words(gate: Option<&Gate>) -> String {
+/// The answer as the last lines of a result; nothing without a condition.
+pub fn words(gate: Option<&Gate>, form: Form) -> String {
     gate.map_or_else(String::new, |gate| {
-        format!("\n{}", text::gate(gate, terminal::style()))
+        format!("\n{}", views::gate(gate).print(form))
     })
 }
 
 /// The answer on standard error, where standard output holds a page.
 pub fn aside(gate: Option<&Gate>) {
     if gate.is_some() {
-        terminal::inform(words(gate).trim());
+        let form = Form::Text(terminal::style());
+        terminal::inform(words(gate, form).trim());
     }
 }
 

@@ -8,10 +8,10 @@ use anyhow::{Result, anyhow};
 use blocklab_catalog::{Catalog, Listed, Resolved, resolve_text};
 use blocklab_compare::gate::Gate;
 use blocklab_compare::study::{Outcome, SystemOutcome, outcome};
-use blocklab_console::terminal;
 use blocklab_findings::{Assessment, assess};
 use blocklab_record::{Origin, Record};
-use blocklab_report::{html, json, text};
+use blocklab_report::document::Document;
+use blocklab_report::{html, json, views};
 use blocklab_runner::Study;
 use blocklab_store::Store;
 use blocklab_workload::Address;
@@ -118,16 +118,9 @@ impl Conclusion for StudyEnd<'_> {
         html::study(&self.runs, &self.outcome)
     }
 
-    fn words(&self) -> String {
+    fn document(&self) -> Document {
         let plan = &self.study.plan;
-        let style = terminal::style();
-        text::study(
-            &plan.name,
-            &plan.description,
-            &self.outcome,
-            &self.runs,
-            style,
-        )
+        views::study(&plan.name, &plan.description, &self.outcome, &self.runs)
     }
 
     fn json(&self) -> (&'static str, String) {

@@ -18,8 +18,11 @@ use anyhow::{Context, Result};
 use blocklab_console::{listen, place, status, supervisor, terminal};
 use blocklab_host::{LARGEST_SCRIPT, read_input};
 use blocklab_record::{Note, NoteLevel, Record};
+use blocklab_report::document::{Document, Form};
+use blocklab_report::views;
 use blocklab_runner::Missing;
 use blocklab_store::Store;
+use blocklab_units::Style;
 use blocklab_vdbench::{
     self as dialect, Command, Inputs, Mistake, ParameterFile, Place, Repeat, Run, Validation,
     prepare, quick_test, recovery_run, validate,
@@ -245,7 +248,11 @@ fn finish(
 ) -> Result<bool> {
     let curves = reporter.curves();
     let mut curves: String = curves.map(|text| format!("\n{text}")).collect();
-    curves.push_str(&blocklab_report::text::curves(record));
+    let points = Document {
+        name: String::new(),
+        parts: views::curves(record).into_iter().collect(),
+    };
+    curves.push_str(&points.print(Form::Text(Style::default())));
     // Printed first, so that a run that cannot be kept is seen.
     let printed = terminal::print(curves);
     let is_kept = own.no_save || keep(record, store);

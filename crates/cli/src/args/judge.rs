@@ -42,12 +42,9 @@ pub struct CompareArgs {
     /// The run to compare the others with (default: the first)
     #[arg(long, value_name = "RUN")]
     pub baseline: Option<String>,
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
-    /// Output format
-    #[arg(long, value_enum, default_value_t, conflicts_with = "json")]
-    pub format: super::View,
+    /// How it is printed
+    #[command(flatten)]
+    pub form: FormArgs,
     /// Write an HTML page with the comparison and the charts of all runs (`-`: standard output)
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub html: Option<PathBuf>,

@@ -5,13 +5,14 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use blocklab_compare::gate::Condition;
+use blocklab_console::terminal;
 use blocklab_results::output::Over;
 use blocklab_results::{Form, Wanted};
 use blocklab_store::is_id;
 use blocklab_units::{Bytes, Nanos, visible};
 use clap::{Args, ValueEnum, ValueHint};
 
-use super::at_least_one;
+use super::{FormArgs, at_least_one};
 
 const RUN_EXAMPLES: &str = "\
 Examples:
@@ -100,11 +101,11 @@ pub struct RunArgs {
     /// Random seed; the same seed gives the same requests
     #[arg(long, value_name = "NUMBER")]
     pub seed: Option<u64>,
-    /// Print the result as JSON
-    #[arg(long)]
-    pub json: bool,
+    /// How the result is printed
+    #[command(flatten)]
+    pub form: FormArgs,
     /// Print a JSON line as each measurement ends, then the result and the whole record
-    #[arg(long, conflicts_with_all = ["json", "html"])]
+    #[arg(long, conflicts_with_all = ["json", "format", "html"])]
     pub json_lines: bool,
     /// Write the HTML report to this file (`-`: standard output)
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -148,10 +149,10 @@ pub struct RunArgs {
 impl RunArgs {
     /// How the end of the run is wanted.
     pub fn wanted(&self) -> Wanted {
-        let form = match (self.json, self.json_lines) {
-            (true, _) => Form::Json,
-            (_, true) => Form::JsonLines,
-            _ => Form::Words,
+        let form = match self.form.form(terminal::style()) {
+            _ if self.json_lines => Form::JsonLines,
+            None => Form::Json,
+            Some(form) => Form::Words(form),
         };
         Wanted {
             form,

@@ -1,10 +1,10 @@
 //! A document as a page of its own.
 
-use blocklab_units::Ink;
 use maud::{DOCTYPE, Markup, html};
 
 use super::{Column, Document, Entry, Kind, Part, Table};
 use crate::html::frame::head;
+use crate::html::headline::prose;
 use crate::html::tables::{card, heads};
 
 /// The whole page.
@@ -31,7 +31,7 @@ fn parts(all: &[Part], title: &str) -> Markup {
         @for part in all.iter().filter(|part| !part.is_empty()) {
             @match part {
                 Part::Heading(text) => h1 { (text) },
-                Part::Prose(text) => p { (text) },
+                Part::Prose(text) => p { (prose(text)) },
                 Part::Section { title, parts: inner } => section {
                     h2 { (title) }
                     (parts(inner, title))
@@ -43,17 +43,20 @@ fn parts(all: &[Part], title: &str) -> Markup {
                     @for block in blocks { div class="block" { (parts(block, title)) } }
                 },
                 Part::Table(table) => (table_of(table, title)),
+                Part::Folded { title, parts: inner } => details class="infos" {
+                    summary { (title) }
+                    (parts(inner, title))
+                },
             }
         }
     }
 }
 
 fn item(entry: &Entry) -> Markup {
-    let is_aside = entry.text_ink == Some(Ink::Dim);
     html! {
-        li class=[is_aside.then_some("aside")] {
+        li class=[entry.is_aside().then_some("aside")] {
             @if !entry.name().is_empty() { strong { (entry.name()) } " " }
-            (entry.text)
+            (prose(&entry.text))
         }
     }
 }
@@ -70,12 +73,20 @@ fn table_of(table: &Table, title: &str) -> Markup {
         .collect();
     let rows = html! {
         @for row in &table.rows {
-            @if let Some(title) = &row.above {
-                tr { th scope="rowgroup" colspan=(table.columns.len()) { (title) } }
+            @if let Some(group) = &row.group {
+                tr {
+                    th scope="rowgroup" colspan=(table.columns.len()) {
+                        (group.title)
+                        @if !group.warning.is_empty() {
+                            br; span class="settings" { "! " (group.warning) }
+                        }
+                    }
+                }
             }
             tr {
                 @for (cell, column) in row.cells.iter().zip(&table.columns).take(1) {
                     th scope="row" class=[Some(class(column)).filter(|name| !name.is_empty())] {
+                        @if row.is_doubted { "! " }
                         (cell)
                     }
                 }

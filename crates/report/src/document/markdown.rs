@@ -7,7 +7,8 @@ use super::{Document, Entry, Kind, Part, Row, Table};
 /// Parts with an empty line between them.
 pub(super) fn print(document: &Document) -> String {
     let mut out = Vec::new();
-    if !matches!(document.parts.first(), Some(Part::Heading(_))) {
+    let is_titled = matches!(document.parts.first(), Some(Part::Heading(_)));
+    if !is_titled && !document.name.is_empty() {
         out.push(format!("### {}\n", plain(&document.name)));
     }
     add(&document.parts, 4, &mut out);
@@ -19,28 +20,47 @@ fn add(parts: &[Part], level: usize, out: &mut Vec<String>) {
     for part in parts.iter().filter(|part| !part.is_empty()) {
         match part {
             Part::Heading(text) => out.push(format!("### {}\n", plain(text))),
-            Part::Prose(text) => out.push(format!("{}\n", plain(text))),
+            Part::Prose(text) => out.push(format!("{}\n", prose(text))),
             Part::Section { title, parts } => {
                 out.push(format!("{} {}\n", "#".repeat(level), plain(title)));
                 add(parts, (level + 1).min(6), out);
             }
-            Part::Entries(entries) => out.push(entries.iter().map(item).collect()),
+            Part::Entries(entries) => out.push(list(entries)),
             Part::Blocks(blocks) => {
                 for parts in blocks {
                     add(parts, level, out);
                 }
             }
             Part::Table(table) => out.push(table_of(table)),
+            Part::Folded { title, parts } => {
+                let title = plain(title);
+                out.push(format!("<details><summary>{title}</summary>\n"));
+                add(parts, level, out);
+                out.push("</details>\n".to_owned());
+            }
         }
     }
 }
 
-fn item(entry: &Entry) -> String {
-    let text = plain(&entry.text);
-    match entry.name() {
-        "" => format!("- {text}\n"),
-        name => format!("- **{}** {text}\n", plain(name)),
+/// What may be overlooked is a paragraph of its own, all else a list.
+fn list(entries: &[Entry]) -> String {
+    let mut out = String::new();
+    let mut was_aside = false;
+    for (place, entry) in entries.iter().enumerate() {
+        let is_aside = entry.is_aside();
+        if place > 0 && (is_aside || was_aside) {
+            out.push('\n');
+        }
+        was_aside = is_aside;
+        let text = prose(&entry.text);
+        let line = match entry.name() {
+            _ if is_aside => text,
+            "" => format!("- {text}"),
+            name => format!("- **{}** {text}", plain(name)),
+        };
+        out.push_str(&format!("{}\n", line.trim_end()));
     }
+    out
 }
 
 fn table_of(table: &Table) -> String {
@@ -52,31 +72,37 @@ fn table_of(table: &Table) -> String {
     let mut out = row(&titles);
     out.push_str(&format!("| {} |\n", rulers.collect::<Vec<_>>().join(" | ")));
     for of_table in &table.rows {
-        if let Some(title) = &of_table.above {
-            let mut cells = vec![""; table.columns.len()];
-            cells[0] = title;
-            out.push_str(&row(&cells));
+        if let Some(group) = &of_table.group {
+            let title = format!("**{}**", plain(&group.title));
+            out.push_str(&format!(
+                "| {title}{} |\n",
+                " |".repeat(table.columns.len() - 1)
+            ));
         }
-        let cells = of_table.cells.iter().map(String::as_str);
+        let mut cells = of_table.cells.clone();
+        if of_table.is_doubted {
+            cells[0].insert_str(0, "! ");
+        }
+        let cells = cells.iter().map(String::as_str);
         out.push_str(&row(&cells.collect::<Vec<_>>()));
     }
-    let explained: Vec<&Row> = table
-        .rows
-        .iter()
-        .filter(|row| !row.below.is_empty())
-        .collect();
-    if !explained.is_empty() {
+    let remarks: Vec<(&str, &str)> = table.rows.iter().flat_map(remarks).collect();
+    if !remarks.is_empty() {
         out.push('\n');
     }
-    for of_table in explained {
-        let name = of_table.cells.first().map_or("", String::as_str);
-        out.push_str(&format!(
-            "- **{}** {}\n",
-            plain(name),
-            plain(&of_table.below)
-        ));
+    for (name, text) in remarks {
+        out.push_str(&format!("- **{}** {}\n", plain(name), plain(text)));
     }
     out
+}
+
+/// What is said of a row and of the group that begins with it, each behind its name.
+fn remarks(row: &Row) -> Vec<(&str, &str)> {
+    let name = row.cells.first().map_or("", String::as_str);
+    let group = row.group.iter();
+    let of_group = group.map(|group| (&*group.title, &*group.warning));
+    let all = of_group.chain([(name, &*row.below)]);
+    all.filter(|(_, text)| !text.is_empty()).collect()
 }
 
 fn row(cells: &[&str]) -> String {
@@ -84,8 +110,24 @@ fn row(cells: &[&str]) -> String {
     format!("| {} |\n", cells.join(" | "))
 }
 
+/// A text in which what stands between backticks is code, and nothing else is markup.
+fn prose(text: &str) -> String {
+    let parts: Vec<&str> = text.split('`').collect();
+    if parts.len().is_multiple_of(2) {
+        return plain(text);
+    }
+    let parts = parts.iter().enumerate().map(|(place, part)| {
+        if place % 2 == 0 {
+            plain(part)
+        } else {
+            format!("`{}`", visible(part).replace('\n', " "))
+        }
+    });
+    parts.collect()
+}
+
 /// A text in which nothing is markup, on one line.
-pub(crate) fn plain(text: &str) -> String {
+fn plain(text: &str) -> String {
     let mut out = String::new();
     for letter in visible(text).chars() {
         match letter {

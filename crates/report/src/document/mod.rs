@@ -9,18 +9,21 @@
 //!
 //! JSON is not printed from it: forms for programs are typed and versioned by themselves.
 
+mod grid;
 mod html;
 pub(crate) mod markdown;
-pub(crate) mod text;
+mod text;
 
 use blocklab_units::{Ink, Style, width};
+
+pub use grid::{aligned, lines};
 
 use crate::evidence;
 
 /// A view that can be printed in any form.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Document {
-    /// What it is about: the title of its page.
+    /// What it is about: the title of its page. Empty where it is only a part of one.
     pub name: String,
     /// In reading order.
     pub parts: Vec<Part>,
@@ -57,6 +60,25 @@ pub enum Part {
     Blocks(Vec<Vec<Part>>),
     /// Figures in columns.
     Table(Table),
+    /// What readers open where they want to know more. A terminal has nothing to open: a command
+    /// shows it there.
+    Folded {
+        /// The title, which is always seen.
+        title: String,
+        /// What it hides.
+        parts: Vec<Part>,
+    },
+}
+
+/// What a terminal does with a text that is longer than its line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fit {
+    /// It goes on below its first word.
+    Wrapped,
+    /// It stays whole: addresses of pages, and commands.
+    Whole,
+    /// It ends with a sign that there is more: another command shows it.
+    Cut,
 }
 
 /// A line with something in front of it: a number, a name, a sign.
@@ -68,8 +90,8 @@ pub struct Entry {
     pub ink: Ink,
     /// Column of a terminal in which the text begins.
     pub indent: usize,
-    /// Whether a terminal breaks the text into its lines. Addresses of pages stay whole.
-    pub is_wrapped: bool,
+    /// What happens to a text that is longer than the line.
+    pub fit: Fit,
     /// What it says.
     pub text: String,
     /// The colour of that, where it has one.
@@ -83,7 +105,7 @@ impl Entry {
             head: head.to_owned(),
             ink,
             indent,
-            is_wrapped: true,
+            fit: Fit::Wrapped,
             text: text.into(),
             text_ink: None,
         }
@@ -108,13 +130,26 @@ impl Entry {
             .collect()
     }
 
+    /// The same line, of which a terminal shows what fits.
+    pub fn cut(self) -> Self {
+        Self {
+            fit: Fit::Cut,
+            ..self
+        }
+    }
+
     /// A line of a list that a terminal leaves as it is.
     pub fn listed(head: &str, text: impl Into<String>) -> Self {
         let head = format!("  {head}");
         Self {
-            is_wrapped: false,
+            fit: Fit::Whole,
             ..Self::new(Ink::Dim, &head, head.chars().count() + 1, text)
         }
+    }
+
+    /// Whether it may be overlooked.
+    fn is_aside(&self) -> bool {
+        self.text_ink == Some(Ink::Dim)
     }
 
     /// What stands in front, without the blanks that place it and the signs of a list.
@@ -173,7 +208,7 @@ pub enum Layout {
         /// Blanks before each line.
         margin: usize,
     },
-    /// The same, and in 80 columns where no terminal is the reader.
+    /// The same, but 80 columns wide where no terminal is the reader.
     Narrow {
         /// Blanks before each line.
         margin: usize,
@@ -187,14 +222,25 @@ pub enum Layout {
     },
 }
 
+/// Rows that belong together.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Group {
+    /// What they are of.
+    pub title: String,
+    /// What makes them doubtful; empty where nothing does.
+    pub warning: String,
+}
+
 /// A row of a table.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Row {
-    /// The title above it, where a group of rows begins with it.
-    pub above: Option<String>,
+    /// The group that begins with it.
+    pub group: Option<Group>,
+    /// Whether something doubts its figures: it is marked.
+    pub is_doubted: bool,
     /// A cell for each column.
     pub cells: Vec<String>,
-    /// Its colour, where it has one.
+    /// The colour of its last cell, the verdict, where it has one.
     pub ink: Option<Ink>,
     /// What is said below it.
     pub below: String,
@@ -255,7 +301,9 @@ impl Part {
     fn is_empty(&self) -> bool {
         match self {
             Self::Heading(text) | Self::Prose(text) => text.is_empty(),
-            Self::Section { parts, .. } => parts.iter().all(Self::is_empty),
+            Self::Section { parts, .. } | Self::Folded { parts, .. } => {
+                parts.iter().all(Self::is_empty)
+            }
             Self::Entries(entries) => entries.is_empty(),
             Self::Blocks(blocks) => blocks.iter().flatten().all(Self::is_empty),
             Self::Table(table) => table.rows.is_empty(),

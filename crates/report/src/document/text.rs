@@ -2,8 +2,11 @@
 
 use blocklab_units::{Ink, Style, width};
 
-use super::{Document, Entry, Kind, Layout, Part, Table};
-use crate::text::grid::{self, Cells};
+use super::grid::{self, Cells};
+use super::{Document, Entry, Fit, Group, Kind, Layout, Part, Table};
+
+/// Between two columns where more does not fit.
+const LEAST_GAP: usize = 1;
 
 /// Parts with an empty line between them.
 pub(super) fn print(document: &Document, style: Style) -> String {
@@ -12,7 +15,7 @@ pub(super) fn print(document: &Document, style: Style) -> String {
     texts.join("\n")
 }
 
-pub(crate) fn printed(part: &Part, style: Style) -> String {
+fn printed(part: &Part, style: Style) -> String {
     if part.is_empty() {
         return String::new();
     }
@@ -37,6 +40,7 @@ pub(crate) fn printed(part: &Part, style: Style) -> String {
             blocks.collect::<Vec<_>>().join("\n")
         }
         Part::Table(table) => table_of(table, style),
+        Part::Folded { .. } => String::new(),
     }
 }
 
@@ -53,24 +57,33 @@ fn heading(text: &str, style: Style) -> String {
 
 fn line(entry: &Entry, style: Style) -> String {
     let Entry {
-        head,
-        ink,
-        indent,
-        text,
-        ..
+        head, ink, indent, ..
     } = entry;
+    let text = shown(entry, style);
     if let Some(ink) = entry.text_ink {
         let blanks = " ".repeat(*indent);
-        let lines = style.wrap(text, *indent).into_iter();
+        let lines = style.wrap(&text, *indent).into_iter();
         return lines
             .map(|line| format!("{blanks}{}\n", style.paint(ink, &line)))
             .collect();
     }
-    if entry.is_wrapped {
-        return style.hang(*ink, head, *indent, text);
+    if text.is_empty() && !head.is_empty() {
+        return format!("{}\n", style.paint(*ink, head));
     }
-    let gap = indent.saturating_sub(width(head)).max(1);
-    format!("{}{}{text}\n", style.paint(*ink, head), " ".repeat(gap))
+    if entry.fit == Fit::Whole {
+        let gap = indent.saturating_sub(width(head)).max(1);
+        return format!("{}{}{text}\n", style.paint(*ink, head), " ".repeat(gap));
+    }
+    style.hang(*ink, head, *indent, &text)
+}
+
+/// The text, or as much of it as one line holds.
+fn shown(entry: &Entry, style: Style) -> String {
+    let is_one_line = || style.wrap(&entry.text, entry.indent).len() <= 1;
+    if entry.fit != Fit::Cut || is_one_line() {
+        return entry.text.clone();
+    }
+    style.cut(&entry.text, entry.indent)
 }
 
 fn table_of(table: &Table, style: Style) -> String {
@@ -89,7 +102,15 @@ fn table_of(table: &Table, style: Style) -> String {
     let cells = table.rows.iter().map(|row| &row.cells);
     let rows: Vec<&[String]> = titles.iter().chain(cells).map(Vec::as_slice).collect();
     let is_figure = |column: usize| table.columns[column].kind == Kind::Figure;
-    let mut lines = grid::lines(&rows, is_figure, room, grid::GAP).into_iter();
+    let verdicts = table.columns.len().saturating_sub(1);
+    let paint = |line: usize, column: usize, text: &str| {
+        let row = line.checked_sub(usize::from(titles.is_some()));
+        match row.and_then(|row| table.rows[row].ink) {
+            Some(ink) if column == verdicts => style.paint(ink, text),
+            _ => text.to_owned(),
+        }
+    };
+    let mut lines = grid::painted(&rows, is_figure, room, LEAST_GAP, paint).into_iter();
     let mut out = String::new();
     if titles.is_some()
         && let Some(line) = lines.next()
@@ -99,20 +120,32 @@ fn table_of(table: &Table, style: Style) -> String {
         out.push('\n');
     }
     for (row, line) in table.rows.iter().zip(lines) {
-        if let Some(title) = &row.above {
-            let margin = " ".repeat(margin.saturating_sub(2));
-            out.push_str(&format!("{margin}{}\n", style.paint(Ink::Bold, title)));
+        if let Some(group) = &row.group {
+            out.push_str(&opening(group, margin.saturating_sub(2), style));
         }
         let line = grid::indented(&line, margin);
-        match row.ink {
-            Some(ink) => out.push_str(&format!("{}\n", style.paint(ink, line.trim_end()))),
-            None => out.push_str(&line),
+        if row.is_doubted {
+            // In the place of the margin.
+            out.push_str(&line.replacen("  ", &style.paint(Ink::Yellow, "! "), 1));
+        } else {
+            out.push_str(&line);
         }
         if !row.below.is_empty() {
             out.push_str(&style.aside(margin + 4, &row.below));
         }
     }
     out
+}
+
+/// The title of a group, and below it what makes the group doubtful.
+fn opening(group: &Group, margin: usize, style: Style) -> String {
+    let blanks = " ".repeat(margin);
+    let title = format!("{blanks}{}\n", style.paint(Ink::Bold, &group.title));
+    if group.warning.is_empty() {
+        return title;
+    }
+    let sign = format!("{blanks}  !");
+    title + &style.hang(Ink::Yellow, &sign, margin + 4, &group.warning)
 }
 
 /// Columns that do not fit next to the others follow below.

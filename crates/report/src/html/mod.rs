@@ -9,7 +9,7 @@ mod data;
 mod diagnosis;
 mod findings;
 pub(crate) mod frame;
-mod headline;
+pub(crate) mod headline;
 mod model;
 mod numbers;
 mod origin;

@@ -1,54 +1,67 @@
-use blocklab_compare::gate::{Answer, Check, Gate, Judged};
+//! In: what was asked of runs, and the answers. Out: each condition with what fails it, and what the
+//! passes leave open.
 
+use blocklab_compare::gate::{Answer, Check, Gate, Judged};
+use blocklab_units::Ink;
+
+use crate::document::{Document, Entry, Part};
 use crate::facts;
 use crate::versus::letter;
-use blocklab_units::{Ink, Style};
 
 /// Lines shown of one condition; JSON holds them all.
 const SHOWN: usize = 12;
 
 /// The answers that end a pipeline: each condition with what it fails on, what the passes leave
-/// open, and how many passes would decide. Ends with a newline.
-pub fn gate(gate: &Gate, style: Style) -> String {
-    let title = style.paint(Ink::Bold, "Gate");
-    let checks = gate.checks.iter().map(|of_gate| check(of_gate, style));
-    format!("{title}\n{}", checks.collect::<String>())
+/// open, and how many passes would decide.
+pub fn gate(gate: &Gate) -> Document {
+    let entries = gate.checks.iter().flat_map(check);
+    Document {
+        name: String::new(),
+        parts: vec![Part::section(
+            "Gate",
+            vec![Part::Entries(entries.collect())],
+        )],
+    }
 }
 
-fn check(check: &Check, style: Style) -> String {
+fn check(check: &Check) -> Vec<Entry> {
     let ink = match check.answer {
         Answer::Pass => Ink::Green,
         Answer::Undecided => Ink::Yellow,
         Answer::Fail => Ink::Red,
     };
-    let head = format!("{}: {}", check.condition, facts::word(check.answer));
-    let mut out = format!("  {}{}\n", style.paint(ink, &head), counts(check));
+    let head = format!("  {}: {}", check.condition, facts::word(check.answer));
+    let indent = head.chars().count() + 1;
+    let mut entries = vec![Entry::new(ink, &head, indent, counts(check))];
     // What fails stands before what is open.
     let mut open: Vec<&Judged> = check.judged.iter().collect();
     open.retain(|judged| judged.answer != Answer::Pass);
     open.sort_by_key(|judged| std::cmp::Reverse(judged.answer));
-    let many = check.judged.iter().any(|judged| judged.run > 1);
-    for it in open.iter().take(SHOWN) {
-        out.push_str(&style.hang(Ink::Dim, "    -", 6, &line(it, many)));
-    }
+    let is_of_several = check.judged.iter().any(|judged| judged.run > 1);
+    let shown = open.iter().take(SHOWN);
+    entries.extend(shown.map(|judged| item(line(judged, is_of_several))));
     if open.len() > SHOWN {
         let more = format!("and {} more (--json shows all)", open.len() - SHOWN);
-        out.push_str(&style.hang(Ink::Dim, "    -", 6, &more));
+        entries.push(item(more));
     }
-    out
+    entries
 }
 
-/// `: 1 fail, 2 undecided, 5 pass`; nothing where all are the same.
+fn item(text: String) -> Entry {
+    Entry::new(Ink::Dim, "    -", 6, text)
+}
+
+/// `(1 fail, 2 undecided, 5 pass)`; nothing where all are the same.
 fn counts(check: &Check) -> String {
     let all = [Answer::Fail, Answer::Undecided, Answer::Pass];
     match facts::tally(&all, check.judged.iter().map(|judged| judged.answer)) {
-        several if several.contains(',') => format!(" ({several})"),
+        several if several.contains(',') => format!("({several})"),
         _ => String::new(),
     }
 }
 
-fn line(of: &Judged, many: bool) -> String {
-    let run = if many {
+fn line(of: &Judged, is_of_several: bool) -> String {
+    let run = if is_of_several {
         format!("{}, ", letter(of.run))
     } else {
         String::new()
@@ -65,7 +78,10 @@ fn line(of: &Judged, many: bool) -> String {
 
 #[cfg(test)]
 mod tests {
+    use blocklab_units::Style;
+
     use super::*;
+    use crate::document::Form;
 
     fn judged(subject: &str, answer: Answer, passes_to_decide: Option<u32>) -> Judged {
         Judged {
@@ -93,7 +109,7 @@ mod tests {
             checks: vec![check],
         };
         assert_eq!(
-            gate(&found, Style::default()),
+            gate(&found).print(Form::Text(Style::default())),
             "\
 Gate
   slower:5%: fail (1 fail, 1 undecided, 1 pass)

@@ -6,7 +6,7 @@ use blocklab_compare::expect::Diagnosis;
 use blocklab_findings::{Assessment, Estimate, ResponseNs, Row, RowDirection};
 use blocklab_record::{Origin, Percentiles, Record, Status};
 use blocklab_report::document::{Document, Form, Part};
-use blocklab_report::text;
+use blocklab_report::views;
 use blocklab_stats::Histogram;
 use blocklab_units::Style;
 use blocklab_workload::Direction;
@@ -92,8 +92,16 @@ fn quick() -> (Record, Assessment) {
 
 /// Parts as a terminal shows them.
 fn shown(parts: Vec<Part>) -> String {
+    in_style(parts, Style::default())
+}
+
+fn in_style(parts: Vec<Part>, style: Style) -> String {
     let name = String::new();
-    Document { name, parts }.print(Form::Text(Style::default()))
+    Document { name, parts }.print(Form::Text(style))
+}
+
+fn printed(document: &Document) -> String {
+    document.print(Form::Text(Style::default()))
 }
 
 #[track_caller]
@@ -104,7 +112,7 @@ fn check(shown: &str, expected: &str) {
 #[test]
 fn the_table_of_the_built_in_study_fits_eighty_columns() {
     let (record, assessment) = quick();
-    let shown = text::table(&record, &assessment, Style::default());
+    let shown = shown(views::table(&record, &assessment));
     check(
         &shown,
         "                      MB/s       IOPS     mean      p50      p99    p99.9      ±
@@ -136,7 +144,7 @@ fn a_narrow_terminal_gets_every_figure_below_its_name() {
         width: Some(60),
     };
     check(
-        &text::table(&record, &assessment, style),
+        &in_style(views::table(&record, &assessment), style),
         "     MB/s   IOPS     mean      p50      p99    p99.9      ±
   seq1m-q8-read
     3,214  3,065  2.61 ms  2.59 ms  3.07 ms  4.02 ms  0.4 %
@@ -175,7 +183,7 @@ fn one_pass_has_no_interval_and_a_mixed_case_a_row_a_direction() {
         ],
     )];
     check(
-        &text::table(&record, &assessment, Style::default()),
+        &shown(views::table(&record, &assessment)),
         "              MB/s  IOPS     mean      p50      p99    p99.9  ±
   oltp read    5.7   700   900 µs   900 µs   900 µs   900 µs  –
   oltp write   2.5   300  1.90 ms  1.90 ms  1.90 ms  1.90 ms  –
@@ -194,7 +202,7 @@ fn an_open_loop_shows_the_response_as_well() {
     assessment.rows[0].directions[0].response_ns =
         Some(response([2_600_000, 9_100_000, 80_000_000], 91_000_000));
     check(
-        &text::table(&record, &assessment, Style::default()),
+        &shown(views::table(&record, &assessment)),
         "                  MB/s   IOPS     mean      p50      p99    p99.9      ±
   seq1m-q8-read  3,214  3,065  2.61 ms  2.59 ms  3.07 ms  4.02 ms  0.4 %
 
@@ -214,7 +222,7 @@ fn nothing_measured_is_said() {
     let (record, mut assessment) = quick();
     assessment.rows.clear();
     check(
-        &text::table(&record, &assessment, Style::default()),
+        &shown(views::table(&record, &assessment)),
         "nothing was measured\n",
     );
 }
@@ -222,7 +230,7 @@ fn nothing_measured_is_said() {
 #[test]
 fn in_passing_only_what_doubts_a_figure_is_reported_in_full() {
     let (record, assessment) = quick();
-    let shown = text::summary(&record, &assessment, Style::default());
+    let shown = printed(&views::summary(&record, &assessment));
     let from = shown.find("Findings").expect("findings");
     let to = from + shown[from..].find("\n\n").expect("the table below") + 1;
     check(
@@ -243,7 +251,7 @@ Findings
 fn nothing_wrong_is_said_in_one_sentence() {
     let (record, mut assessment) = quick();
     assessment.findings = vec![sample::good()];
-    let shown = text::summary(&record, &assessment, Style::default());
+    let shown = printed(&views::summary(&record, &assessment));
     assert!(
         shown.contains(
             "
@@ -260,7 +268,7 @@ fn nothing_wrong_is_said_in_one_sentence() {
 fn all_findings_come_with_evidence_and_advice() {
     let (_, assessment) = quick();
     check(
-        &shown(vec![text::findings(&assessment)]),
+        &shown(vec![views::findings(&assessment)]),
         "\
 Findings
   warning   rnd4k-q32-read: the processor was the limit, not the target: the
@@ -299,7 +307,7 @@ fn figures_that_the_data_does_not_support_look_like_it() {
     assessment.rows[1].directions[0].response_ns =
         Some(response([5_000_000, 6_000_000, 7_000_000], 8_000_000));
     check(
-        &text::table(&record, &assessment, Style::default()),
+        &shown(views::table(&record, &assessment)),
         "                   MB/s   IOPS     mean      p50      p99     p99.9      ±
   seq1m-q8-read   3,214  3,065  2.61 ms  2.59 ms  3.07 ms   4.02 ms  0.4 %
   seq1m-q8-write  2,005  1,912  4.18 ms  4.05 ms  7.40 ms  ~81.3 ms  7.0 %
@@ -319,7 +327,7 @@ fn figures_that_the_data_does_not_support_look_like_it() {
 fn without_findings_there_is_no_heading() {
     let (_, mut assessment) = quick();
     assessment.findings.clear();
-    check(&shown(vec![text::findings(&assessment)]), "");
+    check(&shown(vec![views::findings(&assessment)]), "");
 }
 
 #[test]
@@ -329,7 +337,7 @@ fn the_summary_of_a_failed_run_says_so_first_and_counts_the_errors() {
     assessment.rows.clear();
     assessment.findings.clear();
     check(
-        &text::summary(&record, &assessment, Style::default()),
+        &printed(&views::summary(&record, &assessment)),
         "\
 quick: the eight numbers that people compare, in about a minute
 
@@ -360,7 +368,7 @@ fn what_was_not_measured_is_not_called_measured() {
     let (mut record, assessment) = quick();
     record.origin = Origin::Simulated;
     record.status = Status::Interrupted;
-    let shown = text::summary(&record, &assessment, Style::default());
+    let shown = printed(&views::summary(&record, &assessment));
     assert!(shown.contains("run       7f3a2c · interrupted · 2025-11-20 14:03:22 UTC · simulated"));
     assert!(shown.contains("! The run was interrupted. What was measured until then is shown."));
 }
@@ -368,13 +376,13 @@ fn what_was_not_measured_is_not_called_measured() {
 #[test]
 fn colours_come_only_when_asked_for() {
     let (record, assessment) = quick();
-    let plain = text::summary(&record, &assessment, Style::default());
+    let plain = printed(&views::summary(&record, &assessment));
     assert!(!plain.contains('\x1b'));
     let style = Style {
         color: true,
         width: None,
     };
-    let colored = text::summary(&record, &assessment, style);
+    let colored = views::summary(&record, &assessment).print(Form::Text(style));
     assert!(colored.contains("\x1b[33m! \x1b[0m"), "{colored}");
     let mut bare = colored;
     for code in ["0", "1", "2", "31", "32", "33", "34"] {
@@ -390,7 +398,7 @@ fn a_simulated_run_tells_its_limits_and_assumptions_and_names_no_engine() {
     assessment.rows.clear();
     assessment.findings.clear();
     check(
-        &text::summary(&record, &assessment, Style::default()),
+        &printed(&views::summary(&record, &assessment)),
         "\
 quick: the eight numbers that people compare, in about a minute
 
@@ -412,10 +420,10 @@ nothing was measured
 #[test]
 fn all_of_a_model_is_reported_by_source() {
     let (mut record, _) = sample::run("7f3a2c", 1.0);
-    check(&shown(text::model(&record)), "");
+    check(&shown(views::model(&record)), "");
     sample::model(&mut record, Origin::Simulated);
     check(
-        &shown(text::model(&record)),
+        &shown(views::model(&record)),
         "\
 The model
   No device took part: the model answered in virtual time, where nothing else
@@ -454,7 +462,7 @@ fn a_diagnosis_opens_with_its_verdict_and_ends_with_its_sources() {
         assessment,
         expected: None,
     };
-    let shown = text::diagnosis(&record, &diagnosis).print(Form::Text(Style::default()));
+    let shown = views::diagnosis(&record, &diagnosis).print(Form::Text(Style::default()));
     let verdict = "One warning: treat the results of rnd4k-q32-read with caution.\n\nquick: ";
     assert!(shown.starts_with(verdict), "{shown}");
     for lines in [
@@ -486,7 +494,7 @@ fn the_result_of_the_default_run_stands_on_24_lines_whatever_is_marked() {
         color: false,
         width: Some(80),
     };
-    let shown = text::table(&record, &assessment, style);
+    let shown = in_style(views::table(&record, &assessment), style);
     let row = "! rnd4k-q1-write       0.4       87.4  11.4 ms  9.81 ms  38.1 ms   ~350 ms  few\n";
     assert!(shown.contains(row), "{shown}");
     assert!(
@@ -511,7 +519,7 @@ fn an_old_run_says_assumed_once() {
     };
     let runs = [(&record, &assessment); 5];
     for shown in [
-        shown(text::model(&record)),
+        shown(views::model(&record)),
         blocklab_report::html::page(&runs[..1]),
         blocklab_report::html::page(&runs),
     ] {

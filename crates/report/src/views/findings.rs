@@ -1,92 +1,84 @@
+//! In: findings, notes and errors. Out: how they are read in passing, and with all evidence.
+
 use blocklab_findings::{Assessment, Finding, Severity};
 use blocklab_record::Record;
-use blocklab_units::{Bytes, Nanos, count};
+use blocklab_units::{Bytes, Ink, Nanos, count, plural};
 
-use super::titled;
 use crate::document::{Column, Entry, Layout, Part, Row, Table};
 use crate::evidence::Grid;
 use crate::facts;
-use blocklab_units::{Ink, Style};
 
 /// Column in which statements begin.
 const INDENT: usize = 12;
 /// Narrowest room for the title of a quantity; a longer one goes over several lines.
 const TITLE: usize = 14;
 
-/// The findings as they are read in passing: what doubts a figure with its advice, what explains
-/// one on a line. Empty when there are none.
-pub fn brief(record: &Record, assessment: &Assessment, style: Style) -> String {
-    let blocks = assessment.findings.iter().map(|finding| {
-        let mut out = match finding.severity {
-            Severity::Info => line(finding, style),
-            _ => statement(finding, style),
-        };
-        if finding.severity > Severity::Info {
-            out.push_str(&advice(finding, style));
+/// The findings as they are read in passing: what doubts a figure with its advice and its cases,
+/// what explains one on a line.
+pub fn brief(record: &Record, assessment: &Assessment) -> Part {
+    let mut parts: Vec<Part> = Vec::new();
+    for finding in &assessment.findings {
+        let in_passing = in_passing(finding);
+        match parts.last_mut() {
+            Some(Part::Entries(list)) => list.extend(in_passing),
+            _ => parts.push(Part::Entries(in_passing)),
         }
-        out
-    });
-    let findings = titled("Findings", blocks, style);
-    let folded = |finding: &Finding| finding.severity != Severity::Good;
-    if !assessment.findings.iter().any(folded) {
-        return findings;
+        parts.extend(cases(finding, assessment.rows.len()));
     }
-    let more = format!(
-        "`blocklab show {} --findings` shows the evidence.",
-        record.id
-    );
-    findings + &style.aside(INDENT, &more)
+    if assessment
+        .findings
+        .iter()
+        .any(|finding| finding.severity != Severity::Good)
+    {
+        let more = format!(
+            "`blocklab show {} --findings` shows the evidence.",
+            record.id
+        );
+        parts.push(Part::Entries(vec![Entry::aside(INDENT, more)]));
+    }
+    Part::section("Findings", parts)
+}
+
+fn in_passing(finding: &Finding) -> Vec<Entry> {
+    let statement = statement(finding);
+    if finding.severity == Severity::Info {
+        return vec![statement.cut()];
+    }
+    let advice = advice(finding).filter(|_| finding.severity > Severity::Info);
+    [statement].into_iter().chain(advice).collect()
+}
+
+/// The cases that a statement does not name, out of so many.
+fn cases(finding: &Finding, of: usize) -> Option<Part> {
+    let names = facts::unnamed(finding, of);
+    let list = Part::Prose(names.join(", "));
+    (!names.is_empty()).then(|| Part::Folded {
+        title: plural(names.len(), "case"),
+        parts: vec![list],
+    })
 }
 
 /// The findings with all evidence, most severe first.
 pub fn findings(assessment: &Assessment) -> Part {
     let all = assessment.findings.iter();
     let blocks = all.map(|finding| {
-        let mut entries = vec![Entry::new(
-            ink(finding.severity),
-            &head(finding),
-            INDENT,
-            &finding.statement,
-        )];
-        let arrow = format!("{}→", " ".repeat(INDENT));
-        let advice = finding.advice.iter();
-        entries.extend(advice.map(|text| Entry::new(Ink::Blue, &arrow, INDENT + 2, text)));
-        let mut parts = vec![Part::Entries(entries)];
+        let entries = [statement(finding)].into_iter().chain(advice(finding));
+        let mut parts = vec![Part::Entries(entries.collect())];
         parts.extend(evidence(finding, assessment.rows.len()));
         parts
     });
     Part::section("Findings", vec![Part::Blocks(blocks.collect())])
 }
 
-fn head(finding: &Finding) -> String {
-    format!("  {}", facts::word(finding.severity))
+fn statement(finding: &Finding) -> Entry {
+    let head = format!("  {}", facts::word(finding.severity));
+    Entry::new(ink(finding.severity), &head, INDENT, &finding.statement)
 }
 
-fn statement(finding: &Finding, style: Style) -> String {
-    style.hang(
-        ink(finding.severity),
-        &head(finding),
-        INDENT,
-        &finding.statement,
-    )
-}
-
-/// As much of the statement as one line holds.
-fn line(finding: &Finding, style: Style) -> String {
-    let lines = style.wrap(&finding.statement, INDENT);
-    let shown = match lines.as_slice() {
-        [] => String::new(),
-        [all] => all.clone(),
-        [_, ..] => style.cut(&finding.statement, INDENT),
-    };
-    style.hang(ink(finding.severity), &head(finding), INDENT, &shown)
-}
-
-fn advice(finding: &Finding, style: Style) -> String {
-    let head = format!("{}→", " ".repeat(INDENT));
-    let advice = finding.advice.iter();
-    let lines = advice.map(|text| style.hang(Ink::Blue, &head, INDENT + 2, text));
-    lines.collect()
+fn advice(finding: &Finding) -> Option<Entry> {
+    let arrow = format!("{}→", " ".repeat(INDENT));
+    let advice = finding.advice.as_ref();
+    advice.map(|text| Entry::new(Ink::Blue, &arrow, INDENT + 2, text))
 }
 
 /// What the rows of a table share, the table, and cases that neither names; then how sure, and by
@@ -139,22 +131,22 @@ const fn ink(severity: Severity) -> Ink {
 }
 
 /// What was understood differently from what was written.
-pub fn notes(record: &Record, style: Style) -> String {
-    let blocks = facts::notes(record).into_iter().map(|note| {
+pub fn notes(record: &Record) -> Part {
+    let notes = facts::notes(record).into_iter().map(|note| {
         let text = format!(
             "{} {}: {}",
             facts::word(note.level),
             note.subject(),
             note.text
         );
-        style.hang(Ink::Dim, "  -", 4, &text)
+        Entry::new(Ink::Dim, "  -", 4, text)
     });
-    titled("Notes", blocks, style)
+    Part::section("Notes", vec![Part::Entries(notes.collect())])
 }
 
 /// Failed operations by kind.
-pub fn errors(record: &Record, style: Style) -> String {
-    let blocks = facts::failures(record).into_iter().map(|failure| {
+pub fn errors(record: &Record) -> Part {
+    let errors = facts::failures(record).into_iter().map(|failure| {
         let error = failure.error;
         let text = format!(
             "{}: {} × {} on {} ({}), first after {} at offset {}",
@@ -166,7 +158,7 @@ pub fn errors(record: &Record, style: Style) -> String {
             Nanos(error.first_at_ns),
             Bytes(error.first_offset),
         );
-        style.hang(Ink::Red, "  -", 4, &text)
+        Entry::new(Ink::Red, "  -", 4, text)
     });
-    titled("Errors", blocks, style)
+    Part::section("Errors", vec![Part::Entries(errors.collect())])
 }

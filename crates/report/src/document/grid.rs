@@ -6,11 +6,12 @@ use std::ops::Range;
 use blocklab_units::{Ink, Style, width, wrapped};
 
 /// Between two columns.
-pub(crate) const GAP: usize = 2;
+pub const GAP: usize = 2;
 
 /// Lines under each other, one a row: cells of the columns that are `right` end level, the others
 /// begin so. Where they do not fit into `room`, the gaps shrink, though to no less than `least`;
 /// where that does not help, the first cell stands on a line of its own above the others.
+/// What fits in no way keeps its gaps.
 pub fn lines<R: AsRef<[String]>>(
     rows: &[R],
     right: impl Fn(usize) -> bool,
@@ -35,8 +36,8 @@ pub fn painted<R: AsRef<[String]>>(
     let fits = |(from, gap): &(usize, usize)| {
         widths[*from..].iter().sum::<usize>() + gap * columns.saturating_sub(1) <= room
     };
-    let ways = [(0, GAP), (0, least), (1, GAP)];
-    let (from, gap) = ways.into_iter().find(fits).unwrap_or((1, least));
+    let ways = [(0, GAP), (0, least), (1, GAP), (1, least)];
+    let (from, gap) = ways.into_iter().find(fits).unwrap_or((1, GAP));
     let line = |(at, row): (usize, &R)| {
         let cell = |(column, cell): (usize, &String)| {
             let blanks = " ".repeat(widths[column] - width(cell));
@@ -77,16 +78,6 @@ pub fn indented(text: &str, margin: usize) -> String {
     let blanks = " ".repeat(margin);
     let lines = text.lines().map(|line| format!("{blanks}{line}\n"));
     lines.collect()
-}
-
-/// Names, each with a text that hangs to its right.
-pub fn pairs(pairs: &[(String, String)], margin: usize, style: Style) -> String {
-    let name = pairs.iter().map(|(name, _)| width(name)).max().unwrap_or(0);
-    let line = |(name_of, text): &(String, String)| {
-        let head = format!("{}{name_of}", " ".repeat(margin));
-        style.hang(Ink::Bold, &head, margin + name + GAP, text)
-    };
-    pairs.iter().map(line).collect()
 }
 
 /// What stands in a table: a title a column, and named rows of as many cells.

@@ -3,34 +3,37 @@
 use blocklab_device::{Limit, Origin};
 use blocklab_record::{Record, TargetFacts};
 
-use super::grid;
 use crate::document::{Entry, Part};
 use crate::model;
-use blocklab_units::{Ink, Style};
+use blocklab_units::Ink;
 
 /// So many limits stand in a brief; more are counted.
 const LIMITS: usize = 6;
+/// Blanks before a limit.
+const MARGIN: usize = 2;
 
-/// The limits that can bind and every assumption, each on a line. Empty where nothing was
-/// modelled.
-pub fn brief(record: &Record, style: Style) -> String {
-    section(record, style, |target| {
+/// The limits that can bind and every assumption, each on a line.
+pub fn brief(record: &Record) -> Vec<Part> {
+    let targets: Vec<_> = model::targets(record).collect();
+    let sections = targets.iter().map(|target| {
         let limits = model::binding(target);
-        let mut out = grid::pairs(&limits[..limits.len().min(LIMITS)], 2, style);
-        let more = limits.len().saturating_sub(LIMITS);
+        let shown = &limits[..limits.len().min(LIMITS)];
+        let mut entries = Entry::pairs(shown, MARGIN);
+        let more = limits.len() - shown.len();
         if more > 0 {
-            out.push_str(&style.aside(2, &format!("and {more} more limits")));
+            entries.push(Entry::aside(MARGIN, format!("and {more} more limits")));
         }
-        for sentence in &target.assumptions {
+        entries.extend(target.assumptions.iter().map(|sentence| {
             let text = format!("assumed: {}", model::assumption(sentence));
-            let shown = match style.wrap(&text, 2).as_slice() {
-                [_] => text,
-                _ => style.cut(&text, 2),
-            };
-            out.push_str(&format!("  {}\n", style.paint(Ink::Yellow, &shown)));
-        }
-        out
-    })
+            let line = Entry::new(Ink::Yellow, "", MARGIN, text).cut();
+            Entry {
+                text_ink: Some(Ink::Yellow),
+                ..line
+            }
+        }));
+        Part::section(title(&targets, target), vec![Part::Entries(entries)])
+    });
+    sections.collect()
 }
 
 /// Every limit under its source, then every assumption, for each modelled target.
@@ -82,18 +85,4 @@ fn title(targets: &[&TargetFacts], target: &TargetFacts) -> String {
         1 => "The model".to_owned(),
         _ => format!("The model of {}", target.path),
     }
-}
-
-fn section(record: &Record, style: Style, of: impl Fn(&TargetFacts) -> String) -> String {
-    let targets: Vec<_> = model::targets(record).collect();
-    let mut out = String::new();
-    for target in &targets {
-        let title = title(&targets, target);
-        let gap = if out.is_empty() { "" } else { "\n" };
-        let body = of(target);
-        if !body.is_empty() {
-            out.push_str(&format!("{gap}{}\n{body}", style.paint(Ink::Bold, &title)));
-        }
-    }
-    out
 }

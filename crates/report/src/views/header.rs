@@ -1,3 +1,5 @@
+//! In: a Record. Out: what was measured, on what, and how it ended.
+
 use blocklab_record::{Origin, Record};
 
 use crate::document::{Entry, Part};
@@ -25,7 +27,7 @@ pub fn header(record: &Record) -> Vec<Part> {
 }
 
 /// What was measured on what, each with its name.
-pub fn lines(record: &Record) -> Vec<(&'static str, String)> {
+fn lines(record: &Record) -> Vec<(&'static str, String)> {
     let run = [("run", run(record))].into_iter();
     let note = record.note.clone().map(|text| ("note", text));
     run.chain(facts::measured_on(record)).chain(note).collect()

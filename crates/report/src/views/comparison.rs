@@ -1,0 +1,118 @@
+//! In: runs that are compared. Out: who they are, in what they differ, every load that both have, and
+//! what only one has.
+
+use blocklab_compare::compare::{Against, Comparison, Contrast, Pair, Verdict};
+use blocklab_record::Record;
+use blocklab_units::Ink;
+
+use crate::document::{Column, Document, Entry, Group, Layout, Part, Row, Table};
+use crate::versus;
+
+/// Runs side by side.
+///
+/// # Panics
+/// When the comparison is not of these records.
+pub fn comparison(records: &[&Record], comparison: &Comparison) -> Document {
+    let mut parts = vec![runs(records, comparison), differences(comparison)];
+    for against in &comparison.against {
+        parts.push(Part::section(
+            versus::outcome(comparison, against),
+            vec![table(comparison, against)],
+        ));
+        parts.push(unmatched(against));
+    }
+    let legend = Entry::aside(2, versus::legend(comparison));
+    parts.push(Part::Entries(vec![legend]));
+    Document {
+        name: "Comparison".to_owned(),
+        parts,
+    }
+}
+
+fn runs(records: &[&Record], comparison: &Comparison) -> Part {
+    let lines = records.iter().enumerate().map(|(place, record)| {
+        let role = if place == comparison.baseline {
+            " · the baseline"
+        } else {
+            ""
+        };
+        let text = format!(
+            "{} · {} · {} · {}{role}",
+            record.id,
+            record.requested.name,
+            record.origin.name(),
+            versus::subject(record)
+        );
+        Entry::new(Ink::Bold, &versus::letter(place), 4, text)
+    });
+    Part::Entries(lines.collect())
+}
+
+fn differences(comparison: &Comparison) -> Part {
+    let lines = comparison.differences.iter().map(|difference| {
+        let (ink, sign) = match difference.warning {
+            Some(_) => (Ink::Yellow, "!"),
+            None => (Ink::Dim, "-"),
+        };
+        Entry::new(ink, sign, 4, versus::difference(difference))
+    });
+    Part::Entries(lines.collect())
+}
+
+/// A group a load: a row a figure.
+fn table(comparison: &Comparison, against: &Against) -> Part {
+    let titles = versus::titles(comparison, against).map(Column::figure);
+    let rows = against.pairs.iter().flat_map(|pair| load(comparison, pair));
+    Part::Table(Table {
+        columns: [Column::words("")].into_iter().chain(titles).collect(),
+        rows: rows.collect(),
+        layout: Layout::Fitted { margin: 4 },
+    })
+}
+
+/// The load's name stands above its first figure, what its passes could have shown below its last.
+fn load(comparison: &Comparison, pair: &Pair) -> Vec<Row> {
+    let mut rows: Vec<Row> = pair.contrasts.iter().map(figure).collect();
+    if let Some(first) = rows.first_mut() {
+        let warning = match &pair.differs[..] {
+            [] => String::new(),
+            differs => format!("although {}", differs.join("; ")),
+        };
+        first.group = Some(Group {
+            title: versus::name_and_what(pair),
+            warning,
+        });
+    }
+    if let Some(last) = rows.last_mut() {
+        last.below = versus::could_show(comparison, pair).unwrap_or_default();
+    }
+    rows
+}
+
+fn figure(contrast: &Contrast) -> Row {
+    let name = contrast.quantity.label();
+    let cells = [name].into_iter().chain(versus::cells(contrast));
+    let ink = match contrast.verdict {
+        Verdict::Faster => Ink::Green,
+        Verdict::Slower => Ink::Red,
+        Verdict::NoDifference | Verdict::Negligible | Verdict::Unknown => Ink::Dim,
+    };
+    Row {
+        ink: Some(ink),
+        ..Row::from(cells.collect::<Vec<_>>())
+    }
+}
+
+fn unmatched(against: &Against) -> Part {
+    let lines = against.unmatched.iter().map(|load| {
+        let text = format!(
+            "{} {}, of {}: {}",
+            load.case,
+            load.direction,
+            versus::letter(load.run),
+            load.why
+        );
+        Entry::new(Ink::Dim, "  -", 4, text)
+    });
+    Part::section("Not compared", vec![Part::Entries(lines.collect())])
+}

@@ -1,0 +1,55 @@
+//! In: Records, their findings, and what was judged of them.
+//! Out: a Document each, for every form in which people read.
+
+mod comparison;
+mod diagnosis;
+mod findings;
+mod gate;
+mod header;
+mod model;
+mod rows;
+mod study;
+
+use blocklab_findings::Assessment;
+use blocklab_record::Record;
+
+use crate::document::{Document, Part};
+
+pub use crate::facts::target_lines;
+pub use comparison::comparison;
+pub use diagnosis::diagnosis;
+pub use findings::findings;
+pub use gate::gate;
+pub use model::model;
+pub use rows::table;
+pub use study::{curves, study};
+
+/// What a person wants to see at the end of a run: what was measured; of a modelled device its
+/// limits and what is assumed; the notes, the errors, the findings in brief; the table last, where
+/// a terminal of 24 lines still shows it. [`evidence`] has the rest.
+pub fn summary(record: &Record, assessment: &Assessment) -> Document {
+    let mut parts = header::header(record);
+    parts.extend(curves(record));
+    parts.extend(model::brief(record));
+    parts.push(findings::notes(record));
+    parts.push(findings::errors(record));
+    parts.push(findings::brief(record, assessment));
+    parts.extend(table(record, assessment));
+    Document {
+        name: record.requested.name.clone(),
+        parts,
+    }
+}
+
+/// The findings with all evidence, and what a modelled device rests on.
+pub fn evidence(record: &Record, assessment: &Assessment) -> Document {
+    let mut parts = vec![findings(assessment)];
+    if assessment.findings.is_empty() {
+        parts.push(Part::Prose("no findings".to_owned()));
+    }
+    parts.extend(model(record));
+    Document {
+        name: format!("Findings of {}", record.id),
+        parts,
+    }
+}

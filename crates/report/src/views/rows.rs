@@ -1,0 +1,131 @@
+//! In: what a Record's cases delivered. Out: the table that every run ends with, and how to read it.
+
+use blocklab_findings::{Assessment, RowDirection};
+use blocklab_record::{Percentile, Record};
+
+use crate::document::{self, Entry, Layout, Part, Table};
+use crate::facts;
+use crate::figures::{self, Column};
+
+/// In a terminal of 80 columns, longer words than these would put every name on a line of its own,
+/// and the titles out of sight.
+const FEW: &str = "few";
+/// Blanks before each line; a row that is doubted has its sign there.
+const MARGIN: usize = 2;
+
+/// A line a case and direction, those of a given rate with their response latency as well, and a
+/// legend.
+pub fn table(record: &Record, assessment: &Assessment) -> Vec<Part> {
+    let all: Vec<Line<'_>> = lines(assessment).collect();
+    if all.is_empty() {
+        return vec![Part::Prose("nothing was measured".to_owned())];
+    }
+    let paced = lines(assessment).filter(|line| line.direction.response_ns.is_some());
+    let paced: Vec<Line<'_>> = paced.collect();
+    let legend = Entry::aside(MARGIN, legend(record, assessment, &all));
+    vec![
+        shown("", &service(), &all),
+        shown("response latency", &response(), &paced),
+        Part::Entries(vec![legend]),
+    ]
+}
+
+/// The short table: the interval of the IOPS comes last.
+fn service() -> Vec<Column> {
+    let mut brief = figures::service();
+    brief.retain(|column| column.is_brief);
+    if let Some(at) = brief.iter().position(|column| column.title == "±") {
+        brief[at].text = Box::new(|direction| {
+            if facts::has_too_few_passes(&direction.iops) {
+                FEW.to_owned()
+            } else {
+                facts::plus_minus(&direction.iops)
+            }
+        });
+        brief[at..].rotate_left(1);
+    }
+    brief
+}
+
+fn response() -> Vec<Column> {
+    let mut brief = figures::response();
+    brief.retain(|column| column.is_brief);
+    brief
+}
+
+/// A row of the table, before its cells are known.
+struct Line<'a> {
+    label: String,
+    is_doubted: bool,
+    direction: &'a RowDirection,
+}
+
+fn lines(assessment: &Assessment) -> impl Iterator<Item = Line<'_>> {
+    let directions = assessment.directions();
+    directions.map(|(row, direction)| Line {
+        label: facts::label(row, direction),
+        is_doubted: facts::is_doubted(&row.case, &assessment.findings),
+        direction,
+    })
+}
+
+fn shown(title: &str, columns: &[Column], lines: &[Line<'_>]) -> Part {
+    let rows = lines.iter().map(|line| {
+        let cells = columns.iter().map(|column| (column.text)(line.direction));
+        document::Row {
+            is_doubted: line.is_doubted,
+            cells: [line.label.clone()].into_iter().chain(cells).collect(),
+            ..document::Row::default()
+        }
+    });
+    let figures = columns.iter();
+    let figures = figures.map(|column| document::Column::figure(column.title));
+    Part::Table(Table {
+        columns: [document::Column::words(title)]
+            .into_iter()
+            .chain(figures)
+            .collect(),
+        rows: rows.collect(),
+        layout: Layout::Narrow { margin: MARGIN },
+    })
+}
+
+/// What the figures of the table are.
+fn legend(record: &Record, assessment: &Assessment, lines: &[Line<'_>]) -> String {
+    let has = |property: fn(&RowDirection) -> bool| lines.iter().any(|row| property(row.direction));
+    let figures = facts::aggregate(record, &assessment.rows);
+    let mut parts = vec![format!("Figures: {figures}.")];
+    if has(|direction| direction.iops.low.is_some()) {
+        parts.push("± is half the 95 % confidence interval of the IOPS.".to_owned());
+    }
+    if has(|direction| facts::has_too_few_passes(&direction.iops)) {
+        parts.push(format!(
+            "{FEW}: the interval is wider than the figure; more passes would narrow it."
+        ));
+    }
+    parts.push(match assessment.quantile_error_percent {
+        Some(error) => format!(
+            "Latency is service time; its percentiles are of all passes and within {} of the truth.",
+            facts::percent(error)
+        ),
+        None => format!("Latencies are as {} reports them.", record.tool),
+    });
+    if has(|direction| direction.response_ns.is_some()) {
+        parts.push("Response latency counts from the moment an operation was due.".to_owned());
+    }
+    if has(is_weak) {
+        parts.push("A percentile with ~ has fewer than ten operations beyond it.".to_owned());
+    }
+    parts.push("MB is 10^6 bytes.".to_owned());
+    if lines.iter().any(|line| line.is_doubted) {
+        parts.push("! marks a row that a finding doubts.".to_owned());
+    }
+    parts.join(" ")
+}
+
+/// Whether too few operations stand behind a percentile of the table.
+fn is_weak(direction: &RowDirection) -> bool {
+    Percentile::brief().any(|percentile| {
+        direction.knows(percentile.share) && !direction.supports(percentile.share)
+    })
+}

@@ -1,0 +1,190 @@
+//! In: a repeated study. Out: the author's tables, what was concluded, what was found; and the curves
+//! of any run.
+
+use blocklab_compare::study::{self, Judged, Outcome, Plot, Table, Verdict};
+use blocklab_findings::{Assessment, Severity};
+use blocklab_record::Record;
+use blocklab_units::Ink;
+
+use super::findings;
+use crate::document::{self, Column, Document, Entry, Layout, Part, Row};
+use crate::facts;
+use crate::shown::{self, columns};
+
+const MARGIN: usize = 2;
+/// Narrowest title of a column.
+const TITLE: usize = 9;
+/// Column in which conclusions begin.
+const CONCLUSION: usize = 24;
+/// Up to so many systems show all their findings; more show only what doubts a figure.
+const FEW: usize = 3;
+/// Up to so many systems are listed one by one.
+const MANY: usize = 6;
+
+/// Everything that a study shows.
+pub fn study(
+    name: &str,
+    description: &str,
+    outcome: &Outcome,
+    runs: &[(&Record, &Assessment)],
+) -> Document {
+    let mut parts = vec![Part::Heading(name.to_owned()), about(description, outcome)];
+    parts.push(systems(outcome));
+    let notes = outcome.remarks.iter();
+    let notes = notes.map(|remark| Entry::new(Ink::Dim, "note", 6, remark));
+    parts.push(Part::Entries(notes.collect()));
+    let nearness = outcome.nearness.as_ref().map(shown::nearness);
+    parts.push(Part::Prose(nearness.unwrap_or_default()));
+    parts.extend(outcome.tables.iter().map(table));
+    parts.extend(outcome.plots.iter().map(plot));
+    parts.push(conclusions(outcome));
+    parts.extend(found(runs));
+    Document {
+        name: name.to_owned(),
+        parts,
+    }
+}
+
+fn about(description: &str, outcome: &Outcome) -> Part {
+    let source = match outcome.source.as_str() {
+        "" => String::new(),
+        source => format!("Published figures: {source}"),
+    };
+    asides(0, [description.to_owned(), source])
+}
+
+/// What may be overlooked, behind a margin; what is empty is left out.
+fn asides(margin: usize, texts: impl IntoIterator<Item = String>) -> Part {
+    let texts = texts.into_iter().filter(|text| !text.is_empty());
+    Part::Entries(texts.map(|text| Entry::aside(margin, text)).collect())
+}
+
+/// Each with what played it; of many only their number, since the page lists them.
+fn systems(outcome: &Outcome) -> Part {
+    let measured: Vec<_> = outcome
+        .systems
+        .iter()
+        .filter(|system| system.run.is_some())
+        .collect();
+    if measured.len() > MANY {
+        let number = measured.len();
+        let text = format!("{number} systems; the page shows what played each, and its price.");
+        return asides(0, [text]);
+    }
+    let parts = measured.into_iter().flat_map(|party| {
+        let price = shown::hour(party);
+        let facts = [shown::played(party), price].into_iter();
+        let facts: Vec<String> = facts.filter(|text| !text.is_empty()).collect();
+        [
+            Part::section(&party.name, vec![indented(facts.join(" · "))]),
+            asides(MARGIN, [party.because.clone()]),
+        ]
+    });
+    Part::Blocks(vec![parts.collect()])
+}
+
+/// A sentence behind a margin.
+fn indented(text: String) -> Part {
+    Part::Entries(vec![Entry::new(Ink::Dim, "", MARGIN, text)])
+}
+
+fn table(table: &Table) -> Part {
+    let columns = columns(table);
+    let rows = table.rows.iter().zip(&table.cells).map(|(name, cells)| {
+        let shown = columns
+            .iter()
+            .map(|column| (column.text)(cells[column.index].as_ref()));
+        Row::from([name.clone()].into_iter().chain(shown).collect::<Vec<_>>())
+    });
+    let figures = columns.iter().map(|column| Column::figure(column.title));
+    let figures = document::Table {
+        columns: [Column::words(&*table.corner)]
+            .into_iter()
+            .chain(figures)
+            .collect(),
+        rows: rows.collect(),
+        layout: Layout::Blocks {
+            margin: MARGIN,
+            title: TITLE,
+        },
+    };
+    let saturated = (0..table.columns.len()).filter_map(|column| shown::saturation(table, column));
+    let remarks = saturated.chain([table.note.clone()]);
+    Part::section(
+        &table.title,
+        vec![Part::Table(figures), asides(MARGIN, remarks)],
+    )
+}
+
+fn plot(plot: &Plot) -> Part {
+    let axes = format!("{} upwards, over {}", plot.y, plot.x);
+    let lines = plot.lines.iter();
+    let lines = lines.map(|line| indented(shown::line(plot, line)));
+    let parts = [asides(MARGIN, [axes])]
+        .into_iter()
+        .chain(lines)
+        .chain([asides(MARGIN, [plot.note.clone()])]);
+    Part::section(&plot.title, parts.collect())
+}
+
+fn conclusions(outcome: &Outcome) -> Part {
+    let title = format!("What was concluded: {}", shown::tally(outcome));
+    let mut parts: Vec<Part> = outcome.conclusions.iter().flat_map(conclusion).collect();
+    if shown::is_modelled(outcome) && !parts.is_empty() {
+        parts.push(asides(MARGIN, [shown::MODELLED.to_owned()]));
+    }
+    Part::section(title, parts)
+}
+
+/// What was said and whether it holds, and why.
+fn conclusion(judged: &Judged) -> [Part; 2] {
+    let ink = match judged.verdict {
+        Verdict::Confirmed => Ink::Green,
+        Verdict::Contradicted => Ink::Yellow,
+        Verdict::TrueByConstruction | Verdict::NotTestable => Ink::Dim,
+    };
+    let head = format!("  {}", facts::word(judged.verdict));
+    let said = Entry::new(ink, &head, CONCLUSION, &judged.text);
+    let published = shown::by_published(judged).to_owned();
+    let reasons = judged.reasons.iter().cloned();
+    let reasons = reasons.chain([published, judged.because.clone()]);
+    [Part::Entries(vec![said]), asides(CONCLUSION, reasons)]
+}
+
+fn found(runs: &[(&Record, &Assessment)]) -> Vec<Part> {
+    if runs.len() <= FEW {
+        let sections = runs.iter().map(|(record, assessment)| {
+            let findings = findings::brief(record, assessment);
+            Part::section(&record.requested.name, vec![findings])
+        });
+        return sections.collect();
+    }
+    let doubts = runs.iter().flat_map(|(record, assessment)| {
+        let findings = assessment.findings.iter();
+        let doubting = findings.filter(|finding| finding.severity > Severity::Info);
+        doubting.map(|finding| {
+            let text = format!("{}: {}", record.requested.name, finding.statement);
+            Entry::new(Ink::Yellow, "  warning", 12, text)
+        })
+    });
+    let doubts: Vec<Entry> = doubts.collect();
+    if doubts.is_empty() {
+        let quiet = "No finding doubts a figure. What explains them is on the page.";
+        return vec![asides(0, [quiet.to_owned()])];
+    }
+    vec![Part::section("Findings", vec![Part::Entries(doubts)])]
+}
+
+/// A line for each curve of a Record, where it has one.
+pub fn curves(record: &Record) -> Option<Part> {
+    let plot = study::curves(record)?;
+    let lines = plot.lines.iter();
+    let lines = lines.map(|line| Entry {
+        fit: document::Fit::Whole,
+        ..Entry::new(Ink::Dim, "", 2, shown::line(&plot, line))
+    });
+    Some(Part::section(
+        &plot.title,
+        vec![Part::Entries(lines.collect())],
+    ))
+}

@@ -1,0 +1,70 @@
+//! Every view in every form in which people read.
+
+use blocklab_proof::{Lab, good};
+
+/// A volume that is simulated in no time.
+const VOLUME: &str = "sim:gp3:500GiB,iops=6000@m5.xlarge";
+
+/// The views, each with words that all its forms hold.
+const VIEWS: [(&str, &str); 13] = [
+    (
+        "run -q --rw randread --runtime 1s --target SIM",
+        "rand-4KiB-q1-read",
+    ),
+    ("run -q --rw randread --dry-run --target SIM", "1 case"),
+    ("run im4gn -q --no-save", "What was concluded"),
+    ("show RUN", "rand-4KiB-q1-read"),
+    ("show RUN --findings", "gp3: volume IOPS"),
+    ("compare RUN OTHER", "rand-4KiB-q1-read"),
+    (
+        "diagnose RUN --expect gp3:500GiB,iops=6000@m5.xlarge",
+        "volume throughput",
+    ),
+    ("list", "a<b>"),
+    ("price RUN OTHER", "USD"),
+    ("catalog show gp3:500GiB@m5.xlarge", "volume throughput"),
+    ("catalog list", "r5d.xlarge"),
+    ("devices", "LOG/PHYS"),
+    ("calibrate sweep --allow-simulated", "IOPS"),
+];
+
+/// The story: a comparison had a table in Markdown and a run had another, the study had none, and
+/// the three printers of a run each left out what another said.
+#[test]
+fn every_view_has_every_form() {
+    let lab = Lab::new();
+    for load in [
+        "--rw randread --repeat 2 --runtime 1s --name a<b>",
+        "--rw randread --repeat 2 --runtime 1s --name other",
+        "calibrate --repeat 1 --runtime 300ms --name sweep",
+    ] {
+        let line = format!("run -q {load} --target {VOLUME}");
+        good(lab.blocklab(line.split(' ')));
+    }
+    for (view, words) in VIEWS {
+        let line = view
+            .replace("RUN", "a<b>")
+            .replace("OTHER", "other")
+            .replace("SIM", VOLUME);
+        for form in ["text", "markdown", "html"] {
+            let whole = format!("{line} --format {form}");
+            let shown = good(lab.blocklab(whole.split(' ')));
+            let words = match form {
+                "text" => words.to_owned(),
+                "markdown" => words.replace('<', "\\<").replace('>', "\\>"),
+                _ => words.replace('<', "&lt;").replace('>', "&gt;"),
+            };
+            assert!(shown.contains(&words), "{whole}: {shown}");
+            assert_eq!(
+                form == "html",
+                shown.starts_with("<!DOCTYPE html>"),
+                "{whole}: {shown}"
+            );
+            assert_eq!(
+                form == "markdown",
+                shown.starts_with("### "),
+                "{whole}: {shown}"
+            );
+        }
+    }
+}
