@@ -1,6 +1,6 @@
 //! One load by flags, one case by its name, passes until a rate is known, results as Markdown.
 
-use blocklab_proof::{Lab, good};
+use blocklab_proof::{Lab, good, json};
 
 /// A volume that disturbs nobody's figures.
 const VOLUME: &str = "sim:gp3:1TiB,iops=6000@r5d.xlarge";
@@ -53,6 +53,43 @@ fn a_flag_that_cannot_be_is_named() {
     }
     let full = "run -q --rw read --runtime 1s --size 1TiB --target sim:gp3:1TiB";
     good(lab.blocklab(full.split(' ')));
+}
+
+/// "Does it carry 5,000 IOPS?" took a file in TOML: `--rate` was unknown, and the hint led to
+/// `--create`, which makes a file.
+#[test]
+fn a_rate_and_lists_are_flags() {
+    let lab = Lab::new();
+    let line = format!("run -q --rw randrw --mix 70 --bs 8k --rate 5000 --target {VOLUME}");
+    let carried = good(lab.blocklab(line.split(' ')));
+    assert!(carried.contains("rand-8KiB-q256-mix70-r5000"), "{carried}");
+    assert!(carried.contains("response latency"), "{carried}");
+    let line = format!(
+        "run --json -q --rw randread,randwrite --bs 4k,64k --depth 1,4 --runtime 1s --repeat 1 \
+         --target {VOLUME}"
+    );
+    let swept = json(&good(lab.blocklab(line.split(' '))));
+    let cases = swept["rows"].as_array().expect("rows").iter();
+    let cases: Vec<&str> = cases.filter_map(|row| row["case"].as_str()).collect();
+    assert_eq!(cases.len(), 8, "{cases:?}");
+    assert_eq!(cases[0], "rand-read-block_size4KiB-depth1");
+    let settings = &swept["rows"][7]["settings"];
+    assert_eq!(settings[0][1], "64KiB", "{settings}");
+    let curve =
+        format!("run -q --rw randread --rate 1000,2000,4000 --runtime 1s --target {VOLUME}");
+    let curve = good(lab.blocklab(curve.split(' ')));
+    assert!(curve.contains("Latency over rate"), "{curve}");
+    for (flags, words) in [
+        ("--rw read --depth 1,1", "each list names a value once"),
+        ("--rw read --fsync 1", "--fsync follows writes"),
+        ("--rw read --engine nvme", "io_uring, libaio"),
+        ("--rw read --arrivals fixed", "add --rate"),
+        ("--rw read --rate 0", "`0` is not a rate"),
+    ] {
+        let bad = lab.blocklab(format!("run -q {flags} --target null").split(' '));
+        assert_eq!(bad.code, Some(2), "{flags}: {}", bad.err);
+        assert!(bad.err.contains(words), "{flags}: {}", bad.err);
+    }
 }
 
 #[test]

@@ -24,7 +24,7 @@ pub use foreign::{ConvertArgs, ImportArgs, ImportTool, Language};
 pub use judge::{CalibrateArgs, CompareArgs, DiagnoseArgs, PriceArgs, PriceBy};
 pub use k8s::{K8sArgs, K8sCommand, K8sManifestArgs};
 pub(crate) use run::run_name;
-pub use run::{LoadArgs, OperationKind, RunArgs};
+pub use run::{Arrivals, LoadArgs, OperationKind, RunArgs};
 
 const ABOUT: &str = "A lab bench for block storage: measures what a disk delivers";
 

@@ -1,71 +1,219 @@
 //! The load that `run --rw` describes by flags.
 
+use std::num::NonZeroU32;
+
 use anyhow::{Result, anyhow, bail};
+use blocklab_native as native;
 use blocklab_record::{Note, NoteLevel};
 use blocklab_units::{Bytes, Nanos, count};
 use blocklab_workload::{
-    BlockSizes, Case, Invalid, Job, Mix, Order, Pattern, Plan, Stop, Workload,
+    Access, BlockSizes, Case, Flush, Invalid, Job, Mix, Order, Pace, Pattern, Plan, Rate, Stop,
+    Workload,
 };
 
-use crate::args::{LoadArgs, OperationKind};
+use crate::args::{Arrivals, LoadArgs, OperationKind};
 
 /// How long a pass lasts and how often it is repeated where the command line does not say.
 const RAMP: Nanos = Nanos::from_secs(1);
 const RUNTIME: Nanos = Nanos::from_secs(5);
 const PASSES: u32 = 3;
 
-/// Three passes of one case with one job.
-pub fn plan(kind: OperationKind, load: &LoadArgs) -> Result<Plan> {
-    let job = job(kind, load)?;
-    job.check().map_err(|invalid| blamed(&invalid))?;
-    let name = job.name.clone();
-    let case = Case {
-        name: name.clone(),
-        settings: Vec::new(),
-        workload: Workload {
-            seed: 0,
-            jobs: vec![job],
-        },
+/// Operations in flight in each thread where the command line does not say. Under a rate they are room
+/// for what the target holds up, not a load.
+const DEPTH: NonZeroU32 = NonZeroU32::MIN;
+const DEPTH_UNDER_RATE: NonZeroU32 = NonZeroU32::new(256).expect("above zero");
+
+/// Three passes of each combination of the values that the flags list.
+pub fn plan(load: &LoadArgs) -> Result<Plan> {
+    refuse_what_does_not_fit(load)?;
+    let combinations = combinations(load)?;
+    let mut cases: Vec<Case> = Vec::new();
+    for one in &combinations {
+        let case = case(one, load)?;
+        if cases.iter().any(|known| known.name == case.name) {
+            bail!(
+                "two loads would be called {}: each list names a value once",
+                case.name
+            );
+        }
+        cases.push(case);
+    }
+    let name = match &cases[..] {
+        [only] => only.name.clone(),
+        _ => "sweep".to_owned(),
     };
     Ok(Plan {
         order: Order::Interleaved,
         passes: PASSES,
-        ..Plan::once(&name, "", vec![case])
+        ..Plan::once(&name, "", cases)
     })
 }
 
-fn job(kind: OperationKind, load: &LoadArgs) -> Result<Job> {
-    use OperationKind::{Randread, Randrw, Randwrite, Read, Rw, Write};
-    if !matches!(kind, Rw | Randrw) && load.reads != 50 {
+fn refuse_what_does_not_fit(load: &LoadArgs) -> Result<()> {
+    let is_mixed = |kind: &OperationKind| matches!(kind, OperationKind::Rw | OperationKind::Randrw);
+    if load.reads != 50 && !load.rw.iter().any(is_mixed) {
         bail!("--reads works only with --rw rw and --rw randrw: here all operations are alike");
     }
+    if load.arrivals.is_some() && load.rate.is_empty() {
+        bail!("--arrivals says when operations of a given rate arrive: add --rate IOPS");
+    }
+    let reads =
+        |kind: &OperationKind| matches!(kind, OperationKind::Read | OperationKind::Randread);
+    if load.fsync.is_some() && load.rw.iter().all(reads) {
+        bail!("--fsync follows writes, and here all operations are reads");
+    }
+    Ok(())
+}
+
+/// A value of each flag.
+struct Combination {
+    kind: OperationKind,
+    size: Bytes,
+    depth: NonZeroU32,
+    threads: NonZeroU32,
+    rate: Option<NonZeroU32>,
+}
+
+/// Every combination of the listed values, those of the last flag next to each other.
+fn combinations(load: &LoadArgs) -> Result<Vec<Combination>> {
+    let rates: Vec<Option<NonZeroU32>> = match &load.rate[..] {
+        [] => vec![None],
+        rates => rates.iter().copied().map(Some).collect(),
+    };
+    let depths = match &load.depth[..] {
+        [] if load.rate.is_empty() => &[DEPTH],
+        [] => &[DEPTH_UNDER_RATE],
+        depths => depths,
+    };
+    let lengths = [
+        load.rw.len(),
+        load.bs.len(),
+        depths.len(),
+        load.threads.len(),
+        rates.len(),
+    ];
+    let number = lengths
+        .iter()
+        .fold(1_usize, |all, len| all.saturating_mul(*len));
+    if number > native::MOST_CASES {
+        bail!(
+            "the lists make {number} loads, and {} are allowed: list fewer values",
+            native::MOST_CASES
+        );
+    }
+    let mut all = Vec::with_capacity(number);
+    for kind in &load.rw {
+        for size in &load.bs {
+            for depth in depths {
+                for threads in &load.threads {
+                    for rate in &rates {
+                        all.push(Combination {
+                            kind: *kind,
+                            size: *size,
+                            depth: *depth,
+                            threads: *threads,
+                            rate: *rate,
+                        });
+                    }
+                }
+            }
+        }
+    }
+    Ok(all)
+}
+
+fn case(one: &Combination, load: &LoadArgs) -> Result<Case> {
+    let job = job(one, load);
+    job.check().map_err(|invalid| blamed(&invalid))?;
+    let settings = settings(one, load);
+    let swept: Vec<&str> = settings.iter().map(|(name, _)| &**name).collect();
+    let base = name_without(&job, &swept).expect("one size, and a pattern that flags can name");
+    let name = native::swept_name(&base, &settings);
     let job = Job {
-        pattern: match kind {
+        name: name.clone(),
+        ..job
+    };
+    Ok(Case {
+        name,
+        settings,
+        workload: Workload {
+            seed: 0,
+            jobs: vec![job],
+        },
+    })
+}
+
+/// The values of flags that list several, by the keys of a study's matrix.
+fn settings(one: &Combination, load: &LoadArgs) -> Vec<(String, String)> {
+    let size = one.size.exact().replace(' ', "");
+    let rate = one.rate.map_or_else(String::new, |rate| rate.to_string());
+    let all = [
+        ("block_size", size, load.bs.len()),
+        ("depth", one.depth.to_string(), load.depth.len()),
+        ("threads", one.threads.to_string(), load.threads.len()),
+        ("rate_iops", rate, load.rate.len()),
+    ];
+    let swept = all.into_iter().filter(|(.., values)| *values > 1);
+    swept
+        .map(|(name, value, _)| (name.to_owned(), value))
+        .collect()
+}
+
+fn job(one: &Combination, load: &LoadArgs) -> Job {
+    use OperationKind::{Randread, Randrw, Randwrite, Read, Rw, Write};
+    let defaults = Job::default();
+    Job {
+        pattern: match one.kind {
             Read | Write | Rw => Pattern::Sequential,
             Randread | Randwrite | Randrw => Pattern::RANDOM,
         },
-        mix: match kind {
+        mix: match one.kind {
             Read | Randread => Mix::READ,
             Write | Randwrite => Mix::WRITE,
             Rw | Randrw => Mix::reads(load.reads),
         },
-        sizes: BlockSizes::fixed(load.bs),
-        depth: load.depth.get(),
-        threads: load.threads.get(),
+        sizes: BlockSizes::fixed(one.size),
+        depth: one.depth.get(),
+        threads: one.threads.get(),
+        pace: one
+            .rate
+            .map_or(Pace::Closed, |rate| pace(rate, load.arrivals)),
+        engine: load.engine.unwrap_or(defaults.engine),
+        access: if load.is_buffered {
+            Access::Buffered
+        } else {
+            defaults.access
+        },
+        flush: Flush {
+            fsync_every: load.fsync.map_or(0, NonZeroU32::get),
+            ..defaults.flush
+        },
         ramp: RAMP,
         stop: Stop {
             runtime: Some(RUNTIME),
             ..Stop::default()
         },
-        ..Job::default()
-    };
-    let name = name_of(&job).expect("one size, and a pattern that flags can name");
-    Ok(Job { name, ..job })
+        ..defaults
+    }
 }
 
-/// What a load is called that flags describe: `rand-4KiB-q1-read`, `seq-1MiB-q8-t4-mix70`. `None`: no
-/// flags describe it.
+fn pace(rate: NonZeroU32, arrivals: Option<Arrivals>) -> Pace {
+    let rate = Rate::Iops(rate.get().into());
+    match arrivals.unwrap_or(Arrivals::Poisson) {
+        Arrivals::Closed => Pace::Capped(rate),
+        Arrivals::Fixed => Pace::OpenFixed(rate),
+        Arrivals::Poisson => Pace::OpenPoisson(rate),
+    }
+}
+
+/// What a load is called that flags describe: `rand-4KiB-q1-read`, `seq-1MiB-q8-t4-mix70`,
+/// `rand-8KiB-q256-mix70-r5000`. `None`: no flags describe it.
 pub fn name_of(job: &Job) -> Option<String> {
+    name_without(job, &[])
+}
+
+/// The same without the settings that a sweep adds to the name by itself.
+fn name_without(job: &Job, swept: &[&str]) -> Option<String> {
     let order = match job.pattern {
         Pattern::Sequential => "seq",
         Pattern::RANDOM => "rand",
@@ -85,10 +233,23 @@ pub fn name_of(job: &Job) -> Option<String> {
         Mix::WRITE => "write".to_owned(),
         Mix { read, .. } => format!("mix{read}"),
     };
-    Some(format!(
-        "{order}-{size}-q{}{threads}-{operations}",
-        job.depth
-    ))
+    let rate = match job.pace {
+        Pace::Capped(Rate::Iops(rate))
+        | Pace::OpenFixed(Rate::Iops(rate))
+        | Pace::OpenPoisson(Rate::Iops(rate)) => format!("-r{rate}"),
+        Pace::Closed => String::new(),
+        _ => return None,
+    };
+    let parts = [
+        ("", order.to_owned()),
+        ("block_size", format!("-{size}")),
+        ("depth", format!("-q{}", job.depth)),
+        ("threads", threads),
+        ("", format!("-{operations}")),
+        ("rate_iops", rate),
+    ];
+    let kept = parts.iter().filter(|(key, _)| !swept.contains(key));
+    Some(kept.map(|(_, text)| text.as_str()).collect())
 }
 
 /// The flag that sets what a job cannot have.
@@ -97,6 +258,10 @@ fn blamed(invalid: &Invalid) -> anyhow::Error {
         "block_size" => "--bs",
         "depth" => "--depth",
         "threads" => "--threads",
+        "rate_iops" => "--rate",
+        "engine" => "--engine",
+        "access" => "--buffered",
+        "fsync_every" => "--fsync",
         other => other,
     };
     anyhow!("{flag}: {}", invalid.message)

@@ -18,7 +18,7 @@ use blocklab_workload::publication::Publication;
 use blocklab_workload::{Case, Job, Plan, Target};
 
 use crate::again;
-use crate::args::{LoadArgs, OperationKind, RunArgs};
+use crate::args::{LoadArgs, RunArgs};
 use crate::chosen;
 use crate::load;
 
@@ -58,10 +58,10 @@ pub fn request(args: &RunArgs, store: &Store) -> Result<Request> {
 
 /// The study that the arguments name, as it was written.
 fn read(args: &RunArgs, store: &Store) -> Result<Loaded> {
-    match (&args.again, args.load.rw) {
-        (Some(run), _) => of_run(run, args, store),
-        (None, Some(kind)) => of_flags(kind, &args.load),
-        (None, None) => of_text(args.study()),
+    match &args.again {
+        Some(run) => of_run(run, args, store),
+        None if !args.load.rw.is_empty() => of_flags(&args.load),
+        None => of_text(args.study()),
     }
 }
 
@@ -135,8 +135,8 @@ struct Loaded {
 }
 
 /// The load of the command line.
-fn of_flags(kind: OperationKind, flags: &LoadArgs) -> Result<Loaded> {
-    let plan = load::plan(kind, flags)?;
+fn of_flags(flags: &LoadArgs) -> Result<Loaded> {
+    let plan = load::plan(flags)?;
     Ok(Loaded {
         name: plan.name.clone(),
         seed_given: false,
@@ -144,9 +144,14 @@ fn of_flags(kind: OperationKind, flags: &LoadArgs) -> Result<Loaded> {
             name: plan.name.clone(),
             source: native::render(&plan),
             plan,
-            notes: load::binary_hint(flags.bs).into_iter().collect(),
+            notes: flags
+                .bs
+                .iter()
+                .copied()
+                .filter_map(load::binary_hint)
+                .collect(),
             publication: Publication::default(),
-            may_replace_engine: true,
+            may_replace_engine: flags.engine.is_none(),
         },
         targets: vec![HERE.to_owned()],
     })

@@ -32,6 +32,7 @@ pub use error::Error;
 pub use overrides::{Overrides, apply};
 pub use reference::reference;
 pub use render::{left_out, render};
+pub use resolve::{MOST_CASES, swept_name};
 
 use error::Complaint;
 

@@ -14,7 +14,7 @@ use super::raw::{Axis, Entry, Raw, RawCase};
 use super::value::Value;
 
 /// A sweep that makes more is a slip: no one waits for it.
-pub(super) const MOST_CASES: usize = 10_000;
+pub const MOST_CASES: usize = 10_000;
 
 /// What a study means.
 pub(super) struct Meant {
@@ -359,9 +359,9 @@ fn at_share(case: &Case, percent: f64, ramp: Option<Nanos>) -> Case {
     paced
 }
 
-/// `rand4k` and depth 4: `rand4k-depth4`. Values that begin with a letter are set off:
+/// The name of a case of a sweep: `rand4k` and depth 4 make `rand4k-depth4`. Values that begin with a letter are set off:
 /// `rand4k-engine-psync`.
-fn swept_name(name: &str, swept: &[(String, String)]) -> String {
+pub fn swept_name(name: &str, swept: &[(String, String)]) -> String {
     let mut full = name.to_owned();
     for (axis, value) in swept {
         let word = slug(value);

@@ -10,6 +10,7 @@ use blocklab_results::output::Over;
 use blocklab_results::{Form, Wanted};
 use blocklab_store::is_id;
 use blocklab_units::{Bytes, Nanos, visible};
+use blocklab_workload::Engine;
 use clap::{Args, ValueEnum, ValueHint};
 
 use super::{FormArgs, at_least_one};
@@ -27,6 +28,10 @@ Examples:
   blocklab run --repeat-until 2%                  passes until every rate is within 2 %
   blocklab run --rw randread --bs 16k --depth 4 --runtime 30s
                                                   a single load, without a file
+  blocklab run --rw randread --bs 4k,64k --depth 1,4,16,64
+                                                  ... and every combination of lists
+  blocklab run --rw randrw --mix 70 --bs 8k --rate 5000 --target sim:gp3:500GiB@m5.xlarge
+                                                  a given rate, on a volume that is not rented
   blocklab run --list                             the built-in studies
   blocklab run quick --list                       ... and the cases of one
   blocklab run --case rand4k-q1-read              only that case
@@ -171,25 +176,77 @@ impl RunArgs {
     }
 }
 
-/// One load in the words of fio, which most people have in their fingers.
+/// One load, or several from lists, in the words of fio, which most people have in their fingers.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "One load instead of a study")]
+#[command(next_help_heading = "Loads instead of a study (lists such as 1,4,16 are swept)")]
 pub struct LoadArgs {
     /// Kind of operations; three passes of 5s by default (--repeat, --runtime)
-    #[arg(long, value_enum, value_name = "KIND", conflicts_with_all = ["study", "again"])]
-    pub rw: Option<OperationKind>,
+    #[arg(long, value_enum, value_name = "KIND", value_delimiter = ',', conflicts_with_all = ["study", "again"])]
+    pub rw: Vec<OperationKind>,
     /// Size of an operation
-    #[arg(long, value_name = "SIZE", requires = "rw", default_value = "4KiB")]
-    pub bs: Bytes,
-    /// Operations in flight in each thread
-    #[arg(long, alias = "iodepth", value_name = "N", requires = "rw", default_value = "1", value_parser = at_least_one)]
-    pub depth: NonZeroU32,
+    #[arg(
+        long,
+        value_name = "SIZE",
+        value_delimiter = ',',
+        requires = "rw",
+        default_value = "4KiB"
+    )]
+    pub bs: Vec<Bytes>,
+    /// Operations in flight in each thread (default: 1; with --rate at most 256)
+    #[arg(long, alias = "iodepth", value_name = "N", value_delimiter = ',', requires = "rw", value_parser = at_least_one)]
+    pub depth: Vec<NonZeroU32>,
     /// Threads, each with its own operations in flight
-    #[arg(long, alias = "numjobs", value_name = "N", requires = "rw", default_value = "1", value_parser = at_least_one)]
-    pub threads: NonZeroU32,
+    #[arg(long, alias = "numjobs", value_name = "N", value_delimiter = ',', requires = "rw", default_value = "1", value_parser = at_least_one)]
+    pub threads: Vec<NonZeroU32>,
     /// Share of reads of `rw` and `randrw`, in per cent
-    #[arg(long, alias = "rwmixread", value_name = "PERCENT", requires = "rw", default_value = "50", value_parser = clap::value_parser!(u8).range(1..=99))]
+    #[arg(long, visible_alias = "mix", alias = "rwmixread", value_name = "PERCENT", requires = "rw", default_value = "50", value_parser = clap::value_parser!(u8).range(1..=99))]
     pub reads: u8,
+    /// Operations that arrive a second, whatever the target does; latency counts from the arrival
+    #[arg(long, alias = "rate-iops", value_name = "IOPS", value_delimiter = ',', requires = "rw", value_parser = rate)]
+    pub rate: Vec<NonZeroU32>,
+    /// When operations of a --rate arrive (default: poisson)
+    #[arg(long, value_enum, value_name = "HOW", requires = "rw")]
+    pub arrivals: Option<Arrivals>,
+    /// An fsync after every N writes of a thread
+    #[arg(long, value_name = "N", requires = "rw", value_parser = at_least_one)]
+    pub fsync: Option<NonZeroU32>,
+    /// System calls to use, such as psync or libaio (default: io_uring, or what replaces it here)
+    #[arg(long, alias = "ioengine", value_name = "NAME", requires = "rw", value_parser = engine)]
+    pub engine: Option<Engine>,
+    /// Through the page cache, instead of around it
+    #[arg(long = "buffered", requires = "rw")]
+    pub is_buffered: bool,
+}
+
+/// When operations of a given rate arrive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Arrivals {
+    /// At random, as those of many users do
+    Poisson,
+    /// At even distances
+    Fixed,
+    /// When the one before has ended, and no faster than the rate: what a stall delays is not made up for
+    Closed,
+}
+
+/// `5000`, `5,000` is a list of two.
+fn rate(text: &str) -> Result<NonZeroU32, String> {
+    let number = text.trim();
+    number
+        .parse()
+        .map_err(|_| format!("`{text}` is not a rate: whole operations a second are, such as 5000"))
+}
+
+/// The engines that move data.
+fn engine(name: &str) -> Result<Engine, String> {
+    const NAMES: [&str; 9] = [
+        "io_uring", "libaio", "psync", "pvsync2", "pvsync", "sync", "vsync", "posixaio", "mmap",
+    ];
+    let known = Engine::ALL.iter().find(|(known, _)| *known == name);
+    match known.filter(|_| NAMES.contains(&name)) {
+        Some((_, engine)) => Ok(*engine),
+        None => Err(format!("the engines are {}", NAMES.join(", "))),
+    }
 }
 
 /// Where the operations go, and what they do there.
@@ -307,10 +364,19 @@ mod tests {
             a.destroy_data == ["sdb", "X1"]
         });
         check("blocklab run --rw randread --bs 16k --iodepth 4", |a| {
-            a.load.rw == Some(OperationKind::Randread)
-                && a.load.bs == Bytes(16 << 10)
-                && a.load.depth.get() == 4
+            a.load.rw == [OperationKind::Randread]
+                && a.load.bs == [Bytes(16 << 10)]
+                && a.load.depth == [NonZeroU32::new(4).expect("four")]
         });
+        check(
+            "blocklab run --rw randrw --mix 70 --bs 4k,64k --depth 1,4 --rate 5000",
+            |a| {
+                a.load.bs.len() == 2
+                    && a.load.depth.len() == 2
+                    && a.load.reads == 70
+                    && a.load.rate.len() == 1
+            },
+        );
         check("blocklab run --repeat-until 2%", |a| {
             a.repeat_until == Some(2.0) && a.repeat_for == Nanos::from_secs(600)
         });

@@ -10,7 +10,14 @@ use blocklab_findings::sweeps::{add, number, without};
 
 /// Settings that change the load on a device: shares of a full rate, as Vdbench's curves
 /// and the native sweep have them, rates, and operations in flight. Of several, the first here.
-const LOADS: [&str; 5] = ["curve", "rate_percent", "rate", "depth", "threads"];
+const LOADS: [&str; 6] = [
+    "curve",
+    "rate_percent",
+    "rate",
+    "rate_iops",
+    "depth",
+    "threads",
+];
 /// The bound of latency that is looked for, in microseconds.
 const BOUND_US: f64 = 1000.0;
 
