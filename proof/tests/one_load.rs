@@ -92,6 +92,41 @@ fn a_rate_and_lists_are_flags() {
     }
 }
 
+/// "p99 below 5 ms, yes or no" was a question for a shell and jq: `--fail-on` knew findings only.
+#[test]
+fn a_bound_decides_the_exit_code() {
+    let lab = Lab::new();
+    let carried = |rate: u32, flags: &str| {
+        let load = "run -q --rw randrw --mix 70 --bs 8k --target sim:gp3:500GiB@m5.xlarge";
+        lab.blocklab(format!("{load} --rate {rate} {flags}").split(' '))
+    };
+    let yes = carried(2000, "--fail-on p99>5ms,iops<1900 --strict");
+    assert_eq!(yes.code, Some(0), "{}{}", yes.out, yes.err);
+    assert!(yes.out.contains("p99>5ms: pass"), "{}", yes.out);
+    let no = carried(5000, "--fail-on p99>5ms,iops<1900");
+    assert_eq!(no.code, Some(4), "{}{}", no.out, no.err);
+    assert!(no.out.contains("response p99"), "{}", no.out);
+    let gates = "fail_on = [\"iops<1\"]\n[[gate]]\ncase = \"rand-*\"\ndirection = \"read\"\n\
+                 fail_on = [\"p50>1us\"]\n";
+    std::fs::write(lab.path().join("gates.toml"), gates).expect("written");
+    let gated = lab.blocklab("diagnose latest --json --gates gates.toml".split(' '));
+    assert_eq!(gated.code, Some(4), "{}", gated.err);
+    let gate = &json(&gated.out)["gate"];
+    assert_eq!(gate["checks"][0]["answer"], "pass", "{gate}");
+    assert_eq!(
+        gate["checks"][1]["condition"], "rand-* read, p50>1us",
+        "{gate}"
+    );
+    std::fs::write(lab.path().join("gates.toml"), "fail_on = [\"p98>1ms\"]").expect("written");
+    let bad = lab.blocklab("diagnose latest --gates gates.toml".split(' '));
+    assert_eq!(bad.code, Some(2), "{}", bad.err);
+    assert!(
+        bad.err.contains("line 1") && bad.err.contains("p99.9"),
+        "{}",
+        bad.err
+    );
+}
+
 #[test]
 fn a_case_is_run_and_shown_alone() {
     let lab = Lab::new();

@@ -21,7 +21,7 @@ pub use catalog::{
 };
 pub use emulate::{EmulateArgs, EmulateCtlArgs, SpinArg};
 pub use foreign::{ConvertArgs, ImportArgs, ImportTool, Language};
-pub use judge::{CalibrateArgs, CompareArgs, DiagnoseArgs, PriceArgs, PriceBy};
+pub use judge::{CalibrateArgs, CompareArgs, DiagnoseArgs, GateArgs, PriceArgs, PriceBy};
 pub use k8s::{K8sArgs, K8sCommand, K8sManifestArgs};
 pub(crate) use run::run_name;
 pub use run::{Arrivals, LoadArgs, OperationKind, RunArgs};

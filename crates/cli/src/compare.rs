@@ -3,7 +3,7 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 use blocklab_compare::compare::{Comparison, Margins, compare as hold};
-use blocklab_compare::gate::{Condition, Gate, slower, warning};
+use blocklab_compare::gate::{Asked, Condition, Evidence, Gate, answer};
 use blocklab_findings::{Assessment, Finding, assess};
 use blocklab_record::Record;
 use blocklab_report::document::Form;
@@ -12,6 +12,7 @@ use blocklab_store::Store;
 
 use crate::args::CompareArgs;
 use crate::chosen;
+use crate::gate::{self as gate_args, Asking};
 use crate::stored::each;
 use blocklab_console::terminal;
 use blocklab_results::gate;
@@ -19,6 +20,7 @@ use blocklab_results::output::{self, Over};
 
 /// Holds runs against one of them.
 pub fn compare(args: &CompareArgs, store: &Store) -> Result<ExitCode> {
+    let asked = asked(args)?;
     let loaded = each(&args.runs, |run| chosen::record(run, store));
     let mut records = loaded.into_iter().collect::<Result<Vec<_>, _>>()?;
     let baseline = baseline(args, store, &mut records)?;
@@ -27,10 +29,10 @@ pub fn compare(args: &CompareArgs, store: &Store) -> Result<ExitCode> {
     }
     all_different(&args.runs, &records)?;
     let all: Vec<&Record> = records.iter().collect();
-    let comparison = hold(&all, baseline, margins(args));
-    let gate = judge(args, &all, &comparison);
+    let comparison = hold(&all, baseline, margins(args, &asked));
+    let gate = judge(&asked, &all, &comparison);
     show(args, &all, &comparison, gate.as_ref())?;
-    Ok(gate::status(gate.as_ref(), args.strict).into())
+    Ok(gate::status(gate.as_ref(), args.gate.strict).into())
 }
 
 /// A run shows no difference from itself, whatever happened: a pipeline that compares `latest` with
@@ -49,10 +51,10 @@ fn all_different(names: &[String], records: &[Record]) -> Result<()> {
 }
 
 /// The passes are planned for the difference that somebody cares about.
-fn margins(args: &CompareArgs) -> Margins {
+fn margins(args: &CompareArgs, asked: &[Asked]) -> Margins {
     let defaults = Margins::default();
-    let losses = args.fail_on.iter().filter_map(|condition| match condition {
-        Condition::Slower { percent } => *percent,
+    let losses = asked.iter().filter_map(|one| match one.condition {
+        Condition::Slower { percent } => percent,
         _ => None,
     });
     let wanted = losses.chain(args.at_least).find(|percent| *percent > 0.0);
@@ -64,23 +66,29 @@ fn margins(args: &CompareArgs) -> Margins {
     }
 }
 
-fn judge(args: &CompareArgs, records: &[&Record], comparison: &Comparison) -> Option<Gate> {
-    let checks = args.fail_on.iter().map(|condition| match condition {
-        Condition::Slower { percent } => {
-            let allowed = percent.or(args.at_least).unwrap_or(Condition::LOSS_PERCENT);
-            slower(records, comparison, allowed)
+/// Without a share of its own, `slower` allows the least difference that matters.
+fn asked(args: &CompareArgs) -> Result<Vec<Asked>> {
+    let mut asked = gate_args::asked(&args.gate, Asking::Compare)?;
+    let usual = args.at_least.unwrap_or(Condition::LOSS_PERCENT);
+    for one in &mut asked {
+        if let Condition::Slower { percent } = &mut one.condition {
+            percent.get_or_insert(usual);
         }
-        _ => {
-            let found: Vec<Vec<Finding>> = records
-                .iter()
-                .map(|record| assess(record).findings)
-                .collect();
-            let runs = records.iter().zip(&found);
-            let runs: Vec<_> = runs.map(|(it, found)| (*it, &found[..])).collect();
-            warning(&runs)
-        }
-    });
-    Gate::new(checks.collect())
+    }
+    Ok(asked)
+}
+
+fn judge(asked: &[Asked], records: &[&Record], comparison: &Comparison) -> Option<Gate> {
+    let found = records.iter().map(|record| assess(record).findings);
+    let found: Vec<Vec<Finding>> = found.collect();
+    let runs = records.iter().zip(&found);
+    let runs: Vec<_> = runs.map(|(record, found)| (*record, &found[..])).collect();
+    let evidence = Evidence {
+        runs: &runs,
+        comparison: Some(comparison),
+        compared: None,
+    };
+    answer(asked, evidence)
 }
 
 /// In words or JSON, and as a page.

@@ -5,7 +5,7 @@ use anyhow::{Result, anyhow, bail};
 use blocklab_catalog::unit_price::{Bought, Priced, price as priced};
 use blocklab_catalog::{Catalog, Resolved, resolve_text};
 use blocklab_compare::expect::{Diagnosis, Expectation, diagnose_each as judge};
-use blocklab_compare::gate::{Check, Condition, Gate, missed, warning};
+use blocklab_compare::gate::{Asked, Evidence, Gate, answer};
 use blocklab_findings::{assess, best_output};
 use blocklab_record::{Record, TargetFacts};
 use blocklab_report::document::Form;
@@ -16,6 +16,7 @@ use blocklab_workload::Address;
 
 use crate::args::DiagnoseArgs;
 use crate::chosen;
+use crate::gate::{self as gate_args, Asking};
 use crate::stored::each;
 use blocklab_console::terminal;
 use blocklab_results::gate;
@@ -29,11 +30,14 @@ pub fn diagnose(args: &DiagnoseArgs, store: &Store) -> Result<ExitCode> {
             args.runs.len()
         );
     }
-    if args.expect.is_empty() && args.fail_on.contains(&Condition::Missed) {
-        bail!("--fail-on missed needs --expect ADDRESS: without it no limit is known");
-    }
+    let asking = if args.expect.is_empty() {
+        Asking::Diagnose
+    } else {
+        Asking::DiagnoseExpected
+    };
+    let asked = gate_args::asked(&args.gate, asking)?;
     let catalog = blocklab_console::place::load_catalog()?;
-    let page = |run: &String| one(args, &chosen::record(run, store)?, &catalog);
+    let page = |run: &String| one(args, &asked, &chosen::record(run, store)?, &catalog);
     let judged: Vec<(String, Option<Gate>)> =
         each(&args.runs, page).into_iter().collect::<Result<_>>()?;
     let (pages, gates): (Vec<String>, Vec<Option<Gate>>) = judged.into_iter().unzip();
@@ -49,11 +53,16 @@ pub fn diagnose(args: &DiagnoseArgs, store: &Store) -> Result<ExitCode> {
             },
         )?
     }
-    Ok(gate::status(worst, args.strict).into())
+    Ok(gate::status(worst, args.gate.strict).into())
 }
 
 /// The diagnosis of one run, in words or in JSON; its page is written.
-fn one(args: &DiagnoseArgs, record: &Record, catalog: &Catalog) -> Result<(String, Option<Gate>)> {
+fn one(
+    args: &DiagnoseArgs,
+    asked: &[Asked],
+    record: &Record,
+    catalog: &Catalog,
+) -> Result<(String, Option<Gate>)> {
     let addresses = addresses(&args.expect, record)?;
     let bought = addresses.iter().map(|text| find(text, record, catalog));
     let bought = bought.collect::<Result<Vec<_>>>()?;
@@ -81,7 +90,7 @@ fn one(args: &DiagnoseArgs, record: &Record, catalog: &Catalog) -> Result<(Strin
         let page = html::diagnosis(record, &diagnosis);
         output::write(path, page, Over::forced(args.force))?;
     }
-    let gate = judge_all(args, record, &diagnosis);
+    let gate = judge_all(asked, record, &diagnosis);
     let text = match args.form.form(terminal::style()) {
         None => json::diagnosis(record, &diagnosis, gate.as_ref()),
         Some(Form::Html) => {
@@ -98,14 +107,13 @@ fn one(args: &DiagnoseArgs, record: &Record, catalog: &Catalog) -> Result<(Strin
     Ok((text, gate))
 }
 
-fn judge_all(args: &DiagnoseArgs, record: &Record, diagnosis: &Diagnosis) -> Option<Gate> {
-    let check = |condition: &Condition| -> Option<Check> {
-        match condition {
-            Condition::Missed => Some(missed(0, diagnosis.expected.as_ref()?)),
-            _ => Some(warning(&[(record, &diagnosis.assessment.findings)])),
-        }
+fn judge_all(asked: &[Asked], record: &Record, diagnosis: &Diagnosis) -> Option<Gate> {
+    let evidence = Evidence {
+        runs: &[(record, &diagnosis.assessment.findings)],
+        comparison: None,
+        compared: diagnosis.expected.as_ref(),
     };
-    Gate::new(args.fail_on.iter().filter_map(check).collect())
+    answer(asked, evidence)
 }
 
 /// The address of each target, in their order; none where none is given. A single one is that of the

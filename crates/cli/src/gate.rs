@@ -1,45 +1,124 @@
-//! `--fail-on`: the conditions that commands know.
+//! In: `--fail-on` and `--gates`. Out: what a command asks of its runs, checked against what it can
+//! answer.
 
-use blocklab_compare::gate::{Condition, percent};
+use std::path::Path;
 
-/// Conditions that `compare` knows.
-pub fn of_compare(text: &str) -> Result<Condition, String> {
-    let words = "compare knows slower, slower:5% and warning; `blocklab diagnose --expect ADDRESS \
-                 --fail-on missed` looks for missed limits";
-    known(
-        text,
-        |condition| !matches!(condition, Condition::Missed),
-        words,
-    )
+use anyhow::{Result, anyhow, bail};
+use blocklab_compare::gate::{Asked, Condition, Loads, NoCondition, percent};
+use blocklab_host::{LARGEST_SCRIPT, read_input};
+use blocklab_workload::Direction;
+use serde::Deserialize;
+
+use crate::args::GateArgs;
+
+/// Who answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asking {
+    /// `blocklab run`.
+    Run,
+    /// `blocklab compare`.
+    Compare,
+    /// `blocklab diagnose`, with something that was expected.
+    DiagnoseExpected,
+    /// The same without.
+    Diagnose,
 }
 
-/// Conditions that `diagnose` knows.
-pub fn of_diagnose(text: &str) -> Result<Condition, String> {
-    let words = "diagnose knows missed and warning; `blocklab compare RUN RUN --fail-on slower` \
-                 compares two runs";
-    known(
-        text,
-        |condition| !matches!(condition, Condition::Slower { .. }),
-        words,
-    )
+impl Asking {
+    /// What would answer a condition that this command cannot answer.
+    fn refused(self, condition: Condition) -> Option<&'static str> {
+        match (condition, self) {
+            (Condition::Warning | Condition::Beyond(_), _)
+            | (Condition::Slower { .. }, Self::Compare)
+            | (Condition::Missed, Self::DiagnoseExpected) => None,
+            (Condition::Slower { .. }, _) => {
+                Some("`blocklab compare RUN RUN --fail-on slower` compares two runs")
+            }
+            (Condition::Missed, Self::Diagnose) => {
+                Some("add --expect ADDRESS: without it no limit is known")
+            }
+            (Condition::Missed, _) => Some(
+                "`blocklab diagnose RUN --expect ADDRESS --fail-on missed` looks for missed limits",
+            ),
+        }
+    }
 }
 
-/// Conditions that `run` knows.
-pub fn of_run(text: &str) -> Result<Condition, String> {
-    let words = "run knows warning; `blocklab compare RUN RUN --fail-on slower` and `blocklab \
-                 diagnose RUN --expect ADDRESS --fail-on missed` judge a run that is kept";
-    known(
-        text,
-        |condition| matches!(condition, Condition::Warning),
-        words,
-    )
+/// All that is asked, in the order of the command line, then of the file.
+pub fn asked(args: &GateArgs, asking: Asking) -> Result<Vec<Asked>> {
+    let mut asked: Vec<Asked> = args.fail_on.iter().map(|one| Asked::from(*one)).collect();
+    if let Some(path) = &args.gates {
+        asked.extend(read(path)?);
+    }
+    if args.strict && asked.is_empty() {
+        bail!("--strict is about a condition: add --fail-on CONDITION or --gates FILE");
+    }
+    for one in &asked {
+        if let Some(way_out) = asking.refused(one.condition) {
+            bail!("`{}` cannot be answered here: {way_out}", one.condition);
+        }
+        if one.condition == Condition::Missed && one.loads != Loads::default() {
+            bail!("`missed` is about limits and not about loads: ask it outside of a [[gate]]");
+        }
+    }
+    Ok(asked)
 }
 
-fn known(text: &str, is: fn(&Condition) -> bool, otherwise: &str) -> Result<Condition, String> {
-    let condition: Condition = text.parse().map_err(|error| format!("{error}"))?;
-    is(&condition)
-        .then_some(condition)
-        .ok_or(otherwise.to_owned())
+/// A file of conditions.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Gates {
+    /// Of all loads.
+    #[serde(default)]
+    fail_on: Vec<Written>,
+    #[serde(default)]
+    gate: Vec<OfLoads>,
+}
+
+/// Conditions of some loads.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OfLoads {
+    case: Option<String>,
+    direction: Option<Direction>,
+    fail_on: Vec<Written>,
+}
+
+/// A condition as people write it.
+#[derive(Deserialize)]
+#[serde(try_from = "String")]
+struct Written(Condition);
+
+impl TryFrom<String> for Written {
+    type Error = NoCondition;
+
+    fn try_from(text: String) -> Result<Self, NoCondition> {
+        text.parse().map(Self)
+    }
+}
+
+fn read(path: &Path) -> Result<Vec<Asked>> {
+    let wrong = |why: String| anyhow!("cannot use the gates in {}: {why}", path.display());
+    let bytes = read_input(path, LARGEST_SCRIPT).map_err(|error| wrong(error.to_string()))?;
+    let text = String::from_utf8(bytes).map_err(|_| wrong("it is no text".to_owned()))?;
+    let gates: Gates = toml::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+    let mut asked: Vec<Asked> = gates.fail_on.iter().map(|one| Asked::from(one.0)).collect();
+    for of_loads in gates.gate {
+        let loads = Loads {
+            case: of_loads.case,
+            direction: of_loads.direction,
+        };
+        asked.extend(of_loads.fail_on.into_iter().map(|one| Asked {
+            condition: one.0,
+            loads: loads.clone(),
+        }));
+    }
+    if asked.is_empty() {
+        return Err(wrong(
+            "it has no condition, such as fail_on = [\"p99>5ms\"]".to_owned(),
+        ));
+    }
+    Ok(asked)
 }
 
 /// `2%`, from 0 to below 100.

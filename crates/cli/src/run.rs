@@ -14,6 +14,7 @@ use blocklab_tools::fio::{self, JobFile};
 
 use crate::args::RunArgs;
 use crate::dry_run;
+use crate::gate::{self, Asking};
 use crate::request::{example, listed, request};
 
 /// Runs a study, keeps it, and shows it.
@@ -33,7 +34,7 @@ pub fn run(args: &RunArgs, store: &Store) -> Result<ExitCode> {
 }
 
 fn measure(args: &RunArgs, store: &Store) -> Result<u8> {
-    let wanted = args.wanted();
+    let wanted = args.wanted(gate::asked(&args.gate, Asking::Run)?);
     wanted.try_out(store)?;
     let setting = Setting {
         store,
@@ -67,7 +68,7 @@ fn is_job_file(args: &RunArgs) -> bool {
 
 /// A job file of fio, kept and shown as any other run.
 fn measure_job_file(args: &RunArgs, store: &Store) -> Result<u8> {
-    let wanted = args.wanted();
+    let wanted = args.wanted(gate::asked(&args.gate, Asking::Run)?);
     wanted.try_out(store)?;
     if !args.case.is_empty() || args.repeat_until.is_some() {
         bail!("a fio job file has no cases or passes: `blocklab convert` turns it into a study");

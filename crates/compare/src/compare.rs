@@ -11,8 +11,11 @@ use serde::Serialize;
 pub use contrast::{Clocked, Contrast, Quantity, Verdict};
 pub use differences::Difference;
 
+pub(crate) use contrast::{clocked, latencies, supports, values};
+pub(crate) use pairs::{Load, loads};
+
 use contrast::contrasts;
-use pairs::{Load, loads, matched};
+use pairs::matched;
 
 /// Level of every interval of a comparison.
 pub const LEVEL_PERCENT: f64 = 95.0;

@@ -6,6 +6,8 @@
 //! within, and anything else is *undecided*: more passes would make the interval narrower. What
 //! was not measured never passes.
 
+mod asked;
+mod beyond;
 mod condition;
 mod missed;
 mod slower;
@@ -13,10 +15,13 @@ mod warning;
 
 use serde::Serialize;
 
-pub use condition::{Condition, NoCondition, percent};
-pub use missed::missed;
-pub use slower::slower;
-pub use warning::warning;
+use beyond::beyond;
+use missed::missed;
+use slower::slower;
+use warning::warning;
+
+pub use asked::{Asked, Evidence, Loads, answer};
+pub use condition::{Bound, Condition, Figure, NoCondition, percent};
 
 /// The answer to a condition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -94,12 +99,14 @@ impl Gate {
     }
 }
 
-/// Without anything that was looked at, nothing is decided.
-fn check(condition: &Condition, judged: Vec<Judged>) -> Check {
-    let worst = judged.iter().map(|judged| judged.answer).max();
-    Check {
-        condition: condition.to_string(),
-        answer: worst.unwrap_or(Answer::Undecided),
-        judged,
+impl Check {
+    /// Without anything that was looked at, nothing is decided.
+    fn new(asked: &Asked, judged: Vec<Judged>) -> Self {
+        let worst = judged.iter().map(|judged| judged.answer).max();
+        Self {
+            condition: asked.to_string(),
+            answer: worst.unwrap_or(Answer::Undecided),
+            judged,
+        }
     }
 }

@@ -10,7 +10,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use blocklab_compare::gate::{Condition, Gate};
+use blocklab_compare::gate::{Asked, Gate};
 use blocklab_console::status::{FAILED, INTERRUPTED};
 use blocklab_console::terminal;
 use blocklab_record::{Record, Status};
@@ -47,7 +47,7 @@ pub struct Wanted {
     /// Whether no progress is shown.
     pub is_quiet: bool,
     /// What the runs are judged by.
-    pub conditions: Vec<Condition>,
+    pub conditions: Vec<Asked>,
     /// Whether an undecided gate has an exit code of its own.
     pub is_strict: bool,
 }

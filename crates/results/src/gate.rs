@@ -1,6 +1,6 @@
 //! The answer of a gate: as words, and as an exit code.
 
-use blocklab_compare::gate::{Answer, Condition, Gate, warning};
+use blocklab_compare::gate::{Answer, Asked, Evidence, Gate, answer};
 use blocklab_console::status::{DONE, NOT_PASSED, UNDECIDED};
 use blocklab_console::terminal;
 use blocklab_findings::{Assessment, Finding};
@@ -32,11 +32,16 @@ pub fn aside(gate: Option<&Gate>) {
     }
 }
 
-/// The answer on these runs to conditions of which each is `warning`.
-pub fn of_runs(conditions: &[Condition], runs: &[(&Record, &Assessment)]) -> Option<Gate> {
+/// The answer on these runs to what is asked of each by itself.
+pub fn of_runs(asked: &[Asked], runs: &[(&Record, &Assessment)]) -> Option<Gate> {
     let runs: Vec<(&Record, &[Finding])> = runs
         .iter()
         .map(|(record, assessment)| (*record, &assessment.findings[..]))
         .collect();
-    Gate::new(conditions.iter().map(|_| warning(&runs)).collect())
+    let evidence = Evidence {
+        runs: &runs,
+        comparison: None,
+        compared: None,
+    };
+    answer(asked, evidence)
 }

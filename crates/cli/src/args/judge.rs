@@ -6,7 +6,7 @@ use blocklab_catalog::unit_price::Currency;
 use blocklab_compare::gate::Condition;
 use clap::{Args, ValueEnum, ValueHint};
 
-use crate::gate;
+use crate::gate::share;
 
 use super::FormArgs;
 
@@ -19,6 +19,7 @@ Examples:
   blocklab compare k3f latest --format markdown       a table for an issue or a wiki
   blocklab compare before latest --at-least 2%        ignore smaller differences
   blocklab compare before latest --fail-on slower:5%  exits with 4 if a load lost more than 5 %
+  blocklab compare before latest --fail-on 'slower:5%,p99>5ms' --gates gates.toml
 
 Loads are paired by direction, block size, pattern, mix, depth, threads and pace; loads of only \
 one run are listed. To call anything faster, each side needs at least two passes.
@@ -28,9 +29,24 @@ load has a given rate). It fails if the whole interval lies beyond a loss of 5 %
 whole interval lies within, and is undecided otherwise; the output then shows how many passes \
 would decide. `slower` alone allows --at-least, else 5 %. Loads that only the baseline has, and \
 runs that did not end as planned, are undecided. --fail-on warning fails if a finding of a run \
-is a warning or worse.
+is a warning or worse. 'p99>5ms', 'iops<5000' and the like are asked of every run but the baseline.
 
 Exit status: 4 a condition fails, 5 with --strict if one is undecided.";
+
+/// What must not be, for a pipeline.
+#[derive(Debug, Clone, Default, Args)]
+pub struct GateArgs {
+    /// Exit with 4 if this holds: 'p99>5ms', 'iops<5000', 'mbps<200', slower:5%, missed, warning
+    /// (repeatable)
+    #[arg(long, value_name = "CONDITION", value_delimiter = ',')]
+    pub fail_on: Vec<Condition>,
+    /// More conditions from a file, also for single cases
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub gates: Option<PathBuf>,
+    /// Exit with 5 instead of 0 if the passes cannot decide a condition
+    #[arg(long)]
+    pub strict: bool,
+}
 
 /// `blocklab compare`.
 #[derive(Debug, Args)]
@@ -52,14 +68,11 @@ pub struct CompareArgs {
     #[arg(long, requires = "html")]
     pub force: bool,
     /// Smallest difference that matters, such as 2%; smaller ones are not called faster or slower
-    #[arg(long, value_name = "PERCENT", value_parser = gate::share)]
+    #[arg(long, value_name = "PERCENT", value_parser = share)]
     pub at_least: Option<f64>,
-    /// Exit with 4 if this holds: slower, slower:5% or warning (repeatable)
-    #[arg(long, value_name = "CONDITION", value_delimiter = ',', value_parser = gate::of_compare)]
-    pub fail_on: Vec<Condition>,
-    /// Exit with 5 instead of 0 if the passes cannot decide --fail-on
-    #[arg(long, requires = "fail_on")]
-    pub strict: bool,
+    /// When the command fails
+    #[command(flatten)]
+    pub gate: GateArgs,
 }
 
 const PRICE_EXAMPLES: &str = "\
@@ -149,12 +162,9 @@ pub struct DiagnoseArgs {
     /// Overwrite a file that blocklab did not write (never a device)
     #[arg(long, requires = "html")]
     pub force: bool,
-    /// Exit with 4 if this holds: missed or warning (repeatable)
-    #[arg(long, value_name = "CONDITION", value_delimiter = ',', value_parser = gate::of_diagnose)]
-    pub fail_on: Vec<Condition>,
-    /// Exit with 5 instead of 0 if the passes cannot decide --fail-on
-    #[arg(long, requires = "fail_on")]
-    pub strict: bool,
+    /// When the command fails
+    #[command(flatten)]
+    pub gate: GateArgs,
 }
 
 const CALIBRATE_EXAMPLES: &str = "\

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
-use blocklab_compare::gate::Condition;
+use blocklab_compare::gate::Asked;
 use blocklab_console::terminal;
 use blocklab_results::output::Over;
 use blocklab_results::{Form, Wanted};
@@ -13,7 +13,7 @@ use blocklab_units::{Bytes, Nanos, visible};
 use blocklab_workload::Engine;
 use clap::{Args, ValueEnum, ValueHint};
 
-use super::{FormArgs, at_least_one};
+use super::{FormArgs, GateArgs, at_least_one};
 
 const RUN_EXAMPLES: &str = "\
 Examples:
@@ -31,7 +31,8 @@ Examples:
   blocklab run --rw randread --bs 4k,64k --depth 1,4,16,64
                                                   ... and every combination of lists
   blocklab run --rw randrw --mix 70 --bs 8k --rate 5000 --target sim:gp3:500GiB@m5.xlarge
-                                                  a given rate, on a volume that is not rented
+                                                  a given rate, on a volume that is not rented,
+      --fail-on 'p99>5ms'                         ... which fails if a percentile is too long
   blocklab run --list                             the built-in studies
   blocklab run quick --list                       ... and the cases of one
   blocklab run --case rand4k-q1-read              only that case
@@ -140,20 +141,17 @@ pub struct RunArgs {
     /// Do not keep the run
     #[arg(long)]
     pub no_save: bool,
-    /// Exit with 4 if this holds: `warning`, a finding is a warning or worse (repeatable)
-    #[arg(long, value_name = "CONDITION", value_delimiter = ',', value_parser = crate::gate::of_run)]
-    pub fail_on: Vec<Condition>,
-    /// Exit with 5 instead of 0 if the passes cannot decide --fail-on
-    #[arg(long, requires = "fail_on")]
-    pub strict: bool,
+    /// When the run fails
+    #[command(flatten)]
+    pub gate: GateArgs,
     /// Name of the run, instead of the study's; other commands accept it as RUN
     #[arg(long, value_name = "TEXT", value_parser = run_name)]
     pub name: Option<String>,
 }
 
 impl RunArgs {
-    /// How the end of the run is wanted.
-    pub fn wanted(&self) -> Wanted {
+    /// How the end of the run is wanted, which is judged by what is asked.
+    pub fn wanted(&self, asked: Vec<Asked>) -> Wanted {
         let form = match self.form.form(terminal::style()) {
             _ if self.json_lines => Form::JsonLines,
             None => Form::Json,
@@ -165,8 +163,8 @@ impl RunArgs {
             over: Over::forced(self.force),
             is_kept: !self.no_save,
             is_quiet: self.quiet,
-            conditions: self.fail_on.clone(),
-            is_strict: self.strict,
+            conditions: asked,
+            is_strict: self.gate.strict,
         }
     }
 

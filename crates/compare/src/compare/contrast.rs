@@ -152,14 +152,18 @@ impl Contrast {
     }
 }
 
-/// The rate, and every latency that both sides support.
-pub(super) fn contrasts(base: &Load<'_>, other: &Load<'_>, margins: Margins) -> Vec<Contrast> {
-    let mut results = base.results().chain(other.results());
-    let clocked = if results.all(|result| result.response.is_some()) {
+/// From when latencies count: from the moment an operation was due, where that is known of all.
+pub(crate) fn clocked<'a>(mut results: impl Iterator<Item = &'a DirectionResult>) -> Clocked {
+    if results.all(|result| result.response.is_some()) {
         Clocked::Response
     } else {
         Clocked::Service
-    };
+    }
+}
+
+/// The rate, and every latency that both sides support.
+pub(super) fn contrasts(base: &Load<'_>, other: &Load<'_>, margins: Margins) -> Vec<Contrast> {
+    let clocked = clocked(base.results().chain(other.results()));
     [Quantity::Iops]
         .into_iter()
         .chain(Quantity::latencies(clocked))
@@ -168,7 +172,8 @@ pub(super) fn contrasts(base: &Load<'_>, other: &Load<'_>, margins: Margins) -> 
         .collect()
 }
 
-fn supports(load: &Load<'_>, quantity: Quantity) -> bool {
+/// Whether a figure of a load is known, and enough operations stand behind it.
+pub(crate) fn supports(load: &Load<'_>, quantity: Quantity) -> bool {
     let ios: u64 = load.results().map(|result| result.ios).sum();
     let (Quantity::Mean(clocked) | Quantity::Percentile(clocked, _)) = quantity else {
         return true;
@@ -227,7 +232,7 @@ fn geometric(values: &[f64]) -> f64 {
 }
 
 /// One a pass that moved anything in this direction.
-fn values(load: &Load<'_>, quantity: Quantity) -> Vec<f64> {
+pub(crate) fn values(load: &Load<'_>, quantity: Quantity) -> Vec<f64> {
     load.passes
         .iter()
         .filter_map(|part| match quantity {
@@ -250,7 +255,10 @@ fn latency_of(result: &DirectionResult, clocked: Clocked) -> Option<&Latency> {
 }
 
 /// All jobs of a pass together.
-fn latencies<'a>(part: &[(u64, &'a DirectionResult)], clocked: Clocked) -> Vec<&'a Latency> {
+pub(crate) fn latencies<'a>(
+    part: &[(u64, &'a DirectionResult)],
+    clocked: Clocked,
+) -> Vec<&'a Latency> {
     let all = part
         .iter()
         .filter_map(|(_, result)| latency_of(result, clocked));

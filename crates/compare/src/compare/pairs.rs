@@ -10,17 +10,17 @@ use blocklab_findings::without_engine;
 
 /// One direction of a case in all its passes.
 #[derive(Clone)]
-pub(super) struct Load<'a> {
-    pub(super) case: &'a str,
+pub(crate) struct Load<'a> {
+    pub(crate) case: &'a str,
     pub(super) settings: &'a [(String, String)],
-    pub(super) direction: Direction,
+    pub(crate) direction: Direction,
     jobs: &'a [JobResult],
     /// Each pass that moved something: each job's elapsed time and result.
-    pub(super) passes: Vec<Vec<(u64, &'a DirectionResult)>>,
+    pub(crate) passes: Vec<Vec<(u64, &'a DirectionResult)>>,
 }
 
 /// The loads of a run, in the order in which they first appear.
-pub(super) fn loads(record: &Record) -> Vec<Load<'_>> {
+pub(crate) fn loads(record: &Record) -> Vec<Load<'_>> {
     let mut found: Vec<Load<'_>> = Vec::new();
     let mut places: BTreeMap<(&str, Direction), usize> = BTreeMap::new();
     // A pass 0 was run before the others and enters no figure.
@@ -67,7 +67,7 @@ fn part(measurement: &Measurement, direction: Direction) -> Vec<(u64, &Direction
 }
 
 impl<'a> Load<'a> {
-    pub(super) fn results(&self) -> impl Iterator<Item = &'a DirectionResult> + '_ {
+    pub(crate) fn results(&self) -> impl Iterator<Item = &'a DirectionResult> + '_ {
         self.passes.iter().flatten().map(|(_, result)| *result)
     }
 

@@ -1,7 +1,10 @@
-//! What a pipeline shall not let pass, as text: `slower:5%`.
+//! What a pipeline shall not let pass, as text: `slower:5%`, `p99>5ms`.
 
 use std::fmt;
 use std::str::FromStr;
+
+use blocklab_record::{PERCENTILES, Percentile};
+use blocklab_units::{Nanos, stated};
 
 /// What a pipeline shall not let pass.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -16,13 +19,144 @@ pub enum Condition {
     Missed,
     /// A finding that doubts a figure, or forbids it.
     Warning,
+    /// A figure of a load that lies beyond a bound.
+    Beyond(Bound),
+}
+
+/// A figure of a load that a bound can be set for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Figure {
+    /// Operations a second of a case, all directions together.
+    Iops,
+    /// 10^6 bytes a second of a case, all directions together.
+    MbPerS,
+    /// Mean latency of a direction.
+    Mean,
+    /// A percentile of the latency of a direction.
+    Percentile(&'static Percentile),
+    /// The longest latency of a direction.
+    Max,
+}
+
+/// A figure, and where it must not lie.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Bound {
+    /// Which figure.
+    pub figure: Figure,
+    /// Whether what lies above is forbidden; else what lies below.
+    pub is_above: bool,
+    /// In operations or 10^6 bytes a second, or in nanoseconds.
+    pub value: f64,
+}
+
+impl Figure {
+    /// As it is typed: `iops`, `p99.9`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Iops => "iops",
+            Self::MbPerS => "mbps",
+            Self::Mean => "mean",
+            Self::Percentile(percentile) => percentile.title,
+            Self::Max => "max",
+        }
+    }
+
+    /// Whether it is a time.
+    pub const fn is_latency(self) -> bool {
+        matches!(self, Self::Mean | Self::Percentile(_) | Self::Max)
+    }
+
+    fn named(name: &str) -> Option<Self> {
+        let others = [Self::Iops, Self::MbPerS, Self::Mean, Self::Max];
+        let percentiles = PERCENTILES.iter().map(Self::Percentile);
+        let mut all = others.into_iter().chain(percentiles);
+        all.find(|figure| figure.name() == name)
+    }
+
+    /// A value of it with its unit: `5 ms`, `5,000 IOPS`.
+    pub fn stated(self, value: f64) -> String {
+        match self {
+            Self::Iops => format!("{} IOPS", stated(value)),
+            Self::MbPerS => format!("{} MB/s", stated(value)),
+            Self::Mean | Self::Percentile(_) | Self::Max => Nanos(value.round() as u64).to_string(),
+        }
+    }
+}
+
+impl FromStr for Bound {
+    type Err = NoCondition;
+
+    fn from_str(text: &str) -> Result<Self, NoCondition> {
+        let wrong = |why: String| NoCondition::new(text, why);
+        let at = text
+            .find(['<', '>'])
+            .ok_or_else(|| NoCondition::unknown(text))?;
+        let (name, rest) = (text[..at].trim(), &text[at + 1..]);
+        let figure = Figure::named(name).ok_or_else(|| {
+            let percentiles: Vec<&str> = PERCENTILES.iter().map(|known| known.title).collect();
+            let percentiles = percentiles.join(", ");
+            wrong(format!(
+                "`{name}` is no figure: iops, mbps, mean, max, {percentiles} are"
+            ))
+        })?;
+        let value = rest.strip_prefix('=').unwrap_or(rest).trim();
+        let number = if figure.is_latency() {
+            if value.ends_with(|last: char| last.is_ascii_digit()) {
+                return Err(wrong(format!("`{value}` lacks its unit: {name}>{value}ms")));
+            }
+            let time: Result<Nanos, _> = value.parse();
+            time.map_err(|error| wrong(error.to_string()))?.0 as f64
+        } else {
+            let number: Option<f64> = value.parse().ok();
+            let number = number.filter(|number| number.is_finite() && *number >= 0.0);
+            number.ok_or_else(|| wrong(format!("`{value}` is not a number such as 5000")))?
+        };
+        Ok(Self {
+            figure,
+            is_above: text[at..].starts_with('>'),
+            value: number,
+        })
+    }
+}
+
+impl fmt::Display for Bound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sign = if self.is_above { '>' } else { '<' };
+        write!(f, "{}{sign}", self.figure.name())?;
+        if self.figure.is_latency() {
+            let (size, unit) = match self.value {
+                ..1e3 => (1.0, "ns"),
+                ..1e6 => (1e3, "us"),
+                ..1e9 => (1e6, "ms"),
+                _ => (1e9, "s"),
+            };
+            write!(f, "{}{unit}", self.value / size)
+        } else {
+            write!(f, "{}", self.value)
+        }
+    }
 }
 
 /// A text that is no condition.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` is no condition: slower, slower:5%, missed or warning is one")]
+#[error("`{text}` is no condition: {why}")]
 pub struct NoCondition {
     text: String,
+    why: String,
+}
+
+impl NoCondition {
+    fn new(text: &str, why: String) -> Self {
+        Self {
+            text: text.to_owned(),
+            why,
+        }
+    }
+
+    fn unknown(text: &str) -> Self {
+        let why = "p99>5ms, iops<5000, mbps<200, slower:5%, missed and warning are some";
+        Self::new(text, why.to_owned())
+    }
 }
 
 impl Condition {
@@ -42,18 +176,22 @@ impl FromStr for Condition {
     type Err = NoCondition;
 
     fn from_str(text: &str) -> Result<Self, NoCondition> {
-        let condition = match (text, text.strip_prefix("slower:")) {
-            ("slower", _) => Some(Self::Slower { percent: None }),
-            ("missed", _) => Some(Self::Missed),
-            ("warning", _) => Some(Self::Warning),
-            (_, Some(loss)) => percent(loss).map(|loss| Self::Slower {
-                percent: Some(loss),
-            }),
-            _ => None,
-        };
-        condition.ok_or_else(|| NoCondition {
-            text: text.to_owned(),
-        })
+        match text.split_once(':') {
+            None if text == "slower" => Ok(Self::Slower { percent: None }),
+            None if text == "missed" => Ok(Self::Missed),
+            None if text == "warning" => Ok(Self::Warning),
+            Some(("slower", loss)) => match percent(loss) {
+                Some(loss) => Ok(Self::Slower {
+                    percent: Some(loss),
+                }),
+                None => {
+                    let why =
+                        format!("`{loss}` is not a share from 0 % to below 100 %, as in slower:5%");
+                    Err(NoCondition::new(text, why))
+                }
+            },
+            _ => text.parse().map(Self::Beyond),
+        }
     }
 }
 
@@ -66,6 +204,7 @@ impl fmt::Display for Condition {
             } => write!(f, "slower:{percent}%"),
             Self::Missed => f.write_str("missed"),
             Self::Warning => f.write_str("warning"),
+            Self::Beyond(bound) => bound.fmt(f),
         }
     }
 }
@@ -83,6 +222,11 @@ mod tests {
             ("slower:0%", "slower:0%"),
             ("missed", "missed"),
             ("warning", "warning"),
+            ("p99>5ms", "p99>5ms"),
+            ("p99.9 >= 500us", "p99.9>500us"),
+            ("max<1s", "max<1s"),
+            ("iops<5000", "iops<5000"),
+            ("mbps<=200.5", "mbps<200.5"),
         ] {
             let found: Condition = text.parse().expect(text);
             assert_eq!(found.to_string(), shown);
@@ -102,6 +246,22 @@ mod tests {
         ] {
             let error = text.parse::<Condition>().expect_err(text);
             assert!(error.to_string().contains("slower:5%"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_bound_that_cannot_be_says_what_is_wrong() {
+        for (text, why) in [
+            ("p98>5ms", "p99.9"),
+            ("p99>5", "p99>5ms"),
+            ("p99>fast", "30s"),
+            ("iops<many", "5000"),
+            ("iops<-1", "5000"),
+            ("iops<inf", "5000"),
+            ("iops<", "5000"),
+        ] {
+            let error = text.parse::<Condition>().expect_err(text);
+            assert!(error.to_string().contains(why), "{error}");
         }
     }
 }

@@ -3,14 +3,14 @@
 use blocklab_stats::passes_for;
 use blocklab_units::stated;
 
-use super::{Answer, Check, Condition, Judged, check};
+use super::{Answer, Judged};
 use crate::compare::LEVEL_PERCENT;
 use crate::expect::{Compared, LimitCheck, NEAR, State};
 
 /// Whether a documented limit was not reached, to within 2.5 % of it.
 ///
 /// Limits that no load of the run tests are left out; where none is tested, nothing is decided.
-pub fn missed(run: usize, compared: &Compared) -> Check {
+pub fn missed(run: usize, compared: &Compared) -> Vec<Judged> {
     let limits = compared.limits.iter();
     let mut judged: Vec<Judged> = limits
         .filter(|tested| tested.state != State::NotTested)
@@ -21,7 +21,7 @@ pub fn missed(run: usize, compared: &Compared) -> Check {
         let subject = compared.address.clone();
         judged.push(Judged::new(run, subject, Answer::Undecided, why));
     }
-    check(&Condition::Missed, judged)
+    judged
 }
 
 fn limit(run: usize, of: &LimitCheck) -> Judged {
@@ -92,7 +92,7 @@ mod tests {
             (State::NotTested, 100.0, Some(1.0), Answer::Undecided),
         ] {
             let found = missed(0, &of(state, delivered, half));
-            assert_eq!(found.answer, expected, "{state:?}: {found:#?}");
+            assert_eq!(found[0].answer, expected, "{state:?}: {found:#?}");
         }
     }
 
@@ -101,6 +101,6 @@ mod tests {
     #[test]
     fn undecided_says_how_many_passes_would_decide() {
         let found = missed(0, &of(State::Undecided, 5000.0, Some(1000.0)));
-        assert_eq!(found.judged[0].passes_to_decide, Some(4));
+        assert_eq!(found[0].passes_to_decide, Some(4));
     }
 }

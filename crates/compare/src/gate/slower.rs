@@ -2,7 +2,7 @@
 
 use blocklab_record::{Record, Status};
 
-use super::{Answer, Check, Condition, Judged, check};
+use super::{Answer, Judged, Loads};
 use crate::compare::{Against, Comparison, Contrast, Pair};
 
 /// Whether a run lost more than `percent` of the baseline, load by load: of the rate, and where a
@@ -12,7 +12,12 @@ use crate::compare::{Against, Comparison, Contrast, Pair};
 ///
 /// # Panics
 /// When the comparison is not of these records.
-pub fn slower(records: &[&Record], comparison: &Comparison, percent: f64) -> Check {
+pub fn slower(
+    records: &[&Record],
+    comparison: &Comparison,
+    percent: f64,
+    loads: &Loads,
+) -> Vec<Judged> {
     let mut judged = Vec::new();
     judged.extend(unfinished(records));
     for against in &comparison.against {
@@ -20,14 +25,12 @@ pub fn slower(records: &[&Record], comparison: &Comparison, percent: f64) -> Che
             against
                 .pairs
                 .iter()
+                .filter(|pair| loads.has(&pair.case, pair.direction))
                 .map(|pair| load(against.run, pair, percent)),
         );
-        judged.extend(missing(comparison, against));
+        judged.extend(missing(comparison, against, loads));
     }
-    let condition = Condition::Slower {
-        percent: Some(percent),
-    };
-    check(&condition, judged)
+    judged
 }
 
 fn unfinished<'a>(records: &'a [&Record]) -> impl Iterator<Item = Judged> + 'a {
@@ -40,9 +43,15 @@ fn unfinished<'a>(records: &'a [&Record]) -> impl Iterator<Item = Judged> + 'a {
     })
 }
 
-fn missing<'a>(comparison: &'a Comparison, against: &'a Against) -> impl Iterator<Item = Judged> {
+fn missing<'a>(
+    comparison: &'a Comparison,
+    against: &'a Against,
+    loads: &'a Loads,
+) -> impl Iterator<Item = Judged> + 'a {
     let unmatched = against.unmatched.iter();
-    let lost = unmatched.filter(|lost| lost.run == comparison.baseline);
+    let lost = unmatched
+        .filter(|lost| lost.run == comparison.baseline)
+        .filter(|lost| loads.has(&lost.case, lost.direction));
     lost.map(|lost| {
         let subject = format!("{} {}", lost.case, lost.direction);
         let why = format!("it cannot be compared: {}", lost.why);
@@ -102,12 +111,15 @@ fn passes(of: &Contrast, percent: f64) -> Option<u32> {
 mod tests {
     use super::*;
     use crate::compare::{Margins, compare};
+    use crate::gate::{Check, Condition};
     use crate::testing::{Sketch, record, run};
 
     fn gated(base: &Record, other: &Record, percent: f64) -> Check {
         let records = [base, other];
         let found = compare(&records, 0, Margins::default());
-        slower(&records, &found, percent)
+        let judged = slower(&records, &found, percent, &Loads::default());
+        let percent = Some(percent);
+        Check::new(&Condition::Slower { percent }.into(), judged)
     }
 
     #[track_caller]

@@ -2,21 +2,25 @@
 
 use blocklab_record::{Record, Status};
 
-use super::{Answer, Check, Condition, Judged, check};
+use super::{Answer, Judged, Loads};
 use blocklab_findings::{Finding, Severity};
 
 /// Whether a finding of a run is a warning or worse. A run that did not end as planned, or
 /// measured nothing, is undecided: what it lacks could still have earned one.
-pub fn warning(runs: &[(&Record, &[Finding])]) -> Check {
+pub fn warning(runs: &[(&Record, &[Finding])], loads: &Loads) -> Vec<Judged> {
     let all = runs.iter().enumerate();
-    let judged = all.flat_map(|(run, (record, findings))| of_run(run, record, findings));
-    check(&Condition::Warning, judged.collect())
+    let judged = all.flat_map(|(run, (record, findings))| in_run(run, record, findings, loads));
+    judged.collect()
 }
 
-fn of_run(run: usize, record: &Record, findings: &[Finding]) -> Vec<Judged> {
+fn in_run(run: usize, record: &Record, findings: &[Finding], loads: &Loads) -> Vec<Judged> {
+    let is_about = |finding: &&Finding| {
+        finding.subject.is_empty() || finding.subject.iter().any(|case| loads.has_case(case))
+    };
     let mut judged: Vec<Judged> = findings
         .iter()
         .filter(|finding| finding.severity >= Severity::Warning)
+        .filter(is_about)
         .map(|grave| {
             let subject = format!("rule {}", grave.rule);
             Judged::new(run, subject, Answer::Fail, grave.statement.clone())
@@ -44,8 +48,8 @@ mod tests {
     #[track_caller]
     fn answered(record: &Record, expected: Answer) {
         let found = assess(record).findings;
-        let check = warning(&[(record, &found)]);
-        assert_eq!(check.answer, expected, "{check:#?}");
+        let judged = warning(&[(record, &found)], &Loads::default());
+        assert_eq!(judged[0].answer, expected, "{judged:#?}");
     }
 
     #[test]
@@ -60,7 +64,7 @@ mod tests {
         run.status = Status::Interrupted;
         run.measurements.truncate(1);
         let findings: Vec<Finding> = Vec::new();
-        let check = warning(&[(&run, &findings)]);
-        assert_eq!(check.answer, Answer::Undecided);
+        let judged = warning(&[(&run, &findings)], &Loads::default());
+        assert_eq!(judged[0].answer, Answer::Undecided);
     }
 }

@@ -1,0 +1,163 @@
+//! In: conditions, each for the loads that it is about, and what there is to judge.
+//! Out: one Gate.
+
+use std::fmt;
+
+use blocklab_findings::Finding;
+use blocklab_record::Record;
+use blocklab_workload::Direction;
+
+use super::{Answer, Check, Condition, Gate, Judged, beyond, missed, slower, warning};
+use crate::compare::Comparison;
+use crate::expect::Compared;
+
+/// Loads by the names of their cases, and by their directions.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Loads {
+    /// The name of a case, in which `*` stands for any text; `None`: all.
+    pub case: Option<String>,
+    /// `None`: all.
+    pub direction: Option<Direction>,
+}
+
+/// A condition, and the loads that it is about.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Asked {
+    /// What must not be.
+    pub condition: Condition,
+    /// Of which loads.
+    pub loads: Loads,
+}
+
+/// What conditions are put to.
+#[derive(Debug, Clone, Copy)]
+pub struct Evidence<'a> {
+    /// The runs, with what was found in them.
+    pub runs: &'a [(&'a Record, &'a [Finding])],
+    /// Where they are compared: with one of them, of which nothing is asked by itself.
+    pub comparison: Option<&'a Comparison>,
+    /// Where the only run is held against documents.
+    pub compared: Option<&'a Compared>,
+}
+
+impl From<Condition> for Asked {
+    fn from(condition: Condition) -> Self {
+        Self {
+            condition,
+            loads: Loads::default(),
+        }
+    }
+}
+
+impl fmt::Display for Asked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let direction = self.loads.direction.map(Direction::name);
+        let loads: Vec<&str> = self
+            .loads
+            .case
+            .as_deref()
+            .into_iter()
+            .chain(direction)
+            .collect();
+        if loads.is_empty() {
+            return self.condition.fmt(f);
+        }
+        write!(f, "{}, {}", loads.join(" "), self.condition)
+    }
+}
+
+impl Loads {
+    /// Whether a case is among them.
+    pub fn has_case(&self, name: &str) -> bool {
+        let pattern = self.case.as_deref();
+        pattern.is_none_or(|pattern| fits(pattern, name))
+    }
+
+    /// Whether a direction of a case is.
+    pub fn has(&self, case: &str, direction: Direction) -> bool {
+        let wanted = self.direction;
+        self.has_case(case) && wanted.is_none_or(|wanted| wanted == direction)
+    }
+}
+
+/// Whether a name is what a pattern says, in which `*` stands for any text.
+fn fits(pattern: &str, name: &str) -> bool {
+    let Some((head, rest)) = pattern.split_once('*') else {
+        return pattern == name;
+    };
+    let Some(name) = name.strip_prefix(head) else {
+        return false;
+    };
+    let mut starts = name
+        .char_indices()
+        .map(|(start, _)| start)
+        .chain([name.len()]);
+    starts.any(|start| fits(rest, &name[start..]))
+}
+
+/// The answers to all that is asked; `None` where nothing is.
+///
+/// # Panics
+/// When the comparison is not of these runs, or a condition needs what is not there.
+pub fn answer(asked: &[Asked], evidence: Evidence<'_>) -> Option<Gate> {
+    Gate::new(asked.iter().map(|one| check(one, evidence)).collect())
+}
+
+fn check(asked: &Asked, evidence: Evidence<'_>) -> Check {
+    let Evidence {
+        runs,
+        comparison,
+        compared,
+    } = evidence;
+    let loads = &asked.loads;
+    let mut judged = match asked.condition {
+        Condition::Slower { percent } => {
+            let comparison = comparison.expect("`slower` is asked of comparisons only");
+            let records: Vec<&Record> = runs.iter().map(|(record, _)| *record).collect();
+            let percent = percent.unwrap_or(Condition::LOSS_PERCENT);
+            slower(&records, comparison, percent, loads)
+        }
+        Condition::Missed => missed(
+            0,
+            compared.expect("`missed` is asked where something was expected"),
+        ),
+        Condition::Warning => warning(runs, loads),
+        Condition::Beyond(bound) => {
+            let baseline = comparison.map(|comparison| comparison.baseline);
+            let judged = runs.iter().enumerate();
+            let judged = judged.filter(|(place, _)| Some(*place) != baseline);
+            judged
+                .flat_map(|(place, (record, _))| beyond(place, record, bound, loads))
+                .collect()
+        }
+    };
+    if judged.is_empty() {
+        let why = "no load of this name and direction was measured, so nothing is decided";
+        let subject = asked.loads.case.clone().unwrap_or_default();
+        judged.push(Judged::new(0, subject, Answer::Undecided, why.to_owned()));
+    }
+    Check::new(asked, judged)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_star_stands_for_any_text() {
+        for (pattern, name, expected) in [
+            ("a", "a", true),
+            ("a", "ab", false),
+            ("a*", "ab", true),
+            ("*", "", true),
+            ("*b*", "abc", true),
+            ("a*c", "abc", true),
+            ("a*c", "abcd", false),
+            ("a*b*c", "axxbyyc", true),
+            ("größe*", "größe1", true),
+            ("*ß*e", "größe", true),
+        ] {
+            assert_eq!(fits(pattern, name), expected, "{pattern} {name}");
+        }
+    }
+}

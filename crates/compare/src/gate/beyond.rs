@@ -1,0 +1,234 @@
+//! The gate on figures of a run by themselves: `p99>5ms`, `iops<5000`.
+
+use std::collections::BTreeMap;
+
+use blocklab_record::{DirectionResult, Measurement, Record, Statistic, Status};
+use blocklab_stats::{Histogram, Interval, confidence, log_variance, passes_for};
+use blocklab_workload::Direction;
+
+use super::{Answer, Bound, Figure, Judged, Loads};
+use crate::compare::{
+    Clocked, LEVEL_PERCENT, Load, Quantity, clocked, latencies, loads as loads_of, supports, values,
+};
+
+/// Whether a figure of these loads lies beyond a bound: rates by case, all directions together,
+/// latencies by direction. Under an open-loop rate a latency counts from the moment an operation was
+/// due. The spread between the passes decides; one pass leaves it undecided, and so do a run that did
+/// not end as planned and a percentile with too few operations beyond it.
+pub fn beyond(run: usize, record: &Record, bound: Bound, loads: &Loads) -> Vec<Judged> {
+    let mut judged = Vec::new();
+    if record.status != Status::Complete {
+        let why = "it did not end as planned, so cases or passes may be missing";
+        let subject = format!("run {}", record.id);
+        judged.push(Judged::new(run, subject, Answer::Undecided, why.to_owned()));
+    }
+    if bound.figure.is_latency() {
+        let all = loads_of(record);
+        let wanted = all
+            .iter()
+            .filter(|load| loads.has(load.case, load.direction));
+        judged.extend(wanted.map(|load| latency(run, load, bound)));
+    } else {
+        let rates = rates(record, bound.figure, loads);
+        judged.extend(
+            rates
+                .into_iter()
+                .map(|(case, passes)| verdict(run, case, bound.figure.name(), &passes, bound)),
+        );
+    }
+    judged
+}
+
+/// The rate of each case in each pass, where anything moved in the directions that are asked for.
+fn rates<'a>(record: &'a Record, figure: Figure, loads: &Loads) -> BTreeMap<&'a str, Vec<f64>> {
+    let mut all: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    // A pass 0 was run before the others and enters no figure.
+    for measurement in record.measurements.iter().filter(|one| one.pass > 0) {
+        let has_moved = directions(measurement)
+            .any(|(direction, result)| loads.has(&measurement.case, direction) && result.ios > 0);
+        if has_moved {
+            let rate = rate(measurement, figure, loads);
+            all.entry(&measurement.case).or_default().push(rate);
+        }
+    }
+    all
+}
+
+fn directions(of: &Measurement) -> impl Iterator<Item = (Direction, &DirectionResult)> {
+    let all = of.jobs.iter().flat_map(|job| &job.directions);
+    all.map(|(direction, result)| (*direction, &**result))
+}
+
+/// Of all jobs, in the directions that are asked for.
+fn rate(measurement: &Measurement, figure: Figure, loads: &Loads) -> f64 {
+    let jobs = measurement.jobs.iter().map(|job| {
+        let moved = job.directions.iter();
+        let moved = moved.filter(|(direction, _)| loads.has(&measurement.case, **direction));
+        let amounts = moved.map(|(_, result)| match figure {
+            Figure::MbPerS => result.bytes as f64 / 1e6,
+            _ => result.ios as f64,
+        });
+        amounts.sum::<f64>() * 1e9 / job.elapsed_ns.max(1) as f64
+    });
+    jobs.sum()
+}
+
+fn latency(run: usize, load: &Load<'_>, bound: Bound) -> Judged {
+    let subject = format!("{} {}", load.case, load.direction);
+    let clocked = clocked(load.results());
+    let name = match clocked {
+        Clocked::Service => bound.figure.name().to_owned(),
+        Clocked::Response => format!("response {}", bound.figure.name()),
+    };
+    let quantity = match bound.figure {
+        Figure::Percentile(percentile) => Quantity::Percentile(clocked, percentile),
+        Figure::Mean => Quantity::Mean(clocked),
+        _ => return longest(run, subject, &name, load, bound),
+    };
+    if !supports(load, quantity) {
+        let why = format!(
+            "its {name} is not known, or fewer than ten operations lie beyond it: a longer run \
+             would decide"
+        );
+        return Judged::new(run, subject, Answer::Undecided, why);
+    }
+    verdict(run, &subject, &name, &values(load, quantity), bound)
+}
+
+/// The longest latency is a fact about these passes: nothing is estimated.
+fn longest(run: usize, subject: String, name: &str, load: &Load<'_>, bound: Bound) -> Judged {
+    let clocked = clocked(load.results());
+    let parts = load.passes.iter().flat_map(|part| latencies(part, clocked));
+    let known = parts.filter(|latency| !latency.unknown.has(Statistic::Max));
+    let Some(longest) = known.map(|latency| latency.max_ns).max() else {
+        let why = format!("its {name} is not known");
+        return Judged::new(run, subject, Answer::Undecided, why);
+    };
+    let longest = longest as f64;
+    let is_beyond = if bound.is_above {
+        longest > bound.value
+    } else {
+        longest < bound.value
+    };
+    let answer = if is_beyond {
+        Answer::Fail
+    } else {
+        Answer::Pass
+    };
+    let [longest, allowed] = [longest, bound.value].map(|ns| bound.figure.stated(ns));
+    let why = format!("{name} {longest} in all passes; {allowed} is the bound");
+    Judged::new(run, subject, answer, why)
+}
+
+fn verdict(run: usize, subject: &str, name: &str, passes: &[f64], bound: Bound) -> Judged {
+    let value = passes.iter().sum::<f64>() / passes.len().max(1) as f64;
+    let stated = |value: f64| bound.figure.stated(value);
+    let allowed = stated(bound.value);
+    let Some(interval) = confidence(passes, LEVEL_PERCENT / 100.0) else {
+        let why = format!(
+            "{name} {} in one pass, which shows no scatter; {allowed} is the bound",
+            stated(value)
+        );
+        return Judged::new(run, subject, Answer::Undecided, why);
+    };
+    let Interval { low, high } = blurred(interval, bound.figure);
+    let answer = match bound.is_above {
+        true if low > bound.value => Answer::Fail,
+        true if high <= bound.value => Answer::Pass,
+        false if high < bound.value => Answer::Fail,
+        false if low >= bound.value => Answer::Pass,
+        _ => Answer::Undecided,
+    };
+    let why = format!(
+        "{name} {} ({} to {}); {allowed} is the bound",
+        stated(value),
+        stated(low.max(0.0)),
+        stated(high)
+    );
+    Judged::new(run, subject, answer, why).decided_by(passes_to_decide(passes, value, bound))
+}
+
+/// A percentile may be wrong by its bucket, whatever the passes say.
+fn blurred(interval: Interval, figure: Figure) -> Interval {
+    let error = match figure {
+        Figure::Percentile(_) => Histogram::ERROR_BOUND,
+        _ => 0.0,
+    };
+    Interval {
+        low: interval.low * (1.0 - error),
+        high: interval.high * (1.0 + error),
+    }
+}
+
+/// The bound does not scatter: all of the interval comes from the run.
+fn passes_to_decide(passes: &[f64], value: f64, bound: Bound) -> Option<u32> {
+    let away = (value / bound.value).ln().abs();
+    passes_for([log_variance(passes)?, 0.0], away, LEVEL_PERCENT / 100.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Sketch, record};
+
+    fn judged(record: &Record, bound: &str) -> Judged {
+        let bound: Bound = bound.parse().expect(bound);
+        let mut all = beyond(0, record, bound, &Loads::default());
+        all.pop().expect("a load")
+    }
+
+    fn steady() -> Record {
+        record(&[Sketch {
+            iops: vec![10_000.0, 10_010.0, 9_990.0],
+            ..Sketch::default()
+        }])
+    }
+
+    #[test]
+    fn a_rate_fails_passes_or_is_open_by_its_interval() {
+        // 10,000 ± 24.8: Student's t of two degrees of freedom, 4.303 · 10 / √3.
+        for (bound, expected) in [
+            ("iops<9900", Answer::Pass),
+            ("iops<9980", Answer::Undecided),
+            ("iops<10020", Answer::Undecided),
+            ("iops<10030", Answer::Fail),
+            ("iops>10030", Answer::Pass),
+            ("iops>9900", Answer::Fail),
+        ] {
+            let found = judged(&steady(), bound);
+            assert_eq!(found.answer, expected, "{bound}: {}", found.why);
+        }
+        let open = judged(&steady(), "iops<9980");
+        let passes = open.passes_to_decide.expect("a number of passes");
+        assert!((4..=8).contains(&passes), "{passes}");
+    }
+
+    #[test]
+    fn one_pass_and_a_broken_run_decide_nothing() {
+        let single = record(&[Sketch {
+            iops: vec![10_000.0],
+            ..Sketch::default()
+        }]);
+        assert_eq!(judged(&single, "iops<1").answer, Answer::Undecided);
+        let mut broken = steady();
+        broken.status = Status::Interrupted;
+        let bound: Bound = "iops<1".parse().expect("a bound");
+        let all = beyond(0, &broken, bound, &Loads::default());
+        assert_eq!(all[0].answer, Answer::Undecided, "{all:#?}");
+        assert_eq!(all[1].answer, Answer::Pass, "{all:#?}");
+    }
+
+    #[test]
+    fn only_the_loads_that_are_meant_are_judged() {
+        let both = record(&[Sketch::named("a-1"), Sketch::named("b-1")]);
+        let bound: Bound = "iops<1".parse().expect("a bound");
+        let loads = |case: &str, direction| Loads {
+            case: Some(case.to_owned()),
+            direction,
+        };
+        let of = |loads: &Loads| beyond(0, &both, bound, loads).len();
+        assert_eq!(of(&loads("a-*", None)), 1);
+        assert_eq!(of(&loads("*-1", Some(Direction::Read))), 2);
+        assert_eq!(of(&loads("*-1", Some(Direction::Write))), 0);
+    }
+}
