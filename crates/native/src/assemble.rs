@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use blocklab_workload::{Job, Pace};
 
-use super::error::Complaint;
 use super::keys::{self, Key, Need};
 use super::raw::Entry;
+use blocklab_syntax::toml_tree::Complaint;
 
 /// What became of an entry in one job.
 #[derive(Debug, Clone, PartialEq, Eq)]

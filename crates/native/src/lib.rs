@@ -10,7 +10,6 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 mod assemble;
-mod error;
 mod keys;
 mod left_out;
 mod overrides;
@@ -25,16 +24,14 @@ mod value;
 use blocklab_record::Note;
 use blocklab_workload::Plan;
 use blocklab_workload::publication::Publication;
-use toml::Spanned;
-use toml::de::{DeTable, DeValue};
 
-pub use error::Error;
+pub use blocklab_syntax::toml_tree::Error;
 pub use overrides::{Overrides, apply};
 pub use reference::reference;
 pub use render::{left_out, render};
 pub use resolve::{MOST_CASES, swept_name};
 
-use error::Complaint;
+use blocklab_syntax::toml_tree::{self, Complaint};
 
 /// A commented study that runs as it is, and behind it every key of the format.
 pub const EXAMPLE: &str = include_str!("example.toml");
@@ -65,9 +62,8 @@ pub fn parse(text: &str, file_name: &str) -> Result<Parsed, Error> {
 }
 
 fn understand(text: &str, file_name: &str) -> Result<Parsed, Complaint> {
-    let document = DeTable::parse(text).map_err(|error| no_toml(text, &error))?;
-    let span = document.span();
-    let document = Spanned::new(span, DeValue::Table(document.into_inner()));
+    let twice = "keep one of the two; to run both, sweep it in [matrix]";
+    let document = toml_tree::parse(text, twice)?;
     let raw = raw::read(&document)?;
     let meant = resolve::resolve(&raw, text, name_from(file_name))?;
     let publication = publication::read(&document, &meant.families, meant.shares)?;
@@ -87,29 +83,4 @@ fn name_from(file_name: &str) -> &str {
         "" => "study",
         name => name,
     }
-}
-
-/// The TOML parser's message; in words of our own for the slips that people make most.
-fn no_toml(text: &str, error: &toml::de::Error) -> Complaint {
-    let span = error.span().unwrap_or(0..0);
-    let complaint = |message: &str| Complaint::new(span.clone(), message);
-    if error.message() == "duplicate key" {
-        let key = text.get(span.clone()).unwrap_or_default().trim();
-        return complaint(&format!("`{key}` is given twice in this place"))
-            .hint("keep one of the two; to run both, sweep it in [matrix]");
-    }
-    if let Some((key, value)) = bare_text(error::line_at(text, span.start)) {
-        return complaint("a text without quotes")
-            .hint(format!("texts stand in quotes: {key} = \"{value}\""));
-    }
-    complaint(error.message())
-}
-
-/// The key and the value of a line such as `engine = io_uring` or `size = 4KiB`.
-fn bare_text(line: &str) -> Option<(&str, &str)> {
-    let (key, value) = line.split_once('=')?;
-    let value = value.split('#').next().unwrap_or(value).trim();
-    let bare = |c: char| c.is_alphanumeric() || "_-./%:".contains(c);
-    let is_bare = value.chars().all(bare) && value.contains(char::is_alphabetic);
-    (is_bare && !["true", "false"].contains(&value)).then_some((key.trim(), value))
 }

@@ -4,11 +4,11 @@ use std::ops::Range;
 
 use blocklab_workload::Job;
 
-use super::error::Complaint;
 use super::keys::{self, CASE, Case, Key, Need, STUDY, Study};
 use super::left_out::foreign_key;
 use super::publication::KEYS as PUBLICATION;
 use super::value::{Node, Value};
+use blocklab_syntax::toml_tree::Complaint;
 use blocklab_units::nearest;
 
 /// A job key with its value.

@@ -9,9 +9,9 @@ use blocklab_workload::publication::{Family, Share};
 use blocklab_workload::{Case, Job, Pace, Plan, Rate, Workload};
 
 use super::assemble::{Fate, Fates, assemble};
-use super::error::{Complaint, line_of};
 use super::raw::{Axis, Entry, Raw, RawCase};
 use super::value::Value;
+use blocklab_syntax::toml_tree::{Complaint, line_of};
 
 /// A sweep that makes more is a slip: no one waits for it.
 pub const MOST_CASES: usize = 10_000;

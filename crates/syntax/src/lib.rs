@@ -1,5 +1,5 @@
 //! In: text in the encodings and forms that tools write.
-//! Out: plain text, numbers, trees of XML elements, mistakes with their places.
+//! Out: plain text, numbers, trees of XML elements, TOML values, mistakes with their places.
 //! Never: a particular tool; I/O.
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
@@ -7,6 +7,7 @@
 pub mod encoding;
 pub mod number;
 pub mod option;
+pub mod toml_tree;
 pub mod xml_tree;
 
 use std::fmt;

@@ -3,14 +3,14 @@
 use blocklab_units::Nanos;
 use blocklab_workload::{Direction, ErrorPolicy, Job, Limit, Steady, SteadyVariable, Verify, When};
 
-use super::super::error::Complaint;
-use super::super::value::{Value, fields};
+use super::super::value::{Value, fields, optional};
 use super::study::at_most;
 use super::words::{
     self, CHECKSUMS, DIRECTIONS, ENDS, KINDS, POLICIES, RULES, Rule, SYNC_RANGES, VARIABLES, WHENS,
     list, names, number, or, pair, shown_table, size, spoken, time,
 };
 use super::{Allowed, Key, Need, Section, called, keys, put, quoted, row, text};
+use blocklab_syntax::toml_tree::Complaint;
 
 pub const END: Section<Job> = Section {
     title: "Start and end",
@@ -324,7 +324,7 @@ fn read_when(value: Value<'_>) -> Result<When, Complaint> {
     if !value.is_table() {
         return value.word(&WHENS);
     }
-    let [Some(every), Some(batch)] = value.fields(["every", "batch"])? else {
+    let [Some(every), Some(batch)] = optional(value, ["every", "batch"])? else {
         return Err(value.complaint("both `every` and `batch` are needed"));
     };
     Ok(When::Backlog {

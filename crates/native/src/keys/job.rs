@@ -1,14 +1,14 @@
 //! Keys of a job: what it goes to, and by which engine.
 
-use blocklab_workload::{CallFlags, Engine, Job, Spread, TargetOrder, UringOptions};
+use blocklab_workload::{CallFlags, Engine, Job, Lifetime, Spread, TargetOrder, UringOptions};
 
-use super::super::error::Complaint;
-use super::super::value::Value;
+use super::super::value::{Value, optional, processors};
 use super::words::{
     self, ACCESSES, ADVICE, DURABILITIES, ENGINES, LIFETIMES, SPREADS, TARGET_ORDERS, URING, list,
     names, number, shown_table, spoken,
 };
 use super::{Allowed, Key, Need, Section, called, keys, put, quoted, row, text};
+use blocklab_syntax::toml_tree::Complaint;
 
 pub const TARGET: Section<Job> = Section {
     title: "Targets",
@@ -87,9 +87,12 @@ pub const IO_PATH: Section<Job> = Section {
         "advice" = "\"none\"", (word ADVICE hints.advice),
             "The access pattern that the kernel is advised of.",
             other_names: &["fadvise_hint"];
-        "lifetime" = "\"short\"", (word LIFETIMES hints.lifetime),
+        "lifetime" = "\"short\"",
+            (own "word",
+                |job, value| put(&mut job.hints.lifetime, lifetime(value)),
+                |job| spoken(&LIFETIMES, &job.hints.lifetime)),
             "The write lifetime hint for the kernel.",
-            other_names: &["write_hint"];
+            allowed: Allowed::Words(&names(&LIFETIMES)), other_names: &["write_hint"];
         "threads" = "4", (count threads),
             "Identical threads of the job.",
             allowed: Allowed::Text("1 to 4096"), other_names: &["numjobs", "jobs", "workers"];
@@ -110,7 +113,7 @@ pub const IO_PATH: Section<Job> = Section {
             allowed: Allowed::Text("below the depth; 0: never waits"), other_names: &["iodepth_low"];
         "cpus" = "\"0-3,7\"",
             (own "list of whole numbers",
-                |job, value| put(&mut job.pin, value.processors()),
+                |job, value| put(&mut job.pin, processors(value)),
                 |job| list(&job.pin, u32::to_string)),
             "Processors: thread k runs on entry k, starting over if there are more threads.",
             allowed: Allowed::Text("a list, or a text of numbers and ranges"),
@@ -120,6 +123,14 @@ pub const IO_PATH: Section<Job> = Section {
             other_names: &["slat"];
     },
 };
+
+/// A hint that is not set was called `unsaid` before.
+fn lifetime(value: Value<'_>) -> Result<Option<Lifetime>, Complaint> {
+    match value.text()? {
+        "unsaid" => Ok(None),
+        _ => value.word(&LIFETIMES),
+    }
+}
 
 /// The io_uring options of a job; makes it an io_uring job where it is another.
 fn uring(job: &mut Job) -> &mut UringOptions {
@@ -162,7 +173,7 @@ fn target_order(value: Value<'_>) -> Result<TargetOrder, Complaint> {
     if !value.is_table() {
         return value.word(&TARGET_ORDERS);
     }
-    match value.fields(["zipf", "pareto", "normal"])? {
+    match optional(value, ["zipf", "pareto", "normal"])? {
         [Some(theta), None, None] => theta.number().map(|theta| TargetOrder::Zipf { theta }),
         [None, Some(h), None] => h.number().map(|h| TargetOrder::Pareto { h }),
         [None, None, Some(deviation)] => deviation

@@ -17,9 +17,10 @@ mod words;
 
 use blocklab_workload::Job;
 
-use super::error::Complaint;
 use super::value::Value;
+use blocklab_syntax::toml_tree::Complaint;
 
+pub(super) use blocklab_syntax::toml_tree::quoted;
 pub(super) use study::{CASE, Case, STUDY, Study};
 
 pub(super) struct Key<T> {
@@ -300,11 +301,6 @@ pub(super) fn same_group(a: &Key<Job>, b: &Key<Job>) -> bool {
 fn put<T>(place: &mut T, read: Result<T, Complaint>) -> Result<(), Complaint> {
     *place = read?;
     Ok(())
-}
-
-/// A text in quotes, as TOML writes it.
-pub(super) fn quoted(text: &str) -> String {
-    toml::Value::String(text.to_owned()).to_string()
 }
 
 /// Where it stands in the table.

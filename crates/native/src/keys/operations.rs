@@ -8,13 +8,13 @@ use blocklab_workload::{
     Pattern, Rate, SizeMix, Think, Zone,
 };
 
-use super::super::error::Complaint;
-use super::super::value::{Value, fields};
+use super::super::value::{Value, fields, optional};
 use super::words::{
     self, ARRIVALS, Arrivals, CLASSES, CONTENTS, MIXES, PATTERNS, SIZE_DRAWS, list, names, number,
     or, pair, pattern_name, shown_table, size, size_mix, spoken, time,
 };
 use super::{Allowed, Key, Need, Section, called, keys, put, quoted, row, text};
+use blocklab_syntax::toml_tree::Complaint;
 
 pub const OPERATIONS: Section<Job> = Section {
     title: "Operations",
@@ -395,7 +395,7 @@ fn numbers(rates: [Option<Rate>; 3], kind: NumberOf) -> Option<[Option<String>; 
 
 fn pace(value: Value<'_>, read: ReadRate) -> Result<Pace, Complaint> {
     if value.is_table() {
-        let fields = value.fields(["read", "write", "trim"])?;
+        let fields = optional(value, ["read", "write", "trim"])?;
         return Ok(Pace::ByDirection {
             rates: rates(value, fields, read)?,
             poisson: false,

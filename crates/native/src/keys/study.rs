@@ -3,10 +3,10 @@
 use blocklab_units::{Nanos, with_defaults};
 use blocklab_workload::{Order, Plan};
 
-use super::super::error::Complaint;
 use super::super::value::Value;
 use super::words::{self, AGGREGATES, ORDERS, PAUSES, list, names, pair, spoken};
 use super::{Allowed, Key, called, keys, put, quoted, row, text};
+use blocklab_syntax::toml_tree::Complaint;
 
 with_defaults! {
     /// What stands above the first section.

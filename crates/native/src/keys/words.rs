@@ -9,8 +9,8 @@ use blocklab_workload::{
     SteadyVariable, TargetOrder, UringOptions, When,
 };
 
-use super::super::error::Complaint;
 use super::super::value::{Value, Word};
+use blocklab_syntax::toml_tree::Complaint;
 
 /// The words alone, for hints and tables.
 pub const fn names<T: Copy, const N: usize>(words: &[Word<T>; N]) -> [&'static str; N] {

@@ -2,10 +2,10 @@
 
 use blocklab_workload::publication::{Cell, Check, Conclusion, Figure, Scope};
 
-use super::super::error::Complaint;
 use super::super::value::{Value, fields};
 use super::pick::{self, Known, Pick};
 use super::{missing, text_or_empty};
+use blocklab_syntax::toml_tree::Complaint;
 
 pub(super) fn conclusion(section: Value<'_>, known: &Known) -> Result<Conclusion, Complaint> {
     fields!(section; text, checks, because, promised);

@@ -7,8 +7,8 @@ mod table;
 
 use blocklab_workload::publication::{Family, Publication, Share};
 
-use super::error::Complaint;
 use super::value::{Node, Value};
+use blocklab_syntax::toml_tree::Complaint;
 use pick::Known;
 
 /// Names that stand above the first section, or are sections.

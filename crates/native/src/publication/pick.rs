@@ -2,8 +2,8 @@
 
 use blocklab_workload::publication::{Cell, Family, Figure, Scope, System};
 
-use super::super::error::Complaint;
 use super::super::value::Value;
+use blocklab_syntax::toml_tree::Complaint;
 use blocklab_units::nearest;
 
 /// Every name that may be used.

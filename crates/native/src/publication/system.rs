@@ -3,10 +3,10 @@
 
 use blocklab_workload::publication::{Basis, Figure, Published, Scope, System};
 
-use super::super::error::Complaint;
 use super::super::value::{Value, fields};
 use super::pick::{Known, figure_hint};
 use super::{missing, text_or_empty};
+use blocklab_syntax::toml_tree::Complaint;
 
 pub(super) fn systems(sections: Vec<Value<'_>>) -> Result<Vec<System>, Complaint> {
     let mut systems: Vec<System> = Vec::new();

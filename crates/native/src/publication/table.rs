@@ -2,10 +2,10 @@
 
 use blocklab_workload::publication::{Cell, Curve, Drawn, Figure, Table};
 
-use super::super::error::Complaint;
 use super::super::value::{Value, fields};
 use super::pick::{self, Known, Pick, figure};
 use super::{missing, text_or_empty};
+use blocklab_syntax::toml_tree::Complaint;
 
 const DRAWN: [(&str, Drawn); 3] = [
     ("no", Drawn::No),

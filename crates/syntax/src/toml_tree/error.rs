@@ -1,7 +1,12 @@
+//! In: what a reader of TOML objects to, and the text.
+//! Out: the diagnostic with its line, a pointer below it, and what would work.
+//!
+//! A file of its own: readers know spans of bytes alone; lines and columns are counted here, once.
+
 use std::fmt;
 use std::ops::Range;
 
-/// What is wrong with a study's text. Its `Display` is the whole diagnostic: place, reason, the
+/// What is wrong with a text. Its `Display` is the whole diagnostic: place, reason, the
 /// line with a caret, and what would work.
 ///
 /// ```text
@@ -42,7 +47,7 @@ impl Error {
     }
 
     /// Gives a complaint its place in the text.
-    pub(super) fn new(file: &str, text: &str, complaint: Complaint) -> Self {
+    pub fn new(file: &str, text: &str, complaint: Complaint) -> Self {
         let start = floor_boundary(text, complaint.span.start);
         let end = floor_boundary(text, complaint.span.end).max(start);
         let line = line_around(text, start);
@@ -131,13 +136,17 @@ impl Excerpt {
 
 /// A mistake and the bytes of the text that it is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Complaint {
+pub struct Complaint {
+    /// Which bytes.
     pub span: Range<usize>,
+    /// What is wrong with them.
     pub message: String,
+    /// What would work, a line each.
     pub hints: Vec<String>,
 }
 
 impl Complaint {
+    /// About these bytes, without a hint.
     pub fn new(span: Range<usize>, message: impl Into<String>) -> Self {
         Self {
             span,
@@ -147,12 +156,14 @@ impl Complaint {
     }
 
     /// With one more line on what would work.
+    #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
         self
     }
 
     /// With "did you mean", where there is something near.
+    #[must_use]
     pub fn guess(self, guess: Option<&str>) -> Self {
         match guess {
             Some(guess) => self.hint(format!("did you mean `{guess}`?")),
@@ -162,7 +173,7 @@ impl Complaint {
 }
 
 /// The line, from 1, that holds this byte.
-pub(super) fn line_of(text: &str, byte: usize) -> usize {
+pub fn line_of(text: &str, byte: usize) -> usize {
     let byte = byte.min(text.len());
     text.as_bytes()[..byte]
         .iter()

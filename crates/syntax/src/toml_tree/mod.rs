@@ -1,0 +1,324 @@
+//! In: the text of a TOML file.
+//! Out: its values with their places, each read as the quantity that is wanted, or a complaint.
+//!
+//! A file of its own: studies and device files are read by the same rules, and what is wrong with
+//! them is shown the same way.
+
+mod error;
+
+use std::ops::Range;
+
+use blocklab_units::{Bytes, Nanos, nearest};
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+pub use error::{Complaint, Error, line_of};
+
+/// A value of the tree and its place.
+pub type Node<'a> = Spanned<DeValue<'a>>;
+
+/// A word of a format and what it stands for.
+pub type Word<T> = (&'static str, T);
+
+/// What reading a value gives.
+pub type Read<T> = Result<T, Complaint>;
+
+/// Reads a text as a table; `twice` is what would work where a key is given twice.
+///
+/// # Errors
+/// Text that is no TOML.
+pub fn parse<'t>(text: &'t str, twice: &str) -> Read<Node<'t>> {
+    let table = DeTable::parse(text).map_err(|error| no_toml(text, &error, twice))?;
+    let span = table.span();
+    Ok(Spanned::new(span, DeValue::Table(table.into_inner())))
+}
+
+/// The TOML parser's message; in words of our own for the slips that people make most.
+fn no_toml(text: &str, error: &toml::de::Error, twice: &str) -> Complaint {
+    let span = error.span().unwrap_or(0..0);
+    if error.message() == "duplicate key" {
+        let key = text.get(span.clone()).unwrap_or_default().trim();
+        let wrong = format!("`{key}` is given twice in this place");
+        return Complaint::new(span, wrong).hint(twice);
+    }
+    match bare_text(error::line_at(text, span.start)) {
+        Some((key, value)) => Complaint::new(span, "a text without quotes")
+            .hint(format!("texts stand in quotes: {key} = \"{value}\"")),
+        None => Complaint::new(span, error.message()),
+    }
+}
+
+/// The key and the value of a line such as `engine = io_uring` or `size = 4KiB`.
+fn bare_text(line: &str) -> Option<(&str, &str)> {
+    let (key, value) = line.split_once('=')?;
+    let value = value.split('#').next().unwrap_or(value).trim();
+    let bare = |c: char| c.is_alphanumeric() || "_-./%:".contains(c);
+    let is_bare = value.chars().all(bare) && value.contains(char::is_alphabetic);
+    (is_bare && !["true", "false"].contains(&value)).then_some((key.trim(), value))
+}
+
+/// A text in quotes, as TOML writes it.
+pub fn quoted(text: &str) -> String {
+    toml::Value::String(text.to_owned()).to_string()
+}
+
+/// A value as it stands in the text.
+#[derive(Clone, Copy)]
+pub struct Value<'v>(pub &'v Node<'v>);
+
+/// Each reader complains of a value that is of another kind, or not in its range.
+impl<'v> Value<'v> {
+    /// Its bytes in the text.
+    pub fn span(self) -> Range<usize> {
+        self.0.span()
+    }
+
+    /// What is wrong with it.
+    pub fn complaint(self, message: impl Into<String>) -> Complaint {
+        Complaint::new(self.span(), message)
+    }
+
+    /// The complaint of a value of another kind than `wanted`.
+    pub fn unlike<T>(self, wanted: &str) -> Read<T> {
+        let is = match self.0.get_ref() {
+            DeValue::String(_) => "a text",
+            DeValue::Integer(_) => "a whole number",
+            DeValue::Float(_) => "a number with a fraction",
+            DeValue::Boolean(_) => "true or false",
+            DeValue::Datetime(_) => "a date",
+            DeValue::Array(_) => "a list",
+            DeValue::Table(_) => "a table",
+        };
+        Err(self.complaint(format!("{wanted} is wanted here, and this is {is}")))
+    }
+
+    /// `true` or `false`.
+    pub fn flag(self) -> Read<bool> {
+        match self.0.get_ref() {
+            DeValue::Boolean(flag) => Ok(*flag),
+            _ => self.unlike("true or false"),
+        }
+    }
+
+    /// A whole number, from 0.
+    pub fn whole(self) -> Read<u64> {
+        let DeValue::Integer(number) = self.0.get_ref() else {
+            return self.unlike("a whole number");
+        };
+        u64::from_str_radix(number.as_str(), number.radix()).map_err(|_| {
+            let wrong = if number.as_str().starts_with('-') {
+                "cannot be below 0"
+            } else {
+                "is too large"
+            };
+            self.complaint(format!("`{number}` {wrong}"))
+        })
+    }
+
+    /// A whole number of things, from 0 to 2^32 - 1.
+    pub fn count(self) -> Read<u32> {
+        let whole = self.whole()?;
+        u32::try_from(whole)
+            .map_err(|_| self.complaint(format!("`{whole}` is too large: at most {}", u32::MAX)))
+    }
+
+    /// A whole number, below 0 as well.
+    pub fn signed(self) -> Read<i32> {
+        let DeValue::Integer(number) = self.0.get_ref() else {
+            return self.unlike("a whole number");
+        };
+        i32::from_str_radix(number.as_str(), number.radix())
+            .map_err(|_| self.complaint(format!("`{number}` is too large")))
+    }
+
+    /// A whole number, or its digits as a text: TOML's own numbers end at 2^63.
+    pub fn seed(self) -> Read<u64> {
+        match self.0.get_ref() {
+            DeValue::String(text) => text
+                .parse()
+                .map_err(|_| self.complaint(format!("`{text}` is not a whole number below 2^64"))),
+            _ => self.whole(),
+        }
+    }
+
+    /// Per cent, whole.
+    pub fn percent(self) -> Read<u8> {
+        match self.whole()? {
+            whole @ 0..=100 => Ok(whole as u8),
+            whole => Err(self.complaint(format!("`{whole}` is not from 0 to 100 per cent"))),
+        }
+    }
+
+    /// Any finite number.
+    pub fn number(self) -> Read<f64> {
+        let parsed = match self.0.get_ref() {
+            DeValue::Integer(_) => return Ok(self.whole()? as f64),
+            DeValue::Float(number) => number.as_str().parse::<f64>().ok(),
+            _ => return self.unlike("a number"),
+        };
+        parsed
+            .filter(|number| number.is_finite())
+            .ok_or_else(|| self.complaint("a finite number is wanted here"))
+    }
+
+    /// A text.
+    pub fn text(self) -> Read<&'v str> {
+        match self.0.get_ref() {
+            DeValue::String(text) => Ok(text),
+            _ => self.unlike("a text in quotes"),
+        }
+    }
+
+    /// A name: not empty, and nothing that would break a line or a terminal.
+    pub fn name(self) -> Read<String> {
+        let text = self.text()?;
+        if text.trim().is_empty() {
+            return Err(self.complaint("a name cannot be empty"));
+        }
+        if text.chars().any(char::is_control) {
+            return Err(
+                self.complaint("a name cannot hold line breaks or other control characters")
+            );
+        }
+        Ok(text.to_owned())
+    }
+
+    /// Bytes: a text with a unit, or a whole number.
+    pub fn size(self) -> Read<Bytes> {
+        match self.0.get_ref() {
+            DeValue::Integer(number) => match self.whole()? {
+                // The kernel's offsets end here.
+                whole if whole > i64::MAX as u64 => {
+                    Err(self.complaint(format!("`{number}` is too large")))
+                }
+                whole => Ok(Bytes(whole)),
+            },
+            DeValue::String(text) => text
+                .parse()
+                .map_err(|wrong| self.complaint(format!("{wrong}"))),
+            _ => self.unlike("a size such as \"4KiB\""),
+        }
+    }
+
+    /// A duration: a text with a unit, or a number of seconds.
+    pub fn time(self) -> Read<Nanos> {
+        let text = match self.0.get_ref() {
+            DeValue::String(text) => text.to_string(),
+            DeValue::Integer(number) => number.as_str().to_owned(),
+            DeValue::Float(number) => number.as_str().to_owned(),
+            _ => return self.unlike("a time such as \"30s\""),
+        };
+        text.parse()
+            .map_err(|wrong| self.complaint(format!("{wrong}")))
+    }
+
+    /// Bytes per second: a size a second as a text, or a number.
+    pub fn bytes_per_second(self) -> Read<f64> {
+        let DeValue::String(text) = self.0.get_ref() else {
+            return self.number();
+        };
+        let size = text.trim_end().trim_end_matches("/s");
+        size.parse::<Bytes>().map(Bytes::as_f64).map_err(|_| {
+            self.complaint(format!(
+                "`{text}` is not a rate such as 100MB or 64MiB (a second)"
+            ))
+        })
+    }
+
+    /// `read`, unless the text is `none`.
+    pub fn unless_none<T>(self, read: impl Fn(Self) -> Read<T>) -> Read<Option<T>> {
+        match self.0.get_ref() {
+            DeValue::String(text) if text == "none" => Ok(None),
+            _ => read(self).map(Some),
+        }
+    }
+
+    /// One of these words.
+    pub fn word<T: Clone>(self, words: &[Word<T>]) -> Read<T> {
+        let text = self.text()?;
+        let found = words.iter().find(|(word, _)| *word == text);
+        found.map(|(_, meant)| meant.clone()).ok_or_else(|| {
+            let guess = nearest(text, words.iter().map(|(word, _)| *word));
+            self.complaint(format!("`{text}` is not known here"))
+                .guess(guess)
+        })
+    }
+
+    /// The values of a list.
+    pub fn list(self) -> Read<Vec<Self>> {
+        match self.0.get_ref() {
+            DeValue::Array(list) => Ok(list.iter().map(Value).collect()),
+            _ => self.unlike("a list in brackets"),
+        }
+    }
+
+    /// The tables of a name in double brackets; a complaint about it points to `place`.
+    pub fn tables(self, name: &str, place: Range<usize>, written: &str) -> Read<Vec<Self>> {
+        let list = self.list().ok();
+        let list = list.filter(|list| list.iter().all(|item| item.is_table()));
+        list.ok_or_else(|| {
+            let wrong = format!("`{name}` is a section that can be repeated");
+            Complaint::new(place, wrong).hint(format!("write it in double brackets: {written}"))
+        })
+    }
+
+    /// The elements of a list, or one value that stands for a list of one.
+    pub fn list_or_one(self) -> Vec<Self> {
+        self.list().unwrap_or_else(|_| vec![self])
+    }
+
+    /// A pair in brackets.
+    pub fn pair(self) -> Read<[Self; 2]> {
+        let list = self.list()?;
+        <[Self; 2]>::try_from(list).map_err(|list| {
+            let count = list.len();
+            self.complaint(format!(
+                "a pair is wanted here, and this is a list of {count}"
+            ))
+        })
+    }
+
+    /// Whether it is a table.
+    pub fn is_table(self) -> bool {
+        matches!(self.0.get_ref(), DeValue::Table(_))
+    }
+
+    /// Whether it is a list.
+    pub fn is_list(self) -> bool {
+        matches!(self.0.get_ref(), DeValue::Array(_))
+    }
+
+    /// The key-value pairs of a table in the order of the text.
+    pub fn entries(self) -> Read<Vec<(&'v str, Range<usize>, Self)>> {
+        let DeValue::Table(table) = self.0.get_ref() else {
+            return self.unlike("a table");
+        };
+        let mut entries: Vec<_> = table
+            .iter()
+            .map(|(key, value)| (key.get_ref().as_ref(), key.span(), Value(value)))
+            .collect();
+        entries.sort_by_key(|(_, span, _)| span.start);
+        Ok(entries)
+    }
+
+    /// The values of a small table with exactly these keys, each optional; `elsewhere` says of
+    /// another key where it would work.
+    pub fn fields<const N: usize>(
+        self,
+        names: [&'static str; N],
+        elsewhere: impl Fn(&str) -> Option<String>,
+    ) -> Read<[Option<Self>; N]> {
+        let mut fields = [None; N];
+        for (key, span, value) in self.entries()? {
+            let Some(index) = names.iter().position(|name| *name == key) else {
+                let wrong = Complaint::new(span, format!("unknown key `{key}`"));
+                return Err(match elsewhere(key) {
+                    Some(hint) => wrong.hint(hint),
+                    None => wrong.guess(nearest(key, names)),
+                });
+            };
+            fields[index] = Some(value);
+        }
+        Ok(fields)
+    }
+}
