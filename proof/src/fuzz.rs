@@ -121,10 +121,14 @@ pub fn address(bytes: &[u8]) {
 /// Device files: what is read is written so that it reads back as the same device.
 pub fn device_toml(bytes: &[u8]) {
     let Some(text) = text(bytes) else { return };
-    match device_file::parse(text) {
+    match device_file::parse(text, "device.toml") {
         Ok(spec) => {
             let written = device_file::render(&spec);
-            assert_eq!(device_file::parse(&written), Ok(spec), "{written}");
+            assert_eq!(
+                device_file::parse(&written, "written.toml"),
+                Ok(spec),
+                "{written}"
+            );
         }
         Err(mistake) => {
             let _ = mistake.to_string();

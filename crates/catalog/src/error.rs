@@ -61,12 +61,15 @@ pub enum Error {
         cause: io::Error,
     },
     /// A device file is wrong.
-    #[error("{}{mistake}", path.display())]
-    DeviceFile {
+    #[error(transparent)]
+    DeviceFile(blocklab_syntax::toml_tree::Error),
+    /// What a device file describes cannot work.
+    #[error("{}: {why}", path.display())]
+    Device {
         /// Which.
         path: PathBuf,
-        /// Where and why.
-        mistake: crate::device_file::Mistake,
+        /// Why, and what would work.
+        why: blocklab_device::Invalid,
     },
     /// What was imported, or what the user wrote into the catalog, cannot be used.
     #[error("{}: line {line}: {problem}", path.display())]

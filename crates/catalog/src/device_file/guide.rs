@@ -2,7 +2,10 @@
 
 use std::fmt::Write;
 
-use super::schema::{Absent, DEVICE, Key, Kind, Section};
+use blocklab_device::DeviceSpec;
+
+use super::form::Form;
+use super::table::TableInfo;
 
 const HEAD: &str = "\
 # A device described by hand
@@ -54,63 +57,37 @@ latency = { added = \"500ms\", read_percent = 50, write_percent = 100 }
 /// The text of `docs/device.md`.
 pub fn guide() -> String {
     let mut out = format!("{HEAD}{EXAMPLE}{REST}");
-    let mut shown: Vec<&'static str> = Vec::new();
-    section("The top of the file", &DEVICE, &mut out, &mut shown);
+    if let Some(top) = DeviceSpec::table() {
+        section("The top of the file", &top, &mut out, &mut Vec::new());
+    }
     out
 }
 
 /// A table, then the tables in it, each once.
-fn section(title: &str, section_: &Section, out: &mut String, shown: &mut Vec<&'static str>) {
-    if shown.contains(&section_.path) {
-        return;
-    }
-    shown.push(section_.path);
-    let _ = write!(out, "\n## {title}\n\n{}\n\n", section_.meaning);
+fn section(title: &str, table: &TableInfo, out: &mut String, shown: &mut Vec<&'static str>) {
+    shown.push(table.path);
+    let _ = write!(out, "\n## {title}\n\n{}\n\n", table.meaning);
     out.push_str("| key | value | when absent | meaning |\n|---|---|---|---|\n");
-    for key in section_.keys {
-        let _ = writeln!(
-            out,
-            "| `{}` | {} | {} | {} |",
-            key.name,
-            value(key.kind),
-            absent(key),
-            key.meaning
-        );
+    let rows = (table.rows)();
+    for row in &rows {
+        let kind = row.table.as_ref().map_or(row.kind.to_owned(), |table| {
+            let what = if table.is_list { "tables" } else { "table" };
+            format!("{what} {}", heading(table))
+        });
+        let (name, absent, meaning) = (row.name, row.when_absent, row.meaning);
+        let _ = writeln!(out, "| `{name}` | {kind} | {absent} | {meaning} |");
     }
-    for key in section_.keys {
-        if let Kind::Tables(below) = key.kind {
-            section(&format!("`[[{}]]`", below.path), below, out, shown);
-        } else if let Kind::Table(below) = key.kind {
-            section(&format!("`[{}]`", below.path), below, out, shown);
+    for table in rows.into_iter().filter_map(|row| row.table) {
+        if !shown.contains(&table.path) {
+            section(&heading(&table), &table, out, shown);
         }
     }
 }
 
-fn value(kind: Kind) -> String {
-    match kind {
-        Kind::Text => "text".to_owned(),
-        Kind::Count => "whole number".to_owned(),
-        Kind::Number => "number".to_owned(),
-        Kind::Size => "size".to_owned(),
-        Kind::Time | Kind::FineTime => "time".to_owned(),
-        Kind::Rate => "rate".to_owned(),
-        Kind::Bucket => "number or size".to_owned(),
-        Kind::Origin => "origin".to_owned(),
-        Kind::Layout => "`\"joined\"` or `\"striped SIZE\"`".to_owned(),
-        Kind::Accounting => "`\"plain\"`, `\"merged SIZE\"` or `\"whole units SIZE\"`".to_owned(),
-        Kind::Word(words) => {
-            let words = words.iter().map(|word| format!("`\"{word}\"`"));
-            words.collect::<Vec<_>>().join(", ")
-        }
-        Kind::Table(section) => format!("table `[{}]`", section.path),
-        Kind::Tables(section) => format!("tables `[[{}]]`", section.path),
-    }
-}
-
-fn absent(key: &Key) -> String {
-    match key.when_absent {
-        Absent::Wrong => "an error".to_owned(),
-        Absent::Default("") => "nothing".to_owned(),
-        Absent::Default(words) | Absent::Json(_, words) => words.to_owned(),
+fn heading(table: &TableInfo) -> String {
+    if table.is_list {
+        format!("`[[{}]]`", table.path)
+    } else {
+        format!("`[{}]`", table.path)
     }
 }

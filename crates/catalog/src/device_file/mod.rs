@@ -1,26 +1,24 @@
 //! A device described by hand, in TOML: limits, credits, latencies, faults.
 //!
-//! `docs/device.md` is derived from the table in `schema.rs`, and so are reading and writing.
+//! Reading, writing and `docs/device.md` are derived from the rows in `schema.rs`.
 
+mod fault;
+mod form;
 mod guide;
-mod mistake;
-mod read;
 mod schema;
-mod units;
-mod write;
+mod table;
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
 use blocklab_device::DeviceSpec;
+use blocklab_syntax::toml_tree::{self, Value};
 
 pub use guide::guide;
-pub use mistake::Mistake;
-pub use read::parse;
-pub use write::render;
 
 use crate::Error;
+use form::Form;
 
 /// Reads a device from a file, and sees to it that it can work.
 ///
@@ -31,14 +29,29 @@ pub fn load(path: &Path) -> Result<DeviceSpec, Error> {
         path: path.to_owned(),
         cause,
     })?;
-    let checked = parse(&text).and_then(|spec| match spec.check() {
+    let spec = parse(&text, &path.to_string_lossy()).map_err(Error::DeviceFile)?;
+    match spec.check() {
         Ok(()) => Ok(spec),
-        Err(why) => Err(Mistake::whole(why.to_string())),
-    });
-    checked.map_err(|mistake| Error::DeviceFile {
-        path: path.to_owned(),
-        mistake,
-    })
+        Err(why) => Err(Error::Device {
+            path: path.to_owned(),
+            why,
+        }),
+    }
+}
+
+/// Reads a device. `file_name` is used in the diagnostics.
+///
+/// # Errors
+/// The first mistake: where, what, and what would work.
+pub fn parse(text: &str, file_name: &str) -> Result<DeviceSpec, toml_tree::Error> {
+    toml_tree::parse(text, "keep one of the two")
+        .and_then(|document| <DeviceSpec as Form>::read(Value(&document)))
+        .map_err(|complaint| toml_tree::Error::new(file_name, text, complaint))
+}
+
+/// Writes a device so that [`parse`] gives the same one.
+pub fn render(spec: &DeviceSpec) -> String {
+    table::body::<DeviceSpec>(spec, String::new())
 }
 
 /// More than any description holds: a disk named in its place would fill the memory.

@@ -10,10 +10,15 @@ use proptest::prelude::*;
 use super::guide::EXAMPLE;
 use super::{guide, parse, render};
 use crate::{Catalog, resolve};
+use blocklab_syntax::toml_tree::Error;
+
+fn read(text: &str) -> Result<DeviceSpec, Error> {
+    parse(text, "d.toml")
+}
 
 #[test]
 fn the_example_of_the_guide() {
-    let spec = parse(EXAMPLE).expect("sound");
+    let spec = read(EXAMPLE).expect("sound");
     spec.check().expect("it can work");
     let volume = &spec.volumes[0];
     assert_eq!(volume.capacity, Bytes(1 << 40));
@@ -33,40 +38,50 @@ fn the_example_of_the_guide() {
         Origin::measured("fio, one job, 2026-11-20")
     );
     assert_eq!(spec.faults[0].until, Nanos::from_secs(20));
-    assert_eq!(parse(&render(&spec)), Ok(spec));
+    assert_eq!(read(&render(&spec)), Ok(spec));
 }
 
 #[track_caller]
 fn refuse(text: &str, expected: &str) {
-    assert_eq!(parse(text).expect_err(text).to_string(), expected);
+    assert_eq!(read(text).expect_err(text).to_string(), expected);
 }
 
 #[test]
 fn mistakes_are_pointed_at() {
     refuse(
         "[[volume]]\ncapacity = \"1TiB\"\nacounting = \"plain\"\n",
-        ":3:1: unknown key `acounting`; did you mean `accounting`?\n  | acounting = \"plain\"\n  | ^^^^^^^^^",
+        "d.toml:3:1: unknown key `acounting`; did you mean `accounting`?\n  |\n3 | acounting = \"plain\"\n  | ^^^^^^^^^",
     );
     refuse(
         "[[volume]]\ncapacity = \"much\"\n",
-        ":2:12: `much` is not a size such as 4096, 64KiB, 1.5GiB or 10GB (k, M, G are binary)\n  | \
+        "d.toml:2:12: `much` is not a size such as 4096, 64KiB, 1.5GiB or 10GB (k, M, G are binary)\n  |\n2 | \
          capacity = \"much\"\n  |            ^^^^^^",
     );
     let short = |text: &str, words: &str| {
-        let message = parse(text).expect_err(text).to_string();
+        let message = read(text).expect_err(text).to_string();
         assert!(message.contains(words), "{message}");
     };
     short("", "a device needs `volume`");
-    short("[[volume]]\n", "[volume] needs `capacity`: usable bytes");
-    short("volume = 7", "`volume` wants tables");
-    short("[[volume]]\ncapacity = 7", "`capacity` wants a size");
+    short("[[volume]]\n", "this table needs `capacity`: usable bytes");
+    short(
+        "volume = 7",
+        "a table is wanted here, and this is a whole number",
+    );
+    short(
+        "[[volume]]\ncapacity = 7",
+        "a size such as \"256KiB\" is wanted here, and this is a whole number",
+    );
+    short(
+        "[[volume]]\ncapacity = 1TiB",
+        "texts stand in quotes: capacity = \"1TiB\"",
+    );
     short(
         "[[volume]]\ncapacity = \"1TiB\"\ncount = 0",
-        "1 to 1000 volumes",
+        "1 to 1000 volumes are allowed",
     );
     short(
         "[[volume]]\ncapacity = \"1TiB\"\ncount = 1001",
-        "1 to 1000 volumes",
+        "1 to 1000 volumes are allowed",
     );
     short(
         "[[volume]]\ncapacity = \"1TiB\"\n[[volume.cap]]\nname = \"x\"\nrate = \"7\"",
@@ -99,7 +114,7 @@ fn sold_devices_as_files() {
         let address = Address::parse(text).expect("an address");
         let spec = resolve(&address, &catalog).expect("known").spec;
         let file = render(&spec);
-        assert_eq!(parse(&file).as_ref(), Ok(&spec), "{text}:\n{file}");
+        assert_eq!(read(&file).as_ref(), Ok(&spec), "{text}:\n{file}");
         assert!(
             file.lines().count() < 60,
             "thirty volumes are one table:\n{file}"
@@ -365,12 +380,12 @@ proptest! {
     #[test]
     fn what_is_written_reads_back(spec in specs()) {
         let text = render(&spec);
-        prop_assert_eq!(parse(&text), Ok(spec), "{}", text);
+        prop_assert_eq!(read(&text), Ok(spec), "{}", text);
     }
 
     #[test]
     fn no_text_is_a_panic(text in "\\PC{0,60}", lines in prop::collection::vec("[a-z\\[\\].={}\" ]{0,16}", 0..6)) {
-        let _ = parse(&text);
-        let _ = parse(&lines.join("\n"));
+        let _ = read(&text);
+        let _ = read(&lines.join("\n"));
     }
 }

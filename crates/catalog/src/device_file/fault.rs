@@ -1,0 +1,74 @@
+//! In: a `[[fault]]`, which has a key for each thing that can happen. Out: a device's fault, which
+//! is one of them; and back.
+//!
+//! A file of its own: every other table of the file has the fields of the part of a device that it
+//! describes.
+
+use blocklab_device::{FaultKind, FaultSpec};
+use blocklab_syntax::toml_tree::Read;
+use blocklab_units::Nanos;
+
+use super::table::{Fields, Row, Shape, Table, Writer};
+
+/// As it is written: one of the last three is there.
+#[derive(Clone, PartialEq)]
+pub(super) struct WrittenFault {
+    pub from: Nanos,
+    pub until: Nanos,
+    pub volume: Option<usize>,
+    pub state: Option<FaultKind>,
+    pub latency: Option<FaultKind>,
+    pub error: Option<FaultKind>,
+}
+
+/// [`FaultKind::Latency`] as it is written.
+pub(super) enum AddedLatency {}
+/// [`FaultKind::Error`] as it is written.
+pub(super) enum InjectedError {}
+
+impl Table for FaultSpec {
+    type Of = Self;
+    const PATH: &'static str = WrittenFault::PATH;
+    const MEANING: &'static str = WrittenFault::MEANING;
+    const SHAPE: Shape = WrittenFault::SHAPE;
+
+    fn rows() -> Vec<Row> {
+        WrittenFault::rows()
+    }
+
+    fn read(fields: &Fields<'_>) -> Read<Self> {
+        let fault = <WrittenFault as Table>::read(fields)?;
+        let given = [fault.state, fault.latency, fault.error];
+        match <[FaultKind; 1]>::try_from(given.into_iter().flatten().collect::<Vec<_>>()) {
+            Ok([kind]) => Ok(Self {
+                from: fault.from,
+                until: fault.until,
+                volume: fault.volume,
+                kind,
+            }),
+            Err(_) => {
+                let wrong = "a fault has exactly one of state, latency and error";
+                Err(fields.complaint(wrong))
+            }
+        }
+    }
+
+    fn write(of: &Self, out: &mut Writer) {
+        let (mut state, mut latency, mut error) = (None, None, None);
+        let place = match of.kind {
+            FaultKind::Stall | FaultKind::Detach => &mut state,
+            FaultKind::Latency { .. } => &mut latency,
+            FaultKind::Error { .. } => &mut error,
+        };
+        *place = Some(of.kind.clone());
+        let written = WrittenFault {
+            from: of.from,
+            until: of.until,
+            volume: of.volume,
+            state,
+            latency,
+            error,
+        };
+        WrittenFault::write(&written, out);
+    }
+}
