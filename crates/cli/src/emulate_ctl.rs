@@ -24,11 +24,7 @@ pub fn emulate_ctl(args: &EmulateCtlArgs) -> Result<ExitCode> {
             args.server
         )
     })?;
-    // Behind the command, where people add it, it is one of the command's words.
-    let (flags, words): (Vec<_>, Vec<_>) = args.command.iter().partition(|word| *word == "--json");
-    let json = args.json || !flags.is_empty();
-    let words: Vec<_> = words.into_iter().map(String::as_str).collect();
-    let (answer, line) = ask(path, &words.join(" ")).map_err(|error| {
+    let (answer, line) = ask(path, &args.command.text).map_err(|error| {
         let why = match error.kind() {
             io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => {
                 "nobody takes commands there; start `blocklab emulate ADDRESS --control` with it"
@@ -39,7 +35,7 @@ pub fn emulate_ctl(args: &EmulateCtlArgs) -> Result<ExitCode> {
         };
         anyhow!("{}: {why}", args.server)
     })?;
-    match (&answer.error, json) {
+    match (&answer.error, args.json) {
         (_, true) => terminal::print(line)?,
         (Some(error), false) => return Err(anyhow!("{error}")),
         (None, false) => terminal::print(in_words(&answer))?,

@@ -55,7 +55,7 @@ fn pages(command: &Command, dir: &Path, over: Over) -> Result<()> {
     output::write(&dir.join(format!("{name}.1")), page(command, name)?, over)?;
     let below = command
         .get_subcommands()
-        .filter(|below| below.get_name() != "help");
+        .filter(|below| below.get_name() != "help" && !below.is_hide_set());
     below
         .into_iter()
         .try_for_each(|below| pages(below, dir, over))
@@ -85,7 +85,7 @@ fn page(command: &Command, name: &str) -> io::Result<Vec<u8>> {
 
 /// The paragraphs of the closing text: lists of examples line by line, all else flowing.
 fn closing(roff: &mut Vec<u8>, text: &str) -> io::Result<()> {
-    for paragraph in text.split("\n\n") {
+    for paragraph in text.split("\n\n").filter(|paragraph| !paragraph.is_empty()) {
         let Some(examples) = paragraph.strip_prefix("Examples:\n") else {
             writeln!(roff, ".SH NOTES\n{}", escaped(paragraph))?;
             continue;

@@ -134,7 +134,10 @@ impl Bench {
         let widest = run.lines().map(|line| line.chars().count()).max();
         assert!(widest < Some(140), "{run}");
         let text = std::fs::read_to_string(self.path().join("fitted.toml")).expect("the device");
-        (first, device_file::parse(&text, "fitted.toml").expect("a device file"))
+        (
+            first,
+            device_file::parse(&text, "fitted.toml").expect("a device file"),
+        )
     }
 }
 

@@ -134,44 +134,26 @@ Examples:
   blocklab emulate-ctl unix:/tmp/ctl fault power-cut --torn
   blocklab emulate-ctl unix:/tmp/ctl fault attach
   blocklab emulate-ctl unix:/tmp/ctl fault list --json
-  blocklab emulate gp3:100GiB --nbd unix:/tmp/gp3 --at 10s 'fault stall 5s' --at 30s 'fault power-cut'";
+  blocklab emulate gp3:100GiB --nbd unix:/tmp/gp3 --at 10s 'fault stall 5s' --at 30s 'fault power-cut'
 
-/// The commands, from their table.
-fn commands() -> String {
-    let rows = control::ROWS.iter();
-    let rows = rows.map(|row| format!("  {}\n          {}\n", row.usage(), row.meaning));
-    let flags = control::FLAGS.iter();
-    let flags = flags.map(|flag| {
-        let value = if flag.value.is_empty() { "" } else { " " };
-        format!(
-            "  {}{value}{}\n          {}\n",
-            flag.name, flag.value, flag.meaning
-        )
-    });
-    let templates = control::TEMPLATES.map(|template| template.name).join(", ");
-    format!(
-        "Commands:\n{}\nOptions of a command:\n{}\nTemplates, with the times of the AWS Fault \
-         Injection Service: {templates}.\n\nThe same seed and the same requests meet the same \
-         faults. The run keeps each command; `show` and `diagnose` print them. A volume that was \
-         detached, cut off or stopped fails every request until `fault attach`.\n\n\
-         {EMULATE_CTL_EXAMPLES}\n\nExit status: 0 done, 2 refused, or no server there takes commands.",
-        rows.collect::<String>(),
-        flags.collect::<String>(),
-    )
-}
+The same seed and the same requests meet the same faults. The run keeps each command; `show` and \
+`diagnose` print them. A volume that was detached, cut off or stopped fails every request until \
+`fault attach`.
+
+Exit status: 0 done, 2 refused, or no server there takes commands.";
 
 /// `blocklab emulate-ctl`.
 #[derive(Debug, Args)]
-#[command(after_help = commands())]
+#[command(after_help = EMULATE_CTL_EXAMPLES, subcommand_value_name = "COMMAND", subcommand_help_heading = "Commands")]
 pub struct EmulateCtlArgs {
     /// The server's command socket: unix:PATH, as in its --control
     pub server: String,
     /// Print the answer as JSON
-    #[arg(long)]
+    #[arg(long, global = true)]
     pub json: bool,
     /// The command with its arguments
-    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
-    pub command: Vec<String>,
+    #[command(subcommand)]
+    pub command: control::Command,
 }
 
 /// A factor that leaves something of a bucket.

@@ -1,249 +1,155 @@
-//! Commands as people write them: one table from which they are read and explained.
+//! In: the words of a command, from a command line or a line of a socket. Out: what is to be done,
+//! and the text that is kept of it.
+//!
+//! A file of its own: the commands are clap's, once, for the client's help, pages and completions
+//! and for the server that reads its line.
+
+use std::str::FromStr;
 
 use blocklab_record::ControlAction;
-use blocklab_units::{Bytes, Nanos, did_you_mean};
+use blocklab_units::{Bytes, Nanos};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Args, FromArgMatches, Subcommand, ValueEnum, value_parser};
 
 use super::templates::{TEMPLATES, Template};
 use crate::{Failure, FaultKind, Loss};
 
-/// One command.
-#[derive(Debug)]
-pub struct Row {
-    /// Its name; of a fault, behind the word `fault`.
-    pub name: &'static str,
-    /// Another one.
-    pub also: Option<&'static str>,
-    /// Whether the word `fault` may precede it.
-    pub is_fault: bool,
-    /// What follows, as help shows it.
-    pub arguments: &'static str,
-    /// What may follow that.
-    pub flags: &'static [&'static str],
-    /// What it does.
-    pub meaning: &'static str,
-    /// Under which name the Record keeps it; `None`: nothing is changed.
-    pub action: Option<ControlAction>,
-    read: fn(&Words) -> Result<Order, String>,
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Show counters, burst buckets and active faults of the volumes
+    Status(Selection),
+    /// Change provisioned rates, within what the provider sells
+    Set {
+        /// iops=N, throughput=MiB/s, or both
+        #[arg(required = true, value_name = "KEY=VALUE", value_parser = setting)]
+        settings: Vec<(String, String)>,
+        #[command(flatten)]
+        volumes: Selection,
+    },
+    /// Set the burst credits of the volumes and of their instance
+    Credits {
+        /// How full the buckets are then
+        #[arg(value_name = "drain|fill|PERCENT", value_parser = level)]
+        level: f64,
+        #[command(flatten)]
+        volumes: Selection,
+    },
+    /// Inject a fault, list faults, or end them; the word `fault` may be left out
+    #[command(subcommand, arg_required_else_help = false)]
+    Fault(FaultVerb),
 }
 
-/// Something that may follow a command.
-#[derive(Debug)]
-pub struct FlagRow {
-    /// With its dashes.
-    pub name: &'static str,
-    /// Its value, as help shows it; empty: it has none.
-    pub value: &'static str,
-    /// What it does.
-    pub meaning: &'static str,
+#[derive(Debug, Subcommand)]
+enum FaultVerb {
+    /// Fail a share of the operations; failed writes change nothing
+    Error {
+        /// Share of the operations, such as 1%
+        #[arg(value_name = "PERCENT", value_parser = share)]
+        share: f64,
+        /// The error that they fail with
+        #[arg(long, value_name = "NAME", default_value = "EIO", value_parser = errno())]
+        errno: Failure,
+        #[command(flatten)]
+        scope: Scope,
+    },
+    /// Delay a share of the operations
+    Latency {
+        /// How much longer they take, such as +20ms
+        #[arg(value_name = "+TIME", value_parser = added_time)]
+        added: Nanos,
+        /// Share of the operations
+        #[arg(value_name = "PERCENT", default_value = "100%", value_parser = share)]
+        share: f64,
+        #[command(flatten)]
+        scope: Scope,
+    },
+    /// Play a latency course of the provider's fault service
+    Template {
+        /// With the times of the AWS Fault Injection Service
+        #[arg(value_name = "NAME", value_parser = template())]
+        course: &'static Template,
+        #[command(flatten)]
+        volumes: Selection,
+    },
+    /// Answer nothing for a time
+    #[command(alias = "aws:ebs:pause-volume-io")]
+    Stall {
+        /// How long, such as 5s
+        #[arg(value_name = "TIME", value_parser = time)]
+        lasts: Nanos,
+        #[command(flatten)]
+        volumes: Selection,
+    },
+    /// Fail all requests, also those in flight, until `fault attach`; the data stays
+    Detach(Selection),
+    /// Like detach, and unflushed data is lost
+    PowerCut {
+        /// Lose each sector of 512 bytes by chance, separately
+        #[arg(long)]
+        torn: bool,
+        #[command(flatten)]
+        volumes: Selection,
+    },
+    /// Stop the instance: like detach, and local disks come back empty
+    Stop,
+    /// Bring back volumes that were detached, cut off or stopped
+    Attach(Selection),
+    /// Flip bits of stored data
+    Bitflip {
+        /// How many; the answer lists each
+        #[arg(value_name = "COUNT", value_parser = value_parser!(u64).range(1..=1000))]
+        count: u64,
+        #[command(flatten)]
+        range: ByteRange,
+        #[command(flatten)]
+        volumes: Selection,
+    },
+    /// List active and future faults
+    List(Selection),
+    /// End all errors, latencies and stalls, or one of them
+    Clear {
+        /// The fault's number, as `fault list` shows it
+        #[arg(value_name = "NUMBER")]
+        number: Option<u64>,
+        #[command(flatten)]
+        volumes: Selection,
+    },
 }
 
-/// All flags.
-pub const FLAGS: [FlagRow; 6] = [
-    FlagRow {
-        name: "--on",
-        value: "read|write",
-        meaning: "only reads, or only writes, trims and flushes",
-    },
-    FlagRow {
-        name: "--range",
-        value: "A..B",
-        meaning: "only operations that touch these bytes, such as 1GiB..2GiB",
-    },
-    FlagRow {
-        name: "--errno",
-        value: "NAME",
-        meaning: "EIO (the default), ENOSPC, EPERM or ESHUTDOWN",
-    },
-    FlagRow {
-        name: "--for",
-        value: "TIME",
-        meaning: "end it after TIME (default: at `fault clear`)",
-    },
-    FlagRow {
-        name: "--torn",
-        value: "",
-        meaning: "lose each sector of 512 bytes by chance, separately",
-    },
-    FlagRow {
-        name: "--volume",
-        value: "NAME",
-        meaning: "only this one of several volumes",
-    },
-];
-
-const SCOPE: &[&str] = &["--on", "--range", "--for", "--volume"];
-const ONE: &[&str] = &["--volume"];
-
-/// A row without another name.
-const fn row(
-    (name, is_fault): (&'static str, bool),
-    arguments: &'static str,
-    flags: &'static [&'static str],
-    action: Option<ControlAction>,
-    meaning: &'static str,
-    read: fn(&Words) -> Result<Order, String>,
-) -> Row {
-    Row {
-        name,
-        also: None,
-        is_fault,
-        arguments,
-        flags,
-        meaning,
-        action,
-        read,
-    }
+#[derive(Debug, Default, Args)]
+struct Selection {
+    /// Only this one of several volumes
+    #[arg(long, value_name = "NAME")]
+    volume: Option<String>,
 }
 
-/// All commands, in the order of help.
-pub const ROWS: [Row; 14] = [
-    row(
-        ("status", false),
-        "",
-        ONE,
-        None,
-        "counters, burst buckets and active faults of the volumes",
-        |_| Ok(Order::Status),
-    ),
-    row(
-        ("set", false),
-        "iops=N throughput=MiB/s",
-        ONE,
-        Some(ControlAction::Set),
-        "change provisioned rates, within what the provider sells",
-        settings,
-    ),
-    row(
-        ("credits", false),
-        "drain|fill|PERCENT",
-        ONE,
-        Some(ControlAction::Credits),
-        "set the burst credits of the volumes and of their instance",
-        credits,
-    ),
-    row(
-        ("error", true),
-        "PERCENT",
-        &["--on", "--range", "--errno", "--for", "--volume"],
-        Some(ControlAction::Error),
-        "fail this share of the operations; failed writes change nothing",
-        error,
-    ),
-    row(
-        ("latency", true),
-        "+TIME [PERCENT]",
-        SCOPE,
-        Some(ControlAction::Latency),
-        "delay this share of the operations (default: all) by TIME",
-        latency,
-    ),
-    row(
-        ("template", true),
-        "NAME",
-        ONE,
-        Some(ControlAction::Latency),
-        "play a latency course of the provider's fault service",
-        template,
-    ),
-    Row {
-        also: Some("aws:ebs:pause-volume-io"),
-        ..row(
-            ("stall", true),
-            "TIME",
-            ONE,
-            Some(ControlAction::Stall),
-            "answer nothing for TIME",
-            stall,
-        )
-    },
-    row(
-        ("detach", true),
-        "",
-        ONE,
-        Some(ControlAction::Detach),
-        "fail all requests, also those in flight, until `fault attach`; the data stays",
-        |_| Ok(Order::Detach),
-    ),
-    row(
-        ("power-cut", true),
-        "",
-        &["--torn", "--volume"],
-        Some(ControlAction::PowerCut),
-        "like detach, and unflushed data is lost",
-        |words| {
-            let torn = words.flag("--torn").is_some();
-            Ok(Order::PowerCut(if torn { Loss::Torn } else { Loss::All }))
-        },
-    ),
-    row(
-        ("stop", true),
-        "",
-        &[],
-        Some(ControlAction::Stop),
-        "stop the instance: like detach, and local disks come back empty",
-        |_| Ok(Order::Stop),
-    ),
-    row(
-        ("attach", true),
-        "",
-        ONE,
-        Some(ControlAction::Attach),
-        "bring back volumes that were detached, cut off or stopped",
-        |_| Ok(Order::Attach),
-    ),
-    row(
-        ("bitflip", true),
-        "COUNT",
-        &["--range", "--volume"],
-        Some(ControlAction::Bitflip),
-        "flip COUNT bits of stored data",
-        bitflip,
-    ),
-    row(
-        ("list", true),
-        "",
-        ONE,
-        None,
-        "list active and future faults",
-        |_| Ok(Order::Status),
-    ),
-    row(
-        ("clear", true),
-        "[NUMBER]",
-        ONE,
-        Some(ControlAction::Clear),
-        "end all errors, latencies and stalls, or the one with NUMBER",
-        clear,
-    ),
-];
+#[derive(Debug, Args)]
+struct ByteRange {
+    /// Only these bytes, or operations that touch them, such as 1GiB..2GiB
+    #[arg(long, value_name = "A..B", value_parser = range)]
+    range: Option<(u64, u64)>,
+}
 
-impl Row {
-    /// `fault error PERCENT [--on read|write] …`.
-    pub fn usage(&self) -> String {
-        let mut usage = String::new();
-        if self.is_fault {
-            usage.push_str("fault ");
-        }
-        usage.push_str(self.name);
-        if !self.arguments.is_empty() {
-            usage.push(' ');
-            usage.push_str(self.arguments);
-        }
-        for flag in FLAGS.iter().filter(|flag| self.flags.contains(&flag.name)) {
-            usage.push_str(" [");
-            usage.push_str(flag.name);
-            if !flag.value.is_empty() {
-                usage.push(' ');
-                usage.push_str(flag.value);
-            }
-            usage.push(']');
-        }
-        usage
-    }
+/// Which operations a fault hits, and how long.
+#[derive(Debug, Args)]
+struct Scope {
+    /// Only reads, or only writes, trims and flushes
+    #[arg(long)]
+    on: Option<On>,
+    #[command(flatten)]
+    range: ByteRange,
+    /// End it after TIME (default: at `fault clear`)
+    #[arg(long = "for", value_name = "TIME", value_parser = time)]
+    lasts: Option<Nanos>,
+    #[command(flatten)]
+    volumes: Selection,
+}
 
-    fn is_called(&self, name: &str) -> bool {
-        self.name == name || self.also == Some(name)
-    }
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum On {
+    Read,
+    Write,
 }
 
 /// What is to be done.
@@ -276,6 +182,7 @@ pub(super) enum Order {
 pub struct Command {
     /// As it can be given again.
     pub text: String,
+    /// Under which name the Record keeps it; `None`: nothing is changed.
     pub(super) action: Option<ControlAction>,
     pub(super) volume: Option<String>,
     pub(super) order: Order,
@@ -286,180 +193,236 @@ pub struct Command {
 #[error("{0}")]
 pub struct BadCommand(String);
 
-impl std::str::FromStr for Command {
+impl From<clap::Error> for BadCommand {
+    /// An answer is one line: the paragraphs one behind the other, without the pointer to `--help`.
+    fn from(error: clap::Error) -> Self {
+        let text = error.render().to_string();
+        let paragraphs: Vec<String> = text
+            .trim_start_matches("error: ")
+            .split("\n\n")
+            .map(|paragraph| paragraph.split_whitespace().collect::<Vec<_>>().join(" "))
+            .filter(|line| !line.is_empty() && !line.starts_with("For more information"))
+            .collect();
+        Self(paragraphs.join("; "))
+    }
+}
+
+impl FromStr for Command {
     type Err = BadCommand;
 
     fn from_str(line: &str) -> Result<Self, BadCommand> {
-        let mut words = line.split_whitespace().peekable();
-        let with_prefix = words.next_if_eq(&"fault").is_some();
-        let name = words.next().unwrap_or_default();
-        let row = find(name, with_prefix).map_err(BadCommand)?;
-        let wrong = |why: String| BadCommand(format!("{why}; write `{}`", row.usage()));
-        let words = Words::read(row, words).map_err(wrong)?;
-        let order = (row.read)(&words).map_err(wrong)?;
-        let rest = line.split_whitespace().skip(usize::from(with_prefix) + 1);
-        let head = if row.is_fault { "fault " } else { "" };
-        let first = std::iter::once(format!("{head}{}", row.name));
-        let text: Vec<_> = first.chain(rest.map(str::to_owned)).collect();
+        let matches = Self::augment_subcommands(clap::Command::new("emulate-ctl"))
+            .no_binary_name(true)
+            .subcommand_required(true)
+            .disable_help_flag(true)
+            .disable_help_subcommand(true)
+            .try_get_matches_from(line.split_whitespace())?;
+        Ok(Self::from_arg_matches(&matches)?)
+    }
+}
+
+impl Subcommand for Command {
+    /// Those of a fault stand behind `fault`, and, hidden, without it.
+    fn augment_subcommands(command: clap::Command) -> clap::Command {
+        let faults = FaultVerb::augment_subcommands(clap::Command::new("fault"));
+        let bare = faults.get_subcommands().cloned();
+        Verb::augment_subcommands(command).subcommands(bare.map(|fault| fault.hide(true)))
+    }
+
+    fn augment_subcommands_for_update(command: clap::Command) -> clap::Command {
+        Self::augment_subcommands(command)
+    }
+
+    fn has_subcommand(name: &str) -> bool {
+        Verb::has_subcommand(name) || FaultVerb::has_subcommand(name)
+    }
+}
+
+impl FromArgMatches for Command {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let bare = matches
+            .subcommand_name()
+            .is_some_and(FaultVerb::has_subcommand);
+        let verb = if bare {
+            Verb::Fault(FaultVerb::from_arg_matches(matches)?)
+        } else {
+            Verb::from_arg_matches(matches)?
+        };
+        let mut words = Vec::new();
+        words.extend(bare.then(|| "fault".to_owned()));
+        let commands = Self::augment_subcommands(clap::Command::new(""));
+        add_words(&commands, matches, &mut words);
+        let (action, volumes, order) = verb.meant();
         Ok(Self {
-            text: text.join(" "),
-            action: row.action,
-            volume: words.flag("--volume").map(str::to_owned),
+            text: words.join(" "),
+            action,
+            volume: volumes.volume,
             order,
         })
     }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
 }
 
-/// `fault` may be left out where nothing else has the name.
-fn find(name: &str, with_prefix: bool) -> Result<&'static Row, String> {
-    let mut rows = ROWS.iter().filter(|row| row.is_fault || !with_prefix);
-    let names: Vec<_> = rows.clone().map(|row| row.name).collect();
-    rows.find(|row| row.is_called(name)).ok_or_else(|| {
-        let what = if with_prefix { "fault" } else { "command" };
-        if name.is_empty() {
-            return format!("a {what} is missing; {}", there_are(&names));
+/// The words that were matched, by their names in the definition.
+fn add_words(command: &clap::Command, matches: &ArgMatches, words: &mut Vec<String>) {
+    for arg in command.get_arguments() {
+        let id = arg.get_id().as_str();
+        if matches.value_source(id) != Some(ValueSource::CommandLine) {
+            continue;
         }
-        let hint = did_you_mean(name, names.iter().copied(), || there_are(&names));
-        format!("there is no {what} `{name}`; {hint}")
-    })
+        words.extend(arg.get_long().map(|long| format!("--{long}")));
+        if arg.get_action().takes_values() {
+            let values = matches.get_raw(id).into_iter().flatten();
+            words.extend(values.map(|value| value.to_string_lossy().into_owned()));
+        }
+    }
+    if let Some((name, below)) = matches.subcommand() {
+        words.push(name.to_owned());
+        if let Some(command) = command.find_subcommand(name) {
+            add_words(command, below, words);
+        }
+    }
 }
 
-fn there_are(names: &[&str]) -> String {
-    format!("there are {}", names.join(", "))
-}
+/// What the Record keeps, whom it concerns, and what is done.
+type Meant = (Option<ControlAction>, Selection, Order);
 
-/// What follows the name.
-#[derive(Debug, Default)]
-struct Words {
-    arguments: Vec<String>,
-    flags: Vec<(&'static str, String)>,
-}
-
-impl Words {
-    fn read<'w>(row: &Row, mut words: impl Iterator<Item = &'w str>) -> Result<Self, String> {
-        let mut read = Self::default();
-        let most = row.arguments.split_whitespace().count();
-        while let Some(word) = words.next() {
-            if !word.starts_with("--") {
-                read.arguments.push(word.to_owned());
-                continue;
+impl Verb {
+    fn meant(self) -> Meant {
+        match self {
+            Self::Status(volumes) => (None, volumes, Order::Status),
+            Self::Set { settings, volumes } => {
+                (Some(ControlAction::Set), volumes, Order::Set(settings))
             }
-            let (name, joined) = match word.split_once('=') {
-                Some((name, value)) => (name, Some(value)),
-                None => (word, None),
-            };
-            let known = FLAGS.iter().find(|flag| flag.name == name);
-            let flag = known.filter(|flag| row.flags.contains(&flag.name));
-            let Some(flag) = flag else {
-                return Err(format!("`{}` takes no {name}", row.name));
-            };
-            let value = match (flag.value, joined) {
-                ("", None) => "",
-                ("", Some(_)) => return Err(format!("{name} takes no value")),
-                (_, Some(value)) => value,
-                (wanted, None) => words
-                    .next()
-                    .ok_or_else(|| format!("{name} needs {wanted}"))?,
-            };
-            if read.flag(name).is_some() {
-                return Err(format!("{name} is there twice"));
+            Self::Credits { level, volumes } => {
+                (Some(ControlAction::Credits), volumes, Order::Credits(level))
             }
-            read.flags.push((flag.name, value.to_owned()));
-        }
-        let is_set = row.action == Some(ControlAction::Set);
-        match read.arguments.get(most) {
-            Some(more) if !is_set => Err(format!("`{more}` is one word too many")),
-            _ => Ok(read),
+            Self::Fault(fault) => fault.meant(),
         }
     }
+}
 
-    fn flag(&self, name: &str) -> Option<&str> {
-        let mut flags = self.flags.iter();
-        let found = flags.find(|(known, _)| *known == name);
-        found.map(|(_, value)| value.as_str())
-    }
-
-    fn first(&self, wanted: &str) -> Result<&str, String> {
-        let first = self.arguments.first();
-        first
-            .map(String::as_str)
-            .ok_or_else(|| format!("{wanted} is missing"))
-    }
-
-    /// By direction: reads, and everything else.
-    fn percents(&self, percent: f64) -> Result<[f64; 4], String> {
-        match self.flag("--on") {
-            None => Ok([percent; 4]),
-            Some("read") => Ok([percent, 0.0, 0.0, 0.0]),
-            Some("write") => Ok([0.0, percent, percent, percent]),
-            Some(other) => Err(format!("--on is `read` or `write`, not `{other}`")),
-        }
-    }
-
-    fn range(&self) -> Result<Option<(u64, u64)>, String> {
-        let Some(text) = self.flag("--range") else {
-            return Ok(None);
+impl FaultVerb {
+    fn meant(self) -> Meant {
+        use ControlAction as Action;
+        let (action, volumes, order) = match self {
+            Self::Error {
+                share,
+                errno,
+                scope,
+            } => return scope.inject(Action::Error, FaultKind::Error(errno), share),
+            Self::Latency {
+                added,
+                share,
+                scope,
+            } => return scope.inject(Action::Latency, FaultKind::Latency(added), share),
+            Self::List(volumes) => return (None, volumes, Order::Status),
+            Self::Template { course, volumes } => (Action::Latency, volumes, Order::Course(course)),
+            Self::Stall { lasts, volumes } => {
+                let order = Order::Inject {
+                    kind: FaultKind::Stall,
+                    percents: [100.0; 4],
+                    range: None,
+                    lasts: Some(lasts),
+                };
+                (Action::Stall, volumes, order)
+            }
+            Self::Detach(volumes) => (Action::Detach, volumes, Order::Detach),
+            Self::PowerCut { torn, volumes } => {
+                let loss = if torn { Loss::Torn } else { Loss::All };
+                (Action::PowerCut, volumes, Order::PowerCut(loss))
+            }
+            Self::Stop => (Action::Stop, Selection::default(), Order::Stop),
+            Self::Attach(volumes) => (Action::Attach, volumes, Order::Attach),
+            Self::Bitflip {
+                count,
+                range,
+                volumes,
+            } => {
+                let range = range.range.unwrap_or((0, u64::MAX));
+                (Action::Bitflip, volumes, Order::Bitflip { count, range })
+            }
+            Self::Clear { number, volumes } => (Action::Clear, volumes, Order::Clear(number)),
         };
-        let wrong = || format!("`{text}` is no range such as 1GiB..2GiB, ..4KiB or 1GiB..");
-        let (first, beyond) = text.split_once("..").ok_or_else(wrong)?;
-        let bound = |text: &str, open: u64| match text {
-            "" => Ok(open),
-            text => text
-                .parse::<Bytes>()
-                .map(|bytes| bytes.0)
-                .map_err(|_| wrong()),
-        };
-        let range = (bound(first, 0)?, bound(beyond, u64::MAX)?);
-        if range.0 < range.1 {
-            Ok(Some(range))
-        } else {
-            Err(format!("the range {text} holds nothing"))
-        }
+        (Some(action), volumes, order)
     }
+}
 
-    fn inject(&self, kind: FaultKind, percent: f64, lasts: Option<Nanos>) -> Result<Order, String> {
-        let for_time = self.flag("--for").map(time).transpose()?;
-        Ok(Order::Inject {
+impl Scope {
+    fn inject(self, action: ControlAction, kind: FaultKind, share: f64) -> Meant {
+        let order = Order::Inject {
             kind,
-            percents: self.percents(percent)?,
-            range: self.range()?,
-            lasts: lasts.or(for_time),
-        })
+            // By direction: reads, and everything else.
+            percents: match self.on {
+                None => [share; 4],
+                Some(On::Read) => [share, 0.0, 0.0, 0.0],
+                Some(On::Write) => [0.0, share, share, share],
+            },
+            range: self.range.range,
+            lasts: self.lasts,
+        };
+        (Some(action), self.volumes, order)
+    }
+}
+
+fn range(text: &str) -> Result<(u64, u64), String> {
+    let wrong = || "it is no range such as 1GiB..2GiB, ..4KiB or 1GiB..".to_owned();
+    let (first, beyond) = text.split_once("..").ok_or_else(wrong)?;
+    let bound = |text: &str, open: u64| match text {
+        "" => Ok(open),
+        text => text
+            .parse::<Bytes>()
+            .map(|bytes| bytes.0)
+            .map_err(|_| wrong()),
+    };
+    let range = (bound(first, 0)?, bound(beyond, u64::MAX)?);
+    if range.0 < range.1 {
+        Ok(range)
+    } else {
+        Err("the range holds nothing".to_owned())
     }
 }
 
 fn time(text: &str) -> Result<Nanos, String> {
-    let time: Nanos = text.parse().map_err(|error| format!("{error}"))?;
-    match time {
-        Nanos::ZERO => Err("a time of 0 does nothing".to_owned()),
-        time => Ok(time),
+    match text.parse() {
+        Ok(Nanos::ZERO) => Err("a time of 0 does nothing".to_owned()),
+        time => time.map_err(|error| error.to_string()),
     }
+}
+
+fn added_time(text: &str) -> Result<Nanos, String> {
+    time(text.strip_prefix('+').unwrap_or(text))
 }
 
 fn percent(text: &str, least: f64) -> Result<f64, String> {
     let number = text.strip_suffix('%').unwrap_or(text).parse().ok();
-    let sound = number.filter(|share: &f64| (least..=100.0).contains(share) && *share >= 0.0);
-    sound.ok_or_else(|| format!("`{text}` is no share such as 1% or 0.1%, at most 100%"))
+    let sound = number.filter(|share: &f64| (least..=100.0).contains(share));
+    sound.ok_or_else(|| "it is no share such as 1% or 0.1%, at most 100%".to_owned())
 }
 
-fn settings(words: &Words) -> Result<Order, String> {
-    words.first("what to set")?;
-    let mut pairs = Vec::new();
-    for word in &words.arguments {
-        let (key, value) = word
-            .split_once('=')
-            .ok_or_else(|| format!("`{word}` is no KEY=VALUE"))?;
-        pairs.push((key.to_owned(), value.to_owned()));
-    }
-    Ok(Order::Set(pairs))
+/// A share that means anything.
+fn share(text: &str) -> Result<f64, String> {
+    percent(text, 1e-6)
 }
 
-fn credits(words: &Words) -> Result<Order, String> {
-    match words.first("drain, fill or a share")? {
-        "drain" => Ok(Order::Credits(0.0)),
-        "fill" => Ok(Order::Credits(1.0)),
-        share => Ok(Order::Credits(percent(share, 0.0)? / 100.0)),
+/// How full a bucket is, from 0 to 1.
+fn level(text: &str) -> Result<f64, String> {
+    match text {
+        "drain" => Ok(0.0),
+        "fill" => Ok(1.0),
+        share => percent(share, 0.0).map(|percent| percent / 100.0),
     }
+}
+
+fn setting(text: &str) -> Result<(String, String), String> {
+    let (key, value) = text
+        .split_once('=')
+        .ok_or("it is no KEY=VALUE such as iops=16000")?;
+    Ok((key.to_owned(), value.to_owned()))
 }
 
 /// Errors that can be injected.
@@ -470,69 +433,22 @@ const ERRORS: [(&str, Failure); 4] = [
     ("ESHUTDOWN", Failure::Detached),
 ];
 
-/// The least share that means anything.
-const LEAST: f64 = 1e-6;
-
-fn error(words: &Words) -> Result<Order, String> {
-    let share = percent(words.first("the share")?, LEAST)?;
-    let name = words.flag("--errno").unwrap_or("EIO");
-    let known = ERRORS.iter().find(|(known, _)| *known == name);
-    let (_, failure) = known.ok_or_else(|| {
-        let names = ERRORS.map(|(name, _)| name);
-        format!("`{name}` is none of {}", names.join(", "))
-    })?;
-    words.inject(FaultKind::Error(*failure), share, None)
-}
-
-fn latency(words: &Words) -> Result<Order, String> {
-    let added = words.first("by how much")?;
-    let added = time(added.strip_prefix('+').unwrap_or(added))?;
-    let share = match words.arguments.get(1) {
-        Some(share) => percent(share, LEAST)?,
-        None => 100.0,
-    };
-    words.inject(FaultKind::Latency(added), share, None)
-}
-
-fn template(words: &Words) -> Result<Order, String> {
-    let names: Vec<_> = TEMPLATES.iter().map(|template| template.name).collect();
-    let name = words
-        .first("the name")
-        .map_err(|why| format!("{why}: {}", there_are(&names)))?;
-    let found = TEMPLATES.iter().find(|template| template.name == name);
-    found.map(Order::Course).ok_or_else(|| {
-        let hint = did_you_mean(name, names.iter().copied(), || there_are(&names));
-        format!("there is no template `{name}`; {hint}")
+fn errno() -> impl TypedValueParser<Value = Failure> {
+    let names = PossibleValuesParser::new(ERRORS.map(|(name, _)| name));
+    names.try_map(|name| {
+        let known = ERRORS.iter().find(|(known, _)| *known == name);
+        known
+            .map(|(_, failure)| *failure)
+            .ok_or("it is no error that can be injected")
     })
 }
 
-fn stall(words: &Words) -> Result<Order, String> {
-    let lasts = time(words.first("for how long")?)?;
-    words.inject(FaultKind::Stall, 100.0, Some(lasts))
-}
-
-/// The answer lists each flip, so their number is bounded.
-const MOST_FLIPS: u64 = 1000;
-
-fn bitflip(words: &Words) -> Result<Order, String> {
-    let count = words.first("how many")?;
-    let number = count.parse().ok();
-    let sound = number.filter(|count| (1..=MOST_FLIPS).contains(count));
-    Ok(Order::Bitflip {
-        count: sound
-            .ok_or_else(|| format!("`{count}` is no whole number from 1 to {MOST_FLIPS}"))?,
-        range: words.range()?.unwrap_or((0, u64::MAX)),
+fn template() -> impl TypedValueParser<Value = &'static Template> {
+    let names = PossibleValuesParser::new(TEMPLATES.iter().map(|template| template.name));
+    names.try_map(|name| {
+        let known = TEMPLATES.iter().find(|template| template.name == name);
+        known.ok_or("it is no template")
     })
-}
-
-fn clear(words: &Words) -> Result<Order, String> {
-    let Some(text) = words.arguments.first() else {
-        return Ok(Order::Clear(None));
-    };
-    let number = text
-        .parse()
-        .map_err(|_| format!("`{text}` is no number of a fault"))?;
-    Ok(Order::Clear(Some(number)))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! What is done to served volumes on purpose, while they are served.
 //!
 //! ```text
-//!   line ──▶ command (a table: what there is, what it takes) ──▶ controller ──▶ volumes, instance
+//!   line ──▶ command (by clap, as in the client) ────────────▶ controller ──▶ volumes, instance
 //!                                                                 │
 //!   JSON ◀── answer ◀─────────────────────────────────────────────┴──▶ events, for the Record
 //! ```
@@ -15,7 +15,6 @@ mod templates;
 mod tests;
 
 pub use answer::{Answer, FaultState, VolumeState};
-pub use command::{BadCommand, Command, FLAGS, FlagRow, ROWS, Row};
+pub use command::{BadCommand, Command};
 pub use controller::{Controlled, Controller, Modify, Settings};
 pub use socket::{ControlSocket, ask};
-pub use templates::{TEMPLATES, Template};
