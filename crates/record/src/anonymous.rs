@@ -237,8 +237,11 @@ impl Names {
 
     /// Those that are no word of a sentence, the longest first: one may begin as another.
     fn long(&self) -> Vec<(&String, &String)> {
-        let is_long = |known: &str| known.len() > 3 && known.contains('/');
-        let mut long: Vec<_> = self.known.iter().filter(|(it, _)| is_long(it)).collect();
+        let mut long: Vec<_> = self
+            .known
+            .iter()
+            .filter(|(known, _)| known.len() > 3 && known.contains('/'))
+            .collect();
         long.sort_by_key(|(known, _)| std::cmp::Reverse(known.len()));
         long
     }

@@ -1,3 +1,8 @@
+//! In: what `host` found out about the machine, its devices and file systems. Out: the same as a
+//! Record keeps it.
+//!
+//! A file of its own: facts that hold for the whole run, and that no job measures.
+
 use blocklab_device::Limit;
 use blocklab_units::Bytes;
 use serde::{Deserialize, Serialize};

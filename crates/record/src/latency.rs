@@ -1,3 +1,8 @@
+//! In: a histogram with its exact sums. Out: one latency as a Record keeps it, and its histogram
+//! again.
+//!
+//! A file of its own: every latency of every part of a Record has this form.
+
 use blocklab_stats::Histogram;
 use serde::{Deserialize, Serialize};
 

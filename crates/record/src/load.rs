@@ -113,10 +113,14 @@ impl TryFrom<String> for ErrorKind {
 
     fn try_from(name: String) -> Result<Self, String> {
         let known = [Self::Short, Self::Rate, Self::Verify];
-        let known = known.into_iter().find(|kind| kind.to_string() == name);
-        let number = name.strip_prefix("errno ").map(str::parse);
-        let number = number.and_then(Result::ok).or_else(|| errno::number(&name));
-        let kind = known.or_else(|| number.map(Self::Errno));
-        kind.ok_or_else(|| format!("`{name}` is no kind of error"))
+        let number = match name.strip_prefix("errno ").map(str::parse) {
+            Some(Ok(number)) => Some(number),
+            _ => errno::number(&name),
+        };
+        known
+            .into_iter()
+            .find(|kind| kind.to_string() == name)
+            .or_else(|| number.map(Self::Errno))
+            .ok_or_else(|| format!("`{name}` is no kind of error"))
     }
 }

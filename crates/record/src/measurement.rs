@@ -1,3 +1,9 @@
+//! In: what the driver, or another program's output, says of one pass of a case. Out: its jobs,
+//! directions, intervals and counts as a Record keeps them.
+//!
+//! A file of its own: the part of a Record that is measured; what was asked for and where it ran
+//! are other files.
+
 use std::collections::BTreeMap;
 
 use blocklab_device::LimitName;

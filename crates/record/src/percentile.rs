@@ -105,9 +105,10 @@ impl Percentiles {
         if histogram.count() == 0 {
             return Self::each(|_| 0);
         }
-        let found = histogram.quantiles(&PERCENTILES.map(|percentile| percentile.share));
-        let mut found = found.into_iter().map(|ns| ns.clamp(min, max));
-        Self::each(|_| found.next().expect("one a percentile"))
+        let mut quantiles = histogram
+            .quantiles(&PERCENTILES.map(|percentile| percentile.share))
+            .into_iter();
+        Self::each(|_| quantiles.next().expect("one a percentile").clamp(min, max))
     }
 
     /// Calls `value` for each, in their order.

@@ -1,3 +1,8 @@
+//! In: operations of one direction in two stretches of a run. Out: those of both together, with
+//! their mean and deviation.
+//!
+//! A file of its own: intervals and totals add up their latencies by the same sums.
+
 /// Operations of one direction in a stretch of a run, and how long they took.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Served {

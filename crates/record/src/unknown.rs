@@ -87,9 +87,9 @@ macro_rules! stored {
 
         impl From<$owner> for $form {
             fn from(owner: $owner) -> Self {
-                let known = |statistic| !owner.unknown.has(statistic);
                 Self {
-                    $($field: known($crate::Statistic::$statistic).then_some(owner.$field),)*
+                    $($field: (!owner.unknown.has($crate::Statistic::$statistic))
+                        .then_some(owner.$field),)*
                     $($before: owner.$before,)*
                     $($after: owner.$after,)*
                 }
@@ -98,15 +98,17 @@ macro_rules! stored {
 
         impl From<$form> for $owner {
             fn from(form: $form) -> Self {
-                let unknown = [
+                let statistics = [
                     $((form.$field.is_none(), $crate::Statistic::$statistic),)*
                 ];
-                let unknown = unknown.into_iter().filter(|(unknown, _)| *unknown);
                 Self {
                     $($before: form.$before,)*
                     $($field: form.$field.unwrap_or_default(),)*
                     $($after: form.$after,)*
-                    unknown: unknown.map(|(_, statistic)| statistic).collect(),
+                    unknown: statistics
+                        .into_iter()
+                        .filter_map(|(is_unknown, statistic)| is_unknown.then_some(statistic))
+                        .collect(),
                 }
             }
         }
