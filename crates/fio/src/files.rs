@@ -288,7 +288,10 @@ fn part(spec: &Spec, whole: u64, percent: f64) -> Result<u64, Mistake> {
 /// A share is rounded up to `offset_align`, or to the smallest block.
 fn offset(spec: &Spec, number: u32, size: u64) -> Result<u64, Mistake> {
     let options = &spec.options;
-    let (first, step) = (options.offset.of(size), options.offset_increment.of(size));
+    let (first, step) = (
+        options.offset.bytes_of(size),
+        options.offset_increment.bytes_of(size),
+    );
     let offset = first.saturating_add(step.saturating_mul(number.into()));
     if let (Share::Bytes(_), Share::Bytes(_)) = (options.offset, options.offset_increment) {
         return Ok(offset);

@@ -189,7 +189,7 @@ fn one(spec: &mut Spec, setting: &Setting) -> Result<(), Mistake> {
 fn joined(option: &str, new: Value, old: &Value) -> Value {
     match (option, &new, old) {
         ("size", Value::Share(Share::Bytes(bytes)), Value::Share(old @ Share::Percent(_))) => {
-            Value::Share(Share::Bytes(old.of(*bytes)))
+            Value::Share(Share::Bytes(old.bytes_of(*bytes)))
         }
         (
             "offset" | "offset_increment",

@@ -122,7 +122,7 @@ impl<'a> Pass<'a> {
     fn requested(&self) -> Option<u64> {
         match self.options.io_size? {
             Share::Bytes(bytes) => some(bytes),
-            share => Some(share.of(self.working_set.space)),
+            share => Some(share.bytes_of(self.working_set.space)),
         }
     }
 

@@ -23,7 +23,7 @@ impl Default for Share {
 
 impl Share {
     /// How much of `whole` it is.
-    pub(super) fn of(self, whole: u64) -> u64 {
+    pub(super) fn bytes_of(self, whole: u64) -> u64 {
         match self {
             Self::Bytes(bytes) => bytes,
             Self::Percent(percent) => (whole as f64 * percent / 100.0) as u64,
@@ -70,7 +70,7 @@ pub(super) trait Meant: Default {
 
     /// What an option means that was given, or was not. An `Option` is nothing where nothing is
     /// given, whatever holds then; all others have the default of the table.
-    fn of(option: &Opt, given: Option<&Value>) -> Self {
+    fn from_given(option: &Opt, given: Option<&Value>) -> Self {
         match (given, option.default) {
             (Some(value), "-") => Self::meant(value.clone()),
             (Some(value), _) => Self::meant(value.clone().over(&Value::default_of(option))),
@@ -114,7 +114,7 @@ impl<T: Meant> Meant for Option<T> {
         Some(T::meant(value))
     }
 
-    fn of(_: &Opt, given: Option<&Value>) -> Self {
+    fn from_given(_: &Opt, given: Option<&Value>) -> Self {
         given.cloned().map(T::meant)
     }
 }
@@ -205,19 +205,21 @@ impl Value {
     }
 }
 
+/// What fio takes of a number that it does not take whole, in words.
+fn dropped_of(text: &str) -> Option<String> {
+    let number = text.trim();
+    cut(number).map(|taken| format!("of `{number}`, `{taken}` counts, as with fio"))
+}
+
 /// What fio takes of the first number that it does not take whole, in words.
 pub(super) fn dropped(option: &Opt, text: &str) -> Option<String> {
-    let of = |number: &str| {
-        let number = number.trim();
-        cut(number).map(|taken| format!("of `{number}`, `{taken}` counts, as with fio"))
-    };
     let mut parts = text.split(',');
     match option.value.kind {
-        Kind::Int(..) | Kind::Size | Kind::Share if !text.ends_with('%') => of(text),
-        Kind::Sizes => parts.find_map(of),
+        Kind::Int(..) | Kind::Size | Kind::Share if !text.ends_with('%') => dropped_of(text),
+        Kind::Sizes => parts.find_map(dropped_of),
         Kind::Ranges => parts.find_map(|part| match part.split_once(['-', ':']) {
-            Some((low, high)) => of(low).or_else(|| of(high)),
-            None => of(part),
+            Some((low, high)) => dropped_of(low).or_else(|| dropped_of(high)),
+            None => dropped_of(part),
         }),
         _ => None,
     }

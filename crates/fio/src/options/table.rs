@@ -45,7 +45,7 @@ macro_rules! options {
             pub(crate) fn new<'v>(given: impl Fn(&str) -> Option<&'v Value>) -> Self {
                 let row = |name| find(name).expect(name);
                 Self {
-                    $($($($field: Meant::of(row($name), given($name)),)?)*)*
+                    $($($($field: Meant::from_given(row($name), given($name)),)?)*)*
                 }
             }
         }

@@ -59,7 +59,7 @@ pub(super) fn all<'a>(clones: &'a [CloneFacts], measurements: &[Measurement]) ->
         let of_case = measurements
             .iter()
             .find(|m| m.jobs.iter().any(|job| job.name == clone.job));
-        let figures = of(clone, of_case);
+        let figures = clone_figures(clone, of_case);
         let last = entries
             .last_mut()
             .filter(|last| clone.grouped && last.clone.group == clone.group);
@@ -74,7 +74,7 @@ pub(super) fn all<'a>(clones: &'a [CloneFacts], measurements: &[Measurement]) ->
     entries
 }
 
-fn of<'a>(clone: &'a CloneFacts, measurement: Option<&Measurement>) -> Figures<'a> {
+fn clone_figures<'a>(clone: &'a CloneFacts, measurement: Option<&Measurement>) -> Figures<'a> {
     let mut figures = Figures::of_none(clone);
     let result = measurement.and_then(|m| m.jobs.iter().find(|job| job.name == clone.job));
     let Some(result) = result else {
@@ -99,7 +99,7 @@ fn of<'a>(clone: &'a CloneFacts, measurement: Option<&Measurement>) -> Figures<'
     }
     let syncs = result.directions.get(&Direction::Sync);
     if let Some(sync) = syncs.filter(|_| clone.flushes[1]) {
-        figures.syncs = Spread::of(&sync.service);
+        figures.syncs = Spread::from_latency(&sync.service);
     }
     figures.used = result.threads_use.unwrap_or_default();
     let depths = result.depths.unwrap_or_default();

@@ -18,7 +18,7 @@ pub(super) struct Spread {
 }
 
 impl Spread {
-    pub(super) fn of(latency: &Latency) -> Self {
+    pub(super) fn from_latency(latency: &Latency) -> Self {
         Self {
             count: latency.count,
             min: latency.min_ns,
@@ -107,7 +107,7 @@ impl Flow {
         let of = |row: &ByPriority| OfPriority {
             class: row.class,
             level: row.level,
-            spread: Spread::of(match (kind, &row.completion) {
+            spread: Spread::from_latency(match (kind, &row.completion) {
                 (Told::Completion, Some(completion)) => completion,
                 _ => &row.service,
             }),
@@ -117,15 +117,19 @@ impl Flow {
 
     fn without_priorities(result: &DirectionResult, runtime_ms: u64) -> Self {
         let detail = result.detail.as_deref();
-        let total = Spread::of(&result.service);
+        let total = Spread::from_latency(&result.service);
         let completion = detail.and_then(|detail| detail.completion.as_ref());
         Self {
             bytes: result.bytes,
             ios: result.ios,
             runtime_ms,
-            slat: result.submit.as_ref().map(Spread::of).unwrap_or_default(),
+            slat: result
+                .submit
+                .as_ref()
+                .map(Spread::from_latency)
+                .unwrap_or_default(),
             // Of an engine that waits for each operation, the call is the operation.
-            clat: completion.map_or_else(|| total.clone(), Spread::of),
+            clat: completion.map_or_else(|| total.clone(), Spread::from_latency),
             lat: total,
             bw: detail.map(|detail| detail.bytes_per_s).unwrap_or_default(),
             iops: detail.map(|detail| detail.iops).unwrap_or_default(),

@@ -1,3 +1,7 @@
+//! In: a histogram and the percentiles that a job asks for. Out: their values as fio rounds them.
+//!
+//! A file of its own: fio's rank and its rounding differ from those of our own figures.
+
 use blocklab_stats::Histogram;
 
 /// (per cent, nanoseconds): the middle of the bucket that holds the value of that rank, as fio

@@ -1,3 +1,8 @@
+//! In: the options of a job. Out: how its figures are printed: which latencies, percentiles and
+//! units.
+//!
+//! A file of its own: the printers of all of fio's formats read it, and none reads the options.
+
 use super::super::options::Options;
 use super::amount::Base;
 
@@ -92,7 +97,7 @@ impl Style {
         }
     }
 
-    pub(in super::super) fn of(options: &Options) -> Self {
+    pub(in super::super) fn from_options(options: &Options) -> Self {
         // The list ends where fio, which keeps it in an array of fixed length, finds a 0.
         let listed = options
             .percentile_list

@@ -103,7 +103,7 @@ impl PlanBuilder<'_> {
         let sizes = [&job.sizes.read, &job.sizes.write, &job.sizes.trim];
         let options = &spec.options;
         let flushes = options.fsync > 0 || replays_flushes(job);
-        let style = Style::of(options);
+        let style = Style::from_options(options);
         CloneFacts {
             case: self.prepared.plan.cases.len().saturating_sub(1),
             job: job.name.clone(),
