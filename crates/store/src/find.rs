@@ -1,3 +1,8 @@
+//! In: the word by which a user means a run, and the folders of a store. Out: the one run, or why
+//! there is none.
+//!
+//! A file of its own: every command that takes a RUN understands it the same way.
+
 use std::path::{Path, PathBuf};
 
 use crate::folder::PARTIAL;

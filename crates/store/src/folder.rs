@@ -1,3 +1,7 @@
+//! In: a folder and the record of a run. Out: the record in it, whole or not at all, flushed.
+//!
+//! A file of its own: the names of the files and the order of the flushes are known here alone.
+
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path;

@@ -1,3 +1,7 @@
+//! In: the moment at which a run starts, and a random number. Out: its id; and whether a text is one.
+//!
+//! A file of its own: an id is a format that folders, users and links rely on.
+
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 

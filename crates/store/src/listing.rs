@@ -1,3 +1,7 @@
+//! In: the folders of a store. Out: a line for each run, newest first, and what is damaged.
+//!
+//! A file of its own: it reads only the few fields that a list shows, so that a large store is listed quickly.
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::{fs, io};

@@ -1,3 +1,7 @@
+//! In: a folder of the store. Out: whether it may be removed, and its removal.
+//!
+//! A file of its own: only what blocklab made is removed, and the check and the act are two steps.
+
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io;

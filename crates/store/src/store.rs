@@ -1,3 +1,7 @@
+//! In: a folder. Out: the store in it: runs are begun, kept, found, noted, listed and removed.
+//!
+//! A file of its own: what other crates call; each step is in a file of its name.
+
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 

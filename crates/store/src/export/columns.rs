@@ -1,3 +1,7 @@
+//! In: a Record. Out: its table: a row for each direction of a job, or for each interval, and the head.
+//!
+//! A file of its own: which columns there are and what each holds; how they are printed is not.
+
 use blocklab_record::{
     Cpu, DirectionResult, Interval, IntervalDirection, JobResult, KnownAccounting, Latency,
     Measurement, Origin, PERCENTILES, Percentile, Record, Statistic,

@@ -1,3 +1,7 @@
+//! In: a table. Out: the bytes of a Parquet file with typed columns.
+//!
+//! A file of its own: nothing else knows the encoder.
+
 use std::sync::Arc;
 
 use parquet::basic::{LogicalType, Repetition, TimeUnit, Type as Physical};

@@ -1,3 +1,7 @@
+//! In: rows of named fields. Out: a table whose columns hold one type each.
+//!
+//! A file of its own: CSV, JSON and Parquet are printed from it.
+
 use std::mem::discriminant;
 
 use jiff::Timestamp;
