@@ -8,42 +8,7 @@ use blocklab_syntax::toml_tree::{Read, Value, quoted};
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::address::exact;
 
-use super::table::{TableInfo, Writer};
-
-/// A way to write a value: that of a type of its own, or another one of it.
-pub(super) trait Form {
-    /// What is written so.
-    type Of;
-    /// What the guide calls it; a table has its heading instead.
-    const KIND: &'static str = "";
-    /// The quantity of a value.
-    fn read(value: Value<'_>) -> Read<Self::Of>;
-    /// Writes the key and its value.
-    fn put(value: &Self::Of, name: &'static str, out: &mut Writer);
-    /// The table that it is.
-    fn table() -> Option<TableInfo> {
-        None
-    }
-}
-
-impl<T: Form> Form for Option<T> {
-    type Of = Option<T::Of>;
-    const KIND: &'static str = T::KIND;
-
-    fn read(value: Value<'_>) -> Read<Self::Of> {
-        T::read(value).map(Some)
-    }
-
-    fn put(value: &Self::Of, name: &'static str, out: &mut Writer) {
-        if let Some(value) = value {
-            T::put(value, name, out);
-        }
-    }
-
-    fn table() -> Option<TableInfo> {
-        T::table()
-    }
-}
+use super::table::{Form, Writer};
 
 /// Values on one line: of which type, what they are called, how they are read and written.
 macro_rules! forms {

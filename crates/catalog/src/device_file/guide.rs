@@ -4,8 +4,7 @@ use std::fmt::Write;
 
 use blocklab_device::DeviceSpec;
 
-use super::form::Form;
-use super::table::TableInfo;
+use super::table::{Form, TableInfo};
 
 const HEAD: &str = "\
 # A device described by hand

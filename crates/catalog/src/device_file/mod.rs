@@ -18,7 +18,7 @@ use blocklab_syntax::toml_tree::{self, Value};
 pub use guide::guide;
 
 use crate::Error;
-use form::Form;
+use table::Form;
 
 /// Reads a device from a file, and sees to it that it can work.
 ///

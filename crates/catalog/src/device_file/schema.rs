@@ -16,8 +16,8 @@ use blocklab_syntax::toml_tree::Read;
 use blocklab_units::{Bytes, Nanos};
 
 use super::fault::{AddedLatency, InjectedError, WrittenFault};
-use super::form::{Bucket, FineTime, Form, State};
-use super::table::{COUNT, Fields, Row, Shape, Table, Writer};
+use super::form::{Bucket, FineTime, State};
+use super::table::{COUNT, Fields, Form, Row, Shape, Table, Writer};
 
 /// A part of a device a table: its shape, its path, its meaning, and its keys.
 macro_rules! tables {
