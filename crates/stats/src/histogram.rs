@@ -1,3 +1,7 @@
+//! In: values in nanoseconds. Out: their distribution in 64 buckets a power of two, and quantiles
+//! with an error bound. This file alone knows where a bucket begins, and how the counts become
+//! HdrHistogram's text and come back.
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
@@ -78,7 +82,7 @@ impl Histogram {
         self.counts[Self::index(value)] += 1;
     }
 
-    /// Adds all values of another.
+    /// Adds all values of another histogram.
     pub fn merge(&mut self, other: &Self) {
         for (mine, theirs) in self.counts.iter_mut().zip(&other.counts) {
             *mine = mine.saturating_add(*theirs);
@@ -95,9 +99,10 @@ impl Histogram {
 
     /// Number of values.
     pub fn count(&self) -> u64 {
-        // A damaged text may hold counts that no run could reach.
-        let add = |sum: u64, count: &u64| sum.saturating_add(*count);
-        self.counts.iter().fold(0, add)
+        // A damaged text may hold counts whose sum overflows.
+        self.counts
+            .iter()
+            .fold(0, |sum, count| sum.saturating_add(*count))
     }
 
     /// The value below which the share `q` (0 to 1) of the values lies: the middle of the bucket
@@ -128,18 +133,20 @@ impl Histogram {
 
     /// The buckets that hold values: (middle in ns, count), ascending.
     pub fn bins(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        let hit = self
-            .counts
-            .iter()
-            .enumerate()
-            .filter(|(_, count)| **count > 0);
-        hit.map(|(index, count)| (Self::middle(index), *count))
+        self.hit()
+            .map(|(index, count)| (Self::middle(index), count))
     }
 
     /// The buckets that hold values with their edges: (lowest ns, highest ns, count), ascending.
     pub fn edges(&self) -> impl Iterator<Item = (u64, u64, u64)> + '_ {
-        let hit = self.counts.iter().enumerate().filter(|(_, n)| **n > 0);
-        hit.map(|(index, count)| (Self::lowest(index), Self::highest(index), *count))
+        self.hit()
+            .map(|(index, count)| (Self::lowest(index), Self::highest(index), count))
+    }
+
+    /// The buckets that hold values: (index, count), ascending.
+    fn hit(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
+        let counts = self.counts.iter().copied().enumerate();
+        counts.filter(|(_, count)| *count > 0)
     }
 
     /// The lower edge of the lowest bucket that holds values, and the upper edge of the highest; 0
@@ -168,10 +175,11 @@ impl Histogram {
         &self.counts
     }
 
-    /// HdrHistogram V2, compressed, in base64: one line of a `.hlog`, as its log readers take it.
+    /// HdrHistogram V2, compressed, in base64: one line of a `.hlog`, as HdrHistogram's log readers
+    /// expect it.
     ///
-    /// Two significant figures there mean 128 buckets a power of two, which nest in our 64, so
-    /// the way back is lossless. Values below 64 ns keep their exact bucket.
+    /// With two significant figures it has 128 buckets a power of two, which nest in our 64, so
+    /// reading it back loses nothing. Values below 64 ns keep their exact bucket.
     ///
     /// # Panics
     /// Never: the bounds hold every bucket.
@@ -191,7 +199,7 @@ impl Histogram {
     /// Reads what [`Histogram::to_hdr_base64`] or another HdrHistogram wrote.
     ///
     /// # Errors
-    /// [`BadEncoding`] when the text is no such histogram.
+    /// [`BadEncoding`] when the text is not such a histogram.
     pub fn from_hdr_base64(text: &str) -> Result<Self, BadEncoding> {
         let bytes = BASE64
             .decode(text)
@@ -215,7 +223,7 @@ impl Default for Histogram {
     }
 }
 
-/// A text that is no encoded histogram.
+/// A text that is not an encoded histogram.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("not an HdrHistogram V2 text: {0}")]
 pub struct BadEncoding(String);

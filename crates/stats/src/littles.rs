@@ -1,3 +1,6 @@
+//! In: a rate and a latency. Out: the operations in flight by Little's law, in the one place where
+//! the law is written down.
+
 /// Little's law: how many operations are in flight on average, n = X · L, when `per_second` of
 /// them complete and each takes `latency_ns`. Exact for any system whose number in flight is the
 /// same at both ends of the time looked at.

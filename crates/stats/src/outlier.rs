@@ -1,3 +1,6 @@
+//! In: one figure of each pass. Out: the passes whose figure is far from the others, with limits
+//! that hold for as few as three values.
+
 use crate::summary::median;
 
 /// A value that is far from the others.
@@ -5,21 +8,21 @@ use crate::summary::median;
 pub struct Outlier {
     /// Which one.
     pub index: usize,
-    /// Modified z-score, with the sign of its side.
+    /// Modified z-score: negative below the median.
     pub score: f64,
     /// Distance from the median, in per cent of it.
     pub off_percent: f64,
 }
 
-/// Values whose modified z-score, 0.6745 · (x - median) / MAD, is past the limit for so many
-/// values. MAD is the median distance from the median, but at least the share `floor` of the
+/// Values whose modified z-score, 0.6745 · (x - median) / MAD, exceeds the limit for a sample of
+/// this size. MAD is the median distance from the median, but at least the share `floor` of the
 /// median: values that agree better than that count as equal.
 ///
-/// The usual limit of 3.5 is for large samples. With few passes it cries wolf: among normal
-/// values it points at somebody in 29 % of all triples and 21 % of all quintuples. The limits
-/// here keep that at or below 5 % of all sets, found by simulation of 50,000 to 120,000 normal
-/// sets for each size. With three values it takes one that is 32 times as far from the middle one
-/// as the third; below three there is no answer.
+/// The usual limit of 3.5 is for large samples. With few passes it gives false alarms: it finds an
+/// outlier in 29 % of all triples of normal values and in 21 % of all quintuples. The limits here
+/// keep that at or below 5 % of all sets, found by simulation of 50,000 to 120,000 normal sets for
+/// each size. Of three values, one is an outlier when it is 32 times as far from the middle one as
+/// the third; below three there is no answer.
 pub fn outliers(values: &[f64], floor: f64) -> Vec<Outlier> {
     let Some(limit) = limit(values.len()) else {
         return Vec::new();
@@ -38,6 +41,7 @@ pub fn outliers(values: &[f64], floor: f64) -> Vec<Outlier> {
     judged.filter(|found| found.score.abs() > limit).collect()
 }
 
+/// The largest score that is still normal in a sample of this size.
 fn limit(count: usize) -> Option<f64> {
     Some(match count {
         0..=2 => return None,

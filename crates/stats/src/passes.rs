@@ -1,25 +1,27 @@
+//! In: the scatter of two samples, and the precision that their ratio should have. Out: the number
+//! of passes that reaches it: the inverse of `ratio`, for the plan of a comparison.
+
 use crate::ratio::logs;
 use crate::student::critical;
 
-/// Above this many passes nobody plans a measurement.
+/// More passes than this are not practical, so no answer goes beyond them.
 const MOST: u32 = 1000;
 
-/// How many values on each side bring the interval of [`crate::ratio`] down to `half` either way,
-/// in logarithms, when the scatter stays what it is.
+/// How many values each side needs for the interval of [`crate::ratio`] to be at most `half` wide
+/// either way, in logarithms, if the scatter does not change.
 ///
-/// `scatter` holds the variance of the logarithms of each side ([`log_variance`]). It is an
-/// estimate itself, from few passes a rough one, so the answer is a plan and no promise. `None`:
+/// `scatter` holds the variance of the logarithms of each side ([`log_variance`]). It is itself an
+/// estimate, and from few passes a rough one, so the answer is a plan and not a promise. `None`:
 /// more than 1,000, or `half` is not above 0.
 pub fn passes_for(scatter: [f64; 2], half: f64, level: f64) -> Option<u32> {
-    let enough = |passes: u32| half_width(scatter, passes, level) <= half;
-    if half.is_nan() || half <= 0.0 || !enough(MOST) {
+    if half.is_nan() || half <= 0.0 || half_width(scatter, MOST, level) > half {
         return None;
     }
-    // The half width falls with every pass, so the first that is enough is found by halving.
+    // The half width falls with every pass, so bisection finds the first number that is enough.
     let (mut low, mut high) = (1, MOST);
     while high - low > 1 {
         let middle = u32::midpoint(low, high);
-        if enough(middle) {
+        if half_width(scatter, middle, level) <= half {
             high = middle;
         } else {
             low = middle;
@@ -28,8 +30,8 @@ pub fn passes_for(scatter: [f64; 2], half: f64, level: f64) -> Option<u32> {
     Some(high)
 }
 
-/// Variance of the logarithms of positive values; `None` with fewer than two, or one that is not
-/// above 0.
+/// Variance of the logarithms of positive values; `None` with fewer than two values, or where one
+/// is not above 0.
 pub fn log_variance(values: &[f64]) -> Option<f64> {
     Some(logs(values)?.stddev.powi(2))
 }

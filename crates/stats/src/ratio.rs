@@ -1,10 +1,13 @@
+//! In: two samples, as the rates of two runs. Out: how many times one is the other, with a
+//! confidence interval: the statistic of every comparison.
+
 use crate::student::critical;
 use crate::summary::{Interval, Summary};
 
-/// How many times one sample is the other.
+/// The ratio of two samples.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ratio {
-    /// Geometric mean of the one over the geometric mean of the other.
+    /// Geometric mean of the first sample over that of the second.
     pub value: f64,
     /// Where the true ratio lies, at the requested level.
     pub interval: Interval,
@@ -12,13 +15,13 @@ pub struct Ratio {
 
 /// The ratio of two samples of positive values, with its confidence interval.
 ///
-/// Welch's interval for the difference of the means of the logarithms, taken back by exp. Logs
+/// Welch's interval for the difference of the means of the logarithms, mapped back by exp. Logs
 /// are chosen over Fieller's interval of the ratio of means because performance scatters in per
 /// cent, because the answer for a/b is the inverse of that for b/a, and because it is always
 /// finite. For scatter of a few per cent the two agree to a few hundredths of a per cent. The
-/// degrees of freedom are rounded down, so the interval is never too narrow for that reason.
+/// degrees of freedom are rounded down, so rounding never makes the interval too narrow.
 ///
-/// `None` with fewer than two values on a side, or a value that is not above 0.
+/// `None` with fewer than two values on a side, or with a value that is not above 0.
 pub fn ratio(over: &[f64], under: &[f64], level: f64) -> Option<Ratio> {
     let (over, under) = (logs(over)?, logs(under)?);
     let difference = over.mean - under.mean;
@@ -37,13 +40,14 @@ pub fn ratio(over: &[f64], under: &[f64], level: f64) -> Option<Ratio> {
     })
 }
 
-/// The logarithms of positive values; `None` with fewer than two, or one that is not above 0.
+/// The logarithms of positive values; `None` with fewer than two, or where one is not above 0.
 pub(crate) fn logs(values: &[f64]) -> Option<Summary> {
     let sound = values.len() >= 2 && values.iter().all(|v| *v > 0.0 && v.is_finite());
     let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
     Summary::new(&logs).filter(|_| sound)
 }
 
+/// Square of the standard error of the mean.
 fn error_squared(summary: &Summary) -> f64 {
     summary.stddev.powi(2) / summary.count as f64
 }
@@ -51,8 +55,8 @@ fn error_squared(summary: &Summary) -> f64 {
 /// Welch and Satterthwaite's degrees of freedom, rounded down.
 fn welch(one: &Summary, other: &Summary) -> u32 {
     let (a, b) = (error_squared(one), error_squared(other));
-    let part = |error: f64, summary: &Summary| error * error / (summary.count - 1) as f64;
-    ((a + b).powi(2) / (part(a, one) + part(b, other))).max(1.0) as u32
+    let weighted = a.powi(2) / (one.count - 1) as f64 + b.powi(2) / (other.count - 1) as f64;
+    ((a + b).powi(2) / weighted).max(1.0) as u32
 }
 
 #[cfg(test)]

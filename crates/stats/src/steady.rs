@@ -1,20 +1,23 @@
+//! In: one value a round. Out: whether the last rounds count as steady state, by SNIA's rule or by
+//! the slope, and the figures that decided it.
+
 use crate::summary::mean;
 use crate::trend::fit;
 
 /// Rounds in the window of the SNIA rule.
 pub const SNIA_ROUNDS: usize = 5;
 
-/// Whether a window of rounds counts as settled, and the figures that decided it.
+/// Whether a window of rounds counts as steady, and the figures that decided it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Verdict {
     /// Mean of the window, in the unit of the values.
     pub mean: f64,
-    /// Largest less smallest, in per cent of the mean; infinite where the mean is not above 0.
+    /// Largest minus smallest, in per cent of the mean; infinite where the mean is not above 0.
     pub range_percent: f64,
-    /// MinRate-squares slope, without its sign, in per cent of the mean: over the whole window for
-    /// [`snia`], per round for [`slope`]. Infinite where the mean is not above 0.
+    /// Slope of the least-squares line, without its sign, in per cent of the mean: over the whole
+    /// window for [`snia`], per round for [`slope`]. Infinite where the mean is not above 0.
     pub slope_percent: f64,
-    /// Settled.
+    /// The values have settled.
     pub steady: bool,
 }
 
@@ -41,23 +44,25 @@ pub fn slope(values: &[f64], limit_percent: f64) -> Option<Verdict> {
     Some(verdict)
 }
 
+/// The figures of a window whose slope is taken over `steps` rounds; the caller's rule decides.
 fn judge(window: &[f64], steps: f64) -> Verdict {
     let mean = mean(window);
-    let percent = |part: f64| {
-        if mean > 0.0 {
-            part / mean * 100.0
-        } else {
-            f64::INFINITY
-        }
-    };
     let highest = window.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let lowest = window.iter().copied().fold(f64::INFINITY, f64::min);
     let slope = fit(window).map_or(0.0, |line| line.slope);
     Verdict {
         mean,
-        range_percent: percent(highest - lowest),
-        slope_percent: percent(slope.abs() * steps),
+        range_percent: percent_of(mean, highest - lowest),
+        slope_percent: percent_of(mean, slope.abs() * steps),
         steady: false,
+    }
+}
+
+fn percent_of(mean: f64, part: f64) -> f64 {
+    if mean > 0.0 {
+        part / mean * 100.0
+    } else {
+        f64::INFINITY
     }
 }
 

@@ -1,12 +1,15 @@
-/// Largest number of degrees of freedom that is distinguished; beyond it t differs from the normal law by
-/// less than 1e-4.
+//! In: degrees of freedom and a level. Out: Student's t, computed instead of read from a table,
+//! because intervals of few passes need every number of degrees and any level.
+
+/// Largest number of degrees of freedom that is told apart; beyond it t differs from the normal
+/// distribution by less than 1e-4.
 const MOST: u32 = 10_000;
 
 /// The share of Student's t distribution with `freedom` degrees that lies between -t and t.
 ///
 /// For whole degrees of freedom this is a finite sum in the angle atan(t / sqrt(freedom))
-/// (Abramowitz and Stegun, 26.7.3 and 26.7.4), so it is exact but for rounding: about 1e-14. It
-/// takes freedom / 2 multiplications. 0 for `freedom` 0.
+/// (Abramowitz and Stegun, 26.7.3 and 26.7.4), so it is exact but for rounding of about 1e-14. It
+/// costs freedom / 2 multiplications. 0 for `freedom` 0.
 pub fn within(t: f64, freedom: u32) -> f64 {
     let freedom = freedom.min(MOST);
     if freedom == 0 {
@@ -33,8 +36,7 @@ pub fn within(t: f64, freedom: u32) -> f64 {
 
 /// The t between whose negative and positive the share `level` (above 0, below 1) lies.
 ///
-/// Bisects [`within`] to the last bits. Infinite for `freedom` 0: one value has
-/// nothing of its scatter.
+/// Bisects [`within`] to the last bits. Infinite for `freedom` 0: one value shows no scatter.
 pub fn critical(level: f64, freedom: u32) -> f64 {
     if freedom == 0 || level >= 1.0 {
         return f64::INFINITY;

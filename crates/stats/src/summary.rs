@@ -1,3 +1,6 @@
+//! In: a sample. Out: its mean, median and scatter, and confidence intervals of the first two. All
+//! other statistics of this crate are built on these.
+
 use crate::student::critical;
 
 /// A range that holds the true value with a stated probability.
@@ -54,7 +57,7 @@ impl Summary {
     }
 }
 
-/// Confidence interval of the mean by Student's t: exact for values from a normal law, and close
+/// Confidence interval of the mean by Student's t: exact for normally distributed values, and close
 /// for others of little skew. `None` with fewer than two values, which have no scatter.
 pub fn confidence(values: &[f64], level: f64) -> Option<Interval> {
     let summary = Summary::new(values).filter(|summary| summary.count >= 2)?;
@@ -68,7 +71,7 @@ pub fn confidence(values: &[f64], level: f64) -> Option<Interval> {
 }
 
 /// Confidence interval of the median from order statistics: between the k-th smallest and the
-/// k-th largest value, for the largest k that keeps the level. It supposes nothing about the law.
+/// k-th largest value, for the largest k that keeps the level. It assumes no distribution.
 ///
 /// The interval misses when fewer than k of n fair coins fall on one side, so it holds with
 /// probability 1 - 2 · P(Bin(n, 1/2) < k), which is at least `level`. `None` where even the whole

@@ -1,3 +1,6 @@
+//! In: values in the order in which they were measured. Out: the line through them, a drift, or a
+//! sudden step: the three ways in which a series is not of one level.
+
 use crate::student::within;
 use crate::summary::mean;
 
@@ -19,14 +22,18 @@ pub fn fit(values: &[f64]) -> Option<Line> {
         return None;
     }
     let (middle, level) = ((count - 1) as f64 / 2.0, mean(values));
-    let points = || values.iter().enumerate().map(|(x, y)| (x as f64, *y));
-    let spread: f64 = points().map(|(x, _)| (x - middle).powi(2)).sum();
-    let joint: f64 = points().map(|(x, y)| (x - middle) * (y - level)).sum();
+    let points = (0..count).map(|x| x as f64).zip(values.iter().copied());
+    let (mut spread, mut joint) = (0.0, 0.0);
+    for (x, y) in points.clone() {
+        spread += (x - middle).powi(2);
+        joint += (x - middle) * (y - level);
+    }
     let slope = joint / spread;
     let intercept = level - slope * middle;
-    let rest: f64 = points()
+    let rest: f64 = points
         .map(|(x, y)| (y - intercept - slope * x).powi(2))
         .sum();
+    // A line through two points leaves nothing, so the divisor only has to be above 0.
     let freedom = count.saturating_sub(2).max(1) as f64;
     Some(Line {
         intercept,
@@ -38,26 +45,26 @@ pub fn fit(values: &[f64]) -> Option<Line> {
 /// A monotone change over a sequence.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Drift {
-    /// Where the change ends over where it begins: 0.8 has fallen by a fifth of its beginning.
+    /// The last level over the first: 0.8 is a fall by a fifth.
     pub last_over_first: f64,
-    /// Probability that independent normal values without a trend show at least such a slope.
+    /// Probability that independent normal values without a trend show at least this slope.
     pub chance: f64,
 }
 
 impl Drift {
-    /// The change in per cent of its beginning: a fall is negative and never reaches -100.
+    /// The change in per cent of the first level: a fall is negative and never reaches -100.
     pub fn percent_of_first(&self) -> f64 {
         (self.last_over_first - 1.0) * 100.0
     }
 }
 
-/// Looks for a drift: the least-squares slope with its t-test (n - 2 degrees of freedom). How far
-/// it goes is that of the line through the logarithms, which stays above 0: one through the values
-/// themselves would let a steep fall exceed all that there was.
+/// Looks for a drift: the least-squares slope with its t-test (n - 2 degrees of freedom). Its size
+/// comes from the line through the logarithms, which stays above 0: by a line through the values
+/// themselves, a steep fall could exceed 100 %.
 ///
-/// Chosen over Mann-Kendall because passes are few: with three or four values the rank test can
-/// not reach 5 % at all (2/3! and 2/4!), and with five only for a perfect order. The price is
-/// the supposition of independent, about normal values; average neighbours of an autocorrelated
+/// Chosen over Mann-Kendall because passes are few: with three or four values the rank test cannot
+/// reach 5 % at all (2/3! and 2/4!), and with five only for a perfect order. The price is the
+/// assumption of independent, roughly normal values; average neighbours of an autocorrelated
 /// series into blocks first. `None` below three values, where one is not above 0, or where the two
 /// lines disagree on the direction.
 pub fn drift(values: &[f64]) -> Option<Drift> {
@@ -98,7 +105,7 @@ pub struct Step {
 
 /// The split of the values into two levels that explains most of their scatter, with at least
 /// `shortest` values on both sides: least squares with one change point. `None` where there are
-/// too few values or no scatter. Takes one pass.
+/// too few values or no scatter. Linear in the number of values.
 pub fn largest_step(values: &[f64], shortest: usize) -> Option<Step> {
     let (count, shortest) = (values.len(), shortest.max(1));
     let level = mean(values);
