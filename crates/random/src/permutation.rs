@@ -1,3 +1,6 @@
+//! In: a length. Out: all numbers below it in a random order, without a bitmap: the order of a pass
+//! that touches every block once.
+
 use crate::Stream;
 
 /// A random order of `0..len` that costs no memory: every number exactly once.
@@ -28,8 +31,7 @@ const ODD: [u64; 3] = [
 impl Permutation {
     /// A new order of `0..len`, drawn from the stream.
     pub fn new(len: u64, chance: &mut Stream) -> Self {
-        let bits = 64 - len.saturating_sub(1).leading_zeros();
-        let bits = bits.clamp(2, 63);
+        let bits = (64 - len.saturating_sub(1).leading_zeros()).clamp(2, 63);
         Self {
             len,
             mask: (1 << bits) - 1,
@@ -51,7 +53,7 @@ impl Permutation {
 
     /// Whether every number was given.
     pub fn is_over(&self) -> bool {
-        // No more numbers were given than tried.
+        // Fewer tries than numbers: some are left, and the search below can be spared.
         self.counter >= self.len && self.clone().next().is_none()
     }
 

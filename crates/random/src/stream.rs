@@ -1,3 +1,6 @@
+//! In: the root seed and a purpose. Out: the stream of random numbers for it, from which every
+//! draw of the program is made.
+
 /// A stream of pseudo-random numbers: xoshiro256++ (Blackman and Vigna, 2018).
 ///
 /// The state is filled by splitmix64 from the root seed and the stream's purpose, so that two
@@ -15,12 +18,11 @@ impl Stream {
             mixed = mix(mixed ^ u64::from(byte));
         }
         mixed = mix(mixed ^ index);
-        let mut next = || {
-            mixed = mixed.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            mix(mixed)
-        };
         Self {
-            state: [next(), next(), next(), next()],
+            state: std::array::from_fn(|_| {
+                mixed = mixed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+                mix(mixed)
+            }),
         }
     }
 
@@ -83,9 +85,10 @@ impl Stream {
 
 /// The finishing function of splitmix64 (Steele, Lea and Flood, 2014).
 const fn mix(value: u64) -> u64 {
-    let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    value ^ (value >> 31)
+    let mut mixed = value;
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
 }
 
 #[cfg(test)]

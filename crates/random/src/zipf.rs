@@ -1,3 +1,6 @@
+//! In: a length and an exponent. Out: ranks by Zipf's law, drawn without a table: the hot and cold
+//! blocks of a skewed load.
+
 use crate::Stream;
 
 /// Ranks by Zipf's law: rank k (from 0) in proportion to (k + 1)^-theta.
@@ -17,13 +20,12 @@ impl Zipf {
     /// Over ranks `0..len`; `theta` above 0 and not 1.
     pub fn new(len: u64, theta: f64) -> Self {
         let len = len.max(1);
-        let h = |x: f64| integral(x, theta);
-        let hx0 = h(0.5) - 1.0;
+        let hx0 = integral(0.5, theta) - 1.0;
         Self {
             theta,
             hx0,
-            span: h(len as f64 - 0.5) - hx0,
-            accept: 1.0 - inverse(h(1.5) - libm::pow(2.0, -theta), theta),
+            span: integral(len as f64 - 0.5, theta) - hx0,
+            accept: 1.0 - inverse(integral(1.5, theta) - libm::pow(2.0, -theta), theta),
             len,
         }
     }
@@ -49,6 +51,7 @@ fn integral(x: f64, theta: f64) -> f64 {
     libm::pow(x + 1.0, 1.0 - theta) / (1.0 - theta)
 }
 
+/// The inverse of [`integral`].
 fn inverse(y: f64, theta: f64) -> f64 {
     libm::pow(y * (1.0 - theta), 1.0 / (1.0 - theta)) - 1.0
 }
