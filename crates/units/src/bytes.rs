@@ -1,3 +1,5 @@
+//! In: a size as text. Out: [`Bytes`], and its text in a rounded and in an exact form.
+
 use std::fmt;
 use std::ops::{Add, Mul, Sub};
 use std::str::FromStr;
@@ -23,8 +25,8 @@ impl Bytes {
     /// 2^30 bytes.
     pub const GIB: Self = Self(1 << 30);
 
-    /// The size without rounding: `64 KiB` and `1.5 GiB` where that is the whole of it, `1600 KB`, else
-    /// `5001 B`. What it gives is read back as the same size.
+    /// The size without rounding: `64 KiB` or `1.5 GiB` where that is exact, `1600 KB`, else
+    /// `5001 B`. The text parses to the same size.
     pub fn exact(self) -> String {
         let short = self.to_string();
         if short.parse() == Ok(self) {
@@ -43,9 +45,9 @@ impl Bytes {
     }
 }
 
-/// Binary suffixes are exact powers of 1024. A bare letter (`4k`, `1M`) is binary too, as
-/// everywhere in this field, and so is `Gi`, as Kubernetes writes it; `KB`, `MB`, `GB`, `TB` are the
-/// decimal ones.
+/// Binary suffixes are powers of 1024. A bare letter (`4k`, `1M`) is binary too, as in fio and
+/// elsewhere in the field, and so is `Gi`, as Kubernetes writes it; `KB`, `MB`, `GB`, `TB` are
+/// decimal.
 const SUFFIXES: [(&str, u64); 19] = [
     ("", 1),
     ("b", 1),
@@ -72,27 +74,28 @@ impl FromStr for Bytes {
     type Err = NotAQuantity;
 
     fn from_str(text: &str) -> Result<Self, NotAQuantity> {
-        let refused = |fault| NotAQuantity {
-            text: text.to_owned(),
-            fault,
-        };
-        let wrong =
-            || refused("is not a size such as 4096, 64KiB, 1.5GiB or 10GB (k, M, G are binary)");
-        let (number, suffix) = split(text).ok_or_else(wrong)?;
-        let suffix = suffix.to_ascii_lowercase();
-        let (_, factor) = SUFFIXES
-            .iter()
-            .find(|(name, _)| *name == suffix)
-            .ok_or_else(wrong)?;
-        let bytes = number * *factor as f64;
+        let (number, factor) = number_and_factor(text).ok_or_else(|| {
+            let fault = "is not a size such as 4096, 64KiB, 1.5GiB or 10GB (k, M, G are binary)";
+            NotAQuantity::new(text, fault)
+        })?;
+        let bytes = number * factor as f64;
         if bytes > 2f64.powi(63) {
-            return Err(refused("is more than 8192 PiB, the most that Linux counts"));
+            let fault = "is more than 8192 PiB, the most that Linux counts";
+            return Err(NotAQuantity::new(text, fault));
         }
         if bytes.fract() != 0.0 {
-            return Err(refused("is not a whole number of bytes"));
+            return Err(NotAQuantity::new(text, "is not a whole number of bytes"));
         }
         Ok(Self(bytes as u64))
     }
+}
+
+fn number_and_factor(text: &str) -> Option<(f64, u64)> {
+    let (number, suffix) = split(text)?;
+    let (_, factor) = SUFFIXES
+        .iter()
+        .find(|(name, _)| name.eq_ignore_ascii_case(suffix))?;
+    Some((number, *factor))
 }
 
 /// For people, to one decimal: `64 KiB`, `1.5 GiB`. See [`Bytes::exact`].

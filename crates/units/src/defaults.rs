@@ -1,4 +1,7 @@
-/// A struct whose fields have their default values: its `Default`.
+//! In: a struct whose fields carry their default values. Out: the struct and its `Default`, so that
+//! a field and its default are written in one place.
+
+/// Defines a struct, and its `Default` from the value that each field names.
 #[macro_export]
 macro_rules! with_defaults {
     ($(#[$about:meta])* $seen:vis struct $name:ident {

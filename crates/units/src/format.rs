@@ -1,7 +1,11 @@
+//! In: numbers. Out: the texts that people read: counts, rates, latencies, figures. All pages and
+//! terminals print them alike because they are formatted here alone.
+
 /// A whole number with thousands separated: `1,234,567`.
 pub fn count(value: f64) -> String {
     let digits = format!("{:.0}", value.abs());
     let mut grouped = String::with_capacity(digits.len() + digits.len() / 3 + 1);
+    // A negative number that rounds to 0 has no sign.
     if value <= -0.5 {
         grouped.push('-');
     }
@@ -14,7 +18,7 @@ pub fn count(value: f64) -> String {
     grouped
 }
 
-/// So many of something, by its word for one: `1 case`, `3 cases`, `2 passes`.
+/// A number with its noun, given in the singular: `1 case`, `3 cases`, `2 passes`.
 pub fn plural(number: usize, one: &str) -> String {
     match number {
         1 => format!("1 {one}"),
@@ -23,26 +27,27 @@ pub fn plural(number: usize, one: &str) -> String {
     }
 }
 
-/// A figure as somebody stated it, to two decimals where it has any: `143.75`, `6,000`, `0.5`.
+/// A figure as its source states it, with at most two decimals: `143.75`, `6,000`, `0.5`.
 pub fn stated(value: f64) -> String {
     trimmed(value, 2)
 }
 
-/// So many significant figures: `3,000.33`, `0.295`, `12`.
+/// At most `figures` significant figures: `3,000.33`, `0.295`, `12`.
 pub fn significant(value: f64, figures: i32) -> String {
     let before = value.abs().max(1e-9).log10().floor() as i32;
     trimmed(value, (figures - 1 - before).clamp(0, 9) as usize)
 }
 
-/// At most so many decimals, without trailing zeros; thousands separated.
+/// At most `decimals` decimals, without trailing zeros; thousands separated.
 pub fn trimmed(value: f64, decimals: usize) -> String {
     let text = format!("{value:.decimals$}");
-    let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
-    let fraction = fraction.trim_end_matches('0');
+    let (whole, decimals) = text.split_once('.').unwrap_or((&text, ""));
+    let fraction = decimals.trim_end_matches('0');
     let dot = if fraction.is_empty() { "" } else { "." };
+    // `count` gives 0 no sign, so that of -0.5 is added here.
     let sign = if whole == "-0" { "-" } else { "" };
-    let whole = count(whole.parse().unwrap_or(value));
-    format!("{sign}{whole}{dot}{fraction}")
+    let grouped = count(whole.parse().unwrap_or(value));
+    format!("{sign}{grouped}{dot}{fraction}")
 }
 
 /// A rate for a column: one decimal below 100, whole and grouped above: `87.4`, `1,234`.

@@ -1,6 +1,6 @@
 //! In: text such as `64KiB`, `1.5s`, `3000/s`, or numbers.
-//! Out: typed quantities, the texts that people read, the word that was probably
-//! meant, and any text as a terminal may show it.
+//! Out: typed quantities, the texts that people read, the word that was probably meant, and any
+//! text made safe for a terminal.
 //! Never: I/O, a clock.
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
@@ -20,7 +20,7 @@ pub use nearest::{did_you_mean, nearest};
 pub use paper::{Ink, Style, after_ink, width, wrapped};
 pub use visible::{visible, visible_lines};
 
-/// A text that is no quantity of the wanted kind, or a larger one than blocklab can count.
+/// A text that is not a quantity of the expected kind, or a larger one than blocklab can count.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` {fault}")]
 pub struct NotAQuantity {
@@ -30,7 +30,16 @@ pub struct NotAQuantity {
     pub fault: &'static str,
 }
 
-/// Splits `12.5MiB` into the number and the suffix, with surrounding blanks gone.
+impl NotAQuantity {
+    fn new(text: &str, fault: &'static str) -> Self {
+        Self {
+            text: text.to_owned(),
+            fault,
+        }
+    }
+}
+
+/// Splits `12.5MiB` into the number and the suffix, without surrounding blanks.
 fn split(text: &str) -> Option<(f64, &str)> {
     let text = text.trim();
     let end = text

@@ -1,3 +1,6 @@
+//! In: a time as text, or a number of seconds. Out: [`Nanos`], the one type for durations and
+//! moments, and its text for people.
+
 use std::fmt;
 use std::ops::{Add, Sub};
 use std::str::FromStr;
@@ -73,8 +76,8 @@ impl Sub for Nanos {
     }
 }
 
-/// The longest time that a text may ask for. The clock itself holds twice as much, so that the sum of two
-/// times is still one.
+/// The longest time that a text may ask for. The type holds twice as much, so that the sum of two
+/// times does not overflow.
 const LONGEST: Nanos = Nanos(u64::MAX / 2);
 
 const SUFFIXES: [(&str, f64); 11] = [
@@ -95,33 +98,30 @@ impl FromStr for Nanos {
     type Err = NotAQuantity;
 
     fn from_str(text: &str) -> Result<Self, NotAQuantity> {
-        let refused = |fault| NotAQuantity {
-            text: text.to_owned(),
-            fault,
-        };
-        let wrong =
-            || refused("is not a time such as 250ms, 30s, 10min or 24h (a bare number is seconds)");
-        let (number, suffix) = split(text).ok_or_else(wrong)?;
-        let (_, factor) = SUFFIXES
-            .iter()
-            .find(|(name, _)| *name == suffix)
-            .ok_or_else(wrong)?;
-        let nanos = number * factor;
+        let nanos = nanos(text).ok_or_else(|| {
+            let fault = "is not a time such as 250ms, 30s, 10min or 24h (a bare number is seconds)";
+            NotAQuantity::new(text, fault)
+        })?;
         if nanos > LONGEST.0 as f64 {
-            return Err(refused(
-                "is longer than 292 years, the longest time that blocklab's clock holds",
-            ));
+            let fault = "is longer than 292 years, the longest time that blocklab's clock holds";
+            return Err(NotAQuantity::new(text, fault));
         }
         Ok(Self(nanos.round() as u64))
     }
+}
+
+fn nanos(text: &str) -> Option<f64> {
+    let (number, suffix) = split(text)?;
+    let (_, factor) = SUFFIXES.iter().find(|(name, _)| *name == suffix)?;
+    Some(number * factor)
 }
 
 /// `850 ns`, `12.3 µs`, `4.56 ms`, `2.00 s`, `3 min 20 s`: three figures, unit included.
 impl fmt::Display for Nanos {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0 >= 120_000_000_000 {
-            let seconds = (self.as_secs_f64()).round() as u64;
-            let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+            let total = self.as_secs_f64().round() as u64;
+            let (hours, minutes, seconds) = (total / 3600, total / 60 % 60, total % 60);
             return match (hours, seconds) {
                 (0, 0) => write!(f, "{minutes} min"),
                 (0, _) => write!(f, "{minutes} min {seconds} s"),

@@ -1,7 +1,8 @@
-//! "Did you mean": the known word that is the fewest slips of the finger away.
+//! In: a word that is not known, and the known ones. Out: the known one that was probably meant,
+//! for the "did you mean" of error messages.
 
-/// The candidate nearest to `word`, where one is near enough to be what was meant: at most one
-/// slip in three letters.
+/// The candidate with the fewest typing errors against `word`, where that is at most one error in
+/// three letters.
 pub fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
     let word = word.to_lowercase().replace('-', "_");
     let allowed = (word.chars().count() / 3).max(1);
@@ -13,14 +14,13 @@ pub fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) ->
         .map(|(_, candidate)| candidate)
 }
 
-/// `did you mean gp3?`; where nothing is near, `otherwise`.
+/// `did you mean gp3?`, or `otherwise` where no candidate is near enough.
 pub fn did_you_mean<'c>(
     word: &str,
     candidates: impl IntoIterator<Item = &'c str>,
     otherwise: impl FnOnce() -> String,
 ) -> String {
-    let guess = nearest(word, candidates);
-    guess.map_or_else(otherwise, |guess| format!("did you mean {guess}?"))
+    nearest(word, candidates).map_or_else(otherwise, |guess| format!("did you mean {guess}?"))
 }
 
 /// Letters left out, added, replaced, or swapped with their neighbour (optimal string alignment).

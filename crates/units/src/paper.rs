@@ -1,9 +1,12 @@
-/// How text may look.
+//! In: text. Out: the same text wrapped to a width and in colours, for terminals and for files.
+//! Colour and width are handed in, so that a page can be made without a terminal.
+
+/// Whether text has colours, and how wide it may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Style {
     /// ANSI colours; only where the reader is a terminal.
     pub color: bool,
-    /// Columns to fit into; `None`: 80.
+    /// Width in columns; `None`: 80.
     pub width: Option<u16>,
 }
 
@@ -12,15 +15,15 @@ pub struct Style {
 pub enum Ink {
     /// Headings.
     Bold,
-    /// What may be overlooked.
+    /// Secondary text.
     Dim,
     /// A warning.
     Yellow,
-    /// Something that forbids a figure.
+    /// An error, or a result that must not be used.
     Red,
-    /// Something that explains.
+    /// An explanation.
     Blue,
-    /// Nothing is wrong.
+    /// A good result.
     Green,
 }
 
@@ -32,8 +35,8 @@ const BLUE: &str = "\x1b[34m";
 const GREEN: &str = "\x1b[32m";
 const PLAIN: &str = "\x1b[0m";
 
-/// The sequence of an ink with which a text begins, and what follows it: for whoever lets no other
-/// sequence through to the terminal.
+/// The colour sequence with which a text begins, and the rest of it: for callers that let only our
+/// own sequences through to the terminal.
 pub fn after_ink(text: &str) -> Option<(&'static str, &str)> {
     [BOLD, DIM, YELLOW, RED, BLUE, GREEN, PLAIN]
         .into_iter()
@@ -41,12 +44,12 @@ pub fn after_ink(text: &str) -> Option<(&'static str, &str)> {
 }
 
 impl Style {
-    /// Columns to fit into.
+    /// Width in columns.
     pub fn columns(self) -> usize {
         usize::from(self.width.unwrap_or(80))
     }
 
-    /// The text in this ink, where colours are wanted.
+    /// The text in this ink, or plain where the style has no colours.
     pub fn paint(self, ink: Ink, text: &str) -> String {
         if !self.color || text.is_empty() {
             return text.to_owned();
@@ -63,15 +66,15 @@ impl Style {
     }
 
     /// The text broken at blanks into lines that fit next to a margin of `indent` columns. A number
-    /// stays with its unit. What is longer than a line stands on its own and is not cut: paths
-    /// stay copyable.
+    /// stays with its unit. A word longer than a line gets a line of its own and is not cut, so that
+    /// paths can be copied.
     pub fn wrap(self, text: &str, indent: usize) -> Vec<String> {
         let room = self.columns().saturating_sub(indent).max(20);
         wrapped(words(text), room)
     }
 
-    /// As much of the text as one line next to a margin holds, and a sign that there is more. It
-    /// ends with a clause where that leaves most of the line.
+    /// As much of the text as one line next to a margin holds, and `…`. It ends at the end of a
+    /// clause where that is in the second half of the line.
     pub fn cut(self, text: &str, indent: usize) -> String {
         let lines = self.wrap(text, indent + 2);
         let first = lines.first().map_or("", String::as_str);
@@ -81,12 +84,13 @@ impl Style {
         format!("{} …", &first[..clause.unwrap_or(first.len())])
     }
 
-    /// The text wrapped next to a margin, as what may be overlooked.
+    /// The text wrapped next to a margin, dim.
     pub fn aside(self, indent: usize, text: &str) -> String {
         let margin = " ".repeat(indent);
-        let lines = self.wrap(text, indent);
-        let lines = lines.iter().map(|line| self.paint(Ink::Dim, line));
-        lines.map(|line| format!("{margin}{line}\n")).collect()
+        self.wrap(text, indent)
+            .iter()
+            .map(|line| format!("{margin}{}\n", self.paint(Ink::Dim, line)))
+            .collect()
     }
 
     /// `head`, then the text wrapped to its right, every line under the first.
@@ -108,7 +112,7 @@ impl Style {
     }
 }
 
-/// Words in lines of so many columns; what is longer stands on a line of its own.
+/// Words in lines of at most `room` columns; a longer word gets a line of its own.
 pub fn wrapped(words: impl IntoIterator<Item = String>, room: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in words {
@@ -146,7 +150,7 @@ fn is_unit(word: &str) -> bool {
     units.contains(&word)
 }
 
-/// Columns of a text: every sign that we print takes one.
+/// Width of a text in columns: every character that we print takes one.
 pub fn width(text: &str) -> usize {
     text.chars().count()
 }

@@ -1,37 +1,44 @@
+//! In: text from outside, such as names of files and output of other programs. Out: the same text
+//! with escapes for everything that would control the terminal.
+
 use std::borrow::Cow;
 use std::fmt::Write;
 
 /// The text with every character that controls a terminal, or that changes how others are read, as
 /// an escape: `\u001b`. Line ends and tabs are escaped too, so that a name stays on its line.
 ///
-/// The escapes are those of JSON: there they stand for the same characters.
+/// The escapes are JSON's, so in JSON they mean the same characters.
 pub fn visible(text: &str) -> Cow<'_, str> {
     escaped(text, |_| false)
 }
 
 /// As [`visible`], but line ends and tabs stay.
 pub fn visible_lines(text: &str) -> Cow<'_, str> {
-    // A carriage return alone would write over the line.
-    let ends_a_line = |rest: &str| rest.starts_with(['\n', '\t']) || rest.starts_with("\r\n");
-    escaped(text, ends_a_line)
+    // A carriage return without a line feed would let the rest overwrite the line.
+    escaped(text, |rest| {
+        rest.starts_with(['\n', '\t']) || rest.starts_with("\r\n")
+    })
 }
 
+/// Escapes hidden characters, except where `stays` accepts the text that begins with one.
 fn escaped(text: &str, stays: impl Fn(&str) -> bool) -> Cow<'_, str> {
-    let escape = |(at, character): (usize, char)| is_hidden(character) && !stays(&text[at..]);
-    let Some(first) = text.char_indices().find(|char_index| escape(*char_index)) else {
+    let mut hidden = text
+        .char_indices()
+        .filter(|(at, character)| is_hidden(*character) && !stays(&text[*at..]))
+        .peekable();
+    if hidden.peek().is_none() {
         return Cow::Borrowed(text);
-    };
-    let mut shown = text[..first.0].to_owned();
-    for (at, character) in text.char_indices().skip_while(|(at, _)| *at < first.0) {
-        if !escape((at, character)) {
-            shown.push(character);
-            continue;
-        }
+    }
+    let (mut shown, mut copied) = (String::with_capacity(text.len()), 0);
+    for (at, character) in hidden {
+        shown.push_str(&text[copied..at]);
         for unit in character.encode_utf16(&mut [0; 2]) {
             // Writing to a String cannot fail.
             let _ = write!(shown, "\\u{unit:04x}");
         }
+        copied = at + character.len_utf8();
     }
+    shown.push_str(&text[copied..]);
     Cow::Owned(shown)
 }
 
