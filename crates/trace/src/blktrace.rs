@@ -1,4 +1,4 @@
-//! Traces of blktrace: the requests of the block layer in its binary records.
+//! In: a trace that blktrace wrote. Out: the requests in it. One binary record:
 //!
 //! ```text
 //!    0 u32  magic and version      16 u64  sector      32 u32  process     44 u16  error
@@ -7,7 +7,7 @@
 //!                                                      40 u32  processor
 //! ```
 //!
-//! All in the byte order of the machine that left it, which the magic shows.
+//! Numbers are in the byte order of the machine that wrote them; the magic shows which one.
 
 use std::collections::HashMap;
 
@@ -29,26 +29,53 @@ const FLUSH: u32 = 1 << 2;
 const NOTIFY: u32 = 1 << 10;
 const DISCARD: u32 = 1 << 13;
 
-/// Whether a file begins as such traces do.
-pub(super) fn is_one(bytes: &[u8]) -> bool {
-    order(bytes).is_some()
+/// Whether a file begins with a record of blktrace.
+pub(super) fn is_blktrace(bytes: &[u8]) -> bool {
+    Order::detect(bytes).is_some()
 }
 
-/// The byte order of its numbers.
+/// The byte order of a trace's numbers.
 #[derive(Clone, Copy)]
 enum Order {
     Little,
     Big,
 }
 
-fn order(bytes: &[u8]) -> Option<Order> {
-    let magic = *bytes.first_chunk()?;
-    if u32::from_le_bytes(magic) & !0xff == MAGIC {
-        Some(Order::Little)
-    } else if u32::from_be_bytes(magic) & !0xff == MAGIC {
-        Some(Order::Big)
-    } else {
-        None
+impl Order {
+    /// The order in which the record's magic reads right; `None`: no record begins here.
+    fn detect(record: &[u8]) -> Option<Self> {
+        let magic = *record.first_chunk()?;
+        if u32::from_le_bytes(magic) & !0xff == MAGIC {
+            Some(Self::Little)
+        } else if u32::from_be_bytes(magic) & !0xff == MAGIC {
+            Some(Self::Big)
+        } else {
+            None
+        }
+    }
+
+    fn u16(self, record: &[u8; RECORD], at: usize) -> u16 {
+        let bytes = std::array::from_fn(|index| record[at + index]);
+        match self {
+            Self::Little => u16::from_le_bytes(bytes),
+            Self::Big => u16::from_be_bytes(bytes),
+        }
+    }
+
+    fn u32(self, record: &[u8; RECORD], at: usize) -> u32 {
+        let bytes = std::array::from_fn(|index| record[at + index]);
+        match self {
+            Self::Little => u32::from_le_bytes(bytes),
+            Self::Big => u32::from_be_bytes(bytes),
+        }
+    }
+
+    fn u64(self, record: &[u8; RECORD], at: usize) -> u64 {
+        let bytes = std::array::from_fn(|index| record[at + index]);
+        match self {
+            Self::Little => u64::from_le_bytes(bytes),
+            Self::Big => u64::from_be_bytes(bytes),
+        }
     }
 }
 
@@ -60,36 +87,22 @@ struct Record {
     action: u32,
     category: u32,
     device: u32,
+    /// Length of the data that follows the record.
     behind: u16,
 }
 
 impl Record {
-    fn of(bytes: &[u8; RECORD], order: Order) -> Self {
-        let half = |at: usize| {
-            let half = [bytes[at], bytes[at + 1]];
-            match order {
-                Order::Little => u16::from_le_bytes(half),
-                Order::Big => u16::from_be_bytes(half),
-            }
-        };
-        // Halves and words in the order of the machine: the second half is the upper one there.
-        let word = |at: usize| match order {
-            Order::Little => u32::from(half(at)) | u32::from(half(at + 2)) << 16,
-            Order::Big => u32::from(half(at)) << 16 | u32::from(half(at + 2)),
-        };
-        let long = |at: usize| match order {
-            Order::Little => u64::from(word(at)) | u64::from(word(at + 4)) << 32,
-            Order::Big => u64::from(word(at)) << 32 | u64::from(word(at + 4)),
-        };
+    fn from_bytes(record: &[u8; RECORD], order: Order) -> Self {
+        let category_and_action = order.u32(record, 28);
         Self {
-            version: word(0) & 0xff,
-            at: long(8),
-            sector: long(16),
-            bytes: word(24),
-            action: word(28) & 0xffff,
-            category: word(28) >> 16,
-            device: word(36),
-            behind: half(46),
+            version: order.u32(record, 0) & 0xff,
+            at: order.u64(record, 8),
+            sector: order.u64(record, 16),
+            bytes: order.u32(record, 24),
+            action: category_and_action & 0xffff,
+            category: category_and_action >> 16,
+            device: order.u32(record, 36),
+            behind: order.u16(record, 46),
         }
     }
 
@@ -108,26 +121,26 @@ impl Record {
     }
 }
 
-/// Reads a trace; `name_of` knows the path of a device by its numbers. A record that is cut off
-/// ends it, as with fio: blktrace was stopped then.
+/// Reads a trace; `name_of` gives the path of a device by its major and minor number. A truncated
+/// record ends the trace, as in fio: blktrace was stopped while it wrote.
 ///
 /// # Errors
 /// What is wrong, with the place.
 pub fn parse(bytes: &[u8], name_of: &dyn Fn(u32, u32) -> String) -> Result<Trace, TraceError> {
-    let order = order(bytes).ok_or_else(|| foreign(0))?;
+    let order = Order::detect(bytes).ok_or_else(|| no_record(0))?;
     let mut trace = Trace::default();
     let mut known: HashMap<u32, u32> = HashMap::new();
     let mut began = None;
     let mut rest = bytes;
     while let Some((record, behind)) = rest.split_first_chunk::<RECORD>() {
         let place = bytes.len() - rest.len();
-        if self::order(record).is_none() {
-            return Err(foreign(place));
+        if Order::detect(record).is_none() {
+            return Err(no_record(place));
         }
-        let record = Record::of(record, order);
+        let record = Record::from_bytes(record, order);
         if record.version != VERSION {
             let version = record.version;
-            let why = format!("version {version} is not read, only 7");
+            let why = format!("version {version} is not supported, only 7");
             return Err(TraceError::Byte(place, why));
         }
         rest = behind.get(record.behind.into()..).unwrap_or_default();
@@ -139,20 +152,21 @@ pub fn parse(bytes: &[u8], name_of: &dyn Fn(u32, u32) -> String) -> Result<Trace
             trace.files.push(name_of(major, minor));
             trace.files.len() as u32 - 1
         });
-        // Those of several processors may stand a little out of order.
+        // Records of several processors may be slightly out of order.
         let since = record.at.saturating_sub(*began.get_or_insert(record.at));
-        // In whole microseconds, as fio does.
+        // Whole microseconds, as fio reads them.
         let at = Nanos(since / 1000 * 1000);
         let offset = record.sector.saturating_mul(SECTOR);
         let len = u64::from(record.bytes);
-        let added = trace.add(at, target, (direction, offset, len));
-        added.map_err(|why| TraceError::Byte(place, why))?;
+        trace
+            .add(at, target, (direction, offset, len))
+            .map_err(|why| TraceError::Byte(place, why))?;
     }
     trace.operations.sort_by_key(|operation| operation.at);
     Ok(trace)
 }
 
-fn foreign(place: usize) -> TraceError {
+fn no_record(place: usize) -> TraceError {
     TraceError::Byte(place, "no record of blktrace begins here".to_owned())
 }
 
@@ -197,7 +211,7 @@ mod tests {
     }
 
     fn operations(trace: &Trace) -> Vec<(u64, u32, Direction, u64, u32)> {
-        let fields = |it: &Replayed| (it.at.0 / 1000, it.target, it.direction, it.offset, it.len);
+        let fields = |op: &Replayed| (op.at.0 / 1000, op.target, op.direction, op.offset, op.len);
         trace.operations.iter().map(fields).collect()
     }
 
@@ -249,9 +263,9 @@ mod tests {
         bytes[0] = 3;
         let wrong = parse(&bytes, &named).expect_err("an old version");
         assert!(
-            wrong.to_string().contains("version 3 is not read"),
+            wrong.to_string().contains("version 3 is not supported"),
             "{wrong}"
         );
-        assert!(!is_one(b"fio version 2 iolog"));
+        assert!(!is_blktrace(b"fio version 2 iolog"));
     }
 }

@@ -1,4 +1,5 @@
-//! Traces of operations, one a line, in fio's formats of version 2 and 3.
+//! In: a trace in fio's format, version 2 or 3, one operation a line. Out: its operations; and
+//! operations as such a text.
 //!
 //! ```text
 //!   fio version 3 iolog
@@ -8,8 +9,8 @@
 //!   120 /dev/sdb close
 //! ```
 //!
-//! Version 2 has no times, but the action `wait`: as in fio 3.33 itself, and against its manual,
-//! until so many milliseconds after the start.
+//! Version 2 has no times, but the action `wait`. As in fio 3.33 itself, and unlike its manual, the
+//! number is milliseconds since the start of the trace.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -30,7 +31,7 @@ pub fn parse(text: &str) -> Result<Trace, TraceError> {
         "fio version 3 iolog" => true,
         "fio version 2 iolog" => false,
         _ => {
-            let message = "no iolog: the first line of one is `fio version 2 iolog` or \
+            let message = "not an iolog, which begins with the line `fio version 2 iolog` or \
                            `fio version 3 iolog`";
             return Err(TraceError::Line(1, message.to_owned()));
         }
@@ -42,10 +43,11 @@ pub fn parse(text: &str) -> Result<Trace, TraceError> {
     reading.trace.is_untimed = !timed;
     for (line, number) in lines {
         let words: Vec<&str> = line.split_whitespace().collect();
-        // Each job that adds to a trace begins with the head again.
+        // fio writes the head again for each job that appends to a trace.
         if !words.is_empty() && line.trim() != head {
-            let read = reading.line(&words);
-            read.map_err(|why| TraceError::Line(number, why))?;
+            reading
+                .line(&words)
+                .map_err(|why| TraceError::Line(number, why))?;
         }
     }
     Ok(reading.trace)
@@ -70,23 +72,21 @@ impl Reading {
         let [name, action, rest @ ..] = words else {
             return Err("a line names a file and an action".to_owned());
         };
-        let bytes = |at: usize, what: &str| {
-            let word = rest.get(at).ok_or(format!("{action} lacks its {what}"))?;
-            number(word, what)
-        };
         let direction = match *action {
             "add" => {
                 self.add(name);
                 return Ok(());
             }
             "open" | "close" => return self.target(name).map(|_| ()),
-            "wait" if self.timed => return Err("version 3 has no wait, but times".to_owned()),
+            "wait" if self.timed => {
+                return Err("version 3 has a time on every line and no wait".to_owned());
+            }
             "wait" if rest.len() < 2 => {
                 self.trace.passed_over += 1;
                 return Ok(());
             }
             "wait" => {
-                let until = bytes(0, "time")?;
+                let until = argument(action, rest.first(), "time")?;
                 self.now = self.now.max(Nanos(until.saturating_mul(1_000_000)));
                 return Ok(());
             }
@@ -103,7 +103,10 @@ impl Reading {
         };
         let (offset, len) = match direction {
             Direction::Sync => (0, 0),
-            _ => (bytes(0, "offset")?, bytes(1, "length")?),
+            _ => (
+                argument(action, rest.first(), "offset")?,
+                argument(action, rest.get(1), "length")?,
+            ),
         };
         let target = self.target(name)?;
         self.trace.add(self.now, target, (direction, offset, len))
@@ -123,19 +126,24 @@ impl Reading {
     }
 }
 
-fn number(word: &str, what: &str) -> Result<u64, String> {
-    word.parse()
-        .map_err(|_| format!("`{word}` is no {what}: a whole number is expected"))
+fn argument(action: &str, word: Option<&&str>, what: &str) -> Result<u64, String> {
+    let word = word.ok_or_else(|| format!("{action} lacks its {what}"))?;
+    number(word, what)
 }
 
-/// One operation of a trace that is written.
+fn number(word: &str, what: &str) -> Result<u64, String> {
+    word.parse()
+        .map_err(|_| format!("{what} `{word}` is not a whole number"))
+}
+
+/// One operation to write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Traced<'a> {
-    /// Since the beginning.
+    /// Since the start of the trace.
     pub at: Nanos,
     /// The file.
     pub file: &'a str,
-    /// What it did: the word of the format.
+    /// The format's word for the operation.
     pub action: &'a str,
     /// First byte.
     pub offset: u64,
@@ -143,26 +151,27 @@ pub struct Traced<'a> {
     pub len: u32,
 }
 
-/// A trace of version 3. `operations` stand in the order of their issue.
+/// A trace of version 3. `operations` are in the order in which they were issued.
 pub fn render<'a>(files: &[String], operations: impl Iterator<Item = Traced<'a>>) -> String {
     let mut text = String::from("fio version 3 iolog\n");
     let mut end = 0;
-    // Writing to a text does not fail.
-    let manage = |text: &mut String, us: u64, action: &str| {
-        for file in files {
-            let _ = writeln!(text, "{us} {file} {action}");
-        }
-    };
-    manage(&mut text, 0, "add");
-    manage(&mut text, 0, "open");
+    for_each_file(&mut text, files, 0, "add");
+    for_each_file(&mut text, files, 0, "open");
     for operation in operations {
         end = operation.at.0 / 1000;
         let action = operation.action;
         let (file, offset, len) = (operation.file, operation.offset, operation.len);
+        // Writing to a String cannot fail.
         let _ = writeln!(text, "{end} {file} {action} {offset} {len}");
     }
-    manage(&mut text, end, "close");
+    for_each_file(&mut text, files, end, "close");
     text
+}
+
+fn for_each_file(text: &mut String, files: &[String], us: u64, action: &str) {
+    for file in files {
+        let _ = writeln!(text, "{us} {file} {action}");
+    }
 }
 
 #[cfg(test)]
@@ -209,8 +218,8 @@ mod tests {
 
     #[test]
     fn damage_is_reported_with_its_line() {
-        refused("nonsense\n", 1, "no iolog");
-        refused("", 1, "no iolog");
+        refused("nonsense\n", 1, "not an iolog");
+        refused("", 1, "not an iolog");
         let two = "fio version 2 iolog\na add\n";
         refused(
             &format!("{two}a wriite 0 1\n"),
@@ -221,12 +230,16 @@ mod tests {
         refused(&format!("{two}b write 0 1\n"), 3, "b was not added");
         refused(&format!("{two}a write 0 0\n"), 3, "from 1 byte");
         refused(&format!("{two}a\n"), 3, "a file and an action");
-        refused("fio version 3 iolog\nx a add\n", 2, "`x` is no time");
-        refused("fio version 3 iolog\n1 a add\n2 a wait 3\n", 3, "no wait");
+        refused("fio version 3 iolog\nx a add\n", 2, "time `x` is not");
+        refused(
+            "fio version 3 iolog\n1 a add\n2 a wait 3\n",
+            3,
+            "and no wait",
+        );
         refused(
             &format!("{two}a read {} 4096\n", u64::MAX),
             3,
-            "no file has a byte",
+            "is beyond the end of any file",
         );
     }
 

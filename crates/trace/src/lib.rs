@@ -1,5 +1,5 @@
 //! In: recorded operations of any format, as bytes handed in.
-//! Out: a stream of operations in order, and their character: which files, and how far into each.
+//! Out: the operations in order, the files they use, and how far into each they reach.
 //! Never: I/O beyond what it is handed.
 //!
 //! ```text
@@ -24,49 +24,49 @@ pub struct Trace {
     pub files: Vec<String>,
     /// The operations, in order.
     pub operations: Vec<Replayed>,
-    /// Whether its operations have no times of their own, as in version 2.
+    /// Whether the operations have no times of their own, as in version 2 of fio's format.
     pub is_untimed: bool,
-    /// Waits of version 2 that lack their fourth word: fio 3.33 passes over them.
+    /// Waits of version 2 without their fourth word, which fio 3.33 skips.
     pub passed_over: u32,
-    /// The file that it was read from; nothing of one that no file holds yet.
+    /// The file from which it was read; `None` for a trace that is not in a file yet.
     pub source: Option<TraceFile>,
 }
 
 /// How far into a file the operations of a trace reach.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Extent {
-    /// Behind the last byte of any operation; nothing: there is none.
+    /// End of the last byte of any operation; `None` without operations.
     pub used: Option<u64>,
-    /// Behind the last byte that is written.
+    /// End of the last byte that is written.
     pub written: Option<u64>,
 }
 
 /// What is wrong with a trace, and where.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TraceError {
-    /// Number of the line, from 1.
+    /// In this line, counted from 1.
     #[error("line {0}: {1}")]
     Line(usize, String),
     /// In the record that begins with this byte.
     #[error("byte {0}: {1}")]
     Byte(usize, String),
-    /// It is neither text nor what blktrace leaves.
-    #[error("no text, so no iolog")]
+    /// Neither text nor a trace of blktrace.
+    #[error("neither an iolog, which is text, nor a trace of blktrace")]
     NoText,
 }
 
-/// Reads a trace of any format; `name_of` knows the path of a device by its numbers.
+/// Reads a trace of any format; `name_of` gives the path of a device by its major and minor number.
 ///
 /// # Errors
 /// What is wrong, with the place.
 pub fn read(bytes: &[u8], name_of: &dyn Fn(u32, u32) -> String) -> Result<Trace, TraceError> {
-    if blktrace::is_one(bytes) {
+    if blktrace::is_blktrace(bytes) {
         return blktrace::parse(bytes, name_of);
     }
     iolog::parse(std::str::from_utf8(bytes).map_err(|_| TraceError::NoText)?)
 }
 
-/// The operations of a trace that was read before, from the bytes of its file.
+/// The operations of a trace that was read and changed before, from the bytes of its file again.
 ///
 /// # Errors
 /// What is wrong, with the place.
@@ -76,18 +76,18 @@ pub fn read_again(source: &TraceFile, bytes: &[u8]) -> Result<Vec<Replayed>, Tra
     Ok(trace.operations)
 }
 
-/// A longer trim is several.
+/// A longer trim becomes several: the length of an operation has 32 bits.
 const LONGEST_TRIM: u64 = 3 << 30;
 
-/// Operations that a trace may hold: they lie in memory.
+/// Most operations of a trace, because all of them are held in memory.
 const MOST: usize = 50_000_000;
 
 impl Trace {
-    /// Changes the operations; a changed trace is not to be changed again.
+    /// Applies the changes to the operations. To be called once, as speed and scale would multiply.
     pub fn change(&mut self, changes: &TraceChanges) {
         let speed = u128::from(changes.speed_percent.max(1));
-        let is_kept = |operation: &Replayed| !changes.skip.contains(&operation.direction);
-        self.operations.retain(is_kept);
+        self.operations
+            .retain(|operation| !changes.skip.contains(&operation.direction));
         for operation in &mut self.operations {
             if !self.is_untimed {
                 operation.at = Nanos((u128::from(operation.at.0) * 100 / speed) as u64);
@@ -102,7 +102,7 @@ impl Trace {
         }
     }
 
-    /// Adds an operation: its direction, first byte and bytes.
+    /// Adds an operation, given as direction, first byte and length.
     fn add(
         &mut self,
         at: Nanos,
@@ -115,9 +115,9 @@ impl Trace {
         };
         let end = offset.checked_add(len);
         if end.is_none_or(|end| end > 1 << 62) {
-            return Err(format!("no file has a byte {offset}"));
+            return Err(format!("offset {offset} is beyond the end of any file"));
         }
-        // A trim moves no bytes, so there is no buffer that it has to fit.
+        // A trim transfers no bytes, so no buffer limits its length.
         let (most, part) = match direction {
             Direction::Trim => (u64::MAX, LONGEST_TRIM),
             _ => (1 << 30, 1 << 30),
@@ -140,7 +140,7 @@ impl Trace {
         Ok(())
     }
 
-    /// The size of each file, in order.
+    /// How far the operations reach into each file, in the order of [`Trace::files`].
     pub fn extents(&self) -> Vec<Extent> {
         let mut extents = vec![Extent::default(); self.files.len()];
         for operation in &self.operations {
