@@ -1,19 +1,20 @@
-//! What fills a write, and what checks a read.
+//! In: a write, or a read and the block that is expected. Out: the write with headers and pattern
+//! in its buffer, or the miscompare. This is the layout of fio's headers:
 //!
 //! ```text
 //!   interval:  [ header | digest | data … ]           header_at = 0
-//!              [ data … | header | digest | data … ]  header and digest have changed places with
-//!                                                     the data that stood at header_at
+//!              [ data … | header | digest | data … ]  header and digest are swapped with the data
+//!                                                     at header_at
 //!   header:    magic 2 | kind 2 | interval 4 | mark 8 | offset 8 | run 4 | target 4
 //!              thread 2 | number 2 | header check 4                            = 40 bytes
 //! ```
 //!
-//! Numbers are little endian. This is the header of fio 3.33, so that either can check what the
-//! other wrote. Where fio keeps the seed of its content, the mark holds `BL`, 16 bits of the root seed,
-//! and 32 bits of which write of its thread it is; fio has 16 bits for that, in the number. The run is
-//! 32 bits of the root seed: what another seed wrote is told apart. The header check is a CRC-32C of the
-//! header before it, so that a torn header differs from one of another write. The digest covers
-//! the interval without header and digest, as it was before they changed places.
+//! Numbers are little endian. This is the header of fio 3.33, so that either program can check what
+//! the other wrote. Where fio keeps the seed of its content, the mark holds `BL`, 16 bits of the
+//! root seed, and the low 32 bits of the write's number in its thread; fio has 16 bits for that, in
+//! the number. The run is 32 bits of the root seed, by which blocks of another seed are recognised.
+//! The header check is a CRC-32C of the header before it, so that a torn header differs from one of
+//! another write. The digest covers the interval without header and digest, before the swap.
 
 use std::sync::Arc;
 
@@ -25,7 +26,7 @@ use crate::miscompare::{Miscompare, MiscompareKind};
 /// The number with which a header begins.
 pub const MAGIC: u16 = 0xacca;
 
-/// The first 16 bits of our own marks.
+/// The upper 16 bits of our own marks.
 const OURS: u64 = u16::from_le_bytes(*b"BL") as u64;
 const OURS_AT: u32 = 48;
 const SEED_AT: u32 = 32;
@@ -37,7 +38,7 @@ pub struct ExpectedBlock {
     pub target: u32,
     /// First byte of the operation.
     pub offset: u64,
-    /// Which write of its thread it is.
+    /// The number of the write in its thread.
     pub generation: Generation,
 }
 
@@ -48,7 +49,7 @@ pub enum Generation {
     Exactly(u64),
     /// This one or a later one.
     AtLeast(u64),
-    /// This one, where an earlier run of ours wrote it.
+    /// This one, if an earlier run of ours wrote it.
     Earlier(u64),
     /// Any: an earlier run wrote it.
     Any,
@@ -65,9 +66,9 @@ pub struct BlockHeaders {
     pattern: Option<Arc<[PatternPart]>>,
     /// Bytes after which the pattern begins anew.
     pattern_interval: Option<usize>,
-    /// Which write a block holds is not compared.
+    /// Accepts a block of any write.
     any_write: bool,
-    /// What an earlier run wrote must have had this root seed.
+    /// Blocks of an earlier run must have this root seed too.
     same_seed: bool,
     /// The root seed.
     run: u64,
@@ -91,7 +92,7 @@ impl BlockHeaders {
         }
     }
 
-    /// Makes a filled buffer recognisable. `generation` counts the writes of the thread.
+    /// Puts pattern and headers into a filled buffer. `generation` counts the writes of the thread.
     pub fn fill(&mut self, buffer: &mut [u8], target: u32, offset: u64, generation: u64) {
         let interval = self.interval.unwrap_or(buffer.len()).max(1);
         let mut at = offset;
@@ -104,7 +105,7 @@ impl BlockHeaders {
         }
     }
 
-    /// Looks for what [`BlockHeaders::fill`] left.
+    /// Compares a read with what [`BlockHeaders::fill`] wrote.
     ///
     /// # Errors
     /// The first [`Miscompare`].
@@ -123,7 +124,7 @@ impl BlockHeaders {
         Ok(())
     }
 
-    /// A last piece of a block that is too short for a header carries none.
+    /// Whether a header fits: the last piece of a block may be too short and then has none.
     fn has_room(&self, len: usize) -> bool {
         self.checksum.has_header() && self.header_at + self.head_len() <= len
     }
@@ -132,21 +133,22 @@ impl BlockHeaders {
         HEADER_LEN + self.checksum.room()
     }
 
-    /// The data without header and digest, in the order in which it is summed up, and where each
-    /// piece of it belongs in the interval.
+    /// The data without header and digest, in the order of the digest, and where each piece of it
+    /// belongs in the interval.
     fn data<'b>(&self, piece: &'b [u8]) -> [(&'b [u8], usize); 3] {
         let (at, head) = (self.header_at, self.head_len());
         let rest = (&piece[at + head..], at + head);
         if at >= head {
             [(&piece[head..at], head), (&piece[..head], at), rest]
         } else {
-            // So near the front nothing changes places.
+            // Header and digest would overlap their own place at the front, so there is no swap.
             [(&piece[..at], 0), (&[], 0), rest]
         }
     }
 
     fn digest(&self, piece: &[u8]) -> [u8; LONGEST] {
         let data = self.data(piece);
+        // At the front of the interval the other two pieces are empty.
         if self.header_at == 0 {
             return digest(self.checksum, &[data[2].0]);
         }
@@ -247,17 +249,12 @@ impl BlockHeaders {
         if header[..2] != MAGIC.to_le_bytes() {
             return Err(MiscompareKind::NoHeader);
         }
-        let number = |from: usize| {
-            let mut bytes = [0; 8];
-            bytes.copy_from_slice(&header[from..from + 8]);
-            u64::from_le_bytes(bytes)
-        };
         let sound = header_check(&header[..36]) == header[36..40]
             && header[2..4] == (self.checksum as u16).to_le_bytes();
         if !sound {
             return Err(MiscompareKind::DamagedHeader);
         }
-        let (found_at, mark) = (number(16), number(8));
+        let (found_at, mark) = (number(header, 16), number(header, 8));
         if found_at != at {
             return Err(MiscompareKind::OtherPlace(found_at));
         }
@@ -268,36 +265,39 @@ impl BlockHeaders {
             u64::from(u16::from_le_bytes([header[34], header[35]])) + 1
         };
         if is_ours && self.compares_seeds(want) {
-            let found = number(24) as u32;
+            let found = number(header, 24) as u32;
             let expected = self.run as u32;
             if found != expected {
                 return Err(MiscompareKind::OtherSeed { found, expected });
             }
         }
-        let wrong = |expected| Err(MiscompareKind::OtherWrite { found, expected });
+        let is_other_write = match want {
+            _ if self.any_write => false,
+            Generation::Exactly(expected) => !is_ours || found as u32 != expected as u32,
+            Generation::AtLeast(expected) => !is_ours || is_before(found, expected),
+            Generation::Earlier(expected) => is_ours && found as u32 != expected as u32,
+            Generation::Any | Generation::Zeros => false,
+        };
         match want {
-            _ if self.any_write => Ok(is_ours),
-            Generation::Exactly(expected) if !is_ours || found as u32 != expected as u32 => {
-                wrong(expected)
-            }
-            Generation::AtLeast(expected) if !is_ours || is_before(found, expected) => {
-                wrong(expected)
-            }
-            Generation::Earlier(expected) if is_ours && found as u32 != expected as u32 => {
-                wrong(expected)
+            Generation::Exactly(expected)
+            | Generation::AtLeast(expected)
+            | Generation::Earlier(expected)
+                if is_other_write =>
+            {
+                Err(MiscompareKind::OtherWrite { found, expected })
             }
             _ => Ok(is_ours),
         }
     }
 
-    /// Whether a header must have the root seed of this run: where this run wrote it itself, and where
-    /// that is requested.
+    /// Whether a header must have the root seed of this run: if this run wrote it itself, or if the
+    /// job asks for it.
     const fn compares_seeds(&self, want: Generation) -> bool {
         let is_own = matches!(want, Generation::Exactly(_) | Generation::AtLeast(_));
         self.same_seed || is_own && !self.any_write
     }
 
-    /// `from` is where in its interval the piece begins.
+    /// Compares a piece that begins at `from` in its interval.
     fn check_pattern(
         &mut self,
         piece: &[u8],
@@ -321,10 +321,17 @@ impl BlockHeaders {
     }
 }
 
-/// Whether a write came before another one, by the 32 bits that a header has: they begin anew after four
-/// thousand million writes of a thread.
+/// Whether a write came before another one, by the 32 bits that a header has for its number. They
+/// wrap after four thousand million writes of a thread.
 const fn is_before(found: u64, expected: u64) -> bool {
     (found as u32).wrapping_sub(expected as u32) as i32 <= -1
+}
+
+/// Eight bytes, little endian.
+fn number(header: &[u8], from: usize) -> u64 {
+    let mut bytes = [0; 8];
+    bytes.copy_from_slice(&header[from..from + 8]);
+    u64::from_le_bytes(bytes)
 }
 
 /// CRC-32C without the inversion at the end.

@@ -1,4 +1,5 @@
-//! The one way from a write that can be recognised to what was wrong with a read.
+//! In: a write to mark, or a read to compare. Out: the marked buffer, or the miscompares. Workers
+//! call this without knowing whether headers or keys identify a write.
 //!
 //! ```text
 //!   fill ─▶ write ─▶ read ─▶ compare with the expected block ─▶ miscompares
@@ -10,22 +11,22 @@ use crate::block_header::{BlockHeaders, ExpectedBlock, Generation};
 use crate::key_map::KeyMap;
 use crate::miscompare::Miscompare;
 
-/// How written data is recognised.
+/// How a read is compared with what was written.
 pub enum DataCheck {
-    /// Verify by headers, and by the writes that a worker remembers.
+    /// By headers, and by the writes that a worker remembers.
     Headers(BlockHeaders),
-    /// Verify by the keys of a storage, which outlive the worker.
+    /// By the keys of a storage, which outlive the worker.
     Keys(Arc<KeyMap>),
 }
 
 impl DataCheck {
-    /// Whether a write keeps nothing of what was in its buffer.
+    /// Whether [`Self::fill`] overwrites the whole buffer.
     pub const fn replaces_content(&self) -> bool {
         matches!(self, Self::Keys(_))
     }
 
-    /// Makes the filled buffer of a write recognisable: that of this target, offset and generation,
-    /// at so many microseconds since 1970.
+    /// Marks the filled buffer of a write with its target, offset and generation. `micros` is the
+    /// time of the write, in microseconds since 1970.
     pub fn fill(
         &mut self,
         buffer: &mut [u8],
@@ -39,7 +40,7 @@ impl DataCheck {
         }
     }
 
-    /// What was read and is not the expected block: at most one miscompare by headers.
+    /// Compares a read with the expected block. By headers it finds at most one miscompare.
     pub fn compare(
         &mut self,
         read: &[u8],
@@ -48,16 +49,17 @@ impl DataCheck {
     ) -> Vec<Miscompare> {
         match self {
             Self::Headers(headers) => headers.check(read, expected).err().into_iter().collect(),
-            Self::Keys(keys) => {
-                let wrong = keys.compare(read, expected.offset, micros);
-                wrong.into_iter().map(Miscompare::from).collect()
-            }
+            Self::Keys(keys) => keys
+                .compare(read, expected.offset, micros)
+                .into_iter()
+                .map(Miscompare::from)
+                .collect(),
         }
     }
 }
 
 impl ExpectedBlock {
-    /// Whatever belongs there, whoever wrote it.
+    /// A block whose writer is not known, so that only its header and checksum can be checked.
     pub const fn any(target: u32, offset: u64) -> Self {
         Self {
             target,

@@ -1,4 +1,4 @@
-//! The checksums that written data can carry, each in the form in which fio's headers hold it.
+//! In: written data. Out: its checksum, in the form in which fio's headers hold it.
 
 use blocklab_workload::Checksum;
 use crc::{CRC_7_MMC, CRC_16_ARC, CRC_32_CKSUM, CRC_64_REDIS, Crc, Table};
@@ -13,10 +13,8 @@ const CRC16: Crc<u16, Table<16>> = Crc::<u16, Table<16>>::new(&CRC_16_ARC);
 const CRC32: Crc<u32, Table<16>> = Crc::<u32, Table<16>>::new(&CRC_32_CKSUM);
 const CRC64: Crc<u64, Table<16>> = Crc::<u64, Table<16>>::new(&CRC_64_REDIS);
 
-/// The digest of pieces one after the other; [`Checksum::len`] bytes of it count.
+/// The digest of the pieces in order; its first [`Checksum::len`] bytes count.
 pub(crate) fn digest(checksum: Checksum, pieces: &[&[u8]]) -> [u8; LONGEST] {
-    let mut digest = [0; LONGEST];
-    let mut put = |bytes: &[u8]| digest[..bytes.len()].copy_from_slice(bytes);
     macro_rules! crc {
         ($table:ident) => {{
             let mut crc = $table.digest();
@@ -25,35 +23,47 @@ pub(crate) fn digest(checksum: Checksum, pieces: &[&[u8]]) -> [u8; LONGEST] {
         }};
     }
     match checksum {
-        Checksum::Header | Checksum::Pattern | Checksum::PatternHeader | Checksum::Null => {}
-        Checksum::Crc7 => put(&[crc!(CRC7)]),
-        Checksum::Crc16 => put(&crc!(CRC16).to_le_bytes()),
-        Checksum::Crc64 => put(&crc!(CRC64).to_le_bytes()),
-        Checksum::Crc32 => put(&(!crc!(CRC32)).to_le_bytes()),
+        Checksum::Header | Checksum::Pattern | Checksum::PatternHeader | Checksum::Null => {
+            [0; LONGEST]
+        }
+        Checksum::Crc7 => padded(&[crc!(CRC7)]),
+        Checksum::Crc16 => padded(&crc!(CRC16).to_le_bytes()),
+        Checksum::Crc64 => padded(&crc!(CRC64).to_le_bytes()),
+        // fio leaves out the inversion at the end of both CRCs of 32 bits.
+        Checksum::Crc32 => padded(&(!crc!(CRC32)).to_le_bytes()),
         Checksum::Crc32c => {
-            let crc = |crc, piece: &&[u8]| crc32c::crc32c_append(crc, piece);
-            put(&(!pieces.iter().fold(0, crc)).to_le_bytes());
+            let crc = pieces
+                .iter()
+                .fold(0, |crc, piece| crc32c::crc32c_append(crc, piece));
+            padded(&(!crc).to_le_bytes())
         }
         Checksum::Xxhash => {
             let mut hash = Xxh32::new(1);
             pieces.iter().for_each(|piece| hash.update(piece));
-            put(&hash.digest().to_le_bytes());
+            padded(&hash.digest().to_le_bytes())
         }
-        Checksum::Md5 => put(&hashed::<md5::Md5>(pieces)),
+        Checksum::Md5 => padded(&hashed::<md5::Md5>(pieces)),
         Checksum::Sha1 => {
+            // fio stores the five words of SHA-1 in the byte order of a little-endian machine.
             let mut words = hashed::<sha1::Sha1>(pieces);
             words.chunks_mut(4).for_each(<[u8]>::reverse);
-            put(&words);
+            padded(&words)
         }
-        Checksum::Sha256 => put(&hashed::<sha2::Sha256>(pieces)),
-        Checksum::Sha512 => put(&hashed::<sha2::Sha512>(pieces)),
-        Checksum::Sha3_224 => put(&hashed::<sha3::Sha3_224>(pieces)),
-        Checksum::Sha3_256 => put(&hashed::<sha3::Sha3_256>(pieces)),
-        Checksum::Sha3_384 => put(&hashed::<sha3::Sha3_384>(pieces)),
-        Checksum::Sha3_512 => put(&hashed::<sha3::Sha3_512>(pieces)),
+        Checksum::Sha256 => padded(&hashed::<sha2::Sha256>(pieces)),
+        Checksum::Sha512 => padded(&hashed::<sha2::Sha512>(pieces)),
+        Checksum::Sha3_224 => padded(&hashed::<sha3::Sha3_224>(pieces)),
+        Checksum::Sha3_256 => padded(&hashed::<sha3::Sha3_256>(pieces)),
+        Checksum::Sha3_384 => padded(&hashed::<sha3::Sha3_384>(pieces)),
+        Checksum::Sha3_512 => padded(&hashed::<sha3::Sha3_512>(pieces)),
     }
+}
+
+fn padded(bytes: &[u8]) -> [u8; LONGEST] {
+    let mut digest = [0; LONGEST];
+    digest[..bytes.len()].copy_from_slice(bytes);
     digest
 }
+
 fn hashed<D: Digest>(pieces: &[&[u8]]) -> Vec<u8> {
     let mut digest = D::new();
     pieces.iter().for_each(|piece| digest.update(piece));

@@ -1,8 +1,9 @@
-//! What is on a storage, as far as is known: a key for each block.
+//! In: the operations on a storage. Out: the key that each of its blocks should have, and the
+//! blocks that came back wrong.
 //!
-//! A block whose key is not known is not compared. Its key goes up with every write, from 1 to
-//! 126 and on with 1. While an operation works on a block nobody else may: so it is always clear
-//! which write came last.
+//! A key goes up with every write of its block, from 1 to 126 and then again from 1. A block whose
+//! key is not known is not compared. Only one operation at a time may use a block, so it is always
+//! clear which write came last.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,12 +16,12 @@ use crate::miscompare::{Good, WrongBlock};
 use crate::saved_keys::{LAST_KEY, MapState, Pending, SavedKeys};
 use crate::sector::{SECTOR, Sectors, WrongSector};
 
-/// Nobody uses the block again.
+/// In place of a key: the block came back wrong and is not used again.
 const BAD: u8 = 127;
-/// An operation works on it.
+/// Added to a key while an operation uses the block.
 const BUSY: u8 = 0x80;
 
-/// The keys of one storage, shared by all who work on it, and kept from run to run.
+/// The keys of one storage, shared by all workers that use it, and kept from run to run.
 pub struct KeyMap {
     plan: KeyPlan,
     sectors: Sectors,
@@ -28,7 +29,7 @@ pub struct KeyMap {
     wrongs: Arc<Wrongs>,
 }
 
-/// How many blocks came back wrong, of all storage that one command uses.
+/// Number of blocks that came back wrong, of all storages that one command uses.
 #[derive(Debug, Default)]
 pub struct Wrongs(AtomicU64);
 
@@ -41,12 +42,12 @@ impl Wrongs {
 
 #[derive(Default)]
 struct State {
-    /// One a block: a key, 0 for an unknown one, or [`BAD`]; and [`BUSY`].
+    /// For each block its key, 0 for an unknown one, or [`BAD`]; plus [`BUSY`].
     keys: Vec<u8>,
-    /// Blocks whose last write may or may not be there, since an earlier run did not end.
+    /// Blocks whose last write may or may not be stored, because an earlier run was killed.
     pending: BTreeMap<usize, Pending>,
     settled: Settled,
-    /// When a block was last read or written well, where that is kept.
+    /// When each block was last read or written without an error, if the plan asks for it.
     good: Option<Vec<Good>>,
     /// Names of the runs; the last one is the current one.
     runs: Vec<String>,
@@ -56,33 +57,33 @@ struct State {
 /// What became of writes that were in flight when an earlier run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Settled {
-    /// They are there.
+    /// The block holds the write.
     pub arrived: u64,
-    /// What was there before them still is.
+    /// The block holds what was there before the write.
     pub absent: u64,
     /// Some sectors are new and some old, which no storage promises to avoid.
     pub torn: u64,
-    /// Not found, and nothing is known of what was there before them.
+    /// The write is not there, and the key before it is not known.
     pub unknown: u64,
 }
 
 /// Why an operation may not begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Taken {
-    /// Another one works there.
+    /// Another operation uses one of its blocks.
     Busy,
-    /// A block there came back wrong, and is left as it is.
+    /// One of its blocks came back wrong and is left as it is.
     Bad,
 }
 
 impl KeyMap {
-    /// A storage of which nothing is known; `size` in bytes.
+    /// A storage without known keys; `size` in bytes.
     pub fn new(plan: &KeyPlan, size: u64, wrongs: Arc<Wrongs>) -> Self {
         let blocks = (size / plan.block) as usize;
         Self::known(plan, vec![0; blocks], BTreeMap::new(), wrongs)
     }
 
-    /// A storage of which an earlier run left word.
+    /// A storage with the keys that an earlier run saved.
     pub fn known(
         plan: &KeyPlan,
         keys: Vec<u8>,
@@ -107,7 +108,7 @@ impl KeyMap {
         self.state.lock().expect("no panic under this lock")
     }
 
-    /// How its keys are made.
+    /// The plan from which it was made.
     pub const fn plan(&self) -> &KeyPlan {
         &self.plan
     }
@@ -122,22 +123,22 @@ impl KeyMap {
         &self.plan.name
     }
 
-    /// What follows belongs to this run.
+    /// Attributes all operations from here on to this run.
     pub fn begin_run(&self, name: &str) {
         self.state().runs.push(name.to_owned());
     }
 
-    /// How many blocks came back wrong, of all storage that the command uses.
+    /// Number of blocks that came back wrong, of all storages that the command uses.
     pub fn wrongs(&self) -> u64 {
         self.wrongs.count()
     }
 
-    /// The wrong blocks from the `from`th on, at most [`TOLD`](Self::TOLD) in all.
+    /// The wrong blocks from the index `from` on; only the first [`Self::TOLD`] are kept.
     pub fn wrong_blocks(&self, from: usize) -> Vec<WrongBlock> {
         self.state().wrong.get(from..).unwrap_or_default().to_vec()
     }
 
-    /// Wrong blocks that are remembered one by one; the others are only counted.
+    /// Most wrong blocks that are kept; more are only counted.
     pub const TOLD: usize = 1000;
 
     /// What became of writes that were in flight when an earlier run ended, so far.
@@ -145,10 +146,11 @@ impl KeyMap {
         self.state().settled
     }
 
-    /// All keys, as a file keeps them. Nothing may be in flight.
+    /// All keys in the form of a file. Nothing may be in flight.
     pub fn saved(&self, generation: u64, how: MapState) -> SavedKeys {
         let state = self.state();
         let mut keys: Vec<u8> = state.keys.iter().map(|key| key & !BUSY).collect();
+        // Which of two keys a pending block has is not known.
         for block in state.pending.keys() {
             keys[*block] = 0;
         }
@@ -161,15 +163,11 @@ impl KeyMap {
         }
     }
 
-    /// So many blocks have a key.
+    /// Number of blocks that will be compared when they are read.
     pub fn known_blocks(&self) -> u64 {
         let state = self.state();
-        let known = |(block, key): (usize, &u8)| *key > 0 || state.pending.contains_key(&block);
-        state
-            .keys
-            .iter()
-            .enumerate()
-            .filter(|one| known(*one))
+        let keys = state.keys.iter().enumerate();
+        keys.filter(|(block, key)| **key > 0 || state.pending.contains_key(block))
             .count() as u64
     }
 
@@ -177,16 +175,17 @@ impl KeyMap {
         (offset / self.block()) as usize..(offset + len).div_ceil(self.block()) as usize
     }
 
-    /// Takes the blocks of an operation. Returns whether anything is known of them.
+    /// Takes the blocks of an operation. Returns whether any of their keys is known.
     ///
     /// # Errors
-    /// Why it may not begin.
+    /// Why the operation may not begin.
     pub fn claim(&self, offset: u64, len: u64) -> Result<bool, Taken> {
-        let mut state = self.state();
+        let mut guard = self.state();
+        // Borrowed once from the guard, so that its fields can be borrowed separately.
+        let state = &mut *guard;
         let span = self.span(offset, len);
-        let state = &mut *state;
         let Some(keys) = state.keys.get_mut(span.clone()) else {
-            // Behind the last whole block nothing is kept, and nothing is compared.
+            // A partial block at the end has no key and is not compared.
             return Ok(false);
         };
         if keys.iter().any(|key| key & !BUSY == BAD) {
@@ -200,7 +199,7 @@ impl KeyMap {
         Ok(known || state.pending.range(span).next().is_some())
     }
 
-    /// Gives the blocks of an operation back.
+    /// Gives back the blocks of an operation.
     pub fn release(&self, offset: u64, len: u64) {
         let span = self.span(offset, len);
         if let Some(keys) = self.state().keys.get_mut(span) {
@@ -208,7 +207,7 @@ impl KeyMap {
         }
     }
 
-    /// A write of claimed blocks went well: their keys go on, and they stay claimed.
+    /// A write of claimed blocks succeeded: they get their next keys and stay claimed.
     pub fn written(&self, offset: u64, len: u64, micros: u64) {
         let mut state = self.state();
         for block in self.span(offset, len) {
@@ -218,11 +217,11 @@ impl KeyMap {
             };
             *key = next | BUSY;
             state.pending.remove(&block);
-            state.well(block, micros, true);
+            state.note_good(block, micros, true);
         }
     }
 
-    /// A write of claimed blocks failed: nobody knows what is there.
+    /// A write of claimed blocks failed: their content is not known any more.
     pub fn lost(&self, offset: u64, len: u64) {
         let mut state = self.state();
         for block in self.span(offset, len) {
@@ -233,7 +232,7 @@ impl KeyMap {
         }
     }
 
-    /// Fills a write of claimed blocks.
+    /// Fills the buffer of a write of claimed blocks.
     pub fn fill(&self, buffer: &mut [u8], offset: u64, micros: u64) {
         let mut at = offset;
         for block in buffer.chunks_mut(self.block() as usize) {
@@ -243,19 +242,17 @@ impl KeyMap {
         }
     }
 
-    /// Blocks of a write that was claimed, each with the key that it will bring.
+    /// The claimed blocks of a write, each with the key that it will get.
     pub fn coming(&self, offset: u64, len: u64) -> Vec<(u64, u8)> {
         let state = self.state();
-        let blocks = self
-            .span(offset, len)
-            .filter(|block| *block < state.keys.len());
-        blocks
+        self.span(offset, len)
+            .filter(|block| *block < state.keys.len())
             .map(|block| (block as u64, state.next(block)))
             .collect()
     }
 
-    /// Compares claimed blocks with what was written. Wrong ones are remembered, and nobody uses
-    /// them again.
+    /// Compares claimed blocks with what was written. Wrong ones are kept for the report and not
+    /// used again.
     pub fn compare(&self, buffer: &[u8], offset: u64, micros: u64) -> Vec<WrongBlock> {
         let mut found = Vec::new();
         let mut at = offset;
@@ -276,19 +273,20 @@ impl KeyMap {
         if key == 0 || key == BAD {
             return None;
         }
-        // Nobody changes a claimed block: others may go on meanwhile.
+        // The block is claimed, so it cannot change while others take the lock.
         drop(state);
-        let sectors: Vec<WrongSector> = self.sectors.wrong(bytes, offset, key).collect();
+        let sectors = self.sectors.wrong(bytes, offset, key);
         let mut state = self.state();
         if sectors.is_empty() {
-            state.well(block, micros, false);
+            state.note_good(block, micros, false);
             return None;
         }
         let keys = (key, None);
         Some(self.remember(&mut state, offset, bytes.len(), keys, sectors, micros))
     }
 
-    /// A write was in flight when its run ended: each sector may be as before it or as after it.
+    /// Compares a block whose write was in flight when its run ended: each sector may be the one
+    /// before the write or the one after it.
     fn settle(
         &self,
         state: &mut State,
@@ -297,15 +295,12 @@ impl KeyMap {
         pending: Pending,
         micros: u64,
     ) -> Option<WrongBlock> {
-        let block = (offset / self.block()) as usize;
-        let is =
-            |sector: &[u8], at: u64, key: u8| key > 0 && self.sectors.is_right(sector, at, key);
         let (mut new, mut old) = (0, 0);
         let mut wrong = Vec::new();
         for (sector, at) in bytes.chunks_exact(SECTOR).zip((offset..).step_by(SECTOR)) {
-            if is(sector, at, pending.after) {
+            if self.is_of_write(sector, at, pending.after) {
                 new += 1;
-            } else if is(sector, at, pending.before) {
+            } else if self.is_of_write(sector, at, pending.before) {
                 old += 1;
             } else {
                 wrong.extend(self.sectors.wrong(sector, at, pending.after));
@@ -336,12 +331,18 @@ impl KeyMap {
                 return Some(self.remember(state, offset, bytes.len(), keys, wrong, micros));
             }
         };
+        let block = (offset / self.block()) as usize;
         state.pending.remove(&block);
         state.keys[block] = key | BUSY;
         if key > 0 {
-            state.well(block, micros, false);
+            state.note_good(block, micros, false);
         }
         None
+    }
+
+    /// Whether a sector holds what the write with this key left; never for the unknown key 0.
+    fn is_of_write(&self, sector: &[u8], offset: u64, key: u8) -> bool {
+        key > 0 && self.sectors.is_right(sector, offset, key)
     }
 
     fn remember(
@@ -378,7 +379,7 @@ impl KeyMap {
     }
 }
 
-/// The name of a storage as a file keeps it.
+/// The name of a storage as a file of keys holds it.
 #[must_use]
 pub fn saved_name(name: &str) -> [u8; 8] {
     let mut bytes = [0; 8];
@@ -389,8 +390,8 @@ pub fn saved_name(name: &str) -> [u8; 8] {
 }
 
 impl State {
-    /// The key that the next write of a block brings. A write that may be there counts as there,
-    /// so that no two writes bring the same.
+    /// The key that the next write of a block gets. A pending write counts as stored, so that two
+    /// writes never have the same key.
     fn next(&self, block: usize) -> u8 {
         let key = match self.pending.get(&block) {
             Some(pending) => pending.after,
@@ -399,7 +400,8 @@ impl State {
         if key >= LAST_KEY { 1 } else { key + 1 }
     }
 
-    fn well(&mut self, block: usize, micros: u64, wrote: bool) {
+    /// Notes that an operation on the block succeeded.
+    fn note_good(&mut self, block: usize, micros: u64, wrote: bool) {
         let run = self.runs.len().saturating_sub(1) as u16;
         if let Some(good) = &mut self.good {
             good[block] = Good { micros, run, wrote };
@@ -420,7 +422,7 @@ impl fmt::Debug for KeyMap {
     }
 }
 
-/// The same one, not an equal one.
+/// By identity: two maps of one storage with equal keys are still two.
 impl PartialEq for KeyMap {
     fn eq(&self, other: &Self) -> bool {
         std::ptr::eq(self, other)

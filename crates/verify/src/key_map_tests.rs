@@ -1,3 +1,5 @@
+//! Stories of a map of keys: of blocks in use, stale blocks, and writes of a run that was killed.
+
 use super::*;
 use crate::sector::WrongKind;
 

@@ -1,5 +1,5 @@
-//! In: headers, patterns, checksums, keys; the block that is expected, and what was read.
-//! Out: writes that can be recognised; miscompares.
+//! In: how a job verifies its data; the buffer of a write; the block that a read should find.
+//! Out: buffers marked with headers, patterns, checksums or keys; miscompares.
 //! Never: the language of the request; a file, a clock.
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]

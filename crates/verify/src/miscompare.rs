@@ -1,4 +1,4 @@
-//! A miscompare: data that came back different from what was written.
+//! What is wrong with data that was read, in the terms of the report: the output of this crate.
 
 use std::fmt;
 
@@ -7,11 +7,11 @@ use crate::sector::{SECTOR, WrongKind, WrongSector};
 /// Data that is not what was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Miscompare {
-    /// First byte of it in its target.
+    /// Its first byte in its target.
     pub offset: u64,
-    /// Bytes of it.
+    /// Its length in bytes.
     pub len: u32,
-    /// What is wrong with it.
+    /// What is wrong.
     pub kind: MiscompareKind,
 }
 
@@ -27,20 +27,20 @@ pub enum MiscompareKind {
     /// The header of another place, with this offset: a misdirected write or read.
     #[error("the header of offset {0}")]
     OtherPlace(u64),
-    /// The header of another write: a lost one.
+    /// The header of another write: the expected one was lost.
     #[error("write {found} of its thread where {expected} belongs")]
     OtherWrite {
-        /// Which one it is.
+        /// Number of the write that was found.
         found: u64,
-        /// Which one it should be.
+        /// Number of the write that should be there.
         expected: u64,
     },
     /// The header of a run with another seed: a stale block of an earlier run.
     #[error("a block of seed {found:#x} where one of seed {expected:#x} belongs")]
     OtherSeed {
-        /// 32 bits of the seed that wrote it.
+        /// 32 bits of the seed in its header.
         found: u32,
-        /// The same of this run.
+        /// 32 bits of the seed of this run.
         expected: u32,
     },
     /// The data is not that of its header.
@@ -52,7 +52,7 @@ pub enum MiscompareKind {
     /// The data is not the pattern.
     #[error("byte {at} of the interval is {found:#04x} where {expected:#04x} belongs")]
     Pattern {
-        /// Where in the interval.
+        /// The first wrong byte, counted from the start of the interval.
         at: u32,
         /// What was read.
         found: u8,
@@ -61,14 +61,14 @@ pub enum MiscompareKind {
     },
 }
 
-/// The last operation of a block that went well.
+/// The last operation on a block that succeeded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Good {
-    /// Microseconds since 1970; 0: none was.
+    /// Microseconds since 1970; 0 if there was none.
     pub micros: u64,
     /// Number of its run.
     pub run: u16,
-    /// It was a write.
+    /// Whether it was a write.
     pub wrote: bool,
 }
 
@@ -77,21 +77,21 @@ pub struct Good {
 pub struct WrongBlock {
     /// Name of the storage.
     pub name: String,
-    /// First byte of it.
+    /// Its first byte.
     pub offset: u64,
-    /// Bytes of it.
+    /// Its length in bytes.
     pub len: u32,
-    /// The key that belongs there.
+    /// The key that it should have.
     pub expected_key: u8,
-    /// The other key that may be there, of a write that was in flight.
+    /// The other key that it may have: that of a write in flight when an earlier run was killed.
     pub or_key: Option<u8>,
-    /// The wrong sectors, in their order.
+    /// The wrong sectors, in order.
     pub sectors: Vec<WrongSector>,
-    /// Its last good operation and the run of it, where they are kept.
+    /// Its last good operation and the name of that run, if they are recorded.
     pub good: Option<(Good, String)>,
     /// The run that found it.
     pub run: String,
-    /// When: microseconds since 1970.
+    /// When it was found: microseconds since 1970.
     pub micros: u64,
 }
 
@@ -121,7 +121,7 @@ impl fmt::Display for WrongBlock {
 }
 
 impl WrongSector {
-    /// Whether it has a header of ours.
+    /// Whether it has a valid header.
     pub const fn has_header(&self) -> bool {
         !matches!(self.kind, WrongKind::Empty | WrongKind::Damaged)
     }

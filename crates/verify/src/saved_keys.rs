@@ -1,4 +1,5 @@
-//! The files that keep the keys of a storage from run to run.
+//! In: the keys of a storage and its writes. Out: the two files that carry them to the next run, as
+//! bytes, and back.
 //!
 //! ```text
 //!   map      header 512 | keys, one byte a block, filled up to 512s | trailer 512
@@ -10,9 +11,9 @@
 //!   entry    done 1 bit | key 7 bits | block 56 bits
 //! ```
 //!
-//! Numbers are big endian; checks are CRC-32C of what stands before them. A write has two entries:
-//! one before it begins, one when it is done. A journal of an older generation than its map is of
-//! a run that the map knows all about.
+//! Numbers are big endian; a check is the CRC-32C of everything before it. A write has two entries:
+//! one before it begins, one when it is done. A journal of an older generation than the map is
+//! obsolete: the map already contains its writes.
 
 use std::collections::BTreeMap;
 
@@ -22,9 +23,9 @@ pub const LAST_KEY: u8 = 126;
 /// A write that was in flight when its run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pending {
-    /// The key before it; 0: unknown.
+    /// The key of the block before the write; 0 if unknown.
     pub before: u8,
-    /// The key that it was to bring.
+    /// The key of the write.
     pub after: u8,
 }
 
@@ -37,63 +38,63 @@ const ENTRIES: usize = 59;
 const FIRST_ENTRY: usize = 32;
 const DONE: u8 = 0x80;
 
-/// How the run stands to its map, by the number that the header has for it.
+/// The state of the run that wrote a map, by its number in the header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MapState {
-    /// It has ended: these are the keys.
+    /// The run has ended, and the map is complete.
     Closed = 1,
-    /// It goes on, or was killed; the journal holds the rest.
+    /// The run is going on or was killed; the journal has the writes since the map.
     Journalled,
-    /// It goes on, or was killed, and nobody noted which keys it changed.
+    /// The run is going on or was killed, and no journal has its writes.
     Open,
 }
 
-/// The keys of a storage as a file keeps them.
+/// The keys of a storage as a file holds them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SavedKeys {
     /// Goes up with every map.
     pub generation: u64,
-    /// First eight bytes of the storage's name, filled with zeros.
+    /// First eight bytes of the storage's name, padded with zeros.
     pub name: [u8; 8],
     /// Bytes that share one key.
     pub block: u64,
-    /// One a block; 0: unknown.
+    /// The key of each block; 0 if unknown.
     pub keys: Vec<u8>,
-    /// How the run stands to them.
+    /// The state of the run that wrote them.
     pub state: MapState,
 }
 
-/// Why what an earlier run left cannot be used.
+/// Why a file of an earlier run cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum JournalFault {
     /// The file ends too early.
-    #[error("it is truncated: it ends at byte {len}, and {needed} belong to it")]
+    #[error("it is truncated: {len} bytes of at least {needed}")]
     Truncated {
-        /// Bytes that are there.
+        /// Length of the file.
         len: usize,
-        /// Bytes that should be.
+        /// Length that it should have at least.
         needed: u64,
     },
     /// Bytes that this program did not write, or that have changed.
     #[error("it is damaged at byte {at}: {what}")]
     Damaged {
-        /// Where.
+        /// The byte.
         at: usize,
         /// What is wrong there.
         what: &'static str,
     },
-    /// It does not belong to the map.
-    #[error("it belongs to another map: generation {journal}, and the map has {map}")]
+    /// A journal that does not belong to the map.
+    #[error("it belongs to another map: its generation is {journal}, that of the map {map}")]
     OtherMap {
         /// The generation of the journal.
         journal: u64,
         /// The generation of the map.
         map: u64,
     },
-    /// There is a map only, which does not hold what a killed run wrote.
+    /// A map of a killed run that had no journal.
     #[error(
-        "the run that wrote it did not end, and with -jm it noted none of its writes; only a run \
-         that ends leaves a map that can be used"
+        "the run that wrote it was killed, and with -jm its writes are not in a journal; only a \
+         run that ends leaves a usable map"
     )]
     NotClosed,
 }
@@ -126,36 +127,36 @@ impl SavedKeys {
     /// # Errors
     /// What is wrong with it, and where.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, JournalFault> {
-        let truncated = |needed| JournalFault::Truncated {
-            len: bytes.len(),
-            needed,
-        };
-        let header = bytes.get(..RECORD).ok_or(truncated(2 * RECORD as u64))?;
+        let len = bytes.len();
+        let header = bytes.get(..RECORD).ok_or(JournalFault::Truncated {
+            len,
+            needed: 2 * RECORD as u64,
+        })?;
         check(header, MAP, 0)?;
         let blocks = number(header, 32);
-        let needed = blocks.div_ceil(RECORD as u64).saturating_add(2);
-        let needed = needed.saturating_mul(RECORD as u64);
-        if (bytes.len() as u64) < needed {
-            return Err(truncated(needed));
+        let records = blocks.div_ceil(RECORD as u64).saturating_add(2);
+        let needed = records.saturating_mul(RECORD as u64);
+        if (len as u64) < needed {
+            return Err(JournalFault::Truncated { len, needed });
         }
-        // It fits into what is there, so it fits into memory.
+        // Both are at most the length of the file, so they fit into a usize.
         let (blocks, needed) = (blocks as usize, needed as usize);
         if bytes.len() > needed {
-            return Err(damaged(needed, "more bytes than its header gives"));
+            return Err(damaged(needed, "more bytes than the header states"));
         }
         let keys = &bytes[RECORD..RECORD + blocks];
         let trailer = &bytes[needed - RECORD..needed];
         check(trailer, END, needed - RECORD)?;
         let same = crc32c::crc32c(keys).to_be_bytes() == trailer[CHECK - 4..CHECK];
         if !same || number(trailer, 8) != number(header, 8) {
-            return Err(damaged(RECORD, "its keys are not those that were written"));
+            return Err(damaged(RECORD, "the keys do not match their checksum"));
         }
         if let Some(at) = keys.iter().position(|key| *key > LAST_KEY + 1) {
             return Err(damaged(RECORD + at, "a key above 127"));
         }
         let block = number(header, 24);
         if block == 0 || !block.is_multiple_of(512) {
-            return Err(damaged(24, "a block that is no multiple of 512"));
+            return Err(damaged(24, "a block size that is not a multiple of 512"));
         }
         let states = [MapState::Closed, MapState::Journalled, MapState::Open];
         let state = states.into_iter().find(|state| *state as u8 == header[40]);
@@ -164,12 +165,11 @@ impl SavedKeys {
             name: number(header, 16).to_be_bytes(),
             block,
             keys: keys.to_vec(),
-            state: state.ok_or(damaged(40, "no state of a run"))?,
+            state: state.ok_or(damaged(40, "an unknown state of the run"))?,
         })
     }
 
-    /// Replays a journal on top of the map. Returns the writes that were in flight at its
-    /// end.
+    /// Replays a journal on the map. Returns the writes that were in flight at its end.
     ///
     /// # Errors
     /// What is wrong with the journal, and where.
@@ -202,7 +202,7 @@ impl SavedKeys {
             }
             let entries = number(record, 24);
             if entries > ENTRIES as u64 {
-                return Err(damaged(at + 24, "more entries than a record holds"));
+                return Err(damaged(at + 24, "more entries than fit into a record"));
             }
             for entry in 0..entries as usize {
                 let place = FIRST_ENTRY + entry * 8;
@@ -222,10 +222,10 @@ impl SavedKeys {
         let (done, key) = (first & DONE > 0, first & !DONE);
         let block = (entry & (u64::MAX >> 8)) as usize;
         if block >= self.keys.len() {
-            return Err("a block behind the end of the storage");
+            return Err("a block beyond the end of the storage");
         }
         if !(1..=LAST_KEY).contains(&key) {
-            return Err("a key that is none");
+            return Err("a key outside 1 to 126");
         }
         if done {
             let begun = pending.remove(&block);
@@ -235,13 +235,12 @@ impl SavedKeys {
             self.keys[block] = key;
             return Ok(());
         }
-        let before = match pending.get(&block) {
-            // Its end was not stored before the next one began.
-            Some(begun) => begun.after,
-            None => self.keys[block],
-        };
-        // One that came back wrong is used no more; what belongs there is not known.
-        let before = if before > LAST_KEY { 0 } else { before };
+        // A pending write whose end the journal lacks did end, as the next one began.
+        let last = pending
+            .get(&block)
+            .map_or(self.keys[block], |begun| begun.after);
+        // The key of a block that came back wrong is not known.
+        let before = if last > LAST_KEY { 0 } else { last };
         pending.insert(block, Pending { before, after: key });
         Ok(())
     }
@@ -256,7 +255,7 @@ pub struct JournalWriter {
 }
 
 impl JournalWriter {
-    /// The header of a journal that continues the map of this generation.
+    /// A journal that continues the map of this generation.
     pub const fn new(generation: u64) -> Self {
         Self {
             generation,
@@ -265,12 +264,12 @@ impl JournalWriter {
         }
     }
 
-    /// A write of a block is to begin.
+    /// Adds the entry of a write that is about to begin.
     pub fn begins(&mut self, block: u64, key: u8) {
         self.entries.push(u64::from(key) << 56 | block);
     }
 
-    /// A write of a block went well.
+    /// Adds the entry of a write that succeeded.
     pub fn ended(&mut self, block: u64, key: u8) {
         self.entries.push(u64::from(key | DONE) << 56 | block);
     }
@@ -314,12 +313,12 @@ fn seal(record: &mut [u8]) {
 
 fn check(record: &[u8], magic: &[u8; 8], at: usize) -> Result<(), JournalFault> {
     if record[..8] != *magic {
-        return Err(damaged(at, "no record of this program"));
+        return Err(damaged(at, "not a record of this program"));
     }
     if crc32c::crc32c(&record[..CHECK]).to_be_bytes() == record[CHECK..RECORD] {
         Ok(())
     } else {
-        Err(damaged(at, "a record that has changed"))
+        Err(damaged(at, "a record that does not match its checksum"))
     }
 }
 
@@ -392,36 +391,40 @@ mod tests {
     #[test]
     fn what_is_damaged_is_named() {
         let map = saved().to_bytes();
-        check_fault(&[], &[], "ends at byte 0, and 1024 belong");
-        check_fault(&map[..1024], &[], "ends at byte 1024, and 2048 belong");
+        check_fault(&[], &[], "truncated: 0 bytes of at least 1024");
+        check_fault(&map[..1024], &[], "truncated: 1024 bytes of at least 2048");
         check_fault(
             b"nothing of ours".repeat(40).as_slice(),
             &[],
-            "no record of",
+            "not a record of",
         );
         let mut changed = map.clone();
         changed[600] ^= 1;
-        check_fault(&changed, &[], "its keys are not those that were written");
+        check_fault(&changed, &[], "the keys do not match their checksum");
         let whole = journal();
-        check_fault(&map, &whole[..700], "ends at byte 700, and 1024 belong");
+        check_fault(&map, &whole[..700], "truncated: 700 bytes of at least 1024");
         check_fault(&map, &whole[512..], "a record is missing before this one");
         let mut changed = whole.clone();
         changed[512 + 40] ^= 1;
         check_fault(
             &map,
             &changed,
-            "damaged at byte 512: a record that has changed",
+            "damaged at byte 512: a record that does not match its checksum",
         );
         let later = SavedKeys {
             generation: 6,
             ..saved()
         };
-        check_fault(&later.to_bytes(), &whole, "generation 7, and the map has 6");
+        check_fault(
+            &later.to_bytes(),
+            &whole,
+            "generation is 7, that of the map 6",
+        );
         let open = SavedKeys {
             state: MapState::Open,
             ..saved()
         };
-        check_fault(&open.to_bytes(), &[], "did not end");
+        check_fault(&open.to_bytes(), &[], "was killed");
     }
 
     proptest! {

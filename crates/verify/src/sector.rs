@@ -1,4 +1,5 @@
-//! What a validated sector of 512 bytes holds.
+//! In: the offset, key and storage of a sector. Out: its 512 bytes, or what is wrong with those that
+//! were read.
 //!
 //! ```text
 //!    0  offset of the sector on its storage   8
@@ -6,17 +7,17 @@
 //!   16  key, 1 to 126                         1   which write of its block it is
 //!   17  exclusive or of 0…16 and 24…31        1
 //!   18  zeros                                 6
-//!   24  name of the storage                   8   cut, or filled with blanks
-//!   32  data                                480   noise from offset, key and name; zeros behind it
-//!                                                 where it is to compress
+//!   24  name of the storage                   8   truncated, or padded with blanks
+//!   32  data                                480   noise from offset, key and name; then zeros, if
+//!                                                 the data should be compressible
 //! ```
 //!
 //! Numbers are big endian. Every byte but the time follows from offset, key and name, so a sector
-//! is compared without a copy of it.
+//! can be compared without a copy of what was written.
 
 use crate::saved_keys::number;
 
-/// Bytes that carry an offset and a key of their own.
+/// Bytes of a sector, which has an offset and a key of its own.
 pub const SECTOR: usize = 512;
 
 const HEAD: usize = 32;
@@ -29,31 +30,31 @@ pub struct Sectors {
     noise: usize,
 }
 
-/// A sector that is not the expected one: its own header.
+/// A sector that is not the expected one, with the header that was found in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WrongSector {
     /// Where it was read, in bytes from the beginning of the storage.
     pub offset: u64,
     /// What is wrong with it.
     pub kind: WrongKind,
-    /// The offset that stands in it.
+    /// The offset in its header.
     pub found_offset: u64,
-    /// The key that stands in it.
+    /// The key in its header.
     pub found_key: u8,
-    /// The name that stands in it.
+    /// The name in its header.
     pub found_name: [u8; 8],
-    /// The time of writing in its header: microseconds since 1970.
+    /// The time of the write in its header: microseconds since 1970.
     pub found_micros: u64,
 }
 
 /// What is wrong with a sector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum WrongKind {
-    /// Nothing but zeros: a write never arrived, or something erased it.
-    #[error("nothing but zeros")]
+    /// Only zeros: a write never arrived, or something erased it.
+    #[error("only zeros")]
     Empty,
-    /// No head that this program wrote.
-    #[error("no head of a written sector")]
+    /// No header that this program wrote.
+    #[error("no valid sector header")]
     Damaged,
     /// Written for another storage.
     #[error("written for another storage")]
@@ -61,16 +62,16 @@ pub enum WrongKind {
     /// Written for another place of this storage.
     #[error("written for another place")]
     OtherPlace,
-    /// Another write of this place: one after it was lost.
+    /// An earlier write of this place: a later one was lost.
     #[error("another write of this place")]
     Stale,
-    /// The right head, but from this byte of the sector on it is not what was written.
+    /// The right header, but from this byte of the sector on other data than was written.
     #[error("changed data from byte {0} on")]
     Data(usize),
 }
 
 impl Sectors {
-    /// Sectors of a storage of this name, with `compress_percent` of zeros in their data.
+    /// Sectors of the storage of this name; `compress_percent` of their data are zeros.
     pub fn new(name: &str, compress_percent: u8) -> Self {
         let mut bytes = [b' '; 8];
         for (place, byte) in bytes.iter_mut().zip(name.bytes()) {
@@ -83,7 +84,7 @@ impl Sectors {
         }
     }
 
-    /// Fills whole sectors that will stand at `offset`.
+    /// Fills the whole sectors of a block that will be written at `offset`.
     pub fn write(&self, block: &mut [u8], offset: u64, key: u8, micros: u64) {
         let mut at = offset;
         for sector in block.chunks_exact_mut(SECTOR) {
@@ -103,22 +104,16 @@ impl Sectors {
         }
     }
 
-    /// All sectors that are not what [`Sectors::write`] left.
-    pub fn wrong(
-        &self,
-        block: &[u8],
-        offset: u64,
-        key: u8,
-    ) -> impl Iterator<Item = WrongSector> + '_ {
-        let pieces: Vec<WrongSector> = block
+    /// All sectors that differ from what [`Sectors::write`] wrote.
+    pub fn wrong(&self, block: &[u8], offset: u64, key: u8) -> Vec<WrongSector> {
+        block
             .chunks_exact(SECTOR)
             .zip((offset..).step_by(SECTOR))
             .filter_map(|(sector, at)| self.wrong_one(sector, at, key))
-            .collect();
-        pieces.into_iter()
+            .collect()
     }
 
-    /// Whether the sector is what [`Sectors::write`] left.
+    /// Whether the sector is what [`Sectors::write`] wrote.
     pub fn is_right(&self, sector: &[u8], offset: u64, key: u8) -> bool {
         self.wrong_one(sector, offset, key).is_none()
     }
@@ -182,8 +177,8 @@ impl Sectors {
     }
 }
 
-/// Knuth's linear congruential sequence, its weak low bits folded away: a nanosecond a word, and
-/// no compressor finds anything in it.
+/// Knuth's linear congruential sequence with its weak low bits folded away. It costs a nanosecond a
+/// word, and no compressor makes it smaller.
 struct Noise(u64);
 
 impl Noise {
@@ -199,7 +194,7 @@ impl Noise {
 
 fn check(sector: &[u8]) -> u8 {
     let covered = sector[..17].iter().chain(&sector[24..HEAD]);
-    // All zeros are no head.
+    // The start value is not 0, so that a sector of zeros has no valid header.
     covered.fold(0xa5, |sum, byte| sum ^ byte)
 }
 
@@ -220,6 +215,7 @@ mod tests {
     fn check(block: &[u8], offset: u64, key: u8, expected: &[WrongKind]) {
         let kinds: Vec<WrongKind> = Sectors::new(MINE, 0)
             .wrong(block, offset, key)
+            .iter()
             .map(|sector| sector.kind)
             .collect();
         assert_eq!(kinds, expected);
@@ -243,8 +239,7 @@ mod tests {
 
     #[test]
     fn a_wrong_sector_tells_what_stands_in_it() {
-        let sector = Sectors::new(MINE, 0).wrong(&block(3), 8192, 4).nth(1);
-        let sector = sector.expect("all are stale");
+        let sector = Sectors::new(MINE, 0).wrong(&block(3), 8192, 4)[1];
         assert_eq!((sector.offset, sector.found_offset), (8704, 8704));
         assert_eq!((sector.found_key, sector.found_micros), (3, 77));
         assert_eq!(&sector.found_name, b"sd1     ");
