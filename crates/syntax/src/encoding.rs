@@ -1,7 +1,8 @@
-//! Bytes of a file as text, in the encodings that Windows writes.
+//! In: the bytes of a file. Out: its text, also where Windows wrote it: UTF-8 and UTF-16 with and
+//! without a byte order mark.
 
-/// UTF-8 with or without its mark, or UTF-16 of either order: with its mark, as PowerShell's `>`
-/// writes it, or without one where every other byte of the beginning is zero. Nothing for other
+/// UTF-8 or UTF-16 of either byte order as text. UTF-16 is recognised by its mark, which
+/// PowerShell's `>` writes, or by zeros in every other byte of the beginning. `None` for other
 /// encodings.
 pub fn text(bytes: Vec<u8>) -> Option<String> {
     match utf16_of(&bytes) {
@@ -10,9 +11,9 @@ pub fn text(bytes: Vec<u8>) -> Option<String> {
     }
 }
 
-/// The same of a log that others write into, too: a byte that is no text becomes U+FFFD.
+/// As [`text`], for a log that other programs write into too: an invalid byte becomes U+FFFD.
 pub fn text_of_log(bytes: Vec<u8>) -> String {
-    // Without a zero byte, a mark of UTF-16 is none.
+    // UTF-16 of such a log has zero bytes; without one, its mark is just invalid UTF-8.
     if bytes.iter().take(64).any(|byte| *byte == 0)
         && let Some(Some(text)) = utf16_of(&bytes)
     {
@@ -29,7 +30,7 @@ fn without_mark(mut bytes: Vec<u8>) -> Vec<u8> {
     bytes
 }
 
-/// Nothing where it is not UTF-16; nothing inside where that is damaged.
+/// `None` if the bytes are not UTF-16, `Some(None)` if they are invalid UTF-16.
 fn utf16_of(bytes: &[u8]) -> Option<Option<String>> {
     match bytes {
         [0xff, 0xfe, rest @ ..] => Some(utf16(rest, u16::from_le_bytes)),
@@ -44,7 +45,7 @@ fn utf16_of(bytes: &[u8]) -> Option<Option<String>> {
     }
 }
 
-/// Half a character at the end is one that was cut off: the parsers report what is missing.
+/// An odd byte at the end is dropped: the file is truncated, and the parsers report what is missing.
 fn utf16(bytes: &[u8], parse: fn([u8; 2]) -> u16) -> Option<String> {
     let pairs = bytes.chunks_exact(2);
     let units: Vec<u16> = pairs.map(|pair| parse([pair[0], pair[1]])).collect();

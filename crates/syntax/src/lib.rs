@@ -13,17 +13,17 @@ pub mod xml_tree;
 use std::fmt;
 use std::sync::Arc;
 
-/// Where something was written.
+/// A place in what the user wrote.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Place {
-    /// Name of the file; nothing: the command line.
+    /// Name of the file; `None`: the command line.
     pub file: Option<Arc<str>>,
-    /// From 1; 0: the whole text.
+    /// Line from 1; 0: the whole text.
     pub line: usize,
 }
 
 impl Place {
-    /// On the command line.
+    /// The command line.
     pub const COMMAND_LINE: Self = Self {
         file: None,
         line: 0,
@@ -40,20 +40,19 @@ impl fmt::Display for Place {
     }
 }
 
-/// A mistake of whoever wrote a command line, a file or a choice: where, about what, and what would
-/// work.
+/// A user's mistake in a command line or a file: where it is, what is wrong, and what would work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mistake {
-    /// Where, if its language has several places.
+    /// Its place, if its language has several.
     pub place: Option<Place>,
-    /// The option, element or target that it is about; empty: the message names it.
+    /// The option, element or target with the mistake; empty if the message names it.
     pub about: String,
     /// What is wrong, and what would work.
     pub message: String,
 }
 
 impl Mistake {
-    /// About this, with these words.
+    /// A mistake in `about`, an option, element or target.
     pub fn new(about: impl Into<String>, message: impl Into<String>) -> Self {
         Self {
             place: None,
@@ -62,12 +61,12 @@ impl Mistake {
         }
     }
 
-    /// At this place, with a message that names its subject itself.
+    /// A mistake at this place, whose message names the subject.
     pub fn here(place: &Place, message: impl Into<String>) -> Self {
         Self::new("", message).at(place)
     }
 
-    /// At this place.
+    /// The same mistake at this place.
     #[must_use]
     pub fn at(self, place: &Place) -> Self {
         Self {

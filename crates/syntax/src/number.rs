@@ -1,16 +1,17 @@
-//! Numbers with units, as command lines carry them.
+//! In: the value of an option. Out: the number or size that it means, or the mistake with what would
+//! work.
 
 use std::ops::RangeInclusive;
 
 use crate::Mistake;
 
-/// A number cut before its unit: `64`, `K`.
+/// A number and its unit: `64`, `K`.
 pub fn cut(text: &str) -> (&str, &str) {
     let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
     text.split_at(digits.len())
 }
 
-/// The power of 1000 or 1024 that a letter stands for: 1 for `k`, 2 for `M`, up to 6 for `E`.
+/// The power of 1000 or 1024 that a letter means: 1 for `k`, 2 for `M`, up to 6 for `E`.
 pub fn power(letter: char) -> Option<u32> {
     let index = "kmgtpe".find(letter.to_ascii_lowercase())?;
     Some(index as u32 + 1)
@@ -21,27 +22,33 @@ pub fn power(letter: char) -> Option<u32> {
 /// # Errors
 /// [`Mistake`] about this option: another text, or 2^64 bytes and more.
 pub fn size(option: &str, text: &str, block: Option<u64>) -> Result<u64, Mistake> {
-    let wrong = |message: String| Mistake::new(option, message);
+    read_size(text, block).map_err(|message| Mistake::new(option, message))
+}
+
+fn read_size(text: &str, block: Option<u64>) -> Result<u64, String> {
     let (digits, unit) = cut(text);
+    let factor = unit_bytes(unit, block).ok_or_else(|| {
+        let blocks = block.map_or("", |_| ", or b for blocks");
+        format!("`{text}` is not a size: write digits and one of K, M, G, T{blocks}, such as 64K")
+    })?;
+    let number: u64 = digits
+        .parse()
+        .map_err(|_| format!("`{text}` is not a size such as 64K"))?;
+    number
+        .checked_mul(factor)
+        .ok_or_else(|| format!("`{text}` is more than 2^64 bytes"))
+}
+
+fn unit_bytes(unit: &str, block: Option<u64>) -> Option<u64> {
     let mut letters = unit.chars();
-    let factor = match (letters.next(), letters.next(), block) {
+    match (letters.next(), letters.next(), block) {
         (None, ..) => Some(1),
         (Some('b' | 'B'), None, Some(block)) => Some(block),
         (Some(letter), None, _) => power(letter)
             .filter(|power| *power <= 4)
             .map(|power| 1 << (10 * power)),
         _ => None,
-    };
-    let Some(factor) = factor else {
-        let blocks = block.map_or("", |_| ", or b for blocks");
-        return Err(wrong(format!(
-            "`{text}` is no size; digits and one of K, M, G, T{blocks} are wanted, such as 64K"
-        )));
-    };
-    let whole: Option<u64> = digits.parse().ok();
-    let whole = whole.ok_or_else(|| wrong(format!("`{text}` is no size such as 64K")))?;
-    let too_much = || wrong(format!("`{text}` is more than 2^64 bytes"));
-    whole.checked_mul(factor).ok_or_else(too_much)
+    }
 }
 
 /// A size above 0.
@@ -60,16 +67,18 @@ pub fn some_size(option: &str, text: &str, block: Option<u64>) -> Result<u64, Mi
 /// # Errors
 /// [`Mistake`] about this option, with its limits.
 pub fn number(option: &str, text: &str, limits: RangeInclusive<u32>) -> Result<u32, Mistake> {
+    // Rust would read `+5`.
     let is_plain = text.starts_with(|c: char| c.is_ascii_digit());
-    let number = text.parse().ok();
-    let number = number.filter(|number| is_plain && limits.contains(number));
-    number.ok_or_else(|| {
-        let within = match (limits.start(), limits.end()) {
-            (least, &u32::MAX) => format!("from {least} on"),
-            (least, most) => format!("from {least} to {most}"),
-        };
-        Mistake::new(option, format!("`{text}` is no whole number {within}"))
-    })
+    text.parse()
+        .ok()
+        .filter(|number| is_plain && limits.contains(number))
+        .ok_or_else(|| {
+            let within = match (limits.start(), limits.end()) {
+                (least, &u32::MAX) => format!("of at least {least}"),
+                (least, most) => format!("from {least} to {most}"),
+            };
+            Mistake::new(option, format!("`{text}` is not a whole number {within}"))
+        })
 }
 
 #[cfg(test)]
@@ -109,9 +118,9 @@ mod tests {
     #[test]
     fn a_mistake_names_the_limits() {
         let wrong = |text, limits| number("-t", text, limits).expect_err(text).to_string();
-        let four = "-t: `5` is no whole number from 1 to 4";
+        let four = "-t: `5` is not a whole number from 1 to 4";
         assert_eq!(wrong("5", 1..=4), four);
-        let any = "-t: `+5` is no whole number from 0 on";
+        let any = "-t: `+5` is not a whole number of at least 0";
         assert_eq!(wrong("+5", 0..=u32::MAX), any);
         assert_eq!(number("-t", "4", 1..=4), Ok(4));
     }

@@ -1,23 +1,23 @@
-//! A row of an option table: how an option is written, how its value is read, how well it is
-//! honoured. The languages of other tools have one table each; their help and their reference page
-//! are derived from it.
+//! In: a row of an option table: how an option is written, how its value is read, how well it is
+//! supported. Out: its row in the reference page. The languages of other tools have one table each,
+//! from which their help and their reference page are derived.
 
 use std::iter;
 
-/// How well an option is honoured.
+/// How well an option is supported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Support {
     /// As the original does: a case compares the two (`proof/data/exact`).
     Exact,
     /// As the original's manual describes; no case compares the two.
     Documented,
-    /// As the original does, except in what [`Opt::here`] names.
+    /// As the original does, except for what [`Opt::here`] names.
     Mostly,
     /// Approximated: where the difference matters, a Note states it.
     Nearly,
-    /// No effect, and harmless: a Note states it.
+    /// Without effect and harmless: a Note states it.
     Ignored,
-    /// A text that requests it is not run.
+    /// A text with this option is refused.
     Refused,
     /// The original does not have it.
     Ours,
@@ -26,21 +26,21 @@ pub enum Support {
 /// One option. `V` holds how its value is read: by its kind, or by the function that sets it.
 #[derive(Debug, Clone, Copy)]
 pub struct Opt<V: 'static> {
-    /// The heading under which it stands.
+    /// Its heading in the reference page.
     pub chapter: &'static str,
-    /// As the original's manual writes it.
+    /// Its name in the original's manual.
     pub name: &'static str,
     /// Its other names.
     pub aliases: &'static [&'static str],
     /// How its value is read.
     pub value: V,
-    /// What holds without it.
+    /// The value without it.
     pub default: &'static str,
     /// What it requests, in one sentence.
     pub meaning: &'static str,
-    /// How well it is honoured.
+    /// How well it is supported.
     pub support: Support,
-    /// How it differs from the original, what is not compared, or what would work in its place.
+    /// How it differs from the original, what is not compared, or what to use instead.
     pub here: &'static str,
 }
 
@@ -50,7 +50,7 @@ impl<V> Opt<V> {
         iter::once(self.name).chain(self.aliases.iter().copied())
     }
 
-    /// How well it is honoured, in words.
+    /// How well it is supported, in words.
     pub fn honoured(&self) -> String {
         let word = match self.support {
             Support::Exact => "exact",
@@ -68,14 +68,16 @@ impl<V> Opt<V> {
     }
 
     /// Its row in a reference page: the option as `written`, the `default` if the page has a column
-    /// for it, the meaning, and how well it is honoured.
+    /// for it, the meaning, and how well it is supported.
     pub fn line(&self, written: &str, default: Option<&str>) -> String {
-        let (meaning, honoured) = (self.meaning, self.honoured());
-        let cells = iter::once(written)
+        let honoured = self.honoured();
+        let mut line: String = iter::once(written)
             .chain(default)
-            .chain([meaning, &honoured]);
-        let cells = cells.map(|cell| format!("| {} ", cell.replace('|', "\\|")));
-        cells.collect::<String>() + "|\n"
+            .chain([self.meaning, &honoured])
+            .map(|cell| format!("| {} ", cell.replace('|', "\\|")))
+            .collect();
+        line.push_str("|\n");
+        line
     }
 }
 

@@ -1,6 +1,7 @@
-//! A document as a tree of elements.
+//! In: an XML document as text. Out: the tree of its elements.
 //!
-//! No document type is read and no entity but XML's own five is known, so no text can grow.
+//! Document types are refused and only XML's own five entities are known, so the tree cannot become
+//! larger than the text.
 
 use quick_xml::Reader;
 use quick_xml::escape::resolve_xml_entity;
@@ -8,21 +9,21 @@ use quick_xml::events::{BytesStart, Event};
 
 use crate::Mistake;
 
-/// Deeper nesting than any profile has.
+/// Deepest nesting that is read; no profile comes near it.
 const DEEPEST: usize = 16;
-/// More elements than any sane profile has.
+/// Most elements that are read; no profile comes near it.
 const MOST: usize = 100_000;
 
-/// An element: its name, attributes, text, and what it holds.
+/// An element: its name, attributes, text and children.
 #[derive(Debug, Default)]
 pub struct Element {
     /// Its name, without a namespace.
     pub name: String,
-    /// In order.
+    /// Name and value of each attribute, in order.
     pub attributes: Vec<(String, String)>,
-    /// What stands in it outside its children.
+    /// Its text outside its children.
     pub text: String,
-    /// What it holds, in order.
+    /// The elements in it, in order.
     pub children: Vec<Element>,
 }
 
@@ -64,61 +65,69 @@ impl Element {
         }
     }
 
-    /// A whole number; an empty element counts as none, as templates leave them.
+    /// The whole number in a child. An empty child counts as absent, because templates have such.
     ///
     /// # Errors
-    /// [`Mistake`] where it is none.
+    /// [`Mistake`] where the text is not a number of this type.
     pub fn number<T: std::str::FromStr>(&self, name: &str) -> Result<Option<T>, Mistake> {
         let Some(text) = self.text_of(name).filter(|text| !text.is_empty()) else {
             return Ok(None);
         };
-        let wrong = || Mistake::new(name, format!("`{text}` is no whole number that fits here"));
-        text.parse().map(Some).map_err(|_| wrong())
+        text.parse().map(Some).map_err(|_| {
+            let message = format!("`{text}` is not a whole number in the range of this element");
+            Mistake::new(name, message)
+        })
     }
 }
 
 /// Reads a document into its root element.
 ///
 /// # Errors
-/// [`Mistake`] with the line: no XML, an entity or a document type that is not read, or more
-/// elements than any profile has.
+/// [`Mistake`] with the line: not XML, an unknown entity, a document type, or more elements than
+/// any profile has.
 pub fn document(text: &str) -> Result<Element, Mistake> {
     let mut reader = Reader::from_str(text.trim_start_matches('\u{feff}'));
     // The elements that are open; the outermost stands for the document.
     let mut open = vec![Element::default()];
     let mut seen = 0;
     loop {
-        let event = reader.read_event();
+        let read = reader.read_event();
         let at = reader.buffer_position() as usize;
-        let wrong = |message: &str| {
-            let before = &text[..text.floor_char_boundary(at)];
-            let line = before.matches('\n').count() + 1;
-            Mistake::new(format!("XML, line {line}"), message)
-        };
-        let event = event.map_err(|error| wrong(&error.to_string()))?;
+        let event = read.map_err(|error| wrong_at(text, at, &error.to_string()))?;
         let ends = matches!(event, Event::Empty(_) | Event::End(_));
         match event {
             Event::Start(start) | Event::Empty(start) => {
                 seen += 1;
                 if open.len() > DEEPEST || seen > MOST {
-                    return Err(wrong("more elements than any profile has"));
+                    return Err(wrong_at(text, at, "more elements than any profile has"));
                 }
                 open.push(element(&start)?);
             }
             Event::End(_) if open.len() == 1 => {
-                return Err(wrong("an element is closed that is not open"));
+                return Err(wrong_at(
+                    text,
+                    at,
+                    "this closes an element that is not open",
+                ));
             }
             Event::Text(part) => add(&mut open, &part),
             Event::CData(part) => add(&mut open, &part),
             Event::GeneralRef(name) => match (name.resolve_char_ref(), resolve_xml_entity(&name)) {
                 (Ok(Some(character)), _) => add(&mut open, character.encode_utf8(&mut [0; 4])),
-                (_, Some(text)) => add(&mut open, text),
-                _ => return Err(wrong("only XML's own five entities are known")),
+                (_, Some(character)) => add(&mut open, character),
+                _ => {
+                    let message = "only XML's own five entities are known";
+                    return Err(wrong_at(text, at, message));
+                }
             },
             Event::DocType(_) => {
-                return Err(wrong("a document type is not read: remove the <!DOCTYPE>"));
+                let message = "document types are not supported: remove the <!DOCTYPE>";
+                return Err(wrong_at(text, at, message));
             }
-            Event::Eof => return Err(wrong("the text ends before its root element does")),
+            Event::Eof => {
+                let message = "the text ends before its root element does";
+                return Err(wrong_at(text, at, message));
+            }
             _ => {}
         }
         if ends {
@@ -132,6 +141,14 @@ pub fn document(text: &str) -> Result<Element, Mistake> {
     }
 }
 
+/// A mistake in the line with this byte.
+fn wrong_at(text: &str, at: usize, message: &str) -> Mistake {
+    let before = &text[..text.floor_char_boundary(at)];
+    let line = before.matches('\n').count() + 1;
+    Mistake::new(format!("XML, line {line}"), message)
+}
+
+/// Adds text to the innermost open element.
 fn add(open: &mut [Element], text: &str) {
     if let Some(current) = open.last_mut() {
         current.text.push_str(text);
