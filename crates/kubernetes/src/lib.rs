@@ -1,5 +1,5 @@
-//! In: what is to be measured in a cluster; a storage class and a node as kubectl prints them.
-//! Out: a manifest for `kubectl apply`; the address of what they promise.
+//! In: a measurement for a cluster; a storage class and a node as kubectl prints them.
+//! Out: a manifest for `kubectl apply`; the address of the volume that class and node promise.
 //! Never: a connection to a cluster, a number that the class does not name.
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
@@ -11,7 +11,7 @@ mod yaml;
 pub use manifest::{Measurement, manifest};
 pub use offer::address;
 
-/// Something that Kubernetes would not take, or that does not identify a volume.
+/// A name that Kubernetes would refuse, or an object that does not identify a volume.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Mistake(pub String);

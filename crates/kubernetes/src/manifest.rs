@@ -1,111 +1,122 @@
-//! The manifest: a claim for a volume, and a job that measures it.
+//! In: a measurement. Out: its manifest: a claim for a volume, and a job that measures it.
 
 use blocklab_units::{Bytes, Nanos};
 use serde_json::{Value, json};
 
 use crate::{Mistake, yaml};
 
-/// User and group of the container image, which own nothing else.
+/// User and group of the container image; they own nothing else.
 const USER: u32 = 65_532;
 
 /// Where a volume with a file system is mounted.
 const FOLDER: &str = "/data";
 
-/// Where a volume without one appears.
+/// Where a volume without a file system appears.
 const DEVICE: &str = "/dev/blocklab";
 
-/// How long a finished job and its log stay.
+/// How long Kubernetes keeps a finished job and its log.
 const LOG_STAYS_S: u32 = 86_400;
 
-/// What is to be measured, and how.
+/// What to measure, and how.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Measurement {
     /// Name of the job and the claim.
     pub name: String,
-    /// Where they are made; `None`: where kubectl points to.
+    /// Their namespace; `None`: the current one of kubectl.
     pub namespace: Option<String>,
-    /// Its volume is claimed; `None`: the default class.
+    /// Storage class of the volume; `None`: the default class.
     pub storage_class: Option<String>,
     /// Size of the volume.
     pub size: Bytes,
     /// A raw device instead of a file system.
     pub block: bool,
-    /// Run as root, where the runtime gives raw devices to nobody else.
+    /// Run as root, for runtimes that give raw devices to root only.
     pub as_root: bool,
     /// The container image.
     pub image: String,
     /// Labels that the node must have.
     pub node: Vec<(String, String)>,
-    /// Processors and memory, asked for and never exceeded.
+    /// Processors, both as request and as limit.
     pub processors: u32,
-    /// See `processors`.
+    /// Memory, both as request and as limit.
     pub memory: Bytes,
-    /// The job is ended after so long.
+    /// Kubernetes ends the job after this time.
     pub deadline: Nanos,
-    /// Arguments of `blocklab run`, ahead of target and output.
+    /// Arguments of `blocklab run`, without target and output.
     pub arguments: Vec<String>,
-    /// What the class promises on the node, where that is known: an address.
+    /// The address of what the class promises on the node, if that is known.
     pub expected: Option<String>,
 }
 
 /// The text for `kubectl apply -f -`: comments on how to use it, the claim, the job.
 ///
-/// The pod keeps the security standard *restricted*
+/// The pod meets the security standard *restricted*
 /// (<https://kubernetes.io/docs/concepts/security/pod-security-standards/>), unless it runs as root;
 /// its requests equal its limits, so its quality of service is *Guaranteed*.
 ///
 /// # Errors
-/// Names that Kubernetes does not take.
-pub fn manifest(of: &Measurement) -> Result<String, Mistake> {
-    check("--name", &of.name, 52, false)?;
+/// A name that Kubernetes would refuse.
+pub fn manifest(measurement: &Measurement) -> Result<String, Mistake> {
+    check("--name", &measurement.name, 52, false)?;
     for (option, name) in [
-        ("--namespace", &of.namespace),
-        ("--storage-class", &of.storage_class),
+        ("--namespace", &measurement.namespace),
+        ("--storage-class", &measurement.storage_class),
     ] {
         if let Some(name) = name {
             check(option, name, 253, option == "--storage-class")?;
         }
     }
-    if of.as_root && !of.block {
+    if measurement.as_root && !measurement.block {
         return Err(Mistake(
             "--as-root is for --block: a file system is handed to the user of the pod by its group"
                 .to_owned(),
         ));
     }
-    let documents = [claim(of), job(of)].map(|document| yaml::text(&document));
-    Ok(format!("{}---\n{}", comments(of), documents.join("---\n")))
+    let documents = [claim(measurement), job(measurement)].map(|document| yaml::text(&document));
+    Ok(format!(
+        "{}---\n{}",
+        comments(measurement),
+        documents.join("---\n")
+    ))
 }
 
-/// RFC 1123: what names of Kubernetes are made of.
+/// Checks a name by RFC 1123, which Kubernetes follows.
 fn check(option: &str, name: &str, longest: usize, dots: bool) -> Result<(), Mistake> {
-    let inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
     let fits = !name.is_empty()
         && name.len() <= longest
-        && name.starts_with(inner)
-        && name.ends_with(inner)
+        && name.starts_with(is_lower_or_digit)
+        && name.ends_with(is_lower_or_digit)
         && name
             .chars()
-            .all(|c| inner(c) || c == '-' || (dots && c == '.'));
+            .all(|c| is_lower_or_digit(c) || c == '-' || (dots && c == '.'));
     if fits {
         Ok(())
     } else {
         Err(Mistake(format!(
-            "{option} {name:?}: names of Kubernetes have lower-case letters, digits and hyphens, \
-             begin and end with a letter or digit, and are at most {longest} long"
+            "{option} {name:?}: a name in Kubernetes has lower-case letters, digits and hyphens, \
+             begins and ends with a letter or digit, and is at most {longest} characters long"
         )))
     }
 }
 
-fn comments(of: &Measurement) -> String {
-    let class = match &of.storage_class {
+const fn is_lower_or_digit(c: char) -> bool {
+    c.is_ascii_lowercase() || c.is_ascii_digit()
+}
+
+fn comments(measurement: &Measurement) -> String {
+    let class = match &measurement.storage_class {
         Some(class) => format!("storage class {class}"),
         None => "the default storage class".to_owned(),
     };
-    let space = match &of.namespace {
+    let space = match &measurement.namespace {
         Some(namespace) => format!(" -n {namespace}"),
         None => String::new(),
     };
-    let (name, size, limit) = (&of.name, of.size, of.deadline.0 / 1_000_000_000);
+    let (name, size, limit) = (
+        &measurement.name,
+        measurement.size,
+        measurement.deadline.0 / 1_000_000_000,
+    );
     let mut lines = vec![
         format!("Measures a volume of {size} of {class} with blocklab."),
         String::new(),
@@ -113,23 +124,26 @@ fn comments(of: &Measurement) -> String {
         format!("  kubectl logs{space} job/{name} | blocklab import record -"),
     ];
     lines.extend(
-        of.expected
+        measurement
+            .expected
             .as_ref()
             .map(|address| format!("  blocklab diagnose latest --expect '{address}'")),
     );
     lines.push(format!(
-        "  kubectl delete{space} job,pvc -l app.kubernetes.io/instance={name}     removes it all, the volume too"
+        "  kubectl delete{space} job,pvc -l app.kubernetes.io/instance={name}     removes the job and the volume"
     ));
-    if of.block {
+    if measurement.block {
         lines.push(String::new());
         lines.extend(
-            about_ownership(of.as_root)
+            about_ownership(measurement.as_root)
                 .iter()
                 .map(|text| (*text).to_owned()),
         );
     }
-    let comment = |line: &String| format!("# {line}").trim_end().to_owned() + "\n";
-    lines.iter().map(comment).collect()
+    lines
+        .iter()
+        .map(|line| format!("# {line}").trim_end().to_owned() + "\n")
+        .collect()
 }
 
 const fn about_ownership(as_root: bool) -> &'static [&'static str] {
@@ -147,53 +161,53 @@ const fn about_ownership(as_root: bool) -> &'static [&'static str] {
     }
 }
 
-fn metadata(of: &Measurement) -> Value {
-    let mut metadata = json!({ "name": of.name, "labels": labels(of) });
-    if let Some(namespace) = &of.namespace {
+fn metadata(measurement: &Measurement) -> Value {
+    let mut metadata = json!({ "name": measurement.name, "labels": labels(measurement) });
+    if let Some(namespace) = &measurement.namespace {
         metadata["namespace"] = json!(namespace);
     }
     metadata
 }
 
-fn labels(of: &Measurement) -> Value {
+fn labels(measurement: &Measurement) -> Value {
     json!({
         "app.kubernetes.io/name": "blocklab",
-        "app.kubernetes.io/instance": of.name,
+        "app.kubernetes.io/instance": measurement.name,
     })
 }
 
-fn claim(of: &Measurement) -> Value {
+fn claim(measurement: &Measurement) -> Value {
     let mut spec = json!({
         "accessModes": ["ReadWriteOnce"],
-        "volumeMode": if of.block { "Block" } else { "Filesystem" },
-        "resources": { "requests": { "storage": quantity(of.size) } },
+        "volumeMode": if measurement.block { "Block" } else { "Filesystem" },
+        "resources": { "requests": { "storage": quantity(measurement.size) } },
     });
-    if let Some(class) = &of.storage_class {
+    if let Some(class) = &measurement.storage_class {
         spec["storageClassName"] = json!(class);
     }
     json!({
         "apiVersion": "v1",
         "kind": "PersistentVolumeClaim",
-        "metadata": metadata(of),
+        "metadata": metadata(measurement),
         "spec": spec,
     })
 }
 
-fn job(of: &Measurement) -> Value {
+fn job(measurement: &Measurement) -> Value {
     let mut pod = json!({
         "restartPolicy": "Never",
         "automountServiceAccountToken": false,
-        "securityContext": security(of),
-        "containers": [container(of)],
+        "securityContext": security(measurement),
+        "containers": [container(measurement)],
         "volumes": [
-            { "name": "volume", "persistentVolumeClaim": { "claimName": of.name } },
-            // Runs are kept here until the log is read.
+            { "name": "volume", "persistentVolumeClaim": { "claimName": measurement.name } },
+            // The run is stored here as well, although the log carries it out of the pod.
             { "name": "runs", "emptyDir": {} },
             { "name": "tmp", "emptyDir": {} },
         ],
     });
-    if !of.node.is_empty() {
-        let labels = of
+    if !measurement.node.is_empty() {
+        let labels = measurement
             .node
             .iter()
             .map(|(key, value)| (key.clone(), json!(value)));
@@ -202,20 +216,20 @@ fn job(of: &Measurement) -> Value {
     json!({
         "apiVersion": "batch/v1",
         "kind": "Job",
-        "metadata": metadata(of),
+        "metadata": metadata(measurement),
         "spec": {
             "backoffLimit": 0,
-            "activeDeadlineSeconds": of.deadline.0.div_ceil(1_000_000_000),
+            "activeDeadlineSeconds": measurement.deadline.0.div_ceil(1_000_000_000),
             "ttlSecondsAfterFinished": LOG_STAYS_S,
-            "template": { "metadata": { "labels": labels(of) }, "spec": pod },
+            "template": { "metadata": { "labels": labels(measurement) }, "spec": pod },
         },
     })
 }
 
-fn security(of: &Measurement) -> Value {
-    let user = if of.as_root { 0 } else { USER };
+fn security(measurement: &Measurement) -> Value {
+    let user = if measurement.as_root { 0 } else { USER };
     json!({
-        "runAsNonRoot": !of.as_root,
+        "runAsNonRoot": !measurement.as_root,
         "runAsUser": user,
         "runAsGroup": user,
         "fsGroup": user,
@@ -223,15 +237,15 @@ fn security(of: &Measurement) -> Value {
     })
 }
 
-fn container(of: &Measurement) -> Value {
-    let target = if of.block { DEVICE } else { FOLDER };
+fn container(measurement: &Measurement) -> Value {
+    let target = if measurement.block { DEVICE } else { FOLDER };
     let mut arguments = vec!["run".to_owned()];
-    arguments.extend(of.arguments.iter().cloned());
+    arguments.extend(measurement.arguments.iter().cloned());
     arguments.extend(["--target", target, "--quiet", "--json-lines"].map(str::to_owned));
-    let resources = json!({ "cpu": of.processors.to_string(), "memory": quantity(of.memory) });
+    let resources = json!({ "cpu": measurement.processors.to_string(), "memory": quantity(measurement.memory) });
     let mut container = json!({
         "name": "blocklab",
-        "image": of.image,
+        "image": measurement.image,
         "args": arguments,
         "resources": { "requests": resources, "limits": resources },
         "securityContext": {
@@ -244,7 +258,7 @@ fn container(of: &Measurement) -> Value {
             { "name": "tmp", "mountPath": "/tmp" },
         ],
     });
-    if of.block {
+    if measurement.block {
         container["volumeDevices"] = json!([{ "name": "volume", "devicePath": DEVICE }]);
     } else {
         let mount = json!({ "name": "volume", "mountPath": FOLDER });
@@ -254,7 +268,7 @@ fn container(of: &Measurement) -> Value {
     container
 }
 
-/// `100Gi`; what is no whole number of GiB, in bytes.
+/// `100Gi` or `512Mi` where that is exact, else bytes.
 fn quantity(bytes: Bytes) -> String {
     match bytes.0 {
         gib if gib > 0 && gib.is_multiple_of(1 << 30) => format!("{}Gi", gib >> 30),

@@ -1,4 +1,5 @@
-//! What a storage class and a node come to, as an address.
+//! In: a storage class and a node as kubectl prints them. Out: the address of the volume that they
+//! promise.
 
 use blocklab_units::Bytes;
 use serde_json::Value;
@@ -23,57 +24,47 @@ const REGION: [&str; 2] = [
 /// print them. Parameters: <https://github.com/kubernetes-sigs/aws-ebs-csi-driver>, docs/parameters.md.
 ///
 /// # Errors
-/// A text that is no such object, or a class of another vendor.
+/// A text that is not such an object, or a class of another vendor.
 pub fn address(class: &str, node: Option<&str>, size: Bytes) -> Result<String, Mistake> {
     let class = object(class, "StorageClass", "storageclass")?;
     let provisioner = class["provisioner"].as_str().unwrap_or_default();
     if !EBS.contains(&provisioner) {
         return Err(Mistake(format!(
-            "the class {} is provisioned by {provisioner:?}; what is promised is known of {} only: \
-             name the volume yourself with `blocklab diagnose --expect ADDRESS`",
+            "the class {} is provisioned by {provisioner:?}, and blocklab knows only what {} \
+             promises: name the volume yourself with `blocklab diagnose --expect ADDRESS`",
             name(&class),
             EBS[0]
         )));
     }
-    // All are texts in Kubernetes: passing over a number would promise less than the class does.
+    // Kubernetes has only strings here. Skipping a number would promise less than the class does.
     let mut parameters = class["parameters"].as_object().into_iter().flatten();
     if let Some((key, value)) = parameters.find(|(_, value)| !value.is_string()) {
         return Err(Mistake(format!(
-            "the class {}: {key} is {value}, and not a text, as kubectl prints it",
+            "the class {}: {key} is {value}, where kubectl prints a string",
             name(&class)
         )));
     }
-    // Parameters have no case of their own.
-    let parameter = |wanted: &str| {
-        let parameters = class["parameters"].as_object()?;
-        let mut found = parameters.iter();
-        let (_, value) = found.find(|(key, _)| key.eq_ignore_ascii_case(wanted))?;
-        value
-            .as_str()
-            .map(str::trim)
-            .filter(|text| !text.is_empty())
-    };
-    let kind = parameter("type").unwrap_or("gp3");
+    let kind = parameter(&class, "type").unwrap_or("gp3");
     let gib = size.0.div_ceil(1 << 30);
     let mut address = format!("{kind}:{gib}GiB");
-    let per_gib = parameter("iopsPerGB")
-        .map(|parameter| whole(&class, "iopsPerGB", parameter))
+    let per_gib = parameter(&class, "iopsPerGB")
+        .map(|text| whole(&class, "iopsPerGB", text))
         .transpose()?;
-    // Where the class allows it, the driver raises what is too little for the type.
-    let is_raised = parameter("allowAutoIOPSPerGBIncrease") == Some("true");
+    // If the class allows it, the driver raises IOPS per GB to the minimum of the type.
+    let is_raised = parameter(&class, "allowAutoIOPSPerGBIncrease") == Some("true");
     let least = match (is_raised, kind) {
         (true, "io1" | "io2") => 100,
         (true, "gp3") => 3_000,
         _ => 0,
     };
-    let iops = match parameter("iops") {
+    let iops = match parameter(&class, "iops") {
         Some(iops) => Some(whole(&class, "iops", iops)?),
         None => per_gib.map(|per_gib| per_gib.saturating_mul(gib).max(least)),
     };
     if let Some(iops) = iops {
         address.push_str(&format!(",iops={iops}"));
     }
-    if let Some(throughput) = parameter("throughput") {
+    if let Some(throughput) = parameter(&class, "throughput") {
         let throughput = whole(&class, "throughput", throughput)?;
         address.push_str(&format!(",throughput={throughput}"));
     }
@@ -81,25 +72,37 @@ pub fn address(class: &str, node: Option<&str>, size: Bytes) -> Result<String, M
         return Ok(address);
     };
     let node = object(node, "Node", "node")?;
-    let label = |names: [&str; 2]| {
-        let labels = &node["metadata"]["labels"];
-        names.iter().find_map(|name| labels[*name].as_str())
-    };
-    if let Some(region) = label(REGION) {
+    if let Some(region) = label(&node, REGION) {
         address.push_str(&format!(",region={region}"));
     }
-    let instance = label(INSTANCE_TYPE).ok_or_else(|| {
+    let instance = label(&node, INSTANCE_TYPE).ok_or_else(|| {
         let name = name(&node);
         Mistake(format!("the node {name} has no label {}", INSTANCE_TYPE[0]))
     })?;
     Ok(format!("{address}@{instance}"))
 }
 
-/// The object of this kind that a text holds: alone, or alone in a list.
+/// A parameter of a storage class; the driver ignores the case of its name.
+fn parameter<'c>(class: &'c Value, name: &str) -> Option<&'c str> {
+    let mut parameters = class["parameters"].as_object()?.iter();
+    let (_, value) = parameters.find(|(key, _)| key.eq_ignore_ascii_case(name))?;
+    value
+        .as_str()
+        .map(str::trim)
+        .filter(|text| !text.is_empty())
+}
+
+/// A label of a node by the first of its names that the node has.
+fn label<'n>(node: &'n Value, names: [&str; 2]) -> Option<&'n str> {
+    let labels = &node["metadata"]["labels"];
+    names.iter().find_map(|name| labels[*name].as_str())
+}
+
+/// The object of this kind in a text: by itself, or as the only one of a list.
 fn object(text: &str, kind: &str, resource: &str) -> Result<Value, Mistake> {
     let how = format!("`kubectl get {resource} NAME -o json` prints one");
     let whole: Value = serde_json::from_str(text)
-        .map_err(|error| Mistake(format!("this is no {kind} in JSON ({error}); {how}")))?;
+        .map_err(|error| Mistake(format!("this is not a {kind} in JSON ({error}); {how}")))?;
     let items = whole["items"]
         .as_array()
         .filter(|_| whole["kind"] == "List");
@@ -114,7 +117,7 @@ fn object(text: &str, kind: &str, resource: &str) -> Result<Value, Mistake> {
     if found["kind"] == kind {
         Ok(found)
     } else {
-        Err(Mistake(format!("this is no {kind}; {how}")))
+        Err(Mistake(format!("this is not a {kind}; {how}")))
     }
 }
 
@@ -125,13 +128,12 @@ fn name(object: &Value) -> &str {
 }
 
 fn whole(class: &Value, parameter: &str, text: &str) -> Result<u64, Mistake> {
-    let wrong = |_| {
+    text.parse().map_err(|_| {
         let class = name(class);
         Mistake(format!(
-            "the class {class}: {parameter} is {text:?}, which is no whole number"
+            "the class {class}: {parameter} is {text:?}, which is not a whole number"
         ))
-    };
-    text.parse().map_err(wrong)
+    })
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! JSON values as YAML 1.2, in blocks, as people read manifests.
+//! In: a JSON value. Out: its text as YAML 1.2 in block style, as people write manifests.
 
 use serde_json::Value;
 
@@ -22,7 +22,7 @@ fn block(value: &Value, indent: usize, out: &mut String) {
             for value in values {
                 let mut item = String::new();
                 block(value, indent + 2, &mut item);
-                // The first line stands behind the dash.
+                // The first line follows the dash.
                 out.push_str(&format!("{margin}- {}", item.trim_start()));
             }
         }
@@ -30,7 +30,7 @@ fn block(value: &Value, indent: usize, out: &mut String) {
     }
 }
 
-/// What follows the name of a field.
+/// Appends what follows the name of a field.
 fn below(value: &Value, indent: usize, out: &mut String) {
     let is_block = match value {
         Value::Object(fields) => !fields.is_empty(),
@@ -45,8 +45,8 @@ fn below(value: &Value, indent: usize, out: &mut String) {
     }
 }
 
-/// A text stands bare only where no reader takes it for something else; quoted as in JSON, which
-/// YAML understands.
+/// A string is plain only if no reader can take it for something else, and otherwise quoted as in
+/// JSON, which is YAML too.
 fn scalar(value: &Value) -> String {
     const WORDS: [&str; 10] = [
         "true", "false", "null", "yes", "no", "on", "off", "y", "n", "nan",
