@@ -1,11 +1,12 @@
-//! The message about a process that was killed while it measured.
+//! In: the signal that ended the measuring process. Out: the message about it: the likely cause, and
+//! what is kept of the run.
 
 use blocklab_host::MemoryKills;
 
 use crate::signals::ENDING;
 
-/// The message; `None` for a signal by which the user ended it himself. `kept`: the id of the
-/// run that holds what was measured.
+/// The message; `None` for a signal with which users end a run. `kept` is the id of the run that
+/// holds what was measured.
 pub fn words(signal: i32, before: MemoryKills, kept: Option<&str>) -> Option<String> {
     if ENDING.contains(&signal) {
         return None;
@@ -17,37 +18,36 @@ pub fn words(signal: i32, before: MemoryKills, kept: Option<&str>) -> Option<Str
     ))
 }
 
-/// What is left of a run that could not end in an orderly way.
+/// What is kept of a run that could not end in an orderly way.
 pub fn what_is_kept(kept: Option<&str>) -> String {
     match kept {
         Some(id) => format!("What was measured until then is kept: blocklab show {id}"),
-        None => "Nothing is kept of it".to_owned(),
+        None => "Nothing is kept of this run".to_owned(),
     }
 }
 
 /// The name of the signal, and what it most likely means.
 fn cause(signal: i32, before: MemoryKills, now: MemoryKills) -> &'static str {
-    let rose = |of: fn(&MemoryKills) -> Option<u64>| of(&before) < of(&now);
     match signal {
-        libc::SIGKILL if rose(|kills| kills.group) => {
+        libc::SIGKILL if before.group < now.group => {
             " (SIGKILL): the control group has used up its memory (oom_kill rose); a higher limit, \
              fewer threads or a lower depth would work"
         }
-        libc::SIGKILL if rose(|kills| kills.machine) => {
+        libc::SIGKILL if before.machine < now.machine => {
             " (SIGKILL): the machine ran out of memory (oom_kill in /proc/vmstat rose); fewer \
              threads or a lower depth would work"
         }
         libc::SIGKILL => {
-            " (SIGKILL): by somebody, or by another program; not for want of memory, as far as \
-             the kernel's counters show"
+            " (SIGKILL): by a user or another program; the kernel's counters show no lack of memory"
         }
         libc::SIGXFSZ => " (SIGXFSZ): a file became larger than `ulimit -f` allows",
         libc::SIGXCPU => " (SIGXCPU): it used more processor time than `ulimit -t` allows",
         libc::SIGBUS => {
-            " (SIGBUS): memory was lost under it, as when a file is cut or a disk fails"
+            " (SIGBUS): memory that was mapped from a file is gone, as when the file is truncated \
+             or the disk fails"
         }
         libc::SIGSEGV | libc::SIGABRT | libc::SIGILL | libc::SIGFPE => {
-            ": this is a fault of blocklab, which is worth a report"
+            ": this is a bug in blocklab; please report it"
         }
         _ => "",
     }
@@ -73,13 +73,13 @@ mod tests {
                 kills(Some(0), Some(1)),
                 "machine ran out",
             ),
-            (9, kills(None, None), kills(None, None), "by somebody"),
+            (9, kills(None, None), kills(None, None), "by a user"),
             (25, kills(None, None), kills(None, None), "ulimit -f"),
             (
                 11,
                 kills(None, None),
                 kills(None, None),
-                "fault of blocklab",
+                "bug in blocklab",
             ),
         ] {
             let message = cause(signal, before, now);

@@ -1,6 +1,6 @@
-//! In: arguments that name places, signals, a run to supervise, words and colours.
-//! Out: a store, a guard and a catalog as the user has them; text on a terminal; an exit code.
-//! Never: what is run.
+//! In: arguments and variables that name places; signals; a run to supervise; text with colours.
+//! Out: the user's store, guard and catalog; text on a terminal; an exit code.
+//! Never: the content of a run.
 
 mod killed;
 pub mod place;

@@ -1,4 +1,5 @@
-//! What this machine and its user provide: places for runs and figures, and chance.
+//! In: options and environment variables. Out: the places of the user's runs and catalog; and the
+//! random seed from the kernel.
 
 use std::env;
 use std::ffi::OsString;
@@ -12,7 +13,7 @@ use blocklab_store::Store;
 
 use crate::terminal;
 
-/// The store that the user means: `--store`, else `$BLOCKLAB_STORE`, else
+/// The user's store: `--store`, else `$BLOCKLAB_STORE`, else
 /// `$XDG_DATA_HOME/blocklab/runs`, else `~/.local/share/blocklab/runs`.
 pub fn store(given: Option<PathBuf>) -> Result<Store> {
     let root = given.or_else(|| root(|name| env::var_os(name)));
@@ -22,20 +23,21 @@ pub fn store(given: Option<PathBuf>) -> Result<Store> {
     )
 }
 
-/// Decides what a command may write to. What runs leave on devices is remembered in the store.
+/// The guard that decides what a command may write to. It remembers in the store what runs wrote to
+/// devices.
 pub fn guard(names: &[String], store: &Store) -> Guard {
     Guard::new(names).with_memory(memory(store), terminal::warn)
 }
 
-/// Its name begins with a dot, so it is no run.
+/// The memory of the guard. Its name begins with a dot, so that the store does not take it for a run.
 pub fn memory(store: &Store) -> Memory {
     Memory::at(store.root().join(".devices"))
 }
 
-/// The embedded figures of volumes and instances, and the user's own above them.
+/// The embedded figures of volumes and instances, and the user's own, which take precedence.
 ///
 /// # Errors
-/// Where a file of the user's own cannot be read, or holds what cannot be.
+/// If one of the user's files cannot be read, or contains an error.
 pub fn load_catalog() -> Result<Catalog> {
     match catalog() {
         Some(folder) => Ok(Catalog::load(&folder)?),
@@ -49,28 +51,29 @@ pub fn catalog() -> Option<PathBuf> {
     data(|name| env::var_os(name)).map(|data| data.join("blocklab/catalog"))
 }
 
-/// An empty variable counts as none; a relative XDG_DATA_HOME is to be ignored, as its
-/// specification demands.
+/// The user's data directory. A relative XDG_DATA_HOME is ignored, as its specification demands.
 fn data(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
-    let path = |name| path(&variable, name);
-    let xdg = path("XDG_DATA_HOME").filter(|path| path.is_absolute());
-    xdg.or_else(|| path("HOME").map(|home| home.join(".local/share")))
+    path(&variable, "XDG_DATA_HOME")
+        .filter(|path| path.is_absolute())
+        .or_else(|| path(&variable, "HOME").map(|home| home.join(".local/share")))
 }
 
 fn root(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
-    let runs = || data(&variable).map(|data| data.join("blocklab/runs"));
-    path(&variable, "BLOCKLAB_STORE").or_else(runs)
+    path(&variable, "BLOCKLAB_STORE")
+        .or_else(|| data(&variable).map(|data| data.join("blocklab/runs")))
 }
 
+/// The path in a variable; `None` for an empty one.
 fn path(variable: impl Fn(&str) -> Option<OsString>, name: &str) -> Option<PathBuf> {
-    let value = variable(name).filter(|value| !value.is_empty());
-    value.map(PathBuf::from)
+    variable(name)
+        .filter(|value| !value.is_empty())
+        .map(PathBuf::from)
 }
 
-/// 64 bits from the kernel: the only chance in the house that is not from a seed.
+/// 64 random bits from the kernel: the only randomness of the program that is not from a seed.
 ///
 /// # Errors
-/// Where the kernel gives none.
+/// If the kernel gives none.
 pub fn chance() -> Result<u64> {
     getrandom::u64().context("the kernel gives no random numbers")
 }

@@ -1,4 +1,5 @@
-//! Ctrl-C and its like, in the process that measures.
+//! In: Ctrl-C and other signals to end, in the process that measures. Out: a flag that requests an
+//! orderly end, or an immediate exit.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -8,13 +9,13 @@ use anyhow::{Context, Result};
 
 use crate::status::INTERRUPTED;
 
-/// Those by which a user ends a run.
+/// The signals with which users end a run.
 pub(crate) const ENDING: [i32; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
 
-/// Within this time after the first signal, others are the same wish to end.
+/// Signals within this time after the first one count as the same request.
 ///
-/// `timeout`, `systemctl stop` and a terminal that closes signal all processes of a command, and
-/// the parent passes its own signal on: the process that measures gets two or three for one.
+/// `timeout`, `systemctl stop` and a closing terminal signal all processes of a command, and the
+/// parent forwards its own signal as well, so the process that measures gets two or three for one.
 const ECHO: Duration = Duration::from_millis(500);
 
 /// The first Ctrl-C or SIGTERM requests an orderly end, a later one ends at once.
@@ -23,21 +24,24 @@ pub fn listen() -> Result<Arc<AtomicBool>> {
     let first = Arc::new(AtomicU64::new(0));
     for signal in ENDING {
         let (interrupted, first) = (Arc::clone(&interrupted), Arc::clone(&first));
-        let handler = move || {
-            interrupted.store(true, Ordering::Relaxed);
-            if is_another(&first, now()) {
-                signal_hook::low_level::exit(i32::from(INTERRUPTED));
-            }
-        };
-        // SAFETY: the action uses atomics, reads a clock, and may call _exit: all of that is
+        // SAFETY: `request_end` uses atomics, reads a clock, and may call _exit: all of that is
         // async-signal-safe.
-        unsafe { signal_hook::low_level::register(signal, handler) }
-            .context("cannot listen for signals")?;
+        unsafe {
+            signal_hook::low_level::register(signal, move || request_end(&interrupted, &first))
+        }
+        .context("cannot listen for signals")?;
     }
     Ok(interrupted)
 }
 
-/// Whether a signal at `now` is more than the echo of the first one.
+fn request_end(interrupted: &AtomicBool, first: &AtomicU64) {
+    interrupted.store(true, Ordering::Relaxed);
+    if is_another(first, now()) {
+        signal_hook::low_level::exit(i32::from(INTERRUPTED));
+    }
+}
+
+/// Whether a signal at `now` is a second request and not an echo of the first.
 fn is_another(first: &AtomicU64, now: u64) -> bool {
     match first.compare_exchange(0, now, Ordering::Relaxed, Ordering::Relaxed) {
         Ok(_) => false,
@@ -45,7 +49,7 @@ fn is_another(first: &AtomicU64, now: u64) -> bool {
     }
 }
 
-/// Nanoseconds since the machine was started.
+/// Nanoseconds of the monotonic clock.
 fn now() -> u64 {
     let mut time = libc::timespec {
         tv_sec: 0,

@@ -1,14 +1,14 @@
-//! Exit statuses, as the help text promises them.
+//! The exit statuses that the help text promises, in one place for all commands.
 
 /// Everything was done as requested.
 pub const DONE: u8 = 0;
-/// The run failed: what was measured is kept.
+/// The run failed; what was measured is kept.
 pub const FAILED: u8 = 1;
-/// The request cannot be met as it is written.
+/// Invalid request.
 pub const MISTAKE: u8 = 2;
-/// What `--fail-on` forbids is shown.
+/// The measurement shows what `--fail-on` forbids.
 pub const NOT_PASSED: u8 = 4;
-/// Under `--strict`: what `--fail-on` forbids is neither shown nor excluded.
+/// With `--strict`: the measurement neither shows nor excludes what `--fail-on` forbids.
 pub const UNDECIDED: u8 = 5;
-/// As a shell counts a program ended by Ctrl-C.
+/// What a shell reports of a program that Ctrl-C ended.
 pub const INTERRUPTED: u8 = 130;

@@ -1,17 +1,17 @@
-//! Lets the command end although a thread of it cannot.
+//! In: the work of a command. Out: its exit code, also if a thread of the work cannot end.
 //!
-//! A thread in an uninterruptible wait for a slow or dead device cannot be ended by anybody, and
-//! its process stays until the device answers. So the work is done in a child, and the parent
-//! leaves as soon as the child has reported how it ended:
+//! A thread in an uninterruptible wait for a slow or dead device cannot be killed, and its process
+//! stays until the device answers. So the work is done in a child, and the parent exits as soon as
+//! the child has reported its exit code:
 //!
 //! ```text
 //!   parent: waits ──────────────────────────▶ reads the exit code, reaps the child if it can
 //!   child:  measures, keeps, prints, removes ──▶ writes the exit code ──▶ exits, or hangs in the kernel
 //! ```
 //!
-//! A child that is left behind holds no output of the command, so that a pipe behind it ends. It
-//! learns of that, and of the parent's death, by a second pipe, which a thread of its own
-//! holds: the thread that measures may already hang.
+//! A child that is left behind closes the command's output, so that readers of it see the end. It
+//! learns that it is left behind, or that the parent died, from a second pipe. A thread of its own
+//! reads that pipe, because the thread that measures may already hang.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -33,15 +33,14 @@ use rustix::process::{
 use crate::killed;
 use crate::signals::ENDING;
 
-/// Runs `work` in a child and gives its exit code. `work` must print everything itself, except an
-/// error: that is printed here, and `code_of` has the exit code of it.
+/// Runs `work` in a child and returns its exit code. `work` must print everything itself, except an
+/// error: that is printed here, and `code_of` gives its exit code.
 ///
-/// It must be called while there is one thread: a forked copy of several is not sound.
+/// Must be called while the process has one thread, because a fork copies only the calling one.
 pub fn supervise(
     work: impl FnOnce() -> Result<u8>,
     code_of: impl Fn(&anyhow::Error) -> u8,
 ) -> Result<ExitCode> {
-    let pipe = |flags| pipe_with(PipeFlags::CLOEXEC | flags).context("cannot make a pipe");
     let (reader, writer) = pipe(PipeFlags::empty())?;
     let (names, namer) = pipe(PipeFlags::NONBLOCK)?;
     let (end_request, end_sender) = pipe(PipeFlags::empty())?;
@@ -52,19 +51,20 @@ pub fn supervise(
         -1 => Err(io::Error::last_os_error()).context("cannot start a process"),
         0 => {
             drop((reader, names, end_sender));
-            // The first and only time.
+            // It cannot be set already: nothing else sets it.
             let _ = KEPT.set(File::from(namer));
             set_handlers(libc::SIG_DFL, 0);
             allow_many_files();
-            let waiting = await_end_request(end_request).context("cannot start a thread");
-            let waiting = waiting.map_err(|error| (crate::status::FAILED, error));
-            let done = waiting.and_then(|()| work().map_err(|error| (code_of(&error), error)));
-            let code = done.unwrap_or_else(|(code, error)| {
-                crate::terminal::complain(&error);
-                code
-            });
+            let code = await_end_request(end_request)
+                .context("cannot start a thread")
+                .map_err(|error| (crate::status::FAILED, error))
+                .and_then(|()| work().map_err(|error| (code_of(&error), error)))
+                .unwrap_or_else(|(code, error)| {
+                    crate::terminal::complain(&error);
+                    code
+                });
             let_go_of_output();
-            // A parent that is gone needs no word.
+            // If the parent is gone, no one reads the code.
             let _ = File::from(writer).write_all(&[code]);
             leave(i32::from(code))
         }
@@ -79,19 +79,25 @@ pub fn supervise(
     }
 }
 
-/// Waits at the child's end of the pipe. A byte means that the child is left behind; an end without
-/// one, that the parent was killed, and the child is to end as by a signal of its own.
+fn pipe(flags: PipeFlags) -> Result<(OwnedFd, OwnedFd)> {
+    pipe_with(PipeFlags::CLOEXEC | flags).context("cannot make a pipe")
+}
+
+/// Starts a thread that waits at the child's end of the pipe. A byte means that the child is left
+/// behind. The end of the pipe without a byte means that the parent was killed, and the child ends
+/// as if it had got a signal itself.
 fn await_end_request(end_request: OwnedFd) -> io::Result<()> {
-    let wait = move || match File::from(end_request).read(&mut [0]) {
-        Ok(1) => let_go_of_output(),
-        _ => drop(kill_process(getpid(), Signal::TERM)),
-    };
-    Builder::new().name("end-request".to_owned()).spawn(wait)?;
+    Builder::new()
+        .name("end-request".to_owned())
+        .spawn(move || match File::from(end_request).read(&mut [0]) {
+            Ok(1) => let_go_of_output(),
+            _ => drop(kill_process(getpid(), Signal::TERM)),
+        })?;
     Ok(())
 }
 
-/// Whoever reads what the command prints waits until the last process that could print is gone, and
-/// a child that hangs may never go.
+/// Closes standard input and output. A reader of the command's output waits until the last process
+/// that has it open is gone, and a child that hangs may never go.
 fn let_go_of_output() {
     let Ok(nowhere) = OpenOptions::new().read(true).write(true).open("/dev/null") else {
         return;
@@ -102,28 +108,28 @@ fn let_go_of_output() {
     }
 }
 
-/// The child, for the signal handler.
+/// Process id of the child, for the signal handler; 0 before the fork.
 static CHILD: AtomicI32 = AtomicI32::new(0);
-/// Signals that came before the child was known here, as bits: it may run, and report that, before the
-/// parent comes to itself after the fork.
+/// Signals that came before [`CHILD`] was set, as bits: the child may run, and its output may make
+/// somebody send a signal, before `fork` returns in the parent.
 static EARLY: AtomicU32 = AtomicU32::new(0);
 /// Whether a signal to end has come.
 static SIGNALLED: AtomicBool = AtomicBool::new(false);
 
-/// Passes the id of the run that is kept to the parent, which reports it when the child
-/// is killed.
+/// In the child, the pipe by which the parent learns the id of the run that is kept, to report it if
+/// the child is killed.
 static KEPT: OnceLock<File> = OnceLock::new();
 
-/// Something of this run is kept from now on.
+/// Tells the parent that something of this run is kept from now on.
 pub fn note_kept(id: &str) {
     if let Some(mut parent) = KEPT.get() {
-        // A pipe that is full names the run already.
+        // A full pipe already names the run.
         let _ = parent.write_all(format!("{id}\n").as_bytes());
     }
 }
 
-/// Passes on what was sent to the parent alone. A Ctrl-C reaches both, and the child must not
-/// count it twice.
+/// Forwards signals that a process sent to the parent alone. The kernel sends a Ctrl-C to both, and
+/// the child must not count it twice.
 fn forward_signals() {
     extern "C" fn forward(signal: i32, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
         SIGNALLED.fetch_or(ENDING.contains(&signal), Ordering::Relaxed);
@@ -153,24 +159,25 @@ fn pass_on_early(child: i32) {
     }
 }
 
-/// Asks for results so far.
+/// Asks for the results so far.
 const ASKING: i32 = libc::SIGUSR1;
 
-/// Targets are held open from the first check to the end of the run, in addition to what the workers
-/// open: as many as the hard limit allows, where the usual soft one is 1,024. Root may have more.
+/// Raises the limit of open files to the hard limit; the usual soft one is 1,024. Targets are held
+/// open from the first check to the end of the run, in addition to those that the workers open.
 fn allow_many_files() {
     // The kernel allows root this many by default (fs.nr_open).
     const MOST: u64 = 1 << 20;
-    let allow = |most| {
-        let limit = Rlimit {
-            current: most,
-            maximum: most,
-        };
-        setrlimit(Resource::Nofile, limit)
-    };
     let hard = getrlimit(Resource::Nofile).maximum;
-    // A run with few files needs no more than it has.
-    let _ = allow(hard.map(|hard| hard.max(MOST))).or_else(|_| allow(hard));
+    // Both may fail: a run with few files does not need more than it has.
+    let _ = set_file_limit(hard.map(|hard| hard.max(MOST))).or_else(|_| set_file_limit(hard));
+}
+
+fn set_file_limit(most: Option<u64>) -> rustix::io::Result<()> {
+    let limit = Rlimit {
+        current: most,
+        maximum: most,
+    };
+    setrlimit(Resource::Nofile, limit)
 }
 
 fn set_handlers(handler: usize, flags: i32) {
@@ -193,14 +200,15 @@ fn leave(code: i32) -> ! {
     std::process::exit(code)
 }
 
-/// How long a child that has reported may take to go before it is left behind.
+/// How long a child that has reported its code may take to exit before it is left behind.
 const PATIENCE: Duration = Duration::from_millis(300);
-/// How long the whole end may take after a signal. The child gives up what is in flight after three
-/// quarters of a second itself; only one that hangs somewhere else needs all of this.
+/// How long the whole end may take after a signal. The child itself gives up operations in flight
+/// after three quarters of a second, so only one that hangs elsewhere needs all of this.
 const GRACE: Duration = Duration::from_millis(1400);
+/// How often the parent looks whether the child is gone.
 const PIECE: Duration = Duration::from_millis(10);
 
-/// The exit code; `None` when the child ended without a word.
+/// The exit code; `None` if the child ended without reporting one.
 fn await_child(child: Pid, mut reader: File, end_sender: File) -> Option<ExitCode> {
     let Some(signalled) = await_word(&reader) else {
         return Some(leave_behind(end_sender));
@@ -213,19 +221,18 @@ fn await_child(child: Pid, mut reader: File, end_sender: File) -> Option<ExitCod
     if let Signalled::At(moment) = signalled {
         until = until.min(moment + GRACE);
     }
-    let runs = || matches!(waitpid(Some(child), WaitOptions::NOHANG), Ok(None));
-    while runs() && Instant::now() < until {
+    while matches!(waitpid(Some(child), WaitOptions::NOHANG), Ok(None)) && Instant::now() < until {
         std::thread::sleep(PIECE);
     }
     Some(ExitCode::from(code[0]))
 }
 
 fn leave_behind(mut end_sender: File) -> ExitCode {
-    // A child that is gone after all needs no word.
+    // Fails if the child is gone after all, which is just as well.
     let _ = end_sender.write_all(&[0]);
     crate::terminal::warn(
-        "interrupted; the target did not answer, and a process is left that waits for it and keeps \
-         the run when it can",
+        "interrupted; the target does not answer. A background process waits for it and will keep \
+         the run if it can",
     );
     ExitCode::from(crate::status::INTERRUPTED)
 }
@@ -237,8 +244,8 @@ enum Signalled {
     At(Instant),
 }
 
-/// Waits until the child's word can be read, or its end. Nothing when a signal came and then
-/// neither.
+/// Waits until the child's report, or its end, can be read. `None` if neither comes in time after a
+/// signal.
 fn await_word(reader: &File) -> Option<Signalled> {
     let asleep = SignalsOnlyInSleep::begin();
     let mut signalled = Signalled::Not;
@@ -256,8 +263,8 @@ fn await_word(reader: &File) -> Option<Signalled> {
     }
 }
 
-/// Holds signals back except while it sleeps: none comes between the look whether one has come and
-/// the sleep that it is to end.
+/// Blocks signals except while it sleeps, so that none can come between the check for a signal and
+/// the sleep that the signal should end.
 struct SignalsOnlyInSleep {
     outside: libc::sigset_t,
 }
@@ -277,8 +284,7 @@ impl SignalsOnlyInSleep {
         }
     }
 
-    /// Whether the pipe can be read before the time is over or a signal comes; without a limit it
-    /// waits as long as it takes.
+    /// Whether the pipe can be read before the time is over or a signal comes; `None` sets no limit.
     fn until_readable(&self, reader: &File, at_most: Option<Duration>) -> bool {
         let mut poll = libc::pollfd {
             fd: reader.as_raw_fd(),
@@ -289,9 +295,9 @@ impl SignalsOnlyInSleep {
             tv_sec: left.as_secs() as libc::time_t,
             tv_nsec: left.subsec_nanos().into(),
         });
-        let limit = limit.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
+        let pointer = limit.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
         // SAFETY: one valid entry, and a limit and a set that live as long as the call.
-        unsafe { libc::ppoll(&raw mut poll, 1, limit, &raw const self.outside) > 0 }
+        unsafe { libc::ppoll(&raw mut poll, 1, pointer, &raw const self.outside) > 0 }
     }
 }
 
@@ -308,7 +314,7 @@ impl Drop for SignalsOnlyInSleep {
     }
 }
 
-/// The exit code of a child that ended without a word, and what killed it.
+/// The exit code of a child that ended without reporting one; also prints what killed it.
 fn reap(child: Pid, before: MemoryKills, names: File) -> ExitCode {
     let ended = retry_on_intr(|| waitpid(Some(child), WaitOptions::empty()));
     let status = ended
@@ -329,13 +335,15 @@ fn reap(child: Pid, before: MemoryKills, names: File) -> ExitCode {
     }
 }
 
-/// The id of the run of which something is kept.
+/// The id of the last run of which something is kept.
 fn last(mut names: File) -> Option<String> {
     let mut kept = Vec::new();
-    // What cannot be read any more was not written.
+    // An error means that there is nothing more to read: the pipe does not block.
     let _ = names.read_to_end(&mut kept);
-    let kept = String::from_utf8_lossy(&kept);
-    kept.lines().last().map(str::to_owned)
+    String::from_utf8_lossy(&kept)
+        .lines()
+        .last()
+        .map(str::to_owned)
 }
 
 fn report(signal: i32, before: MemoryKills, names: File) {

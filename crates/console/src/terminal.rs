@@ -1,8 +1,9 @@
-//! Text for the user: standard output, standard error, colours.
+//! In: text for the user. Out: standard output and standard error, with colours where they are
+//! wanted.
 //!
-//! Names of jobs, folders and devices, and the records of others, may hold any characters. All text
-//! for people passes here, and no control sequence reaches the terminal but our
-//! own colours.
+//! Names of jobs, folders and devices, and records from elsewhere, may contain any characters. All
+//! text for people passes through here, so that no control sequence but those of our own colours
+//! reaches the terminal.
 
 use std::borrow::Cow;
 use std::env;
@@ -13,8 +14,7 @@ use anyhow::Context;
 use blocklab_units::{Style, after_ink, visible_lines};
 use blocklab_workload::errno;
 
-/// Prints text to standard output. A reader that has gone away (`| head`) is no error: it has what
-/// it wanted.
+/// Prints text to standard output. A reader that closes the pipe early (`| head`) is not an error.
 pub fn print(text: impl AsRef<str>) -> anyhow::Result<()> {
     put(visible_lines(text.as_ref()).as_bytes())
 }
@@ -24,7 +24,7 @@ pub fn print_styled(text: impl AsRef<str>) -> anyhow::Result<()> {
     put(shown(text.as_ref(), style().color).as_bytes())
 }
 
-/// Prints what another program is to read, byte by byte; a terminal is shown it as text.
+/// Prints data for another program unchanged; a terminal gets it as text with escapes.
 pub fn print_data(bytes: impl AsRef<[u8]>) -> anyhow::Result<()> {
     if io::stdout().is_terminal() {
         print(String::from_utf8_lossy(bytes.as_ref()))
@@ -33,16 +33,16 @@ pub fn print_data(bytes: impl AsRef<[u8]>) -> anyhow::Result<()> {
     }
 }
 
-/// Standard output, for what another program is to read: as [`print_data`], piece by piece.
+/// Standard output for data that another program reads: [`print_data`] in pieces.
 pub struct Data;
 
 impl Write for Data {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let text = |bytes| visible_lines(&String::from_utf8_lossy(bytes)).into_owned();
         if io::stdout().is_terminal() {
-            write_out(text(bytes).as_bytes())?
+            let text = String::from_utf8_lossy(bytes);
+            write_out(visible_lines(&text).as_bytes())?;
         } else {
-            write_out(bytes)?
+            write_out(bytes)?;
         }
         Ok(bytes.len())
     }
@@ -64,7 +64,7 @@ fn put(bytes: &[u8]) -> anyhow::Result<()> {
     }
 }
 
-/// The text as a terminal may get it.
+/// The text with escapes for every control sequence, except our own colours if they are allowed.
 fn shown(text: &str, colors: bool) -> Cow<'_, str> {
     if !colors || !text.contains('\x1b') {
         return visible_lines(text);
@@ -84,18 +84,18 @@ fn shown(text: &str, colors: bool) -> Cow<'_, str> {
     shown.into()
 }
 
-/// Columns and lines of standard error, where it is a terminal; 0 where it does not report them.
+/// Columns and lines of standard error if it is a terminal; 0 if the terminal does not report them.
 pub fn size() -> Option<(u16, u16)> {
     let size = terminal_size::terminal_size_of(io::stderr());
     let known = size.map_or((0, 0), |(width, height)| (width.0, height.0));
     io::stderr().is_terminal().then_some(known)
 }
 
-/// Columns that are used of a terminal, whatever it claims to have.
+/// Most columns that are used, whatever the terminal reports.
 const WIDEST: u16 = 1000;
 
-/// How text on standard output may look: colours and width only where it is a terminal, and no
-/// colours when NO_COLOR is set.
+/// Colours and width for text on standard output: only if it is a terminal, and no colours if
+/// NO_COLOR is set.
 pub fn style() -> Style {
     Style {
         color: io::stdout().is_terminal() && colors_wanted(),
@@ -103,7 +103,7 @@ pub fn style() -> Style {
     }
 }
 
-/// Prints what went wrong to standard error.
+/// Prints an error to standard error.
 pub fn complain(error: &anyhow::Error) {
     let head = if io::stderr().is_terminal() && colors_wanted() {
         "\x1b[1;31merror:\x1b[0m"
@@ -112,22 +112,23 @@ pub fn complain(error: &anyhow::Error) {
     };
     let text = format!("{error:#}");
     let remedy = error.root_cause().downcast_ref().map_or("", errno::remedy);
-    // Nobody reads on when standard error is closed.
+    // If standard error is closed, there is no place left for a message.
     let _ = writeln!(io::stderr(), "{head} {}{remedy}", visible_lines(&text));
 }
 
-/// Prints to standard error what did not stop us.
+/// Prints a warning to standard error.
 pub fn warn(text: &str) {
     let _ = writeln!(io::stderr(), "warning: {}", visible_lines(text));
 }
 
-/// <https://no-color.org>: any value but an empty one; and terminals without colours.
+/// Whether neither NO_COLOR (<https://no-color.org>, any value but an empty one) nor a terminal
+/// without colours forbids them.
 fn colors_wanted() -> bool {
-    let unset = |value: Option<_>| value.is_none_or(|value: std::ffi::OsString| value.is_empty());
-    unset(env::var_os("NO_COLOR")) && env::var_os("TERM").as_deref() != Some(OsStr::new("dumb"))
+    env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+        && env::var_os("TERM").as_deref() != Some(OsStr::new("dumb"))
 }
 
-/// Prints to standard error, next to a result that others will read.
+/// Prints a message to standard error, so that standard output has only the result.
 pub fn inform(text: &str) {
     let _ = writeln!(io::stderr(), "{}", visible_lines(text));
 }
