@@ -220,7 +220,7 @@ impl ThreadSpec {
         let depth = job.effective_depth();
         let (mut buffers, slots) = Buffers::new(depth, job.sizes.largest_moved().0 as usize)
             .map_err(|source| self.engine_error(source, "; a smaller depth or block would work"))?;
-        let mut content = ContentMaker::of(job, self.seed, self.thread);
+        let mut content = ContentMaker::for_job(job, self.seed, self.thread);
         if job.mix.write > 0 {
             for slot in &slots {
                 content.prepare(buffers.bytes_mut(slot, job.sizes.write.largest().0 as usize));

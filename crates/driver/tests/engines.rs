@@ -485,7 +485,7 @@ fn a_processor_is_kept_busy() {
 fn without_bytes_a_number_of_bytes_is_no_end() {
     let burns = job(Engine::Cpuio(Nanos::from_millis(2)), Mix::READ);
     let invalid = burns.check().unwrap_err().to_string();
-    assert!(invalid.contains("end by a runtime"), "{invalid}");
+    assert!(invalid.contains("need a runtime"), "{invalid}");
 }
 
 #[test]

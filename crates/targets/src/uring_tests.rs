@@ -55,7 +55,7 @@ impl Hanging {
                 offset: u64::MAX,
                 len: LEN as u32,
             };
-            target.submit(&Io::of(slot, &request));
+            target.submit(&Io::new(slot, &request));
             if number == 1 {
                 target.flush().unwrap();
             }

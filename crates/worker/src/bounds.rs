@@ -112,7 +112,7 @@ pub(crate) fn pass(job: &Job, thread: u32, sizes: &[u64]) -> Result<u64, Invalid
     };
     let mut pass = 0;
     for index in (0..sizes.len()).filter(mine) {
-        let extent = Extent::of(job.region, sizes[index], (thread, job.threads), block)?;
+        let extent = Extent::for_thread(job.region, sizes[index], (thread, job.threads), block)?;
         pass += extent.len / block * block;
     }
     Ok(pass)

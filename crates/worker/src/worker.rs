@@ -374,7 +374,7 @@ impl Worker {
         self.job(job).recorder.issued.add(1);
         let io = InFlight::new(request, now, intended);
         self.goes_out(&slot, InFlight { job, ..io });
-        Action::Issue(Io::of(slot, request))
+        Action::Issue(Io::new(slot, request))
     }
 
     #[inline(always)]

@@ -1,4 +1,5 @@
-//! What people write to name something that can be bought, or that they described by hand.
+//! In: the text of an address. Out: what it names: a volume or instance that can be bought, or the
+//! file of a device; or an error that points at the wrong part.
 
 use std::fmt;
 use std::num::NonZeroU32;
@@ -11,51 +12,51 @@ use crate::Date;
 
 pub use crate::date::NotADate;
 
-/// A thing that has limits: something that a vendor sells, or a device described in a file.
+/// Something with limits: a vendor's offer, or a device described in a file.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Address {
     /// `[N x ] VOLUME [: SIZE] [, key=value …] [@ INSTANCE]`.
     Sold(Offer),
-    /// `./my-device.toml`: the path as it was written.
+    /// `./my-device.toml`: the path as the user wrote it.
     File(String),
 }
 
-/// Something that is for sale, as the address names it.
+/// A vendor's offer, as an address names it.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Offer {
-    /// How many of it; `None`: one volume, or all local disks.
+    /// Number of volumes; `None`: one volume, or all local disks.
     pub count: Option<NonZeroU32>,
     /// `gp3`, `local`, `azure/PremiumV2_LRS`.
     pub volume: String,
-    /// Of each volume.
+    /// Size of each volume.
     pub size: Option<Bytes>,
-    /// Provisioned, of each volume.
+    /// Provisioned IOPS of each volume.
     pub iops: Option<u64>,
-    /// Provisioned, of each volume, in MiB/s as the vendor sells it.
+    /// Provisioned throughput of each volume, in MiB/s as the vendor sells it.
     pub throughput_mibps: Option<u64>,
-    /// The day whose limits and prices hold; `None`: the newest.
+    /// The day whose limits and prices apply; `None`: the newest.
     pub as_of: Option<Date>,
-    /// Whose price list holds.
+    /// The region whose price list applies.
     pub region: Option<String>,
-    /// What stands in for limits that nobody promises: `average`, or a device file.
+    /// What to use for limits that the vendor does not promise: `average`, or a device file.
     pub profile: Option<String>,
     /// `i3.xlarge`, `azure/Standard_D4s_v3`.
     pub instance: Option<String>,
-    /// Which machine of that type, where a run has several.
+    /// The machine of that type, if a run has several.
     pub host: Option<String>,
-    /// Which volume of that kind, where a run has several.
+    /// The volume of that kind, if a run has several.
     pub volume_name: Option<String>,
 }
 
 impl Offer {
-    /// A profile that is known by its name; one with a `/` or a `.` is the path of a device file.
+    /// The profile, if it is a name; one with a `/` or a `.` is the path of a device file.
     pub fn named_profile(&self) -> Option<&str> {
         let profile = self.profile.as_deref();
         profile.filter(|profile| !profile.contains(['/', '.']))
     }
 }
 
-/// A part of an address, to point at.
+/// A part of an address at which a message can point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Part {
     /// All of it.
@@ -101,7 +102,7 @@ pub const KEYS: [Key; 8] = [
     },
     Key {
         name: "as-of",
-        meaning: "the day whose limits and prices hold (default: the newest)",
+        meaning: "the day whose limits and prices apply (default: the newest)",
         set: |offer, value| {
             let date = value.parse().map_err(|e: NotADate| e.to_string())?;
             offer.as_of = Some(date);
@@ -111,32 +112,32 @@ pub const KEYS: [Key; 8] = [
     },
     Key {
         name: "region",
-        meaning: "whose price list holds (default: us-east-1)",
+        meaning: "the region whose price list applies (default: us-east-1)",
         set: |offer, value| word(value).map(|w| offer.region = Some(w)),
         get: |offer| offer.region.clone(),
     },
     Key {
         name: "profile",
-        meaning: "what stands in for limits that nobody promises: `average`, or a device file; or the state of local disks: `filled`",
+        meaning: "what to use for limits that the vendor does not promise: `average`, or a device file; or the state of local disks: `filled`",
         set: |offer, value| word(value).map(|w| offer.profile = Some(w)),
         get: |offer| offer.profile.clone(),
     },
     Key {
         name: "host",
-        meaning: "which machine of this instance type, where the volumes of a run are on several",
+        meaning: "the machine of this instance type, if the volumes of a run are on several",
         set: |offer, value| word(value).map(|w| offer.host = Some(w)),
         get: |offer| offer.host.clone(),
     },
     Key {
         name: "volume",
-        meaning: "which volume, where a run has several of the same kind: volume=a, volume=b",
+        meaning: "the volume, if a run has several of the same kind: volume=a, volume=b",
         set: |offer, value| word(value).map(|w| offer.volume_name = Some(w)),
         get: |offer| offer.volume_name.clone(),
     },
-    // A second name of `iops` and the like would make two addresses of one thing.
+    // Read only: an address is shown with its size after the colon, so that it has one spelling.
     Key {
         name: "size",
-        meaning: "of each volume, as after the colon",
+        meaning: "size of each volume, as after the colon",
         set: |offer, value| size(value).map(|bytes| offer.size = Some(bytes)),
         get: |_| None,
     },
@@ -152,8 +153,8 @@ fn number(value: &str) -> Result<u64, String> {
 fn word(value: &str) -> Result<String, String> {
     match value {
         "" => Err("nothing follows the `=`".to_owned()),
-        // It would begin the instance when the address is read again.
-        value if value.contains('@') => Err(format!("`@` cannot stand in `{value}`")),
+        // `@` would begin the instance when the address is read again.
+        value if value.contains('@') => Err(format!("`{value}` cannot contain `@`")),
         value => Ok(value.to_owned()),
     }
 }
@@ -166,12 +167,12 @@ fn size(text: &str) -> Result<Bytes, String> {
     }
     let bytes = text.parse::<Bytes>().map_err(|e| e.to_string())?;
     match bytes {
-        Bytes::ZERO => Err("a volume of no bytes cannot be bought".to_owned()),
+        Bytes::ZERO => Err("a volume must be larger than 0 bytes".to_owned()),
         sound => Ok(sound),
     }
 }
 
-/// A text that is no address: the text, a line that points, and why it is wrong.
+/// A text that is not an address: the text, a line that points at the mistake, and what is wrong.
 ///
 /// ```text
 /// gp3:1TiB,iopz=6000@r5d.xlarge
@@ -182,45 +183,48 @@ fn size(text: &str) -> Result<Bytes, String> {
 pub struct AddressError {
     /// What was written.
     pub text: String,
-    /// The bytes of it that are meant.
+    /// The range of bytes with the mistake.
     pub at: Range<usize>,
     /// Why it is wrong, and what would work.
     pub message: String,
 }
 
-/// `text`, with the message below the bytes that it is about.
+/// `text`, with the message below the range of bytes that it is about.
 pub fn pointed(text: &str, at: Range<usize>, message: &str) -> String {
-    let width = |range: Range<usize>| text.get(range).map_or(0, |t| t.chars().count());
     let text_line: String = text
         .chars()
         .map(|c| if c.is_control() { ' ' } else { c })
         .collect();
-    let blanks = " ".repeat(width(0..at.start));
-    let carets = "^".repeat(width(at).max(1));
+    let blanks = " ".repeat(characters(text, 0..at.start));
+    let carets = "^".repeat(characters(text, at).max(1));
     format!("{text_line}\n{blanks}{carets} {message}")
+}
+
+fn characters(text: &str, range: Range<usize>) -> usize {
+    text.get(range).map_or(0, |part| part.chars().count())
 }
 
 impl Address {
     /// Reads an address.
     ///
     /// # Errors
-    /// When the text does not follow the grammar; the error names the place. Whether such a thing
-    /// exists, the catalog knows.
+    /// When the text does not follow the grammar; the error names the place. Whether such a volume
+    /// exists is the catalog's business.
     pub fn parse(text: &str) -> Result<Self, AddressError> {
         Parser::new(text).address()
     }
 
-    /// Where a part stands in `text`, so that a message can point at it. All of the text where it
-    /// has no such part.
+    /// The place of a part in `text`, so that a message can point at it. All of the text if it has no
+    /// such part.
     pub fn place(text: &str, part: Part) -> Range<usize> {
         let mut parser = Parser::new(text);
-        // What was found before a mistake is still worth pointing at.
+        // Parts before a mistake are found all the same.
         let _ = parser.address();
         let found = parser.places.iter().find(|(known, _)| *known == part);
         found.map_or(0..text.len(), |(_, place)| place.clone())
     }
 
-    /// Whether the text is a path, and no name of something sold.
+    /// Whether the text is a path and not the name of an offer.
     fn is_path(text: &str) -> bool {
         let starts = ["./", "../", "/", "~/"]
             .iter()
@@ -287,7 +291,7 @@ pub fn exact(size: Bytes) -> String {
 
 struct Parser<'t> {
     text: &'t str,
-    /// Parts in the order in which they were met.
+    /// The parts found so far, in order.
     places: Vec<(Part, Range<usize>)>,
 }
 
@@ -320,7 +324,7 @@ impl<'t> Parser<'t> {
         let head = pieces.next().unwrap_or_default();
         let mut pairs: Vec<_> = pieces.collect();
         if let Some(at) = at {
-            // Keys are understood behind the instance too: local@i3.xlarge,as-of=2017-02-27.
+            // Keys may follow the instance too: local@i3.xlarge,as-of=2017-02-27.
             let mut behind = self.split(at + 1..all.end, ',').into_iter();
             offer.instance = Some(self.instance(behind.next().unwrap_or_default())?);
             pairs.extend(behind);
@@ -358,7 +362,7 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    /// Takes `30x` or `30 x` off the front, where it stands.
+    /// Takes `30x` or `30 x` off the front, if it is there.
     fn count(
         &mut self,
         range: Range<usize>,
@@ -377,7 +381,7 @@ impl<'t> Parser<'t> {
             .ok()
             .filter(|n: &NonZeroU32| n.get() <= MOST_VOLUMES);
         if count.is_none() {
-            let message = format!("a number of volumes lies between 1 and {MOST_VOLUMES}");
+            let message = format!("the number of volumes must be 1 to {MOST_VOLUMES}");
             return Err(self.wrong(place, &message));
         }
         Ok((count, self.trimmed(range.end - rest.len()..range.end)))
@@ -392,7 +396,7 @@ impl<'t> Parser<'t> {
                     "a comma begins the next key: write the number without it, or as 6_000 \
                      (`{digits}` is taken for a key)"
                 ),
-                text => format!("`{text}` is no key=value; {}", known_keys()),
+                text => format!("`{text}` is not a key=value; {}", known_keys()),
             };
             return Err(self.wrong(range, &message));
         };
@@ -413,13 +417,13 @@ impl<'t> Parser<'t> {
         (key.set)(offer, &self.text[value.clone()]).map_err(|message| self.wrong(value, &message))
     }
 
-    /// Whether it is the rest of a number that a thousands separator has cut in two.
+    /// Whether the text is the rest of a number that a thousands separator has cut in two.
     fn is_cut_off(&self, text: &str) -> bool {
-        let ends_in_digit = |(_, place): &(Part, Range<usize>)| {
-            self.text[place.clone()].ends_with(|c: char| c.is_ascii_digit())
-        };
         let is_group = text.len() == 3 && text.bytes().all(|b| b.is_ascii_digit());
-        is_group && self.places.last().is_some_and(ends_in_digit)
+        is_group
+            && self.places.last().is_some_and(|(_, place)| {
+                self.text[place.clone()].ends_with(|c: char| c.is_ascii_digit())
+            })
     }
 
     fn unknown_key(&self, place: Range<usize>) -> AddressError {
@@ -433,10 +437,12 @@ impl<'t> Parser<'t> {
     /// A name of letters, digits and `. - _ /`.
     fn name(&self, range: Range<usize>, what: &str, example: &str) -> Result<String, AddressError> {
         let text = &self.text[range.clone()];
-        let sound = |c: char| c.is_ascii_alphanumeric() || ".-_/".contains(c);
-        if let Some((at, strange)) = text.char_indices().find(|(_, c)| !sound(*c)) {
+        let strange = text
+            .char_indices()
+            .find(|(_, c)| !(c.is_ascii_alphanumeric() || ".-_/".contains(*c)));
+        if let Some((at, strange)) = strange {
             let place = range.start + at..range.start + at + strange.len_utf8();
-            let message = format!("`{strange}` cannot stand in the name of {what}");
+            let message = format!("the name of {what} cannot contain `{strange}`");
             return Err(self.wrong(place, &message));
         }
         match text {
@@ -453,12 +459,14 @@ impl<'t> Parser<'t> {
 
     fn split(&self, range: Range<usize>, at: char) -> Vec<Range<usize>> {
         let mut start = range.start;
-        let pieces = self.text[range].split(at).map(|piece| {
-            let place = start..start + piece.len();
-            start = place.end + at.len_utf8();
-            self.trimmed(place)
-        });
-        pieces.collect()
+        self.text[range]
+            .split(at)
+            .map(|piece| {
+                let place = start..start + piece.len();
+                start = place.end + at.len_utf8();
+                self.trimmed(place)
+            })
+            .collect()
     }
 
     fn wrong(&self, at: Range<usize>, message: &str) -> AddressError {
@@ -470,7 +478,8 @@ impl<'t> Parser<'t> {
     }
 }
 
-/// More than any instance takes; a typing error otherwise becomes a device of a billion volumes.
+/// More than any instance takes. Without a limit, a typing error would make a device of a billion
+/// volumes.
 const MOST_VOLUMES: u32 = 1000;
 
 fn known_keys() -> String {

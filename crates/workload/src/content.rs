@@ -1,10 +1,13 @@
+//! In: what a job writes. Out: buffers filled with it, reproducibly, before their first use and for
+//! every further write.
+
 use std::sync::Arc;
 
 use blocklab_random::Stream;
 
 use crate::{Content, Job};
 
-/// Makes what is written, reproducibly.
+/// Fills the buffers of one thread's writes.
 #[derive(Debug, Clone)]
 pub struct ContentMaker {
     content: Content,
@@ -14,9 +17,9 @@ pub struct ContentMaker {
     written: u64,
     /// Granularity of compression and repetition.
     unit: usize,
-    /// Bytes that every write repeats, in place of the content.
+    /// Bytes that every write repeats instead of the content.
     fill: Option<Arc<[u8]>>,
-    /// The buffer of which every write is a part, once it is made.
+    /// The buffer of which every write is a part; empty until the first one.
     window: Vec<u8>,
 }
 
@@ -24,7 +27,7 @@ pub struct ContentMaker {
 const SECTOR: usize = 4096;
 
 impl ContentMaker {
-    /// For thread `thread` of the named job.
+    /// The content of thread `thread` of the named job.
     pub fn new(content: Content, seed: u64, job: &str, thread: u32) -> Self {
         let label = format!("{job}/content");
         let chance = Stream::new(seed, &label, u64::from(thread));
@@ -41,7 +44,7 @@ impl ContentMaker {
     }
 
     /// The content that a job requests.
-    pub fn of(job: &Job, seed: u64, thread: u32) -> Self {
+    pub fn for_job(job: &Job, seed: u64, thread: u32) -> Self {
         Self {
             unit: job.content_unit.0 as usize,
             fill: job.fill.clone(),
@@ -59,7 +62,7 @@ impl ContentMaker {
         }
     }
 
-    /// Makes a prepared buffer fit for the next write.
+    /// Changes a prepared buffer for the next write.
     #[inline]
     pub fn refresh(&mut self, buffer: &mut [u8]) {
         match self.content {
@@ -83,7 +86,8 @@ impl ContentMaker {
         }
     }
 
-    /// A part of the window, from a random multiple of a device's sector on.
+    /// Fills the buffer with a part of the window that begins at a random multiple of 512 bytes, the
+    /// smallest sector of devices.
     fn part(&mut self, buffer: &mut [u8], size: u64) {
         const ALIGN: u64 = 512;
         let beginnings = size.saturating_sub(buffer.len() as u64) / ALIGN + 1;
@@ -99,7 +103,7 @@ impl ContentMaker {
             return;
         }
         if self.window.is_empty() {
-            // One for all threads: a device that finds equal blocks finds them across threads.
+            // The same for all threads: a device that deduplicates does so across them.
             self.window = vec![0; size as usize];
             Stream::new(self.seed, "window", 0).fill(&mut self.window);
         }
@@ -114,7 +118,8 @@ impl ContentMaker {
         }
     }
 
-    /// A counter in each sector: no two written sectors are equal, at the cost of one store.
+    /// Puts a counter into each sector, so that no two written sectors are equal, at the cost of one
+    /// store.
     fn stamp(&mut self, buffer: &mut [u8]) {
         for sector in buffer.chunks_mut(SECTOR) {
             self.written += 1;
@@ -124,7 +129,8 @@ impl ContentMaker {
         }
     }
 
-    /// The stream of a new write is called after its number, so the last one can be made again.
+    /// Fills the buffer anew or with the same bytes as last time. The random numbers of a write depend
+    /// on its number alone, so the last one can be made again.
     fn repeat_whole(&mut self, buffer: &mut [u8], compress_percent: u8, repeat_percent: u8) {
         if self.chance.below(100) >= u64::from(repeat_percent) {
             self.written += 1;
@@ -138,8 +144,8 @@ impl ContentMaker {
         }
     }
 
-    /// Unit by unit: a repeated one comes from a small set of seeds that all threads share;
-    /// the compressible share of each is zeros at its end.
+    /// Fills the buffer unit by unit. A repeated unit comes from a small set of seeds that all threads
+    /// share; the compressible share of each unit is zeros at its end.
     fn shape(&mut self, buffer: &mut [u8], compress_percent: u8, dedupe_percent: u8) {
         for sector in buffer.chunks_mut(self.unit) {
             let repeat = self.chance.below(100) < u64::from(dedupe_percent);
@@ -156,7 +162,7 @@ impl ContentMaker {
     }
 }
 
-/// How many different sectors the repeated ones are drawn from.
+/// Number of different units from which the repeated ones are drawn.
 const REPEATED: u64 = 64;
 
 #[cfg(test)]
@@ -215,7 +221,7 @@ mod tests {
             dedupe_percent: 0,
         };
         let mut buffer = vec![0; 8 * BLOCK];
-        ContentMaker::of(&job, 1, 0).refresh(&mut buffer);
+        ContentMaker::for_job(&job, 1, 0).refresh(&mut buffer);
         for block in buffer.chunks(BLOCK) {
             let (noise, zeros) = block.split_at(BLOCK / 2);
             assert!(zeros.iter().all(|byte| *byte == 0));
@@ -248,7 +254,7 @@ mod tests {
     fn given_bytes_are_repeated() {
         let mut job = Job::new("fill");
         job.fill = Some(Arc::from([1, 2, 3].as_slice()));
-        let mut maker = ContentMaker::of(&job, 1, 0);
+        let mut maker = ContentMaker::for_job(&job, 1, 0);
         let mut buffer = [0; 8];
         maker.refresh(&mut buffer);
         assert_eq!(buffer, [1, 2, 3, 1, 2, 3, 1, 2]);
@@ -259,8 +265,8 @@ mod tests {
         let size = Bytes(3 * BLOCK as u64);
         let mut job = Job::new("window");
         job.content = Content::Window { size };
-        let mut first = ContentMaker::of(&job, 1, 0);
-        let mut second = ContentMaker::of(&job, 1, 1);
+        let mut first = ContentMaker::for_job(&job, 1, 0);
+        let mut second = ContentMaker::for_job(&job, 1, 1);
         let mut whole = vec![0; 3 * BLOCK];
         first.prepare(&mut whole);
         let mut beginnings = HashSet::new();
@@ -276,7 +282,7 @@ mod tests {
         assert_eq!(beginnings.len(), 2 * 8 + 1);
 
         job.fill = Some((0..=255).collect());
-        let mut maker = ContentMaker::of(&job, 1, 0);
+        let mut maker = ContentMaker::for_job(&job, 1, 0);
         maker.refresh(&mut buffer);
         assert!(
             buffer

@@ -1,3 +1,6 @@
+//! In: a day as text. Out: [`Date`], which orders days and needs no time zone: the days from which
+//! limits and prices apply.
+
 use std::fmt;
 use std::str::FromStr;
 
@@ -11,7 +14,7 @@ pub struct Date {
     day: u8,
 }
 
-/// A text that is no day.
+/// A text that is not a day.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a day such as 2018-12-03, a month such as 2018-12 or a year such as 2018")]
 pub struct NotADate(pub String);
@@ -29,7 +32,7 @@ impl Date {
         day: 31,
     };
 
-    /// The day, where the calendar has it; years from 1970 to 9999.
+    /// The day, if the calendar has it; years from 1970 to 9999.
     pub fn new(year: u16, month: u8, day: u8) -> Option<Self> {
         let sound = (1970..=9999).contains(&year)
             && (1..=12).contains(&month)
@@ -44,7 +47,7 @@ impl Date {
         years.saturating_sub(u16::from(is_incomplete))
     }
 
-    /// The day before; the first day of all has none and is its own.
+    /// The day before; that of the first representable day is itself.
     #[must_use]
     pub fn day_before(self) -> Self {
         let Self { year, month, day } = self;
@@ -57,6 +60,7 @@ impl Date {
     }
 }
 
+/// Days of a month.
 fn days(year: u16, month: u8) -> u8 {
     let leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
     match month {
@@ -72,26 +76,25 @@ impl FromStr for Date {
     type Err = NotADate;
 
     fn from_str(text: &str) -> Result<Self, NotADate> {
-        let mut parts = text.split('-');
-        let mut part = |digits: usize| match parts.next() {
-            None => Some(None),
-            Some(p) if p.len() == digits && p.bytes().all(|b| b.is_ascii_digit()) => {
-                Some(p.parse::<u16>().ok())
-            }
-            Some(_) => None,
-        };
-        let numbers = (part(4), part(2), part(2));
-        let date = match (numbers, parts.next()) {
-            ((Some(Some(year)), Some(month), Some(day)), None) => {
-                let narrow = |n: Option<u16>| u8::try_from(n.unwrap_or(1)).ok();
-                narrow(month)
-                    .zip(narrow(day))
-                    .and_then(|(month, day)| Self::new(year, month, day))
-            }
-            _ => None,
-        };
-        date.ok_or_else(|| NotADate(text.to_owned()))
+        read(text).ok_or_else(|| NotADate(text.to_owned()))
     }
+}
+
+fn read(text: &str) -> Option<Date> {
+    let mut parts = text.split('-');
+    let year = number(parts.next()?, 4)?;
+    let month = parts.next().map_or(Some(1), |part| number(part, 2))?;
+    let day = parts.next().map_or(Some(1), |part| number(part, 2))?;
+    if parts.next().is_some() {
+        return None;
+    }
+    Date::new(year, u8::try_from(month).ok()?, u8::try_from(day).ok()?)
+}
+
+/// A number of exactly so many digits, without a sign.
+fn number(part: &str, digits: usize) -> Option<u16> {
+    let is_plain = part.len() == digits && part.bytes().all(|byte| byte.is_ascii_digit());
+    part.parse().ok().filter(|_| is_plain)
 }
 
 impl fmt::Display for Date {

@@ -1,21 +1,22 @@
-//! The error numbers of Linux, for crates that do not use libc.
+//! In: an error number of Linux, or its name. Out: the other one, and the text; for crates that do
+//! not use libc.
 //!
 //! The numbers are those of `asm-generic/errno.h`, which x86-64, ARM and RISC-V share; a test
 //! compares them and the texts with the C library's.
 
 use std::io::{self, ErrorKind};
 
-/// What is named is not there.
+/// There is no such file.
 pub const ENOENT: i32 = 2;
 /// The medium failed.
 pub const EIO: i32 = 5;
-/// It makes no sense.
+/// An invalid argument.
 pub const EINVAL: i32 = 22;
-/// No space is left.
+/// No space left.
 pub const ENOSPC: i32 = 28;
-/// Data that cannot be right.
+/// Data that is not what was written.
 pub const EILSEQ: i32 = 84;
-/// It took too long.
+/// An operation took too long.
 pub const ETIMEDOUT: i32 = 110;
 
 /// Name, number and text of the errors that storage fails with; the texts are those of the GNU C
@@ -83,7 +84,7 @@ const ERRORS: [(&str, i32, &str); 56] = [
     ("EHWPOISON", 133, "Memory page has hardware error"),
 ];
 
-/// `EIO`, where the number has a name here.
+/// `EIO`, if the number is in the table.
 pub fn name(number: i32) -> Option<&'static str> {
     let row = ERRORS.iter().find(|(_, its, _)| *its == number);
     row.map(|(name, ..)| *name)
@@ -104,10 +105,10 @@ pub fn message(number: i32) -> String {
     )
 }
 
-/// What to look at when a file could not be written, as the end of a message, or nothing.
+/// A hint for a file that could not be written, as the end of a message; may be empty.
 pub fn remedy(cause: &io::Error) -> &'static str {
     match cause.kind() {
-        // The kernel does not report whose limit it is.
+        // The kernel does not report which of the two limits it was.
         ErrorKind::FileTooLarge => {
             "; `ulimit -f` limits the size of files, or the file system does"
         }

@@ -1,27 +1,29 @@
-//! The targets of a job that works on only so many of them at a time.
+//! In: the targets of a job that works on a few of them at a time. Out: the target of the next
+//! operation.
 
 use blocklab_random::Stream;
 
 use crate::{Job, Pattern, Spread, TargetOrder};
 
-/// Which targets are worked on: a target is begun when it is named and there is room, and makes room
-/// when a pass is through with it. Until then one that would be one too many is passed over.
+/// The open targets. A target is opened when its turn comes and fewer than `most` are open, and
+/// closed when the pass has covered it. While `most` are open, the turns of others are skipped.
 ///
-/// A target that a pass is through with is found out when it is named again, not after its last
-/// operation: until then no other one takes its place. So does fio with `openfiles`.
+/// That a target is covered is noticed at its next turn and not after its last operation, and no
+/// other one takes its place before that. fio does the same with `openfiles`.
 #[derive(Debug, Clone)]
 pub(crate) struct Few {
     count: usize,
     most: usize,
     at_random: bool,
-    /// Those that are worked on, and those that a pass has not come to, both sorted.
+    /// Sorted.
     open: Vec<usize>,
+    /// Those that the pass has not reached yet, sorted.
     waiting: Vec<usize>,
 }
 
 impl Few {
-    /// `None` where all are worked on at once, where the order alone says which, and where it does not
-    /// show when a pass is through with a target.
+    /// `None` if all targets are open at once, if the order alone decides which one is next, or if
+    /// the places do not show when a pass has covered a target.
     pub(crate) fn for_job(job: &Job, order: TargetOrder, count: usize) -> Option<Self> {
         let most = job.open_targets? as usize;
         let is_even = matches!(order, TargetOrder::RoundRobin | TargetOrder::Random);
@@ -38,8 +40,8 @@ impl Few {
         })
     }
 
-    /// The next one behind `current`, or one at random; `None` where a pass is through with all.
-    /// Never inlined, so that who works on all targets does not carry it along.
+    /// The next one after `current`, or one at random; `None` when the pass has covered all. Never
+    /// inlined, to keep it out of the code of jobs that work on all targets.
     #[inline(never)]
     pub(crate) fn next(&mut self, current: usize, chance: &mut Stream) -> Option<usize> {
         let waiting = if self.open.len() < self.most {
@@ -54,9 +56,10 @@ impl Few {
             open.copied()
                 .unwrap_or_else(|| waiting[at - self.open.len()])
         } else {
-            let distance = |target: &usize| (target + self.count - current - 1) % self.count;
-            let both = [behind(&self.open, current), behind(waiting, current)];
-            both.into_iter().flatten().min_by_key(distance)?
+            [after(&self.open, current), after(waiting, current)]
+                .into_iter()
+                .flatten()
+                .min_by_key(|target| (target + self.count - current - 1) % self.count)?
         };
         if let Err(place) = self.open.binary_search(&next) {
             self.open.insert(place, next);
@@ -65,20 +68,20 @@ impl Few {
         Some(next)
     }
 
-    /// A pass is through with this one.
-    pub(crate) fn is_through(&mut self, target: usize) {
+    /// Closes a target that the pass has covered.
+    pub(crate) fn close(&mut self, target: usize) {
         self.open.retain(|open| *open != target);
     }
 
-    /// A new pass over all.
+    /// Begins a new pass over all targets.
     pub(crate) fn begin_again(&mut self) {
         self.open.clear();
         self.waiting = (0..self.count).collect();
     }
 }
 
-/// The first of them behind `current`, and behind the last one again the first.
-fn behind(sorted: &[usize], current: usize) -> Option<usize> {
+/// The first of them after `current`, and after the last one the first again.
+fn after(sorted: &[usize], current: usize) -> Option<usize> {
     let place = sorted.partition_point(|target| *target <= current);
     sorted.get(place).or(sorted.first()).copied()
 }

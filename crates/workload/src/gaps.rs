@@ -1,4 +1,4 @@
-//! Which pieces of a region a pass has not come to yet.
+//! In: the pieces of a region that a pass takes. Out: the next free piece from anywhere on.
 //!
 //! ```text
 //!   level 1   0 . . .      a bit for each word below: set where it has no 0
@@ -6,8 +6,8 @@
 //!   level 0   1 1 0 1 ...  a bit for each piece: set where it was taken
 //! ```
 //!
-//! One bit for each piece and 1/63 of that above: 32 MiB for a TiB in pieces of 4 KiB. A free piece
-//! is found in as many steps as there are levels, six at most.
+//! It costs one bit for each piece and 1/63 of that for the levels above: 32 MiB for a TiB in pieces
+//! of 4 KiB. A free piece is found in as many steps as there are levels, six at most.
 
 const BITS: u64 = 64;
 const FULL: u64 = u64::MAX;
@@ -15,7 +15,7 @@ const FULL: u64 = u64::MAX;
 /// The pieces of a region, each of which can be taken once.
 #[derive(Debug, Clone)]
 pub(crate) struct Gaps {
-    /// The finest first; the last one is a single word. Bits behind the end are set.
+    /// The finest first; the last one is a single word. Bits beyond the end are set.
     levels: Vec<Vec<u64>>,
     pieces: u64,
     /// Pieces that were not taken.
@@ -50,9 +50,9 @@ impl Gaps {
         self.left == 0
     }
 
-    /// Takes at most `wanted` pieces in a row: those from the first free one at or behind `from`,
-    /// or else from the first one of all, up to the next that is taken. The first one and their
-    /// number; nothing where none is left.
+    /// Takes at most `wanted` pieces in a row, up to the next taken one. They begin with the first
+    /// free piece from `from` on, or else with the first free one of all. Gives the first piece and
+    /// their number; `None` if none is left.
     pub(crate) fn take(&mut self, from: u64, wanted: u64) -> Option<(u64, u64)> {
         let first = self.free_from(from).or_else(|| self.free_from(0))?;
         let count = self.free_in_a_row(first, wanted.max(1));
@@ -61,7 +61,7 @@ impl Gaps {
         Some((first, count))
     }
 
-    /// Takes all of these, whichever of them were taken before.
+    /// Takes all of these, whether or not some of them were taken before.
     pub(crate) fn take_all(&mut self, first: u64, count: u64) {
         let end = (first + count).min(self.pieces);
         let mut at = first;
@@ -118,7 +118,7 @@ impl Gaps {
         }
     }
 
-    /// Sets these bits of a word, and above it those of words that are full now.
+    /// Sets these bits of a word, and in the levels above the bits of words that are full now.
     fn set(&mut self, mut word: u64, mut bits: u64) {
         for words in &mut self.levels {
             let changed = &mut words[word as usize];

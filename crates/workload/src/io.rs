@@ -1,10 +1,10 @@
-//! An operation on its way to a target and back.
+//! In: a request and a buffer. Out: the operation on its way to a target, and its completion.
 
 use crate::{Direction, Request};
 
 /// The right to use one buffer: a number that cannot be copied.
 ///
-/// Whoever holds it may touch the buffer. Submitting an operation gives it to the target, and the
+/// Its owner may touch the buffer. Submitting an operation gives it to the target, and the
 /// completion gives it back, so a buffer is never touched while the kernel owns it.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Slot(u32);
@@ -18,8 +18,8 @@ impl Slot {
 
     /// The slot that the kernel names in a completion.
     ///
-    /// Only targets call this, with a number that they were given in a [`Slot`] and have not yet
-    /// given back.
+    /// Only targets call this, with the number of a [`Slot`] that they got and have not yet given
+    /// back.
     #[inline]
     pub const fn returned(index: u32) -> Self {
         Self(index)
@@ -37,18 +37,19 @@ pub struct Io {
     pub sync: SyncKind,
     /// Index of the file in the target.
     pub file: u32,
-    /// Bytes. Of a sync of a range those that it covers, 0 to the end of the file; 0 of any other.
+    /// Bytes. For a sync of a range, its length, and 0 means to the end of the file; 0 for any other
+    /// sync.
     pub len: u32,
     /// First byte.
     pub offset: u64,
-    /// What it carries for the block layer's scheduler, as the kernel takes it; 0: nothing.
+    /// Priority for the block layer's scheduler, as the kernel encodes it; 0: none.
     pub priority: u16,
 }
 
 impl Io {
-    /// A request on its way.
+    /// The operation of a request, with a buffer.
     #[inline]
-    pub const fn of(slot: Slot, request: &Request) -> Self {
+    pub const fn new(slot: Slot, request: &Request) -> Self {
         Self {
             slot,
             direction: request.direction,
@@ -60,9 +61,9 @@ impl Io {
         }
     }
 
-    /// What a target gives back: the right to the buffer, with the kernel's answer.
+    /// Its completion: the right to the buffer, with the kernel's result.
     ///
-    /// Only the target that the operation was submitted to calls this, and once.
+    /// Only the target to which the operation was submitted calls this, and once.
     #[inline]
     pub const fn returned(&self, result: i32) -> Completion {
         Completion {
@@ -88,6 +89,6 @@ pub enum SyncKind {
 pub struct Completion {
     /// The buffer.
     pub slot: Slot,
-    /// Bytes moved, or a negated errno. A trim or sync that worked gives its `len`.
+    /// Bytes moved, or a negated errno. A successful trim or sync has its `len`.
     pub result: i32,
 }

@@ -1,15 +1,15 @@
-//! A plan as JSON: what of it is no plain data, and how that is written.
+//! In: the parts of a plan that are not plain data. Out: their form in JSON, and back:
 //!
 //! ```text
-//!   seed              "1311768467463790320"        a text: JSON readers lose low bits of numbers
+//!   seed              "1311768467463790320"        a string: JSON readers lose low bits of numbers
 //!   fill, patterns    "deadbeef"                   two hexadecimal digits a byte
-//!   targets           {"first": "f.0", "last": "f.999"} for names that end in the next number each
+//!   targets           {"first": "f.0", "last": "f.999"} for names that end in consecutive numbers
 //!   replay            a trace's path, checksum and changes: the operations are read again
 //!   most_errors       the limit and its counter:   jobs with the same counter count together
 //! ```
 
-/// The number of the JSON of a plan. A change of meaning or shape, defaults and the words of a
-/// choice included, needs a new one, and a golden file of the old one under `golden/`.
+/// Version of a plan's JSON. A change of meaning or shape, of a default or of the words of a choice
+/// needs a new one, and a golden file of the old one under `golden/`.
 pub const PLAN_FORMAT: u32 = 2;
 
 /// A number as text.
@@ -44,7 +44,7 @@ pub(crate) mod hex {
 
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<u8>, D::Error> {
         let text = String::deserialize(from)?;
-        read(&text).ok_or_else(|| D::Error::custom("no pairs of hexadecimal digits"))
+        read(&text).ok_or_else(|| D::Error::custom("not pairs of hexadecimal digits"))
     }
 
     pub(super) fn shown(bytes: &[u8]) -> String {
@@ -52,13 +52,18 @@ pub(crate) mod hex {
     }
 
     pub(super) fn read(text: &str) -> Option<Vec<u8>> {
-        let digit = |byte: u8| char::from(byte).to_digit(16).map(|digit| digit as u8);
-        let pair = |pair: &[u8]| Some(digit(pair[0])? << 4 | digit(*pair.get(1)?)?);
-        text.as_bytes().chunks(2).map(pair).collect()
+        text.as_bytes()
+            .chunks(2)
+            .map(|pair| Some(digit(pair[0])? << 4 | digit(*pair.get(1)?)?))
+            .collect()
+    }
+
+    fn digit(byte: u8) -> Option<u8> {
+        char::from(byte).to_digit(16).map(|digit| digit as u8)
     }
 }
 
-/// Bytes that may be there, and are shared.
+/// Optional, shared bytes.
 pub(crate) mod shared_hex {
     use std::sync::Arc;
 
@@ -78,13 +83,13 @@ pub(crate) mod shared_hex {
         let Some(text) = Option::<String>::deserialize(from)? else {
             return Ok(None);
         };
-        let bytes = super::hex::read(&text);
-        let bytes = bytes.ok_or_else(|| D::Error::custom("no pairs of hexadecimal digits"))?;
-        Ok(Some(bytes.into()))
+        super::hex::read(&text)
+            .map(|bytes| Some(bytes.into()))
+            .ok_or_else(|| D::Error::custom("not pairs of hexadecimal digits"))
     }
 }
 
-/// A value that may be there, and is shared.
+/// An optional, shared value.
 pub(crate) mod shared {
     use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! In: a specification (jobs, patterns, sizes, pace) as plain data; of a study, what it shows.
-//! Out: the stream of requests that it means: where, how big, when, with what content.
+//! In: a specification (jobs, patterns, sizes, pace) as plain data; what a study shows.
+//! Out: the stream of requests that a job means: where, how big, when, with what content.
 //! Never: a script, a file, a thread, a clock.
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]

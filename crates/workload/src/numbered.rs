@@ -1,12 +1,12 @@
-//! Names of which each ends in the next number, as the first and the last of them: a job of fio may
-//! have tens of thousands.
+//! In: names that end in consecutive numbers. Out: the first and the last of them, and back: a job of
+//! fio may have tens of thousands of files.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
-/// Fewer are written one by one.
+/// Fewer names are written one by one.
 const MANY: usize = 16;
 
-/// More are nobody's files.
+/// More names are a mistake or an attack: no job has so many files.
 const MOST: u64 = 10_000_000;
 
 /// The text before the number at the end of a name, and that number.
@@ -17,34 +17,36 @@ fn split(name: &str) -> Option<(&str, u64)> {
     Some((text, digits.parse().ok().filter(|_| is_plain)?))
 }
 
-/// How many of `items` belong together: 1, or as many as stand one after another by their names and
-/// are alike.
+/// How many of the first `items` belong together: as many as have consecutive names and are alike,
+/// or 1 if those are only a few.
 pub fn run_len<T>(items: &[T], name: impl Fn(&T) -> &str, alike: impl Fn(&T, &T) -> bool) -> usize {
     let Some((text, number)) = items.first().and_then(|first| split(name(first))) else {
         return 1.min(items.len());
     };
-    let follows = |(item, number): &(&T, u64)| {
-        split(name(item)) == Some((text, *number)) && alike(&items[0], item)
-    };
-    let len = items.iter().zip(number..).take_while(follows).count();
+    let len = items
+        .iter()
+        .zip(number..)
+        .take_while(|(item, number)| {
+            split(name(item)) == Some((text, *number)) && alike(&items[0], item)
+        })
+        .count();
     if len < MANY { 1 } else { len }
 }
 
 /// The names from the first through the last.
 ///
 /// # Errors
-/// Where they are no first and last one.
+/// If they are not the first and the last of such names.
 pub fn expand(first: &str, last: &str) -> Result<impl Iterator<Item = String>, String> {
-    let ends = split(first).zip(split(last));
-    let numbers =
-        ends.filter(|((text, from), (other, to))| text == other && from <= to && to - from < MOST);
-    let ((text, from), (_, to)) =
-        numbers.ok_or_else(|| format!("`{last}` does not follow `{first}` by its number"))?;
+    let ((text, from), (_, to)) = split(first)
+        .zip(split(last))
+        .filter(|((text, from), (other, to))| text == other && from <= to && to - from < MOST)
+        .ok_or_else(|| format!("`{last}` does not continue the numbers of `{first}`"))?;
     let text = text.to_owned();
     Ok((from..=to).map(move |number| format!("{text}{number}")))
 }
 
-/// A name, or many.
+/// One name, or many.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 enum Entry {

@@ -1,3 +1,6 @@
+//! In: a pattern and the part of a target for one thread. Out: the offset of each operation. The
+//! inlined path holds the frequent patterns; all others are behind one call.
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -18,11 +21,11 @@ pub struct Extent {
 
 impl Extent {
     /// The part of a target of `size` bytes on which thread `thread` of `threads` works.
-    /// It holds at least one `block`; slices are whole multiples of it.
+    /// It has room for at least one `block`; slices are multiples of it.
     ///
     /// # Errors
-    /// [`Invalid`] when the part holds no whole block.
-    pub fn of(
+    /// [`Invalid`] when the part is smaller than a block or ends beyond the target.
+    pub fn for_thread(
         region: Region,
         size: u64,
         (thread, threads): (u32, u32),
@@ -50,39 +53,31 @@ impl Extent {
     }
 
     fn check(self, size: u64, block: u64) -> Result<(), Invalid> {
-        let wrong = |message| {
-            Err(Invalid {
-                field: "size",
-                message,
-            })
+        let end = self.offset.checked_add(self.len);
+        let problem = if self.len < block {
+            format!("holds no whole block of {block} bytes")
+        } else if end.is_none_or(|end| end > size) {
+            format!("ends beyond the target of {size} bytes")
+        } else {
+            return Ok(());
         };
-        if self.len < block {
-            return wrong(format!(
-                "the region of {} bytes at offset {} holds no whole block of {block} bytes",
+        Err(Invalid {
+            field: "size",
+            message: format!(
+                "the region of {} bytes at offset {} {problem}",
                 self.len, self.offset
-            ));
-        }
-        if self
-            .offset
-            .checked_add(self.len)
-            .is_none_or(|end| end > size)
-        {
-            return wrong(format!(
-                "the region of {} bytes at offset {} ends beyond the target of {size} bytes",
-                self.len, self.offset
-            ));
-        }
-        Ok(())
+            ),
+        })
     }
 }
 
-/// Where the operations of one thread on one target go.
+/// The offsets of one thread's operations on one target.
 #[derive(Debug, Clone)]
 pub struct Places {
     extent: Extent,
-    /// Distance between two possible random beginnings: the smallest block.
+    /// Random offsets are multiples of this: the smallest block.
     grain: u64,
-    /// Number of possible random beginnings.
+    /// Number of possible random offsets.
     grains: u64,
     cursor: u64,
     law: Law,
@@ -93,22 +88,22 @@ enum Law {
     Sequential,
     /// The position that all threads of a job advance.
     Together(Arc<AtomicU64>),
-    /// The distance between the threads of a job, which take the steps in turn.
+    /// The steps that all threads of a job take in turn, and their distance.
     TogetherBy(Arc<AtomicU64>, u64),
     Strided(u64),
     Backward(u64),
     Uniform,
     Once(Permutation),
-    /// Every piece once, by operations of several sizes that are cut where a taken one follows.
+    /// Every piece once, by operations of several sizes that are cut before a taken piece.
     Pieces(Gaps),
     PercentRandom(u64),
-    /// With how far its order is moved on.
+    /// The last number shifts the order, to lay the first rank at a given place.
     Zipf(Zipf, Permutation, u64),
     Pareto(f64, Permutation, u64),
-    /// With the middle, as a share of the extent.
+    /// Standard deviation and middle, as shares of the extent.
     Normal(f64, f64),
     Zones(Vec<ZoneEdge>),
-    /// Blocks by number, whether they move on, and how many were hit.
+    /// Block numbers, whether each round moves on, and how many blocks were hit so far.
     Listed(Vec<u64>, bool, u64),
     Preconditioning(Box<Preconditioning>),
 }
@@ -122,10 +117,10 @@ struct ZoneEdge {
 }
 
 impl Places {
-    /// `grain` is the distance of possible random beginnings, `smallest` and `block` are the
-    /// smallest and the largest block; `start` is the share (0 to 1) of the extent at which a
-    /// sequential thread begins. What must be hit once are the grains, where blocks of several
-    /// sizes are to do it.
+    /// Random offsets are multiples of `grain`; `smallest` and `block` are the smallest and the
+    /// largest block; `start` is the share (0 to 1) of the extent at which a sequential thread
+    /// begins. If a pattern hits every block once and has blocks of several sizes, each grain is hit
+    /// once.
     pub fn new(
         pattern: &Pattern,
         extent: Extent,
@@ -134,7 +129,7 @@ impl Places {
         chance: &mut Stream,
     ) -> Self {
         let in_pieces = pattern.every_block_once() && smallest < block;
-        // A beginning at every multiple of the grain from which a smallest block still fits.
+        // An offset at every multiple of the grain after which the smallest block still fits.
         let grains = (extent.len - smallest) / grain + 1;
         let cursor = ((extent.len as f64 * start) as u64) / grain * grain;
         let law = if in_pieces {
@@ -151,7 +146,7 @@ impl Places {
         }
     }
 
-    /// Lays what a skewed pattern hits most at this share of the extent.
+    /// Puts the most frequent block of a skewed pattern at this share of the extent.
     #[must_use]
     pub(crate) fn centered(mut self, center: Option<f64>) -> Self {
         let Some(center) = center else { return self };
@@ -187,9 +182,9 @@ impl Places {
         }
     }
 
-    /// As [`Places::next`], for an operation that may be made shorter: its offset and its length.
-    /// It is cut to a multiple of `unit`, the smallest size of its direction, but not below it: a
-    /// piece may then be hit again by a block that is longer than what was left for it.
+    /// As [`Places::next`], for an operation that may be cut: its offset and its length. The length
+    /// is cut to a multiple of `unit`, the smallest size of its direction, and not below it, so that
+    /// a piece may be hit again if less than a unit was free.
     pub(crate) fn fit(&mut self, len: u64, unit: u64, chance: &mut Stream) -> (u64, u64) {
         let Law::Pieces(gaps) = &mut self.law else {
             return (self.next(len, chance), len);
@@ -205,17 +200,18 @@ impl Places {
         if unit <= self.grain {
             return (self.extent.offset + begin, len.min(free));
         }
-        // At multiples of their unit no two blocks of a direction lie on each other, but where the end
-        // is cut: the last whole one is hit again then, since a shorter one was not requested.
+        // At multiples of their unit, blocks of one direction do not overlap, except at the end of an
+        // extent that is not a multiple: no shorter block was requested, so the last whole one is hit
+        // again.
         let last = (self.extent.len / unit).saturating_sub(1);
-        let begin = (begin / unit).min(last) * unit;
-        let len = len.min((free / unit).max(1) * unit);
-        let len = len.min((self.extent.len - begin) / self.grain * self.grain);
-        gaps.take_all(begin / self.grain, len.div_ceil(self.grain));
-        (self.extent.offset + begin, len)
+        let aligned = (begin / unit).min(last) * unit;
+        let room = (self.extent.len - aligned) / self.grain * self.grain;
+        let cut = len.min((free / unit).max(1) * unit).min(room);
+        gaps.take_all(aligned / self.grain, cut.div_ceil(self.grain));
+        (self.extent.offset + aligned, cut)
     }
 
-    /// Whether a pass is through with it, where it goes to each place once.
+    /// Whether the pass has covered the extent, for patterns that go to each place once.
     pub(crate) fn is_covered(&self) -> bool {
         match &self.law {
             Law::Pieces(gaps) => gaps.are_closed(),
@@ -233,15 +229,15 @@ impl Places {
         first
     }
 
-    /// Where the grain of this number begins, for an operation of `len` bytes.
+    /// The offset of the grain with this number, for an operation of `len` bytes.
     #[inline(always)]
     fn place(&self, index: u64, len: u64) -> u64 {
-        let (begin, last) = (index * self.grain, self.extent.len - len);
-        // Only with mixed sizes can a random beginning lie too near the end.
-        let begin = if begin > last {
+        let (drawn, last) = (index * self.grain, self.extent.len - len);
+        // Only with mixed sizes can a random offset be too near the end.
+        let begin = if drawn > last {
             last / self.grain * self.grain
         } else {
-            begin
+            drawn
         };
         self.extent.offset + begin
     }
@@ -297,7 +293,7 @@ impl Places {
         };
     }
 
-    /// Bytes up to the end of the region, of a thread that goes through it without gaps.
+    /// Bytes up to the end of the region, for a thread that goes through it without gaps.
     #[inline]
     pub(crate) const fn room(&self) -> Option<u64> {
         match self.law {
@@ -330,7 +326,7 @@ impl Places {
         )
     }
 
-    /// A new pass from the beginning.
+    /// Begins a new pass.
     pub(crate) fn begin_again(&mut self, chance: &mut Stream) {
         self.cursor = 0;
         match &mut self.law {
@@ -351,16 +347,16 @@ impl Places {
         self.extent.offset + begin
     }
 
-    /// `cursor` is the end of the operation before.
+    /// The offset `back` bytes before the end of the last operation, which is in `cursor`.
     fn backward(&mut self, len: u64, back: u64) -> u64 {
-        let is_first = self.cursor == 0;
-        let from_end = || self.extent.len.saturating_sub(back);
-        let begin = match self.cursor.checked_sub(back) {
-            _ if is_first => 0,
-            Some(begin) => begin,
-            None => from_end(),
+        let wanted = match self.cursor {
+            // The first operation is at the start of the extent.
+            0 => 0,
+            cursor => cursor
+                .checked_sub(back)
+                .unwrap_or_else(|| self.extent.len.saturating_sub(back)),
         };
-        let begin = begin.min(self.extent.len - len);
+        let begin = wanted.min(self.extent.len - len);
         self.cursor = begin + len;
         self.extent.offset + begin
     }
@@ -405,29 +401,39 @@ impl Law {
     }
 
     fn draw(&self, grains: u64, chance: &mut Stream) -> u64 {
-        let at = |share: f64| ((share * grains as f64) as u64).min(grains - 1);
         match self {
             Self::Zipf(zipf, order, shift) => (order.position(zipf.draw(chance)) + shift) % grains,
             Self::Pareto(power, order, shift) => {
-                let rank = at(libm::pow(chance.unit(), *power));
+                let rank = grain_at(libm::pow(chance.unit(), *power), grains);
                 (order.position(rank) + shift) % grains
             }
-            Self::Normal(deviation, middle) => at(around(*middle, *deviation, chance)),
+            Self::Normal(deviation, middle) => {
+                grain_at(around(*middle, *deviation, chance), grains)
+            }
             Self::Zones(edges) => {
                 let pick = chance.unit();
-                let zone = edges.iter().find(|zone| pick < zone.access_end);
-                let zone = zone
+                // Rounding may leave the last edge a little below 1.
+                let zone = edges
+                    .iter()
+                    .find(|zone| pick < zone.access_end)
                     .or(edges.last())
                     .expect("a checked job has at least one zone");
-                at(zone.space_start + chance.unit() * (zone.space_end - zone.space_start))
+                let width = zone.space_end - zone.space_start;
+                grain_at(zone.space_start + chance.unit() * width, grains)
             }
             _ => chance.below(grains),
         }
     }
 }
 
-/// A share of the whole around this middle; beyond an end it goes on at the other one, unless the
-/// middle is that of the whole: then it is drawn again.
+/// The grain at this share of all grains.
+#[inline]
+fn grain_at(share: f64, grains: u64) -> u64 {
+    ((share * grains as f64) as u64).min(grains - 1)
+}
+
+/// A normally distributed share of the whole around this middle. A share beyond an end wraps to the
+/// other one, except around the middle of the whole, where it is drawn again.
 pub(crate) fn around(middle: f64, deviation: f64, chance: &mut Stream) -> f64 {
     loop {
         let share = middle + deviation * chance.normal();

@@ -161,7 +161,7 @@ fn slices_and_increments_share_the_target() {
             size,
             spread,
         };
-        Extent::of(region, 1 << 20, (thread, 4), 4096)
+        Extent::for_thread(region, 1 << 20, (thread, 4), 4096)
     };
     assert_eq!(
         part(Spread::Sliced, None, 3),

@@ -1,3 +1,6 @@
+//! A study with every inheritance and sweep resolved: its cases, and the order and number of their
+//! passes. The languages make it, the runner runs it.
+
 use std::collections::BTreeMap;
 
 use blocklab_random::Stream;
@@ -10,7 +13,7 @@ use crate::{Job, MostErrors};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Workload {
-    /// The root of all chance in the run.
+    /// The root seed of all random numbers in the run.
     #[serde(with = "crate::kept::text")]
     pub seed: u64,
     /// At least one.
@@ -20,9 +23,9 @@ pub struct Workload {
 impl Workload {
     /// The seed of one of several repetitions, counted from 0: the first keeps the root seed.
     ///
-    /// A repetition that drew the same offsets, sizes and directions as the one before would show
-    /// nothing of how far another draw lies, and the scatter of the passes would promise far more
-    /// than they know. 32 bits, which every format can hold and a person can copy.
+    /// If every repetition drew the same offsets, sizes and directions, the scatter of the passes
+    /// would not contain the scatter between draws, and the confidence intervals would be far too
+    /// narrow. The seed has 32 bits, which every format can hold and a person can copy.
     pub fn seed_of(root: u64, repetition: u64) -> u64 {
         match repetition {
             0 => root,
@@ -30,9 +33,10 @@ impl Workload {
         }
     }
 
-    /// The seed of pass `number`, counted from 1; 0 is any discarded one, and enters no figure.
+    /// The seed of pass `number`, counted from 1; 0 is any discarded one, which enters no figure.
     ///
-    /// What is verified keeps its draws: a pass that reads back has to find what was written.
+    /// A workload that verifies has the same seed in every pass, because a pass that reads back must
+    /// find what an earlier one wrote.
     pub fn seed_in_pass(&self, number: u32) -> u64 {
         let verifies = self.jobs.iter().any(|job| job.verify.is_some());
         let repetition = match number {
@@ -50,14 +54,14 @@ impl Workload {
 pub struct Case {
     /// Unique in its plan: `seq1m-q8-read`.
     pub name: String,
-    /// What the matrix set for this case, in the order of its axes: `("depth", "32")`.
+    /// The matrix's settings for this case, in the order of its axes: `("depth", "32")`.
     pub settings: Vec<(String, String)>,
-    /// What is run.
+    /// The load.
     pub workload: Workload,
 }
 
 impl Case {
-    /// Jobs that no matrix made.
+    /// A case without a matrix.
     pub fn new(name: impl Into<String>, seed: u64, jobs: Vec<Job>) -> Self {
         Self {
             name: name.into(),
@@ -89,14 +93,14 @@ pub enum Order {
     Grouped,
 }
 
-/// Before which measurements the pause stands.
+/// The measurements before which the run pauses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PauseBefore {
-    /// Before each one.
+    /// Every measurement.
     #[default]
     Measurement,
-    /// Only before those of another case than the one before.
+    /// The first measurement of each case in a row.
     Case,
 }
 
@@ -104,14 +108,14 @@ pub enum PauseBefore {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
-    /// Short name: `quick`. With a system of a study, as [`Plan::on_system`] makes it.
+    /// Short name: `quick`; [`Plan::on_system`] adds the system.
     pub name: String,
-    /// The system that this run of the study measures, where the study names several.
+    /// The system that this run measures, if the study has several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub system: Option<String>,
     /// One or two sentences for people.
     pub description: String,
-    /// In the order in which they are shown.
+    /// The cases, in the order in which they are shown.
     #[serde(deserialize_with = "cases")]
     pub cases: Vec<Case>,
     /// How often each case is run, at least once.
@@ -125,12 +129,12 @@ pub struct Plan {
     pub order: Order,
     /// Rest between two measurements.
     pub pause: Nanos,
-    /// Between which ones.
+    /// The measurements before which it rests.
     pub pause_before: PauseBefore,
 }
 
 impl Plan {
-    /// Each case once, one after the other.
+    /// A plan that runs each case once.
     pub fn once(name: &str, description: &str, cases: Vec<Case>) -> Self {
         Self {
             name: name.to_owned(),
@@ -146,7 +150,7 @@ impl Plan {
         }
     }
 
-    /// The same on one system of the study, which joins its name: `i3-vs-i2: i3.xlarge`.
+    /// The plan for one system of the study, which is added to the name: `i3-vs-i2: i3.xlarge`.
     #[must_use]
     pub fn on_system(self, system: &str) -> Self {
         Self {
@@ -160,10 +164,12 @@ impl Plan {
     /// run.
     pub fn steps(&self) -> impl Iterator<Item = (usize, u32)> + '_ {
         let (cases, rounds) = (self.cases.len(), self.rounds() as usize);
-        let pass = |round: usize| (round as u32 + 1).saturating_sub(self.discard);
-        (0..cases * rounds).map(move |step| match self.order {
-            Order::Interleaved => (step % cases, pass(step / cases)),
-            Order::Grouped => (step / rounds, pass(step % rounds)),
+        (0..cases * rounds).map(move |step| {
+            let (case, round) = match self.order {
+                Order::Interleaved => (step % cases, step / cases),
+                Order::Grouped => (step / rounds, step % rounds),
+            };
+            (case, (round as u32 + 1).saturating_sub(self.discard))
         })
     }
 
@@ -182,22 +188,22 @@ impl Plan {
 }
 
 impl Plan {
-    /// What keeps its JSON from being the whole plan; nothing where it is.
+    /// Why the plan's JSON is not the whole plan; `None` if it is.
     pub fn missing_in_json(&self) -> Option<&'static str> {
         let mut jobs = self.cases.iter().flat_map(|case| &case.workload.jobs);
         jobs.find_map(|job| {
             let pool = job.pool.as_ref();
             if pool.is_some_and(|pool| pool.validation.is_some()) {
-                return Some("data validation goes on from what earlier runs wrote");
+                return Some("data validation continues from what earlier runs wrote");
             }
             let replay = job.replay.as_ref()?;
             let unnamed = replay.source.is_none();
-            unnamed.then_some("the operations of a job come from no file that could be read again")
+            unnamed.then_some("a job's operations are not from a file that could be read again")
         })
     }
 }
 
-/// Cases whose jobs count their errors together as they did.
+/// Reads cases, and lets limits with the same counter count together again.
 fn cases<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Case>, D::Error> {
     let mut cases = Vec::<Case>::deserialize(from)?;
     let mut counters: BTreeMap<(u32, u32), MostErrors> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! Jobs that share operations in flight.
+//! The settings of jobs that share their operations in flight, as plain data: Vdbench's workloads.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,25 +20,25 @@ with_defaults! {
     #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct Pooled {
-        /// Which jobs belong together.
+        /// Name of the pool; jobs with the same name share it.
         pub pool: String = String::new(),
         /// Operations in flight of the whole pool, at least 1.
         pub depth: u32 = 0,
-        /// Who is served first where several could be: the lowest.
+        /// Of several jobs with an operation to issue, the one with the lowest rank goes first.
         pub rank: u32 = 0,
-        /// Share of what all jobs of a group do, in any pool.
+        /// Share of the operations of all jobs of a group, in any pool.
         pub share: Option<Share> = None,
-        /// Arrivals of an open loop that wait at most, of this job; later ones are never made.
+        /// Most arrivals of this job that wait in an open loop; further ones are dropped.
         pub queue: u32 = 2000,
-        /// Distances between arrivals are uniform, from nothing to twice the mean, where the pace
-        /// requests even ones.
+        /// Gaps between arrivals are uniform, from 0 to twice the mean, instead of the even ones of
+        /// the pace.
         pub uniform: bool = false,
-        /// Operations that go to a small part again and again.
+        /// A small part of the target that is hit again and again.
         pub hits: Option<Hits> = None,
         /// Rates that take turns: operations a second, and for how many seconds.
         pub bursts: Vec<(f64, f64)> = Vec::new(),
-        /// All that is read is compared with what was written. It lives on from run to run, and stands
-        /// in no JSON: [`crate::Plan::missing_in_json`].
+        /// Compares all reads with what was written. It continues from run to run and is not in the
+        /// JSON: [`crate::Plan::missing_in_json`].
         #[serde(skip)]
         pub validation: Option<Validation> = None,
         /// Failed operations and wrong blocks after which the pool ends.
@@ -47,7 +47,7 @@ with_defaults! {
 }
 
 impl Pooled {
-    /// A job alone in its pool.
+    /// The settings of a job that is alone in its pool.
     pub fn new(pool: &str, depth: u32) -> Self {
         Self {
             pool: pool.to_owned(),
@@ -68,8 +68,8 @@ pub struct MostErrors {
 }
 
 impl MostErrors {
-    /// A limit, at least 1, at which nothing has been counted. `counter` distinguishes it from the others
-    /// of its plan: what has the same number there is a clone.
+    /// A limit of at least 1 with a count of 0. Limits of a plan with the same `counter` are clones
+    /// and count together.
     pub fn new(most: u32, counter: u32) -> Self {
         Self {
             most: most.max(1),
@@ -78,7 +78,7 @@ impl MostErrors {
         }
     }
 
-    /// Which of the counters of its plan it is.
+    /// The number of its counter in the plan.
     pub const fn counter(&self) -> u32 {
         self.counter
     }
@@ -88,13 +88,13 @@ impl MostErrors {
         self.most
     }
 
-    /// Counts errors. Returns whether that is enough.
+    /// Counts errors. Returns whether the limit is reached.
     pub fn count(&self, errors: u64) -> bool {
         self.so_far.fetch_add(errors, Ordering::Relaxed) + errors >= u64::from(self.most)
     }
 }
 
-/// The count is no part of the plan.
+/// The count is not part of the plan.
 impl PartialEq for MostErrors {
     fn eq(&self, other: &Self) -> bool {
         (self.most, self.counter) == (other.most, other.counter)
@@ -105,7 +105,7 @@ impl PartialEq for MostErrors {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Share {
-    /// Which jobs belong together.
+    /// The group.
     pub group: u32,
     /// Share, in any unit.
     pub weight: f64,
@@ -119,34 +119,35 @@ pub struct Hits {
     pub read_percent: f64,
     /// Share of the writes that go there, in per cent.
     pub write_percent: f64,
-    /// First byte of it.
+    /// Its first byte.
     pub offset: u64,
-    /// Bytes of it.
+    /// Its length in bytes.
     pub len: u64,
 }
 
-/// How what is read is compared with what was written.
+/// How reads are compared with what was written.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Validation {
-    /// How the keys of the storage are made; whoever runs the job has those of earlier runs.
+    /// How the keys of the storage are made; the runner holds those of earlier runs.
     pub keys: KeyPlan,
-    /// A block is read, and checked, before it is written again.
+    /// A block is read and checked before it is written again.
     pub read_before_write: bool,
-    /// A block is read, and checked, as soon as it is written.
+    /// A block is read and checked as soon as it is written.
     pub read_after_write: bool,
-    /// Where writes are noted, so that a later run knows of them.
+    /// Where writes are recorded for a later run.
     pub journal: Option<Journal>,
-    /// Wrong blocks, of all storage that one command uses, after which a run ends; at least 1.
+    /// Number of wrong blocks after which a run ends, counted over all storages of one command; at
+    /// least 1.
     pub most_wrong: u64,
 }
 
-/// Where and how writes are noted.
+/// Where and how writes are recorded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Journal {
-    /// Path of its files, without their endings.
+    /// Path of its files, without their extensions.
     pub path: String,
-    /// Only what is known at the beginning and at the end is kept, not each write.
+    /// Record only the state at the start and at the end, not each write.
     pub map_only: bool,
-    /// Each note is on stable storage before its write begins.
+    /// Each entry is on stable storage before its write begins.
     pub sync: bool,
 }

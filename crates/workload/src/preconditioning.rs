@@ -1,4 +1,5 @@
-//! Random writes that bring an SSD into the steady state of endless random writes within one pass.
+//! In: the size and over-provisioning of an SSD. Out: the blocks of random writes that bring it into
+//! the steady state of endless random writes within one pass.
 //!
 //! An SSD holds more flash than it reports, and cleans the region first that it wrote first. Under
 //! endless random writes, the valid share of a region that is `x` of the way from the newest to the
@@ -8,7 +9,7 @@
 //! ```text
 //!   flash     | region 0 (oldest) | region 1 |  …  | last region |   each written once, in turn
 //!   a region    new blocks in random order, mixed with the stale ones of the region before
-//!   stale       so many blocks of a region that the share above stays valid
+//!   stale       as many blocks of a region as leave the share above valid
 //! ```
 //!
 //! All blocks that the device reports are written at least once. Only the stale blocks of two
@@ -16,24 +17,25 @@
 
 use blocklab_random::{Permutation, Stream};
 
-/// Which block each write of a pass goes to.
+/// The block of each write of a pass.
 #[derive(Debug, Clone)]
 pub(crate) struct Preconditioning {
     blocks: u64,
     shares: StaleShares,
     order: Permutation,
     region: u64,
-    /// Writes that are left in the region.
+    /// Writes left in the region.
     left: u64,
-    /// Blocks of the region before that this one writes again.
+    /// Blocks of the last region that this one writes again.
     stale: Vec<u64>,
-    /// Blocks of this region that the next one writes again, and how many more of them are drawn.
+    /// Blocks of this region that the next one will write again.
     next_stale: Vec<u64>,
+    /// How many more of them are to be drawn.
     to_draw: u64,
 }
 
 impl Preconditioning {
-    /// Over so many blocks, at least 1.
+    /// Passes over this many blocks, at least 1.
     pub(crate) fn new(blocks: u64, over: f64, regions: u32, chance: &mut Stream) -> Self {
         let shares = StaleShares::new(blocks, over, regions.into());
         Self {
@@ -79,7 +81,7 @@ impl Preconditioning {
         self.to_draw = self.shares.stale(self.region);
     }
 
-    /// A new pass from the beginning.
+    /// Begins a new pass.
     pub(crate) fn begin_again(&mut self, chance: &mut Stream) {
         self.order = Permutation::new(self.blocks, chance);
         self.region = 0;
@@ -90,18 +92,18 @@ impl Preconditioning {
     }
 }
 
-/// Writes of a pass over so many blocks: as many as the flash holds.
+/// Writes of a pass over this many blocks: as many as the flash holds.
 pub(crate) fn writes_of_a_pass(blocks: u64, over: f64) -> u64 {
     blocks + (blocks as f64 * over) as u64
 }
 
-/// How many blocks of each region become stale. All of them together are the over-provisioned
-/// blocks; the last region is too new to have any.
+/// How many blocks of each region become stale. Together they are the over-provisioned blocks; the
+/// last region is too new to have any.
 #[derive(Debug, Clone, Copy)]
 struct StaleShares {
     /// Blocks of the flash.
     flash: u64,
-    /// Those of them that hold no valid data in the end.
+    /// Blocks of the flash without valid data in the end.
     spare: u64,
     regions: u64,
     decay: f64,
@@ -115,7 +117,7 @@ impl StaleShares {
         let mut shares = Self {
             flash,
             spare: flash - blocks,
-            // A region without a block would only be passed over.
+            // A region without a block would only be skipped.
             regions: regions.min(flash).max(2),
             decay: decay(over),
             sum: 1.0,
@@ -126,17 +128,20 @@ impl StaleShares {
 
     /// Writes of a region.
     fn writes(self, region: u64) -> u64 {
-        let end = |regions: u64| {
-            let end = u128::from(self.flash) * u128::from(regions) / u128::from(self.regions);
-            end as u64
-        };
-        end(region + 1) - end(region)
+        self.writes_before(region + 1) - self.writes_before(region)
     }
 
-    /// Stale blocks of a region. Added up over the regions they lose nothing to rounding.
+    fn writes_before(self, region: u64) -> u64 {
+        (u128::from(self.flash) * u128::from(region) / u128::from(self.regions)) as u64
+    }
+
+    /// Stale blocks of a region: a difference of rounded sums, so that they add up exactly.
     fn stale(self, region: u64) -> u64 {
-        let until = |region| (self.spare as f64 * self.before(region) / self.sum).round() as u64;
-        until(region + 1) - until(region)
+        self.stale_before(region + 1) - self.stale_before(region)
+    }
+
+    fn stale_before(self, region: u64) -> u64 {
+        (self.spare as f64 * self.before(region) / self.sum).round() as u64
     }
 
     /// Stale shares of all regions before this one: a geometric series.

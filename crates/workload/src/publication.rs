@@ -1,5 +1,6 @@
-//! What a study shows besides its load: the systems that it holds against each other, the tables
-//! and charts that it draws, the figures that somebody published, and what was concluded.
+//! What a study shows besides its load: the systems that it compares, its tables and charts, figures
+//! that were published elsewhere, and the author's conclusions. The study's text fills it, `compare`
+//! computes the tables, `report` draws them.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,28 +9,28 @@ use std::str::FromStr;
 use blocklab_units::Nanos;
 use serde::{Serialize, Serializer};
 
-/// All of it; empty for a study that only measures.
+/// What a study shows; empty for a study that only measures.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Publication {
-    /// What is held against each other, in the order in which it is shown.
+    /// The systems to compare, in the order in which they are shown.
     pub systems: Vec<System>,
-    /// What its author did before measuring, one step a text.
+    /// The author's steps before measuring.
     pub preparation: Vec<String>,
-    /// What the reader must know of the repetition, one sentence a text.
+    /// What the reader must know of the repetition, one sentence each.
     pub remarks: Vec<String>,
-    /// Who published the figures, and when.
+    /// Author and date of the published figures.
     pub source: String,
     /// The published figures.
     pub figures: Vec<Published>,
     /// Tables, in order; a table may be drawn as a chart too.
     pub tables: Vec<Table>,
-    /// One figure over another.
+    /// Charts of one figure over another.
     pub curves: Vec<Curve>,
-    /// What was concluded.
+    /// The author's conclusions.
     pub conclusions: Vec<Conclusion>,
     /// The cases of each sweep.
     pub families: Vec<Family>,
-    /// Cases whose rate is a share of what another case reached.
+    /// Cases whose rate is a share of the rate that another case reached.
     pub shares: Vec<Share>,
 }
 
@@ -44,56 +45,60 @@ impl Publication {
         self.families.iter().find(|family| family.name == name)
     }
 
-    /// The same with its cases in the order of the requested load: shares of the full rate
-    /// first, then what ran as fast as it could.
+    /// The sweep with its cases in the order of the requested load: shares of the full rate first,
+    /// then the case that ran as fast as it could.
     pub fn family_by_load(&self, name: &str) -> Option<Family> {
         let mut family = self.family(name)?.clone();
-        let share = |case: &str| {
-            let mut shares = self.shares.iter();
-            let found = shares.find(|share| share.case == case);
-            found.map_or(f64::INFINITY, |share| share.percent)
-        };
-        family
-            .cases
-            .sort_by(|(_, a), (_, b)| share(a).total_cmp(&share(b)));
+        family.cases.sort_by(|(_, a), (_, b)| {
+            let (a, b) = (self.share_percent(a), self.share_percent(b));
+            a.total_cmp(&b)
+        });
         Some(family)
     }
 
-    /// What was published for a figure.
+    /// The requested share of the full rate; infinite for a case without one.
+    fn share_percent(&self, case: &str) -> f64 {
+        let share = self.shares.iter().find(|share| share.case == case);
+        share.map_or(f64::INFINITY, |share| share.percent)
+    }
+
+    /// The published value of a figure.
     pub fn published(&self, system: &str, case: Option<&str>, figure: Figure) -> Option<f64> {
-        let wanted = |it: &&Published| {
-            it.system == system && it.case.as_deref() == case && it.figure == figure
-        };
-        Some(self.figures.iter().find(wanted)?.value)
+        let published = self.figures.iter().find(|published| {
+            published.system == system
+                && published.case.as_deref() == case
+                && published.figure == figure
+        })?;
+        Some(published.value)
     }
 }
 
-/// One of the things compared.
+/// A system to compare.
 #[derive(Debug, Clone, PartialEq)]
 pub struct System {
-    /// As the tables call it.
+    /// Its name in the tables.
     pub name: String,
-    /// What it is to the catalog and the model: `local,as-of=2017-02-27@i3.xlarge`.
+    /// Its address for the catalog and the model: `local,as-of=2017-02-27@i3.xlarge`.
     pub address: String,
-    /// Why the address is not what the author wrote, where it is not.
+    /// Why the address differs from what the author wrote; empty if it does not.
     pub because: String,
-    /// Whether the load is run on it; otherwise it only stands in tables of documents and prices.
+    /// Whether the load is run on it; otherwise it is only in tables of documents and prices.
     pub measured: bool,
-    /// Passes, where the author made another number than on the others.
+    /// Number of passes, if the author made another number than on the other systems.
     pub passes: Option<u32>,
-    /// Of one target that stands for so many devices, each of which has the threads of a job.
+    /// Number of devices that its one target stands for; each has the threads of a job.
     pub devices: u32,
-    /// Whether a model can play it. Otherwise it is measured where a target or an earlier run plays
-    /// it, and nowhere else.
+    /// Whether a model can replace it. Otherwise it is measured only if a target or an earlier run is
+    /// assigned to it.
     pub predicted: bool,
-    /// Measured time of its cases, where it is not that of the others.
+    /// Measured time of its cases, if it differs from that of the other systems.
     pub runtime: Option<Nanos>,
-    /// Operations a second whose price is part of a month's, where operations are paid one by one;
-    /// `None`: those that were measured.
+    /// Operations a second that enter the monthly price, if operations are paid one by one; `None`:
+    /// the measured ones.
     pub billed_iops: Option<f64>,
 }
 
-/// The cases that one entry of the text made.
+/// The cases that one entry of the study's text made.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Family {
     /// The name before the sweep's settings.
@@ -113,14 +118,14 @@ pub struct Share {
     pub percent: f64,
 }
 
-/// A figure that somebody published.
+/// A published figure.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Published {
-    /// Of which system.
+    /// The system.
     pub system: String,
-    /// Of which case; `None`: of the system itself.
+    /// The case; `None` for a figure of the system itself.
     pub case: Option<String>,
-    /// Which figure.
+    /// The figure.
     pub figure: Figure,
     /// Its value.
     pub value: f64,
@@ -128,7 +133,7 @@ pub struct Published {
     pub basis: Basis,
 }
 
-/// Whether the model can be held against a published figure.
+/// Whether a published figure can test the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Basis {
@@ -140,14 +145,14 @@ pub enum Basis {
     Derived,
     /// A constant of the model rests on it.
     Fitted,
-    /// Its load was never published, and another one stands in for it.
+    /// Its load was never published, and another one is used instead.
     StandIn,
-    /// It was printed in two ways that contradict each other, and is the likelier of them.
+    /// It was published in two contradicting versions; this is the more likely one.
     Damaged,
 }
 
 impl Basis {
-    /// All, with the names by which a study's text calls them.
+    /// All, with their names in the text of a study.
     pub const ALL: [(&'static str, Self); 5] = [
         ("measured", Self::Measured),
         ("derived", Self::Derived),
@@ -162,18 +167,18 @@ impl Basis {
     }
 }
 
-/// One figure of one case on one system, or its ratio over the same of another system.
+/// One figure of one case on one system, or its ratio to that of another system.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cell {
     /// The system.
     pub system: String,
-    /// The system that it is divided by, in per cent.
+    /// The system by whose figure it is divided; the ratio is in per cent.
     pub over: Option<String>,
     /// The case, or the sweep for figures of a whole sweep; `None` for figures of the system.
     pub case: Option<String>,
-    /// The case by whose same figure or ratio it is divided, in per cent.
+    /// The case by whose figure or ratio it is divided; the result is in per cent.
     pub than: Option<String>,
-    /// Which figure.
+    /// The figure.
     pub figure: Figure,
 }
 
@@ -184,58 +189,58 @@ impl Cell {
     }
 }
 
-/// How a table is drawn besides.
+/// How a table is drawn as a chart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Drawn {
     /// Not at all.
     #[default]
     No,
-    /// A line a column over the rows, which are numbers or sizes.
+    /// A line for each column, over rows that are numbers or sizes.
     Lines,
-    /// Bars: groups are rows, colours are columns.
+    /// Bars: a group for each row, a colour for each column.
     Bars,
 }
 
 /// Rows and columns of figures.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Table {
-    /// Above it.
+    /// Its title.
     pub title: String,
-    /// Below it; may be empty.
+    /// The note below it; may be empty.
     pub note: String,
-    /// Above the names of the rows.
+    /// The title of the column with the names of the rows.
     pub corner: String,
     /// Names of the rows.
     pub rows: Vec<String>,
     /// Titles of the columns.
     pub columns: Vec<String>,
-    /// A cell for each row and column; `None` where the rows have no such figure.
+    /// A cell for each row and column; `None` if the row has no such figure.
     pub cells: Vec<Vec<Option<Cell>>>,
-    /// Whether it is a chart too.
+    /// The chart of it.
     pub drawn: Drawn,
 }
 
-/// One figure over another, a line a system.
+/// A chart of one figure over another, with a line for each system.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Curve {
-    /// Above it.
+    /// Its title.
     pub title: String,
-    /// Below it; may be empty.
+    /// The note below it; may be empty.
     pub note: String,
     /// The sweeps whose cases are its points.
     pub families: Vec<String>,
-    /// Systems, a line each.
+    /// The systems, a line each.
     pub systems: Vec<String>,
-    /// To the right.
+    /// The figure of the horizontal axis.
     pub x: Figure,
-    /// Upwards.
+    /// The figure of the vertical axis.
     pub y: Figure,
-    /// A bound of `y` that is drawn; where it is passed is reported.
+    /// A bound of `y` that is drawn; the report names where each line crosses it.
     pub bound: Option<f64>,
 }
 
-/// Something that the author concluded, and by what it is tested.
+/// A conclusion of the author, and how it is tested.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Conclusion {
     /// The conclusion, one sentence.
@@ -244,24 +249,25 @@ pub struct Conclusion {
     pub checks: Vec<Check>,
     /// Why it cannot be tested, or what explains a contradiction.
     pub because: String,
-    /// Whether it is about what documents promise: a model made of them cannot confirm it.
+    /// Whether it is about what documents promise: a model made from them cannot confirm it.
     pub promised: bool,
 }
 
 /// A bound on figures.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Check {
-    /// What is looked at, in words; empty: taken from the cell.
+    /// Name of what is checked; empty: taken from the cell.
     pub name: String,
-    /// Every one of these.
+    /// The figures; each one must be within the bounds.
     pub cells: Vec<Cell>,
-    /// Not below.
+    /// Smallest allowed value.
     pub min: Option<f64>,
-    /// Not above.
+    /// Largest allowed value.
     pub max: Option<f64>,
 }
 
-/// A row a figure: what it is a figure of, its name, what it is for people, its unit, its decimals.
+/// The table of figures, a row each: its scope, its name, its title for people, its unit, its
+/// decimals.
 macro_rules! figures {
     ($($(#[$doc:meta])* $figure:ident: $scope:ident, $name:literal, $what:literal, $unit:literal, $decimals:literal;)*) => {
         /// A figure that tables can show.
@@ -270,7 +276,7 @@ macro_rules! figures {
             $($(#[$doc])* $figure,)*
             /// A quantile, in thousandths of a per cent: 99,950 is p99.95.
             QuantileUs(u32),
-            /// Share of the operations that took at most so many microseconds, in per cent.
+            /// Share of the operations that took at most this many microseconds, in per cent.
             WithinUs(u32),
         }
 
@@ -301,7 +307,7 @@ figures! {
     CpuUserPercent: Case, "cpu_user_percent", "processor, user", "%", 2;
     /// Processor time of the threads in the kernel, per cent of their running time.
     CpuSystemPercent: Case, "cpu_system_percent", "processor, system", "%", 2;
-    /// How often the threads gave up a processor or lost it.
+    /// Voluntary and involuntary context switches of the threads.
     ContextSwitches: Case, "context_switches", "context switches", "", 0;
     /// Reads and writes that the device below the target completed.
     DiskIos: Case, "disk_ios", "requests at the disk", "", 0;
@@ -374,10 +380,10 @@ figures! {
     IopsPerUsd: Case, "iops_per_usd", "IOPS per USD a month", "", 2;
 }
 
-/// What is measured, and in which unit.
+/// A quantity with its unit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Quantity {
-    /// `mean service time`; empty where the unit says it all: `IOPS`.
+    /// `mean service time`; empty if the unit is enough: `IOPS`.
     pub what: Cow<'static, str>,
     /// Empty for a plain number.
     pub unit: &'static str,
@@ -386,7 +392,14 @@ pub struct Quantity {
 const MICROS: &str = "µs";
 
 impl Quantity {
-    /// The nanoseconds of one unit, where it is a time.
+    fn new(what: String, unit: &'static str) -> Self {
+        Self {
+            what: what.into(),
+            unit,
+        }
+    }
+
+    /// The nanoseconds of one unit, if it is a time.
     pub fn nanos(&self) -> Option<f64> {
         (self.unit == MICROS).then_some(1e3)
     }
@@ -408,14 +421,14 @@ impl Serialize for Quantity {
     }
 }
 
-/// What a figure is a figure of.
+/// What a figure describes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
-    /// Of a case on a system.
+    /// A case on a system.
     Case,
-    /// Of a whole sweep on a system.
+    /// A whole sweep on a system.
     Sweep,
-    /// Of the system: its documents and prices.
+    /// The system: its documents and prices.
     System,
 }
 
@@ -424,7 +437,7 @@ impl Figure {
         FIGURES.iter().find(|(figure, ..)| *figure == self)
     }
 
-    /// As it is written: `mib_per_s`, `p99.9_us`.
+    /// Its name in the text of a study: `mib_per_s`, `p99.9_us`.
     pub fn name(self) -> String {
         match (self, self.row()) {
             (Self::QuantileUs(thousandths), _) => format!("p{}_us", percent(thousandths)),
@@ -438,33 +451,30 @@ impl Figure {
         self.quantity().to_string()
     }
 
-    /// What it is, and its unit.
+    /// What it measures, and its unit.
     pub fn quantity(self) -> Quantity {
-        let named = |what: String, unit| Quantity {
-            what: what.into(),
-            unit,
-        };
         match (self, self.row()) {
             (Self::QuantileUs(thousandths), _) => {
-                named(format!("p{}", percent(thousandths)), MICROS)
+                Quantity::new(format!("p{}", percent(thousandths)), MICROS)
             }
-            (Self::WithinUs(us), _) => named(format!("within {us} µs"), "%"),
-            (_, row) => row.map_or_else(|| named(String::new(), ""), |row| row.3.clone()),
+            (Self::WithinUs(us), _) => Quantity::new(format!("within {us} µs"), "%"),
+            (_, Some(row)) => row.3.clone(),
+            (_, None) => Quantity::new(String::new(), ""),
         }
     }
 
-    /// Decimals that it deserves.
+    /// Decimals with which it is shown.
     pub fn decimals(self) -> usize {
         let other = if let Self::WithinUs(_) = self { 2 } else { 0 };
         self.row().map_or(other, |row| row.4)
     }
 
-    /// What it is a figure of.
+    /// What it describes.
     pub fn scope(self) -> Scope {
         self.row().map_or(Scope::Case, |row| row.1)
     }
 
-    /// Every name that can be written; of quantiles and shares one stands for all.
+    /// Every name that can be written, with one example each of the quantiles and shares.
     pub fn names() -> impl Iterator<Item = &'static str> {
         let patterns = ["p99_us", "within_500_us"];
         FIGURES.iter().map(|(_, _, name, ..)| *name).chain(patterns)
@@ -488,7 +498,7 @@ impl Serialize for Figure {
     }
 }
 
-/// A text that names no figure.
+/// A text that is not the name of a figure.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NoFigure;
 
@@ -506,13 +516,11 @@ impl FromStr for Figure {
         if let Some(within) = within {
             return within.parse().map(Self::WithinUs).map_err(|_| NoFigure);
         }
-        let quantile = text
-            .strip_prefix('p')
-            .and_then(|name| name.strip_suffix("_us"));
-        let quantile = quantile.and_then(|quantile| quantile.parse::<f64>().ok());
-        let inside = quantile.filter(|quantile| (0.001..100.0).contains(quantile));
-        inside
-            .map(|inside| Self::QuantileUs((inside * 1000.0).round() as u32))
+        text.strip_prefix('p')
+            .and_then(|name| name.strip_suffix("_us"))
+            .and_then(|quantile| quantile.parse::<f64>().ok())
+            .filter(|quantile| (0.001..100.0).contains(quantile))
+            .map(|quantile| Self::QuantileUs((quantile * 1000.0).round() as u32))
             .ok_or(NoFigure)
     }
 }

@@ -1,11 +1,12 @@
-//! Offsets with the refinements that few jobs need: runs, a moving window, alignments and
-//! positions by direction.
+//! In: the offsets of a pattern. Out: the same with the refinements that few jobs need: runs, a
+//! moving window, alignments and a position for each direction. Apart from `place`, so that most
+//! jobs do not pay for them.
 
 use blocklab_random::Stream;
 
 use crate::{Direction, Extent, Invalid, Job, MovingWindow, Places, Runs};
 
-/// Where the operations of one thread on one target go, refined.
+/// The refined offsets of one thread's operations on one target.
 #[derive(Debug, Clone)]
 pub(crate) struct Route {
     extent: Extent,
@@ -13,21 +14,22 @@ pub(crate) struct Route {
     /// Smallest size by direction.
     units: [u64; 3],
     runs: Option<Runs>,
-    /// Operations of the run that are still to come, and the end of the last one.
+    /// Operations of the run that are still to come.
     left: u32,
+    /// Offset of the last operation, and where the next one of the run begins.
     last: (u64, u64),
     window: Option<Walk>,
-    /// Sequential position by direction, where each has its own.
+    /// Sequential position of each direction, if each has its own.
     positions: Option<[u64; 3]>,
 }
 
-/// Where a moving window stands.
+/// Position of a moving window.
 #[derive(Debug, Clone, Copy)]
 struct Walk {
     rule: MovingWindow,
-    /// From the beginning of the region.
+    /// Its offset in the region.
     base: u64,
-    /// Bytes to be moved before it moves on.
+    /// Bytes to transfer before it moves on.
     left: u64,
 }
 
@@ -40,7 +42,7 @@ impl Route {
             || job.per_direction_position
     }
 
-    /// `places` are made for the extent that [`Route::inner`] gives, and refined from now on.
+    /// Refines `places`, which were made for the extent that [`Route::inner`] gives.
     pub(crate) fn new(job: &Job, places: &Places, extent: Extent) -> Self {
         Self {
             positions: job.per_direction_position.then(|| [places.position(); 3]),
@@ -58,7 +60,7 @@ impl Route {
         }
     }
 
-    /// The part of an extent in which the law draws its offsets: all of it, or a window.
+    /// The part of an extent in which the pattern draws its offsets: all of it, or a window.
     ///
     /// # Errors
     /// [`Invalid`] when the window is longer than the region.
@@ -79,8 +81,8 @@ impl Route {
         Ok(Extent { len, ..extent })
     }
 
-    /// Whether the next operation goes in the direction of the one before.
-    pub(crate) fn keeps_its_way(&self) -> bool {
+    /// Whether the next operation must have the direction of the last one.
+    pub(crate) fn keeps_direction(&self) -> bool {
         self.left > 0 && self.runs.is_some_and(|runs| runs.one_way)
     }
 
@@ -110,14 +112,14 @@ impl Route {
         (offset, len)
     }
 
-    /// Puts `places` where this direction stands.
+    /// Moves `places` to the position of this direction.
     pub(crate) fn go_to(&self, places: &mut Places, direction: Direction) {
         if let Some(positions) = &self.positions {
             places.go_to(positions[direction as usize]);
         }
     }
 
-    /// A new pass from the beginning.
+    /// Begins a new pass.
     pub(crate) fn begin_again(&mut self) {
         self.positions = self.positions.map(|_| [0; 3]);
     }
@@ -143,7 +145,7 @@ impl Route {
         }
     }
 
-    /// The offset of the next operation of a run, while it lasts and there is room.
+    /// The offset of the next operation of a run, if the run goes on and there is room.
     fn follow_on(&mut self, len: u64, base: u64) -> Option<u64> {
         let runs = self.runs.filter(|_| self.left > 0)?;
         let range = self
@@ -166,7 +168,7 @@ impl Route {
         let range = walk.rule.range.0;
         let positions = self.positions;
         let at = positions.map_or(places.position(), |all| all[direction as usize]);
-        // Only who goes straight on works in a window that the region's end cuts short.
+        // Only a sequential job works in a window that the end of the region cuts short.
         let is_over = walk.base + range > end && walk.base + at + len > end;
         if walk.left == 0 || is_over {
             walk.base += range + walk.rule.skip.0;

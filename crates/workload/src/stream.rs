@@ -1,3 +1,7 @@
+//! In: a job, a seed and a thread. Out: its endless stream of requests: target, direction, size and
+//! offset. This is the hot path of every load: a job with one direction, size and target takes a
+//! short cut, and refinements are behind one call.
+
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
@@ -25,8 +29,8 @@ pub struct Request {
 
 /// The endless stream of requests of one thread of a job.
 ///
-/// Offsets, directions and sizes come from streams of their own: a different mix does
-/// not move the offsets.
+/// Offsets, directions and sizes come from separate random streams, so that a different mix does not
+/// change the offsets.
 #[derive(Debug, Clone)]
 #[repr(C)]
 pub struct Requests {
@@ -69,11 +73,11 @@ impl Only {
 /// What only few jobs need.
 #[derive(Debug, Clone)]
 struct Refined {
-    /// The route over the places of each target; empty where nothing refines them.
+    /// The route over the places of each target; empty if nothing refines them.
     routes: Vec<Route>,
-    /// Every piece once: operations are cut where a taken one follows.
+    /// Every piece is hit once, and operations are cut before a taken piece.
     in_pieces: bool,
-    /// What they are cut to a multiple of, by direction: the smallest size that it has.
+    /// Operations are cut to a multiple of this, by direction: the smallest size that it has.
     units: [u64; 3],
     trim_first: bool,
     /// The write whose range is being trimmed.
@@ -83,14 +87,14 @@ struct Refined {
 }
 
 impl Refined {
-    /// The direction of the next request, where it is no longer open.
+    /// The direction of the next request, if it is already decided.
     #[inline]
-    fn settled(&self) -> Option<Direction> {
+    fn decided(&self) -> Option<Direction> {
         if let Some(pending) = self.pending {
             return Some(pending.direction);
         }
         match &self.routes[..] {
-            [route] if route.keeps_its_way() => Some(self.last),
+            [route] if route.keeps_direction() => Some(self.last),
             _ => None,
         }
     }
@@ -101,7 +105,7 @@ impl Refined {
 pub struct Positions(Vec<Arc<AtomicU64>>);
 
 impl Positions {
-    /// At the beginning of so many targets.
+    /// Positions at the start of this many targets.
     pub fn new(targets: usize) -> Self {
         Self((0..targets).map(|_| Arc::default()).collect())
     }
@@ -113,8 +117,8 @@ impl Requests {
     /// # Errors
     /// [`Invalid`] when the job's region does not fit a target.
     pub fn new(job: &Job, seed: u64, thread: u32, targets: &[u64]) -> Result<Self, Invalid> {
-        let chance = |purpose: &str| job.chance(seed, purpose, u64::from(thread));
-        let mut where_to = chance("offsets");
+        let index = u64::from(thread);
+        let mut where_to = job.chance(seed, "offsets", index);
         let room = job.least_room().0;
         let blocks = blocks(job);
         let start = match job.region.spread {
@@ -123,7 +127,7 @@ impl Requests {
         };
         let extents = targets
             .iter()
-            .map(|size| Extent::of(job.region, *size, (thread, job.threads), room))
+            .map(|size| Extent::for_thread(job.region, *size, (thread, job.threads), room))
             .collect::<Result<Vec<_>, Invalid>>()?;
         let (mut places, mut routes) = (Vec::new(), Vec::new());
         for extent in &extents {
@@ -139,7 +143,7 @@ impl Requests {
         let in_pieces = job.piece().is_some();
         let refined = !routes.is_empty() || job.trim_first || in_pieces;
         let lengths = extents.iter().map(|extent| extent.len).collect();
-        let targets = Targets::new(job, thread, lengths, chance("targets"));
+        let targets = Targets::new(job, thread, lengths, job.chance(seed, "targets", index));
         let mix = Directions::new(job.mix);
         let sizes = [&job.sizes.read, &job.sizes.write, &job.sizes.trim]
             .map(|mix| Sizes::new(mix, job.size_draw));
@@ -155,8 +159,8 @@ impl Requests {
             mix,
             sizes,
             where_to,
-            which_way: chance("directions"),
-            how_big: chance("sizes"),
+            which_way: job.chance(seed, "directions", index),
+            how_big: job.chance(seed, "sizes", index),
             refined: refined.then(|| {
                 Box::new(Refined {
                     routes,
@@ -170,8 +174,8 @@ impl Requests {
         })
     }
 
-    /// Advances these positions instead of its own; other threads that do the same advance them
-    /// too. Only sequential patterns have one.
+    /// Uses these positions instead of its own, and so shares them with other threads that do the
+    /// same. Only sequential patterns have one.
     pub fn share(&mut self, positions: &Positions) {
         let sequential = self
             .places
@@ -185,7 +189,7 @@ impl Requests {
     /// The direction of the next request.
     #[inline(always)]
     pub fn direction(&mut self) -> Direction {
-        match self.refined.as_ref().and_then(|refined| refined.settled()) {
+        match self.refined.as_ref().and_then(|refined| refined.decided()) {
             Some(direction) => direction,
             None => self.mix.draw(&mut self.which_way),
         }
@@ -223,7 +227,7 @@ impl Requests {
         }
     }
 
-    /// Target and length of the next one.
+    /// Target and length of the next request.
     #[inline(always)]
     fn extent(&mut self, direction: Direction) -> (usize, u32) {
         let len = self.sizes[direction as usize].draw(&mut self.how_big);
@@ -240,12 +244,13 @@ impl Requests {
         }
     }
 
-    /// Target and length of the next one, where something is refined.
+    /// Target and length of the next request of a refined job.
     fn refined_extent(&mut self, direction: Direction) -> (usize, u32) {
         let len = self.sizes[direction as usize].draw(&mut self.how_big);
         match &self.refined {
             Some(refined) if refined.routes.is_empty() && refined.in_pieces => {
-                // How long it will be is not known yet: that a target is done shows in its places.
+                // The length may still be cut, so the target cannot count it; its places show when it
+                // is covered.
                 let target = self.targets.next(0);
                 (self.uncovered(target, direction), len)
             }
@@ -258,8 +263,8 @@ impl Requests {
         }
     }
 
-    /// This target, or the next one of which a pass has not hit all; where there is none, this one
-    /// in a new pass over all.
+    /// This target, or the next one that the pass has not covered. If it has covered all, this one in
+    /// a new pass.
     fn uncovered(&mut self, target: usize, direction: Direction) -> usize {
         if self.targets.few().is_some() {
             return self.uncovered_of_few(target, direction);
@@ -278,12 +283,12 @@ impl Requests {
         target
     }
 
-    /// The same where only so many are worked on at a time.
+    /// The same for a job that works on few targets at a time.
     #[inline(never)]
     fn uncovered_of_few(&mut self, target: usize, direction: Direction) -> usize {
         let mut named = Some(target);
         while let Some(target) = named {
-            if !self.is_through(target, direction) {
+            if !self.is_covered(target, direction) {
                 return target;
             }
             named = self.targets.after(target);
@@ -300,8 +305,8 @@ impl Requests {
         self.targets.next(0)
     }
 
-    /// Whether a pass has nothing left to do in a target, or in one of several directions.
-    fn is_through(&mut self, target: usize, direction: Direction) -> bool {
+    /// Whether the pass has covered a target, or this direction of it.
+    fn is_covered(&mut self, target: usize, direction: Direction) -> bool {
         let places = &mut self.places[target];
         let refined = self.refined.as_ref();
         if let Some(route) = refined.and_then(|refined| refined.routes.get(target)) {
@@ -333,7 +338,7 @@ impl Requests {
         let request = Request {
             target: target as u32,
             direction,
-            // Never longer than what was drawn.
+            // Never longer than what was drawn, which has 32 bits.
             len: bytes as u32,
             offset,
         };
@@ -348,7 +353,7 @@ impl Requests {
     }
 }
 
-/// Distance between two possible random beginnings, and the smallest and the largest block.
+/// Distance between two possible random offsets, and the smallest and the largest block.
 fn blocks(job: &Job) -> (u64, u64, u64) {
     if !job.pattern.every_block_once() {
         let smallest = job.sizes.smallest().0;
@@ -357,20 +362,19 @@ fn blocks(job: &Job) -> (u64, u64, u64) {
     let (smallest, largest) = job.occurring_blocks();
     match job.piece() {
         Some(piece) => (piece.0, piece.0, largest.0),
-        // A block that is hit once must not overlap another one of any size.
+        // A block that is hit once must not overlap any other block.
         None => (largest.0.max(grain(job, smallest.0)), largest.0, largest.0),
     }
 }
 
-/// # Errors
-/// [`Invalid`] when the map of the pieces of an extent would not fit into memory.
+/// Refuses an extent with more pieces than a map of them may have.
 fn check_pieces(job: &Job, extent: Extent) -> Result<(), Invalid> {
     match job.piece() {
         Some(piece) if extent.len / piece.0 > MOST_PIECES => Err(Invalid {
             field: "pattern",
             message: format!(
-                "to hit each of {} bytes once, a map of more than {MOST_PIECES} blocks of {} \
-                 bytes would be kept: a larger smallest block, or blocks of one size, need less",
+                "hitting each of {} bytes once needs a map of more than {MOST_PIECES} blocks of {} \
+                 bytes: a larger smallest block, or blocks of one size, need less",
                 extent.len, piece.0
             ),
         }),
@@ -387,7 +391,7 @@ fn grain(job: &Job, smallest: u64) -> u64 {
     used.map(|(align, _)| align.0).min().unwrap_or(smallest)
 }
 
-/// A single direction costs no draw.
+/// How directions are drawn; a single one costs no draw.
 #[derive(Debug, Clone, Copy)]
 enum Directions {
     Only(Direction),
@@ -396,10 +400,6 @@ enum Directions {
 
 impl Directions {
     fn new(mix: crate::Mix) -> Self {
-        let threshold = |percent: u8| match percent {
-            100.. => u64::MAX,
-            _ => (u64::MAX / 100) * u64::from(percent),
-        };
         match (mix.read, mix.write, mix.trim) {
             (100, ..) => Self::Only(Direction::Read),
             (_, 100, _) => Self::Only(Direction::Write),
@@ -411,6 +411,7 @@ impl Directions {
         }
     }
 
+    /// The direction of the next request.
     #[inline(always)]
     fn draw(self, chance: &mut Stream) -> Direction {
         match self {
@@ -427,7 +428,15 @@ impl Directions {
     }
 }
 
-/// A single size costs no draw.
+/// A random number of 64 bits is below this with the given probability.
+const fn threshold(percent: u8) -> u64 {
+    match percent {
+        100.. => u64::MAX,
+        _ => (u64::MAX / 100) * percent as u64,
+    }
+}
+
+/// How sizes are drawn; a single one costs no draw.
 #[derive(Debug, Clone)]
 enum Sizes {
     Fixed(u32),
@@ -451,11 +460,11 @@ impl Sizes {
             SizeDraw::AnyByte => return Self::AnyByte(smallest, largest),
         }
         let mut total = 0;
-        let steps = mix.0.iter().map(|(size, weight)| {
+        let mut steps = Vec::with_capacity(mix.0.len());
+        for (size, weight) in &mix.0 {
             total += u64::from(*weight);
-            (total, size.0 as u32)
-        });
-        let steps: Vec<_> = steps.collect();
+            steps.push((total, size.0 as u32));
+        }
         Self::Weighted(steps, total)
     }
 
@@ -467,16 +476,17 @@ impl Sizes {
         }
     }
 
-    /// A size for which there is room, where there is one; else the one that was drawn.
+    /// A size that fits into the room, if one is found, else the one that was drawn.
     #[cold]
     fn draw_within(&self, room: u64, drawn: u32, chance: &mut Stream) -> u32 {
-        let fits = |len: &u32| u64::from(*len) <= room;
-        // Rare small sizes are found in so many draws, or the end is left out.
-        let mut draws = (0..1000).map(|_| self.draw(chance));
-        match self {
-            Self::Fixed(_) => drawn,
-            _ => draws.find(fits).unwrap_or(drawn),
+        if let Self::Fixed(_) = self {
+            return drawn;
         }
+        // If no small size comes up in so many draws, the rest of the region is left out.
+        (0..1000)
+            .map(|_| self.draw(chance))
+            .find(|len| u64::from(*len) <= room)
+            .unwrap_or(drawn)
     }
 
     fn draw_one(&self, chance: &mut Stream) -> u32 {

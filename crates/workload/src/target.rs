@@ -1,4 +1,4 @@
-//! What a load goes to, as people name it.
+//! In: the name of a target as the user writes it. Out: the path, the model or the null target.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,10 +6,10 @@ use std::str::FromStr;
 use crate::Address;
 use crate::address::AddressError;
 
-/// What a load goes to.
+/// The target of a load.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Target {
-    /// What lies at this path: a file, a directory, a device.
+    /// A file, directory or device at this path.
     Path(String),
     /// Nothing: an operation is complete as soon as it is issued.
     Null,
@@ -19,7 +19,7 @@ pub enum Target {
     Emu(Address),
 }
 
-/// The word that stands for no device.
+/// The name of the null target.
 const NULL: &str = "null";
 
 /// How the names of modelled devices begin.
@@ -27,13 +27,13 @@ const SIM: &str = "sim:";
 const EMU: &str = "emu:";
 
 impl Target {
-    /// What complete names can begin with, apart from paths.
+    /// How names other than paths can begin, for shell completion.
     pub const BEGINNINGS: [&str; 3] = [SIM, EMU, NULL];
 
-    /// Reads what a text names. Any text that names neither a model nor the null target is a path.
+    /// Reads a name. Any text that names neither a model nor the null target is a path.
     ///
     /// # Errors
-    /// When what follows `sim:` or `emu:` is no address; the error shows the address alone.
+    /// When the text after `sim:` or `emu:` is not an address; the error shows the address alone.
     pub fn parse(text: &str) -> Result<Self, AddressError> {
         if text == NULL {
             Ok(Self::Null)
@@ -46,18 +46,18 @@ impl Target {
         }
     }
 
-    /// Whether a text names a path. One that begins like a model's and has no address after that
-    /// names none.
+    /// Whether a text names a path. One that begins like a model's name does not, even if its address
+    /// is wrong.
     pub fn is_path(text: &str) -> bool {
         text != NULL && !Self::is_model(text)
     }
 
-    /// Whether a text is meant to name a model, with an address that is sound or not.
+    /// Whether a text begins like a model's name, with a valid address or not.
     pub fn is_model(text: &str) -> bool {
         Self::address_text(text).is_some()
     }
 
-    /// What a text has where a model's address stands, as it was written.
+    /// The text of a model's address, as it was written.
     pub fn address_text(text: &str) -> Option<&str> {
         text.strip_prefix(SIM).or_else(|| text.strip_prefix(EMU))
     }

@@ -1,4 +1,4 @@
-//! Which target comes next.
+//! In: the order over a job's targets. Out: the target of the next operation of one thread.
 
 use blocklab_random::{Stream, Zipf};
 
@@ -12,10 +12,11 @@ pub(crate) struct Targets {
     law: Law,
     count: usize,
     current: usize,
-    /// Operations on a target before the next one is drawn, and how many of them are left.
+    /// Operations on a target before the next one is drawn.
     turn: u32,
+    /// How many of them are left.
     left: u32,
-    /// A target that a pass is through with is not named again before all others are.
+    /// A target that the pass has covered waits until all others are covered.
     finishes: bool,
     chance: Stream,
 }
@@ -26,14 +27,14 @@ enum Law {
     Fixed,
     InTurn,
     Uniform,
-    /// In turn or at random, of only so many at a time.
+    /// In turn or at random, a few targets at a time.
     OfFew(Box<Few>),
-    /// Bytes of each target before the next one, and of the current one still to come.
+    /// Length of each target's region, and the bytes left in the current one.
     OneByOne(Vec<u64>, u64),
-    /// With the target of the first rank.
+    /// The number is the target of the first rank.
     Zipf(Zipf, usize),
     Pareto(f64, usize),
-    /// With the middle, as a share of the list.
+    /// Standard deviation and middle, as shares of the list.
     Normal(f64, f64),
 }
 
@@ -58,7 +59,7 @@ impl Targets {
                 Law::Normal(deviation_percent / 100.0, job.target_center.unwrap_or(0.5))
             }
         };
-        // Who works for a time begins a target anew as soon as it is through with it.
+        // A job that ends by time alone begins a covered target again at once.
         let ends = job.stop.bytes.is_some() || job.stop.loops.is_some();
         let is_even = matches!(law, Law::InTurn | Law::Uniform);
         let is_few = matches!(law, Law::OfFew(_));
@@ -79,17 +80,17 @@ impl Targets {
         }
     }
 
-    /// The target, where it is always the same.
+    /// The target, if it is always the same.
     pub(crate) fn only(&self) -> Option<usize> {
         matches!(self.law, Law::Fixed).then_some(self.current)
     }
 
-    /// Whether a target that a pass is through with waits for the others.
+    /// Whether a target that the pass has covered waits for the others.
     pub(crate) const fn finishes(&self) -> bool {
         self.finishes
     }
 
-    /// Those that are worked on, where they are not all.
+    /// The open targets, for a job that works on few at a time.
     pub(crate) const fn few(&mut self) -> Option<&mut Few> {
         match &mut self.law {
             Law::OfFew(few) => Some(few),
@@ -97,25 +98,25 @@ impl Targets {
         }
     }
 
-    /// The target of the next operation in place of `target`, which a pass is through with; `None`
-    /// where it is through with all. Only where few are worked on at a time.
+    /// Closes a target that the pass has covered, and gives the next one; `None` if it has covered
+    /// all. Only for a job that works on few at a time.
     pub(crate) fn after(&mut self, target: usize) -> Option<usize> {
         let Law::OfFew(few) = &mut self.law else {
             return None;
         };
-        few.is_through(target);
+        few.close(target);
         let next = few.next(target, &mut self.chance)?;
         self.turn_to(next);
         Some(next)
     }
 
-    /// Names this target instead of the last one; its turn begins.
+    /// Makes this the current target, at the beginning of its turn.
     pub(crate) const fn turn_to(&mut self, target: usize) {
         self.current = target;
         self.left = self.turn - 1;
     }
 
-    /// The target of the next operation, which is of about `len` bytes.
+    /// The target of the next operation, which has about `len` bytes.
     #[inline]
     pub(crate) fn next(&mut self, len: u32) -> usize {
         match self.law {
@@ -131,7 +132,6 @@ impl Targets {
         }
         self.left = self.turn - 1;
         let count = self.count as u64;
-        let at = |share: f64| ((share * count as f64) as usize).min(count as usize - 1);
         self.current = match &mut self.law {
             Law::Fixed => self.current,
             Law::InTurn => (self.current + 1) % self.count,
@@ -139,11 +139,15 @@ impl Targets {
             Law::OfFew(few) => (few.next(self.current, &mut self.chance)).unwrap_or(self.current),
             Law::Zipf(zipf, first) => (zipf.draw(&mut self.chance) as usize + *first) % self.count,
             Law::Pareto(power, first) => {
-                (at(libm::pow(self.chance.unit(), *power)) + *first) % self.count
+                let rank = target_at(libm::pow(self.chance.unit(), *power), self.count);
+                (rank + *first) % self.count
             }
-            Law::Normal(deviation, middle) => at(around(*middle, *deviation, &mut self.chance)),
+            Law::Normal(deviation, middle) => {
+                let share = around(*middle, *deviation, &mut self.chance);
+                target_at(share, self.count)
+            }
             Law::OneByOne(lengths, left) => {
-                // A turn has no meaning here.
+                // Here a target's turn is counted in bytes.
                 self.left = 0;
                 let mut current = self.current;
                 if *left < u64::from(len) {
@@ -156,6 +160,11 @@ impl Targets {
         };
         self.current
     }
+}
+
+/// The target at this share of the list.
+fn target_at(share: f64, count: usize) -> usize {
+    ((share * count as f64) as usize).min(count - 1)
 }
 
 #[cfg(test)]

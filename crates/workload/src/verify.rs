@@ -1,4 +1,5 @@
-//! How data is verified when it is read back.
+//! The settings by which a job verifies its data, as plain data: the languages fill them, `worker`
+//! and `verify` follow them.
 
 use std::sync::Arc;
 
@@ -6,49 +7,48 @@ use blocklab_units::{Bytes, with_defaults};
 use serde::{Deserialize, Serialize};
 
 with_defaults! {
-    /// How a job makes sure that what it wrote is what comes back.
+    /// How a job checks that reads return what was written.
     ///
-    /// Writes get a header in each interval, which identifies the write. Reads of a job
-    /// that does not write are checked as they come; a job that writes reads everything back when its
-    /// writes are done, by its `when`.
+    /// Writes get a header in each interval, which identifies the write. A job that only reads checks
+    /// all its reads; a job that writes reads its data back, at the time that `when` gives.
     #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct Verify {
-        /// How data is recognised.
+        /// What identifies and protects the data.
         pub checksum: Checksum = Checksum::Crc32c,
-        /// Bytes that a header covers; `None`: a block. Blocks are whole multiples of it.
+        /// Bytes that a header covers; `None`: a block. Blocks are multiples of it.
         pub interval: Option<Bytes> = None,
-        /// Where in its interval the header stands.
+        /// Offset of the header in its interval.
         pub offset: Bytes = Bytes::ZERO,
         /// What fills an interval; `None`: the content of the job.
         #[serde(with = "crate::kept::shared")]
         pub pattern: Option<Arc<[PatternPart]>> = None,
-        /// The pattern begins anew after so many bytes of an interval, with the offset of that place;
-        /// nothing: it is one of the whole interval.
+        /// The pattern begins again after this many bytes of an interval, with the offset of that
+        /// place; `None`: one pattern for the whole interval.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub pattern_interval: Option<Bytes> = None,
-        /// Whether a block may hold any write of its place: several jobs share their blocks.
+        /// Whether a block may hold any write of its place, because several jobs share their blocks.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         pub any_write: bool = false,
-        /// Whether what an earlier run wrote must have had the seed of this run.
+        /// Whether data of an earlier run must have the seed of this run.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         pub same_seed: bool = false,
-        /// When it is read back.
+        /// When the data is read back.
         pub when: When = When::AfterWrites,
-        /// Bytes moved by a thread after which it reads back what it wrote of them, and then goes on;
-        /// nothing: only at the end.
+        /// Bytes after which a thread reads back what it wrote of them, and then goes on; `None`:
+        /// only at the end.
         pub pass: Option<Bytes> = None,
-        /// The first flaw ends the job. Otherwise all of them are counted.
+        /// The first miscompare ends the job. Otherwise all are counted.
         pub fatal: bool = false,
-        /// Where the time ends the writes, what was not read back by then never is.
+        /// If the runtime ends the writes, data that was not read back by then is left unchecked.
         pub in_time: bool = false,
-        /// Keep the bytes of so many flawed blocks.
+        /// Number of miscompares whose bytes are saved.
         pub keep: u32 = 0,
-        /// Check only what the first so many writes of each thread left.
+        /// Check only this many writes of each thread, the first ones.
         pub first: Option<u64> = None,
-        /// Ranges that were trimmed must read as zeros.
+        /// Trimmed ranges must read as zeros.
         pub trimmed_zero: bool = false,
-        /// Trim a part of what was written before it is read back.
+        /// Trim a part of the data before it is read back.
         pub trims: Option<Trims> = None,
     }
 }
@@ -63,15 +63,15 @@ impl Verify {
     }
 }
 
-/// What a job trims of what it wrote, while it goes on writing.
+/// Which of its writes a job trims while it goes on writing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Trims {
-    /// Share of the writes that are chosen for it, in per cent.
+    /// Share of the writes that are chosen for a trim, in per cent.
     pub percent: u8,
-    /// Each time that so many writes wait to be read back; at least 1.
+    /// It trims each time this many writes wait to be read back; at least 1.
     pub every: u64,
-    /// This many of the chosen ones, the oldest first; at least 1.
+    /// Number of chosen writes that it then trims, the oldest first; at least 1.
     pub batch: u64,
 }
 
@@ -79,9 +79,9 @@ pub struct Trims {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum When {
-    /// Not at all: another job or another run does.
+    /// Never: another job or another run does.
     Never,
-    /// When all is written.
+    /// When all writes are done.
     AfterWrites,
     /// After every `every` writes the oldest `batch` of them, and the rest at the end.
     Backlog {
@@ -90,14 +90,14 @@ pub enum When {
         /// At least 1.
         batch: u64,
     },
-    /// Nothing is written: what an earlier run of the same job with the same seed wrote is read.
+    /// The job does not write, but reads what an earlier run of it with the same seed wrote.
     Only,
-    /// Nothing is written: what any job wrote is read where this one would have written.
+    /// The job does not write, but reads the places where it would have written, whoever wrote there.
     OnlyPlaces,
 }
 
 impl When {
-    /// Whether nothing is written.
+    /// Whether the job does not write.
     pub const fn is_only(self) -> bool {
         matches!(self, Self::Only | Self::OnlyPlaces)
     }
@@ -116,12 +116,12 @@ pub enum PatternPart {
 /// Bytes of a header without its digest.
 pub const HEADER_LEN: usize = 40;
 
-/// How written data is recognised; the number is what a header calls it.
+/// What identifies and protects written data; the number is its code in a header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[repr(u16)]
 pub enum Checksum {
-    /// CRC-7 as SD cards use it.
+    /// CRC-7 of SD cards.
     Crc7 = 8,
     /// CRC-16 of ARC.
     Crc16 = 7,
@@ -129,7 +129,7 @@ pub enum Checksum {
     Crc32 = 4,
     /// CRC-32C of iSCSI, not inverted at the end; an instruction of the processor.
     Crc32c = 5,
-    /// CRC-64 of Jones, as Redis uses it.
+    /// CRC-64 of Jones, which Redis uses.
     Crc64 = 3,
     /// XXH32 of seed 1.
     Xxhash = 15,
@@ -149,7 +149,7 @@ pub enum Checksum {
     Sha3_384 = 13,
     /// SHA3-512.
     Sha3_512 = 14,
-    /// The header alone: which write it was, and nothing of the data after it.
+    /// The header alone, which identifies the write and does not protect the data.
     Header = 1,
     /// No header; the pattern itself is compared.
     Pattern = 17,
@@ -182,7 +182,7 @@ impl Checksum {
         }
     }
 
-    /// Bytes behind the header that are its own; the digest stands at their beginning.
+    /// Bytes that it takes after the header; the digest is at their beginning.
     pub const fn room(self) -> usize {
         match self {
             Self::Sha256 => 64,
@@ -196,8 +196,8 @@ impl Checksum {
         self.len() == 0
     }
 
-    /// Whether others' headers hold this digest in a form that does not depend on the data: fio 3.33
-    /// leaves there what its own reckoning had in store.
+    /// Whether only our own headers hold a usable digest: fio 3.33 writes bytes of its internal state
+    /// instead, which do not depend on the data.
     pub const fn is_private(self) -> bool {
         matches!(self, Self::Sha256 | Self::Sha512)
     }
@@ -206,12 +206,12 @@ impl Checksum {
 /// How the keys of a storage are made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyPlan {
-    /// Name of the storage; its first eight bytes stand in every sector.
+    /// Name of the storage; its first eight bytes are in every sector.
     pub name: String,
     /// Bytes that share one key: a multiple of 512.
     pub block: u64,
     /// Share of the data that is zeros, so that it compresses.
     pub compress_percent: u8,
-    /// Whether the last good operation of each block is remembered: 16 bytes a block.
+    /// Whether the last good operation of each block is recorded, at 16 bytes a block.
     pub times: bool,
 }

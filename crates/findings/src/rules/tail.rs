@@ -63,7 +63,7 @@ fn can_tell(cases: &Cases<'_>, case: &CaseView<'_>) -> bool {
         let sizes = job.block_sizes.as_ref().zip(job.mix);
         let mixes = sizes.iter().flat_map(|(sizes, mix)| {
             mix.shares()
-                .filter_map(|(direction, _)| sizes.of(direction))
+                .filter_map(|(direction, _)| sizes.for_direction(direction))
         });
         sizes.is_some() && { mixes }.all(|sizes| sizes.smallest() == sizes.largest())
     });

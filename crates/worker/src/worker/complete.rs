@@ -49,7 +49,7 @@ impl Worker {
             .outstanding
             .goes_on(slot.index(), io.direction, now);
         self.spend(&request, now);
-        Ok(Io::of(slot, &request))
+        Ok(Io::new(slot, &request))
     }
 
     /// Accounts for an operation that completed at this moment.

@@ -1,3 +1,5 @@
+//! What addresses mean, how they are shown, and what is said of texts that are none.
+
 use proptest::prelude::*;
 
 use super::*;
@@ -76,14 +78,11 @@ fn mistakes_are_pointed_at() {
         "gp2:lots",
         "gp2:lots\n    ^^^^ `lots` is not a size such as 4096, 64KiB, 1.5GiB or 10GB (k, M, G are binary)",
     );
-    refuse(
-        "0xgp2",
-        "0xgp2\n^ a number of volumes lies between 1 and 1000",
-    );
+    refuse("0xgp2", "0xgp2\n^ the number of volumes must be 1 to 1000");
     // A zero too many would make a device of a billion volumes.
     refuse(
         "1001xgp2",
-        "1001xgp2\n^^^^ a number of volumes lies between 1 and 1000",
+        "1001xgp2\n^^^^ the number of volumes must be 1 to 1000",
     );
     refuse(
         "gp3,iops=many",
@@ -106,15 +105,15 @@ fn mistakes_are_pointed_at() {
     // Fuzzing: keys behind the instance let an `@` into a value.
     refuse(
         "gp2@a.b,region=x@y",
-        "gp2@a.b,region=x@y\n               ^^^ `@` cannot stand in `x@y`",
+        "gp2@a.b,region=x@y\n               ^^^ `x@y` cannot contain `@`",
     );
     refuse(
         "gp2 gp3",
-        "gp2 gp3\n   ^ ` ` cannot stand in the name of a volume type",
+        "gp2 gp3\n   ^ the name of a volume type cannot contain ` `",
     );
     refuse(
         "größe",
-        "größe\n  ^ `ö` cannot stand in the name of a volume type",
+        "größe\n  ^ the name of a volume type cannot contain `ö`",
     );
 }
 

@@ -1,7 +1,10 @@
+//! The settings that end a job or fail it, as plain data: steady state, stop rules, flushes and
+//! errors.
+
 use blocklab_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
-/// What a steady state is looked for in.
+/// The quantity that must become steady.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SteadyVariable {
@@ -13,7 +16,7 @@ pub enum SteadyVariable {
     Latency,
 }
 
-/// When a run counts as settled. Judged once a round over the last `rounds` rounds.
+/// When a run counts as steady. Judged once a round over the last `rounds` rounds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Steady {
@@ -60,7 +63,7 @@ pub enum Limit {
 }
 
 impl Limit {
-    /// Whether `change` keeps to it, where the mean is `mean`.
+    /// Whether `change` is within the limit, for values with this mean.
     pub fn holds(self, change: f64, mean: f64) -> bool {
         match self {
             Self::Percent(limit) => mean > 0.0 && change.abs() * 100.0 / mean <= limit,
@@ -69,13 +72,13 @@ impl Limit {
     }
 }
 
-/// A ramp that is over when so many bytes have been moved.
+/// A ramp that ends when this many bytes have been transferred.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SizedRamp {
-    /// What the threads move together.
+    /// Bytes of all threads together.
     pub bytes: Bytes,
-    /// Jobs with the same group move them together; `None`: this job alone.
+    /// Jobs with the same group count them together; `None`: this job alone.
     pub group: Option<u32>,
 }
 
@@ -85,15 +88,15 @@ pub struct SizedRamp {
 pub struct Stop {
     /// Measured time, after the ramp.
     pub runtime: Option<Nanos>,
-    /// Bytes moved by each thread.
+    /// Bytes transferred by each thread.
     pub bytes: Option<Bytes>,
-    /// Operations issued by each thread, flushes aside.
+    /// Operations issued by each thread, without flushes.
     pub ios: Option<u64>,
     /// Passes over the region by each thread.
     pub loops: Option<u32>,
-    /// As soon as the steady state is reached (then `runtime` is the longest wait for it).
+    /// The steady state; `runtime` then limits the wait for it.
     pub steady: Option<Steady>,
-    /// Measured time before the first round of that: it is measured, and not judged.
+    /// Measured time before the first round: it is measured and not judged.
     #[serde(default, skip_serializing_if = "is_none")]
     pub steady_after: Nanos,
 }
@@ -106,19 +109,19 @@ fn is_none(time: &Nanos) -> bool {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Flush {
-    /// An fsync after so many writes.
+    /// Number of writes after which an fsync follows.
     pub fsync_every: u32,
-    /// An fdatasync after so many writes.
+    /// Number of writes after which an fdatasync follows.
     pub fdatasync_every: u32,
-    /// A flush that followed a write is repeated after each read up to the next write, as fio does.
+    /// Whether a flush after a write is repeated after each read up to the next write, as fio does.
     pub after_reads: bool,
     /// An fsync when the thread ends, inside the measured time.
     pub at_end: bool,
-    /// A sync_file_range after so many writes to a file, from the first byte of them to the last, where
-    /// another write follows.
+    /// Number of writes to a file after which a sync_file_range covers them, from their first byte
+    /// to their last, if another write follows.
     pub range_every: u32,
-    /// Its SYNC_FILE_RANGE_* flags: 1 waits for what is on its way, 2 begins writing, 4 waits for
-    /// that.
+    /// Its SYNC_FILE_RANGE_* flags: 1 waits for writes in flight, 2 starts writing, 4 waits for
+    /// those.
     pub range_flags: u32,
 }
 
@@ -130,8 +133,8 @@ pub enum ErrorPolicy {
     Stop,
     /// Failures are counted and the job goes on; 1,000 in a row still end it.
     Continue,
-    /// Failures of these kinds are counted and the job goes on, as under `Continue`, where the
-    /// medium is the cause (EIO, EILSEQ) or less was moved than was requested; any other ends it.
+    /// Failures of these kinds are counted and the job goes on, as with `Continue`, if the medium is
+    /// the cause (EIO, EILSEQ) or less was transferred than requested; any other ends the job.
     ContinueOn {
         /// Reads that fail.
         read: bool,
@@ -151,6 +154,6 @@ pub enum EndsOthers {
     Never,
     /// They end when it fails.
     OnError,
-    /// They end, too.
+    /// They end too.
     Always,
 }

@@ -1,3 +1,6 @@
+//! The settings of a job's path to the device, as plain data: engine, page cache, durability, hints,
+//! batches, user and group.
+
 use blocklab_units::{Nanos, with_defaults};
 use serde::{Deserialize, Serialize};
 
@@ -5,9 +8,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct UringOptions {
-    /// A kernel thread polls for submissions (IORING_SETUP_SQPOLL): costs a core.
+    /// A kernel thread polls for submissions (IORING_SETUP_SQPOLL), which costs a core.
     pub sqpoll: bool,
-    /// Completions are polled for (IORING_SETUP_IOPOLL): needs O_DIRECT and poll queues.
+    /// Completions are polled for (IORING_SETUP_IOPOLL), which needs O_DIRECT and poll queues.
     pub iopoll: bool,
     /// Register the buffers with the ring, so that pages are pinned once.
     pub fixed_buffers: bool,
@@ -36,7 +39,7 @@ impl CallFlags {
     };
 }
 
-/// What the operations of pvsync2, libaio and io_uring request of the kernel.
+/// Flags of single operations of pvsync2, libaio and io_uring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OperationFlags {
@@ -97,7 +100,7 @@ pub enum Engine {
     Falloc,
     /// ftruncate to the offset of each write.
     Ftruncate,
-    /// Each operation makes the file whose turn it is; nothing is opened before.
+    /// Each operation creates the next file; nothing is opened before.
     FileCreate,
     /// Each operation is a stat of a file.
     FileStat,
@@ -111,16 +114,16 @@ pub enum Engine {
     DirDelete,
     /// Copies from and to a memory mapping.
     Mmap,
-    /// No I/O at all: every request completes at once. Measures our own cost.
+    /// No I/O: every request completes at once. Measures our own cost.
     Null,
-    /// No I/O either: each operation keeps its processor busy for so long and moves no bytes.
+    /// No I/O: each operation keeps its processor busy for this time and transfers no bytes.
     Cpuio(Nanos),
-    /// No I/O: another program runs alongside the jobs; the driver of the plan starts it.
+    /// No I/O: another program runs at the same time as the jobs; the runner starts it.
     Exec,
 }
 
-/// The table of engines: variant, the name that fio gives it, usual options. Names, kinds and lists
-/// derive from it.
+/// The table of engines: variant, usual options, the name that fio gives it. Names, kinds and lists
+/// are derived from it.
 macro_rules! engines {
     ($($variant:ident $(($usual:expr))? $name:literal;)*) => {
         /// An [`Engine`] without its options.
@@ -199,7 +202,7 @@ impl Engine {
         )
     }
 
-    /// Whether it works on names and opens nothing.
+    /// Whether it works on names and opens no file.
     pub const fn is_of_names(self) -> bool {
         let of_files = matches!(self, Self::FileCreate | Self::FileStat | Self::FileDelete);
         of_files || self.is_of_directories()
@@ -210,12 +213,12 @@ impl Engine {
         matches!(self, Self::DirCreate | Self::DirStat | Self::DirDelete)
     }
 
-    /// Whether each of its operations makes what a name stands for.
+    /// Whether each of its operations creates a file or directory.
     pub const fn makes_names(self) -> bool {
         matches!(self, Self::FileCreate | Self::DirCreate)
     }
 
-    /// Whether each of its operations removes what a name stands for.
+    /// Whether each of its operations removes a file or directory.
     pub const fn removes_names(self) -> bool {
         matches!(self, Self::FileDelete | Self::DirDelete)
     }
@@ -230,7 +233,7 @@ impl Engine {
         !matches!(self, Self::Cpuio(_) | Self::Exec)
     }
 
-    /// Whether it works on opened files.
+    /// Whether it works on open files.
     pub const fn opens_files(self) -> bool {
         self.needs_target() && !self.is_of_names()
     }
@@ -241,7 +244,7 @@ impl Engine {
     }
 }
 
-/// Whether the page cache may take part.
+/// Whether operations go through the page cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Access {
@@ -249,7 +252,7 @@ pub enum Access {
     Buffered,
     /// O_DIRECT, or the run fails.
     Direct,
-    /// O_DIRECT where the file system has it, else buffered with a Note.
+    /// O_DIRECT if the file system supports it, else buffered with a Note.
     DirectIfPossible,
 }
 
@@ -269,7 +272,7 @@ pub enum Durability {
     None,
     /// O_DSYNC: the data survives a power cut.
     Dsync,
-    /// O_SYNC: data and metadata do.
+    /// O_SYNC: data and metadata survive it.
     Sync,
 }
 
@@ -286,7 +289,7 @@ impl Durability {
 pub struct Hints {
     /// The order in which files will be read through the page cache (posix_fadvise).
     pub advice: Advice,
-    /// How long what is written will live (F_SET_RW_HINT); nothing: not a word of it.
+    /// How long written data will live (F_SET_RW_HINT); `None`: no hint.
     pub lifetime: Option<Lifetime>,
 }
 
@@ -294,21 +297,21 @@ pub struct Hints {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Advice {
-    /// As the pattern of the job has it.
+    /// By the pattern of the job.
     #[default]
     ByPattern,
     /// No advice.
     None,
-    /// Here and there.
+    /// In random order.
     Random,
     /// From the beginning to the end.
     Sequential,
-    /// Once: what was read need not be kept.
+    /// Once: the kernel need not keep what was read.
     NoReuse,
 }
 
-/// How long written data will live, in the kernel's words: devices with separate streams put
-/// together what dies together.
+/// How long written data will live, in the kernel's words. Devices with separate streams put data of
+/// one lifetime together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Lifetime {
@@ -329,17 +332,17 @@ with_defaults! {
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct Batch {
-        /// At most so many are handed over in one call. 0 chooses a quarter of the depth, 1 to 16:
-        /// while one group is prepared, the target works on the others. Handing over a whole queue
-        /// at once makes target and host take turns.
+        /// Most operations that one call submits. 0 chooses a quarter of the depth, 1 to 16: while
+        /// one group is prepared, the target works on the others. Submitting a whole queue at once
+        /// makes target and host take turns.
         pub submit: u32 = 0,
-        /// A wait returns with at least so many completions; at least 1.
+        /// Fewest completions with which a wait returns; at least 1.
         pub complete: u32 = 1,
-        /// At most so many are answered before the queue is filled again. 0: all that are there.
+        /// Most completions that are handled before the queue is filled again. 0: all that are there.
         #[serde(default, skip_serializing_if = "is_all")]
         pub take: u32 = 0,
-        /// Once the depth was full, nothing is issued before so few are in flight. 0: the depth is
-        /// filled up at every occasion.
+        /// Once the depth was reached, nothing is issued until only this many operations are in
+        /// flight. 0: the depth is filled up at every opportunity.
         pub low: u32 = 0,
     }
 }

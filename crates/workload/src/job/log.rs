@@ -1,19 +1,22 @@
+//! The settings of what a job records beyond its figures, and of a replay of recorded operations, as
+//! plain data.
+
 use blocklab_units::Nanos;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::Direction;
 
-/// Which figures a job keeps beyond those that are always kept.
+/// Figures that a job records in addition to those of every job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Measure {
-    /// Count how many operations were in flight at each issue, and how many each submitting call
-    /// and each wait moved. One counter more an operation.
+    /// Count how many operations were in flight at each issue, and how many each submission and each
+    /// wait handled. It costs an operation one more counter.
     pub depths: bool,
-    /// Sample the bandwidth of each direction at this distance. Costs an operation nothing.
+    /// Interval of samples of each direction's bandwidth. They cost an operation nothing.
     pub bandwidth_every: Option<Nanos>,
-    /// The same of operations per second.
+    /// Interval of samples of each direction's operations per second.
     pub iops_every: Option<Nanos>,
 }
 
@@ -44,17 +47,17 @@ pub struct Log {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Replay {
-    /// In the order in which they are issued. They are in no JSON: `source` names where they are
-    /// read again.
+    /// In the order in which they are issued. They are not in the JSON: they are read again from
+    /// `source`.
     #[serde(skip)]
     pub operations: Vec<Replayed>,
-    /// Each waits for its moment; otherwise each goes as soon as the depth allows.
+    /// Each operation waits for its time; otherwise it is issued as soon as the depth allows.
     pub keeps_time: bool,
     /// The file that they come from.
     pub source: Option<TraceFile>,
 }
 
-/// The file of a trace, as it was when it was read, and what was made of its operations.
+/// The file of a trace when it was read, and the changes that were applied to its operations.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TraceFile {
@@ -62,7 +65,7 @@ pub struct TraceFile {
     pub path: String,
     /// The [`TraceFile::checksum`] of its bytes.
     pub sha256: String,
-    /// What was changed in the operations.
+    /// The changes.
     pub changes: TraceChanges,
 }
 
@@ -82,16 +85,16 @@ pub struct TraceChanges {
     pub skip: Vec<Direction>,
     /// Offsets are divided by this, at least 1.
     pub scale: u64,
-    /// Offsets are rounded down to multiples of this power of two; 0: they are not.
+    /// Offsets are rounded down to multiples of this power of two; 0: not at all.
     pub align: u64,
-    /// How fast time goes by, in per cent of the trace's own; at least 1.
+    /// Speed of the replay in per cent of the trace's own; at least 1.
     pub speed_percent: u64,
     /// All operations go to one target.
     pub to_one_target: bool,
 }
 
 impl Replay {
-    /// Whether some operation goes this way.
+    /// Whether there is an operation in this direction.
     pub fn goes(&self, direction: Direction) -> bool {
         let mut operations = self.operations.iter();
         operations.any(|operation| operation.direction == direction)

@@ -1,4 +1,4 @@
-//! One kind of load as plain data.
+//! One kind of load as plain data: what the languages fill and the workers carry out.
 
 mod ending;
 mod io_path;
@@ -35,31 +35,30 @@ with_defaults! {
     pub struct Job {
         /// Unique in its workload.
         pub name: String = String::new(),
-        /// What its random numbers are called after: two jobs with the same draw the same. `None`: its
-        /// name.
+        /// Label of its random numbers: two jobs with the same label draw the same. `None`: its name.
         pub rng_label: Option<String> = None,
-        /// Target texts (paths); empty: the targets that the run was given.
+        /// Names of its targets; empty: the targets of the run.
         #[serde(with = "crate::numbered")]
         pub targets: Vec<String> = Vec::new(),
         /// Order over several targets.
         pub target_order: TargetOrder = TargetOrder::RoundRobin,
-        /// Operations on a target before the order names the next one, at least 1.
+        /// Operations on a target before the next one, at least 1.
         pub target_turn: u32 = 1,
-        /// Where in the list the target lies that a skewed order names most, from 0 to 1; `None`: the
-        /// first one, or in the middle.
+        /// Place in the list, from 0 to 1, of the target that a skewed order chooses most; `None`: the
+        /// first one, or the middle for a normal distribution.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub target_center: Option<f64> = None,
-        /// Targets that are worked on, and open, at a time: another one is begun when a pass is
-        /// through with one. `None`: all.
+        /// Most targets that are open at a time: another one is opened when the pass has covered one.
+        /// `None`: all.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub open_targets: Option<u32> = None,
-        /// Road to the kernel.
+        /// How requests reach the kernel.
         pub engine: Engine = Engine::IoUring(UringOptions::default()),
         /// Page cache or not.
         pub access: Access = Access::DirectIfPossible,
         /// O_SYNC, O_DSYNC.
         pub durability: Durability = Durability::None,
-        /// What each operation requests of the kernel.
+        /// Flags of each operation.
         #[serde(default, skip_serializing_if = "OperationFlags::is_none")]
         pub operation_flags: OperationFlags = OperationFlags::default(),
         /// Hints to the kernel.
@@ -72,63 +71,64 @@ with_defaults! {
         pub batch: Batch = Batch::default(),
         /// Processors: thread k runs on entry k modulo their number. Empty: anywhere.
         pub pin: Vec<u32> = Vec::new(),
-        /// How the kernel priorities its threads.
+        /// Priority of its threads in the kernel.
         pub priority: Priority = Priority::default(),
-        /// Operations that carry a priority of their own; libaio and io_uring only.
+        /// Operations with a priority of their own; libaio and io_uring only.
         pub priority_shares: Vec<PriorityShare> = Vec::new(),
-        /// As whom its threads work.
+        /// User, group and control group of its threads.
         pub credentials: Credentials = Credentials::default(),
         /// Part of the target.
         pub region: Region = Region::default(),
         /// Where operations go.
         pub pattern: Pattern = Pattern::RANDOM,
-        /// Where in the region the block lies that a skewed pattern hits most, from 0 to 1; `None`:
-        /// drawn, or of a normal distribution in the middle.
+        /// Place in the region, from 0 to 1, of the block that a skewed pattern hits most; `None`:
+        /// drawn, or the middle for a normal distribution.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub center: Option<f64> = None,
-        /// Operations given one by one, in place of pattern, mix, sizes and pace. The largest block
-        /// must hold the largest of them. The job ends with the last one, or by its `stop`.
+        /// Operations given one by one instead of pattern, mix, sizes and pace. The largest block must
+        /// be at least as large as the largest of them. The job ends with the last one, or by its
+        /// `stop`.
         #[serde(with = "crate::kept::shared")]
         pub replay: Option<Arc<Replay>> = None,
         /// Shares of the directions.
         pub mix: Mix = Mix::READ,
-        /// How big operations are.
+        /// Sizes of operations.
         pub sizes: BlockSizes = BlockSizes::fixed(Bytes(4096)),
         /// How sizes are drawn.
         pub size_draw: SizeDraw = SizeDraw::Listed,
         /// Random offsets of reads, writes and trims (in this order) are multiples of these. `None`:
-        /// of the smallest block. A smaller one lets blocks overlap.
+        /// of the smallest block. With a smaller value blocks may overlap.
         pub align: Option<[Bytes; 3]> = None,
         /// Several operations for each offset.
         pub runs: Option<Runs> = None,
-        /// A part of the region that moves on.
+        /// A window that moves over the region.
         pub window: Option<MovingWindow> = None,
         /// Reads, writes and trims each have a sequential position of their own.
         pub per_direction_position: bool = false,
-        /// Each write comes after a trim of the same range.
+        /// Each write follows a trim of the same range.
         pub trim_first: bool = false,
-        /// No operation is issued that overlaps one in flight of the same thread: it waits.
+        /// An operation waits if it overlaps one in flight of the same thread.
         pub no_overlap: bool = false,
         /// What is written.
         pub content: Content = Content::Random,
-        /// These bytes, repeated, are written instead of `content`.
+        /// Bytes that are written again and again instead of `content`.
         #[serde(with = "crate::kept::shared_hex")]
         pub fill: Option<Arc<[u8]>> = None,
         /// The unit in which `content` compresses and repeats.
         pub content_unit: Bytes = Bytes(4096),
         /// When operations begin.
         pub pace: Pace = Pace::Closed,
-        /// Rates that must be reached.
+        /// Rates below which the job fails.
         pub min_rate: Option<MinRate> = None,
         /// Shares among several jobs.
         pub flow: Option<Flow> = None,
-        /// A search for a depth.
+        /// Search for a depth.
         pub latency_target: Option<LatencyTarget> = None,
         /// Pauses.
         pub think: Option<Think> = None,
-        /// How they are spent.
+        /// How pauses are spent.
         pub think_style: ThinkStyle = ThinkStyle::default(),
-        /// The job begins so much later than the run.
+        /// Delay of the job after the start of the run.
         pub start_delay: Nanos = Nanos::ZERO,
         /// When it ends.
         pub stop: Stop = Stop {
@@ -137,22 +137,21 @@ with_defaults! {
         },
         /// Load before the measured time begins.
         pub ramp: Nanos = Nanos::ZERO,
-        /// Load before the measured time begins, by what is moved; beside `ramp` both must be over.
+        /// Load before the measured time begins, by bytes; with `ramp` both must be over.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub sized_ramp: Option<SizedRamp> = None,
-        /// Load after the measured time of a job with a runtime; in no result.
+        /// Load after the measured time of a job with a runtime; it is in no result.
         pub cool_down: Nanos = Nanos::ZERO,
         /// Flushes.
         pub flush: Flush = Flush::default(),
-        /// Operations in flight that are shared with other jobs, instead of threads and a depth of
-        /// its own.
+        /// Operations in flight that it shares with other jobs, instead of its own threads and depth.
         pub pool: Option<Pooled> = None,
-        /// Whether what was written comes back.
+        /// Verification of the data.
         pub verify: Option<Verify> = None,
         /// What a failure means.
         pub on_error: ErrorPolicy = ErrorPolicy::Stop,
-        /// Drops the targets from the page cache whenever a thread has moved so many
-        /// bytes, so that each pass comes from the device.
+        /// Bytes after which a thread drops the targets from the page cache, so that each pass comes
+        /// from the device.
         pub drop_cache_every: Option<Bytes> = None,
         /// What its end means for the other jobs.
         pub ends_others: EndsOthers = EndsOthers::Never,
@@ -160,11 +159,11 @@ with_defaults! {
         pub max_latency: Option<Nanos> = None,
         /// Failures that count as success, by direction and errno.
         pub ignored_errors: Vec<(Direction, i32)> = Vec::new(),
-        /// Whether a write that finds no space ends the job, and is no failure.
+        /// Whether a write that finds no space ends the job without counting as a failure.
         pub stop_on_enospc: bool = false,
-        /// Measure submission and completion separately (asynchronous engines): one more system call a
-        /// batch. Submission ends when the submitting call returns, and the two add up to the service
-        /// latency.
+        /// Measure submission and completion separately (asynchronous engines), which costs one more
+        /// system call a batch. Submission ends when the submitting call returns, and the two add up
+        /// to the service latency.
         pub submit_latency: bool = false,
         /// More figures.
         pub measure: Measure = Measure::default(),
@@ -173,11 +172,11 @@ with_defaults! {
     }
 }
 
-/// A job that cannot be run, and why; `field` is its name in the native format.
+/// A job that cannot be run, and why.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Invalid {
-    /// Native name of the offending key.
+    /// Name of the wrong key in the native format.
     pub field: &'static str,
     /// What is wrong and what would work.
     pub message: String,
@@ -198,7 +197,7 @@ impl Job {
         Stream::new(seed, &format!("{called}/{purpose}"), thread)
     }
 
-    /// Whether it changes what is stored.
+    /// Whether it changes stored data.
     pub fn writes(&self) -> bool {
         match &self.replay {
             Some(replay) => replay.goes(Direction::Write) || replay.goes(Direction::Trim),
@@ -206,7 +205,7 @@ impl Job {
         }
     }
 
-    /// Whether it changes what is stored, or which files there are.
+    /// Whether it changes stored data, or creates, removes or resizes files.
     pub fn changes(&self) -> bool {
         let engine = self.engine;
         let names = engine.makes_names() || engine.removes_names();
@@ -219,7 +218,7 @@ impl Job {
         trims.is_some_and(|trims| trims.percent > 0)
     }
 
-    /// How what it reads is compared by the keys of its storage, where it is.
+    /// How it compares reads by the keys of its storage, if it does.
     pub fn validation(&self) -> Option<&Validation> {
         self.pool.as_ref()?.validation.as_ref()
     }
@@ -248,21 +247,20 @@ impl Job {
             .unwrap_or((self.sizes.smallest(), self.sizes.largest()))
     }
 
-    /// What is hit once in a pass where blocks of several sizes are to hit everything once: pieces
-    /// as long as the smallest. A block is cut where a piece follows that was hit before.
+    /// Length of a piece, if blocks of several sizes hit everything once: as long as the smallest
+    /// block. Each piece is hit once a pass, and a block is cut before a piece that was hit already.
     pub fn piece(&self) -> Option<Bytes> {
         let (smallest, largest) = self.occurring_blocks();
         let free = self.align.is_none_or(|align| align == [smallest; 3]);
         (self.pattern.every_block_once() && free && smallest < largest).then_some(smallest)
     }
 
-    /// What a region must hold at least one of: the largest block, or a piece, since blocks are cut
-    /// where pieces are hit once.
+    /// Smallest length of a region: the largest block, or a piece if blocks are cut.
     pub fn least_room(&self) -> Bytes {
         self.piece().unwrap_or(self.sizes.largest())
     }
 
-    /// Whether load comes before the measured time.
+    /// Whether there is load before the measured time.
     pub fn has_ramp(&self) -> bool {
         self.ramp > Nanos::ZERO || self.sized_ramp.is_some()
     }

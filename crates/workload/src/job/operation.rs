@@ -1,3 +1,5 @@
+//! The settings of single operations, as plain data: direction, size and content.
+
 use std::fmt;
 
 use blocklab_units::Bytes;
@@ -58,7 +60,7 @@ impl Mix {
         trim: 100,
     };
 
-    /// So many per cent reads; the rest writes.
+    /// `read` per cent reads; the rest writes.
     pub const fn reads(read: u8) -> Self {
         Self {
             read,
@@ -99,12 +101,12 @@ impl SizeMix {
         Self(vec![(size, 1)])
     }
 
-    /// The largest size; zero where there is none.
+    /// The largest size; 0 without sizes.
     pub fn largest(&self) -> Bytes {
         self.sizes().max().unwrap_or_default()
     }
 
-    /// The smallest size; zero where there is none.
+    /// The smallest size; 0 without sizes.
     pub fn smallest(&self) -> Bytes {
         self.sizes().min().unwrap_or_default()
     }
@@ -171,8 +173,8 @@ impl BlockSizes {
         }
     }
 
-    /// Those of a direction; a flush has none.
-    pub fn of(&self, direction: Direction) -> Option<&SizeMix> {
+    /// The sizes of a direction; a flush has none.
+    pub fn for_direction(&self, direction: Direction) -> Option<&SizeMix> {
         match direction {
             Direction::Read => Some(&self.read),
             Direction::Write => Some(&self.write),
@@ -181,26 +183,31 @@ impl BlockSizes {
         }
     }
 
-    /// The sizes that all directions of a mix have in common; `None` where they differ.
+    /// The sizes that all directions of a mix have in common; `None` if they differ.
     pub fn common(&self, mix: Mix) -> Option<&SizeMix> {
-        let mut used = mix.shares().filter_map(|(direction, _)| self.of(direction));
+        let mut used = mix
+            .shares()
+            .filter_map(|(direction, _)| self.for_direction(direction));
         let first = used.next()?;
         used.all(|sizes| sizes == first).then_some(first)
     }
 
-    /// `4 KiB`, or where the directions of a mix differ `read 4 KiB, write 64 KiB`.
+    /// `4 KiB`, or if the directions of a mix differ `read 4 KiB, write 64 KiB`.
     pub fn text(&self, mix: Mix) -> String {
         if let Some(sizes) = self.common(mix) {
             return sizes.to_string();
         }
-        let used = mix.shares().filter_map(|(direction, _)| {
-            let sizes = self.of(direction)?;
-            Some(format!("{direction} {sizes}"))
-        });
-        used.collect::<Vec<_>>().join(", ")
+        let texts: Vec<_> = mix
+            .shares()
+            .filter_map(|(direction, _)| {
+                let sizes = self.for_direction(direction)?;
+                Some(format!("{direction} {sizes}"))
+            })
+            .collect();
+        texts.join(", ")
     }
 
-    /// Those of reads, writes and trims.
+    /// The sizes of reads, writes and trims.
     pub(crate) const fn all(&self) -> [&SizeMix; 3] {
         [&self.read, &self.write, &self.trim]
     }
@@ -210,7 +217,7 @@ impl BlockSizes {
         self.largest_moved().max(self.trim.largest())
     }
 
-    /// The largest whose bytes lie in memory: trims have none.
+    /// The largest that needs a buffer, which trims do not.
     pub fn largest_moved(&self) -> Bytes {
         self.read.largest().max(self.write.largest())
     }
@@ -226,32 +233,31 @@ impl BlockSizes {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Content {
-    /// Zeros: many devices and file systems store them for free.
+    /// Zeros, which many devices and file systems do not store.
     Zero,
     /// Random bytes, made once a buffer; a counter in each 4 KiB keeps every block unique.
     Random,
-    /// Random bytes, made once a buffer: each write from it has the same content.
+    /// Random bytes, made once a buffer: all writes from one buffer have the same content.
     Same,
-    /// Freshly random bytes for every write.
+    /// New random bytes for every write.
     Fresh,
     /// Each write is a part of one buffer of this size, which begins at a random multiple of 512
     /// bytes in it. The buffer holds random bytes, or those of [`crate::Job::fill`] again and
     /// again.
     Window {
-        /// Bytes.
+        /// Size of the buffer.
         size: Bytes,
     },
-    /// A given entropy, made anew for every write.
+    /// Data of a given entropy, made anew for every write.
     Shaped {
-        /// Share of every block that compresses away, in per cent.
+        /// Share of zeros in every block, in per cent.
         compress_percent: u8,
         /// Share of the blocks that repeat an earlier one, in per cent.
         dedupe_percent: u8,
     },
-    /// As [`Content::Shaped`], but whole writes repeat: each is new, or the
-    /// last one that was.
+    /// As [`Content::Shaped`], but whole writes repeat: each is new, or the same as the last new one.
     Repeating {
-        /// Share of every block that compresses away, in per cent.
+        /// Share of zeros in every block, in per cent.
         compress_percent: u8,
         /// Share of the writes that repeat the last new one, in per cent.
         repeat_percent: u8,

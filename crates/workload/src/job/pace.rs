@@ -1,3 +1,6 @@
+//! The settings of when operations begin, as plain data: rates, arrivals, shares, pauses, the search
+//! for a depth.
+
 use blocklab_units::Nanos;
 use serde::{Deserialize, Serialize};
 
@@ -17,15 +20,15 @@ pub enum Rate {
 pub enum Pace {
     /// The next begins when one ends: the depth is always full.
     Closed,
-    /// As closed, but never faster than this; what is missed is not made up for.
+    /// As closed, but never faster than this; lost time is not made up for.
     Capped(Rate),
     /// Arrivals at even distances, regardless of the target. Latency counts from the arrival.
     OpenFixed(Rate),
     /// Arrivals as a Poisson process of this mean rate. Latency counts from the arrival.
     OpenPoisson(Rate),
-    /// Reads, writes and trims (in this order) each keep a schedule of their own, regardless of the
-    /// target does; one without a rate is never waited for. Where the direction that the mix draws
-    /// is not due, another one that is goes first. Latency counts from the arrival.
+    /// Reads, writes and trims (in this order) each have a schedule of their own, whatever the target
+    /// does; a direction without a rate is always due. If the direction that the mix draws is not
+    /// due, another one that is due goes first. Latency counts from the arrival.
     ByDirection {
         /// Arrivals a second of each direction, by all threads of the job.
         rates: [Option<Rate>; 3],
@@ -34,28 +37,28 @@ pub enum Pace {
     },
 }
 
-/// Rates below which a job counts as failed.
+/// Rates below which a job fails.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MinRate {
     /// Rates of reads, writes and trims, for all threads of the job together.
     pub rates: [Option<Rate>; 3],
-    /// They must hold over each span of this length, judged when an operation completes.
+    /// Length of each span over which the rates are judged, when an operation completes.
     pub cycle: Nanos,
-    /// The first span begins when an operation completes after so long.
+    /// The first span begins with the first completion after this time.
     pub settle: Nanos,
 }
 
-/// Shares of what several jobs do: those with the same `group` move operations in proportion to
-/// their weights, as long as they all run.
+/// Shares of several jobs: those with the same `group` issue operations in proportion to their
+/// weights, as long as they all run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Flow {
-    /// Which jobs belong together.
+    /// The group.
     pub group: u32,
     /// Share of this job, at least 1.
     pub weight: u32,
-    /// How long a job that is ahead waits before it looks again.
+    /// How long a job that is ahead waits before it checks again.
     pub pause: Nanos,
 }
 
@@ -66,11 +69,11 @@ pub struct Flow {
 pub struct LatencyTarget {
     /// Service latency that counts as quick.
     pub limit: Nanos,
-    /// A depth is judged over so long.
+    /// Time over which each depth is judged.
     pub window: Nanos,
     /// Share of the operations that must be quick, in per cent.
     pub percentile: f64,
-    /// Go on at the depth that was found; otherwise the job ends there.
+    /// Continue at the depth that was found; otherwise the job ends there.
     pub go_on: bool,
 }
 
@@ -79,23 +82,23 @@ pub struct LatencyTarget {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Think {
-    /// How long.
+    /// Length of a pause.
     pub pause: Nanos,
-    /// After how many operations, at least 1.
+    /// Operations between two pauses, at least 1.
     pub every: u32,
 }
 
-/// How pauses are spent, and what else calls for one.
+/// How pauses are spent, and what else causes one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ThinkStyle {
-    /// The first part of each pause burns the processor instead of sleeping.
+    /// The first part of each pause keeps the processor busy instead of sleeping.
     pub spin: Nanos,
     /// Operations count for a pause when they complete, not when they are issued.
     pub on_completion: bool,
-    /// A pause follows after so much time of work as well, however few operations there were.
+    /// A pause also follows after this time of work, however few operations there were.
     pub work: Option<Nanos>,
-    /// A pause holds the schedule of the rates up: what was due in it is not made up for.
+    /// A pause shifts the schedule of the rates: operations that were due in it are not made up for.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub shifts_schedule: bool,
 }

@@ -1,9 +1,11 @@
+//! The settings of a job's priorities in the kernel, as plain data, for threads and single operations.
+
 use blocklab_units::Bytes;
 use serde::{Deserialize, Serialize};
 
 use super::Direction;
 
-/// How the kernel priorities a thread.
+/// Priority of a thread in the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Priority {
@@ -24,8 +26,8 @@ pub struct IoPriority {
 }
 
 impl IoPriority {
-    /// The kernel's form: the class above thirteen bits of level. Never 0, which stands for
-    /// no priority of one's own.
+    /// The kernel's encoding: the class above thirteen bits of level. Never 0, which means no
+    /// priority.
     pub const fn encoded(self) -> u16 {
         (self.class as u16) << 13 | self.level as u16
     }
@@ -39,15 +41,15 @@ pub struct PriorityShare {
     pub direction: Direction,
     /// Only operations of this size.
     pub size: Option<Bytes>,
-    /// How many of them, in per cent. Shares of the same operations add up to 100 at most; the
-    /// rest goes as the thread does.
+    /// Share of these operations, in per cent. Shares of the same operations add up to 100 at most;
+    /// the rest has the priority of the thread.
     pub percent: u8,
-    /// What they carry.
+    /// Their priority.
     pub priority: IoPriority,
 }
 
 impl PriorityShare {
-    /// Whether an operation may be one of them.
+    /// Whether the share is one of this kind of operation.
     pub fn covers(&self, direction: Direction, len: u64) -> bool {
         self.direction == direction && self.size.is_none_or(|size| size.0 == len)
     }

@@ -1,3 +1,6 @@
+//! The settings of where a job's operations go, as plain data: the part of a target, the pattern in
+//! it, runs, windows, and the order over several targets.
+
 use std::fmt;
 
 use blocklab_units::{Bytes, with_defaults};
@@ -17,21 +20,21 @@ pub enum Spread {
     Sliced,
     /// Thread k works over a region of the same size that begins k increments later.
     Increment(Bytes),
-    /// Each thread works over the whole region, and all of them advance one position: together
-    /// they read or write it once a pass. Jobs with the same targets and the same region advance
-    /// it together. Only sequential patterns have such a position.
+    /// Each thread works over the whole region, and all share one position: together they read or
+    /// write the region once a pass. Jobs with the same targets and the same region share it too.
+    /// Only sequential patterns have such a position.
     Shared,
 }
 
 with_defaults! {
-    /// Which part of a target is worked on.
+    /// The part of a target that a job uses.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct Region {
         /// Where it begins.
         pub offset: Bytes = Bytes::ZERO,
-        /// How long it is; `None`: to the end of the target, and for a file that must be made,
-        /// the size that the run requests.
+        /// Its length; `None`: to the end of the target, and for a file that is created, the size
+        /// that the run requests.
         pub size: Option<Bytes> = None,
         /// How the threads of a job share it.
         pub spread: Spread = Spread::Staggered,
@@ -59,10 +62,10 @@ pub enum Pattern {
         /// Distance between two beginnings; at least the block size for no overlap.
         stride: Bytes,
     },
-    /// Each operation begins so many bytes before the end of the one before it; below the
-    /// beginning it goes on from the end of the region.
+    /// Each operation begins `back` bytes before the end of the one before it; below the start of the
+    /// region it continues from the end.
     Backward {
-        /// More than the block size goes down; the block size itself stays.
+        /// More than the block size moves down; the block size itself stays in place.
         back: Bytes,
     },
     /// Uniformly random block-aligned offsets.
@@ -95,15 +98,15 @@ pub enum Pattern {
     Listed {
         /// Counted from the beginning of the region in smallest blocks.
         blocks: Vec<u64>,
-        /// Each time all were hit, the numbers count from so many blocks later.
+        /// Each round counts the numbers from as many blocks later as the list is long.
         moves_on: bool,
     },
     /// Writes as much as the flash below the region holds, and leaves each part of it as valid as
     /// endless random writes would.
     Preconditioning {
-        /// How much more than it reports the device holds, as a share of that.
+        /// Capacity of the flash beyond what the device reports, as a share of the latter.
         over_provisioning: f64,
-        /// In how many parts the flash is seen.
+        /// Number of parts into which the model divides the flash.
         regions: u32,
     },
 }
@@ -124,7 +127,7 @@ impl Pattern {
         )
     }
 
-    /// Writes that precondition a device of so many blocks: as many as its flash holds.
+    /// Writes that precondition a device of this many blocks: as many as its flash holds.
     pub fn writes_to_precondition(&self, blocks: u64) -> Option<u64> {
         match self {
             Self::Preconditioning {
@@ -174,23 +177,22 @@ with_defaults! {
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct Runs {
-        /// Operations a run, at least 1, the one at the offset itself included.
+        /// Operations a run, at least 1, with the one at the offset itself.
         pub length: u32 = 1,
-        /// All of them at the same offset, instead of one after the other.
+        /// All of them are at the same offset, instead of one after the other.
         pub same: bool = false,
-        /// Chance, in per cent and below 100, that one more follows when they are done; again and
-        /// again.
+        /// Probability in per cent, below 100, that one more follows, and another one after that.
         pub follow_percent: u8 = 0,
         /// Distance between two beginnings; `None`: the size of the operation before.
         pub step: Option<Bytes> = None,
-        /// All of them go in the direction of the first. Only of jobs with one target.
+        /// All have the direction of the first. Only for jobs with one target.
         pub one_way: bool = false,
     }
 }
 
 /// A window that moves over the region: all operations fall into it until enough bytes were
-/// moved, then it moves on. At the end of the region it begins again; of a window that the end cuts,
-/// jobs that go straight on work on what there is, all others leave it out.
+/// transferred, then it moves on. At the end of the region it begins again. If the end cuts a window
+/// short, sequential jobs use what is left of it, and all others skip it.
 ///
 /// ```text
 ///   |== range ==|-- skip --|== range ==|-- skip --|== …
@@ -199,16 +201,16 @@ with_defaults! {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MovingWindow {
-    /// Bytes moved before it moves on; fewer than `range` leaves a part of it untouched, more
-    /// works over it several times.
+    /// Bytes transferred before it moves on; fewer than `range` leave a part of it untouched, more
+    /// cover it several times.
     pub bytes: Bytes,
-    /// How long it is.
+    /// Its length.
     pub range: Bytes,
     /// Distance from its end to its next beginning.
     pub skip: Bytes,
 }
 
-/// In which order a job goes over its targets.
+/// The order of a job's targets.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TargetOrder {
@@ -216,18 +218,18 @@ pub enum TargetOrder {
     RoundRobin,
     /// One drawn at random for each operation.
     Random,
-    /// Thread k works on target k modulo their number, and on no other.
+    /// Thread k works only on target k modulo their number.
     PerThread,
-    /// One after the other: each for as many bytes as its region is long.
+    /// One after the other, each for as many bytes as its region is long.
     OneByOne,
     /// Drawn by Zipf's law; the first target is the most frequent.
     Zipf {
-        /// As of [`Pattern::Zipf`].
+        /// As in [`Pattern::Zipf`].
         theta: f64,
     },
     /// Drawn by Pareto's rule; the first targets are the most frequent.
     Pareto {
-        /// As of [`Pattern::Pareto`].
+        /// As in [`Pattern::Pareto`].
         h: f64,
     },
     /// Drawn around the middle of the list.

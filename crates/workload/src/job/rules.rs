@@ -1,4 +1,5 @@
-//! What makes a job impossible to run.
+//! In: a job. Out: the first rule that it breaks, with what would work, so that no worker has to
+//! expect an impossible job.
 
 use blocklab_units::{Bytes, Nanos};
 
@@ -9,11 +10,11 @@ use super::{
     Spread, Steady, TargetOrder, ThinkStyle, Zone,
 };
 
-/// Sampling is done by the thread that looks on, which sleeps in between.
+/// The supervising thread takes the samples and sleeps in between.
 const SHORTEST_SAMPLE: Nanos = Nanos::from_millis(1);
 
-/// Rows of rules: the native name of the key, what must hold, and what would work. The first broken
-/// one is the answer.
+/// Rows of rules: the native name of the key, the condition, and what would work. Returns the first
+/// broken one.
 macro_rules! rules {
     ($($field:literal: $holds:expr, $message:literal;)*) => {
         $(rule($holds, $field, $message)?;)*
@@ -50,18 +51,16 @@ pub(super) fn rules(job: &Job) -> Result<(), Invalid> {
             job.cool_down == Nanos::ZERO || (job.stop.runtime.is_some() && job.pool.is_none()),
             "load goes on after the measured time only where a runtime ends it, and not in a pool";
     }
-    let verify = job.verify.as_ref();
-    verify.map_or(Ok(()), |verify| verify_rules(job, verify))?;
+    if let Some(verify) = &job.verify {
+        verify_rules(job, verify)?;
+    }
     pattern_rules(&job.pattern)?;
     pace_rules(job.pace)
 }
 
-/// How many operations at a time, of what kind and how big.
+/// Rules on the number of operations at a time, their kind and size.
 fn shape_rules(job: &Job) -> Result<(), Invalid> {
     let total = u32::from(job.mix.read) + u32::from(job.mix.write) + u32::from(job.mix.trim);
-    let sound = |mix: &&SizeMix| {
-        !mix.0.is_empty() && mix.0.iter().all(|(size, weight)| size.0 > 0 && *weight > 0)
-    };
     rules! {
         "threads": (1..=4096).contains(&job.threads), "threads must be 1 to 4096";
         "depth": (1..=32768).contains(&job.depth), "depth must be 1 to 32768";
@@ -70,11 +69,15 @@ fn shape_rules(job: &Job) -> Result<(), Invalid> {
         "operation_flags": job.operation_flags.is_none() || takes_flags(job.engine),
             "only pvsync2, libaio and io_uring pass RWF_ATOMIC and RWF_NOWAIT to the kernel";
         "mix": total == 100, "read, write and trim shares must add up to 100";
-        "block_size": job.sizes.all().iter().all(sound), "block sizes and their weights must be above 0";
+        "block_size": job.sizes.all().into_iter().all(has_sizes), "block sizes and their weights must be above 0";
         "block_size": job.sizes.largest_moved() <= Bytes::GIB, "a block may be at most 1 GiB";
         "block_size": job.sizes.trim.largest().0 <= u32::MAX.into(), "a trim may be at most 4 GiB";
     }
     Ok(())
+}
+
+fn has_sizes(mix: &SizeMix) -> bool {
+    !mix.0.is_empty() && mix.0.iter().all(|(size, weight)| size.0 > 0 && *weight > 0)
 }
 
 const fn takes_flags(engine: Engine) -> bool {
@@ -84,7 +87,7 @@ const fn takes_flags(engine: Engine) -> bool {
     )
 }
 
-/// What ends a job.
+/// Rules on the end of a job.
 fn stop_rules(job: &Job) -> Result<(), Invalid> {
     let stop = &job.stop;
     let counted = stop.bytes.is_some() || stop.loops.is_some() || stop.ios.is_some();
@@ -92,7 +95,7 @@ fn stop_rules(job: &Job) -> Result<(), Invalid> {
         "runtime": stop.runtime.is_some() || counted || job.replay.is_some(),
             "one of runtime, stop_bytes or loops must be given, else the job never ends";
         "runtime": job.engine.counts_bytes() || stop.runtime.is_some() || stop.ios.is_some(),
-            "operations without bytes end by a runtime or their number, and neither is given";
+            "operations without bytes need a runtime or stop_ios, else the job never ends";
         "runtime": stop.runtime != Some(Nanos::ZERO), "runtime must be above 0";
         "stop_bytes": stop.bytes != Some(Bytes::ZERO), "stop_bytes must be above 0";
         "loops": stop.loops != Some(0), "loops must be above 0";
@@ -103,7 +106,7 @@ fn stop_rules(job: &Job) -> Result<(), Invalid> {
     Ok(())
 }
 
-/// What refines offsets, targets and content.
+/// Rules on refinements of offsets, targets and content.
 fn refinement_rules(job: &Job) -> Result<(), Invalid> {
     offset_rules(job)?;
     content_rules(job)?;
@@ -119,8 +122,8 @@ fn refinement_rules(job: &Job) -> Result<(), Invalid> {
         "target_turn": job.target_turn >= 1, "target_turn must be at least 1";
         "open_targets": job.open_targets != Some(0), "at least one target must be open at a time";
         "open_targets": job.open_targets.is_none() || !has_fixed_files(job.engine),
-            "files that are registered with io_uring stay open, all of them: without fixed_files \
-             (fio: registerfiles), or without open_targets (fio: openfiles), it would work";
+            "all files that are registered with io_uring stay open: leave out fixed_files (fio: \
+             registerfiles) or open_targets (fio: openfiles)";
     }
     target_order_rules(job.target_order)?;
     centers(job)?;
@@ -138,14 +141,14 @@ const fn has_fixed_files(engine: Engine) -> bool {
     matches!(engine, Engine::IoUring(options) if options.fixed_files)
 }
 
-/// Where operations go.
+/// Rules on the offsets of operations.
 fn offset_rules(job: &Job) -> Result<(), Invalid> {
-    let aligned = |align: [Bytes; 3]| align.iter().all(|bytes| bytes.0 > 0);
+    let has_zero = job.align.is_some_and(|align| align.contains(&Bytes::ZERO));
     let largest = job.sizes.largest();
     let forward = matches!(job.pattern, Pattern::Sequential | Pattern::Strided { .. });
     let sequential = forward && !job.per_direction_position;
     rules! {
-        "align": job.align.is_none_or(aligned), "alignments must be above 0";
+        "align": !has_zero, "alignments must be above 0";
         "run_length": job.runs.is_none_or(|runs| runs.length > 0),
             "a run must have at least 1 operation";
         "run_follow": job.runs.is_none_or(|runs| runs.follow_percent < 100),
@@ -153,14 +156,14 @@ fn offset_rules(job: &Job) -> Result<(), Invalid> {
         "run_step": job.runs.is_none_or(|runs| runs.step != Some(Bytes::ZERO)),
             "the step of a run must be above 0";
         "window_range": job.window.is_none_or(|window| window.bytes.0 > 0 && window.range >= largest),
-            "a window must hold the largest block, and some bytes must be moved in it";
+            "a window must hold the largest block, and its bytes must be above 0";
         "spread": job.region.spread != Spread::Shared || sequential,
             "threads can share one position only where the pattern is sequential or strided";
     }
     Ok(())
 }
 
-/// What is written.
+/// Rules on the content of writes.
 fn content_rules(job: &Job) -> Result<(), Invalid> {
     let fits = match job.content {
         Content::Window { size } => (job.sizes.write.largest()..=Bytes::GIB).contains(&size),
@@ -168,11 +171,11 @@ fn content_rules(job: &Job) -> Result<(), Invalid> {
     };
     rules! {
         "content": fits,
-            "the window out of which writes are taken must hold the largest of them, and at most \
-             1 GiB";
+            "the window from which writes are taken must be at least as large as the largest of \
+             them, and at most 1 GiB";
         "content_unit": job.content_unit.0 >= 512, "content_unit must be at least 512 bytes";
         "fill": job.fill.as_ref().is_none_or(|fill| !fill.is_empty()),
-            "the bytes to fill with must be at least one";
+            "fill needs at least one byte";
     }
     Ok(())
 }
@@ -196,8 +199,6 @@ fn verify_rules(job: &Job, verify: &Verify) -> Result<(), Invalid> {
     } else {
         0
     };
-    let empty = |part: &PatternPart| matches!(part, PatternPart::Bytes(bytes) if bytes.is_empty());
-    let filled = |parts: &[PatternPart]| !parts.is_empty() && !parts.iter().any(empty);
     let compares = [Checksum::Pattern, Checksum::PatternHeader].contains(&verify.checksum);
     let counts = match verify.when {
         When::Backlog { every, batch } => every > 0 && batch > 0,
@@ -207,35 +208,46 @@ fn verify_rules(job: &Job, verify: &Verify) -> Result<(), Invalid> {
     rules! {
         "verify_interval": interval > 0 && verify.offset.0 + header <= interval,
             "an interval must hold the header and its checksum: at most 168 bytes";
-        "verify_pattern": verify.pattern.as_ref().is_none_or(|parts| filled(parts)),
+        "verify_pattern": verify.pattern.as_deref().is_none_or(has_bytes),
             "a pattern must hold at least one byte";
         "verify_pattern": !compares || verify.pattern.is_some(),
-            "to compare a pattern, there must be one";
+            "to compare a pattern, the job must have one";
         "verify": job.pool.is_none(),
             "jobs that share their operations in flight cannot verify what they write";
         "verify": !verify.when.is_only() || ends,
-            "to read back only, a number of bytes, operations or loops must give what was written";
+            "to only read back, the job needs stop_bytes, stop_ios or loops, which give how much was \
+             written";
         "verify_backlog": counts, "a backlog and its batch must be at least 1";
     }
     Ok(())
 }
 
+fn has_bytes(pattern: &[PatternPart]) -> bool {
+    !pattern.is_empty()
+        && !pattern
+            .iter()
+            .any(|part| matches!(part, PatternPart::Bytes(bytes) if bytes.is_empty()))
+}
+
 fn centers(job: &Job) -> Result<(), Invalid> {
-    let lies_within = |center: Option<f64>| center.is_none_or(|at| (0.0..=1.0).contains(&at));
     rules! {
-        "pattern": lies_within(job.center), "a centre lies between 0 and 1";
-        "target_order": lies_within(job.target_center), "a centre lies between 0 and 1";
+        "pattern": job.center.is_none_or(is_share), "a centre must be between 0 and 1";
+        "target_order": job.target_center.is_none_or(is_share), "a centre must be between 0 and 1";
     }
     Ok(())
 }
 
-/// What holds a job back.
+fn is_share(center: f64) -> bool {
+    (0.0..=1.0).contains(&center)
+}
+
+/// Rules on what delays operations, and on priorities.
 fn issue_rules(job: &Job) -> Result<(), Invalid> {
     rules! {
         "batch_low": job.batch.low < job.depth,
             "batch_low must be below the depth: the depth would never be full";
         "think": job.think_style == ThinkStyle::default() || job.think.is_some(),
-            "how pauses are spent means nothing without think";
+            "a style of pauses needs pauses: think is missing";
         "flow": job.flow.is_none_or(|flow| flow.weight >= 1),
             "the weight of a flow must be at least 1";
     }
@@ -272,27 +284,34 @@ fn is_sound(priority: IoPriority) -> bool {
     (1..=3).contains(&priority.class) && priority.level <= 7
 }
 
-/// Priorities of single operations.
+/// Rules on the priorities of single operations.
 fn priority_share_rules(job: &Job) -> Result<(), Invalid> {
     let carries = matches!(job.engine, Engine::Libaio | Engine::IoUring(_));
     let shares = &job.priority_shares;
-    let goes = |direction| matches!(direction, Direction::Read | Direction::Write);
-    let sound = |share: &PriorityShare| goes(share.direction) && is_sound(share.priority);
-    let sum = |one: &PriorityShare| -> u32 {
-        let size = one.size.map_or(0, |size| size.0);
-        let same = shares.iter();
-        let same = same.filter(|share| share.covers(one.direction, size));
-        same.map(|share| u32::from(share.percent)).sum()
-    };
     rules! {
         "io_priority_shares": carries && job.pool.is_none(),
-            "operations carry priorities of their own with libaio and io_uring only, and not in a pool";
-        "io_priority_shares": shares.iter().all(sound),
-            "reads and writes carry priorities: class 1 to 3, level 0 to 7";
-        "io_priority_shares": shares.iter().all(|share| sum(share) <= 100),
+            "operations can have priorities of their own with libaio and io_uring only, and not in a pool";
+        "io_priority_shares": shares.iter().all(is_priority_share),
+            "reads and writes can have priorities, of class 1 to 3 and level 0 to 7";
+        "io_priority_shares": shares.iter().all(|share| percent_of_same(shares, share) <= 100),
             "the shares of the same operations may add up to 100 per cent at most";
     }
     Ok(())
+}
+
+fn is_priority_share(share: &PriorityShare) -> bool {
+    matches!(share.direction, Direction::Read | Direction::Write) && is_sound(share.priority)
+}
+
+/// The sum of all shares of the operations of one share.
+fn percent_of_same(shares: &[PriorityShare], one: &PriorityShare) -> u32 {
+    // A share of all sizes is compared with others of all sizes alone: no operation has 0 bytes.
+    let size = one.size.map_or(0, |size| size.0);
+    shares
+        .iter()
+        .filter(|share| share.covers(one.direction, size))
+        .map(|share| u32::from(share.percent))
+        .sum()
 }
 
 fn pattern_rules(pattern: &Pattern) -> Result<(), Invalid> {
@@ -345,11 +364,18 @@ fn pattern_rules(pattern: &Pattern) -> Result<(), Invalid> {
 }
 
 fn zones_add_up(zones: &[Zone]) -> bool {
-    let near_hundred = |sum: f64| (sum - 100.0).abs() < 0.01;
-    let sound = |zone: &Zone| zone.access_percent >= 0.0 && zone.space_percent > 0.0;
-    zones.iter().all(sound)
-        && near_hundred(zones.iter().map(|z| z.access_percent).sum())
-        && near_hundred(zones.iter().map(|z| z.space_percent).sum())
+    let access: f64 = zones.iter().map(|zone| zone.access_percent).sum();
+    let space: f64 = zones.iter().map(|zone| zone.space_percent).sum();
+    zones
+        .iter()
+        .all(|zone| zone.access_percent >= 0.0 && zone.space_percent > 0.0)
+        && is_hundred(access)
+        && is_hundred(space)
+}
+
+/// Shares in a text are rounded, so their sum is, too.
+fn is_hundred(sum: f64) -> bool {
+    (sum - 100.0).abs() < 0.01
 }
 
 fn pace_rules(pace: Pace) -> Result<(), Invalid> {
