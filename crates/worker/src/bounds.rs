@@ -1,4 +1,4 @@
-//! When a job ends: the moments and bytes that bound it, and requests to stop it.
+//! In: a job. Out: the moments and bytes at which it ends, and the request by which others end it.
 
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
@@ -23,8 +23,11 @@ const REASONS: [Stopped; 7] = [
 impl Stopper {
     /// Requests the end. The first reason is kept.
     pub fn request(&self, reason: Stopped) {
-        let position = REASONS.iter().position(|known| *known == reason);
-        let position = position.expect("every reason has its place");
+        let position = REASONS
+            .iter()
+            .position(|known| *known == reason)
+            .expect("every reason has its place");
+        // Fails if another reason came first, which is kept.
         let _ = self
             .0
             .compare_exchange(0, position as u8 + 1, Relaxed, Relaxed);
@@ -85,7 +88,7 @@ impl Window {
         }
     }
 
-    /// The latest end of the measured time, where a job goes on after its own; else never.
+    /// The latest end of the measured time, if the load of a job goes on after its own; else never.
     pub fn cool_from(windows: &[Self]) -> Nanos {
         let cools = windows.iter().any(|window| window.over > window.deadline);
         let last = windows.iter().map(|window| window.deadline).max();
@@ -106,14 +109,14 @@ impl Window {
 /// [`Invalid`] when the job's region does not fit one of them.
 pub(crate) fn pass(job: &Job, thread: u32, sizes: &[u64]) -> Result<u64, Invalid> {
     let block = job.least_room().0;
-    let mine = |index: &usize| match job.target_order {
-        TargetOrder::PerThread => thread as usize % sizes.len() == *index,
-        _ => true,
-    };
     let mut pass = 0;
-    for index in (0..sizes.len()).filter(mine) {
-        let extent = Extent::for_thread(job.region, sizes[index], (thread, job.threads), block)?;
-        pass += extent.len / block * block;
+    for (index, size) in sizes.iter().enumerate() {
+        let is_of_another =
+            job.target_order == TargetOrder::PerThread && thread as usize % sizes.len() != index;
+        if !is_of_another {
+            let extent = Extent::for_thread(job.region, *size, (thread, job.threads), block)?;
+            pass += extent.len / block * block;
+        }
     }
     Ok(pass)
 }

@@ -1,4 +1,5 @@
-//! A counter with one writer, which other threads may read at any moment.
+//! A counter with one writer, which other threads may read at any moment: it costs as much as plain
+//! memory, and needs no lock.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 

@@ -1,4 +1,4 @@
-//! The search for the largest queue depth that meets a latency target.
+//! In: the latency of each operation. Out: the largest queue depth that meets a latency target.
 //!
 //! ```text
 //!   1, 2, 4, 8 … while the target is met;  then bisection between the largest depth that met it
@@ -14,12 +14,15 @@ pub(crate) struct DepthSearch {
     target: LatencyTarget,
     most: u32,
     depth: u32,
-    /// The largest depth that met the target, and the smallest that did not.
+    /// The largest depth that met the target; 0 so far.
     holds: u32,
+    /// The smallest depth that did not; more than the most so far.
     fails: u32,
     settled: bool,
     window_end: Nanos,
+    /// Operations of this window within the limit.
     quick: u64,
+    /// All operations of this window.
     all: u64,
 }
 
@@ -56,6 +59,7 @@ impl DepthSearch {
         self.depth as usize
     }
 
+    /// Counts a completed operation. Returns the depth if the search ends with it.
     pub(crate) fn completed(&mut self, service: Nanos, now: Nanos) -> Option<FoundDepth> {
         if self.settled {
             return None;
@@ -82,7 +86,7 @@ impl DepthSearch {
             self.depth = self.holds.max(1);
             return Some(FoundDepth {
                 depth: self.holds,
-                // What was not found ends no job: it goes on at depth 1, as with fio.
+                // If no depth meets the target, the job goes on at depth 1, as in fio.
                 go_on: self.target.go_on || self.holds == 0,
             });
         }

@@ -1,4 +1,5 @@
-//! A separate schedule for reads, writes and trims.
+//! In: the time, and the direction that the mix draws. Out: the direction of the next operation and
+//! when it is due, by a separate schedule for reads, writes and trims.
 
 use blocklab_units::Nanos;
 use blocklab_workload::{Direction, Job, Pace, Requests};
@@ -9,7 +10,7 @@ use crate::pace::{Due, Pacer};
 /// One pacer for each direction.
 #[derive(Debug)]
 pub(crate) struct DirectionPacers {
-    /// By direction; `None` where the mix has none of it.
+    /// By direction; `None` for a direction that the mix does not have.
     pacers: [Option<Pacer>; 3],
     /// The direction that the mix has drawn and that was not due yet.
     drawn: Option<Direction>,
@@ -52,7 +53,7 @@ impl DirectionPacers {
         }
     }
 
-    /// Holds the schedules up by a pause that begins now.
+    /// Delays the schedules by a pause that begins now.
     pub(crate) fn put_off(&mut self, pause: Nanos, now: Nanos) {
         for pacer in self.pacers.iter_mut().flatten() {
             pacer.put_off(pause, now);
@@ -63,21 +64,19 @@ impl DirectionPacers {
     /// that is due.
     pub(crate) fn due(&mut self, now: Nanos, requests: &mut Requests) -> Due {
         let drawn = *self.drawn.get_or_insert_with(|| requests.direction());
-        let due = |direction: Direction| {
-            let pacer = self.pacers[direction as usize].as_ref();
-            pacer.map(|pacer| pacer.due(now))
-        };
         let mut soonest = None::<Nanos>;
         for direction in [drawn].into_iter().chain(MOVING) {
-            match due(direction) {
-                Some(Due::At(moment)) => {
+            let Some(pacer) = &self.pacers[direction as usize] else {
+                continue;
+            };
+            match pacer.due(now) {
+                Due::At(moment) => {
                     soonest = Some(soonest.map_or(moment, |other| other.min(moment)));
                 }
-                Some(go) => {
+                due => {
                     self.chosen = direction;
-                    return go;
+                    return due;
                 }
-                None => {}
             }
         }
         soonest.map_or(Due::Now(now), Due::At)
@@ -99,7 +98,10 @@ impl DirectionPacers {
 
     /// Arrivals of each direction that were due by `end` and have not begun.
     pub(crate) fn overdue(&mut self, end: Nanos, len: u32) -> [Missed; 3] {
-        let late = |pacer: &mut Option<Pacer>| pacer.as_mut().map(|pacer| pacer.overdue(end, len));
-        MOVING.map(|direction| late(&mut self.pacers[direction as usize]).unwrap_or_default())
+        MOVING.map(|direction| {
+            self.pacers[direction as usize]
+                .as_mut()
+                .map_or_else(Missed::default, |pacer| pacer.overdue(end, len))
+        })
     }
 }

@@ -1,4 +1,5 @@
-//! Flows: jobs that issue operations in proportion to their weights.
+//! In: the operations that jobs of a flow issue. Out: whether a job is ahead of its weight and has to
+//! wait for the others.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
@@ -20,11 +21,11 @@ struct Moved {
 
 impl Flows {
     pub(crate) fn new(jobs: &[Job]) -> Self {
-        let flows = jobs.iter().filter_map(|job| {
-            let flow = job.flow?;
-            Some((job.name.clone(), flow, Arc::default()))
-        });
-        Self(flows.collect())
+        Self(
+            jobs.iter()
+                .filter_map(|job| Some((job.name.clone(), job.flow?, Arc::default())))
+                .collect(),
+        )
     }
 
     pub(crate) fn share(&self, job: &Job) -> Option<Share> {

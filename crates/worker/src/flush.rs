@@ -1,4 +1,5 @@
-//! When a worker flushes its writes: every so many operations, and once for each file at the end.
+//! In: the writes of a worker. Out: the flushes that are due: after a number of writes, and once for
+//! each file at the end.
 
 use std::ops::Range;
 
@@ -13,10 +14,10 @@ pub(crate) struct Flusher {
     since_fdatasync: u32,
     since_range: u32,
     last_file: u32,
-    /// Of each file, from the first byte written since its last flush to the last; no files at all
-    /// where no range is ever flushed.
+    /// The range of each file that was written since its last flush; empty if the job never flushes
+    /// ranges.
     written: Vec<Option<Range<u64>>>,
-    /// Files that the final flush has still to visit.
+    /// Files that the final flush has not reached yet.
     remaining: u32,
     has_written: bool,
     due: bool,
@@ -35,7 +36,7 @@ impl Flusher {
         }
     }
 
-    /// Whether no flush comes between the operations.
+    /// Whether there is no flush between the operations.
     pub(crate) const fn is_only_at_the_end(&self) -> bool {
         let Flush {
             fsync_every,
@@ -73,7 +74,7 @@ impl Flusher {
         }
     }
 
-    /// An operation that writes nothing was issued.
+    /// An operation other than a write was issued.
     pub(crate) fn passed(&mut self) {
         let Flush {
             fsync_every,
@@ -86,8 +87,8 @@ impl Flusher {
         self.due |= self.again;
     }
 
-    /// No write will follow. The final flush covers one that is due already. A range is only flushed
-    /// so that less waits behind the writes that follow it.
+    /// No write will follow. The final flush replaces one that is due already, and a flush of a range
+    /// is dropped: it would only make room for writes that follow.
     pub(crate) fn ending(&mut self) {
         self.since_range = 0;
         self.due &= self.again || self.reaches_fsync() || self.reaches_fdatasync();
@@ -106,7 +107,7 @@ impl Flusher {
         is_reached(self.rule.fdatasync_every, self.since_fdatasync)
     }
 
-    /// What was written of a file since its last flush; the flush that is issued covers it.
+    /// The range of a file that the flush about to be issued covers.
     pub(crate) fn take_range(&mut self, file: u32) -> Option<Range<u64>> {
         self.written.get_mut(file as usize)?.take()
     }

@@ -1,6 +1,6 @@
-//! The operations that a worker has in flight.
+//! In: operations that are issued and complete. Out: those in flight, also for other threads.
 //!
-//! A worker that hangs in the kernel cannot report what it waits for. It therefore keeps the moment
+//! A worker that hangs in the kernel cannot report what it waits for. It therefore stores the moment
 //! of every submission where the supervising thread can read it, at the cost of one store for each
 //! operation.
 
@@ -56,12 +56,13 @@ impl InFlight {
 #[derive(Debug)]
 pub struct Outstanding(Box<[Counter]>);
 
-/// A word holds the moment of submission, then two bits of direction, then one bit that marks it busy.
+/// A word has the moment of submission in its upper bits, then two bits of direction, then one bit
+/// that marks the slot busy.
 const BUSY: u64 = 1;
 const DIRECTION: u64 = 0b11;
 
 impl Outstanding {
-    /// With nothing in flight.
+    /// Slots with nothing in flight.
     pub(crate) fn new(depth: usize) -> Self {
         Self((0..depth).map(|_| Counter::default()).collect())
     }
@@ -96,7 +97,7 @@ impl Outstanding {
         self.0[slot].get() & BUSY > 0
     }
 
-    /// How many operations are in flight, from the slots themselves and not from other counters.
+    /// Operations in flight, counted from the slots themselves and not from other counters.
     pub(crate) fn count(&self) -> u64 {
         (0..self.0.len()).filter(|slot| self.is_busy(*slot)).count() as u64
     }

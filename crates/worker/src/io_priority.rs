@@ -1,7 +1,6 @@
-//! Operations with a priority of their own: which they are, and their latencies.
-//!
-//! Only a job with `io_priority_shares` uses this. The operations of all others have priority 0,
-//! which stands for that of their thread.
+//! In: the operations of a job with `io_priority_shares`. Out: the priority of each, and their
+//! latencies by priority. The operations of all other jobs have priority 0, which means that of
+//! their thread.
 
 use blocklab_random::Stream;
 use blocklab_record::ByPriority;
@@ -14,7 +13,7 @@ use crate::latency::{LatencyHistogram, LatencySum};
 #[derive(Debug)]
 pub(crate) struct IoPriorityDraw {
     shares: Vec<PriorityShare>,
-    /// The priority of the thread. An operation that draws it carries none of its own.
+    /// The priority of the thread. An operation that draws it has none of its own.
     own: u16,
     chance: Stream,
 }
@@ -31,7 +30,7 @@ impl IoPriorityDraw {
         }))
     }
 
-    /// The priority of the next operation in the kernel's encoding; 0 stands for that of its thread.
+    /// The priority of the next operation in the kernel's encoding; 0 means that of its thread.
     pub(crate) fn draw(&mut self, direction: Direction, len: u32) -> u16 {
         let drawn = self.chance.below(100);
         let mut passed = 0;
@@ -64,23 +63,28 @@ struct Row {
     completion: Option<LatencyHistogram>,
 }
 
-impl PriorityTable {
-    /// `None` if all operations of the direction have the priority of their thread. `split`:
-    /// submission and completion latency are measured separately.
-    pub fn for_job(job: &Job, direction: Direction, split: bool) -> Option<Self> {
-        let row = |carried, priority| Row {
+impl Row {
+    fn new(carried: u16, priority: Option<IoPriority>, split: bool) -> Self {
+        Self {
             carried,
             priority,
             service: LatencyHistogram::new(),
             completion: split.then(LatencyHistogram::new),
-        };
-        let mut rows = vec![row(0, job.priority.io)];
+        }
+    }
+}
+
+impl PriorityTable {
+    /// `None` if all operations of the direction have the priority of their thread. `split`:
+    /// submission and completion latency are measured separately.
+    pub fn for_job(job: &Job, direction: Direction, split: bool) -> Option<Self> {
+        let mut rows = vec![Row::new(0, job.priority.io, split)];
         let own = own(job);
         let shares = job.priority_shares.iter();
         for share in shares.filter(|share| share.direction == direction && share.percent > 0) {
             let carried = share.priority.encoded();
             if carried != own && rows.iter().all(|row| row.carried != carried) {
-                rows.push(row(carried, Some(share.priority)));
+                rows.push(Row::new(carried, Some(share.priority), split));
             }
         }
         (rows.len() > 1).then_some(Self(rows))
@@ -102,21 +106,30 @@ impl PriorityTable {
         let Some(first) = tables.first() else {
             return Vec::new();
         };
-        let rows = first.0.iter().enumerate();
-        let summed = rows.filter_map(|(index, row)| {
-            let all = || tables.iter().filter_map(|table| table.0.get(index));
-            let service = LatencySum::from_histograms(all().map(|row| &row.service)).into_latency();
-            let completion =
-                LatencySum::from_histograms(all().filter_map(|row| row.completion.as_ref()));
-            (service.count > 0).then(|| ByPriority {
-                class: row.priority.map_or(0, |priority| priority.class),
-                level: row.priority.map_or(0, |priority| priority.level),
-                service,
-                completion: row.completion.as_ref().map(|_| completion.into_latency()),
+        (0..first.0.len())
+            .filter_map(|index| {
+                let rows: Vec<_> = tables.iter().filter_map(|t| t.0.get(index)).collect();
+                sum_rows(&rows)
             })
-        });
-        summed.collect()
+            .collect()
     }
+}
+
+/// The sum over the rows of one priority; `None` if it had no operations.
+fn sum_rows(rows: &[&Row]) -> Option<ByPriority> {
+    let first = rows.first()?;
+    let service = LatencySum::from_histograms(rows.iter().map(|row| &row.service)).into_latency();
+    if service.count == 0 {
+        return None;
+    }
+    let completions = rows.iter().filter_map(|row| row.completion.as_ref());
+    let completion = LatencySum::from_histograms(completions);
+    Some(ByPriority {
+        class: first.priority.map_or(0, |priority| priority.class),
+        level: first.priority.map_or(0, |priority| priority.level),
+        service,
+        completion: first.completion.as_ref().map(|_| completion.into_latency()),
+    })
 }
 
 #[cfg(test)]

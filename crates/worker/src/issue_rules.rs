@@ -1,4 +1,5 @@
-//! Rules that delay or end the operations of a worker, beyond queue depth and pace.
+//! In: the time and the operations of a worker. Out: whether the next one may be issued, by the rules
+//! that few jobs have: replay, rates by direction, search for a depth, flows, no overlap.
 
 use blocklab_units::Nanos;
 use blocklab_workload::{Direction, Invalid, Job, Request, Requests};
@@ -38,11 +39,11 @@ pub(crate) struct IssueRules {
 /// Whether an operation may be issued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum IssueDecision {
-    Go,
+    Now,
     /// Not before the next completion.
-    Stay,
+    AfterCompletion,
     /// Not before this moment or the next completion, whichever comes first.
-    Until(Nanos),
+    At(Nanos),
 }
 
 impl IssueRules {
@@ -107,9 +108,10 @@ impl IssueRules {
         }
     }
 
-    pub(crate) fn leave(&mut self, now: Nanos, in_flight: usize) -> IssueDecision {
+    /// Whether an operation may be issued now, with this many in flight.
+    pub(crate) fn decide(&mut self, now: Nanos, in_flight: usize) -> IssueDecision {
         if now < self.begin {
-            return IssueDecision::Until(self.begin);
+            return IssueDecision::At(self.begin);
         }
         self.draining &= in_flight > self.low;
         let allowed = self
@@ -117,13 +119,11 @@ impl IssueRules {
             .as_ref()
             .map_or(usize::MAX, DepthSearch::depth);
         if self.draining || in_flight >= allowed {
-            return IssueDecision::Stay;
+            return IssueDecision::AfterCompletion;
         }
         match &mut self.flow {
-            Some(share) if share.is_ahead() => {
-                IssueDecision::Until(now.saturating_add(share.pause))
-            }
-            _ => IssueDecision::Go,
+            Some(share) if share.is_ahead() => IssueDecision::At(now.saturating_add(share.pause)),
+            _ => IssueDecision::Now,
         }
     }
 
@@ -193,7 +193,7 @@ impl IssueRules {
         service > self.max_latency
     }
 
-    /// Nothing more is issued: other jobs of the flow need not wait.
+    /// Nothing more is issued, so other jobs of the flow need not wait.
     pub(crate) fn end(&mut self) {
         self.flow = None;
     }
@@ -205,8 +205,8 @@ impl IssueRules {
     }
 }
 
-/// The pieces that are left until all passes are over. Where blocks are cut into pieces, a pass
-/// moves fewer bytes than its region has.
+/// The pieces that are left until all passes are over. A pass with blocks that are cut to pieces may
+/// transfer fewer bytes than its region has, so its end is counted in pieces.
 #[derive(Debug)]
 struct Pieces {
     piece: u64,

@@ -1,4 +1,4 @@
-//! The steps of an operation whose data is verified by keys.
+//! In: an operation whose data is verified by keys. Out: its steps, one after the other:
 //!
 //! ```text
 //!   read:   read ─▶ compared
@@ -43,7 +43,7 @@ pub(crate) struct KeySteps {
     read_before_write: bool,
     read_after_write: bool,
     most_wrong: u64,
-    /// The step of each slot, and whether a miscompare was found.
+    /// The step of each slot, and whether it found a miscompare.
     steps: Vec<(Step, bool)>,
     /// Slots whose next step can begin.
     ready: VecDeque<Slot>,

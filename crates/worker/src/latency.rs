@@ -1,4 +1,5 @@
-//! Latency distributions: recorded by one thread, summed by others.
+//! In: latencies of one thread. Out: their distribution, with exact mean and variance, which other
+//! threads sum.
 
 use blocklab_record::Latency;
 use blocklab_stats::Histogram;
@@ -65,7 +66,6 @@ impl LatencyHistogram {
     /// Records `count` values: `shortest`, and each next one `gap` longer. The cost is bounded by the
     /// number of buckets.
     pub(crate) fn record_steps(&self, shortest: f64, gap: f64, count: u64) {
-        let value = |step: u64| (shortest + gap * step as f64) as u64;
         assert!(count > 0, "no value has a largest one");
         let last = count - 1;
         let (n, m) = (count as f64, last as f64);
@@ -75,22 +75,28 @@ impl LatencyHistogram {
             + gap * gap * m * n * (2.0 * m + 1.0) / 6.0;
         self.sum_squares
             .set((f64::from_bits(self.sum_squares.get()) + squares).to_bits());
-        self.min.set(self.min.get().min(value(0)));
-        self.max.set(self.max.get().max(value(last)));
+        let (least, most) = (step_at(shortest, gap, 0), step_at(shortest, gap, last));
+        self.min.set(self.min.get().min(least));
+        self.max.set(self.max.get().max(most));
         let mut step = 0;
         while step < count {
-            let bucket = Histogram::index(value(step));
-            let beyond = Histogram::highest(bucket) as f64 + 1.0;
-            let next = ((beyond - shortest) / gap.max(1e-9)).ceil() as u64;
+            let bucket = Histogram::index(step_at(shortest, gap, step));
             let next = if bucket + 1 == Histogram::BUCKETS {
                 count
             } else {
-                next.clamp(step + 1, count)
+                // The first step beyond this bucket.
+                let beyond = Histogram::highest(bucket) as f64 + 1.0;
+                let first = ((beyond - shortest) / gap.max(1e-9)).ceil() as u64;
+                first.clamp(step + 1, count)
             };
             self.counts[bucket].add(next - step);
             step = next;
         }
     }
+}
+
+fn step_at(shortest: f64, gap: f64, step: u64) -> u64 {
+    (shortest + gap * step as f64) as u64
 }
 
 /// The sum of several distributions at one moment.
@@ -117,7 +123,7 @@ impl LatencySum {
             max: 0,
             histogram: Histogram::new(),
         };
-        // A job of one direction leaves the histograms of the others empty, in every interval.
+        // In a job of one direction, the histograms of the others are empty in every interval.
         for histogram in histograms.filter(|histogram| !histogram.is_empty()) {
             total.sum += histogram.sum.get() as f64;
             total.sum_squares += f64::from_bits(histogram.sum_squares.get());

@@ -1,4 +1,4 @@
-//! A log of single operations, and of sums over short spans.
+//! In: completed operations. Out: a log of them one by one, or of their sums over short spans.
 
 use blocklab_stats::Histogram;
 use blocklab_units::Nanos;
@@ -13,7 +13,7 @@ pub struct LogEntry {
     pub end: Nanos,
     /// From issue to completion.
     pub service: Nanos,
-    /// The part of it that the submitting call took; 0 where that is not measured.
+    /// The part of it that the submitting call took; 0 if that is not measured.
     pub submit: Nanos,
     /// Its direction.
     pub direction: Direction,
@@ -23,7 +23,7 @@ pub struct LogEntry {
     pub len: u32,
     /// First byte.
     pub offset: u64,
-    /// Its I/O priority in the kernel's encoding; 0 stands for that of its thread.
+    /// Its I/O priority in the kernel's encoding; 0 means that of its thread.
     pub priority: u16,
 }
 
@@ -36,24 +36,24 @@ pub struct LogSpan {
     pub length: Nanos,
     /// Direction.
     pub direction: Direction,
-    /// How many.
+    /// Their number.
     pub operations: u64,
-    /// Bytes of them.
+    /// Their bytes.
     pub bytes: u64,
-    /// Service latencies, summed.
+    /// Sum of their service latencies.
     pub service_sum: Nanos,
-    /// The longest one.
+    /// The longest service latency.
     pub service_max: Nanos,
-    /// Submitting calls, summed.
+    /// Sum of their submitting calls.
     pub submit_sum: Nanos,
-    /// The longest one.
+    /// The longest submitting call.
     pub submit_max: Nanos,
     /// The longest time from the return of the submitting call to completion.
     pub completion_max: Nanos,
 }
 
 impl LogSpan {
-    /// Times from the return of the submitting call to completion, summed.
+    /// Sum of the times from the return of the submitting call to completion.
     pub fn completion_sum(&self) -> Nanos {
         self.service_sum.since(self.submit_sum)
     }
@@ -66,8 +66,8 @@ pub struct JobLog {
     pub entries: Vec<LogEntry>,
     /// The spans in the order of time, without those in which nothing completed.
     pub spans: Vec<LogSpan>,
-    /// End of the span, direction, and completion latencies (service latencies where submission is
-    /// not measured separately).
+    /// End of the span, direction, and completion latencies (service latencies if submission is not
+    /// measured separately).
     pub histograms: Vec<(Nanos, Direction, Histogram)>,
 }
 

@@ -1,10 +1,10 @@
-//! Operations that were due under a rate and never issued: a stall let their moments pass, or the
-//! job ended first.
+//! In: operations that were due under a rate and never issued, because of a stall or because the job
+//! ended first. Out: their response latencies.
 //!
 //! Without them, the percentiles of a device that stalls would look good: one operation waits
-//! through the stall, and a thousand that were due meanwhile are never counted ("coordinated omission").
-//! Each therefore counts in the response latency with the time that it had waited when the schedule
-//! gave it up, which is a lower bound of what it would have taken.
+//! through the stall, and a thousand that were due meanwhile are never counted ("coordinated
+//! omission"). Each one therefore counts with the time that it had waited when the schedule gave it
+//! up, which is a lower bound of its latency.
 
 use blocklab_units::Nanos;
 use blocklab_workload::{Direction, Mix};
@@ -24,7 +24,7 @@ impl Missed {
         Self { count, gap, ..self }
     }
 
-    /// Records them in the response latency of a direction, as given up now.
+    /// Records them in the response latency of a direction, as operations that are given up now.
     pub(crate) fn record(self, direction: Direction, now: Nanos, recorder: &Recorder) {
         let tally = recorder.tally(direction);
         if let Some(response) = tally.and_then(|tally| tally.response.as_ref())
@@ -64,12 +64,16 @@ impl Misses {
         }
     }
 
-    /// All operations that were missed so far, by direction.
+    /// All operations that were missed so far, by direction. The shares are differences of rounded
+    /// sums, so that they add up to the total.
     fn shares(&self) -> [u64; 3] {
-        let below = |percent: u8| (u128::from(self.total) * u128::from(percent) / 100) as u64;
-        let read = below(self.mix.read);
-        let write = below(self.mix.read + self.mix.write) - read;
+        let read = self.share(self.mix.read);
+        let write = self.share(self.mix.read + self.mix.write) - read;
         [read, write, self.total - read - write]
+    }
+
+    fn share(&self, percent: u8) -> u64 {
+        (u128::from(self.total) * u128::from(percent) / 100) as u64
     }
 }
 

@@ -1,4 +1,5 @@
-//! When the next operation of a worker may begin: pure arithmetic on handed-in time.
+//! In: a job's pace, and the time. Out: when the next operation of a worker may begin, by arithmetic
+//! alone.
 
 use blocklab_random::Stream;
 use blocklab_units::Nanos;
@@ -50,7 +51,7 @@ pub(crate) struct Pacer {
     spin_until: Nanos,
     /// A pause is due at this moment, however few operations there were.
     tired_at: Nanos,
-    /// Even distances are drawn from nothing to twice the mean instead.
+    /// Gaps are drawn from 0 to twice the mean instead of being even.
     uniform: bool,
 }
 
@@ -58,7 +59,7 @@ pub(crate) struct Pacer {
 /// operation for most of a run.
 const LONGEST_GAP: f64 = 180e9;
 
-/// The lost time that a capped pace catches up with at most: enough to hide a late timer, too little
+/// Most of the lost time that a capped pace catches up with: enough to hide a late timer, too little
 /// for a burst after a stall.
 const CATCH_UP: f64 = 20e6;
 
@@ -111,8 +112,8 @@ impl Pacer {
             .clamp(from.0 as f64, from.0 as f64 + 1e9 / iops.max(1e-9));
     }
 
-    /// Drops the oldest arrivals that are due and have not begun, until `most` are left: the queue
-    /// that holds them is full. Returns how many.
+    /// Drops the oldest arrivals that are due and have not begun, until `most` are left, because
+    /// their queue is full. Returns how many were dropped.
     #[inline]
     pub(crate) fn keep_backlog(&mut self, now: Nanos, most: u32) -> u64 {
         let Gap::Operation(gap) = self.gap else {
@@ -133,8 +134,8 @@ impl Pacer {
         self.tired_at = self.tired_at.saturating_add(start);
     }
 
-    /// Holds the schedule up by a pause that begins now: what would be due in it comes when it is
-    /// over, and all else is put off by as much.
+    /// Delays the schedule by a pause that begins now. An operation that would be due in the pause
+    /// comes at its end; a later one is delayed by the length of the pause.
     pub(crate) fn put_off(&mut self, pause: Nanos, now: Nanos) {
         let over = now.saturating_add(pause).0 as f64;
         self.next = if self.next > over {
@@ -175,12 +176,12 @@ impl Pacer {
         if now < next {
             Due::At(next)
         } else {
-            // A pause is the job's own wish: nothing was due in it.
+            // The job itself asks for the pause, so nothing was due in it.
             Due::Now(next.max(self.resume_at))
         }
     }
 
-    /// An operation of `len` bytes has begun. Returns which of those after it are given up.
+    /// An operation of `len` bytes has begun. Returns the operations after it that are given up.
     #[inline]
     pub(crate) fn begun(&mut self, now: Nanos, len: u32) -> Missed {
         if self.think.is_some() && !self.style.on_completion {
@@ -199,16 +200,16 @@ impl Pacer {
         }
     }
 
-    /// Drops what a capped pace no longer catches up with: operations due too long ago.
+    /// Gives up operations that were due so long ago that a capped pace does not catch up with them.
     pub(crate) fn give_up(&mut self, now: Nanos, len: u32) -> Missed {
         let (first, gap) = (self.next, self.gap_of(len));
-        let steps = |to: f64| ((to - first) / gap).ceil().max(0.0);
-        let late = steps(now.0 as f64 - CATCH_UP);
+        let late = steps(first, gap, now.0 as f64 - CATCH_UP);
         if self.law != Law::Capped || late < 1.0 {
             return Missed::default();
         }
         self.next = first + late * gap;
-        let rested = steps(self.resume_at.0 as f64).min(late);
+        // Those that were due in a pause were not missed.
+        let rested = steps(first, gap, self.resume_at.0 as f64).min(late);
         Missed {
             first: first + rested * gap,
             gap,
@@ -253,8 +254,8 @@ impl Pacer {
         }
     }
 
-    /// Nothing is in flight any more: a pause that is due begins. Returns the pause that
-    /// holds up the schedule of the rates.
+    /// Nothing is in flight any more, so a pause that is due begins. Returns the pause if it shifts
+    /// the schedule of the rates.
     pub(crate) fn drained(&mut self, now: Nanos) -> Option<Nanos> {
         let due = self.resting || now >= self.tired_at;
         if let Some(think) = self.think.filter(|_| due) {
@@ -283,6 +284,12 @@ impl Pacer {
         let gap = (last - first) / count.saturating_sub(1).max(1) as f64;
         Missed { first, gap, count }
     }
+}
+
+/// The number of gaps from the first moment until the next one is at or after `to`.
+#[inline]
+fn steps(first: f64, gap: f64, to: f64) -> f64 {
+    ((to - first) / gap).ceil().max(0.0)
 }
 
 #[cfg(test)]

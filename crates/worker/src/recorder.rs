@@ -1,8 +1,8 @@
-//! The counters of a worker.
+//! In: the operations of a worker. Out: its counters, histograms, failures and miscompares.
 //!
 //! One thread writes, others may read at any moment: all counters are relaxed atomics that only
-//! their worker stores to, at the cost of plain memory. The live view and the series therefore take
-//! nothing from the hot path, and the figures of a worker that hangs in the kernel are not lost.
+//! their worker stores to, at the cost of plain memory. The live view and the series therefore cost
+//! the hot path nothing, and the figures of a worker that hangs in the kernel are not lost.
 
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -22,7 +22,7 @@ use crate::log::LogBook;
 pub struct DirectionCounters {
     /// Completed operations.
     pub ios: Counter,
-    /// Bytes of them.
+    /// Their bytes.
     pub bytes: Counter,
     /// From submission to completion.
     pub service: LatencyHistogram,
@@ -32,7 +32,7 @@ pub struct DirectionCounters {
     pub submit: Option<LatencyHistogram>,
     /// From the return of the submitting call to the completion.
     pub completion: Option<LatencyHistogram>,
-    /// The counters by priority, where operations have one of their own.
+    /// The latencies by priority, if operations have priorities of their own.
     pub by_priority: Option<PriorityTable>,
 }
 
@@ -51,7 +51,7 @@ impl DirectionCounters {
     }
 }
 
-/// Which distributions a job needs: unused ones cost no memory.
+/// The distributions that a job needs; unused ones cost no memory.
 #[derive(Debug, Default)]
 pub struct RecorderSpec {
     /// Read, write, trim, sync.
@@ -70,7 +70,7 @@ pub struct RecorderSpec {
     pub ramp: bool,
 }
 
-/// Operations and calls by how many they were: see [`Depths`].
+/// Operations by queue depth, and calls by the number of their operations: see [`Depths`].
 #[derive(Debug, Default)]
 pub struct DepthCounters {
     pub(crate) in_flight: [Counter; 7],
@@ -98,14 +98,15 @@ impl DepthCounters {
     }
 
     pub fn add_to(&self, sum: &mut Depths) {
-        let add = |sum: &mut [u64; 7], counters: &[Counter; 7]| {
-            for (sum, counter) in sum.iter_mut().zip(counters) {
-                *sum += counter.get();
-            }
-        };
-        add(&mut sum.in_flight, &self.in_flight);
-        add(&mut sum.submitted, &self.submitted);
-        add(&mut sum.completed, &self.completed);
+        add_counters(&mut sum.in_flight, &self.in_flight);
+        add_counters(&mut sum.submitted, &self.submitted);
+        add_counters(&mut sum.completed, &self.completed);
+    }
+}
+
+fn add_counters(sums: &mut [u64; 7], counters: &[Counter; 7]) {
+    for (sum, counter) in sums.iter_mut().zip(counters) {
+        *sum += counter.get();
     }
 }
 
@@ -116,7 +117,7 @@ pub struct Failure {
     pub errno: i32,
     /// Their direction.
     pub direction: Direction,
-    /// How many.
+    /// Their number.
     pub count: u64,
     /// When the first one failed.
     pub first_at: Nanos,
@@ -141,23 +142,23 @@ impl Failure {
 #[derive(Debug, Default)]
 pub struct Recorder {
     tallies: [Option<DirectionCounters>; 4],
-    /// Completions during the ramp: in the series, and in no result.
+    /// Completions during the ramp, which are in the series and in no result.
     warm: Option<Box<Self>>,
     /// Operations handed to the target, ramp included.
     pub issued: Counter,
-    /// Completed during the ramp.
+    /// Operations that completed during the ramp.
     pub completed_in_ramp: Counter,
-    /// Came back with an error, or short.
+    /// Operations that came back with an error, or short.
     pub failed: Counter,
-    /// Were due and never issued.
+    /// Operations that were due and never issued.
     pub overdue: Counter,
-    /// One more than the depth that a search has found; 0 while it has found none.
+    /// One more than the depth that a search has found; 0 before.
     pub found_depth: Counter,
     /// When the first operation was issued, on the run's clock.
     pub first_issue: Counter,
     /// When the last operation completed.
     pub last_completion: Counter,
-    /// Depths and batches, where they are wanted.
+    /// Depths and batches, if the job records them.
     pub depths: Option<DepthCounters>,
     /// How far the writes of a verifying job came; set when the thread ends.
     progress: OnceLock<Progress>,
@@ -169,15 +170,15 @@ pub struct Recorder {
     pub ramp_over: Counter,
     /// Blocks compared.
     pub verified: Counter,
-    /// Writes of a job that only reads back: they are assumed and not made.
+    /// Writes that a job which only reads back assumes an earlier run made.
     pub assumed_writes: Counter,
     /// Bytes of the assumed writes.
     pub assumed_bytes: Counter,
     failures: Mutex<Vec<Failure>>,
     miscompares: Mutex<Miscompares>,
-    /// What is in flight of each worker that counts here.
+    /// The operations in flight of each worker that counts here.
     outstanding: Mutex<Vec<Arc<Outstanding>>>,
-    /// The log, where one is wanted.
+    /// The log, if the job has one.
     pub log: Option<Mutex<LogBook>>,
 }
 
@@ -186,8 +187,8 @@ pub struct Recorder {
 pub struct Progress {
     /// Writes issued.
     pub writes: u64,
-    /// How many of them, from the first on, a successful flush has made durable: they had completed
-    /// when it was submitted.
+    /// How many of them, from the first on, a successful flush has made durable, because they had
+    /// completed when it was submitted.
     pub durable: u64,
     /// The offsets of the last completed writes of each target, newest first; at most as many as the
     /// depth of the job.
@@ -197,7 +198,7 @@ pub struct Progress {
 /// The miscompares of one worker.
 #[derive(Debug, Clone, Default)]
 pub struct Miscompares {
-    /// How many.
+    /// Their number.
     pub count: u64,
     /// The first ones.
     pub kept: Vec<KeptMiscompare>,
@@ -214,7 +215,7 @@ pub struct KeptMiscompare {
     pub target: u32,
     /// First byte of the block that was read.
     pub offset: u64,
-    /// The data that was read, for as many blocks as the job keeps; else empty.
+    /// The data that was read, for as many blocks as the job saves; else empty.
     pub bytes: Vec<u8>,
 }
 
@@ -222,7 +223,7 @@ pub struct KeptMiscompare {
 const KEPT: usize = 100;
 
 impl Recorder {
-    /// A recorder with the distributions that are wanted.
+    /// A recorder with these distributions.
     pub fn new(mut wanted: RecorderSpec) -> Self {
         let warm = wanted.ramp.then(|| {
             Box::new(Self::new(RecorderSpec {
@@ -230,7 +231,7 @@ impl Recorder {
                 ..RecorderSpec::default()
             }))
         });
-        let mut tally = |direction: usize| {
+        let tallies = std::array::from_fn(|direction| {
             let by_priority = wanted.by_priority.get_mut(direction);
             wanted.directions[direction].then(|| DirectionCounters {
                 ios: Counter::default(),
@@ -241,9 +242,9 @@ impl Recorder {
                 completion: wanted.submit.then(LatencyHistogram::new),
                 by_priority: by_priority.and_then(Option::take),
             })
-        };
+        });
         let recorder = Self {
-            tallies: [tally(0), tally(1), tally(2), tally(3)],
+            tallies,
             warm,
             depths: wanted.depths.then(DepthCounters::default),
             log: wanted.log.map(|rule| Mutex::new(LogBook::new(rule))),
@@ -264,7 +265,7 @@ impl Recorder {
         self.tallies[direction as usize].as_ref()
     }
 
-    /// The counters of the ramp, where there is one.
+    /// The counters of the ramp, if there is one.
     #[inline]
     pub fn warm(&self) -> Option<&Self> {
         self.warm.as_deref()
@@ -279,7 +280,7 @@ impl Recorder {
         }
     }
 
-    /// Registers a worker with this many slots. Returns where it keeps what it has in flight.
+    /// Registers a worker with this many slots. Returns the list of its operations in flight.
     pub(crate) fn admit(&self, slots: usize) -> Arc<Outstanding> {
         let outstanding = Arc::new(Outstanding::new(slots));
         let mut all = self.outstanding.lock().expect("no panic under this lock");
@@ -339,10 +340,10 @@ impl Recorder {
     pub fn fail(&self, failure: Failure) {
         self.failed.add(1);
         let mut failures = self.failures.lock().expect("no panic under this lock");
-        let same = |known: &&mut Failure| {
-            known.errno == failure.errno && known.direction == failure.direction
-        };
-        match failures.iter_mut().find(same) {
+        match failures
+            .iter_mut()
+            .find(|known| known.errno == failure.errno && known.direction == failure.direction)
+        {
             Some(known) => known.count += 1,
             None => failures.push(failure),
         }
@@ -389,8 +390,8 @@ impl Recorder {
 /// Attempts to read consistent counters of a worker that is running.
 const TRIES: usize = 10;
 
-/// What two counts in a row agree on: a running worker changes one counter after the other. The last
-/// one, where the worker is too fast for any two to agree.
+/// The first count that equals the one before it, because a running worker changes one counter after
+/// the other. The last count if the worker is too fast for any two to agree.
 fn settled<T: PartialEq>(mut count: impl FnMut() -> T) -> T {
     let mut census = count();
     for _ in 0..TRIES {

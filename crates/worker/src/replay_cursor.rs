@@ -1,4 +1,4 @@
-//! The position of a worker in a recorded trace that it replays.
+//! In: a recorded trace, and the time. Out: its operations one by one, when each is due.
 
 use std::sync::Arc;
 
@@ -23,16 +23,11 @@ impl ReplayCursor {
             return Ok(None);
         };
         let largest = job.sizes.largest().0;
-        let fits = |size: u64, offset: u64, len: u32| {
-            offset
-                .checked_add(u64::from(len))
-                .is_some_and(|end| end <= size)
-        };
         let outside = replay.operations.iter().find(|op| {
-            let size = sizes.get(op.target as usize);
-            op.direction != Direction::Sync
-                && (u64::from(op.len) > largest
-                    || !size.is_some_and(|s| fits(*s, op.offset, op.len)))
+            let end = op.offset.checked_add(u64::from(op.len));
+            let size = sizes.get(op.target as usize).copied();
+            let fits = end.zip(size).is_some_and(|(end, size)| end <= size);
+            op.direction != Direction::Sync && (u64::from(op.len) > largest || !fits)
         });
         if let Some(op) = outside {
             return Err(Invalid {

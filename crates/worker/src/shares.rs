@@ -1,4 +1,5 @@
-//! Weighted shares of the operations of a group of jobs, kept without a lock.
+//! In: the operations of a group of jobs with weights. Out: whether a job may begin one more, without
+//! a lock.
 //!
 //! Each member counts its operations in units of its weight, and may run only a little ahead of the
 //! one that is furthest behind: the slowest member sets the pace of all.
@@ -16,8 +17,8 @@ pub struct Shares {
 
 /// The count of a member that has left, for which the others need not wait.
 const LEFT: u64 = u64::MAX;
-/// How far ahead a member may be, in operations of the largest share: short against any run, and
-/// long enough to hide the cost of reading the counts of all members.
+/// How far ahead a member may be, in operations of the largest share: few in comparison with any run,
+/// and enough to hide the cost of reading the counts of all members.
 const AHEAD: f64 = 64.0;
 
 impl Shares {
@@ -74,7 +75,7 @@ impl Allowance {
     #[cold]
     fn look(&mut self) -> bool {
         let most = (self.shares.behind() + AHEAD) * self.shares.weights[self.member];
-        // At least one more than nothing, however small the share.
+        // Rounded up, so that even the smallest share may begin one operation.
         self.until = most.ceil().min(1e18) as u64;
         self.count < self.until
     }

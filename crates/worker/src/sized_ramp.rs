@@ -1,4 +1,4 @@
-//! Ramps that are over when so many bytes have been moved.
+//! In: the bytes that jobs transfer. Out: the moment at which a ramp by bytes is over.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -25,16 +25,10 @@ impl SizedRamps {
         let mut groups: HashMap<u32, Arc<SizedRamp>> = HashMap::new();
         let ramps = jobs.iter().filter_map(|job| {
             let rule = job.sized_ramp?;
-            let own = || {
-                Arc::new(SizedRamp {
-                    wanted: rule.bytes.0,
-                    moved: AtomicU64::new(0),
-                    over: AtomicU64::new(u64::MAX),
-                })
-            };
+            let own = Arc::new(SizedRamp::new(rule.bytes.0));
             let ramp = match rule.group {
-                Some(group) => Arc::clone(groups.entry(group).or_insert_with(own)),
-                None => own(),
+                Some(group) => Arc::clone(groups.entry(group).or_insert(own)),
+                None => own,
             };
             Some((job.name.clone(), ramp))
         });
@@ -47,12 +41,20 @@ impl SizedRamps {
 }
 
 impl SizedRamp {
-    /// Counts what came back at this moment, no earlier than `earliest` the last of it. Returns when
-    /// the ramp was over, where it is.
+    const fn new(wanted: u64) -> Self {
+        Self {
+            wanted,
+            moved: AtomicU64::new(0),
+            over: AtomicU64::new(u64::MAX),
+        }
+    }
+
+    /// Counts bytes that completed at this moment. The ramp is not over before `earliest`. Returns
+    /// when it was over, if it is.
     pub(crate) fn moved(&self, bytes: u32, now: Nanos, earliest: Nanos) -> Option<Nanos> {
         let moved = self.moved.fetch_add(bytes.into(), Relaxed) + u64::from(bytes);
         if moved >= self.wanted && now >= earliest {
-            // The first one to see it determines the moment for all.
+            // The first thread to see it sets the moment for all.
             let _ = self
                 .over
                 .compare_exchange(u64::MAX, now.0, Relaxed, Relaxed);

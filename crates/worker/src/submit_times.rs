@@ -1,4 +1,5 @@
-//! Submission times and queue depths, kept only where more than the service latency is wanted.
+//! In: submissions and completions of a worker. Out: submission and completion latencies, queue
+//! depths, the log; only for jobs that record more than the service latency.
 
 use blocklab_units::Nanos;
 use blocklab_workload::Direction;
@@ -60,7 +61,7 @@ impl SubmitTimes {
         }
     }
 
-    /// Records the completion latency, and logs the operation where there is a log.
+    /// Records the completion latency, and logs the operation if there is a log.
     #[inline]
     pub(crate) fn completed(
         &self,
@@ -80,7 +81,7 @@ impl SubmitTimes {
         }
     }
 
-    /// What the log keeps of a completed operation.
+    /// The log's entry for a completed operation.
     #[inline(never)]
     fn entry(
         &self,

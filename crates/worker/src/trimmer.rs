@@ -1,4 +1,5 @@
-//! The choice of writes that a verifying worker trims before it reads them back.
+//! In: the completed writes of a verifying worker. Out: those that it trims before it reads them
+//! back.
 
 use std::collections::VecDeque;
 
@@ -9,7 +10,7 @@ use blocklab_workload::{Job, Trims};
 #[derive(Debug)]
 pub(crate) struct Trimmer {
     rule: Trims,
-    /// Per cent of a trim that the writes so far have accumulated.
+    /// Per cent of a trim that the writes since the last chosen one have accumulated.
     credit: u64,
     /// Numbers of the chosen writes, in the order of completion.
     chosen: VecDeque<u64>,
@@ -61,8 +62,8 @@ impl Trimmer {
         None
     }
 
-    /// A chosen write from `first` to before `end`: those are read back next, so it is trimmed now,
-    /// independently of the batches.
+    /// A chosen write from `first` to before `end`. Those are read back next, so it is trimmed now,
+    /// whatever the batches say.
     pub(crate) fn before(&mut self, first: u64, end: u64) -> Option<u64> {
         let chosen = self.chosen.iter();
         let at = chosen

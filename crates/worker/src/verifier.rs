@@ -1,4 +1,5 @@
-//! The writes of a worker that are to be read back and verified.
+//! In: the writes and trims of a worker. Out: those to read back, and the content that each read
+//! should return.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -26,6 +27,11 @@ pub(crate) struct Written {
 impl Written {
     const fn end(&self) -> u64 {
         self.offset + self.len as u64
+    }
+
+    /// Whether it shares bytes with another one.
+    const fn overlaps(&self, other: &Self) -> bool {
+        self.target == other.target && self.offset < other.end() && other.offset < self.end()
     }
 
     /// Orders by time: a trim follows the write whose number it has.
@@ -252,11 +258,13 @@ impl Verifier {
 
     /// How far the writes have come.
     pub(crate) fn progress(&self) -> Option<Progress> {
-        let newest_first = |offsets: &VecDeque<u64>| offsets.iter().rev().copied().collect();
+        let recent = self.recent.offsets.iter();
         (!self.checks_reads).then(|| Progress {
             writes: self.generation,
             durable: self.durable,
-            recent: self.recent.offsets.iter().map(newest_first).collect(),
+            recent: recent
+                .map(|newest_last| newest_last.iter().rev().copied().collect())
+                .collect(),
         })
     }
 
@@ -378,10 +386,11 @@ impl Verifier {
 
     /// Whether a later write has replaced the zeros of this trim.
     fn is_hidden(&self, trim: &Written) -> bool {
-        let touches = |later: &Written| {
-            later.target == trim.target && later.offset < trim.end() && trim.offset < later.end()
-        };
-        trim.trimmed && self.pass_ends.is_none() && self.written[self.next..].iter().any(touches)
+        trim.trimmed
+            && self.pass_ends.is_none()
+            && self.written[self.next..]
+                .iter()
+                .any(|later| later.overlaps(trim))
     }
 
     /// A write is being read back.
@@ -391,7 +400,7 @@ impl Verifier {
             _ if self.when == When::OnlyPlaces => Generation::Any,
             _ if self.when == When::Only => Generation::Earlier(written.generation),
             (false, Some(_)) => Generation::Exactly(written.generation),
-            // It may have been overwritten since.
+            // The job still writes, so it may have been overwritten.
             (false, None) => Generation::AtLeast(written.generation),
         };
         self.tags[slot] = Tag::Checks(ExpectedBlock {
@@ -402,9 +411,8 @@ impl Verifier {
     }
 }
 
-/// Sorts by place and drops what a later write touched, even in part.
+/// Sorts by place and drops writes that a later one overwrote, even in part.
 fn forget_overwritten(written: &mut Vec<Written>) {
-    let place = |w: &Written| (w.target, w.offset);
     written.sort_unstable_by_key(|w| (w.target, w.offset, w.age()));
     let is_disjoint = written
         .windows(2)
@@ -431,7 +439,7 @@ fn forget_overwritten(written: &mut Vec<Written>) {
         covered.insert((w.target, begin), end);
         touched.is_empty()
     });
-    written.sort_unstable_by_key(place);
+    written.sort_unstable_by_key(|w| (w.target, w.offset));
 }
 
 #[cfg(test)]

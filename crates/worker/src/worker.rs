@@ -62,10 +62,10 @@ pub enum Action {
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct Worker {
-    /// Only window, budget and the next request decide what comes next: true of most jobs, and of all
+    /// Only window, budget and the next request decide the next action: true of most jobs, and of all
     /// fast ones.
     is_unruled: bool,
-    /// And only the service latency is recorded.
+    /// It has no rules, and only the service latency is recorded.
     is_plain: bool,
     ending: Option<Stopped>,
     failures_in_a_row: u32,
@@ -171,7 +171,7 @@ impl Worker {
         }
     }
 
-    /// [`Self::job`], where the type knows whether there are several.
+    /// [`Self::job`], for callers that are compiled for one job or for a pool.
     #[inline(always)]
     fn job_as<const POOL: bool>(&self, index: u32) -> &WorkerJob {
         if POOL { self.job(index) } else { &self.first }
@@ -194,7 +194,7 @@ impl Worker {
         self.first.pooled.is_some()
     }
 
-    /// Whether only window, budget and the next request decide what comes next, and only the service
+    /// Whether only window, budget and the next request decide the next action, and only the service
     /// latency is recorded.
     pub const fn is_plain(&self) -> bool {
         self.is_plain
@@ -276,7 +276,7 @@ impl Worker {
             return check;
         }
         if self.issue_rules.is_some()
-            && let Some(wait) = self.hold(now)
+            && let Some(wait) = self.wait_by_rules(now)
         {
             return wait;
         }
@@ -309,14 +309,12 @@ impl Worker {
 
     /// The wait that a rule demands, if one does.
     #[inline(never)]
-    fn hold(&mut self, now: Nanos) -> Option<Action> {
+    fn wait_by_rules(&mut self, now: Nanos) -> Option<Action> {
         let in_flight = self.depth_in_use();
-        match self.issue_rules.as_mut()?.leave(now, in_flight) {
-            IssueDecision::Go => None,
-            IssueDecision::Stay => Some(Action::Wait(None)),
-            IssueDecision::Until(moment) => {
-                Some(Action::Wait(Some(moment.min(self.window.deadline))))
-            }
+        match self.issue_rules.as_mut()?.decide(now, in_flight) {
+            IssueDecision::Now => None,
+            IssueDecision::AfterCompletion => Some(Action::Wait(None)),
+            IssueDecision::At(moment) => Some(Action::Wait(Some(moment.min(self.window.deadline)))),
         }
     }
 
@@ -438,7 +436,7 @@ impl Worker {
         let mut action = self.launch_between(slot, &flush, sync, now);
         if let (Action::Issue(io), SyncKind::Range(_), Some(range)) = (&mut action, sync, range) {
             io.offset = range.start;
-            // What is too long for a length goes to the end of the file.
+            // 0, for a range that does not fit into 32 bits, means to the end of the file.
             io.len = u32::try_from(range.end - range.start).unwrap_or(0);
         }
         action
@@ -505,7 +503,7 @@ impl Worker {
     }
 }
 
-/// Slots are numbered from 0, and there is at least one: without, a worker would wait for ever.
+/// Slots are numbered from 0, and there is at least one: without one, a worker would wait for ever.
 fn check(slots: &[Slot]) {
     assert!(!slots.is_empty(), "a worker without a slot");
     assert!(

@@ -1,4 +1,4 @@
-//! Completions: counted, or recorded as failures.
+//! In: a completion. Out: its operation counted, or recorded as a failure.
 
 use blocklab_record::Stopped;
 use blocklab_units::Nanos;
@@ -139,7 +139,7 @@ impl Worker {
         }
     }
 
-    /// A ramp by bytes is over with the last of them: the measured time begins.
+    /// Counts bytes of a ramp by bytes. With the last of them, the measured time begins.
     fn moved_in_ramp(&mut self, bytes: u32, now: Nanos) {
         let Some((ramp, earliest)) = &self.sized_ramp else {
             return;
@@ -157,7 +157,7 @@ impl Worker {
     /// Passes a completion to the issue rules. Returns whether it exceeded the maximum latency.
     #[inline(never)]
     fn back(&mut self, index: usize, service: Nanos, now: Nanos) -> bool {
-        // It no longer overlaps another request.
+        // A length of 0 overlaps no request.
         self.in_flight[index].len = 0;
         let Some(issue_rules) = &mut self.issue_rules else {
             return false;
@@ -207,7 +207,7 @@ impl Worker {
         self.erred(1);
     }
 
-    /// Counts failed operations or miscompares. The last one that is allowed ends the job.
+    /// Counts failed operations or miscompares. The one that reaches the limit ends the job.
     #[cold]
     pub(super) fn erred(&mut self, errors: u64) {
         if let Some(most) = &self.most_errors

@@ -1,4 +1,4 @@
-//! The end of a worker: what it gives up, and what it still has to do.
+//! The end of a worker: the operations that it gives up, and those that it still has to do.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::direction_pacers::MOVING;
 use crate::recorder::Recorder;
 
 impl Worker {
-    /// Whether the load goes on, without being counted, after the measured time.
+    /// Whether the load goes on after the measured time; if so, nothing is counted from here on.
     #[cold]
     pub(super) fn cools_down(&mut self, spent: bool) -> bool {
         let ended = self.window.deadline;
@@ -18,7 +18,7 @@ impl Worker {
             return false;
         }
         self.first.give_up_schedule(ended, true);
-        // They complete when nothing is counted any more.
+        // The accounting must still add up: these complete in a recorder that discards them.
         let in_flight = self.depth_in_use() as u64;
         self.first.recorder.completed_in_ramp.add(in_flight);
         self.first.recorder = Arc::new(Recorder::discarding());

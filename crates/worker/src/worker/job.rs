@@ -26,11 +26,11 @@ pub struct JobParts {
     pub files: Range<usize>,
     /// Its counters.
     pub recorder: Arc<Recorder>,
-    /// Its share of the operations, where the jobs have shares.
+    /// Its share of the operations, if the jobs have shares.
     pub allowance: Option<Allowance>,
 }
 
-/// The fields of the hot path come first.
+/// A job of a worker. The fields of the hot path come first.
 #[derive(Debug)]
 #[repr(C)]
 pub(super) struct WorkerJob {
@@ -57,8 +57,9 @@ pub(super) struct InPool {
     first_file: u32,
     allowance: Option<Allowance>,
     hits: Option<(Hits, Stream)>,
-    /// How many arrivals of an open loop may wait, and how many found the queue full.
+    /// Most arrivals of an open loop that may wait.
     queue: Option<u32>,
+    /// Arrivals that found the queue full.
     turned_away: u64,
     /// Alternating rates, the current one, and when the next one begins.
     bursts: Vec<(f64, f64)>,
@@ -81,12 +82,11 @@ impl WorkerJob {
             requests.share(positions);
         }
         let pooled = job.pool.as_ref().map(|pooled| {
-            let chance = || job.chance(seed, "hits", 0);
             Box::new(InPool {
                 rank: pooled.rank,
                 first_file: own.files.start as u32,
                 allowance: own.allowance,
-                hits: pooled.hits.map(|hits| (hits, chance())),
+                hits: pooled.hits.map(|hits| (hits, job.chance(seed, "hits", 0))),
                 queue: pacer.is_open().then_some(pooled.queue.max(1)),
                 turned_away: 0,
                 bursts: pooled.bursts.clone(),
@@ -157,7 +157,7 @@ impl WorkerJob {
         }
         let mut counts = measured;
         if let Some(pooled) = &mut self.pooled {
-            // The bytes that a pool moves in its ramp count towards its budget.
+            // The bytes that a pool transfers in its ramp count towards its budget.
             counts |= self.budget < u64::MAX;
             if let Some(allowance) = &mut pooled.allowance {
                 allowance.used();
@@ -191,7 +191,7 @@ impl WorkerJob {
         }
     }
 
-    /// The job issues nothing more, and the others of its share need not wait.
+    /// The job issues nothing more, so the others of its group need not wait.
     #[cold]
     pub(super) fn leave_pool(&self) {
         if let Some(pooled) = &self.pooled {

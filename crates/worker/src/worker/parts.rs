@@ -1,4 +1,4 @@
-//! The parts that a worker is made of, and its budget.
+//! In: jobs and the state of their run. Out: the parts of which workers are made, and their budgets.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub struct Parts<'a> {
     pub stopper: Arc<Stopper>,
     /// State that all threads of the run share.
     pub shared: &'a Shared,
-    /// The keys of its storage, where its data is verified by keys.
+    /// The keys of its storage, if its data is verified by keys.
     pub keys: Option<Arc<KeyMap>>,
 }
 
@@ -36,8 +36,8 @@ pub struct Shared {
     pub flows: Flows,
     /// The ramps by bytes.
     pub sized_ramps: SizedRamps,
-    /// The positions that threads advance together, by job; jobs on the same part of the same
-    /// targets have the same ones.
+    /// The positions that threads share, by job; jobs on the same part of the same targets have the
+    /// same ones.
     pub positions: HashMap<String, Positions>,
     /// Microseconds since 1970 at the zero of the run's clock; 0 in virtual time.
     pub epoch_micros: u64,
@@ -46,24 +46,25 @@ pub struct Shared {
 impl Shared {
     /// `targets` counts the files of each job.
     pub fn new(jobs: &[Job], targets: impl Iterator<Item = usize>) -> Self {
-        let shared = jobs.iter().zip(targets);
-        let shared = shared.filter(|(job, _)| job.region.spread == Spread::Shared);
         let mut known: Vec<(&Job, Positions)> = Vec::new();
-        for (job, targets) in shared {
-            let alike = |(other, _): &&(&Job, Positions)| {
-                other.targets == job.targets && other.region == job.region
-            };
-            let positions = match known.iter().find(alike) {
+        for (job, targets) in jobs.iter().zip(targets) {
+            if job.region.spread != Spread::Shared {
+                continue;
+            }
+            let same = known
+                .iter()
+                .find(|(other, _)| other.targets == job.targets && other.region == job.region);
+            let positions = match same {
                 Some((_, positions)) => positions.clone(),
                 None => Positions::new(targets),
             };
             known.push((job, positions));
         }
-        let positions = known.into_iter();
         Self {
             flows: Flows::new(jobs),
             sized_ramps: SizedRamps::new(jobs),
-            positions: positions
+            positions: known
+                .into_iter()
                 .map(|(job, positions)| (job.name.clone(), positions))
                 .collect(),
             epoch_micros: 0,
@@ -80,7 +81,7 @@ pub fn has_schedule(job: &Job) -> bool {
 pub(super) fn budget(job: &Job, thread: u32, sizes: &[u64]) -> Result<(u64, Stopped), Invalid> {
     let mut budget = (u64::MAX, Stopped::Runtime);
     if let Some(loops) = job.stop.loops {
-        // A range that is trimmed first is moved twice.
+        // A range that is trimmed first is counted twice: trim and write.
         let times = u64::from(loops) * (1 + u64::from(job.trim_first));
         budget = (pass(job, thread, sizes)? * times, Stopped::Loops);
     }

@@ -1,4 +1,4 @@
-//! Reading back what was written: the part of a worker that only a verifying job uses.
+//! The part of a worker that only a verifying job uses: trims, and reads of what was written.
 
 use blocklab_record::Stopped;
 use blocklab_units::Nanos;
@@ -141,7 +141,7 @@ impl Worker {
         }
     }
 
-    /// The content that a successful read should have returned, where it is known.
+    /// The content that a successful read should have returned, if it is known.
     pub fn expected(&self, completion: &Completion) -> Option<(ExpectedBlock, usize)> {
         let index = completion.slot.index();
         let io = self.in_flight[index];

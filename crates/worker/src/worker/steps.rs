@@ -1,4 +1,4 @@
-//! The part of a worker that only a pool uses: the turns of its jobs, and the steps of operations
+//! The part of a worker that only a pool uses: which of its jobs is next, and the steps of operations
 //! whose data is verified by keys.
 
 use blocklab_record::Stopped;
@@ -10,8 +10,8 @@ use super::{Action, Worker};
 use crate::in_flight::InFlight;
 use crate::pace::Due;
 
-/// Requests that are drawn while all their blocks are in use: where one block in a hundred is free, so
-/// many miss it once in 23,000 times.
+/// Draws of a request before the worker waits because all blocks are in use. If one block in a
+/// hundred is free, this many draws miss it once in 23,000 times.
 const TRIES: u32 = 1000;
 /// How long an idle worker waits before it draws again.
 const ALL_TAKEN: Nanos = Nanos(1_000_000);
@@ -51,8 +51,8 @@ impl Worker {
         self.launch(slot, job, &request, now, intended)
     }
 
-    /// The job of the best rank whose operation has waited longest, and when that was due; without
-    /// one, when to check again.
+    /// The job of the lowest rank whose operation has waited longest, and when that was due; if none
+    /// is due, when to check again.
     fn due_in_pool(&mut self, now: Nanos) -> (u32, Due) {
         let count = self.members() as u32;
         let mut best: Option<(u32, Nanos, u32)> = None;
@@ -83,7 +83,7 @@ impl Worker {
         }
     }
 
-    /// Issues the next step of an operation, where one is due.
+    /// Issues the next step of an operation, if one is due.
     fn next_step(&mut self, now: Nanos) -> Option<Action> {
         let steps = self.key_steps.as_mut()?;
         if steps.is_full() {
