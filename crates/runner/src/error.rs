@@ -1,19 +1,22 @@
+//! Why a Request cannot be run, as errors of the user, the kernel or the engine, with what would work.
+//! All of them come before anything was measured or changed.
+
 use std::io;
 use std::path::PathBuf;
 
 use blocklab_host::guard::Refusal;
 use blocklab_units::Bytes;
 
-/// Why a plan cannot be run on the targets that were named. Nothing was measured or changed.
+/// Why a plan cannot be run on its targets. Nothing was measured or changed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The user did not give up what is stored there.
+    /// The guard protects what is stored there, and the user did not allow to overwrite it.
     #[error(transparent)]
     Refused(#[from] Refusal),
     /// The engine cannot start.
     #[error(transparent)]
     Engine(#[from] blocklab_driver::Error),
-    /// Nothing is there, or it cannot be looked at.
+    /// The target cannot be opened or examined.
     #[error("cannot use the target {path}: {cause}")]
     Unusable {
         /// The target, as the user named it.
@@ -21,7 +24,7 @@ pub enum Error {
         /// The error of the kernel.
         cause: io::Error,
     },
-    /// Nothing is there, and a file that is made in its place would lie on the file system below.
+    /// The target does not exist. A file created in its place might be on the wrong file system.
     #[error(
         "cannot use the target {}: it does not exist. Is a mount missing? The nearest existing directory \
          is {}{}. {remedy}",
@@ -34,15 +37,15 @@ pub enum Error {
         path: PathBuf,
         /// The directory.
         nearest: PathBuf,
-        /// The file system of the directory, where it is known.
+        /// The file system of the directory, if it is known.
         file_system: Option<String>,
         /// What would work.
         remedy: String,
     },
-    /// The scratch file cannot be made.
+    /// The scratch file cannot be created.
     #[error("cannot create the scratch file {}: {cause}", path.display())]
     Scratch {
-        /// Where.
+        /// Its path.
         path: PathBuf,
         /// The error of the kernel.
         cause: io::Error,
@@ -56,9 +59,9 @@ pub enum Error {
         target: String,
         /// Its size.
         has: Bytes,
-        /// The job that reaches further.
+        /// The job with the region.
         job: String,
-        /// How far.
+        /// End of the region.
         wanted: Bytes,
     },
     /// The scratch file does not fit.
@@ -66,16 +69,16 @@ pub enum Error {
         "the scratch file {} of {wanted} does not fit: {free} are free; {remedy}", path.display()
     )]
     NoSpace {
-        /// Where it would be made.
+        /// Its path.
         path: PathBuf,
         /// Its size.
         wanted: Bytes,
-        /// What there is.
+        /// Free space.
         free: Bytes,
         /// What would work.
         remedy: String,
     },
-    /// A file without content cannot be read, and blocklab did not make it.
+    /// An empty file that blocklab did not create, so there is nothing to read in it.
     #[error(
         "{} is empty, so there is nothing to read; name its directory to use a scratch file \
          there", .0.display()
@@ -86,42 +89,42 @@ pub enum Error {
     Address {
         /// The target, as the user named it.
         text: String,
-        /// What is wrong with it, and what would be possible.
+        /// What is wrong with it, and what would work.
         message: String,
     },
-    /// Systems were named, of a study that has none.
+    /// The request names systems, and the study has none.
     #[error(
         "the study {0} has no systems; --system, --with and the targets sim and emu work only for \
          studies that have some, such as i3-vs-i2"
     )]
     NoSystems(String),
-    /// Nobody said which system a target stands for.
+    /// The request does not say which system a target stands for.
     #[error(
         "the study {study} has {count} systems; which one does {targets} stand for? Add --system with \
          one of: {names}"
     )]
     WhichSystem {
-        /// What the study is called.
+        /// Name of the study.
         study: String,
-        /// How many systems it measures.
+        /// Number of systems that it measures.
         count: usize,
         /// The targets, as the user named them.
         targets: String,
         /// The systems.
         names: String,
     },
-    /// A study measures no system of this name.
+    /// The study has no system of this name.
     #[error("the study {study} measures no system {name}; {hint}")]
     UnknownSystem {
-        /// What the study is called.
+        /// Name of the study.
         study: String,
-        /// What the user named.
+        /// The name in the request.
         name: String,
-        /// What was meant, or which there are.
+        /// The system that was probably meant, or all of them.
         hint: String,
     },
-    /// Two earlier runs stand for the system of this name.
-    #[error("two runs stand for {0}; name one")]
+    /// Two earlier runs are assigned to the system of this name.
+    #[error("two runs are given for the system {0}; name one")]
     TwoRuns(String),
     /// Systems and targets cannot be paired.
     #[error(
@@ -129,21 +132,21 @@ pub enum Error {
          same order"
     )]
     SystemsAndTargets {
-        /// How many systems were named.
+        /// Number of systems in the request.
         systems: usize,
-        /// How many targets.
+        /// Number of targets in the request.
         targets: usize,
     },
     /// The progress of a study cannot be read.
     #[error("the saved progress of the study is damaged; --fresh restarts it")]
     DamagedProgress,
-    /// The progress of a study cannot be kept.
+    /// The progress of a study cannot be saved.
     #[error("cannot save the progress of the study: {0}")]
     Progress(io::Error),
     /// The kernel gives no random numbers.
     #[error("the kernel gives no random numbers: {0}")]
     Chance(getrandom::Error),
-    /// Nothing of the plan of this name is left to run.
+    /// No case of the plan with this name is left to run.
     #[error("nothing is left to run: every case of `{0}` writes, and the run is read-only")]
     NothingLeft(String),
     /// A signal came before the first measurement.

@@ -1,4 +1,5 @@
-//! What a run would do to its targets: the checks with which a run begins, and nothing further.
+//! In: a plan and its targets. Out: what a run would write and how long it would take, after the same
+//! checks with which a run begins.
 
 use blocklab_record::TargetKind;
 use blocklab_units::{Bytes, Nanos};
@@ -9,17 +10,17 @@ use crate::opened_targets::OpenedTargets;
 use crate::system_run::Assignment;
 use crate::target_forecast::TargetForecast;
 
-/// What a run would do. Nothing was made, measured or changed.
+/// What a run would do. Nothing was created, measured or changed.
 #[derive(Debug)]
 pub struct Forecast {
-    /// In the order in which the plan names them.
+    /// The targets, in the order in which the plan names them.
     pub targets: Vec<TargetForecast>,
-    /// What its jobs write, all passes together.
+    /// What its jobs write, in all passes together.
     pub writes: Written,
-    /// Ramps, measured time and pauses of all passes, where targets keep up with the rates. Jobs that
-    /// end after an amount without a rate take longer.
+    /// Ramps, measured time and pauses of all passes, if the targets keep up with the rates. The time
+    /// of jobs that end after an amount and have no rate is not in it.
     pub time: Nanos,
-    /// Measurements with such a job.
+    /// Number of measurements with such a job.
     pub untimed: usize,
 }
 
@@ -37,22 +38,26 @@ pub struct Written {
 pub(crate) fn forecast(assignment: &Assignment<'_>) -> Result<Forecast, Error> {
     let plan = &assignment.plan;
     let targets = OpenedTargets::foresee(plan, &assignment.context(0)?)?;
-    let is_kept = |it: &TargetForecast| it.facts.kind != TargetKind::Null;
-    let rounds = u64::from(plan.rounds());
-    let untimed = |case: &&Case| {
-        let mut jobs = case.workload.jobs.iter();
-        jobs.any(|job| lasts(job).is_none())
-    };
+    // The null target stores nothing, so there is nothing to write.
+    let stores = targets
+        .iter()
+        .any(|target| target.facts.kind != TargetKind::Null);
+    let untimed = plan.cases.iter().filter(|case| is_untimed(case)).count();
     Ok(Forecast {
-        writes: if targets.iter().any(is_kept) {
+        writes: if stores {
             written(plan)
         } else {
             Written::default()
         },
         time: planned_run(plan),
-        untimed: plan.cases.iter().filter(untimed).count() * rounds as usize,
+        untimed: untimed * plan.rounds() as usize,
         targets,
     })
+}
+
+/// Whether the target alone decides how long a job of the case takes.
+fn is_untimed(case: &Case) -> bool {
+    case.workload.jobs.iter().any(|job| lasts(job).is_none())
 }
 
 /// Planned time of one pass: that of its longest job.
@@ -73,22 +78,20 @@ pub fn planned_run(plan: &Plan) -> Nanos {
 fn written(plan: &Plan) -> Written {
     let rounds = u64::from(plan.rounds());
     let mut all = Written::default();
-    // Nothing bounds what a user may write: a sum that no disk holds stays the largest number.
-    let sum = |all: Bytes, once: Bytes| Bytes(all.0.saturating_add(once.0.saturating_mul(rounds)));
     for case in &plan.cases {
         let jobs = case.workload.jobs.iter();
         let mut longest = Nanos::ZERO;
         for job in jobs.filter(|job| job.writes() && job.engine.needs_target()) {
             match amount(job) {
                 Some(bytes) => {
-                    all.bytes = sum(all.bytes, bytes);
+                    all.bytes = plus(all.bytes, times(bytes, rounds));
                     // The ramp is not part of the amount, and only a rate limits it.
                     match at_rate(job, job.ramp) {
-                        Some(ramp) => all.bytes = sum(all.bytes, ramp),
+                        Some(ramp) => all.bytes = plus(all.bytes, times(ramp, rounds)),
                         None => longest = longest.max(job.ramp),
                     }
                 }
-                // Jobs that run side by side share the target.
+                // Jobs of a case run at the same time and share the target, so the longest counts.
                 None => {
                     longest = longest.max(
                         job.ramp
@@ -104,15 +107,20 @@ fn written(plan: &Plan) -> Written {
     all
 }
 
+/// A user may request any amount, so sums and products saturate.
+fn plus(bytes: Bytes, more: Bytes) -> Bytes {
+    Bytes(bytes.0.saturating_add(more.0))
+}
+
 fn times(bytes: Bytes, factor: u64) -> Bytes {
     Bytes(bytes.0.saturating_mul(factor))
 }
 
-/// What ends a job, counted over all of its threads; `None`: something else ends it.
+/// The amounts that end a job, over all of its threads; `None` if the amount does not end it.
 struct Amounts {
     ios: Option<u64>,
     bytes: Option<Bytes>,
-    /// By passes over the region, where its size is known.
+    /// Bytes of its passes over the region, if the size of that is known.
     passes: Option<Bytes>,
 }
 
@@ -135,15 +143,15 @@ impl Amounts {
     }
 }
 
-/// Measured time of a job that keeps its rate; `None`: only the target decides how long its amount
-/// takes.
+/// Measured time of a job if it keeps its rate; `None` if only the target decides how long the job's
+/// amount takes.
 fn lasts(job: &Job) -> Option<Nanos> {
     if let Some(replay) = job.replay.as_ref().filter(|replay| replay.keeps_time) {
         return replay.operations.last().map(|last| last.at);
     }
     let size = mean_size(job);
     let Amounts { ios, bytes, passes } = Amounts::new(job);
-    // A range that is trimmed first is moved twice.
+    // A range that is trimmed first counts twice: trim and write.
     let passes = passes.map(|bytes| times(bytes, 1 + u64::from(job.trim_first)));
     let moved = [
         ios.map(|ios| ios as f64 * size),
@@ -151,40 +159,61 @@ fn lasts(job: &Job) -> Option<Nanos> {
         passes.map(Bytes::as_f64),
     ];
     let least = moved.into_iter().flatten().min_by(f64::total_cmp);
-    let by_amount = least.zip(bytes_per_second(job, size));
-    let by_amount = by_amount.map(|(bytes, rate)| Nanos::from_secs_f64(bytes / rate));
+    let by_amount = least
+        .zip(bytes_per_second(job, size))
+        .map(|(bytes, rate)| Nanos::from_secs_f64(bytes / rate));
     job.stop.runtime.into_iter().chain(by_amount).min()
 }
 
-/// The rate of all directions together, where each has one, with operations of a mean size.
+/// The rate of all directions together, with operations of a mean size; `None` if one has no rate.
 fn bytes_per_second(job: &Job, size: f64) -> Option<f64> {
-    let per_second = |rate| match rate {
-        Rate::Iops(iops) => iops * size,
-        Rate::Bytes(bytes) => bytes,
-    };
     let sum = match job.pace {
         Pace::Closed => return None,
-        Pace::Capped(rate) | Pace::OpenFixed(rate) | Pace::OpenPoisson(rate) => per_second(rate),
+        Pace::Capped(rate) | Pace::OpenFixed(rate) | Pace::OpenPoisson(rate) => {
+            bytes_of(rate, size)
+        }
         Pace::ByDirection { rates, .. } => {
             let shares = [job.mix.read, job.mix.write, job.mix.trim];
-            let occurring = rates
+            rates
                 .into_iter()
                 .zip(shares)
-                .filter(|(_, share)| *share > 0);
-            let each = occurring.map(|(rate, _)| rate.map(per_second));
-            each.sum::<Option<f64>>()?
+                .filter(|(_, share)| *share > 0)
+                .map(|(rate, _)| Some(bytes_of(rate?, size)))
+                .sum::<Option<f64>>()?
         }
     };
     (sum > 0.0).then_some(sum)
 }
 
-/// Bytes of an operation in the mean.
+/// Bytes a second of a rate, with operations of this size.
+fn bytes_of(rate: Rate, size: f64) -> f64 {
+    match rate {
+        Rate::Iops(iops) => iops * size,
+        Rate::Bytes(bytes) => bytes,
+    }
+}
+
+/// Mean size of an operation of all directions.
 fn mean_size(job: &Job) -> f64 {
-    let mean = |sizes: &SizeMix| match job.size_draw {
+    let parts = [
+        (&job.sizes.read, job.mix.read),
+        (&job.sizes.write, job.mix.write),
+        (&job.sizes.trim, job.mix.trim),
+    ];
+    parts
+        .into_iter()
+        .filter(|(_, share)| *share > 0)
+        .map(|(sizes, share)| mean_of_sizes(sizes, job.size_draw) * f64::from(share) / 100.0)
+        .sum()
+}
+
+fn mean_of_sizes(sizes: &SizeMix, draw: SizeDraw) -> f64 {
+    match draw {
         SizeDraw::Listed => {
             let weights: f64 = sizes.0.iter().map(|(_, weight)| f64::from(*weight)).sum();
-            let sizes = sizes.0.iter();
             let sum: f64 = sizes
+                .0
+                .iter()
                 .map(|(size, weight)| size.as_f64() * f64::from(*weight))
                 .sum();
             sum / weights
@@ -192,19 +221,10 @@ fn mean_size(job: &Job) -> f64 {
         SizeDraw::Multiples | SizeDraw::AnyByte => {
             f64::midpoint(sizes.smallest().as_f64(), sizes.largest().as_f64())
         }
-    };
-    let parts = [
-        (&job.sizes.read, job.mix.read),
-        (&job.sizes.write, job.mix.write),
-        (&job.sizes.trim, job.mix.trim),
-    ];
-    let parts = parts.into_iter().filter(|(_, share)| *share > 0);
-    parts
-        .map(|(sizes, share)| mean(sizes) * f64::from(share) / 100.0)
-        .sum()
+    }
 }
 
-/// Bytes that a job writes at most in a pass, without its ramp; `None` where its time alone ends it.
+/// Bytes that a job writes at most in a pass, without its ramp; `None` if only its time ends it.
 fn amount(job: &Job) -> Option<Bytes> {
     if let Some(replay) = &job.replay {
         let writes = replay
@@ -219,16 +239,14 @@ fn amount(job: &Job) -> Option<Bytes> {
     [by_ios, bytes, passes, by_rate].into_iter().flatten().min()
 }
 
-/// Bytes that a job with a rate writes at most in a time; the rate of one direction, or of all.
+/// Bytes that a job with a rate writes at most in a time. The rate is that of writes, or of all
+/// directions.
 fn at_rate(job: &Job, time: Nanos) -> Option<Bytes> {
     let rate = match job.pace {
         Pace::Capped(rate) | Pace::OpenFixed(rate) | Pace::OpenPoisson(rate) => rate,
         Pace::ByDirection { rates, .. } => rates[1]?,
         Pace::Closed => return None,
     };
-    let per_second = match rate {
-        Rate::Iops(iops) => iops * job.sizes.write.largest().0 as f64,
-        Rate::Bytes(bytes) => bytes,
-    };
+    let per_second = bytes_of(rate, job.sizes.write.largest().as_f64());
     Some(Bytes((per_second * time.as_secs_f64()).ceil() as u64))
 }

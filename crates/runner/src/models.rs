@@ -1,5 +1,5 @@
-//! The modelled targets of a run: which of them are the same volume, which are attached to the same
-//! instance, and what their devices counted during a measurement.
+//! In: the addresses of a run's modelled targets. Out: their devices, one for each volume and shared
+//! by the volumes of an instance; and what the devices counted during a measurement.
 //!
 //! ```text
 //!   sim:gp3:1TiB@m5.large            one volume ┐
@@ -22,7 +22,7 @@ use blocklab_workload::{Address, Offer, Target};
 use crate::Error;
 use crate::opened_target::OpenedTarget;
 
-/// Which clock a modelled target lives by.
+/// The clock of a modelled target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Clock {
     Virtual,
@@ -38,7 +38,7 @@ fn modelled(target: Target) -> Option<(Clock, Address)> {
     }
 }
 
-/// A machine: its type, and its name where a run has several of that type.
+/// A machine: its clock, its type, and its name if a run has several of that type.
 type Host = (Clock, String, Option<String>);
 
 fn host(clock: Clock, address: &Address) -> Option<Host> {
@@ -73,7 +73,7 @@ impl Models {
     /// `texts` are all targets of the run, each once.
     pub(crate) fn new<'t>(texts: impl Iterator<Item = &'t str>, seed: u64) -> Self {
         let mut attached: BTreeMap<Host, Vec<Address>> = BTreeMap::new();
-        // A text that is no address is refused when it is opened.
+        // A text that is not an address is refused when it is opened.
         let targets = texts.filter_map(|text| Target::parse(text).ok());
         for (clock, address) in targets.filter_map(modelled) {
             if let Some(host) = host(clock, &address) {
@@ -100,25 +100,24 @@ impl Models {
         text: &str,
         catalog: &Catalog,
     ) -> Result<Option<OpenedTarget>, Error> {
-        let wrong = |message: String| Error::Address {
-            text: text.to_owned(),
-            message,
-        };
-        let target = Target::parse(text).map_err(|error| wrong(error.to_string()))?;
+        let target = Target::parse(text).map_err(|error| wrong_address(text, &error))?;
         let Some((clock, address)) = modelled(target) else {
             return Ok(None);
         };
         let typed = Target::address_text(text).unwrap_or_default();
-        let resolved =
-            resolve(&address, catalog).map_err(|error| wrong(error.echoing(typed).to_string()))?;
-        let is_same = |known: &&Opened| known.clock == clock && known.address == resolved.address;
-        if let Some(known) = self.opened.iter().find(is_same) {
+        let resolved = resolve(&address, catalog)
+            .map_err(|error| wrong_address(text, &error.echoing(typed)))?;
+        let same = self
+            .opened
+            .iter()
+            .find(|known| known.clock == clock && known.address == resolved.address);
+        if let Some(known) = same {
             self.notes.push(same_volume(&known.text, text));
             return Ok(Some(known.target(text)));
         }
         let (device, instance) = self
             .device(clock, &resolved)
-            .map_err(|error| wrong(error.to_string()))?;
+            .map_err(|error| wrong_address(text, &error))?;
         let opened = Opened {
             clock,
             address: resolved.address.clone(),
@@ -132,7 +131,7 @@ impl Models {
         Ok(Some(target))
     }
 
-    /// A device, and the place of its instance where it shares that.
+    /// A device, and the index of its instance if it shares that.
     fn device(
         &mut self,
         clock: Clock,
@@ -144,9 +143,11 @@ impl Models {
             return Ok((Device::new(spec, self.seed)?, None));
         };
         // The same type on another day is another machine.
-        let is_it =
-            |(known, shared): &(Host, SharedInstance)| *known == host && shared.spec() == instance;
-        let place = self.shared.iter().position(is_it).unwrap_or_else(|| {
+        let known = self
+            .shared
+            .iter()
+            .position(|(known, shared)| *known == host && shared.spec() == instance);
+        let place = known.unwrap_or_else(|| {
             self.shared.push((host, SharedInstance::new(instance)));
             self.shared.len() - 1
         });
@@ -183,6 +184,13 @@ impl Opened {
     }
 }
 
+fn wrong_address(text: &str, error: &dyn std::fmt::Display) -> Error {
+    Error::Address {
+        text: text.to_owned(),
+        message: error.to_string(),
+    }
+}
+
 fn same_volume(first: &str, second: &str) -> Note {
     let text = format!(
         "{first} and {second} are one volume; volume=a and volume=b in the addresses make two"
@@ -197,27 +205,29 @@ pub(crate) fn named_twice(plan: &Plan, default: &[String]) -> Vec<Note> {
     lists.push(default);
     let mut found = BTreeSet::new();
     for list in lists {
-        let again = |(place, text): (usize, &String)| {
-            let is_known = Target::is_model(text) && list[..place].contains(text);
-            is_known.then(|| text.clone())
-        };
-        found.extend(list.iter().enumerate().filter_map(again));
+        for (place, text) in list.iter().enumerate() {
+            if Target::is_model(text) && list[..place].contains(text) {
+                found.insert(text);
+            }
+        }
     }
-    let note = |text: &String| same_volume(text, text);
-    found.iter().map(note).collect()
+    found
+        .into_iter()
+        .map(|text| same_volume(text, text))
+        .collect()
 }
 
 /// What a target's device has counted so far.
 pub(crate) struct Counted {
     target: u32,
-    /// The place of its instance, where it shares that.
+    /// The index of its instance, if it shares that.
     instance: Option<usize>,
     model: Model,
     so_far: DeviceUse,
 }
 
 impl Counted {
-    /// `None` for a target that is no model.
+    /// `None` for a target that is not a model.
     pub(crate) fn read(place: usize, target: &OpenedTarget) -> Option<Self> {
         let (Backing::Simulated(model) | Backing::Emulated(model)) = &target.file.backing else {
             return None;
@@ -231,13 +241,12 @@ impl Counted {
     }
 }
 
-/// What the devices counted since these looks at them; `start` is the moment of the measurement's
-/// start. `None` without a model. A volume that two targets name is told of once.
+/// What the devices counted since `before`; `start` is the start of the measurement. `None` without a
+/// model. A volume that two targets name is in it once.
 pub(crate) fn since(before: &[Counted], start: Nanos) -> Option<ModelUse> {
     let mut found = ModelUse::default();
     for (place, counted) in before.iter().enumerate() {
-        let is_known = |known: &Counted| known.model.is(&counted.model);
-        if before[..place].iter().any(is_known) {
+        if is_known(counted, &before[..place]) {
             continue;
         }
         let used = counted
@@ -259,14 +268,15 @@ pub(crate) fn since(before: &[Counted], start: Nanos) -> Option<ModelUse> {
                 Some(_) => attached(before, shared),
                 None => vec![counted.target],
             };
+            // A limit of the instance is reported with the first of its targets.
             if targets[0] == counted.target {
-                let since_start = |at: Nanos| at.since(start).0;
+                let emptied = limit.emptied.into_iter();
                 found.limits.push(LimitUse {
                     targets,
                     limit: limit.limit,
                     units: limit.units,
                     waited_ns: limit.waited_ns,
-                    emptied_at_ns: limit.emptied.into_iter().map(since_start).collect(),
+                    emptied_at_ns: emptied.map(|at| at.since(start).0).collect(),
                 });
             }
         }
@@ -276,11 +286,16 @@ pub(crate) fn since(before: &[Counted], start: Nanos) -> Option<ModelUse> {
 
 /// The targets on one instance, each volume once.
 fn attached(all: &[Counted], instance: Option<usize>) -> Vec<u32> {
-    let on_it = all.iter().enumerate().filter(|(place, counted)| {
-        let is_again = all[..*place]
-            .iter()
-            .any(|known| known.model.is(&counted.model));
-        counted.instance == instance && !is_again
-    });
-    on_it.map(|(_, counted)| counted.target).collect()
+    all.iter()
+        .enumerate()
+        .filter(|(place, counted)| {
+            counted.instance == instance && !is_known(counted, &all[..*place])
+        })
+        .map(|(_, counted)| counted.target)
+        .collect()
+}
+
+/// Whether an earlier target is the same volume.
+fn is_known(counted: &Counted, earlier: &[Counted]) -> bool {
+    earlier.iter().any(|known| known.model.is(&counted.model))
 }

@@ -1,4 +1,5 @@
-//! What the runner adds to the events of a measurement.
+//! In: the driver's events of a measurement. Out: the same, with what only the runner knows: disks
+//! and credits.
 
 use std::sync::Arc;
 
@@ -22,7 +23,7 @@ pub(crate) fn emulated(targets: &[Vec<TargetFile>]) -> Vec<Model> {
     models
 }
 
-/// Passes the events of a measurement on from the driver, with what only the runner knows.
+/// Passes on the driver's events of a measurement.
 pub(crate) struct Relay<'a> {
     pub(crate) observer: &'a mut dyn Observer,
     /// What the devices below the targets did since the measurement began.

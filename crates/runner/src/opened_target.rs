@@ -1,4 +1,4 @@
-//! One target, ready to be opened by workers.
+//! One target, checked and ready for workers to open, and the settings with which targets are opened.
 
 use std::sync::atomic::AtomicBool;
 
@@ -9,7 +9,7 @@ use blocklab_record::TargetFacts;
 
 use crate::scratch::Scratch;
 
-/// One target, ready to be opened by workers.
+/// One target, ready for workers to open.
 #[derive(Debug)]
 pub(crate) struct OpenedTarget {
     pub(crate) file: TargetFile,
@@ -17,7 +17,7 @@ pub(crate) struct OpenedTarget {
     /// Held, so that the file lives as long as this value.
     #[expect(dead_code, reason = "it is kept for its Drop")]
     pub(crate) scratch: Option<Scratch>,
-    /// The place of the instance of a modelled volume, where others are attached to it.
+    /// The index of a modelled volume's instance, if other volumes are attached to it too.
     pub(crate) instance: Option<usize>,
 }
 
@@ -33,19 +33,19 @@ impl OpenedTarget {
     }
 }
 
-/// What becomes of a target that does not exist.
+/// What to do about a target that does not exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Missing {
-    /// The run is refused.
+    /// Refuse the run.
     Refused,
-    /// A file is made there, and removed after the run.
+    /// Create a file there, and remove it after the run.
     Scratch,
-    /// The same, except for names that jobs make themselves: they are left to the jobs.
+    /// The same, except for names that the jobs create themselves.
     ScratchOrName,
 }
 
 impl Missing {
-    /// A scratch file, if one may be made.
+    /// A scratch file, if one may be created.
     pub const fn scratch_if(may_be_made: bool) -> Self {
         if may_be_made {
             Self::Scratch
@@ -55,11 +55,11 @@ impl Missing {
     }
 }
 
-/// What targets are opened with.
+/// The settings with which targets are opened.
 pub(crate) struct TargetContext<'a> {
     /// Targets of the jobs that name none.
     pub(crate) targets: &'a [String],
-    /// What may be written to.
+    /// Decides what may be written to.
     pub(crate) guard: &'a Guard,
     pub(crate) missing: Missing,
     pub(crate) seed: u64,

@@ -1,4 +1,5 @@
-//! The targets of a plan: every target text of its jobs, checked, permitted, made if needed.
+//! In: the names of a plan's targets. Out: the targets, checked, permitted by the guard, and created
+//! if needed.
 
 use std::collections::{BTreeSet, HashMap};
 use std::os::unix::fs::FileTypeExt;
@@ -25,39 +26,39 @@ use crate::target_forecast::TargetForecast;
 #[derive(Debug, Clone, Copy, Default)]
 struct Needs {
     writes: bool,
-    /// Jobs make, look up or remove its name, which must be that of a file.
+    /// Jobs create, look up or remove its name, which must be that of a file.
     of_names: bool,
-    /// Jobs do the same with directories.
+    /// Jobs create, look up or remove its name, which must be that of a directory.
     of_directories: bool,
-    /// Makes its name.
+    /// Jobs create its name.
     makes: bool,
-    /// Works on what the name leads to.
+    /// Jobs open the file.
     opens: bool,
-    /// Bytes that a file made for it must have.
+    /// Bytes that a file must have that is created for it.
     size: Bytes,
 }
 
-/// All targets of a plan, by the text that names them.
+/// All targets of a plan, by their names.
 #[derive(Debug, Default)]
 pub(crate) struct OpenedTargets {
     targets: HashMap<String, OpenedTarget>,
     order: Vec<String>,
-    /// What was understood differently from what was written.
+    /// Notes on settings that were approximated.
     pub(crate) notes: Vec<Note>,
 }
 
-/// Size of a scratch file where neither the user nor a job names one: as CrystalDiskMark's.
+/// Size of a scratch file if neither the user nor a job gives one: CrystalDiskMark's.
 pub(crate) const DEFAULT_SIZE: Bytes = Bytes::GIB;
 
 impl OpenedTargets {
-    /// Checks every target first, and makes files only when all checks pass. `None` when it was
+    /// Checks every target first, and creates files only when all checks pass. `None` if it was
     /// interrupted.
     pub(crate) fn prepare(
         plan: &Plan,
         context: &TargetContext<'_>,
         progress: &mut dyn FnMut(&Path, Bytes, Bytes),
     ) -> Result<Option<Self>, Error> {
-        let (targets, notes) = looked_at(plan, context)?;
+        let (targets, notes) = look_up_all(plan, context)?;
         let mut opened_targets = Self {
             notes,
             ..Self::default()
@@ -72,14 +73,14 @@ impl OpenedTargets {
         Ok(Some(opened_targets))
     }
 
-    /// Makes the same checks and returns what would be opened or made; makes nothing.
+    /// Makes the same checks and returns what would be opened or created; creates nothing.
     pub(crate) fn foresee(
         plan: &Plan,
         context: &TargetContext<'_>,
     ) -> Result<Vec<TargetForecast>, Error> {
-        let (looked, _) = looked_at(plan, context)?;
-        let foreseen = looked.into_iter();
-        foreseen
+        let (targets, _) = look_up_all(plan, context)?;
+        targets
+            .into_iter()
             .map(|(_, needs, kind)| kind.foresee(needs))
             .collect()
     }
@@ -97,18 +98,18 @@ impl OpenedTargets {
         targets.map(|target| target.facts.clone()).collect()
     }
 
-    /// Whether the figures are measured, emulated or simulated. Simulated targets live in virtual
+    /// Whether the figures are measured, emulated or simulated. Simulated targets are in virtual
     /// time, so one of them makes the whole run simulated.
     pub(crate) fn origin(&self) -> Origin {
-        let any =
-            |of: fn(&Backing) -> bool| self.targets.values().any(|target| of(&target.file.backing));
-        if any(|backing| matches!(backing, Backing::Simulated(_))) {
-            Origin::Simulated
-        } else if any(|backing| matches!(backing, Backing::Emulated(_))) {
-            Origin::Emulated
-        } else {
-            Origin::Measured
+        let mut origin = Origin::Measured;
+        for target in self.targets.values() {
+            match target.file.backing {
+                Backing::Simulated(_) => return Origin::Simulated,
+                Backing::Emulated(_) => origin = Origin::Emulated,
+                _ => {}
+            }
         }
+        origin
     }
 
     /// What the devices of modelled targets have counted so far.
@@ -119,7 +120,7 @@ impl OpenedTargets {
     }
 
     /// Names of the block devices below the targets, and of those below the file of a loop device.
-    /// The latter are counted separately, since everything else on this machine uses them, too.
+    /// The latter are counted separately, because everything else on this machine uses them too.
     pub(crate) fn devices(&self) -> (Vec<String>, Vec<String>) {
         let targets = self.targets.values();
         let parts = targets.map(|target| parted(&target.facts.devices));
@@ -130,8 +131,11 @@ impl OpenedTargets {
 
 /// Splits the devices below a target at the file of a loop device.
 fn parted(devices: &[BlockDevice]) -> (&[BlockDevice], &[BlockDevice]) {
-    let is_loop = |device: &&BlockDevice| device.transport == "loop";
-    match devices.iter().take_while(is_loop).count() {
+    let loops = devices
+        .iter()
+        .take_while(|device| device.transport == "loop")
+        .count();
+    match loops {
         0 => (devices, &[]),
         loops => devices.split_at(loops),
     }
@@ -142,7 +146,7 @@ fn names(devices: Vec<BlockDevice>) -> Vec<String> {
     names.into_iter().collect()
 }
 
-/// Whether the job runs on no device.
+/// Whether the job runs on the null target.
 pub(crate) fn is_null(job: &Job, default: &[String]) -> bool {
     texts(job, default)
         .iter()
@@ -178,7 +182,7 @@ fn needs_by_target(plan: &Plan, default: &[String]) -> Vec<(String, Needs)> {
     needs_by_target
 }
 
-/// How far into its target a job reaches.
+/// The end of a job's region in its target.
 fn extent(job: &Job) -> Bytes {
     let region = job.region;
     let len = region.size.unwrap_or(DEFAULT_SIZE);
@@ -187,15 +191,15 @@ fn extent(job: &Job) -> Bytes {
         _ => Bytes::ZERO,
     };
     let end = region.offset + len + further;
-    // O_DIRECT wants whole sectors.
+    // O_DIRECT needs whole sectors.
     Bytes(end.0.next_multiple_of(4096))
 }
 
-/// Every target of a plan, before anything is made.
-fn looked_at(
+/// Looks up every target of a plan, before anything is created.
+fn look_up_all(
     plan: &Plan,
     context: &TargetContext<'_>,
-) -> Result<(Vec<LookedAt>, Vec<Note>), Error> {
+) -> Result<(Vec<LookedUp>, Vec<Note>), Error> {
     let mut known = FactsByMount::default();
     let needed = needs_by_target(plan, context.targets);
     let mut models = Models::new(needed.iter().map(|(text, _)| &**text), context.seed);
@@ -213,12 +217,12 @@ fn looked_at(
     Ok((found, notes))
 }
 
-/// A region that ends beyond its target is refused before anything runs. Only fio runs the other jobs
-/// of such a plan.
+/// Refuses a region that ends beyond its target before anything runs. Only fio's plans do without:
+/// fio fails such a job and runs the others.
 fn within_targets(
     plan: &Plan,
     context: &TargetContext<'_>,
-    found: &[LookedAt],
+    found: &[LookedUp],
 ) -> Result<(), Error> {
     if context.missing == Missing::ScratchOrName {
         return Ok(());
@@ -233,7 +237,7 @@ fn within_targets(
             let Some((_, _, Kind::Ready(target))) = target else {
                 continue;
             };
-            // Of a device without an end, such as /dev/zero, it is what the job requests.
+            // The size of a device without an end, such as /dev/zero, is what the job requests.
             let has = Bytes(target.file.size);
             if wanted > has && job.engine.needs_target() {
                 return Err(Error::BeyondEnd {
@@ -248,13 +252,13 @@ fn within_targets(
     Ok(())
 }
 
-/// A target text, what jobs need of it, and what it names.
-type LookedAt = (String, Needs, Kind);
+/// A target's name, what jobs need of it, and what it is.
+type LookedUp = (String, Needs, Kind);
 
-/// What a text names.
+/// What a target is.
 enum Kind {
     Ready(Box<OpenedTarget>),
-    /// A file to be made in a directory, and its path.
+    /// A file to create in a directory, and its path.
     ToMake(Handle, PathBuf),
 }
 
@@ -275,24 +279,20 @@ impl Kind {
         Self::at_path(PathBuf::from(text), needs, context, known)
     }
 
-    /// What a path names: a file, a device, a directory, or nothing yet.
+    /// What is at a path: a file, a device, a directory, or nothing yet.
     fn at_path(
         path: PathBuf,
         needs: Needs,
         context: &TargetContext<'_>,
         known: &mut FactsByMount,
     ) -> Result<Self, Error> {
-        let unusable = |cause| Error::Unusable {
-            path: path.to_string_lossy().into_owned(),
-            cause,
-        };
-        // Most of the names that jobs make are not there.
+        // A shortcut: most of the names that jobs create do not exist yet.
         let is_name = context.missing == Missing::ScratchOrName && needs.makes && !needs.opens;
         if is_name && is_free(&path) {
             let new = context.guard.free_path(&path);
             return to_make(path, new, needs, context);
         }
-        // Names alone are not held open: there may be more of them than descriptors.
+        // Targets that are only names are not held open: there may be more of them than descriptors.
         let opened = match (needs.opens, needs.of_directories) {
             (true, _) => context.guard.open(&path),
             (false, true) => Handle::open_directory(&path),
@@ -304,13 +304,12 @@ impl Kind {
                 let new = context.guard.new_path(&path);
                 return to_make(path, new, needs, context);
             }
-            Err(error) => return Err(unusable(error)),
+            Err(error) => return Err(unusable(&path, error)),
         };
         let kind = handle.kind();
-        let refused = |message| unusable(io::Error::new(io::ErrorKind::InvalidInput, message));
         if needs.of_names && !kind.is_file() && !(needs.of_directories && kind.is_dir()) {
-            let words = "only files are supported by engines that make, look up or remove names";
-            return Err(refused(words.to_owned()));
+            let message = "engines that create, look up or remove names support only files";
+            return Err(unusable(&path, invalid_input(message)));
         }
         if kind.is_dir() && !needs.of_directories {
             context.guard.may_write(&handle)?;
@@ -320,12 +319,14 @@ impl Kind {
         if kind.is_fifo() || kind.is_socket() {
             let what = if kind.is_fifo() { "a pipe" } else { "a socket" };
             let message = format!("it is {what}; a directory, a file or a device would work");
-            return Err(refused(message));
+            return Err(unusable(&path, invalid_input(&message)));
         }
         if needs.writes {
             context.guard.may_write(&handle)?;
         }
-        let facts = known.facts_of(&handle).map_err(unusable)?;
+        let facts = known
+            .facts_of(&handle)
+            .map_err(|cause| unusable(&path, cause))?;
         let is_empty = facts.kind == TargetKind::File && facts.size_bytes == Bytes::ZERO;
         if is_empty && !needs.of_names {
             return Err(Error::Empty(path));
@@ -333,7 +334,7 @@ impl Kind {
         let reopen = if !needs.opens {
             Reopen::Name
         } else if context.guard.holds(&path) {
-            // The guard holds as many as there are descriptors to spare.
+            // The guard holds as many files as there are descriptors to spare.
             Reopen::Held(handle.file())
         } else {
             Reopen::Identity {
@@ -387,7 +388,7 @@ fn to_make(
         Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
         _ => PathBuf::from("."),
     };
-    // Checked also where no file may be made, so that a mistyped device is reported as one.
+    // Checked even if no file may be created, so that a mistyped device is reported as one.
     let new = match new {
         Err(_) if !parent.is_dir() => return Err(missing(path, &parent, context.catalog)),
         new => new?,
@@ -403,19 +404,21 @@ fn to_make(
     }
 }
 
-/// A missing mount is the usual reason, so the error names what a file would have landed on. An
-/// address without `sim:` is the other one.
+/// The usual reason is a missing mount, so the error names the file system on which a file would
+/// have been created. The other one is an address without `sim:`.
 fn missing(path: PathBuf, parent: &Path, catalog: &Catalog) -> Error {
     if is_sold(&path, catalog) {
         let text = path.display().to_string();
         let message = format!(
-            "it is a volume's address and no path: sim:{text} simulates the volume, emu:{text} \
-             paces it in real time"
+            "this is the address of a volume, not a path: sim:{text} simulates the volume, \
+             emu:{text} paces it in real time"
         );
         return Error::Address { text, message };
     }
-    let existing = |directory: &&Path| directory.is_dir();
-    let nearest = parent.ancestors().find(existing).unwrap_or(Path::new("."));
+    let nearest = parent
+        .ancestors()
+        .find(|directory| directory.is_dir())
+        .unwrap_or(Path::new("."));
     let remedy = if nearest == parent {
         format!(
             "To measure {} with a file that is made there and removed after the run, add --create",
@@ -496,18 +499,17 @@ fn make(
     progress: &mut dyn FnMut(&Path, Bytes, Bytes),
 ) -> Result<Option<OpenedTarget>, Error> {
     let mut facts = room_for(directory, path, needs.size)?;
-    let mut report = |done| progress(path, done, needs.size);
-    report(Bytes::ZERO);
+    progress(path, Bytes::ZERO, needs.size);
     let made = Scratch::make(
         directory,
         path,
         needs.size,
         context.seed,
         context.interrupted,
-        report,
+        |done| progress(path, done, needs.size),
     )?;
     let Some(scratch) = made else { return Ok(None) };
-    let own = facts_of(scratch.handle()).map_err(|cause| unusable(directory, cause))?;
+    let own = facts_of(scratch.handle()).map_err(|cause| unusable(directory.path(), cause))?;
     facts.path = path.display().to_string();
     facts.kind = TargetKind::Scratch;
     facts.size_bytes = needs.size;
@@ -523,16 +525,20 @@ fn make(
     }))
 }
 
-fn unusable(directory: &Handle, cause: io::Error) -> Error {
+fn unusable(path: &Path, cause: io::Error) -> Error {
     Error::Unusable {
-        path: directory.path().display().to_string(),
+        path: path.display().to_string(),
         cause,
     }
 }
 
-/// What is known of a directory in which a file of this size fits.
+fn invalid_input(message: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, message.to_owned())
+}
+
+/// The facts of a directory, if a file of this size fits there.
 fn room_for(directory: &Handle, path: &Path, size: Bytes) -> Result<TargetFacts, Error> {
-    let facts = facts_of(directory).map_err(|cause| unusable(directory, cause))?;
+    let facts = facts_of(directory).map_err(|cause| unusable(directory.path(), cause))?;
     check_space(path, size, &facts)?;
     Ok(facts)
 }
@@ -542,14 +548,14 @@ fn check_space(path: &Path, wanted: Bytes, facts: &TargetFacts) -> Result<(), Er
         return Ok(());
     };
     let free = file_system.free_bytes;
-    // A file system without a size does not report its free space: making the file shows whether it
-    // fits.
+    // A file system without a size does not report its free space either: creating the file shows
+    // whether it fits.
     if wanted <= free || file_system.size_bytes == Bytes::ZERO {
         return Ok(());
     }
-    // Half of what is left, in whole MiB: a full file system is no fair target either.
+    // Half of the free space, in whole MiB: a nearly full file system is slower than usual.
     let remedy = match (free.0 / 2) >> 20 {
-        0 => "remove something there, or name another directory".to_owned(),
+        0 => "free some space there, or name another directory".to_owned(),
         mib => format!("a smaller one fits: --size {mib}MiB"),
     };
     Err(Error::NoSpace {

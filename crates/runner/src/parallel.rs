@@ -1,4 +1,5 @@
-//! Simulated systems in parallel: in virtual time they cannot disturb one another.
+//! In: simulated systems of a study. Out: their measurements, made in parallel, because in virtual
+//! time they cannot disturb one another.
 
 use std::panic::resume_unwind;
 use std::thread;
@@ -11,11 +12,14 @@ use blocklab_workload::Case;
 use crate::Error;
 use crate::system_run::SystemRun;
 
-/// Whether all of them can run in parallel, and it pays.
+/// Whether all of them can run in parallel and would gain from it.
 pub(crate) fn can_be(runs: &[SystemRun<'_>]) -> bool {
     let processors = thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let simulated = |run: &SystemRun<'_>| run.record().origin == Origin::Simulated;
-    runs.len() > 1 && processors > 1 && runs.iter().all(simulated)
+    runs.len() > 1
+        && processors > 1
+        && runs
+            .iter()
+            .all(|run| run.record().origin == Origin::Simulated)
 }
 
 /// One measurement of each, in parallel. The observer gets their events one after the other.
@@ -36,10 +40,13 @@ pub(crate) fn step(
                 })
             })
             .collect();
-        let join = |thread: thread::ScopedJoinHandle<'_, _>| {
-            thread.join().unwrap_or_else(|panic| resume_unwind(panic))
-        };
-        threads.into_iter().map(|thread| thread.map(join)).collect()
+        threads
+            .into_iter()
+            .map(|thread| {
+                let joined = thread?.join();
+                Some(joined.unwrap_or_else(|panic| resume_unwind(panic)))
+            })
+            .collect()
     });
     for (number, (run, events)) in runs.iter().zip(events).enumerate() {
         if let Some(events) = events {
@@ -84,7 +91,7 @@ impl BufferedEvents {
 
 impl Questions for BufferedEvents {}
 
-/// A simulated measurement tells no more than these.
+/// A simulated measurement has no other events.
 impl Observer for BufferedEvents {
     fn event(&mut self, event: Event<'_>) {
         match event {

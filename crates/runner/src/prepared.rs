@@ -1,5 +1,5 @@
-//! In: a Request, and what it is run with.
-//! Out: what will be measured, all of it checked and nothing begun; then its Records.
+//! In: a Request, and its setting.
+//! Out: what will be measured, checked before anything begins; then its Records.
 
 use std::collections::BTreeMap;
 
@@ -17,13 +17,13 @@ use crate::system_run::{Assignment, Part};
 use crate::systems::{Assigned, SystemAssignment, assignments, is_multi_system};
 use crate::{Error, ResumeState};
 
-/// A request of which everything is known that can be known before it runs.
+/// A request that is checked and resolved as far as that is possible before it runs.
 pub struct Prepared<'a> {
     request: &'a Request,
     setting: Setting<'a>,
     /// The systems that are measured now, or the only load.
     parts: Vec<(Option<String>, Part<'a>)>,
-    /// Those for which an earlier run stands.
+    /// The systems to which an earlier run is assigned.
     earlier: Vec<(String, Record)>,
     progress: Option<Progress>,
 }
@@ -31,7 +31,7 @@ pub struct Prepared<'a> {
 /// The progress of a study of several systems.
 struct Progress {
     state: ResumeState,
-    /// Whether something is measured in real time, so that an interruption costs something.
+    /// Whether something is measured in real time, so that resuming saves time.
     is_lasting: bool,
 }
 
@@ -42,22 +42,22 @@ pub enum Finished {
     Run(Box<Record>),
     /// All systems of a study have been run.
     Systems {
-        /// Earlier runs that stand for a system, by its name.
+        /// Earlier runs that are assigned to a system, by its name.
         earlier: Vec<(String, Record)>,
-        /// What was measured now.
+        /// The runs that were measured now, by system.
         measured: Vec<(String, Record)>,
-        /// What was kept of its progress, to be removed once the runs are kept.
+        /// The saved progress, to be removed once the runs are kept.
         progress: ResumeState,
     },
-    /// A signal came first.
+    /// A signal came before the end.
     Stopped {
-        /// What can be resumed: so many measurements of a study; 0: nothing.
+        /// Number of measurements with which the study can be resumed; 0: it cannot.
         resumable: usize,
     },
 }
 
 impl<'a> Prepared<'a> {
-    /// Finds out what is to be measured. Changes nothing.
+    /// Resolves what is to be measured. Changes nothing.
     ///
     /// # Errors
     /// When the request contradicts itself or its study.
@@ -80,7 +80,7 @@ impl<'a> Prepared<'a> {
         Ok(prepared)
     }
 
-    /// What is measured now: each plan with the name of its system, where there are several.
+    /// The plans that are measured now, each with the name of its system if there are several.
     pub fn plans(&self) -> Vec<(Option<&str>, &Plan)> {
         let parts = self.parts.iter();
         parts
@@ -97,8 +97,8 @@ impl<'a> Prepared<'a> {
         parts.map(|(_, part)| forecast(&part.assignment)).collect()
     }
 
-    /// Measures it. Systems take turns, measurement by measurement, so that what changes with time
-    /// helps none of them more; where all are simulated, they run in parallel.
+    /// Measures the request. Systems take turns, measurement by measurement, so that drift affects all
+    /// of them alike; if all are simulated, they run in parallel.
     ///
     /// # Errors
     /// When nothing can be measured at all: see [`Error`].
@@ -115,8 +115,10 @@ impl<'a> Prepared<'a> {
                 .as_ref()
                 .is_some_and(|progress| progress.is_lasting);
         if let Some(progress) = progress.as_ref().filter(|_| is_lasting) {
-            let written = progress.state.write(setting.store.root());
-            written.map_err(Error::Progress)?;
+            progress
+                .state
+                .write(setting.store.root())
+                .map_err(Error::Progress)?;
         }
         let (names, parts): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
         let records = match run_parts(parts, setting.guard, request.until, observer) {
@@ -164,7 +166,7 @@ impl<'a> Prepared<'a> {
         Ok(())
     }
 
-    /// What is known of the same study that was interrupted, or of none yet.
+    /// The saved progress of the same request, if it was interrupted, or a new one.
     fn progress_of(&self, assignments: &[SystemAssignment<'_>]) -> ResumeState {
         let Request {
             study, overrides, ..
@@ -243,8 +245,8 @@ impl<'a> Prepared<'a> {
     }
 }
 
-/// What was measured of a system before an interruption. Virtual time is cheap: what was simulated
-/// is simulated again, so that its device begins where the record does.
+/// The measurements of a system before an interruption. Simulated ones are made again: virtual time
+/// is cheap, and the device then has the state that the record says.
 fn before(
     state: &ResumeState,
     store: &Store,

@@ -1,5 +1,5 @@
-//! In: nothing of a command line; a request is made from one, from a page or from a file.
-//! Out: what is run, on what, how often, and how it goes on when it is interrupted, as one value.
+//! What is run, on which targets, how often, and how it continues after an interruption, as one
+//! value. It knows no command line, so that a page or a file can make one as well.
 
 use std::sync::atomic::AtomicBool;
 
@@ -13,21 +13,21 @@ use blocklab_workload::publication::Publication;
 
 use crate::{Missing, Until};
 
-/// A study as it is to be run.
+/// A study to run.
 #[derive(Debug, Clone)]
 pub struct Study {
-    /// How a command line names it.
+    /// Its name on a command line.
     pub name: String,
-    /// What tells it from others when it is resumed: its text, or the id of the run that it repeats.
+    /// Identifies it when it is resumed: its text, or the id of the run that it repeats.
     pub source: String,
-    /// The load, with what the request overrides.
+    /// The load, with the overrides of the request.
     pub plan: Plan,
-    /// What was understood differently from what was written.
+    /// Notes on settings that were approximated, ignored or refused.
     pub notes: Vec<Note>,
     /// Its systems, and what it shows of them in addition.
     pub publication: Publication,
-    /// Where the kernel has no io_uring for us, another engine may stand in, with a Note: for plans
-    /// whose author did not choose one.
+    /// Whether another engine may replace io_uring if that is not available, with a Note: for plans
+    /// whose author did not choose an engine.
     pub may_replace_engine: bool,
 }
 
@@ -45,38 +45,38 @@ impl Study {
     }
 }
 
-/// A study, and what is to be done with it.
+/// A study, and how to run it.
 #[derive(Debug, Clone)]
 pub struct Request {
-    /// What is run.
+    /// The study.
     pub study: Study,
-    /// What replaced settings of the study: they are in its plan already, and a study that is
-    /// resumed with others is another one.
+    /// The settings that replaced those of the study. They are in its plan already; a study with
+    /// other overrides is another one and is not resumed.
     pub overrides: Overrides,
-    /// Targets of the jobs that name none, as their user wrote them: records and errors repeat the
-    /// text, and it is read where the target is opened. In a study of several systems: what stands
-    /// for those in `systems`, or `sim` or `emu` for the models of all.
+    /// Targets of the jobs that name none, as the user wrote them: records and errors repeat the
+    /// text, which is parsed where the target is opened. In a study of several systems: the targets
+    /// of those in `systems`, or `sim` or `emu` for the models of all.
     pub targets: Vec<String>,
     /// In a study of several systems: those that the targets stand for; the others are simulated.
     pub systems: Vec<String>,
-    /// Earlier runs that stand for a system, by its name.
+    /// Earlier runs to use for a system instead of measuring it, by its name.
     pub earlier: Vec<(String, Record)>,
-    /// What becomes of a target that does not exist.
+    /// What to do about a target that does not exist.
     pub missing: Missing,
     /// Whether a job that cannot open its targets or set up its engine fails alone, and the others run.
     pub fails_alone: bool,
-    /// Passes are added until this holds.
+    /// The precision until which passes are added.
     pub until: Option<Until>,
-    /// The id of the run, where it is not to be a new one.
+    /// The id of the run; `None`: a new one.
     pub id: Option<String>,
-    /// Whether the progress of a study of several systems is kept, so that it can be resumed.
+    /// Whether the progress of a study of several systems is saved, so that it can be resumed.
     pub is_resumable: bool,
-    /// Whether such a study begins anew.
+    /// Whether such a study starts again instead of being resumed.
     pub is_fresh: bool,
 }
 
 impl Request {
-    /// A study on these targets, once, and not to be resumed.
+    /// A study on these targets, run once and not resumable.
     pub fn once(study: Study, targets: Vec<String>) -> Self {
         Self {
             study,
@@ -94,14 +94,14 @@ impl Request {
     }
 }
 
-/// What requests are run with.
+/// The surroundings in which requests run.
 #[derive(Debug, Clone, Copy)]
 pub struct Setting<'a> {
-    /// Where runs are kept, and the progress of studies.
+    /// Keeps the runs, and the progress of studies.
     pub store: &'a Store,
     /// Decides what may be written to. It outlives the runs, and all runs of one command share it.
     pub guard: &'a Guard,
-    /// What `sim:` and `emu:` addresses are looked up in.
+    /// Knows the volumes and instances of `sim:` and `emu:` addresses.
     pub catalog: &'a Catalog,
     /// Set by a signal handler.
     pub interrupted: &'a AtomicBool,

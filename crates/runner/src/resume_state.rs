@@ -1,7 +1,8 @@
-//! What an interrupted study needs to go on: which runs belong to it, and under which seed.
+//! In: a study that was interrupted. Out: what is needed to resume it, its runs and its seed, as a
+//! file.
 //!
 //! ```text
-//!  STORE/.studies/9c1d….json    one an unfinished study, named after a hash of everything that was requested
+//!  STORE/.studies/9c1d….json    one file for each unfinished study, named after a hash of its request
 //! ```
 
 use std::collections::BTreeMap;
@@ -16,24 +17,24 @@ pub struct ResumeState {
     /// Everything that identifies the study: its text, and the options that override it.
     #[serde(alias = "asked")]
     pub requested: String,
-    /// The root seed, as a text: JSON readers lose the low bits of large numbers.
+    /// The root seed, as a string: JSON readers lose the low bits of large numbers.
     pub seed: String,
     /// The run of each system.
     pub runs: BTreeMap<String, String>,
 }
 
-/// Where these files lie in a store: a hidden folder, which no list of runs shows.
+/// The folder of these files in a store. It is hidden, so that no list of runs shows it.
 const FOLDER: &str = ".studies";
 
 impl ResumeState {
-    /// The unfinished study with the same request; `None` where there is none that can be read.
+    /// The unfinished study with the same request; `None` if there is none that can be read.
     pub fn find(store: &Path, requested: &str) -> Option<Self> {
         let text = fs::read_to_string(file(store, requested)).ok()?;
         let resume_state: Self = serde_json::from_str(&text).ok()?;
         (resume_state.requested == requested).then_some(resume_state)
     }
 
-    /// Keeps it, whole or not at all.
+    /// Writes the file, as a whole or not at all.
     ///
     /// # Errors
     /// When the store cannot be written to.
@@ -46,7 +47,7 @@ impl ResumeState {
         fs::rename(fresh, file)
     }
 
-    /// The study is finished, or is begun anew.
+    /// Removes the file, because the study is finished or starts again.
     ///
     /// # Errors
     /// When it is there and cannot be removed.
@@ -59,9 +60,12 @@ impl ResumeState {
 }
 
 fn file(store: &Path, requested: &str) -> PathBuf {
-    // FNV-1a is enough for a handful of studies; the text inside decides.
-    let mix = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-    let hash = requested.bytes().fold(0xcbf2_9ce4_8422_2325, mix);
+    // FNV-1a is enough for a handful of studies; the request in the file decides.
+    let hash = requested
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        });
     store.join(FOLDER).join(format!("{hash:016x}.json"))
 }
 

@@ -1,4 +1,5 @@
-//! Runs plans: case by case, pass by pass, one Record each.
+//! In: the plans of one or several systems. Out: one Record each, measured case by case and pass by
+//! pass.
 
 use blocklab_driver::{Event, Observer};
 use blocklab_host::guard::Guard;
@@ -10,10 +11,10 @@ use crate::parallel;
 use crate::system_run::{Part, SystemRun};
 use crate::{Error, Until};
 
-/// Runs a study on several systems, one Record each, which holds everything that happens after the
-/// first operation, and how the run ended. They take turns, measurement by measurement, so that what
-/// changes with time helps none of them more. Where all are simulated, they run in parallel: the
-/// figures are the same, and the observer gets their events one after the other.
+/// Runs a study on several systems, one Record each, which contains everything from the first
+/// operation on, and how the run ended. The systems take turns, measurement by measurement, so that
+/// drift affects all of them alike. If all are simulated, they run in parallel: the figures are the
+/// same, and the observer gets their events one after the other.
 ///
 /// # Errors
 /// When nothing can be measured at all on one of them: see [`Error`].
@@ -28,7 +29,7 @@ pub(crate) fn run_parts(
         runs.push(SystemRun::open(part, until, observer)?);
     }
     let parallel = parallel::can_be(&runs);
-    // The last step may add more to a run.
+    // The last step of a run may add more.
     for step in 0.. {
         if !runs.iter().any(|run| run.has(step)) {
             break;
@@ -48,8 +49,8 @@ pub(crate) fn run_parts(
     Ok(runs.into_iter().map(SystemRun::close).collect())
 }
 
-/// The load of a study on one of its systems. It is named after the system, every device has the
-/// threads of a job, and the passes and times of the system apply.
+/// The load of a study on one of its systems: named after the system, with the threads of a job for
+/// every device, and with the passes and times of the system.
 pub fn plan_of(plan: &Plan, system: &System, seed: u64) -> Plan {
     let mut cases = plan.cases.clone();
     for case in &mut cases {

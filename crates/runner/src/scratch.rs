@@ -1,4 +1,4 @@
-//! A file that we make, and that is removed in every case.
+//! In: a directory and a size. Out: a scratch file, which is removed in every case.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -13,21 +13,21 @@ use blocklab_units::Bytes;
 
 use crate::Error;
 
-/// A scratch file, which is used through its descriptor alone.
+/// A scratch file, which is used only through its descriptor.
 ///
-/// It has no name from the start where the file system can do that, else a name that nobody can
-/// guess for an instant: whoever owns the directory cannot put another file in its place, and a
-/// process that is killed at any moment leaves nothing behind. Only where the file system cannot
-/// open a nameless file again does the name stay until this value is dropped.
+/// It never has a name if the file system supports that, else an unguessable name for an instant. So
+/// the owner of the directory cannot put another file in its place, and a process that is killed at
+/// any moment leaves nothing behind. Only if the file system cannot open a nameless file again does
+/// the name stay until this value is dropped.
 #[derive(Debug)]
 pub(crate) struct Scratch {
     handle: Handle,
-    /// The name that had to stay, and its directory, through which it is reached.
+    /// The name that had to stay, and its open directory, through which it is removed.
     named: Option<(PathBuf, Handle)>,
 }
 
 impl Scratch {
-    /// Makes and fills a file in `directory`, which messages call `shown`; `None` when it was
+    /// Creates and fills a file in `directory`, with the path `shown` in messages; `None` if it was
     /// interrupted.
     pub(crate) fn make(
         directory: &Handle,
@@ -58,7 +58,7 @@ impl Scratch {
 
     fn nameless(directory: &Handle, shown: &Path) -> io::Result<Self> {
         let mut options = writable();
-        // With O_EXCL nobody can give it a name later.
+        // With O_EXCL, no process can give it a name later.
         options.custom_flags(libc::O_TMPFILE | libc::O_EXCL);
         Self::without_name(directory.reopen(&options)?, shown)
     }
@@ -69,7 +69,7 @@ impl Scratch {
         Self::without_name(file, shown)
     }
 
-    /// Some network and FUSE file systems cannot open a file again whose name is gone.
+    /// Fails on network and FUSE file systems that cannot open a file again whose name is gone.
     fn without_name(file: File, shown: &Path) -> io::Result<Self> {
         let handle = Handle::new(file, shown)?;
         handle.reopen(&writable())?;
@@ -91,7 +91,7 @@ impl Scratch {
         &self.handle
     }
 
-    /// What workers open again.
+    /// The file, which workers open again.
     pub(crate) fn file(&self) -> Arc<File> {
         self.handle.file()
     }

@@ -1,4 +1,4 @@
-//! One system: its plan measured step by step, into one Record.
+//! In: the plan of one system. Out: its Record, measured step by step.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -17,7 +17,7 @@ use blocklab_targets::{Clock, io_uring_is_available, libaio_is_available};
 use blocklab_units::Nanos;
 use blocklab_workload::publication::Share;
 use blocklab_workload::{
-    Aggregate, Case, Direction, Engine, Job, PLAN_FORMAT, Pace, PauseBefore, Plan, Rate, Workload,
+    Aggregate, Case, Direction, Engine, PLAN_FORMAT, Pace, PauseBefore, Plan, Rate, Workload,
 };
 use jiff::Timestamp;
 
@@ -28,20 +28,20 @@ use crate::opened_targets::{OpenedTargets, is_null};
 use crate::request::Setting;
 use crate::{Error, Until};
 
-/// A plan, and what it is run on.
+/// A plan, and its targets.
 #[derive(Debug)]
 pub(crate) struct Assignment<'a> {
     /// Id of the run, unique in its store.
     pub(crate) id: String,
-    /// What is run.
+    /// The load.
     pub(crate) plan: Plan,
-    /// What was understood differently from what was written.
+    /// Notes on settings that were approximated, ignored or refused.
     pub(crate) notes: Vec<Note>,
     /// Targets of the jobs that name none: paths, devices, `null`.
     pub(crate) targets: Vec<String>,
-    /// What becomes of a target that does not exist.
+    /// What to do about a target that does not exist.
     pub(crate) missing: Missing,
-    /// Where the kernel has no io_uring for us, another engine may stand in, with a Note.
+    /// Whether another engine may replace io_uring if that is not available, with a Note.
     pub(crate) may_replace_engine: bool,
     /// Whether a job that cannot open its targets or set up its engine fails alone.
     pub(crate) fails_alone: bool,
@@ -49,10 +49,13 @@ pub(crate) struct Assignment<'a> {
 }
 
 impl Assignment<'_> {
-    /// What its targets are opened with, after so many measurements.
+    /// The settings with which its targets are opened, after `done` measurements.
     pub(crate) fn context(&self, done: u64) -> Result<TargetContext<'_>, Error> {
-        let first = self.plan.cases.first();
-        let first = first.ok_or_else(|| Error::NothingLeft(self.plan.name.clone()))?;
+        let first = self
+            .plan
+            .cases
+            .first()
+            .ok_or_else(|| Error::NothingLeft(self.plan.name.clone()))?;
         Ok(TargetContext {
             targets: &self.targets,
             guard: self.setting.guard,
@@ -69,13 +72,13 @@ impl Assignment<'_> {
 pub(crate) struct Part<'a> {
     /// The study on this system.
     pub(crate) assignment: Assignment<'a>,
-    /// Cases whose rate is a share of what another case has just reached here.
+    /// Cases whose rate is a share of the rate that another case has just reached.
     pub(crate) shares: &'a [Share],
-    /// What was measured of it before it was interrupted.
+    /// The Record of its interrupted run.
     pub(crate) before: Option<Record>,
 }
 
-/// What a Record says that it was made with.
+/// The name and version of the program, as a Record has it.
 const TOOL: &str = concat!("blocklab ", env!("CARGO_PKG_VERSION"));
 
 /// A plan on one system, while it runs.
@@ -83,7 +86,7 @@ pub(crate) struct SystemRun<'a> {
     plan: Plan,
     /// Case and pass of every measurement, in order.
     steps: Vec<(usize, u32)>,
-    /// How many of them were measured before an interruption.
+    /// Number of measurements that were made before an interruption.
     done: usize,
     goes_on: bool,
     /// Whether a case was run differently from the plan.
@@ -123,12 +126,14 @@ impl<'a> SystemRun<'a> {
         notes.extend(replaced);
         // A model that is resumed must not draw the random numbers of its first passes again.
         let context = part.assignment.context(done as u64)?;
-        let mut progress = |path: &Path, done, total| {
-            observer.event(Event::LayingOut { path, done, total });
-        };
-        let plan = &part.assignment.plan;
-        let opened_targets =
-            OpenedTargets::prepare(plan, &context, &mut progress)?.ok_or(Error::Interrupted)?;
+        let opened_targets = OpenedTargets::prepare(
+            &part.assignment.plan,
+            &context,
+            &mut |path: &Path, done, total| {
+                observer.event(Event::LayingOut { path, done, total });
+            },
+        )?
+        .ok_or(Error::Interrupted)?;
         notes.extend(opened_targets.notes.iter().cloned());
         let Assignment {
             id,
@@ -227,11 +232,12 @@ impl<'a> SystemRun<'a> {
         Ok(())
     }
 
-    /// Adds a pass of every case whose figures are not narrow enough, also to the plan that is kept.
+    /// Adds a pass of every case whose figures are not precise enough, also to the plan in the Record.
     fn add_passes(&mut self) {
         let Some(until) = self.until else { return };
-        let wanted = |case: &usize| until.wants(&self.plan.cases[*case].name, &self.record);
-        let again: Vec<usize> = (0..self.plan.cases.len()).filter(wanted).collect();
+        let again: Vec<usize> = (0..self.plan.cases.len())
+            .filter(|case| until.wants(&self.plan.cases[*case].name, &self.record))
+            .collect();
         if again.is_empty() || self.interrupted.load(Ordering::Relaxed) {
             return;
         }
@@ -272,10 +278,15 @@ impl<'a> SystemRun<'a> {
         let Some(share) = self.shares.iter().find(|share| share.case == *name) else {
             return;
         };
-        let mut measured = self.record.measurements.iter().rev();
-        let reached =
-            measured.find(|measurement| measurement.case == share.of && measurement.pass == pass);
-        let Some(reached) = reached else { return };
+        let Some(reached) = self
+            .record
+            .measurements
+            .iter()
+            .rev()
+            .find(|measurement| measurement.case == share.of && measurement.pass == pass)
+        else {
+            return;
+        };
         let rates = reached.jobs.iter().map(JobResult::iops);
         let jobs = self.plan.cases[case].workload.jobs.iter_mut();
         for (job, rate) in jobs.zip(rates) {
@@ -287,7 +298,7 @@ impl<'a> SystemRun<'a> {
         self.keep_as_run(&settled, true);
     }
 
-    /// Puts the case into the plan that is kept as it was run, or removes one that was left out.
+    /// Puts the case as it was run into the plan in the Record, or removes one that was left out.
     fn keep_as_run(&mut self, case: &Case, is_run: bool) {
         self.is_adapted = true;
         let Some(kept) = &mut self.record.requested.plan else {
@@ -384,8 +395,8 @@ impl<'a> SystemRun<'a> {
         Ok(!outcome.abandoned)
     }
 
-    /// Completes the request: rates are known now, and traces are written. A plan that JSON cannot
-    /// hold is dropped, with a note.
+    /// Completes the request in the Record: rates are known now, and traces are written. A plan that
+    /// JSON cannot hold is left out, with a note.
     fn settle_requested(&mut self) {
         let requested = &mut self.record.requested;
         if self.is_adapted {
@@ -435,7 +446,7 @@ impl<'a> SystemRun<'a> {
     }
 }
 
-/// A record without measurements. `typed` names each target that is there.
+/// A record without measurements. `typed` are the names of its targets as the user wrote them.
 fn empty_record(there: &OpenedTargets, typed: &[String], clock: Clock) -> Result<Record, Error> {
     let mut targets = there.facts();
     for (facts, typed) in targets.iter_mut().zip(typed) {
@@ -465,26 +476,28 @@ fn empty_record(there: &OpenedTargets, typed: &[String], clock: Clock) -> Result
     })
 }
 
-/// Whether a job that writes has written. What ended in the ramp or failed is not counted by
-/// direction.
+/// Whether a job that writes may have written. Operations that ended in the ramp or failed are not
+/// counted by direction, so they count as writes.
 fn wrote(result: &JobResult) -> bool {
-    let did = |direction| result.directions.contains_key(&direction);
+    let directions = &result.directions;
     let count = result.accounting;
-    did(Direction::Write) || did(Direction::Trim) || count.completed_in_ramp > 0 || count.failed > 0
+    directions.contains_key(&Direction::Write)
+        || directions.contains_key(&Direction::Trim)
+        || count.completed_in_ramp > 0
+        || count.failed > 0
 }
 
-/// Keeps what an interrupted run had measured whole, and its identity.
+/// Takes over the complete measurements of an interrupted run, and its start.
 fn resume_from(record: &mut Record, before: Record, steps: &[(usize, u32)]) {
-    let cut_short = |measurement: &Measurement| {
-        let jobs = measurement.jobs.iter();
-        let mut stops = jobs.map(|job| job.stopped);
-        stops.any(|stop| stop == Stopped::Interrupted)
-    };
-    let whole = before.measurements.into_iter();
-    record.measurements = whole
-        .take_while(|measurement| !cut_short(measurement))
+    record.measurements = before
+        .measurements
+        .into_iter()
+        .take_while(|measurement| {
+            let mut jobs = measurement.jobs.iter();
+            jobs.all(|job| job.stopped != Stopped::Interrupted)
+        })
+        .take(steps.len())
         .collect();
-    record.measurements.truncate(steps.len());
     record.started_at = before.started_at;
     for note in before.notes {
         note.add_to(&mut record.notes);
@@ -494,8 +507,8 @@ fn resume_from(record: &mut Record, before: Record, steps: &[(usize, u32)]) {
         level: NoteLevel::Approximated,
         subject: "resumed".to_owned(),
         text: format!(
-            "the run was interrupted after {done} of {} measurements and went on later; a scratch \
-             file was made anew",
+            "the run was interrupted after {done} of {} measurements and resumed later; a scratch \
+             file was created again",
             steps.len()
         ),
     });
@@ -510,21 +523,20 @@ fn use_null_engines(plan: &mut Plan, targets: &[String]) {
     }
 }
 
-/// Replaces io_uring where it is not available and the user did not choose it: by libaio, else by
-/// pread and pwrite, with POSIX AIO where the depth is above 1.
+/// Replaces io_uring if it is not available and the user did not choose it: by libaio, or else by
+/// pread and pwrite for a depth of 1 and by POSIX AIO above.
 fn replace_engines(plan: &mut Plan, may_replace: bool) -> Option<Note> {
     let error = io_uring_is_available().err().filter(|_| may_replace)?;
     let has_libaio = libaio_is_available().is_ok();
-    let stand_in = |job: &Job| match job.depth {
-        _ if has_libaio => Engine::Libaio,
-        1 => Engine::Psync,
-        _ => Engine::PosixAio,
-    };
     let mut used = BTreeSet::new();
     let cases = plan.cases.iter_mut();
     let jobs = cases.flat_map(|case| &mut case.workload.jobs);
     for job in jobs.filter(|job| matches!(job.engine, Engine::IoUring(_))) {
-        job.engine = stand_in(job);
+        job.engine = match job.depth {
+            _ if has_libaio => Engine::Libaio,
+            1 => Engine::Psync,
+            _ => Engine::PosixAio,
+        };
         used.insert(job.engine.name());
     }
     let used = Vec::from_iter(used).join(" and ");
@@ -574,7 +586,9 @@ impl Counters {
 
     /// What they have counted since. A device that is gone is left out.
     fn since(&self) -> Vec<DiskUse> {
-        let now = |earlier: &DiskUse| Some(since(&disk_stats(&earlier.name)?, earlier));
-        self.0.iter().filter_map(now).collect()
+        self.0
+            .iter()
+            .filter_map(|earlier| Some(since(&disk_stats(&earlier.name)?, earlier)))
+            .collect()
     }
 }

@@ -1,4 +1,5 @@
-//! What stands for each system of a study: a target, a model, or an earlier run.
+//! In: a request for a study of several systems. Out: for each system its targets, its model, or an
+//! earlier run.
 
 use blocklab_record::Record;
 use blocklab_units::did_you_mean;
@@ -8,27 +9,27 @@ use blocklab_workload::publication::System;
 use crate::Error;
 use crate::request::{Request, Study};
 
-/// What is measured where nothing is named: a scratch file in the current directory.
+/// The target of a system without one: a scratch file in the current directory.
 const HERE: &str = ".";
 
-/// Targets that stand for the models of all systems: in virtual time, and in real time.
+/// Targets that mean the models of all systems, in virtual time and in real time.
 const MODELS: [&str; 2] = ["sim", "emu"];
 
-/// A system of a study, and what stands for it.
+/// A system of a study, and what is measured or shown for it.
 pub(crate) struct SystemAssignment<'a> {
     pub(crate) system: &'a System,
     pub(crate) stand_in: Assigned<'a>,
 }
 
-/// What stands for a system.
+/// What is measured or shown for a system.
 pub(crate) enum Assigned<'a> {
-    /// What is measured now.
+    /// Targets that are measured now.
     Targets(Vec<String>),
     /// An earlier run.
     Run(&'a Record),
 }
 
-/// Whether a study is to be run as one of several systems, and not as a load on a target.
+/// Whether a study is run as one of several systems, and not as a load on a target.
 pub(crate) fn is_multi_system(request: &Request) -> Result<bool, Error> {
     let study = &request.study;
     let names: Vec<&str> = study.measured().map(|system| &*system.name).collect();
@@ -52,7 +53,7 @@ pub(crate) fn is_multi_system(request: &Request) -> Result<bool, Error> {
 }
 
 impl Study {
-    /// The systems that are measured, and not only published.
+    /// The systems that are measured and not only in published tables.
     pub(crate) fn measured(&self) -> impl Iterator<Item = &System> {
         let systems = self.publication.systems.iter();
         systems.filter(|system| system.measured)
@@ -61,17 +62,19 @@ impl Study {
     /// A system that is measured.
     ///
     /// # Errors
-    /// When there is none of this name; the error shows which there are.
+    /// When there is none of this name; the error names the one that was probably meant, or all.
     pub fn system(&self, name: &str) -> Result<&System, Error> {
         if let Some(found) = self.measured().find(|system| system.name == name) {
             return Ok(found);
         }
         let names: Vec<&str> = self.measured().map(|system| &*system.name).collect();
-        let all = || format!("its systems are: {}", names.join(", "));
+        let hint = did_you_mean(name, names.iter().copied(), || {
+            format!("its systems are: {}", names.join(", "))
+        });
         Err(Error::UnknownSystem {
             study: self.plan.name.clone(),
             name: name.to_owned(),
-            hint: did_you_mean(name, names.iter().copied(), all),
+            hint,
         })
     }
 }
@@ -81,8 +84,8 @@ fn names_models(request: &Request) -> bool {
     matches!(&*request.targets, [only] if MODELS.contains(&only.as_str()))
 }
 
-/// What stands for each system, in the order of the study: as the request has it; a system that it
-/// does not name is simulated, or left out where it has no model.
+/// The assignment of each system, in the order of the study. A system that the request does not name
+/// is simulated, or left out if it has no model.
 pub(crate) fn assignments(request: &Request) -> Result<Vec<SystemAssignment<'_>>, Error> {
     let study = &request.study;
     for name in &request.systems {
@@ -113,7 +116,7 @@ pub(crate) fn assignments(request: &Request) -> Result<Vec<SystemAssignment<'_>>
 }
 
 impl SystemAssignment<'_> {
-    /// Whether it is measured in real time, so that an interruption costs something.
+    /// Whether it is measured in real time, so that resuming it saves time.
     pub(crate) fn is_lasting(&self) -> bool {
         match &self.stand_in {
             Assigned::Targets(targets) => {
@@ -124,7 +127,7 @@ impl SystemAssignment<'_> {
         }
     }
 
-    /// A text that is the same for the same stand-in.
+    /// A text that is the same for the same assignment.
     pub(crate) fn described(&self) -> String {
         match &self.stand_in {
             Assigned::Targets(targets) => {
@@ -135,7 +138,7 @@ impl SystemAssignment<'_> {
     }
 }
 
-/// The targets that stand for a system.
+/// The targets of a system.
 fn targets(request: &Request, system: &System) -> Result<Vec<String>, Error> {
     let is_alone = request.study.measured().count() == 1;
     let mut systems = request.systems.iter();
@@ -159,7 +162,7 @@ fn targets(request: &Request, system: &System) -> Result<Vec<String>, Error> {
     Ok(named.iter().map(|text| of_system(text, system)).collect())
 }
 
-/// The target that a text is for a system: its model where it names those of all systems.
+/// The target that a text means for a system: its model, if the text means the models of all.
 fn of_system(text: &str, system: &System) -> String {
     if MODELS.contains(&text) {
         format!("{text}:{}", system.address)

@@ -1,4 +1,4 @@
-//! What a run would do to one target.
+//! In: the facts of a target. Out: what a run would do to it.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,15 +10,14 @@ use blocklab_units::Bytes;
 /// One target, as it is now.
 #[derive(Debug)]
 pub struct TargetForecast {
-    /// What is known of it. For a file that would be made, these are its path, its size, and the file
-    /// system that it would lie on.
+    /// Its facts. For a file that would be created, these are its path, its size and its file system.
     pub facts: TargetFacts,
     /// Bytes written before the first pass, because the file does not exist yet.
     pub laid_out: Bytes,
     /// Whether the plan writes to it.
     pub is_written: bool,
-    /// Bytes a second that the limits of a modelled device let pass at their best; `None` where no
-    /// limit of bytes is known, as for a real device.
+    /// Bytes a second that the limits of a modelled device allow at most; `None` if no limit of bytes
+    /// is known, as for a real device.
     pub write_bytes_per_s: Option<f64>,
 }
 
@@ -32,7 +31,7 @@ impl TargetForecast {
         }
     }
 
-    /// A file that is made and filled first.
+    /// A file that is created and filled first.
     pub(crate) fn made(facts: TargetFacts, path: &Path, size: Bytes) -> Self {
         let facts = TargetFacts {
             path: path.display().to_string(),

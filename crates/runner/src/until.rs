@@ -1,23 +1,23 @@
-//! When no further pass is added: the intervals are narrow enough, or the time is over.
+//! In: a Record and the requested precision. Out: the cases that need one more pass.
 
 use blocklab_findings::{Estimate, assess};
 use blocklab_record::{Note, NoteLevel, Record};
 use blocklab_units::Nanos;
 
-/// How long passes are added.
+/// The precision until which passes are added, and a limit in time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Until {
     /// Half of the widest interval, in per cent of its rate.
     pub percent: f64,
-    /// Measured time after which no pass is begun.
+    /// Measured time after which no pass begins.
     pub limit: Nanos,
 }
 
 impl Until {
-    /// Two passes agree by chance too easily.
+    /// Fewest passes: two agree by chance too easily.
     pub const LEAST_PASSES: u32 = 3;
 
-    /// Whether a case wants one more pass.
+    /// Whether a case needs one more pass.
     pub(crate) fn wants(&self, case: &str, record: &Record) -> bool {
         let spent: u64 = record
             .measurements
@@ -29,12 +29,15 @@ impl Until {
 
     /// The cases with a rate whose interval is wider than requested.
     fn open(&self, record: &Record) -> Vec<String> {
-        let rows = assess(record).rows.into_iter();
-        let open = rows.filter(|row| {
-            let mut rates = row.directions.iter().map(|direction| direction.iops);
-            rates.any(|rate| !self.is_narrow(&rate))
-        });
-        open.map(|row| row.case).collect()
+        assess(record)
+            .rows
+            .into_iter()
+            .filter(|row| {
+                let mut rates = row.directions.iter().map(|direction| direction.iops);
+                rates.any(|rate| !self.is_narrow(&rate))
+            })
+            .map(|row| row.case)
+            .collect()
     }
 
     fn is_narrow(&self, rate: &Estimate) -> bool {
@@ -42,7 +45,7 @@ impl Until {
             .is_some_and(|half| half <= self.percent)
     }
 
-    /// What a reader of the intervals has to know.
+    /// The note that says how the intervals came about.
     pub fn note(&self) -> Note {
         let text = format!(
             "passes were added until the 95 % interval of every rate was within ±{} %, for at most \
@@ -52,7 +55,7 @@ impl Until {
         Note::new(NoteLevel::Approximated, "passes", &*text)
     }
 
-    /// The warning when the time was over first.
+    /// The warning for a run whose time was over first.
     pub fn missed(&self, record: &Record) -> Option<String> {
         let open = self.open(record);
         (!open.is_empty()).then(|| {
