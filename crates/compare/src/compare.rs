@@ -286,8 +286,11 @@ mod tests {
         let passes = rate.passes_to_show.expect("a number");
         assert!((50..90).contains(&passes), "{passes}");
         let single = check(&[10_000.0], &[13_000.0], Verdict::Unknown);
-        let of = &single.contrasts[0];
-        assert_eq!((of.could_show_percent, of.passes_to_show), (None, None));
+        let contrast = &single.contrasts[0];
+        assert_eq!(
+            (contrast.could_show_percent, contrast.passes_to_show),
+            (None, None)
+        );
     }
 
     /// The story: two single runs differ by a third, and a table calls one of them the winner.

@@ -322,7 +322,7 @@ mod tests {
     /// A study with a case each for depths 1, 4, 16 and 64 had no curve: only a matrix had one.
     #[test]
     fn depths_that_were_written_one_by_one_are_a_curve() {
-        let of = |depths: &[(u32, &'static str)]| -> Vec<Row> {
+        let rows_of_depths = |depths: &[(u32, &'static str)]| -> Vec<Row> {
             let sketch = |(depth, name): &(u32, &'static str)| Sketch {
                 depth: *depth,
                 ..Sketch::named(name)
@@ -330,18 +330,18 @@ mod tests {
             let all: Vec<Sketch> = depths.iter().map(sketch).collect();
             crate::assess(&record(&all)).rows
         };
-        let rows = of(&[(16, "many"), (1, "one"), (4, "few")]);
+        let rows = rows_of_depths(&[(16, "many"), (1, "one"), (4, "few")]);
         let found = sweeps(&rows);
         assert_eq!(found.len(), 1, "{:?}", rows[0].what);
         assert_eq!(found[0].across.setting, "depth");
         assert_eq!(found[0].across.values, ["1", "4", "16"]);
         assert_eq!(found[0].cases, ["many", "one", "few"]);
         assert!(
-            sweeps(&of(&[(1, "one"), (4, "few")])).is_empty(),
+            sweeps(&rows_of_depths(&[(1, "one"), (4, "few")])).is_empty(),
             "two are no curve"
         );
         assert!(
-            sweeps(&of(&[(1, "a"), (4, "b"), (4, "c")])).is_empty(),
+            sweeps(&rows_of_depths(&[(1, "a"), (4, "b"), (4, "c")])).is_empty(),
             "one place, two cases"
         );
     }

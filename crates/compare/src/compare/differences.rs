@@ -58,12 +58,15 @@ const ASPECTS: [Aspect; 11] = [
         record.environment.instance.clone().unwrap_or_default()
     }),
     ("processor", LIMITS, |record| {
-        let of = &record.environment.processor;
-        let governor = of.governor.as_ref().map(|governor| format!(", {governor}"));
+        let processor = &record.environment.processor;
+        let governor = processor
+            .governor
+            .as_ref()
+            .map(|governor| format!(", {governor}"));
         format!(
             "{} x {}{}",
-            of.count,
-            of.model,
+            processor.count,
+            processor.model,
             governor.unwrap_or_default()
         )
     }),
@@ -237,13 +240,16 @@ mod tests {
     /// The story: an update of a drive's firmware between two runs was not shown.
     #[test]
     fn other_firmware_and_another_governor_are_reported() {
-        let of = |firmware: &str, governor: &str| {
+        let record_with = |firmware: &str, governor: &str| {
             let mut run = record(&[Sketch::default()]);
             run.environment.processor.governor = Some(governor.to_owned());
             run.targets[0].devices[0].firmware = Some(firmware.to_owned());
             run
         };
-        let found = all(&[&of("3.0", "performance"), &of("3.1", "powersave")]);
+        let found = all(&[
+            &record_with("3.0", "performance"),
+            &record_with("3.1", "powersave"),
+        ]);
         let names: Vec<_> = found.iter().map(|difference| difference.what).collect();
         assert_eq!(names, ["target", "processor"]);
         assert!(
@@ -258,13 +264,13 @@ mod tests {
     /// nothing on the page showed that the times differ.
     #[test]
     fn passes_of_another_length_are_reported() {
-        let of = |seconds: u32| {
+        let record_of_length = |seconds: u32| {
             record(&[Sketch {
                 seconds,
                 ..Sketch::default()
             }])
         };
-        let (short, long) = (of(2), of(5));
+        let (short, long) = (record_of_length(2), record_of_length(5));
         let found = all(&[&short, &long]);
         assert_eq!(found.len(), 1, "{found:?}");
         assert_eq!(found[0].what, "measured time");
@@ -279,7 +285,7 @@ mod tests {
     /// without a word on that.
     #[test]
     fn who_wins_by_an_assumption_is_told() {
-        let of = |owner: &str, origin: Origin| {
+        let record_limited_by = |owner: &str, origin: Origin| {
             let mut run = record(&[Sketch::default()]);
             run.targets[0].limits = vec![Limit {
                 name: LimitName {
@@ -295,8 +301,8 @@ mod tests {
             }];
             run
         };
-        let measured = of("gp3", Origin::measured("a study"));
-        let assumed = of(
+        let measured = record_limited_by("gp3", Origin::measured("a study"));
+        let assumed = record_limited_by(
             "io2",
             Origin::assumed("an upper bound, taken as the figure"),
         );
@@ -312,7 +318,7 @@ mod tests {
     /// showed the temperature, but not the comparison.
     #[test]
     fn a_disk_that_is_warmer_is_reported() {
-        let of = |celsius: Option<i32>| {
+        let record_at = |celsius: Option<i32>| {
             let mut run = record(&[Sketch::default()]);
             run.targets[0].devices[0].health = Some(DeviceHealth {
                 temperature_celsius: celsius,
@@ -320,11 +326,11 @@ mod tests {
             });
             run
         };
-        let found = all(&[&of(Some(38)), &of(Some(71))]);
+        let found = all(&[&record_at(Some(38)), &record_at(Some(71))]);
         assert_eq!(found.len(), 1, "{found:?}");
         assert_eq!(found[0].values, ["38 °C", "71 °C"]);
-        assert_eq!(all(&[&of(Some(38)), &of(Some(41))]), []);
-        assert_eq!(all(&[&of(Some(38)), &of(None)]), []);
+        assert_eq!(all(&[&record_at(Some(38)), &record_at(Some(41))]), []);
+        assert_eq!(all(&[&record_at(Some(38)), &record_at(None)]), []);
     }
 
     #[test]

@@ -49,16 +49,16 @@ fn limit(run: usize, of: &LimitCheck) -> Judged {
 }
 
 /// The limit does not scatter: all of the interval comes from the run.
-fn passes(of: &LimitCheck, bound: f64) -> Option<u32> {
-    let away = (of.delivered? / bound).ln().abs();
-    passes_for([of.scatter?, 0.0], away, LEVEL_PERCENT / 100.0)
+fn passes(check: &LimitCheck, bound: f64) -> Option<u32> {
+    let away = (check.delivered? / bound).ln().abs();
+    passes_for([check.scatter?, 0.0], away, LEVEL_PERCENT / 100.0)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn of(state: State, delivered: f64, half: Option<f64>) -> Compared {
+    fn compared(state: State, delivered: f64, half: Option<f64>) -> Compared {
         let limit = LimitCheck {
             limit: "gp3: volume IOPS".to_owned(),
             target: None,
@@ -91,7 +91,7 @@ mod tests {
             (State::Exceeded, 9000.0, None, Answer::Pass),
             (State::NotTested, 100.0, Some(1.0), Answer::Undecided),
         ] {
-            let found = missed(0, &of(state, delivered, half));
+            let found = missed(0, &compared(state, delivered, half));
             assert_eq!(found[0].answer, expected, "{state:?}: {found:#?}");
         }
     }
@@ -100,7 +100,7 @@ mod tests {
     /// to ± 640, below the 850 that lie between 5,000 and 5,850.
     #[test]
     fn undecided_says_how_many_passes_would_decide() {
-        let found = missed(0, &of(State::Undecided, 5000.0, Some(1000.0)));
+        let found = missed(0, &compared(State::Undecided, 5000.0, Some(1000.0)));
         assert_eq!(found[0].passes_to_decide, Some(4));
     }
 }

@@ -148,13 +148,13 @@ impl<'a> Sources<'a> {
     /// A month's bill, what the operations themselves cost included: those that the study bills, else
     /// those that were measured.
     fn month(&self, system: &str, row: &Row) -> Option<f64> {
-        let of = self.systems.get(system)?;
-        let month = documents::figure(of, Figure::UsdPerMonth)?.value;
-        let measured = match of.system.billed_iops {
+        let documented = self.systems.get(system)?;
+        let month = documents::figure(documented, Figure::UsdPerMonth)?.value;
+        let measured = match documented.system.billed_iops {
             Some(_) => 0.0,
             None => total(row, |direction| direction.iops)?.value,
         };
-        Some(month + documents::usd_for_use(of.bought?, measured))
+        Some(month + documents::usd_for_use(documented.bought?, measured))
     }
 }
 

@@ -24,12 +24,12 @@ impl Latencies {
     pub fn mean_us(&self, row: &Row) -> Option<Value> {
         let moved: Vec<_> = row.moved().collect();
         if let [only] = moved[..] {
-            let of = only.mean_ns;
+            let mean = only.mean_ns;
             return Some(Value {
-                value: of.value / 1e3,
-                low: of.low.map(|low| low / 1e3),
-                high: of.high.map(|high| high / 1e3),
-                passes: of.passes,
+                value: mean.value / 1e3,
+                low: mean.low.map(|low| low / 1e3),
+                high: mean.high.map(|high| high / 1e3),
+                passes: mean.passes,
             });
         }
         let sum: f64 = moved

@@ -124,7 +124,7 @@ mod tests {
     use super::*;
     use crate::testing::{Sketch, record, silent, the};
 
-    fn of(kib: u64, iops: f64) -> Sketch {
+    fn capped(kib: u64, iops: f64) -> Sketch {
         Sketch {
             case: format!("{kib}k"),
             block: kib * 1024,
@@ -137,8 +137,8 @@ mod tests {
     #[test]
     fn the_same_bytes_over_many_sizes() {
         let sizes = [(8, 32_640.0), (16, 16_320.0), (64, 4080.0), (128, 2040.0)];
-        let mut sketches = vec![of(4, 50_000.0)];
-        sketches.extend(sizes.map(|(kib, iops)| of(kib, iops)));
+        let mut sketches = vec![capped(4, 50_000.0)];
+        sketches.extend(sizes.map(|(kib, iops)| capped(kib, iops)));
         let finding = the(&record(&sketches), "byte-cap");
         assert_eq!(finding.subject, ["8k", "16k", "64k", "128k"]);
         assert!(
@@ -153,16 +153,16 @@ mod tests {
 
     #[test]
     fn bytes_that_grow_with_the_size_are_no_cap() {
-        let sketches = [of(4, 10_000.0), of(8, 9000.0), of(16, 8000.0)];
+        let sketches = [capped(4, 10_000.0), capped(8, 9000.0), capped(16, 8000.0)];
         silent(&record(&sketches), "byte-cap");
         silent(&record(&sketches), "iops-cap");
     }
 
     #[test]
     fn the_same_operations_over_two_sizes_and_two_depths() {
-        let mut deeper = of(4, 3000.0);
+        let mut deeper = capped(4, 3000.0);
         (deeper.case, deeper.depth) = ("4k-q64".to_owned(), 64);
-        let sketches = [of(4, 3000.0), of(16, 2995.0), deeper];
+        let sketches = [capped(4, 3000.0), capped(16, 2995.0), deeper];
         let finding = the(&record(&sketches), "iops-cap");
         assert_eq!(finding.subject, ["4k", "16k"]);
         assert_eq!(finding.confidence, Confidence::Medium);
@@ -173,14 +173,14 @@ mod tests {
     /// One thread on a network volume: 600 µs and 609 µs. That is latency, not a cap.
     #[test]
     fn the_same_latency_at_depth_one_is_no_cap() {
-        let mut sketches = [of(4, 1666.0), of(8, 1642.0)];
+        let mut sketches = [capped(4, 1666.0), capped(8, 1642.0)];
         sketches.iter_mut().for_each(|sketch| sketch.depth = 1);
         silent(&record(&sketches), "iops-cap");
     }
 
     #[test]
     fn a_full_processor_is_no_cap() {
-        let mut record = record(&[of(4, 3000.0), of(16, 3000.0)]);
+        let mut record = record(&[capped(4, 3000.0), capped(16, 3000.0)]);
         for measurement in &mut record.measurements {
             measurement.cpu.busiest_thread_percent = 100;
         }

@@ -373,12 +373,16 @@ mod tests {
     /// a sweep was a finding of its own.
     #[test]
     fn littles_law_is_one_finding_of_what_is_missing_and_the_worst_by_name() {
-        let of = |case: &str, depth: u32, share: f64| Sketch {
+        let lagging = |case: &str, depth: u32, share: f64| Sketch {
             depth,
             latency_ns: Some(f64::from(depth) * 1e9 / 10_000.0 * share),
             ..Sketch::named(case)
         };
-        let record = record(&[of("a", 32, 0.8), of("b", 8, 0.7), of("c", 32, 0.5)]);
+        let record = record(&[
+            lagging("a", 32, 0.8),
+            lagging("b", 8, 0.7),
+            lagging("c", 32, 0.5),
+        ]);
         assert_eq!(
             the(&record, "littles-law").statement,
             "In all 3 cases, IOPS × latency is 20 to 50 % below the queue depth (Little's law): the \

@@ -234,13 +234,13 @@ mod tests {
 
     #[test]
     fn of_several_cases_the_worst_is_named() {
-        let of = |case: &str, iops: &[f64]| Sketch {
+        let scattered = |case: &str, iops: &[f64]| Sketch {
             iops: iops.to_vec(),
             ..Sketch::named(case)
         };
         let record = record(&[
-            of("a", &[10_000.0, 13_000.0, 9000.0]),
-            of("b", &[10_000.0, 19_000.0, 5000.0]),
+            scattered("a", &[10_000.0, 13_000.0, 9000.0]),
+            scattered("b", &[10_000.0, 19_000.0, 5000.0]),
         ]);
         let finding = the(&record, "scatter");
         assert!(finding.statement.ends_with("; worst in b."), "{finding:?}");
