@@ -1,4 +1,4 @@
-//! The credentials of the calling thread: its control group, user and group.
+//! In: the credentials of a job. Out: the calling thread with that control group, user and group.
 
 use std::fs;
 use std::io;

@@ -1,4 +1,4 @@
-//! Drops the targets from the page cache at intervals.
+//! In: the bytes that a thread transfers. Out: its targets dropped from the page cache at intervals.
 
 use std::fs::File;
 
@@ -6,7 +6,7 @@ use rustix::fs::{Advice, fadvise};
 
 use super::TargetFile;
 
-/// How many bytes a thread moves before it drops the cache again.
+/// Number of bytes that a thread transfers before it drops the cache again.
 pub(crate) struct DropCache {
     files: Vec<TargetFile>,
     every: u64,
@@ -34,7 +34,7 @@ impl DropCache {
     #[cold]
     fn drop_cache(&mut self) {
         self.left = self.every;
-        // What cannot be opened is not dropped: its operations fail, too.
+        // A target that cannot be opened is skipped: its operations fail too.
         let opened = self
             .files
             .iter()

@@ -1,4 +1,4 @@
-//! How the targets of a job are opened.
+//! In: the targets of a job. Out: how they are opened, which is decided once, by trying.
 
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
@@ -18,7 +18,7 @@ pub(super) struct Entry {
     write: bool,
 }
 
-/// Whether a job that changes its targets may.
+/// Refuses a job that changes targets which it may not write to.
 pub(super) fn permitted(job: &Job, files: &[TargetFile]) -> Result<(), Error> {
     let changes = job.changes();
     match files.iter().find(|file| changes && !file.may_write) {
@@ -43,7 +43,7 @@ impl Entry {
             return Ok((entry, None));
         }
         let attempt = Self::requested(job);
-        // Buffered access has no other to fall back to: the threads see at once whether it works.
+        // Buffered access has no fallback, so there is nothing to try: the threads see whether it works.
         if !attempt.direct {
             return Ok((attempt, None));
         }
@@ -151,7 +151,7 @@ fn is_device(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_block_device())
 }
 
-/// What file systems and devices without O_DIRECT answer.
+/// The error of file systems and devices without O_DIRECT.
 fn is_refusal(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EINVAL | libc::EOPNOTSUPP))
 }

@@ -1,4 +1,5 @@
-//! What keeps a workload from being run: settings, files, journals, engines, credentials.
+//! Why a workload cannot begin, as errors with what would work: settings, files, journals, engines,
+//! credentials.
 
 use std::io;
 use std::path::PathBuf;
@@ -6,7 +7,7 @@ use std::path::PathBuf;
 use blocklab_workload::Invalid;
 use blocklab_workload::errno::remedy;
 
-/// Why a workload could not be run. What the device did wrong is no error but data.
+/// Why a workload could not be run. A failure of the device is not an error but data.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A job's settings do not fit its target.
@@ -81,7 +82,7 @@ pub enum Error {
         /// The kernel's answer.
         cause: io::Error,
     },
-    /// A thread did not come to its first instruction.
+    /// A thread did not reach its first instruction.
     #[error(
         "thread {number} of {total} was made and did not begin; memory that it needs to begin is \
          missing: look at `ulimit -v` and at the free memory"
@@ -92,7 +93,7 @@ pub enum Error {
         /// How many there are.
         total: u32,
     },
-    /// The job of this name writes, and has no permission to on this target.
+    /// The job of this name writes, and may not write to this target.
     #[error("job `{0}` writes, but {1} was not opened for writing")]
     NotPermitted(String, PathBuf),
     /// The job of this name would need two clocks.
@@ -117,7 +118,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// The kernel's answer, where it is that of a target, an engine or its credentials.
+    /// The kernel's error, if a target, an engine or credentials caused it.
     pub(crate) const fn cause(&self) -> Option<&io::Error> {
         match self {
             Self::Open { cause, .. }

@@ -1,6 +1,5 @@
-//! In: nothing; these are the words in which a run reports.
-//! Out: one stream of [`Event`]s. The live screen, checkpoints, logs and reports are made from it,
-//! and none of them is asked for anything: what a run has to ask is in [`Questions`].
+//! The events in which a run reports, as one stream. The live screen, checkpoints, logs and reports
+//! are made from it and give no answers: what a run has to ask is in [`Questions`].
 //!
 //! ```text
 //!   runner   Turn · LayingOut · Begins ────────────────────────── Left · Ended   per measurement
@@ -26,20 +25,20 @@ pub enum Event<'a> {
     LayingOut {
         /// The file.
         path: &'a Path,
-        /// So much of it is written.
+        /// Bytes written so far.
         done: Bytes,
         /// Its size.
         total: Bytes,
     },
     /// A measurement begins.
     Begins {
-        /// What is run, as it was adapted.
+        /// The case as it is run, after its adaptation.
         case: &'a Case,
-        /// Which pass, from 1.
+        /// Number of the pass, from 1.
         pass: u32,
-        /// Which measurement of its plan, from 0.
+        /// Index of the measurement in its plan, from 0.
         step: usize,
-        /// How many measurements the plan has so far.
+        /// Number of measurements of the plan so far.
         steps: usize,
     },
     /// What was done since the last one, about twice a second.
@@ -48,20 +47,20 @@ pub enum Event<'a> {
         interval: &'a Interval,
         /// Since the start of the measurement, the ramp included.
         elapsed: Nanos,
-        /// What is left in every burst bucket of the devices that are paced in real time: its name,
-        /// and operations or bytes.
+        /// The credits in every burst bucket of the devices that are paced in real time: its name, and
+        /// operations or bytes.
         credits: &'a [(String, f64)],
     },
     /// A slice of the length that was requested by [`Questions::interval_length`].
     Slice(&'a IntervalData),
-    /// Everything that was measured so far, as often as [`Questions`] has it.
+    /// The measurement so far, as often as [`Questions`] asks for it.
     Status(&'a Measurement),
-    /// What a measurement left in addition to its figures: logs, miscompared blocks, how far writes
-    /// came.
+    /// The results of a measurement in addition to its figures: logs, miscompared blocks, progress of
+    /// writes.
     Left {
-        /// What was run.
+        /// The case that was run.
         case: &'a Case,
-        /// What it left.
+        /// Its results.
         outcome: &'a Outcome,
     },
     /// A measurement has ended; the record is whole so far.
@@ -81,43 +80,44 @@ pub struct IntervalData {
     pub jobs: Vec<[Served; 2]>,
 }
 
-/// What a run asks: the language of its job may want another answer than the usual one.
+/// What a run asks its observer. The defaults suit most; the languages of other tools have answers of
+/// their own.
 pub trait Questions {
-    /// The length of the slices that are wanted; `None`: none.
+    /// The length of the slices to report; `None`: no slices.
     fn interval_length(&self) -> Option<Nanos> {
         None
     }
 
-    /// How often everything that was measured so far is wanted; `None`: never. Simulated runs, which
-    /// take no time, do not report it.
+    /// How often to report the measurement so far; `None`: never. Simulated runs, which take no time,
+    /// do not report it.
     fn status_every(&self) -> Option<Nanos> {
         None
     }
 
-    /// Whether that is also wanted now.
+    /// Whether to report it now as well.
     fn is_requested(&mut self) -> bool {
         false
     }
 
-    /// The keys of a storage that earlier runs left, where its data is compared by them.
+    /// The keys of a storage from earlier runs, if its data is compared by keys.
     fn keys(&self, _storage: &str) -> Option<Arc<KeyMap>> {
         None
     }
 
-    /// The last chance to change a case by what was measured before it, or by what its files are by
-    /// then. Returns whether it is run at all.
+    /// The last chance to change a case because of earlier measurements, or of the state of its files.
+    /// Returns whether to run it at all.
     fn adapt(&mut self, _case: &mut Case, _so_far: &Record) -> bool {
         true
     }
 }
 
-/// Who follows a run. It does not change what is measured.
+/// Follows a run without changing what is measured.
 pub trait Observer: Questions {
     /// The next event.
     fn event(&mut self, event: Event<'_>);
 }
 
-/// Nobody follows the run, and nothing unusual is wanted.
+/// An observer that ignores all events and has the default answers.
 impl Questions for () {}
 
 impl Observer for () {

@@ -1,4 +1,5 @@
-//! The failures of a job by kind, the earliest first.
+//! In: the failed operations and miscompares of a job's threads. Out: its failures by kind, the
+//! earliest first.
 
 use blocklab_record::{ErrorCount, ErrorKind};
 use blocklab_verify::MiscompareKind;
@@ -46,9 +47,8 @@ fn error_count(failure: &Failure) -> ErrorCount {
     }
 }
 
-/// Data that came back different from what was written. Miscompares by headers are one kind of
-/// failure. Those by keys are listed block by block; where there are very many, the last one counts
-/// the rest.
+/// Data that differs from what was written. Miscompares by headers are one kind of failure. Those by
+/// keys are listed block by block; if there are very many, the last one counts the rest.
 pub(super) fn miscompares(members: &[&WorkerStatus]) -> Vec<ErrorCount> {
     let all = members.iter().map(|member| member.recorder.miscompares());
     let found: Vec<_> = all.filter(|found| found.count > 0).collect();

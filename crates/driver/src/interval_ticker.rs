@@ -1,4 +1,5 @@
-//! The slices that an observer requests, job by job, the ramp included.
+//! In: the counters of all recorders. Out: the slices that an observer requests, job by job, with the
+//! ramp.
 
 use blocklab_record::Served;
 use blocklab_stats::Histogram;
@@ -9,7 +10,7 @@ use blocklab_workload::{Direction, Job};
 use super::event::{Event, IntervalData, Observer};
 use super::workers::{WorkerStatus, members_of};
 
-/// What some counters held together at one moment.
+/// The sum of some counters at one moment.
 #[derive(Debug, Clone)]
 pub(crate) struct Counted {
     pub(crate) ios: u64,
@@ -38,7 +39,7 @@ impl Counted {
     }
 }
 
-/// What all recorders of one direction of a job held at one moment.
+/// The sum of all recorders of one direction of a job at one moment.
 #[derive(Debug, Clone, Default)]
 struct Held {
     all: Counted,
@@ -112,11 +113,11 @@ pub(crate) struct IntervalTicker {
     pooled: Vec<bool>,
 }
 
-/// A shorter rest at the end is no slice, unless it is all there is.
+/// A shorter rest at the end is not a slice, unless it is the only one.
 const SHORTEST: Nanos = Nanos::from_millis(10);
 
 impl IntervalTicker {
-    /// `None` where the observer requests no slices.
+    /// `None` if the observer requests no slices.
     pub(crate) fn new(observer: &dyn Observer, start: Nanos, jobs: &[Job]) -> Option<Self> {
         let every = observer
             .interval_length()

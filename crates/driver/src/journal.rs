@@ -1,4 +1,4 @@
-//! Writes noted on stable storage before they begin.
+//! In: the writes of a job with a journal. Out: their entries on stable storage before they begin.
 //!
 //! ```text
 //!   begin:  map ─▶ PATH.map, empty PATH.jnl
@@ -6,8 +6,8 @@
 //!   end:    map ─▶ PATH.map, empty PATH.jnl
 //! ```
 //!
-//! A new map takes the place of the old one at once, with a higher generation; what is left of an
-//! older journal is then void.
+//! A new map replaces the old one atomically, with a higher generation, which makes an older journal
+//! obsolete.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -43,7 +43,7 @@ fn with_ending(path: &str, ending: &str) -> PathBuf {
 pub(crate) struct RunKeys(BTreeMap<String, Arc<KeyMap>>);
 
 impl RunKeys {
-    /// Keys that the observer has kept from earlier runs; those of other storage start unknown.
+    /// Keys that the observer has from earlier runs; those of other storages start unknown.
     pub(crate) fn new(jobs: &[Job], targets: &[Vec<TargetFile>], observer: &dyn Observer) -> Self {
         let mut keys = BTreeMap::new();
         for (job, files) in jobs.iter().zip(targets) {
@@ -59,7 +59,7 @@ impl RunKeys {
         Self(keys)
     }
 
-    /// The keys of a job, where its data is compared by keys.
+    /// The keys of a job, if its data is compared by keys.
     pub(crate) fn of_job(&self, job: &Job) -> Option<Arc<KeyMap>> {
         self.0.get(&job.validation()?.keys.name).map(Arc::clone)
     }
@@ -69,13 +69,13 @@ impl RunKeys {
 #[derive(Debug, Default)]
 pub(crate) struct Journals(BTreeMap<String, Arc<OpenJournal>>);
 
-/// The journal of one storage while a run goes on.
+/// The journal of one storage during a run.
 #[derive(Debug)]
 pub(crate) struct OpenJournal {
     how: Journal,
     keys: Arc<KeyMap>,
     generation: u64,
-    /// `None` where only maps are kept.
+    /// `None` if only maps are kept.
     notes: Option<Mutex<Notes>>,
 }
 
@@ -107,7 +107,7 @@ impl Journals {
         self.0.get(&journal_of(job)?.path).map(Arc::clone)
     }
 
-    /// Writes the maps, when nothing is in flight any more.
+    /// Writes the maps, once nothing is in flight any more.
     pub(crate) fn end(&self) -> Result<(), Error> {
         for journal in self.0.values() {
             let path = map_path(&journal.how.path);
@@ -158,14 +158,14 @@ impl OpenJournal {
 }
 
 impl Notes {
-    /// Appends what was noted since the last time.
+    /// Appends the entries since the last time.
     fn store(&mut self, sync: bool) -> io::Result<()> {
         self.file.write_all(&self.writer.records())?;
         if sync { self.file.sync_data() } else { Ok(()) }
     }
 }
 
-/// 0 where there is no map, or none that can be read: it is about to be replaced.
+/// The generation of the map that is about to be replaced; 0 if there is none that can be read.
 fn last_generation(path: &Path) -> u64 {
     let saved = fs::read(path)
         .ok()
@@ -175,7 +175,7 @@ fn last_generation(path: &Path) -> u64 {
 
 fn write_map(path: &str, saved: &SavedKeys) -> io::Result<()> {
     let (new, map) = (with_ending(path, ".map.new"), map_path(path));
-    // A file there is left from a killed run, or a link to somewhere.
+    // A file there is from a killed run, or it is a link to somewhere else.
     match fs::remove_file(&new) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
@@ -198,7 +198,7 @@ fn empty(path: &Path) -> io::Result<File> {
         .truncate(false)
         .open(path)?;
     if !file.metadata()?.is_file() {
-        let why = format!("{} is no regular file", path.display());
+        let why = format!("{} is not a regular file", path.display());
         return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
     }
     file.set_len(0)?;
@@ -206,8 +206,8 @@ fn empty(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// A target whose writes are noted first: they are held until [`Target::flush`] or
-/// [`Target::wait`], noted together, and then handed on.
+/// A target whose writes get an entry first: they wait until [`Target::flush`] or [`Target::wait`],
+/// are entered together, and are then passed on.
 pub(crate) struct Journalled {
     inner: Box<dyn Target>,
     journal: Arc<OpenJournal>,
@@ -245,7 +245,7 @@ impl Journalled {
         Ok(())
     }
 
-    /// Notes the writes that went well; they are stored with the next ones that begin.
+    /// Enters the writes that succeeded; they are stored with the next ones that begin.
     fn note_ends(&mut self, done: &[Completion]) {
         let Some(mut notes) = self.journal.notes() else {
             return;

@@ -1,4 +1,4 @@
-//! Fills the files that a run works on.
+//! In: a file and a size. Out: the file filled with random bytes, ready to be measured.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -11,30 +11,30 @@ use blocklab_workload::{Content, ContentMaker};
 use crate::Error;
 use crate::drop_cache::drop_cache;
 
-/// A file to be filled.
+/// A file to fill.
 #[derive(Debug, Clone, Copy)]
 pub struct Layout<'a> {
-    /// Open for writing, at the place where the content begins.
+    /// Open for writing, at the start of the content.
     pub file: &'a File,
-    /// Its name, for people.
+    /// Its name for messages.
     pub path: &'a Path,
-    /// Bytes to be written.
+    /// Bytes to write.
     pub size: Bytes,
 }
 
-/// Fills files with random bytes: reads of zeros or holes would not show the device. No two sectors
-/// of all files that one filler fills are equal, so that no device keeps one in place of several.
+/// Fills files with random bytes, because reads of zeros or holes would not reach the device. All
+/// sectors that one filler writes are different, so that no device can deduplicate them.
 #[derive(Debug)]
 pub struct FileFiller {
     maker: ContentMaker,
     chunk: Vec<u8>,
 }
 
-/// Bytes written between two looks at the outside.
+/// Bytes between two checks for an interruption.
 const CHUNK: usize = 4 << 20;
 
 impl FileFiller {
-    /// One whose content comes from this seed.
+    /// A filler with content from this seed.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self {
@@ -43,8 +43,8 @@ impl FileFiller {
         }
     }
 
-    /// Writes the content and flushes it to the device. Returns false, and leaves what there is,
-    /// when it was interrupted. `progress` gets the bytes written so far.
+    /// Writes the content and flushes it to the device. Returns false if it was interrupted, and
+    /// leaves the file as it is then. `progress` gets the bytes written so far.
     ///
     /// # Errors
     /// When it cannot be written (no space, no permission).

@@ -8,7 +8,7 @@
 //!   run() ──▶ threads: a thread each, opens its files, fills its buffers, reports ready
 //!        ──▶ gate opens: all begin at the same moment
 //!        ──▶ supervisor: intervals, steady state, interruption, deadlines, hung threads
-//!        ──▶ results: what the recorders hold, added up by job
+//!        ──▶ results: the recorders' counts, added up by job
 //! ```
 
 mod credentials;
@@ -63,7 +63,7 @@ pub use layout::{FileFiller, Layout};
 pub use overhead::measure as measure_overhead;
 pub use sim::simulate;
 
-/// What a target is backed by.
+/// What is behind a target.
 #[derive(Debug, Clone)]
 pub enum Backing {
     /// A file or device of this machine.
@@ -81,12 +81,12 @@ pub enum Reopen {
     Name,
     /// Through this descriptor.
     Held(Arc<File>),
-    /// By its name, as long as it leads to this device and inode, and no other file has got the number
-    /// of the inode meanwhile: there are more files than descriptors.
+    /// By its name, if it still leads to this device and inode, and the inode's number was not given to
+    /// another file meanwhile. For more files than there are descriptors.
     Identity {
         /// Device and inode.
         id: (u64, u64),
-        /// When the file was made, where its file system says.
+        /// When the file was created, if its file system reports that.
         born: Option<SystemTime>,
     },
 }
@@ -101,13 +101,13 @@ fn through(file: &File) -> PathBuf {
 pub struct TargetFile {
     /// Its name, for messages, and for engines that work on names.
     pub path: PathBuf,
-    /// How all other engines find it.
+    /// How all other engines open it.
     pub reopen: Reopen,
     /// Bytes that may be used.
     pub size: u64,
     /// Whether the caller has established that it may be written to.
     pub may_write: bool,
-    /// What it is backed by.
+    /// What is behind it.
     pub backing: Backing,
 }
 
@@ -126,12 +126,12 @@ impl TargetFile {
     /// Opens it for a worker.
     ///
     /// # Errors
-    /// The kernel's answer, and where its name leads to another file by now.
+    /// The kernel's error, also if its name leads to another file by now.
     pub(crate) fn open(&self, opening: Opening) -> io::Result<OpenFile> {
         self.reached(|path| open(path, opening, self.size))
     }
 
-    /// Opens it by the path that leads to nothing else.
+    /// Opens it by a path that leads to no other file.
     ///
     /// # Errors
     /// As [`TargetFile::open`].
@@ -143,8 +143,8 @@ impl TargetFile {
         }
     }
 
-    /// Holds the place that its name leads to, without opening what is there: that may be a pipe by
-    /// now, whose opening waits, or a tape, which it winds back.
+    /// Holds the file behind its name without opening it (O_PATH): it may be a pipe by now, on which
+    /// an open waits, or a tape, which an open rewinds.
     fn found(&self, id: (u64, u64), born: Option<SystemTime>) -> io::Result<File> {
         let mut options = File::options();
         options.read(true).custom_flags(libc::O_PATH);
@@ -164,14 +164,14 @@ impl TargetFile {
 /// How a run is ended from outside.
 #[derive(Debug, Clone, Copy)]
 pub struct Control<'a> {
-    /// Set by a signal handler: end, keep what was measured.
+    /// Set by a signal handler: end, and keep what was measured.
     pub interrupted: &'a AtomicBool,
     /// How long operations may stay in flight after the end before they are given up.
     pub drain_limit: Nanos,
     /// The same after an interruption.
     pub drain_limit_interrupted: Nanos,
     /// Whether a job that cannot open its targets or set up its engine fails alone, as data, and the
-    /// others run. Otherwise none does.
+    /// others run. Otherwise no job runs.
     pub fails_alone: bool,
 }
 
@@ -188,7 +188,7 @@ impl<'a> Control<'a> {
     }
 }
 
-/// What is run, on what.
+/// A workload and its targets.
 #[derive(Debug, Clone, Copy)]
 pub struct Run<'a> {
     /// The jobs.
@@ -200,12 +200,12 @@ pub struct Run<'a> {
     pub clock: Clock,
 }
 
-/// What a run of a workload left.
+/// The results of a workload.
 #[derive(Debug)]
 pub struct Outcome {
     /// The measurement without name, pass, settings and disks, which the caller knows.
     pub measurement: Measurement,
-    /// What was done differently from what was requested.
+    /// Notes on settings that could not be kept.
     pub notes: Vec<Note>,
     /// Whether threads were left hanging in the kernel: nothing more should be run.
     pub abandoned: bool,
@@ -217,7 +217,7 @@ pub struct Outcome {
     pub progress: Vec<(String, Progress)>,
 }
 
-/// Runs a workload to its end and returns what it left.
+/// Runs a workload to its end and returns its results.
 ///
 /// # Errors
 /// When it cannot begin; from then on every failure is data.
@@ -239,7 +239,7 @@ pub fn run(
     let supervisor = supervisor::Supervisor::new(run, control, frame, observer);
     let (frame, seen) = supervisor.until_the_end(&mut threads, observer);
     let mut outcome = results::outcome(run, &threads.workers, &frame, seen);
-    // With operations still in flight the journal stays as a kill would leave it.
+    // With operations still in flight, the journal stays as after a kill.
     if !outcome.abandoned
         && let Err(error) = journals.end()
     {

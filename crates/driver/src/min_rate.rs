@@ -1,4 +1,4 @@
-//! Rates that a job must reach.
+//! In: the completed operations of a job. Out: whether it falls below the rates that it must reach.
 
 use blocklab_record::{ErrorCount, ErrorKind};
 use blocklab_units::Nanos;
@@ -16,17 +16,17 @@ pub(crate) struct MinRates {
     pub(crate) job: usize,
     rule: MinRate,
     measure_from: Nanos,
-    /// Where the span begins that is judged next.
+    /// Start of the span that is judged next.
     last: Nanos,
     before: Totals,
-    /// What was done when it was looked at last.
+    /// The counts at that moment.
     seen: Totals,
-    /// The first one that was missed.
+    /// The first rate that was missed.
     pub(crate) missed: Option<ErrorCount>,
 }
 
 impl MinRates {
-    /// One for each job that has some.
+    /// One for each job with minimum rates.
     pub(crate) fn all(jobs: &[Job], windows: &[Window]) -> Vec<Self> {
         let rules = jobs.iter().enumerate().filter_map(|(index, job)| {
             let measure_from = windows[index].measure_from;
@@ -44,14 +44,14 @@ impl MinRates {
         rules.collect()
     }
 
-    /// The ramp is over, at a moment that was not known before.
+    /// The ramp by bytes is over, so the measured time is known now.
     pub(crate) const fn begin(&mut self, window: &Window) {
         self.measure_from = window.measure_from;
         self.last = window.measure_from;
     }
 
-    /// Whether a rate was missed over the span that ends now: it ends when an operation has
-    /// completed, so a job that pauses is not judged meanwhile.
+    /// Whether a rate was missed over the span that ends now. A span ends with a completion, so a job
+    /// that pauses is not judged meanwhile.
     pub(crate) fn look(&mut self, members: &[WorkerStatus], now: Nanos) -> bool {
         let ios = moved(members, self.job, |tally| tally.ios.get());
         let bytes = moved(members, self.job, |tally| tally.bytes.get());
@@ -73,7 +73,7 @@ impl MinRates {
         self.missed.is_some()
     }
 
-    /// The first direction that moved too little since `before`.
+    /// The first direction that was too slow since `before`.
     fn judge(&self, before: Totals, span: f64, now: Nanos) -> Option<ErrorCount> {
         MOVING.into_iter().find_map(|direction| {
             let index = direction as usize;

@@ -1,4 +1,5 @@
-//! A target of more files than are open at a time.
+//! In: operations on more files than may be open at a time. Out: the same operations on a target of
+//! few places, in which the files take turns.
 
 use std::collections::VecDeque;
 use std::io;
@@ -10,18 +11,18 @@ use blocklab_workload::{Completion, Io};
 /// Opens the files of a job by their number.
 pub(crate) type Opener = Box<dyn FnMut(usize) -> io::Result<OpenFile>>;
 
-/// Keeps as many files open as the target below has places for. A file that is not open takes the
-/// place of the one that was used longest ago, of those that nothing is in flight on:
+/// Keeps as many files open as the target below has places. A file that is not open takes the place
+/// of the least recently used one without operations in flight:
 ///
 /// ```text
 ///   operation on file 7 ──▶ place 2 ──▶ the target, which knows places only
 ///                  none? ──▶ close the file of the oldest idle place, open file 7 there
-///             none idle? ──▶ held, and all that come after it, until a completion frees a place
+///             none idle? ──▶ the operation waits, and all after it, until a completion frees a place
 /// ```
 ///
-/// What is held is in order, so that an operation on a file that has to be opened is not overtaken
-/// for ever by those on files that are open. A file that cannot be opened ends the job: the place
-/// stays empty, and nothing more is handed on.
+/// Waiting operations stay in order, so that an operation on a file that has to be opened is not
+/// overtaken for ever by those on open files. A file that cannot be opened ends the job: the place
+/// stays empty, and nothing more is passed on.
 pub(crate) struct OpenSet {
     inner: Box<dyn Target>,
     opener: Opener,
@@ -119,10 +120,10 @@ impl OpenSet {
         }
     }
 
-    /// Closes what is open in a place, and only then opens the file there.
+    /// Closes the file in a place, and only then opens the other one there, so that there is never one
+    /// too many open.
     fn open(&mut self, file: usize, place: usize) -> io::Result<()> {
-        let vacant = self.vacant.take();
-        let vacant = vacant.map_or_else(OpenFile::vacant, Ok)?;
+        let vacant = self.vacant.take().map_or_else(OpenFile::vacant, Ok)?;
         self.place_of[self.places[place].file] = None;
         drop(self.inner.exchange(place, vacant)?);
         let opened = (self.opener)(file)?;
@@ -132,7 +133,7 @@ impl OpenSet {
         Ok(())
     }
 
-    /// Passes on what was held and has a place now.
+    /// Passes on the waiting operations that have a place now.
     fn release(&mut self) -> io::Result<()> {
         let before = self.held.len();
         while let Some(io) = self.held.pop_front() {

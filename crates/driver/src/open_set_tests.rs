@@ -1,3 +1,5 @@
+//! Stories of files that take turns in a few open places: order, failures, and files that change.
+
 use std::cell::RefCell;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, symlink};

@@ -1,4 +1,4 @@
-//! What we cost ourselves: a short run on the null target.
+//! In: a clock. Out: our own cost for an operation, from a short run on the null target.
 
 use std::sync::atomic::AtomicBool;
 
@@ -12,7 +12,7 @@ use crate::{Control, Error, Run, TargetFile, run};
 /// Operations of each probe: some milliseconds.
 const OPERATIONS: u64 = 200_000;
 
-/// Measures the processor time of one 4 KiB random read that goes nowhere, at depth 1 and 32.
+/// Measures the processor time of one 4 KiB random read without any I/O, at depth 1 and 32.
 ///
 /// # Errors
 /// When not even a thread can be started.

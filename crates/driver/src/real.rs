@@ -1,4 +1,4 @@
-//! The one load loop in real time.
+//! In: a worker and a target. Out: the worker driven to its end in real time, by the one load loop.
 
 use std::io;
 
@@ -10,14 +10,14 @@ use blocklab_workload::{Completion, ContentMaker, Direction, Io};
 
 use super::drop_cache::DropCache;
 
-/// How a drive groups its calls.
+/// How the loop groups its calls.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Grouping {
-    /// Hand over after this many submissions.
+    /// Submit after this many operations.
     pub(crate) submit: u32,
     /// Wait for at least this many completions.
     pub(crate) complete: u32,
-    /// Answer at most this many of them at a time.
+    /// Handle at most this many of them at a time.
     pub(crate) take: usize,
     /// Measure the submitting call by itself.
     pub(crate) measure_submit: bool,
@@ -35,7 +35,7 @@ fn drive<T: Target>(
     grouping: Grouping,
 ) -> io::Result<()> {
     let mut done: Vec<Completion> = Vec::with_capacity(worker.depth());
-    // Otherwise completions are answered before anything new is handed over.
+    // Otherwise completions are handled before anything new is submitted.
     let at_once = grouping.submit as usize >= worker.depth() && !grouping.measure_submit;
     let mut staged = 0;
     let mut now = target.now();
@@ -57,7 +57,7 @@ fn drive<T: Target>(
             }
         };
         let at_least = worker.depth_in_use().min(grouping.complete as usize);
-        // Earlier completions were too many to be answered at once.
+        // There were more completions than are handled at once.
         let has_some = !done.is_empty() && done.len() >= at_least;
         if staged > 0 {
             if grouping.measure_submit || has_some {
@@ -88,7 +88,7 @@ fn drive<T: Target>(
     }
 }
 
-/// Ends an operation and, `at_once`, submits the one that takes its place. How many it submits.
+/// Ends an operation and, `at_once`, submits the next one in its slot. Returns how many it submits.
 #[inline]
 fn answer<T: Target>(
     completion: Completion,
@@ -160,16 +160,16 @@ impl TargetVisitor for ToDrive {
     }
 }
 
-/// What fills the buffers of writes and looks into those of reads.
+/// Fills the buffers of writes and checks those of reads.
 pub(crate) struct BufferFiller {
     pub(crate) buffers: Buffers,
     pub(crate) content: ContentMaker,
-    /// How written data is verified, where it is.
+    /// How written data is verified, if it is.
     pub(crate) check: Option<Box<DataCheck>>,
     pub(crate) clock: Clock,
     /// Microseconds since 1970 at the zero of the clock.
     pub(crate) epoch_micros: u64,
-    /// How the page cache drops what was moved, where it must.
+    /// Drops the targets from the page cache, if the job asks for it.
     pub(crate) drop_cache: Option<Box<DropCache>>,
 }
 

@@ -1,4 +1,4 @@
-//! From recorders to a Measurement.
+//! In: the recorders of a run. Out: its Measurement.
 
 use std::collections::BTreeMap;
 
@@ -71,7 +71,7 @@ fn notes(run: Run<'_>, workers: &Workers) -> Vec<Note> {
     notes
 }
 
-/// What was measured while some of the jobs still run.
+/// The measurement so far, while some of the jobs still run.
 pub(crate) fn so_far(run: Run<'_>, workers: &Workers, frame: &Frame, seen: &Seen) -> Measurement {
     let mut measurement = measurement(run, workers, frame, seen);
     for (index, job) in measurement.jobs.iter_mut().enumerate() {
@@ -177,20 +177,21 @@ fn job_result(job: &Job, index: usize, workers: &Workers, seen: &Seen) -> JobRes
     }
 }
 
-/// Operations or bytes a second that a job was to do, all directions together.
+/// Operations or bytes a second that a job requested, all directions together.
 fn requested(job: &Job) -> (Option<f64>, Option<f64>) {
     match job.pace {
         Pace::Closed => (None, None),
         Pace::Capped(rate) | Pace::OpenFixed(rate) | Pace::OpenPoisson(rate) => in_its_unit(rate),
         Pace::ByDirection { rates, .. } => {
             let shares = [job.mix.read, job.mix.write, job.mix.trim];
-            let done = rates
+            // A direction without a rate goes as fast as it can, and rates of two units have no sum.
+            let rates: Vec<_> = rates
                 .into_iter()
                 .zip(shares)
-                .filter(|(_, share)| *share > 0);
-            // A direction without a rate goes as fast as it can, and rates of two units have no sum.
-            let rates: Option<Vec<_>> = done.map(|(rate, _)| rate.map(in_its_unit)).collect();
-            let rates = rates.unwrap_or_default();
+                .filter(|(_, share)| *share > 0)
+                .map(|(rate, _)| rate.map(in_its_unit))
+                .collect::<Option<_>>()
+                .unwrap_or_default();
             let iops: Option<f64> = rates.iter().map(|(iops, _)| *iops).sum();
             let bytes: Option<f64> = rates.iter().map(|(_, bytes)| *bytes).sum();
             (
@@ -212,7 +213,7 @@ fn most_severe(members: &[&WorkerStatus]) -> Stopped {
     members
         .iter()
         .map(|member| match (member.ended, member.stopper.reason()) {
-            // After a signal the wait is short: what did not come back in time is no hang.
+            // After a signal the wait is short, so operations that miss it are not a hang.
             (None, Some(Stopped::Interrupted)) => Stopped::Interrupted,
             (None, _) => Stopped::Stalled,
             (Some(stopped), reason) => reason.unwrap_or(stopped),
@@ -228,8 +229,8 @@ fn most_severe(members: &[&WorkerStatus]) -> Stopped {
         .unwrap_or(Stopped::Runtime)
 }
 
-/// From the end of the ramp to the last completion; a job that ran out its time, or that a signal or
-/// its steady state ended, has measured until then, even where nothing came back at its end.
+/// From the end of the ramp to the last completion. A job that its runtime, a signal or its steady
+/// state ended has measured until then, even if nothing completed at its end.
 fn measured_time(
     window: Window,
     members: &[&WorkerStatus],
@@ -398,7 +399,7 @@ fn directions(
             )),
             detail: detail(completion, by_priority, direction, samples),
         };
-        // What has not been answered has waited at least as long as its age.
+        // An operation that was given up has taken at least as long as its age.
         for latency in [&mut result.service]
             .into_iter()
             .chain(&mut result.response)
@@ -410,7 +411,7 @@ fn directions(
     results
 }
 
-/// `None` where nothing was measured.
+/// `None` if nothing was measured.
 fn measured(sum: LatencySum) -> Option<Latency> {
     (sum.max > 0).then(|| sum.into_latency())
 }
@@ -434,8 +435,8 @@ fn detail(
     }))
 }
 
-/// The count of operations. None may be missing for threads that have ended: that is our promise,
-/// not the device's.
+/// The count of operations. For threads that have ended none may be missing: that is our promise, not
+/// the device's.
 fn accounting(members: &[&WorkerStatus]) -> Accounting {
     let mut total = Accounting::default();
     for member in members {

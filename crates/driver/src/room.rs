@@ -1,7 +1,7 @@
-//! Memory that threads need, checked before the first of them starts.
+//! In: the threads of a run. Out: whether there is memory for them, before the first one starts.
 //!
-//! A thread that cannot have its signal stack when it begins hangs in the standard library's
-//! report of that, and nothing can wait for it or end it. So the room for all threads is checked first.
+//! A thread that cannot map its signal stack when it begins hangs in the standard library's report of
+//! that, and nothing can wait for it or end it. So the memory of all threads is checked first.
 
 use std::ptr::null_mut;
 
@@ -20,7 +20,7 @@ pub(crate) const STACK: usize = 256 << 10;
 /// Assumed, with room to spare: it counts only where address space is limited.
 const BESIDE: usize = 1 << 20;
 
-/// Sees to it that all threads have memory to start with, where address space is limited.
+/// Checks that all threads have memory to start with, if address space is limited.
 ///
 /// # Errors
 /// [`Error::Memory`] when there is no room for them.

@@ -1,4 +1,5 @@
-//! Bandwidth and operations per second of each job, sampled at equal distances.
+//! In: the counters of a job. Out: samples of its bandwidth and operations per second at even
+//! intervals.
 
 use blocklab_record::Samples;
 use blocklab_units::Nanos;
@@ -28,8 +29,7 @@ impl Quantity {
         }
     }
 
-    /// Takes a sample when it is due. It may be late, so the rate is computed over the time that
-    /// really passed.
+    /// Takes a sample when it is due. It may be late, so the rate is computed over the actual time.
     fn look(&mut self, now: Nanos, totals: impl Fn() -> [u64; 3]) {
         if now < self.due {
             return;
@@ -67,9 +67,8 @@ impl Sampler {
     }
 
     fn for_job(job: usize, spec: &Job, window: &Window) -> Option<Self> {
-        let quantity = |every| Quantity::new(every, window.measure_from);
-        let bandwidth = spec.measure.bandwidth_every.map(quantity);
-        let iops = spec.measure.iops_every.map(quantity);
+        let [bandwidth, iops] = [spec.measure.bandwidth_every, spec.measure.iops_every]
+            .map(|every| every.map(|every| Quantity::new(every, window.measure_from)));
         (bandwidth.is_some() || iops.is_some()).then_some(Self {
             job,
             deadline: window.deadline,
@@ -78,7 +77,7 @@ impl Sampler {
         })
     }
 
-    /// The ramp is over, at a moment that was not known before.
+    /// The ramp by bytes is over, so the measured time is known now.
     pub(crate) fn begin(&mut self, window: &Window) {
         self.deadline = window.deadline;
         for quantity in [&mut self.bandwidth, &mut self.iops].into_iter().flatten() {

@@ -1,4 +1,4 @@
-//! The counters of the recorders, cut into slices of time.
+//! In: the counters of all recorders. Out: the series of a run: the counters cut into slices of time.
 
 use blocklab_record::{Interval, IntervalDirection};
 use blocklab_units::Nanos;
@@ -50,7 +50,7 @@ pub(crate) struct IntervalSeries {
     start: Nanos,
     /// The start of the measured time.
     ramp_end: Nanos,
-    /// When the last job is to end.
+    /// When the last job should end.
     deadline: Nanos,
     pub(crate) begun: Nanos,
     before: [Counted; 3],
@@ -80,9 +80,9 @@ impl IntervalSeries {
         self.deadline = deadline.unwrap_or(Nanos::MAX);
     }
 
-    /// When the current slice is to be closed. The end of the ramp closes one, so that a slice holds
-    /// either what counts or what does not. One that would end about when the jobs do takes in what
-    /// comes back after it: a slice of a few operations in a millisecond would show no rate.
+    /// When the current slice ends. The end of the ramp ends one, so that a slice is either in the ramp
+    /// or measured. A slice that would end just before the jobs do includes the completions after it,
+    /// because a slice of a few operations in a millisecond would show no rate.
     pub(crate) fn boundary(&self, length: Nanos) -> Nanos {
         let end = self.begun.saturating_add(length);
         let half = Nanos(length.0 / 2);
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn long_runs_have_longer_slices_and_short_ones_shorter() {
-        let of = |seconds| {
+        let slice = |seconds| {
             let stop = Stop {
                 runtime: Some(Nanos::from_secs(seconds)),
                 ..Stop::default()
@@ -173,12 +173,12 @@ mod tests {
                 ..Job::new("slices")
             }])
         };
-        assert_eq!(of(1), Nanos::from_millis(100));
-        assert_eq!(of(2), Nanos::from_millis(200));
-        assert_eq!(of(5), Nanos::from_millis(500));
-        assert_eq!(of(10), Nanos::from_secs(1));
-        assert_eq!(of(3600), Nanos::from_secs(1));
-        assert_eq!(of(3601), Nanos::from_secs(2));
-        assert_eq!(of(86_400), Nanos::from_secs(24));
+        assert_eq!(slice(1), Nanos::from_millis(100));
+        assert_eq!(slice(2), Nanos::from_millis(200));
+        assert_eq!(slice(5), Nanos::from_millis(500));
+        assert_eq!(slice(10), Nanos::from_secs(1));
+        assert_eq!(slice(3600), Nanos::from_secs(1));
+        assert_eq!(slice(3601), Nanos::from_secs(2));
+        assert_eq!(slice(86_400), Nanos::from_secs(24));
     }
 }

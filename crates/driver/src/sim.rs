@@ -1,4 +1,5 @@
-//! The virtual driver: the same workers, an event queue, and the device model.
+//! In: workers and the models of their devices. Out: their measurement in virtual time, by an event
+//! queue.
 //!
 //! ```text
 //!   queue: (moment, number) ──▶ next event ──▶ worker.complete ──▶ worker.next … ──▶ device.admit
@@ -60,7 +61,7 @@ pub fn simulate(
     simulation.play(&mut borrowed, &mut watch, control.drain_limit, observer);
     let frame = Frame::from(start, start);
     let mut outcome = results::outcome(run, &simulation.workers, &frame, watch.seen);
-    // The processor time of this program is no property of a simulated run.
+    // The processor time of this program is not a property of the simulated run.
     outcome.measurement = Measurement {
         cpu: Default::default(),
         ..outcome.measurement
@@ -174,7 +175,7 @@ impl Simulation {
             let Some((at, event)) = self.queue.pop() else {
                 break;
             };
-            // After it, what is in flight is given up: the device does not answer.
+            // After that time, operations in flight are given up: the device does not answer.
             if at > over.max(self.now).saturating_add(drain_limit) {
                 break;
             }

@@ -1,4 +1,4 @@
-//! Looks for a steady state, round by round.
+//! In: the counts of a job, round by round. Out: whether it has reached its steady state.
 
 use blocklab_record::SteadyRound;
 use blocklab_stats::{SNIA_ROUNDS, slope, snia};
@@ -15,12 +15,12 @@ pub(crate) struct Rounds {
     round: Nanos,
     variable: SteadyVariable,
     after: Nanos,
-    /// When the last one was closed, and what was done by then. It is closed late on a busy
-    /// machine, so rates are computed over the time that really passed.
+    /// When the last round was closed, and the counts at that moment. It is closed late on a busy
+    /// machine, so rates are computed over the actual time.
     last: Nanos,
     before: [f64; 3],
     rounds: Vec<SteadyRound>,
-    /// Nothing is judged from then on, so that the rounds reported are those that were judged.
+    /// Nothing is judged from then on, so that the reported rounds are those that decided.
     is_steady: bool,
 }
 
@@ -58,7 +58,7 @@ impl Rounds {
         self.is_steady
     }
 
-    /// Whether a round has ended since the last one that was closed, or what is not judged.
+    /// Whether a round has ended since the last one that was closed, or the time that is not judged.
     fn is_due(&self, measured: Nanos) -> bool {
         let [reached, closed] =
             [measured, self.last].map(|moment| moment.since(self.after).0 / self.round.0.max(1));

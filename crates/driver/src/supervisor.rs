@@ -28,7 +28,7 @@ pub(crate) struct Supervisor<'a> {
     uses_uring: bool,
     expected_threads: u32,
     watch: Watch<'a>,
-    /// How often the observer wants everything so far, and when it is due next.
+    /// How often the observer asks for the measurement so far, and when it is due next.
     status: Option<(Nanos, Nanos)>,
 }
 
@@ -101,9 +101,8 @@ impl<'a> Supervisor<'a> {
         left.clamp(Duration::from_millis(1), TICK)
     }
 
-    /// Counts a sleep that took far longer than it was meant to: the process was stopped, its
-    /// machine was, or no processor was left for it. A busy machine delays a thread by
-    /// milliseconds.
+    /// Counts a sleep that took far longer than requested: the process or its machine was stopped, or
+    /// no processor was left for it. A busy machine delays a thread only by milliseconds.
     fn slept(&mut self, wanted: Duration, took: Nanos) {
         let over = Duration::from(took).saturating_sub(wanted);
         if over >= STANDSTILL {
@@ -145,7 +144,7 @@ impl<'a> Supervisor<'a> {
         member.stopper.reason().is_some() || now >= self.watch.seen.windows[member.job].over
     }
 
-    /// Whether what is still in flight has been waited for long enough.
+    /// Whether the wait for operations in flight has been long enough.
     fn is_hopeless(&self, threads: &Threads, now: Nanos) -> bool {
         if let Some(at) = self.watch.seen.interrupted_at {
             return now.since(at) > self.control.drain_limit_interrupted;
@@ -157,7 +156,7 @@ impl<'a> Supervisor<'a> {
             .any(|member| {
                 let deadline = self.watch.seen.windows[member.job].over;
                 let last = Nanos(member.recorder.last_completion.get());
-                // A slow drain is no hang: operations that come back extend the limit.
+                // A slow drain is not a hang: each completion extends the limit.
                 let since = deadline.max(last);
                 self.should_have_ended(member, now)
                     && deadline != Nanos::MAX

@@ -54,17 +54,17 @@ impl Gate {
     }
 }
 
-/// What a thread reports before the gate: whether something was done differently, or why it fails.
+/// What a thread reports before the gate: notes on settings that it could not keep, or why it fails.
 pub(super) type Ready = Result<Option<Note>, Error>;
 
-/// That a member of a thread has ended, how, and why where the numbers do not tell.
+/// Reports that a member of a thread has ended, how, and why if the counters do not show that.
 pub(super) struct Ended {
     pub(super) number: usize,
     pub(super) stopped: Stopped,
     pub(super) note: Option<Note>,
 }
 
-/// What one thread is to do.
+/// The task of one thread.
 pub(super) struct ThreadSpec {
     pub(super) number: usize,
     pub(super) thread: u32,
@@ -84,7 +84,7 @@ pub(super) struct ThreadSpec {
     pub(super) keys: Option<Arc<KeyMap>>,
     /// Its job, or all jobs of a pool.
     pub(super) parts: Vec<JobParts>,
-    /// Whether it fails alone where it cannot be prepared.
+    /// Whether it fails alone if it cannot be prepared.
     pub(super) fails_alone: bool,
 }
 
@@ -163,7 +163,7 @@ impl ThreadSpec {
             complete: self.job.batch.complete.min(self.job.effective_depth()),
             take: match self.job.batch.take {
                 0 => usize::MAX,
-                // Completions that are waited for together are answered together.
+                // Completions that are waited for together are handled together.
                 take => take.max(self.job.batch.complete) as usize,
             },
             measure_submit: self.job.submit_latency && self.job.engine.is_asynchronous(),
@@ -176,7 +176,7 @@ impl ThreadSpec {
         let ours = error.get_ref().and_then(|inner| inner.downcast_ref());
         let elapsed = self.clock.now().since(start);
         match ours.and_then(Error::cause) {
-            // Another file than was checked is no failure of the device.
+            // A file that was replaced after the check is not a failure of the device.
             Some(cause) if cause.raw_os_error().is_none() => {
                 self.failed(&io::Error::from_raw_os_error(libc::ESTALE), elapsed);
             }
@@ -275,8 +275,8 @@ impl ThreadSpec {
             .or_else(|| Some(DataCheck::Headers(BlockHeaders::new(verify?, self.seed))))
     }
 
-    /// The target that the thread drives, and whether it keeps data: a model and engines that move none
-    /// there is nothing to compare.
+    /// The target that the thread drives, and whether it keeps data: with a model, and with engines that
+    /// transfer none, there is nothing to compare.
     fn target(&self, buffers: &Buffers) -> Result<(Box<dyn DrivenTarget>, bool), Error> {
         let (engine, depth) = (self.job.engine, self.job.effective_depth());
         if let Some(models) = emulated(&self.job, &self.files)? {
@@ -311,13 +311,13 @@ impl ThreadSpec {
         opened.collect()
     }
 
-    /// How many files may be open at a time, where that is not all.
+    /// How many files may be open at a time; `None`: all.
     fn limit(&self) -> Option<usize> {
         let most = self.job.open_targets? as usize;
         (self.job.engine.opens_files() && most < self.files.len()).then_some(most)
     }
 
-    /// Adds to a target what opens and closes files while it works, where they may not all be open.
+    /// Wraps a target to open and close files while it works, if not all may be open.
     fn within_limit(&self, target: Box<dyn DrivenTarget>) -> Result<Box<dyn DrivenTarget>, Error> {
         let Some(most) = self.limit() else {
             return Ok(target);
@@ -383,7 +383,7 @@ fn prefer(job: &Job) -> Option<Note> {
     let Priority { nice, io } = job.priority;
     // SAFETY: only numbers are passed; 0 names the calling thread.
     let failed = unsafe {
-        // It is added to the rank that the program was started with, as nice(2) does.
+        // The value is added to that of the program, as nice(2) does.
         let own = libc::getpriority(libc::PRIO_PROCESS, 0);
         let nice = nice != 0 && libc::setpriority(libc::PRIO_PROCESS, 0, own + nice) != 0;
         let io = io.is_some_and(|io| {

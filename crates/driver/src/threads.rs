@@ -1,4 +1,5 @@
-//! The threads of a run: spawned, prepared, released together, and given up where they hang.
+//! In: the tasks of a run's threads. Out: the threads: spawned, prepared, released together, and given
+//! up if they hang.
 
 use std::io;
 use std::os::unix::thread::JoinHandleExt;
@@ -126,7 +127,7 @@ impl Threads {
                 let _ = begins.send(());
                 thread.serve(&gate, &ready, &ends);
             })?;
-        // Before this it has done nothing, so it can be left; from here on it is waited for.
+        // So far the thread has done nothing and could be left behind; from here on it is waited for.
         let begun = begun.recv_timeout(BEGINS_WITHIN);
         begun.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?;
         // The first one holds the thread.
@@ -238,7 +239,7 @@ fn entry(
         }
     }
     match Entry::decide(&group.job, &group.files) {
-        // The thread meets the same, and fails alone.
+        // The thread meets the same error, and fails alone.
         Err(Error::Open { .. }) if fails_alone => Ok((Entry::requested(&group.job), None)),
         decided => decided,
     }

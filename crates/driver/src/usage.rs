@@ -1,4 +1,5 @@
-//! What this process and this machine have used so far.
+//! In: the kernel's counters. Out: the use of processors by this process, a thread and the machine
+//! between two moments.
 
 use std::fs;
 

@@ -1,4 +1,5 @@
-//! Watches the workers on either clock: intervals, samples, rates, the steady state, a signal.
+//! In: the counters of the workers, at moments of either clock. Out: intervals, samples, missed rates,
+//! the steady state, and the end by a signal.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -15,7 +16,7 @@ use super::usage::Used;
 use super::workers::{WorkerStatus, members_of};
 use super::{Control, Event, Observer, Run};
 
-/// What has been seen of a run.
+/// The observations of a run.
 pub(crate) struct Seen {
     pub(crate) series: Vec<Interval>,
     /// The moments that bound each job.
@@ -36,10 +37,10 @@ pub(crate) struct Seen {
 /// Which clock a run has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ClockKind {
-    /// Real time: a look comes a little after the moment that it is for.
+    /// Real time: each check comes a little after its moment.
     Real,
-    /// Virtual time: it does not advance during a look. Steady states and signals are looked for ten times
-    /// a simulated second.
+    /// Virtual time, which does not advance during a check. Steady states and signals are checked ten
+    /// times a simulated second.
     Virtual,
 }
 
@@ -58,7 +59,7 @@ pub(crate) struct Watch<'a> {
     clock_kind: ClockKind,
     control: Control<'a>,
     start: Nanos,
-    /// Nothing is looked at from here on.
+    /// Nothing is checked from here on.
     cool_from: Nanos,
     interval: Nanos,
     series: IntervalSeries,
@@ -102,13 +103,13 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// When to look again.
+    /// When the next check is due.
     pub(crate) fn next(&self, now: Nanos) -> Nanos {
         let boundary = self.series.boundary(self.interval);
         let samples = self.seen.samples.iter().filter_map(Sampler::next);
         let ahead = samples.filter(|sample| *sample > now);
         let next = match self.clock_kind {
-            // What ends at the boundary itself belongs to the interval before it.
+            // Operations that end at the boundary itself belong to the interval before it.
             ClockKind::Virtual => {
                 let soon = now.saturating_add(Nanos::from_millis(100));
                 let looks = [boundary.saturating_add(Nanos(1)), soon];
@@ -140,8 +141,8 @@ impl<'a> Watch<'a> {
                     self.close(members, self.series.boundary(self.interval), used);
                 }
             }
-            // The last one before a load that is in no result is closed at the end, since what is
-            // counted late is in the totals, too.
+            // The last interval before the cool-down is closed at the very end, because operations that
+            // are counted late are in the totals too.
             ClockKind::Real if measured >= self.series.boundary(self.interval) => {
                 self.close(members, now, used);
             }
@@ -176,7 +177,7 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Ramps by bytes are over when the workers say so.
+    /// Notices the end of ramps by bytes, which the workers report.
     fn end_ramps(&mut self, members: &[WorkerStatus]) {
         let seen = &mut self.seen;
         for (job, window) in seen.windows.iter_mut().enumerate() {

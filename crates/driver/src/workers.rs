@@ -1,4 +1,5 @@
-//! The workers of a run, as the results see them.
+//! In: the workers of a run. Out: their counters, ends and members, as supervisor and results need
+//! them.
 
 use std::sync::Arc;
 
@@ -50,12 +51,12 @@ pub(crate) fn moved(
     })
 }
 
-/// All workers of a run, and what was found out while they were made.
+/// All workers of a run, and facts about their jobs that preparing them has shown.
 pub(crate) struct Workers {
     pub(crate) members: Vec<WorkerStatus>,
     /// Whether O_DIRECT is in force for each job.
     pub(crate) direct: Vec<bool>,
-    /// What the end of each job means for the others.
+    /// Whether the end of each job ends the others.
     ends_others: Vec<EndsOthers>,
     pub(crate) notes: Vec<Note>,
 }

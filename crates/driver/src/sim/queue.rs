@@ -1,13 +1,13 @@
-//! The events to come, in order.
+//! In: events of any moment. Out: the earliest one, in a time that hardly depends on their number.
 //!
 //! ```text
 //!           present
 //!   wheel    │ · │   │ ·· │   │ · │   │ ··· │ · │   │      a list for each slot of 1 µs
-//!   far                                             ··     a heap: what lies beyond the wheel
+//!   far                                             ··     a heap: events beyond the wheel
 //! ```
 //!
-//! Most events lie less than the wheel's span ahead, and are compared with the few of their own
-//! slot alone: a queue of a thousand events costs what a queue of two costs. A slot with many is
+//! Most events are less than the wheel's span ahead, and are compared only with the few of their own
+//! slot: a queue of a thousand events costs as much as a queue of two. A slot with many events is
 //! sorted by a heap when its time has come.
 
 use std::cmp::Ordering;
@@ -24,7 +24,7 @@ pub(super) struct Event {
     result: i32,
 }
 
-/// Stands in place of a slot where nothing comes back.
+/// In place of a slot, for an event that is not a completion.
 const NO_SLOT: u32 = u32::MAX;
 
 impl Event {
@@ -47,7 +47,7 @@ impl Event {
         }
     }
 
-    /// What comes back.
+    /// The completion.
     #[inline]
     pub(super) fn returned(self) -> Option<Completion> {
         (self.slot != NO_SLOT).then(|| Completion {
@@ -109,11 +109,11 @@ pub(super) struct Queue {
     present: u64,
     /// First node of every slot's list.
     heads: Box<[u32; SLOTS]>,
-    /// Which slots hold anything.
+    /// Bits of the slots that are not empty.
     used: [u64; WORDS],
     nodes: Vec<Node>,
     free: u32,
-    /// All entries of the present slot, where it has more than that.
+    /// All entries of the present slot, if it has more than those.
     crowd: BinaryHeap<Entry>,
     far: BinaryHeap<Entry>,
     /// Slot of the first far entry.
@@ -122,7 +122,7 @@ pub(super) struct Queue {
 }
 
 impl Queue {
-    /// An empty one, whose events come at `start` or later.
+    /// An empty queue for events at `start` or later.
     pub(super) fn new(start: Nanos) -> Self {
         Self {
             present: start.0 >> WIDTH,

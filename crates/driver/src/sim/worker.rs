@@ -1,4 +1,5 @@
-//! A worker in virtual time.
+//! In: completions and wake-ups of a worker in virtual time. Out: its operations, admitted to the
+//! models of their devices.
 
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ use super::queue::{Event, Queue};
 use crate::thread_groups::ThreadGroup;
 use crate::{Backing, Error, TargetFile};
 
-/// A worker and what the driver keeps of it; what every operation needs comes first.
+/// A worker and its state in the driver; the fields that every operation needs come first.
 #[repr(C, align(64))]
 pub(super) struct SimWorker {
     pub(super) worker: Worker,
@@ -35,7 +36,7 @@ struct SimQueueState {
     done: bool,
 }
 
-/// One call of a worker, and what it may use.
+/// One call of a worker, and the state that it may use.
 pub(super) struct SimStep<'a, 'd> {
     pub(super) now: Nanos,
     /// Which worker is called.
@@ -45,7 +46,7 @@ pub(super) struct SimStep<'a, 'd> {
 }
 
 impl SimWorker {
-    /// Passes on what came back and steps the worker until it waits. Returns whether it has just
+    /// Passes a completion to the worker and steps it until it waits. Returns whether it has just
     /// ended.
     #[inline(always)]
     pub(super) fn turn(&mut self, returned: Option<Completion>, round: SimStep<'_, '_>) -> bool {
@@ -117,7 +118,7 @@ impl SimQueueState {
                     return false;
                 }
                 Action::Wait(Some(until)) | Action::Spin(until) => {
-                    // A wake that is past or later than this one is of no use any more.
+                    // A wake that is past, or later than this one, is obsolete.
                     if until <= round.now {
                         continue;
                     }
@@ -150,7 +151,7 @@ impl SimQueueState {
 /// The index of the model of each target.
 ///
 /// # Errors
-/// When one of the targets is no model.
+/// When one of the targets is not a model.
 pub(super) fn devices(
     job: &Job,
     files: &[TargetFile],
