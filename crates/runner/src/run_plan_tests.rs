@@ -121,13 +121,13 @@ fn systems_take_turns() {
 #[test]
 fn a_share_is_of_what_was_reached_just_before() {
     let (records, _) = conducted(usize::MAX, [None, None]);
-    let of = |case: &str| {
+    let measured = |case: &str| {
         let mut all = records[0].measurements.iter();
         all.find(|measurement| measurement.case == case && measurement.pass == 1)
             .expect(case)
     };
-    let full = of("b").jobs[0].iops();
-    let requested = of("b-rate_percent50").jobs[0]
+    let full = measured("b").jobs[0].iops();
+    let requested = measured("b-rate_percent50").jobs[0]
         .requested_iops
         .expect("a rate");
     assert!((requested / full - 0.5).abs() < 1e-9, "{requested} {full}");
