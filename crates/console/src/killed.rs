@@ -75,12 +75,7 @@ mod tests {
             ),
             (9, kills(None, None), kills(None, None), "by a user"),
             (25, kills(None, None), kills(None, None), "ulimit -f"),
-            (
-                11,
-                kills(None, None),
-                kills(None, None),
-                "bug in blocklab",
-            ),
+            (11, kills(None, None), kills(None, None), "bug in blocklab"),
         ] {
             let message = cause(signal, before, now);
             assert!(message.contains(words), "{signal}: {message}");

@@ -126,8 +126,8 @@ impl<'a> Prepared<'a> {
             records => records?,
         };
         let Some(progress) = progress else {
-            let mut records = records.into_iter();
             let record = records
+                .into_iter()
                 .next()
                 .expect("the load has a part, and each part a record");
             return Ok(Finished::Run(Box::new(record)));
