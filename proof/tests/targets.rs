@@ -298,11 +298,7 @@ fn names_of_devices_are_not_removed() {
     assert!(link.is_symlink());
     let said = fio(&["--ioengine=filedelete"]);
     assert_eq!(said.code, Some(1));
-    assert!(
-        said.err.contains("support only files"),
-        "{}",
-        said.err
-    );
+    assert!(said.err.contains("support only files"), "{}", said.err);
     assert!(link.is_symlink());
 }
 
