@@ -152,6 +152,14 @@ fn a_case_is_run_and_shown_alone() {
     assert_eq!(listed.lines().count(), 8, "{listed}");
 }
 
+/// The story: each pass of `i3-vs-i2` reads an amount, and was listed as `0 ns a pass`.
+#[test]
+fn a_time_that_only_the_target_decides_is_not_listed_as_zero() {
+    let listed = good(Lab::new().blocklab(["run", "i3-vs-i2", "--list"]));
+    assert!(listed.contains("read-threads1 "), "{listed}");
+    assert!(!listed.contains("0 ns"), "{listed}");
+}
+
 /// Deterministic devices agree at once, so the least number of passes is all; a limit of no time
 /// ends it as well, and says what is left open.
 #[test]

@@ -11,7 +11,7 @@ use blocklab_host::{LARGEST_SCRIPT, read_at_most, read_input};
 use blocklab_native::{self as native, Overrides, studies};
 use blocklab_record::Record;
 use blocklab_report::document::aligned;
-use blocklab_runner::{Missing, Request, Study, Until, planned, planned_run};
+use blocklab_runner::{Missing, Request, Study, Until, planned_if_timed, planned_run};
 use blocklab_store::Store;
 use blocklab_units::{Ink, Nanos, Style, did_you_mean, plural};
 use blocklab_workload::publication::Publication;
@@ -302,11 +302,8 @@ pub fn listed(args: &RunArgs, store: &Store, style: Style) -> Result<String> {
             .iter()
             .map(|(key, value)| format!("{key} {value}"));
         let settings = settings.collect::<Vec<_>>().join(", ");
-        [
-            case.name.clone(),
-            format!("{} a pass", planned(case)),
-            settings,
-        ]
+        let time = planned_if_timed(case).map(|time| format!("{time} a pass"));
+        [case.name.clone(), time.unwrap_or_default(), settings]
     });
     Ok(aligned(&rows.collect::<Vec<_>>(), &[1]))
 }

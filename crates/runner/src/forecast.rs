@@ -42,7 +42,10 @@ pub(crate) fn forecast(assignment: &Assignment<'_>) -> Result<Forecast, Error> {
     let stores = targets
         .iter()
         .any(|target| target.facts.kind != TargetKind::Null);
-    let untimed = plan.cases.iter().filter(|case| is_untimed(case)).count();
+    let untimed = plan
+        .cases
+        .iter()
+        .filter(|case| planned_if_timed(case).is_none());
     Ok(Forecast {
         writes: if stores {
             written(plan)
@@ -50,14 +53,9 @@ pub(crate) fn forecast(assignment: &Assignment<'_>) -> Result<Forecast, Error> {
             Written::default()
         },
         time: planned_run(plan),
-        untimed: untimed * plan.rounds() as usize,
+        untimed: untimed.count() * plan.rounds() as usize,
         targets,
     })
-}
-
-/// Whether the target alone decides how long a job of the case takes.
-fn is_untimed(case: &Case) -> bool {
-    case.workload.jobs.iter().any(|job| lasts(job).is_none())
 }
 
 /// Planned time of one pass: that of its longest job.
@@ -65,6 +63,13 @@ pub fn planned(case: &Case) -> Nanos {
     let jobs = case.workload.jobs.iter();
     let times = jobs.map(|job| job.ramp.saturating_add(lasts(job).unwrap_or_default()));
     times.max().unwrap_or_default()
+}
+
+/// The same; `None` where only the target decides how long the amount of a job takes.
+pub fn planned_if_timed(case: &Case) -> Option<Nanos> {
+    let mut jobs = case.workload.jobs.iter();
+    let is_timed = jobs.all(|job| lasts(job).is_some());
+    is_timed.then(|| planned(case))
 }
 
 /// Planned time of all measurements of a plan, at most [`Nanos::MAX`].

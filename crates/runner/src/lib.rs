@@ -22,7 +22,7 @@ mod until;
 pub use blocklab_driver::{Event, Observer, Questions};
 pub use blocklab_host::guard::Guard;
 pub use error::Error;
-pub use forecast::{Forecast, Written, planned, planned_run};
+pub use forecast::{Forecast, Written, planned, planned_if_timed, planned_run};
 pub use opened_target::Missing;
 pub use prepared::{Finished, Prepared};
 pub use request::{Request, Setting, Study};
