@@ -6,12 +6,14 @@ use blocklab_proof::{Lab, good};
 const VOLUME: &str = "sim:gp3:500GiB,iops=6000@m5.xlarge";
 
 /// The views, each with words that all its forms hold.
-const VIEWS: [(&str, &str); 13] = [
+const VIEWS: [(&str, &str); 15] = [
     (
         "run -q --rw randread --runtime 1s --target SIM",
         "rand-4KiB-q1-read",
     ),
     ("run -q --rw randread --dry-run --target SIM", "1 case"),
+    ("run --list", "r5d-vs-gp3"),
+    ("run calibrate --list", "block_size 16KiB, depth 128"),
     ("run im4gn -q --no-save", "What was concluded"),
     ("show RUN", "rand-4KiB-q1-read"),
     ("show RUN --findings", "gp3: volume IOPS"),

@@ -53,6 +53,8 @@ fn printed(lab: &Lab) -> Vec<(&'static str, Value)> {
             "run --dry-run",
             "run study.toml --json --dry-run -t sim:gp3:1TiB@r5d.xlarge",
         ),
+        ("run --list", "run --list --json"),
+        ("run STUDY --list", "run study.toml --list --json"),
         ("show", "show --json"),
         ("list", "list --json"),
         ("compare", "compare one two --json"),

@@ -149,7 +149,7 @@ fn a_case_is_run_and_shown_alone() {
         );
     }
     let listed = good(lab.blocklab(["run", "quick", "--list"]));
-    assert_eq!(listed.lines().count(), 8, "{listed}");
+    assert_eq!(listed.lines().count(), 1 + 8, "{listed}");
 }
 
 /// The story: each pass of `i3-vs-i2` reads an amount, and was listed as `0 ns a pass`.

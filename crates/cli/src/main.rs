@@ -26,6 +26,7 @@ mod price;
 mod request;
 mod run;
 mod stored;
+mod study_list;
 
 use std::env;
 use std::ffi::{OsStr, OsString};

@@ -1,5 +1,5 @@
 //! In: the arguments of `blocklab run`.
-//! Out: a Request, checked; what `--list` and `--example` print.
+//! Out: a Request, checked; what `--example` prints.
 
 use std::fs;
 use std::io;
@@ -10,10 +10,9 @@ use blocklab_console::{chance, place};
 use blocklab_host::{LARGEST_SCRIPT, read_at_most, read_input};
 use blocklab_native::{self as native, Overrides, studies};
 use blocklab_record::Record;
-use blocklab_report::document::aligned;
-use blocklab_runner::{Missing, Request, Study, Until, planned_if_timed, planned_run};
+use blocklab_runner::{Missing, Request, Study, Until, planned_run};
 use blocklab_store::Store;
-use blocklab_units::{Ink, Nanos, Style, did_you_mean, plural};
+use blocklab_units::{Nanos, did_you_mean};
 use blocklab_workload::publication::Publication;
 use blocklab_workload::{Case, Job, Plan, Target};
 
@@ -286,40 +285,6 @@ pub fn example(study: &str) -> Result<&'static str> {
         name => studies::builtin(name)
             .with_context(|| format!("no built-in study is called {name}; {}", meant(name))),
     }
-}
-
-/// What `--list` prints: the built-in studies, or the cases of the selected one.
-pub fn listed(args: &RunArgs, store: &Store, style: Style) -> Result<String> {
-    if args.study.is_none() && args.again.is_none() {
-        return studies::builtin_names()
-            .map(|name| one_line(name, style))
-            .collect();
-    }
-    let cases = request(args, store)?.study.plan.cases;
-    let rows = cases.iter().map(|case| {
-        let settings = case
-            .settings
-            .iter()
-            .map(|(key, value)| format!("{key} {value}"));
-        let settings = settings.collect::<Vec<_>>().join(", ");
-        let time = planned_if_timed(case).map(|time| format!("{time} a pass"));
-        [case.name.clone(), time.unwrap_or_default(), settings]
-    });
-    Ok(aligned(&rows.collect::<Vec<_>>(), &[1]))
-}
-
-fn one_line(name: &str, style: Style) -> Result<String> {
-    let Study {
-        plan, publication, ..
-    } = of_text(name)?.study;
-    let systems = match publication.systems.len() {
-        0 => String::new(),
-        systems => format!(", {systems} systems"),
-    };
-    let cases = plural(plan.cases.len(), "case");
-    let passes = plural(plan.passes as usize, "pass");
-    let text = format!("{} ({cases}, {passes}{systems})", plan.description);
-    Ok(style.hang(Ink::Bold, name, 12, &text))
 }
 
 /// The text of a study. A file comes before a built-in study of the same name only when it is

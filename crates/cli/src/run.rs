@@ -15,14 +15,15 @@ use blocklab_tools::fio::{self, JobFile};
 use crate::args::RunArgs;
 use crate::dry_run;
 use crate::gate::{self, Asking};
-use crate::request::{example, listed, request};
+use crate::request::{example, request};
+use crate::study_list;
 
 /// Runs a study, keeps it, and shows it.
 pub fn run(args: &RunArgs, store: &Store) -> Result<ExitCode> {
     if let Some(study) = &args.example {
         terminal::print(example(study)?)?;
     } else if args.list {
-        terminal::print_styled(listed(args, store, terminal::style())?)?;
+        study_list::print(args, store)?;
     } else if args.dry_run {
         foresee(args, store)?;
     } else if is_job_file(args) {

@@ -35,6 +35,7 @@ Examples:
       --fail-on 'p99>5ms'                         ... which fails if a percentile is too long
   blocklab run --list                             the built-in studies
   blocklab run quick --list                       ... and the cases of one
+  blocklab run --list --json | jq -r '.studies[].name'
   blocklab run --case rand4k-q1-read              only that case
   blocklab run --dry-run                          what it would write, and how long it takes
   blocklab run --again latest                     a stored run, with the same seed

@@ -1,0 +1,139 @@
+//! In: the built-in studies; with a study named by the arguments, its cases.
+//! Out: what `blocklab run --list` prints of them. It runs nothing, so it is a file of its own.
+
+use anyhow::Result;
+use blocklab_native::{self as native, studies};
+use blocklab_report::document::{Column, Document, Entry, Layout, Part, Table};
+use blocklab_runner::planned_if_timed;
+use blocklab_store::Store;
+use blocklab_units::{Nanos, plural};
+use blocklab_workload::Case;
+use serde::Serialize;
+
+use crate::answer;
+use crate::args::RunArgs;
+use crate::request::request;
+
+/// A built-in study.
+#[derive(Serialize)]
+struct StudyLine {
+    name: &'static str,
+    description: String,
+    cases: usize,
+    passes: u32,
+    /// The names of what it compares; empty where it measures one target.
+    systems: Vec<String>,
+}
+
+/// A case of the selected study.
+#[derive(Serialize)]
+struct CaseLine<'a> {
+    name: &'a str,
+    /// Planned time of a pass; `null` where only the target decides how long it takes.
+    pass_s: Option<f64>,
+    settings: &'a [(String, String)],
+}
+
+/// Prints the built-in studies, or the cases of the one that is named.
+pub fn print(args: &RunArgs, store: &Store) -> Result<()> {
+    if args.study.is_none() && args.again.is_none() {
+        let studies: Vec<_> = studies::builtin_names().map(study_line).collect();
+        let fields = answer::only("studies", &studies);
+        return answer::print(args.form, ("study_list_format", 1), &fields, || {
+            studies_document(&studies)
+        });
+    }
+    let plan = request(args, store)?.study.plan;
+    let cases: Vec<_> = plan.cases.iter().map(case_line).collect();
+    let fields = answer::only("cases", &cases);
+    answer::print(args.form, ("case_list_format", 1), &fields, || {
+        cases_document(&plan.name, &cases)
+    })
+}
+
+fn built_in(name: &str) -> native::Parsed {
+    let text = studies::builtin(name).expect("a built-in study");
+    native::parse(text, name).expect("a built-in study is sound")
+}
+
+fn study_line(name: &'static str) -> StudyLine {
+    let study = built_in(name);
+    let compared = study.publication.systems.into_iter();
+    StudyLine {
+        name,
+        cases: study.plan.cases.len(),
+        passes: study.plan.passes,
+        description: study.plan.description,
+        systems: compared.map(|system| system.name).collect(),
+    }
+}
+
+fn case_line(case: &Case) -> CaseLine<'_> {
+    CaseLine {
+        name: &case.name,
+        pass_s: planned_if_timed(case).map(Nanos::as_secs_f64),
+        settings: &case.settings,
+    }
+}
+
+fn studies_document(studies: &[StudyLine]) -> Document {
+    let pair = |study: &StudyLine| {
+        let cases = plural(study.cases, "case");
+        let passes = plural(study.passes as usize, "pass");
+        let systems = match study.systems.len() {
+            0 => String::new(),
+            systems => format!(", {systems} systems"),
+        };
+        let text = format!("{} ({cases}, {passes}{systems})", study.description);
+        (study.name.to_owned(), text)
+    };
+    let pairs: Vec<_> = studies.iter().map(pair).collect();
+    Document {
+        name: "Built-in studies".to_owned(),
+        parts: vec![Part::Entries(Entry::pairs(&pairs, 0))],
+    }
+}
+
+/// Without a column of settings where no case has any.
+fn cases_document(study: &str, cases: &[CaseLine]) -> Document {
+    let mut columns = vec![Column::words("CASE"), Column::figure("A PASS")];
+    if cases.iter().any(|case| !case.settings.is_empty()) {
+        columns.push(Column::words("SETTINGS"));
+    }
+    let row = |case: &CaseLine| {
+        let planned = case.pass_s.map(Nanos::from_secs_f64);
+        let pass = planned.map_or_else(String::new, |time| time.to_string());
+        let settings: Vec<_> = (case.settings.iter())
+            .map(|(key, value)| format!("{key} {value}"))
+            .collect();
+        let mut cells = vec![case.name.to_owned(), pass, settings.join(", ")];
+        cells.truncate(columns.len());
+        cells.into()
+    };
+    Document {
+        name: format!("Cases of {study}"),
+        parts: vec![Part::Table(Table {
+            rows: cases.iter().map(row).collect(),
+            columns,
+            layout: Layout::Fitted { margin: 0 },
+        })],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use blocklab_report::document::Form;
+    use blocklab_units::Style;
+
+    use super::*;
+
+    /// The story: lines of `run calibrate --list` had 87 columns and wrapped on a terminal of 80.
+    #[test]
+    fn cases_fit_80_columns() {
+        let plan = built_in("calibrate").plan;
+        let cases: Vec<_> = plan.cases.iter().map(case_line).collect();
+        let plain = Form::Text(Style::default());
+        let text = cases_document("calibrate", &cases).print(plain);
+        assert!(text.lines().all(|line| line.len() <= 80), "{text}");
+    }
+}
