@@ -67,12 +67,6 @@ pub fn room(style: Style, margin: usize) -> usize {
     })
 }
 
-/// A table as it is, however wide: for those whose rows are looked up one by one.
-pub fn aligned<const N: usize>(rows: &[[String; N]], right: &[usize]) -> String {
-    let lines = lines(rows, |column| right.contains(&column), usize::MAX, GAP);
-    lines.into_iter().map(|line| line + "\n").collect()
-}
-
 /// Every line of a text behind so many blanks.
 pub fn indented(text: &str, margin: usize) -> String {
     let blanks = " ".repeat(margin);

@@ -16,7 +16,7 @@ mod text;
 
 use blocklab_units::{Ink, Style, width};
 
-pub use grid::{aligned, lines};
+pub use grid::lines;
 
 use crate::evidence;
 
