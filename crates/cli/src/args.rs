@@ -471,6 +471,11 @@ mod tests {
             ("blocklab run --bs 16k", "--rw"),
             ("blocklab run quick --rw read", "cannot be used with"),
             ("blocklab run --repeat-for 1min", "--repeat-until"),
+            (
+                "blocklab run --list --html page.html",
+                "cannot be used with",
+            ),
+            ("blocklab run --list --json-lines", "cannot be used with"),
             ("blocklab run --repeat-until 0%", "above 0"),
         ] {
             let error = Cli::try_parse_from(line.split(' ')).expect_err(line);

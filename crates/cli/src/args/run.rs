@@ -71,7 +71,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "NAME", conflicts_with = "rw")]
     pub case: Vec<String>,
     /// List the built-in studies, or the cases of STUDY, and exit
-    #[arg(long, conflicts_with = "rw")]
+    #[arg(long, conflicts_with_all = ["rw", "json_lines", "html"])]
     pub list: bool,
     /// What to measure: a directory, file or device, or `null` (default: the current directory)
     #[arg(short, long, value_name = "TARGET", value_hint = ValueHint::AnyPath)]
