@@ -6,7 +6,7 @@ use blocklab_proof::{Lab, good};
 const VOLUME: &str = "sim:gp3:500GiB,iops=6000@m5.xlarge";
 
 /// The views, each with words that all its forms hold.
-const VIEWS: [(&str, &str); 15] = [
+const VIEWS: &[(&str, &str)] = &[
     (
         "run -q --rw randread --runtime 1s --target SIM",
         "rand-4KiB-q1-read",

@@ -24,7 +24,7 @@ pub struct Again {
 }
 
 /// The plan in the record of a run, if it is complete.
-pub fn of(run: &str, args: &RunArgs, store: &Store) -> Result<Again> {
+pub fn load(run: &str, args: &RunArgs, store: &Store) -> Result<Again> {
     // As they were typed: names with control characters are shown in another form than they have.
     let record = chosen::record_unchanged(run, store)?;
     let id = &record.id;

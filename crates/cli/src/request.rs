@@ -205,7 +205,7 @@ fn loaded(source: String, name: String, built_in: bool) -> Result<Loaded> {
 }
 
 fn of_run(run: &str, args: &RunArgs, store: &Store) -> Result<Loaded> {
-    let again = again::of(run, args, store)?;
+    let again = again::load(run, args, store)?;
     Ok(Loaded {
         name: again.id.clone(),
         seed_given: true,

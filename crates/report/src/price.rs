@@ -70,7 +70,7 @@ impl<'a> Money<'a> {
         format!("{value:.digits$}")
     }
 
-    fn of(&self, usd: f64) -> String {
+    fn amount(&self, usd: f64) -> String {
         format!("{} {}", self.bare(usd), self.code())
     }
 }
@@ -115,7 +115,13 @@ fn table(priced: &[Priced], money: Money<'_>) -> Part {
     let rows = priced.iter().enumerate().map(|(place, it)| {
         let own = money.of_offer(it);
         let other = own.code() != money.code();
-        let amount = |usd| if other { own.of(usd) } else { own.bare(usd) };
+        let amount = |usd| {
+            if other {
+                own.amount(usd)
+            } else {
+                own.bare(usd)
+            }
+        };
         let shown = |usd: Option<f64>| usd.map_or_else(|| "–".to_owned(), amount);
         let mut cells = vec![shown(it.usd_per_month), shown(it.usd_per_hour)];
         cells.extend(UNITS.map(|(_, unit)| shown(it.per(unit))));
@@ -165,7 +171,7 @@ fn detail(
         });
         let sum = cost
             .usd_per_month
-            .map_or_else(|| "by use".to_owned(), |usd| money.of(usd));
+            .map_or_else(|| "by use".to_owned(), |usd| money.amount(usd));
         let text = format!(
             "{}: {} x {} {} per {} = {sum}{source}",
             cost.what,
@@ -220,15 +226,15 @@ fn when(priced: &Priced) -> String {
 /// `0.0512 USD per IOPS and month = 307.16 USD a month / 6,000 IOPS (documented …)`.
 fn quotient(of: &UnitPrice, money: Money<'_>) -> String {
     let by_use = if of.by_use_usd > 0.0 {
-        format!(" + {} by use", money.of(of.by_use_usd))
+        format!(" + {} by use", money.amount(of.by_use_usd))
     } else {
         String::new()
     };
     format!(
         "{} per {} = {} {} {} / {} {}{by_use} ({})",
-        money.of(of.usd),
+        money.amount(of.usd),
         of.unit.text(),
-        money.of(of.paid_usd),
+        money.amount(of.paid_usd),
         if of.paid_for == "hour" { "an" } else { "a" },
         of.paid_for,
         significant(of.delivered, 6),
@@ -289,6 +295,6 @@ mod tests {
         ] {
             assert_eq!(usd.bare(amount), expected);
         }
-        assert_eq!(eur.of(10.0), "5.00 EUR");
+        assert_eq!(eur.amount(10.0), "5.00 EUR");
     }
 }

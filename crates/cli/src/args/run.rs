@@ -112,7 +112,7 @@ pub struct RunArgs {
     #[command(flatten)]
     pub form: FormArgs,
     /// Print a JSON line as each measurement ends, then the result and the whole record
-    #[arg(long, conflicts_with_all = ["json", "format", "html"])]
+    #[arg(long, conflicts_with_all = ["json", "format", "html", "dry_run"])]
     pub json_lines: bool,
     /// Write the HTML report to this file (`-`: standard output)
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]

@@ -114,7 +114,12 @@ fn disks(targets: &[TargetFacts]) -> BTreeSet<&str> {
 /// device mapper are only numbered.
 fn is_disk_of(disk: &BlockDevice, part: &BlockDevice) -> bool {
     let rest = part.name.strip_prefix(&disk.name).unwrap_or_default();
-    let number = rest.strip_prefix('p').unwrap_or(rest);
+    // Behind a name that ends in a digit the kernel puts a `p`: nvme0n12 is another disk than nvme0n1.
+    let number = if disk.name.ends_with(|last: char| last.is_ascii_digit()) {
+        rest.strip_prefix('p').unwrap_or_default()
+    } else {
+        rest
+    };
     disk.transport != "dm" && !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
 }
 
@@ -241,5 +246,25 @@ mod tests {
         the(&record, "disk-shared");
         record.measurements[0].disks.remove(0);
         silent(&record, "disk-shared");
+    }
+
+    /// The disk nvme0n12 was taken for a partition of nvme0n1, and md12 for one of md1.
+    #[test]
+    fn a_partition_has_a_p_behind_a_name_that_ends_in_a_digit() {
+        let device = |name: &str| BlockDevice {
+            name: name.to_owned(),
+            ..BlockDevice::default()
+        };
+        for (disk, part, expected) in [
+            ("vda", "vda1", true),
+            ("vda", "vdb1", false),
+            ("nvme0n1", "nvme0n1p2", true),
+            ("nvme0n1", "nvme0n12", false),
+            ("md1", "md12", false),
+            ("vda", "vda", false),
+        ] {
+            let found = is_disk_of(&device(disk), &device(part));
+            assert_eq!(found, expected, "{disk} {part}");
+        }
     }
 }
