@@ -17,6 +17,7 @@ const VIEWS: &[(&str, &str)] = &[
     ("run im4gn -q --no-save", "What was concluded"),
     ("show RUN", "rand-4KiB-q1-read"),
     ("show RUN --findings", "gp3: volume IOPS"),
+    ("merge RUN OTHER --no-save", "2 hosts that ran together"),
     ("compare RUN OTHER", "rand-4KiB-q1-read"),
     (
         "diagnose RUN --expect gp3:500GiB,iops=6000@m5.xlarge",
@@ -52,7 +53,7 @@ fn every_view_has_every_form() {
             let whole = format!("{line} --format {form}");
             let shown = good(lab.blocklab(whole.split(' ')));
             let words = match form {
-                "text" => words.to_owned(),
+                "text" => (*words).to_owned(),
                 "markdown" => words.replace('<', "\\<").replace('>', "\\>"),
                 _ => words.replace('<', "&lt;").replace('>', "&gt;"),
             };

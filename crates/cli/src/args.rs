@@ -14,6 +14,7 @@ mod emulate;
 mod foreign;
 mod judge;
 mod k8s;
+mod merge;
 mod run;
 
 pub use catalog::{
@@ -23,6 +24,7 @@ pub use emulate::{EmulateArgs, EmulateCtlArgs, SpinArg};
 pub use foreign::{ConvertArgs, ImportArgs, ImportTool, Language};
 pub use judge::{CalibrateArgs, CompareArgs, DiagnoseArgs, GateArgs, PriceArgs, PriceBy};
 pub use k8s::{K8sArgs, K8sCommand, K8sManifestArgs};
+pub use merge::MergeArgs;
 pub(crate) use run::run_name;
 pub use run::{Arrivals, LoadArgs, OperationKind, RunArgs};
 
@@ -93,6 +95,8 @@ pub enum Command {
     Price(PriceArgs),
     /// Translate a fio job file into a study in the native format
     Convert(ConvertArgs),
+    /// Merge the runs of several hosts that ran one load at the same time
+    Merge(MergeArgs),
     /// Export a run as CSV, JSON or Parquet
     Export(ExportArgs),
     /// Keep a note with a run: what you changed, and why

@@ -249,6 +249,7 @@ impl Model {
             }],
             overhead: None,
             note: None,
+            fleet: None,
             notes: self.notes(args),
             measurements: Vec::new(),
         }

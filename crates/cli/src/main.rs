@@ -21,6 +21,7 @@ mod k8s;
 mod list;
 mod load;
 mod manual;
+mod merge;
 mod note;
 mod price;
 mod request;
@@ -133,6 +134,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
     let store = || place::store(cli.store.clone());
     match &cli.command {
         Command::Run(args) => return run::run(args, &store()?),
+        Command::Merge(args) => return Ok(merge::merge(args, &store()?)?.into()),
         Command::Cdm(args) => return cdm::run(args, &store()?),
         Command::Diskspd(args) => return diskspd::run(args, &store()?),
         Command::Fio(args) => return fio::run(args, &store()?),

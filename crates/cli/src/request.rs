@@ -41,6 +41,7 @@ pub fn request(args: &RunArgs, store: &Store) -> Result<Request> {
         earlier: Vec::new(),
         missing: Missing::scratch_if(args.create),
         until,
+        start_at: args.start_at,
         is_resumable: !args.no_save,
         is_fresh: args.fresh,
         ..Request::once(study, Vec::new())
@@ -68,6 +69,11 @@ fn read(args: &RunArgs, store: &Store) -> Result<Loaded> {
 fn settle(args: &RunArgs, read: &mut Loaded, until: Option<Until>) -> Result<Overrides> {
     let Loaded { name, study, .. } = read;
     let systems = &study.publication.systems;
+    if !systems.is_empty() && args.start_at.is_some() {
+        bail!(
+            "the study {name} runs its systems one after the other: --start-at works only for studies without systems"
+        );
+    }
     if !systems.is_empty() && (!args.case.is_empty() || until.is_some()) {
         bail!(
             "the study {name} compares systems by all its cases and passes: --case and --repeat-until \

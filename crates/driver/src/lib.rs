@@ -173,6 +173,8 @@ pub struct Control<'a> {
     /// Whether a job that cannot open its targets or set up its engine fails alone, as data, and the
     /// others run. Otherwise no job runs.
     pub fails_alone: bool,
+    /// The threads begin at this moment of the run's clock, or at once where it is over.
+    pub begin_at: Nanos,
 }
 
 impl<'a> Control<'a> {
@@ -184,6 +186,7 @@ impl<'a> Control<'a> {
             drain_limit: Nanos::from_secs(30),
             drain_limit_interrupted: Nanos::from_millis(750),
             fails_alone: false,
+            begin_at: Nanos::ZERO,
         }
     }
 }
@@ -234,7 +237,7 @@ pub fn run(
     let before = usage::Usage::now();
     let frame = Frame {
         before,
-        ..Frame::from(called, threads.open_gate(run.clock))
+        ..Frame::from(called, threads.open_gate(run.clock, control))
     };
     let supervisor = supervisor::Supervisor::new(run, control, frame, observer);
     let (frame, seen) = supervisor.until_the_end(&mut threads, observer);

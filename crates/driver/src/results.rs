@@ -166,6 +166,7 @@ fn job_result(job: &Job, index: usize, workers: &Workers, seen: &Seen) -> JobRes
             ..accounting(&members)
         },
         threads_use: threads_use(&members),
+        host: None,
         depths: depths(&members),
         found_depth: found_depth(&members),
         verified: verified(job, &members, seen.windows[index]),

@@ -3,6 +3,7 @@
 
 use std::io;
 use std::os::unix::thread::JoinHandleExt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel, sync_channel};
 use std::sync::{Arc, Once};
 use std::thread::{Builder, JoinHandle};
@@ -30,6 +31,23 @@ pub(crate) struct Threads {
     handles: Vec<Option<JoinHandle<()>>>,
     gate: Arc<Gate>,
     endings: Receiver<Ended>,
+}
+
+/// The last part of a wait is spent awake: a sleep ends late by up to a tick of the kernel.
+const AWAKE: Nanos = Nanos::from_millis(2);
+
+/// Sleeps in short pieces, so that a signal ends it.
+fn wait_until(moment: Nanos, clock: Clock, interrupted: &AtomicBool) {
+    loop {
+        let left = moment.since(clock.now());
+        if left == Nanos::ZERO || interrupted.load(Ordering::Relaxed) {
+            return;
+        }
+        let asleep = left.since(AWAKE).min(Nanos::from_millis(50));
+        if asleep > Nanos::ZERO {
+            std::thread::sleep(Duration::from(asleep));
+        }
+    }
 }
 
 impl Threads {
@@ -164,8 +182,9 @@ impl Threads {
         Err(error)
     }
 
-    /// Releases all threads, and returns when that was.
-    pub(crate) fn open_gate(&self, clock: Clock) -> Nanos {
+    /// Releases all threads at the moment at which they are to begin, and returns when that was.
+    pub(crate) fn open_gate(&self, clock: Clock, control: Control<'_>) -> Nanos {
+        wait_until(control.begin_at, clock, control.interrupted);
         let start = clock.now();
         self.gate.give(Order::Begin(start));
         start

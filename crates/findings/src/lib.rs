@@ -7,6 +7,7 @@
 mod assess;
 mod assessment;
 pub mod consistency;
+pub mod fleet;
 mod held;
 pub mod hit;
 mod requested;

@@ -1,7 +1,7 @@
 //! What a record tells of the machine it was measured on: kernel, system, processor, memory,
 //! instance type.
 
-use blocklab_record::{Environment, Processor};
+use blocklab_record::{ClockQuality, Environment, Processor};
 use blocklab_units::Bytes;
 
 use crate::cgroup;
@@ -13,7 +13,20 @@ pub fn environment() -> Environment {
     if found.processor.hypervisor.is_none() {
         found.processor.hypervisor = hypervisor_from_cpuid();
     }
+    found.clock_quality = clock_quality();
     found
+}
+
+/// What the kernel knows of its time of day; `None` where it does not tell.
+fn clock_quality() -> Option<ClockQuality> {
+    // SAFETY: a timex of zeros asks for nothing to be changed (its modes are 0).
+    let mut found: libc::timex = unsafe { std::mem::zeroed() };
+    // SAFETY: the pointer is to a timex of this function, which adjtimex fills.
+    let state = unsafe { libc::adjtimex(&raw mut found) };
+    (state >= 0).then(|| ClockQuality {
+        is_synchronised: found.status & libc::STA_UNSYNC == 0,
+        max_error_ns: u64::try_from(found.maxerror).unwrap_or_default() * 1000,
+    })
 }
 
 fn read(roots: &Roots) -> Environment {
@@ -28,6 +41,8 @@ fn read(roots: &Roots) -> Environment {
         clocksource: text(clocksource),
         processor_quota: cgroup::processor_quota(roots),
         memory_limit_bytes: cgroup::memory_limit(roots),
+        host_name: roots.text("/proc/sys/kernel/hostname"),
+        clock_quality: None,
     }
 }
 

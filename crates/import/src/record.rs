@@ -163,6 +163,7 @@ impl Found {
             targets: self.targets.into_iter().map(facts).collect(),
             overhead: None,
             note: None,
+            fleet: None,
             notes,
             measurements,
         }

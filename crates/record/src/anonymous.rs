@@ -30,6 +30,7 @@ impl Record {
     pub fn anonymous(&self, is_published: bool, is_public: impl Fn(&str) -> bool) -> Self {
         let mut bare = self.clone();
         bare.note = None;
+        bare.rename_hosts();
         if !is_published {
             bare.requested.rename();
             bare.rename_loads(&is_public);
@@ -45,6 +46,35 @@ impl Record {
 }
 
 impl Record {
+    /// Takes the names of machines out, and numbers the hosts of a fleet.
+    fn rename_hosts(&mut self) {
+        self.environment.host_name = None;
+        let Some(fleet) = &mut self.fleet else {
+            return;
+        };
+        let mut names = Names::default();
+        for host in &mut fleet.hosts {
+            host.environment.host_name = None;
+            host.name = names.call(&host.name, "host");
+        }
+        let jobs = self.measurements.iter_mut().flat_map(|one| &mut one.jobs);
+        for host in jobs.filter_map(|job| job.host.as_mut()) {
+            *host = names.call(host, "host");
+        }
+        let texts = fleet
+            .hosts
+            .iter_mut()
+            .filter_map(|host| host.failure.as_mut());
+        for text in texts.chain(self.failure.as_mut()) {
+            *text = names.replaced_in_words(text);
+        }
+        for target in &mut self.targets {
+            if let Some((host, path)) = target.path.split_once(':') {
+                target.path = format!("{}:{path}", names.call(host, "host"));
+            }
+        }
+    }
+
     /// Renames cases, jobs and pools, wherever they are named.
     fn rename_loads(&mut self, is_public: &dyn Fn(&str) -> bool) {
         let mut names = Names::default();

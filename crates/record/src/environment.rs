@@ -41,9 +41,24 @@ pub struct Environment {
     /// Processors that the control groups let this process use at a time, where they have a quota.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processor_quota: Option<f64>,
+    /// The name of the host; `None` in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host_name: Option<String>,
+    /// How far its time of day may be off; `None` in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock_quality: Option<ClockQuality>,
     /// Memory that the control groups let this process use, page cache included, where they limit it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_limit_bytes: Option<Bytes>,
+}
+
+/// What the kernel knows of its time of day (adjtimex).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClockQuality {
+    /// Whether something keeps it in step with other clocks.
+    pub is_synchronised: bool,
+    /// The most that it is off, as the kernel estimates it.
+    pub max_error_ns: u64,
 }
 
 /// A block device as the kernel describes it.

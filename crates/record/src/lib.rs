@@ -8,6 +8,7 @@ mod alike;
 mod anonymous;
 mod detail;
 mod environment;
+mod fleet;
 mod latency;
 mod load;
 mod measurement;
@@ -23,8 +24,10 @@ use serde::{Deserialize, Deserializer, Serialize};
 pub use alike::grouped;
 pub use detail::{ByPriority, Depths, DirectionDetail, Samples, SteadyRound, ThreadUse, Verified};
 pub use environment::{
-    BlockDevice, DeviceHealth, Environment, FileSystem, Processor, TargetFacts, TargetKind,
+    BlockDevice, ClockQuality, DeviceHealth, Environment, FileSystem, Processor, TargetFacts,
+    TargetKind,
 };
+pub use fleet::{Fleet, FleetHost, FleetPass, NoFleet, merge};
 pub use latency::{BadHistogram, Latency};
 pub use load::{Carrier, ErrorKind, PaceKind};
 pub use measurement::{
@@ -164,6 +167,9 @@ pub struct Requested {
     pub aggregate: String,
     /// Planned passes of each case.
     pub passes: u32,
+    /// RFC 3339, UTC: the moment at which the first pass was to begin, where one was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_at: Option<String>,
 }
 
 impl Requested {
@@ -214,6 +220,9 @@ pub struct Record {
     /// to the record, which is never rewritten.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+    /// The hosts whose runs were merged into this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fleet: Option<Box<Fleet>>,
     /// In the order in which they were taken.
     pub measurements: Vec<Measurement>,
 }

@@ -250,6 +250,9 @@ pub struct JobResult {
     /// What its steady state was judged by: the last rounds, as many as the rule looks at.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steady_rounds: Vec<SteadyRound>,
+    /// The host that ran it, in a run of a fleet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
     /// Jobs of one pool share one thread and its operations in flight.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pool: Option<String>,
@@ -470,6 +473,10 @@ pub struct Measurement {
     pub pass: u32,
     /// Since the run's start.
     pub started_ns: u64,
+    /// The time of day at that moment, in microseconds since 1970; `None`: virtual time, another
+    /// program's run, or an older record.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_unix_us: Option<u64>,
     /// From the first thread's start to the last one's end, ramp included.
     pub elapsed_ns: u64,
     /// From the start of the set-up until the first operation was issued.

@@ -263,7 +263,14 @@ pub fn measured_on(record: &Record) -> Vec<(&'static str, String)> {
             && next.devices == one.devices
     };
     let groups = record.targets.chunk_by(alike);
-    let mut lines: Vec<_> = groups.flat_map(target_lines).collect();
+    let mut lines: Vec<_> = match &record.fleet {
+        Some(fleet) => {
+            let hosts: Vec<&str> = fleet.hosts.iter().map(|host| &*host.name).collect();
+            let paths: Vec<&str> = record.targets.iter().map(|target| &*target.path).collect();
+            vec![("hosts", first_of(&hosts)), ("targets", first_of(&paths))]
+        }
+        None => groups.flat_map(target_lines).collect(),
+    };
     // No engine drives a model; what one would allow stands in the cases.
     let engines = engines(record);
     if matches!(record.origin, Origin::Measured | Origin::Imported) && !engines.is_empty() {

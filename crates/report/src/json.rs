@@ -8,7 +8,7 @@ use blocklab_compare::expect::Diagnosis;
 use blocklab_compare::gate::Gate;
 use blocklab_compare::study::Outcome;
 use blocklab_device::Limit;
-use blocklab_findings::{Assessment, ResponseNs, Row, RowDirection};
+use blocklab_findings::{Assessment, ResponseNs, Row, RowDirection, fleet};
 use blocklab_record::{Measurement, PERCENTILES, Percentile, Record, Statistic, TargetFacts};
 use blocklab_workload::Date;
 use serde::{Serialize, Serializer};
@@ -90,6 +90,12 @@ pub fn summary(record: &Record, assessment: &Assessment, gate: Option<&Gate>) ->
         rows: rows.map(|(row, it)| direction(row, it)).collect::<Vec<_>>(),
         findings: &assessment.findings,
         gate: gate,
+        // `null` where the run is of one host.
+        fleet: record.fleet.as_ref().map(|fleet| fields! {
+            hosts: &fleet.hosts,
+            passes: &fleet.passes,
+            rows: host_rows(record, assessment),
+        }),
         notes: &record.notes,
         errors: facts::failures(record),
         accounting: facts::accounting(record).known(record.origin),
@@ -98,6 +104,28 @@ pub fn summary(record: &Record, assessment: &Assessment, gate: Option<&Gate>) ->
         environment: &record.environment,
         workload: &record.requested.native,
     })
+}
+
+/// What each host did, case by case.
+fn host_rows(record: &Record, assessment: &Assessment) -> Vec<impl Serialize> {
+    let cases = assessment.rows.iter().map(|row| &*row.case);
+    let mut rows = Vec::new();
+    for of_host in cases.flat_map(|case| fleet::host_rows(record, case)) {
+        let directions = of_host.row.directions.iter();
+        rows.extend(directions.map(|of| {
+            fields! {
+                host: of_host.host.clone(),
+                case: of_host.row.case.clone(),
+                direction: of.direction,
+                iops: of.iops,
+                bytes_per_s: of.bytes_per_s,
+                service_p50_ns: of.service_ns.at("p50"),
+                service_p99_ns: of.service_ns.at("p99"),
+                ios: of.ios,
+            }
+        }));
+    }
+    rows
 }
 
 /// One direction of a case; `null` is what another program did not report.

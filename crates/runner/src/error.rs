@@ -50,6 +50,17 @@ pub enum Error {
         /// The error of the kernel.
         cause: io::Error,
     },
+    /// The moment at which the run was to begin is over.
+    #[error(
+        "the run was to begin at {moment}, and it is {now}: give a later moment; what has to be laid \
+         out first takes its time, too"
+    )]
+    StartIsOver {
+        /// When it was to begin.
+        moment: jiff::Timestamp,
+        /// The time of day.
+        now: jiff::Timestamp,
+    },
     /// A region ends beyond its target.
     #[error(
         "{target} has {has}, and the load of `{job}` reaches to {wanted}: a smaller size would work"

@@ -13,6 +13,7 @@ mod prepared;
 mod request;
 mod resume_state;
 mod run_plan;
+mod schedule;
 mod scratch;
 mod system_run;
 mod systems;

@@ -217,6 +217,7 @@ impl<'a> Prepared<'a> {
             study,
             missing,
             fails_alone,
+            start_at,
             ..
         } = self.request;
         Part {
@@ -228,6 +229,7 @@ impl<'a> Prepared<'a> {
                 missing: *missing,
                 may_replace_engine: study.may_replace_engine,
                 fails_alone: *fails_alone,
+                start_at: *start_at,
                 setting: self.setting,
             },
             shares: &study.publication.shares,

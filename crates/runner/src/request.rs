@@ -10,6 +10,7 @@ use blocklab_record::{Note, Record};
 use blocklab_store::Store;
 use blocklab_workload::Plan;
 use blocklab_workload::publication::Publication;
+use jiff::Timestamp;
 
 use crate::{Missing, Until};
 
@@ -65,6 +66,8 @@ pub struct Request {
     pub missing: Missing,
     /// Whether a job that cannot open its targets or set up its engine fails alone, and the others run.
     pub fails_alone: bool,
+    /// The moment at which the first pass begins, so that hosts begin together; `None`: at once.
+    pub start_at: Option<Timestamp>,
     /// The precision until which passes are added.
     pub until: Option<Until>,
     /// The id of the run; `None`: a new one.
@@ -86,6 +89,7 @@ impl Request {
             earlier: Vec::new(),
             missing: Missing::Refused,
             fails_alone: false,
+            start_at: None,
             until: None,
             id: None,
             is_resumable: false,

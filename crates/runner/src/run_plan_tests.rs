@@ -85,6 +85,7 @@ fn on<const N: usize>(
             missing: Missing::Refused,
             may_replace_engine: false,
             fails_alone: false,
+            start_at: None,
             setting,
         },
         shares: &shares,

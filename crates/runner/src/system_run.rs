@@ -26,6 +26,7 @@ use crate::observer::{Relay, emulated};
 use crate::opened_target::{Missing, TargetContext};
 use crate::opened_targets::{OpenedTargets, is_null};
 use crate::request::Setting;
+use crate::schedule;
 use crate::{Error, Until};
 
 /// A plan, and its targets.
@@ -45,6 +46,8 @@ pub(crate) struct Assignment<'a> {
     pub(crate) may_replace_engine: bool,
     /// Whether a job that cannot open its targets or set up its engine fails alone.
     pub(crate) fails_alone: bool,
+    /// The moment at which its first pass begins; `None`: at once.
+    pub(crate) start_at: Option<Timestamp>,
     pub(crate) setting: Setting<'a>,
 }
 
@@ -100,6 +103,8 @@ pub(crate) struct SystemRun<'a> {
     interrupted: &'a AtomicBool,
     until: Option<Until>,
     fails_alone: bool,
+    /// When each step begins by the clock; those behind begin when they can.
+    starts: Vec<Nanos>,
     record: Record,
 }
 
@@ -140,14 +145,24 @@ impl<'a> SystemRun<'a> {
             plan,
             targets,
             fails_alone,
+            start_at,
             setting,
             ..
         } = part.assignment;
         let clock = Clock::start();
+        // In virtual time no host waits for another.
+        let start_at = start_at.filter(|_| opened_targets.origin() != Origin::Simulated);
+        let starts = match start_at {
+            Some(moment) => schedule::starts(&plan, moment, Timestamp::now(), clock.now())?,
+            None => Vec::new(),
+        };
         let mut record = Record {
             id,
             tool: TOOL.to_owned(),
-            requested,
+            requested: Requested {
+                start_at: start_at.map(|moment| moment.to_string()),
+                ..requested
+            },
             notes,
             ..empty_record(&opened_targets, &targets, clock)?
         };
@@ -169,6 +184,7 @@ impl<'a> SystemRun<'a> {
             interrupted: setting.interrupted,
             until,
             fails_alone,
+            starts,
             record,
         })
     }
@@ -214,7 +230,7 @@ impl<'a> SystemRun<'a> {
             step,
             steps: self.steps.len(),
         });
-        self.goes_on = match self.measure(&case, pass, observer) {
+        self.goes_on = match self.measure(&case, (step, pass), observer) {
             Ok(go_on) => go_on,
             // Before the first figure the request is invalid; later the target has changed, and
             // what was measured is kept.
@@ -328,7 +344,7 @@ impl<'a> SystemRun<'a> {
     fn measure(
         &mut self,
         case: &Case,
-        pass: u32,
+        (step, pass): (usize, u32),
         observer: &mut dyn Observer,
     ) -> Result<bool, blocklab_driver::Error> {
         let jobs = &case.workload.jobs;
@@ -347,6 +363,7 @@ impl<'a> SystemRun<'a> {
         };
         let control = Control {
             fails_alone: self.fails_alone,
+            begin_at: self.starts.get(step).copied().unwrap_or_default(),
             ..Control::new(self.interrupted)
         };
         let mut relay = Relay {
@@ -354,6 +371,7 @@ impl<'a> SystemRun<'a> {
             disks: &|| disks.since(),
             models: emulated(&targets),
         };
+        let (moment, epoch) = (Timestamp::now(), self.clock.now());
         let outcome = match self.record.origin {
             Origin::Simulated => {
                 let start = self.virtual_now;
@@ -372,6 +390,10 @@ impl<'a> SystemRun<'a> {
             case: case.name.clone(),
             settings: case.settings.clone(),
             pass,
+            started_unix_us: match self.record.origin {
+                Origin::Simulated => None,
+                _ => unix_us(moment, outcome.measurement.started_ns, epoch),
+            },
             disks,
             backing_disks,
             model: models::since(&counted, Nanos(outcome.measurement.started_ns)).map(Box::new),
@@ -472,6 +494,7 @@ fn empty_record(there: &OpenedTargets, typed: &[String], clock: Clock) -> Result
         },
         notes: Vec::new(),
         note: None,
+        fleet: None,
         measurements: Vec::new(),
     })
 }
@@ -566,7 +589,14 @@ fn requested(plan: &Plan) -> Requested {
         seed: plan.cases[0].workload.seed.to_string(),
         aggregate: aggregate.to_owned(),
         passes: plan.passes,
+        start_at: None,
     }
+}
+
+/// The time of day at a moment of the run's clock, which stood at `epoch` at another time of day.
+fn unix_us(then: Timestamp, at_ns: u64, epoch: Nanos) -> Option<u64> {
+    let ns = then.as_nanosecond() + i128::from(at_ns) - i128::from(epoch.0);
+    u64::try_from(ns / 1000).ok()
 }
 
 fn now_text() -> String {

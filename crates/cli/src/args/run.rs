@@ -12,6 +12,7 @@ use blocklab_store::is_id;
 use blocklab_units::{Bytes, Nanos, visible};
 use blocklab_workload::Engine;
 use clap::{Args, ValueEnum, ValueHint};
+use jiff::Timestamp;
 
 use super::{FormArgs, GateArgs, at_least_one};
 
@@ -120,6 +121,10 @@ pub struct RunArgs {
     /// Let --html overwrite a file that blocklab did not write (never a device)
     #[arg(long, requires = "html")]
     pub force: bool,
+    /// Begin the first pass at this moment, as other hosts do, such as 2026-12-01T12:00:00Z; each later
+    /// pass has a moment of its own
+    #[arg(long, value_name = "TIME")]
+    pub start_at: Option<Timestamp>,
     /// No progress
     #[arg(short, long)]
     pub quiet: bool,

@@ -7,6 +7,7 @@ mod container;
 mod depth;
 pub(crate) mod episode;
 mod failures;
+mod fleet;
 mod length;
 pub(crate) mod limits;
 mod observed;
@@ -31,7 +32,7 @@ type Rule = fn(&Cases<'_>) -> Vec<Finding>;
 
 /// In the order in which findings of the same severity are shown: what spoils a figure comes
 /// before what explains it.
-const RULES: [Rule; 53] = [
+const RULES: [Rule; 58] = [
     failures::accounting,
     observed::on_purpose,
     failures::failed,
@@ -51,6 +52,11 @@ const RULES: [Rule; 53] = [
     container::layered_file_system,
     container::throttled,
     container::memory_limit,
+    fleet::common_window,
+    fleet::straggler,
+    fleet::tail_of_one,
+    fleet::unsynchronised,
+    fleet::hosts_differ,
     outside::stood_still,
     outside::disk_shared,
     processor::cpu_limit,

@@ -40,6 +40,7 @@ pub fn measurement(case: &Case, pass: u32, ios: u64, mean_ns: f64) -> Measuremen
         .iter()
         .map(|name| (*name, Box::new(direction(share, block, mean_ns))));
     let result = JobResult {
+        host: None,
         name: job.name.clone(),
         engine: Carrier::Engine(EngineKind::IoUring),
         pattern: None,
@@ -69,6 +70,7 @@ pub fn measurement(case: &Case, pass: u32, ios: u64, mean_ns: f64) -> Measuremen
         steady_rounds: Vec::new(),
     };
     Measurement {
+        started_unix_us: None,
         case: case.name.clone(),
         settings: Vec::new(),
         pass,
@@ -125,6 +127,7 @@ pub fn record_of(measurements: Vec<Measurement>) -> Record {
         overhead: None,
         notes: Vec::new(),
         note: None,
+        fleet: None,
         measurements,
     }
 }

@@ -75,6 +75,7 @@ impl Sketch {
         let reads = self.direction == "read";
         let elapsed = u64::from(self.seconds) * 1_000_000_000;
         Measurement {
+            started_unix_us: None,
             case: self.case.clone(),
             settings: Vec::new(),
             pass,
@@ -146,6 +147,7 @@ impl Sketch {
             detail: None,
         };
         JobResult {
+            host: None,
             name: "load".to_owned(),
             engine: Carrier::named(self.engine),
             pattern: Some(Pattern::Random {
@@ -254,6 +256,7 @@ pub fn record(sketches: &[Sketch]) -> Record {
         overhead: None,
         notes: Vec::new(),
         note: None,
+        fleet: None,
         measurements: taken.collect(),
     }
 }

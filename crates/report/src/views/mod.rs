@@ -4,6 +4,7 @@
 mod comparison;
 mod diagnosis;
 mod findings;
+mod fleet;
 mod gate;
 mod header;
 mod model;
@@ -34,6 +35,7 @@ pub fn summary(record: &Record, assessment: &Assessment) -> Document {
     parts.push(findings::notes(record));
     parts.push(findings::errors(record));
     parts.push(findings::brief(record, assessment));
+    parts.extend(fleet::fleet(record, assessment));
     parts.extend(table(record, assessment));
     Document {
         name: record.requested.name.clone(),

@@ -14,7 +14,9 @@ const MARGIN: usize = 2;
 
 /// The limits that can bind and every assumption, each on a line.
 pub fn brief(record: &Record) -> Vec<Part> {
-    let targets: Vec<_> = model::targets(record).collect();
+    // Of several hosts each has its own; the findings show them.
+    let targets = model::targets(record).filter(|_| record.fleet.is_none());
+    let targets: Vec<_> = targets.collect();
     let sections = targets.iter().map(|target| {
         let limits = model::binding(target);
         let shown = &limits[..limits.len().min(LIMITS)];

@@ -199,6 +199,7 @@ fn measure(shape: &Shape, pass: u32, factor: f64, dice: &mut Dice) -> (Measureme
         detail: None,
     };
     let measurement = Measurement {
+        started_unix_us: None,
         case: shape.name.to_owned(),
         settings: Vec::new(),
         pass,
@@ -239,6 +240,7 @@ fn way(shape: &Shape) -> Direction {
 fn job(shape: &Shape, direction: DirectionResult) -> JobResult {
     let ios = direction.ios;
     JobResult {
+        host: None,
         name: shape.name.to_owned(),
         engine: Carrier::Engine(EngineKind::IoUring),
         pattern: Some(if shape.name.starts_with("rnd") {
@@ -446,6 +448,7 @@ pub fn empty(id: &str) -> Record {
             },
         }),
         note: None,
+        fleet: None,
         notes: vec![Note {
             level: NoteLevel::Assumed,
             subject: "size".to_owned(),

@@ -35,6 +35,7 @@ pub fn record(id: &str, started_at: &str) -> Record {
         overhead: None,
         notes: Vec::new(),
         note: None,
+        fleet: None,
         measurements: vec![measurement(1), measurement(2)],
     }
 }
@@ -53,6 +54,7 @@ fn requested() -> Requested {
 
 fn measurement(pass: u32) -> Measurement {
     Measurement {
+        started_unix_us: None,
         case: "mixed".into(),
         settings: vec![("depth".into(), "32".into())],
         pass,
@@ -76,6 +78,7 @@ fn good() -> JobResult {
     let both = [(Direction::Read, 1_000), (Direction::Write, 500)];
     let directions = both.map(|(way, ios)| (way, Box::new(direction(ios))));
     JobResult {
+        host: None,
         directions: BTreeMap::from(directions),
         accounting: Accounting {
             issued: 1_500,
@@ -96,6 +99,7 @@ fn failed() -> JobResult {
         first_offset: 4096,
     };
     JobResult {
+        host: None,
         errors: vec![error],
         accounting: Accounting {
             issued: 1,
@@ -108,6 +112,7 @@ fn failed() -> JobResult {
 
 fn job(name: &str, stopped: Stopped) -> JobResult {
     JobResult {
+        host: None,
         name: name.into(),
         engine: Carrier::Engine(EngineKind::IoUring),
         pattern: Some(Pattern::Random {

@@ -1,0 +1,70 @@
+//! In: a Record of several hosts. Out: the row of each host by itself.
+
+use blocklab_record::{Measurement, Record};
+
+use crate::Row;
+use crate::rows::{Aggregate, row};
+
+/// What one host did in one case.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HostRow {
+    /// The host.
+    pub host: String,
+    /// Its figures, made as those of all hosts together are.
+    pub row: Row,
+}
+
+impl HostRow {
+    /// Operations a second in all directions.
+    pub fn iops(&self) -> f64 {
+        self.row
+            .directions
+            .iter()
+            .map(|direction| direction.iops.value)
+            .sum()
+    }
+}
+
+/// A row for each host that took part in a case, in the order of the fleet; none where the run is of
+/// one host.
+pub fn host_rows(record: &Record, case: &str) -> Vec<HostRow> {
+    let Some(fleet) = &record.fleet else {
+        return Vec::new();
+    };
+    let aggregate = Aggregate::named(&record.requested.aggregate);
+    // A pass 0 was run before the others and enters no figure.
+    let passes = record
+        .measurements
+        .iter()
+        .filter(|one| one.case == case && one.pass > 0);
+    let passes: Vec<&Measurement> = passes.collect();
+    let rows = fleet.hosts.iter().filter_map(|host| {
+        let own: Vec<Measurement> = passes
+            .iter()
+            .map(|pass| only(pass, &host.name))
+            .filter(|pass| !pass.jobs.is_empty())
+            .collect();
+        let own: Vec<&Measurement> = own.iter().collect();
+        (!own.is_empty()).then(|| HostRow {
+            host: host.name.clone(),
+            row: row(&own, aggregate).row,
+        })
+    });
+    rows.collect()
+}
+
+/// A pass with the jobs of one host.
+fn only(pass: &Measurement, host: &str) -> Measurement {
+    let jobs = pass
+        .jobs
+        .iter()
+        .filter(|job| job.host.as_deref() == Some(host));
+    Measurement {
+        case: pass.case.clone(),
+        settings: pass.settings.clone(),
+        pass: pass.pass,
+        elapsed_ns: pass.elapsed_ns,
+        jobs: jobs.cloned().collect(),
+        ..Measurement::default()
+    }
+}

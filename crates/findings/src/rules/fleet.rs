@@ -1,0 +1,274 @@
+//! What only several hosts together can show: one that holds the others' figures down, clocks that
+//! do not agree, machines that differ.
+
+use std::collections::BTreeSet;
+
+use blocklab_record::{Environment, FleetPass};
+use blocklab_stats::{Histogram, median};
+use blocklab_workload::Direction;
+
+use crate::fleet::{HostRow, host_rows};
+use crate::hit::{info, of_run, per_case, warning};
+use crate::statement::{delay, listed, percent as share_of, word};
+use crate::view::Cases;
+use crate::{Confidence, Finding};
+
+/// Less of the measured time than this, in per cent, and the sum is no figure of all hosts at once.
+const TOGETHER_PERCENT: f64 = 90.0;
+/// A host this far below the median, by the modified z-score of Iglewicz and Hoaglin (1993), is
+/// another kind of host.
+const FAR: f64 = 3.5;
+/// 0.6745: where a quarter of a normal law begins, so that the score is one of standard deviations.
+const QUARTER: f64 = 0.6745;
+/// Nearer to the median than this share, no host holds anything back, however alike the others are.
+const NEAR: f64 = 0.9;
+/// Fewer hosts have no median from which one could stand out.
+const FEW: usize = 3;
+/// The tail is one host's where it falls to this share without it.
+const TAIL: f64 = 0.7;
+
+/// The hosts ran together for less than the whole time.
+pub(super) fn common_window(cases: &Cases<'_>) -> Vec<Finding> {
+    let Some(fleet) = &cases.record.fleet else {
+        return Vec::new();
+    };
+    let advice = "Start the hosts at one moment (`run --start-at`), with clocks that are kept in \
+                  step, and give all of them the same time.";
+    per_case(cases, "common-window", Some(advice), |case| {
+        let passes = fleet.passes.iter().filter(|pass| pass.case == case.name);
+        let shares = passes.filter_map(|pass: &FleetPass| pass.window_percent);
+        let least = shares.reduce(f64::min)?;
+        (least < TOGETHER_PERCENT).then(|| {
+            warning(
+                "all hosts were measured together for only {} of the time, so the sum of their \
+                 rates is no rate that they had at once",
+                [share_of(least)],
+            )
+            .graded(-least)
+            .with("common window", least, "%")
+        })
+    })
+}
+
+/// The time of day of a host is not kept in step: what is said of skews may be wrong.
+pub(super) fn unsynchronised(cases: &Cases<'_>) -> Vec<Finding> {
+    let Some(fleet) = &cases.record.fleet else {
+        return Vec::new();
+    };
+    let is_loose = |environment: &Environment| {
+        let quality = environment.clock_quality;
+        quality.is_some_and(|quality| !quality.is_synchronised)
+    };
+    let loose = fleet
+        .hosts
+        .iter()
+        .filter(|host| is_loose(&host.environment));
+    let names: Vec<&str> = loose.map(|host| host.name.as_str()).collect();
+    if names.is_empty() || fleet.passes.iter().all(|pass| pass.start_skew_ns.is_none()) {
+        return Vec::new();
+    }
+    let advice = "Run chrony or another NTP client on every host.";
+    let hit = info(
+        "The clock of {} is not kept in step with others, so skews and the common window are only as \
+         right as it happens to be",
+        [word(listed(&names, "and"))],
+    );
+    vec![of_run("clock-unsynchronised", Some(advice), hit)]
+}
+
+/// One host delivers far less than the others.
+pub(super) fn straggler(cases: &Cases<'_>) -> Vec<Finding> {
+    let advice = "Look at the run of that host by itself: `blocklab diagnose` names its limit.";
+    per_case(cases, "straggler", Some(advice), |case| {
+        let hosts = host_rows(cases.record, case.name);
+        let rates: Vec<f64> = hosts.iter().map(HostRow::iops).collect();
+        let usual = median(&rates);
+        let away: Vec<f64> = rates.iter().map(|rate| (rate - usual).abs()).collect();
+        let spread = median(&away);
+        let slowest = hosts.iter().min_by(|a, b| a.iops().total_cmp(&b.iops()))?;
+        let rate = slowest.iops();
+        let is_far = QUARTER * (usual - rate) > FAR * spread;
+        (hosts.len() >= FEW && rate < usual * NEAR && is_far).then(|| {
+            warning(
+                "{} delivers {} of what the hosts deliver in the median",
+                [word(slowest.host.clone()), share_of(rate / usual * 100.0)],
+            )
+            .graded(-rate / usual)
+            .with("its rate", rate, "IOPS")
+            .with("median of the hosts", usual, "IOPS")
+        })
+    })
+}
+
+/// The tail of all is the tail of one host.
+pub(super) fn tail_of_one(cases: &Cases<'_>) -> Vec<Finding> {
+    let advice = "Look at the run of that host by itself: `blocklab diagnose` names what its slow \
+                  operations have in common.";
+    per_case(cases, "tail-of-one-host", Some(advice), |case| {
+        let hosts = host_rows(cases.record, case.name);
+        if hosts.len() < FEW {
+            return None;
+        }
+        let all = p99(cases, case.name, None)?;
+        let without = hosts.iter().filter_map(|host| {
+            let rest = p99(cases, case.name, Some(&host.host))?;
+            Some((host, rest))
+        });
+        let (host, rest) = without.min_by(|(_, a), (_, b)| a.total_cmp(b))?;
+        (rest < all * TAIL).then(|| {
+            warning(
+                "p99 of all hosts is that of {}: without it {} instead of {}",
+                [word(host.host.clone()), delay(rest), delay(all)],
+            )
+            .confidence(Confidence::Medium)
+            .graded(all / rest)
+            .with("p99 of all hosts", all, "ns")
+            .with("p99 without it", rest, "ns")
+        })
+    })
+}
+
+/// The service p99 of reads and writes of all hosts, or of all but one.
+fn p99(cases: &Cases<'_>, case: &str, without: Option<&str>) -> Option<f64> {
+    let mut all = Histogram::new();
+    let passes = cases.record.measurements.iter();
+    let jobs = passes
+        .filter(|pass| pass.case == case && pass.pass > 0)
+        .flat_map(|pass| &pass.jobs)
+        .filter(|job| without.is_none() || job.host.as_deref() != without);
+    for job in jobs {
+        let moved = job
+            .directions
+            .iter()
+            .filter(|(direction, _)| **direction != Direction::Sync);
+        for (_, result) in moved {
+            all.merge(&result.service.histogram().ok()?);
+        }
+    }
+    (all.count() > 0).then(|| all.quantile(0.99) as f64)
+}
+
+/// Something of a machine, as text.
+type Fact = fn(&Environment) -> String;
+
+/// Hosts that are not alike.
+pub(super) fn hosts_differ(cases: &Cases<'_>) -> Vec<Finding> {
+    let Some(fleet) = &cases.record.fleet else {
+        return Vec::new();
+    };
+    let facts: [(&str, Fact); 6] = [
+        ("kernel", |host| host.kernel.clone()),
+        ("system", |host| host.os.clone()),
+        ("processor", |host| host.processor.model.clone()),
+        ("number of processors", |host| {
+            host.processor.count.to_string()
+        }),
+        ("memory", |host| host.memory_bytes.to_string()),
+        ("instance type", |host| {
+            host.instance.clone().unwrap_or_default()
+        }),
+    ];
+    let differing = facts.into_iter().filter_map(|(name, fact)| {
+        let hosts = fleet.hosts.iter().map(|host| fact(&host.environment));
+        let values: BTreeSet<String> = hosts.collect();
+        let values: Vec<String> = values
+            .into_iter()
+            .filter(|value| !value.is_empty())
+            .collect();
+        (values.len() > 1).then(|| format!("{name} ({})", values.join(", ")))
+    });
+    let differing: Vec<String> = differing.collect();
+    if differing.is_empty() {
+        return Vec::new();
+    }
+    let hit = info("The hosts differ: {}", [word(differing.join("; "))]);
+    vec![of_run("hosts-differ", None, hit)]
+}
+
+#[cfg(test)]
+mod tests {
+    use blocklab_record::{ClockQuality, Record, merge};
+
+    use crate::testing::{Sketch, record, silent, the};
+
+    fn host(name: &str, iops: f64, latency_ns: f64) -> Record {
+        let mut run = record(&[Sketch {
+            iops: vec![iops; 3],
+            latency_ns: Some(latency_ns),
+            ..Sketch::default()
+        }]);
+        run.id = name.to_owned();
+        run.environment.host_name = Some(name.to_owned());
+        for measurement in &mut run.measurements {
+            measurement.started_unix_us = Some(1_800_000_000_000_000);
+        }
+        run
+    }
+
+    fn fleet(hosts: &[Record]) -> Record {
+        merge(hosts).expect("one load")
+    }
+
+    fn alike() -> Vec<Record> {
+        ["a", "b", "c", "d"]
+            .map(|name| host(name, 10_000.0, 1e6))
+            .to_vec()
+    }
+
+    #[test]
+    fn a_host_that_is_far_below_the_others() {
+        let mut hosts = alike();
+        hosts[1] = host("b", 9_900.0, 1e6);
+        silent(&fleet(&hosts), "straggler");
+        hosts[2] = host("c", 6_000.0, 1e6);
+        let found = the(&fleet(&hosts), "straggler");
+        assert!(
+            found.statement.contains("c delivers 60 %"),
+            "{}",
+            found.statement
+        );
+    }
+
+    #[test]
+    fn a_tail_that_is_one_hosts() {
+        silent(&fleet(&alike()), "tail-of-one-host");
+        let mut hosts = alike();
+        hosts[3] = host("d", 10_000.0, 5e6);
+        let found = the(&fleet(&hosts), "tail-of-one-host");
+        assert!(found.statement.contains("that of d"), "{}", found.statement);
+    }
+
+    #[test]
+    fn hosts_that_were_not_together() {
+        silent(&fleet(&alike()), "common-window");
+        let late = |us: u64| {
+            let mut hosts = alike();
+            for measurement in &mut hosts[0].measurements {
+                measurement.started_unix_us = measurement.started_unix_us.map(|at| at + us);
+            }
+            fleet(&hosts)
+        };
+        silent(&late(900_000), "common-window");
+        the(&late(1_100_000), "common-window");
+    }
+
+    #[test]
+    fn clocks_and_machines() {
+        let mut hosts = alike();
+        silent(&fleet(&hosts), "clock-unsynchronised");
+        silent(&fleet(&hosts), "hosts-differ");
+        hosts[1].environment.kernel = "6.1.0-18".to_owned();
+        hosts[2].environment.kernel = "6.1.0-21".to_owned();
+        hosts[0].environment.clock_quality = Some(ClockQuality {
+            is_synchronised: false,
+            max_error_ns: 16_000_000_000,
+        });
+        let found = the(&fleet(&hosts), "hosts-differ");
+        assert!(
+            found.statement.contains("6.1.0-18, 6.1.0-21"),
+            "{}",
+            found.statement
+        );
+        the(&fleet(&hosts), "clock-unsynchronised");
+    }
+}

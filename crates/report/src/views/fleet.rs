@@ -1,0 +1,121 @@
+//! In: a run of several hosts. Out: what each of them did, and how much of the time they were together.
+
+use blocklab_findings::fleet::host_rows;
+use blocklab_findings::{Assessment, RowDirection};
+use blocklab_record::{Fleet, FleetPass, Record};
+use blocklab_units::{Nanos, count, plural, rate};
+
+use crate::document::{Column, Entry, Group, Layout, Part, Row, Table};
+use crate::facts;
+
+const MARGIN: usize = 2;
+
+/// The hosts case by case; empty where the run is of one host.
+pub fn fleet(record: &Record, assessment: &Assessment) -> Vec<Part> {
+    let Some(fleet) = &record.fleet else {
+        return Vec::new();
+    };
+    let rows = assessment.rows.iter();
+    let rows = rows.flat_map(|row| hosts_of(record, fleet, &row.case));
+    let table = Table {
+        columns: vec![
+            Column::words(""),
+            Column::figure("MB/s"),
+            Column::figure("IOPS"),
+            Column::figure("mean"),
+            Column::figure("p50"),
+            Column::figure("p99"),
+            Column::words("run"),
+        ],
+        rows: rows.collect(),
+        layout: Layout::Narrow { margin: MARGIN + 2 },
+    };
+    let title = format!("{} that ran together", plural(fleet.hosts.len(), "host"));
+    let legend = "Skews are by the clocks of the hosts. The common window lies after the last ramp \
+                  and before the first end; a slice that lies partly in it counts in that part.";
+    vec![Part::section(
+        title,
+        vec![
+            Part::Table(table),
+            Part::Entries(vec![
+                Entry::aside(MARGIN, clocks(fleet)),
+                Entry::aside(MARGIN, legend),
+            ]),
+        ],
+    )]
+}
+
+fn hosts_of(record: &Record, fleet: &Fleet, case: &str) -> Vec<Row> {
+    let mut rows: Vec<Row> = Vec::new();
+    for of_host in host_rows(record, case) {
+        let run = fleet.hosts.iter().find(|host| host.name == of_host.host);
+        for direction in &of_host.row.directions {
+            let mut cells = vec![format!("{} {}", of_host.host, direction.direction)];
+            cells.extend(figures(direction));
+            cells.push(run.map_or_else(String::new, |host| host.run.clone()));
+            rows.push(Row::from(cells));
+        }
+    }
+    if let Some(first) = rows.first_mut() {
+        first.group = Some(Group {
+            title: case.to_owned(),
+            warning: String::new(),
+        });
+    }
+    if let Some(last) = rows.last_mut() {
+        last.below = together(fleet, case).unwrap_or_default();
+    }
+    rows
+}
+
+fn figures(of: &RowDirection) -> [String; 5] {
+    let at = |name: &str, share: f64| facts::quantile(of, share, of.service_ns.at(name));
+    [
+        rate(of.bytes_per_s.value / 1e6),
+        rate(of.iops.value),
+        facts::mean(of),
+        at("p50", 0.5),
+        at("p99", 0.99),
+    ]
+}
+
+/// How far the hosts were together in a case, at worst; `None` where no moment is known.
+fn together(fleet: &Fleet, case: &str) -> Option<String> {
+    let passes = || fleet.passes.iter().filter(|pass| pass.case == case);
+    let worst = |skew: fn(&FleetPass) -> Option<u64>| passes().filter_map(skew).max();
+    let start = Nanos(worst(|pass| pass.start_skew_ns)?);
+    let end = Nanos(worst(|pass| pass.end_skew_ns)?);
+    let window = passes()
+        .filter_map(|pass| pass.window_percent)
+        .reduce(f64::min)?;
+    let rates: Vec<f64> = passes().filter_map(|pass| pass.iops).collect();
+    let mean = rates.iter().sum::<f64>() / rates.len().max(1) as f64;
+    Some(format!(
+        "together for {} of the time, in which all had {} IOPS; the starts lie {start} apart at \
+         most, the ends {end}",
+        facts::percent(window),
+        count(mean)
+    ))
+}
+
+/// What is known of the clocks.
+fn clocks(fleet: &Fleet) -> String {
+    let known = fleet
+        .hosts
+        .iter()
+        .filter_map(|host| host.environment.clock_quality);
+    let worst = known.clone().map(|quality| quality.max_error_ns).max();
+    let loose = known.filter(|quality| !quality.is_synchronised).count();
+    match (worst, loose) {
+        (None, _) => "Nothing is known of the clocks of the hosts.".to_owned(),
+        (Some(worst), 0) => format!(
+            "By the kernels' own estimate, no clock is off by more than {}.",
+            Nanos(worst)
+        ),
+        (Some(_), loose) => format!(
+            "{} of {} clocks are not kept in step by anything.",
+            loose,
+            fleet.hosts.len()
+        ),
+    }
+}

@@ -1,0 +1,90 @@
+//! In: a moment of the day, and the steps of a run. Out: when each of them begins by the run's clock.
+//!
+//! A file of its own: several hosts that were given one moment must come to the same steps at the
+//! same times, without a word between them.
+
+use blocklab_units::Nanos;
+use blocklab_workload::Plan;
+use jiff::Timestamp;
+
+use crate::Error;
+use crate::forecast::planned_if_timed;
+
+/// Room between two passes for what each host needs to end one and set up the next.
+const BETWEEN: Nanos = Nanos::from_secs(1);
+
+/// When each step begins: the first at the moment, each other when the one before it is over by plan
+/// and a second has passed. Steps behind one that only its target ends begin when they can.
+///
+/// # Errors
+/// When the moment is over: `now` is the time of day at `clock_now` of the run's clock.
+pub(crate) fn starts(
+    plan: &Plan,
+    moment: Timestamp,
+    now: Timestamp,
+    clock_now: Nanos,
+) -> Result<Vec<Nanos>, Error> {
+    let ahead = moment.as_nanosecond() - now.as_nanosecond();
+    let ahead = u64::try_from(ahead).map_err(|_| Error::StartIsOver { moment, now })?;
+    let mut starts = Vec::new();
+    let mut next = Some(clock_now.saturating_add(Nanos(ahead)));
+    for (case, _) in plan.steps() {
+        let Some(start) = next else { break };
+        starts.push(start);
+        let length = planned_if_timed(&plan.cases[case]);
+        next = length.map(|length| {
+            let end = start.saturating_add(length).saturating_add(plan.pause);
+            end.saturating_add(BETWEEN)
+        });
+    }
+    Ok(starts)
+}
+
+#[cfg(test)]
+mod tests {
+    use blocklab_workload::{Case, Job, Order, Stop, Workload};
+
+    use super::*;
+
+    fn plan(stop: Stop) -> Plan {
+        let job = Job {
+            ramp: Nanos::from_secs(1),
+            stop,
+            ..Job::default()
+        };
+        let case = Case {
+            name: "a".to_owned(),
+            settings: Vec::new(),
+            workload: Workload {
+                seed: 0,
+                jobs: vec![job],
+            },
+        };
+        Plan {
+            order: Order::Interleaved,
+            passes: 3,
+            ..Plan::once("a", "", vec![case])
+        }
+    }
+
+    #[test]
+    fn each_pass_has_its_moment() {
+        let timed = plan(Stop {
+            runtime: Some(Nanos::from_secs(5)),
+            ..Stop::default()
+        });
+        let second = |second| Timestamp::from_second(second).expect("a moment");
+        let clock = Nanos::from_secs(100);
+        let found = starts(&timed, second(1010), second(1000), clock).expect("ahead");
+        // Each takes 1 s of ramp and 5 s, and a second lies between two.
+        assert_eq!(found, [110, 117, 124].map(Nanos::from_secs));
+        let over = starts(&timed, second(999), second(1000), clock);
+        assert!(over.is_err(), "{over:?}");
+        let by_amount = plan(Stop {
+            loops: Some(1),
+            ..Stop::default()
+        });
+        let found = starts(&by_amount, second(1010), second(1000), clock).expect("ahead");
+        assert_eq!(found, [Nanos::from_secs(110)], "only the first is known");
+    }
+}

@@ -1,0 +1,82 @@
+//! Hosts that begin together, and their runs as one.
+
+use std::process::{Child, Stdio};
+use std::time::{Duration, SystemTime};
+
+use blocklab_proof::{Lab, good, json};
+use jiff::Timestamp;
+
+/// A moment soon enough to wait for, and late enough for a busy machine to be ready.
+fn soon() -> String {
+    let soon = SystemTime::now() + Duration::from_secs(4);
+    let soon = Timestamp::try_from(soon).expect("a moment");
+    soon.to_string()
+}
+
+#[test]
+fn hosts_begin_at_one_moment_and_are_merged() {
+    let lab = Lab::new();
+    // The program is built by its first call, which may take minutes.
+    good(lab.blocklab(["--version"]));
+    let moment = soon();
+    let hosts: Vec<Child> = ["h1", "h2", "h3"]
+        .iter()
+        .map(|name| {
+            let line = format!(
+                "run -q --rw randread --target null --runtime 300ms --repeat 2 --name {name} \
+                 --start-at {moment}"
+            );
+            let mut command = lab.command();
+            let command = command.args(line.split(' ')).stdout(Stdio::null());
+            command.spawn().expect("it starts")
+        })
+        .collect();
+    for mut host in hosts {
+        assert!(host.wait().expect("it ends").success());
+    }
+    let rack = json(&good(
+        lab.blocklab("merge h1 h2 h3 --name rack --json".split(' ')),
+    ));
+    let fleet = &rack["fleet"];
+    assert_eq!(fleet["hosts"].as_array().map(Vec::len), Some(3), "{fleet}");
+    let passes = fleet["passes"].as_array().expect("passes");
+    assert_eq!(passes.len(), 2, "{fleet}");
+    for pass in passes {
+        assert!(
+            pass["start_skew_ns"].is_u64() && pass["iops"].is_f64(),
+            "{pass}"
+        );
+    }
+    let hosts = fleet["rows"].as_array().expect("rows").iter();
+    let sum: f64 = hosts.filter_map(|row| row["iops"]["value"].as_f64()).sum();
+    let all = rack["rows"][0]["iops"]["value"].as_f64().expect("a rate");
+    assert!(
+        (sum - all).abs() < all * 1e-9,
+        "rates are added: {sum} and {all}"
+    );
+    // No run begins before its moment, on a machine however slow.
+    let one = json(&good(lab.blocklab(["export", "h1", "--format", "json"])));
+    let begun = one["measurements"][0]["started_unix_us"]
+        .as_i64()
+        .expect("a moment");
+    let moment: Timestamp = moment.parse().expect("as it was given");
+    assert!(begun >= moment.as_microsecond() - 1, "{begun} and {moment}");
+    let shown = good(lab.blocklab(["show", "rack"]));
+    assert!(shown.contains("3 hosts that ran together"), "{shown}");
+    let twice = lab.blocklab(["merge", "h1", "h1"]);
+    assert_eq!(twice.code, Some(2), "{}", twice.err);
+    let again = lab.blocklab(["run", "-q", "--again", "rack"]);
+    assert_eq!(again.code, Some(2), "{}", again.err);
+}
+
+#[test]
+fn a_moment_that_is_over_is_refused() {
+    let lab = Lab::new();
+    let line = "run -q --rw randread --target null --start-at 2020-01-01T00:00:00Z";
+    let late = lab.blocklab(line.split(' '));
+    assert_eq!(late.code, Some(2), "{}", late.err);
+    assert!(late.err.contains("give a later moment"), "{}", late.err);
+    let line = "run i3-vs-i2 -q --start-at 2099-01-01T00:00:00Z";
+    let several = lab.blocklab(line.split(' '));
+    assert_eq!(several.code, Some(2), "{}", several.err);
+}
