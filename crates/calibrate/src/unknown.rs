@@ -123,7 +123,7 @@ fn shares(choice: &Choice, found: &mut Vec<String>) {
 
 fn units(choice: &Choice, found: &mut Vec<String>) {
     match choice.accounting {
-        Accounting::Plain => (),
+        Accounting::Plain | Accounting::Split { .. } => (),
         Accounting::Merged { unit } | Accounting::WholeUnits { unit } => found.push(format!(
             "the unit of accounting: sequential operations count as fewer than random ones; {unit} \
              is what EBS uses (assumed)."

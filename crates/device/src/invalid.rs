@@ -97,7 +97,9 @@ impl VolumeSpec {
         let kind = &self.kind;
         let unit = match self.accounting {
             Accounting::Plain => true,
-            Accounting::Merged { unit } | Accounting::WholeUnits { unit } => {
+            Accounting::Merged { unit }
+            | Accounting::Split { unit }
+            | Accounting::WholeUnits { unit } => {
                 unit.0.is_power_of_two() && (512..=1 << 30).contains(&unit.0)
             }
         };

@@ -159,6 +159,10 @@ units! {
     IoCredits "I/O credits" "Operations that a bucket holds, in the vendor's words.";
     MibPerSPerTib "MiB/s per TiB" "2^20 bytes a second for every 2^40 bytes of the volume.";
     MibPerSPerIops "MiB/s per IOPS" "2^20 bytes a second for every operation a second.";
+    MbPerSPerIops "MB/s per IOPS" "10^6 bytes a second for every operation a second.";
+    MibPerSPerGib "MiB/s per GiB" "2^20 bytes a second for every 2^30 bytes of the volume.";
+    IopsPerMibPerS "IOPS per MiB/s" "Operations a second for every 2^20 bytes a second.";
+    Seconds "s" "Seconds.";
     KibPerSPerIops "KiB/s per IOPS" "2^10 bytes a second for every operation a second.";
     TibPerTib "TiB/TiB" "Bytes that a bucket holds for every byte of the volume.";
 }

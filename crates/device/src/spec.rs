@@ -124,6 +124,13 @@ pub enum Accounting {
         #[serde(rename = "unit_bytes")]
         unit: Bytes,
     },
+    /// One operation for every unit begun, and nothing is merged. Bytes are what was moved. Azure's
+    /// managed disks: 256 KiB.
+    Split {
+        /// Largest operation that counts as one.
+        #[serde(rename = "unit_bytes")]
+        unit: Bytes,
+    },
     /// As `Merged`, and bytes are counted in whole units too: a random operation of any size, or a
     /// sequential one that is too small to be merged, costs a unit. EBS HDD: 1 MiB.
     WholeUnits {
@@ -151,6 +158,7 @@ impl Accounting {
         match self {
             Self::Plain => (1.0, size),
             Self::Merged { unit } => (units(unit), size),
+            Self::Split { unit } => ((size / unit.as_f64()).ceil(), size),
             Self::WholeUnits { unit } => (units(unit), units(unit) * unit.as_f64()),
         }
     }

@@ -78,8 +78,8 @@ forms! {
         |value| in_text(value, "a rate such as \"3000 IOPS\" or \"125 MiB/s\"", rate), rate_text;
     Layout of Layout: "`\"joined\"` or `\"striped SIZE\"`",
         |value| in_text(value, "a layout such as \"striped 256KiB\"", layout), layout_text;
-    Accounting of Accounting: "`\"plain\"`, `\"merged SIZE\"` or `\"whole units SIZE\"`",
-        |value| in_text(value, "\"plain\", \"merged 256KiB\" or \"whole units 1MiB\"", accounting),
+    Accounting of Accounting: "`\"plain\"`, `\"merged SIZE\"`, `\"split SIZE\"` or `\"whole units SIZE\"`",
+        |value| in_text(value, "\"plain\", \"merged 256KiB\", \"split 256KiB\" or \"whole units 1MiB\"", accounting),
         accounting_text;
     Origin of Origin: "origin", origin, origin_text;
 }
@@ -196,11 +196,14 @@ fn accounting(text: &str) -> Result<Accounting, String> {
     if let Some(unit) = text.strip_prefix("merged ") {
         return size(unit.trim()).map(|unit| Accounting::Merged { unit });
     }
+    if let Some(unit) = text.strip_prefix("split ") {
+        return size(unit.trim()).map(|unit| Accounting::Split { unit });
+    }
     match text.strip_prefix("whole units ") {
         Some(unit) => size(unit.trim()).map(|unit| Accounting::WholeUnits { unit }),
         None if text == "plain" => Ok(Accounting::Plain),
         None => Err(format!(
-            "`{text}` is no accounting: plain, merged 256KiB, or whole units 1MiB"
+            "`{text}` is no accounting: plain, merged 256KiB, split 256KiB, or whole units 1MiB"
         )),
     }
 }
@@ -209,6 +212,7 @@ fn accounting_text(accounting: &Accounting) -> String {
     quoted(&match accounting {
         Accounting::Plain => "plain".to_owned(),
         Accounting::Merged { unit } => format!("merged {}", exact(*unit)),
+        Accounting::Split { unit } => format!("split {}", exact(*unit)),
         Accounting::WholeUnits { unit } => format!("whole units {}", exact(*unit)),
     })
 }

@@ -14,6 +14,9 @@
 //! both kinds of volume: on an HDD volume, each of them spends a whole token of 1 MiB. Smaller ones
 //! that a kernel has joined while its queue was full arrive here as large ones.
 //!
+//! Azure's managed disks split operations of more than 256 KiB as well (disks-types.md, 2026-08-11);
+//! no page says that small ones are merged, so each counts by itself.
+//!
 //! A stream that changes its direction is not merged until a whole unit has passed in one
 //! direction: half reads and half writes in sequence stayed at the 3,000 IOPS of a gp3 volume
 //! (r5d-vs-gp3, rows 51 to 56) although each second one continued its like.
@@ -38,9 +41,15 @@ impl ChargeCounter {
     pub(crate) fn new(accounting: Accounting, service: &Service) -> Self {
         let unit = match accounting {
             Accounting::Plain => None,
-            Accounting::Merged { unit } | Accounting::WholeUnits { unit } => Some(unit),
+            Accounting::Merged { unit }
+            | Accounting::Split { unit }
+            | Accounting::WholeUnits { unit } => Some(unit),
         };
-        let streams = unit.is_some() || service.minds_order();
+        let merges = matches!(
+            accounting,
+            Accounting::Merged { .. } | Accounting::WholeUnits { .. }
+        );
+        let streams = merges || service.minds_order();
         Self {
             accounting,
             shift: unit.map_or(31, |unit| unit.0.ilog2()),
@@ -69,17 +78,16 @@ impl ChargeCounter {
     fn enter_data(&mut self, io: Io) -> ChargedIo {
         let bytes = u64::from(io.len);
         let Some(streams) = &mut self.streams else {
-            return whole(io, 1, bytes);
+            return self.by_itself(io, Follows::Nothing);
         };
         let (follows, tail) = streams.take(io.offset);
-        if self.accounting == Accounting::Plain {
-            streams.put(io.offset + bytes, 0, io.direction, false);
-            return ChargedIo {
-                follows,
-                ..whole(io, 1, bytes)
-            };
-        }
-        if bytes < Accounting::MERGED_FROM.0 {
+        let is_merged = match self.accounting {
+            Accounting::Plain | Accounting::Split { .. } => false,
+            Accounting::Merged { .. } | Accounting::WholeUnits { .. } => {
+                bytes >= Accounting::MERGED_FROM.0
+            }
+        };
+        if !is_merged {
             streams.put(io.offset + bytes, 0, io.direction, false);
             return self.by_itself(io, follows);
         }
@@ -98,7 +106,11 @@ impl ChargeCounter {
     /// Whole units, joined with nothing.
     #[inline]
     fn by_itself(&self, io: Io, follows: Follows) -> ChargedIo {
-        self.counted(io, units(u64::from(io.len), self.shift).max(1), follows)
+        let ops = match self.accounting {
+            Accounting::Plain => 1,
+            _ => units(u64::from(io.len), self.shift).max(1),
+        };
+        self.counted(io, ops, follows)
     }
 
     #[inline]
@@ -153,6 +165,9 @@ mod tests {
         unit: Bytes(256 << 10),
     };
     const HDD: Accounting = Accounting::WholeUnits { unit: Bytes::MIB };
+    const AZURE: Accounting = Accounting::Split {
+        unit: Bytes(256 << 10),
+    };
 
     use Direction::{Flush, Read, Trim, Write};
 
@@ -192,6 +207,24 @@ mod tests {
         check(HDD, &scattered(8, 128), 8, 8 * 1024);
         check(HDD, &scattered(1, 4), 1, 1024);
         check(HDD, &scattered(1, 4096), 4, 4096);
+    }
+
+    /// A disk that splits and does not merge: small operations in sequence are as dear as random ones,
+    /// which `merged` would have made 1, and `whole` would have charged 256 KiB each.
+    #[test]
+    fn splitting_merges_nothing() {
+        check(AZURE, &in_a_row(1, 1024), 4, 1024);
+        check(AZURE, &in_a_row(1, 257), 2, 257);
+        check(AZURE, &in_a_row(64, 4), 64, 256);
+        check(AZURE, &in_a_row(8, 32), 8, 256);
+        check(AZURE, &scattered(8, 256), 8, 2048);
+        let sequential = AZURE.charge(524_288.0, true);
+        assert_eq!(
+            sequential,
+            (2.0, 524_288.0),
+            "the closed form counts so too"
+        );
+        assert_eq!(AZURE.charge(32_768.0, true), (1.0, 32_768.0));
     }
 
     #[test]
