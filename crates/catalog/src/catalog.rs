@@ -32,17 +32,17 @@ impl Catalog {
     }
 
     /// The texts of a section: the user's first, so that at equal dates theirs count.
-    pub(crate) fn texts(&self, section: Section) -> [&str; 3] {
-        [
-            self.own.text(section),
-            self.user.text(section),
-            section.embedded(),
-        ]
+    pub(crate) fn texts(&self, section: Section) -> impl Iterator<Item = &str> {
+        let of_users = [self.own.text(section), self.user.text(section)];
+        of_users
+            .into_iter()
+            .chain(section.embedded().iter().copied())
     }
 
     pub(crate) fn tables(&self, section: Section) -> impl Iterator<Item = Table<'_>> {
-        let texts = self.texts(section).into_iter();
-        texts.filter(|text| !text.is_empty()).map(Table::new)
+        self.texts(section)
+            .filter(|text| !text.is_empty())
+            .map(Table::new)
     }
 
     /// The rows of one latency, of the first table that has it.

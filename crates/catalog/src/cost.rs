@@ -5,7 +5,8 @@ use blocklab_workload::Offer;
 use serde::Serialize;
 
 use crate::Catalog;
-use crate::price::{ASSUMED, HOURS_PER_MONTH, Per, Price, System};
+use crate::price::{ASSUMED, Counted, HOURS_PER_MONTH, Per, Price, System};
+use crate::price_list::List;
 
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Purchase {
@@ -18,9 +19,9 @@ pub(crate) struct Purchase {
     /// Of these, what comes with the volume and costs nothing.
     pub(crate) included_iops: f64,
     pub(crate) included_mibps: f64,
+    /// What is switched on besides and has a price of its own.
+    pub(crate) switched_on: Option<String>,
     pub(crate) instance: Option<String>,
-    /// US dollars an hour of a machine of another vendor, East US.
-    pub(crate) machine_hour: Option<f64>,
 }
 
 /// One item of a month's bill.
@@ -59,10 +60,10 @@ pub(crate) fn purchase(catalog: &Catalog, offer: &Offer, region: &str, what: &Pu
     if let Some(instance) = &what.instance {
         bill.instance(catalog, offer, region, instance);
     }
-    if let Some(usd) = what.machine_hour {
-        bill.machine(offer, usd);
+    if let Some(switched_on) = &what.switched_on {
+        bill.switched_on(catalog, offer, region, switched_on);
     }
-    if !bill.prices.is_empty() && offer.region.is_none() && what.machine_hour.is_none() {
+    if !bill.prices.is_empty() && offer.region.is_none() {
         bill.assumptions.push(format!(
             "no region is given: prices of {region} are assumed"
         ));
@@ -101,28 +102,52 @@ impl Bill {
         kind: &str,
         what: &Purchase,
     ) {
+        if !catalog.vendor_of(kind).is_priced {
+            self.incomplete = true;
+            self.notes.push(format!("no price of {kind} is known"));
+            return;
+        }
         let prices = catalog.volume_prices_of(kind, region, offer.as_of);
         let iops = what.iops.unwrap_or(0.0);
         let mibps = what.mibps.unwrap_or(0.0);
-        for (per, name, needed) in [
-            (Per::GibMonth, "storage", true),
-            (Per::IopsMonth, "IOPS", iops > what.included_iops),
-            (Per::MibpsMonth, "throughput", mibps > what.included_mibps),
+        for (counted, name, needed) in [
+            (Counted::Storage, "storage", true),
+            (Counted::Iops, "IOPS", iops > what.included_iops),
+            (
+                Counted::Throughput,
+                "throughput",
+                mibps > what.included_mibps,
+            ),
         ] {
-            if needed && prices.iter().all(|price| price.per != per) {
+            if needed && prices.iter().all(|price| price.per.counts() != counted) {
                 self.incomplete = true;
                 self.notes
                     .push(format!("no price of {kind} {name} in {region} is known"));
             }
         }
         for price in prices {
-            let each = match price.per {
-                Per::GibMonth => Some(what.gib),
-                Per::IopsMonth => Some(iops),
-                Per::MibpsMonth => Some(mibps),
-                Per::MillionIo | Per::Hour => None,
+            let each = match (price.per.counts(), price.per) {
+                (_, Per::DiskMonth) => Some(1.0),
+                (Counted::Storage, _) => Some(what.gib),
+                (Counted::Iops, _) => Some(iops),
+                (Counted::Throughput, _) => Some(mibps),
+                (Counted::Use | Counted::Machine, _) => None,
             };
             self.item(&price, each, what.volumes);
+            self.prices.push(price);
+        }
+    }
+
+    fn switched_on(&mut self, catalog: &Catalog, offer: &Offer, region: &str, kind: &str) {
+        let prices = catalog.volume_prices_of(kind, region, offer.as_of);
+        if prices.is_empty() {
+            self.incomplete = true;
+            self.notes
+                .push(format!("no price of {kind} in {region} is known"));
+        }
+        for price in prices {
+            let each = (price.per == Per::DiskMonth).then_some(1.0);
+            self.item(&price, each, 1.0);
             self.prices.push(price);
         }
     }
@@ -141,12 +166,17 @@ impl Bill {
             quantity: quantity.unwrap_or(1.0),
             per: price.per,
             usd_each: price.usd,
-            usd_per_month: quantity.map(|quantity| quantity * price.usd),
+            usd_per_month: quantity.map(|quantity| quantity * price.usd * price.per.times()),
             currency: price.currency,
         });
     }
 
     fn instance(&mut self, catalog: &Catalog, offer: &Offer, region: &str, instance: &str) {
+        if !catalog.vendor_of(instance).is_priced {
+            self.incomplete = true;
+            self.notes.push(format!("no price of {instance} is known"));
+            return;
+        }
         match catalog.hour_of(instance, System::Linux, region, offer.as_of) {
             Some(price) => {
                 self.hours(&price);
@@ -172,33 +202,18 @@ impl Bill {
         self.assumptions
             .push(format!("a month has {HOURS_PER_MONTH} hours"));
     }
-
-    fn machine(&mut self, offer: &Offer, usd: f64) {
-        let Ok(date) = "2025-05-28".parse() else {
-            return;
-        };
-        let price = Price {
-            what: format!("{}, Linux", offer.instance.as_deref().unwrap_or_default()),
-            usd,
-            per: Per::Hour,
-            above: 0.0,
-            up_to: None,
-            currency: "USD",
-            region: "East US".to_owned(),
-            date,
-            source: "ec2instances.info, Azure table".to_owned(),
-            assumed: offer.as_of.is_some_and(|day| day < date),
-        };
-        self.hours(&price);
-        self.prices.push(price);
-    }
 }
 
 impl Catalog {
     /// The regions whose lists have an instance type, up to five.
     fn regions_selling(&self, instance: &str) -> Vec<String> {
-        let lists = self.lists().filter(|list| list.row(instance).is_some());
-        let mut regions: Vec<_> = lists.map(|list| list.region.to_owned()).collect();
+        let lists = self.lists().filter_map(|list| {
+            let row = list.row(instance)?;
+            let regions = list.regions.split('|').enumerate();
+            let sold = regions.filter(move |(place, _)| List::price(row, 0, *place).is_some());
+            Some(sold.map(|(_, region)| region.to_owned()))
+        });
+        let mut regions: Vec<_> = lists.flatten().collect();
         regions.dedup();
         regions.truncate(5);
         regions

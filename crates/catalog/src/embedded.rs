@@ -1,7 +1,8 @@
 //! The figures that the program carries, as they lie in its files.
 
 use self::Section::{
-    Instances, OnDemand, Sources, VolumeLatencies, VolumeLimits, VolumePrices, VolumeTypes,
+    Instances, MachineLimits, Machines, Names, OnDemand, Places, Sources, Vendors, VolumeLatencies,
+    VolumeLimits, VolumePrices, VolumeSizes, VolumeTypes,
 };
 
 macro_rules! data {
@@ -23,8 +24,6 @@ pub(crate) const ACCOUNTING: &str = data!("aws/io-accounting.csv");
 pub(crate) const RULES: &str = data!("aws/rules-in-force.csv");
 pub(crate) const LATENCIES: &str = data!("aws/latency.csv");
 pub(crate) const PUBLISHED: &str = data!("aws/published-latency.csv");
-pub(crate) const AZURE_SIZES: &str = data!("azure/vm-disk-caps.csv");
-pub(crate) const STORAGE_TYPES: &str = data!("storage-types/cloud-storage-types.csv");
 
 /// The tables that a user's own file may add to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,28 +35,112 @@ pub(crate) enum Section {
     VolumeLimits,
     VolumeLatencies,
     VolumePrices,
+    VolumeSizes,
+    Vendors,
+    Machines,
+    MachineLimits,
+    Names,
+    Places,
 }
 
-/// Each section, its name in a user's file, and what the program carries of it.
-pub(crate) const SECTIONS: [(Section, &str, &str); 7] = [
-    (Sources, "sources", data!("sources.csv")),
-    (Instances, "instances", data!("aws/instances.csv")),
-    (OnDemand, "on-demand", data!("aws/on-demand.txt")),
-    (VolumeTypes, "ebs-types", data!("aws/ebs-types.csv")),
-    (VolumeLimits, "ebs-limits", data!("aws/ebs-limits.csv")),
-    (VolumeLatencies, "ebs-latency", data!("aws/ebs-latency.csv")),
-    (VolumePrices, "ebs-prices", data!("aws/ebs-prices.csv")),
+/// Each section, its name in a user's file, and what the program carries of it, by vendor.
+pub(crate) const SECTIONS: [(Section, &str, &[&str]); 13] = [
+    (Sources, "sources", &[data!("sources.csv")]),
+    (Instances, "instances", &[data!("aws/instances.csv")]),
+    (
+        OnDemand,
+        "on-demand",
+        &[
+            data!("aws/on-demand.txt"),
+            data!("azure/on-demand.txt"),
+            data!("gcp/on-demand.txt"),
+        ],
+    ),
+    (
+        VolumeTypes,
+        "volume-types",
+        &[
+            data!("aws/ebs-types.csv"),
+            data!("azure/volume-types.csv"),
+            data!("gcp/volume-types.csv"),
+            data!("rds/volume-types.csv"),
+            data!("storage-types/volume-types.csv"),
+        ],
+    ),
+    (
+        VolumeLimits,
+        "volume-limits",
+        &[
+            data!("aws/ebs-limits.csv"),
+            data!("azure/volume-limits.csv"),
+            data!("gcp/volume-limits.csv"),
+            data!("rds/volume-limits.csv"),
+            data!("storage-types/volume-limits.csv"),
+        ],
+    ),
+    (
+        VolumeLatencies,
+        "volume-latency",
+        &[
+            data!("aws/ebs-latency.csv"),
+            data!("azure/volume-latency.csv"),
+            data!("gcp/volume-latency.csv"),
+        ],
+    ),
+    (
+        VolumePrices,
+        "volume-prices",
+        &[
+            data!("aws/ebs-prices.csv"),
+            data!("azure/volume-prices.csv"),
+            data!("gcp/volume-prices.csv"),
+        ],
+    ),
+    (
+        VolumeSizes,
+        "volume-sizes",
+        &[data!("azure/volume-sizes.csv")],
+    ),
+    (Vendors, "vendors", &[data!("vendors.csv")]),
+    (
+        Machines,
+        "machines",
+        &[data!("azure/machines.csv"), data!("gcp/machines.csv")],
+    ),
+    (
+        MachineLimits,
+        "machine-limits",
+        &[
+            data!("azure/machine-limits.csv"),
+            data!("gcp/machine-limits.csv"),
+        ],
+    ),
+    (Names, "names", &[data!("names.csv")]),
+    (Places, "places", &[data!("places.csv")]),
 ];
 
 impl Section {
-    pub(crate) const fn embedded(self) -> &'static str {
+    /// The section that a user's file calls so. What is of volumes was of EBS alone once.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        let found = SECTIONS.iter().find(|(_, known, _)| {
+            let of_volumes = known.strip_prefix("volume-");
+            *known == name || of_volumes.is_some_and(|part| name.strip_prefix("ebs-") == Some(part))
+        });
+        found.map(|(section, ..)| *section)
+    }
+
+    pub(crate) const fn embedded(self) -> &'static [&'static str] {
         SECTIONS[self as usize].2
     }
 
+    /// The columns of the first table.
     pub(crate) fn head(self) -> &'static str {
-        let mut lines = self.embedded().lines();
-        lines
-            .find(|line| !line.starts_with('#'))
-            .unwrap_or_default()
+        self.heads().next().unwrap_or_default()
+    }
+
+    /// The columns that its tables may have: later vendors needed more.
+    pub(crate) fn heads(self) -> impl Iterator<Item = &'static str> {
+        let texts = self.embedded().iter();
+        texts.filter_map(|text| text.lines().find(|line| !line.starts_with('#')))
     }
 }

@@ -287,7 +287,8 @@ impl History {
 /// The limits that held for every instance, in the years when there were such.
 pub(crate) fn common_limits(catalog: &Catalog, as_of: Option<Date>) -> Vec<Limit> {
     let day = as_of.unwrap_or(Date::MAX);
-    let rows = Table::new(Section::VolumeLimits.embedded()).rows_of("instance");
+    let tables = Section::VolumeLimits.embedded().iter();
+    let rows = tables.flat_map(|text| Table::new(text).rows_of("instance"));
     let limits = rows.filter_map(|row| {
         let has_begun = row.get::<Date>("from").is_some_and(|from| from <= day);
         if !has_begun || row.get::<Date>("to").is_some_and(|to| to <= day) {

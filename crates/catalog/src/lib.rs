@@ -9,11 +9,12 @@ mod table;
 mod user;
 
 mod delivered;
-mod ebs;
-mod foreign;
 mod instance;
 mod local;
+mod machine;
 mod stand_in;
+mod vendor;
+mod volumes;
 
 mod cost;
 mod draft;

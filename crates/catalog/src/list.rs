@@ -8,6 +8,8 @@ use serde::Serialize;
 use crate::Catalog;
 use crate::embedded::Section;
 use crate::instance::family;
+use crate::price::System;
+use crate::price_list::List;
 use crate::table::Table;
 
 /// Which instance types are listed; the default lists all.
@@ -114,11 +116,13 @@ impl Catalog {
     /// The newest Linux price of every type in a region.
     fn hours_in(&self, region: &str) -> HashMap<&str, f64> {
         let mut newest: HashMap<&str, (Date, f64)> = HashMap::new();
-        for list in self.lists().filter(|list| list.region == region) {
+        for list in self.lists() {
+            let Some(place) = list.place(region) else {
+                continue;
+            };
             for line in list.rows.lines() {
-                let mut cells = line.split(',');
-                let name = cells.next().unwrap_or_default();
-                let Some(usd) = cells.next().and_then(|usd| usd.parse().ok()) else {
+                let name = line.split(',').next().unwrap_or_default();
+                let Some(usd) = List::price(line, System::Linux as usize, place) else {
                     continue;
                 };
                 let known = newest.get(name).is_some_and(|(date, _)| *date >= list.date);
@@ -143,9 +147,8 @@ fn passes(one: &Listed, filter: &Filter) -> bool {
 impl Catalog {
     /// The names of all volume types that an address may carry, sorted; `local` among them.
     pub fn volume_types(&self) -> Vec<String> {
-        let ebs = self.tables(Section::VolumeTypes).flat_map(Table::keys);
-        let mut names: Vec<_> = ebs.map(str::to_owned).collect();
-        names.extend(crate::foreign::storage_types());
+        let types = self.tables(Section::VolumeTypes).flat_map(Table::keys);
+        let mut names: Vec<_> = types.map(str::to_owned).collect();
         names.push(crate::local::NAME.to_owned());
         names.sort_unstable();
         names.dedup();

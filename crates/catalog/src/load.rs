@@ -4,8 +4,9 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
-use crate::ebs::UnsoundRow;
+use crate::embedded::Section;
 use crate::user::{User, imported, own};
+use crate::volumes::UnsoundRow;
 use crate::{Catalog, Error};
 
 impl Catalog {
@@ -34,8 +35,9 @@ impl Catalog {
 
 /// The line of a row, counted from 1.
 fn line_of(text: &str, row: &UnsoundRow) -> usize {
-    let head = format!("%% {}", row.section);
-    let mut lines = text.lines().zip(1..).skip_while(|(line, _)| *line != head);
+    let section = Section::named(row.section);
+    let opens = |line: &str| line.strip_prefix("%% ").map(Section::named) == Some(section);
+    let mut lines = text.lines().zip(1..).skip_while(|(line, _)| !opens(line));
     lines
         .find(|(line, _)| line.split(',').next() == Some(&row.name))
         .map_or(1, |(_, number)| number)

@@ -77,7 +77,7 @@ fn no_settings(offer: &Offer, instance: &Instance, store: &Store) -> Result<(), 
         (Part::Key("iops"), offer.iops.is_some(), "provisioned IOPS"),
         (
             Part::Key("throughput"),
-            offer.throughput_mibps.is_some(),
+            offer.throughput.is_some(),
             "provisioned throughput",
         ),
     ];

@@ -76,15 +76,63 @@ pub enum Per {
     MillionIo,
     /// An hour of an instance.
     Hour,
+    /// 2^30 bytes for an hour.
+    GibHour,
+    /// One provisioned operation a second for an hour.
+    IopsHour,
+    /// One provisioned MB/s, 10^6 bytes a second, for an hour.
+    MbpsHour,
+    /// One provisioned MB/s for a month.
+    MbpsMonth,
+    /// A disk of a named size, or what is switched on for one, for a month.
+    DiskMonth,
+    /// Ten thousand operations.
+    TenThousandIo,
+}
+
+/// Of what a price is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Counted {
+    Storage,
+    Iops,
+    Throughput,
+    /// Operations that are done, and not promised.
+    Use,
+    Machine,
 }
 
 impl Per {
-    const NAMES: [(&'static str, Self); 4] = [
+    const NAMES: [(&'static str, Self); 10] = [
         ("gib_month", Self::GibMonth),
         ("iops_month", Self::IopsMonth),
         ("mibps_month", Self::MibpsMonth),
         ("million_io", Self::MillionIo),
+        ("gib_hour", Self::GibHour),
+        ("iops_hour", Self::IopsHour),
+        ("mbps_hour", Self::MbpsHour),
+        ("mbps_month", Self::MbpsMonth),
+        ("disk_month", Self::DiskMonth),
+        ("ten_thousand_io", Self::TenThousandIo),
     ];
+
+    /// Of what.
+    pub(crate) const fn counts(self) -> Counted {
+        match self {
+            Self::GibMonth | Self::GibHour | Self::DiskMonth => Counted::Storage,
+            Self::IopsMonth | Self::IopsHour => Counted::Iops,
+            Self::MibpsMonth | Self::MbpsHour | Self::MbpsMonth => Counted::Throughput,
+            Self::MillionIo | Self::TenThousandIo => Counted::Use,
+            Self::Hour => Counted::Machine,
+        }
+    }
+
+    /// How often it is paid in a month, besides the quantity.
+    pub(crate) const fn times(self) -> f64 {
+        match self {
+            Self::GibHour | Self::IopsHour | Self::MbpsHour => HOURS_PER_MONTH,
+            _ => 1.0,
+        }
+    }
 
     /// As it is written behind a number of dollars: `per GiB-month`.
     pub const fn text(self) -> &'static str {
@@ -94,6 +142,12 @@ impl Per {
             "MiB/s-month",
             "million I/O",
             "hour",
+            "GiB-hour",
+            "IOPS-hour",
+            "MB/s-hour",
+            "MB/s-month",
+            "disk-month",
+            "10,000 I/O",
         ];
         texts[self as usize]
     }
@@ -186,11 +240,11 @@ impl Catalog {
             .iter()
             .find(|row| row.get("date") == Some(chosen.from) && row.text("usd") == usd)
             .or(rows.first())?;
-        let what = match per {
-            Per::GibMonth => "storage",
-            Per::IopsMonth => "provisioned IOPS",
-            Per::MibpsMonth => "provisioned throughput",
-            Per::MillionIo | Per::Hour => "I/O",
+        let what = match per.counts() {
+            Counted::Storage => "storage",
+            Counted::Iops => "provisioned IOPS",
+            Counted::Throughput => "provisioned throughput",
+            Counted::Use | Counted::Machine => "I/O",
         };
         let assumed = held.later || row.text("remark").starts_with(ASSUMED);
         Some(Price {
@@ -219,9 +273,12 @@ impl Catalog {
         as_of: Option<Date>,
     ) -> Option<Price> {
         let mut seen = Vec::new();
-        for list in self.lists().filter(|list| list.region == region) {
+        for list in self.lists() {
+            let Some(place) = list.place(region) else {
+                continue;
+            };
             let row = list.row(instance);
-            let usd = row.and_then(|row| row.split(',').nth(1 + system as usize)?.parse().ok());
+            let usd = row.and_then(|row| List::price(row, system as usize, place));
             let source = self.source(list.source).text;
             seen.extend(usd.map(|usd| Seen::over(list.date, list.date, usd, &source)));
         }
@@ -229,22 +286,40 @@ impl Catalog {
         Some(Price::held(holds(&seen, as_of)?, what, Per::Hour, region))
     }
 
+    /// Whether any list has a price of what is called so.
+    pub(crate) fn prices_volume(&self, kind: &str) -> bool {
+        let tables = self.tables(Section::VolumePrices);
+        tables
+            .flat_map(crate::table::Table::rows)
+            .any(|row| row.text("type") == kind)
+    }
+
     /// # Errors
-    /// When no price list of this region is known; which region may be meant.
-    pub fn known_region(&self, region: &str) -> Result<(), String> {
-        let known = self.regions();
+    /// When the vendor of this name has no price list of this region; which region may be meant.
+    pub fn known_region(&self, name: &str, region: &str) -> Result<(), String> {
+        let known = self.regions_of(name);
         if known.iter().any(|known| known == region) {
             return Ok(());
         }
         let hint = did_you_mean(region, known.iter().map(String::as_str), || {
-            "regions are named as in us-east-1 or ap-northeast-1".to_owned()
+            let some: Vec<&str> = known.iter().map(String::as_str).take(3).collect();
+            match some.as_slice() {
+                [] => "no price of this vendor is known".to_owned(),
+                some => format!("regions are named as in {}", some.join(", ")),
+            }
         });
         Err(format!("no price list of region {region} is known; {hint}"))
     }
 
-    /// Every region of which a price list is known, sorted.
-    pub fn regions(&self) -> Vec<String> {
-        let mut regions: Vec<_> = self.lists().map(|list| list.region.to_owned()).collect();
+    /// Every region of which the vendor of this name has a price list, sorted.
+    pub fn regions_of(&self, name: &str) -> Vec<String> {
+        let machines = self.vendor_of(name).machines;
+        let of_vendor = self.lists().filter(|list| {
+            let first = list.rows.split(',').next().unwrap_or_default();
+            self.vendor_of(first).name == machines
+        });
+        let lists = of_vendor.flat_map(|list| list.regions.split('|'));
+        let mut regions: Vec<_> = lists.map(str::to_owned).collect();
         regions.sort_unstable();
         regions.dedup();
         regions
@@ -252,7 +327,7 @@ impl Catalog {
 
     /// The on-demand lists, the user's first.
     pub(crate) fn lists(&self) -> impl Iterator<Item = List<'_>> {
-        self.texts(Section::OnDemand).into_iter().flat_map(lists)
+        self.texts(Section::OnDemand).flat_map(lists)
     }
 }
 
@@ -349,7 +424,7 @@ mod tests {
     fn every_io2_of_every_region_is_paid_for() {
         let catalog = Catalog::embedded();
         let mut regions = 0;
-        for region in catalog.regions() {
+        for region in catalog.regions_of("io1") {
             for kind in ["io1", "io2"] {
                 let prices = catalog.volume_prices_of(kind, &region, None);
                 let mut iops = prices
@@ -436,7 +511,10 @@ mod tests {
         let catalog = Catalog::embedded();
         let mut rows = 0;
         for list in catalog.lists() {
-            assert!(!list.region.is_empty() && !list.rows.is_empty(), "{list:?}");
+            assert!(
+                !list.regions.is_empty() && !list.rows.is_empty(),
+                "{list:?}"
+            );
             assert_ne!(
                 catalog.source(list.source).text,
                 list.source,
@@ -445,18 +523,24 @@ mod tests {
             for line in list.rows.lines() {
                 let mut cells = line.split(',');
                 assert!(
-                    cells.next().is_some_and(|name| name.contains('.')),
+                    cells.next().is_some_and(|name| name.contains(['.', '/'])),
                     "{line}"
                 );
+                let mut prices = cells.flat_map(|cell| cell.split('|'));
                 assert!(
-                    cells.all(|usd| usd.is_empty() || usd.parse::<f64>().is_ok()),
+                    prices.all(|usd| usd.is_empty() || usd.parse::<f64>().is_ok()),
                     "{line}"
                 );
                 rows += 1;
             }
         }
-        // 19,519 of the newest lists, and 737 of the four older ones.
-        assert_eq!(rows, 20_256);
-        assert_eq!(catalog.regions().len(), 101);
+        // 19,519 of the newest lists of EC2, and 737 of the four older ones; 553 sizes of Azure and
+        // 523 types of Google in all regions.
+        assert_eq!(rows, 20_256 + 553 + 523);
+        let of = |name| catalog.regions_of(name).len();
+        assert_eq!(
+            [of("gp3"), of("azure/P30"), of("gcp/pd-ssd")],
+            [101, 57, 43]
+        );
     }
 }

@@ -11,14 +11,15 @@ use blocklab_workload::{Address, Date, Offer, address::Part};
 use crate::cost::{Cost, Purchase, purchase};
 use crate::delivered::deliver;
 use crate::draft::Draft;
-use crate::ebs::{self, IopsRule, Kind};
 use crate::error::Refusal;
 use crate::figure::Figure;
-use crate::foreign::{self, Machine};
 use crate::instance::{Ebs, Instance, common_limits, family};
-use crate::price::{DEFAULT_REGION, Price};
+use crate::machine::Machine;
+use crate::price::Price;
 use crate::remarks::Remark;
 use crate::stand_in::{BUCKET, REFILL};
+use crate::vendor::Vendor;
+use crate::volumes::{self, IopsRule, Kind};
 use crate::{Catalog, Error, device_file, local, remarks};
 
 /// A device, and everything that its figures rest on.
@@ -101,10 +102,12 @@ fn sold(
     offer: &Offer,
     profile: Option<DeviceSpec>,
 ) -> Result<Resolved, Refusal> {
+    let offer = &catalog.with_known_names(offer)?;
     let region = region(catalog, offer)?;
     let mut draft = draft(catalog, offer)?;
     stand_in(catalog, offer, profile, &mut draft)?;
     let address = Address::Sold(offer.clone());
+    begin_with_credits(offer, &mut draft)?;
     let spec = DeviceSpec {
         name: address.to_string(),
         volumes: vec![draft.volume; draft.volumes],
@@ -136,12 +139,37 @@ fn sold(
     })
 }
 
+/// What the burst buckets hold at first, where the address says so.
+fn begin_with_credits(offer: &Offer, draft: &mut Draft) -> Result<(), Refusal> {
+    let of_machine = draft.instance.as_mut().map(|spec| &mut spec.credits);
+    let both = [
+        ("credits", offer.credits, Some(&mut draft.volume.credits)),
+        ("instance-credits", offer.instance_credits, of_machine),
+    ];
+    for (key, percent, credits) in both {
+        let Some(percent) = percent else { continue };
+        let credits = credits.map_or(&mut [][..], |credits| &mut credits[..]);
+        if credits.is_empty() {
+            let message = "nothing of it has burst credits: leave the key out";
+            return Err(Refusal::new(Part::Key(key), message));
+        }
+        for credit in credits {
+            credit.initial_share = f64::from(percent) / 100.0;
+        }
+    }
+    Ok(())
+}
+
 /// The region whose prices hold; a name that no list has is a mistake.
 fn region(catalog: &Catalog, offer: &Offer) -> Result<String, Refusal> {
-    let Some(region) = &offer.region else {
-        return Ok(DEFAULT_REGION.to_owned());
+    let named = match (offer.volume.as_str(), &offer.instance) {
+        (local::NAME, Some(machine)) => machine,
+        (volume, _) => volume,
     };
-    let known = catalog.known_region(region);
+    let Some(region) = &offer.region else {
+        return Ok(catalog.vendor_of(named).region);
+    };
+    let known = catalog.known_region(named, region);
     known.map_err(|message| Refusal::new(Part::Key("region"), message))?;
     Ok(region.clone())
 }
@@ -154,14 +182,14 @@ fn draft(catalog: &Catalog, offer: &Offer) -> Result<Draft, Refusal> {
                 Part::Volume,
                 "the disks of which instance? For example local@i3.xlarge",
             )),
-            Some(name) if foreign::is_foreign(name) => {
-                Machine::find(catalog, name)?.disk(catalog, offer)
-            }
-            Some(name) => local_disks(catalog, offer, name),
+            Some(name) => match Machine::find(catalog, name) {
+                Some(machine) => machine.disks(offer),
+                None if name.contains('/') => Err(catalog.no_such_machine(name)),
+                None => local_disks(catalog, offer, name),
+            },
         },
-        name => match catalog.ebs_type(name) {
+        name => match catalog.volume_type(name) {
             Some(kind) => volumes(catalog, kind, offer),
-            None if foreign::is_foreign(name) => foreign_volumes(catalog, offer),
             None => Err(unknown_volume(catalog, name)),
         },
     }
@@ -175,10 +203,19 @@ fn unknown_volume(catalog: &Catalog, name: &str) -> Refusal {
              on it"
         )
     } else {
-        let types = types.iter().map(String::as_str);
-        let hint = did_you_mean(name, types.clone(), || {
-            let own: Vec<&str> = types.filter(|name| !foreign::is_foreign(name)).collect();
-            format!("the types are {}", own.join(", "))
+        let vendor = name.split_once('/').map(|(vendor, _)| vendor);
+        let is_near = |known: &&str| known.split_once('/').map(|(vendor, _)| vendor) == vendor;
+        let near: Vec<&str> = types.iter().map(String::as_str).filter(is_near).collect();
+        let hint = did_you_mean(name, near.iter().copied(), || match near.as_slice() {
+            [] => {
+                let vendors: Vec<String> = catalog
+                    .vendors()
+                    .into_iter()
+                    .map(|vendor| vendor.name)
+                    .collect();
+                format!("the vendors are {}", vendors.join(", "))
+            }
+            near => format!("the types are {}", near.join(", ")),
         });
         format!("no volume type {name}; {hint}")
     };
@@ -247,41 +284,119 @@ fn store_limits(instance: &Instance) -> Vec<Limit> {
     std::iter::once(size).chain(known).collect()
 }
 
-fn foreign_volumes(catalog: &Catalog, offer: &Offer) -> Result<Draft, Refusal> {
-    let mut draft = foreign::volume(catalog, offer)?;
-    if let Some(name) = &offer.instance {
-        let vendor = offer.volume.split('/').next().unwrap_or_default();
-        if name.split('/').next() != Some(vendor) {
-            let message = format!("a volume of {vendor} cannot be attached to {name}");
-            return Err(Refusal::new(Part::Instance, message));
-        }
-        let machine = Machine::find(catalog, name)?;
-        draft.instance = Some(machine.limits());
-        draft.purchase.machine_hour = machine.hour();
-    }
-    Ok(draft)
-}
-
 fn volumes(catalog: &Catalog, kind: Kind, offer: &Offer) -> Result<Draft, Refusal> {
-    let instance = match &offer.instance {
-        Some(name) if foreign::is_foreign(name) => {
-            let message = format!("{} is a volume of EBS: {name} takes none", offer.volume);
-            return Err(Refusal::new(Part::Instance, message));
-        }
-        Some(name) => Some(find_instance(catalog, offer, name)?),
-        None => None,
-    };
-    let host = instance.as_ref().map(|instance| ebs::Host {
-        family: family(&instance.name),
-        nitro: instance.nitro,
-    });
-    let mut draft = ebs::volume(catalog, kind, offer, host)?;
-    match &instance {
-        Some(instance) => attach(catalog, offer, instance, &mut draft)?,
-        None => draft.notes.push(
-            "no instance is named: @INSTANCE adds what the instance grants to its volumes"
+    let vendor = catalog.vendor_of(&kind.name);
+    if !kind.refused.is_empty() && kind.has_no_limits() {
+        return Err(Refusal::new(Part::Volume, kind.refused));
+    }
+    let Some(name) = &offer.instance else {
+        let mut draft = volumes::volume(catalog, kind, offer, None)?;
+        draft.notes.push(
+            "no machine is named: @MACHINE adds what it grants to its volumes"
                 .to_owned()
                 .into(),
+        );
+        return Ok(draft);
+    };
+    if !kind.refused.is_empty() {
+        return Err(Refusal::new(Part::Instance, kind.refused));
+    }
+    if vendor.machines == catalog.own_vendor() {
+        let bare = bare_name(&vendor, name, &kind)?;
+        let instance = find_instance(catalog, offer, bare)?;
+        let host = volumes::Host {
+            family: family(&instance.name),
+            nitro: instance.nitro,
+        };
+        let mut draft = volumes::volume(catalog, kind, offer, Some(host))?;
+        attach(catalog, offer, &instance, &mut draft)?;
+        rename_balances(&vendor, name, &mut draft);
+        return Ok(draft);
+    }
+    if catalog.vendor_of(name) != vendor {
+        let message = format!("a volume of {} cannot be attached to {name}", vendor.name);
+        return Err(Refusal::new(Part::Instance, message));
+    }
+    let Some(machine) = Machine::find(catalog, name) else {
+        return Err(catalog.no_such_machine(name));
+    };
+    on_machine(catalog, kind, offer, &machine)
+}
+
+/// The instance type behind what a service writes before it.
+fn bare_name<'n>(vendor: &Vendor, name: &'n str, kind: &Kind) -> Result<&'n str, Refusal> {
+    let message = match (
+        name.contains('/'),
+        name.strip_prefix(vendor.prefix.as_str()),
+    ) {
+        (false, Some(bare)) => return Ok(bare),
+        (true, _) => format!("{} cannot be attached to {name}", kind.name),
+        (false, None) => format!(
+            "{} runs on machines that are called {}…, such as {}{name}",
+            kind.name, vendor.prefix, vendor.prefix
+        ),
+    };
+    Err(Refusal::new(Part::Instance, message))
+}
+
+/// The machine and its buckets by the names that the service gives them.
+fn rename_balances(vendor: &Vendor, name: &str, draft: &mut Draft) {
+    let [of_ops, of_bytes, of_volume] = &vendor.balances;
+    let called = |credit: &mut Credit, balance: &str| {
+        if !balance.is_empty() {
+            credit.name = format!("{} ({balance})", credit.name);
+        }
+    };
+    for credit in &mut draft.volume.credits {
+        called(credit, of_volume);
+    }
+    let Some(spec) = &mut draft.instance else {
+        return;
+    };
+    name.clone_into(&mut spec.name);
+    for credit in &mut spec.credits {
+        let balance = if credit.baseline.counts_bytes() {
+            of_bytes
+        } else {
+            of_ops
+        };
+        called(credit, balance);
+    }
+}
+
+/// Volumes on a machine that the tables of all vendors describe.
+fn on_machine(
+    catalog: &Catalog,
+    kind: Kind,
+    offer: &Offer,
+    machine: &Machine<'_>,
+) -> Result<Draft, Refusal> {
+    let (groups, volume) = (kind.group.clone(), kind.name.clone());
+    let mut draft = volumes::volume(catalog, kind, offer, None)?;
+    let (name, wanted) = (&machine.name, draft.volumes);
+    if let Some(most) = machine.attachments() {
+        if wanted as f64 > most.value {
+            let message = format!("{name} takes at most {} volumes", count(most.value));
+            return Err(Refusal::new(Part::Count, message));
+        }
+        draft.bounds.push(most.bound(name, "attachments"));
+    }
+    draft.purchase.instance = Some(name.clone());
+    match machine.limits(&groups, offer, &mut draft.assumptions)? {
+        Some(granted) => {
+            let by_size = draft.instance.take();
+            draft.instance = Some(InstanceSpec {
+                name: granted.name,
+                caps: by_size
+                    .into_iter()
+                    .flat_map(|spec| spec.caps)
+                    .chain(granted.caps)
+                    .collect(),
+                credits: granted.credits,
+            });
+        }
+        None => draft.notes.push(
+            format!("no document gives the limits of {volume} on {name}: only its own hold").into(),
         ),
     }
     Ok(draft)
@@ -336,6 +451,9 @@ pub(crate) fn instance_alone(catalog: &Catalog, offer: &Offer) -> Result<Resolve
     let name = &offer.volume;
     let region = region(catalog, offer)?;
     no_volume_is_described(offer)?;
+    if let Some(machine) = Machine::find(catalog, name) {
+        return Ok(machine_alone(catalog, offer, &region, &machine));
+    }
     let instance = find_instance(catalog, offer, name)?;
     let address = Address::Sold(offer.clone());
     let spec = DeviceSpec {
@@ -378,6 +496,47 @@ pub(crate) fn instance_alone(catalog: &Catalog, offer: &Offer) -> Result<Resolve
     })
 }
 
+/// A machine of another vendor by itself: all that it grants, group by group.
+fn machine_alone(
+    catalog: &Catalog,
+    offer: &Offer,
+    region: &str,
+    machine: &Machine<'_>,
+) -> Resolved {
+    let address = Address::Sold(offer.clone());
+    let bought = Purchase {
+        instance: Some(machine.name.clone()),
+        ..Purchase::default()
+    };
+    let bill = purchase(catalog, offer, region, &bought);
+    let mut limits = machine.all_limits();
+    limits.extend(
+        machine
+            .attachments()
+            .map(|most| most.bound(&machine.name, "attachments")),
+    );
+    let mut cost_notes = bill.notes;
+    cost_notes.extend(remarks::future(catalog, offer));
+    Resolved {
+        spec: DeviceSpec {
+            name: address.to_string(),
+            volumes: Vec::new(),
+            layout: Layout::default(),
+            instance: None,
+            faults: Vec::new(),
+        },
+        address,
+        limits,
+        prices: bill.prices,
+        costs: bill.costs,
+        assumptions: Vec::new(),
+        cost_assumptions: bill.assumptions,
+        notes: Vec::new(),
+        cost_notes,
+        partly_unpriced: bill.incomplete,
+    }
+}
+
 /// What describes a volume says nothing of an instance.
 fn no_volume_is_described(offer: &Offer) -> Result<(), Refusal> {
     let given = [
@@ -386,7 +545,7 @@ fn no_volume_is_described(offer: &Offer) -> Result<(), Refusal> {
         (Part::Key("iops"), offer.iops.is_some(), "no IOPS"),
         (
             Part::Key("throughput"),
-            offer.throughput_mibps.is_some(),
+            offer.throughput.is_some(),
             "no throughput",
         ),
     ];
@@ -444,7 +603,7 @@ fn stand_in(
         return Ok(());
     }
     if let Some(name) = offer.named_profile() {
-        let kind = catalog.ebs_type(&offer.volume);
+        let kind = catalog.volume_type(&offer.volume);
         let known = name == "average" && kind.is_some_and(|kind| kind.iops == IopsRule::BestEffort);
         return if known {
             Ok(())

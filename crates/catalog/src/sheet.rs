@@ -149,6 +149,12 @@ pub fn describe(text: &str, catalog: &Catalog) -> Result<Sheet, Error> {
         if offer.instance.is_none() && catalog.instance(&offer.volume, None).is_some() {
             return instance(catalog, offer);
         }
+        if offer.instance.is_none()
+            && let Some(machine) = catalog.machine_called(&offer.volume)
+        {
+            offer.volume = machine;
+            return instance(catalog, offer);
+        }
         assumed = settle(catalog, offer);
     }
     let resolved = resolve(&address, catalog).map_err(|error| error.echoing(text))?;
@@ -162,7 +168,7 @@ fn settle(catalog: &Catalog, offer: &mut Offer) -> Option<String> {
     if offer.iops.is_some() {
         return None;
     }
-    let default = catalog.ebs_type(&offer.volume)?.default_iops?;
+    let default = catalog.volume_type(&offer.volume)?.default_iops?;
     offer.iops = Some(default);
     Some(format!(
         "no IOPS are given: {} are assumed, the vendor's default for a volume changed to this type",

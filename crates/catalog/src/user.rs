@@ -11,13 +11,13 @@
 //! %% on-demand
 //! @ us-east-1 2026-11-18 price-list-2026-11-18
 //! m5.large,0.096,0.188
-//! %% ebs-types
+//! %% volume-types
 //! type,iops,…
-//! %% ebs-limits
+//! %% volume-limits
 //! type,limit,…
-//! %% ebs-latency
+//! %% volume-latency
 //! latency,part,…
-//! %% ebs-prices
+//! %% volume-prices
 //! region,type,…
 //! ```
 //!
@@ -68,14 +68,13 @@ impl User {
                 continue;
             }
             if let Some(name) = line.strip_prefix("%% ") {
-                let known = SECTIONS.iter().find(|(_, known, _)| *known == name);
-                let (known, ..) = known.ok_or((number, "an unknown section".to_owned()))?;
-                section = Some(*known);
+                let known = Section::named(name);
+                section = Some(known.ok_or((number, "an unknown section".to_owned()))?);
                 continue;
             }
             let section = section.ok_or((number, "a row before any section".to_owned()))?;
             let text = user.text_mut(section);
-            check(section, text.is_empty(), line).map_err(|why| (number, why))?;
+            check(section, text, line).map_err(|why| (number, why))?;
             text.push_str(line);
             text.push('\n');
         }
@@ -126,18 +125,19 @@ impl User {
 }
 
 /// Whether a line can belong to a section.
-fn check(section: Section, first: bool, line: &str) -> Result<(), String> {
+fn check(section: Section, before: &str, line: &str) -> Result<(), String> {
     if section == Section::OnDemand {
-        return check_list(first, line);
+        return check_list(before.is_empty(), line);
     }
-    let head = section.head();
-    if first {
-        return if line == head {
+    let Some(head) = before.lines().next() else {
+        return if section.heads().any(|head| head == line) {
             Ok(())
         } else {
-            Err(format!("the columns must be {head}"))
+            let mut heads: Vec<&str> = section.heads().collect();
+            heads.dedup();
+            Err(format!("the columns must be {}", heads.join(", or ")))
         };
-    }
+    };
     let (found, wanted) = (cells(line).len(), head.split(',').count());
     if found != wanted {
         return Err(format!("{found} cells, {wanted} columns"));
@@ -154,7 +154,16 @@ fn check(section: Section, first: bool, line: &str) -> Result<(), String> {
             known && row.get::<f64>("value").is_some() && row.get::<Date>("from").is_some()
         }
         // What they hold is checked when all of them are there.
-        Section::VolumeTypes | Section::VolumeLatencies => true,
+        Section::VolumeTypes
+        | Section::VolumeLatencies
+        | Section::Vendors
+        | Section::Names
+        | Section::Places => true,
+        Section::VolumeSizes => row.get::<u64>("gib").is_some(),
+        Section::Machines => row.get::<u32>("vcpu").is_some(),
+        Section::MachineLimits => ["iops", "throughput"]
+            .iter()
+            .any(|figure| row.get::<f64>(figure).is_some()),
         _ => row.get::<Date>("date").is_some(),
     });
     if sound {
@@ -175,8 +184,10 @@ fn check_list(first: bool, line: &str) -> Result<(), String> {
         return Err("a price before any list".to_owned());
     }
     let mut cells = line.split(',');
-    let named = cells.next().is_some_and(|name| name.contains('.'));
-    let prices = cells.all(|usd| usd.is_empty() || usd.parse::<f64>().is_ok_and(f64::is_finite));
+    let named = cells.next().is_some_and(|name| name.contains(['.', '/']));
+    let prices = cells
+        .flat_map(|cell| cell.split('|'))
+        .all(|usd| usd.is_empty() || usd.parse::<f64>().is_ok_and(f64::is_finite));
     if named && prices {
         Ok(())
     } else {

@@ -167,7 +167,7 @@ fn what_cannot_be_used_is_reported_with_its_line() {
         "512,xv9,",
         "512,xv8,",
         types,
-        "ebs-latency has no random of `xv8`",
+        "volume-latency has no random of `xv8`",
     );
     check(
         "merged,512",
@@ -180,7 +180,7 @@ fn what_cannot_be_used_is_reported_with_its_line() {
         floor,
         "",
         types,
-        "xv9 needs the limit min_iops in ebs-limits",
+        "xv9 needs the limit min_iops in volume-limits",
     );
     let bucket = "xv9,burst_bucket,8256000,I/O credits,2026-01-01,,,xv9-guide\n";
     check(bucket, "", types, "bursts and needs the limit burst_bucket");

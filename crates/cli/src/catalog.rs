@@ -50,7 +50,7 @@ fn list(args: &CatalogListArgs) -> Result<()> {
         min_ebs_iops: args.min_ebs_iops,
         region: args.region.clone(),
     };
-    let known = catalog.known_region(&args.region);
+    let known = catalog.known_region("", &args.region);
     known.map_err(|problem| anyhow::anyhow!("--region: {problem}"))?;
     let listed = catalog.list(&filter);
     if listed.is_empty() && args.form.form(terminal::style()).is_some() {

@@ -185,11 +185,25 @@ fn can_be_modelled(begun: &str, catalog: &Catalog) -> bool {
 fn addresses(begun: &str, catalog: &Catalog) -> Vec<String> {
     match begun.rsplit_once('@') {
         Some((volume, _)) => {
-            let types = catalog.instance_types();
-            types
-                .iter()
-                .map(|name| format!("{volume}@{name}"))
-                .collect()
+            let vendor = volume.rsplit(':').next_back().unwrap_or_default();
+            let of_vendor = vendor
+                .split_once('/')
+                .map(|(vendor, _)| format!("{vendor}/"));
+            let mut names: Vec<String> = match of_vendor {
+                Some(vendor) => {
+                    let mut machines = catalog.machines();
+                    machines.retain(|name| name.starts_with(&vendor));
+                    machines
+                }
+                None => {
+                    let types = catalog.instance_types().into_iter();
+                    types.map(String::from).chain(catalog.machines()).collect()
+                }
+            };
+            for name in &mut names {
+                *name = format!("{volume}@{name}");
+            }
+            names
         }
         None => {
             let volumes = catalog
@@ -321,10 +335,16 @@ mod tests {
         assert_eq!(of("STUDY", "i3"), ["i3-vs-i2", "i3-metal"]);
         assert_eq!(of("TARGET", "sim:gp3"), ["sim:gp3:"]);
         assert_eq!(of("TARGET", "s"), ["sim:"]);
-        // The story: Tab offered `sim:gcp/pd-ssd:`, which is refused: nobody documents its rates so.
-        assert!(of("TARGET", "sim:gcp/").is_empty());
+        // The story: Tab offered `sim:hcloud/block:`, which is refused: nobody documents its rates.
+        assert!(of("TARGET", "sim:hcloud/").is_empty());
+        assert!(of("TARGET", "sim:gcp/").contains(&"sim:gcp/pd-ssd:".to_owned()));
         assert!(of("TARGET", "sim:azure/").contains(&"sim:azure/PremiumV2_LRS:".to_owned()));
-        assert!(!of("ADDRESS", "gcp/").is_empty(), "`catalog show` knows it");
+        assert!(
+            !of("ADDRESS", "hcloud/").is_empty(),
+            "`catalog show` knows it"
+        );
+        let machine = "azure/Premium_LRS:P30@azure/Standard_D8s_v5";
+        assert_eq!(of("ADDRESS", machine), [machine]);
         assert!(of("TARGET", "/dev/").is_empty(), "the shell knows files");
         assert!(of("TARGET", "").is_empty());
         assert_eq!(of("ADDRESS", "local@i3.met"), ["local@i3.metal"]);

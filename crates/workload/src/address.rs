@@ -14,8 +14,12 @@ pub use crate::date::NotADate;
 
 /// Something with limits: a vendor's offer, or a device described in a file.
 #[derive(Debug, Clone, PartialEq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a run has a handful of addresses, and nearly all are of something sold"
+)]
 pub enum Address {
-    /// `[N x ] VOLUME [: SIZE] [, key=value …] [@ INSTANCE]`.
+    /// `[N x ] [VENDOR/]VOLUME [: SIZE] [, key=value …] [@ [VENDOR/]MACHINE]`.
     Sold(Offer),
     /// `./my-device.toml`: the path as the user wrote it.
     File(String),
@@ -30,10 +34,25 @@ pub struct Offer {
     pub volume: String,
     /// Size of each volume.
     pub size: Option<Bytes>,
-    /// Provisioned IOPS of each volume.
+    /// A size that the vendor has a name for, in the place of `size`: `P30`.
+    pub size_name: Option<String>,
+    /// Provisioned, of each volume.
     pub iops: Option<u64>,
-    /// Provisioned throughput of each volume, in MiB/s as the vendor sells it.
-    pub throughput_mibps: Option<u64>,
+    /// Provisioned, of each volume, in the unit in which the vendor sells it.
+    pub throughput: Option<u64>,
+    /// The unit that was written behind it; `None`: the vendor's.
+    pub throughput_unit: Option<ByteRate>,
+    /// What the burst buckets of the volumes hold at first, in per cent; `None`: what the vendor
+    /// gives to a new one.
+    pub credits: Option<u8>,
+    /// The same of the machine.
+    pub instance_credits: Option<u8>,
+    /// Which limits hold for it, where a vendor lets its buyers choose: `on-demand`, `plus`.
+    pub performance: Option<String>,
+    /// How the machine reaches its volumes, where it has two ways: `scsi`, `nvme`.
+    pub interface: Option<String>,
+    /// The program that a managed service runs, where its storage depends on it: `oracle`.
+    pub engine: Option<String>,
     /// The day whose limits and prices apply; `None`: the newest.
     pub as_of: Option<Date>,
     /// The region whose price list applies.
@@ -46,6 +65,25 @@ pub struct Offer {
     pub host: Option<String>,
     /// The volume of that kind, if a run has several.
     pub volume_name: Option<String>,
+}
+
+/// A unit of throughput.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ByteRate {
+    /// 2^20 bytes a second.
+    MibPerS,
+    /// 10^6 bytes a second.
+    MbPerS,
+}
+
+impl ByteRate {
+    /// As it is written.
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::MibPerS => "MiB/s",
+            Self::MbPerS => "MB/s",
+        }
+    }
 }
 
 impl Offer {
@@ -84,7 +122,7 @@ pub struct Key {
 }
 
 /// Every key, in the order in which addresses are shown.
-pub const KEYS: [Key; 8] = [
+pub const KEYS: [Key; 13] = [
     Key {
         name: "iops",
         meaning: "provisioned operations a second, of each volume",
@@ -93,12 +131,49 @@ pub const KEYS: [Key; 8] = [
     },
     Key {
         name: "throughput",
-        meaning: "provisioned MiB/s, of each volume",
+        meaning: "provisioned throughput of each volume, in the unit in which it is sold: MiB/s, or MB/s",
         set: |offer, value| {
-            let value = value.strip_suffix("MiB/s").unwrap_or(value).trim_end();
-            number(value).map(|n| offer.throughput_mibps = Some(n))
+            let units = [ByteRate::MibPerS, ByteRate::MbPerS];
+            let unit = units.into_iter().find(|unit| value.ends_with(unit.text()));
+            let digits = value.len() - unit.map_or(0, |unit| unit.text().len());
+            offer.throughput = Some(number(value[..digits].trim_end())?);
+            offer.throughput_unit = unit;
+            Ok(())
         },
-        get: |offer| offer.throughput_mibps.map(|n| n.to_string()),
+        get: |offer| {
+            let unit = offer.throughput_unit.map_or("", ByteRate::text);
+            offer.throughput.map(|n| format!("{n}{unit}"))
+        },
+    },
+    Key {
+        name: "credits",
+        meaning: "what the burst buckets of the volumes hold at first: 0%, 50%, full",
+        set: |offer, value| share(value).map(|share| offer.credits = Some(share)),
+        get: |offer| offer.credits.map(shown_share),
+    },
+    Key {
+        name: "instance-credits",
+        meaning: "what the burst buckets of the instance hold at first: 0%, 50%, full",
+        set: |offer, value| share(value).map(|share| offer.instance_credits = Some(share)),
+        get: |offer| offer.instance_credits.map(shown_share),
+    },
+    Key {
+        name: "performance",
+        meaning: "which limits hold where a vendor lets you choose: `on-demand` bursts, `plus`",
+        set: |offer, value| word(value).map(|w| offer.performance = Some(w)),
+        get: |offer| offer.performance.clone(),
+    },
+    Key {
+        name: "interface",
+        meaning: "how a machine that has two ways reaches its volumes: `scsi`, `nvme`",
+        set: |offer, value| word(value).map(|w| offer.interface = Some(w.to_ascii_lowercase())),
+        get: |offer| offer.interface.clone(),
+    },
+    Key {
+        name: "engine",
+        meaning: "the database that runs on managed storage, which may depend on it: `oracle`",
+        set: |offer, value| word(value).map(|w| offer.engine = Some(w.to_ascii_lowercase())),
+        get: |offer| offer.engine.clone(),
     },
     Key {
         name: "as-of",
@@ -148,6 +223,29 @@ fn number(value: &str) -> Result<u64, String> {
     let sound = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
     let number = digits.parse().ok().filter(|n| sound && *n > 0);
     number.ok_or_else(|| format!("`{value}` is not a whole number above zero"))
+}
+
+fn share(value: &str) -> Result<u8, String> {
+    if value == "full" {
+        return Ok(100);
+    }
+    let digits = value.strip_suffix('%').unwrap_or_default();
+    let percent = digits.parse().ok().filter(|percent| *percent <= 100);
+    percent.ok_or_else(|| format!("`{value}` is no share of a bucket such as 0%, 50% or full"))
+}
+
+fn shown_share(percent: u8) -> String {
+    match percent {
+        100 => "full".to_owned(),
+        less => format!("{less}%"),
+    }
+}
+
+/// Whether a text in the place of a size is a name, as vendors give them: letters, then digits.
+fn is_size_name(text: &str) -> bool {
+    let digits = text.trim_start_matches(|c: char| c.is_ascii_alphabetic());
+    let has_both = digits.len() < text.len() && !digits.is_empty();
+    has_both && digits.bytes().all(|b| b.is_ascii_digit())
 }
 
 fn word(value: &str) -> Result<String, String> {
@@ -256,8 +354,10 @@ impl fmt::Display for Offer {
             write!(f, "{count}x")?;
         }
         f.write_str(&self.volume)?;
-        if let Some(size) = self.size {
-            write!(f, ":{}", exact(size))?;
+        match (self.size, &self.size_name) {
+            (Some(size), _) => write!(f, ":{}", exact(size))?,
+            (None, Some(name)) => write!(f, ":{name}")?,
+            (None, None) => {}
         }
         for key in &KEYS {
             if let Some(value) = (key.get)(self) {
@@ -342,24 +442,44 @@ impl<'t> Parser<'t> {
         self.name(range, "an instance type", "i3.xlarge")
     }
 
-    /// `[N x ] VOLUME [: SIZE]`.
+    /// `[N x ] [VENDOR/]VOLUME [: SIZE]`; a colon behind the vendor is understood too where a size
+    /// follows: `rds:gp3:200GiB`.
     fn head(&mut self, range: Range<usize>, offer: &mut Offer) -> Result<(), AddressError> {
         let mut volume = range.clone();
-        if let Some(colon) = self.text[range.clone()].find(':') {
+        if let Some(colon) = self.text[range.clone()].rfind(':') {
             volume.end = range.start + colon;
             let place = self.trimmed(volume.end + 1..range.end);
             self.places.push((Part::Size, place.clone()));
-            if place.is_empty() {
-                return Err(self.wrong(place, "a size is missing after the colon, such as 100GiB"));
-            }
-            let size = size(&self.text[place.clone()]);
-            offer.size = Some(size.map_err(|message| self.wrong(place, &message))?);
+            self.size(place, offer)?;
         }
         let (count, volume) = self.count(volume)?;
         offer.count = count;
         self.places.push((Part::Volume, volume.clone()));
-        offer.volume = self.name(volume, "a volume type", "gp3")?;
+        let vendor = self.text[volume.clone()].find(':');
+        let Some(colon) = vendor.map(|colon| volume.start + colon) else {
+            offer.volume = self.name(volume, "a volume type", "gp3")?;
+            return Ok(());
+        };
+        let vendor = self.name(self.trimmed(volume.start..colon), "a vendor", "rds")?;
+        let kind = self.trimmed(colon + 1..volume.end);
+        offer.volume = format!("{vendor}/{}", self.name(kind, "a volume type", "gp3")?);
         Ok(())
+    }
+
+    /// What follows the colon: so many bytes, or the name of a size.
+    fn size(&self, place: Range<usize>, offer: &mut Offer) -> Result<(), AddressError> {
+        match &self.text[place.clone()] {
+            "" => Err(self.wrong(place, "a size is missing after the colon, such as 100GiB")),
+            name if is_size_name(name) => {
+                offer.size_name = Some(name.to_owned());
+                Ok(())
+            }
+            text => {
+                let size = size(text).map_err(|message| self.wrong(place, &message))?;
+                offer.size = Some(size);
+                Ok(())
+            }
+        }
     }
 
     /// Takes `30x` or `30 x` off the front, if it is there.

@@ -230,7 +230,7 @@ fn hours(catalog: &mut Catalog, hours: &[Hour], date: Date, key: &str) {
     let mut kept: PriceLists = BTreeMap::new();
     for list in lists(catalog.user.text(Section::OnDemand)) {
         let name = (
-            list.region.to_owned(),
+            list.regions.to_owned(),
             list.date.to_string(),
             list.source.to_owned(),
         );

@@ -183,7 +183,7 @@ impl Found {
     fn volume(&mut self, catalog: &Catalog, product: &Product, dimension: &Dimension) -> bool {
         let has = &product.attributes;
         let kind = catalog
-            .ebs_type(&has.volume_api_name)
+            .volume_type(&has.volume_api_name)
             .filter(|kind| kind.priced_as == kind.name && is_region(&has.region_code));
         let Some(kind) = kind else {
             return false;

@@ -167,7 +167,7 @@ fn changed(
         })?;
         match &**key {
             "iops" => offer.iops = Some(number),
-            "throughput" => offer.throughput_mibps = Some(number),
+            "throughput" => offer.throughput = Some(number),
             other => {
                 let keys = KEYS.join(" and ");
                 return Err(format!("`{other}` cannot be set; {keys} can"));

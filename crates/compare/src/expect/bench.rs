@@ -93,7 +93,7 @@ impl<'a> Bench<'a> {
             bench.published = known;
         }
         bench.default = given.changed(|offer| {
-            (offer.iops, offer.throughput_mibps) = (None, None);
+            (offer.iops, offer.throughput) = (None, None);
         });
         // The record of several targets names a type for each.
         if given.target.is_none() || cases.record.targets.len() == 1 {

@@ -64,7 +64,7 @@ impl Others {
         });
         let types = kinds.into_iter().filter_map(|kind| {
             let spec = given.changed(|other| {
-                (other.iops, other.throughput_mibps, other.profile) = (None, None, None);
+                (other.iops, other.throughput, other.profile) = (None, None, None);
                 other.volume.clone_from(&kind);
             })?;
             // Some types run as others where they are attached.

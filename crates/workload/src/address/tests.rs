@@ -28,7 +28,15 @@ fn addresses_as_people_write_them() {
         "4×io1, iops = 20_000, size = 500GiB",
         "4xio1:500GiB,iops=20000",
     );
-    check("gp3,throughput=250MiB/s", "gp3,throughput=250");
+    check("gp3,throughput=250MiB/s", "gp3,throughput=250MiB/s");
+    check("gp3,throughput=250 MB/s", "gp3,throughput=250MB/s");
+    check("azure/Premium_LRS:P30", "azure/Premium_LRS:P30");
+    check("rds:gp3:200GiB@db.t4g.micro", "rds/gp3:200GiB@db.t4g.micro");
+    check("gp2:1TiB,credits=100%", "gp2:1TiB,credits=full");
+    check(
+        "gp2:1TiB,instance-credits=0%,credits=50%",
+        "gp2:1TiB,credits=50%,instance-credits=0%",
+    );
     check("gp2", "gp2");
     check("1000xgp2", "1000xgp2");
     check(
@@ -101,6 +109,10 @@ fn mistakes_are_pointed_at() {
         "gp2@",
         "gp2@\n    ^ an instance type is missing, such as i3.xlarge",
     );
+    refuse(
+        "gp2,credits=half",
+        "gp2,credits=half\n            ^^^^ `half` is no share of a bucket such as 0%, 50% or full",
+    );
     refuse("", "\n^ an address is missing, such as gp3:1TiB@r5d.xlarge");
     // Fuzzing: keys behind the instance let an `@` into a value.
     refuse(
@@ -156,13 +168,13 @@ fn offers() -> impl Strategy<Value = Offer> {
                 volume,
                 size: size.map(Bytes),
                 iops,
-                throughput_mibps: throughput,
+                throughput,
                 as_of,
                 region,
                 host,
                 volume_name,
-                profile: None,
                 instance,
+                ..Offer::default()
             }
         },
     )

@@ -4,7 +4,7 @@
 use blocklab_device::{Accounting, Latency, Origin, Service, Spread, Tail};
 use blocklab_units::{Bytes, Nanos};
 
-use super::limits::Limits;
+use super::limits::{Limits, Tier};
 use crate::Catalog;
 use crate::embedded::Section;
 use crate::price::Per;
@@ -19,6 +19,14 @@ pub(crate) enum IopsRule {
     Included,
     /// All are sold.
     Provisioned,
+    /// So many for the size that it is sold in, more in a burst.
+    ByTier,
+    /// So many per GiB of all volumes of the type on a machine, reads and writes apart.
+    BySum,
+    /// The same for all sizes.
+    Fixed,
+    /// They follow the bytes that are sold.
+    ByThroughput,
     /// Nobody promises anything.
     BestEffort,
     /// Only bytes are limited.
@@ -36,11 +44,17 @@ pub(crate) enum ThroughputRule {
     ByIops,
     /// So many MiB/s per TiB, with burst credits.
     BySize,
+    /// So much for the size that it is sold in, more in a burst.
+    ByTier,
+    /// So much per GiB of all volumes of the type on a machine.
+    BySum,
+    /// All of it is sold.
+    Provisioned,
     /// Only operations are limited.
     None,
 }
 
-const IOPS_RULES: [(&str, IopsRule, &[&str]); 5] = [
+const IOPS_RULES: [(&str, IopsRule, &[&str]); 9] = [
     (
         "by-size",
         IopsRule::BySize,
@@ -67,10 +81,22 @@ const IOPS_RULES: [(&str, IopsRule, &[&str]); 5] = [
             "high_throughput",
         ],
     ),
+    ("by-tier", IopsRule::ByTier, &["iops"]),
+    (
+        "by-sum",
+        IopsRule::BySum,
+        &[
+            "read_iops_per_gib",
+            "write_iops_per_gib",
+            "base_iops_per_vm",
+        ],
+    ),
+    ("fixed", IopsRule::Fixed, &["max_iops"]),
+    ("by-throughput", IopsRule::ByThroughput, &["iops_per_mibps"]),
     ("none", IopsRule::None, &[]),
 ];
 
-const THROUGHPUT_RULES: [(&str, ThroughputRule, &[&str]); 5] = [
+const THROUGHPUT_RULES: [(&str, ThroughputRule, &[&str]); 8] = [
     ("fixed", ThroughputRule::Fixed, &["max_throughput"]),
     (
         "included",
@@ -87,6 +113,17 @@ const THROUGHPUT_RULES: [(&str, ThroughputRule, &[&str]); 5] = [
             "bucket",
             "max_throughput",
         ],
+    ),
+    ("by-tier", ThroughputRule::ByTier, &["throughput"]),
+    (
+        "by-sum",
+        ThroughputRule::BySum,
+        &["throughput_per_gib", "base_throughput_per_vm"],
+    ),
+    (
+        "provisioned",
+        ThroughputRule::Provisioned,
+        &["min_throughput", "max_throughput"],
     ),
     ("none", ThroughputRule::None, &[]),
 ];
@@ -106,6 +143,17 @@ pub(crate) struct Kind {
     pub(crate) iops_tiers: Vec<f64>,
     /// Where the message about a refused key points.
     pub(crate) instead: String,
+    /// The type whose limits hold.
+    pub(crate) limits_as: String,
+    /// What its machine calls the disks among which it is counted, the first of several that it
+    /// has.
+    pub(crate) group: String,
+    /// What is assumed of it, where its limits are not all.
+    pub(crate) assumes: String,
+    /// Why nothing can be said of it on a machine. Empty: something can.
+    pub(crate) refused: String,
+    /// Its first limit is of its launch: the archives reach back to it.
+    pub(crate) is_dated: bool,
 }
 
 /// A row that reads well and cannot be used.
@@ -163,13 +211,45 @@ impl Kind {
                 .map(|tier| number("iops_tiers", tier))
                 .collect::<Result<_, _>>()?,
             instead: row.text("instead").to_owned(),
+            limits_as: match row.text("limits_as") {
+                "" => name.clone(),
+                other => other.to_owned(),
+            },
+            group: row.text("group").to_owned(),
+            assumes: row.text("assumes").to_owned(),
+            refused: row.text("refused").to_owned(),
+            is_dated: !name.contains('/'),
             name,
         })
     }
 
     /// Whether the user may ask for throughput.
     pub(crate) fn sells_throughput(&self) -> bool {
-        self.throughput == ThroughputRule::Included
+        matches!(
+            self.throughput,
+            ThroughputRule::Included | ThroughputRule::Provisioned
+        )
+    }
+
+    /// Whether nothing is known to limit it.
+    pub(crate) fn has_no_limits(&self) -> bool {
+        (self.iops, self.throughput) == (IopsRule::None, ThroughputRule::None)
+    }
+
+    /// The sizes in which it is sold, the smallest first; none: any.
+    pub(super) fn tiers(&self, catalog: &Catalog) -> Vec<Tier> {
+        let tables = catalog.tables(Section::VolumeSizes);
+        let rows = tables.flat_map(|table| table.rows_of(&self.name).collect::<Vec<_>>());
+        let mut tiers: Vec<Tier> = rows
+            .filter_map(|row| {
+                Some(Tier {
+                    name: row.text("size").to_owned(),
+                    gib: row.get("gib")?,
+                })
+            })
+            .collect();
+        tiers.sort_by_key(|tier| tier.gib);
+        tiers
     }
 
     /// From where on and up to where the price of a thing holds, where the price list gives it
@@ -182,7 +262,7 @@ impl Kind {
     ) -> (f64, Option<f64>) {
         let included = match per {
             Per::IopsMonth if self.iops == IopsRule::Included => "base_iops",
-            Per::MibpsMonth if self.sells_throughput() => "base_throughput",
+            Per::MibpsMonth if self.throughput == ThroughputRule::Included => "base_throughput",
             Per::IopsMonth if !self.iops_tiers.is_empty() => {
                 let begins: Vec<f64> = [&[0.0], &*self.iops_tiers].concat();
                 let tier = tier.saturating_sub(1);
@@ -191,7 +271,7 @@ impl Kind {
             }
             _ => return (0.0, None),
         };
-        let newest = Limits::find(catalog, &self.name, None).ok();
+        let newest = Limits::find(catalog, self, None, None).ok();
         let figure = newest.and_then(|limits| limits.get(included));
         (figure.map_or(0.0, |figure| figure.value), None)
     }
@@ -199,7 +279,10 @@ impl Kind {
     /// # Errors
     /// A limit that a rule of this type needs and that the tables do not have.
     fn check(&self, catalog: &Catalog) -> Result<(), String> {
-        let limits = Limits::find(catalog, &self.name, None).map_err(|refusal| refusal.message)?;
+        let engine = Limits::engines(catalog, self).into_iter().next();
+        let engine = engine.as_deref().and_then(|known| known.split('|').next());
+        let limits =
+            Limits::find(catalog, self, None, engine).map_err(|refusal| refusal.message)?;
         let of_iops = IOPS_RULES.iter().find(|(_, rule, _)| *rule == self.iops);
         let of_bytes = THROUGHPUT_RULES
             .iter()
@@ -210,14 +293,14 @@ impl Kind {
         let kind = &self.name;
         for name in by_iops.chain(by_bytes).chain(always) {
             if limits.get(name).is_none() {
-                return Err(format!("{kind} needs the limit {name} in ebs-limits"));
+                return Err(format!("{kind} needs the limit {name} in volume-limits"));
             }
         }
         if limits.get("burst_iops").is_some() && self.iops == IopsRule::BySize {
             for name in ["burst_bucket", "initial_credits"] {
                 if limits.get(name).is_none() {
                     return Err(format!(
-                        "{kind} bursts and needs the limit {name} in ebs-limits"
+                        "{kind} bursts and needs the limit {name} in volume-limits"
                     ));
                 }
             }
@@ -227,7 +310,7 @@ impl Kind {
             && per.iter().all(|name| limits.get(name).is_none())
         {
             let names = per.join(" or ");
-            return Err(format!("{kind} needs the limit {names} in ebs-limits"));
+            return Err(format!("{kind} needs the limit {names} in volume-limits"));
         }
         Ok(())
     }
@@ -248,10 +331,11 @@ fn accounting(row: &Row<'_>) -> Result<Accounting, String> {
     let unit = cell("unit_kib", row).map(|kib| Bytes((kib as u64) << 10));
     match row.text("counted") {
         "merged" => Ok(Accounting::Merged { unit: unit? }),
+        "split" => Ok(Accounting::Split { unit: unit? }),
         "whole" => Ok(Accounting::WholeUnits { unit: unit? }),
         "each" => Ok(Accounting::Plain),
         other => Err(format!(
-            "`{other}` is no way to count; there are merged, whole, each"
+            "`{other}` is no way to count; there are merged, split, whole, each"
         )),
     }
 }
@@ -300,9 +384,13 @@ fn scatter_origin(scatter: &Row<'_>, tail: Option<&Row<'_>>) -> Result<Origin, S
 }
 
 impl Catalog {
-    pub(crate) fn ebs_type(&self, name: &str) -> Option<Kind> {
+    pub(crate) fn volume_type_row(&self, name: &str) -> Option<Row<'_>> {
         let mut tables = self.tables(Section::VolumeTypes);
-        let row = tables.find_map(|table| table.rows_of(name).next())?;
+        tables.find_map(|table| table.rows_of(name).next())
+    }
+
+    pub(crate) fn volume_type(&self, name: &str) -> Option<Kind> {
+        let row = self.volume_type_row(name)?;
         match Kind::from_row(self, &row) {
             Ok(kind) => Some(kind),
             // A user's rows are checked when they are loaded, and the embedded ones by a test.
@@ -311,7 +399,7 @@ impl Catalog {
     }
 
     /// All types, sorted by name.
-    pub(crate) fn ebs_types(&self) -> Vec<Kind> {
+    pub(crate) fn kinds(&self) -> Vec<Kind> {
         let mut names: Vec<_> = self
             .tables(Section::VolumeTypes)
             .flat_map(Table::keys)
@@ -320,7 +408,7 @@ impl Catalog {
         names.dedup();
         names
             .into_iter()
-            .filter_map(|name| self.ebs_type(name))
+            .filter_map(|name| self.volume_type(name))
             .collect()
     }
 
@@ -332,7 +420,7 @@ impl Catalog {
         let latencies = self.tables(Section::VolumeLatencies);
         for name in latencies.flat_map(Table::keys) {
             self.latency(name).map_err(|why| UnsoundRow {
-                section: "ebs-latency",
+                section: "volume-latency",
                 name: name.to_owned(),
                 why,
             })?;
@@ -341,7 +429,7 @@ impl Catalog {
             let kind = Kind::from_row(self, &row);
             let sound = kind.and_then(|kind| kind.check(self));
             sound.map_err(|why| UnsoundRow {
-                section: "ebs-types",
+                section: "volume-types",
                 name: row.text("type").to_owned(),
                 why,
             })?;
@@ -355,11 +443,13 @@ impl Catalog {
     /// Where no row has that name, or one cannot be understood.
     pub(crate) fn latency(&self, name: &str) -> Result<Service, String> {
         let rows = self.latency_rows(name);
-        let [random, stream, scatter] = ["random", "stream", "scatter"].map(|part| {
+        let parts = ["random", "random-write", "stream", "scatter"];
+        let [random, random_write, stream, scatter] = parts.map(|part| {
             let row = rows.iter().find(|row| row.text("part") == part);
-            row.ok_or_else(|| format!("ebs-latency has no {part} of `{name}`"))
+            row.ok_or_else(|| format!("volume-latency has no {part} of `{name}`"))
         });
         let random = line(random?)?;
+        let random_write = random_write.ok().map(line).transpose()?;
         let stream = stream.ok().map(line).transpose()?;
         let scatter = scatter?;
         let slow = self.tail_row(name);
@@ -368,10 +458,12 @@ impl Catalog {
             tail: slow.as_ref().map(tail).transpose()?,
             origin: scatter_origin(scatter, slow.as_ref())?,
         };
+        let even = Service::even(random, spread);
         Ok(Service {
             stream_read: stream.clone(),
             stream_write: stream,
-            ..Service::even(random, spread)
+            write: random_write.unwrap_or_else(|| even.write.clone()),
+            ..even
         })
     }
 }

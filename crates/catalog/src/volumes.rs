@@ -1,8 +1,11 @@
-//! EBS volume types: what may be bought on a day, and the device that comes of it.
+//! Volume types of all vendors: what may be bought on a day, and the device that comes of it.
 
-use blocklab_device::{Cap, Credit, Origin, Rate, VolumeSpec};
+use blocklab_device::{Cap, Credit, LimitUnit, Origin, Rate, VolumeSpec};
 use blocklab_units::{Bytes, count};
-use blocklab_workload::{Date, Offer, address::Part};
+use blocklab_workload::{
+    Date, Offer,
+    address::{ByteRate, Part},
+};
 
 use crate::Catalog;
 use crate::cost::Purchase;
@@ -17,17 +20,27 @@ use crate::table::Table;
 
 mod kind;
 mod limits;
+mod sum;
+mod tiers;
 
 pub(crate) use kind::{IopsRule, Kind, UnsoundRow};
 
 use kind::ThroughputRule;
-use limits::{Limits, vendor_gib};
+use limits::{Limits, Tier, vendor_gib};
 
 /// Where a volume is attached, as far as its limits depend on it.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Host<'h> {
     pub(crate) family: &'h str,
     pub(crate) nitro: bool,
+}
+
+/// A throughput in the unit of its figure.
+fn bytes_at(value: f64, figure: &Figure) -> Rate {
+    match figure.unit {
+        LimitUnit::MbPerS | LimitUnit::MbPerSPerIops => Rate::MbPerS(value),
+        _ => Rate::MibPerS(value),
+    }
 }
 
 fn cap(name: &str, rate: Rate, figure: &Figure) -> Cap {
@@ -61,9 +74,15 @@ pub(crate) fn volume(
     host: Option<Host<'_>>,
 ) -> Result<Draft, Refusal> {
     let kind = successor(catalog, offer, &kind, host)?.unwrap_or(kind);
-    let limits = Limits::find(catalog, &kind.name, offer.as_of)?;
     let mut assumptions = Vec::new();
-    let gib = limits.size(offer, &mut assumptions)?;
+    let engine = engine(catalog, &kind, offer, &mut assumptions)?;
+    let limits = Limits::find(catalog, &kind, offer.as_of, engine.as_deref())?;
+    let tiers = kind.tiers(catalog);
+    let gib = limits.size(offer, &tiers, &mut assumptions)?;
+    let limits = limits.at(gib as f64);
+    if !kind.assumes.is_empty() {
+        assumptions.push(kind.assumes.clone());
+    }
     let spec = VolumeSpec {
         accounting: kind.accounting,
         service: Some(kind.service.clone()),
@@ -83,10 +102,15 @@ pub(crate) fn volume(
         assumptions,
         ..Draft::new(spec)
     };
+    let tier = tiers.into_iter().find(|tier| tier.gib == gib);
+    if let Some(tier) = &tier {
+        draft.purchase.volume = Some(format!("{}:{}", kind.priced_as, tier.name));
+    }
     let terms = Terms {
         catalog,
         kind: &kind,
         limits,
+        tier,
         offer,
     };
     terms.refuse_what_is_not_sold(gib as f64)?;
@@ -97,9 +121,45 @@ pub(crate) fn volume(
     let iops = terms.iops(&mut draft)?;
     terms.throughput(iops, &mut draft)?;
     terms.elsewhere(iops, host, &mut draft);
+    terms.nothing_known(&mut draft);
+    terms.stripe(&mut draft);
     let VolumeSpec { caps, credits, .. } = &mut draft.volume;
     deliver(&kind.name, offer.as_of, caps, credits);
     Ok(draft)
+}
+
+/// The engine by which the limits of a type go, where they do.
+fn engine(
+    catalog: &Catalog,
+    kind: &Kind,
+    offer: &Offer,
+    assumptions: &mut Vec<String>,
+) -> Result<Option<String>, Refusal> {
+    let known = Limits::engines(catalog, kind);
+    let names: Vec<&str> = known.iter().flat_map(|one| one.split('|')).collect();
+    let name = &kind.name;
+    match &offer.engine {
+        Some(wanted) if names.iter().any(|known| wanted.starts_with(known)) => {
+            Ok(Some(wanted.clone()))
+        }
+        Some(wanted) => {
+            let message = match names.as_slice() {
+                [] => format!("{name} depends on no engine: leave engine={wanted} out"),
+                names => format!("the engines are {}", names.join(", ")),
+            };
+            Err(Refusal::new(Part::Key("engine"), message))
+        }
+        None => {
+            let Some(first) = known.first() else {
+                return Ok(None);
+            };
+            let same = first.replace('|', ", ");
+            assumptions.push(format!(
+                "no engine is given: the limits of {same} are assumed"
+            ));
+            Ok(first.split('|').next().map(str::to_owned))
+        }
+    }
 }
 
 /// The type that a volume really runs as: always on an instance that supports it, and where more
@@ -114,7 +174,7 @@ fn successor(
     let Some(any) = rows.first() else {
         return Ok(None);
     };
-    let plain = Limits::find(catalog, &kind.name, offer.as_of)?;
+    let plain = Limits::find(catalog, kind, offer.as_of, None)?;
     let (max_iops, size_max) = (plain.value("max_iops"), plain.value("size_max"));
     let beyond = offer.iops.is_some_and(|iops| iops as f64 > max_iops)
         || offer
@@ -143,7 +203,7 @@ fn successor(
         return Err(Refusal::new(part, message));
     }
     if supported && (beyond || host.is_some()) {
-        Ok(catalog.ebs_type(any.text("becomes")))
+        Ok(catalog.volume_type(any.text("becomes")))
     } else {
         Ok(None)
     }
@@ -154,6 +214,8 @@ struct Terms<'t> {
     catalog: &'t Catalog,
     kind: &'t Kind,
     limits: Limits<'t>,
+    /// The size that it is sold in, where it comes in sizes.
+    tier: Option<Tier>,
     offer: &'t Offer,
 }
 
@@ -173,13 +235,21 @@ impl Terms<'_> {
             let message = format!("{kind} has no provisioned iops: {}", self.instead(gib));
             return Err(Refusal::new(Part::Key("iops"), message));
         }
-        if self.offer.throughput_mibps.is_none() || self.kind.sells_throughput() {
-            return Ok(());
+        if self.offer.performance.is_some() && self.kind.iops != IopsRule::ByTier {
+            let message = format!("{kind} is sold in one way: leave performance= out");
+            return Err(Refusal::new(Part::Key("performance"), message));
+        }
+        if self.offer.throughput.is_none() || self.kind.sells_throughput() {
+            return self.refuse_another_unit();
         }
         let message = match self.kind.throughput {
             ThroughputRule::ByIops => {
-                let mut sellers = self.catalog.ebs_types();
-                sellers.retain(Kind::sells_throughput);
+                let mut sellers = self.catalog.kinds();
+                let vendor = self.catalog.vendor_of(&self.kind.name);
+                sellers.retain(|seller| {
+                    let is_near = self.catalog.vendor_of(&seller.name) == vendor;
+                    is_near && seller.sells_throughput()
+                });
                 let verb = if sellers.len() == 1 { "sells" } else { "sell" };
                 let sellers: Vec<_> = sellers.into_iter().map(|seller| seller.name).collect();
                 let sellers = sellers.join(" and ");
@@ -193,6 +263,23 @@ impl Terms<'_> {
         Err(Refusal::new(Part::Key("throughput"), message))
     }
 
+    /// The vendor's unit is the only one: a conversion would not be a whole number of it.
+    fn refuse_another_unit(&self) -> Result<(), Refusal> {
+        let most = self.limits.get("max_throughput");
+        let (Some(typed), Some(most)) = (self.offer.throughput_unit, most) else {
+            return Ok(());
+        };
+        let sold = match most.unit {
+            LimitUnit::MbPerS => ByteRate::MbPerS,
+            _ => ByteRate::MibPerS,
+        };
+        if typed == sold {
+            return Ok(());
+        }
+        let message = format!("{} is sold by {}", self.kind.name, sold.text());
+        Err(Refusal::new(Part::Key("throughput"), message))
+    }
+
     /// What decides where nothing is sold.
     fn instead(&self, gib: f64) -> String {
         let look_at = match self.kind.instead.as_str() {
@@ -201,6 +288,9 @@ impl Terms<'_> {
         };
         match (self.kind.iops, self.kind.throughput) {
             (IopsRule::BestEffort, _) => "it is best effort".to_owned(),
+            (IopsRule::ByTier | IopsRule::BySum, _) => {
+                format!("its limits follow from its size{look_at}")
+            }
             (IopsRule::BySize, _) => format!(
                 "{} IOPS per GiB, so {gib} GiB give {}{look_at}",
                 self.limits.value("baseline_iops_per_gib"),
@@ -226,6 +316,10 @@ impl Terms<'_> {
         match self.kind.iops {
             IopsRule::BySize => Ok(self.iops_by_size(draft)),
             IopsRule::Included | IopsRule::Provisioned => self.iops_sold(draft),
+            IopsRule::ByTier => self.iops_by_tier(draft),
+            IopsRule::BySum => Ok(self.iops_by_sum(draft)),
+            IopsRule::Fixed => Ok(self.iops_fixed(draft)),
+            IopsRule::ByThroughput => Ok(self.iops_by_throughput(draft)),
             IopsRule::BestEffort | IopsRule::None => Ok(0.0),
         }
     }
@@ -258,6 +352,24 @@ impl Terms<'_> {
         baseline
     }
 
+    fn iops_fixed(&self, draft: &mut Draft) -> f64 {
+        let most = self.limits.need("max_iops");
+        let cap = cap("volume IOPS", Rate::Iops(most.value), &most);
+        draft.volume.caps.push(cap);
+        most.value
+    }
+
+    /// So many for every MiB/s that is sold.
+    fn iops_by_throughput(&self, draft: &mut Draft) -> f64 {
+        let per = self.limits.need("iops_per_mibps");
+        let mibps = self.offer.throughput.map_or(0.0, |mibps| mibps as f64);
+        if mibps > 0.0 {
+            let rate = Rate::Iops(per.value * mibps);
+            draft.volume.caps.push(cap("volume IOPS", rate, &per));
+        }
+        per.value * mibps
+    }
+
     fn iops_sold(&self, draft: &mut Draft) -> Result<f64, Refusal> {
         let included = self.kind.iops == IopsRule::Included;
         let least = self
@@ -285,7 +397,10 @@ impl Terms<'_> {
     fn throughput(&self, iops: f64, draft: &mut Draft) -> Result<(), Refusal> {
         match self.kind.throughput {
             ThroughputRule::Fixed => self.throughput_fixed(draft),
-            ThroughputRule::Included => self.throughput_sold(iops, draft)?,
+            ThroughputRule::Included => self.throughput_sold(iops, "base_throughput", draft)?,
+            ThroughputRule::Provisioned => self.throughput_sold(iops, "min_throughput", draft)?,
+            ThroughputRule::ByTier => self.throughput_by_tier(draft)?,
+            ThroughputRule::BySum => self.throughput_by_sum(draft),
             ThroughputRule::ByIops => draft.volume.caps.push(self.throughput_of_iops(iops)),
             ThroughputRule::BySize => self.throughput_by_size(draft),
             ThroughputRule::None => (),
@@ -301,54 +416,93 @@ impl Terms<'_> {
         let most = self
             .limits
             .need(step.map_or("max_throughput", |(_, name)| name));
-        let cap = cap("volume throughput", Rate::MibPerS(most.value), &most);
+        let cap = cap("volume throughput", bytes_at(most.value, &most), &most);
         draft.volume.caps.push(cap);
     }
 
-    fn throughput_sold(&self, iops: f64, draft: &mut Draft) -> Result<(), Refusal> {
-        let included = self.limits.need("base_throughput");
+    /// Some comes with it, or the least has to be bought.
+    fn throughput_sold(&self, iops: f64, least: &str, draft: &mut Draft) -> Result<(), Refusal> {
+        let includes = self.kind.throughput == ThroughputRule::Included;
+        let least = self.limits.need(least);
         let most = self.limits.need("max_throughput");
-        draft.purchase.included_mibps = included.value;
-        let (mibps, from) = match self.offer.throughput_mibps {
-            None => (included.value as u64, included),
+        if includes {
+            draft.purchase.included_mibps = least.value;
+        }
+        let (mibps, from) = match self.offer.throughput {
+            None if includes => (least.value as u64, least),
+            None => return Err(self.throughput_is_missing(iops, &least, &most)),
             Some(wanted) => {
-                self.check_throughput(wanted as f64, iops, included.value, most.value)?;
+                self.check_throughput(wanted as f64, iops, &least, &most)?;
                 (wanted, provisioned_within(most))
             }
         };
-        let cap = cap("volume throughput", Rate::MibPerS(mibps as f64), &from);
+        let cap = cap("volume throughput", bytes_at(mibps as f64, &from), &from);
         draft.volume.caps.push(cap);
         draft.purchase.mibps = Some(mibps as f64);
         Ok(())
+    }
+
+    /// The most that goes with so many operations, and the least that goes with the size.
+    fn throughput_range(&self, iops: f64, least: &Figure, most: &Figure) -> (f64, f64) {
+        let gib = self.limits.gib();
+        let ratio = |name: &str, of: f64| self.limits.get(name).map(|per| per.value * of);
+        let by_iops = ratio("max_mibps_per_iops", iops).unwrap_or(f64::INFINITY);
+        let by_size = ratio("max_mibps_per_gib", gib).unwrap_or(f64::INFINITY);
+        let floors = [
+            ratio("min_mibps_per_gib", gib),
+            ratio("min_mibps_per_tib", gib / 1024.0),
+        ];
+        let floor = floors.into_iter().flatten().fold(least.value, f64::max);
+        (floor.ceil(), most.value.min(by_iops).min(by_size).floor())
+    }
+
+    fn throughput_is_missing(&self, iops: f64, least: &Figure, most: &Figure) -> Refusal {
+        let (from, to) = self.throughput_range(iops, least, most);
+        let message = format!(
+            "{} is sold by provisioned throughput: throughput={from} to {to} ({}) at {} GiB",
+            self.kind.name,
+            most.unit,
+            self.limits.gib()
+        );
+        Refusal::new(Part::Volume, message)
     }
 
     fn check_throughput(
         &self,
         wanted: f64,
         iops: f64,
-        included: f64,
-        most: f64,
+        least: &Figure,
+        most: &Figure,
     ) -> Result<(), Refusal> {
         let kind = &self.kind.name;
         let part = Part::Key("throughput");
-        if wanted < included {
-            let message = format!("{kind} includes {included} MiB/s; throughput= is for more");
+        let unit = most.unit;
+        let (from, to) = self.throughput_range(iops, least, most);
+        if wanted < from {
+            let message = match self.kind.throughput {
+                ThroughputRule::Included => {
+                    format!("{kind} includes {from} {unit}; throughput= is for more")
+                }
+                _ => format!(
+                    "{kind} of {} GiB starts at {from} {unit}",
+                    self.limits.gib()
+                ),
+            };
             return Err(Refusal::new(part, message));
         }
-        let per_iops = self.limits.get("max_mibps_per_iops").map(|per| per.value);
-        let allowed = per_iops.map_or(most, |per_iops| most.min(iops * per_iops));
-        if wanted <= allowed {
+        if wanted <= to {
             return Ok(());
         }
-        let (allowed, day) = (count(allowed), self.limits.day());
-        let message = match per_iops {
+        let (allowed, day) = (count(to), self.limits.day());
+        let message = match self.limits.get("max_mibps_per_iops") {
             Some(per_iops) => format!(
-                "{kind} with {} IOPS allows at most {allowed} MiB/s; {per_iops} per IOPS, {} at \
-                 most ({day})",
+                "{kind} with {} IOPS allows at most {allowed} {unit}; {} per IOPS, {} at most \
+                 ({day})",
                 count(iops),
-                count(most)
+                per_iops.value,
+                count(most.value)
             ),
-            None => format!("{kind} allows at most {allowed} MiB/s ({day})"),
+            None => format!("{kind} allows at most {allowed} {unit} ({day})"),
         };
         Err(Refusal::new(part, message))
     }
@@ -357,7 +511,7 @@ impl Terms<'_> {
     fn throughput_of_iops(&self, iops: f64) -> Cap {
         let most = self.limits.need("max_throughput");
         if let Some(per) = self.limits.in_force("mibps_per_iops") {
-            let rate = Rate::MibPerS(most.value.min(iops * per.value));
+            let rate = bytes_at(most.value.min(iops * per.value), &most);
             return cap("volume throughput", rate, &per);
         }
         let below = self.first_in_force("throughput_to_", "_iops");
@@ -430,6 +584,44 @@ impl Terms<'_> {
                 )
                 .into(),
             );
+        }
+    }
+
+    /// Where nothing is known to limit a volume, nothing is predicted.
+    fn nothing_known(&self, draft: &mut Draft) {
+        let of_machine = draft.instance.as_ref().map_or(0, |spec| spec.caps.len());
+        if draft.volume.caps.len() + draft.volume.credits.len() + of_machine > 0 {
+            return;
+        }
+        draft.volume.service = None;
+        draft.notes.push(Remark::no_prediction(format!(
+            "what {} delivers is not documented here: no prediction is made",
+            self.kind.name
+        )));
+    }
+
+    /// What is sold as one and is several volumes side by side: each has its part of all limits.
+    fn stripe(&self, draft: &mut Draft) {
+        let Some(volumes) = self.limits.get("volumes") else {
+            return;
+        };
+        let parts = volumes.value.max(1.0);
+        let volume = &mut draft.volume;
+        volume.capacity = Bytes((volume.capacity.as_f64() / parts) as u64);
+        for cap in &mut volume.caps {
+            cap.rate = cap.rate.times(1.0 / parts);
+        }
+        for credit in &mut volume.credits {
+            credit.baseline = credit.baseline.times(1.0 / parts);
+            credit.burst = credit.burst.times(1.0 / parts);
+            credit.capacity /= parts;
+        }
+        draft.volumes *= parts as usize;
+        if parts > 1.0 {
+            draft.notes.push(Remark::from(format!(
+                "{} of this size is striped over {parts} volumes, each with its part of the limits",
+                self.kind.name
+            )));
         }
     }
 

@@ -1,4 +1,4 @@
-//! What the tables say of one EBS type on one day, and what may be bought within it.
+//! What the tables say of one type of volume on one day, and what may be bought within it.
 
 use blocklab_device::{Limit, LimitUnit};
 use blocklab_units::{Bytes, count};
@@ -10,11 +10,31 @@ use crate::error::Refusal;
 use crate::figure::{Figure, Seen, holds, unit};
 use crate::table::Row;
 
+use super::kind::Kind;
+
 /// The documented limits of one type on one day.
 pub(super) struct Limits<'k> {
     pub(super) kind: &'k str,
-    rows: Vec<(String, Seen, LimitUnit)>,
+    rows: Vec<LimitRow>,
     as_of: Option<Date>,
+    /// The size for which they are wanted; `None`: any.
+    gib: Option<f64>,
+}
+
+/// A row of the tables.
+struct LimitRow {
+    name: String,
+    seen: Seen,
+    unit: LimitUnit,
+    /// The size from which on it holds.
+    gib_from: f64,
+}
+
+/// A size in which the vendor sells a type: any other one is rounded up to the next of them.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Tier {
+    pub(super) name: String,
+    pub(super) gib: u64,
 }
 
 impl<'k> Limits<'k> {
@@ -22,34 +42,82 @@ impl<'k> Limits<'k> {
     /// When the type was not yet sold on that day.
     pub(super) fn find(
         catalog: &Catalog,
-        kind: &'k str,
+        kind: &'k Kind,
         as_of: Option<Date>,
+        engine: Option<&str>,
     ) -> Result<Self, Refusal> {
         let rows: Vec<_> = catalog
             .tables(Section::VolumeLimits)
-            .flat_map(|table| table.rows_of(kind))
+            .flat_map(|table| table.rows_of(&kind.limits_as))
+            .filter(|row| runs(row.text("engine"), engine))
             .filter_map(|row| limit_row(catalog, &row))
             .collect();
-        let first = rows.iter().map(|(_, seen, _)| seen.from).min();
+        let name = &kind.name;
+        let launch = catalog.sold_since(name);
+        let first = launch.or_else(|| rows.iter().map(|row| row.seen.from).min());
         match (first, as_of) {
-            (Some(first), Some(day)) if day < first => Err(Refusal::new(
-                Part::Key("as-of"),
-                format!("{kind} is sold since {first}; {day} is earlier"),
-            )),
-            _ => Ok(Self { kind, rows, as_of }),
+            // What the archives of other vendors do not reach back to is no launch.
+            (Some(first), Some(day)) if day < first && (launch.is_some() || kind.is_dated) => {
+                let message = format!("{name} is sold since {first}; {day} is earlier");
+                Err(Refusal::new(Part::Key("as-of"), message))
+            }
+            _ => Ok(Self {
+                kind: name,
+                rows,
+                as_of,
+                gib: None,
+            }),
+        }
+    }
+
+    /// The engines on which some limits of the type depend, those that are assumed first.
+    pub(super) fn engines(catalog: &Catalog, kind: &Kind) -> Vec<String> {
+        let tables = catalog.tables(Section::VolumeLimits);
+        let rows = tables.flat_map(|table| table.rows_of(&kind.limits_as));
+        let mut found: Vec<String> = Vec::new();
+        for row in rows {
+            let engine = row.text("engine");
+            if !engine.is_empty() && found.iter().all(|known| known != engine) {
+                found.push(engine.to_owned());
+            }
+        }
+        found
+    }
+
+    /// The same for a size.
+    pub(super) fn at(self, gib: f64) -> Self {
+        Self {
+            gib: Some(gib),
+            ..self
         }
     }
 
     /// The value on that day; where only later ones are known, the first of them, as an assumption.
     pub(super) fn get(&self, limit: &str) -> Option<Figure> {
-        let rows: Vec<_> = self
-            .rows
-            .iter()
-            .filter(|(name, _, _)| name == limit)
-            .collect();
-        let seen: Vec<Seen> = rows.iter().map(|(_, seen, _)| seen.clone()).collect();
+        let begins = self.begins(limit)?;
+        let of_limit = self.rows.iter().filter(|row| row.name == limit);
+        let rows = of_limit.filter(|row| row.gib_from == begins);
+        let (seen, units): (Vec<Seen>, Vec<LimitUnit>) =
+            rows.map(|row| (row.seen.clone(), row.unit)).unzip();
         let held = holds(&seen, self.as_of)?;
-        Some(held.figure(rows[0].2))
+        Some(held.figure(units[0]))
+    }
+
+    /// From which size on the row holds that holds for this size.
+    pub(super) fn begins(&self, limit: &str) -> Option<f64> {
+        let gib = self.gib.unwrap_or(f64::INFINITY);
+        let sizes = self.sizes_of(limit);
+        sizes.filter(|from| *from <= gib).reduce(f64::max)
+    }
+
+    /// The smallest size that has a limit.
+    pub(super) fn first_size(&self, limit: &str) -> Option<f64> {
+        self.sizes_of(limit).reduce(f64::min)
+    }
+
+    fn sizes_of(&self, limit: &str) -> impl Iterator<Item = f64> {
+        let rows = self.rows.iter().filter(move |row| row.name == limit);
+        rows.map(|row| row.gib_from)
     }
 
     /// The value on that day, and nothing where the rule came later.
@@ -71,9 +139,9 @@ impl<'k> Limits<'k> {
 
     /// The numbers and names of the limits `{before}N{after}`, the smallest number first.
     pub(super) fn numbered(&self, before: &str, after: &str) -> Vec<(f64, &str)> {
-        let numbered = self.rows.iter().filter_map(|(name, ..)| {
-            let number = name.strip_prefix(before)?.strip_suffix(after)?;
-            Some((number.parse().ok()?, name.as_str()))
+        let numbered = self.rows.iter().filter_map(|row| {
+            let number = row.name.strip_prefix(before)?.strip_suffix(after)?;
+            Some((number.parse().ok()?, row.name.as_str()))
         });
         let mut found: Vec<(f64, &str)> = numbered.collect();
         found.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -84,16 +152,27 @@ impl<'k> Limits<'k> {
     /// All that holds, in the words of the table.
     pub(super) fn all(&self) -> Vec<Limit> {
         let mut names: Vec<&String> = Vec::new();
-        for (name, ..) in &self.rows {
-            if !names.contains(&name) {
-                names.push(name);
+        for row in &self.rows {
+            if !names.contains(&&row.name) {
+                names.push(&row.name);
             }
         }
-        let known = names.into_iter().filter_map(|name| {
+        // Where it is sold in sizes, the figures of smaller ones say nothing of this one.
+        let size = self.begins("iops");
+        let held = names.into_iter().filter(|name| {
+            let begins = self.begins(name);
+            begins.is_none_or(|from| from == 0.0 || size.is_none_or(|size| from == size))
+        });
+        let known = held.filter_map(|name| {
             let figure = self.get(name).filter(|figure| figure.value > 0.0)?;
             Some(figure.bound(self.kind, spoken(name)))
         });
         known.collect()
+    }
+
+    /// The size for which they are wanted.
+    pub(super) fn gib(&self) -> f64 {
+        self.gib.unwrap_or_default()
     }
 
     pub(super) fn day(&self) -> String {
@@ -104,9 +183,13 @@ impl<'k> Limits<'k> {
     pub(super) fn size(
         &self,
         offer: &Offer,
+        tiers: &[Tier],
         assumptions: &mut Vec<String>,
     ) -> Result<u64, Refusal> {
         let (min, max) = (self.value("size_min") as u64, self.value("size_max") as u64);
+        if let Some(name) = &offer.size_name {
+            return self.tier(name, tiers).map(|tier| tier.gib);
+        }
         let Some(size) = offer.size else {
             let assumed = 1024.clamp(min, max);
             let text = Bytes(assumed << 30);
@@ -116,12 +199,35 @@ impl<'k> Limits<'k> {
         let (gib, remark) = vendor_gib(size);
         assumptions.extend(remark);
         if (min..=max).contains(&gib) {
-            return Ok(gib);
+            let Some(tier) = tiers.iter().find(|tier| tier.gib >= gib) else {
+                return Ok(gib);
+            };
+            if tier.gib > gib {
+                assumptions.push(format!(
+                    "{gib} GiB perform and cost as {}, the next size that is sold, of {} GiB",
+                    tier.name, tier.gib
+                ));
+            }
+            return Ok(tier.gib);
         }
-        let (min, max) = (Bytes(min << 30), Bytes(max << 30));
+        let [min, max] = [min, max].map(whole_size);
         let (kind, day) = (self.kind, self.day());
         let message = format!("{kind} comes in sizes of {min} to {max} ({day})");
         Err(Refusal::new(Part::Size, message))
+    }
+
+    fn tier<'s>(&self, name: &str, tiers: &'s [Tier]) -> Result<&'s Tier, Refusal> {
+        let found = tiers
+            .iter()
+            .find(|tier| tier.name.eq_ignore_ascii_case(name));
+        found.ok_or_else(|| {
+            let known: Vec<&str> = tiers.iter().map(|tier| tier.name.as_str()).collect();
+            let message = match known.as_slice() {
+                [] => format!("{} has no size by the name {name}, but GiB", self.kind),
+                known => format!("{} comes as {}", self.kind, known.join(", ")),
+            };
+            Refusal::new(Part::Size, message)
+        })
     }
 
     /// Provisioned operations: between the least and the most that the size allows. The least is
@@ -171,11 +277,21 @@ impl<'k> Limits<'k> {
     }
 }
 
+/// To the unit: `16 TiB`, `32,767 GiB`.
+fn whole_size(gib: u64) -> String {
+    if gib.is_multiple_of(1024) {
+        Bytes(gib << 30).to_string()
+    } else {
+        format!("{} GiB", count(gib as f64))
+    }
+}
+
 /// The name of a limit in words: `max IOPS per GiB`.
 fn spoken(name: &str) -> String {
     let words = name.split('_').map(|word| match word {
         "iops" => "IOPS".to_owned(),
         "gib" => "GiB".to_owned(),
+        "vm" => "machine".to_owned(),
         "tib" => "TiB".to_owned(),
         "mibps" => "MiB/s".to_owned(),
         "kib" => "KiB/s".to_owned(),
@@ -189,7 +305,14 @@ fn spoken(name: &str) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-fn limit_row(catalog: &Catalog, row: &Row<'_>) -> Option<(String, Seen, LimitUnit)> {
+/// Whether a row is for this engine: several are joined with `|`, and editions of one begin as it
+/// does.
+fn runs(row: &str, engine: Option<&str>) -> bool {
+    let engine = engine.unwrap_or_default();
+    row.is_empty() || row.split('|').any(|known| engine.starts_with(known))
+}
+
+fn limit_row(catalog: &Catalog, row: &Row<'_>) -> Option<LimitRow> {
     let seen = Seen {
         value: row.get("value")?,
         from: row.get("from")?,
@@ -198,8 +321,12 @@ fn limit_row(catalog: &Catalog, row: &Row<'_>) -> Option<(String, Seen, LimitUni
         dated: row.text("from").to_owned(),
         source: catalog.source(row.text("source")).text,
     };
-    let unit = unit(row.text("unit"))?;
-    Some((row.text("limit").to_owned(), seen, unit))
+    Some(LimitRow {
+        name: row.text("limit").to_owned(),
+        seen,
+        unit: unit(row.text("unit"))?,
+        gib_from: row.get("gib_from").unwrap_or(0.0),
+    })
 }
 
 /// The vendor sells whole GiB and writes GB for them, TB for a thousand: 1 TB is 1,000 GiB. Any

@@ -1,0 +1,421 @@
+//! In: a machine by its name, from the tables that all vendors share. Out: what it grants to its
+//! volumes, and its own disks. EC2 instance types have a history and a file of their own,
+//! `instance.rs`.
+
+use blocklab_device::class::Class;
+use blocklab_device::{
+    Cap, Covers, Credit, InstanceSpec, Limit, LimitUnit, Origin, Rate, VolumeSpec,
+};
+use blocklab_units::{Bytes, Nanos, plural};
+use blocklab_workload::{Offer, address::Part};
+
+use crate::Catalog;
+use crate::draft::Draft;
+use crate::embedded::Section;
+use crate::error::Refusal;
+use crate::figure::Figure;
+use crate::remarks::Remark;
+use crate::stand_in::{BUCKET, REFILL};
+use crate::table::Row;
+
+/// How long the maximum of a machine that bursts lasts from a full bucket.
+const BURST_S: f64 = 1800.0;
+
+/// What the tables say of a machine.
+pub(crate) struct Machine<'t> {
+    pub(crate) name: String,
+    row: Row<'t>,
+    catalog: &'t Catalog,
+}
+
+/// A row of what a machine grants.
+struct Granted<'t> {
+    row: Row<'t>,
+    /// The row is of a larger machine of the series.
+    is_assumed: bool,
+}
+
+impl<'t> Machine<'t> {
+    /// The machine of that name; `None`: no table has it.
+    pub(crate) fn find(catalog: &'t Catalog, name: &str) -> Option<Self> {
+        let mut tables = catalog.tables(Section::Machines);
+        let row = tables.find_map(|table| table.rows_of(name).next())?;
+        Some(Self {
+            name: name.to_owned(),
+            row,
+            catalog,
+        })
+    }
+
+    fn vcpus(&self) -> Option<u32> {
+        self.row.get("vcpu")
+    }
+
+    /// `gcp/n1-*` of `gcp/n1-standard-8`.
+    fn series(&self) -> String {
+        let series = self.name.split('-').next().unwrap_or(&self.name);
+        format!("{series}-*")
+    }
+
+    /// How many volumes it takes, where that is known.
+    pub(crate) fn attachments(&self) -> Option<Figure> {
+        Some(Figure {
+            value: self.row.get("attachments")?,
+            unit: LimitUnit::Volumes,
+            origin: self.origin(&self.row),
+        })
+    }
+
+    fn origin(&self, row: &Row<'_>) -> Origin {
+        let source = self.catalog.source(row.text("source"));
+        let date = source.date.map_or(String::new(), |date| date.to_string());
+        Origin::documented(&source.text, &date)
+    }
+
+    /// What it grants to a group of its disks: its own rows, else those of its series that are for
+    /// as many processors; where only larger machines are documented, theirs, as an assumption.
+    fn granted(&self, group: &str) -> Vec<Granted<'t>> {
+        let rows = |key: &str| -> Vec<Row<'t>> {
+            let tables = self.catalog.tables(Section::MachineLimits);
+            let rows = tables.flat_map(|table| table.rows_of(key).collect::<Vec<_>>());
+            rows.filter(|row| row.text("group") == group).collect()
+        };
+        let own = rows(&self.name);
+        let certain = |row| Granted {
+            row,
+            is_assumed: false,
+        };
+        if !own.is_empty() {
+            return own.into_iter().map(certain).collect();
+        }
+        let vcpus = self.vcpus().unwrap_or(0);
+        let (fits, others): (Vec<_>, Vec<_>) = rows(&self.series()).into_iter().partition(|row| {
+            let from = row.get("vcpu_from").unwrap_or(0);
+            (from..=row.get("vcpu_to").unwrap_or(u32::MAX)).contains(&vcpus)
+        });
+        if !fits.is_empty() {
+            return fits.into_iter().map(certain).collect();
+        }
+        let larger = others.iter().filter_map(|row| row.get::<u32>("vcpu_from"));
+        let Some(least) = larger.filter(|from| *from > vcpus).min() else {
+            return Vec::new();
+        };
+        let of_least = others
+            .into_iter()
+            .filter(|row| row.get("vcpu_from") == Some(least));
+        let assumed = of_least.map(|row| Granted {
+            row,
+            is_assumed: true,
+        });
+        assumed.collect()
+    }
+
+    /// What it grants to the first of these groups that it has rows of, through an interface.
+    ///
+    /// # Errors
+    /// When it has no such interface.
+    pub(crate) fn limits(
+        &self,
+        groups: &str,
+        offer: &Offer,
+        assumptions: &mut Vec<String>,
+    ) -> Result<Option<InstanceSpec>, Refusal> {
+        for group in groups.split('|') {
+            let rows = self.granted(group);
+            if rows.is_empty() {
+                continue;
+            }
+            let rows = self.through(rows, offer, assumptions)?;
+            return Ok(Some(self.spec(group, &rows)));
+        }
+        Ok(None)
+    }
+
+    /// The rows of the interface that is named, or of the first one.
+    fn through(
+        &self,
+        rows: Vec<Granted<'t>>,
+        offer: &Offer,
+        assumptions: &mut Vec<String>,
+    ) -> Result<Vec<Granted<'t>>, Refusal> {
+        let mut known: Vec<String> = Vec::new();
+        for granted in &rows {
+            let interface = granted.row.text("interface");
+            if !interface.is_empty() && known.iter().all(|one| one != interface) {
+                known.push(interface.to_owned());
+            }
+        }
+        known.sort_unstable();
+        let chosen = match (&offer.interface, known.as_slice()) {
+            (Some(wanted), known) if known.contains(wanted) => wanted.clone(),
+            (Some(wanted), []) => {
+                let message = format!(
+                    "no document tells the ways to the disks of {} apart: leave {wanted} out",
+                    self.name
+                );
+                return Err(Refusal::new(Part::Key("interface"), message));
+            }
+            (Some(_), known) => {
+                let message = format!("{} has the interface {}", self.name, known.join(", "));
+                return Err(Refusal::new(Part::Key("interface"), message));
+            }
+            (None, []) => return Ok(rows),
+            (None, [only]) => only.clone(),
+            (None, [first, ..]) => {
+                let text = format!(
+                    "no interface is given: {first} is assumed; {} has {}",
+                    self.name,
+                    known.join(" and ")
+                );
+                assumptions.push(text);
+                first.clone()
+            }
+        };
+        let of_it = rows.into_iter().filter(|granted| {
+            let interface = granted.row.text("interface");
+            interface.is_empty() || interface == chosen
+        });
+        Ok(of_it.collect())
+    }
+
+    fn spec(&self, group: &str, rows: &[Granted<'_>]) -> InstanceSpec {
+        let mut spec = InstanceSpec {
+            name: self.name.clone(),
+            caps: Vec::new(),
+            credits: Vec::new(),
+        };
+        for granted in rows {
+            self.grant(group, granted, &mut spec);
+        }
+        spec
+    }
+
+    /// A rate that does not burst is a cap; one that does, a bucket of half an hour.
+    fn grant(&self, group: &str, granted: &Granted<'_>, spec: &mut InstanceSpec) {
+        let row = &granted.row;
+        let covers = covers(row);
+        let origin = match (granted.is_assumed, self.origin(row)) {
+            (true, Origin::Documented { source, .. }) => Origin::assumed(&format!(
+                "documented for machines of {} vCPUs and more: {source}",
+                row.text("vcpu_from")
+            )),
+            (_, origin) => origin,
+        };
+        let bytes: fn(f64) -> Rate = match row.text("unit") {
+            "MiB/s" => Rate::MibPerS,
+            _ => Rate::MbPerS,
+        };
+        let iops: fn(f64) -> Rate = Rate::Iops;
+        let figures = [
+            ("IOPS", "iops", "burst_iops", iops),
+            ("throughput", "throughput", "burst_throughput", bytes),
+        ];
+        for (what, base, burst, rate) in figures {
+            let Some(base) = row.get::<f64>(base) else {
+                continue;
+            };
+            let name = format!("{group} {what}");
+            match row.get::<f64>(burst).filter(|burst| *burst > base) {
+                Some(burst) => spec.credits.push(Credit {
+                    name,
+                    baseline: rate(base),
+                    burst: rate(burst),
+                    capacity: (rate(burst).per_second() - rate(base).per_second()) * BURST_S,
+                    initial_share: 1.0,
+                    full_again: None,
+                    origin: origin.clone(),
+                }),
+                None => spec.caps.push(Cap {
+                    covers,
+                    bucket: BUCKET,
+                    refill_share: REFILL,
+                    ..Cap::new(&name, rate(base), origin.clone())
+                }),
+            }
+        }
+    }
+
+    /// All that the tables say of what it grants, group by group.
+    pub(crate) fn all_limits(&self) -> Vec<Limit> {
+        let mut groups: Vec<String> = Vec::new();
+        for key in [self.name.clone(), self.series()] {
+            let tables = self.catalog.tables(Section::MachineLimits);
+            for row in tables.flat_map(|table| table.rows_of(&key).collect::<Vec<_>>()) {
+                let group = row.text("group").to_owned();
+                if !groups.contains(&group) {
+                    groups.push(group);
+                }
+            }
+        }
+        let mut found: Vec<Limit> = Vec::new();
+        for group in groups {
+            for granted in self.granted(&group) {
+                let row = &granted.row;
+                let mut words = vec![group.clone()];
+                let at = [("interface", ""), ("disks", " disks")];
+                words.extend(at.iter().filter_map(|(column, after)| {
+                    let text = row.text(column);
+                    (!text.is_empty()).then(|| format!("{text}{after}"))
+                }));
+                let label = words.join(", ");
+                let mut spec = InstanceSpec {
+                    name: self.name.clone(),
+                    caps: Vec::new(),
+                    credits: Vec::new(),
+                };
+                self.grant(&label, &granted, &mut spec);
+                let one = blocklab_device::DeviceSpec {
+                    name: String::new(),
+                    volumes: Vec::new(),
+                    layout: Default::default(),
+                    instance: Some(spec),
+                    faults: Vec::new(),
+                };
+                found.extend(one.limits());
+            }
+        }
+        found
+    }
+
+    /// Its own disks, or those that it is given.
+    ///
+    /// # Errors
+    /// When it has none, or not so many, or a key makes no sense for them.
+    pub(crate) fn disks(&self, offer: &Offer) -> Result<Draft, Refusal> {
+        if offer.size.is_some()
+            || offer.size_name.is_some()
+            || offer.iops.is_some()
+            || offer.throughput.is_some()
+        {
+            let message = "local disks come with the machine and take no settings";
+            return Err(Refusal::new(Part::Whole, message));
+        }
+        let own: Option<u32> = self.row.get("disks");
+        // Older machines count their own disk among what goes through the host's cache.
+        let of_own = if self.granted("local").is_empty() {
+            "cached"
+        } else {
+            "local"
+        };
+        let (count, group) = match own {
+            Some(own) => {
+                let wanted = offer.count.map_or(own, std::num::NonZeroU32::get);
+                if wanted > own {
+                    let has = plural(own as usize, "disk");
+                    let message = format!("{} has {has} of its own", self.name);
+                    return Err(Refusal::new(Part::Count, message));
+                }
+                (wanted, of_own)
+            }
+            None => (self.attached(offer)?, "attached"),
+        };
+        let mut draft = Draft::new(VolumeSpec::new("local disk", self.disk_size()));
+        draft.volumes = count as usize;
+        draft.purchase.instance = Some(self.name.clone());
+        if own.is_none() {
+            draft.purchase.volume = Some(format!("{}/local-ssd", vendor(&self.name)));
+            draft.purchase.volumes = f64::from(count);
+            draft.purchase.gib = draft.volume.capacity.as_f64() / Bytes::GIB.as_f64();
+        }
+        let rows = self.through(self.granted(group), offer, &mut draft.assumptions)?;
+        let rows = self.for_disks(rows, own.unwrap_or(count))?;
+        if let Some(own) = own.filter(|own| count < *own) {
+            let has = plural(own as usize, "disk");
+            draft.notes.push(Remark::from(format!(
+                "{count} of {has}: the documented figures are those of all of them, and no share of \
+                 one is documented"
+            )));
+        }
+        self.describe_disks(group, &rows, &mut draft);
+        Ok(draft)
+    }
+
+    /// So many disks as are named, on a machine to which one may attach some.
+    fn attached(&self, offer: &Offer) -> Result<u32, Refusal> {
+        if self.granted("attached").is_empty() {
+            let message = format!("{} has no disk of its own", self.name);
+            return Err(Refusal::new(Part::Instance, message));
+        }
+        Ok(offer.count.map_or(1, std::num::NonZeroU32::get))
+    }
+
+    /// The rows of that number of disks, where the tables go by it.
+    fn for_disks(&self, rows: Vec<Granted<'t>>, count: u32) -> Result<Vec<Granted<'t>>, Refusal> {
+        let mut counts: Vec<u32> = rows
+            .iter()
+            .filter_map(|granted| granted.row.get("disks"))
+            .collect();
+        counts.sort_unstable();
+        counts.dedup();
+        if counts.is_empty() {
+            return Ok(rows);
+        }
+        if !counts.contains(&count) {
+            let known: Vec<String> = counts.iter().map(u32::to_string).collect();
+            let message = format!("local disks come as {} on a machine", known.join(", "));
+            return Err(Refusal::new(Part::Count, message));
+        }
+        let of_count = rows
+            .into_iter()
+            .filter(|granted| granted.row.get("disks") == Some(count));
+        Ok(of_count.collect())
+    }
+
+    fn disk_size(&self) -> Bytes {
+        const ATTACHED_GIB: u64 = 375;
+        let gib: Option<f64> = self.row.get("disk_gib");
+        let gb: Option<f64> = self.row.get("disk_gb");
+        match (gib, gb) {
+            (Some(gib), _) => Bytes((gib * Bytes::GIB.as_f64()) as u64),
+            (None, Some(gb)) => Bytes((gb * 1e9) as u64),
+            (None, None) => Bytes(ATTACHED_GIB << 30),
+        }
+    }
+
+    /// Puts what holds for all of them together on the machine.
+    fn describe_disks(&self, group: &str, rows: &[Granted<'_>], draft: &mut Draft) {
+        let mut spec = self.spec(group, rows);
+        for cap in &mut spec.caps {
+            // Runs on such disks stay at the documented figure from their first second on.
+            cap.bucket = Nanos::ZERO;
+            cap.refill_share = 1.0;
+            cap.name = cap.name.replacen(group, "local disk", 1);
+        }
+        for credit in &mut spec.credits {
+            credit.name = credit.name.replacen(group, "local disk", 1);
+        }
+        if group == "cached" {
+            let shared = "the figures are those of local disk and cached disks together";
+            draft.notes.push(Remark::from(shared.to_owned()));
+        }
+        let rates = spec.caps.iter().map(|cap| cap.rate);
+        let mut rates = rates.chain(spec.credits.iter().map(|credit| credit.baseline));
+        let unknown = rates.all(Rate::counts_bytes);
+        if unknown {
+            draft.notes.push(Remark::no_prediction(
+                "no document gives its IOPS: no prediction is made".to_owned(),
+            ));
+        } else {
+            draft.volume.service = Some(Class::LocalSsd.service());
+        }
+        let remark = self.row.text("remark");
+        if !remark.is_empty() {
+            draft
+                .notes
+                .push(Remark::from(format!("{}: {remark}", self.name)));
+        }
+        draft.instance = Some(spec);
+    }
+}
+
+fn vendor(name: &str) -> &str {
+    name.split('/').next().unwrap_or_default()
+}
+
+fn covers(row: &Row<'_>) -> Covers {
+    match row.text("covers") {
+        "reads" => Covers::Reads,
+        "writes" => Covers::Writes,
+        _ => Covers::All,
+    }
+}

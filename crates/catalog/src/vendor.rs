@@ -1,0 +1,190 @@
+//! In: the names of an address as people write them. Out: the names that the tables know, and what
+//! the tables say of the vendor. A file of its own, so that nothing else asks whose a thing is.
+
+use blocklab_units::did_you_mean;
+use blocklab_workload::{Offer, address::Part};
+
+use crate::embedded::Section;
+use crate::error::Refusal;
+use crate::table::Row;
+use crate::{Catalog, local};
+
+/// Whose things an address names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Vendor {
+    pub(crate) name: String,
+    /// Whose prices hold where no region is named.
+    pub(crate) region: String,
+    /// The vendor whose machines it runs on.
+    pub(crate) machines: String,
+    /// What its tools write before the name of a machine.
+    pub(crate) prefix: String,
+    /// What it calls the balances of the burst buckets: operations and bytes of the machine,
+    /// operations of a volume. Empty: nothing.
+    pub(crate) balances: [String; 3],
+    /// A price list of it is known.
+    pub(crate) is_priced: bool,
+}
+
+impl Vendor {
+    fn from_row(row: &Row<'_>) -> Self {
+        let text = |column| row.text(column).to_owned();
+        Self {
+            name: text("vendor"),
+            region: text("region"),
+            machines: text("machines"),
+            prefix: text("prefix"),
+            balances: ["io_credits", "byte_credits", "volume_credits"].map(text),
+            is_priced: row.text("prices") != "no",
+        }
+    }
+}
+
+/// The vendor before the `/`.
+fn named(name: &str) -> Option<&str> {
+    name.split_once('/').map(|(vendor, _)| vendor)
+}
+
+impl Catalog {
+    /// All vendors, in the order of the tables.
+    pub(crate) fn vendors(&self) -> Vec<Vendor> {
+        let rows = self.tables(Section::Vendors).flat_map(|table| table.rows());
+        rows.map(|row| Vendor::from_row(&row)).collect()
+    }
+
+    /// The one whose names stand without a vendor: the first of the tables that the program carries.
+    pub(crate) fn own_vendor(&self) -> String {
+        let texts = Section::Vendors.embedded().iter();
+        let mut keys = texts.flat_map(|text| crate::table::Table::new(text).keys());
+        keys.next().unwrap_or_default().to_owned()
+    }
+
+    /// The vendor of a name; one that no table has sells nothing that is priced.
+    pub(crate) fn vendor_of(&self, name: &str) -> Vendor {
+        let own = self.own_vendor();
+        let wanted = named(name).unwrap_or(&own);
+        let mut tables = self.tables(Section::Vendors);
+        let row = tables.find_map(|table| table.rows_of(wanted).next());
+        row.map_or_else(
+            || Vendor {
+                name: wanted.to_owned(),
+                region: String::new(),
+                machines: wanted.to_owned(),
+                prefix: String::new(),
+                balances: Default::default(),
+                is_priced: false,
+            },
+            |row| Vendor::from_row(&row),
+        )
+    }
+
+    /// The offer with the names that the tables know, whichever the vendor's tools or people write:
+    /// `azure/P30` is a size of `azure/Premium_LRS`, and `D4s_v5` a machine of the volume's vendor.
+    ///
+    /// # Errors
+    /// When a vendor stands where a volume is named.
+    pub(crate) fn with_known_names(&self, offer: &Offer) -> Result<Offer, Refusal> {
+        let mut known = offer.clone();
+        self.know_volume(&mut known)?;
+        if let Some(machine) = &offer.instance {
+            known.instance = Some(self.known_machine(&known.volume, machine));
+        }
+        Ok(known)
+    }
+
+    fn know_volume(&self, offer: &mut Offer) -> Result<(), Refusal> {
+        let is_vendor = |vendor: &Vendor| vendor.name == offer.volume;
+        if self.vendors().iter().any(is_vendor) {
+            let kind = offer.size_name.as_deref().unwrap_or("TYPE");
+            let message = format!(
+                "{vendor} is a vendor: {vendor}/{kind} names a type of it",
+                vendor = offer.volume
+            );
+            return Err(Refusal::new(Part::Volume, message));
+        }
+        if self.volume_type_row(&offer.volume).is_some() {
+            return Ok(());
+        }
+        let names = self.tables(Section::Names).flat_map(|table| table.rows());
+        let mut names = names.filter(|row| row.text("name").eq_ignore_ascii_case(&offer.volume));
+        if let Some(row) = names.next() {
+            row.text("means").clone_into(&mut offer.volume);
+            return Ok(());
+        }
+        if let Some((vendor, size)) = offer.volume.split_once('/')
+            && offer.size.is_none()
+            && offer.size_name.is_none()
+        {
+            let rows = self
+                .tables(Section::VolumeSizes)
+                .flat_map(|table| table.rows());
+            let mut of_vendor = rows.filter(|row| named(row.text("type")) == Some(vendor));
+            if let Some(row) = of_vendor.find(|row| row.text("size").eq_ignore_ascii_case(size)) {
+                offer.size_name = Some(row.text("size").to_owned());
+                row.text("type").clone_into(&mut offer.volume);
+                return Ok(());
+            }
+        }
+        let types = self.volume_types();
+        let same = types
+            .into_iter()
+            .find(|known| known.eq_ignore_ascii_case(&offer.volume));
+        if let Some(name) = same.filter(|name| named(name).is_some()) {
+            offer.volume = name;
+        }
+        Ok(())
+    }
+
+    /// The machine that is meant: of the vendor of the volume where it names no other, with or
+    /// without what the vendor's tools write before it.
+    fn known_machine(&self, volume: &str, typed: &str) -> String {
+        let own = self.own_vendor();
+        let vendor = match (named(typed), volume) {
+            (Some(vendor), _) => vendor,
+            (None, local::NAME) => return typed.to_owned(),
+            (None, volume) => named(volume).unwrap_or(&own),
+        };
+        let vendor = self.vendor_of(&format!("{vendor}/"));
+        if vendor.machines == own {
+            return typed.to_owned();
+        }
+        let bare = typed.rsplit('/').next().unwrap_or(typed);
+        let wanted = [
+            format!("{}/{bare}", vendor.name),
+            format!("{}/{}{bare}", vendor.name, vendor.prefix),
+        ];
+        let tables = self.tables(Section::Machines);
+        let mut names = tables.flat_map(crate::table::Table::keys);
+        let found = names.find(|name| wanted.iter().any(|one| one.eq_ignore_ascii_case(name)));
+        found.map_or_else(|| wanted[0].clone(), str::to_owned)
+    }
+
+    /// The machine that a name with its vendor means; `None`: it is none.
+    pub(crate) fn machine_called(&self, name: &str) -> Option<String> {
+        let (vendor, _) = name.split_once('/')?;
+        let known = self.known_machine(&format!("{vendor}/"), name);
+        crate::machine::Machine::find(self, &known).map(|machine| machine.name)
+    }
+
+    /// The names of all machines that are no EC2 instance types, sorted.
+    pub fn machines(&self) -> Vec<String> {
+        let names = self
+            .tables(Section::Machines)
+            .flat_map(crate::table::Table::keys);
+        let mut names: Vec<String> = names.map(str::to_owned).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
+    /// What is wrong with the name of a machine.
+    pub(crate) fn no_such_machine(&self, name: &str) -> Refusal {
+        let names = self.machines();
+        let vendor = named(name).unwrap_or_default();
+        let of_vendor = names.iter().filter(|known| named(known) == Some(vendor));
+        let hint = did_you_mean(name, of_vendor.map(String::as_str), || {
+            format!("`blocklab catalog list --vendor {vendor}` shows them")
+        });
+        Refusal::new(Part::Instance, format!("no machine {name}; {hint}"))
+    }
+}

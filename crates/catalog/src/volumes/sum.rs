@@ -1,0 +1,72 @@
+//! In: a volume whose limits go by all volumes of its type on a machine. Out: one budget for all of
+//! them. A file of its own, because the budget is of the machine, and not of the volume.
+//!
+//! Google's Persistent Disk, as its own tool reckons (gcpdiag, 2024-08): so many operations and
+//! MiB/s per GiB of all disks of a type on a machine, and a base that counts once. Reads and writes
+//! have budgets of their own.
+
+use blocklab_device::{Cap, Covers, InstanceSpec, Rate};
+
+use super::{Terms, cap};
+use crate::draft::Draft;
+use crate::figure::Figure;
+
+impl Terms<'_> {
+    /// GiB of all volumes of the type that the address names.
+    fn sum(&self, draft: &Draft) -> f64 {
+        self.limits.gib() * draft.volumes as f64
+    }
+
+    pub(super) fn iops_by_sum(&self, draft: &mut Draft) -> f64 {
+        let gib = self.sum(draft);
+        let base = self.limits.value("base_iops_per_vm");
+        let sides = [
+            (Covers::Reads, "read_iops_per_gib", "floor_read_iops"),
+            (Covers::Writes, "write_iops_per_gib", "floor_write_iops"),
+        ];
+        let mut least = f64::INFINITY;
+        for (covers, per_gib, floor) in sides {
+            let per = self.limits.need(per_gib);
+            let (iops, from) = self.floored(base + per.value * gib, floor, per);
+            least = least.min(iops);
+            let cap = Cap {
+                covers,
+                ..cap("IOPS by size", Rate::Iops(iops), &from)
+            };
+            self.all_of_type(draft).caps.push(cap);
+        }
+        draft.notes.push(
+            "the limits by size are those of all disks of this type on a machine together: name \
+             several of them as one address, such as 2x…"
+                .to_owned()
+                .into(),
+        );
+        least
+    }
+
+    pub(super) fn throughput_by_sum(&self, draft: &mut Draft) {
+        let per = self.limits.need("throughput_per_gib");
+        let base = self.limits.value("base_throughput_per_vm");
+        let by_size = base + per.value * self.sum(draft);
+        let (mibps, from) = self.floored(by_size, "floor_throughput", per);
+        let cap = cap("throughput by size", Rate::MibPerS(mibps), &from);
+        self.all_of_type(draft).caps.push(cap);
+    }
+
+    /// Not below what the smallest ones have.
+    fn floored(&self, value: f64, floor: &str, figure: Figure) -> (f64, Figure) {
+        match self.limits.get(floor).filter(|floor| floor.value > value) {
+            Some(floor) => (floor.value, floor),
+            None => (value, figure),
+        }
+    }
+
+    /// What holds for all volumes of the type on a machine.
+    fn all_of_type<'d>(&self, draft: &'d mut Draft) -> &'d mut InstanceSpec {
+        draft.instance.get_or_insert_with(|| InstanceSpec {
+            name: format!("all {} of a machine", self.kind.name),
+            caps: Vec::new(),
+            credits: Vec::new(),
+        })
+    }
+}
