@@ -43,6 +43,14 @@ pub enum Error {
         /// Why, and what would be possible.
         message: String,
     },
+    /// Nothing can be predicted of it.
+    #[error("{address}: {why}: nothing can be said of a load")]
+    NoPrediction {
+        /// What was looked at.
+        address: String,
+        /// Why.
+        why: String,
+    },
     /// A file cannot be read.
     // Its cause is part of the message: as a `source` it would be printed twice.
     #[error("cannot read {}: {cause}", path.display())]

@@ -24,6 +24,7 @@ mod published;
 mod remarks;
 
 mod embedded;
+mod endurance;
 mod error;
 mod resolve;
 #[cfg(test)]
@@ -31,6 +32,7 @@ mod resolve_tests;
 
 pub mod import;
 mod list;
+mod offer;
 mod sheet;
 pub mod unit_price;
 
@@ -38,10 +40,12 @@ pub mod device_file;
 
 pub use catalog::Catalog;
 pub use cost::Cost;
+pub use endurance::{Bucket, Endurance, NotALoad, SteadyLoad};
 pub use error::Error;
 pub use list::{Filter, Listed};
+pub use offer::{Fitting, Need, NotANeed, Offered, Place};
 pub use price::{DEFAULT_REGION, HOURS_PER_MONTH, Per, Price, System, currency_of};
 pub use published::PublishedLatency;
 pub use remarks::{Remark, RemarkKind};
 pub use resolve::{Resolved, resolve, resolve_text};
-pub use sheet::{Burst, Figure, Ratio, Reach, Sheet, Stretch, describe};
+pub use sheet::{Burst, Figure, Ratio, Reach, Sheet, Stretch, describe, describe_load};

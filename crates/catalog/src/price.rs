@@ -297,10 +297,11 @@ impl Catalog {
     /// # Errors
     /// When the vendor of this name has no price list of this region; which region may be meant.
     pub fn known_region(&self, name: &str, region: &str) -> Result<(), String> {
-        let known = self.regions_of(name);
-        if known.iter().any(|known| known == region) {
+        let mut lists = self.lists_of(name);
+        if lists.any(|list| list.place(region).is_some()) {
             return Ok(());
         }
+        let known = self.regions_of(name);
         let hint = did_you_mean(region, known.iter().map(String::as_str), || {
             let some: Vec<&str> = known.iter().map(String::as_str).take(3).collect();
             match some.as_slice() {
@@ -313,16 +314,24 @@ impl Catalog {
 
     /// Every region of which the vendor of this name has a price list, sorted.
     pub fn regions_of(&self, name: &str) -> Vec<String> {
-        let machines = self.vendor_of(name).machines;
-        let of_vendor = self.lists().filter(|list| {
-            let first = list.rows.split(',').next().unwrap_or_default();
-            self.vendor_of(first).name == machines
-        });
-        let lists = of_vendor.flat_map(|list| list.regions.split('|'));
+        let lists = self.lists_of(name).flat_map(|list| list.regions.split('|'));
         let mut regions: Vec<_> = lists.map(str::to_owned).collect();
         regions.sort_unstable();
         regions.dedup();
         regions
+    }
+
+    /// The on-demand lists of the vendor of a name.
+    fn lists_of(&self, name: &str) -> impl Iterator<Item = List<'_>> {
+        let machines = self.vendor_of(name).machines;
+        let own = self.own_vendor();
+        self.lists().filter(move |list| {
+            let first = list.rows.split(',').next().unwrap_or_default();
+            let vendor = first
+                .split_once('/')
+                .map_or(own.as_str(), |(vendor, _)| vendor);
+            vendor == machines
+        })
     }
 
     /// The on-demand lists, the user's first.

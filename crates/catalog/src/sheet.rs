@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use crate::catalog::Catalog;
 use crate::cost::Cost;
+use crate::endurance::{Endurance, SteadyLoad};
 use crate::price::{Per, Price};
 use crate::remarks::RemarkKind;
 use crate::resolve::instance_alone;
@@ -40,6 +41,9 @@ pub struct Sheet {
     pub assumed: Vec<String>,
     /// What else is good to know.
     pub notes: Vec<String>,
+    /// What becomes of a load, where one was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub endurance: Option<Endurance>,
     /// Of both, what concerns the cost.
     #[serde(skip)]
     pub(crate) cost: CostBasis,
@@ -163,6 +167,19 @@ pub fn describe(text: &str, catalog: &Catalog) -> Result<Sheet, Error> {
     Ok(sheet)
 }
 
+/// As [`describe`], with what becomes of a load.
+///
+/// # Errors
+/// As [`describe`]; when nothing is predicted of the device.
+pub fn describe_load(text: &str, load: &SteadyLoad, catalog: &Catalog) -> Result<Sheet, Error> {
+    let mut sheet = describe(text, catalog)?;
+    // The sheet's address names what was assumed of the one that was typed.
+    let resolved =
+        crate::resolve_text(&sheet.address, catalog).map_err(|error| error.echoing(text))?;
+    sheet.endurance = Some(resolved.endure(load)?);
+    Ok(sheet)
+}
+
 /// A type that is sold by its IOPS can be looked at without naming them.
 fn settle(catalog: &Catalog, offer: &mut Offer) -> Option<String> {
     if offer.iops.is_some() {
@@ -276,6 +293,7 @@ impl Sheet {
             ]
             .concat(),
             notes,
+            endurance: None,
             cost: CostBasis {
                 assumed: resolved.cost_assumptions.clone(),
                 notes: resolved.cost_notes.clone(),

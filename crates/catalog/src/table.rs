@@ -70,16 +70,22 @@ pub(crate) fn cells(line: &str) -> Vec<String> {
     if !line.contains('"') {
         return line.split(',').map(str::to_owned).collect();
     }
-    let mut reader = csv::ReaderBuilder::new()
-        .has_headers(false)
-        .flexible(true)
-        .from_reader(line.as_bytes());
-    let record = reader
-        .records()
-        .next()
-        .and_then(Result::ok)
-        .unwrap_or_default();
-    record.iter().map(str::to_owned).collect()
+    // A reader of the csv crate takes longer to build than all lines of a table to read.
+    let mut found = vec![String::new()];
+    let (mut is_quoted, mut chars) = (false, line.chars().peekable());
+    while let Some(character) = chars.next() {
+        let cell = found.len() - 1;
+        match (character, is_quoted) {
+            ('"', true) if chars.peek() == Some(&'"') => {
+                chars.next();
+                found[cell].push('"');
+            }
+            ('"', _) => is_quoted = !is_quoted,
+            (',', false) => found.push(String::new()),
+            (other, _) => found[cell].push(other),
+        }
+    }
+    found
 }
 
 pub(crate) fn line(cells: &[String]) -> String {

@@ -19,11 +19,13 @@ use crate::stand_in::{BUCKET, REFILL, stand_in};
 use crate::table::Table;
 
 mod kind;
+mod least;
 mod limits;
 mod sum;
 mod tiers;
 
 pub(crate) use kind::{IopsRule, Kind, UnsoundRow};
+pub(crate) use least::Least;
 
 use kind::ThroughputRule;
 use limits::{Limits, Tier, vendor_gib};
@@ -159,6 +161,14 @@ fn engine(
             ));
             Ok(first.split('|').next().map(str::to_owned))
         }
+    }
+}
+
+impl Catalog {
+    /// Whether other types run as this one, which is sold under their name.
+    pub(crate) fn is_successor(&self, name: &str) -> bool {
+        let mut rows = Table::new(SUCCESSORS).rows();
+        rows.any(|row| row.text("becomes") == name)
     }
 }
 

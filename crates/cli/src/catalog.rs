@@ -3,7 +3,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use blocklab_catalog::import::{Change, ImportFile, Imported, import};
-use blocklab_catalog::{Catalog, Filter, Listed, currency_of, describe};
+use blocklab_catalog::{Catalog, Filter, Listed, currency_of, describe, describe_load};
 use blocklab_units::{count, did_you_mean};
 use blocklab_workload::Date;
 
@@ -26,7 +26,12 @@ pub fn run(args: &CatalogArgs) -> Result<()> {
 }
 
 fn show(args: &CatalogShowArgs) -> Result<()> {
-    let sheet = describe(&args.address, &place::load_catalog()?).map_err(readable)?;
+    let catalog = place::load_catalog()?;
+    let sheet = match &args.load {
+        Some(load) => describe_load(&args.address, load, &catalog),
+        None => describe(&args.address, &catalog),
+    };
+    let sheet = sheet.map_err(readable)?;
     answer::print(args.form, ("catalog_show_format", 1), &sheet, || {
         sheet::document(&sheet)
     })

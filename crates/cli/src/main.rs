@@ -23,6 +23,7 @@ mod load;
 mod manual;
 mod merge;
 mod note;
+mod offers;
 mod price;
 mod request;
 mod run;

@@ -11,12 +11,15 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use crate::args::{PriceArgs, PriceBy};
-use crate::chosen;
+use crate::{chosen, offers};
 use blocklab_console::terminal;
 
 /// Prints what runs and addresses cost, cheapest first.
 pub fn price(args: &PriceArgs, store: &Store) -> Result<()> {
     let catalog = blocklab_console::place::load_catalog()?;
+    if let Some(need) = &args.need {
+        return offers::offers(args, need, &catalog);
+    }
     let mut all = Vec::new();
     for what in &args.what {
         all.push(if is_address(what, &catalog) {
@@ -85,6 +88,7 @@ pub fn is_address(text: &str, catalog: &Catalog) -> bool {
                     .volume_types()
                     .iter()
                     .any(|volume_type| named(volume_type))
+                || offer.volume.contains('/')
                 || catalog
                     .instance_types()
                     .iter()

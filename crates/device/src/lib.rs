@@ -22,7 +22,9 @@ pub use invalid::Invalid;
 pub use io::{Answer, Direction, Fault, Io};
 pub use limit::{Binding, Limit, LimitKind, LimitName, LimitUnit, Operation};
 pub use origin::Origin;
-pub use predict::{Grant, Load, Phase, Prediction, grants, predict, read_latency};
+pub use predict::{
+    Drain, Grant, Load, Phase, Prediction, drains, grants, predict, predict_rate, read_latency,
+};
 pub use spec::{
     Accounting, Cap, Covers, Credit, CreditBalance, CreditUnit, DeviceSpec, FaultKind, FaultSpec,
     InstanceSpec, Latency, Layout, Network, Programs, Rate, Saturation, Service, Spread, Tail,

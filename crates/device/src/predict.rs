@@ -6,8 +6,8 @@ use blocklab_units::{Bytes, Nanos};
 
 use crate::limit::Owner;
 use crate::{
-    Accounting, Binding, Cap, Covers, Credit, DeviceSpec, Invalid, Layout, LimitName, Rate,
-    VolumeSpec,
+    Accounting, Binding, Cap, Covers, Credit, DeviceSpec, Invalid, Layout, LimitKind, LimitName,
+    Rate, VolumeSpec,
 };
 use demand::Demand;
 
@@ -143,6 +143,59 @@ fn until_steady(demand: &Demand, meters: &mut [Metered], load: Load, mut now: f6
             None => return phases,
         }
     }
+}
+
+/// What to expect of a load that asks for `iops` operations a second and no more: the rate that
+/// it gets, phase by phase as the buckets run dry. [`Binding::Latency`] stands for the load itself,
+/// and `in_flight` is of no account.
+///
+/// # Errors
+/// As [`crate::Device::new`].
+pub fn predict_rate(spec: &DeviceSpec, load: Load, iops: f64) -> Result<Prediction, Invalid> {
+    spec.check()?;
+    let load = load.sound();
+    let demand = Demand {
+        iops,
+        binding: Binding::Latency,
+    };
+    let phases = until_steady(&demand, &mut meters(spec, load), load, 0.0);
+    Ok(Prediction {
+        phases,
+        later: Vec::new(),
+    })
+}
+
+/// A burst bucket under a load.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Drain {
+    /// Whose, and which: its baseline.
+    pub name: LimitName,
+    /// Operations of the load a second that it allows for ever.
+    pub sustains_iops: f64,
+    /// How long what it holds at first lasts at the rate that is asked for; `None`: for ever.
+    pub lasts: Option<Nanos>,
+}
+
+/// Every burst bucket under a load of `iops` operations a second, each by itself: none of another
+/// limit, which may hold the load back before.
+///
+/// # Errors
+/// As [`crate::Device::new`].
+pub fn drains(spec: &DeviceSpec, load: Load, iops: f64) -> Result<Vec<Drain>, Invalid> {
+    spec.check()?;
+    let buckets = meters(spec, load.sound()).into_iter();
+    let buckets =
+        buckets.filter(|meter| matches!(meter.rate_name.kind, LimitKind::Baseline { .. }));
+    let drains = buckets.map(|meter| Drain {
+        lasts: match meter.lasts(iops) {
+            Some(seconds) => Some(Nanos::from_secs_f64(seconds)),
+            None if iops > meter.rate => Some(Nanos::ZERO),
+            None => None,
+        },
+        sustains_iops: meter.rate,
+        name: meter.rate_name,
+    });
+    Ok(drains.collect())
 }
 
 /// Mean time that a read of a load takes on its medium while the device does so many operations of the

@@ -237,7 +237,7 @@ impl Kind {
     }
 
     /// The sizes in which it is sold, the smallest first; none: any.
-    pub(super) fn tiers(&self, catalog: &Catalog) -> Vec<Tier> {
+    pub(crate) fn tiers(&self, catalog: &Catalog) -> Vec<Tier> {
         let tables = catalog.tables(Section::VolumeSizes);
         let rows = tables.flat_map(|table| table.rows_of(&self.name).collect::<Vec<_>>());
         let mut tiers: Vec<Tier> = rows

@@ -14,6 +14,7 @@ use super::kind::Kind;
 
 /// The documented limits of one type on one day.
 pub(super) struct Limits<'k> {
+    catalog: &'k Catalog,
     pub(super) kind: &'k str,
     rows: Vec<LimitRow>,
     as_of: Option<Date>,
@@ -32,16 +33,16 @@ struct LimitRow {
 
 /// A size in which the vendor sells a type: any other one is rounded up to the next of them.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Tier {
-    pub(super) name: String,
-    pub(super) gib: u64,
+pub(crate) struct Tier {
+    pub(crate) name: String,
+    pub(crate) gib: u64,
 }
 
 impl<'k> Limits<'k> {
     /// # Errors
     /// When the type was not yet sold on that day.
     pub(super) fn find(
-        catalog: &Catalog,
+        catalog: &'k Catalog,
         kind: &'k Kind,
         as_of: Option<Date>,
         engine: Option<&str>,
@@ -50,7 +51,7 @@ impl<'k> Limits<'k> {
             .tables(Section::VolumeLimits)
             .flat_map(|table| table.rows_of(&kind.limits_as))
             .filter(|row| runs(row.text("engine"), engine))
-            .filter_map(|row| limit_row(catalog, &row))
+            .filter_map(|row| limit_row(&row))
             .collect();
         let name = &kind.name;
         let launch = catalog.sold_since(name);
@@ -62,6 +63,7 @@ impl<'k> Limits<'k> {
                 Err(Refusal::new(Part::Key("as-of"), message))
             }
             _ => Ok(Self {
+                catalog,
                 kind: name,
                 rows,
                 as_of,
@@ -99,7 +101,8 @@ impl<'k> Limits<'k> {
         let rows = of_limit.filter(|row| row.gib_from == begins);
         let (seen, units): (Vec<Seen>, Vec<LimitUnit>) =
             rows.map(|row| (row.seen.clone(), row.unit)).unzip();
-        let held = holds(&seen, self.as_of)?;
+        let mut held = holds(&seen, self.as_of)?;
+        held.seen.source = self.catalog.source(&held.seen.source).text;
         Some(held.figure(units[0]))
     }
 
@@ -312,14 +315,15 @@ fn runs(row: &str, engine: Option<&str>) -> bool {
     row.is_empty() || row.split('|').any(|known| engine.starts_with(known))
 }
 
-fn limit_row(catalog: &Catalog, row: &Row<'_>) -> Option<LimitRow> {
+/// Its source is a key still: of hundreds of rows a few hold.
+fn limit_row(row: &Row<'_>) -> Option<LimitRow> {
     let seen = Seen {
         value: row.get("value")?,
         from: row.get("from")?,
         // `to` is the first day on which the value no longer held.
         to: row.get("to").map_or(Date::MAX, |to: Date| to.day_before()),
         dated: row.text("from").to_owned(),
-        source: catalog.source(row.text("source")).text,
+        source: row.text("source").to_owned(),
     };
     Some(LimitRow {
         name: row.text("limit").to_owned(),

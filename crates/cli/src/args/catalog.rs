@@ -1,5 +1,6 @@
 use std::path::PathBuf;
 
+use blocklab_catalog::SteadyLoad;
 use clap::{Args, Subcommand, ValueHint};
 
 use super::FormArgs;
@@ -67,12 +68,16 @@ Examples:
   blocklab catalog show st1:10TB,as-of=2016-04-19@m4.10xlarge
   blocklab catalog show gp3:1TiB,region=ap-northeast-1   prices of another region
   blocklab catalog show r5d.xlarge                       an instance by itself
-  blocklab catalog show azure/PremiumV2_LRS:1TiB
+  blocklab catalog show gp2:100GiB --load 600iops,16KiB  how long credits last at this load
+  blocklab catalog show azure/P30@D8s_v5                 a disk and a machine of Azure
+  blocklab catalog show 2xgcp/pd-ssd:500GiB@n2-standard-8
+  blocklab catalog show rds:gp3:200GiB@db.t4g.micro      storage of a managed database
   blocklab catalog show ./my-device.toml                 a device described by hand
 
-An address is [N x ] VOLUME [: SIZE] [, key=value ...] [@ INSTANCE] with the keys iops, throughput \
-(MiB/s), as-of (a day), region, and profile. The vendor of EBS counts GiB and writes GB, so 1TB is \
-1,000 GiB there.";
+An address is [N x] [VENDOR/]TYPE[:SIZE] [, key=value ...] [@ [VENDOR/]MACHINE] with the keys iops, \
+throughput (in the vendor's unit), credits and instance-credits (0%, 50%, full), performance, \
+interface, engine, as-of (a day), region, and profile. Vendors count GiB and write GB, so 1TB is \
+1,000 GiB.";
 
 /// `blocklab catalog show`.
 #[derive(Debug, Args)]
@@ -81,6 +86,10 @@ pub struct CatalogShowArgs {
     /// What to show: an address, a volume type or an instance type
     #[arg(value_hint = ValueHint::Other)]
     pub address: String,
+    /// Show how long burst credits last at this load and what is left then: 600iops,16KiB or
+    /// 40MB/s,128KiB,30%write,sequential
+    #[arg(long, value_name = "LOAD")]
+    pub load: Option<SteadyLoad>,
     /// How it is printed
     #[command(flatten)]
     pub form: FormArgs,

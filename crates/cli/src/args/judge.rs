@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use blocklab_catalog::Need;
 use blocklab_catalog::unit_price::Currency;
 use blocklab_compare::gate::Condition;
 use clap::{Args, ValueEnum, ValueHint};
@@ -82,6 +83,7 @@ Examples:
   blocklab price latest                                a simulated run knows its volume
   blocklab price k3f --as gp3:1TiB@r5d.xlarge          name the volume of a measured run
   blocklab price k3f 012 --currency EUR=0.92
+  blocklab price --need 1TiB,10000iops,300MB/s         what does it cost where?
 
 Every quotient is shown with its inputs, every price with its region, day and source. An address \
 is priced by its sustained documented limits, a run by its best delivered rate. A month has 730 \
@@ -92,8 +94,18 @@ hours.";
 #[command(after_help = PRICE_EXAMPLES, after_long_help = format!("{}\n\n{PRICE_EXAMPLES}", super::RUNS))]
 pub struct PriceArgs {
     /// Stored runs, or addresses of volumes and instances
-    #[arg(required = true, value_name = "RUN|ADDRESS")]
+    #[arg(
+        required_unless_present = "need",
+        conflicts_with = "need",
+        value_name = "RUN|ADDRESS"
+    )]
     pub what: Vec<String>,
+    /// Find what does this instead, at every vendor: what it must hold and do for ever
+    #[arg(long, value_name = "SIZE,IOPS,MB/s")]
+    pub need: Option<Need>,
+    /// Whose prices --need compares: ireland, netherlands, france, sweden, virginia, tokyo
+    #[arg(long, default_value = "ireland", requires = "need")]
+    pub place: String,
     /// Unit to sort by
     #[arg(long, value_enum, default_value = "iops")]
     pub by: PriceBy,

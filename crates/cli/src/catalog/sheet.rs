@@ -1,6 +1,6 @@
 //! In: the sheet of an address. Out: its document.
 
-use blocklab_catalog::{Burst, Cost, Figure, Price, Ratio, Reach, Sheet, Stretch};
+use blocklab_catalog::{Burst, Cost, Endurance, Figure, Price, Ratio, Reach, Sheet, Stretch};
 use blocklab_device::Origin;
 use blocklab_units::{Bytes, Nanos, count, rate};
 
@@ -18,6 +18,8 @@ pub fn document(sheet: &Sheet) -> Document {
         name: sheet.address.clone(),
         parts: vec![
             Part::Heading(sheet.address.clone()),
+            endurance(sheet.endurance.as_ref()),
+            buckets(sheet.endurance.as_ref()),
             reaches(&sheet.reaches),
             bursts(&sheet.bursts),
             month(sheet),
@@ -97,6 +99,68 @@ fn reach_row(name: String, reach: &Reach) -> [String; 6] {
         first.binding.clone(),
         then.join("; "),
     ]
+}
+
+/// What becomes of a load, phase by phase.
+fn endurance(endurance: Option<&Endurance>) -> Part {
+    let Some(endured) = endurance else {
+        return Part::Entries(Vec::new());
+    };
+    let rows = endured.phases.iter().map(|phase| {
+        let from = match phase.begins_s {
+            0.0 => "the start".to_owned(),
+            seconds => Nanos::from_secs_f64(seconds).to_string(),
+        };
+        [
+            from,
+            rate(phase.iops),
+            rate(phase.mib_per_s),
+            phase.binding.clone(),
+        ]
+    });
+    let columns = [
+        Column::words("FROM"),
+        Column::figure("IOPS"),
+        Column::figure("MiB/s"),
+        Column::words("BOUND BY"),
+    ];
+    table(&asked(endured), columns, rows)
+}
+
+/// `At 600 IOPS of 16 KiB, random, 30 % writes`.
+fn asked(endured: &Endurance) -> String {
+    let pattern = if endured.is_sequential {
+        "sequential"
+    } else {
+        "random"
+    };
+    let block = Bytes(endured.block_bytes);
+    let iops = rate(endured.asked_iops);
+    let mix = match endured.read_percent {
+        100 => "reads".to_owned(),
+        0 => "writes".to_owned(),
+        reads => format!("{} % writes", 100 - reads),
+    };
+    format!("At {iops} IOPS of {block}, {pattern}, {mix}")
+}
+
+/// Every bucket by itself: what it allows of this load, and for how long it allows the load.
+fn buckets(endurance: Option<&Endurance>) -> Part {
+    let buckets = endurance.map_or(&[][..], |endured| &endured.buckets);
+    let rows = buckets.iter().map(|bucket| {
+        let lasts = match bucket.lasts_s {
+            Some(0.0) => "is empty".to_owned(),
+            Some(seconds) => Nanos::from_secs_f64(seconds).to_string(),
+            None => "for ever".to_owned(),
+        };
+        [bucket.name.clone(), lasts, rate(bucket.sustains_iops)]
+    });
+    let columns = [
+        Column::words(""),
+        Column::words("LASTS"),
+        Column::figure("THEN, IOPS"),
+    ];
+    table("Burst credits at this load, each by itself", columns, rows)
 }
 
 /// `after 33 min 20 s: 300 IOPS, 1.2 MiB/s (gp2: burst credits)`.

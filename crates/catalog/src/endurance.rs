@@ -1,0 +1,272 @@
+//! In: an address and a load of so many operations a second. Out: how long the burst credits last
+//! at this load, and what is left then, by arithmetic alone.
+
+use std::str::FromStr;
+
+use blocklab_device::{Binding, Load, drains, predict_rate};
+use blocklab_units::Bytes;
+use serde::Serialize;
+
+use crate::sheet::Stretch;
+use crate::{Error, Resolved};
+
+/// A load that goes on for ever: `600iops,16KiB`, `40MB/s,128KiB,30%write,sequential`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SteadyLoad {
+    /// Operations a second.
+    pub iops: f64,
+    /// Size of each.
+    pub block: Bytes,
+    /// Share of reads in per cent; the rest are writes.
+    pub read_percent: u8,
+    /// Each operation continues the one before it.
+    pub is_sequential: bool,
+}
+
+/// A text that is no load.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{text}` is no load: {why}; write the rate and the size of an operation, such as 600iops,16KiB \
+     or 40MB/s,128KiB,30%write,sequential"
+)]
+pub struct NotALoad {
+    text: String,
+    why: String,
+}
+
+/// The parts of a load as they were written.
+#[derive(Default)]
+struct Written {
+    iops: Option<f64>,
+    bytes_per_s: Option<f64>,
+    block: Option<Bytes>,
+    read_percent: Option<u8>,
+    is_sequential: bool,
+}
+
+/// A number above zero, with or without `_` between its digits.
+fn number(text: &str) -> Option<f64> {
+    let number: f64 = text.trim().replace('_', "").parse().ok()?;
+    (number.is_finite() && number > 0.0).then_some(number)
+}
+
+impl Written {
+    /// # Errors
+    /// What is wrong with a part.
+    fn take(&mut self, part: &str) -> Result<(), String> {
+        let wrong = || format!("`{part}` is neither a rate, a size nor a share of reads or writes");
+        let lower = part.to_ascii_lowercase();
+        if let Some(digits) = lower.strip_suffix("iops") {
+            self.iops = Some(number(digits).ok_or_else(wrong)?);
+        } else if let Some(size) = part.strip_suffix("/s") {
+            let bytes: Bytes = size.parse().map_err(|_| wrong())?;
+            self.bytes_per_s = Some(bytes.as_f64());
+        } else if lower == "sequential" {
+            self.is_sequential = true;
+        } else if lower != "random" {
+            match lower.split_once('%') {
+                Some((share, side @ ("read" | "reads" | "write" | "writes"))) => {
+                    let share: u8 = share.parse().map_err(|_| wrong())?;
+                    let reads = if side.starts_with('r') {
+                        Some(share)
+                    } else {
+                        100u8.checked_sub(share)
+                    };
+                    self.read_percent = Some(reads.filter(|it| *it <= 100).ok_or_else(wrong)?);
+                }
+                Some(_) => return Err(wrong()),
+                None => self.block = Some(part.parse().map_err(|_| wrong())?),
+            }
+        }
+        Ok(())
+    }
+
+    fn load(self) -> Result<SteadyLoad, String> {
+        let block = self.block.filter(|block| block.0 > 0);
+        let block = block.ok_or("the size of an operation is missing")?;
+        let iops = match (self.iops, self.bytes_per_s) {
+            (Some(iops), None) => iops,
+            (None, Some(bytes)) => bytes / block.as_f64(),
+            (Some(_), Some(_)) => return Err("it names two rates".to_owned()),
+            (None, None) => return Err("the rate is missing".to_owned()),
+        };
+        Ok(SteadyLoad {
+            iops,
+            block,
+            read_percent: self.read_percent.unwrap_or(100),
+            is_sequential: self.is_sequential,
+        })
+    }
+}
+
+impl FromStr for SteadyLoad {
+    type Err = NotALoad;
+
+    fn from_str(text: &str) -> Result<Self, NotALoad> {
+        let mut written = Written::default();
+        let parts = text.split(',').map(str::trim);
+        let taken: Result<(), String> = parts.into_iter().try_for_each(|part| written.take(part));
+        taken.and_then(|()| written.load()).map_err(|why| NotALoad {
+            text: text.to_owned(),
+            why,
+        })
+    }
+}
+
+/// What becomes of a load.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Endurance {
+    /// Operations a second that are asked for.
+    pub asked_iops: f64,
+    /// Size of each.
+    pub block_bytes: u64,
+    /// Share of reads in per cent.
+    pub read_percent: u8,
+    /// Each operation continues the one before it.
+    pub is_sequential: bool,
+    /// From the start on; the last one goes on for ever. A binding of `the load` is a limit of none.
+    pub phases: Vec<Stretch>,
+    /// Every burst bucket of volumes and machine.
+    pub buckets: Vec<Bucket>,
+}
+
+/// A burst bucket under the load.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Bucket {
+    /// `gp2: burst credits`.
+    pub name: String,
+    /// Operations of this load a second that it allows for ever.
+    pub sustains_iops: f64,
+    /// Seconds that what it holds at first lasts at the rate that is asked for, where no other limit
+    /// holds the load back; `None`: for ever.
+    pub lasts_s: Option<f64>,
+}
+
+impl Resolved {
+    /// How long the burst credits last at a load, and what is left then.
+    ///
+    /// # Errors
+    /// When nothing is predicted of the device.
+    pub fn endure(&self, load: &SteadyLoad) -> Result<Endurance, Error> {
+        let of_device = Load {
+            read_percent: load.read_percent,
+            block: load.block,
+            streams: u32::from(load.is_sequential),
+            in_flight: 1,
+        };
+        let unknown = |why: blocklab_device::Invalid| Error::NoPrediction {
+            address: self.address.to_string(),
+            why: why.to_string(),
+        };
+        let prediction = predict_rate(&self.spec, of_device, load.iops).map_err(unknown)?;
+        let buckets = drains(&self.spec, of_device, load.iops).map_err(unknown)?;
+        let phases = prediction.phases.iter().map(|phase| Stretch {
+            begins_s: phase.begins.as_secs_f64(),
+            iops: phase.iops,
+            mib_per_s: phase.bytes_per_s / 1_048_576.0,
+            evidence: match &phase.binding {
+                Binding::Latency => "given",
+                Binding::Limit(name) => {
+                    let mut limits = self.limits.iter();
+                    let limit = limits.find(|limit| limit.name == *name);
+                    limit.map_or("assumed", |limit| limit.origin.how())
+                }
+            },
+            binding: match &phase.binding {
+                Binding::Latency => "the load".to_owned(),
+                limit => limit.to_string(),
+            },
+        });
+        Ok(Endurance {
+            asked_iops: load.iops,
+            block_bytes: load.block.0,
+            read_percent: load.read_percent,
+            is_sequential: load.is_sequential,
+            phases: phases.collect(),
+            buckets: buckets
+                .into_iter()
+                .map(|drain| Bucket {
+                    name: drain.name.to_string().replace(" (baseline)", ""),
+                    sustains_iops: drain.sustains_iops,
+                    lasts_s: drain.lasts.map(|lasts| lasts.as_secs_f64()),
+                })
+                .collect(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Catalog, resolve_text};
+
+    fn endure(address: &str, load: &str) -> Endurance {
+        let resolved = resolve_text(address, &Catalog::embedded()).expect(address);
+        let load = load.parse().unwrap_or_else(|error| panic!("{error}"));
+        resolved
+            .endure(&load)
+            .unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// 5.4 million credits, spent at 600 - 300 a second, last five hours; then 300 are left.
+    #[test]
+    fn credits_of_gp2_at_a_load() {
+        let endured = endure("gp2:100GiB", "600iops,16KiB");
+        assert_eq!(endured.buckets[0].lasts_s, Some(18_000.0));
+        assert_eq!(endured.buckets[0].sustains_iops, 300.0);
+        let phases: Vec<_> = endured
+            .phases
+            .iter()
+            .map(|p| (p.begins_s, p.iops))
+            .collect();
+        assert_eq!(phases, [(0.0, 600.0), (18_000.0, 300.0)]);
+        assert_eq!(endured.phases[0].binding, "the load");
+        assert_eq!(
+            endure("gp2:100GiB", "300iops,16KiB").buckets[0].lasts_s,
+            None
+        );
+        assert_eq!(
+            endure("gp2:100GiB,credits=0%", "600iops,16KiB").phases[0].iops,
+            300.0
+        );
+        let half = endure("gp2:100GiB,credits=50%", "600 IOPS, 16KiB, 30%write");
+        assert_eq!(half.buckets[0].lasts_s, Some(9000.0));
+    }
+
+    /// P10: 1,000 operations a second of 256 KiB are 262 MB/s: the byte cap of the burst binds first,
+    /// and after half an hour its target.
+    #[test]
+    fn two_buckets_at_once() {
+        let endured = endure("azure/P10", "1000iops,256KiB");
+        let first = &endured.phases[0];
+        assert!((first.iops - 170e6 / 262_144.0).abs() < 1e-6, "{first:?}");
+        let second = &endured.phases[1];
+        assert_eq!(second.begins_s, 1800.0);
+        assert!((second.iops - 100e6 / 262_144.0).abs() < 1e-6, "{second:?}");
+        // 40 MB/s lie below 100; 305 operations a second below 500.
+        let small = endure("azure/P10", "40MB/s,128KiB");
+        assert!(small.buckets.iter().all(|bucket| bucket.lasts_s.is_none()));
+    }
+
+    #[test]
+    fn a_load_is_read_as_people_write_it() {
+        let load: SteadyLoad = "1_500iops,4KiB,sequential,40%read".parse().expect("a load");
+        assert_eq!(
+            (load.iops, load.block.0, load.read_percent),
+            (1500.0, 4096, 40)
+        );
+        assert!(load.is_sequential);
+        let refuse = |text: &str, why: &str| {
+            let told = text.parse::<SteadyLoad>().expect_err(text).to_string();
+            assert!(
+                told.contains(why) && told.contains("600iops,16KiB"),
+                "{told}"
+            );
+        };
+        refuse("600iops", "the size of an operation is missing");
+        refuse("16KiB", "the rate is missing");
+        refuse("600iops,4MB/s,4KiB", "two rates");
+        refuse("many,4KiB", "`many` is neither");
+        refuse("600iops,4KiB,130%write", "neither");
+    }
+}

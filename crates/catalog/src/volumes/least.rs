@@ -1,0 +1,152 @@
+//! In: what a volume of a type must do. Out: the smallest size and the fewest provisioned figures
+//! that do it. A file of its own: it turns the rules around, and leaves the judgement to the device
+//! that the rules make.
+
+use blocklab_device::LimitUnit;
+
+use super::kind::{IopsRule, Kind, ThroughputRule};
+use super::limits::Limits;
+use crate::Catalog;
+
+/// What each volume must do.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Least {
+    pub(crate) gib: u64,
+    pub(crate) iops: f64,
+    pub(crate) bytes_per_s: f64,
+}
+
+impl Kind {
+    /// The ways to buy it that have no price of their own, the plain one first.
+    pub(crate) fn free_choices(&self, catalog: &Catalog) -> Vec<Option<&'static str>> {
+        let limits = Limits::find(catalog, self, None, None).ok();
+        let has_plus = limits.is_some_and(|limits| limits.first_size("plus_iops").is_some());
+        [Some(None), has_plus.then_some(Some("plus"))]
+            .into_iter()
+            .flatten()
+            .collect()
+    }
+
+    /// The smallest that `judge` finds sufficient. It gets a size in GiB, operations and throughput,
+    /// and says what is lacking where something is; a larger size never lacks more.
+    pub(crate) fn least<T>(
+        &self,
+        catalog: &Catalog,
+        each: Least,
+        judge: impl Fn(u64, Option<u64>, Option<u64>) -> Result<T, String>,
+    ) -> Result<T, String> {
+        if self.iops == IopsRule::BestEffort || self.has_no_limits() {
+            return Err("no document gives its limits".to_owned());
+        }
+        let limits = Limits::find(catalog, self, None, None).map_err(|refusal| refusal.message)?;
+        let bought = |gib| {
+            let each = Least { gib, ..each };
+            let throughput = self.least_throughput(&limits, each);
+            (self.least_iops(&limits, each, throughput), throughput)
+        };
+        let (iops, _) = bought(each.gib);
+        let value = |name: &str| limits.get(name).map(|figure| figure.value);
+        let largest = value("size_max").unwrap_or(f64::INFINITY) as u64;
+        let for_iops = match (iops, value("max_iops_per_gib")) {
+            (Some(iops), Some(per_gib)) if self.buys_beyond(&limits, iops) => {
+                (iops as f64 / per_gib).ceil() as u64
+            }
+            _ => 0,
+        };
+        let smallest = value("size_min").unwrap_or(1.0) as u64;
+        let smallest = each.gib.max(smallest).max(for_iops);
+        if smallest > largest {
+            return Err(format!("{largest} GiB at most"));
+        }
+        let judged = |gib| {
+            let (iops, throughput) = bought(gib);
+            judge(gib, iops, throughput)
+        };
+        if let Ok(found) = judged(smallest) {
+            return Ok(found);
+        }
+        let mut best = judged(largest)?;
+        let (mut lacks, mut does) = (smallest, largest);
+        while does - lacks > 1 {
+            let middle = lacks + (does - lacks) / 2;
+            match judged(middle) {
+                Ok(found) => (best, does) = (found, middle),
+                Err(_) => lacks = middle,
+            }
+        }
+        Ok(best)
+    }
+
+    /// Whether these are more than any size may have.
+    fn buys_beyond(&self, limits: &Limits<'_>, iops: u64) -> bool {
+        let included = limits.get("base_iops").map_or(0.0, |base| base.value);
+        iops as f64 > included
+    }
+
+    /// Throughput to buy, in the vendor's unit.
+    fn least_throughput(&self, limits: &Limits<'_>, each: Least) -> Option<u64> {
+        let most = limits.get("max_throughput")?;
+        let unit = match most.unit {
+            LimitUnit::MbPerS => 1e6,
+            _ => 1_048_576.0,
+        };
+        let needed = (each.bytes_per_s / unit).ceil();
+        let value = |name: &str| limits.get(name).map_or(0.0, |figure| figure.value);
+        let by_iops = match self.iops {
+            IopsRule::ByThroughput => (each.iops / value("iops_per_mibps")).ceil(),
+            _ => 0.0,
+        };
+        match self.throughput {
+            ThroughputRule::Included if needed > value("base_throughput") => Some(needed as u64),
+            ThroughputRule::Provisioned => {
+                let by_size = value("min_mibps_per_gib") * each.gib as f64;
+                let by_tib = value("min_mibps_per_tib") * each.gib as f64 / 1024.0;
+                let least = value("min_throughput").max(by_size).max(by_tib).ceil();
+                Some(needed.max(by_iops).max(least) as u64)
+            }
+            _ => None,
+        }
+    }
+
+    /// Operations to buy: as many as are needed, or as the throughput asks for.
+    fn least_iops(&self, limits: &Limits<'_>, each: Least, throughput: Option<u64>) -> Option<u64> {
+        let value = |name: &str| limits.get(name).map(|figure| figure.value);
+        let for_throughput = match (throughput, value("max_mibps_per_iops")) {
+            (Some(throughput), Some(ratio)) => (throughput as f64 / ratio).ceil(),
+            _ => self.iops_for_bytes(limits, each.bytes_per_s),
+        };
+        let needed = each.iops.ceil().max(for_throughput);
+        match self.iops {
+            IopsRule::Included => {
+                let base = value("base_iops").unwrap_or(0.0);
+                (needed > base).then_some(needed as u64)
+            }
+            IopsRule::Provisioned => {
+                let least = value("min_iops").unwrap_or(1.0);
+                let by_size = value("min_iops_per_gib").unwrap_or(0.0) * each.gib as f64;
+                Some(needed.max(least).max(by_size.ceil()) as u64)
+            }
+            _ => None,
+        }
+    }
+
+    /// The fewest operations with which throughput that follows them is enough.
+    fn iops_for_bytes(&self, limits: &Limits<'_>, bytes_per_s: f64) -> f64 {
+        if self.throughput != ThroughputRule::ByIops {
+            return 0.0;
+        }
+        let mibps = bytes_per_s / 1_048_576.0;
+        let value = |name: &str| limits.get(name).map(|figure| figure.value);
+        if let Some(per) = value("mibps_per_iops") {
+            return (mibps / per).ceil();
+        }
+        let kib = value("max_kib_per_iops").unwrap_or(256.0);
+        let below = limits.numbered("throughput_to_", "_iops");
+        let below = below.first().and_then(|(_, name)| value(name));
+        let above = limits.numbered("max_kib_per_iops_above_", "");
+        match (below, above.first().and_then(|(_, name)| value(name))) {
+            (Some(below), Some(above)) if mibps > below => (mibps * 1024.0 / above).ceil(),
+            _ => (mibps * 1024.0 / kib).ceil(),
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! In: what a disk must hold and do, and a place. Out: the table of what does it, vendor by vendor,
+//! with its cost. A file of its own: `price` is about what was named, this finds it.
+
+use anyhow::{Result, bail};
+use blocklab_catalog::{Catalog, Fitting, Need, Offered, Place};
+use blocklab_report::document::{Column, Document, Entry, Part, Row, Table};
+use blocklab_units::{count, did_you_mean};
+use serde::Serialize;
+
+use crate::answer;
+use crate::args::PriceArgs;
+
+/// Prints the least configuration of every type that does what is needed.
+pub fn offers(args: &PriceArgs, need: &Need, catalog: &Catalog) -> Result<()> {
+    let place = place(catalog, &args.place)?;
+    let offered = catalog.offers(need, &place);
+    let rows: Vec<OfferRow<'_>> = offered.iter().map(OfferRow::new).collect();
+    let fields = answer::only("offers", &rows);
+    answer::print(args.form, ("offers_format", 1), &fields, || {
+        document(need, &place, &offered)
+    })
+}
+
+fn place(catalog: &Catalog, name: &str) -> Result<Place> {
+    let places = catalog.places();
+    if let Some(place) = places.iter().find(|place| place.name == name) {
+        return Ok(place.clone());
+    }
+    let names: Vec<&str> = places.iter().map(|place| place.name.as_str()).collect();
+    let hint = did_you_mean(name, names.iter().copied(), || {
+        format!("the places are {}", names.join(", "))
+    });
+    bail!("--place: no place {name}; {hint}")
+}
+
+/// A type as programs read it.
+#[derive(Serialize)]
+struct OfferRow<'o> {
+    volume_type: &'o str,
+    vendor: &'o str,
+    region: &'o str,
+    /// `None`: nothing of this type does.
+    address: Option<&'o str>,
+    /// Why not.
+    lacks: Option<&'o str>,
+    iops: Option<f64>,
+    bytes_per_s: Option<f64>,
+    per_month: Option<f64>,
+    currency: &'o str,
+    /// What the price and the limits rest on without evidence.
+    assumed: Vec<&'o str>,
+}
+
+impl<'o> OfferRow<'o> {
+    fn new(offered: &'o Offered) -> Self {
+        let fitting = offered.found.as_ref().ok();
+        let assumed = fitting.map(|fitting| {
+            let resolved = &fitting.resolved;
+            let all = resolved
+                .assumptions
+                .iter()
+                .chain(&resolved.cost_assumptions);
+            all.map(String::as_str).collect()
+        });
+        Self {
+            volume_type: &offered.kind,
+            vendor: &offered.vendor,
+            region: &offered.region,
+            address: fitting.map(|fitting| fitting.address.as_str()),
+            lacks: offered.found.as_ref().err().map(String::as_str),
+            iops: fitting.and_then(|fitting| fitting.iops),
+            bytes_per_s: fitting.and_then(|fitting| fitting.bytes_per_s),
+            per_month: fitting.and_then(|fitting| fitting.per_month),
+            currency: fitting.map_or("USD", |fitting| fitting.currency),
+            assumed: assumed.unwrap_or_default(),
+        }
+    }
+}
+
+/// `1 TiB, 10,000 IOPS, 300 MB/s`.
+fn needed(need: &Need) -> String {
+    let mut parts = vec![need.capacity.to_string()];
+    if need.iops > 0.0 {
+        parts.push(format!("{} IOPS", count(need.iops)));
+    }
+    if need.bytes_per_s > 0.0 {
+        parts.push(format!("{} MB/s", count(need.bytes_per_s / 1e6)));
+    }
+    parts.join(", ")
+}
+
+fn document(need: &Need, place: &Place, offered: &[Offered]) -> Document {
+    let title = format!("What does {}", needed(need));
+    let fitting = offered
+        .iter()
+        .filter_map(|one| Some((one, one.found.as_ref().ok()?)));
+    let rows: Vec<Row> = fitting
+        .clone()
+        .map(|(_, fitting)| row(fitting).into())
+        .collect();
+    let columns = vec![
+        Column::words("ADDRESS"),
+        Column::figure("A MONTH"),
+        Column::figure("IOPS"),
+        Column::figure("MB/s"),
+    ];
+    let table = Table {
+        columns,
+        rows,
+        ..Table::wide(2)
+    };
+    let lacking = offered
+        .iter()
+        .filter_map(|one| Some((one, one.found.as_ref().err()?)));
+    let lacking = lacking.map(|(one, why)| format!("{}: {why}", one.kind));
+    let regions = place.regions.iter();
+    let regions = regions.map(|(vendor, region, at)| format!("{vendor}: {region} ({at})"));
+    let prices =
+        "A month has 730 hours. A machine is not part of it; what is billed by use neither.";
+    let sustained = "Rates are those that the limits allow for ever, at random and in large operations; \
+                     bursts do not count.";
+    let notes = [prices.to_owned(), sustained.to_owned()];
+    Document {
+        name: title.clone(),
+        parts: vec![
+            Part::section(&title, vec![Part::Table(table)]),
+            list("Nothing of these types does", lacking.collect()),
+            list("Whose prices", regions.collect()),
+            list("Without a price", unpriced(offered)),
+            list("Assumed of prices", assumed(offered)),
+            list("Notes", notes.into()),
+        ],
+    }
+}
+
+fn row(fitting: &Fitting) -> [String; 4] {
+    let number = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |it| count(it.floor()));
+    [
+        fitting.address.clone(),
+        fitting.per_month.map_or_else(
+            || "not known".to_owned(),
+            |month| format!("{month:.2} {}", fitting.currency),
+        ),
+        number(fitting.iops),
+        number(fitting.bytes_per_s.map(|bytes| bytes / 1e6)),
+    ]
+}
+
+/// What no list has of those that have no sum.
+fn unpriced(offered: &[Offered]) -> Vec<String> {
+    let fitting = offered.iter().filter_map(|one| one.found.as_ref().ok());
+    let without = fitting.filter(|fitting| fitting.per_month.is_none());
+    let notes = without.flat_map(|fitting| &fitting.resolved.cost_notes);
+    notes
+        .filter(|note| note.starts_with("no price"))
+        .cloned()
+        .collect()
+}
+
+fn assumed(offered: &[Offered]) -> Vec<String> {
+    let fitting = offered.iter().filter_map(|one| one.found.as_ref().ok());
+    fitting
+        .flat_map(|fitting| fitting.resolved.cost_assumptions.clone())
+        .collect()
+}
+
+fn list(title: &str, sentences: Vec<String>) -> Part {
+    let entries = sentences
+        .iter()
+        .map(|sentence| Entry::listed("-", sentence));
+    Part::section(title, vec![Part::Entries(entries.collect())])
+}
