@@ -5,6 +5,9 @@ use std::cmp::Reverse;
 use blocklab_device::{Limit, LimitKind, LimitName, LimitUnit, Origin};
 use blocklab_workload::Date;
 
+/// How a source begins that is none: the rest is the reason.
+const ASSUMED: &str = "assumed: ";
+
 /// A number, its unit and where it comes from.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Figure {
@@ -99,7 +102,9 @@ pub(crate) fn holds(seen: &[Seen], day: Option<Date>) -> Option<Held> {
 impl Held {
     pub(crate) fn figure(&self, unit: LimitUnit) -> Figure {
         let seen = &self.seen;
-        let origin = if self.later {
+        let origin = if let Some(because) = seen.source.strip_prefix(ASSUMED) {
+            Origin::assumed(because)
+        } else if self.later {
             Origin::assumed(&format!(
                 "first documented on {}: {}",
                 seen.from, seen.source

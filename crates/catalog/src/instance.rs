@@ -414,7 +414,7 @@ mod tests {
     fn every_type_has_a_row_that_can_be_read() {
         let catalog = Catalog::embedded();
         let types = catalog.instance_types();
-        assert_eq!(types.len(), 1429);
+        assert_eq!(types.len(), 1430);
         for name in types {
             let instance = catalog.instance(&name, None).expect("a row");
             assert!(

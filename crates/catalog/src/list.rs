@@ -189,12 +189,12 @@ mod tests {
     #[test]
     fn filters_add_up() {
         let all = names(Filter::default());
-        assert_eq!(all.len(), 1429);
+        assert_eq!(all.len(), 1430);
         let local = names(Filter {
             has_local: true,
             ..Filter::default()
         });
-        assert_eq!(local.len(), 592);
+        assert_eq!(local.len(), 593);
         let fast = Filter {
             has_local: true,
             min_ebs_iops: Some(400_000),
