@@ -292,7 +292,7 @@ fn volumes(catalog: &Catalog, kind: Kind, offer: &Offer) -> Result<Draft, Refusa
     let Some(name) = &offer.instance else {
         let mut draft = volumes::volume(catalog, kind, offer, None)?;
         draft.notes.push(
-            "no machine is named: @MACHINE adds what it grants to its volumes"
+            "no instance is named: @INSTANCE adds what the instance grants to its volumes"
                 .to_owned()
                 .into(),
         );
