@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::Catalog;
 use crate::embedded::Section;
 use crate::instance::family;
+use crate::machine::Machine;
 use crate::price::System;
 use crate::price_list::List;
 use crate::table::Table;
@@ -15,7 +16,9 @@ use crate::table::Table;
 /// Which instance types are listed; the default lists all.
 #[derive(Debug, Clone, Default)]
 pub struct Filter {
-    /// `i3`: only these.
+    /// Whose machines; `None`: EC2 instance types.
+    pub vendor: Option<String>,
+    /// `i3`: only these. Of other vendors: those whose name begins so.
     pub family: Option<String>,
     /// Only those with disks of their own.
     pub has_local: bool,
@@ -36,7 +39,8 @@ pub struct Listed {
     pub memory_mib: Option<u64>,
     /// Network bandwidth, 10^9 bits a second, the most.
     pub network_gbps: Option<f64>,
-    /// EBS throughput, 10^6 bytes a second: sustained.
+    /// Throughput of EBS, 10^6 bytes a second: sustained. Of other vendors that of the group of
+    /// disks that they are listed by, reads where those differ from writes.
     pub ebs_base_mb_per_s: Option<f64>,
     /// EBS throughput: most.
     pub ebs_max_mb_per_s: Option<f64>,
@@ -60,6 +64,9 @@ impl Catalog {
     /// The instance types that pass a filter, by family and then by size.
     pub fn list(&self, filter: &Filter) -> Vec<Listed> {
         let prices = self.hours_in(&filter.region);
+        if let Some(vendor) = &filter.vendor {
+            return self.list_machines(vendor, filter, &prices);
+        }
         let types = self.instance_types();
         let names = types.iter().map(AsRef::as_ref);
         let of_family =
@@ -74,6 +81,31 @@ impl Catalog {
         listed.sort_by_cached_key(|one| {
             let family = family(&one.name).to_owned();
             (family, one.vcpus, one.memory_mib, one.name.clone())
+        });
+        listed
+    }
+
+    /// The machines of another vendor that pass a filter, by series and then by size.
+    fn list_machines(
+        &self,
+        vendor: &str,
+        filter: &Filter,
+        prices: &HashMap<&str, f64>,
+    ) -> Vec<Listed> {
+        let vendor = self.vendor_of(&format!("{vendor}/"));
+        let mut names = self.machines();
+        let family = filter.family.as_deref().unwrap_or_default();
+        let start = format!("{}/{family}", vendor.name);
+        names.retain(|name| name.starts_with(&start));
+        let machines = names.iter().filter_map(|name| Machine::find(self, name));
+        let listed = machines.map(|machine| Listed {
+            usd_per_hour: prices.get(machine.name.as_str()).copied(),
+            ..machine.listed(&vendor.listed)
+        });
+        let mut listed: Vec<_> = listed.filter(|one| passes(one, filter)).collect();
+        listed.sort_by_cached_key(|one| {
+            let series = one.name.split('-').next().map(str::to_owned);
+            (series, one.vcpus, one.memory_mib, one.name.clone())
         });
         listed
     }

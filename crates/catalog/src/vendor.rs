@@ -24,6 +24,8 @@ pub(crate) struct Vendor {
     pub(crate) balances: [String; 3],
     /// A price list of it is known.
     pub(crate) is_priced: bool,
+    /// The group of disks whose limits a list of its machines shows.
+    pub(crate) listed: String,
 }
 
 impl Vendor {
@@ -36,6 +38,7 @@ impl Vendor {
             prefix: text("prefix"),
             balances: ["io_credits", "byte_credits", "volume_credits"].map(text),
             is_priced: row.text("prices") != "no",
+            listed: text("listed"),
         }
     }
 }
@@ -73,9 +76,24 @@ impl Catalog {
                 prefix: String::new(),
                 balances: Default::default(),
                 is_priced: false,
+                listed: String::new(),
             },
             |row| Vendor::from_row(&row),
         )
+    }
+
+    /// Whose prices hold for a name where no region is given; empty: no such vendor has any.
+    pub fn usual_region(&self, name: &str) -> String {
+        self.vendor_of(name).region
+    }
+
+    /// The vendors that have machines, the one whose names stand alone first.
+    pub fn sellers_of_machines(&self) -> Vec<String> {
+        let own = self
+            .vendors()
+            .into_iter()
+            .filter(|vendor| vendor.machines == vendor.name);
+        own.map(|vendor| vendor.name).collect()
     }
 
     /// The offer with the names that the tables know, whichever the vendor's tools or people write:

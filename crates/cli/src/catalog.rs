@@ -49,13 +49,26 @@ fn readable(error: blocklab_catalog::Error) -> anyhow::Error {
 
 fn list(args: &CatalogListArgs) -> Result<()> {
     let catalog = place::load_catalog()?;
+    let vendor = args.vendor.as_deref();
+    let name = vendor.map_or(String::new(), |vendor| format!("{vendor}/"));
+    let usual = catalog.usual_region(&name);
+    if usual.is_empty() {
+        let known = catalog.sellers_of_machines().join(", ");
+        let vendor = vendor.unwrap_or_default();
+        bail!("--vendor: no vendor {vendor}; those with machines are {known}");
+    }
+    let region = args.region.clone().unwrap_or(usual);
     let filter = Filter {
+        vendor: args
+            .vendor
+            .clone()
+            .filter(|vendor| catalog.sellers_of_machines()[0] != *vendor),
         family: args.family.clone(),
         has_local: args.has_local,
         min_ebs_iops: args.min_ebs_iops,
-        region: args.region.clone(),
+        region: region.clone(),
     };
-    let known = catalog.known_region("", &args.region);
+    let known = catalog.known_region(&name, &region);
     known.map_err(|problem| anyhow::anyhow!("--region: {problem}"))?;
     let listed = catalog.list(&filter);
     if listed.is_empty() && args.form.form(terminal::style()).is_some() {
@@ -63,14 +76,14 @@ fn list(args: &CatalogListArgs) -> Result<()> {
     }
     let fields = answer::only("types", &listed);
     answer::print(args.form, ("catalog_list_format", 1), &fields, || {
-        document(&listed, currency_of(&args.region))
+        document(&listed, currency_of(&region), args.vendor.is_some())
     })
 }
 
 fn explain_nothing(catalog: &Catalog, args: &CatalogListArgs) -> Result<()> {
     let families = catalog.families();
     match &args.family {
-        Some(family) if !families.contains(family) => {
+        Some(family) if args.vendor.is_none() && !families.contains(family) => {
             let names = families.iter().map(String::as_str);
             let hint = did_you_mean(family, names, || families.join(", "));
             bail!("no family {family}: {hint}")
@@ -92,8 +105,10 @@ const HEADS: [&str; 11] = [
     "WRITE IOPS",
     "",
 ];
-fn document(listed: &[Listed], currency: &str) -> Document {
+fn document(listed: &[Listed], currency: &str, is_foreign: bool) -> Document {
     let columns = HEADS.iter().map(|title| match *title {
+        "EBS MB/s" if is_foreign => Column::figure("MB/s"),
+        "EBS IOPS" if is_foreign => Column::figure("IOPS"),
         "TYPE" | "OWN DISKS" => Column::words(*title),
         "" => Column::figure(format!("{currency}/h")),
         title => Column::figure(title),
@@ -234,7 +249,7 @@ mod tests {
         };
         let listed = Catalog::embedded().list(&filter);
         let plain = Form::Text(Style::default());
-        let text = document(&listed[..2], "USD").print(plain);
+        let text = document(&listed[..2], "USD", false).print(plain);
         assert_eq!(
             text,
             "\

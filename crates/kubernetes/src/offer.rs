@@ -6,8 +6,46 @@ use serde_json::Value;
 
 use crate::Mistake;
 
-/// Provisioners of Amazon EBS: the CSI driver, and the plugin that was in Kubernetes before it.
-const EBS: [&str; 2] = ["ebs.csi.aws.com", "kubernetes.io/aws-ebs"];
+/// Whose volumes a provisioner makes, and which parameters of a class say what is promised.
+const PROVISIONERS: &str = include_str!("../data/provisioners.csv");
+
+/// A row of [`PROVISIONERS`].
+struct Provisioner {
+    cells: Vec<&'static str>,
+    names: &'static str,
+}
+
+impl Provisioner {
+    fn find(name: &str) -> Option<Self> {
+        let mut lines = PROVISIONERS.lines().filter(|line| !line.starts_with('#'));
+        let names = lines.next()?;
+        let row = lines.find(|line| line.split(',').next() == Some(name))?;
+        Some(Self {
+            cells: row.split(',').collect(),
+            names,
+        })
+    }
+
+    /// Those that are known.
+    fn names() -> String {
+        let rows = PROVISIONERS.lines().filter(|line| !line.starts_with('#'));
+        let names = rows.skip(1).filter_map(|line| line.split(',').next());
+        names.collect::<Vec<_>>().join(", ")
+    }
+
+    /// The cell below a name; empty: there is none.
+    fn text(&self, name: &str) -> &'static str {
+        let place = self.names.split(',').position(|known| known == name);
+        place.and_then(|place| self.cells.get(place)).unwrap_or(&"")
+    }
+
+    /// What its driver raises too few operations of a type to, where a class allows it.
+    fn least_iops(&self, kind: &str) -> u64 {
+        let mut least = self.text("least_iops").split('|');
+        let found = least.find_map(|one| one.strip_prefix(kind)?.strip_prefix('=')?.parse().ok());
+        found.unwrap_or(0)
+    }
+}
 
 /// Labels of a node, today's name first.
 const INSTANCE_TYPE: [&str; 2] = [
@@ -21,22 +59,22 @@ const REGION: [&str; 2] = [
 
 /// The address of a volume of this size, such as `gp3:100GiB,iops=6000,region=eu-west-1@m5.large`:
 /// `class` and `node` as `kubectl get storageclass NAME -o json` and `kubectl get node NAME -o json`
-/// print them. Parameters: <https://github.com/kubernetes-sigs/aws-ebs-csi-driver>, docs/parameters.md.
+/// print them. Whose parameters mean what, `data/provisioners.csv` says.
 ///
 /// # Errors
 /// A text that is not such an object, or a class of another vendor.
 pub fn address(class: &str, node: Option<&str>, size: Bytes) -> Result<String, Mistake> {
     let class = object(class, "StorageClass", "storageclass")?;
-    let provisioner = class["provisioner"].as_str().unwrap_or_default();
-    if !EBS.contains(&provisioner) {
+    let named = class["provisioner"].as_str().unwrap_or_default();
+    let Some(provisioner) = Provisioner::find(named) else {
         return Err(Mistake(format!(
-            "the class {} is provisioned by {provisioner:?}, and blocklab knows only what {} \
-             promises: name the volume yourself with `blocklab diagnose --expect ADDRESS`",
+            "the class {} is provisioned by {named:?}; what is promised is known of {}: name the \
+             volume yourself with `blocklab diagnose --expect ADDRESS`",
             name(&class),
-            EBS[0]
+            Provisioner::names()
         )));
-    }
-    // Kubernetes has only strings here. Skipping a number would promise less than the class does.
+    };
+    // All are texts in Kubernetes: passing over a number would promise less than the class does.
     let mut parameters = class["parameters"].as_object().into_iter().flatten();
     if let Some((key, value)) = parameters.find(|(_, value)| !value.is_string()) {
         return Err(Mistake(format!(
@@ -44,28 +82,42 @@ pub fn address(class: &str, node: Option<&str>, size: Bytes) -> Result<String, M
             name(&class)
         )));
     }
-    let kind = parameter(&class, "type").unwrap_or("gp3");
-    let gib = size.0.div_ceil(1 << 30);
-    let mut address = format!("{kind}:{gib}GiB");
-    let per_gib = parameter(&class, "iopsPerGB")
-        .map(|text| whole(&class, "iopsPerGB", text))
-        .transpose()?;
-    // If the class allows it, the driver raises IOPS per GB to the minimum of the type.
-    let is_raised = parameter(&class, "allowAutoIOPSPerGBIncrease") == Some("true");
-    let least = match (is_raised, kind) {
-        (true, "io1" | "io2") => 100,
-        (true, "gp3") => 3_000,
-        _ => 0,
+    // Parameters have no case of their own.
+    let parameter = |wanted: &str| {
+        let parameters = class["parameters"]
+            .as_object()
+            .filter(|_| !wanted.is_empty())?;
+        let mut found = parameters.iter();
+        let (_, value) = found.find(|(key, _)| key.eq_ignore_ascii_case(wanted))?;
+        value
+            .as_str()
+            .map(str::trim)
+            .filter(|text| !text.is_empty())
     };
-    let iops = match parameter(&class, "iops") {
-        Some(iops) => Some(whole(&class, "iops", iops)?),
+    let kind = parameter(provisioner.text("kind")).unwrap_or(provisioner.text("usual"));
+    let gib = size.0.div_ceil(1 << 30);
+    let mut address = format!("{}{kind}:{gib}GiB", provisioner.text("prefix"));
+    let number = |column: &str| {
+        let key = provisioner.text(column);
+        let text = parameter(key).map(|text| text.trim_end_matches("Mi"));
+        text.map(|text| whole(&class, key, text)).transpose()
+    };
+    let per_gib = number("iops_per_gib")?;
+    // Where the class allows it, the driver raises what is too little for the type.
+    let is_raised = parameter("allowAutoIOPSPerGBIncrease") == Some("true");
+    let least = if is_raised {
+        provisioner.least_iops(kind)
+    } else {
+        0
+    };
+    let iops = match number("iops")? {
+        Some(iops) => Some(iops),
         None => per_gib.map(|per_gib| per_gib.saturating_mul(gib).max(least)),
     };
     if let Some(iops) = iops {
         address.push_str(&format!(",iops={iops}"));
     }
-    if let Some(throughput) = parameter(&class, "throughput") {
-        let throughput = whole(&class, "throughput", throughput)?;
+    if let Some(throughput) = number("throughput")? {
         address.push_str(&format!(",throughput={throughput}"));
     }
     let Some(node) = node else {
@@ -79,7 +131,10 @@ pub fn address(class: &str, node: Option<&str>, size: Bytes) -> Result<String, M
         let name = name(&node);
         Mistake(format!("the node {name} has no label {}", INSTANCE_TYPE[0]))
     })?;
-    Ok(format!("{address}@{instance}"))
+    Ok(format!(
+        "{address}@{}{instance}",
+        provisioner.text("machine")
+    ))
 }
 
 /// A parameter of a storage class; the driver ignores the case of its name.
@@ -192,6 +247,48 @@ mod tests {
             None,
             "gp2:100GiB",
         );
+    }
+
+    /// A class of another vendor was refused, whoever it was.
+    #[test]
+    fn classes_of_other_vendors_become_addresses() {
+        let of = |provisioner: &str, parameters: Value, instance: &str, region: &str| {
+            let class = class(&parameters).replace("ebs.csi.aws.com", provisioner);
+            let node = json!({
+                "kind": "Node",
+                "metadata": { "name": "n", "labels": {
+                    "node.kubernetes.io/instance-type": instance,
+                    "topology.kubernetes.io/region": region,
+                }},
+            });
+            let found = address(&class, Some(&node.to_string()), Bytes(100 << 30));
+            found.expect("an address")
+        };
+        let v2 = json!({ "skuName": "PremiumV2_LRS", "DiskIOPSReadWrite": "6000",
+            "DiskMBpsReadWrite": "300" });
+        assert_eq!(
+            of("disk.csi.azure.com", v2, "Standard_D8s_v5", "northeurope"),
+            "azure/PremiumV2_LRS:100GiB,iops=6000,throughput=300,region=northeurope\
+             @azure/Standard_D8s_v5"
+        );
+        let hyperdisk = json!({ "type": "hyperdisk-balanced",
+            "provisioned-throughput-on-create": "250Mi" });
+        assert_eq!(
+            of(
+                "pd.csi.storage.gke.io",
+                hyperdisk,
+                "c3-standard-8",
+                "europe-west1"
+            ),
+            "gcp/hyperdisk-balanced:100GiB,throughput=250,region=europe-west1@gcp/c3-standard-8"
+        );
+        let usual = of(
+            "pd.csi.storage.gke.io",
+            json!({}),
+            "n2-standard-8",
+            "europe-west1",
+        );
+        assert!(usual.starts_with("gcp/pd-standard:100GiB,"), "{usual}");
     }
 
     #[test]

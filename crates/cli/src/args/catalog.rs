@@ -35,6 +35,7 @@ const LIST_EXAMPLES: &str = "\
 Examples:
   blocklab catalog list --family i3
   blocklab catalog list --has-local --min-ebs-iops 100000
+  blocklab catalog list --vendor gcp --family n2-
   blocklab catalog list --json | jq -r '.types[] | select(.disks > 4) | .name'
 
 Rates are those of today; `catalog show` lists sources and dates. MB is 10^6 bytes.";
@@ -43,7 +44,10 @@ Rates are those of today; `catalog show` lists sources and dates. MB is 10^6 byt
 #[derive(Debug, Args)]
 #[command(after_help = LIST_EXAMPLES)]
 pub struct CatalogListArgs {
-    /// Only this family, such as i3
+    /// Machines of another vendor, such as azure or gcp, with what they grant to their usual disks
+    #[arg(long, value_name = "NAME")]
+    pub vendor: Option<String>,
+    /// Only this family, such as i3; of other vendors: names that begin so, such as Standard_D
     #[arg(long, value_name = "NAME")]
     pub family: Option<String>,
     /// Only types with disks of their own
@@ -52,9 +56,9 @@ pub struct CatalogListArgs {
     /// Only types that sustain at least N EBS IOPS
     #[arg(long, value_name = "N")]
     pub min_ebs_iops: Option<u64>,
-    /// Region of the prices
-    #[arg(long, default_value = blocklab_catalog::DEFAULT_REGION)]
-    pub region: String,
+    /// Region of the prices (default: us-east-1, or the vendor's own)
+    #[arg(long)]
+    pub region: Option<String>,
     /// How it is printed
     #[command(flatten)]
     pub form: FormArgs,
