@@ -7,7 +7,7 @@ use blocklab_device::{Binding, Load, drains, predict_rate};
 use blocklab_units::Bytes;
 use serde::Serialize;
 
-use crate::sheet::Stretch;
+use crate::stretch::Stretch;
 use crate::{Error, Resolved};
 
 /// A load that goes on for ever: `600iops,16KiB`, `40MB/s,128KiB,30%write,sequential`.

@@ -34,6 +34,7 @@ pub mod import;
 mod list;
 mod offer;
 mod sheet;
+mod stretch;
 pub mod unit_price;
 
 pub mod device_file;
@@ -48,4 +49,5 @@ pub use price::{DEFAULT_REGION, HOURS_PER_MONTH, Per, Price, System, currency_of
 pub use published::PublishedLatency;
 pub use remarks::{Remark, RemarkKind};
 pub use resolve::{Resolved, resolve, resolve_text};
-pub use sheet::{Burst, Figure, Ratio, Reach, Sheet, Stretch, describe, describe_load};
+pub use sheet::{Burst, Figure, Ratio, Reach, Sheet, describe, describe_load};
+pub use stretch::Stretch;

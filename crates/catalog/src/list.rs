@@ -2,13 +2,14 @@
 
 use std::collections::HashMap;
 
+use blocklab_device::Covers;
 use blocklab_workload::Date;
 use serde::Serialize;
 
 use crate::Catalog;
 use crate::embedded::Section;
 use crate::instance::family;
-use crate::machine::Machine;
+use crate::machine::{Machine, covers};
 use crate::price::System;
 use crate::price_list::List;
 use crate::table::Table;
@@ -167,6 +168,54 @@ impl Catalog {
             .into_iter()
             .map(|(name, (_, usd))| (name, usd))
             .collect()
+    }
+}
+
+impl Machine<'_> {
+    /// It in a list, with what it grants to a group.
+    fn listed(&self, group: &str) -> Listed {
+        let rows = self.granted(group);
+        let first = rows
+            .iter()
+            .find(|granted| covers(&granted.row) != Covers::Writes);
+        let in_mb = |column: &str| {
+            let row = &first?.row;
+            let scale = if row.text("unit") == "MiB/s" {
+                1.048_576
+            } else {
+                1.0
+            };
+            Some(row.get::<f64>(column)? * scale)
+        };
+        let iops = |column: &str| first?.row.get(column);
+        let of_own = |covered: Covers| {
+            let local = self.granted("local");
+            let mut fits = local.iter().filter(|granted| {
+                let by_number = granted.row.get::<u32>("disks");
+                by_number.is_none_or(|disks| Some(disks) == self.row.get("disks"))
+                    && [covered, Covers::All].contains(&covers(&granted.row))
+            });
+            fits.find_map(|granted| granted.row.get("iops"))
+        };
+        let has_disks = self.row.get::<u32>("disks");
+        Listed {
+            name: self.name.clone(),
+            vcpus: self.vcpus(),
+            memory_mib: self
+                .row
+                .get::<f64>("memory_gib")
+                .map(|gib| (gib * 1024.0) as u64),
+            network_gbps: None,
+            ebs_base_mb_per_s: in_mb("throughput"),
+            ebs_max_mb_per_s: in_mb("burst_throughput").or(in_mb("throughput")),
+            ebs_base_iops: iops("iops"),
+            ebs_max_iops: iops("burst_iops").or(iops("iops")),
+            disks: has_disks.unwrap_or(0),
+            disk_gb: has_disks.map(|_| self.disk_size().as_f64() / 1e9),
+            disk_read_iops: has_disks.and_then(|_| of_own(Covers::Reads)),
+            disk_write_iops: has_disks.and_then(|_| of_own(Covers::Writes)),
+            usd_per_hour: None,
+        }
     }
 }
 

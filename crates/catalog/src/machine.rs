@@ -14,7 +14,6 @@ use crate::draft::Draft;
 use crate::embedded::Section;
 use crate::error::Refusal;
 use crate::figure::Figure;
-use crate::list::Listed;
 use crate::remarks::Remark;
 use crate::stand_in::{BUCKET, REFILL};
 use crate::table::Row;
@@ -25,13 +24,13 @@ const BURST_S: f64 = 1800.0;
 /// What the tables say of a machine.
 pub(crate) struct Machine<'t> {
     pub(crate) name: String,
-    row: Row<'t>,
+    pub(crate) row: Row<'t>,
     catalog: &'t Catalog,
 }
 
 /// A row of what a machine grants.
-struct Granted<'t> {
-    row: Row<'t>,
+pub(crate) struct Granted<'t> {
+    pub(crate) row: Row<'t>,
     /// The row is of a larger machine of the series.
     is_assumed: bool,
 }
@@ -48,7 +47,7 @@ impl<'t> Machine<'t> {
         })
     }
 
-    fn vcpus(&self) -> Option<u32> {
+    pub(crate) fn vcpus(&self) -> Option<u32> {
         self.row.get("vcpu")
     }
 
@@ -56,52 +55,6 @@ impl<'t> Machine<'t> {
     fn series(&self) -> String {
         let series = self.name.split('-').next().unwrap_or(&self.name);
         format!("{series}-*")
-    }
-
-    /// It in a list, with what it grants to a group.
-    pub(crate) fn listed(&self, group: &str) -> Listed {
-        let rows = self.granted(group);
-        let first = rows
-            .iter()
-            .find(|granted| covers(&granted.row) != Covers::Writes);
-        let in_mb = |column: &str| {
-            let row = &first?.row;
-            let scale = if row.text("unit") == "MiB/s" {
-                1.048_576
-            } else {
-                1.0
-            };
-            Some(row.get::<f64>(column)? * scale)
-        };
-        let iops = |column: &str| first?.row.get(column);
-        let of_own = |covered: Covers| {
-            let local = self.granted("local");
-            let mut fits = local.iter().filter(|granted| {
-                let by_number = granted.row.get::<u32>("disks");
-                by_number.is_none_or(|disks| Some(disks) == self.row.get("disks"))
-                    && [covered, Covers::All].contains(&covers(&granted.row))
-            });
-            fits.find_map(|granted| granted.row.get("iops"))
-        };
-        let has_disks = self.row.get::<u32>("disks");
-        Listed {
-            name: self.name.clone(),
-            vcpus: self.vcpus(),
-            memory_mib: self
-                .row
-                .get::<f64>("memory_gib")
-                .map(|gib| (gib * 1024.0) as u64),
-            network_gbps: None,
-            ebs_base_mb_per_s: in_mb("throughput"),
-            ebs_max_mb_per_s: in_mb("burst_throughput").or(in_mb("throughput")),
-            ebs_base_iops: iops("iops"),
-            ebs_max_iops: iops("burst_iops").or(iops("iops")),
-            disks: has_disks.unwrap_or(0),
-            disk_gb: has_disks.map(|_| self.disk_size().as_f64() / 1e9),
-            disk_read_iops: has_disks.and_then(|_| of_own(Covers::Reads)),
-            disk_write_iops: has_disks.and_then(|_| of_own(Covers::Writes)),
-            usd_per_hour: None,
-        }
     }
 
     /// How many volumes it takes, where that is known.
@@ -121,7 +74,7 @@ impl<'t> Machine<'t> {
 
     /// What it grants to a group of its disks: its own rows, else those of its series that are for
     /// as many processors; where only larger machines are documented, theirs, as an assumption.
-    fn granted(&self, group: &str) -> Vec<Granted<'t>> {
+    pub(crate) fn granted(&self, group: &str) -> Vec<Granted<'t>> {
         let rows = |key: &str| -> Vec<Row<'t>> {
             let tables = self.catalog.tables(Section::MachineLimits);
             let rows = tables.flat_map(|table| table.rows_of(key).collect::<Vec<_>>());
@@ -408,7 +361,7 @@ impl<'t> Machine<'t> {
         Ok(of_count.collect())
     }
 
-    fn disk_size(&self) -> Bytes {
+    pub(crate) fn disk_size(&self) -> Bytes {
         const ATTACHED_GIB: u64 = 375;
         let gib: Option<f64> = self.row.get("disk_gib");
         let gb: Option<f64> = self.row.get("disk_gb");
@@ -459,7 +412,7 @@ fn vendor(name: &str) -> &str {
     name.split('/').next().unwrap_or_default()
 }
 
-fn covers(row: &Row<'_>) -> Covers {
+pub(crate) fn covers(row: &Row<'_>) -> Covers {
     match row.text("covers") {
         "reads" => Covers::Reads,
         "writes" => Covers::Writes,

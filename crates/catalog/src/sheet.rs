@@ -14,6 +14,7 @@ use crate::endurance::{Endurance, SteadyLoad};
 use crate::price::{Per, Price};
 use crate::remarks::RemarkKind;
 use crate::resolve::instance_alone;
+use crate::stretch::Stretch;
 use crate::{Error, Resolved, local, resolve};
 
 /// What is known of an address.
@@ -82,21 +83,6 @@ pub struct Reach {
     pub in_flight: u32,
     /// From the start on; the last one goes on for ever.
     pub phases: Vec<Stretch>,
-}
-
-/// A stretch of time at one rate.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Stretch {
-    /// Seconds from the start of the load on a rested device.
-    pub begins_s: f64,
-    /// Operations a second.
-    pub iops: f64,
-    /// 2^20 bytes a second.
-    pub mib_per_s: f64,
-    /// Which limit binds.
-    pub binding: String,
-    /// How that is known: `documented`, `measured`, `assumed` or `given`.
-    pub evidence: &'static str,
 }
 
 /// A bucket.

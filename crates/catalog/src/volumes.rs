@@ -78,7 +78,7 @@ pub(crate) fn volume(
     let kind = successor(catalog, offer, &kind, host)?.unwrap_or(kind);
     let mut assumptions = Vec::new();
     let engine = engine(catalog, &kind, offer, &mut assumptions)?;
-    let limits = Limits::find(catalog, &kind, offer.as_of, engine.as_deref())?;
+    let limits = Limits::find(catalog, kind.limits_of(), offer.as_of, engine.as_deref())?;
     let tiers = kind.tiers(catalog);
     let gib = limits.size(offer, &tiers, &mut assumptions)?;
     let limits = limits.at(gib as f64);
@@ -137,7 +137,7 @@ fn engine(
     offer: &Offer,
     assumptions: &mut Vec<String>,
 ) -> Result<Option<String>, Refusal> {
-    let known = Limits::engines(catalog, kind);
+    let known = Limits::engines(catalog, kind.limits_of());
     let names: Vec<&str> = known.iter().flat_map(|one| one.split('|')).collect();
     let name = &kind.name;
     match &offer.engine {
@@ -184,7 +184,7 @@ fn successor(
     let Some(any) = rows.first() else {
         return Ok(None);
     };
-    let plain = Limits::find(catalog, kind, offer.as_of, None)?;
+    let plain = Limits::find(catalog, kind.limits_of(), offer.as_of, None)?;
     let (max_iops, size_max) = (plain.value("max_iops"), plain.value("size_max"));
     let beyond = offer.iops.is_some_and(|iops| iops as f64 > max_iops)
         || offer

@@ -4,7 +4,7 @@
 use blocklab_device::{Accounting, Latency, Origin, Service, Spread, Tail};
 use blocklab_units::{Bytes, Nanos};
 
-use super::limits::{Limits, Tier};
+use super::limits::{Limits, LimitsOf, Tier};
 use crate::Catalog;
 use crate::embedded::Section;
 use crate::price::Per;
@@ -231,6 +231,15 @@ impl Kind {
         )
     }
 
+    /// Under which names its limits stand.
+    pub(super) fn limits_of(&self) -> LimitsOf<'_> {
+        LimitsOf {
+            name: &self.name,
+            limits_as: &self.limits_as,
+            is_dated: self.is_dated,
+        }
+    }
+
     /// Whether nothing is known to limit it.
     pub(crate) fn has_no_limits(&self) -> bool {
         (self.iops, self.throughput) == (IopsRule::None, ThroughputRule::None)
@@ -271,7 +280,7 @@ impl Kind {
             }
             _ => return (0.0, None),
         };
-        let newest = Limits::find(catalog, self, None, None).ok();
+        let newest = Limits::find(catalog, self.limits_of(), None, None).ok();
         let figure = newest.and_then(|limits| limits.get(included));
         (figure.map_or(0.0, |figure| figure.value), None)
     }
@@ -279,10 +288,12 @@ impl Kind {
     /// # Errors
     /// A limit that a rule of this type needs and that the tables do not have.
     fn check(&self, catalog: &Catalog) -> Result<(), String> {
-        let engine = Limits::engines(catalog, self).into_iter().next();
+        let engine = Limits::engines(catalog, self.limits_of())
+            .into_iter()
+            .next();
         let engine = engine.as_deref().and_then(|known| known.split('|').next());
-        let limits =
-            Limits::find(catalog, self, None, engine).map_err(|refusal| refusal.message)?;
+        let limits = Limits::find(catalog, self.limits_of(), None, engine)
+            .map_err(|refusal| refusal.message)?;
         let of_iops = IOPS_RULES.iter().find(|(_, rule, _)| *rule == self.iops);
         let of_bytes = THROUGHPUT_RULES
             .iter()

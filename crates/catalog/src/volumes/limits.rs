@@ -10,7 +10,15 @@ use crate::error::Refusal;
 use crate::figure::{Figure, Seen, holds, unit};
 use crate::table::Row;
 
-use super::kind::Kind;
+/// Whose limits are looked for.
+#[derive(Clone, Copy)]
+pub(super) struct LimitsOf<'k> {
+    pub(super) name: &'k str,
+    /// The type whose rows hold.
+    pub(super) limits_as: &'k str,
+    /// Its first limit is of its launch.
+    pub(super) is_dated: bool,
+}
 
 /// The documented limits of one type on one day.
 pub(super) struct Limits<'k> {
@@ -43,17 +51,17 @@ impl<'k> Limits<'k> {
     /// When the type was not yet sold on that day.
     pub(super) fn find(
         catalog: &'k Catalog,
-        kind: &'k Kind,
+        kind: LimitsOf<'k>,
         as_of: Option<Date>,
         engine: Option<&str>,
     ) -> Result<Self, Refusal> {
         let rows: Vec<_> = catalog
             .tables(Section::VolumeLimits)
-            .flat_map(|table| table.rows_of(&kind.limits_as))
+            .flat_map(|table| table.rows_of(kind.limits_as))
             .filter(|row| runs(row.text("engine"), engine))
             .filter_map(|row| limit_row(&row))
             .collect();
-        let name = &kind.name;
+        let name = kind.name;
         let launch = catalog.sold_since(name);
         let first = launch.or_else(|| rows.iter().map(|row| row.seen.from).min());
         match (first, as_of) {
@@ -73,9 +81,9 @@ impl<'k> Limits<'k> {
     }
 
     /// The engines on which some limits of the type depend, those that are assumed first.
-    pub(super) fn engines(catalog: &Catalog, kind: &Kind) -> Vec<String> {
+    pub(super) fn engines(catalog: &Catalog, kind: LimitsOf<'_>) -> Vec<String> {
         let tables = catalog.tables(Section::VolumeLimits);
-        let rows = tables.flat_map(|table| table.rows_of(&kind.limits_as));
+        let rows = tables.flat_map(|table| table.rows_of(kind.limits_as));
         let mut found: Vec<String> = Vec::new();
         for row in rows {
             let engine = row.text("engine");
