@@ -1,7 +1,9 @@
 //! What leaves a machine: a forecast before the run, lines of JSON while it lasts, a record that
 //! names nobody.
 
-use blocklab_proof::{Lab, good, json};
+use std::process::Command;
+
+use blocklab_proof::{Lab, good, json, root};
 use serde_json::Value;
 
 /// A load that takes no time.
@@ -273,4 +275,116 @@ fn an_anonymous_export_is_read_and_names_nobody() {
     }
     let page = good(lab.blocklab(["import", "record", "bare.json"]));
     assert!(page.contains("target1") && !page.contains("acme"), "{page}");
+}
+
+/// A load whose conditions pass, fail and stay open.
+const JUDGED: &str =
+    "run -q --rw randread --bs 8k --depth 4 --runtime 2s --seed 7 --target sim:gp3:1TiB";
+
+/// The file that a CI system would read, held against what such systems take.
+#[track_caller]
+fn junit(lab: &Lab, name: &str) -> String {
+    let file = lab.path().join(name);
+    let schema = root().join("proof/data/junit.xsd");
+    let mut check = Command::new("xmllint");
+    check.args(["--noout", "--schema"]).args([&schema, &file]);
+    match check.output() {
+        Ok(checked) => {
+            let said = String::from_utf8_lossy(&checked.stderr);
+            assert!(checked.status.success(), "{said}");
+        }
+        Err(_) => println!("skipped: no xmllint here to hold JUnit files against their schema"),
+    }
+    std::fs::read_to_string(file).expect("a file")
+}
+
+/// Every answer is a test of its own, and what the passes cannot decide is skipped, not green.
+#[test]
+fn the_gate_is_a_file_of_tests() {
+    let lab = Lab::new();
+    let gate = "--fail-on p99>1ms,iops<100,p99>4.1ms --name one --junit gate.xml";
+    let ran = lab.blocklab(words(&format!("{JUDGED} --repeat 3 {gate}")));
+    assert_eq!(ran.code, Some(4), "{}", ran.err);
+    let text = junit(&lab, "gate.xml");
+    for part in [
+        "<testsuites name=\"blocklab gate\" tests=\"3\" failures=\"1\" errors=\"0\">",
+        "<testsuite name=\"one\" tests=\"3\" failures=\"1\" errors=\"0\" skipped=\"1\" time=\"",
+        "p99&gt;1ms: rand-8KiB-q4-read read\">\n      <failure type=\"gate\" message=\"p99 4",
+        "name=\"iops&lt;100: rand-8KiB-q4-read\"/>",
+        "<skipped message=\"undecided: p99 4",
+        " passes would decide\"/>",
+    ] {
+        assert!(text.contains(part), "{part}:\n{text}");
+    }
+    // Written again by the next build, without --force.
+    let again = lab.blocklab(words(&format!("{JUDGED} --repeat 1 {gate}")));
+    assert_eq!(again.code, Some(0), "{}", again.err);
+    let text = junit(&lab, "gate.xml");
+    let undecided = "tests=\"3\" failures=\"0\" errors=\"0\" skipped=\"3\"";
+    assert!(text.contains(undecided), "one pass decides nothing: {text}");
+}
+
+#[test]
+fn each_judged_run_is_a_suite_of_its_own() {
+    let lab = Lab::new();
+    let mut ids = Vec::new();
+    for _ in 0..2 {
+        let ran = lab.blocklab(words(&format!("{JUDGED} --repeat 1 --name one --json")));
+        ids.push(json(&good(ran))["id"].as_str().expect("an id").to_owned());
+    }
+    let [older, newer] = &ids[..] else {
+        unreachable!("two runs")
+    };
+    let both = format!("diagnose {newer} {older} --expect gp3:1TiB --fail-on missed");
+    good(lab.blocklab(words(&format!("{both} --junit both.xml"))));
+    let text = junit(&lab, "both.xml");
+    for name in ["one", "one (2)"] {
+        let suite = format!("<testsuite name=\"{name}\" ");
+        assert!(text.contains(&suite), "{suite}: {text}");
+    }
+    let change = format!("compare {older} {newer} --fail-on slower --junit change.xml");
+    good(lab.blocklab(words(&change)));
+    let text = junit(&lab, "change.xml");
+    let suites = text.matches("<testsuite ").count();
+    assert_eq!(suites, 1, "the baseline is no suite: {text}");
+    assert!(text.contains(newer), "{text}");
+}
+
+/// No name of a case ends an attribute, and no file is written over that somebody else wrote.
+#[test]
+fn a_file_of_tests_holds_hostile_names_and_spares_others() {
+    let lab = Lab::new();
+    let study = "name = \"a&b\"\n[[case]]\nname = \"x\\\"/><evil>&'\"\nruntime = \"1s\"\n";
+    std::fs::write(lab.path().join("a.toml"), study).unwrap();
+    let line = "run a.toml -q -t sim:gp3:1TiB --repeat 1 --fail-on iops<1,warning --junit gate.xml";
+    good(lab.blocklab(words(line)));
+    let text = junit(&lab, "gate.xml");
+    assert!(!text.contains("<evil>"), "{text}");
+    assert!(text.contains("x&quot;/&gt;&lt;evil&gt;&amp;'"), "{text}");
+    std::fs::write(lab.path().join("gate.xml"), "<project/>").unwrap();
+    for (line, why) in [
+        (line, "--force"),
+        ("run -q -t null --junit new.xml", "--fail-on"),
+        ("run -q -t null --fail-on warning --junit -", "name a file"),
+    ] {
+        let refused = lab.blocklab(words(line));
+        assert_eq!(refused.code, Some(2), "{line}");
+        assert!(refused.err.contains(why), "{line}: {}", refused.err);
+    }
+}
+
+/// A run that broke is an error to a CI system, and no test that was skipped.
+#[test]
+fn a_run_without_an_end_is_an_error_of_its_suite() {
+    let lab = Lab::new();
+    good(lab.blocklab(words(&format!("{JUDGED} --repeat 1"))));
+    let mut record = lab.store().load("latest").expect("a run").record;
+    record.id = "20200101-000000-k3f".to_owned();
+    record.status = blocklab_record::Status::Failed;
+    lab.keep(&record);
+    good(lab.blocklab(words("diagnose 20200101 --fail-on iops<1 --junit gate.xml")));
+    let text = junit(&lab, "gate.xml");
+    assert!(text.contains("errors=\"1\""), "{text}");
+    let error = "<error type=\"run\" message=\"it did not end as planned";
+    assert!(text.contains(error), "{text}");
 }

@@ -22,6 +22,7 @@ pub use catalog::{
 };
 pub use emulate::{EmulateArgs, EmulateCtlArgs, SpinArg};
 pub use foreign::{ConvertArgs, ImportArgs, ImportTool, Language};
+pub(crate) use judge::written;
 pub use judge::{CalibrateArgs, CompareArgs, DiagnoseArgs, GateArgs, PriceArgs, PriceBy};
 pub use k8s::{K8sArgs, K8sCommand, K8sManifestArgs};
 pub use merge::MergeArgs;

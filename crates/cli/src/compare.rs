@@ -7,6 +7,7 @@ use blocklab_compare::gate::{Asked, Condition, Evidence, Gate, answer};
 use blocklab_findings::{Assessment, Finding, assess};
 use blocklab_record::Record;
 use blocklab_report::document::Form;
+use blocklab_report::junit::Answered;
 use blocklab_report::{html, json, views};
 use blocklab_store::Store;
 
@@ -32,6 +33,11 @@ pub fn compare(args: &CompareArgs, store: &Store) -> Result<ExitCode> {
     let comparison = hold(&all, baseline, margins(args, &asked));
     let gate = judge(&asked, &all, &comparison);
     show(args, &all, &comparison, gate.as_ref())?;
+    if let Some(gate) = &gate {
+        let answered = Answered { runs: all, gate };
+        let over = Over::forced(args.force);
+        gate::write(args.gate.junit.as_deref(), &[answered], over)?;
+    }
     Ok(gate::status(gate.as_ref(), args.gate.strict).into())
 }
 

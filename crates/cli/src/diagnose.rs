@@ -9,6 +9,7 @@ use blocklab_compare::gate::{Asked, Evidence, Gate, answer};
 use blocklab_findings::{assess, best_output};
 use blocklab_record::{Record, TargetFacts};
 use blocklab_report::document::Form;
+use blocklab_report::junit::Answered;
 use blocklab_report::{html, json, views};
 use blocklab_store::Store;
 use blocklab_units::plural;
@@ -37,11 +38,16 @@ pub fn diagnose(args: &DiagnoseArgs, store: &Store) -> Result<ExitCode> {
     };
     let asked = gate_args::asked(&args.gate, asking)?;
     let catalog = blocklab_console::place::load_catalog()?;
-    let page = |run: &String| one(args, &asked, &chosen::record(run, store)?, &catalog);
-    let judged: Vec<(String, Option<Gate>)> =
-        each(&args.runs, page).into_iter().collect::<Result<_>>()?;
-    let (pages, gates): (Vec<String>, Vec<Option<Gate>>) = judged.into_iter().unzip();
-    let worst = gates.iter().flatten().max_by_key(|gate| gate.answer);
+    let page = |run: &String| {
+        let record = chosen::record(run, store)?;
+        let (page, gate) = one(args, &asked, &record, &catalog)?;
+        Ok((page, (record, gate)))
+    };
+    let judged = each(&args.runs, page).into_iter();
+    let judged: Vec<(String, (Record, Option<Gate>))> = judged.collect::<Result<_>>()?;
+    let (pages, gates): (Vec<String>, Vec<(Record, Option<Gate>)>) = judged.into_iter().unzip();
+    let answers = gates.iter().filter_map(|(_, gate)| gate.as_ref());
+    let worst = answers.max_by_key(|gate| gate.answer);
     if args.html.as_deref() == Some(Path::new("-")) {
         gate::aside(worst)
     } else {
@@ -52,6 +58,15 @@ pub fn diagnose(args: &DiagnoseArgs, store: &Store) -> Result<ExitCode> {
                 (_, false) => pages.join("\n"),
             },
         )?
+    }
+    let answered = gates.iter().filter_map(|(record, gate)| {
+        let runs = vec![record];
+        gate.as_ref().map(|gate| Answered { runs, gate })
+    });
+    let answered: Vec<Answered<'_>> = answered.collect();
+    if !answered.is_empty() {
+        let over = Over::forced(args.force);
+        gate::write(args.gate.junit.as_deref(), &answered, over)?;
     }
     Ok(gate::status(worst, args.gate.strict).into())
 }

@@ -53,6 +53,9 @@ pub fn asked(args: &GateArgs, asking: Asking) -> Result<Vec<Asked>> {
     if args.strict && asked.is_empty() {
         bail!("--strict is about a condition: add --fail-on CONDITION or --gates FILE");
     }
+    if args.junit.is_some() && asked.is_empty() {
+        bail!("--junit writes answers to conditions: add --fail-on CONDITION or --gates FILE");
+    }
     for one in &asked {
         if let Some(way_out) = asking.refused(one.condition) {
             bail!("`{}` cannot be answered here: {way_out}", one.condition);

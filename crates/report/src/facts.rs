@@ -176,6 +176,12 @@ pub fn target_kind(kind: TargetKind) -> &'static str {
     }
 }
 
+/// The targets of a run as one text by which other programs tell runs apart.
+pub fn target_names(record: &Record) -> String {
+    let names: Vec<&str> = record.targets.iter().map(|target| &*target.path).collect();
+    first_of(&names)
+}
+
 /// `/data/x · scratch file · 1 GiB`; of several: `/data/x, /data/y and 6 more · file · 8 GiB in all`.
 fn targets(alike: &[TargetFacts]) -> String {
     let names: Vec<&str> = alike.iter().map(|target| &*target.path).collect();

@@ -9,6 +9,7 @@ pub mod calibration;
 pub mod document;
 pub mod html;
 pub mod json;
+pub mod junit;
 pub mod live;
 pub mod observed;
 pub mod price;

@@ -1,7 +1,7 @@
 //! The end of a command that has run something.
 //!
 //! ```text
-//!   result ──▶ printed ──▶ runs kept ──▶ page written ──▶ where both are ──▶ gate ──▶ exit code
+//!   result ──▶ printed ──▶ runs kept ──▶ page, answers written ──▶ where both are ──▶ gate ──▶ exit code
 //! ```
 //!
 //! In this order, so that a run that cannot be kept is seen, and a result that cannot be printed is
@@ -15,6 +15,7 @@ use blocklab_console::status::{FAILED, INTERRUPTED};
 use blocklab_console::terminal;
 use blocklab_record::{Record, Status};
 use blocklab_report::document::{self, Document};
+use blocklab_report::junit::Answered;
 use blocklab_report::{html, json as report, views};
 use blocklab_store::Store;
 
@@ -40,7 +41,9 @@ pub struct Wanted {
     pub form: Form,
     /// Where the page goes instead of beside the run; `-`: to standard output.
     pub page: Option<PathBuf>,
-    /// What the page may be written over.
+    /// Where the answers to the conditions go as JUnit XML.
+    pub junit: Option<PathBuf>,
+    /// What the page and the answers may be written over.
     pub over: Over,
     /// Whether runs are kept.
     pub is_kept: bool,
@@ -56,13 +59,11 @@ impl Wanted {
     /// Finds out before anything is measured whether the end can be as it is wanted.
     ///
     /// # Errors
-    /// When runs cannot be kept, or the page not written.
+    /// When runs cannot be kept, or a file not written.
     pub fn try_out(&self, store: &Store) -> Result<()> {
         keeping::try_out(store, !self.is_kept)?;
-        match &self.page {
-            Some(path) => output::try_out(path, self.over),
-            None => Ok(()),
-        }
+        let mut files = self.page.iter().chain(&self.junit);
+        files.try_for_each(|path| output::try_out(path, self.over))
     }
 
     /// Whether the page goes to standard output.
@@ -111,6 +112,9 @@ pub trait Conclusion {
 
     /// The answer to the conditions that the user set.
     fn gate(&self) -> Option<&Gate>;
+
+    /// The runs that were judged, in the order in which the gate counts them.
+    fn judged(&self) -> Vec<&Record>;
 }
 
 /// Prints the result, keeps the runs, writes the page and answers the gate. The exit code.
@@ -130,13 +134,24 @@ pub fn conclude(of: &mut dyn Conclusion, wanted: &Wanted, store: &Store) -> Resu
     }
     // What cannot be printed is kept all the same.
     let is_kept = wanted.is_kept && keeping.is_well;
-    keeping.printed(printed);
+    keeping.reported(printed);
     let (show, page_again) = of.again();
     let usual = of.usual_page(folder.as_deref(), is_kept);
     let path = wanted.page_path(usual).filter(|path| {
         let again = Some(&*page_again).filter(|_| is_kept);
         keeping.page(path, &page, wanted.over, again)
     });
+    if let Some(gate) = of.gate() {
+        let answered = Answered {
+            runs: of.judged(),
+            gate,
+        };
+        keeping.reported(gate::write(
+            wanted.junit.as_deref(),
+            &[answered],
+            wanted.over,
+        ));
+    }
     let closing = closing(path.as_deref(), Some(&*show).filter(|_| is_kept));
     if !is_printed {
         // Somebody who sees no result still learns where it is.
@@ -257,5 +272,9 @@ impl Conclusion for Run<'_> {
 
     fn gate(&self) -> Option<&Gate> {
         self.gate.as_ref()
+    }
+
+    fn judged(&self) -> Vec<&Record> {
+        vec![self.record]
     }
 }

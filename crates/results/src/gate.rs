@@ -1,12 +1,18 @@
-//! The answer of a gate: as words, and as an exit code.
+//! The answer of a gate: as words, as a file for CI systems, and as an exit code.
 
+use std::path::Path;
+
+use anyhow::Result;
 use blocklab_compare::gate::{Answer, Asked, Evidence, Gate, answer};
 use blocklab_console::status::{DONE, NOT_PASSED, UNDECIDED};
 use blocklab_console::terminal;
 use blocklab_findings::{Assessment, Finding};
 use blocklab_record::Record;
 use blocklab_report::document::Form;
+use blocklab_report::junit::{Answered, junit};
 use blocklab_report::views;
+
+use crate::output::{self, Over};
 
 /// What the answer is worth to a shell.
 pub fn status(gate: Option<&Gate>, strict: bool) -> u8 {
@@ -29,6 +35,17 @@ pub fn aside(gate: Option<&Gate>) {
     if gate.is_some() {
         let form = Form::Text(terminal::style());
         terminal::inform(words(gate, form).trim());
+    }
+}
+
+/// Writes the answers as JUnit XML, where somebody wants them.
+///
+/// # Errors
+/// When the file cannot be written.
+pub fn write(path: Option<&Path>, answered: &[Answered<'_>], over: Over) -> Result<()> {
+    match path {
+        Some(path) => output::write(path, junit(answered), over),
+        None => Ok(()),
     }
 }
 

@@ -103,9 +103,10 @@ impl<'a> Keeping<'a> {
         }
     }
 
-    /// A result that could not be printed is reported, and stops nothing: it is kept.
-    pub fn printed(&mut self, printed: Result<()>) {
-        if let Err(error) = printed {
+    /// A result that could not be printed, or a file that could not be written, is reported and
+    /// stops nothing: the run is kept.
+    pub fn reported(&mut self, outcome: Result<()>) {
+        if let Err(error) = outcome {
             self.fails(&error);
         }
     }

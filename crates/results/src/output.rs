@@ -10,7 +10,7 @@
 //!  a file        ──▶ ours, empty, or `Over::Files`: written over; else refused
 //! ```
 //!
-//! A page names us in its head. Other files get an extended attribute with their size and
+//! A page and a JUnit file name us in their heads. Other files get an extended attribute with their size and
 //! the moment of their last change: a copy does not carry it, and a file that somebody has edited
 //! does not fit it any longer.
 
@@ -23,6 +23,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use blocklab_host::{set_xattr, through, xattr};
 use blocklab_report::html;
+use blocklab_report::junit::is_junit;
 
 use blocklab_console::terminal;
 
@@ -194,7 +195,7 @@ fn is_ours(through: &Path) -> bool {
     };
     let mut head = Vec::new();
     let read = (&mut file).take(html::HEAD).read_to_end(&mut head);
-    read.is_ok() && html::is_page(&head) || marked(&file)
+    read.is_ok() && (html::is_page(&head) || is_junit(&head)) || marked(&file)
 }
 
 const MARK: &CStr = c"user.blocklab.output";

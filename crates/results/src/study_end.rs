@@ -157,4 +157,8 @@ impl Conclusion for StudyEnd<'_> {
     fn gate(&self) -> Option<&Gate> {
         self.gate.as_ref()
     }
+
+    fn judged(&self) -> Vec<&Record> {
+        self.runs.iter().map(|(record, _)| *record).collect()
+    }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use blocklab_catalog::Need;
 use blocklab_catalog::unit_price::Currency;
 use blocklab_compare::gate::Condition;
-use clap::{Args, ValueEnum, ValueHint};
+use clap::{ArgGroup, Args, ValueEnum, ValueHint};
 
 use crate::gate::share;
 
@@ -21,6 +21,7 @@ Examples:
   blocklab compare before latest --at-least 2%        ignore smaller differences
   blocklab compare before latest --fail-on slower:5%  exits with 4 if a load lost more than 5 %
   blocklab compare before latest --fail-on 'slower:5%,p99>5ms' --gates gates.toml
+  blocklab compare before latest --fail-on slower:5% --junit gate.xml    for the CI system
 
 Loads are paired by direction, block size, pattern, mix, depth, threads and pace; loads of only \
 one run are listed. To call anything faster, each side needs at least two passes.
@@ -47,10 +48,27 @@ pub struct GateArgs {
     /// Exit with 5 instead of 0 if the passes cannot decide a condition
     #[arg(long)]
     pub strict: bool,
+    /// Write the answers as JUnit XML, which CI systems show as tests
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, value_parser = file, group = "written")]
+    pub junit: Option<PathBuf>,
+}
+
+/// The files that --force is about.
+pub(crate) fn written() -> ArgGroup {
+    ArgGroup::new("written").multiple(true)
+}
+
+/// A file: standard output holds the result.
+fn file(text: &str) -> Result<PathBuf, String> {
+    match text {
+        "" | "-" => Err("the result is printed there: name a file".to_owned()),
+        name => Ok(PathBuf::from(name)),
+    }
 }
 
 /// `blocklab compare`.
 #[derive(Debug, Args)]
+#[command(group = written())]
 #[command(after_help = COMPARE_EXAMPLES, after_long_help = format!("{}\n\n{COMPARE_EXAMPLES}", super::RUNS))]
 pub struct CompareArgs {
     /// The runs, two or more
@@ -63,10 +81,10 @@ pub struct CompareArgs {
     #[command(flatten)]
     pub form: FormArgs,
     /// Write an HTML page with the comparison and the charts of all runs (`-`: standard output)
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, group = "written")]
     pub html: Option<PathBuf>,
     /// Overwrite a file that blocklab did not write (never a device)
-    #[arg(long, requires = "html")]
+    #[arg(long, requires = "written")]
     pub force: bool,
     /// Smallest difference that matters, such as 2%; smaller ones are not called faster or slower
     #[arg(long, value_name = "PERCENT", value_parser = share)]
@@ -141,6 +159,7 @@ Examples:
   blocklab diagnose k3f --expect local@i3.xlarge,as-of=2017-02-27 --html disk.html
   blocklab diagnose k3f --expect gp3:1TiB --json | jq '.expected.limits[] | {limit, state}'
   blocklab diagnose --expect gp3:1TiB --fail-on missed --strict
+  blocklab diagnose --expect gp3:1TiB --fail-on missed --junit gate.xml
 
 With --expect, each documented limit is met, exceeded, interrupted (met but for a stall or slow \
 operations), missed, undecided, or not tested; for an untested one the output names the load that would test it.
@@ -154,6 +173,7 @@ Exit status: 4 a condition fails, 5 with --strict if one is undecided.";
 
 /// `blocklab diagnose`.
 #[derive(Debug, Args)]
+#[command(group = written())]
 #[command(after_help = DIAGNOSE_EXAMPLES, after_long_help = format!("{}\n\n{DIAGNOSE_EXAMPLES}", super::RUNS))]
 pub struct DiagnoseArgs {
     /// One run or several; each is diagnosed separately
@@ -169,10 +189,10 @@ pub struct DiagnoseArgs {
     #[command(flatten)]
     pub form: FormArgs,
     /// Write an HTML page (`-`: standard output)
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, group = "written")]
     pub html: Option<PathBuf>,
     /// Overwrite a file that blocklab did not write (never a device)
-    #[arg(long, requires = "html")]
+    #[arg(long, requires = "written")]
     pub force: bool,
     /// When the command fails
     #[command(flatten)]

@@ -14,7 +14,7 @@ use blocklab_workload::Engine;
 use clap::{Args, ValueEnum, ValueHint};
 use jiff::Timestamp;
 
-use super::{FormArgs, GateArgs, at_least_one};
+use super::{FormArgs, GateArgs, at_least_one, written};
 
 const RUN_EXAMPLES: &str = "\
 Examples:
@@ -34,6 +34,7 @@ Examples:
   blocklab run --rw randrw --mix 70 --bs 8k --rate 5000 --target sim:gp3:500GiB@m5.xlarge
                                                   a given rate, on a volume that is not rented,
       --fail-on 'p99>5ms'                         ... which fails if a percentile is too long
+  blocklab run --fail-on warning --junit ci.xml   the answers for a CI system, as tests
   blocklab run --list                             the built-in studies
   blocklab run quick --list                       ... and the cases of one
   blocklab run --list --json | jq -r '.studies[].name'
@@ -56,6 +57,7 @@ im4gn.";
 
 /// `blocklab run`.
 #[derive(Debug, Args)]
+#[command(group = written())]
 #[command(after_help = RUN_EXAMPLES)]
 pub struct RunArgs {
     /// A built-in study, or a file in the native format (default: quick)
@@ -116,10 +118,10 @@ pub struct RunArgs {
     #[arg(long, conflicts_with_all = ["json", "format", "html", "dry_run"])]
     pub json_lines: bool,
     /// Write the HTML report to this file (`-`: standard output)
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, group = "written")]
     pub html: Option<PathBuf>,
-    /// Let --html overwrite a file that blocklab did not write (never a device)
-    #[arg(long, requires = "html")]
+    /// Let --html and --junit overwrite a file that blocklab did not write (never a device)
+    #[arg(long, requires = "written")]
     pub force: bool,
     /// Begin the first pass at this moment, as other hosts do, such as 2026-12-01T12:00:00Z; each later
     /// pass has a moment of its own
@@ -129,7 +131,7 @@ pub struct RunArgs {
     #[arg(short, long)]
     pub quiet: bool,
     /// Print what the run would write and where, how long it takes and what it costs, and exit
-    #[arg(long, conflicts_with_all = ["list", "html"])]
+    #[arg(long, conflicts_with_all = ["list", "html", "junit"])]
     pub dry_run: bool,
     /// Skip everything that writes
     #[arg(long)]
@@ -166,6 +168,7 @@ impl RunArgs {
         Wanted {
             form,
             page: self.html.clone(),
+            junit: self.gate.junit.clone(),
             over: Over::forced(self.force),
             is_kept: !self.no_save,
             is_quiet: self.quiet,

@@ -1,0 +1,251 @@
+//! In: runs, and the answers to the conditions that were put to them. Out: JUnit XML, which CI
+//! systems show as tests.
+//!
+//! A file of its own: the form is foreign, and its names and the order of its elements stay here.
+//!
+//! ```text
+//!  run                ──▶ testsuite
+//!  condition and load ──▶ testcase     pass: empty · fail: <failure> · undecided: <skipped>
+//!  run without an end ──▶ testcase     <error>
+//! ```
+
+use std::collections::BTreeMap;
+
+use blocklab_compare::gate::{Answer, Gate, Judged};
+use blocklab_record::{Record, Status};
+use blocklab_units::visible;
+
+use crate::facts;
+
+/// Runs, and the conditions that were put to them.
+#[derive(Debug, Clone)]
+pub struct Answered<'a> {
+    /// In the order that the gate counts them in.
+    pub runs: Vec<&'a Record>,
+    /// The answers.
+    pub gate: &'a Gate,
+}
+
+const HEAD: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"blocklab gate\"";
+
+/// Whether a file begins as one of these does, so that the next one may take its place.
+pub fn is_junit(head: &[u8]) -> bool {
+    head.starts_with(HEAD.as_bytes())
+}
+
+/// A suite for each run that something was asked of.
+pub fn junit(all: &[Answered<'_>]) -> String {
+    let mut suites: Vec<Suite<'_>> = all.iter().flat_map(suites_of).collect();
+    let mut names = BTreeMap::new();
+    for suite in &mut suites {
+        suite.name = unique(suite.record.requested.name.clone(), &mut names);
+    }
+    let sum = |count: fn(&Suite<'_>) -> usize| suites.iter().map(count).sum::<usize>();
+    let counts = counts(
+        sum(|suite| suite.cases.len()),
+        sum(|suite| suite.count(Answer::Fail)),
+        sum(|suite| suite.broken()),
+    );
+    let suites: String = suites.iter().map(Suite::xml).collect();
+    format!("{HEAD}{counts}>\n{suites}</testsuites>\n")
+}
+
+/// The attributes that suites and their list share.
+fn counts(tests: usize, failures: usize, errors: usize) -> String {
+    format!(" tests=\"{tests}\" failures=\"{failures}\" errors=\"{errors}\"")
+}
+
+/// A run.
+struct Suite<'a> {
+    record: &'a Record,
+    name: String,
+    cases: Vec<Case<'a>>,
+}
+
+/// A condition, and what it was put to.
+struct Case<'a> {
+    name: String,
+    judged: &'a Judged,
+    /// The run itself, which did not end as planned.
+    is_broken: bool,
+}
+
+fn suites_of<'a>(answered: &Answered<'a>) -> Vec<Suite<'a>> {
+    let gate = answered.gate;
+    let suite = |(place, record): (usize, &&'a Record)| Suite {
+        record,
+        name: String::new(),
+        cases: cases(gate, place, record),
+    };
+    let suites = answered.runs.iter().enumerate().map(suite);
+    suites.filter(|suite| !suite.cases.is_empty()).collect()
+}
+
+fn cases<'a>(gate: &'a Gate, place: usize, record: &Record) -> Vec<Case<'a>> {
+    let whole = format!("run {}", record.id);
+    let mut names = BTreeMap::new();
+    let all = gate.checks.iter().flat_map(|check| {
+        let judged = check.judged.iter();
+        judged.map(move |judged| (&check.condition, judged))
+    });
+    let own = all.filter(|(_, judged)| judged.run == place);
+    own.map(|(condition, judged)| {
+        let is_whole = judged.subject == whole;
+        // An id differs from build to build, and a CI system follows a test by its name.
+        let name = match judged.subject.as_str() {
+            _ if is_whole => format!("{condition}: the run"),
+            "" => condition.clone(),
+            subject => format!("{condition}: {subject}"),
+        };
+        Case {
+            name: unique(name, &mut names),
+            judged,
+            is_broken: is_whole
+                && judged.answer == Answer::Undecided
+                && record.status != Status::Complete,
+        }
+    })
+    .collect()
+}
+
+/// The name, with a number where it was there before.
+fn unique(name: String, seen: &mut BTreeMap<String, u32>) -> String {
+    let times = seen.entry(name.clone()).or_default();
+    *times += 1;
+    match *times {
+        1 => name,
+        times => format!("{name} ({times})"),
+    }
+}
+
+impl Suite<'_> {
+    fn count(&self, answer: Answer) -> usize {
+        let all = self.cases.iter();
+        all.filter(|case| case.judged.answer == answer && !case.is_broken)
+            .count()
+    }
+
+    fn broken(&self) -> usize {
+        self.cases.iter().filter(|case| case.is_broken).count()
+    }
+
+    fn xml(&self) -> String {
+        let record = self.record;
+        let counts = counts(self.cases.len(), self.count(Answer::Fail), self.broken());
+        let skipped = self.count(Answer::Undecided);
+        let took: u64 = record.measurements.iter().map(|one| one.elapsed_ns).sum();
+        let took = took as f64 / 1e9;
+        let began = moment(&record.started_at);
+        let began = began.map_or_else(String::new, |began| format!(" timestamp=\"{began}\""));
+        let properties = [
+            ("run", record.id.as_str()),
+            ("target", &facts::target_names(record)),
+            ("figures", record.origin.name()),
+            ("tool", &record.tool),
+        ];
+        let properties = properties.map(|(name, value)| {
+            format!(
+                "      <property name=\"{name}\" value=\"{}\"/>\n",
+                escaped(value)
+            )
+        });
+        let name = escaped(&self.name);
+        let cases: String = self.cases.iter().map(|case| case.xml(&name)).collect();
+        format!(
+            "  <testsuite name=\"{name}\"{counts} skipped=\"{skipped}\" time=\"{took:.3}\"{began}>\n    \
+             <properties>\n{}    </properties>\n{cases}  </testsuite>\n",
+            properties.concat()
+        )
+    }
+}
+
+impl Case<'_> {
+    fn xml(&self, suite: &str) -> String {
+        let head = format!(
+            "    <testcase classname=\"{suite}\" name=\"{}\"",
+            escaped(&self.name)
+        );
+        let why = escaped(&self.judged.why);
+        let inner = match self.judged.answer {
+            Answer::Pass => return format!("{head}/>\n"),
+            _ if self.is_broken => format!("<error type=\"run\" message=\"{why}\"/>"),
+            Answer::Fail => format!("<failure type=\"gate\" message=\"{why}\">{why}</failure>"),
+            Answer::Undecided => {
+                let passes = self.judged.passes_to_decide;
+                let more = passes.map(|passes| format!("; about {passes} passes would decide"));
+                let more = more.unwrap_or_default();
+                format!("<skipped message=\"undecided: {why}{more}\"/>")
+            }
+        };
+        format!("{head}>\n      {inner}\n    </testcase>\n")
+    }
+}
+
+/// `2026-11-20T19:01:42` of an RFC 3339 text; the form has no fraction and no zone.
+fn moment(rfc3339: &str) -> Option<&str> {
+    let seconds = rfc3339.get(..19)?;
+    let fits = |(sign, like): (char, char)| match like {
+        '0' => sign.is_ascii_digit(),
+        like => sign == like,
+    };
+    let mut signs = seconds.chars().zip("0000-00-00T00:00:00".chars());
+    signs.all(fits).then_some(seconds)
+}
+
+/// A text between quotes or tags. XML has no control characters, not even as references, so they
+/// are written as they are in messages: `\u001b`.
+fn escaped(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for sign in visible(text).chars() {
+        match sign {
+            '&' => shown.push_str("&amp;"),
+            '<' => shown.push_str("&lt;"),
+            '>' => shown.push_str("&gt;"),
+            '"' => shown.push_str("&quot;"),
+            '\u{fffe}' | '\u{ffff}' => shown.push('\u{fffd}'),
+            other => shown.push(other),
+        }
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_name_ends_an_attribute() {
+        for (text, expected) in [
+            ("p99>5ms", "p99&gt;5ms"),
+            ("a\"/><b>&", "a&quot;/&gt;&lt;b&gt;&amp;"),
+            (
+                "a\nb\u{0}\u{1b}[31m\u{ffff}",
+                "a\\u000ab\\u0000\\u001b[31m\u{fffd}",
+            ),
+            ("größe, µs", "größe, µs"),
+        ] {
+            assert_eq!(escaped(text), expected);
+        }
+    }
+
+    #[test]
+    fn a_moment_has_no_fraction_and_no_zone() {
+        let found = moment("2026-11-20T19:01:42.5Z");
+        assert_eq!(found, Some("2026-11-20T19:01:42"));
+        for other in [
+            "",
+            "yesterday",
+            "2026-11-20 19:01:42Z",
+            "2026-11-20T19:01\"x\"",
+        ] {
+            assert_eq!(moment(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn a_name_that_was_there_gets_a_number() {
+        let mut seen = BTreeMap::new();
+        let names = ["a", "b", "a"].map(|name| unique(name.to_owned(), &mut seen));
+        assert_eq!(names, ["a", "b", "a (2)"]);
+    }
+}
