@@ -16,6 +16,7 @@ mod judge;
 mod k8s;
 mod merge;
 mod run;
+mod since;
 
 pub use catalog::{
     CatalogArgs, CatalogCommand, CatalogImportArgs, CatalogListArgs, CatalogShowArgs,
@@ -28,6 +29,7 @@ pub use k8s::{K8sArgs, K8sCommand, K8sManifestArgs};
 pub use merge::MergeArgs;
 pub(crate) use run::run_name;
 pub use run::{Arrivals, LoadArgs, OperationKind, RunArgs};
+pub use since::Since;
 
 const ABOUT: &str = "A lab bench for block storage: measures what a disk delivers";
 
@@ -140,8 +142,14 @@ Examples:
   blocklab list                      the newest first
   blocklab list --limit 10
   blocklab list --reverse            the oldest first
+  blocklab list --name 'nightly*' --since 7d
+  blocklab list --target 'sim:gp3*' --status complete,interrupted
+  blocklab list --study quick --since 2026-11-01 --limit 10
   blocklab list --json | jq -r '.runs[].id'
-  blocklab list --store /mnt/shared/runs";
+  blocklab list --store /mnt/shared/runs
+
+In --name, --study and --target, `*` stands for any text, and without one the whole must be the same. A run \
+is listed if it fits all that is given.";
 
 /// `blocklab list`.
 #[derive(Debug, Args)]
@@ -150,12 +158,49 @@ pub struct ListArgs {
     /// Oldest first, so that the newest is next to the prompt
     #[arg(short, long)]
     pub reverse: bool,
+    /// Which runs
+    #[command(flatten)]
+    pub filter: FilterArgs,
     /// Show only the N newest runs
     #[arg(short = 'n', long, value_name = "N", value_parser = at_least_one)]
     pub limit: Option<NonZeroU32>,
     /// How it is printed
     #[command(flatten)]
     pub form: FormArgs,
+}
+
+/// Which runs are listed.
+#[derive(Debug, Clone, Default, Args)]
+pub struct FilterArgs {
+    /// Runs of this name
+    #[arg(long, value_name = "PATTERN")]
+    pub name: Option<String>,
+    /// Runs of this study
+    #[arg(long, value_name = "PATTERN")]
+    pub study: Option<String>,
+    /// Runs that ended so (repeatable)
+    #[arg(long, value_enum, value_name = "STATUS", value_delimiter = ',')]
+    pub status: Vec<Ended>,
+    /// Runs of this target
+    #[arg(long, value_name = "PATTERN")]
+    pub target: Option<String>,
+    /// Runs that began then or later: so long ago, such as 2d or 12h, or a day or moment in UTC, such
+    /// as 2026-11-01
+    #[arg(long, value_name = "WHEN")]
+    pub since: Option<Since>,
+}
+
+/// How a run ended, in the words of the list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Ended {
+    /// Everything that was planned was measured
+    Complete,
+    /// Stopped by a signal
+    Interrupted,
+    /// Stopped by an error
+    Failed,
+    /// It still runs, or was killed
+    Unfinished,
 }
 
 const SHOW_EXAMPLES: &str = "\

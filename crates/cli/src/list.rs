@@ -1,14 +1,18 @@
+//! `blocklab list`: a line for each run that fits.
+
 use anyhow::Result;
+use blocklab_compare::gate::fits;
 use blocklab_console::terminal;
 use blocklab_findings::assess;
 use blocklab_record::{Record, Status};
 use blocklab_report::document::{Column, Document, Form, Part, Row, Table};
 use blocklab_store::{Damaged, Listed, Store};
-use blocklab_units::count;
+use blocklab_units::{count, plural};
+use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::answer;
-use crate::args::ListArgs;
+use crate::args::{Ended, FilterArgs, ListArgs};
 use crate::stored::each;
 
 /// A run and what it is known by.
@@ -42,6 +46,9 @@ pub fn list(args: &ListArgs, store: &Store) -> Result<()> {
     for damaged in &listing.damaged {
         terminal::warn(&format!("{}: {}", damaged.path.display(), damaged.why));
     }
+    let all = listing.runs.len();
+    let now = Timestamp::now();
+    listing.runs.retain(|run| is_wanted(run, &args.filter, now));
     // The store gives the oldest first.
     let limit = args.limit.map_or(usize::MAX, |limit| limit.get() as usize);
     let mut runs = listing
@@ -65,9 +72,12 @@ pub fn list(args: &ListArgs, store: &Store) -> Result<()> {
         _ => None,
     };
     answer::print(args.form, ("list_format", 1), &fields, || {
-        if lines.is_empty() && listing.damaged.is_empty() {
+        if lines.is_empty() && (all > 0 || listing.damaged.is_empty()) {
             let root = store.root().display();
-            let text = format!("No runs in {root} yet: `blocklab run` makes one.");
+            let text = match all {
+                0 => format!("No runs in {root} yet: `blocklab run` makes one."),
+                all => format!("None of the {} in {root} fits.", plural(all, "run")),
+            };
             return Document {
                 name: NAME_OF_VIEW.to_owned(),
                 parts: vec![Part::Prose(text)],
@@ -75,6 +85,37 @@ pub fn list(args: &ListArgs, store: &Store) -> Result<()> {
         }
         document(&lines, width)
     })
+}
+
+/// Whether a run fits all that is given.
+fn is_wanted(run: &Listed, filter: &FilterArgs, now: Timestamp) -> bool {
+    let is_like = |pattern: &Option<String>, text: &str| {
+        let pattern = pattern.as_deref();
+        pattern.is_none_or(|pattern| fits(pattern, text))
+    };
+    let is_on_target = filter.target.is_none()
+        || run
+            .targets
+            .iter()
+            .any(|target| is_like(&filter.target, target));
+    let began = run.started_at.parse::<Timestamp>();
+    let is_late_enough = filter
+        .since
+        .is_none_or(|since| began.is_ok_and(|began| began >= since.moment(now)));
+    is_like(&filter.name, &run.name)
+        && is_like(&filter.study, &run.study)
+        && (filter.status.is_empty() || filter.status.contains(&ended(run)))
+        && is_on_target
+        && is_late_enough
+}
+
+const fn ended(run: &Listed) -> Ended {
+    match run.status {
+        _ if run.partial => Ended::Unfinished,
+        Status::Complete => Ended::Complete,
+        Status::Interrupted => Ended::Interrupted,
+        Status::Failed => Ended::Failed,
+    }
 }
 
 const NAME_OF_VIEW: &str = "Runs";
@@ -201,11 +242,11 @@ fn cut_start(text: &str, width: usize) -> String {
 
 fn row(line: &Line) -> [String; 6] {
     let run = &line.run;
-    let status = match (run.partial, run.status) {
-        (true, _) => "unfinished",
-        (_, Status::Complete) => "complete",
-        (_, Status::Interrupted) => "interrupted",
-        (_, Status::Failed) => "failed",
+    let status = match ended(run) {
+        Ended::Unfinished => "unfinished",
+        Ended::Complete => "complete",
+        Ended::Interrupted => "interrupted",
+        Ended::Failed => "failed",
     };
     let fastest = line.fastest.as_ref();
     [
@@ -235,8 +276,10 @@ fn moment(rfc3339: &str) -> String {
 #[cfg(test)]
 mod tests {
     use blocklab_units::Style;
+    use clap::Parser;
 
     use super::*;
+    use crate::args::{Cli, Command};
 
     fn table(lines: &[Line], width: Option<usize>) -> String {
         document(lines, width).print(Form::Text(Style::default()))
@@ -308,6 +351,40 @@ RUN                  STARTED (UTC)     STATUS      MOST IOPS  NAME              
             narrow.contains("file.bin") && !narrow.contains("STARTED"),
             "{narrow}"
         );
+    }
+
+    #[test]
+    fn a_run_is_listed_that_fits_all_that_is_given() {
+        let now: Timestamp = "2026-11-22T00:00:00Z".parse().expect("a moment");
+        for (line, expected) in [
+            ("", "quick, my-study: of a volume"),
+            ("--name q*", "quick"),
+            ("--name quic", ""),
+            ("--study my*", "my-study: of a volume"),
+            ("--target *file.bin", "quick, my-study: of a volume"),
+            ("--target /data", ""),
+            ("--status unfinished", "my-study: of a volume"),
+            (
+                "--status complete,unfinished --name *volume",
+                "my-study: of a volume",
+            ),
+            ("--status complete --name *volume", ""),
+            ("--since 2d", "quick, my-study: of a volume"),
+            ("--since 1d", ""),
+            ("--since 2026-11-20", "quick, my-study: of a volume"),
+            ("--since 2026-11-21", ""),
+        ] {
+            let words = ["blocklab", "list"].into_iter();
+            let cli = Cli::try_parse_from(words.chain(line.split_whitespace())).expect(line);
+            let Command::List(args) = cli.command else {
+                unreachable!("that was typed")
+            };
+            let all = lines();
+            let listed = all.iter().map(|line| &line.run);
+            let listed = listed.filter(|run| is_wanted(run, &args.filter, now));
+            let names: Vec<&str> = listed.map(|run| run.name.as_str()).collect();
+            assert_eq!(names.join(", "), expected, "{line}");
+        }
     }
 
     #[test]

@@ -20,7 +20,7 @@ use missed::missed;
 use slower::slower;
 use warning::warning;
 
-pub use asked::{Asked, Evidence, Loads, answer};
+pub use asked::{Asked, Evidence, Loads, answer, fits};
 pub use condition::{Bound, Condition, Figure, NoCondition, percent};
 
 /// The answer to a condition.

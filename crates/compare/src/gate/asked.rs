@@ -81,7 +81,7 @@ impl Loads {
 }
 
 /// Whether a name is what a pattern says, in which `*` stands for any text.
-fn fits(pattern: &str, name: &str) -> bool {
+pub fn fits(pattern: &str, name: &str) -> bool {
     let Some((head, rest)) = pattern.split_once('*') else {
         return pattern == name;
     };

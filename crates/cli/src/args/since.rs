@@ -1,0 +1,81 @@
+//! In: `2d`, `2026-11-01`, `2026-11-01T18:00:00Z`. Out: a moment, once somebody says what time it is.
+
+use std::str::FromStr;
+
+use blocklab_units::Nanos;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+
+/// A moment of the past.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Since {
+    /// So long ago.
+    Ago(SignedDuration),
+    /// Then.
+    Moment(Timestamp),
+}
+
+impl FromStr for Since {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let day = text.parse::<Date>().ok();
+        // `2026-11-01T18:00:00Z` is a date as well, whose time would be left out.
+        let day = day.filter(|_| text.len() == "2026-11-01".len());
+        let midnight = day.and_then(|day| day.to_zoned(TimeZone::UTC).ok());
+        let midnight = midnight.map(|midnight| midnight.timestamp());
+        let moment = midnight.or_else(|| text.parse().ok());
+        if let Some(moment) = moment {
+            return Ok(Self::Moment(moment));
+        }
+        let has_unit = text.ends_with(char::is_alphabetic);
+        let ago = text.parse::<Nanos>().ok().filter(|_| has_unit);
+        let ago = ago.and_then(|ago| i64::try_from(ago.0).ok());
+        ago.map(|ns| Self::Ago(SignedDuration::from_nanos(ns)))
+            .ok_or_else(|| {
+                "2d, 12h and 30min ago would be understood, and 2026-11-01 or 2026-11-01T18:00:00Z"
+                    .to_owned()
+            })
+    }
+}
+
+impl Since {
+    /// The moment.
+    pub fn moment(self, now: Timestamp) -> Timestamp {
+        match self {
+            Self::Ago(ago) => now.checked_sub(ago).unwrap_or(Timestamp::MIN),
+            Self::Moment(moment) => moment,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_ago_and_days_are_moments() {
+        let now: Timestamp = "2026-11-27T06:00:00Z".parse().expect("a moment");
+        for (text, expected) in [
+            ("2d", "2026-11-25T06:00:00Z"),
+            ("90min", "2026-11-27T04:30:00Z"),
+            ("2026-11-01", "2026-11-01T00:00:00Z"),
+            ("2026-11-01T18:00:00Z", "2026-11-01T18:00:00Z"),
+            ("2026-11-01T18:00:00+02:00", "2026-11-01T16:00:00Z"),
+        ] {
+            let since: Since = text.parse().expect(text);
+            assert_eq!(since.moment(now).to_string(), expected, "{text}");
+        }
+        for text in [
+            "",
+            "yesterday",
+            "2026-13-01",
+            "2",
+            "2026",
+            "2026-11-01T18:00",
+        ] {
+            assert!(text.parse::<Since>().is_err(), "{text}");
+        }
+    }
+}
