@@ -1,6 +1,7 @@
 //! What leaves a machine: a forecast before the run, lines of JSON while it lasts, a record that
 //! names nobody.
 
+use std::collections::BTreeSet;
 use std::process::Command;
 
 use blocklab_proof::{Lab, good, json, root};
@@ -387,4 +388,96 @@ fn a_run_without_an_end_is_an_error_of_its_suite() {
     assert!(text.contains("errors=\"1\""), "{text}");
     let error = "<error type=\"run\" message=\"it did not end as planned";
     assert!(text.contains(error), "{text}");
+}
+
+/// Names of the families in a text of Prometheus, by its rules: a family has one HELP, then one TYPE,
+/// then its samples, and none of these has a time.
+fn families(text: &str) -> BTreeSet<String> {
+    let mut seen = BTreeSet::new();
+    let mut lines = text.lines().peekable();
+    while let Some(help) = lines.next() {
+        let (name, words) = help
+            .strip_prefix("# HELP ")
+            .and_then(|help| help.split_once(' '))
+            .unwrap_or_else(|| panic!("a HELP begins a family: {help}"));
+        assert!(!words.is_empty() && seen.insert(name.to_owned()), "{help}");
+        assert_eq!(lines.next(), Some(&*format!("# TYPE {name} gauge")));
+        let mut labels = BTreeSet::new();
+        while let Some(sample) = lines.next_if(|line| !line.starts_with('#')) {
+            let (own, value) = sample.rsplit_once("} ").expect("labels and a value");
+            value
+                .parse::<f64>()
+                .expect("a number, and no time after it");
+            assert!(own.starts_with(&format!("{name}{{study=\"")), "{sample}");
+            assert!(
+                labels.insert(own.to_owned()),
+                "a series stands once: {sample}"
+            );
+        }
+        assert!(!labels.is_empty(), "{name} has no sample");
+    }
+    seen
+}
+
+/// The words of a query that begin as our metrics do.
+fn metrics(text: &str) -> BTreeSet<&str> {
+    let is_of_name = |sign: char| sign.is_ascii_lowercase() || sign.is_ascii_digit() || sign == '_';
+    text.split(|sign| !is_of_name(sign))
+        .filter(|word| word.starts_with("blocklab_"))
+        .collect()
+}
+
+/// The board asks for nothing that the export does not write, and names no data source of its own.
+#[test]
+fn the_board_of_grafana_asks_for_what_the_export_writes() {
+    let lab = Lab::new();
+    let study = "name = \"a\\\"b\\\\c\"\npasses = 2\n[[case]]\nname = \"open\"\n\
+                 arrivals = \"poisson\"\nrate_iops = 500\nruntime = \"5s\"\n";
+    std::fs::write(lab.path().join("a.toml"), study).unwrap();
+    good(lab.blocklab(words("run a.toml -q -t sim:gp3:1TiB@m5.xlarge")));
+    let text = good(lab.blocklab(words("export latest --format prom")));
+    let labels = "study=\"a\\\"b\\\\c\",target=\"sim:gp3:1TiB@m5.xlarge\"";
+    assert!(text.contains(labels), "{text}");
+    let written = families(&text);
+    let boards = std::fs::read_dir(root().join("contrib/grafana")).expect("boards");
+    let boards: Vec<_> = boards.map(|board| board.unwrap().path()).collect();
+    assert!(!boards.is_empty());
+    for path in boards {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let asked = metrics(&text);
+        let known = |name: &&str| written.contains(*name);
+        let unknown: Vec<&&str> = asked.iter().filter(|name| !known(name)).collect();
+        assert!(
+            unknown.is_empty() && asked.len() > 8,
+            "{unknown:?} of {asked:?}"
+        );
+        let board = json(&text);
+        assert_eq!(
+            board["uid"],
+            Value::Null,
+            "it would replace a board of that id"
+        );
+        for panel in board["panels"].as_array().expect("panels") {
+            let title = &panel["title"];
+            assert_eq!(panel["datasource"]["uid"], "${datasource}", "{title}");
+            assert!(panel["targets"][0]["expr"].is_string(), "{title}");
+        }
+    }
+}
+
+/// A sweep of hundreds of cases would fill a Prometheus for weeks.
+#[test]
+fn a_prometheus_gets_no_more_series_than_it_should_keep() {
+    let lab = Lab::new();
+    let sizes: Vec<String> = (1..=120).map(|size| (size * 512).to_string()).collect();
+    let sizes = sizes.join(",");
+    let load = "run -q --rw randread --depth 1,2 --runtime 300ms --repeat 1 --target sim:gp3:1TiB";
+    good(lab.blocklab(words(&format!("{load} --bs {sizes}"))));
+    let refused = lab.blocklab(words("export latest -o disk.prom"));
+    assert_eq!(refused.code, Some(2), "{}", refused.out);
+    let why = "more than 2,000 are too many";
+    assert!(refused.err.contains(why), "{}", refused.err);
+    assert!(!lab.path().join("disk.prom").exists());
+    let series = lab.blocklab(words("export latest --format prom --series"));
+    assert!(series.err.contains("--format csv"), "{}", series.err);
 }

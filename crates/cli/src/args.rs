@@ -100,7 +100,7 @@ pub enum Command {
     Convert(ConvertArgs),
     /// Merge the runs of several hosts that ran one load at the same time
     Merge(MergeArgs),
-    /// Export a run as CSV, JSON or Parquet
+    /// Export a run as CSV, JSON or Parquet, or for Prometheus
     Export(ExportArgs),
     /// Keep a note with a run: what you changed, and why
     Note(NoteArgs),
@@ -296,6 +296,7 @@ Examples:
   blocklab export latest --format csv --series -o disk-by-second.csv
   blocklab export latest -o disk.parquet
   blocklab export latest --format json --anonymous > for-the-ticket.json
+  blocklab export latest --format prom > disk.new && mv disk.new /var/lib/node_exporter/disk.prom
   duckdb -c \"select direction, avg(iops) from 'disk.parquet' group by direction\"";
 
 /// `blocklab export`.
@@ -330,6 +331,8 @@ pub enum Format {
     Csv,
     /// The same rows with their types
     Parquet,
+    /// Gauges for the textfile collector of Prometheus' node_exporter
+    Prom,
 }
 
 const NOTE_EXAMPLES: &str = "\

@@ -13,6 +13,7 @@ use blocklab_findings::{Assessment, assess};
 use blocklab_native::{self as native, studies};
 use blocklab_record::Record;
 use blocklab_report::document::Form;
+use blocklab_report::prometheus::prometheus;
 use blocklab_report::{html, json, views};
 use blocklab_results::output::{self, Over};
 use blocklab_store::export::{self as figures, Rows};
@@ -98,12 +99,17 @@ pub fn export(args: &ExportArgs, store: &Store) -> Result<()> {
     if args.series && format == Format::Json {
         bail!("--series works with --format csv or parquet; json contains the series already");
     }
+    if args.series && format == Format::Prom {
+        bail!(
+            "--series works with --format csv or parquet: a collector reads one value of each gauge"
+        );
+    }
     if format == Format::Parquet && args.output.is_none() && io::stdout().is_terminal() {
         bail!("Parquet is binary and would garble the terminal: name a file with -o FILE");
     }
     let mut record = match format {
         // What reads lines and prints them must not be misled by a name.
-        Format::Csv => chosen::record(&args.run, store)?,
+        Format::Csv | Format::Prom => chosen::record(&args.run, store)?,
         Format::Json | Format::Parquet => chosen::record_unchanged(&args.run, store)?,
     };
     if args.anonymous {
@@ -128,6 +134,7 @@ pub fn export(args: &ExportArgs, store: &Store) -> Result<()> {
         Format::Json => figures::json(&record).into_bytes(),
         Format::Csv => figures::csv(&record, rows).into_bytes(),
         Format::Parquet => figures::parquet(&record, rows)?,
+        Format::Prom => prometheus(&record, &assess(&record))?.into_bytes(),
     };
     match &args.output {
         Some(path) => output::write(path, bytes, Over::forced(args.force)),
@@ -151,10 +158,10 @@ fn format(args: &ExportArgs) -> Result<Format> {
     let of_name = end.and_then(|end| Format::from_str(&end.to_string_lossy(), true).ok());
     args.format.or(of_name).context(match &args.output {
         Some(path) => format!(
-            "{} has no extension that names a format: use .json, .csv or .parquet, or add --format",
+            "{} has no extension that names a format: use .json, .csv, .parquet or .prom, or add --format",
             path.display()
         ),
-        None => "which format? --format json, csv or parquet".to_owned(),
+        None => "which format? --format json, csv, parquet or prom".to_owned(),
     })
 }
 

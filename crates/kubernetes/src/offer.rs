@@ -137,16 +137,6 @@ pub fn address(class: &str, node: Option<&str>, size: Bytes) -> Result<String, M
     ))
 }
 
-/// A parameter of a storage class; the driver ignores the case of its name.
-fn parameter<'c>(class: &'c Value, name: &str) -> Option<&'c str> {
-    let mut parameters = class["parameters"].as_object()?.iter();
-    let (_, value) = parameters.find(|(key, _)| key.eq_ignore_ascii_case(name))?;
-    value
-        .as_str()
-        .map(str::trim)
-        .filter(|text| !text.is_empty())
-}
-
 /// A label of a node by the first of its names that the node has.
 fn label<'n>(node: &'n Value, names: [&str; 2]) -> Option<&'n str> {
     let labels = &node["metadata"]["labels"];

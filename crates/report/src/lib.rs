@@ -13,6 +13,7 @@ pub mod junit;
 pub mod live;
 pub mod observed;
 pub mod price;
+pub mod prometheus;
 pub mod views;
 
 mod delivered;

@@ -1,0 +1,360 @@
+//! In: a run and what was found in it. Out: its figures in the text format of Prometheus, for the
+//! textfile collector of node_exporter.
+//!
+//! A file of its own: the rules of the format stay here. A family has one HELP and one TYPE, its
+//! samples follow without a gap, no sample has a time (the collector refuses them), and a label holds
+//! any text with `\`, `"` and line ends escaped.
+
+use std::fmt::Write;
+
+use blocklab_device::{Limit, LimitUnit};
+use blocklab_findings::{Assessment, RowDirection, Severity};
+use blocklab_record::{Record, Statistic, Status};
+use blocklab_units::count;
+
+use crate::facts;
+
+/// So many time series of one run are refused: a Prometheus keeps each for weeks, and a sweep of
+/// hundreds of cases belongs into a table.
+pub const MOST_SERIES: usize = 2000;
+
+/// A run has more time series than a Prometheus should keep.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TooManySeries(usize);
+
+impl std::error::Error for TooManySeries {}
+
+impl std::fmt::Display for TooManySeries {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "this run is {} time series, and more than {} are too many for a Prometheus: measure \
+             fewer cases (run --case NAME), or use --format csv or parquet",
+            count(self.0 as f64),
+            count(MOST_SERIES as f64)
+        )
+    }
+}
+
+/// Metrics of one name.
+struct Family {
+    name: &'static str,
+    help: &'static str,
+    samples: Vec<(Labels, f64)>,
+}
+
+/// Names and texts, in the order in which they are printed.
+type Labels = Vec<(&'static str, String)>;
+
+/// All figures of a run as gauges, labelled by `study` and `target`, so that the next run of the same
+/// study on the same target continues the series.
+///
+/// # Errors
+/// [`TooManySeries`] beyond [`MOST_SERIES`].
+pub fn prometheus(record: &Record, assessment: &Assessment) -> Result<String, TooManySeries> {
+    let mut families = about(record);
+    families.extend(figures(assessment));
+    families.extend(latencies(assessment));
+    families.push(findings(assessment));
+    families.extend(limits(record));
+    let series: usize = families.iter().map(|family| family.samples.len()).sum();
+    if series > MOST_SERIES {
+        return Err(TooManySeries(series));
+    }
+    let common = common(record);
+    Ok(families.iter().map(|family| family.text(&common)).collect())
+}
+
+/// The labels of every series.
+fn common(record: &Record) -> Labels {
+    vec![
+        ("study", record.requested.name.clone()),
+        ("target", facts::target_names(record)),
+    ]
+}
+
+/// What the run is, when it ended and how.
+fn about(record: &Record) -> Vec<Family> {
+    let info = vec![
+        ("run", record.id.clone()),
+        ("figures", record.origin.name().to_owned()),
+        ("tool", record.tool.clone()),
+    ];
+    let ended = record.finished_at.parse::<jiff::Timestamp>().ok();
+    let ended = ended.map(|ended| (Vec::new(), ended.as_second() as f64));
+    let statuses = [
+        ("complete", Status::Complete),
+        ("interrupted", Status::Interrupted),
+        ("failed", Status::Failed),
+    ];
+    let status = statuses.map(|(name, status)| {
+        let value = f64::from(u8::from(record.status == status));
+        (vec![("status", name.to_owned())], value)
+    });
+    vec![
+        Family {
+            name: "blocklab_run_info",
+            help: "The last run of this study and target; figures is measured, simulated, emulated or imported.",
+            samples: vec![(info, 1.0)],
+        },
+        Family {
+            name: "blocklab_run_timestamp_seconds",
+            help: "When the run ended, in seconds since 1970.",
+            samples: ended.into_iter().collect(),
+        },
+        Family {
+            name: "blocklab_run_status",
+            help: "1 for the way in which the run ended, 0 for the others.",
+            samples: status.to_vec(),
+        },
+    ]
+}
+
+/// A figure of a direction with its name and help; nothing where it is not known.
+type Figure = (&'static str, &'static str, fn(&RowDirection) -> Option<f64>);
+
+const FIGURES: [Figure; 8] = [
+    ("blocklab_iops", "Operations a second.", |of| {
+        Some(of.iops.value)
+    }),
+    (
+        "blocklab_iops_ci95_low",
+        "Lower end of the 95 % confidence interval of the operations a second.",
+        |of| of.iops.low,
+    ),
+    (
+        "blocklab_iops_ci95_high",
+        "Upper end of the 95 % confidence interval of the operations a second.",
+        |of| of.iops.high,
+    ),
+    ("blocklab_bytes_per_second", "Bytes moved a second.", |of| {
+        (!of.unknown.has(Statistic::Bytes)).then_some(of.bytes_per_s.value)
+    }),
+    (
+        "blocklab_operations",
+        "Operations in all passes together.",
+        |of| Some(of.ios as f64),
+    ),
+    (
+        "blocklab_service_latency_mean_seconds",
+        "Mean time from submission to completion.",
+        |of| known(of, Statistic::Mean, of.mean_ns.value),
+    ),
+    (
+        "blocklab_service_latency_max_seconds",
+        "Longest time from submission to completion.",
+        |of| known(of, Statistic::Max, of.max_ns as f64),
+    ),
+    (
+        "blocklab_response_latency_max_seconds",
+        "Longest time from the moment an operation was due to its completion.",
+        |of| Some(seconds(of.response_ns?.max as f64)),
+    ),
+];
+
+fn known(of: &RowDirection, statistic: Statistic, ns: f64) -> Option<f64> {
+    (!of.unknown.has(statistic)).then(|| seconds(ns))
+}
+
+fn seconds(ns: f64) -> f64 {
+    ns / 1e9
+}
+
+fn figures(assessment: &Assessment) -> Vec<Family> {
+    let family = |(name, help, figure): &Figure| {
+        let samples = assessment
+            .directions()
+            .filter_map(|(row, direction)| Some((load(&row.case, direction), figure(direction)?)));
+        Family {
+            name,
+            help,
+            samples: samples.collect(),
+        }
+    };
+    let errors = assessment.rows.iter().map(|row| {
+        let case = vec![("case", row.case.clone())];
+        (case, row.errors as f64)
+    });
+    let failed = Family {
+        name: "blocklab_failed_operations",
+        help: "Operations that failed, in all passes together.",
+        samples: errors.collect(),
+    };
+    FIGURES.iter().map(family).chain([failed]).collect()
+}
+
+fn load(case: &str, of: &RowDirection) -> Labels {
+    vec![
+        ("case", case.to_owned()),
+        ("direction", of.direction.name().to_owned()),
+    ]
+}
+
+/// Quantiles of the service latency and of the response latency. Those that too few operations
+/// support are left out: an alarm would follow a single one.
+fn latencies(assessment: &Assessment) -> [Family; 2] {
+    let (mut service, mut response) = (Vec::new(), Vec::new());
+    for (row, direction) in assessment.directions() {
+        let label = |share: f64| {
+            let mut labels = load(&row.case, direction);
+            labels.push(("quantile", share.to_string()));
+            labels
+        };
+        let supported = |share: f64| direction.supports(share);
+        for (percentile, ns) in direction.service_ns.iter() {
+            if supported(percentile.share) {
+                service.push((label(percentile.share), seconds(ns as f64)));
+            }
+        }
+        let quantiles = direction.response_ns.iter();
+        for (percentile, ns) in quantiles.flat_map(|response| response.percentiles.iter()) {
+            if supported(percentile.share) {
+                response.push((label(percentile.share), seconds(ns as f64)));
+            }
+        }
+    }
+    [
+        Family {
+            name: "blocklab_service_latency_seconds",
+            help: "Quantiles of the time from submission to completion.",
+            samples: service,
+        },
+        Family {
+            name: "blocklab_response_latency_seconds",
+            help: "Quantiles of the time from the moment an operation was due, under a given rate.",
+            samples: response,
+        },
+    ]
+}
+
+/// How many findings of each rule and severity there are.
+fn findings(assessment: &Assessment) -> Family {
+    let mut samples: Vec<(Labels, f64)> = Vec::new();
+    for finding in &assessment.findings {
+        let labels = vec![
+            ("rule", finding.rule.to_owned()),
+            ("severity", severity(finding.severity).to_owned()),
+        ];
+        match samples.iter_mut().find(|(known, _)| *known == labels) {
+            Some((_, times)) => *times += 1.0,
+            None => samples.push((labels, 1.0)),
+        }
+    }
+    Family {
+        name: "blocklab_findings",
+        help: "Findings of the run by rule and severity.",
+        samples,
+    }
+}
+
+const fn severity(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Good => "good",
+        Severity::Info => "info",
+        Severity::Warning => "warning",
+        Severity::Critical => "critical",
+    }
+}
+
+/// The rates that the model of a volume is held to; where several targets have a limit of one name,
+/// the first.
+fn limits(record: &Record) -> [Family; 2] {
+    let all = record.targets.iter().flat_map(|target| &target.limits);
+    let all: Vec<&Limit> = all.filter(|limit| !limit.is_bound()).collect();
+    let samples = |factor: fn(LimitUnit) -> Option<f64>| {
+        let mut samples: Vec<(Labels, f64)> = Vec::new();
+        for limit in &all {
+            let labels = vec![("limit", limit.name.to_string())];
+            let is_new = samples.iter().all(|(known, _)| *known != labels);
+            if let Some(factor) = factor(limit.unit).filter(|_| is_new) {
+                samples.push((labels, limit.value * factor));
+            }
+        }
+        samples
+    };
+    [
+        Family {
+            name: "blocklab_limit_iops",
+            help: "A limit of a simulated or emulated volume, in operations a second.",
+            samples: samples(|unit| (unit == LimitUnit::Iops).then_some(1.0)),
+        },
+        Family {
+            name: "blocklab_limit_bytes_per_second",
+            help: "A limit of a simulated or emulated volume, in bytes a second.",
+            samples: samples(|unit| match unit {
+                LimitUnit::MibPerS => Some(f64::from(1 << 20)),
+                LimitUnit::MbPerS => Some(1e6),
+                _ => None,
+            }),
+        },
+    ]
+}
+
+impl Family {
+    /// Nothing without a sample.
+    fn text(&self, common: &Labels) -> String {
+        let samples = self.samples.iter().filter(|(_, value)| value.is_finite());
+        let lines: String = samples
+            .map(|(own, value)| format!("{}{{{}}} {value}\n", self.name, labels(common, own)))
+            .collect();
+        if lines.is_empty() {
+            return lines;
+        }
+        format!(
+            "# HELP {0} {1}\n# TYPE {0} gauge\n{lines}",
+            self.name, self.help
+        )
+    }
+}
+
+fn labels(common: &Labels, own: &Labels) -> String {
+    let mut text = String::new();
+    for (name, value) in common.iter().chain(own) {
+        let comma = if text.is_empty() { "" } else { "," };
+        // Writing to a String cannot fail.
+        let _ = write!(text, "{comma}{name}=\"{}\"", escaped(value));
+    }
+    text
+}
+
+fn escaped(text: &str) -> String {
+    let backslashes = text.replace('\\', "\\\\");
+    backslashes.replace('"', "\\\"").replace('\n', "\\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_label_holds_any_text() {
+        for (text, expected) in [
+            ("a\"b", "a\\\"b"),
+            ("a\\b\nc", "a\\\\b\\nc"),
+            ("größe {x=1}", "größe {x=1}"),
+        ] {
+            assert_eq!(escaped(text), expected);
+        }
+    }
+
+    #[test]
+    fn a_family_has_one_head_and_no_figure_that_is_none() {
+        let family = Family {
+            name: "blocklab_iops",
+            help: "Operations a second.",
+            samples: vec![
+                (vec![("case", "a".to_owned())], 1234.5),
+                (vec![("case", "b".to_owned())], f64::NAN),
+            ],
+        };
+        let common = vec![("study", "quick".to_owned())];
+        let expected = "# HELP blocklab_iops Operations a second.\n# TYPE blocklab_iops gauge\n\
+                        blocklab_iops{study=\"quick\",case=\"a\"} 1234.5\n";
+        assert_eq!(family.text(&common), expected);
+        let empty = Family {
+            samples: Vec::new(),
+            ..family
+        };
+        assert_eq!(empty.text(&common), "");
+    }
+}
