@@ -1,6 +1,6 @@
 """Holds outputs against the schemas of docs/schema; called by `proof/tests/readers.rs`.
 
-    schemas.py summary FILE... | list FILE | line FILE
+    schemas.py NAME FILE...      NAME is that of a schema without its version: `summary`, `list`, `line`
 """
 
 import json
@@ -10,7 +10,8 @@ from pathlib import Path
 import jsonschema
 
 kind, files = sys.argv[1], sys.argv[2:]
-path = Path(__file__).parents[2] / f"docs/schema/{kind}-1.json"
+folder = Path(__file__).parents[2] / "docs/schema"
+[path] = [path for path in folder.glob("*.json") if path.stem.rpartition("-")[0] == kind]
 schema = json.loads(path.read_text())
 jsonschema.Draft202012Validator.check_schema(schema)
 judge = jsonschema.Draft202012Validator(schema)

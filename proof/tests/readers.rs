@@ -165,6 +165,81 @@ fn outputs_keep_their_schemas() {
     }
 }
 
+/// The story: dashboards read `compare`, `diagnose` and `price`, which had a version and no schema.
+#[test]
+fn judgements_and_the_catalog_keep_their_schemas() {
+    let Some(_) = python("jsonschema") else {
+        return;
+    };
+    let lab = Lab::new();
+    let loads = "--rw randread,randrw --bs 8k --depth 1,32 --repeat 2 --runtime 300ms";
+    for (name, more) in [
+        ("a", "--target sim:gp3:1TiB,iops=6000@r5d.xlarge"),
+        ("b", "--target sim:gp3:1TiB@r5d.xlarge"),
+        ("c", "--target sim:gp3:1TiB@r5d.xlarge --rate 300"),
+    ] {
+        good(lab.blocklab(format!("run -q {loads} --name {name} {more}").split(' ')));
+    }
+    let types = root().join("crates/catalog/tests/samples/describe-instance-types.json");
+    let import = format!("catalog import {}", types.display());
+    for (schema, lines) in [
+        (
+            "comparison",
+            &["compare a b", "compare b a c --fail-on slower,warning"][..],
+        ),
+        (
+            "diagnosis",
+            &[
+                "diagnose a",
+                "diagnose a --expect gp3:1TiB,iops=8000@r5d.xlarge --fail-on missed,p99>1ms",
+                "diagnose c --expect gp2:1TiB",
+            ],
+        ),
+        (
+            "price",
+            &["price a", "price a c local@i3.xlarge --currency EUR=0.92"],
+        ),
+        (
+            "catalog-list",
+            &["catalog list", "catalog list --family i3"],
+        ),
+        (
+            "catalog-show",
+            &[
+                "catalog show st1:2TiB@m5.large",
+                "catalog show local@i3.metal",
+                "catalog show gcp/pd-ssd:1TiB",
+                "catalog show azure/PremiumV2_LRS:1TiB",
+            ],
+        ),
+        ("catalog-import", &[&*import]),
+    ] {
+        let Some(mut python) = python("jsonschema") else {
+            return;
+        };
+        python
+            .arg(root().join("proof/readers/schemas.py"))
+            .arg(schema);
+        for (number, line) in lines.iter().enumerate() {
+            let file = lab.path().join(format!("{schema}-{number}.json"));
+            let mut command = lab.command();
+            // What is imported is kept in the user's folder.
+            command.env("XDG_DATA_HOME", lab.path());
+            let printed = command.args(line.split(' ')).arg("--json").output();
+            let printed = printed.expect("it starts");
+            // A gate that fails is printed all the same.
+            assert!(
+                matches!(printed.status.code(), Some(0 | 4)),
+                "{line}: {printed:?}"
+            );
+            std::fs::write(&file, printed.stdout).unwrap();
+            python.arg(file);
+        }
+        let printed = well(&python.output().unwrap());
+        assert_eq!(printed.trim(), lines.len().to_string(), "{schema}");
+    }
+}
+
 #[test]
 fn the_views_for_duckdb_answer() {
     let Some(mut python) = python("duckdb") else {
