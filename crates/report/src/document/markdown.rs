@@ -53,9 +53,11 @@ fn list(entries: &[Entry]) -> String {
         }
         was_aside = is_aside;
         let text = prose(&entry.text);
+        // What hangs below the entry before stays below it.
+        let margin = if entry.is_below() { "  " } else { "" };
         let line = match entry.name() {
             _ if is_aside => text,
-            "" => format!("- {text}"),
+            "" => format!("{margin}- {text}"),
             name => format!("- **{}** {text}", plain(name)),
         };
         out.push_str(&format!("{}\n", line.trim_end()));

@@ -152,6 +152,11 @@ impl Entry {
         self.text_ink == Some(Ink::Dim)
     }
 
+    /// Whether it is an item below the entry before it.
+    fn is_below(&self) -> bool {
+        self.head.starts_with("    ") && self.head.trim() == "-"
+    }
+
     /// What stands in front, without the blanks that place it and the signs of a list.
     fn name(&self) -> &str {
         self.head

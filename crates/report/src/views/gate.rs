@@ -117,5 +117,9 @@ Gate
     - b: IOPS 0.900 of the baseline (undecided: about 26 passes would decide)
 "
         );
+        // In the summary of a pipeline, what fails hangs below its condition.
+        let markdown = gate(&found).print(Form::Markdown);
+        let below = "fail** (1 fail, 1 undecided, 1 pass)\n  - c: IOPS 0.900 of the baseline\n";
+        assert!(markdown.contains(below), "{markdown}");
     }
 }
