@@ -71,10 +71,7 @@ fn expected(words: &[String]) -> Option<Place> {
         }
     }
     let named = |arg: &Arg, begun: &str| Place {
-        kind: arg
-            .get_value_names()
-            .and_then(|names| names.first())
-            .map_or_else(|| arg.get_id().as_str().to_uppercase(), ToString::to_string),
+        kind: kind(command, arg),
         begun: begun.to_owned(),
         store: store.clone(),
     };
@@ -93,6 +90,19 @@ fn expected(words: &[String]) -> Option<Place> {
             });
             Some(named(arg?, last))
         }
+    }
+}
+
+/// An address of a volume that is modelled, and not only looked up.
+const MODEL: &str = "MODEL";
+
+/// What an argument is: the name of its value.
+fn kind(command: &Command, arg: &Arg) -> String {
+    let name = arg.get_value_names().and_then(|names| names.first());
+    match name {
+        Some(name) if name == "ADDRESS" && command.get_name() == "emulate" => MODEL.to_owned(),
+        Some(name) => name.to_string(),
+        None => arg.get_id().as_str().to_uppercase(),
     }
 }
 
@@ -124,14 +134,11 @@ fn candidates(
         "RUN|ADDRESS" => [runs(store), addresses()].concat(),
         "STUDY" => studies::builtin_names().map(str::to_owned).collect(),
         "ADDRESS" => addresses(),
+        MODEL => catalog.map_or_else(Vec::new, |catalog| models(begun, catalog)),
         "TARGET" => match Target::address_text(begun) {
             Some(rest) => {
                 let model = &begun[..begun.len() - rest.len()];
-                let mut own =
-                    catalog.map_or_else(Vec::new, |catalog| self::addresses(rest, catalog));
-                own.retain(|address| {
-                    catalog.is_some_and(|catalog| can_be_modelled(address, catalog))
-                });
+                let own = catalog.map_or_else(Vec::new, |catalog| models(rest, catalog));
                 own.iter()
                     .map(|address| format!("{model}{address}"))
                     .collect()
@@ -167,8 +174,15 @@ fn calls(runs: &[(String, String)]) -> Vec<String> {
     all.map(str::to_owned).collect()
 }
 
-/// Whether a volume of this type can be simulated, where the type says it. Some of another cloud have a
-/// name and no rate. Best-effort ones can, with a profile.
+/// The addresses that can be simulated.
+fn models(begun: &str, catalog: &Catalog) -> Vec<String> {
+    let mut all = addresses(begun, catalog);
+    all.retain(|address| address.starts_with(begun) && can_be_modelled(address, catalog));
+    all
+}
+
+/// Whether an address can be simulated, or one that begins so. Some volumes have a name and no rate,
+/// some instances no disks, and some volumes are sold by their rate.
 fn can_be_modelled(begun: &str, catalog: &Catalog) -> bool {
     let load = Load {
         read_percent: 100,
@@ -176,9 +190,17 @@ fn can_be_modelled(begun: &str, catalog: &Catalog) -> bool {
         streams: 0,
         in_flight: 1,
     };
-    let of_another_cloud = begun.ends_with(':') && begun.contains('/');
-    let resolved = resolve_text(&format!("{begun}1TiB"), catalog);
-    !of_another_cloud || resolved.is_ok_and(|resolved| predict(&resolved.spec, load).is_ok())
+    let is_modelled = |address: &str| {
+        let resolved = resolve_text(address, catalog);
+        resolved.is_ok_and(|resolved| predict(&resolved.spec, load).is_ok())
+    };
+    match begun.chars().last() {
+        Some('@') => true,
+        Some(':') => ["1TiB", "1TiB,iops=3000"]
+            .iter()
+            .any(|rest| is_modelled(&format!("{begun}{rest}"))),
+        _ => is_modelled(begun),
+    }
 }
 
 /// The part that is being typed: the type of a volume, or of the instance after `@`.
@@ -309,6 +331,7 @@ mod tests {
         check("run --again ", Some("RUN"), "");
         check("diagnose latest --expect gp", Some("ADDRESS"), "gp");
         check("catalog show i", Some("ADDRESS"), "i");
+        check("emulate gp", Some("MODEL"), "gp");
         check("note k3f --delete", None, "");
         check("show k3f ", None, "");
         check("nonsense --what", None, "");
@@ -345,6 +368,17 @@ mod tests {
         );
         let machine = "azure/Premium_LRS:P30@azure/Standard_D8s_v5";
         assert_eq!(of("ADDRESS", machine), [machine]);
+        // The story: four of five instances that Tab offered behind `sim:local@` were refused, as they
+        // have no disks, and so was the magnetic volume, whose rate nobody knows.
+        assert!(of("TARGET", "sim:local@t3.").is_empty());
+        assert_eq!(of("TARGET", "sim:local@i3.met"), ["sim:local@i3.metal"]);
+        assert_eq!(
+            of("TARGET", "sim:gp3:1TiB@m5.la"),
+            ["sim:gp3:1TiB@m5.large"]
+        );
+        assert!(of("TARGET", "sim:stand").is_empty() && of("MODEL", "stand").is_empty());
+        assert_eq!(of("TARGET", "sim:loc"), ["sim:local@"]);
+        assert_eq!(of("MODEL", "io1"), ["io1:"], "sold by its rate");
         assert!(of("TARGET", "/dev/").is_empty(), "the shell knows files");
         assert!(of("TARGET", "").is_empty());
         assert_eq!(of("ADDRESS", "local@i3.met"), ["local@i3.metal"]);

@@ -25,6 +25,7 @@ pub fn usage() -> String {
     text.push_str(
         "\nExamples:\n  \
          blocklab diskspd -c16M -d1 -W0 -b8K -o8 -t2 -r -w30 -L test.dat\n  \
+         blocklab diskspd -d1 -W0 -b64K -o4 -w50 -L test.dat > result.txt\n  \
          blocklab diskspd -d1 -W0 -r -Rxml sim:gp3:1TiB\n",
     );
     text

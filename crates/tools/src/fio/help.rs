@@ -56,6 +56,7 @@ pub fn usage() -> String {
          Options of jobs follow --name=JOB. Run by blocklab {}.\n\n\
          Examples:\n  \
          blocklab fio --name=a --filename=test.dat --size=16m --rw=randrw --bs=8k --fsync=16\n  \
+         blocklab fio --name=a --filename=sim:gp3:1TiB --rw=randread --iodepth=8 --runtime=5 --time_based\n  \
          printf '[a]\\nfilename=test.dat\\nsize=16m\\nrw=randread\\n' > job.fio\n  \
          blocklab fio job.fio --output-format=json --output=result.json\n",
         env!("CARGO_PKG_VERSION")
