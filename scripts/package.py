@@ -31,9 +31,60 @@ nobody rented."""
 MAINTAINER = os.environ.get("DEB_MAINTAINER", "The blocklab authors <blocklab@example.org>")
 
 
-def version():
+# What a package page shows, and where people search.
+CLASSIFIERS = """Development Status :: 4 - Beta
+Environment :: Console
+Intended Audience :: Developers
+Intended Audience :: System Administrators
+License :: OSI Approved :: Apache Software License
+License :: OSI Approved :: MIT License
+Operating System :: POSIX :: Linux
+Programming Language :: Python :: 3
+Programming Language :: Rust
+Topic :: System :: Benchmark
+Topic :: System :: Filesystems
+Topic :: System :: Hardware"""
+
+
+def of_cargo(key):
     text = Path("Cargo.toml").read_text() + Path("crates/cli/Cargo.toml").read_text()
-    return re.search(r'^version = "([^"]+)"', text, re.M).group(1)
+    return re.search(rf'^{key} = "([^"]+)"', text, re.M).group(1)
+
+
+def version():
+    return of_cargo("version")
+
+
+def repository():
+    """Where the source is: the repository of the workflow, else what Cargo.toml names, else unknown."""
+    if "GITHUB_REPOSITORY" in os.environ:
+        server = os.environ.get("GITHUB_SERVER_URL", "https://github.com")
+        return f"{server}/{os.environ['GITHUB_REPOSITORY']}"
+    named = of_cargo("repository")
+    return None if "//example.org/" in named else named
+
+
+def revision():
+    """The commit, where this is a checkout of one."""
+    call = ["git", "rev-parse", "HEAD"]
+    said = subprocess.run(call, capture_output=True, text=True)
+    return os.environ.get("GITHUB_SHA") or said.stdout.strip()
+
+
+def absolute(page):
+    """A page whose links to other files of the source work everywhere."""
+    if repository() is None:
+        return page
+    at = f"v{version()}"
+
+    def link(found):
+        mark, text, target = found.groups()
+        if re.match(r"[a-z]+:|#", target):
+            return found.group(0)
+        kind = "raw" if mark else "blob"
+        return f"{mark}[{text}]({repository()}/{kind}/{at}/{target})"
+
+    return re.sub(r"(!?)\[([^]]*)\]\(([^)]+)\)", link, page)
 
 
 def files(out):
@@ -45,7 +96,7 @@ def files(out):
         found[f"completions/{path.name}"] = path.read_bytes()
     for path in sorted(Path("studies").iterdir()):
         found[f"studies/{path.name}"] = path.read_bytes()
-    for name in ("LICENSE-MIT", "LICENSE-APACHE", "README.md", "CHANGELOG.md"):
+    for name in ("LICENSE-MIT", "LICENSE-APACHE", "README.md", "CHANGELOG.md", "SECURITY.md"):
         found[name] = Path(name).read_bytes()
     found["THIRD-PARTY.txt"] = third_party().encode()
     found["sbom.cdx.json"] = sbom().encode()
@@ -214,6 +265,7 @@ def deb(out, triple, binary, carried):
             file.chmod(mode)
         size = sum(len(content) for content, _ in placed.values()) // 1024
         about = "".join(f" {line}\n" for line in ABOUT.splitlines())
+        homepage = f"Homepage: {repository()}\n" if repository() else ""
         control = f"""Package: blocklab
 Version: {version()}-1
 Architecture: {architecture}
@@ -221,7 +273,7 @@ Maintainer: {MAINTAINER}
 Installed-Size: {size}
 Section: utils
 Priority: optional
-Description: lab bench for block storage
+{homepage}Description: lab bench for block storage
 {about}"""
         (root / "DEBIAN").mkdir()
         (root / "DEBIAN/control").write_text(control)
@@ -247,11 +299,21 @@ def wheel(out, triple, binary, carried):
     name = f"blocklab-{version()}"
     meta = f"Metadata-Version: 2.1\nName: blocklab\nVersion: {version()}\nSummary: {SUMMARY}\n"
     meta += "License: MIT OR Apache-2.0\nRequires-Python: >=3.8\n"
-    meta += "Description-Content-Type: text/markdown\n\n" + carried["README.md"].decode()
+    meta += "Keywords: benchmark,storage,iops,latency,disk,fio\n"
+    meta += "".join(f"Classifier: {line}\n" for line in CLASSIFIERS.splitlines())
+    if repository():
+        at = f"{repository()}/blob/v{version()}"
+        meta += f"Home-page: {repository()}\nProject-URL: Source, {repository()}\n"
+        meta += f"Project-URL: Documentation, {at}/docs/README.md\n"
+        meta += f"Project-URL: Changelog, {at}/CHANGELOG.md\n"
+        meta += f"Project-URL: Issues, {repository()}/issues\n"
+    meta += "Description-Content-Type: text/markdown\n\n" + absolute(carried["README.md"].decode())
     how = "Wheel-Version: 1.0\nGenerator: blocklab\nRoot-Is-Purelib: false\n"
     how += "".join(f"Tag: py3-none-{platform}\n" for platform in tag[9:].split("."))
     info = f"{name}.dist-info"
     placed = [
+        # `import blocklab`: the reader of runs.
+        ("blocklab.py", Path("contrib/python/blocklab.py").read_bytes(), 0o644),
         (f"{name}.data/scripts/blocklab", binary, 0o755),
         (f"{info}/METADATA", meta.encode(), 0o644),
         (f"{info}/WHEEL", how.encode(), 0o644),
@@ -300,7 +362,17 @@ def image(out, triple, binary, carried):
         "org.opencontainers.image.description": SUMMARY,
         "org.opencontainers.image.version": version(),
         "org.opencontainers.image.licenses": "MIT OR Apache-2.0",
+        "org.opencontainers.image.created": stamp,
+        "org.opencontainers.image.vendor": "The blocklab authors",
     }
+    if revision():
+        labels["org.opencontainers.image.revision"] = revision()
+    if repository():
+        labels["org.opencontainers.image.source"] = repository()
+        labels["org.opencontainers.image.url"] = repository()
+        labels["org.opencontainers.image.documentation"] = (
+            f"{repository()}/blob/v{version()}/docs/README.md"
+        )
     config = as_json(
         {
             "architecture": architecture,
@@ -413,6 +485,7 @@ def check(out, triple):
         wheel = str(next(out.glob("*.whl")))
         run(f"{folder}/venv/bin/pip", "install", "-q", "--no-index", wheel)
         assert version() in run(f"{folder}/venv/bin/blocklab", "--version")
+        run(f"{folder}/venv/bin/python", "-c", "import blocklab; blocklab.load")
         print("wheel: installed in a fresh environment, runs")
 
 

@@ -8,7 +8,13 @@ use blocklab_proof::{Lab, good, root};
 
 /// All pages that people read, the manual aside.
 fn pages() -> Vec<PathBuf> {
-    let mut pages = vec![root().join("README.md"), root().join("CHANGELOG.md")];
+    let top = [
+        "README.md",
+        "CHANGELOG.md",
+        "CONTRIBUTING.md",
+        "SECURITY.md",
+    ];
+    let mut pages: Vec<PathBuf> = top.iter().map(|page| root().join(page)).collect();
     for folder in ["docs", "docs/adr", "docs/dialects"] {
         let entries = fs::read_dir(root().join(folder)).expect("a folder");
         pages.extend(entries.map(|entry| entry.expect("a file").path()));
@@ -90,6 +96,19 @@ fn every_page_is_in_the_table_of_contents() {
         let is_there = **page == contents || linked.contains(&real(page));
         assert!(is_there, "{} is not in docs/README.md", page.display());
     }
+}
+
+/// The story: packages called themselves 0.1.0, and all that they contain stood under "Unreleased".
+#[test]
+fn the_version_of_the_crates_has_its_changes() {
+    let text = fs::read_to_string(root().join("CHANGELOG.md")).expect("the changes");
+    let cargo = fs::read_to_string(root().join("Cargo.toml")).expect("the workspace");
+    let version = cargo
+        .lines()
+        .find_map(|line| line.strip_prefix("version = \""))
+        .expect("a version");
+    let heading = format!("## {}", version.trim_end_matches('"'));
+    assert!(text.lines().any(|line| line == heading), "{heading}");
 }
 
 /// The blocks of the README that begin with the program are commands that it has.

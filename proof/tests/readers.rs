@@ -267,3 +267,55 @@ fn the_views_for_duckdb_answer() {
     let expected = "figures 32\ncounted 32\nmedians 16\nchanges 16\nfastest 8\n0.0\n";
     assert_eq!(ran, expected, "the same seed gives the same figures");
 }
+
+/// The story: the reader had to be copied by hand, and on the page of the package every link of the
+/// README was dead. A release names the place that its workflow runs for.
+#[test]
+fn the_wheel_holds_the_reader_and_the_packages_name_their_place() {
+    let Some(mut python) = python("zipfile") else {
+        return;
+    };
+    let lab = Lab::new();
+    let out = lab.path().join("dist");
+    for folder in ["tree/man", "tree/completions"] {
+        std::fs::create_dir_all(out.join(folder)).unwrap();
+    }
+    std::fs::write(out.join("blocklab"), "a program").unwrap();
+    for shell in ["bash", "zsh", "fish"] {
+        std::fs::write(out.join(format!("tree/completions/blocklab.{shell}")), "").unwrap();
+    }
+    let packed = python
+        .arg("scripts/package.py")
+        .arg("x86_64-unknown-linux-gnu")
+        .arg(&out)
+        .current_dir(root())
+        .env("SOURCE_DATE_EPOCH", "1795000000")
+        .env("GITHUB_REPOSITORY", "acme/blocklab")
+        .env_remove("GITHUB_SERVER_URL")
+        .output();
+    well(&packed.expect("it starts"));
+    let script = "import glob, json, re, sys, tarfile, zipfile\n\
+                  wheel = glob.glob('dist/*.whl')[0]\n\
+                  sys.path.insert(0, wheel)\nimport blocklab\nassert blocklab.__file__.startswith(wheel)\n\
+                  packed = zipfile.ZipFile(wheel)\n\
+                  [name] = [n for n in packed.namelist() if n.endswith('METADATA')]\n\
+                  head, _, page = packed.read(name).decode().partition('\\n\\n')\n\
+                  print(head)\n\
+                  links = re.findall(r'\\]\\(([^)]+)\\)', page)\n\
+                  assert len(links) > 10 and all(re.match('https?:|#', link) for link in links), links\n\
+                  image = tarfile.open(glob.glob('dist/*.oci.tar')[0])\n\
+                  texts = [image.extractfile(m).read() for m in image.getmembers() if m.isfile()]\n\
+                  [config] = [json.loads(t) for t in texts if b'diff_ids' in t]\n\
+                  print(*config['config']['Labels'].items(), sep='\\n')\n";
+    let mut python = self::python("zipfile").expect("it was there");
+    let printed = python.args(["-c", script]).current_dir(lab.path()).output();
+    let printed = well(&printed.unwrap());
+    for part in [
+        "Project-URL: Source, https://github.com/acme/blocklab\n",
+        "Classifier: Topic :: System :: Benchmark\n",
+        "('org.opencontainers.image.source', 'https://github.com/acme/blocklab')",
+        "'org.opencontainers.image.revision'",
+    ] {
+        assert!(printed.contains(part), "{part}: {printed}");
+    }
+}
