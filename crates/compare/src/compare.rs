@@ -76,6 +76,24 @@ impl Against {
         let pairs = self.pairs.iter();
         pairs.filter(|pair| pair.verdict == verdict).count()
     }
+
+    /// How many times as fast as the baseline the loads of this verdict are: the geometric mean of
+    /// their ratios, those of latencies turned over. `None` where none has a ratio.
+    pub fn mean_speed(&self, verdict: Verdict) -> Option<f64> {
+        let pairs = self.pairs.iter().filter(|pair| pair.verdict == verdict);
+        let speeds = pairs.filter_map(|pair| {
+            let headline = pair.headline()?;
+            let ratio = headline.ratio.filter(|ratio| *ratio > 0.0)?;
+            let sign = if headline.quantity.is_latency() {
+                -1.0
+            } else {
+                1.0
+            };
+            Some(sign * ratio.ln())
+        });
+        let speeds: Vec<f64> = speeds.collect();
+        (!speeds.is_empty()).then(|| (speeds.iter().sum::<f64>() / speeds.len() as f64).exp())
+    }
 }
 
 /// The same load on both sides.

@@ -14,7 +14,7 @@ use blocklab_workload::Date;
 use serde::{Serialize, Serializer};
 
 use crate::fields::fields;
-use crate::{facts, versus};
+use crate::{answer, facts, versus};
 
 fn object(fields: &impl Serialize) -> String {
     let text = serde_json::to_string_pretty(fields).expect("no exotic keys");
@@ -72,6 +72,8 @@ pub fn summary(record: &Record, assessment: &Assessment, gate: Option<&Gate>) ->
         summary_format: 1,
         record_format: record.format,
         tool: &record.tool,
+        // The sentence with which the text and the page begin.
+        verdict: answer::run(record, assessment).text,
         id: &record.id,
         name: &record.requested.name,
         description: &record.requested.description,
@@ -226,6 +228,7 @@ pub fn comparison(records: &[&Record], comparison: &Comparison, gate: Option<&Ga
     };
     object(&fields! {
         comparison_format: 2,
+        verdict: answer::comparison(comparison).text,
         runs: records.iter().map(run).collect::<Vec<_>>(),
         #[serde(flatten)]
         comparison: comparison,
@@ -238,6 +241,7 @@ pub fn comparison(records: &[&Record], comparison: &Comparison, gate: Option<&Ga
 pub fn diagnosis(record: &Record, diagnosis: &Diagnosis, gate: Option<&Gate>) -> String {
     object(&fields! {
         diagnosis_format: 1,
+        verdict: answer::diagnosis(record, diagnosis).text,
         id: &record.id,
         name: &record.requested.name,
         origin: record.origin,
@@ -264,6 +268,7 @@ pub fn prices(priced: &[Priced], by: By, currency: Option<&Currency>, today: Dat
 pub fn study(name: &str, description: &str, outcome: &Outcome, gate: Option<&Gate>) -> String {
     object(&fields! {
         study_format: 1,
+        verdict: answer::study(outcome).text,
         name: name,
         description: description,
         #[serde(flatten)]

@@ -16,6 +16,7 @@ pub mod price;
 pub mod prometheus;
 pub mod views;
 
+mod answer;
 mod delivered;
 mod evidence;
 mod facts;
@@ -23,5 +24,4 @@ mod fields;
 mod figures;
 mod model;
 mod shown;
-mod verdict;
 mod versus;

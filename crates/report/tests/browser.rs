@@ -6,9 +6,10 @@ mod webdriver;
 
 use std::fs;
 
+use blocklab_compare::compare::{Margins, compare};
 use blocklab_findings::Assessment;
 use blocklab_record::{Origin, Record};
-use blocklab_report::html;
+use blocklab_report::{html, json};
 use blocklab_units::{latency, rate};
 use serde_json::{Value, json};
 use webdriver::Browser;
@@ -35,6 +36,10 @@ fn a_reader_explores_the_report() {
 
     let browser = Browser::start();
     browser.open(&one);
+    the_answer_and_a_chart_fit_a_telephone(
+        &browser,
+        &verdict_of(&json::summary(&record, &assessment, None)),
+    );
     one_run_is_explored(&browser, &assessment);
     let (record, mut assessment) = sample::run("7f3a2c", 1.0);
     sample::pace(&mut assessment);
@@ -52,10 +57,15 @@ fn a_reader_explores_the_report() {
     two_records_stand_side_by_side(&browser);
     all_columns_of_the_numbers_fit(&browser);
     a_narrow_screen_scrolls_in_one_direction_only(&browser);
+    let compared = a_comparison_answers_first(&browser, &folder);
     let (record, assessment) = sample::run("7f3a2c", 1.0);
     let page = html::study(&[(&record, &assessment)], &sample::outcome());
     let study = written(&folder, "study.html", &page);
     browser.open(&study);
+    the_answer_and_a_chart_fit_a_telephone(
+        &browser,
+        &verdict_of(&json::study("i3-metal", "", &sample::outcome(), None)),
+    );
     a_study_draws_lines_and_bars(&browser);
     a_narrow_screen_scrolls_in_one_direction_only(&browser);
     let (record, mut assessment) = sample::run("7f3a2c", 1.0);
@@ -75,8 +85,52 @@ fn a_reader_explores_the_report() {
     a_narrow_screen_scrolls_in_one_direction_only(&browser);
     nothing_was_said_or_fetched(
         &browser,
-        &[&one, &paced, &modelled, &two, &study, &swept, &swept, &many],
+        &[
+            &one, &paced, &modelled, &two, &compared, &study, &swept, &swept, &many,
+        ],
     );
+}
+
+/// The sentence that a form for programs gives.
+fn verdict_of(json: &str) -> String {
+    let value: Value = serde_json::from_str(json).expect("JSON");
+    value["verdict"].as_str().expect("a sentence").to_owned()
+}
+
+/// The story: the verdict of a comparison stood at 960 px, below two heads and six tiles, and other
+/// words said it on the page than anywhere else.
+fn the_answer_and_a_chart_fit_a_telephone(browser: &Browser, verdict: &str) {
+    assert_eq!(browser.text("main p.answer"), verdict);
+    browser.set_width(390);
+    let first = "const last = document.querySelector('main .chart').getBoundingClientRect();
+                 const answer = document.querySelector('main p.answer').getBoundingClientRect();
+                 return [answer.bottom < last.top, Math.round(last.bottom + scrollY)]";
+    let first = browser.run(first, json!([]));
+    assert_eq!(first[0], true, "the sentence stands above the first chart");
+    let bottom = first[1].as_u64().expect("a place");
+    assert!(bottom <= 844, "the first chart ends at {bottom} px");
+    browser.set_width(1280);
+}
+
+/// The rate and the p99 of each load are two dots, and nothing but the sentence stands above them.
+fn a_comparison_answers_first(browser: &Browser, folder: &tempfile::TempDir) -> String {
+    let (record, assessment) = sample::run("7f3a2c", 1.0);
+    let (other, better) = sample::run("91be04c", 1.31);
+    let records = [&record, &other];
+    let compared = compare(&records, 0, Margins::default());
+    let page = html::comparison(&[(&record, &assessment), (&other, &better)], &compared);
+    let address = written(folder, "compared.html", &page);
+    browser.open(&address);
+    let verdict = verdict_of(&json::comparison(&records, &compared, None));
+    assert!(
+        verdict.starts_with("B is faster in 8 of 8 loads (×1."),
+        "{verdict}"
+    );
+    the_answer_and_a_chart_fit_a_telephone(browser, &verdict);
+    let dots = ["circle.ratio:not(.tail)", "circle.ratio.tail"];
+    let dots = dots.map(|kind| browser.count(&format!("[data-chart=forest] {kind}")));
+    assert_eq!(dots, [8, 8]);
+    address
 }
 
 fn one_run_is_explored(browser: &Browser, assessment: &Assessment) {
@@ -591,7 +645,8 @@ fn of_many_systems_eight_are_drawn(browser: &Browser) {
     );
     assert_eq!(drawn(), 8, "another took the place of the first");
     assert_eq!(browser.count("#systems tbody tr"), 9);
-    assert_eq!(browser.count("#summary h1"), 0, "no head for each");
+    assert_eq!(browser.count("#summary h1"), 1, "no head for each");
+    assert_eq!(browser.count(".opening"), 0, "no head for each");
 }
 
 fn nothing_was_said_or_fetched(browser: &Browser, own: &[&str]) {

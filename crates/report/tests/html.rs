@@ -82,7 +82,7 @@ fn of_many_systems_a_table_stands_first_and_nothing_is_said_twice() {
 /// The story: what a study of two systems found stood below two heads, two alarms and a page of
 /// notes, 3,800 pixels down.
 #[test]
-fn a_study_opens_with_its_conclusions_and_its_systems() {
+fn a_study_opens_with_its_answer_its_first_chart_and_its_conclusions() {
     let mut all = sample::many(2);
     for ((record, _), system) in all.iter_mut().zip(["EBS", "NVMe"]) {
         record.requested.name = format!("i3-metal: {system}");
@@ -105,7 +105,10 @@ fn a_study_opens_with_its_conclusions_and_its_systems() {
     };
     assert!(!page.contains("class=\"opening\""), "no head for each");
     assert!(at("What was concluded") < at("2 systems, the best figure of each"));
-    assert!(at("2 systems, the best figure of each") < at("card study-chart"));
+    assert!(
+        at("card study-chart") < at("What was concluded"),
+        "the first chart"
+    );
     let cited = format!(
         "study i3-metal, 2 runs from {} to {}, measured",
         ids[0], ids[1]
@@ -305,15 +308,16 @@ fn every_number_stands_in_the_page_without_a_script() {
 }
 
 #[test]
-fn the_findings_come_before_the_charts_and_name_a_case_once() {
+fn the_answer_and_one_chart_come_before_the_findings_which_name_a_case_once() {
     let (record, assessment) = sample::run("7f3a2c", 1.0);
     let page = html::page(&[(&record, &assessment)]);
     let at = |text: &str| {
         page.find(text)
             .unwrap_or_else(|| panic!("{text} is missing"))
     };
-    assert!(at("id=\"findings\"") < at("id=\"suite\""));
-    assert!(at("2 more observations") < at("id=\"suite\""));
+    assert!(at("class=\"answer doubt\"") < at("id=\"suite\""));
+    assert!(at("id=\"suite\"") < at("id=\"findings\""));
+    assert!(at("2 more observations") < at("id=\"latency\""));
     // Named in its sentence, so not beside it; counted in its sentence, so listed beside it.
     let chip = |case: &str| format!("<span class=\"case\">{case}</span>");
     assert!(!page.contains(&chip("rnd4k-q32-read")));
@@ -330,7 +334,7 @@ fn nothing_wrong_stands_in_the_verdict_and_nowhere_else() {
             .count(),
         1
     );
-    assert!(page.contains("verdict good"));
+    assert!(page.contains("answer good"));
     assert!(!page.contains("id=\"findings\""));
 }
 

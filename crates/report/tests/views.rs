@@ -463,7 +463,7 @@ fn a_diagnosis_opens_with_its_verdict_and_ends_with_its_sources() {
         expected: None,
     };
     let shown = views::diagnosis(&record, &diagnosis).print(Form::Text(Style::default()));
-    let verdict = "One warning: treat the results of rnd4k-q32-read with caution.\n\nquick: ";
+    let verdict = "Predicted, with caution: ";
     assert!(shown.starts_with(verdict), "{shown}");
     for lines in [
         "

@@ -2,7 +2,10 @@
 
 function studyChart(host) {
   const given = JSON.parse(host.querySelector("script").textContent);
-  if (given.margin !== undefined) forestChart(host, given);
+  if (given.margin !== undefined) {
+    host.append(el("div", { class: "key" }, el("span", { class: "key-dot" }), "rate", el("span", { class: "key-dot hollow" }), "p99", ...(given.margin > 0 ? [el("span", { class: "key-band" }), "too little to matter"] : [])));
+    forestChart(host, given);
+  }
   else if (given.figures) sweepCharts(host, given);
   else if (given.lines) studyLines(host, given);
   else studyBars(host, given);

@@ -1,7 +1,10 @@
 //! The comparison on the page: a table a run that is held against the baseline.
 
 use blocklab_compare::compare::{Against, Comparison, Contrast, Pair, Verdict};
+use blocklab_findings::Assessment;
+use blocklab_record::Record;
 use maud::{Markup, html};
+use serde::Serialize;
 
 use super::charts;
 use super::tables::{card, heads};
@@ -12,15 +15,11 @@ use crate::versus;
 pub fn section(comparison: &Comparison) -> Markup {
     html! {
         section id="comparison" {
-            h2 { "Comparison" }
-            @for difference in &comparison.differences {
-                p class={ "verdict " (if difference.warning.is_some() { "doubt" } else { "plain" }) } {
-                    (versus::difference(difference))
-                }
-            }
-            @for against in &comparison.against {
-                h3 { (versus::outcome(comparison, against)) }
+            h2 class="unseen" { "Comparison" }
+            @for (index, against) in comparison.against.iter().enumerate() {
                 (forest(comparison, against))
+                @if index == 0 { (differences(comparison)) }
+                h3 { (versus::outcome(comparison, against)) }
                 @if !against.pairs.is_empty() { (table(comparison, against)) }
                 @if !against.unmatched.is_empty() { (unmatched(against)) }
             }
@@ -29,27 +28,65 @@ pub fn section(comparison: &Comparison) -> Markup {
     }
 }
 
-/// How many times faster each load is, those that changed first.
+/// What was held against what.
+pub fn title(records: &[(&Record, &Assessment)], comparison: &Comparison) -> String {
+    let name = |place: usize| {
+        let record = records.get(place).map(|(record, _)| *record);
+        let name = record.map_or("", |record| record.requested.name.as_str());
+        format!("{} ({name})", versus::letter(place))
+    };
+    let others: Vec<String> = comparison.against.iter().map(|one| name(one.run)).collect();
+    match &others[..] {
+        [other] => format!("{other} against {}", name(comparison.baseline)),
+        all => format!("{} runs against {}", all.len(), name(comparison.baseline)),
+    }
+}
+
+fn differences(comparison: &Comparison) -> Markup {
+    html! {
+        @for difference in &comparison.differences {
+            p class={ "verdict " (if difference.warning.is_some() { "doubt" } else { "plain" }) } {
+                (versus::difference(difference))
+            }
+        }
+    }
+}
+
+/// A ratio as it is drawn: to the right is faster in every row, so that of a latency it is turned
+/// over.
+fn drawn(contrast: &Contrast) -> Option<impl Serialize + use<>> {
+    let ratio = contrast.ratio.filter(|ratio| *ratio > 0.0)?;
+    let is_time = contrast.quantity.is_latency();
+    let speed = |ratio: f64| if is_time { 1.0 / ratio } else { ratio };
+    let ends = [contrast.ci95_low, contrast.ci95_high].map(|end| end.map(speed));
+    let [low, high] = if is_time { [ends[1], ends[0]] } else { ends };
+    Some(fields! {
+        name: contrast.quantity.label(),
+        verdict: versus::verdict(contrast.verdict),
+        ratio: speed(ratio),
+        low: low,
+        high: high,
+        times: format!("{}×", versus::times(speed(ratio))),
+    })
+}
+
+/// How many times faster each load is, those that changed first: the rate, and below it the p99.
 fn forest(comparison: &Comparison, against: &Against) -> Markup {
     let other = versus::letter(against.run);
     let row = |pair: &&Pair| {
         let contrast = pair.headline()?;
-        let ratio = contrast.ratio?;
-        // Less of a latency is faster, so that to the right is faster in every row.
-        let is_time = contrast.quantity.is_latency();
-        let speed = |ratio: f64| if is_time { 1.0 / ratio } else { ratio };
-        let ends = [contrast.ci95_low, contrast.ci95_high].map(|end| end.map(speed));
-        let [low, high] = if is_time { [ends[1], ends[0]] } else { ends };
+        let tail = pair
+            .contrasts
+            .iter()
+            .find(|it| it.quantity.label() == "p99");
         let figures = versus::titles(comparison, against);
         let cells = versus::cells(contrast);
         let details = figures.into_iter().zip(cells).take(4);
         Some(fields! {
-            label: format!("{}, {}", versus::name(pair), contrast.quantity.label()),
-            verdict: versus::verdict(contrast.verdict),
-            ratio: speed(ratio),
-            low: low,
-            high: high,
-            times: format!("{}×", versus::times(speed(ratio))),
+            label: versus::name(pair),
+            #[serde(flatten)]
+            headline: drawn(contrast)?,
+            tail: tail.and_then(drawn),
             details: details.collect::<Vec<_>>(),
         })
     };

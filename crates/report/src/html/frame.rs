@@ -11,6 +11,7 @@ use super::side::{self, Side};
 use super::{
     consistency, course, data, findings, headline, model, numbers, origin, study, sweeps, systems,
 };
+use crate::answer::{self, Answer};
 use crate::facts;
 
 /// No network at all: only what stands in the file may be used.
@@ -78,13 +79,19 @@ fn script() -> String {
     )
 }
 
-/// A section that stands before what the Records say by themselves: where links lead, its name in
-/// the navigation, and all of it.
-pub type Opening<'a> = (
-    &'static str,
-    &'static str,
-    &'a dyn Fn(&[Side<'_>]) -> Markup,
-);
+/// A section that stands before what the Records say by themselves.
+pub struct Opening<'a> {
+    /// Where links lead.
+    pub id: &'static str,
+    /// Its name in the navigation.
+    pub name: &'static str,
+    /// The title of the page, where it is not that of the Records.
+    pub title: Option<String>,
+    /// The sentence with which the page begins.
+    pub answer: Answer,
+    /// All of it, the first chart first.
+    pub section: &'a dyn Fn(&[Side<'_>]) -> Markup,
+}
 
 /// The whole page.
 pub fn page(records: &[(&Record, &Assessment)], opening: Option<Opening<'_>>) -> Markup {
@@ -186,7 +193,7 @@ fn top(sides: &[Side<'_>], opening: Option<&Opening<'_>>) -> Markup {
             div class="inner" {
                 a class="brand" href="#summary" { (mark()) "blocklab" }
                 nav aria-label="Sections" {
-                    @if let Some((id, name, _)) = opening { a href={ "#" (id) } { (name) } }
+                    @if let Some(opening) = opening { a href={ "#" (opening.id) } { (opening.name) } }
                     @if findings::any(sides) { a href="#findings" { "Findings" } }
                     @if sweeps::any(sides) { a href="#sweeps" { "Sweeps" } }
                     @if plots(sides).is_some() { a href="#curve" { "Curve" } }
@@ -216,17 +223,31 @@ fn mark() -> Markup {
 }
 
 fn sections(sides: &[Side<'_>], opening: Option<&Opening<'_>>) -> Markup {
+    let own = match sides {
+        [side] => Some(answer::run(side.record, side.assessment)),
+        _ => None,
+    };
+    let answer = opening.map(|opening| &opening.answer).or(own.as_ref());
+    let title = opening.and_then(|opening| opening.title.clone());
+    let title = title.unwrap_or_else(|| headline::title(sides));
+    // What a run shows first is its sweep, else the bars of its cases.
+    let is_first = opening.is_none() && sides.len() == 1;
+    let sweeps_first = is_first && sweeps::any(sides);
+    let suite_first = is_first && !sweeps_first && has_bars(sides);
     html! {
-        (headline::summary(sides))
-        @if let Some((.., section)) = opening { (section(sides)) }
+        (headline::top(sides, &title, answer))
+        @if let Some(opening) = opening { ((opening.section)(sides)) }
+        @if sweeps_first { (sweeps::section(sides)) }
+        @if suite_first { (without_script()) (suite()) }
+        (headline::details(sides))
         @if side::many(sides) && sides[0].part.is_none() {
             section id="systems" { (systems::table(sides, None)) (headline::tiles(sides)) }
         }
         (findings::findings(sides))
-        (sweeps::section(sides))
+        @if !sweeps_first { (sweeps::section(sides)) }
         @if let Some(plot) = plots(sides) { (study::curves(&plot)) }
         @if has_figures(sides) {
-            (charts(sides))
+            (charts(sides, suite_first))
             @if let [side] = sides { (consistency::section(side)) }
             (numbers::table(sides))
         }
@@ -275,23 +296,36 @@ fn has_response(side: &Side<'_>) -> bool {
     directions.any(|(_, direction)| !direction.response_curve.is_empty())
 }
 
-/// Where the script draws. Without it, the table below holds the numbers.
-fn charts(sides: &[Side<'_>]) -> Markup {
+fn without_script() -> Markup {
     html! {
         noscript {
             p class="card hint" {
                 "The charts need JavaScript. Every number is in the tables below."
             }
         }
-        div id="picks" class="card needs-script" {}
-        @if has_bars(sides) { section id="suite" class="needs-script" {
+    }
+}
+
+/// The bars of all cases.
+fn suite() -> Markup {
+    html! {
+        section id="suite" class="needs-script" {
             h2 { "The suite" }
-            p class="lead" {
+            div class="card" id="suite-card" {}
+            p class="hint" {
                 "Bars are the figure of all passes, whiskers its 95 % confidence interval, dots "
                 "the single passes."
             }
-            div class="card" id="suite-card" {}
-        } }
+        }
+    }
+}
+
+/// Where the script draws. Without it, the table below holds the numbers.
+fn charts(sides: &[Side<'_>], has_suite: bool) -> Markup {
+    html! {
+        @if !has_suite { (without_script()) }
+        div id="picks" class="card needs-script" {}
+        @if has_bars(sides) && !has_suite { (suite()) }
         section id="latency" class="needs-script" {
             h2 { "Latency" }
             p class="lead" {

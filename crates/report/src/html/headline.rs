@@ -1,71 +1,90 @@
-//! What a reader wants to know first: the big numbers, and whether to believe them.
+//! What a reader wants to know first: the answer in one sentence; then what was measured on what,
+//! and the big numbers.
 
-use blocklab_findings::{Estimate, Row, RowDirection, Severity};
+use blocklab_findings::{Estimate, Row, RowDirection};
 use blocklab_record::{Origin, Status};
 use blocklab_units::{count, latency_and_unit, rate};
 use maud::{Markup, html};
 
 use super::side::{self, Side, alike, whose};
+use crate::answer::{self, Answer};
 use crate::facts;
-use crate::verdict::{self, Trust};
 use crate::versus;
 
-/// Title, verdict and the big numbers.
-pub fn summary(sides: &[Side<'_>]) -> Markup {
+/// What the page is about, and the one sentence that answers the reader: nothing stands before it
+/// but the title.
+pub fn top(sides: &[Side<'_>], title: &str, answer: Option<&Answer>) -> Markup {
     let alone = sides.len() == 1;
-    let many = side::many(sides);
     html! {
         section id="summary" class=(if alone { "one" } else { "many" }) {
-            @if let Some((study, _)) = sides.first().and_then(|side| side.part) {
-                div class="study-head" {
-                    h1 { (study) }
-                    p class="lead" { (sides[0].record.requested.description) }
-                }
+            @if let [side] = sides { (eyebrow(side)) }
+            h1 { (title) }
+            @if let Some(answer) = answer {
+                p class={ "answer " (answer.tone.class()) } { (answer.text) }
             }
-            @if many { (unmeasured_many(sides)) }
-            @if !many { div class="openings" {
-              @for side in sides {
-                div class="opening" {
-                    p class="eyebrow" {
-                        span class={ "badge " (side.record.origin.name()) } {
-                            (side.record.origin.name())
-                        }
-                        @if side.record.status != Status::Complete {
-                            span class="badge bad" { (facts::word(side.record.status)) }
-                        }
-                        time datetime=(side.record.started_at) {
-                            (facts::moment(&side.record.started_at))
-                        }
-                        span { "run " code { (side.record.id) } }
-                    }
-                    (heading(side))
-                    @if let Some(text) = unmeasured(side.record.origin) {
-                        p class="unmeasured" { (text) " " a href="#model" { "What the model rests on" } }
-                    }
-                    (verdict(side))
-                }
-              }
-            } }
-            @if !many { (tiles(sides)) }
         }
     }
 }
 
-/// Whether the figures can be used; it links to the findings that say why not.
-fn verdict(side: &Side<'_>) -> Markup {
-    let (trust, text) = verdict::verdict(side.record, side.assessment);
-    let class = match trust {
-        Trust::Use => "good",
-        Trust::Doubt => "doubt",
-        Trust::Discard => "bad",
-    };
-    let findings = &side.assessment.findings;
+/// The title of a page: of a run what was run, and on what.
+pub fn title(sides: &[Side<'_>]) -> String {
+    if let Some((study, _)) = sides.first().and_then(|side| side.part) {
+        return study.to_owned();
+    }
+    match sides {
+        [side] => name(side),
+        _ => format!("{} runs side by side", sides.len()),
+    }
+}
+
+/// What it was, on what, and the big numbers.
+pub fn details(sides: &[Side<'_>]) -> Markup {
+    let study = sides.first().filter(|side| side.part.is_some());
     html! {
-        p class={ "verdict " (class) } {
-            (text)
-            @if findings.iter().any(|finding| finding.severity > Severity::Info) {
-                " " a href="#findings" { "Read\u{a0}why" }
+        section id="about" class=(if sides.len() == 1 { "one" } else { "many" }) {
+            @if let Some(side) = study {
+                p class="lead" { (side.record.requested.description) }
             }
+            @if side::many(sides) { (unmeasured_many(sides)) } @else {
+                div class="openings" { @for side in sides { (opening(side)) } }
+                (tiles(sides))
+            }
+        }
+    }
+}
+
+fn opening(side: &Side<'_>) -> Markup {
+    let asked = &side.record.requested;
+    html! {
+        div class="opening" {
+            @if !side.alone {
+                (eyebrow(side))
+                h2 { (side.swatch()) (versus::letter(side.index)) ": " (name(side)) }
+                @let answer = answer::run(side.record, side.assessment);
+                p class={ "verdict " (answer.tone.class()) } { (answer.text) }
+            }
+            @if !asked.description.is_empty() { p class="lead" { (asked.description) } }
+            (measured_on(side))
+            @if let Some(note) = &side.record.note { p class="user-note" { (note) } }
+            @if let Some(text) = unmeasured(side.record.origin) {
+                p class="unmeasured" { (text) " " a href="#model" { "What the model rests on" } }
+            }
+            @if let Some(finding) = facts::good(&side.assessment.findings) {
+                p class="hint" { (finding.statement) }
+            }
+        }
+    }
+}
+
+fn eyebrow(side: &Side<'_>) -> Markup {
+    html! {
+        p class="eyebrow" {
+            span class={ "badge " (side.record.origin.name()) } { (side.record.origin.name()) }
+            @if side.record.status != Status::Complete {
+                span class="badge bad" { (facts::word(side.record.status)) }
+            }
+            time datetime=(side.record.started_at) { (facts::moment(&side.record.started_at)) }
+            span { "run " code { (side.record.id) } }
         }
     }
 }
@@ -93,32 +112,24 @@ fn unmeasured_many(sides: &[Side<'_>]) -> Markup {
     }
 }
 
-/// What it is: of a study the system, and below it what played it; else the target, and below it
-/// what was run.
-fn heading(side: &Side<'_>) -> Markup {
+/// What was run, and on what.
+fn name(side: &Side<'_>) -> String {
     let asked = &side.record.requested;
-    html! {
-        @if let Some((_, system)) = side.part {
-            h2 class="system" { (side.swatch()) (system) }
-            p class="lead address" { (subject(side)) }
-        } @else {
-            h1 {
-                (side.swatch())
-                // A comparison calls the runs by letters.
-                @if !side.alone { (versus::letter(side.index)) ": " }
-                (asked.name) @if let Some(path) = target(side) { " on " (path) }
-            }
-            @if !asked.description.is_empty() { p class="lead" { (asked.description) } }
-            (measured_on(side))
-            @if let Some(note) = &side.record.note { p class="user-note" { (note) } }
-        }
+    match target(side) {
+        Some(target) => format!("{} on {target}", asked.name),
+        None => asked.name.clone(),
     }
 }
 
-/// The target as the user named it.
-fn target<'a>(side: &'a Side<'_>) -> Option<&'a str> {
+/// The target as the user named it; of the current folder the file system.
+fn target(side: &Side<'_>) -> Option<String> {
     let target = side.record.targets.first()?;
-    Some(target.address.as_deref().unwrap_or(&target.path))
+    let named = target.address.as_deref().unwrap_or(&target.path);
+    let system = target.file_system.as_ref();
+    match system.filter(|_| [".", "./"].contains(&named)) {
+        Some(system) => Some(format!("{} at {}", system.kind, system.mount_point)),
+        None => Some(named.to_owned()),
+    }
 }
 
 /// What was measured and by what, where a reader looks first.
@@ -143,25 +154,6 @@ pub const fn unmeasured(origin: Origin) -> Option<&'static str> {
             Some("Paced by the device model in real time, not measured on a device.")
         }
     }
-}
-
-/// The device by its model where there is one, else the target's path.
-fn subject(side: &Side<'_>) -> String {
-    let device = side.record.targets.iter().flat_map(|t| &t.devices).next();
-    if let Some(device) = device {
-        let model = device.model.as_deref().map(str::trim).unwrap_or_default();
-        let model = if model.is_empty() {
-            device.transport.as_str()
-        } else {
-            model
-        };
-        return format!("{} · {model}", device.name);
-    }
-    let target = side.record.targets.first();
-    target.map_or_else(
-        || side.record.requested.name.clone(),
-        |target| target.path.clone(),
-    )
 }
 
 /// A big number: what it is, and what it shows of a row.

@@ -26,6 +26,7 @@ use blocklab_findings::Assessment;
 use blocklab_record::Record;
 use maud::Markup;
 
+use crate::answer;
 use side::Side;
 
 pub use frame::{HEAD, is_page};
@@ -40,8 +41,14 @@ pub fn page(records: &[(&Record, &Assessment)]) -> String {
 
 /// The same page, opened by a comparison of these Records.
 pub fn comparison(records: &[(&Record, &Assessment)], comparison: &Comparison) -> String {
-    let section = |_: &[Side<'_>]| comparison::section(comparison);
-    frame::page(records, Some(("comparison", "Comparison", &section))).into_string()
+    let opening = frame::Opening {
+        id: "comparison",
+        name: "Comparison",
+        title: Some(comparison::title(records, comparison)),
+        answer: answer::comparison(comparison),
+        section: &|_: &[Side<'_>]| comparison::section(comparison),
+    };
+    frame::page(records, Some(opening)).into_string()
 }
 
 /// The page of a Record with everything that was found, opened by delivered against documented
@@ -49,13 +56,24 @@ pub fn comparison(records: &[(&Record, &Assessment)], comparison: &Comparison) -
 pub fn diagnosis(record: &Record, diagnosis: &Diagnosis) -> String {
     let expected = diagnosis.expected.as_ref();
     let section = |_: &[Side<'_>]| expected.map_or_else(Markup::default, diagnosis::section);
-    let opening: frame::Opening<'_> = ("documented", "Documented", &section);
-    let opening = expected.map(|_| opening);
+    let opening = expected.map(|_| frame::Opening {
+        id: "documented",
+        name: "Documented",
+        title: None,
+        answer: answer::diagnosis(record, diagnosis),
+        section: &section,
+    });
     frame::page(&[(record, &diagnosis.assessment)], opening).into_string()
 }
 
 /// The page of all runs of a study, opened by what the study shows.
 pub fn study(records: &[(&Record, &Assessment)], outcome: &Outcome) -> String {
-    let section = |sides: &[Side<'_>]| study::section(outcome, sides);
-    frame::page(records, Some(("study", "Study", &section))).into_string()
+    let opening = frame::Opening {
+        id: "study",
+        name: "Study",
+        title: None,
+        answer: answer::study(outcome),
+        section: &|sides: &[Side<'_>]| study::section(outcome, sides),
+    };
+    frame::page(records, Some(opening)).into_string()
 }

@@ -19,7 +19,8 @@ pub fn section(outcome: &Outcome, sides: &[Side<'_>]) -> Markup {
     let many = side::many(sides);
     html! {
         section id="study" {
-            h2 { "The study" }
+            h2 class="unseen" { "The study" }
+            (first_chart(outcome))
             (conclusions(outcome))
             @if many { (systems::table(sides, Some(outcome))) (headline::tiles(sides)) }
             @else { (parties(outcome)) }
@@ -38,10 +39,24 @@ pub fn section(outcome: &Outcome, sides: &[Side<'_>]) -> Markup {
                 @let steps = html! { ol { @for step in &outcome.preparation { li { (step) } } } };
                 (folded("How the author prepared it", &steps))
             }
-            @for it in &outcome.tables { (table(it)) }
+            @for (at, it) in outcome.tables.iter().enumerate() { (table(it, at > 0)) }
+            @let plots = outcome.plots.iter().skip(usize::from(outcome.tables.is_empty()));
             div class=(if outcome.plots.len() > FEW_PLOTS { "trio" } else { "pair" }) {
-                @for it in &outcome.plots { div { h3 { (it.title) } (plotted(it)) } }
+                @for it in plots { div { h3 { (it.title) } (plotted(it)) } }
             }
+        }
+    }
+}
+
+/// The chart that the author's first table is, or the first curve.
+fn first_chart(outcome: &Outcome) -> Markup {
+    html! {
+        @if let Some(first) = outcome.tables.first() {
+            h3 { (first.title) }
+            div class="pair" { (charts::of_table(first)) }
+        } @else if let Some(first) = outcome.plots.first() {
+            h3 { (first.title) }
+            (plotted(first))
         }
     }
 }
@@ -105,10 +120,11 @@ fn conclusion(judged: &Judged) -> Markup {
     }
 }
 
-fn table(table: &Table) -> Markup {
+/// `is_drawn`: whether its chart stands here, and not at the top already.
+fn table(table: &Table, is_drawn: bool) -> Markup {
     html! {
         h3 { (table.title) }
-        div class="pair" { (charts::of_table(table)) }
+        @if is_drawn { div class="pair" { (charts::of_table(table)) } }
         (figures(table))
         @for column in 0..table.columns.len() {
             @if let Some(text) = shown::saturation(table, column) { p class="hint" { (text) } }

@@ -5,6 +5,8 @@ use blocklab_compare::compare::{Against, Comparison, Contrast, Pair, Verdict};
 use blocklab_record::Record;
 use blocklab_units::Ink;
 
+use super::diagnosis::answered;
+use crate::answer;
 use crate::document::{Column, Document, Entry, Group, Layout, Part, Row, Table};
 use crate::versus;
 
@@ -13,7 +15,12 @@ use crate::versus;
 /// # Panics
 /// When the comparison is not of these records.
 pub fn comparison(records: &[&Record], comparison: &Comparison) -> Document {
-    let mut parts = vec![runs(records, comparison), differences(comparison)];
+    let answer = answered(&answer::comparison(comparison));
+    let mut parts = vec![
+        Part::Entries(vec![answer]),
+        runs(records, comparison),
+        differences(comparison),
+    ];
     for against in &comparison.against {
         parts.push(Part::section(
             versus::outcome(comparison, against),

@@ -4,12 +4,12 @@ use blocklab_record::Record;
 
 use super::findings::findings;
 use super::header::header;
+use crate::answer::{self, Answer};
 use crate::delivered::{
     CASE_TITLES, LIMIT_TITLES, case_cells, limit_cells, limit_how, outcome, row_name,
 };
 use crate::document::{Column, Document, Entry, Layout, Part, Row, Table, cited, numbered};
 use crate::model;
-use crate::verdict::{Trust, verdict};
 use blocklab_units::Ink;
 
 /// What a run is worth: first the verdict on what was bought and on the figures, then the limits and
@@ -35,21 +35,21 @@ pub fn diagnosis(record: &Record, diagnosis: &Diagnosis) -> Document {
 }
 
 fn verdicts(record: &Record, diagnosis: &Diagnosis) -> Vec<Entry> {
-    let (trust, sentence) = verdict(record, &diagnosis.assessment);
-    let ink = match trust {
-        Trust::Use => Ink::Green,
-        Trust::Doubt => Ink::Yellow,
-        Trust::Discard => Ink::Red,
-    };
-    let outcome = diagnosis.expected.iter().map(outcome);
-    let mut entries: Vec<Entry> = outcome
-        .map(|text| Entry::new(Ink::Bold, "", 0, text))
-        .collect();
-    entries.push(Entry {
-        text_ink: Some(ink),
-        ..Entry::new(ink, "", 0, sentence)
-    });
+    let mut entries = vec![answered(&answer::diagnosis(record, diagnosis))];
+    if let Some(compared) = &diagnosis.expected {
+        entries.push(Entry::new(Ink::Bold, "", 0, outcome(compared)));
+        entries.push(answered(&answer::run(record, &diagnosis.assessment)));
+    }
     entries
+}
+
+/// A sentence in the colour of what it amounts to.
+pub(super) fn answered(answer: &Answer) -> Entry {
+    let ink = answer.tone.ink();
+    Entry {
+        text_ink: Some(ink),
+        ..Entry::new(ink, "", 0, format!("{}.", answer.text))
+    }
 }
 
 /// The findings but for the one that the verdict has said already.

@@ -14,7 +14,9 @@ mod study;
 use blocklab_findings::Assessment;
 use blocklab_record::Record;
 
+use crate::answer;
 use crate::document::{Document, Part};
+use crate::facts;
 
 pub use crate::facts::target_lines;
 pub use comparison::comparison;
@@ -30,6 +32,11 @@ pub use study::{curves, study};
 /// a terminal of 24 lines still shows it. [`evidence`] has the rest.
 pub fn summary(record: &Record, assessment: &Assessment) -> Document {
     let mut parts = header::header(record);
+    // The header has said how a run ended that did not end well, the last line that nothing moved.
+    if facts::ending(record).is_none() && !assessment.rows.is_empty() {
+        let answer = diagnosis::answered(&answer::run(record, assessment));
+        parts.push(Part::Entries(vec![answer]));
+    }
     parts.extend(curves(record));
     parts.extend(model::brief(record));
     parts.push(findings::notes(record));

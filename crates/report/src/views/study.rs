@@ -6,7 +6,9 @@ use blocklab_findings::{Assessment, Severity};
 use blocklab_record::Record;
 use blocklab_units::Ink;
 
+use super::diagnosis::answered;
 use super::findings;
+use crate::answer;
 use crate::document::{self, Column, Document, Entry, Layout, Part, Row};
 use crate::facts;
 use crate::shown::{self, columns};
@@ -28,7 +30,12 @@ pub fn study(
     outcome: &Outcome,
     runs: &[(&Record, &Assessment)],
 ) -> Document {
-    let mut parts = vec![Part::Heading(name.to_owned()), about(description, outcome)];
+    let answer = answered(&answer::study(outcome));
+    let mut parts = vec![
+        Part::Heading(name.to_owned()),
+        Part::Entries(vec![answer]),
+        about(description, outcome),
+    ];
     parts.push(systems(outcome));
     let notes = outcome.remarks.iter();
     let notes = notes.map(|remark| Entry::new(Ink::Dim, "note", 6, remark));
