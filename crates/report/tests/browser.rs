@@ -7,6 +7,7 @@ mod webdriver;
 use std::fs;
 
 use blocklab_compare::compare::{Margins, compare};
+use blocklab_compare::expect::Diagnosis;
 use blocklab_findings::Assessment;
 use blocklab_record::{Origin, Record};
 use blocklab_report::{html, json};
@@ -73,6 +74,28 @@ fn a_reader_explores_the_report() {
     let swept = address(&folder, "sweep.html", &[(&record, &assessment)]);
     browser.open(&swept);
     a_sweep_is_lines_and_a_map(&browser, &assessment);
+    assert_eq!(
+        browser.count(".limit"),
+        0,
+        "nothing limits a device that nobody described"
+    );
+    let mut slow = assessment.clone();
+    sample::slow_down(&mut slow);
+    let mut limited = sample::empty("7f3a2c");
+    sample::model(&mut limited, Origin::Simulated);
+    let summary = json::summary(&limited, &slow, None);
+    let missed = a_miss_is_red_and_drawn(&browser, &folder, &limited, &slow);
+    let limited = address(&folder, "limited.html", &[(&limited, &slow)]);
+    browser.open(&limited);
+    limits_stand_at_their_values(&browser, &summary);
+    let bordered = |class: &str| browser.count(&format!("[data-chart=heat] .{class}"));
+    assert_eq!([bordered("at-iops"), bordered("at-bytes")], [3, 3]);
+    assert_eq!(
+        browser.count("[data-chart='sweep-IOPS'] .cap"),
+        2,
+        "of the large blocks"
+    );
+    browser.open(&swept);
     what_is_looked_at_stands_in_the_link(&browser);
     a_chart_and_a_table_can_be_taken_away(&browser, &assessment);
     a_picture_and_markdown_can_be_taken_away(&browser);
@@ -86,7 +109,8 @@ fn a_reader_explores_the_report() {
     nothing_was_said_or_fetched(
         &browser,
         &[
-            &one, &paced, &modelled, &two, &compared, &study, &swept, &swept, &many,
+            &one, &paced, &modelled, &two, &compared, &study, &swept, &missed, &limited, &swept,
+            &swept, &many,
         ],
     );
 }
@@ -110,6 +134,117 @@ fn the_answer_and_a_chart_fit_a_telephone(browser: &Browser, verdict: &str) {
     let bottom = first[1].as_u64().expect("a place");
     assert!(bottom <= 844, "the first chart ends at {bottom} px");
     browser.set_width(1280);
+}
+
+/// The story: what holds a device back stood in words and in tables, and in no chart. The place of a
+/// line is read back by the labels of the axis.
+fn limits_stand_at_their_values(browser: &Browser, summary: &str) {
+    let summary: Value = serde_json::from_str(summary).expect("JSON");
+    let limits = summary["targets"][0]["limits"].as_array().expect("limits");
+    let value = |name: &str| {
+        let limit = limits.iter().find(|limit| limit["name"] == name);
+        let limit = limit.unwrap_or_else(|| panic!("{name} in {limits:?}"));
+        let scale = match limit["unit"].as_str() {
+            Some("MiB/s") => 1.048_576,
+            _ => 1.0,
+        };
+        limit["value"].as_f64().expect("a figure") * scale
+    };
+    for (chart, names) in [
+        (
+            "sweep-IOPS",
+            &[
+                "gp2: burst credits (burst)",
+                "gp2: burst credits (baseline)",
+            ][..],
+        ),
+        (
+            "sweep-MB/s",
+            &[
+                "gp2: volume throughput",
+                "m5.large: EBS throughput (baseline)",
+            ],
+        ),
+    ] {
+        let drawn = drawn_limits(browser, chart);
+        assert!(!drawn.is_empty(), "{chart} has a limit");
+        for (said, place, _) in &drawn {
+            let known = names
+                .iter()
+                .any(|name| (value(name) / said - 1.0).abs() < 1e-9);
+            assert!(known, "{chart}: {said} is in {limits:?}");
+            assert!(
+                (place / said - 1.0).abs() < 0.02,
+                "{chart}: {said} is drawn at {place}"
+            );
+        }
+    }
+    let bursts = drawn_limits(browser, "sweep-IOPS");
+    let dotted = bursts.iter().find(|(said, ..)| *said > 2_999.0);
+    assert!(dotted.is_none_or(|(.., is_burst)| *is_burst), "{bursts:?}");
+}
+
+/// Of a chart with an axis at the side: what each limit is said to be, where its line stands, and
+/// whether it is dotted.
+fn drawn_limits(browser: &Browser, chart: &str) -> Vec<(f64, f64, bool)> {
+    let script = "const frame = document.querySelector(`[data-chart='${arguments[0]}']`);
+        const units = {k: 1e3, M: 1e6};
+        const ticks = [...frame.querySelectorAll('.tick-y')].map((t) => {
+          const text = t.textContent.replace(',', '');
+          return [Number(t.getAttribute('y')) - 4, parseFloat(text) * (units[text.slice(-1)] || 1)];
+        });
+        const [[y0, v0], [y1, v1]] = [ticks[0], ticks[ticks.length - 1]];
+        const [ym, vm] = ticks[1];
+        const share = (ym - y0) / (y1 - y0);
+        const isLog = v0 > 0 && Math.abs(v0 * (v1 / v0) ** share / vm - 1) < Math.abs((v0 + (v1 - v0) * share) / vm - 1);
+        return [...frame.querySelectorAll('line.limit')].map((line) => {
+          const at = (Number(line.getAttribute('y1')) - y0) / (y1 - y0);
+          return [Number(line.dataset.limit), isLog ? v0 * (v1 / v0) ** at : v0 + (v1 - v0) * at, line.classList.contains('burst')];
+        });";
+    let drawn = browser.run(script, json!([chart]));
+    serde_json::from_value(drawn).expect("figures and places")
+}
+
+/// The story: beside a volume of 6,000 IOPS that was sold as one of 8,000 the page said in green that
+/// all cases had been measured without a failure.
+fn a_miss_is_red_and_drawn(
+    browser: &Browser,
+    folder: &tempfile::TempDir,
+    record: &Record,
+    assessment: &Assessment,
+) -> String {
+    let diagnosis = Diagnosis {
+        assessment: assessment.clone(),
+        expected: Some(sample::missed()),
+    };
+    let address = written(folder, "missed.html", &html::diagnosis(record, &diagnosis));
+    browser.open(&address);
+    let told: Value =
+        serde_json::from_str(&json::diagnosis(record, &diagnosis, None)).expect("JSON");
+    assert_eq!(
+        told["verdict"],
+        "Missed: volume IOPS, 6,000 of 8,000 (75 %)"
+    );
+    assert_eq!(
+        browser.text("main p.answer.bad"),
+        told["verdict"].as_str().expect("a text")
+    );
+    assert_eq!(
+        browser.count(".answer.good, .verdict.good"),
+        0,
+        "nothing green beside a miss"
+    );
+    let bar = "return ['documented', 'delivered'].map((kind) => {
+                 const bar = document.querySelector(`.bullet .${kind}`);
+                 return [Number(bar.dataset.value), bar.getBoundingClientRect().width];
+               })";
+    let bars: [(f64, f64); 2] = serde_json::from_value(browser.run(bar, json!([]))).expect("bars");
+    let limit = &told["expected"]["limits"][0];
+    assert_eq!(limit["value"], bars[0].0);
+    assert_eq!(limit["delivered"], bars[1].0);
+    let drawn = bars[1].1 / bars[0].1;
+    assert!((drawn - 0.75).abs() < 0.01, "{bars:?}");
+    address
 }
 
 /// The rate and the p99 of each load are two dots, and nothing but the sentence stands above them.

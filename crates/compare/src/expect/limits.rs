@@ -32,6 +32,9 @@ pub enum State {
 /// A documented limit and what was delivered of it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LimitCheck {
+    /// The limit itself; the fields below have what of it is printed.
+    #[serde(skip)]
+    pub documented: Limit,
     /// `gp3: volume IOPS`.
     pub limit: String,
     /// The target, where several have addresses of their own.
@@ -135,6 +138,7 @@ fn one(bench: &Bench<'_>, limit: &Limit) -> LimitCheck {
         bench.cases.is_simulated() && passes.len() == 1,
     );
     LimitCheck {
+        documented: limit.clone(),
         limit: limit.name.to_string(),
         target: bench.target(),
         value: limit.value,

@@ -57,9 +57,26 @@ fn passes(check: &LimitCheck, bound: f64) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use blocklab_device::{Covers, Limit, LimitKind, LimitName, LimitUnit, Origin};
+
+    fn documented() -> Limit {
+        let limiter = "volume IOPS".to_owned();
+        let covers = Covers::All;
+        Limit {
+            name: LimitName {
+                owner: "gp3".to_owned(),
+                volumes: Some(1),
+                kind: LimitKind::Rate { limiter, covers },
+            },
+            value: 6000.0,
+            unit: LimitUnit::Iops,
+            origin: Origin::Given,
+        }
+    }
 
     fn compared(state: State, delivered: f64, half: Option<f64>) -> Compared {
         let limit = LimitCheck {
+            documented: documented(),
             limit: "gp3: volume IOPS".to_owned(),
             target: None,
             value: 6000.0,

@@ -50,7 +50,7 @@ function paintHeat(chart, rows) {
       if (!cell) return;
       const [from, to] = [chart.px(k), chart.px(k + 1)];
       const fill = `color-mix(in oklab, var(--s1) ${Math.round(4 + 52 * share(cell.value))}%, var(--surface))`;
-      chart.plot.append(svg("rect", { x: from + 1, y: y + 1, width: Math.max(1, to - from - 2), height: CELL - 2, rx: 4, class: "cell", style: { fill } }));
+      chart.plot.append(svg("rect", { x: from + 2, y: y + 2, width: Math.max(1, to - from - 4), height: CELL - 4, rx: 4, class: ["cell", cell.at].filter(Boolean).join(" "), style: { fill } }));
       if (to - from > cell.brief.length * 6.6 + 4) {
         chart.plot.append(svg("text", { x: (from + to) / 2, y: y + CELL / 2 + 4, class: "cell-text" }, cell.brief));
       }

@@ -34,11 +34,16 @@ function firstFrom(places, place) {
 }
 
 /** Lowest and highest place that the lines reach within the view, with some air. */
-function sideRange(chart, { side, lines, dots, range }) {
+function sideRange(chart, options) {
+  const { side, lines, dots, range } = options;
   if (chart.yView) return chart.yView;
   if (range) return range;
   const [from, to] = chart.range();
   let [low, high] = hasBound(side) ? [side.axis.forward(side.bound), side.axis.forward(side.bound)] : [Infinity, -Infinity];
+  for (const { value } of drawnLimits(options)) {
+    const place = side.axis.forward(value);
+    [low, high] = [Math.min(low, place), Math.max(high, place)];
+  }
   for (const { x, y } of lines()) {
     // A curve of points may turn back.
     const end = dots ? x.length : Math.min(x.length, firstFrom(x, to) + 1);
@@ -53,6 +58,12 @@ function sideRange(chart, { side, lines, dots, range }) {
   if (side.zero) return [0, high > 0 ? high * 1.08 : 1];
   const air = Math.max((high - low) * 0.06, 0.04);
   return [low - air, high + air];
+}
+
+/** The limits of the quantity at the side that lie near its figures. */
+function drawnLimits({ side, lines, limits }) {
+  const all = limits ? limits() : [];
+  return all.length ? limitsNear(all, Math.max(0, ...lines().flatMap(({ y }) => y))) : [];
 }
 
 function hasBound({ bound }) {
@@ -77,6 +88,9 @@ function paintLines(chart, options) {
     if (weak) draw(weak, "pale");
     if (options.dots) paintDots(chart, line);
   }
+  paintLimits(chart, drawnLimits(options));
+  if (options.caps) options.lines().forEach((line) => paintCaps(chart, line, options.caps()));
+  if (options.upright) paintLimitsUpright(chart, options.upright(), options.x.axis.forward);
   const { left, right } = chart.box;
   if (hasBound(options.side)) {
     const py = chart.sidePx(options.side.bound);

@@ -129,8 +129,8 @@ const MOST_BARS = 40;
 const LARGE = 32768;
 const isLarge = ({ row }) => row.mbps.value * 1e6 >= LARGE * row.iops.value && row.iops.value > 0;
 const KINDS = [
-  { unit: "MB/s", title: "Throughput", part: "Large blocks: throughput", of: (row) => row.mbps, has: isLarge },
-  { unit: "IOPS", title: "Operations per second", part: "Small blocks: operations per second", of: (row) => row.iops, has: (item) => !isLarge(item) },
+  { unit: "MB/s", quantity: "mbps", title: "Throughput", part: "Large blocks: throughput", of: (row) => row.mbps, has: isLarge },
+  { unit: "IOPS", quantity: "iops", title: "Operations per second", part: "Small blocks: operations per second", of: (row) => row.iops, has: (item) => !isLarge(item) },
 ];
 
 /** Where blocks are large and small, each has a panel of its own: 30 MB/s are much of 4 KiB. */
@@ -153,6 +153,7 @@ function suite(card) {
     const visible = () => barred.filter((item) => isPicked(item) && (!isMany || isPickedCase(item)) && (panels.length < 2 || panel.has(item)))
       .filter(({ record, row }) => !hidden.has(several ? record : row.direction));
     const most = () => Math.max(1e-9, ...visible().map(({ row }) => Math.max(state.kind.of(row).value, state.kind.of(row).high || 0, ...state.kind.of(row).each)));
+    const limits = () => limitsNear(limitsOf(state.kind.quantity, visible().map(({ row }) => row.direction)), most());
     const title = el("span", {}, panels.length > 1 ? panel.part : panel.title);
     head(host, title, ...(panels.length > 1 ? [] : [choice("Quantity", KINDS.map(({ unit }) => unit), (index) => {
       state.kind = KINDS[index];
@@ -162,7 +163,8 @@ function suite(card) {
     drawn.push(barChart(host, {
       name: "suite", view: `suite-${place + 1}`, kind: "Bars", title: "suite", about: () => title.textContent, how: "Up and down choose a case.",
       hint: BAR_HINT,
-      x: { axis: linearAxis(shortText), get title() { return state.kind.unit; }, full: () => [0, most() * 1.02] },
+      x: { axis: linearAxis(shortText), get title() { return state.kind.unit; }, full: () => [0, Math.max(most(), ...limits().map(({ value }) => value)) * 1.02] },
+      limits, caps: state.kind.quantity === "iops",
       rows: () => grouped(visible()), figure: (row) => state.kind.of(row), unit: () => state.kind.unit,
     }));
   }
@@ -256,10 +258,10 @@ const QUANTITIES = [
   { name: "cpu", title: "own CPU, % of one processor", axis: linearAxis(shortText), zero: true, say: percentText },
 ];
 
-function passLine(quantity, { record, run, pass, color, dash, direction, series, end, mixed }) {
+function passLine(quantity, { record, run, pass, color, dash, direction, series, end, mixed, size }) {
   return {
     name: [several ? run : null, `pass ${pass}`, mixed ? direction : null].filter(Boolean).join(", "),
-    color, dash: mixed ? dash : null, x: end, y: series[quantity.name], record, pass, direction,
+    color, dash: mixed ? dash : null, x: end, y: series[quantity.name], record, pass, direction, points: [{ size }],
   };
 }
 
@@ -273,7 +275,7 @@ function passesOf(name, quantity) {
       const all = quantity.name === "cpu" ? [["all", { cpu: pass.cpu }]] : Object.entries(pass.directions);
       return all.map(([direction, series]) => passLine(quantity, {
         record, run: label, pass: pass.pass, color: shade(base, k, mine.length), dash: dashOf(direction),
-        direction, series, end: pass.end, mixed: all.length > 1,
+        direction, series, end: pass.end, mixed: all.length > 1, size: row && row.iops.value > 0 ? (row.mbps.value * 1e6) / row.iops.value : 0,
       }));
     });
   });
@@ -360,11 +362,16 @@ function wholeRun(card) {
     return lineChart(frame, {
       name: `run-${of}`, view: "whole-run", kind: "Lines", title: `${title} over the whole run`, stairs: true, say,
       x: { axis: clockAxis, title: "time since the run began", full: () => full, say: secondsText },
-      side: { axis: logAxis(axis), title }, lines: () => lines(kind), height: () => 250,
+      side: { axis: logAxis(axis), title }, limits: () => limitsOf(of, directions), lines: () => lines(kind), height: () => 250,
     });
   });
   for (const chart of charts) chart.peers = charts;
   picked(redraw);
+}
+
+/** The directions of a case. */
+function waysOf(name) {
+  return rows.filter(({ row }) => row.case === name).map(({ row }) => row.direction);
 }
 
 function timeChart(grid, quantity, name, hiddenPasses, hiddenRuns) {
@@ -375,6 +382,7 @@ function timeChart(grid, quantity, name, hiddenPasses, hiddenRuns) {
     name: `time-${quantity.name}`, view: "over-time", kind: "Lines", title: `${quantity.title} over time`, about: name,
     x: { axis: clockAxis, title: "time", full: () => [0, Math.max(0.001, ...passes().flatMap(({ end }) => end.slice(-1)))], say: secondsText },
     side: { axis: quantity.axis, title: quantity.title, zero: quantity.zero }, say: quantity.say,
+    limits: () => limitsOf(quantity.name, waysOf(name())), caps: quantity.name === "iops" ? () => waysOf(name()) : null,
     stairs: true, lines: () => passesOf(name(), quantity).filter(({ record, pass }) => !hiddenPasses.has(pass) && !hiddenRuns.has(record) && isPicked({ record })),
     shade: () => Math.max(0, ...passes().map(({ ramp }) => ramp)), height: () => 250,
   });

@@ -3,11 +3,11 @@
 
 /** On a narrow screen the label stands above its row, else at the left. A zoomed chart leaves room
  * for the button that returns. */
-function rowLayout(width, rows, thickness, zoomed) {
+function rowLayout(width, rows, thickness, zoomed, above) {
   const stacked = width < 620;
   const longest = Math.max(8, ...rows.map(({ label }) => label.length));
   const left = stacked ? 2 : Math.min(width / 3, longest * 7.2 + 18);
-  let top = zoomed ? 40 : 12;
+  let top = (zoomed ? 40 : 12) + (above || 0);
   const places = rows.map(({ items }) => {
     const head = stacked ? 18 : 0;
     const place = { top: top + head, height: thickness(items.length) };
@@ -62,7 +62,7 @@ function barChart(host, options) {
   const thickness = (items) => (items === 1 ? BAR : items * THIN_BAR + (items - 1) * 3);
   const texts = () => options.rows().flatMap(({ items }) => items.map(({ row }) => `${figureText(options.figure(row))} ${options.unit()}`));
   const margin = () => 7.5 * Math.max(...texts().map(({ length }) => length), 8) + 16;
-  const content = rowContent({ ...options, margin }, (width, rows, zoomed) => rowLayout(width, rows, thickness, zoomed));
+  const content = rowContent({ ...options, margin }, (width, rows, zoomed) => rowLayout(width, rows, thickness, zoomed, options.limits ? 13 * options.limits().length : 0));
   content.paint = (chart) => paintBars(chart, content);
   content.probe = (chart, px, py) => probeBars(chart, content, py);
   content.stops = (chart, here) => barStops(chart, content, here);
@@ -75,14 +75,24 @@ function barTop(place, index, items) {
 
 function paintBars(chart, content) {
   const layout = content.layout(chart);
+  if (content.limits) paintLimitsUpright(chart, content.limits(), content.x.axis.forward);
   content.rows().forEach(({ label, items }, index) => {
     const place = layout.places[index];
     paintRowLabel(chart, layout, place, label);
     items.forEach((item, k) => {
       const box = { top: barTop(place, k, items.length), height: items.length === 1 ? BAR : THIN_BAR };
       paintBar(chart, item, content.figure(item.row), box, content.unit());
+      if (content.caps) paintBarCaps(chart, item, box);
     });
   });
+}
+
+/** Where a limit of bytes holds back operations of this size. */
+function paintBarCaps(chart, { color, row }, { top, height }) {
+  for (const { cap, value } of byteCaps((row.mbps.value * 1e6) / row.iops.value, [row.direction])) {
+    const x = chart.px(cap);
+    if (x <= chart.box.right) chart.plot.append(svg("line", { x1: x, x2: x, y1: top - 3, y2: top + height + 3, class: "cap", "data-limit": value, style: { stroke: color } }));
+  }
 }
 
 function paintBar(chart, item, figure, { top, height }, unit) {

@@ -59,12 +59,17 @@ function lineKeys(lines) {
   return keys.length ? [el("div", { class: "key" }, ...keys)] : [];
 }
 
+const WAYS = ["read", "write", "trim"];
+
 function lineFrame(host, { x, y }, options) {
   const full = givenRange(options.all.flatMap((line) => line.x), x);
   return lineChart(host, {
     kind: "Lines", dots: true,
     x: { axis: givenAxis(x), title: x.title, full: () => full },
     side: { axis: givenAxis(y), title: y.title, zero: !y.logarithmic, bound: y.bound },
+    upright: x.quantity ? () => limitsOf(x.quantity, options.ways || WAYS) : null,
+    limits: y.quantity ? () => limitsOf(y.quantity, options.ways || WAYS) : null,
+    caps: y.quantity === "iops" ? () => options.ways || WAYS : null,
     ...options,
   });
 }
@@ -102,7 +107,7 @@ function smallMultiples(host, given, all) {
 }
 
 /** One sweep: every figure over the first axis, and a heat map where the second is of numbers too. */
-function sweepCharts(host, { title, across, by, figures, is_map: isMap }) {
+function sweepCharts(host, { title, direction, across, by, figures, is_map: isMap }) {
   const lines = figures[0].chart.lines.map((line, key) => ({ key, name: line.name, color: lineColor(line) }));
   head(host, title, ...(by ? [el("span", { class: "key" }, `a line for each ${by}`)] : []));
   const grid = el("div", { class: "grid-2" });
@@ -115,15 +120,15 @@ function sweepCharts(host, { title, across, by, figures, is_map: isMap }) {
     const frame = el("div", {});
     grid.append(frame);
     drawn.push(lineFrame(frame, chart, {
-      name: `sweep-${name}`, view: `sweep-${title}`, title: `${title}: ${name}`, all,
+      name: `sweep-${name}`, view: `sweep-${title}`, title: `${title}: ${name}`, all, ways: [direction],
       lines: () => all.filter(({ key }) => shown.has(key)), height: () => 250,
     }));
   }
   drawn.forEach((chart) => { chart.peers = drawn; });
-  if (isMap) sweepMap(host, { title, across, by, figures });
+  if (isMap) sweepMap(host, { title, direction, across, by, figures });
 }
 
-function sweepMap(host, { title, across, by, figures }) {
+function sweepMap(host, { title, direction, across, by, figures }) {
   const { chart: { x } } = figures[0];
   let shown = figures[0];
   const frame = el("div", { class: "map" });
@@ -132,8 +137,12 @@ function sweepMap(host, { title, across, by, figures }) {
     const brief = point && (shown.chart.y.is_time ? shortLatency(Number(point.y.toPrecision(3))) : shortText(Number(point.y.toPrecision(3))));
     return point ? { value: point.y, text: point.text, brief } : null;
   };
-  const rows = () => shown.chart.lines.map((line) => ({ label: line.name, cells: x.ticks.map((tick) => cellOf(line, tick)) }));
-  head(frame, "Heat map", el("span", { class: "key" }, "stronger colour: larger figure"), choice("Quantity", figures.map(({ name }) => name), (index) => {
+  // The border says which limit holds a cell, whatever quantity is shown.
+  const [iops, mbps] = ["IOPS", "MB/s"].map((name) => figures.find((figure) => figure.name === name).chart.lines);
+  const figureAt = (lines, k, place) => (lines[k].points.find((one) => one.x === place) || { y: 0 }).y;
+  const bordered = (cell, k, [place]) => cell && { ...cell, at: atLimit(figureAt(iops, k, place), figureAt(mbps, k, place), [direction]) };
+  const rows = () => shown.chart.lines.map((line, k) => ({ label: line.name, cells: x.ticks.map((tick) => bordered(cellOf(line, tick), k, tick)) }));
+  head(frame, "Heat map", el("span", { class: "key" }, "stronger colour: larger figure"), ...(data.limits.length ? [el("span", { class: "key" }, el("span", { class: "key-cell" }), "at an IOPS limit", el("span", { class: "key-cell bytes" }), "at a byte limit")] : []), choice("Quantity", figures.map(({ name }) => name), (index) => {
     shown = figures[index];
     chart.render();
   }));

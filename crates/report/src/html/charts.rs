@@ -22,6 +22,8 @@ pub struct LineChart<'a> {
 pub struct Axis<'a> {
     pub title: Cow<'a, str>,
     pub logarithmic: bool,
+    /// `iops` or `mbps`, where limits can be drawn at its figures.
+    pub quantity: Option<&'static str>,
     /// Whether the figures are nanoseconds.
     pub is_time: bool,
     /// The places that have names of their own; empty: rules stand at round figures.
@@ -48,6 +50,9 @@ pub struct DrawnPoint {
     pub y: f64,
     pub at: String,
     pub text: String,
+    /// Bytes of an operation, where a limit of bytes can hold it back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub size: Option<f64>,
     /// Whether it is overload: no part of the line.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub past_peak: bool,
@@ -125,6 +130,7 @@ impl<'a> Axis<'a> {
         Self {
             title: title.into(),
             logarithmic,
+            quantity: None,
             is_time: false,
             ticks: Vec::new(),
             bound: None,
@@ -149,6 +155,7 @@ fn lines<'a>(table: &'a Table, places: &[f64], unit: &'a str) -> LineChart<'a> {
                     y,
                     at: format!("{} {}", table.rows[row], table.corner),
                     text: format!("{} {}", fixed(y, entry.decimals), entry.unit),
+                    size: None,
                     past_peak: false,
                 })
             };
@@ -230,6 +237,7 @@ pub fn of_plot(plot: &Plot) -> Markup {
             Some(scale) => latency(it.y * scale),
             None => format!("{} {}", fixed(it.y, 0), plot.y.unit),
         },
+        size: None,
         past_peak: it.past_peak,
     };
     let line = |(color, line): (usize, &Line)| DrawnLine {
@@ -241,7 +249,10 @@ pub fn of_plot(plot: &Plot) -> Markup {
         mark: line.knee.map(|knee| knee.x),
     };
     let chart = LineChart {
-        x: Axis::new(plot.x.to_string(), is_wide(&across)),
+        x: Axis {
+            quantity: (plot.x.unit == "IOPS").then_some("iops"),
+            ..Axis::new(plot.x.to_string(), is_wide(&across))
+        },
         y: Axis {
             bound: plot.bound.map(|bound| bound * scale.unwrap_or(1.0)),
             is_time: scale.is_some(),

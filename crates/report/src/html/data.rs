@@ -8,6 +8,7 @@ use maud::PreEscaped;
 use serde::{Serialize, Serializer};
 
 use super::charts::{self, six_figures};
+use super::limits::Drawn;
 use super::side::Side;
 use super::sweeps;
 use crate::facts;
@@ -24,13 +25,14 @@ const POINTS_OF_A_ROW: usize = 55;
 const LEAST_POINTS: usize = 11;
 
 /// What the charts of latency and time are drawn from.
-pub fn json(sides: &[Side<'_>]) -> PreEscaped<String> {
+pub fn json(sides: &[Side<'_>], limits: Vec<Drawn>) -> PreEscaped<String> {
     let all: Vec<&Record> = sides.iter().map(|side| side.record).collect();
     let errors = sides
         .iter()
         .map(|side| side.assessment.quantile_error_percent);
     let page = fields! {
         records: sides.iter().map(|side| record(side, sides)).collect::<Vec<_>>(),
+        limits: limits,
         // Below pictures that leave the page.
         cite: facts::cite(&all),
         quantile_error_percent: errors.flatten().reduce(f64::max),

@@ -7,6 +7,7 @@ use blocklab_findings::Assessment;
 use blocklab_record::{Origin, Record};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
+use super::limits::{self, Drawn};
 use super::side::{self, Side};
 use super::{
     consistency, course, data, findings, headline, model, numbers, origin, study, sweeps, systems,
@@ -49,10 +50,11 @@ const STYLE: &str = concat!(
 );
 
 /// One script in one closure, in reading order.
-const SCRIPT: [&str; 10] = [
+const SCRIPT: [&str; 11] = [
     include_str!("../../assets/js/draw.js"),
     include_str!("../../assets/js/chart.js"),
     include_str!("../../assets/js/take.js"),
+    include_str!("../../assets/js/limits.js"),
     include_str!("../../assets/js/lines.js"),
     include_str!("../../assets/js/rows.js"),
     include_str!("../../assets/js/picks.js"),
@@ -89,6 +91,8 @@ pub struct Opening<'a> {
     pub title: Option<String>,
     /// The sentence with which the page begins.
     pub answer: Answer,
+    /// The limits that the charts draw, where they are not those in force.
+    pub limits: Option<Vec<Drawn>>,
     /// All of it, the first chart first.
     pub section: &'a dyn Fn(&[Side<'_>]) -> Markup,
 }
@@ -114,6 +118,8 @@ pub fn page(records: &[(&Record, &Assessment)], opening: Option<Opening<'_>>) ->
             part: parts.get(index).copied(),
         })
         .collect();
+    let drawn = opening.and_then(|opening| opening.limits.clone());
+    let drawn = drawn.unwrap_or_else(|| limits::in_force(&sides));
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -122,7 +128,7 @@ pub fn page(records: &[(&Record, &Assessment)], opening: Option<Opening<'_>>) ->
                 (top(&sides, opening))
                 main id="main" { (sections(&sides, opening)) }
                 (foot(&sides))
-                script type="application/json" id="data" { (data::json(&sides)) }
+                script type="application/json" id="data" { (data::json(&sides, drawn)) }
                 script { (PreEscaped(script())) }
             }
         }

@@ -10,6 +10,7 @@ mod diagnosis;
 mod findings;
 pub(crate) mod frame;
 pub(crate) mod headline;
+mod limits;
 mod model;
 mod numbers;
 mod origin;
@@ -46,6 +47,7 @@ pub fn comparison(records: &[(&Record, &Assessment)], comparison: &Comparison) -
         name: "Comparison",
         title: Some(comparison::title(records, comparison)),
         answer: answer::comparison(comparison),
+        limits: None,
         section: &|_: &[Side<'_>]| comparison::section(comparison),
     };
     frame::page(records, Some(opening)).into_string()
@@ -61,6 +63,7 @@ pub fn diagnosis(record: &Record, diagnosis: &Diagnosis) -> String {
         name: "Documented",
         title: None,
         answer: answer::diagnosis(record, diagnosis),
+        limits: expected.map(limits::expected),
         section: &section,
     });
     frame::page(&[(record, &diagnosis.assessment)], opening).into_string()
@@ -73,6 +76,7 @@ pub fn study(records: &[(&Record, &Assessment)], outcome: &Outcome) -> String {
         name: "Study",
         title: None,
         answer: answer::study(outcome),
+        limits: None,
         section: &|sides: &[Side<'_>]| study::section(outcome, sides),
     };
     frame::page(records, Some(opening)).into_string()

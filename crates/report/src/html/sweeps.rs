@@ -18,6 +18,8 @@ struct Figure {
     name: &'static str,
     /// Above its chart.
     title: &'static str,
+    /// As limits know it.
+    quantity: Option<&'static str>,
     is_time: bool,
     value: fn(&RowDirection) -> Option<f64>,
     text: fn(&RowDirection) -> String,
@@ -27,6 +29,7 @@ const FIGURES: [Figure; 4] = [
     Figure {
         name: "IOPS",
         title: "IOPS",
+        quantity: Some("iops"),
         is_time: false,
         value: |direction| Some(direction.iops.value),
         text: |direction| certain(count(direction.iops.value), &direction.iops),
@@ -34,6 +37,7 @@ const FIGURES: [Figure; 4] = [
     Figure {
         name: "MB/s",
         title: "MB/s",
+        quantity: Some("mbps"),
         is_time: false,
         value: |direction| Some(direction.bytes_per_s.value / 1e6),
         text: |direction| {
@@ -46,6 +50,7 @@ const FIGURES: [Figure; 4] = [
     Figure {
         name: "p50",
         title: "median latency",
+        quantity: None,
         is_time: true,
         value: |direction| quantile(direction, 0.5, "p50"),
         text: |direction| facts::quantile(direction, 0.5, direction.service_ns.at("p50")),
@@ -53,6 +58,7 @@ const FIGURES: [Figure; 4] = [
     Figure {
         name: "p99",
         title: "p99 latency",
+        quantity: None,
         is_time: true,
         value: |direction| quantile(direction, 0.99, "p99"),
         text: |direction| facts::quantile(direction, 0.99, direction.service_ns.at("p99")),
@@ -117,6 +123,7 @@ fn sweep_of(side: &Side<'_>, sweep: &Sweep<'_>) -> Markup {
     let is_map = sweep.by.as_ref().is_some_and(|by| by.places.is_some());
     let data = fields! {
         title: title.clone(),
+        direction: sweep.direction,
         across: words(&sweep.across),
         by: sweep.by.as_ref().map(words),
         is_map: is_map && sweep.across.values.len() > 2,
@@ -150,6 +157,9 @@ fn chart<'a>(sweep: &'a Sweep<'_>, figure: &'static Figure) -> impl Serialize + 
                 } else {
                     format!("{} {}", (figure.text)(cell), figure.name)
                 },
+                // A size swept on its own is whole; of a mix it is the mean.
+                size: (figure.name == "IOPS" && cell.iops.value > 0.0)
+                    .then(|| (cell.bytes_per_s.value / cell.iops.value).round()),
                 past_peak: false,
             })
         };
@@ -180,6 +190,7 @@ fn chart<'a>(sweep: &'a Sweep<'_>, figure: &'static Figure) -> impl Serialize + 
             ..charts::Axis::new(&*sweep.across.setting, charts::is_wide(places))
         },
         y: charts::Axis {
+            quantity: figure.quantity,
             is_time: figure.is_time,
             ..charts::Axis::new(figure.title, charts::is_wide(&up))
         },

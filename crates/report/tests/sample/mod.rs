@@ -124,6 +124,18 @@ pub fn sweep(assessment: &mut Assessment) {
     }
 }
 
+/// The sweep as on a volume of 3,000 IOPS and 128 MiB/s.
+pub fn slow_down(assessment: &mut Assessment) {
+    for (index, row) in assessment.rows.iter_mut().enumerate() {
+        let block = [4096.0, 65536.0][index / 4];
+        let moved = &mut row.directions[0];
+        let iops = [1_640.0, 3_000.0, 3_000.0, 3_000.0][index % 4];
+        let iops = f64::min(iops, 128.0 * 1_048_576.0 / block);
+        moved.iops = estimate(&[iops; 3]);
+        moved.bytes_per_s = estimate(&[iops * block; 3]);
+    }
+}
+
 /// Every case under other names as well, so many times: more than there are colours.
 pub fn repeat(record: &mut Record, assessment: &mut Assessment, times: usize) {
     let (rows, measurements) = (assessment.rows.clone(), record.measurements.clone());

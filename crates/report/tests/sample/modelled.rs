@@ -1,5 +1,6 @@
 //! The sample as if a model had answered.
 
+use blocklab_compare::expect::{Compared, LimitCheck, State};
 use blocklab_device::{self as device, Covers, Limit, LimitKind, LimitName, LimitUnit, Operation};
 use blocklab_record::{Cpu, Origin, Record, TargetFacts, TargetKind};
 use blocklab_units::Bytes;
@@ -84,5 +85,33 @@ fn target(road: &str) -> TargetFacts {
                 .to_owned(),
         ],
         ..TargetFacts::default()
+    }
+}
+
+/// A volume sold with 8,000 IOPS that gave 6,000.
+pub fn missed() -> Compared {
+    let cap = LimitKind::Rate {
+        limiter: "volume IOPS".to_owned(),
+        covers: Covers::All,
+    };
+    let documented = limit("gp3", cap, 8_000.0, LimitUnit::Iops);
+    Compared {
+        address: "gp3:1TiB,iops=8000".to_owned(),
+        cases: Vec::new(),
+        limits: vec![LimitCheck {
+            limit: documented.name.to_string(),
+            target: None,
+            value: documented.value,
+            unit: documented.unit.text(),
+            origin: documented.origin.to_string(),
+            documented,
+            state: State::Missed,
+            case: None,
+            delivered: Some(6_000.0),
+            delivered_ci95_low: Some(5_990.0),
+            delivered_ci95_high: Some(6_010.0),
+            scatter: None,
+            how_to_test: None,
+        }],
     }
 }
