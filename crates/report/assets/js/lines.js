@@ -13,7 +13,8 @@ function lineChart(host, options) {
     fitsHeight: true,
     box: (width) => {
       const height = options.height(width);
-      return { left: 64, right: width - 12, top: 34, bottom: height - 44, height };
+      const names = options.ends ? options.lines().map(({ name }) => Math.min(name.length, 14)) : [];
+      return { left: 64, right: width - 12 - (names.length > 1 ? 6.6 * Math.max(...names) : 0), top: 34, bottom: height - 44, height };
     },
     paint: (chart) => paintLines(chart, options),
     probe: (chart, px, py) => probeLines(chart, options, px, py),
@@ -88,6 +89,7 @@ function paintLines(chart, options) {
     if (weak) draw(weak, "pale");
     if (options.dots) paintDots(chart, line);
   }
+  if (options.ends) paintEnds(chart, options.lines());
   paintLimits(chart, drawnLimits(options));
   if (options.caps) options.lines().forEach((line) => paintCaps(chart, line, options.caps()));
   if (options.upright) paintLimitsUpright(chart, options.upright(), options.x.axis.forward);
@@ -95,6 +97,25 @@ function paintLines(chart, options) {
   if (hasBound(options.side)) {
     const py = chart.sidePx(options.side.bound);
     chart.plot.append(svg("line", { x1: left, x2: right, y1: py, y2: py, class: "bound" }));
+  }
+}
+
+/** The name of each line at its right end, pushed apart so that none lies on another. */
+function paintEnds(chart, lines) {
+  if (lines.length < 2) return;
+  const { right, top, bottom } = chart.box;
+  const ends = lines.filter(({ y, thin }) => y.length && !thin).map(({ name, y, color }) => ({ name, color, at: chart.sidePx(y[y.length - 1]) }));
+  ends.sort((a, b) => a.at - b.at);
+  let free = top;
+  for (const end of ends) {
+    end.at = Math.max(end.at, free);
+    free = end.at + 12;
+  }
+  let last = bottom + 6;
+  for (const end of ends.reverse()) {
+    end.at = Math.min(end.at, last);
+    last = end.at - 12;
+    chart.labels.append(svg("text", { x: right + 8, y: end.at + 4, class: "end-label", style: { fill: `color-mix(in oklab, ${end.color} 60%, var(--ink))` } }, shortened(end.name, 96)));
   }
 }
 

@@ -23,7 +23,11 @@ const FEW = 4;
 const systems = data.records.length > FEW
   ? new Picks(data.records.map(({ label }, key) => ({ key, name: label }))) : null;
 const labels = [...new Set(data.records.flatMap(({ rows }) => rows.map(({ label }) => label)))];
-const cases = labels.length > MOST_SERIES ? new Picks(labels.map((label) => ({ key: label, name: label }))) : null;
+const placeOf = new Map(data.records.flatMap(({ rows }) => rows.map(({ label, place }) => [label, place])));
+const caseEntries = labels.map((label) => ({ key: label, name: label, color: placeOf.get(label) && lineColor(placeOf.get(label)) }));
+/** Of a sweep its corners and knees first: the others lie between them. */
+const telling = caseEntries.filter(({ key }) => (placeOf.get(key) || {}).is_telling);
+const cases = labels.length > MOST_SERIES ? new Picks(caseEntries, [...telling, ...caseEntries.filter((entry) => !telling.includes(entry))]) : null;
 
 function recordColor(record) {
   return systems ? systems.color(record) : seriesColor(record);
@@ -31,6 +35,7 @@ function recordColor(record) {
 
 function rowColor(record, row) {
   if (several) return recordColor(record);
+  if (row.place) return lineColor(row.place);
   return cases ? cases.color(row.label) : seriesColor(families.indexOf(row.family));
 }
 

@@ -3,13 +3,13 @@
 
 /** On a narrow screen the label stands above its row, else at the left. A zoomed chart leaves room
  * for the button that returns. */
-function rowLayout(width, rows, thickness, zoomed, above) {
+function rowLayout(width, rows, thickness, zoomed, above, lines = 1) {
   const stacked = width < 620;
   const longest = Math.max(8, ...rows.map(({ label }) => label.length));
   const left = stacked ? 2 : Math.min(width / 3, longest * 7.2 + 18);
   let top = (zoomed ? 40 : 12) + (above || 0);
   const places = rows.map(({ items }) => {
-    const head = stacked ? 18 : 0;
+    const head = stacked ? 18 * lines : 0;
     const place = { top: top + head, height: thickness(items.length) };
     top += head + place.height + (stacked ? 12 : 14);
     return place;
@@ -31,10 +31,10 @@ function rowContent(options, layoutOf) {
   };
 }
 
-function paintRowLabel(chart, layout, place, text) {
+function paintRowLabel(chart, layout, place, text, lines = 1) {
   const { stacked, left } = layout;
   const at = stacked
-    ? { x: 0, y: place.top - 6, class: "row-label" }
+    ? { x: 0, y: place.top - 6 - 17 * (lines - 1), class: "row-label" }
     : { x: left - 12, y: place.top + place.height / 2 + 4, class: "row-label right" };
   chart.labels.append(svg("text", at, shortened(text, stacked ? chart.width : left - 12)));
 }
@@ -200,9 +200,14 @@ function barStops(chart, content, here) {
 
 const RIDGE = 44;
 
+/** Beside a long name the percentiles have no room: they have a line of their own. */
+function ridgeLines(rows) {
+  return rows.some(({ label, items }) => items.length === 1 && label.length > 18) ? 2 : 1;
+}
+
 function ridgeChart(host, options) {
   const content = rowContent({ ...options, margin: (width) => (several || width < 620 ? 4 : 130) },
-    (width, rows, zoomed) => rowLayout(width, rows, () => RIDGE, zoomed));
+    (width, rows, zoomed) => rowLayout(width, rows, () => RIDGE, zoomed, 0, ridgeLines(rows)));
   content.paint = (chart) => paintRidges(chart, content);
   content.probe = (chart, px, py) => probeRidges(chart, content, px, py);
   content.stops = (chart, here) => ridgeStops(chart, content, here);
@@ -240,7 +245,7 @@ function paintRidges(chart, content) {
   content.rows().forEach(({ label, items }, index) => {
     const place = layout.places[index];
     const base = place.top + place.height;
-    paintRowLabel(chart, layout, place, label);
+    paintRowLabel(chart, layout, place, label, ridgeLines(content.rows()));
     chart.grid.append(svg("line", { x1: chart.box.left, x2: chart.box.right, y1: base, y2: base, class: "rule" }));
     const shares = items.map(({ row }) => columnShares(row, parts));
     const responses = items.map(({ row }) => (row.response ? columnShares(row.response, parts) : new Map()));

@@ -28,9 +28,11 @@ function givenRange(places, { logarithmic }) {
   return [logarithmic ? low - air : low, high + air];
 }
 
-/** Lines of an order have colours of an order. */
+/** Numbers have the lightness of one hue, the least the lightest; words have a hue each. */
 function lineColor({ rank, color }) {
-  return rank === null ? seriesColor(color) : `color-mix(in oklch, var(--s1), var(--s2) ${Math.round(100 * rank)}%)`;
+  if (rank === null || rank === undefined) return seriesColor(color);
+  const [other, share] = rank < 0.5 ? ["var(--surface)", 1 - 2 * rank] : ["var(--ink)", 2 * rank - 1];
+  return `color-mix(in oklab, var(--s1) ${Math.round(100 - 52 * share)}%, ${other})`;
 }
 
 /** A given line as it is drawn, and its overload, which begins at its last point. */
@@ -62,9 +64,11 @@ function lineKeys(lines) {
 const WAYS = ["read", "write", "trim"];
 
 function lineFrame(host, { x, y }, options) {
+  const named = options.all.filter(({ path, thin }) => !path && !thin);
+  const ends = named.length > 1 && named.length <= MOST_SERIES && !options.range && named.every(({ name }) => name.length <= 14);
   const full = givenRange(options.all.flatMap((line) => line.x), x);
   return lineChart(host, {
-    kind: "Lines", dots: true,
+    kind: "Lines", dots: true, ends,
     x: { axis: givenAxis(x), title: x.title, full: () => full },
     side: { axis: givenAxis(y), title: y.title, zero: !y.logarithmic, bound: y.bound },
     upright: x.quantity ? () => limitsOf(x.quantity, options.ways || WAYS) : null,

@@ -219,7 +219,9 @@ fn bars<'a>(table: &'a Table, of: &'a str) -> BarChart<'a> {
 }
 
 /// A line a system and sweep.
-pub fn of_plot(plot: &Plot) -> Markup {
+///
+/// `rank`: of a line by its name, where numbers have colours.
+pub fn of_plot(plot: &Plot, rank: &dyn Fn(&str) -> Option<f64>) -> Markup {
     let scale = plot.y.nanos();
     let up_title = match scale {
         // The rules along the axis have units of their own.
@@ -243,7 +245,7 @@ pub fn of_plot(plot: &Plot) -> Markup {
     let line = |(color, line): (usize, &Line)| DrawnLine {
         name: shown::line_name(plot, line),
         color,
-        rank: None,
+        rank: rank(&shown::line_name(plot, line)),
         is_published: false,
         points: line.points.iter().map(point).collect(),
         mark: line.knee.map(|knee| knee.x),

@@ -52,7 +52,8 @@ fn record(side: &Side<'_>, sides: &[Side<'_>]) -> impl Serialize + use<> {
         fields! {
             // Only where it is a point of a sweep.
             #[serde(flatten)]
-            swept: sweeps::has(side, &row.case).then(|| fields! { is_swept: true }),
+            swept: sweeps::has(side, &row.case)
+                .then(|| fields! { is_swept: true, place: sweeps::place(side, it) }),
             #[serde(flatten)]
             row: row_data(row, it, room.max(LEAST_POINTS)),
         }

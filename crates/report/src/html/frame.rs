@@ -251,7 +251,10 @@ fn sections(sides: &[Side<'_>], opening: Option<&Opening<'_>>) -> Markup {
         }
         (findings::findings(sides))
         @if !sweeps_first { (sweeps::section(sides)) }
-        @if let Some(plot) = plots(sides) { (study::curves(&plot)) }
+        @if let Some(plot) = plots(sides) { (study::curves(&plot, &|name| match sides {
+                [side] => sweeps::rank_of(side, name),
+                _ => None,
+            })) }
         @if has_figures(sides) {
             (charts(sides, suite_first))
             @if let [side] = sides { (consistency::section(side)) }

@@ -42,7 +42,7 @@ pub fn section(outcome: &Outcome, sides: &[Side<'_>]) -> Markup {
             @for (at, it) in outcome.tables.iter().enumerate() { (table(it, at > 0)) }
             @let plots = outcome.plots.iter().skip(usize::from(outcome.tables.is_empty()));
             div class=(if outcome.plots.len() > FEW_PLOTS { "trio" } else { "pair" }) {
-                @for it in plots { div { h3 { (it.title) } (plotted(it)) } }
+                @for it in plots { div { h3 { (it.title) } (plotted(it, &|_| None)) } }
             }
         }
     }
@@ -56,7 +56,7 @@ fn first_chart(outcome: &Outcome) -> Markup {
             div class="pair" { (charts::of_table(first)) }
         } @else if let Some(first) = outcome.plots.first() {
             h3 { (first.title) }
-            (plotted(first))
+            (plotted(first, &|_| None))
         }
     }
 }
@@ -157,16 +157,16 @@ fn figures(table: &Table) -> Markup {
 }
 
 /// The curves of a run by itself.
-pub fn curves(plot: &Plot) -> Markup {
+pub fn curves(plot: &Plot, rank: &dyn Fn(&str) -> Option<f64>) -> Markup {
     html! {
         section id="curve" {
             h2 { (plot.title) }
-            (plotted(plot))
+            (plotted(plot, rank))
         }
     }
 }
 
-fn plotted(plot: &Plot) -> Markup {
+fn plotted(plot: &Plot, rank: &dyn Fn(&str) -> Option<f64>) -> Markup {
     let (x, y) = (plot.x.to_string(), plot.y.to_string());
     let titles = [
         ("curve", ""),
@@ -187,7 +187,7 @@ fn plotted(plot: &Plot) -> Markup {
         }
     };
     html! {
-        (charts::of_plot(plot))
+        (charts::of_plot(plot, rank))
         @if !plot.note.is_empty() { p class="hint" { (plot.note) } }
         details class="points" {
             summary { "Peaks, knees and points" }

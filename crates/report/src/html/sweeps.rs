@@ -1,6 +1,7 @@
 //! The sweeps of a run: each figure as lines over the axis of numbers, all of them in heat maps
 //! where both axes are numbers, and the same figures as tables.
 
+use blocklab_compare::study::REACHED;
 use blocklab_findings::sweeps::{Axis, Sweep, sweeps};
 use blocklab_findings::{Assessment, Estimate, RowDirection};
 use blocklab_units::{count, latency, rate};
@@ -94,6 +95,68 @@ pub fn any(sides: &[Side<'_>]) -> bool {
 /// Whether a case is a point of a sweep, so that it needs no bar.
 pub fn has(side: &Side<'_>, case: &str) -> bool {
     side.sweeps.iter().any(|sweep| sweep.cases.contains(&case))
+}
+
+/// A direction of a case as a point of a sweep.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct Place {
+    /// The place of its line, or of a single line its own, among numbers: 0 to 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rank: Option<f64>,
+    /// The place of its line among words.
+    pub color: usize,
+    /// Whether it is a corner of the sweep, or where its line has come near its most: one to look at
+    /// first.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_telling: bool,
+}
+
+/// Where a direction of a case stands in the sweeps of a run.
+pub fn place(side: &Side<'_>, moved: &RowDirection) -> Option<Place> {
+    side.sweeps.iter().find_map(|sweep| {
+        let mut cells = sweep.cells.iter().enumerate().flat_map(|(line, cells)| {
+            cells
+                .iter()
+                .enumerate()
+                .map(move |(at, cell)| (line, at, *cell))
+        });
+        let same = |cell: Option<&RowDirection>| cell.is_some_and(|it| std::ptr::eq(it, moved));
+        let (line, at, _) = cells.find(|(.., cell)| same(*cell))?;
+        let share = |place: usize, places: usize| place as f64 / (places.max(2) - 1) as f64;
+        let last = |place: usize, places: usize| place == 0 || place + 1 == places;
+        let across = sweep.across.values.len();
+        let lines = sweep.cells.len();
+        let corner = last(at, across) && last(line, lines);
+        Some(Place {
+            rank: match &sweep.by {
+                Some(by) => by.places.as_ref().map(|_| share(line, lines)),
+                None => Some(share(at, across)),
+            },
+            color: line,
+            is_telling: corner || near_most(&sweep.cells[line]) == Some(at),
+        })
+    })
+}
+
+/// The first place of a line that reaches its most but for a twentieth.
+fn near_most(line: &[Option<&RowDirection>]) -> Option<usize> {
+    let iops = |cell: &Option<&RowDirection>| cell.map_or(0.0, |moved| moved.iops.value);
+    let most = line.iter().map(iops).fold(0.0, f64::max);
+    line.iter().position(|cell| iops(cell) >= REACHED * most)
+}
+
+/// The place of a line of a curve among numbers, by the setting in its name.
+pub fn rank_of(side: &Side<'_>, name: &str) -> Option<f64> {
+    side.sweeps.iter().find_map(|sweep| {
+        let by = sweep.by.as_ref().filter(|by| by.places.is_some())?;
+        let values = by.values.iter().enumerate();
+        let named = values.filter(|(_, value)| {
+            name.contains(&format!("{}{}", by.setting, value.replace(' ', "")))
+        });
+        // Of depth1 and depth16 the longer one is meant.
+        let (at, _) = named.max_by_key(|(_, value)| value.len())?;
+        Some(at as f64 / (by.values.len().max(2) - 1) as f64)
+    })
 }
 
 /// A section with all of them; nothing without one.

@@ -5,7 +5,7 @@ use blocklab_compare::compare::{Against, Comparison, Contrast, Pair, Verdict};
 use blocklab_record::Record;
 use blocklab_units::Ink;
 
-use super::diagnosis::answered;
+use super::header::answered;
 use crate::answer;
 use crate::document::{Column, Document, Entry, Group, Layout, Part, Row, Table};
 use crate::versus;

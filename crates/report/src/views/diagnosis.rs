@@ -3,8 +3,8 @@ use blocklab_findings::{Assessment, Severity};
 use blocklab_record::Record;
 
 use super::findings::findings;
-use super::header::header;
-use crate::answer::{self, Answer};
+use super::header::{answered, header};
+use crate::answer;
 use crate::delivered::{
     CASE_TITLES, LIMIT_TITLES, case_cells, limit_cells, limit_how, outcome, row_name,
 };
@@ -41,15 +41,6 @@ fn verdicts(record: &Record, diagnosis: &Diagnosis) -> Vec<Entry> {
         entries.push(answered(&answer::run(record, &diagnosis.assessment)));
     }
     entries
-}
-
-/// A sentence in the colour of what it amounts to.
-pub(super) fn answered(answer: &Answer) -> Entry {
-    let ink = answer.tone.ink();
-    Entry {
-        text_ink: Some(ink),
-        ..Entry::new(ink, "", 0, format!("{}.", answer.text))
-    }
 }
 
 /// The findings but for the one that the verdict has said already.

@@ -2,6 +2,7 @@
 
 use blocklab_record::{Origin, Record};
 
+use crate::answer::Answer;
 use crate::document::{Entry, Part};
 use crate::facts;
 use blocklab_units::Ink;
@@ -24,6 +25,15 @@ pub fn header(record: &Record) -> Vec<Part> {
         Part::Entries(lines.collect()),
         Part::Entries(ending.collect()),
     ]
+}
+
+/// A sentence in the colour of what it amounts to.
+pub fn answered(answer: &Answer) -> Entry {
+    let ink = answer.tone.ink();
+    Entry {
+        text_ink: Some(ink),
+        ..Entry::new(ink, "", 0, format!("{}.", answer.text))
+    }
 }
 
 /// What was measured on what, each with its name.

@@ -34,7 +34,7 @@ pub fn summary(record: &Record, assessment: &Assessment) -> Document {
     let mut parts = header::header(record);
     // The header has said how a run ended that did not end well, the last line that nothing moved.
     if facts::ending(record).is_none() && !assessment.rows.is_empty() {
-        let answer = diagnosis::answered(&answer::run(record, assessment));
+        let answer = header::answered(&answer::run(record, assessment));
         parts.push(Part::Entries(vec![answer]));
     }
     parts.extend(curves(record));

@@ -6,8 +6,8 @@ use blocklab_findings::{Assessment, Severity};
 use blocklab_record::Record;
 use blocklab_units::Ink;
 
-use super::diagnosis::answered;
 use super::findings;
+use super::header::answered;
 use crate::answer;
 use crate::document::{self, Column, Document, Entry, Layout, Part, Row};
 use crate::facts;
