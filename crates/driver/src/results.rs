@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use blocklab_record::{
     Accounting, ByPriority, Carrier, Depths, DirectionDetail, DirectionResult, JobResult, Latency,
-    Measurement, Note, NoteLevel, Stopped, ThreadUse, Verified,
+    Measurement, Note, NoteLevel, PaceKind, Stopped, ThreadUse, Verified,
 };
 use blocklab_units::Nanos;
 use blocklab_worker::{
@@ -136,7 +136,10 @@ fn job_result(job: &Job, index: usize, workers: &Workers, seen: &Seen) -> JobRes
         mix: Some(job.mix),
         access: Some(job.access),
         durability: job.durability,
-        pace: job.pace.into(),
+        pace: match &job.replay {
+            Some(replay) if replay.keeps_time => PaceKind::Recorded,
+            _ => job.pace.into(),
+        },
         think: job.think.is_some(),
         threads: job.threads,
         depth: job.depth,

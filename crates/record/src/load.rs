@@ -59,12 +59,14 @@ pub enum PaceKind {
     OpenFixed,
     /// [`Pace::OpenPoisson`], also by direction.
     OpenPoisson,
+    /// At the moments of a recorded load.
+    Recorded,
 }
 
 impl PaceKind {
-    /// `closed`, `capped`, `open_fixed`, `open_poisson`.
+    /// `closed`, `capped`, `open_fixed`, `open_poisson`, `recorded`.
     pub const fn name(self) -> &'static str {
-        ["closed", "capped", "open_fixed", "open_poisson"][self as usize]
+        ["closed", "capped", "open_fixed", "open_poisson", "recorded"][self as usize]
     }
 }
 

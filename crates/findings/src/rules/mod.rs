@@ -16,6 +16,7 @@ mod pacing;
 mod passes;
 pub(crate) mod processor;
 pub(crate) mod rate;
+mod replay;
 mod series;
 mod sibling;
 mod slices;
@@ -32,7 +33,7 @@ type Rule = fn(&Cases<'_>) -> Vec<Finding>;
 
 /// In the order in which findings of the same severity are shown: what spoils a figure comes
 /// before what explains it.
-const RULES: [Rule; 58] = [
+const RULES: [Rule; 59] = [
     failures::accounting,
     observed::on_purpose,
     failures::failed,
@@ -67,6 +68,7 @@ const RULES: [Rule; 58] = [
     observed::late_replies,
     observed::changed,
     rate::rate_missed,
+    replay::late,
     depth::useless_depth,
     depth::littles_law,
     passes::outlier_pass,
