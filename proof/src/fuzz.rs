@@ -19,7 +19,11 @@ use blocklab_fio::{self as fio_language, State};
 use blocklab_host::signatures::{probe, probe_bytes};
 use blocklab_import::{Source, Tool, decode};
 use blocklab_record::{Latency, Record};
-use blocklab_trace::{blktrace, iolog};
+use blocklab_trace::completions::CompletionText;
+use blocklab_trace::csv::PRESETS;
+use blocklab_trace::format::Format;
+use blocklab_trace::kernel_text::KernelText;
+use blocklab_trace::{Moment, blktrace, iolog};
 use blocklab_vdbench as vdbench_language;
 use blocklab_verify::SavedKeys;
 use blocklab_workload::Address;
@@ -28,7 +32,7 @@ use blocklab_workload::Address;
 pub type Target = fn(&[u8]);
 
 /// By the names of the files in `fuzz/fuzz_targets`.
-pub const TARGETS: [(&str, Target); 16] = [
+pub const TARGETS: [(&str, Target); 23] = [
     ("address", address),
     ("device_toml", device_toml),
     ("diskspd", diskspd),
@@ -44,6 +48,13 @@ pub const TARGETS: [(&str, Target); 16] = [
     ("record", record),
     ("results", results),
     ("signatures", signatures),
+    ("trace_biosnoop", trace_biosnoop),
+    ("trace_blkparse", trace_blkparse),
+    ("trace_own", trace_own),
+    ("trace_perf", trace_perf),
+    ("trace_table", trace_table),
+    ("trace_vscsi", trace_vscsi),
+    ("trace_xperf", trace_xperf),
     ("vdbench", vdbench),
 ];
 
@@ -178,6 +189,66 @@ pub fn fio_blktrace(bytes: &[u8]) {
             .all(|operation| named(operation.target))
     );
     assert!(trace.operations.is_sorted_by_key(|operation| operation.at));
+}
+
+/// A trace as a stream: each operation is on a device that the trace names, in order of time.
+fn stream(format: &Format, bytes: &[u8]) {
+    for moment in [Moment::Issue, Moment::Queue] {
+        let Ok(mut source) = format.open(bytes, moment) else {
+            return;
+        };
+        let mut last = None;
+        while let Ok(Some(operation)) = source.next() {
+            assert!(Some(operation.at) >= last, "{operation:?}");
+            assert!((operation.target as usize) < source.targets().len());
+            assert!(operation.offset.checked_add(operation.len.into()).is_some());
+            last = Some(operation.at);
+        }
+        source.remarks();
+    }
+}
+
+/// The text of biosnoop.
+pub fn trace_biosnoop(bytes: &[u8]) {
+    stream(&Format::Completions(CompletionText::Biosnoop), bytes);
+}
+
+/// The text of blkparse.
+pub fn trace_blkparse(bytes: &[u8]) {
+    stream(&Format::Kernel(KernelText::Blkparse), bytes);
+}
+
+/// The own format, and blktrace and iolog as streams.
+pub fn trace_own(bytes: &[u8]) {
+    stream(&Format::Own, bytes);
+    stream(&Format::Blktrace, bytes);
+    stream(&Format::Iolog, bytes);
+}
+
+/// The text of `perf script` and tracefs.
+pub fn trace_perf(bytes: &[u8]) {
+    stream(&Format::Kernel(KernelText::Events), bytes);
+}
+
+/// Tables of every public set, and what is detected.
+pub fn trace_table(bytes: &[u8]) {
+    for preset in &PRESETS {
+        stream(&Format::Table(preset.columns()), bytes);
+    }
+    if let Ok(format) = Format::detect(bytes) {
+        stream(&format, bytes);
+    }
+}
+
+/// Binary traces of vscsiStats, both versions.
+pub fn trace_vscsi(bytes: &[u8]) {
+    stream(&Format::Vscsi(1), bytes);
+    stream(&Format::Vscsi(2), bytes);
+}
+
+/// The text of xperf.
+pub fn trace_xperf(bytes: &[u8]) {
+    stream(&Format::Completions(CompletionText::Xperf), bytes);
 }
 
 /// Traces of fio: what is read is written and read again.

@@ -10,11 +10,15 @@
 //! Numbers are in the byte order of the machine that wrote them; the magic shows which one.
 
 use std::collections::HashMap;
+use std::io::BufRead;
 
 use blocklab_units::Nanos;
 use blocklab_workload::Direction;
 
-use super::{Trace, TraceError};
+use super::{Clock, Moment, Operation, Source, Trace, TraceError};
+use crate::operation::{Names, Raw, checked};
+use crate::paired::Paired;
+use crate::vscsi::fill;
 
 const MAGIC: u32 = 0x6561_7400;
 const VERSION: u32 = 7;
@@ -23,6 +27,9 @@ const SECTOR: u64 = 512;
 
 /// The action of a new request; other actions follow its progress.
 const QUEUED: u32 = 1;
+/// A request that is given to the driver, and one that is complete.
+const ISSUED: u32 = 7;
+const COMPLETED: u32 = 8;
 /// Categories.
 const WRITE: u32 = 1 << 1;
 const FLUSH: u32 = 1 << 2;
@@ -108,7 +115,7 @@ impl Record {
 
     /// The request in a record; `None` for records of another kind.
     fn direction(&self) -> Option<Direction> {
-        if self.category & NOTIFY > 0 || self.action != QUEUED {
+        if self.category & NOTIFY > 0 {
             return None;
         }
         match self.bytes {
@@ -127,23 +134,17 @@ impl Record {
 /// # Errors
 /// What is wrong, with the place.
 pub fn parse(bytes: &[u8], name_of: &dyn Fn(u32, u32) -> String) -> Result<Trace, TraceError> {
-    let order = Order::detect(bytes).ok_or_else(|| no_record(0))?;
+    if Order::detect(bytes).is_none() {
+        return Err(no_record(0));
+    }
+    let mut records = Records::new(bytes);
     let mut trace = Trace::default();
     let mut known: HashMap<u32, u32> = HashMap::new();
     let mut began = None;
-    let mut rest = bytes;
-    while let Some((record, behind)) = rest.split_first_chunk::<RECORD>() {
-        let place = bytes.len() - rest.len();
-        if Order::detect(record).is_none() {
-            return Err(no_record(place));
+    while let Some((place, record)) = records.next()? {
+        if record.action != QUEUED {
+            continue;
         }
-        let record = Record::from_bytes(record, order);
-        if record.version != VERSION {
-            let version = record.version;
-            let why = format!("version {version} is not supported, only 7");
-            return Err(TraceError::Byte(place, why));
-        }
-        rest = behind.get(record.behind.into()..).unwrap_or_default();
         let Some(direction) = record.direction() else {
             continue;
         };
@@ -164,6 +165,155 @@ pub fn parse(bytes: &[u8], name_of: &dyn Fn(u32, u32) -> String) -> Result<Trace
     }
     trace.operations.sort_by_key(|operation| operation.at);
     Ok(trace)
+}
+
+/// The records of a trace one by one, with the byte where each begins.
+struct Records<R> {
+    input: R,
+    order: Option<Order>,
+    place: usize,
+    cut: bool,
+}
+
+impl<R: BufRead> Records<R> {
+    const fn new(input: R) -> Self {
+        Self {
+            input,
+            order: None,
+            place: 0,
+            cut: false,
+        }
+    }
+
+    fn next(&mut self) -> Result<Option<(usize, Record)>, TraceError> {
+        let mut bytes = [0; RECORD];
+        let read = fill(&mut self.input, &mut bytes)?;
+        if read < RECORD {
+            self.cut = read > 0;
+            return Ok(None);
+        }
+        let place = self.place;
+        let Some(found) = Order::detect(&bytes) else {
+            return Err(no_record(place));
+        };
+        let order = *self.order.get_or_insert(found);
+        let record = Record::from_bytes(&bytes, order);
+        if record.version != VERSION {
+            let version = record.version;
+            let why = format!("version {version} is not supported, only 7");
+            return Err(TraceError::Byte(place, why));
+        }
+        let mut behind = [0; 256];
+        let mut left = usize::from(record.behind);
+        while left > 0 {
+            let part = left.min(behind.len());
+            let read = fill(&mut self.input, &mut behind[..part])?;
+            left = if read < part { 0 } else { left - part };
+        }
+        self.place += RECORD + usize::from(record.behind);
+        Ok(Some((place, record)))
+    }
+}
+
+/// A trace as a stream of operations.
+pub struct Blktrace<R> {
+    records: Records<R>,
+    moment: Moment,
+    names: Names,
+    paired: Paired,
+    rest: Option<Raw>,
+    place: usize,
+    is_over: bool,
+}
+
+impl<R: BufRead> Blktrace<R> {
+    /// A trace whose operations arrive at this moment of their way.
+    pub fn new(input: R, moment: Moment) -> Self {
+        Self {
+            records: Records::new(input),
+            moment,
+            names: Names::default(),
+            paired: Paired::default(),
+            rest: None,
+            place: 0,
+            is_over: false,
+        }
+    }
+
+    fn raw(&mut self) -> Result<Option<Raw>, TraceError> {
+        loop {
+            if let Some(raw) = self.paired.ready() {
+                return Ok(Some(raw));
+            }
+            if self.is_over {
+                return Ok(None);
+            }
+            let Some((place, record)) = self.records.next()? else {
+                self.is_over = true;
+                self.paired.end();
+                continue;
+            };
+            self.place = place;
+            let arrival = match self.moment {
+                Moment::Issue => ISSUED,
+                Moment::Queue => QUEUED,
+            };
+            if record.category & NOTIFY > 0 || ![arrival, COMPLETED].contains(&record.action) {
+                continue;
+            }
+            let (major, minor) = (record.device >> 20, record.device & 0xf_ffff);
+            let number = self.names.number(&format!("{major},{minor}"));
+            let target = number.map_err(|why| TraceError::Byte(place, why))?;
+            if record.action == COMPLETED {
+                self.paired
+                    .complete(target, record.sector, Nanos(record.at));
+                continue;
+            }
+            let Some(direction) = record.direction() else {
+                continue;
+            };
+            let raw = Raw {
+                at: Nanos(record.at),
+                took: None,
+                direction,
+                offset: record.sector.saturating_mul(SECTOR),
+                len: record.bytes.into(),
+                target,
+            };
+            self.paired.issue(record.sector, raw);
+        }
+    }
+}
+
+impl<R: BufRead> Source for Blktrace<R> {
+    fn next(&mut self) -> Result<Option<Operation>, TraceError> {
+        let raw = match self.rest.take() {
+            Some(rest) => Some(rest),
+            None => self.raw()?,
+        };
+        let Some(raw) = raw else {
+            return Ok(None);
+        };
+        let (operation, rest) = checked(raw).map_err(|why| TraceError::Byte(self.place, why))?;
+        self.rest = rest;
+        Ok(Some(operation))
+    }
+
+    fn targets(&self) -> &[String] {
+        self.names.all()
+    }
+
+    fn clock(&self) -> Clock {
+        Clock::Unknown
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        let mut remarks = self.paired.remarks();
+        if self.records.cut {
+            remarks.push("the last record is cut off and left out".to_owned());
+        }
+        remarks
+    }
 }
 
 fn no_record(place: usize) -> TraceError {

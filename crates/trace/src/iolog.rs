@@ -14,11 +14,13 @@
 
 use std::collections::HashMap;
 use std::fmt::Write;
+use std::io::BufRead;
 
 use blocklab_units::Nanos;
 use blocklab_workload::Direction;
 
-use super::{Trace, TraceError};
+use super::{Clock, Operation, Source, Trace, TraceError};
+use crate::lines::Lines;
 
 /// Reads a trace.
 ///
@@ -27,15 +29,7 @@ use super::{Trace, TraceError};
 pub fn parse(text: &str) -> Result<Trace, TraceError> {
     let mut lines = text.lines().zip(1..);
     let head = lines.next().map_or("", |(line, _)| line.trim());
-    let timed = match head {
-        "fio version 3 iolog" => true,
-        "fio version 2 iolog" => false,
-        _ => {
-            let message = "not an iolog, which begins with the line `fio version 2 iolog` or \
-                           `fio version 3 iolog`";
-            return Err(TraceError::Line(1, message.to_owned()));
-        }
-    };
+    let timed = is_timed(head)?;
     let mut reading = Reading {
         timed,
         ..Reading::default()
@@ -51,6 +45,105 @@ pub fn parse(text: &str) -> Result<Trace, TraceError> {
         }
     }
     Ok(reading.trace)
+}
+
+/// A trace as a stream of operations.
+pub struct Iolog<R> {
+    lines: Lines<R>,
+    head: String,
+    reading: Reading,
+    /// Operations of the line, from the last to the first.
+    ready: Vec<Operation>,
+}
+
+impl<R: BufRead> Iolog<R> {
+    /// A trace of either version.
+    pub fn new(input: R) -> Self {
+        Self {
+            lines: Lines::new(input),
+            head: String::new(),
+            reading: Reading::default(),
+            ready: Vec::new(),
+        }
+    }
+
+    fn line(&mut self) -> Result<bool, TraceError> {
+        if self.lines.next()?.is_none() {
+            return Ok(false);
+        }
+        let text = std::str::from_utf8(self.lines.line()).map_err(|_| TraceError::NoText)?;
+        let number = self.lines.number();
+        let text = text.trim();
+        if number == 1 {
+            self.head = text.to_owned();
+            self.reading.timed = is_timed(text)?;
+            self.reading.trace.is_untimed = !self.reading.timed;
+        } else if !text.is_empty() && text != self.head {
+            let words: Vec<&str> = text.split_whitespace().collect();
+            let read = self.reading.line(&words);
+            read.map_err(|why| TraceError::Line(self.lines.number(), why))?;
+        }
+        let parts = self.reading.trace.operations.drain(..).rev();
+        self.ready.extend(parts.map(|part| Operation {
+            at: part.at,
+            took: None,
+            offset: part.offset,
+            len: part.len,
+            target: part.target,
+            direction: part.direction,
+        }));
+        Ok(true)
+    }
+}
+
+impl<R: BufRead> Source for Iolog<R> {
+    fn next(&mut self) -> Result<Option<Operation>, TraceError> {
+        while self.ready.is_empty() {
+            if !self.line()? {
+                return Ok(None);
+            }
+        }
+        Ok(self.ready.pop())
+    }
+
+    fn targets(&self) -> &[String] {
+        &self.reading.trace.files
+    }
+
+    fn clock(&self) -> Clock {
+        Clock::Recording
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        let mut remarks = Vec::new();
+        if !self.reading.timed {
+            remarks.push(
+                "version 2 of fio's format has no times but waits: rates and bursts are not those of \
+                 the recording"
+                    .to_owned(),
+            );
+        }
+        if self.reading.trace.passed_over > 0 {
+            let waits = self.reading.trace.passed_over;
+            remarks.push(format!(
+                "{waits} waits without their fourth word are skipped, as fio does"
+            ));
+        }
+        remarks
+    }
+}
+
+/// Whether the first line is that of version 3, which has times.
+fn is_timed(head: &str) -> Result<bool, TraceError> {
+    match head {
+        "fio version 3 iolog" => Ok(true),
+        "fio version 2 iolog" => Ok(false),
+        _ => {
+            let message = "not an iolog, which begins with the line `fio version 2 iolog` or \
+                           `fio version 3 iolog`";
+            Err(TraceError::Line(1, message.to_owned()))
+        }
+    }
 }
 
 #[derive(Default)]

@@ -1,18 +1,44 @@
-//! In: recorded operations of any format, as bytes handed in.
-//! Out: the operations in order, the files they use, and how far into each they reach.
+//! In: recorded operations of any format, as bytes or a reader handed in; devices that might carry them.
+//! Out: the operations in order, their character, and how long they would wait on a device.
 //! Never: I/O beyond what it is handed.
 //!
 //! ```text
-//!   fio's iolog, versions 2 and 3 ──┐
-//!                                   ├──▶ read ──▶ Trace: files, operations, extents
-//!   blktrace, version 7 ────────────┘
-//!   operations as they were issued ──▶ iolog::render
+//!   iolog, blktrace, blkparse, perf, ─▶ Source ─▶ Sorted ─▶ Merged ─┬─▶ Stored    the own format
+//!   biosnoop, xperf, vscsi, tables     one operation after another  ├─▶ Character what the load is like
+//!                                                                   └─▶ Fit       who would carry it
+//!   iolog, blktrace ─▶ read ─▶ Trace: all operations, for a replay
+//!   operations as they were issued ─▶ iolog::render
 //! ```
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
+mod decimal;
+mod lines;
+mod operation;
+
 pub mod blktrace;
+pub mod completions;
+pub mod csv;
 pub mod iolog;
+pub mod kernel_text;
+mod paired;
+mod vscsi;
+
+pub mod character;
+pub mod format;
+mod merged;
+mod selected;
+mod sorted;
+pub mod stored;
+
+#[cfg(test)]
+mod testing;
+
+pub use kernel_text::Moment;
+pub use merged::Merged;
+pub use operation::{Clock, Operation, Source};
+pub use selected::{Selected, Selection};
+pub use sorted::Sorted;
 
 use blocklab_units::Nanos;
 use blocklab_workload::{Direction, Replayed, TraceChanges, TraceFile};
@@ -53,6 +79,32 @@ pub enum TraceError {
     /// Neither text nor a trace of blktrace.
     #[error("neither an iolog, which is text, nor a trace of blktrace")]
     NoText,
+    /// Operations are further out of order than can be sorted in memory.
+    #[error(
+        "operation {number} was issued {late} before one that came {window} or more operations \
+         earlier: sort the file by its time first, such as with `sort -t, -k1,1n`"
+    )]
+    Unsorted {
+        /// The operation, counted from 1.
+        number: u64,
+        /// How much earlier it was issued.
+        late: Nanos,
+        /// Operations that are sorted in memory.
+        window: usize,
+    },
+    /// The file cannot be read on.
+    #[error("cannot be read: {0}")]
+    Read(String),
+    /// What only the user knows.
+    #[error("{0}")]
+    Ask(String),
+}
+
+impl TraceError {
+    /// The system refused to read.
+    pub(crate) fn read(why: &std::io::Error) -> Self {
+        Self::Read(why.to_string())
+    }
 }
 
 /// Reads a trace of any format; `name_of` gives the path of a device by its major and minor number.
@@ -63,7 +115,23 @@ pub fn read(bytes: &[u8], name_of: &dyn Fn(u32, u32) -> String) -> Result<Trace,
     if blktrace::is_blktrace(bytes) {
         return blktrace::parse(bytes, name_of);
     }
+    if bytes.starts_with(&stored::MAGIC) {
+        return own(bytes);
+    }
     iolog::parse(std::str::from_utf8(bytes).map_err(|_| TraceError::NoText)?)
+}
+
+/// A trace of the own format.
+fn own(bytes: &[u8]) -> Result<Trace, TraceError> {
+    let mut reader = stored::Reader::new(bytes)?;
+    let mut trace = Trace::default();
+    while let Some(operation) = reader.next()? {
+        let what = (operation.direction, operation.offset, operation.len.into());
+        let added = trace.add(operation.at, operation.target, what);
+        added.map_err(TraceError::Ask)?;
+    }
+    trace.files = reader.targets().to_vec();
+    Ok(trace)
 }
 
 /// The operations of a trace that was read and changed before, from the bytes of its file again.

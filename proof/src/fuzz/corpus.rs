@@ -55,6 +55,17 @@ pub fn corpus(target: &str) -> Vec<Vec<u8>> {
             all
         }
         "signatures" => vec![image()],
+        "trace_biosnoop" => files("proof/corpus/traces", &["biosnoop"]),
+        "trace_blkparse" => files("proof/corpus/traces", &["blkparse"]),
+        "trace_own" => {
+            let mut all = files("proof/corpus/traces", &["trace"]);
+            all.extend(files("proof/corpus/fio-traces", &["bin", "log"]));
+            all
+        }
+        "trace_perf" => files("proof/corpus/traces", &["perf"]),
+        "trace_table" => files("proof/corpus/traces", &["csv", "load"]),
+        "trace_vscsi" => vec![vscsi()],
+        "trace_xperf" => files("proof/corpus/traces", &["xperf"]),
         "vdbench" => scripts(),
         other => panic!("no corpus for {other}"),
     }
@@ -95,6 +106,25 @@ fn devices() -> Vec<Vec<u8>> {
         Some(device_file::render(&resolved.spec).into_bytes())
     };
     ADDRESSES.iter().filter_map(spec).collect()
+}
+
+/// Records of vscsiStats, version 1.
+fn vscsi() -> Vec<u8> {
+    let record = |number: u32| {
+        let mut record = Vec::new();
+        [number, 4096, 1]
+            .iter()
+            .for_each(|field| record.extend(field.to_le_bytes()));
+        [0x2a_u16, 0x0100]
+            .iter()
+            .for_each(|field| record.extend(field.to_le_bytes()));
+        let (block, moment) = (u64::from(number) * 8, u64::from(number) * 1000);
+        [block, moment]
+            .iter()
+            .for_each(|field| record.extend(field.to_le_bytes()));
+        record
+    };
+    (0..10).flat_map(record).collect()
 }
 
 /// Parameter files behind their arguments.

@@ -1,0 +1,358 @@
+//! In: moments and amounts of work. Out: the longest that any of it waits behind a limiter of any
+//! rate and bucket, exactly, without playing it again.
+//!
+//! A limiter of rate r and bucket B, full at the beginning, lets operation j go when
+//! `max over i <= j of (W(i, j) - B) / r + t(i)` has come, where W(i, j) is the work from operation i up
+//! to j, without j. So its wait is the maximum over all pairs of `(W - B) / r - (t(j) - t(i))`. For any
+//! rate, that maximum lies on the upper hull of the points `(t(j) - t(i), W(i, j))`: some dozens of
+//! points hold the answer for all limiters there can be.
+//!
+//! ```text
+//!   W ▲            ·───── hull           pairs of a later and an earlier half are the differences of
+//!     │        · ╱   ·                   two hulls, and the hull of differences of hulls is a walk along
+//!     │      ╱ ·    ·                    both. Halves are joined as the digits of a counter carry, so
+//!     │    ╱·  ·                         one pass is enough and only a hull for each digit is held.
+//!     └──────────────▶ t(j) - t(i)
+//! ```
+
+use blocklab_units::Nanos;
+
+/// An operation: when it came, and the work before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Point {
+    at: u64,
+    before: u64,
+}
+
+/// A pair of operations: how far apart, and the work from one to the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Pair {
+    apart: u64,
+    work: u64,
+    from: u64,
+}
+
+/// The longest wait behind a limiter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Worst {
+    /// How long.
+    pub wait: Nanos,
+    /// Since when more came than the limiter let pass.
+    pub from: Nanos,
+    /// When the operation came that waited so long.
+    pub at: Nanos,
+}
+
+/// Hulls of a run of operations.
+#[derive(Debug, Default)]
+struct Run {
+    /// Those that may be the later one of a pair.
+    upper: Vec<Point>,
+    /// Those that may be the earlier one.
+    lower: Vec<Point>,
+    pairs: Vec<Pair>,
+}
+
+/// The work that arrives within any time.
+#[derive(Debug, Default)]
+pub struct Envelope {
+    /// By the binary digits of the number of operations; larger runs are earlier.
+    runs: Vec<Option<Run>>,
+    work: u64,
+}
+
+/// Binary places below a nanosecond, as limiters have them.
+const PLACES: u32 = 32;
+
+impl Envelope {
+    /// An operation that comes at a moment, not before the one before it, with its work.
+    pub fn add(&mut self, at: Nanos, work: u64) {
+        let point = Point {
+            at: at.0,
+            before: self.work,
+        };
+        self.work += work;
+        let mut run = Run {
+            upper: vec![point],
+            lower: vec![point],
+            pairs: vec![Pair {
+                apart: 0,
+                work: 0,
+                from: at.0,
+            }],
+        };
+        for digit in &mut self.runs {
+            match digit.take() {
+                Some(earlier) => run = joined(earlier, run),
+                None => {
+                    *digit = Some(run);
+                    return;
+                }
+            }
+        }
+        self.runs.push(Some(run));
+    }
+
+    /// All work.
+    pub const fn work(&self) -> u64 {
+        self.work
+    }
+
+    /// Joins what is left in the digits, so that questions are answered at once.
+    #[must_use]
+    pub fn closed(mut self) -> Self {
+        let runs = std::mem::take(&mut self.runs);
+        let all = runs
+            .into_iter()
+            .flatten()
+            .reduce(|later, earlier| joined(earlier, later));
+        self.runs = vec![all];
+        self
+    }
+
+    /// The longest wait behind a limiter of `per_second` units and a bucket of `bucket` units.
+    ///
+    /// To the nanosecond what a limiter of the device model gives: the same whole numbers.
+    pub fn worst(&self, per_second: f64, bucket: f64) -> Worst {
+        let step = 1e9 / per_second * (1_u64 << PLACES) as f64;
+        let tolerance = (bucket * step) as i128;
+        let step = (step + 0.5) as u64;
+        let mut worst = Worst {
+            wait: Nanos::ZERO,
+            from: Nanos::ZERO,
+            at: Nanos::ZERO,
+        };
+        for pair in self.runs.iter().flatten().flat_map(|run| &run.pairs) {
+            let due = (u128::from(pair.work) * u128::from(step)) as i128 - tolerance;
+            let since = (due + ((1 << PLACES) - 1)) >> PLACES;
+            let wait = since - i128::from(pair.apart);
+            if wait > i128::from(worst.wait.0) {
+                worst = Worst {
+                    wait: Nanos(u64::try_from(wait).unwrap_or(u64::MAX)),
+                    from: Nanos(pair.from),
+                    at: Nanos(pair.from + pair.apart),
+                };
+            }
+        }
+        worst
+    }
+}
+
+fn joined(earlier: Run, later: Run) -> Run {
+    let across = across(&earlier.lower, &later.upper);
+    let mut pairs = merged(merged(earlier.pairs, later.pairs), across);
+    hull(&mut pairs, |pair| (pair.apart, pair.work), 1);
+    let (mut upper, mut lower) = (earlier.upper, earlier.lower);
+    upper.extend(later.upper);
+    hull(&mut upper, |point| (point.at, point.before), 1);
+    lower.extend(later.lower);
+    hull(&mut lower, |point| (point.at, point.before), -1);
+    Run {
+        upper,
+        lower,
+        pairs,
+    }
+}
+
+fn merged(one: Vec<Pair>, other: Vec<Pair>) -> Vec<Pair> {
+    let mut all = Vec::with_capacity(one.len() + other.len());
+    let (mut one, mut other) = (one.into_iter().peekable(), other.into_iter().peekable());
+    loop {
+        let next = match (one.peek(), other.peek()) {
+            (Some(a), Some(b)) if (a.apart, a.work) <= (b.apart, b.work) => one.next(),
+            (_, Some(_)) => other.next(),
+            (Some(_), None) => one.next(),
+            (None, None) => return all,
+        };
+        all.extend(next);
+    }
+}
+
+/// On which side of the line from `a` to `b` the point `c` lies: above 0 to its left.
+fn turn(a: (u64, u64), b: (u64, u64), c: (u64, u64)) -> i128 {
+    let to = |p: (u64, u64)| {
+        let x = i128::from(p.0) - i128::from(a.0);
+        (x, i128::from(p.1) - i128::from(a.1))
+    };
+    let ((bx, by), (cx, cy)) = (to(b), to(c));
+    bx * cy - by * cx
+}
+
+/// Leaves the upper (`side` 1) or lower (-1) hull of points in order of their first number.
+fn hull<T: Copy>(points: &mut Vec<T>, place: impl Fn(&T) -> (u64, u64), side: i128) {
+    let mut kept = 0;
+    for index in 0..points.len() {
+        let next = points[index];
+        let here = place(&next);
+        while kept > 0 {
+            let last = place(&points[kept - 1]);
+            // At one moment, the most work counts for the upper hull and the least for the lower.
+            let is_same = last.0 == here.0;
+            let is_worse = if side > 0 {
+                last.1 <= here.1
+            } else {
+                last.1 >= here.1
+            };
+            let is_inside = kept > 1 && turn(place(&points[kept - 2]), last, here) * side >= 0;
+            if (is_same && is_worse) || (!is_same && is_inside) {
+                kept -= 1;
+            } else {
+                break;
+            }
+        }
+        let is_covered = kept > 0 && place(&points[kept - 1]).0 == here.0;
+        if !is_covered {
+            points[kept] = next;
+            kept += 1;
+        }
+    }
+    points.truncate(kept);
+}
+
+/// The upper hull of all differences of a later point and an earlier one: both hulls are walked
+/// along, the steeper edge first.
+fn across(earlier: &[Point], later: &[Point]) -> Vec<Pair> {
+    let (mut i, mut j) = (earlier.len(), 0);
+    let mut pairs = Vec::with_capacity(earlier.len() + later.len());
+    while i > 0 && j < later.len() {
+        let (from, to) = (earlier[i - 1], later[j]);
+        pairs.push(Pair {
+            apart: to.at - from.at,
+            work: to.before - from.before,
+            from: from.at,
+        });
+        let back = (i > 1).then(|| edge(earlier[i - 2], from));
+        let on = later.get(j + 1).map(|next| edge(to, *next));
+        match (back, on) {
+            (Some((x, y)), Some((u, v))) => {
+                // y / x against v / u.
+                if u128::from(y) * u128::from(u) >= u128::from(v) * u128::from(x) {
+                    i -= 1;
+                } else {
+                    j += 1;
+                }
+            }
+            (Some(_), None) => i -= 1,
+            (None, _) => j += 1,
+        }
+    }
+    pairs
+}
+
+const fn edge(a: Point, b: Point) -> (u64, u64) {
+    (b.at - a.at, b.before - a.before)
+}
+
+#[cfg(test)]
+mod tests {
+    use blocklab_device::{
+        Cap, Covers, Device, DeviceSpec, Direction, Io, Latency, Layout, Origin, Rate, Service,
+        Spread, VolumeSpec,
+    };
+    use blocklab_units::Bytes;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// A volume that has one limit, and whose medium takes no time that differs.
+    fn device(rate: Rate, bucket: Nanos) -> Device {
+        let cap = Cap {
+            covers: Covers::All,
+            bucket,
+            refill_share: 1.0,
+            ..Cap::new("limit", rate, Origin::Given)
+        };
+        let latency = Latency {
+            base: Nanos(1000),
+            per_kib_ns: 0.0,
+            origin: Origin::Given,
+        };
+        let service = Service {
+            read: latency.clone(),
+            write: latency,
+            stream_read: None,
+            stream_write: None,
+            interleaved_read: None,
+            interleaved_write: None,
+            spread: Spread {
+                sigma: 0.0,
+                tail: None,
+                origin: Origin::Given,
+            },
+            saturation: None,
+            programs: None,
+        };
+        let volume = VolumeSpec {
+            caps: vec![cap],
+            service: Some(service),
+            ..VolumeSpec::new("test", Bytes(1 << 40))
+        };
+        let spec = DeviceSpec {
+            name: "test".to_owned(),
+            volumes: vec![volume],
+            layout: Layout::default(),
+            instance: None,
+            faults: Vec::new(),
+        };
+        Device::new(&spec, 1).expect("a sound device")
+    }
+
+    fn simulated(operations: &[(u64, u32)], rate: Rate, bucket: Nanos) -> u64 {
+        let mut device = device(rate, bucket);
+        let mut worst = 0;
+        for (at, len) in operations {
+            let io = Io {
+                direction: Direction::Read,
+                offset: 0,
+                len: *len,
+            };
+            device.explain(Nanos(*at), io, &mut |wait| {
+                worst = worst.max(wait.until.0 - wait.from.0);
+            });
+        }
+        worst
+    }
+
+    /// Moments from gaps, as bursts are made of: most are short.
+    fn load() -> impl Strategy<Value = Vec<(u64, u32)>> {
+        let gap = prop_oneof![0_u64..2000, 0_u64..3_000_000, 0_u64..2_000_000_000];
+        let size = (1_u32..64).prop_map(|blocks| blocks * 512);
+        proptest::collection::vec((gap, size), 1..200).prop_map(|steps| {
+            let mut now = 0;
+            let step = |(gap, len): (u64, u32)| {
+                now += gap;
+                (now, len)
+            };
+            steps.into_iter().map(step).collect()
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn the_closed_form_is_the_simulation_to_the_nanosecond(
+            operations in load(),
+            per_second in 1_u32..100_000,
+            bucket_ms in 0_u64..2000,
+        ) {
+            let mut counts = Envelope::default();
+            let mut bytes = Envelope::default();
+            for (at, len) in &operations {
+                counts.add(Nanos(*at), 1);
+                bytes.add(Nanos(*at), u64::from(*len));
+            }
+            let bucket = Nanos::from_millis(bucket_ms);
+            let iops = Rate::Iops(f64::from(per_second));
+            let held = iops.per_second() * bucket.as_secs_f64();
+            let counts = counts.closed();
+            let closed = counts.worst(iops.per_second(), held);
+            prop_assert_eq!(closed.wait.0, simulated(&operations, iops, bucket));
+            let rate = Rate::MibPerS(f64::from(per_second) / 1000.0);
+            let held = rate.per_second() * bucket.as_secs_f64();
+            let parted = bytes.worst(rate.per_second(), held);
+            // Runs that are not joined have no pairs across them.
+            let closed = bytes.closed().worst(rate.per_second(), held);
+            prop_assert!(parted.wait <= closed.wait);
+            prop_assert_eq!(closed.wait.0, simulated(&operations, rate, bucket));
+        }
+    }
+}

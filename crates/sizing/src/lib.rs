@@ -1,0 +1,19 @@
+//! In: a recorded load, operation by operation; the devices that might carry it.
+//! Out: how long its operations would wait for each limit of a device, in closed form; and what the model
+//! of the device does with every one of them.
+//! Never: a price, an address, a file.
+//!
+//! ```text
+//!   operations ──▶ Envelope (one for each kind of limit) ──▶ the longest wait for any rate and bucket
+//!        └───────▶ Replay (one for each device)          ──▶ waits, who held them, from when to when
+//! ```
+
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
+
+mod bounds;
+mod envelope;
+mod replay;
+
+pub use bounds::{Bound, Bounds, Envelopes};
+pub use envelope::{Envelope, Worst};
+pub use replay::{Episode, Held, Outcome, Replay};

@@ -1,0 +1,259 @@
+//! In: operations, each at its moment, and the model of a device. Out: how long they wait there, for
+//! what, and from when to when.
+//!
+//! Operations come when they came, whatever is still in flight: the device has to keep up with them.
+
+use blocklab_device::{Device, DeviceSpec, Direction, Invalid, Io, LimitKind, LimitName};
+use blocklab_trace::Operation;
+use blocklab_units::Nanos;
+use blocklab_workload as workload;
+use serde::Serialize;
+
+/// Waits that are further apart than this are two episodes.
+const APART: Nanos = Nanos::from_secs(1);
+/// An operation that takes longer is slow.
+const SLOW: Nanos = Nanos::from_millis(10);
+
+/// A load on the model of a device.
+#[derive(Debug)]
+pub struct Replay {
+    device: Device,
+    limits: Vec<(usize, LimitName)>,
+    waited_for: Vec<u64>,
+    tolerated: Nanos,
+    operations: u64,
+    slow: u64,
+    late: u64,
+    first_late: Option<Nanos>,
+    worst: (Nanos, Nanos),
+    slowest: Nanos,
+    latencies: Vec<u64>,
+    now: Option<Episode>,
+    longest: Option<Episode>,
+    end: u64,
+}
+
+/// Operations that waited too long, one soon after the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Episode {
+    /// When the first of them came.
+    pub from_ns: u64,
+    /// When the last of them was done.
+    pub until_ns: u64,
+    /// The longest wait.
+    pub wait_max_ns: u64,
+    /// How many there were.
+    pub operations: u64,
+}
+
+/// A limit, and how long it held operations back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Held {
+    /// `gp2: burst credits`.
+    pub limit: String,
+    /// Whether credits were spent.
+    pub is_credit: bool,
+    /// The waits of all operations together.
+    pub waited_ns: u64,
+}
+
+/// What became of a load.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Outcome {
+    /// Operations that were played.
+    pub operations: u64,
+    /// The longest wait for limits.
+    pub wait_max_ns: u64,
+    /// When the operation came that waited so long.
+    pub wait_max_at_ns: u64,
+    /// Operations that waited longer than is tolerated.
+    pub late: u64,
+    /// When the first of them came.
+    pub first_late_ns: Option<u64>,
+    /// The episode with the longest wait.
+    pub episode: Option<Episode>,
+    /// Who held operations back, the longest first.
+    pub held: Vec<Held>,
+    /// Operations that took more than 10 ms altogether.
+    pub above_10_ms_percent: f64,
+    /// Latency, waits included, to 3 %.
+    pub latency_p50_ns: u64,
+    /// The same.
+    pub latency_p99_ns: u64,
+    /// The same, exactly.
+    pub latency_max_ns: u64,
+    /// End of the last byte that lies beyond the device; `None`: all are on it.
+    pub beyond_bytes: Option<u64>,
+}
+
+impl Replay {
+    /// A load whose operations may wait so long.
+    ///
+    /// # Errors
+    /// The first rule that the specification of the device breaks.
+    pub fn new(spec: &DeviceSpec, tolerated: Nanos) -> Result<Self, Invalid> {
+        let device = Device::new(spec, 1)?;
+        let limits = device.waits_of(0);
+        let most = limits.iter().map(|(index, _)| index + 1).max();
+        Ok(Self {
+            device,
+            limits,
+            waited_for: vec![0; most.unwrap_or(0)],
+            tolerated,
+            operations: 0,
+            slow: 0,
+            late: 0,
+            first_late: None,
+            worst: (Nanos::ZERO, Nanos::ZERO),
+            slowest: Nanos::ZERO,
+            latencies: vec![0; 64 * SUBS],
+            now: None,
+            longest: None,
+            end: 0,
+        })
+    }
+
+    /// An operation, not before the one before it.
+    pub fn add(&mut self, operation: &Operation) {
+        if operation.end() > self.device.capacity().0 {
+            self.end = self.end.max(operation.end());
+            return;
+        }
+        let io = Io {
+            direction: match operation.direction {
+                workload::Direction::Read => Direction::Read,
+                workload::Direction::Write => Direction::Write,
+                workload::Direction::Trim => Direction::Trim,
+                workload::Direction::Sync => Direction::Flush,
+            },
+            offset: operation.offset,
+            len: operation.len,
+        };
+        let at = operation.at;
+        let (mut waited, waited_for) = (0, &mut self.waited_for);
+        let answer = self.device.explain(at, io, &mut |wait| {
+            let held = wait.until.0 - wait.from.0;
+            waited += held;
+            if let Some(sum) = waited_for.get_mut(wait.limit) {
+                *sum = sum.saturating_add(held);
+            }
+        });
+        self.operations += 1;
+        let took = answer.at.since(at);
+        self.latencies[bucket(took.0)] += 1;
+        self.slow += u64::from(took > SLOW);
+        self.slowest = self.slowest.max(took);
+        if Nanos(waited) > self.worst.0 {
+            self.worst = (Nanos(waited), at);
+        }
+        if Nanos(waited) > self.tolerated {
+            self.late(at, waited, answer.at);
+        }
+    }
+
+    #[cold]
+    fn late(&mut self, at: Nanos, waited: u64, done: Nanos) {
+        self.late += 1;
+        self.first_late.get_or_insert(at);
+        match &mut self.now {
+            Some(now) if at.0 <= now.until_ns.saturating_add(APART.0) => {
+                now.until_ns = now.until_ns.max(done.0);
+                now.wait_max_ns = now.wait_max_ns.max(waited);
+                now.operations += 1;
+            }
+            _ => {
+                self.close();
+                self.now = Some(Episode {
+                    from_ns: at.0,
+                    until_ns: done.0,
+                    wait_max_ns: waited,
+                    operations: 1,
+                });
+            }
+        }
+    }
+
+    fn close(&mut self) {
+        let Some(now) = self.now.take() else { return };
+        let longest = self.longest.map_or(0, |longest| longest.wait_max_ns);
+        if now.wait_max_ns > longest {
+            self.longest = Some(now);
+        }
+    }
+
+    /// What became of it.
+    pub fn end(mut self) -> Outcome {
+        self.close();
+        let limits = self.limits.iter();
+        let held = limits.map(|(index, name)| Held {
+            limit: name.to_string(),
+            is_credit: matches!(name.kind, LimitKind::Baseline { .. }),
+            waited_ns: self.waited_for[*index],
+        });
+        let mut held: Vec<Held> = held.filter(|held| held.waited_ns > 0).collect();
+        held.sort_by_key(|held| std::cmp::Reverse(held.waited_ns));
+        Outcome {
+            operations: self.operations,
+            wait_max_ns: self.worst.0.0,
+            wait_max_at_ns: self.worst.1.0,
+            late: self.late,
+            first_late_ns: self.first_late.map(|first| first.0),
+            episode: self.longest,
+            held,
+            above_10_ms_percent: 100.0 * self.slow as f64 / self.operations.max(1) as f64,
+            latency_p50_ns: self.quantile(0.5),
+            latency_p99_ns: self.quantile(0.99),
+            latency_max_ns: self.slowest.0,
+            beyond_bytes: (self.end > 0).then_some(self.end),
+        }
+    }
+
+    fn quantile(&self, share: f64) -> u64 {
+        let wanted = (self.operations as f64 * share) as u64;
+        let mut seen = 0;
+        let found = self.latencies.iter().position(|count| {
+            seen += count;
+            seen > wanted
+        });
+        found.map_or(0, upper).min(self.slowest.0)
+    }
+}
+
+/// Parts of a power of two: figures are off by 3 % at most.
+const SUBS: usize = 32;
+
+const fn bucket(ns: u64) -> usize {
+    if ns < SUBS as u64 {
+        return ns as usize;
+    }
+    let shift = 63 - ns.leading_zeros() - SUBS.ilog2();
+    (shift as usize + 1) * SUBS + ((ns >> shift) as usize - SUBS)
+}
+
+/// The largest value of a bucket.
+fn upper(bucket: usize) -> u64 {
+    if bucket < SUBS {
+        return bucket as u64;
+    }
+    let shift = bucket / SUBS - 1;
+    ((SUBS + bucket % SUBS + 1) as u64)
+        .checked_shl(shift as u32)
+        .unwrap_or(u64::MAX)
+        .wrapping_sub(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buckets_hold_what_they_say() {
+        for ns in [0, 1, 31, 32, 33, 63, 64, 1000, 123_456_789, 1 << 40] {
+            let found = upper(bucket(ns));
+            assert!(
+                found >= ns && found as f64 <= ns as f64 * 1.0313 + 1.0,
+                "{ns}: {found}"
+            );
+        }
+    }
+}

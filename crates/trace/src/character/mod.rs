@@ -1,0 +1,358 @@
+//! In: operations in order of time. Out: what the load is like: mix, sizes, locality, bursts,
+//! concurrency, pauses, and how they go over time.
+//!
+//! ```text
+//!   operation ─┬─▶ mix, sizes       by direction
+//!              ├─▶ Bursts           counts of windows of 0.1 s, 1 s and 1 min
+//!              ├─▶ Space            pages touched and written, 32 open streams
+//!              ├─▶ Reuse            distances, sampled
+//!              ├─▶ Flight           completions, where the trace has them; pauses
+//!              └─▶ Profile          slots of a width that grows with the trace
+//! ```
+//!
+//! Memory does not grow with the number of operations, but with the pages that are touched: a bit
+//! each for touched and written.
+
+mod bursts;
+mod flight;
+mod profile;
+mod reuse;
+mod space;
+
+use std::collections::BTreeMap;
+
+use blocklab_workload::Direction;
+use serde::Serialize;
+
+use crate::{Operation, Source, TraceError};
+
+use bursts::Bursts;
+pub use bursts::Peak;
+use flight::Flight;
+pub use flight::{Idle, InFlight};
+use profile::Profile;
+pub use profile::Slot;
+use reuse::Distances;
+pub use reuse::{Hit, Reuse};
+use space::Space;
+pub use space::{PAGE, STREAMS};
+
+/// What a load is like.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Character {
+    /// Operations.
+    pub operations: u64,
+    /// Bytes of reads and writes.
+    pub bytes: u64,
+    /// From the beginning of the trace to its last operation.
+    pub duration_ns: u64,
+    /// Over all of it; `None` where everything happens in one moment.
+    pub iops_mean: Option<f64>,
+    /// The same.
+    pub bytes_per_s_mean: Option<f64>,
+    /// By direction; those that do not occur are left out.
+    pub directions: Vec<Mix>,
+    /// Sizes of reads and writes together; `None` without any.
+    pub sizes: Option<Sizes>,
+    /// The busiest windows.
+    pub peaks: Vec<Peak>,
+    /// Standard deviation of the time between operations by its mean: 1 where they come at random.
+    pub interarrival_cv: Option<f64>,
+    /// Operations that begin where one of the last [`STREAMS`] ended.
+    pub sequential_percent: Option<f64>,
+    /// Operations whose begin or length is no multiple of 4 KiB.
+    pub unaligned_percent: Option<f64>,
+    /// Pages of 4 KiB that are touched.
+    pub working_set_bytes: u64,
+    /// Pages that are written.
+    pub written_set_bytes: u64,
+    /// Of the pages that writes write, those that an earlier one wrote; `None` without writes.
+    pub rewritten_percent: Option<f64>,
+    /// End of the last byte that is touched.
+    pub end_bytes: u64,
+    /// What a cache would hold; `None` where it was not asked for.
+    pub reuse: Option<Reuse>,
+    /// In flight, where the trace has completions.
+    pub in_flight: Option<InFlight>,
+    /// Pauses of a second or longer.
+    pub idle: Idle,
+    /// How it goes over time.
+    pub profile: Vec<Slot>,
+    /// The devices with their operations.
+    pub devices: Vec<Device>,
+    /// What the reader left out or assumed.
+    pub remarks: Vec<String>,
+}
+
+/// A device of a trace.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Device {
+    /// Its name.
+    pub name: String,
+    /// Its operations.
+    pub operations: u64,
+}
+
+/// One direction of a load.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Mix {
+    /// `read`, `write`, `trim` or `sync`.
+    pub direction: &'static str,
+    /// Operations.
+    pub operations: u64,
+    /// Share of all operations.
+    pub operations_percent: f64,
+    /// Bytes.
+    pub bytes: u64,
+    /// Sizes; `None` for syncs, which have none.
+    pub sizes: Option<Sizes>,
+}
+
+/// Sizes of operations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Sizes {
+    /// Half are smaller or as large.
+    pub p50_bytes: u64,
+    /// Nine in ten are.
+    pub p90_bytes: u64,
+    /// The largest.
+    pub max_bytes: u64,
+}
+
+/// Counts of one direction.
+#[derive(Debug, Default)]
+struct Counts {
+    operations: u64,
+    bytes: u64,
+    sizes: BTreeMap<u32, u64>,
+    last: (u32, u64),
+}
+
+impl Counts {
+    #[inline]
+    fn add(&mut self, len: u32) {
+        self.operations += 1;
+        self.bytes += u64::from(len);
+        // Sizes come in rows: the tree is asked at the end of each.
+        if self.last.0 == len {
+            self.last.1 += 1;
+        } else {
+            self.settle();
+            self.last = (len, 1);
+        }
+    }
+
+    fn settle(&mut self) {
+        let (len, count) = std::mem::take(&mut self.last);
+        if count > 0 {
+            *self.sizes.entry(len).or_default() += count;
+        }
+    }
+}
+
+fn sizes(counts: &BTreeMap<u32, u64>) -> Option<Sizes> {
+    let all: u64 = counts.values().sum();
+    let (max, _) = counts.last_key_value()?;
+    let quantile = |share: f64| {
+        let wanted = (all as f64 * share) as u64;
+        let mut seen = 0;
+        let found = counts.iter().find(|(_, count)| {
+            seen += **count;
+            seen > wanted
+        });
+        found.map_or(*max, |(size, _)| *size).into()
+    };
+    Some(Sizes {
+        p50_bytes: quantile(0.5),
+        p90_bytes: quantile(0.9),
+        max_bytes: (*max).into(),
+    })
+}
+
+const DIRECTIONS: [Direction; 4] = [
+    Direction::Read,
+    Direction::Write,
+    Direction::Trim,
+    Direction::Sync,
+];
+
+/// Takes operations in and gives their character at the end.
+pub struct Characterizer {
+    counts: [Counts; 4],
+    by_device: Vec<u64>,
+    bursts: Bursts,
+    space: Space,
+    reuse: Option<Distances>,
+    flight: Flight,
+    profile: Profile,
+    last_ns: u64,
+}
+
+impl Characterizer {
+    /// With distances of reuse or, which is faster, without.
+    pub fn new(with_reuse: bool) -> Self {
+        Self {
+            counts: Default::default(),
+            by_device: Vec::new(),
+            bursts: Bursts::default(),
+            space: Space::default(),
+            reuse: with_reuse.then(Distances::default),
+            flight: Flight::default(),
+            profile: Profile::default(),
+            last_ns: 0,
+        }
+    }
+
+    /// Takes an operation in.
+    #[inline]
+    pub fn add(&mut self, operation: &Operation) {
+        let moves = matches!(operation.direction, Direction::Read | Direction::Write);
+        let bytes = if moves { operation.len } else { 0 };
+        self.last_ns = operation.at.0;
+        self.counts[operation.direction as usize].add(operation.len);
+        let device = operation.target as usize;
+        if self.by_device.len() <= device {
+            self.by_device.resize(device + 1, 0);
+        }
+        self.by_device[device] += 1;
+        self.bursts.add(operation.at.0, bytes.into());
+        self.flight.add(operation);
+        if operation.direction != Direction::Sync {
+            self.space.add(operation);
+            if let Some(reuse) = self.reuse.as_mut().filter(|_| moves) {
+                reuse.add(operation);
+            }
+        }
+        let touched = self.space.touched();
+        self.profile.add(operation.at.0, bytes.into(), touched);
+    }
+
+    /// The character of all that was taken in.
+    pub fn end(mut self, targets: &[String], remarks: Vec<String>) -> Character {
+        self.counts.iter_mut().for_each(Counts::settle);
+        let operations: u64 = self.counts.iter().map(|counts| counts.operations).sum();
+        let moving = &self.counts[..2];
+        let bytes = moving.iter().map(|counts| counts.bytes).sum();
+        let mut together = BTreeMap::new();
+        for (size, count) in moving.iter().flat_map(|counts| &counts.sizes) {
+            *together.entry(*size).or_default() += count;
+        }
+        let seconds = self.last_ns as f64 / 1e9;
+        let by_time = |amount: u64| (seconds > 0.0).then(|| amount as f64 / seconds);
+        let placed = operations - self.counts[Direction::Sync as usize].operations;
+        let percent = |part: u64, of: u64| (of > 0).then(|| 100.0 * part as f64 / of as f64);
+        let devices = targets.iter().zip(&self.by_device);
+        Character {
+            operations,
+            bytes,
+            duration_ns: self.last_ns,
+            iops_mean: by_time(operations),
+            bytes_per_s_mean: by_time(bytes),
+            directions: mixes(&self.counts, operations),
+            sizes: sizes(&together),
+            interarrival_cv: self.bursts.interarrival_cv(),
+            peaks: self.bursts.peaks(),
+            sequential_percent: percent(self.space.sequential(), placed),
+            unaligned_percent: percent(self.space.unaligned(), placed),
+            working_set_bytes: self.space.touched() * PAGE,
+            written_set_bytes: self.space.written() * PAGE,
+            rewritten_percent: percent(self.space.rewrites(), self.space.page_writes()),
+            end_bytes: self.space.end(),
+            reuse: self.reuse.map(Distances::end),
+            in_flight: self.flight.in_flight(),
+            idle: self.flight.idle(),
+            profile: self.profile.slots(self.last_ns),
+            devices: devices
+                .map(|(name, operations)| Device {
+                    name: name.clone(),
+                    operations: *operations,
+                })
+                .collect(),
+            remarks,
+        }
+    }
+}
+
+fn mixes(counts: &[Counts; 4], operations: u64) -> Vec<Mix> {
+    let known = DIRECTIONS.into_iter().zip(counts);
+    let present = known.filter(|(_, counts)| counts.operations > 0);
+    present
+        .map(|(direction, counts)| Mix {
+            direction: direction.name(),
+            operations: counts.operations,
+            operations_percent: 100.0 * counts.operations as f64 / operations as f64,
+            bytes: counts.bytes,
+            sizes: sizes(&counts.sizes).filter(|sizes| sizes.max_bytes > 0),
+        })
+        .collect()
+}
+
+/// The character of a whole trace.
+///
+/// # Errors
+/// As the source.
+pub fn characterize(source: &mut dyn Source, with_reuse: bool) -> Result<Character, TraceError> {
+    let mut all = Characterizer::new(with_reuse);
+    while let Some(operation) = source.next()? {
+        all.add(&operation);
+    }
+    Ok(all.end(source.targets(), source.remarks()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Listed, at};
+
+    fn character(operations: Vec<Operation>) -> Character {
+        characterize(&mut Listed::new(operations), true).expect("a list")
+    }
+
+    #[test]
+    fn a_trace_of_nothing_has_no_figures() {
+        let nothing = character(Vec::new());
+        assert_eq!((nothing.operations, nothing.iops_mean), (0, None));
+        assert_eq!((nothing.sizes, nothing.rewritten_percent), (None, None));
+    }
+
+    #[test]
+    fn a_mix_is_counted_by_direction() {
+        let write = |us, offset, len| Operation {
+            direction: Direction::Write,
+            offset,
+            len,
+            ..at(us)
+        };
+        let sync = Operation {
+            direction: Direction::Sync,
+            len: 0,
+            ..at(3_000_000)
+        };
+        let found = character(vec![
+            at(0),
+            write(10, 4096, 8192),
+            write(500_000, 8192, 4096),
+            sync,
+            write(4_000_000, 100, 100),
+        ]);
+        assert_eq!(
+            (found.operations, found.bytes, found.iops_mean),
+            (5, 16_484, Some(1.25))
+        );
+        let named: Vec<_> = found
+            .directions
+            .iter()
+            .map(|mix| (mix.direction, mix.operations))
+            .collect();
+        assert_eq!(named, [("read", 1), ("write", 3), ("sync", 1)]);
+        let sizes = found.sizes.expect("some");
+        assert_eq!((sizes.p50_bytes, sizes.max_bytes), (4096, 8192));
+        // The write at 4096 follows the read, and nothing ended at 8192 or 100.
+        assert_eq!(found.sequential_percent, Some(25.0));
+        assert_eq!(found.unaligned_percent, Some(25.0));
+        assert_eq!(found.working_set_bytes, 3 * PAGE);
+        // Four pages were written, one of them twice.
+        assert_eq!(found.rewritten_percent, Some(25.0));
+        assert_eq!((found.idle.gaps, found.idle.longest_ns), (2, 2_500_000_000));
+    }
+}

@@ -1,0 +1,274 @@
+//! In: what biosnoop of bcc and `xperf -a diskio` print, a line at each completion. Out: operations,
+//! each at the moment of its issue.
+//!
+//! ```text
+//!   2.500137 postgres 2211 nvme1n1 W 4194304 8192 0.42        seconds ... sector, bytes, milliseconds
+//!   DiskWrite, 25013, sqlservr.exe (1204), 1312, 2, 0x1000, 0x0040000000, 0x00002000, 412, 0, ...
+//! ```
+
+use std::io::BufRead;
+
+use blocklab_units::Nanos;
+use blocklab_workload::Direction;
+
+use crate::csv::{Words, direction};
+use crate::decimal::{time, whole};
+use crate::lines::{Lines, shown};
+use crate::operation::{Names, Raw, checked};
+use crate::{Clock, Operation, Source, TraceError};
+
+const SECOND: u64 = 1_000_000_000;
+
+/// Which text it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CompletionText {
+    /// biosnoop of bcc or libbpf-tools.
+    Biosnoop,
+    /// `xperf -a diskio`, or its dump as CSV.
+    Xperf,
+}
+
+/// A text of completions.
+pub struct Completions<R> {
+    lines: Lines<R>,
+    kind: CompletionText,
+    titles: Vec<String>,
+    names: Names,
+    rest: Option<Raw>,
+    coarse: bool,
+    lost: u64,
+}
+
+impl<R: BufRead> Completions<R> {
+    /// A text of this kind.
+    pub fn new(input: R, kind: CompletionText) -> Self {
+        Self {
+            lines: Lines::new(input),
+            kind,
+            titles: Vec::new(),
+            names: Names::default(),
+            rest: None,
+            coarse: false,
+            lost: 0,
+        }
+    }
+
+    fn raw(&mut self) -> Result<Option<Raw>, TraceError> {
+        loop {
+            if self.lines.next()?.is_none() {
+                return Ok(None);
+            }
+            let line = self.lines.line();
+            if line.trim_ascii().is_empty() {
+                continue;
+            }
+            let read = match self.kind {
+                CompletionText::Biosnoop => {
+                    biosnoop(line, &mut self.coarse, &mut self.lost, &mut self.names)
+                }
+                CompletionText::Xperf => xperf(line, &mut self.titles, &mut self.names),
+            };
+            let read = read.map_err(|why| TraceError::Line(self.lines.number(), why))?;
+            if let Some(raw) = read {
+                return Ok(Some(raw));
+            }
+        }
+    }
+}
+
+/// From the right, as names of processes contain blanks: LAT, \[QUE\], BYTES, SECTOR, T, DISK, PID.
+fn biosnoop(
+    line: &[u8],
+    has_queue: &mut bool,
+    lost: &mut u64,
+    names: &mut Names,
+) -> Result<Option<Raw>, String> {
+    let words: Vec<&[u8]> = line
+        .split(u8::is_ascii_whitespace)
+        .filter(|word| !word.is_empty())
+        .collect();
+    if words.first().is_some_and(|word| word.starts_with(b"TIME")) {
+        if !words.contains(&&b"SECTOR"[..]) {
+            return Err(
+                "this biosnoop prints no sectors (bpftrace's does not): there are rates and \
+                 latencies in it, but nothing to replay; record with `blocklab trace record`"
+                    .to_owned(),
+            );
+        }
+        *has_queue = words.iter().any(|word| word.starts_with(b"QUE"));
+        return Ok(None);
+    }
+    if words.first() == Some(&&b"lost"[..]) || words.first() == Some(&&b"Possibly"[..]) {
+        let number = words.iter().find_map(|word| whole(word, "count").ok());
+        *lost += number.unwrap_or(1);
+        return Ok(None);
+    }
+    let tail = 6 + usize::from(*has_queue);
+    if words.len() < tail + 2 {
+        return Err(format!(
+            "{} columns, and biosnoop prints {} or more",
+            words.len(),
+            tail + 2
+        ));
+    }
+    let end = words.len();
+    let at = time(words[0], SECOND, "TIME")?;
+    let took = time(words[end - 1], 1_000_000, "LAT")?;
+    let from = end - 1 - usize::from(*has_queue);
+    let (bytes, sector) = (words[from - 1], words[from - 2]);
+    let (kind, disk) = (words[from - 3], words[from - 4]);
+    let sector = whole(sector, "SECTOR")?;
+    let disk = std::str::from_utf8(disk).map_err(|_| "the disk is no text".to_owned())?;
+    Ok(Some(Raw {
+        at: Nanos(at.saturating_sub(took)),
+        took: Some(Nanos(took)),
+        direction: match direction(kind, Words::Letters)? {
+            _ if bytes == b"0" => Direction::Sync,
+            other => other,
+        },
+        offset: sector
+            .checked_mul(512)
+            .ok_or("the SECTOR is beyond the end of any device")?,
+        len: whole(bytes, "BYTES")?,
+        target: names.number(disk)?,
+    }))
+}
+
+/// By the names that the head gives to the columns of each kind of line.
+fn xperf(line: &[u8], titles: &mut Vec<String>, names: &mut Names) -> Result<Option<Raw>, String> {
+    let fields: Vec<&[u8]> = line
+        .split(|byte| *byte == b',')
+        .map(<[u8]>::trim_ascii)
+        .collect();
+    let first = fields.first().copied().unwrap_or_default();
+    let direction = match first {
+        b"DiskRead" => Direction::Read,
+        b"DiskWrite" => Direction::Write,
+        b"DiskFlush" => Direction::Sync,
+        _ => return Ok(None),
+    };
+    if fields.contains(&&b"TimeStamp"[..]) {
+        if direction != Direction::Sync {
+            *titles = fields.iter().map(|title| shown(title)).collect();
+        }
+        return Ok(None);
+    }
+    if titles.is_empty() {
+        return Err(
+            "no head (BeginHeader) names the columns before the first operation".to_owned(),
+        );
+    }
+    if direction == Direction::Sync {
+        let at = time(
+            fields.get(1).copied().unwrap_or_default(),
+            1000,
+            "TimeStamp",
+        )?;
+        return Ok(Some(Raw {
+            at: Nanos(at),
+            took: None,
+            direction,
+            offset: 0,
+            len: 0,
+            target: names.number("disk")?,
+        }));
+    }
+    let field = |names: &[&str]| {
+        let place = titles
+            .iter()
+            .position(|title| names.contains(&title.as_str()));
+        let place = place.ok_or_else(|| format!("the head has no column {}", names[0]))?;
+        let field = fields.get(place).copied();
+        field.ok_or_else(|| format!("column {}, {}, is missing", place + 1, names[0]))
+    };
+    let at = time(field(&["TimeStamp"])?, 1000, "TimeStamp")?;
+    let took = time(field(&["ElapsedTime"])?, 1000, "ElapsedTime")?;
+    let disk = field(&["DiskNum", "Disk"]).map_or_else(
+        |_| "disk".to_owned(),
+        |disk| format!("disk {}", shown(disk)),
+    );
+    Ok(Some(Raw {
+        at: Nanos(at.saturating_sub(took)),
+        took: Some(Nanos(took)),
+        direction,
+        offset: whole(field(&["ByteOffset"])?, "ByteOffset")?,
+        len: whole(field(&["IOSize", "Size"])?, "IOSize")?,
+        target: names.number(&disk)?,
+    }))
+}
+
+impl<R: BufRead> Source for Completions<R> {
+    fn next(&mut self) -> Result<Option<Operation>, TraceError> {
+        let raw = match self.rest.take() {
+            Some(rest) => Some(rest),
+            None => self.raw()?,
+        };
+        let Some(raw) = raw else {
+            return Ok(None);
+        };
+        let (operation, rest) = checked(raw).map_err(|why| self.lines.wrong(why))?;
+        self.rest = rest;
+        Ok(Some(operation))
+    }
+
+    fn targets(&self) -> &[String] {
+        self.names.all()
+    }
+
+    fn clock(&self) -> Clock {
+        Clock::Recording
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        let lost =
+            (self.lost > 0).then(|| format!("{} events were lost while recording", self.lost));
+        lost.into_iter().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{all, fault};
+
+    #[test]
+    fn biosnoop_is_read_from_the_right() {
+        let text = "TIME(s) COMM PID DISK T SECTOR BYTES QUE(ms) LAT(ms)\n\
+                    2.500137 my prog 2211 nvme1n1 W 4194304 8192 0.01 0.42\n\
+                    lost 7 events\n";
+        let mut events = Completions::new(text.as_bytes(), CompletionText::Biosnoop);
+        let got = all(&mut events);
+        assert_eq!(
+            (got[0].at, got[0].took),
+            (Nanos(2_499_717_000), Some(Nanos(420_000)))
+        );
+        assert_eq!((got[0].offset, got[0].len), (1 << 31, 8192));
+        assert_eq!(events.targets(), ["nvme1n1"]);
+        assert_eq!(events.remarks(), ["7 events were lost while recording"]);
+        let own = "TIME(ms) MAJOR MINOR COMM PID LAT(ms)\n";
+        let error = fault(&mut Completions::new(
+            own.as_bytes(),
+            CompletionText::Biosnoop,
+        ));
+        assert!(error.contains("no sectors"), "{error}");
+    }
+
+    #[test]
+    fn xperf_is_read_by_its_head() {
+        let text = "BeginHeader\r\n\
+            DiskWrite, TimeStamp, Process Name ( PID), ThreadID, CPU, IrpPtr, ByteOffset, IOSize, ElapsedTime, DiskNum\r\n\
+            EndHeader\r\n\
+            DiskWrite, 25013, sqlservr.exe (1204), 1312, 2, 0x1000, 0x0040000000, 0x00002000, 412, 0\r\n\
+            DiskFlush, 25500, x, 1\r\n";
+        let got = all(&mut Completions::new(
+            text.as_bytes(),
+            CompletionText::Xperf,
+        ));
+        assert_eq!(
+            (got[0].at, got[0].took),
+            (Nanos(24_601_000), Some(Nanos(412_000)))
+        );
+        assert_eq!((got[0].offset, got[0].len), (1 << 30, 8192));
+        assert_eq!(got[1].direction, Direction::Sync);
+    }
+}

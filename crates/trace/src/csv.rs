@@ -1,0 +1,760 @@
+//! In: a text of columns, and which column means what. Out: its operations.
+//!
+//! ```text
+//!   Timestamp,Response,IOType,LUN,Offset,Size         a header, which names columns
+//!   1456200000.250000000,0.000412,R,3,4294967296,65536
+//! ```
+//!
+//! The public sets are rows of [`PRESETS`]; any other table is described in the same words.
+
+use std::io::BufRead;
+
+use blocklab_units::{Nanos, did_you_mean};
+use blocklab_workload::Direction;
+
+use crate::decimal::{time, whole};
+use crate::lines::{Lines, shown};
+use crate::operation::{Names, Raw, checked};
+use crate::{Clock, Operation, Source, TraceError};
+
+/// Where a value stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Column {
+    /// In this column, counted from 1.
+    Number(usize),
+    /// In the column that the header calls so.
+    Named(String),
+}
+
+/// What separates columns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Separator {
+    /// This character; blanks around values do not count.
+    Char(u8),
+    /// Any number of blanks.
+    Blanks,
+}
+
+/// What the words of the operation's column mean.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Words {
+    /// `R`, `read`, `W`, `Write`, `D`, `trim`, `F`, `flush`, `RA`, and letters as blktrace has them.
+    Letters,
+    /// 0 is a read, 1 a write.
+    ReadIsZero,
+    /// 0 is a write, 1 a read.
+    WriteIsZero,
+}
+
+/// What each column of a table means.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Columns {
+    /// What separates them.
+    pub separator: Separator,
+    /// When: the column, and nanoseconds of a unit.
+    pub time: (Column, u64),
+    /// What times count from.
+    pub clock: Clock,
+    /// What is subtracted from each time, in its own unit: a clock that does not begin in 1970.
+    pub since: u64,
+    /// Whether the time is that of the completion.
+    pub is_completion: bool,
+    /// How long it took: the column, and nanoseconds of a unit.
+    pub took: Option<(Column, u64)>,
+    /// What it did.
+    pub operation: Column,
+    /// In these words.
+    pub words: Words,
+    /// First byte: the column, and bytes of a unit.
+    pub offset: (Column, u64),
+    /// Bytes: the column, and bytes of a unit.
+    pub len: (Column, u64),
+    /// The columns that name the device; none: the file is of one.
+    pub device: Vec<Column>,
+    /// Whether the first line is a header; `None`: it is one where its time is no number.
+    pub header: Option<bool>,
+    /// Lines before the one that begins with this text are a preamble.
+    pub begins_with: Option<&'static str>,
+    /// Times are whole seconds: operations of a second are spread evenly.
+    pub spreads: bool,
+}
+
+mod presets;
+
+pub use presets::{PRESETS, Preset};
+
+use Column::Number;
+
+const SECOND: u64 = 1_000_000_000;
+const SECTOR: u64 = 512;
+
+const fn plain(time: (Column, u64), operation: Column, offset: Column, len: Column) -> Columns {
+    Columns {
+        separator: Separator::Char(b','),
+        time,
+        clock: Clock::Unix,
+        since: 0,
+        is_completion: false,
+        took: None,
+        operation,
+        words: Words::Letters,
+        offset: (offset, 1),
+        len: (len, 1),
+        device: Vec::new(),
+        header: None,
+        begins_with: None,
+        spreads: false,
+    }
+}
+
+impl Columns {
+    /// Columns as a user describes them: `time=Timestamp:us,offset=Offset:sectors,length=Size,op=Type`.
+    ///
+    /// # Errors
+    /// What is wrong with the description, and what would work.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let unset = || Number(0);
+        let mut columns = Self {
+            clock: Clock::Unknown,
+            ..plain((unset(), 0), unset(), unset(), unset())
+        };
+        for part in text
+            .split(',')
+            .map(str::trim)
+            .filter(|part| !part.is_empty())
+        {
+            columns.set(part)?;
+        }
+        for (what, column) in [
+            ("time", &columns.time.0),
+            ("offset", &columns.offset.0),
+            ("length", &columns.len.0),
+            ("op", &columns.operation),
+        ] {
+            if *column == unset() {
+                return Err(format!("`{what}` is missing; {EXAMPLE}"));
+            }
+        }
+        Ok(columns)
+    }
+
+    fn set(&mut self, part: &str) -> Result<(), String> {
+        let (key, value) = part
+            .split_once('=')
+            .ok_or_else(|| format!("`{part}` has no `=`; {EXAMPLE}"))?;
+        let (name, unit) = match value.rsplit_once(':') {
+            Some((name, unit)) => (name, Some(unit)),
+            None => (value, None),
+        };
+        let column = match name.parse() {
+            Ok(0) => return Err(format!("`{part}`: columns are counted from 1")),
+            Ok(number) => Number(number),
+            Err(_) => Column::Named(name.to_owned()),
+        };
+        match key {
+            "time" => self.time = (column, time_unit(unit)?),
+            "completed" => {
+                self.time = (column, time_unit(unit)?);
+                self.is_completion = true;
+            }
+            "latency" => self.took = Some((column, time_unit(unit)?)),
+            "offset" => self.offset = (column, size_unit(unit)?),
+            "length" => self.len = (column, size_unit(unit)?),
+            "device" => self.device.push(column),
+            "op" => {
+                self.operation = column;
+                self.words = match unit {
+                    None => Words::Letters,
+                    Some("read0") => Words::ReadIsZero,
+                    Some("write0") => Words::WriteIsZero,
+                    Some(other) => {
+                        return Err(format!("`{other}` is neither read0 nor write0"));
+                    }
+                };
+            }
+            "separator" => {
+                self.separator = match value {
+                    "blanks" => Separator::Blanks,
+                    "comma" => Separator::Char(b','),
+                    "semicolon" => Separator::Char(b';'),
+                    "tab" => Separator::Char(b'\t'),
+                    other => {
+                        let why = "is none of comma, semicolon, tab, blanks";
+                        return Err(format!("the separator `{other}` {why}"));
+                    }
+                };
+            }
+            other => {
+                let keys = [
+                    "time",
+                    "completed",
+                    "latency",
+                    "offset",
+                    "length",
+                    "op",
+                    "device",
+                    "separator",
+                ];
+                let hint =
+                    did_you_mean(other, keys, || format!("the keys are {}", keys.join(", ")));
+                return Err(format!("no key is called `{other}`; {hint}"));
+            }
+        }
+        Ok(())
+    }
+}
+
+const EXAMPLE: &str = "for example time=Timestamp:us,op=Type,offset=LBA:sectors,length=Size:bytes,device=Disk, \
+                       with the names of the header or the numbers of the columns";
+
+fn time_unit(unit: Option<&str>) -> Result<u64, String> {
+    match unit {
+        Some("ns") => Ok(1),
+        Some("100ns") => Ok(100),
+        Some("us" | "µs") => Ok(1000),
+        Some("ms") => Ok(1_000_000),
+        Some("s") => Ok(SECOND),
+        Some(other) => Err(format!(
+            "the unit `{other}` is none of s, ms, us, 100ns, ns"
+        )),
+        None => Err("a time needs its unit: `:s`, `:ms`, `:us`, `:100ns` or `:ns`".to_owned()),
+    }
+}
+
+fn size_unit(unit: Option<&str>) -> Result<u64, String> {
+    match unit {
+        None | Some("bytes" | "b") => Ok(1),
+        Some("sectors") => Ok(SECTOR),
+        Some("kib") => Ok(1024),
+        Some(other) => Err(format!("the unit `{other}` is none of bytes, sectors, kib")),
+    }
+}
+
+/// The columns of a table, by their places from 0.
+#[derive(Debug, Clone)]
+struct Places {
+    time: usize,
+    took: Option<usize>,
+    operation: usize,
+    offset: usize,
+    len: usize,
+    device: Vec<usize>,
+    most: usize,
+}
+
+/// A table of operations.
+pub struct Csv<R> {
+    lines: Lines<R>,
+    columns: Columns,
+    places: Option<Places>,
+    /// Begin and end of the values of the line.
+    fields: Vec<(u32, u32)>,
+    names: Names,
+    device: String,
+    rest: Option<Raw>,
+    spread: Spread,
+    without_response: u64,
+}
+
+/// The operations of one second, which are given out evenly.
+#[derive(Debug, Default)]
+struct Spread {
+    held: Vec<Raw>,
+    given: usize,
+    next: Option<Raw>,
+}
+
+/// More in one second are not spread, but given together with those before.
+const MOST_A_SECOND: usize = 1 << 20;
+
+impl<R: BufRead> Csv<R> {
+    /// A table with these columns.
+    pub fn new(input: R, columns: Columns) -> Self {
+        Self {
+            lines: Lines::new(input),
+            columns,
+            places: None,
+            fields: Vec::new(),
+            names: Names::default(),
+            device: String::new(),
+            rest: None,
+            spread: Spread::default(),
+            without_response: 0,
+        }
+    }
+
+    /// Reads up to the first line of operations. Gives whether that was read already.
+    fn begin(&mut self) -> Result<bool, TraceError> {
+        if let Some(start) = self.columns.begins_with {
+            if !self.skip_preamble()? {
+                let why = format!("no line begins with `{start}`, after which operations follow");
+                return Err(TraceError::Ask(why));
+            }
+        } else if self.lines.next()?.is_none() {
+            return Ok(false);
+        }
+        let columns = &self.columns;
+        split(self.lines.line(), columns.separator, &mut self.fields);
+        let line = self.lines.line();
+        let field = |(from, to): &(u32, u32)| &line[*from as usize..*to as usize];
+        let titles: Vec<String> = self.fields.iter().map(|at| shown(field(at))).collect();
+        let places = places(columns, &titles).map_err(|why| self.lines.wrong(why))?;
+        let is_number = self
+            .fields
+            .get(places.time)
+            .is_some_and(|at| time(field(at), columns.time.1, "time").is_ok());
+        self.places = Some(places);
+        Ok(!columns.header.unwrap_or(!is_number))
+    }
+
+    fn raw(&mut self) -> Result<Option<Raw>, TraceError> {
+        let mut is_read = self.places.is_none() && self.begin()?;
+        loop {
+            if !is_read && self.lines.next()?.is_none() {
+                return Ok(None);
+            }
+            is_read = false;
+            if self.lines.line().trim_ascii().is_empty() {
+                continue;
+            }
+            match self.line() {
+                Ok(Some(raw)) => return Ok(Some(raw)),
+                Ok(None) => self.without_response += 1,
+                Err(why) => {
+                    let wrong = self.lines.wrong(why);
+                    if !self.is_preamble() || !self.skip_preamble()? {
+                        return Err(wrong);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether a line that is no operation may be the preamble of a file that was appended.
+    fn is_preamble(&self) -> bool {
+        let first = self.lines.line().trim_ascii_start().first();
+        self.columns.begins_with.is_some() && !first.is_some_and(u8::is_ascii_digit)
+    }
+
+    /// Passes over lines up to the header. Gives whether there is one.
+    fn skip_preamble(&mut self) -> Result<bool, TraceError> {
+        let start = self.columns.begins_with.unwrap_or_default().as_bytes();
+        while let Some(line) = self.lines.next()? {
+            if line.trim_ascii_start().starts_with(start) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The operation of the line; `None` where its kind is empty: no response was seen.
+    fn line(&mut self) -> Result<Option<Raw>, String> {
+        let Self {
+            columns, fields, ..
+        } = self;
+        let Some(places) = &self.places else {
+            return Ok(None);
+        };
+        let line = self.lines.line();
+        split(line, columns.separator, fields);
+        if fields.len() <= places.most {
+            return Err(format!(
+                "{} columns, and column {} is needed",
+                fields.len(),
+                places.most + 1
+            ));
+        }
+        let field = |at: usize| {
+            let (from, to) = fields[at];
+            &line[from as usize..to as usize]
+        };
+        let kind = field(places.operation).trim_ascii();
+        if kind.is_empty() {
+            return Ok(None);
+        }
+        let direction = direction(kind, columns.words)?;
+        let at = moment(field(places.time), columns)?;
+        let took = match (places.took, columns.took.as_ref()) {
+            (Some(place), Some((_, unit))) => match field(place).trim_ascii() {
+                b"" => None,
+                text => Some(Nanos(time(text, *unit, "latency")?)),
+            },
+            _ => None,
+        };
+        let bytes = |place: usize, unit: u64, what: &str| {
+            let number = whole(field(place), what)?;
+            let bytes = number.checked_mul(unit);
+            bytes.ok_or_else(|| format!("the {what} {number} is beyond the end of any device"))
+        };
+        let (offset, len) = match direction {
+            Direction::Sync => (0, 0),
+            _ => (
+                bytes(places.offset, columns.offset.1, "offset")?,
+                bytes(places.len, columns.len.1, "length")?,
+            ),
+        };
+        self.device.clear();
+        for (index, place) in places.device.iter().enumerate() {
+            if index > 0 {
+                self.device.push('_');
+            }
+            let name = field(*place).trim_ascii();
+            match std::str::from_utf8(name) {
+                Ok(name) => self.device.push_str(name),
+                Err(_) => self.device.push_str(&shown(name)),
+            }
+        }
+        let target = self.names.number(&self.device)?;
+        let issued = match (columns.is_completion, took) {
+            (true, Some(took)) => at.saturating_sub(took.0),
+            _ => at,
+        };
+        Ok(Some(Raw {
+            at: Nanos(issued),
+            took,
+            direction,
+            offset,
+            len,
+            target,
+        }))
+    }
+
+    /// The next operation of a table with whole seconds: those of a second are counted first.
+    fn spread(&mut self) -> Result<Option<Raw>, TraceError> {
+        if self.spread.given == self.spread.held.len() {
+            self.spread.held.clear();
+            self.spread.given = 0;
+            let first = match self.spread.next.take() {
+                Some(first) => Some(first),
+                None => self.raw()?,
+            };
+            let Some(first) = first else {
+                return Ok(None);
+            };
+            self.spread.held.push(first);
+            while self.spread.held.len() < MOST_A_SECOND {
+                match self.raw()? {
+                    Some(raw) if raw.at == first.at => self.spread.held.push(raw),
+                    other => {
+                        self.spread.next = other;
+                        break;
+                    }
+                }
+            }
+        }
+        let Spread { held, given, .. } = &mut self.spread;
+        let mut raw = held[*given];
+        let shift = SECOND * *given as u64 / held.len() as u64;
+        raw.at = raw.at.saturating_add(Nanos(shift));
+        *given += 1;
+        Ok(Some(raw))
+    }
+}
+
+fn moment(text: &[u8], columns: &Columns) -> Result<u64, String> {
+    if columns.since == 0 {
+        return time(text, columns.time.1, "time");
+    }
+    let units = whole(text, "time")?;
+    let units = units
+        .checked_sub(columns.since)
+        .ok_or_else(|| format!("the time {units} lies before 1970: is it another unit?"))?;
+    let at = units.checked_mul(columns.time.1);
+    at.ok_or_else(|| format!("the time {units} is beyond any clock"))
+}
+
+/// What a word of the operation's column means.
+pub(crate) fn direction(word: &[u8], words: Words) -> Result<Direction, String> {
+    match (words, word) {
+        (Words::ReadIsZero, b"0") | (Words::WriteIsZero, b"1") => return Ok(Direction::Read),
+        (Words::ReadIsZero, b"1") | (Words::WriteIsZero, b"0") => return Ok(Direction::Write),
+        (Words::Letters, _) => {}
+        (words, other) => {
+            let which = if words == Words::ReadIsZero {
+                "0 for a read and 1 for a write"
+            } else {
+                "0 for a write and 1 for a read"
+            };
+            return Err(format!("the operation `{}` is not {which}", shown(other)));
+        }
+    }
+    let lower = word.to_ascii_lowercase();
+    match lower.as_slice() {
+        b"r" | b"rs" | b"ra" | b"read" | b"rd" => Ok(Direction::Read),
+        b"w" | b"ws" | b"write" | b"wr" => Ok(Direction::Write),
+        b"d" | b"trim" | b"discard" | b"unmap" => Ok(Direction::Trim),
+        b"f" | b"ff" | b"flush" | b"sync" | b"fsync" => Ok(Direction::Sync),
+        _ => letters(word).ok_or_else(|| {
+            let word = shown(word);
+            let what = "is none of R, W, D, F, read, write, trim, flush";
+            match word.bytes().all(|byte| byte.is_ascii_digit()) {
+                true if !word.is_empty() => format!(
+                    "the operation `{word}` {what}: if numbers stand for them, add `:read0` or \
+                     `:write0` to the column"
+                ),
+                _ => format!("the operation `{word}` {what}"),
+            }
+        }),
+    }
+}
+
+/// The letters of blktrace: `FWFS` is a write with a flush before it. `None`: nothing that moves.
+pub(crate) fn letters(rwbs: &[u8]) -> Option<Direction> {
+    if rwbs.is_empty() || !rwbs.iter().all(|letter| b"RWDFSAMNEB".contains(letter)) {
+        return None;
+    }
+    let has = |letter: u8| rwbs.contains(&letter);
+    if has(b'D') || has(b'E') {
+        Some(Direction::Trim)
+    } else if has(b'W') {
+        Some(Direction::Write)
+    } else if has(b'R') {
+        Some(Direction::Read)
+    } else if has(b'F') {
+        Some(Direction::Sync)
+    } else {
+        None
+    }
+}
+
+fn places(columns: &Columns, titles: &[String]) -> Result<Places, String> {
+    let place = |column: &Column| match column {
+        Number(number) => Ok(number - 1),
+        Column::Named(name) => {
+            let same = |title: &String| title.trim_matches('"').eq_ignore_ascii_case(name);
+            let found = titles.iter().position(same);
+            found.ok_or_else(|| {
+                format!(
+                    "no column is called `{name}`; the header has {}",
+                    titles.join(", ")
+                )
+            })
+        }
+    };
+    let device = columns
+        .device
+        .iter()
+        .map(place)
+        .collect::<Result<Vec<_>, _>>()?;
+    let took = columns.took.as_ref().map(|(column, _)| place(column));
+    let mut places = Places {
+        time: place(&columns.time.0)?,
+        took: took.transpose()?,
+        operation: place(&columns.operation)?,
+        offset: place(&columns.offset.0)?,
+        len: place(&columns.len.0)?,
+        device,
+        most: 0,
+    };
+    let all = [places.time, places.operation, places.offset, places.len];
+    let others = places.device.iter().chain(&places.took).copied();
+    places.most = all.into_iter().chain(others).max().unwrap_or(0);
+    Ok(places)
+}
+
+/// Begin and end of each value of a line; quotes hold separators together.
+fn split(line: &[u8], separator: Separator, fields: &mut Vec<(u32, u32)>) {
+    fields.clear();
+    match separator {
+        Separator::Blanks => {
+            let mut from = None;
+            for (at, byte) in line.iter().enumerate() {
+                match (byte.is_ascii_whitespace(), from) {
+                    (false, None) => from = Some(at),
+                    (true, Some(begin)) => {
+                        fields.push((begin as u32, at as u32));
+                        from = None;
+                    }
+                    _ => {}
+                }
+            }
+            if let Some(begin) = from {
+                fields.push((begin as u32, line.len() as u32));
+            }
+        }
+        Separator::Char(separator) => {
+            let (mut from, mut quoted) = (0, false);
+            for (at, byte) in line.iter().enumerate() {
+                if *byte == b'"' {
+                    quoted = !quoted;
+                } else if *byte == separator && !quoted {
+                    fields.push((from, at as u32));
+                    from = at as u32 + 1;
+                }
+            }
+            fields.push((from, line.len() as u32));
+        }
+    }
+}
+
+impl<R: BufRead> Source for Csv<R> {
+    fn next(&mut self) -> Result<Option<Operation>, TraceError> {
+        let raw = match self.rest.take() {
+            Some(rest) => Some(rest),
+            None if self.columns.spreads => self.spread()?,
+            None => self.raw()?,
+        };
+        let Some(raw) = raw else {
+            return Ok(None);
+        };
+        let (operation, rest) = checked(raw).map_err(|why| self.lines.wrong(why))?;
+        self.rest = rest;
+        Ok(Some(operation))
+    }
+
+    fn targets(&self) -> &[String] {
+        self.names.all()
+    }
+
+    fn clock(&self) -> Clock {
+        self.columns.clock
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        let mut remarks = Vec::new();
+        if self.without_response > 0 {
+            remarks.push(format!(
+                "{} operations without a kind, of which no response was seen, are left out",
+                self.without_response
+            ));
+        }
+        if self.columns.spreads {
+            remarks.push(
+                "times are whole seconds: the operations of a second are spread evenly over it, so \
+                 bursts within a second are not known"
+                    .to_owned(),
+            );
+        }
+        remarks
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{all, fault};
+
+    fn preset(name: &str, text: &str) -> Vec<Operation> {
+        let columns = Preset::find(name).expect("known").columns();
+        all(&mut Csv::new(text.as_bytes(), columns))
+    }
+
+    #[track_caller]
+    fn check(got: Operation, at: u64, took: Option<u64>, direction: Direction, range: (u64, u32)) {
+        let expected = Operation {
+            at: Nanos(at),
+            took: took.map(Nanos),
+            direction,
+            offset: range.0,
+            len: range.1,
+            target: got.target,
+        };
+        assert_eq!(got, expected);
+    }
+
+    use Direction::{Read, Sync, Trim, Write};
+
+    #[test]
+    fn every_public_set_is_read() {
+        let systor = preset(
+            "systor",
+            "Timestamp,Response,IOType,LUN,Offset,Size\r\n\
+             1456200000.250000000,0.000412,R,3,4294967296,65536\r\n\
+             1456200000.260000000,0.1,,3,0,512\r\n\
+             1456200000.270000000,,W,4,512,512\r\n",
+        );
+        assert_eq!(systor.len(), 2);
+        check(
+            systor[0],
+            1_456_200_000_250_000_000,
+            Some(412_000),
+            Read,
+            (4_294_967_296, 65_536),
+        );
+        check(
+            systor[1],
+            1_456_200_000_270_000_000,
+            None,
+            Write,
+            (512, 512),
+        );
+        let msr = preset("msr", "128166400000000000,srv,0,Write,4096000,8192,51234\n");
+        check(
+            msr[0],
+            1_172_166_400_000_000_000,
+            Some(5_123_400),
+            Write,
+            (4_096_000, 8192),
+        );
+        let fiu = preset("fiu", "12345678901234 4711 tar 1048576 8 W 8 1 0123\n");
+        check(fiu[0], 12_345_678_901_234, None, Write, (536_870_912, 4096));
+        let alibaba = preset("alibaba", "17,W,1073741824,16384,1577900000000123\n");
+        check(
+            alibaba[0],
+            1_577_900_000_000_123_000,
+            None,
+            Write,
+            (1 << 30, 16_384),
+        );
+        let tencent = preset(
+            "tencent",
+            "1538400000,2097152,16,1,77\n1538400000,0,16,0,77\n",
+        );
+        check(
+            tencent[0],
+            1_538_400_000_000_000_000,
+            None,
+            Write,
+            (1 << 30, 8192),
+        );
+        check(tencent[1], 1_538_400_000_500_000_000, None, Read, (0, 8192));
+        let load =
+            "notice\nstart ; sector; length ; op ; x\n 0.25 ; 4194304 ; 16 ; RA ; 0.0 ; 0.0\n";
+        check(
+            preset("blkreplay", load)[0],
+            250_000_000,
+            None,
+            Read,
+            (1 << 31, 8192),
+        );
+    }
+
+    #[test]
+    fn a_table_is_described_by_its_header() {
+        let text = "Disk;When;Type;LBA;Size;Took\n a ; 12.5 ; flush ; ; ; 1\nb;13;D;8;0x200;2\n";
+        let columns = "time=when:ms,op=Type,offset=LBA:sectors,length=Size,device=Disk,\
+                       latency=Took:us,separator=semicolon";
+        let columns = Columns::parse(columns).expect("a sound description");
+        let mut csv = Csv::new(text.as_bytes(), columns);
+        let got = all(&mut csv);
+        check(got[0], 12_500_000, Some(1000), Sync, (0, 0));
+        check(got[1], 13_000_000, Some(2000), Trim, (4096, 512));
+        assert_eq!(csv.targets(), ["a", "b"]);
+    }
+
+    #[test]
+    fn damage_is_reported_with_its_line_and_what_would_work() {
+        let wrong = |text: &str| {
+            let columns = Preset::find("alibaba").expect("known").columns();
+            fault(&mut Csv::new(text.as_bytes(), columns))
+        };
+        let fine = "1,R,0,512,1\n";
+        assert_eq!(
+            wrong(&format!("{fine}1,R,0,512\n")),
+            "line 2: 4 columns, and column 5 is needed"
+        );
+        assert!(wrong(&format!("{fine}1,7,0,512,2\n")).contains(":read0"));
+        assert!(wrong(&format!("{fine}1,R,x,512,2\n")).contains("the offset `x`"));
+        assert!(wrong(&format!("{fine}1,R,0,0,2\n")).contains("from 1 byte"));
+        let columns = |text: &str| Columns::parse(text).expect_err("unsound");
+        assert!(columns("time=1:s,op=2,offset=3").contains("`length` is missing"));
+        assert!(columns("time=1,op=2,offset=3,length=4").contains("needs its unit"));
+        assert!(columns("tim=1:s").contains("time"));
+        let named = Columns::parse("time=T:s,op=2,offset=3,length=4").expect("sound");
+        let error = fault(&mut Csv::new("a,b,c,d\n".as_bytes(), named));
+        assert!(
+            error.contains("no column is called `T`; the header has a, b, c, d"),
+            "{error}"
+        );
+    }
+}

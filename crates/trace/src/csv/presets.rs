@@ -1,0 +1,110 @@
+//! In: the name of a public set. Out: what its columns mean.
+
+use blocklab_units::did_you_mean;
+
+use super::Column::Number;
+use super::{Columns, SECOND, SECTOR, Separator, Words, plain};
+use crate::Clock;
+
+/// A public set whose columns are known.
+pub struct Preset {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// What it is.
+    pub what: &'static str,
+    columns: fn() -> Columns,
+}
+
+impl Preset {
+    /// Its columns.
+    pub fn columns(&self) -> Columns {
+        (self.columns)()
+    }
+
+    /// The set of this name.
+    ///
+    /// # Errors
+    /// The names that there are.
+    pub fn find(name: &str) -> Result<&'static Self, String> {
+        let lower = name.to_ascii_lowercase();
+        let found = PRESETS.iter().find(|preset| preset.name == lower);
+        found.ok_or_else(|| {
+            let names = PRESETS.iter().map(|preset| preset.name);
+            let hint = did_you_mean(&lower, names.clone(), || {
+                format!("there are {}", names.collect::<Vec<_>>().join(", "))
+            });
+            format!("no set is called {name}; {hint}")
+        })
+    }
+}
+
+/// From 1601, where Windows begins to count, to 1970, in its units of 100 ns.
+const FILETIME_1970: u64 = 116_444_736_000_000_000;
+
+/// The public sets.
+pub const PRESETS: [Preset; 6] = [
+    Preset {
+        name: "systor",
+        what: "SYSTOR '17: Timestamp,Response,IOType,LUN,Offset,Size",
+        columns: || Columns {
+            took: Some((Number(2), SECOND)),
+            device: vec![Number(4)],
+            ..plain((Number(1), SECOND), Number(3), Number(5), Number(6))
+        },
+    },
+    Preset {
+        name: "msr",
+        what: "MSR Cambridge: Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime",
+        columns: || Columns {
+            since: FILETIME_1970,
+            took: Some((Number(7), 100)),
+            device: vec![Number(2), Number(3)],
+            ..plain((Number(1), 100), Number(4), Number(5), Number(6))
+        },
+    },
+    Preset {
+        name: "fiu",
+        what: "FIU: time pid process lba size R/W major minor md5, separated by blanks",
+        columns: || Columns {
+            separator: Separator::Blanks,
+            clock: Clock::Unknown,
+            offset: (Number(4), SECTOR),
+            len: (Number(5), SECTOR),
+            device: vec![Number(7), Number(8)],
+            ..plain((Number(1), 1), Number(6), Number(4), Number(5))
+        },
+    },
+    Preset {
+        name: "alibaba",
+        what: "Alibaba 2020: device_id,opcode,offset,length,timestamp",
+        columns: || Columns {
+            device: vec![Number(1)],
+            ..plain((Number(5), 1000), Number(2), Number(3), Number(4))
+        },
+    },
+    Preset {
+        name: "tencent",
+        what: "Tencent CBS 2018: Timestamp,Offset,Size,IOType,VolumeID, whole seconds",
+        columns: || Columns {
+            words: Words::ReadIsZero,
+            offset: (Number(2), SECTOR),
+            len: (Number(3), SECTOR),
+            device: vec![Number(5)],
+            spreads: true,
+            ..plain((Number(1), SECOND), Number(4), Number(2), Number(3))
+        },
+    },
+    Preset {
+        name: "blkreplay",
+        what: "blkreplay's .load: start ; sector ; length ; op",
+        columns: || Columns {
+            separator: Separator::Char(b';'),
+            clock: Clock::Recording,
+            offset: (Number(2), SECTOR),
+            len: (Number(3), SECTOR),
+            header: Some(true),
+            begins_with: Some("start"),
+            ..plain((Number(1), SECOND), Number(4), Number(2), Number(3))
+        },
+    },
+];

@@ -1,0 +1,417 @@
+//! In: what `perf script`, tracefs and `blkparse` print of the kernel's block events. Out: operations.
+//!
+//! ```text
+//!   postgres 2211 [001] 5120.250137: block:block_rq_issue: 259,0 WS 8192 () 4194304 + 16 [postgres]
+//!   postgres-2211 [001] d..1. 5120.250137: block_rq_issue: 259,0 WS 8192 () 4194304 + 16 be,0,4 [postgres]
+//!   8,0 1 142 0.000412350 2211 D WS 2459160 + 16 [postgres]
+//! ```
+//!
+//! Names of processes may contain blanks, so a line is read from the name of the event on, and its
+//! time backwards from there.
+
+use std::io::BufRead;
+
+use blocklab_units::Nanos;
+use blocklab_workload::Direction;
+
+use crate::csv::letters;
+use crate::decimal::{time, whole};
+use crate::lines::{Lines, shown};
+use crate::operation::{Names, Raw, checked};
+use crate::paired::Paired;
+use crate::{Clock, Operation, Source, TraceError};
+
+const SECTOR: u64 = 512;
+const SECOND: u64 = 1_000_000_000;
+
+/// Which text it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KernelText {
+    /// `perf script`, or `trace` and `trace_pipe` of tracefs.
+    Events,
+    /// `blkparse` with its own columns.
+    Blkparse,
+}
+
+/// Which moment of an operation counts as its arrival.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Moment {
+    /// When the kernel gave it to the driver, with how long it took from there.
+    #[default]
+    Issue,
+    /// When it was queued by the application.
+    Queue,
+}
+
+/// A text of block events.
+pub struct Events<R> {
+    lines: Lines<R>,
+    kind: KernelText,
+    moment: Moment,
+    names: Names,
+    paired: Paired,
+    rest: Option<Raw>,
+    lost: u64,
+    others: u64,
+    is_over: bool,
+}
+
+/// What a line reports.
+#[derive(Debug, Clone, Copy)]
+enum Event {
+    Arrives,
+    Completes,
+}
+
+struct Line<'a> {
+    event: Event,
+    at: u64,
+    device: &'a [u8],
+    rwbs: &'a [u8],
+    sector: u64,
+    bytes: u64,
+}
+
+impl<R: BufRead> Events<R> {
+    /// A text of this kind.
+    pub fn new(input: R, kind: KernelText, moment: Moment) -> Self {
+        Self {
+            lines: Lines::new(input),
+            kind,
+            moment,
+            names: Names::default(),
+            paired: Paired::default(),
+            rest: None,
+            lost: 0,
+            others: 0,
+            is_over: false,
+        }
+    }
+
+    /// Events that the recorder lost, so far.
+    pub const fn lost(&self) -> u64 {
+        self.lost
+    }
+
+    fn raw(&mut self) -> Result<Option<Raw>, TraceError> {
+        loop {
+            if let Some(raw) = self.paired.ready() {
+                return Ok(Some(raw));
+            }
+            if self.is_over {
+                return Ok(None);
+            }
+            if self.lines.next()?.is_none() {
+                self.is_over = true;
+                self.paired.end();
+                continue;
+            }
+            let line = self.lines.line();
+            if line.starts_with(b"CPU") && self.kind == KernelText::Blkparse {
+                // The summary of blkparse follows, and no operation.
+                self.is_over = true;
+                self.paired.end();
+                continue;
+            }
+            if let Some(lost) = lost_events(line) {
+                self.lost += lost;
+                continue;
+            }
+            let read = match self.kind {
+                KernelText::Events => event(line),
+                KernelText::Blkparse => parsed(line, self.moment),
+            };
+            let read = read.map_err(|why| TraceError::Line(self.lines.number(), why))?;
+            match read {
+                Some(read) => {
+                    let took_in = take_in(&mut self.names, &mut self.paired, &read);
+                    took_in.map_err(|why| TraceError::Line(self.lines.number(), why))?;
+                }
+                None => self.others += 1,
+            }
+        }
+    }
+}
+
+fn take_in(names: &mut Names, paired: &mut Paired, line: &Line<'_>) -> Result<(), String> {
+    let target = match std::str::from_utf8(line.device) {
+        Ok(name) => names.number(name)?,
+        Err(_) => return Err("the device is no text".to_owned()),
+    };
+    match line.event {
+        Event::Completes => paired.complete(target, line.sector, Nanos(line.at)),
+        Event::Arrives => {
+            let Some(direction) = letters(line.rwbs) else {
+                return Ok(());
+            };
+            // A write whose data is empty is the flush before it.
+            let direction = match (direction, line.bytes) {
+                (_, 0) if line.rwbs.contains(&b'F') => Direction::Sync,
+                (_, 0) => return Ok(()),
+                (direction, _) => direction,
+            };
+            let offset = line.sector.checked_mul(SECTOR);
+            let offset = offset
+                .ok_or_else(|| format!("sector {} is beyond the end of any device", line.sector))?;
+            let raw = Raw {
+                at: Nanos(line.at),
+                took: None,
+                direction,
+                offset,
+                len: line.bytes,
+                target,
+            };
+            paired.issue(line.sector, raw);
+        }
+    }
+    Ok(())
+}
+
+/// `CPU:1 [LOST 126000 EVENTS]`.
+fn lost_events(line: &[u8]) -> Option<u64> {
+    let place = find(line, b"[LOST ")?;
+    let rest = &line[place + 6..];
+    let end = rest.iter().position(|byte| *byte == b' ')?;
+    whole(&rest[..end], "count").ok()
+}
+
+fn find(line: &[u8], what: &[u8]) -> Option<usize> {
+    line.windows(what.len()).position(|window| window == what)
+}
+
+fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let words = text.split(u8::is_ascii_whitespace);
+    words.filter(|word| !word.is_empty())
+}
+
+/// A line of `perf script` or tracefs; `None`: another event, or a comment.
+fn event(line: &[u8]) -> Result<Option<Line<'_>>, String> {
+    let known = [
+        (&b"block_rq_issue: "[..], Event::Arrives),
+        (b"block_rq_complete: ", Event::Completes),
+    ];
+    let mut found = known.iter().filter_map(|(name, event)| {
+        let place = find(line, name)?;
+        Some((place, &line[place + name.len()..], *event))
+    });
+    let Some((place, rest, event)) = found.next() else {
+        return Ok(None);
+    };
+    let before = line[..place]
+        .strip_suffix(b"block:")
+        .unwrap_or(&line[..place]);
+    let stamp = before
+        .rsplit(u8::is_ascii_whitespace)
+        .find(|word| !word.is_empty());
+    let stamp = stamp.and_then(|word| word.strip_suffix(b":"));
+    let stamp = stamp.ok_or("the time before the event is missing")?;
+    let at = time(stamp, SECOND, "time")?;
+    let mut words = words(rest);
+    let mut word = |what: &str| words.next().ok_or_else(|| format!("the {what} is missing"));
+    let device = word("device")?;
+    let rwbs = word("kind of operation")?;
+    let mut next = word("sector")?;
+    if matches!(event, Event::Arrives) && !next.starts_with(b"(") {
+        // The byte count of an issue; sectors tell the same, and a discard has them alone.
+        next = word("sector")?;
+    }
+    // The command, which may have blanks in its parentheses.
+    while next.starts_with(b"(") || !next.iter().all(u8::is_ascii_digit) {
+        next = word("sector")?;
+    }
+    let sector = whole(next, "sector")?;
+    let sectors = match word("`+`")? {
+        b"+" => whole(word("number of sectors")?, "number of sectors")?,
+        other => return Err(format!("`{}` is where a `+` should be", shown(other))),
+    };
+    Ok(Some(Line {
+        event,
+        at,
+        device,
+        rwbs,
+        // A bare flush has no place.
+        sector,
+        bytes: sectors.saturating_mul(SECTOR),
+    }))
+}
+
+/// A line of `blkparse`: device, processor, number, time, process, action, kind, sector + sectors.
+fn parsed(line: &[u8], moment: Moment) -> Result<Option<Line<'_>>, String> {
+    let mut words = words(line);
+    let Some(device) = words.next() else {
+        return Ok(None);
+    };
+    if !device.contains(&b',') {
+        return Err(format!(
+            "`{}` is no device such as 8,0: only the columns that blkparse prints by itself are \
+             known, not those of -f",
+            shown(device)
+        ));
+    }
+    let mut word = |what: &str| words.next().ok_or_else(|| format!("the {what} is missing"));
+    word("processor")?;
+    word("number")?;
+    let at = time(word("time")?, SECOND, "time")?;
+    word("process")?;
+    let arrival: &[u8] = match moment {
+        Moment::Issue => b"D",
+        Moment::Queue => b"Q",
+    };
+    let event = match word("action")? {
+        action if action == arrival => Event::Arrives,
+        b"C" => Event::Completes,
+        _ => return Ok(None),
+    };
+    let rwbs = word("kind of operation")?;
+    let Some(sector) = words
+        .next()
+        .filter(|word| word.iter().all(u8::is_ascii_digit))
+    else {
+        // A flush may have no sector.
+        return Ok(Some(Line {
+            event,
+            at,
+            device,
+            rwbs,
+            sector: 0,
+            bytes: 0,
+        }));
+    };
+    let sector = whole(sector, "sector")?;
+    let sectors = match words.next() {
+        Some(b"+") => {
+            let count = words.next().ok_or("the number of sectors is missing")?;
+            whole(count, "number of sectors")?
+        }
+        _ => 0,
+    };
+    Ok(Some(Line {
+        event,
+        at,
+        device,
+        rwbs,
+        sector,
+        bytes: sectors.saturating_mul(SECTOR),
+    }))
+}
+
+impl<R: BufRead> Source for Events<R> {
+    fn next(&mut self) -> Result<Option<Operation>, TraceError> {
+        let raw = match self.rest.take() {
+            Some(rest) => Some(rest),
+            None => self.raw()?,
+        };
+        let Some(raw) = raw else {
+            return Ok(None);
+        };
+        let (operation, rest) = checked(raw).map_err(|why| self.lines.wrong(why))?;
+        self.rest = rest;
+        Ok(Some(operation))
+    }
+
+    fn targets(&self) -> &[String] {
+        self.names.all()
+    }
+
+    fn clock(&self) -> Clock {
+        match self.kind {
+            KernelText::Events => Clock::Unknown,
+            KernelText::Blkparse => Clock::Recording,
+        }
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        let mut remarks = self.paired.remarks();
+        if self.lost > 0 {
+            remarks.push(format!("{} events were lost while recording", self.lost));
+        }
+        remarks
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{all, fault};
+
+    type Short = (u64, Option<u64>, Direction, u64, u32);
+
+    fn short(text: &str, kind: KernelText) -> Vec<Short> {
+        let mut events = Events::new(text.as_bytes(), kind, Moment::Issue);
+        let short = |op: Operation| {
+            (
+                op.at.0,
+                op.took.map(|took| took.0),
+                op.direction,
+                op.offset,
+                op.len,
+            )
+        };
+        let mut found: Vec<_> = all(&mut events).into_iter().map(short).collect();
+        found.sort_by_key(|op| op.0);
+        found
+    }
+
+    #[test]
+    fn perf_and_tracefs_are_read_and_completions_found() {
+        let text = "\
+# tracer: nop
+postgres 2211 [001] 5120.250137: block:block_rq_issue: 259,0 WS 8192 () 4194304 + 16 [postgres]\r
+ my prog-12 [000] d..1. 5120.250200: block_rq_issue: 259,0 R 4096 () 8 + 8 0x2,0,4 [my prog]
+ <idle>-0 [001] ..s1. 5120.250300: block_rq_complete: 259,0 R () 8 + 8 be,0,4 [0]
+CPU:1 [LOST 12 EVENTS]
+ <idle>-0 [001] ..s1. 5120.250400: block_rq_complete: 259,0 WS () 4194304 + 16 none,0,0 [0]
+ kworker/0:1H-9 [001] ..s1. 5120.250500: block_rq_issue: 259,0 FF 0 () 0 + 0 none,0,0 [kworker]
+";
+        use Direction::{Read, Sync, Write};
+        assert_eq!(
+            short(text, KernelText::Events),
+            [
+                (5_120_250_137_000, Some(263_000), Write, 1 << 31, 8192),
+                (5_120_250_200_000, Some(100_000), Read, 4096, 4096),
+                (5_120_250_500_000, None, Sync, 0, 0),
+            ]
+        );
+        let mut events = Events::new(text.as_bytes(), KernelText::Events, Moment::Issue);
+        all(&mut events);
+        assert_eq!(events.lost(), 12);
+        assert_eq!(events.remarks().len(), 2, "{:?}", events.remarks());
+    }
+
+    #[test]
+    fn blkparse_is_read_up_to_its_summary() {
+        let text = "\
+  8,0    1      141     0.000401000  2211  Q  WS 2459160 + 16 [postgres]
+  8,0    1      142     0.000412350  2211  D  WS 2459160 + 16 [postgres]
+  8,0    1      143     0.000900000     0  C  WS 2459160 + 16 [0]
+  8,0    1      144     0.001000000     9  D  FN [kworker]
+CPU0 (8,0):
+ Reads Queued:           0,        0KiB
+";
+        assert_eq!(
+            short(text, KernelText::Blkparse),
+            [
+                (
+                    412_350,
+                    Some(487_650),
+                    Direction::Write,
+                    1_259_089_920,
+                    8192
+                ),
+                (1_000_000, None, Direction::Sync, 0, 0),
+            ]
+        );
+        let mut queue = Events::new(text.as_bytes(), KernelText::Blkparse, Moment::Queue);
+        assert_eq!(all(&mut queue)[0].at, Nanos(401_000));
+    }
+
+    #[test]
+    fn damage_is_reported_with_its_line() {
+        let wrong =
+            |text: &str, kind| fault(&mut Events::new(text.as_bytes(), kind, Moment::Issue));
+        let cut = "# x\na 1 [0] 1.5: block:block_rq_issue: 8,0 R 4096 () 8\n";
+        assert_eq!(wrong(cut, KernelText::Events), "line 2: the `+` is missing");
+        let own = "R 1 2\n";
+        assert!(wrong(own, KernelText::Blkparse).contains("not those of -f"));
+    }
+}

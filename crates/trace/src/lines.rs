@@ -1,0 +1,80 @@
+//! In: a text, as a buffered reader. Out: its lines one by one, with their numbers, in one buffer.
+
+use std::io::BufRead;
+
+use crate::TraceError;
+
+/// A longer line is no line of a trace.
+const LONGEST_LINE: usize = 64 << 10;
+
+/// The lines of a text.
+#[derive(Debug)]
+pub(crate) struct Lines<R> {
+    input: R,
+    line: Vec<u8>,
+    number: usize,
+}
+
+impl<R: BufRead> Lines<R> {
+    pub(crate) fn new(input: R) -> Self {
+        Self {
+            input,
+            line: Vec::with_capacity(256),
+            number: 0,
+        }
+    }
+
+    /// The next line without its end, which may be LF or CR LF; `None` at the end of the text.
+    pub(crate) fn next(&mut self) -> Result<Option<&[u8]>, TraceError> {
+        self.line.clear();
+        self.number += 1;
+        loop {
+            let chunk = self
+                .input
+                .fill_buf()
+                .map_err(|why| TraceError::read(&why))?;
+            if chunk.is_empty() {
+                if self.line.is_empty() {
+                    return Ok(None);
+                }
+                break;
+            }
+            let end = chunk.iter().position(|byte| *byte == b'\n');
+            let used = end.unwrap_or(chunk.len());
+            if self.line.len() + used > LONGEST_LINE {
+                let why = "longer than 64 KiB: no trace has such lines";
+                return Err(TraceError::Line(self.number, why.to_owned()));
+            }
+            self.line.extend_from_slice(&chunk[..used]);
+            self.input.consume(used + usize::from(end.is_some()));
+            if end.is_some() {
+                break;
+            }
+        }
+        if self.line.last() == Some(&b'\r') {
+            self.line.pop();
+        }
+        Ok(Some(&self.line))
+    }
+
+    /// The line that was given last.
+    pub(crate) fn line(&self) -> &[u8] {
+        &self.line
+    }
+
+    /// Its number, from 1.
+    pub(crate) const fn number(&self) -> usize {
+        self.number
+    }
+
+    /// An error in this line.
+    pub(crate) fn wrong(&self, why: impl Into<String>) -> TraceError {
+        TraceError::Line(self.number, why.into())
+    }
+}
+
+/// A text for an error: what is no UTF-8 is replaced, and what is long is cut.
+pub(crate) fn shown(text: &[u8]) -> String {
+    let text = String::from_utf8_lossy(&text[..text.len().min(60)]);
+    text.trim().to_owned()
+}

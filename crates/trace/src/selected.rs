@@ -1,0 +1,212 @@
+//! In: a trace of several devices, whose times count from anywhere. Out: the operations of one of
+//! them, in a span of time, counted from its beginning.
+
+use blocklab_units::Nanos;
+
+use crate::{Clock, Operation, Source, TraceError};
+
+/// Which operations of a trace are wanted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Selection {
+    /// The name of a device; `None`: all.
+    pub device: Option<String>,
+    /// What comes earlier is left out, since the beginning of the trace.
+    pub from: Nanos,
+    /// What comes then or later is left out.
+    pub until: Nanos,
+    /// Several devices are a mistake: their offsets mean different places.
+    pub is_one: bool,
+}
+
+impl Default for Selection {
+    fn default() -> Self {
+        Self {
+            device: None,
+            from: Nanos::ZERO,
+            until: Nanos::MAX,
+            is_one: false,
+        }
+    }
+}
+
+/// The wanted operations of a source.
+pub struct Selected<'a> {
+    source: Box<dyn Source + 'a>,
+    selection: Selection,
+    /// The moment that counts as the beginning.
+    zero: Option<u64>,
+    /// The only device, once one has come.
+    only: Option<u32>,
+    targets: Vec<String>,
+    others: u64,
+}
+
+impl<'a> Selected<'a> {
+    /// Of a source in order of time.
+    pub fn new(source: Box<dyn Source + 'a>, selection: Selection) -> Self {
+        Self {
+            source,
+            selection,
+            zero: None,
+            only: None,
+            targets: Vec::new(),
+            others: 0,
+        }
+    }
+
+    /// Whether an operation is on the wanted device; where one is wanted, it is number 0.
+    fn is_wanted(&mut self, operation: &mut Operation) -> Result<bool, TraceError> {
+        if self.selection.device.is_none() && !self.selection.is_one {
+            return Ok(true);
+        }
+        if let Some(only) = self.only
+            && (only == operation.target || self.selection.device.is_some())
+        {
+            let is_it = only == operation.target;
+            operation.target = 0;
+            return Ok(is_it);
+        }
+        let names = self.source.targets();
+        let name = names.get(operation.target as usize);
+        let name = name.map_or("", String::as_str);
+        if let Some(wanted) = &self.selection.device {
+            if name != wanted {
+                return Ok(false);
+            }
+        } else if let Some(only) = self.only {
+            let first = names.get(only as usize).map_or("", String::as_str);
+            return Err(TraceError::Ask(format!(
+                "operations of several devices, such as `{first}` and `{name}`: their offsets mean \
+                 different places, so name one with --device (`blocklab trace show` lists them)"
+            )));
+        }
+        self.only = Some(operation.target);
+        self.targets = vec![name.to_owned()];
+        operation.target = 0;
+        Ok(true)
+    }
+}
+
+impl Source for Selected<'_> {
+    fn next(&mut self) -> Result<Option<Operation>, TraceError> {
+        loop {
+            let Some(mut operation) = self.source.next()? else {
+                if let Some(device) = self
+                    .selection
+                    .device
+                    .as_ref()
+                    .filter(|_| self.only.is_none())
+                {
+                    let names = self.source.targets();
+                    let shown: Vec<&str> = names.iter().take(20).map(String::as_str).collect();
+                    return Err(TraceError::Ask(format!(
+                        "no operation is on the device `{device}`; the trace has {}",
+                        shown.join(", ")
+                    )));
+                }
+                return Ok(None);
+            };
+            let zero = *self.zero.get_or_insert_with(|| match self.source.clock() {
+                Clock::Recording => 0,
+                Clock::Unknown | Clock::Unix => operation.at.0,
+            });
+            let at = operation.at.0.saturating_sub(zero);
+            if at >= self.selection.until.0 {
+                // Nothing later is wanted; another device may still have to be found.
+                if self.selection.device.is_none() || self.only.is_some() {
+                    return Ok(None);
+                }
+                self.others += 1;
+                continue;
+            }
+            if at < self.selection.from.0 || !self.is_wanted(&mut operation)? {
+                self.others += 1;
+                continue;
+            }
+            operation.at = Nanos(at - self.selection.from.0);
+            return Ok(Some(operation));
+        }
+    }
+
+    fn targets(&self) -> &[String] {
+        if self.only.is_some() {
+            &self.targets
+        } else {
+            self.source.targets()
+        }
+    }
+
+    fn clock(&self) -> Clock {
+        Clock::Recording
+    }
+
+    fn begins(&self) -> Option<u64> {
+        let began = match self.source.clock() {
+            Clock::Unix => self.zero,
+            _ => self.source.begins(),
+        };
+        began.map(|began| began.saturating_add(self.selection.from.0))
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        let mut remarks = self.source.remarks();
+        if self.others > 0 {
+            remarks.push(format!(
+                "{} operations of other devices or times are left out, as asked",
+                self.others
+            ));
+        }
+        remarks
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::csv::{Csv, Preset};
+    use crate::testing::{all, fault};
+
+    const TWO: &str =
+        "1,R,0,512,1577900000000000\n2,W,0,512,1577900000000010\n1,R,512,512,1577900000000020\n";
+
+    fn selected(selection: Selection) -> Selected<'static> {
+        let columns = Preset::find("alibaba").expect("known").columns();
+        Selected::new(Box::new(Csv::new(TWO.as_bytes(), columns)), selection)
+    }
+
+    #[test]
+    fn a_device_is_chosen_and_time_counts_from_the_first_operation() {
+        let mut one = selected(Selection {
+            device: Some("1".to_owned()),
+            ..Selection::default()
+        });
+        let moments: Vec<u64> = all(&mut one).iter().map(|op| op.at.0).collect();
+        assert_eq!(moments, [0, 20_000]);
+        assert_eq!(one.targets(), ["1"]);
+        assert_eq!(one.begins(), Some(1_577_900_000_000_000_000));
+        let mut late = selected(Selection {
+            from: Nanos(10_000),
+            until: Nanos(20_000),
+            ..Selection::default()
+        });
+        assert_eq!(all(&mut late).len(), 1);
+    }
+
+    #[test]
+    fn several_devices_are_asked_for() {
+        let mut mixed = selected(Selection {
+            is_one: true,
+            ..Selection::default()
+        });
+        let text = fault(&mut mixed);
+        assert!(
+            text.contains("`1` and `2`") && text.contains("--device"),
+            "{text}"
+        );
+        let mut none = selected(Selection {
+            device: Some("3".to_owned()),
+            ..Selection::default()
+        });
+        assert!(fault(&mut none).contains("the trace has 1, 2"));
+    }
+}

@@ -1,0 +1,141 @@
+//! In: a source whose operations are nearly in order. Out: the same in order of time, with a bounded
+//! number of them in memory.
+
+use std::collections::VecDeque;
+
+use blocklab_units::Nanos;
+
+use crate::{Clock, Operation, Source, TraceError};
+
+/// Operations that are held back until those before them must have come. Recorders that write at the
+/// completion, or a file for each processor, are out of order by a few hundred.
+pub const WINDOW: usize = 1 << 17;
+
+/// A source in order of time.
+pub struct Sorted<S> {
+    source: S,
+    window: usize,
+    /// In order. Nearly all come at the end of it; the others are put into their place.
+    held: VecDeque<Operation>,
+    given: Nanos,
+    came: u64,
+    out_of_order: u64,
+    is_over: bool,
+}
+
+impl<S: Source> Sorted<S> {
+    /// Sorts with the usual window.
+    pub fn new(source: S) -> Self {
+        Self::with_window(source, WINDOW)
+    }
+
+    pub(crate) const fn with_window(source: S, window: usize) -> Self {
+        Self {
+            source,
+            window,
+            held: VecDeque::new(),
+            given: Nanos::ZERO,
+            came: 0,
+            out_of_order: 0,
+            is_over: false,
+        }
+    }
+
+    #[inline]
+    fn hold(&mut self, operation: Operation) -> Result<(), TraceError> {
+        self.came += 1;
+        match self.held.back() {
+            Some(last) if last.at > operation.at => self.insert(operation),
+            None if operation.at < self.given => self.insert(operation),
+            _ => {
+                self.held.push_back(operation);
+                Ok(())
+            }
+        }
+    }
+
+    #[cold]
+    fn insert(&mut self, operation: Operation) -> Result<(), TraceError> {
+        if operation.at < self.given {
+            return Err(TraceError::Unsorted {
+                number: self.came,
+                late: self.given.since(operation.at),
+                window: self.window,
+            });
+        }
+        self.out_of_order += 1;
+        let place = self.held.partition_point(|held| held.at <= operation.at);
+        self.held.insert(place, operation);
+        Ok(())
+    }
+}
+
+impl<S: Source> Source for Sorted<S> {
+    fn next(&mut self) -> Result<Option<Operation>, TraceError> {
+        while !self.is_over && self.held.len() < self.window {
+            match self.source.next()? {
+                Some(operation) => self.hold(operation)?,
+                None => self.is_over = true,
+            }
+        }
+        let next = self.held.pop_front();
+        if let Some(next) = next {
+            self.given = next.at;
+        }
+        Ok(next)
+    }
+
+    fn targets(&self) -> &[String] {
+        self.source.targets()
+    }
+
+    fn clock(&self) -> Clock {
+        self.source.clock()
+    }
+
+    fn begins(&self) -> Option<u64> {
+        self.source.begins()
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        let mut remarks = self.source.remarks();
+        if self.out_of_order > 0 {
+            remarks.push(format!(
+                "{} of {} operations were out of order in the file and were sorted by time",
+                self.out_of_order, self.came
+            ));
+        }
+        remarks
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Listed, at};
+
+    fn moments(us: &[u64], window: usize) -> Result<Vec<u64>, TraceError> {
+        let operations = us.iter().map(|us| at(*us)).collect();
+        let mut sorted = Sorted::with_window(Listed::new(operations), window);
+        let mut got = Vec::new();
+        while let Some(operation) = sorted.next()? {
+            got.push(operation.at.0 / 1000);
+        }
+        Ok(got)
+    }
+
+    #[test]
+    fn what_is_nearly_in_order_comes_in_order() {
+        let sorted = moments(&[5, 3, 9, 7, 8, 20, 1], 100);
+        assert_eq!(sorted, Ok(vec![1, 3, 5, 7, 8, 9, 20]));
+        assert_eq!(moments(&[2, 1, 3], 2), Ok(vec![1, 2, 3]));
+    }
+
+    #[test]
+    fn what_is_far_out_of_order_is_refused_with_its_number() {
+        let error = moments(&[5, 6, 7, 1], 2).expect_err("1 came after 5 was given");
+        let text = error.to_string();
+        assert!(text.starts_with("operation 4 "), "{text}");
+        assert!(text.contains("sort"), "{text}");
+    }
+}

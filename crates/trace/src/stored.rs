@@ -1,0 +1,664 @@
+//! In: operations in order of time. Out: blocklab's own format; and the operations again.
+//!
+//! ```text
+//!   file    "BLTRACE\n"  u32 version  u64 beginning, nanoseconds since 1970, 0: not known   then blocks
+//!   block   u8 kind  u32 operations  u32 bytes  u32 bytes as stored  u32 CRC-32C of those   then those,
+//!           deflated
+//!   kinds   T  names of devices, one a line, that follow those before
+//!           R  a remark about the recording, in words
+//!           O  operations
+//!           E  the end: operations of the file as a number; a file without it was cut off
+//! ```
+//!
+//! Numbers are little-endian. A block of operations has its values column by column, each a LEB128
+//! number unless it says otherwise:
+//!
+//! ```text
+//!   head      time of the first operation; units of times, latencies, lengths and offsets: the
+//!             largest number that divides all of the block's
+//!   times     since the operation before
+//!   kinds     a byte each: 3 direction  4 has a latency  8 begins where one of its device ended
+//!             16 as long as the one before  32 on the device of the one before
+//!   devices, lengths, offsets, latencies       of those whose byte asks for one
+//! ```
+//!
+//! An offset counts from where the operation before on its device ended, in zigzag. Each block begins
+//! anew, so that one can be read without those before.
+
+use std::io::{BufRead, Read, Write};
+
+use blocklab_units::Nanos;
+use blocklab_workload::Direction;
+use flate2::Compression;
+use flate2::read::DeflateDecoder;
+use flate2::write::DeflateEncoder;
+
+use crate::vscsi::fill;
+use crate::{Clock, Operation, Source, TraceError};
+
+/// The first bytes of a file.
+pub const MAGIC: [u8; 8] = *b"BLTRACE\n";
+/// The version that is written, and the newest that is read.
+pub const VERSION: u32 = 1;
+
+const HEAD: usize = 20;
+const BLOCK_HEAD: usize = 17;
+/// Operations of a block.
+const BLOCK: usize = 1 << 15;
+/// No block of ours is larger.
+const LARGEST: usize = 4 << 20;
+
+const HAS_LATENCY: u8 = 4;
+const FOLLOWS: u8 = 8;
+const SAME_LEN: u8 = 16;
+const SAME_TARGET: u8 = 32;
+
+/// Devices of a file.
+const MOST_TARGETS: usize = 100_000;
+
+/// Writes a file of the own format.
+pub struct Writer<W: Write> {
+    output: W,
+    block: Vec<Operation>,
+    raw: Vec<u8>,
+    ends: Vec<u64>,
+    named: usize,
+    operations: u64,
+    bytes: u64,
+    last: Nanos,
+}
+
+impl<W: Write> Writer<W> {
+    /// Begins a file. `begins`: nanoseconds since 1970, where they are known.
+    ///
+    /// # Errors
+    /// As the output.
+    pub fn new(mut output: W, begins: Option<u64>) -> std::io::Result<Self> {
+        output.write_all(&MAGIC)?;
+        output.write_all(&VERSION.to_le_bytes())?;
+        output.write_all(&begins.unwrap_or(0).to_le_bytes())?;
+        Ok(Self {
+            output,
+            block: Vec::with_capacity(BLOCK),
+            raw: Vec::new(),
+            ends: Vec::new(),
+            named: 0,
+            operations: 0,
+            bytes: HEAD as u64,
+            last: Nanos::ZERO,
+        })
+    }
+
+    /// Adds an operation; `targets` are the names of all devices that have come.
+    ///
+    /// # Errors
+    /// As the output.
+    ///
+    /// # Panics
+    /// When it was issued before the one before.
+    pub fn add(&mut self, operation: Operation, targets: &[String]) -> std::io::Result<()> {
+        assert!(
+            operation.at >= self.last,
+            "operations come in order of time"
+        );
+        self.last = operation.at;
+        if targets.len() > self.named {
+            let names = targets[self.named..].iter();
+            let names: Vec<String> = names.map(|name| name.replace('\n', " ")).collect();
+            self.flush()?;
+            self.put(b'T', names.len(), names.join("\n").as_bytes())?;
+            self.named = targets.len();
+        }
+        self.block.push(operation);
+        self.operations += 1;
+        if self.block.len() == BLOCK {
+            self.flush()?;
+        }
+        Ok(())
+    }
+
+    /// Adds a remark about the recording.
+    ///
+    /// # Errors
+    /// As the output.
+    pub fn remark(&mut self, text: &str) -> std::io::Result<()> {
+        self.flush()?;
+        self.put(b'R', 0, text.as_bytes())
+    }
+
+    /// Ends the file. Gives its operations and bytes.
+    ///
+    /// # Errors
+    /// As the output.
+    pub fn end(mut self) -> std::io::Result<(u64, u64)> {
+        self.flush()?;
+        let mut total = Vec::new();
+        put(&mut total, self.operations);
+        self.put(b'E', 0, &total)?;
+        self.output.flush()?;
+        Ok((self.operations, self.bytes))
+    }
+
+    /// Writes the operations that are held.
+    ///
+    /// # Errors
+    /// As the output.
+    pub fn flush(&mut self) -> std::io::Result<()> {
+        if self.block.is_empty() {
+            return Ok(());
+        }
+        let mut raw = std::mem::take(&mut self.raw);
+        raw.clear();
+        encode(&self.block, &mut self.ends, &mut raw);
+        let count = self.block.len();
+        self.block.clear();
+        let done = self.put(b'O', count, &raw);
+        self.raw = raw;
+        done
+    }
+
+    fn put(&mut self, kind: u8, count: usize, raw: &[u8]) -> std::io::Result<()> {
+        let mut encoder = DeflateEncoder::new(Vec::new(), Compression::new(5));
+        encoder.write_all(raw)?;
+        let stored = encoder.finish()?;
+        let crc = crc32c::crc32c(&stored);
+        self.output.write_all(&[kind])?;
+        for field in [count as u32, raw.len() as u32, stored.len() as u32, crc] {
+            self.output.write_all(&field.to_le_bytes())?;
+        }
+        self.bytes += (BLOCK_HEAD + stored.len()) as u64;
+        self.output.write_all(&stored)
+    }
+}
+
+fn put(raw: &mut Vec<u8>, mut number: u64) {
+    while number >= 0x80 {
+        raw.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    raw.push(number as u8);
+}
+
+const fn zigzag(number: i64) -> u64 {
+    ((number << 1) ^ (number >> 63)) as u64
+}
+
+const fn unzigzag(number: u64) -> i64 {
+    (number >> 1) as i64 ^ -((number & 1) as i64)
+}
+
+const fn gcd(mut one: u64, mut other: u64) -> u64 {
+    while other > 0 {
+        (one, other) = (other, one % other);
+    }
+    one
+}
+
+const fn direction_bits(direction: Direction) -> u8 {
+    match direction {
+        Direction::Read => 0,
+        Direction::Write => 1,
+        Direction::Trim => 2,
+        Direction::Sync => 3,
+    }
+}
+
+fn end_of(ends: &mut Vec<u64>, target: u32) -> &mut u64 {
+    let index = target as usize;
+    if ends.len() <= index {
+        ends.resize(index + 1, 0);
+    }
+    &mut ends[index]
+}
+
+/// A block's operations, column by column.
+fn encode(block: &[Operation], ends: &mut Vec<u64>, raw: &mut Vec<u8>) {
+    let first = block.first().map_or(0, |operation| operation.at.0);
+    let (mut time, mut late, mut len, mut place) = (0, 0, 0, 0);
+    let mut last = first;
+    for operation in block {
+        time = gcd(time, operation.at.0 - last);
+        last = operation.at.0;
+        late = gcd(late, operation.took.map_or(0, |took| took.0));
+        len = gcd(len, operation.len.into());
+        place = gcd(place, operation.offset);
+    }
+    // Differences of offsets count from ends, so lengths have to be divisible, too.
+    place = gcd(place, len);
+    let units = [time, late, len, place].map(|unit| unit.max(1));
+    put(raw, first);
+    units.iter().for_each(|unit| put(raw, *unit));
+    let [time, late, len, place] = units;
+    let mut last = first;
+    for operation in block {
+        put(raw, (operation.at.0 - last) / time);
+        last = operation.at.0;
+    }
+    ends.clear();
+    let (mut targets, mut lens, mut offsets, mut tooks) = (vec![], vec![], vec![], vec![]);
+    let (mut target, mut length) = (0, 0);
+    for operation in block {
+        let mut kind = direction_bits(operation.direction);
+        if operation.target == target {
+            kind |= SAME_TARGET;
+        } else {
+            put(&mut targets, operation.target.into());
+            target = operation.target;
+        }
+        if operation.len == length {
+            kind |= SAME_LEN;
+        } else {
+            put(&mut lens, u64::from(operation.len) / len);
+            length = operation.len;
+        }
+        let end = end_of(ends, target);
+        if operation.offset == *end {
+            kind |= FOLLOWS;
+        } else {
+            let distance = (operation.offset / place) as i64 - (*end / place) as i64;
+            put(&mut offsets, zigzag(distance));
+        }
+        *end = operation.end();
+        if let Some(took) = operation.took {
+            kind |= HAS_LATENCY;
+            put(&mut tooks, took.0 / late);
+        }
+        raw.push(kind);
+    }
+    for column in [targets, lens, offsets, tooks] {
+        put(raw, column.len() as u64);
+        raw.extend_from_slice(&column);
+    }
+}
+
+/// Numbers of a column.
+struct Column<'a> {
+    bytes: &'a [u8],
+}
+
+const DAMAGED: &str = "the block's numbers do not add up: the file is damaged";
+
+impl<'a> Column<'a> {
+    #[inline]
+    fn number(&mut self) -> Result<u64, &'static str> {
+        let mut number = 0_u64;
+        for (index, byte) in self.bytes.iter().enumerate().take(10) {
+            number |= u64::from(byte & 0x7f) << (7 * index as u32).min(63);
+            if *byte < 0x80 {
+                self.bytes = &self.bytes[index + 1..];
+                return Ok(number);
+            }
+        }
+        Err(DAMAGED)
+    }
+
+    fn part(&mut self, len: usize) -> Result<Self, &'static str> {
+        let (part, rest) = self.bytes.split_at_checked(len).ok_or(DAMAGED)?;
+        self.bytes = rest;
+        Ok(Self { bytes: part })
+    }
+
+    fn column(&mut self) -> Result<Column<'a>, &'static str> {
+        let len = self.number()?;
+        let (part, rest) = self.bytes.split_at_checked(len as usize).ok_or(DAMAGED)?;
+        self.bytes = rest;
+        Ok(Column { bytes: part })
+    }
+}
+
+/// Reads a block's operations.
+fn decode(
+    raw: &[u8],
+    count: usize,
+    targets: usize,
+    ends: &mut Vec<u64>,
+    block: &mut Vec<Operation>,
+) -> Result<(), &'static str> {
+    block.clear();
+    ends.clear();
+    let mut all = Column { bytes: raw };
+    let mut at = all.number()?;
+    let units = [all.number()?, all.number()?, all.number()?, all.number()?];
+    let [time, late, len, place] = units;
+    for _ in 0..count {
+        let since = all.number()?.checked_mul(time).ok_or(DAMAGED)?;
+        at = at.checked_add(since).ok_or(DAMAGED)?;
+        block.push(Operation {
+            at: Nanos(at),
+            took: None,
+            offset: 0,
+            len: 0,
+            target: 0,
+            direction: Direction::Read,
+        });
+    }
+    let kinds = all.part(count)?.bytes;
+    let (mut numbers, mut lens) = (all.column()?, all.column()?);
+    let (mut offsets, mut tooks) = (all.column()?, all.column()?);
+    let (mut target, mut length) = (0_u32, 0_u32);
+    for (operation, kind) in block.iter_mut().zip(kinds) {
+        operation.direction = match kind & 3 {
+            0 => Direction::Read,
+            1 => Direction::Write,
+            2 => Direction::Trim,
+            _ => Direction::Sync,
+        };
+        if kind & SAME_TARGET == 0 {
+            target = u32::try_from(numbers.number()?).map_err(|_| DAMAGED)?;
+        }
+        if target as usize >= targets {
+            return Err(DAMAGED);
+        }
+        if kind & SAME_LEN == 0 {
+            let found = lens.number()?.checked_mul(len).ok_or(DAMAGED)?;
+            length = u32::try_from(found).map_err(|_| DAMAGED)?;
+        }
+        let end = end_of(ends, target);
+        operation.offset = if kind & FOLLOWS > 0 {
+            *end
+        } else {
+            let distance = unzigzag(offsets.number()?);
+            let steps = ((*end / place.max(1)) as i64).checked_add(distance);
+            let steps = u64::try_from(steps.ok_or(DAMAGED)?).map_err(|_| DAMAGED)?;
+            steps.checked_mul(place).ok_or(DAMAGED)?
+        };
+        operation.len = length;
+        operation.target = target;
+        if operation.offset > 1 << 62 {
+            return Err(DAMAGED);
+        }
+        *end = operation.end();
+        if kind & HAS_LATENCY > 0 {
+            let took = tooks.number()?.checked_mul(late).ok_or(DAMAGED)?;
+            operation.took = Some(Nanos(took));
+        }
+    }
+    Ok(())
+}
+
+/// Reads a file of the own format.
+pub struct Reader<R> {
+    input: R,
+    begins: u64,
+    place: usize,
+    targets: Vec<String>,
+    noted: Vec<String>,
+    block: Vec<Operation>,
+    next: usize,
+    stored: Vec<u8>,
+    raw: Vec<u8>,
+    ends: Vec<u64>,
+    read: u64,
+    last: Nanos,
+    is_over: bool,
+}
+
+/// The head of a block.
+struct Head {
+    kind: u8,
+    count: usize,
+    raw: usize,
+    crc: u32,
+}
+
+impl<R: BufRead> Reader<R> {
+    /// Reads the head of a file.
+    ///
+    /// # Errors
+    /// When it is of another format or a newer version.
+    pub fn new(mut input: R) -> Result<Self, TraceError> {
+        let mut head = [0; HEAD];
+        let read = fill(&mut input, &mut head)?;
+        if read < HEAD || head[..8] != MAGIC {
+            let why = "not a trace of blocklab, which begins with BLTRACE";
+            return Err(TraceError::Byte(0, why.to_owned()));
+        }
+        let version = u32::from_le_bytes(std::array::from_fn(|index| head[8 + index]));
+        if version != VERSION {
+            let why = format!(
+                "version {version} of the format; this program reads version {VERSION}: use the \
+                 program that wrote it, or import the original again"
+            );
+            return Err(TraceError::Byte(8, why));
+        }
+        Ok(Self {
+            input,
+            begins: u64::from_le_bytes(std::array::from_fn(|index| head[12 + index])),
+            place: HEAD,
+            targets: Vec::new(),
+            noted: Vec::new(),
+            block: Vec::new(),
+            next: 0,
+            stored: Vec::new(),
+            raw: Vec::new(),
+            ends: Vec::new(),
+            read: 0,
+            last: Nanos::ZERO,
+            is_over: false,
+        })
+    }
+
+    fn cut_off(&mut self) -> Option<Head> {
+        self.is_over = true;
+        self.noted.push(format!(
+            "the file ends at byte {} without its end mark: the recording was cut off, and the {} \
+             operations before are all there is",
+            self.place, self.read
+        ));
+        None
+    }
+
+    /// Reads a block into `raw`; `None` where the file ends.
+    fn head(&mut self) -> Result<Option<Head>, TraceError> {
+        let mut head = [0; BLOCK_HEAD];
+        if fill(&mut self.input, &mut head)? < BLOCK_HEAD {
+            return Ok(self.cut_off());
+        }
+        let field = |at: usize| u32::from_le_bytes(std::array::from_fn(|index| head[at + index]));
+        let (raw, stored) = (field(5) as usize, field(9) as usize);
+        let found = Head {
+            kind: head[0],
+            count: field(1) as usize,
+            raw,
+            crc: field(13),
+        };
+        let is_known = b"TROE".contains(&found.kind);
+        if !is_known || found.count > BLOCK.max(MOST_TARGETS) || raw.max(stored) > LARGEST {
+            return Err(self.damaged("no block begins here: the file is damaged"));
+        }
+        self.stored.resize(stored, 0);
+        if fill(&mut self.input, &mut self.stored)? < stored {
+            return Ok(self.cut_off());
+        }
+        Ok(Some(found))
+    }
+
+    fn damaged(&self, why: &str) -> TraceError {
+        TraceError::Byte(self.place, why.to_owned())
+    }
+
+    fn block(&mut self) -> Result<(), TraceError> {
+        let Some(head) = self.head()? else {
+            return Ok(());
+        };
+        if crc32c::crc32c(&self.stored) != head.crc {
+            return Err(self.damaged("the checksum of this block is wrong: the file is damaged"));
+        }
+        self.raw.clear();
+        let limit = head.raw as u64 + 1;
+        let mut inflated = DeflateDecoder::new(self.stored.as_slice()).take(limit);
+        let read = inflated.read_to_end(&mut self.raw);
+        if read.is_err() || self.raw.len() != head.raw {
+            return Err(self.damaged("this block cannot be unpacked: the file is damaged"));
+        }
+        match head.kind {
+            b'T' => {
+                let text = String::from_utf8_lossy(&self.raw);
+                self.targets.extend(text.split('\n').map(str::to_owned));
+                if self.targets.len() > MOST_TARGETS {
+                    return Err(self.damaged("too many devices: the file is damaged"));
+                }
+            }
+            b'R' => {
+                if self.noted.len() < 1000 {
+                    let text = String::from_utf8_lossy(&self.raw).into_owned();
+                    self.noted.push(text);
+                }
+            }
+            b'E' => {
+                self.is_over = true;
+                let total = Column { bytes: &self.raw }.number();
+                if total != Ok(self.read) {
+                    return Err(self.damaged("the end mark counts other operations than came"));
+                }
+            }
+            _ => self.operations(head.count)?,
+        }
+        self.place += BLOCK_HEAD + self.stored.len();
+        Ok(())
+    }
+
+    fn operations(&mut self, count: usize) -> Result<(), TraceError> {
+        let (targets, ends) = (self.targets.len(), &mut self.ends);
+        let decoded = decode(&self.raw, count, targets, ends, &mut self.block);
+        decoded.map_err(|why| TraceError::Byte(self.place, why.to_owned()))?;
+        if self.block.first().is_some_and(|first| first.at < self.last) {
+            return Err(self.damaged("the block lies before the one before: the file is damaged"));
+        }
+        self.last = self.block.last().map_or(self.last, |last| last.at);
+        self.next = 0;
+        self.read += count as u64;
+        Ok(())
+    }
+}
+
+impl<R: BufRead> Source for Reader<R> {
+    #[inline]
+    fn next(&mut self) -> Result<Option<Operation>, TraceError> {
+        loop {
+            if let Some(operation) = self.block.get(self.next) {
+                self.next += 1;
+                return Ok(Some(*operation));
+            }
+            if self.is_over {
+                return Ok(None);
+            }
+            self.block()?;
+        }
+    }
+
+    fn targets(&self) -> &[String] {
+        &self.targets
+    }
+
+    fn clock(&self) -> Clock {
+        Clock::Recording
+    }
+
+    fn begins(&self) -> Option<u64> {
+        (self.begins > 0).then_some(self.begins)
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        self.noted.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::testing::{all, fault};
+
+    fn written(operations: &[Operation]) -> Vec<u8> {
+        let names = ["sda".to_owned(), "sdb".to_owned(), "sdc".to_owned()];
+        let mut bytes = Vec::new();
+        let mut writer = Writer::new(&mut bytes, Some(7)).expect("memory");
+        for operation in operations {
+            writer.add(*operation, &names).expect("memory");
+        }
+        writer.remark("lost 3").expect("memory");
+        let (count, size) = writer.end().expect("memory");
+        assert_eq!(count, operations.len() as u64);
+        assert_eq!(size, bytes.len() as u64);
+        bytes
+    }
+
+    fn operation() -> impl Strategy<Value = Operation> {
+        let direction = prop_oneof![
+            Just(Direction::Read),
+            Just(Direction::Write),
+            Just(Direction::Trim)
+        ];
+        let took = proptest::option::of(0_u64..1 << 40);
+        (
+            0_u64..1 << 40,
+            took,
+            0_u64..1 << 61,
+            1_u32..,
+            0_u32..3,
+            direction,
+        )
+            .prop_map(|(at, took, offset, len, target, direction)| Operation {
+                at: Nanos(at),
+                took: took.map(Nanos),
+                offset,
+                len,
+                target,
+                direction,
+            })
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read(mut operations in proptest::collection::vec(operation(), 0..300)) {
+            operations.sort_by_key(|operation| operation.at);
+            let bytes = written(&operations);
+            let mut reader = Reader::new(bytes.as_slice()).expect("own file");
+            prop_assert_eq!(all(&mut reader), operations);
+            prop_assert_eq!(reader.begins(), Some(7));
+            prop_assert_eq!(reader.remarks(), ["lost 3"]);
+        }
+
+        #[test]
+        fn damage_is_never_a_panic(place in 0_usize..400, value: u8) {
+            let operations: Vec<_> = (0..50).map(|at| crate::testing::at(at * at)).collect();
+            let mut bytes = written(&operations);
+            let place = place % bytes.len();
+            bytes[place] = value;
+            if let Ok(mut reader) = Reader::new(bytes.as_slice()) {
+                while let Ok(Some(_)) = reader.next() {}
+            }
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_cut_off_gives_what_it_holds() {
+        let operations: Vec<_> = (0..50).map(crate::testing::at).collect();
+        let bytes = written(&operations);
+        let mut reader = Reader::new(&bytes[..bytes.len() - 1]).expect("own file");
+        assert_eq!(all(&mut reader).len(), 50);
+        let remarks = reader.remarks();
+        assert!(
+            remarks[1].contains("cut off, and the 50 operations"),
+            "{remarks:?}"
+        );
+    }
+
+    #[test]
+    fn a_damaged_block_is_reported_with_its_byte() {
+        let operations: Vec<_> = (0..50).map(crate::testing::at).collect();
+        let mut bytes = written(&operations);
+        let place = HEAD + BLOCK_HEAD + 3;
+        bytes[place] ^= 1;
+        let mut reader = Reader::new(bytes.as_slice()).expect("own file");
+        let error = fault(&mut reader);
+        assert!(error.starts_with("byte 20: the checksum"), "{error}");
+        bytes[8] = 9;
+        let error = Reader::new(bytes.as_slice())
+            .map(|_| ())
+            .expect_err("a newer version");
+        assert!(error.to_string().contains("version 9"), "{error}");
+    }
+}

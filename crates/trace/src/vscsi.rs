@@ -1,0 +1,210 @@
+//! In: a binary trace of VMware's vscsiStats, as CloudPhysics collected them. Out: its operations.
+//!
+//! ```text
+//!   version 1   0 u32 number   4 u32 bytes   8 u32 segments  12 u16 command  14 u16 version
+//!              16 u64 block   24 u64 microseconds
+//!   version 2   0 u16 command  2 u16 version  4 u32 number    8 u32 bytes    12 u32 segments
+//!              16 u64 block   24 u64 microseconds  32 u64 microseconds that it took
+//! ```
+
+use std::io::{BufRead, Read};
+
+use blocklab_units::Nanos;
+use blocklab_workload::Direction;
+
+use crate::operation::{Raw, checked};
+use crate::{Clock, Operation, Source, TraceError};
+
+/// Version of a record, in the high byte of its field.
+const fn version(field: u16) -> u16 {
+    field >> 8
+}
+
+/// Whether a file begins with records of vscsiStats, and of which version.
+pub(crate) fn detect(bytes: &[u8]) -> Option<u16> {
+    let field = |at: usize| {
+        let bytes = bytes.get(at..at + 2)?;
+        Some(u16::from_le_bytes([bytes[0], bytes[1]]))
+    };
+    let is_scsi = |command: u16| (1..=0xff).contains(&command);
+    let agree = |at: usize, record: usize, wanted: u16| {
+        let both = [at, at + record];
+        let known = both.map(|at| {
+            let (version_field, command) = (field(at + 2), field(at));
+            version_field.is_some_and(|found| version(found) == wanted)
+                && command.is_some_and(is_scsi)
+        });
+        known == [true, true]
+    };
+    if agree(12, 32, 1) {
+        return Some(1);
+    }
+    agree(0, 40, 2).then_some(2)
+}
+
+/// A trace of vscsiStats.
+pub struct Vscsi<R> {
+    input: R,
+    version: u16,
+    place: usize,
+    others: u64,
+    cut: bool,
+    rest: Option<Raw>,
+    targets: Vec<String>,
+}
+
+impl<R: BufRead> Vscsi<R> {
+    pub(crate) fn new(input: R, version: u16) -> Self {
+        Self {
+            input,
+            version,
+            place: 0,
+            others: 0,
+            cut: false,
+            rest: None,
+            targets: vec!["disk".to_owned()],
+        }
+    }
+
+    fn raw(&mut self) -> Result<Option<Raw>, TraceError> {
+        let size = if self.version == 1 { 32 } else { 40 };
+        loop {
+            let mut record = [0_u8; 40];
+            let read = fill(&mut self.input, &mut record[..size])?;
+            if read < size {
+                self.cut = read > 0;
+                return Ok(None);
+            }
+            let place = self.place;
+            self.place += size;
+            let word = |at: usize| u32::from_le_bytes(std::array::from_fn(|i| record[at + i]));
+            let long = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| record[at + i]));
+            let half = |at: usize| u16::from_le_bytes([record[at], record[at + 1]]);
+            let (command, found, len) = match self.version {
+                1 => (half(12), half(14), word(4)),
+                _ => (half(0), half(2), word(8)),
+            };
+            if version(found) != self.version {
+                let why = format!("no record of version {} begins here", self.version);
+                return Err(TraceError::Byte(place, why));
+            }
+            let direction = match command {
+                0x08 | 0x28 | 0xa8 | 0x88 => Direction::Read,
+                0x0a | 0x2a | 0xaa | 0x8a => Direction::Write,
+                0x42 => Direction::Trim,
+                0x35 | 0x91 => Direction::Sync,
+                _ => {
+                    self.others += 1;
+                    continue;
+                }
+            };
+            let beyond =
+                |what: &str| TraceError::Byte(place, format!("the {what} is beyond any device"));
+            return Ok(Some(Raw {
+                at: Nanos(long(24).checked_mul(1000).ok_or_else(|| beyond("time"))?),
+                took: (self.version == 2).then(|| Nanos(long(32).saturating_mul(1000))),
+                direction,
+                offset: long(16).checked_mul(512).ok_or_else(|| beyond("block"))?,
+                len: len.into(),
+                target: 0,
+            }));
+        }
+    }
+}
+
+/// Fills a buffer as far as the input goes.
+pub(crate) fn fill(input: &mut impl Read, buffer: &mut [u8]) -> Result<usize, TraceError> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match input.read(&mut buffer[filled..]) {
+            Ok(0) => break,
+            Ok(read) => filled += read,
+            Err(why) if why.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(why) => return Err(TraceError::read(&why)),
+        }
+    }
+    Ok(filled)
+}
+
+impl<R: BufRead> Source for Vscsi<R> {
+    fn next(&mut self) -> Result<Option<Operation>, TraceError> {
+        let raw = match self.rest.take() {
+            Some(rest) => Some(rest),
+            None => self.raw()?,
+        };
+        let Some(raw) = raw else {
+            return Ok(None);
+        };
+        let (operation, rest) = checked(raw).map_err(|why| TraceError::Byte(self.place, why))?;
+        self.rest = rest;
+        Ok(Some(operation))
+    }
+
+    fn targets(&self) -> &[String] {
+        &self.targets
+    }
+
+    fn clock(&self) -> Clock {
+        Clock::Unknown
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        let mut remarks = Vec::new();
+        if self.others > 0 {
+            remarks.push(format!(
+                "{} commands that move no data are left out",
+                self.others
+            ));
+        }
+        if self.cut {
+            remarks.push("the last record is cut off and left out".to_owned());
+        }
+        remarks
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::all;
+
+    #[test]
+    fn both_versions_are_read() {
+        let mut first = Vec::new();
+        for (at, command) in [(5_u64, 0x28_u16), (9, 0x2a), (10, 0x12)] {
+            first.extend(1_u32.to_le_bytes());
+            first.extend(4096_u32.to_le_bytes());
+            first.extend(1_u32.to_le_bytes());
+            first.extend(command.to_le_bytes());
+            first.extend(0x0100_u16.to_le_bytes());
+            first.extend(8_u64.to_le_bytes());
+            first.extend(at.to_le_bytes());
+        }
+        assert_eq!(detect(&first), Some(1));
+        let mut source = Vscsi::new(first.as_slice(), 1);
+        let got = all(&mut source);
+        assert_eq!(got.len(), 2);
+        assert_eq!(
+            (got[1].at, got[1].direction),
+            (Nanos(9000), Direction::Write)
+        );
+        assert_eq!(
+            source.remarks(),
+            ["1 commands that move no data are left out"]
+        );
+        let mut second = Vec::new();
+        for at in [5_u64, 6] {
+            second.extend(0x8a_u16.to_le_bytes());
+            second.extend(0x0200_u16.to_le_bytes());
+            second.extend(1_u32.to_le_bytes());
+            second.extend(512_u32.to_le_bytes());
+            second.extend(1_u32.to_le_bytes());
+            second.extend(3_u64.to_le_bytes());
+            second.extend(at.to_le_bytes());
+            second.extend(77_u64.to_le_bytes());
+        }
+        assert_eq!(detect(&second), Some(2));
+        let got = all(&mut Vscsi::new(second.as_slice(), 2));
+        assert_eq!((got[0].took, got[0].offset), (Some(Nanos(77_000)), 1536));
+    }
+}
