@@ -17,6 +17,7 @@ mod k8s;
 mod merge;
 mod run;
 mod since;
+mod trace;
 
 pub use catalog::{
     CatalogArgs, CatalogCommand, CatalogImportArgs, CatalogListArgs, CatalogShowArgs,
@@ -30,6 +31,10 @@ pub use merge::MergeArgs;
 pub(crate) use run::run_name;
 pub use run::{Arrivals, LoadArgs, OperationKind, RunArgs};
 pub use since::Since;
+pub use trace::{
+    EventArg, ReplayArgs, ReplayPace, TraceArgs, TraceCommand, TraceFitArgs, TraceImportArgs,
+    TraceInput, TraceShowArgs,
+};
 
 const ABOUT: &str = "A lab bench for block storage: measures what a disk delivers";
 
@@ -110,6 +115,8 @@ pub enum Command {
     Import(ImportArgs),
     /// Make a model of a disk from its runs, to simulate it
     Calibrate(CalibrateArgs),
+    /// Recorded loads: import them, understand them, ask which volume would carry them
+    Trace(TraceArgs),
     /// Serve a volume that nobody rented over NBD, to databases and other programs
     Emulate(Box<EmulateArgs>),
     /// Change a volume that is served, or let it fail

@@ -29,6 +29,7 @@ mod request;
 mod run;
 mod stored;
 mod study_list;
+mod trace;
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -155,6 +156,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Command::Emulate(args) => return emulate::emulate(args, &store()?),
         Command::EmulateCtl(args) => return emulate_ctl::emulate_ctl(args),
         Command::Catalog(args) => catalog::run(args)?,
+        Command::Trace(args) => trace::run(args)?,
         Command::K8s(args) => k8s::k8s(args)?,
         Command::Devices(args) => devices::run(args, store().ok().as_ref())?,
         Command::Man(args) => manual::man(args)?,

@@ -20,6 +20,7 @@ use crate::again;
 use crate::args::{LoadArgs, RunArgs};
 use crate::chosen;
 use crate::load;
+use crate::trace;
 
 /// What the arguments ask for.
 pub fn request(args: &RunArgs, store: &Store) -> Result<Request> {
@@ -58,9 +59,13 @@ pub fn request(args: &RunArgs, store: &Store) -> Result<Request> {
 
 /// The study that the arguments name, as it was written.
 fn read(args: &RunArgs, store: &Store) -> Result<Loaded> {
+    if args.replay.trace.is_empty() && args.replay.read.is_given() {
+        bail!("--input, --columns, --event, --device, --from and --until are about a --trace");
+    }
     match &args.again {
         Some(run) => of_run(run, args, store),
         None if !args.load.rw.is_empty() => of_flags(&args.load),
+        None if !args.replay.trace.is_empty() => of_trace(args),
         None => of_text(args.study()),
     }
 }
@@ -159,6 +164,25 @@ fn of_flags(flags: &LoadArgs) -> Result<Loaded> {
             may_replace_engine: flags.engine.is_none(),
         },
         targets: vec![HERE.to_owned()],
+    })
+}
+
+/// The recorded load of the command line.
+fn of_trace(args: &RunArgs) -> Result<Loaded> {
+    let targets = match &args.target[..] {
+        [] => vec![HERE.to_owned()],
+        targets => targets.to_vec(),
+    };
+    let planned = trace::replay::plan(&args.replay, &targets)?;
+    Ok(Loaded {
+        name: "--trace".to_owned(),
+        seed_given: false,
+        study: Study {
+            notes: planned.notes,
+            may_replace_engine: true,
+            ..Study::of_plan(planned.plan)
+        },
+        targets,
     })
 }
 

@@ -55,6 +55,13 @@ pub fn write(path: &Path, bytes: impl AsRef<[u8]>, over: Over) -> Result<()> {
     Ok(())
 }
 
+/// Marks a file that was written as ours, so that it may be written over.
+pub fn mark_path(path: &Path) {
+    if let Ok(file) = File::open(path) {
+        mark(&file);
+    }
+}
+
 /// The file, empty.
 pub fn create(path: &Path, over: Over) -> Result<File> {
     let emptied = open(path, over).and_then(|(file, _)| {

@@ -14,7 +14,7 @@ use blocklab_workload::Engine;
 use clap::{Args, ValueEnum, ValueHint};
 use jiff::Timestamp;
 
-use super::{FormArgs, GateArgs, at_least_one, written};
+use super::{FormArgs, GateArgs, ReplayArgs, at_least_one, written};
 
 const RUN_EXAMPLES: &str = "\
 Examples:
@@ -40,6 +40,8 @@ Examples:
   blocklab run --list --json | jq -r '.studies[].name'
   blocklab run --case rand4k-q1-read              only that case
   blocklab run --dry-run                          what it would write, and how long it takes
+  blocklab run --trace night.trace --target sim:gp3:100GiB
+                                                  a recorded load, on a volume that is not rented
   blocklab run --again latest                     a stored run, with the same seed
   blocklab run i3-vs-i2                           a published study, all systems simulated
   blocklab run i3-vs-i2 --target emu              ... emulated in real time
@@ -70,6 +72,9 @@ pub struct RunArgs {
     /// One load instead of a study
     #[command(flatten)]
     pub load: LoadArgs,
+    /// A recorded load instead of a study
+    #[command(flatten)]
+    pub replay: ReplayArgs,
     /// Run only this case of the study, or all cases of this matrix (repeatable)
     #[arg(long, value_name = "NAME", conflicts_with = "rw")]
     pub case: Vec<String>,

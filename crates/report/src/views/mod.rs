@@ -10,6 +10,7 @@ mod header;
 mod model;
 mod rows;
 mod study;
+mod trace;
 
 use blocklab_findings::Assessment;
 use blocklab_record::Record;
@@ -26,6 +27,7 @@ pub use gate::gate;
 pub use model::model;
 pub use rows::table;
 pub use study::{curves, study};
+pub use trace::{moment, trace};
 
 /// What a person wants to see at the end of a run: what was measured; of a modelled device its
 /// limits and what is assumed; the notes, the errors, the findings in brief; the table last, where

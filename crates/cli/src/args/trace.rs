@@ -1,0 +1,217 @@
+//! Arguments of `blocklab trace`.
+
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+
+use blocklab_units::Nanos;
+use clap::{Args, Subcommand, ValueEnum, ValueHint};
+
+use super::FormArgs;
+
+const EXAMPLES: &str = "\
+Examples:
+  blocklab trace import night.blkparse -o night.trace
+  blocklab trace show night.trace                     what the load is like
+  blocklab trace fit night.trace --on gp3:100GiB      would this volume carry it?";
+
+/// `blocklab trace`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct TraceArgs {
+    /// What to do with it.
+    #[command(subcommand)]
+    pub command: TraceCommand,
+}
+
+/// One verb of traces.
+#[derive(Debug, Subcommand)]
+pub enum TraceCommand {
+    /// Read a trace of any format, and write it in blocklab's own: small, sorted, quick to read
+    Import(TraceImportArgs),
+    /// Show what a recorded load is like: mix, sizes, locality, bursts, pauses, the day's profile
+    Show(TraceShowArgs),
+    /// Say which volumes would have carried a recorded load, and what is the least that would
+    Fit(TraceFitArgs),
+}
+
+const FORMATS: &str = "\
+Formats, detected by the first bytes where that is possible, else named with --input: blocklab, \
+iolog (fio, versions 2 and 3), blktrace (binary), blkparse, perf (perf script and tracefs), biosnoop, \
+xperf, cloudphysics (vscsiStats); tables: systor, msr, fiu, alibaba, tencent, blkreplay, and any \
+other with --columns. What is compressed with gzip is unpacked.";
+
+/// What is read, and how.
+#[derive(Debug, Clone, Args)]
+pub struct TraceInput {
+    /// Format of the files (default: detected)
+    #[arg(long, value_name = "FORMAT", conflicts_with = "columns")]
+    pub input: Option<String>,
+    /// Columns of a table, such as time=Timestamp:us,op=Type,offset=LBA:sectors,length=Size,device=Disk
+    #[arg(long, value_name = "COLUMNS")]
+    pub columns: Option<String>,
+    /// In traces of a kernel: which moment of an operation is its arrival
+    #[arg(long, value_enum, default_value_t)]
+    pub event: EventArg,
+    /// Only operations of this device
+    #[arg(long, value_name = "NAME")]
+    pub device: Option<String>,
+    /// Leave out what comes earlier, since the beginning of the trace, such as 10min
+    #[arg(long, value_name = "TIME")]
+    pub from: Option<Nanos>,
+    /// Leave out what comes then or later
+    #[arg(long, value_name = "TIME")]
+    pub until: Option<Nanos>,
+}
+
+impl TraceInput {
+    /// Whether anything of it is on the command line.
+    pub fn is_given(&self) -> bool {
+        let texts = [&self.input, &self.columns, &self.device];
+        texts.into_iter().any(Option::is_some)
+            || self.from.is_some()
+            || self.until.is_some()
+            || self.event != EventArg::default()
+    }
+}
+
+/// Which moment of an operation is its arrival.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum EventArg {
+    /// When the kernel gave it to the driver (D), with how long it took from there
+    #[default]
+    Issue,
+    /// When the application queued it (Q)
+    Queue,
+}
+
+const IMPORT_EXAMPLES: &str = "\
+Examples:
+  blocklab trace import night.blkparse -o night.trace
+  blocklab trace import sda.blktrace.0 sda.blktrace.1 -o sda.trace     a file for each processor
+  blocklab trace import 2016022310-LUN3.csv.gz --input systor -o lun3.trace
+  blocklab trace import io_traces.csv --device 17 -o disk17.trace
+  blocklab trace import my.csv --columns time=When:ms,op=Type,offset=LBA:sectors,length=Bytes -o my.trace
+  perf script | blocklab trace import - -o now.trace";
+
+/// `blocklab trace import`.
+#[derive(Debug, Args)]
+#[command(after_help = IMPORT_EXAMPLES, after_long_help = format!("{FORMATS}\n\n{IMPORT_EXAMPLES}"))]
+pub struct TraceImportArgs {
+    /// The traces, which are merged by time (`-`: standard input)
+    #[arg(required = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub files: Vec<PathBuf>,
+    /// Where to write the trace
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub output: PathBuf,
+    /// Overwrite a file that blocklab did not write (never a device)
+    #[arg(long)]
+    pub force: bool,
+    /// What is read
+    #[command(flatten)]
+    pub read: TraceInput,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+const SHOW_EXAMPLES: &str = "\
+Examples:
+  blocklab trace show night.trace
+  blocklab trace show night.trace --from 3h --until 4h
+  blocklab trace show src1_0.csv.gz --input msr --device src1_0
+  blocklab trace show night.trace --format html > night.html
+  blocklab trace show night.trace --json | jq .rewritten_percent";
+
+/// `blocklab trace show`.
+#[derive(Debug, Args)]
+#[command(after_help = SHOW_EXAMPLES, after_long_help = format!("{FORMATS}\n\n{SHOW_EXAMPLES}"))]
+pub struct TraceShowArgs {
+    /// The traces, which are merged by time (`-`: standard input)
+    #[arg(required = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub files: Vec<PathBuf>,
+    /// What is read
+    #[command(flatten)]
+    pub read: TraceInput,
+    /// Leave out distances of reuse, which take half of the time
+    #[arg(long)]
+    pub no_reuse: bool,
+    /// How it is printed
+    #[command(flatten)]
+    pub form: FormArgs,
+}
+
+const FIT_EXAMPLES: &str = "\
+Examples:
+  blocklab trace fit night.trace --on gp3:100GiB --on gp2:100GiB --on io2:100GiB,iops=2000
+  blocklab trace fit night.trace --on gp3:1TiB@m5.xlarge --max-wait 20ms
+  blocklab trace fit night.trace --on ./my-disk.toml --json | jq '.answers[].verdict'";
+
+/// `blocklab trace fit`.
+#[derive(Debug, Args)]
+#[command(after_help = FIT_EXAMPLES, after_long_help = format!("{FORMATS}\n\n{FIT_EXAMPLES}"))]
+pub struct TraceFitArgs {
+    /// The traces, which are merged by time
+    #[arg(required = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub files: Vec<PathBuf>,
+    /// A volume: its address, or a device file (repeatable)
+    #[arg(long, required = true, value_name = "ADDRESS")]
+    pub on: Vec<String>,
+    /// Longest time that an operation may wait for the limits of a volume that fits
+    #[arg(long, value_name = "TIME", default_value = "100ms")]
+    pub max_wait: Nanos,
+    /// Do not search for the smallest provision that would fit
+    #[arg(long)]
+    pub no_search: bool,
+    /// What is read
+    #[command(flatten)]
+    pub read: TraceInput,
+    /// How it is printed
+    #[command(flatten)]
+    pub form: FormArgs,
+}
+
+/// A recorded load instead of a study.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "A recorded load instead of a study")]
+pub struct ReplayArgs {
+    /// Replay this trace, of any format that `blocklab trace` reads (several are merged)
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["study", "rw", "again", "case", "runtime", "size", "read_only"])]
+    pub trace: Vec<PathBuf>,
+    /// When operations are issued
+    #[arg(
+        long = "as",
+        value_enum,
+        value_name = "HOW",
+        requires = "trace",
+        default_value_t
+    )]
+    pub pace: ReplayPace,
+    /// Speed in per cent of the recorded one
+    #[arg(long, value_name = "PERCENT", requires = "trace", default_value = "100", value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    pub speed: u64,
+    /// Most operations in flight (default: 32768 on sim:, else at most 1024)
+    #[arg(long, value_name = "N", requires = "trace", value_parser = super::at_least_one)]
+    pub max_in_flight: Option<NonZeroU32>,
+    /// Offsets beyond the target begin anew at its start
+    #[arg(long, requires = "trace", conflicts_with_all = ["scale", "compact"])]
+    pub wrap: bool,
+    /// Offsets are multiplied so that the trace fills the target
+    #[arg(long, requires = "trace", conflicts_with = "compact")]
+    pub scale: bool,
+    /// Used extents of 1 MiB are put next to one another
+    #[arg(long, requires = "trace")]
+    pub compact: bool,
+    /// What is read
+    #[command(flatten)]
+    pub read: TraceInput,
+}
+
+/// When the operations of a trace are issued.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum ReplayPace {
+    /// At their recorded moments, whatever is in flight
+    #[default]
+    Open,
+    /// In their order, each as soon as there is room in flight
+    Fast,
+}

@@ -1,0 +1,20 @@
+//! `blocklab trace`: recorded loads, from files of any format to answers.
+
+mod fit;
+mod import;
+mod opened;
+pub mod replay;
+mod show;
+
+use anyhow::Result;
+
+use crate::args::{TraceArgs, TraceCommand};
+
+/// Carries a verb out.
+pub fn run(args: &TraceArgs) -> Result<()> {
+    match &args.command {
+        TraceCommand::Import(args) => import::import(args),
+        TraceCommand::Show(args) => show::show(args),
+        TraceCommand::Fit(args) => fit::fit(args),
+    }
+}

@@ -1,0 +1,264 @@
+//! In: a volume that does not carry a load. Out: the smallest provision of its kind that does.
+//!
+//! Where IOPS and throughput are provisioned, both are searched for by themselves, with the other out
+//! of the way; else sizes are. What is found is played again as it is sold.
+
+use anyhow::Result;
+use blocklab_catalog::{Catalog, resolve};
+use blocklab_device::DeviceSpec;
+use blocklab_units::{Bytes, Nanos};
+use blocklab_workload::{Address, Offer};
+
+use super::{Answer, Load, PLAYED_AT_ONCE, Smallest, candidate, played_on};
+
+/// Steps of a round, and rounds: figures are found to a thousandth.
+const STEPS: i32 = 16;
+const ROUNDS: usize = 3;
+
+/// What is searched for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Of {
+    Iops,
+    Bytes,
+}
+
+/// Adds the smallest provision to an answer, or why there is none.
+pub(super) fn searched(
+    answer: Answer,
+    load: &Load<'_>,
+    (end, operations, tolerated): (u64, u64, Nanos),
+    catalog: &Catalog,
+) -> Result<Answer> {
+    let none = |why: &str| Answer {
+        none_because: Some(why.to_owned()),
+        ..answer.clone()
+    };
+    let Ok(Address::Sold(offer)) = Address::parse(&answer.address) else {
+        return Ok(none(
+            "a device that is described by hand is not sold in sizes",
+        ));
+    };
+    if operations * 2 * STEPS as u64 > PLAYED_AT_ONCE {
+        return Ok(none(
+            "the trace is too long to search for a provision: take its busiest hour with --from and --until",
+        ));
+    }
+    let least = Bytes(end).max(offer.size.unwrap_or(Bytes(0)));
+    let sized = Offer {
+        size: offer.size.map(|_| Bytes(least.0.div_ceil(1 << 30) << 30)),
+        ..offer
+    };
+    let tries = Tries {
+        load,
+        tolerated,
+        catalog,
+    };
+    let found = if takes_iops(&sized, catalog) {
+        tries.provisioned(&sized)?
+    } else {
+        tries.larger(&sized)?
+    };
+    Ok(match found {
+        Ok(smallest) => Answer {
+            smallest: Some(smallest),
+            ..answer
+        },
+        Err(why) => none(&why),
+    })
+}
+
+/// Whether IOPS of this kind of volume are provisioned.
+fn takes_iops(offer: &Offer, catalog: &Catalog) -> bool {
+    let spec = spec_of(offer, catalog);
+    let current = spec.and_then(|spec| rate(&spec, Of::Iops));
+    current.is_some_and(|iops| {
+        let same = Offer {
+            iops: Some(iops as u64),
+            ..offer.clone()
+        };
+        spec_of(&same, catalog).is_some()
+    })
+}
+
+fn spec_of(offer: &Offer, catalog: &Catalog) -> Option<DeviceSpec> {
+    let resolved = resolve(&Address::Sold(offer.clone()), catalog);
+    resolved.ok().map(|resolved| resolved.spec)
+}
+
+/// The rate of the volume's own cap.
+fn rate(spec: &DeviceSpec, of: Of) -> Option<f64> {
+    let mut caps = spec.volumes.first()?.caps.iter();
+    let cap = caps.find(|cap| cap.rate.counts_bytes() == (of == Of::Bytes));
+    cap.map(|cap| cap.rate.value())
+}
+
+/// The device with one of its rates so many times as high, and nothing else in the way.
+fn scaled(spec: &DeviceSpec, of: Of, factor: f64) -> DeviceSpec {
+    let mut spec = spec.clone();
+    spec.instance = None;
+    for volume in &mut spec.volumes {
+        volume
+            .caps
+            .retain(|cap| cap.rate.counts_bytes() == (of == Of::Bytes));
+        for cap in &mut volume.caps {
+            cap.rate = cap.rate.times(factor);
+            cap.peak = cap.peak.map(|peak| peak.times(factor));
+        }
+        volume.credits.clear();
+    }
+    spec
+}
+
+struct Tries<'a> {
+    load: &'a Load<'a>,
+    tolerated: Nanos,
+    catalog: &'a Catalog,
+}
+
+/// A provision, or why there is none.
+type Found = std::result::Result<Smallest, String>;
+
+impl Tries<'_> {
+    fn provisioned(&self, offer: &Offer) -> Result<Found> {
+        let Some(spec) = spec_of(offer, self.catalog) else {
+            return Ok(Err(
+                "it is not sold in the size that the trace needs".to_owned()
+            ));
+        };
+        let mut needed = Vec::new();
+        for of in [Of::Iops, Of::Bytes] {
+            let Some(own) = rate(&spec, of) else { continue };
+            match self.smallest_factor(&spec, of)? {
+                Some(factor) => needed.push((of, (own * factor).ceil() as u64)),
+                None => return Ok(Err("no rate of a volume of this kind is enough".to_owned())),
+            }
+        }
+        let figure = |of| {
+            needed
+                .iter()
+                .find(|(known, _)| *known == of)
+                .map(|(_, value)| *value)
+        };
+        self.sold(offer, &spec, figure(Of::Iops), figure(Of::Bytes))
+    }
+
+    /// The smallest factor that carries the load, to a thousandth.
+    fn smallest_factor(&self, spec: &DeviceSpec, of: Of) -> Result<Option<f64>> {
+        let (mut low, mut high) = (2_f64.powi(-8), 2_f64.powi(10));
+        for _ in 0..ROUNDS {
+            let ratio = (high / low).powf(1.0 / f64::from(STEPS));
+            let factors: Vec<f64> = (0..=STEPS).map(|step| low * ratio.powi(step)).collect();
+            let specs: Vec<DeviceSpec> = factors
+                .iter()
+                .map(|factor| scaled(spec, of, *factor))
+                .collect();
+            let outcomes = played_on(self.load, &specs.iter().collect::<Vec<_>>(), self.tolerated)?;
+            let fits = |outcome: &blocklab_sizing::Outcome| outcome.wait_max_ns <= self.tolerated.0;
+            let Some(first) = outcomes.iter().position(fits) else {
+                return Ok(None);
+            };
+            high = factors[first];
+            if first == 0 {
+                break;
+            }
+            low = factors[first - 1];
+        }
+        Ok(Some(high))
+    }
+
+    /// What is sold with at least these rates, and carries the load.
+    fn sold(
+        &self,
+        offer: &Offer,
+        spec: &DeviceSpec,
+        iops: Option<u64>,
+        mibps: Option<u64>,
+    ) -> Result<Found> {
+        let included = [Of::Iops, Of::Bytes].map(|of| rate(spec, of).map(|rate| rate as u64));
+        let mut refusal = String::new();
+        let mut factor = 1.0;
+        // Rates in a row add their waits up, and some are sold only together with enough of the other.
+        for _ in 0..24 {
+            let times = |value: u64| (value as f64 * factor).ceil() as u64;
+            let wanted = [iops.map(times), mibps.map(times)];
+            let [iops, throughput] = std::array::from_fn(|index| {
+                let wanted: Option<u64> = wanted[index];
+                // What is included costs nothing, and less may not be sold.
+                wanted.filter(|wanted| included[index].is_none_or(|included| *wanted > included))
+            });
+            let larger = Offer {
+                iops: iops.or(offer.iops),
+                throughput_mibps: throughput.or(offer.throughput_mibps),
+                ..offer.clone()
+            };
+            let address = Address::Sold(larger).to_string();
+            match candidate(&address, self.catalog) {
+                Ok(found) => {
+                    let outcome = played_on(self.load, &[&found.spec], self.tolerated)?.remove(0);
+                    if outcome.wait_max_ns <= self.tolerated.0 {
+                        return Ok(Ok(smallest(found, outcome.wait_max_ns)));
+                    }
+                    refusal = match outcome.held.first() {
+                        Some(held) => format!("{} would still hold it back", held.limit),
+                        None => String::new(),
+                    };
+                }
+                Err(error) => {
+                    let text = error.to_string();
+                    refusal = text.lines().last().unwrap_or_default().trim().to_owned();
+                }
+            }
+            factor *= 1.05;
+        }
+        Ok(Err(refusal))
+    }
+
+    /// The smallest size whose volume carries the load.
+    fn larger(&self, offer: &Offer) -> Result<Found> {
+        let Some(size) = offer.size else {
+            return Ok(Err("its rates are not for sale by themselves".to_owned()));
+        };
+        let (mut low, mut high) = (size.as_f64(), size.as_f64() * 2048.0);
+        let mut best = None;
+        for _ in 0..ROUNDS {
+            let ratio = (high / low).powf(1.0 / f64::from(STEPS));
+            let sizes = (0..=STEPS).map(|step| low * ratio.powi(step));
+            let found: Vec<_> = sizes
+                .filter_map(|bytes| {
+                    let gib = (bytes / (1_u64 << 30) as f64).ceil() as u64;
+                    let larger = Offer {
+                        size: Some(Bytes(gib << 30)),
+                        ..offer.clone()
+                    };
+                    let address = Address::Sold(larger).to_string();
+                    candidate(&address, self.catalog)
+                        .ok()
+                        .map(|found| (bytes, found))
+                })
+                .collect();
+            let specs: Vec<&DeviceSpec> = found.iter().map(|(_, found)| &found.spec).collect();
+            let outcomes = played_on(self.load, &specs, self.tolerated)?;
+            let waits: Vec<u64> = outcomes.iter().map(|outcome| outcome.wait_max_ns).collect();
+            let Some(first) = waits.iter().position(|wait| *wait <= self.tolerated.0) else {
+                break;
+            };
+            high = found[first].0;
+            low = if first > 0 { found[first - 1].0 } else { low };
+            let chosen = found.into_iter().nth(first).map(|(_, found)| found);
+            best = chosen.map(|found| smallest(found, waits[first]));
+            if first == 0 {
+                break;
+            }
+        }
+        Ok(best.ok_or_else(|| "no size of this kind carries it".to_owned()))
+    }
+}
+
+fn smallest(found: super::Candidate, wait_max_ns: u64) -> Smallest {
+    Smallest {
+        address: found.address,
+        usd_per_month: found.usd_per_month,
+        currency: found.currency,
+        wait_max_ns,
+    }
+}

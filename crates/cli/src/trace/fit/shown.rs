@@ -1,0 +1,137 @@
+//! In: the answers. Out: a document: a row for each volume, and below it what holds the load back.
+
+use blocklab_report::document::{Column, Document, Entry, Part, Row, Table};
+use blocklab_report::views::moment;
+use blocklab_units::{Bytes, Ink, Nanos, count, latency, trimmed};
+
+use super::{Answer, Fit, Verdict};
+
+pub(super) fn document(fit: &Fit, begins: Option<u64>) -> Document {
+    let columns = [
+        Column::words("VOLUME"),
+        Column::figure("LONGEST WAIT"),
+        Column::figure("> 10 ms"),
+        Column::figure("P99"),
+        Column::figure("A MONTH"),
+        Column::words(""),
+    ];
+    let rows = fit.answers.iter().map(|answer| row(answer, begins, fit));
+    let table = Table {
+        columns: columns.to_vec(),
+        rows: rows.collect(),
+        ..Table::wide(0)
+    };
+    let rule = format!(
+        "A volume fits if no operation waits more than {} for its limits (--max-wait). Operations come \
+         when they came in the trace, whatever is in flight.",
+        Nanos(fit.tolerated_wait_ns)
+    );
+    let mut assumptions: Vec<&String> = Vec::new();
+    for assumption in fit.answers.iter().flat_map(|answer| &answer.assumptions) {
+        if !assumptions.contains(&assumption) {
+            assumptions.push(assumption);
+        }
+    }
+    let listed = |texts: &[&String]| {
+        let entries = texts.iter().map(|text| Entry::listed("-", text.as_str()));
+        Part::Entries(entries.collect())
+    };
+    let remarks: Vec<&String> = fit.remarks.iter().collect();
+    Document {
+        name: format!("What would carry {}", fit.name),
+        parts: vec![
+            Part::Heading(format!(
+                "{}: {} operations, up to {}",
+                fit.name,
+                count(fit.operations as f64),
+                Bytes(fit.end_bytes)
+            )),
+            Part::Table(table),
+            Part::Prose(rule),
+            Part::section("Assumed", vec![listed(&assumptions)]),
+            Part::section("About the recording", vec![listed(&remarks)]),
+        ],
+    }
+}
+
+fn money(amount: Option<f64>, currency: &str) -> String {
+    amount.map_or_else(
+        || "-".to_owned(),
+        |amount| format!("{amount:.2} {currency}"),
+    )
+}
+
+fn row(answer: &Answer, begins: Option<u64>, fit: &Fit) -> Row {
+    let dash = || "-".to_owned();
+    let outcome = answer
+        .outcome
+        .as_ref()
+        .filter(|_| answer.verdict != Verdict::TooSmall);
+    let wait = match (outcome, answer.wait_bound_ns) {
+        (Some(outcome), _) => latency(outcome.wait_max_ns as f64),
+        (None, Some(bound)) if answer.verdict == Verdict::Fits => {
+            format!("<= {}", latency(bound as f64))
+        }
+        _ => dash(),
+    };
+    let slow = outcome.map(|outcome| format!("{} %", trimmed(outcome.above_10_ms_percent, 2)));
+    let p99 = outcome.map(|outcome| latency(outcome.latency_p99_ns as f64));
+    let first = answer
+        .outcome
+        .as_ref()
+        .and_then(|outcome| outcome.first_late_ns);
+    let (verdict, ink) = match answer.verdict {
+        Verdict::Fits => ("fits".to_owned(), Ink::Green),
+        Verdict::FitsUntil => {
+            let until = first.map_or_else(dash, |first| moment(begins, first));
+            (format!("fits until {until} (credits)"), Ink::Yellow)
+        }
+        Verdict::DoesNotFit => ("does not fit".to_owned(), Ink::Red),
+        Verdict::TooSmall => ("too small".to_owned(), Ink::Red),
+    };
+    Row {
+        ink: Some(ink),
+        below: below(answer, begins, fit),
+        ..Row::from([
+            answer.address.clone(),
+            wait,
+            slow.unwrap_or_else(dash),
+            p99.unwrap_or_else(dash),
+            money(answer.usd_per_month, answer.currency),
+            verdict,
+        ])
+    }
+}
+
+fn below(answer: &Answer, begins: Option<u64>, fit: &Fit) -> String {
+    let mut sentences = Vec::new();
+    if answer.verdict == Verdict::TooSmall {
+        sentences.push(format!(
+            "The trace reaches {}, and the volume has {}.",
+            Bytes(fit.end_bytes),
+            Bytes(answer.capacity_bytes)
+        ));
+    } else if let Some(outcome) = &answer.outcome
+        && let (Some(episode), Some(held)) = (&outcome.episode, outcome.held.first())
+    {
+        sentences.push(format!(
+            "Bound by {} from {} to {}, longest wait {}; {} operations wait too long.",
+            held.limit,
+            moment(begins, episode.from_ns),
+            moment(begins, episode.until_ns),
+            latency(episode.wait_max_ns as f64),
+            count(outcome.late as f64)
+        ));
+    }
+    if let Some(smallest) = &answer.smallest {
+        sentences.push(format!(
+            "Would fit: {} at {} a month.",
+            smallest.address,
+            money(smallest.usd_per_month, smallest.currency)
+        ));
+    }
+    if let Some(why) = &answer.none_because {
+        sentences.push(format!("No provision found: {why}."));
+    }
+    sentences.join(" ")
+}

@@ -1,0 +1,110 @@
+//! `blocklab trace import`: any format in, the own one out.
+
+use std::io::{BufWriter, IsTerminal, Write};
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use blocklab_console::terminal;
+use blocklab_results::output::{self, Over};
+use blocklab_trace::Source;
+use blocklab_trace::stored::Writer;
+use blocklab_units::{Bytes, Nanos, count, plural, trimmed};
+use serde::Serialize;
+
+use super::opened::{self, Opened};
+use crate::answer;
+use crate::args::TraceImportArgs;
+
+#[derive(Serialize)]
+struct Imported {
+    output: String,
+    operations: u64,
+    bytes: u64,
+    duration_ns: u64,
+    devices: Vec<String>,
+    remarks: Vec<String>,
+}
+
+/// Reads and writes as operations come.
+pub fn import(args: &TraceImportArgs) -> Result<()> {
+    let mut opened = opened::open(&args.files, &args.read, false)?;
+    // A mistake in the first lines leaves no file behind.
+    let first = opened.source.next().map_err(|error| opened.named(error))?;
+    let Some(first) = first else {
+        bail!("{}: no operations in it", opened.name);
+    };
+    let path = &args.output;
+    let is_standard = path.as_os_str() == "-";
+    if is_standard && std::io::stdout().is_terminal() {
+        bail!("a trace is no text for a terminal: name a file with -o");
+    }
+    let file: Box<dyn Write> = if is_standard {
+        Box::new(std::io::stdout().lock())
+    } else {
+        Box::new(output::create(path, Over::forced(args.force))?)
+    };
+    let begins = opened.source.begins();
+    let written = write(&mut opened, first, BufWriter::new(file), begins);
+    if written.is_err() && !is_standard {
+        // What is half written is a trap for the next command.
+        let _ = std::fs::remove_file(path);
+    }
+    let done = written?;
+    if is_standard {
+        return Ok(());
+    }
+    output::mark_path(path);
+    report(args, path, &opened, done)
+}
+
+/// Operations, bytes, and the moment of the last operation.
+type Done = (u64, u64, Nanos);
+
+fn write(
+    opened: &mut Opened,
+    first: blocklab_trace::Operation,
+    file: impl Write,
+    begins: Option<u64>,
+) -> Result<Done> {
+    let cannot = "cannot write the trace";
+    let mut writer = Writer::new(file, begins).context(cannot)?;
+    let (mut next, mut last) = (Some(first), Nanos::ZERO);
+    while let Some(operation) = next {
+        last = operation.at;
+        let added = writer.add(operation, opened.source.targets());
+        added.context(cannot)?;
+        next = opened.source.next().map_err(|error| opened.named(error))?;
+    }
+    for remark in opened.source.remarks() {
+        writer.remark(&remark).context(cannot)?;
+    }
+    let (operations, bytes) = writer.end().context(cannot)?;
+    Ok((operations, bytes, last))
+}
+
+fn report(args: &TraceImportArgs, path: &Path, opened: &Opened, done: Done) -> Result<()> {
+    let (operations, bytes, last) = done;
+    let imported = Imported {
+        output: path.display().to_string(),
+        operations,
+        bytes,
+        duration_ns: last.0,
+        devices: opened.source.targets().to_vec(),
+        remarks: opened.source.remarks(),
+    };
+    if args.json {
+        return terminal::print(answer::json(("trace_import_format", 1), &imported)?);
+    }
+    let mut text = format!(
+        "{}: {} operations of {} over {last} in {} ({} bytes an operation)\n",
+        imported.output,
+        count(operations as f64),
+        plural(imported.devices.len(), "device"),
+        Bytes(bytes),
+        trimmed(bytes as f64 / operations as f64, 1)
+    );
+    for remark in &imported.remarks {
+        text.push_str(&format!("  - {remark}\n"));
+    }
+    terminal::print(text)
+}

@@ -1,0 +1,117 @@
+//! In: names of files, and what is wanted of them. Out: one source of operations in order of time,
+//! which holds a bounded part of them in memory.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Cursor, Read};
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, anyhow, bail};
+use blocklab_trace::csv::Columns;
+use blocklab_trace::format::{Format, LOOKED_AT, unpacked};
+use blocklab_trace::{Merged, Moment, Selected, Selection, Source, TraceError};
+use blocklab_units::Nanos;
+
+use crate::args::{EventArg, TraceInput};
+
+/// A trace, and what its errors are about.
+pub struct Opened {
+    pub source: Selected<'static>,
+    /// Names of the files.
+    pub name: String,
+}
+
+impl Opened {
+    /// An error of the source with the name of its file.
+    pub fn named(&self, error: TraceError) -> anyhow::Error {
+        anyhow!("{}: {error}", self.name)
+    }
+}
+
+/// Opens the files; `is_one`: operations of several devices are a mistake.
+pub fn open(files: &[PathBuf], wanted: &TraceInput, is_one: bool) -> Result<Opened> {
+    let columns = wanted.columns.as_deref().map(Columns::parse).transpose();
+    let columns = columns.map_err(|why| anyhow!("--columns: {why}"))?;
+    let moment = match wanted.event {
+        EventArg::Issue => Moment::Issue,
+        EventArg::Queue => Moment::Queue,
+    };
+    let (from, until) = (
+        wanted.from.unwrap_or(Nanos::ZERO),
+        wanted.until.unwrap_or(Nanos::MAX),
+    );
+    if from >= until {
+        bail!("--from {from} is not before --until {until}: nothing lies between them");
+    }
+    let mut sources = Vec::new();
+    for file in files {
+        let name = file.display();
+        let input = input(file).with_context(|| format!("cannot read {name}"))?;
+        let source = source(input, wanted.input.as_deref(), columns.as_ref(), moment);
+        sources.push(source.map_err(|why| anyhow!("{name}: {why}"))?);
+    }
+    let merged = match sources.len() {
+        1 => sources.swap_remove(0),
+        _ => Box::new(Merged::new(sources)),
+    };
+    let names: Vec<String> = files
+        .iter()
+        .map(|file| file.display().to_string())
+        .collect();
+    let selection = Selection {
+        device: wanted.device.clone(),
+        from,
+        until,
+        is_one,
+    };
+    Ok(Opened {
+        source: Selected::new(merged, selection),
+        name: names.join(", "),
+    })
+}
+
+/// A file's bytes as they come.
+fn input(file: &Path) -> io::Result<Box<dyn Read>> {
+    if file.as_os_str() == "-" {
+        return Ok(Box::new(io::stdin().lock()));
+    }
+    let opened = File::open(file)?;
+    let kind = opened.metadata()?.file_type();
+    if kind.is_block_device() || kind.is_char_device() {
+        let why = "it is a device, not a recorded trace; `blocklab trace record` records one";
+        return Err(io::Error::other(why));
+    }
+    if kind.is_dir() {
+        return Err(io::Error::other("it is a directory: name the files in it"));
+    }
+    Ok(Box::new(opened))
+}
+
+fn source(
+    input: Box<dyn Read>,
+    named: Option<&str>,
+    columns: Option<&Columns>,
+    moment: Moment,
+) -> Result<Box<dyn Source>, TraceError> {
+    let (first, input) = look(BufReader::with_capacity(1 << 18, input))?;
+    let (first, input) = match unpacked(&first) {
+        None => (first, input),
+        Some(unpack) => look(unpack(input))?,
+    };
+    let format = match (columns, named) {
+        (Some(columns), _) => Format::Table(columns.clone()),
+        (None, Some(name)) => Format::named(name, &first).map_err(TraceError::Ask)?,
+        (None, None) => Format::detect(&first)?,
+    };
+    format.open(input, moment)
+}
+
+/// The first bytes, and all bytes.
+fn look(mut input: impl BufRead + 'static) -> Result<(Vec<u8>, Box<dyn BufRead>), TraceError> {
+    let mut first = Vec::new();
+    let limit = LOOKED_AT as u64;
+    let read = input.by_ref().take(limit).read_to_end(&mut first);
+    read.map_err(|why| TraceError::Read(why.to_string()))?;
+    let all = Cursor::new(first.clone()).chain(input);
+    Ok((first, Box::new(all)))
+}

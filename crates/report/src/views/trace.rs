@@ -1,0 +1,329 @@
+//! In: the character of a recorded load, and which volumes would carry it. Out: a Document of each.
+
+use blocklab_trace::character::{Character, InFlight, Mix, Peak, Reuse, STREAMS, Sizes, Slot};
+use blocklab_units::{count, latency, rate, significant, trimmed};
+
+use crate::document::{Column, Document, Entry, Part, Table};
+
+const MIB: f64 = 1_048_576.0;
+const SECOND: f64 = 1e9;
+
+/// A trace as people want to see it; `begins`: nanoseconds since 1970, where they are known.
+pub fn trace(name: &str, of: &Character, begins: Option<u64>) -> Document {
+    let heading = format!(
+        "{name}: {} operations in {} s",
+        count(of.operations as f64),
+        decimals(of.duration_ns as f64 / SECOND, 1)
+    );
+    let mut parts = vec![Part::Heading(heading)];
+    parts.push(Part::Entries(Entry::pairs(&facts(of, begins), 0)));
+    parts.push(Part::section("Operations", vec![mix(of)]));
+    parts.push(Part::section("Busiest windows", vec![peaks(of, begins)]));
+    parts.extend(of.reuse.as_ref().map(reuse));
+    parts.push(Part::section("Over time", vec![profile(of, begins)]));
+    if of.devices.len() > 1 {
+        parts.push(Part::section("Devices", vec![devices(of)]));
+    }
+    let remarks = of.remarks.iter().map(|remark| Entry::listed("-", remark));
+    let remarks = Part::Entries(remarks.collect());
+    parts.push(Part::section("About the recording", vec![remarks]));
+    Document {
+        name: name.to_owned(),
+        parts,
+    }
+}
+
+fn facts(of: &Character, begins: Option<u64>) -> Vec<(String, String)> {
+    let percent = |share: Option<f64>| {
+        share.map_or("-".to_owned(), |share| format!("{} %", decimals(share, 0)))
+    };
+    let mib = |bytes: u64| size(bytes as f64);
+    let mean = match (of.iops_mean, of.bytes_per_s_mean) {
+        (Some(iops), Some(bytes)) => {
+            format!("{} IOPS, {} MiB/s", rate(iops), throughput(bytes))
+        }
+        _ => "-".to_owned(),
+    };
+    let mut facts = vec![
+        ("mean", mean),
+        (
+            "working set",
+            format!(
+                "{} touched, {} written, the farthest byte at {}",
+                mib(of.working_set_bytes),
+                mib(of.written_set_bytes),
+                mib(of.end_bytes)
+            ),
+        ),
+        (
+            "rewritten",
+            format!(
+                "{} of the written pages had been written before",
+                percent(of.rewritten_percent)
+            ),
+        ),
+        (
+            "sequential",
+            format!(
+                "{} begin where one of the last {STREAMS} ended",
+                percent(of.sequential_percent)
+            ),
+        ),
+        (
+            "unaligned",
+            format!(
+                "{} do not keep to blocks of 4 KiB",
+                percent(of.unaligned_percent)
+            ),
+        ),
+        ("in flight", in_flight(of.in_flight.as_ref())),
+        ("pauses", pauses(of, begins)),
+    ];
+    if let Some(cv) = of.interarrival_cv {
+        let text = format!(
+            "coefficient of variation {} between operations (1: at random)",
+            decimals(cv, 1)
+        );
+        facts.push(("arrivals", text));
+    }
+    if let Some(begins) = begins {
+        facts.push(("began", format!("{} UTC", day_and_time(begins))));
+    }
+    facts
+        .into_iter()
+        .map(|(name, text)| (name.to_owned(), text))
+        .collect()
+}
+
+fn in_flight(of: Option<&InFlight>) -> String {
+    let Some(of) = of else {
+        return "not known: the trace has no completions".to_owned();
+    };
+    let share = match of.known_percent {
+        all if all > 99.95 => String::new(),
+        part => format!("; completions of {} % are known", decimals(part, 0)),
+    };
+    format!(
+        "{} in the mean, {} or fewer for 99 % of the time, {} at most; an operation took {} in the \
+         mean, {} at most{share}",
+        decimals(of.mean, 1),
+        of.p99,
+        of.max,
+        latency(of.latency_mean_ns),
+        latency(of.latency_max_ns as f64)
+    )
+}
+
+fn pauses(of: &Character, begins: Option<u64>) -> String {
+    let idle = &of.idle;
+    if idle.gaps == 0 {
+        return "none of a second or longer".to_owned();
+    }
+    format!(
+        "{} of a second or longer, {} s together; the longest {} s, from {}",
+        count(idle.gaps as f64),
+        decimals(idle.total_ns as f64 / SECOND, 1),
+        decimals(idle.longest_ns as f64 / SECOND, 1),
+        moment(begins, idle.longest_at_ns)
+    )
+}
+
+fn table(columns: &[&str], words: usize, rows: Vec<Vec<String>>) -> Part {
+    let column = |(index, title): (usize, &&str)| match index < words {
+        true => Column::words(*title),
+        false => Column::figure(*title),
+    };
+    Part::Table(Table {
+        columns: columns.iter().enumerate().map(column).collect(),
+        rows: rows.into_iter().map(Into::into).collect(),
+        ..Table::wide(2)
+    })
+}
+
+fn mix(of: &Character) -> Part {
+    let kib = |bytes: u64| trimmed(bytes as f64 / 1024.0, 1);
+    let sizes = |sizes: Option<Sizes>| match sizes {
+        Some(sizes) => [sizes.p50_bytes, sizes.p90_bytes, sizes.max_bytes].map(kib),
+        None => ["-", "-", "-"].map(str::to_owned),
+    };
+    let row = |mix: &Mix| {
+        let mut row = vec![
+            mix.direction.to_owned(),
+            count(mix.operations as f64),
+            format!("{} %", decimals(mix.operations_percent, 0)),
+            size(mix.bytes as f64),
+        ];
+        row.extend(sizes(mix.sizes));
+        row
+    };
+    let mut rows: Vec<_> = of.directions.iter().map(row).collect();
+    if of.directions.len() > 1 {
+        let mut all = vec![
+            "all".to_owned(),
+            count(of.operations as f64),
+            String::new(),
+            size(of.bytes as f64),
+        ];
+        all.extend(sizes(of.sizes));
+        rows.push(all);
+    }
+    table(
+        &["", "COUNT", "SHARE", "BYTES", "KiB P50", "P90", "MAX"],
+        1,
+        rows,
+    )
+}
+
+fn peaks(of: &Character, begins: Option<u64>) -> Part {
+    let row = |peak: &Peak| {
+        let times = of.iops_mean.map(|mean| peak.iops_max / mean);
+        vec![
+            format!("{} s", trimmed(peak.window_ns as f64 / SECOND, 1)),
+            trimmed(peak.iops_max, 1),
+            moment(begins, peak.at_ns),
+            times.map_or_else(|| "-".to_owned(), |times| decimals(times, 1)),
+            throughput(peak.bytes_per_s_max),
+            peak.dispersion
+                .map_or_else(|| "-".to_owned(), |value| decimals(value, 1)),
+        ]
+    };
+    let rows = of.peaks.iter().map(row).collect();
+    table(
+        &["WINDOW", "IOPS", "AT", "x MEAN", "MiB/s", "DISPERSION"],
+        1,
+        rows,
+    )
+}
+
+fn reuse(of: &Reuse) -> Part {
+    let rows = of.hits.iter().map(|hit| {
+        vec![
+            size(hit.cache_bytes as f64),
+            format!("{} %", decimals(hit.hit_percent, 1)),
+        ]
+    });
+    let exactness = match of.sampled_one_in {
+        1 => "every page is counted".to_owned(),
+        many => format!(
+            "one page in {} is counted, so shares are off by about {} points",
+            count(many as f64),
+            decimals(of.error_points, 1)
+        ),
+    };
+    let text = format!(
+        "What a cache that keeps what was used last would hit: {exactness}. {} % of the accesses \
+         are the first to their page, and no cache hits them.",
+        decimals(of.first_percent, 1)
+    );
+    let parts = vec![
+        Part::Prose(text),
+        table(&["CACHE", "HITS"], 1, rows.collect()),
+    ];
+    Part::section("Reuse", parts)
+}
+
+fn profile(of: &Character, begins: Option<u64>) -> Part {
+    let row = |slot: &Slot| {
+        vec![
+            moment(begins, slot.from_ns),
+            rate(slot.iops),
+            count(slot.iops_max as f64),
+            throughput(slot.bytes_per_s),
+            size(slot.working_set_bytes as f64),
+        ]
+    };
+    let rows = of.profile.iter().map(row).collect();
+    table(
+        &["FROM", "IOPS", "BUSIEST 1 s", "MiB/s", "WORKING SET"],
+        1,
+        rows,
+    )
+}
+
+fn devices(of: &Character) -> Part {
+    let mut devices: Vec<_> = of.devices.iter().collect();
+    devices.sort_by_key(|device| std::cmp::Reverse(device.operations));
+    let rows = devices
+        .iter()
+        .take(40)
+        .map(|device| vec![device.name.clone(), count(device.operations as f64)]);
+    table(&["NAME", "OPERATIONS"], 1, rows.collect())
+}
+
+/// MiB a second, to three figures or two decimals.
+fn throughput(bytes_per_s: f64) -> String {
+    match bytes_per_s / MIB {
+        small if small < 0.1 => significant(small, 2),
+        value => trimmed(value, 2),
+    }
+}
+
+/// A fixed number of decimals, thousands separated.
+fn decimals(value: f64, decimals: usize) -> String {
+    let text = format!("{value:.decimals$}");
+    let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
+    let dot = if fraction.is_empty() { "" } else { "." };
+    let grouped = whole.parse().map_or_else(|_| whole.to_owned(), count);
+    format!("{grouped}{dot}{fraction}")
+}
+
+/// `1.0 MiB`, with one decimal.
+fn size(bytes: f64) -> String {
+    let units = ["KiB", "MiB", "GiB", "TiB"];
+    let mut value = bytes / 1024.0;
+    for unit in units {
+        if value < 1024.0 || unit == "TiB" {
+            return format!("{} {unit}", decimals(value, 1));
+        }
+        value /= 1024.0;
+    }
+    String::new()
+}
+
+/// A moment of a trace: the time of day where it is known (UTC), else hours since the beginning.
+pub fn moment(begins: Option<u64>, ns: u64) -> String {
+    let seconds = match begins {
+        Some(begins) => begins.saturating_add(ns) / 1_000_000_000 % 86_400,
+        None => ns / 1_000_000_000,
+    };
+    let (hours, rest) = (seconds / 3600, seconds % 3600);
+    format!("{hours:02}:{:02}:{:02}", rest / 60, rest % 60)
+}
+
+/// `2016-02-23 04:00:00`, from nanoseconds since 1970.
+fn day_and_time(begins: u64) -> String {
+    // Days of the civil calendar, counted from March of the year 0.
+    let days = begins / 1_000_000_000 / 86_400 + 719_468;
+    let (era, day_of_era) = (days / 146_097, days % 146_097);
+    let year_of_era =
+        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    let year = year_of_era + era * 400 + u64::from(month <= 2);
+    format!("{year:04}-{month:02}-{day:02} {}", moment(Some(begins), 0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_are_those_of_the_day_where_it_is_known() {
+        assert_eq!(moment(None, 3_725_000_000_000), "01:02:05");
+        let begins = 1_456_200_000_000_000_000;
+        assert_eq!(day_and_time(begins), "2016-02-23 04:00:00");
+        assert_eq!(moment(Some(begins), 3_725_000_000_000), "05:02:05");
+        assert_eq!(
+            day_and_time(1_709_164_800_000_000_000),
+            "2024-02-29 00:00:00"
+        );
+    }
+
+    #[test]
+    fn figures_keep_their_decimals() {
+        assert_eq!(decimals(3597.137, 1), "3,597.1");
+        assert_eq!(size(1_089_536.0), "1.0 MiB");
+    }
+}

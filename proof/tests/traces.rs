@@ -1,0 +1,208 @@
+//! `blocklab trace`: a real trace from the file to answers.
+
+use std::fs;
+
+use blocklab_proof::{Lab, good, json, root};
+
+/// An hour of a shared server, with its notice; the figures are those that an independent count gives.
+fn recorded() -> String {
+    let path = root().join("proof/corpus/traces/windows-shared-server.load.gz");
+    path.display().to_string()
+}
+
+#[test]
+fn a_recorded_hour_is_what_it_was() {
+    let lab = Lab::new();
+    let shown = good(lab.blocklab(["trace", "show", &recorded()]));
+    for words in [
+        "operations in 3,597.1 s",
+        "mean         0.4 IOPS",
+        "working set  1.0 MiB touched",
+        "rewritten    81 %",
+        "sequential   58 %",
+        "unaligned    10 %",
+        "write  1,371  100 %  5.1 MiB        4    4    8",
+        "0.1 s     40 ",
+        "1 s        5 ",
+        "not known: the trace has no completions",
+    ] {
+        assert!(shown.contains(words), "{words}:\n{shown}");
+    }
+}
+
+#[test]
+fn an_imported_trace_is_small_and_the_same() {
+    let lab = Lab::new();
+    let source = recorded();
+    let words = ["trace", "import", &source, "-o", "hour.trace", "--json"];
+    let imported = json(&good(lab.blocklab(words)));
+    let count = imported["operations"].as_u64().expect("a count");
+    assert!(
+        imported["bytes"].as_u64().expect("bytes") <= 8 * count,
+        "{imported}"
+    );
+    let figures = |file: &str| {
+        let mut shown = json(&good(lab.blocklab(["trace", "show", file, "--json"])));
+        shown["name"] = "".into();
+        shown
+    };
+    assert_eq!(figures(&source), figures("hour.trace"));
+    for form in ["markdown", "html"] {
+        let page = good(lab.blocklab(["trace", "show", "hour.trace", "--format", form]));
+        assert!(page.contains("1,371 operations"), "{page}");
+    }
+    // A part of it, counted from its beginning.
+    let words = [
+        "trace",
+        "show",
+        "hour.trace",
+        "--from",
+        "10min",
+        "--until",
+        "20min",
+        "--json",
+    ];
+    let part = json(&good(lab.blocklab(words)));
+    assert!(
+        part["duration_ns"].as_u64() < Some(600_000_000_000),
+        "{part}"
+    );
+    assert!(part["operations"].as_u64() < Some(400), "{part}");
+}
+
+/// Cut off in the middle, it gives what it holds, and says so.
+#[test]
+fn a_recording_that_was_cut_off_is_read() {
+    let lab = Lab::new();
+    good(lab.blocklab(["trace", "import", &recorded(), "-o", "hour.trace"]));
+    let path = lab.path().join("hour.trace");
+    let bytes = fs::read(&path).expect("the trace");
+    fs::write(&path, &bytes[..bytes.len() - 5]).expect("cut");
+    let shown = good(lab.blocklab(["trace", "show", "hour.trace"]));
+    assert!(shown.contains("the recording was cut off"), "{shown}");
+}
+
+#[test]
+fn volumes_are_told_apart_by_what_they_would_have_done() {
+    let lab = Lab::new();
+    let trace = recorded();
+    let words = [
+        "trace",
+        "fit",
+        &trace,
+        "--on",
+        "gp3:10GiB",
+        "--on",
+        "gp3:1GiB",
+        "--on",
+        "io2:4GiB,iops=100",
+        "--max-wait",
+        "5ms",
+        "--json",
+    ];
+    let fit = json(&good(lab.blocklab(words)));
+    let answers = fit["answers"].as_array().expect("answers");
+    let verdicts: Vec<_> = answers
+        .iter()
+        .map(|answer| answer["verdict"].as_str())
+        .collect();
+    assert_eq!(
+        verdicts,
+        [Some("fits"), Some("too_small"), Some("fits")],
+        "{fit}"
+    );
+    assert_eq!(answers[1]["smallest"]["address"], "gp3:4GiB", "{fit}");
+    let shown = good(lab.blocklab(["trace", "fit", &trace, "--on", "st1:125GiB", "--no-search"]));
+    assert!(shown.contains("st1:125GiB"), "{shown}");
+}
+
+#[test]
+fn mistakes_are_reported_with_what_would_work() {
+    let lab = Lab::new();
+    let two = "1,R,0,512,1577900000000000\n2,W,0,512,1577900000000010\n";
+    fs::write(lab.path().join("two.csv"), two).expect("written");
+    fs::write(
+        lab.path().join("bad.csv"),
+        format!("{two}2,W,x,512,1577900000000020\n"),
+    )
+    .expect("written");
+    fs::write(lab.path().join("words.txt"), "one two\n").expect("written");
+    for (words, answer) in [
+        (
+            &["trace", "show", "bad.csv"][..],
+            "bad.csv: line 3: the offset `x` is not a whole number",
+        ),
+        (&["trace", "show", "words.txt"], "--columns time=1:us"),
+        (&["trace", "show", "/dev/zero"], "it is a device"),
+        (
+            &["trace", "show", "two.csv", "--device", "7"],
+            "the trace has 1, 2",
+        ),
+        (
+            &["trace", "show", "two.csv", "--input", "alibba"],
+            "there are blocklab, iolog",
+        ),
+        (
+            &["trace", "show", "two.csv", "--from", "2s", "--until", "1s"],
+            "is not before",
+        ),
+        (
+            &["trace", "fit", "two.csv", "--on", "gp3:1GiB"],
+            "name one with --device",
+        ),
+        (
+            &[
+                "trace", "fit", "two.csv", "--on", "gp9:1GiB", "--device", "1",
+            ],
+            "gp9",
+        ),
+        (&["trace", "import", "bad.csv", "-o", "out.trace"], "line 3"),
+    ] {
+        let said = lab.blocklab(words.iter().copied());
+        assert_eq!(said.code, Some(2), "{words:?}: {said:?}");
+        assert!(said.err.contains(answer), "{words:?}: {said:?}");
+    }
+    assert!(
+        !lab.path().join("out.trace").exists(),
+        "half a trace is no trace"
+    );
+}
+
+/// The story: a replay of recorded arrivals was called closed, its response latency was left out with
+/// one operation in flight, and a finding named that operation as the limit.
+#[test]
+fn a_replay_is_open_and_counts_from_the_recorded_moments() {
+    let lab = Lab::new();
+    let trace = recorded();
+    let run = |words: &[&str]| {
+        let all = ["run", "--trace", &trace, "--quiet"].into_iter();
+        good(lab.blocklab(all.chain(words.iter().copied())))
+    };
+    run(&["--target", "sim:gp3:10GiB", "--name", "open"]);
+    let record = json(&good(lab.blocklab(["export", "open", "--format", "json"])));
+    let job = &record["measurements"][0]["jobs"][0];
+    assert_eq!(job["pace"], "recorded", "{job}");
+    let write = &job["directions"]["write"];
+    assert_eq!(write["ios"], 1371, "{write}");
+    assert!(write["response"]["mean_ns"].is_number(), "{write}");
+    // One in flight on a volume that the bursts overrun.
+    let late = run(&[
+        "--target",
+        "sim:sc1:125GiB",
+        "--max-in-flight",
+        "1",
+        "--format",
+        "json",
+    ]);
+    assert!(late.contains("replay-late"), "{late}");
+    assert!(!late.contains("one operation in flight"), "{late}");
+    let refused = lab.blocklab(["run", "--trace", &trace, "--target", "sim:gp3:1GiB"]);
+    assert_eq!(refused.code, Some(2));
+    assert!(refused.err.contains("the trace reaches 3"), "{refused:?}");
+    for way in ["--wrap", "--scale", "--compact"] {
+        let moved = run(&["--target", "sim:gp3:1GiB", way]);
+        assert!(moved.contains("were moved into the target"), "{moved}");
+    }
+    let unused = lab.blocklab(["run", "--target", "null", "--from", "1s"]);
+    assert!(unused.err.contains("are about a --trace"), "{unused:?}");
+}
