@@ -157,6 +157,10 @@ fn mistakes_are_reported_with_what_would_work() {
             "gp9",
         ),
         (&["trace", "import", "bad.csv", "-o", "out.trace"], "line 3"),
+        (
+            &["trace", "record", "two.csv", "-o", "out.trace"],
+            "two.csv is no block device",
+        ),
     ] {
         let said = lab.blocklab(words.iter().copied());
         assert_eq!(said.code, Some(2), "{words:?}: {said:?}");

@@ -33,7 +33,7 @@ pub use run::{Arrivals, LoadArgs, OperationKind, RunArgs};
 pub use since::Since;
 pub use trace::{
     EventArg, ReplayArgs, ReplayPace, TraceArgs, TraceCommand, TraceFitArgs, TraceImportArgs,
-    TraceInput, TraceShowArgs,
+    TraceInput, TraceRecordArgs, TraceShowArgs,
 };
 
 const ABOUT: &str = "A lab bench for block storage: measures what a disk delivers";

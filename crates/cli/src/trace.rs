@@ -3,6 +3,7 @@
 mod fit;
 mod import;
 mod opened;
+mod record;
 pub mod replay;
 mod show;
 
@@ -14,6 +15,7 @@ use crate::args::{TraceArgs, TraceCommand};
 pub fn run(args: &TraceArgs) -> Result<()> {
     match &args.command {
         TraceCommand::Import(args) => import::import(args),
+        TraceCommand::Record(args) => record::record(args),
         TraceCommand::Show(args) => show::show(args),
         TraceCommand::Fit(args) => fit::fit(args),
     }

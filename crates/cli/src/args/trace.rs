@@ -10,6 +10,7 @@ use super::FormArgs;
 
 const EXAMPLES: &str = "\
 Examples:
+  blocklab trace record /dev/nvme1n1 --for 10min -o night.trace
   blocklab trace import night.blkparse -o night.trace
   blocklab trace show night.trace                     what the load is like
   blocklab trace fit night.trace --on gp3:100GiB      would this volume carry it?";
@@ -26,6 +27,8 @@ pub struct TraceArgs {
 /// One verb of traces.
 #[derive(Debug, Subcommand)]
 pub enum TraceCommand {
+    /// Record what a block device is asked to do (as root)
+    Record(TraceRecordArgs),
     /// Read a trace of any format, and write it in blocklab's own: small, sorted, quick to read
     Import(TraceImportArgs),
     /// Show what a recorded load is like: mix, sizes, locality, bursts, pauses, the day's profile
@@ -82,6 +85,31 @@ pub enum EventArg {
     Issue,
     /// When the application queued it (Q)
     Queue,
+}
+
+const RECORD_EXAMPLES: &str = "\
+Examples:
+  blocklab trace record /dev/nvme1n1 --for 10min -o night.trace
+
+Issues and completions of the kernel are read from an instance of tracefs of its own, so no other \
+program is needed, and none is disturbed. Names of processes are not recorded.";
+
+/// `blocklab trace record`.
+#[derive(Debug, Args)]
+#[command(after_help = RECORD_EXAMPLES)]
+pub struct TraceRecordArgs {
+    /// The block device
+    #[arg(value_name = "DEVICE", value_hint = ValueHint::FilePath)]
+    pub device: PathBuf,
+    /// How long; Ctrl-C ends it earlier
+    #[arg(long = "for", value_name = "TIME", default_value = "1min")]
+    pub length: Nanos,
+    /// Where to write the trace; not on the recorded device
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub output: PathBuf,
+    /// Overwrite a file that blocklab did not write (never a device)
+    #[arg(long)]
+    pub force: bool,
 }
 
 const IMPORT_EXAMPLES: &str = "\

@@ -1,0 +1,266 @@
+//! `blocklab trace record`: what a block device is asked to do, while others use it.
+//!
+//! ```text
+//!   tracefs, an instance of our own ─▶ trace_pipe ─▶ Events ─▶ sorted ─▶ the own format
+//! ```
+//!
+//! The kernel's own events are read (`block_rq_issue`, `block_rq_complete`): no other program is
+//! needed, and other users of tracefs are not disturbed. Where tracefs is not mounted, it is mounted in
+//! a mount namespace of this process, which nobody else sees.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufReader, BufWriter, ErrorKind, Read};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use blocklab_console::{listen, terminal};
+use blocklab_results::output::{self, Over};
+use blocklab_trace::kernel_text::{Events, KernelText};
+use blocklab_trace::stored::Writer;
+use blocklab_trace::{Moment, Sorted, Source};
+use blocklab_units::{Bytes, Nanos, count, trimmed};
+use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change};
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::args::TraceRecordArgs;
+
+const TRACEFS: &str = "/sys/kernel/tracing";
+/// For each processor; it is emptied all the time, so this is for moments in which we do not run.
+const BUFFER_KIB: &str = "8192";
+const ELSEWHERE: &str = "on a machine where that is not possible, record with `perf record -e \
+                         block:block_rq_issue,block:block_rq_complete -a` or with blktrace, and import \
+                         what `perf script` or blkparse prints";
+
+/// Records until the time is over or Ctrl-C.
+pub fn record(args: &TraceRecordArgs) -> Result<()> {
+    let (device, is_part) = device(&args.device)?;
+    if !rustix::process::geteuid().is_root() {
+        bail!("recording needs root, to read the kernel's events in tracefs; {ELSEWHERE}");
+    }
+    output::try_out(&args.output, Over::forced(args.force))?;
+    let interrupted = listen()?;
+    let instance = Instance::new(&tracefs()?, device)?;
+    let file = output::create(&args.output, Over::forced(args.force))?;
+    let wall = jiff::Timestamp::now().as_nanosecond();
+    let zero = clock_gettime(ClockId::Monotonic);
+    let zero = zero.tv_sec as u64 * 1_000_000_000 + zero.tv_nsec as u64;
+    let began = Instant::now();
+    terminal::inform(&format!(
+        "recording {} for {}; Ctrl-C ends it earlier",
+        args.device.display(),
+        args.length
+    ));
+    let pipe = instance.begin(Duration::from_nanos(args.length.0), &interrupted)?;
+    let events = Events::new(BufReader::new(pipe), KernelText::Events, Moment::Issue);
+    let mut source = Sorted::new(events);
+    let mut writer = Writer::new(BufWriter::new(file), u64::try_from(wall).ok())?;
+    let read = |error| anyhow::anyhow!("tracefs gave what is not understood: {error}");
+    while let Some(mut operation) = source.next().map_err(read)? {
+        // What was issued before the recording began has no place in it.
+        operation.at = Nanos(operation.at.0.saturating_sub(zero));
+        writer.add(operation, source.targets())?;
+    }
+    let overrun = instance.overrun();
+    let mut remarks = source.remarks();
+    if overrun > 0 {
+        remarks.push(format!(
+            "{} events were overwritten before they were read",
+            count(overrun as f64)
+        ));
+    }
+    if is_part {
+        remarks
+            .push("offsets are those of the whole disk, of which a partition was named".to_owned());
+    }
+    for remark in &remarks {
+        writer.remark(remark)?;
+    }
+    let (operations, bytes) = writer.end()?;
+    // Its pipe has to be closed before the instance goes.
+    drop(source);
+    drop(instance);
+    output::mark_path(&args.output);
+    let mut text = format!(
+        "{}: {} operations in {} s, {}; recording took {} % of one processor\n",
+        args.output.display(),
+        count(operations as f64),
+        trimmed(began.elapsed().as_secs_f64(), 1),
+        Bytes(bytes),
+        trimmed(
+            100.0 * processor_time().as_secs_f64() / began.elapsed().as_secs_f64(),
+            1
+        )
+    );
+    for remark in &remarks {
+        text.push_str(&format!("  - {remark}\n"));
+    }
+    terminal::print(text)
+}
+
+/// What this process has used so far, in it and in the kernel.
+fn processor_time() -> Duration {
+    let used = clock_gettime(ClockId::ProcessCPUTime);
+    Duration::new(used.tv_sec as u64, used.tv_nsec as u32)
+}
+
+/// The kernel's number of the disk that a path names, and whether the path is a part of it.
+fn device(path: &Path) -> Result<(u64, bool)> {
+    let facts = fs::metadata(path).with_context(|| format!("cannot look at {}", path.display()))?;
+    if !facts.file_type().is_block_device() {
+        bail!(
+            "{} is no block device: name the one that holds it (`findmnt -no SOURCE -T {0}`)",
+            path.display()
+        );
+    }
+    let (major, minor) = (
+        rustix::fs::major(facts.rdev()),
+        rustix::fs::minor(facts.rdev()),
+    );
+    let node = PathBuf::from(format!("/sys/dev/block/{major}:{minor}"));
+    let is_part = node.join("partition").exists();
+    let file = if is_part { "../dev" } else { "dev" };
+    let node = node.canonicalize().unwrap_or(node);
+    let number = fs::read_to_string(node.join(file)).context("sysfs does not know the device")?;
+    let parts = number.trim().split_once(':');
+    let parse = |(major, minor): (&str, &str)| {
+        Some(major.parse::<u64>().ok()? << 20 | minor.parse::<u64>().ok()?)
+    };
+    let number = parts
+        .and_then(parse)
+        .context("sysfs does not know the device")?;
+    Ok((number, is_part))
+}
+
+/// Where tracefs is; it is mounted for this process alone where it is not.
+fn tracefs() -> Result<PathBuf> {
+    let known = [TRACEFS, "/sys/kernel/debug/tracing"].map(PathBuf::from);
+    if let Some(there) = known.iter().find(|path| path.join("instances").is_dir()) {
+        return Ok(there.clone());
+    }
+    if !Path::new(TRACEFS).is_dir() {
+        bail!("this kernel has no tracefs ({TRACEFS} is missing); {ELSEWHERE}");
+    }
+    let alone = || -> io::Result<()> {
+        // SAFETY: the mount namespace is all that is left: no file descriptor is shared otherwise.
+        unsafe { rustix::thread::unshare_unsafe(rustix::thread::UnshareFlags::NEWNS) }?;
+        let flags = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
+        mount_change("/", flags)?;
+        mount(
+            "tracefs",
+            TRACEFS,
+            "tracefs",
+            MountFlags::empty(),
+            None::<&std::ffi::CStr>,
+        )?;
+        Ok(())
+    };
+    alone().with_context(|| format!("tracefs is not mounted and cannot be; {ELSEWHERE}"))?;
+    Ok(PathBuf::from(TRACEFS))
+}
+
+/// A buffer and events of our own, which go with the value.
+struct Instance {
+    folder: PathBuf,
+}
+
+impl Instance {
+    fn new(tracefs: &Path, device: u64) -> Result<Self> {
+        let name = format!("blocklab-{}", std::process::id());
+        let folder = tracefs.join("instances").join(name);
+        fs::create_dir(&folder).with_context(|| {
+            format!(
+                "cannot make an instance in {}; {ELSEWHERE}",
+                tracefs.display()
+            )
+        })?;
+        let instance = Self { folder };
+        instance.set("trace_clock", "mono")?;
+        instance.set("buffer_size_kb", BUFFER_KIB)?;
+        for event in ["block_rq_issue", "block_rq_complete"] {
+            instance.set(
+                &format!("events/block/{event}/filter"),
+                &format!("dev == {device}"),
+            )?;
+        }
+        Ok(instance)
+    }
+
+    fn set(&self, file: &str, value: &str) -> Result<()> {
+        let path = self.folder.join(file);
+        let written = fs::write(&path, value);
+        written.with_context(|| {
+            format!(
+                "cannot set {} of tracefs to {value}; {ELSEWHERE}",
+                path.display()
+            )
+        })
+    }
+
+    fn begin<'a>(&'a self, length: Duration, interrupted: &'a AtomicBool) -> Result<Pipe<'a>> {
+        let mut open = OpenOptions::new();
+        let open = open.read(true).custom_flags(libc::O_NONBLOCK);
+        let file = open.open(self.folder.join("trace_pipe"))?;
+        for event in ["block_rq_issue", "block_rq_complete"] {
+            self.set(&format!("events/block/{event}/enable"), "1")?;
+        }
+        Ok(Pipe {
+            file,
+            instance: self,
+            until: Instant::now() + length,
+            interrupted,
+            is_over: false,
+        })
+    }
+
+    /// Events that were overwritten on any processor.
+    fn overrun(&self) -> u64 {
+        let entries = fs::read_dir(self.folder.join("per_cpu"));
+        let stats = entries.into_iter().flatten().flatten().filter_map(|entry| {
+            let text = fs::read_to_string(entry.path().join("stats")).ok()?;
+            let line = text
+                .lines()
+                .find_map(|line| line.strip_prefix("overrun: "))?;
+            line.trim().parse::<u64>().ok()
+        });
+        stats.sum()
+    }
+}
+
+impl Drop for Instance {
+    fn drop(&mut self) {
+        let _ = fs::write(self.folder.join("tracing_on"), "0");
+        // The last reader of its pipe has to be gone.
+        let _ = fs::remove_dir(&self.folder);
+    }
+}
+
+/// The events as they come, up to a moment.
+struct Pipe<'a> {
+    file: File,
+    instance: &'a Instance,
+    until: Instant,
+    interrupted: &'a AtomicBool,
+    is_over: bool,
+}
+
+impl Read for Pipe<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let is_time = Instant::now() >= self.until || self.interrupted.load(Ordering::Relaxed);
+            if is_time && !self.is_over {
+                self.is_over = true;
+                fs::write(self.instance.folder.join("tracing_on"), "0")?;
+            }
+            match self.file.read(buffer) {
+                Err(why) if why.kind() == ErrorKind::WouldBlock && self.is_over => return Ok(0),
+                Err(why) if why.kind() == ErrorKind::WouldBlock => {
+                    std::thread::sleep(Duration::from_millis(20));
+                }
+                other => return other,
+            }
+        }
+    }
+}
