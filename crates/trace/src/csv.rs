@@ -487,13 +487,13 @@ pub(crate) fn direction(word: &[u8], words: Words) -> Result<Direction, String> 
         _ => letters(word).ok_or_else(|| {
             let word = shown(word);
             let what = "is none of R, W, D, F, read, write, trim, flush";
-            match word.bytes().all(|byte| byte.is_ascii_digit()) {
-                true if !word.is_empty() => format!(
-                    "the operation `{word}` {what}: if numbers stand for them, add `:read0` or \
-                     `:write0` to the column"
-                ),
-                _ => format!("the operation `{word}` {what}"),
-            }
+            let is_number = !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
+            let hint = if is_number {
+                ": if numbers stand for them, add `:read0` or `:write0` to the column"
+            } else {
+                ""
+            };
+            format!("the operation `{word}` {what}{hint}")
         }),
     }
 }

@@ -13,6 +13,8 @@ use crate::{Sorted, Source, TraceError, stored};
 
 /// A format of traces.
 #[derive(Debug, Clone, PartialEq, Eq)]
+// One is made for a file.
+#[allow(clippy::large_enum_variant)]
 pub enum Format {
     /// The own one.
     Own,
@@ -164,19 +166,25 @@ fn detect_text(text: &str) -> Result<Format, TraceError> {
     if lines().any(is_load) {
         return preset("blkreplay").map_err(TraceError::Ask);
     }
-    let whole = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
-    let decimal = |word: &str| word.contains('.') && whole(&word.replacen('.', "", 1));
     let blanks: Vec<&str> = first.split_whitespace().collect();
     if let [device, cpu, number, time, ..] = blanks[..]
         && device
             .split_once(',')
-            .is_some_and(|(major, minor)| whole(major) && whole(minor))
-        && whole(cpu)
-        && whole(number)
-        && decimal(time)
+            .is_some_and(|(major, minor)| is_whole(major) && is_whole(minor))
+        && is_whole(cpu)
+        && is_whole(number)
+        && is_decimal(time)
     {
         return Ok(Format::Kernel(KernelText::Blkparse));
     }
+    match set_of_row(first, &blanks) {
+        Some(name) => preset(name).map_err(TraceError::Ask),
+        None => Err(unknown(first)),
+    }
+}
+
+/// The public set whose rows look like this one.
+fn set_of_row(first: &str, blanks: &[&str]) -> Option<&'static str> {
     let columns: Vec<&str> = first.split(',').map(str::trim).collect();
     let is_kind = |word: &str| {
         matches!(
@@ -184,47 +192,55 @@ fn detect_text(text: &str) -> Result<Format, TraceError> {
             "r" | "w" | "read" | "write"
         )
     };
-    let name = match columns[..] {
+    match columns[..] {
         ["Timestamp", "Response", "IOType", "LUN", ..] => Some("systor"),
         [time, took, kind, lun, ..]
-            if decimal(time)
-                && (took.is_empty() || decimal(took))
+            if is_decimal(time)
+                && (took.is_empty() || is_decimal(took))
                 && (kind.is_empty() || is_kind(kind))
-                && whole(lun) =>
+                && is_whole(lun) =>
         {
             Some("systor")
         }
         [time, _, disk, kind, ..]
-            if time.len() == 18 && whole(time) && whole(disk) && is_kind(kind) =>
+            if time.len() == 18 && is_whole(time) && is_whole(disk) && is_kind(kind) =>
         {
             Some("msr")
         }
         [device, kind, offset, len, time]
-            if whole(device)
+            if is_whole(device)
                 && is_kind(kind)
-                && whole(offset)
-                && whole(len)
+                && is_whole(offset)
+                && is_whole(len)
                 && time.len() == 16
-                && whole(time) =>
+                && is_whole(time) =>
         {
             Some("alibaba")
         }
         [time, offset, size, kind, device]
             if time.len() == 10
-                && [time, offset, size, device].into_iter().all(whole)
+                && [time, offset, size, device].into_iter().all(is_whole)
                 && matches!(kind, "0" | "1") =>
         {
             Some("tencent")
         }
-        _ if blanks.len() == 9 && whole(blanks[0]) && whole(blanks[3]) && is_kind(blanks[5]) => {
+        _ if blanks.len() == 9
+            && is_whole(blanks[0])
+            && is_whole(blanks[3])
+            && is_kind(blanks[5]) =>
+        {
             Some("fiu")
         }
         _ => None,
-    };
-    match name {
-        Some(name) => preset(name).map_err(TraceError::Ask),
-        None => Err(unknown(first)),
     }
+}
+
+fn is_whole(word: &str) -> bool {
+    !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+fn is_decimal(word: &str) -> bool {
+    word.contains('.') && is_whole(&word.replacen('.', "", 1))
 }
 
 fn unknown(first: &str) -> TraceError {

@@ -32,10 +32,8 @@ impl<'a> Merged<'a> {
         let mut clocks = self.sources.iter().zip(&self.heads);
         let first = clocks.find(|(_, head)| head.is_some());
         let first = first.map_or(Clock::Recording, |(source, _)| source.clock());
-        let differs = |(source, head): (&Box<dyn Source + 'a>, &Option<Operation>)| {
-            head.is_some() && source.clock() != first
-        };
-        if self.sources.iter().zip(&self.heads).any(differs) {
+        let mut pairs = self.sources.iter().zip(&self.heads);
+        if pairs.any(|(source, head)| head.is_some() && source.clock() != first) {
             return Err(TraceError::Ask(
                 "the files count time from different moments, so they cannot be merged: import each \
                  by itself"

@@ -129,9 +129,12 @@ fn pauses(of: &Character, begins: Option<u64>) -> String {
 }
 
 fn table(columns: &[&str], words: usize, rows: Vec<Vec<String>>) -> Part {
-    let column = |(index, title): (usize, &&str)| match index < words {
-        true => Column::words(*title),
-        false => Column::figure(*title),
+    let column = |(index, title): (usize, &&str)| {
+        if index < words {
+            Column::words(*title)
+        } else {
+            Column::figure(*title)
+        }
     };
     Part::Table(Table {
         columns: columns.iter().enumerate().map(column).collect(),
