@@ -165,6 +165,40 @@ fn outputs_keep_their_schemas() {
     }
 }
 
+/// Schemas, and commands whose output each holds.
+const OUTPUTS: [(&str, &[&str]); 6] = [
+    (
+        "comparison",
+        &["compare a b", "compare b a c --fail-on slower,warning"],
+    ),
+    (
+        "diagnosis",
+        &[
+            "diagnose a",
+            "diagnose a --expect gp3:1TiB,iops=8000@r5d.xlarge --fail-on missed,p99>1ms",
+            "diagnose c --expect gp2:1TiB",
+        ],
+    ),
+    (
+        "price",
+        &["price a", "price a c local@i3.xlarge --currency EUR=0.92"],
+    ),
+    (
+        "catalog-list",
+        &["catalog list", "catalog list --family i3"],
+    ),
+    (
+        "catalog-show",
+        &[
+            "catalog show st1:2TiB@m5.large",
+            "catalog show local@i3.metal",
+            "catalog show gcp/pd-ssd:1TiB",
+            "catalog show azure/PremiumV2_LRS:1TiB",
+        ],
+    ),
+    ("catalog-import", &["catalog import TYPES"]),
+];
+
 /// The story: dashboards read `compare`, `diagnose` and `price`, which had a version and no schema.
 #[test]
 fn judgements_and_the_catalog_keep_their_schemas() {
@@ -181,39 +215,7 @@ fn judgements_and_the_catalog_keep_their_schemas() {
         good(lab.blocklab(format!("run -q {loads} --name {name} {more}").split(' ')));
     }
     let types = root().join("crates/catalog/tests/samples/describe-instance-types.json");
-    let import = format!("catalog import {}", types.display());
-    for (schema, lines) in [
-        (
-            "comparison",
-            &["compare a b", "compare b a c --fail-on slower,warning"][..],
-        ),
-        (
-            "diagnosis",
-            &[
-                "diagnose a",
-                "diagnose a --expect gp3:1TiB,iops=8000@r5d.xlarge --fail-on missed,p99>1ms",
-                "diagnose c --expect gp2:1TiB",
-            ],
-        ),
-        (
-            "price",
-            &["price a", "price a c local@i3.xlarge --currency EUR=0.92"],
-        ),
-        (
-            "catalog-list",
-            &["catalog list", "catalog list --family i3"],
-        ),
-        (
-            "catalog-show",
-            &[
-                "catalog show st1:2TiB@m5.large",
-                "catalog show local@i3.metal",
-                "catalog show gcp/pd-ssd:1TiB",
-                "catalog show azure/PremiumV2_LRS:1TiB",
-            ],
-        ),
-        ("catalog-import", &[&*import]),
-    ] {
+    for (schema, lines) in OUTPUTS {
         let Some(mut python) = python("jsonschema") else {
             return;
         };
@@ -225,7 +227,10 @@ fn judgements_and_the_catalog_keep_their_schemas() {
             let mut command = lab.command();
             // What is imported is kept in the user's folder.
             command.env("XDG_DATA_HOME", lab.path());
-            let printed = command.args(line.split(' ')).arg("--json").output();
+            let printed = command
+                .args(line.replace("TYPES", &types.to_string_lossy()).split(' '))
+                .arg("--json")
+                .output();
             let printed = printed.expect("it starts");
             // A gate that fails is printed all the same.
             assert!(
