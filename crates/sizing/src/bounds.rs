@@ -146,7 +146,7 @@ fn limiters(spec: &DeviceSpec) -> Vec<Limiter> {
     for volume in &spec.volumes {
         let (unit, whole) = match volume.accounting {
             Accounting::Plain => (None, None),
-            Accounting::Merged { unit } => (Some(unit.0), None),
+            Accounting::Merged { unit } | Accounting::Split { unit } => (Some(unit.0), None),
             Accounting::WholeUnits { unit } => (Some(unit.0), Some(unit.0)),
         };
         add(

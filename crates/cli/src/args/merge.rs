@@ -58,6 +58,7 @@ impl MergeArgs {
         Ok(Wanted {
             form: form.map_or(Form::Json, Form::Words),
             page: self.html.clone(),
+            junit: self.gate.junit.clone(),
             over: Over::forced(self.force),
             is_kept: !self.no_save,
             is_quiet: true,

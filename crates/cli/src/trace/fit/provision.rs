@@ -188,7 +188,7 @@ impl Tries<'_> {
             });
             let larger = Offer {
                 iops: iops.or(offer.iops),
-                throughput_mibps: throughput.or(offer.throughput_mibps),
+                throughput: throughput.or(offer.throughput),
                 ..offer.clone()
             };
             let address = Address::Sold(larger).to_string();
