@@ -3,6 +3,7 @@
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
+use blocklab_compare::gate::percent;
 use blocklab_report::document::Form;
 use blocklab_tools::args::{CdmArgs, DiskspdArgs, FioArgs, VdbenchArgs};
 use blocklab_units::Style;
@@ -131,6 +132,11 @@ pub enum Command {
     Man(ManArgs),
     /// Print the completions for a shell
     Completions(CompletionsArgs),
+}
+
+/// `2%`, from 0 to below 100.
+fn share(text: &str) -> Result<f64, String> {
+    percent(text).ok_or_else(|| format!("`{text}` is not a percentage such as 2%"))
 }
 
 /// A count that is not 0.

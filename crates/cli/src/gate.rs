@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use anyhow::{Result, anyhow, bail};
-use blocklab_compare::gate::{Asked, Condition, Loads, NoCondition, percent};
+use blocklab_compare::gate::{Asked, Condition, Loads, NoCondition};
 use blocklab_host::{LARGEST_SCRIPT, read_input};
 use blocklab_workload::Direction;
 use serde::Deserialize;
@@ -122,9 +122,4 @@ fn read(path: &Path) -> Result<Vec<Asked>> {
         ));
     }
     Ok(asked)
-}
-
-/// `2%`, from 0 to below 100.
-pub fn share(text: &str) -> Result<f64, String> {
-    percent(text).ok_or_else(|| format!("`{text}` is not a percentage such as 2%"))
 }

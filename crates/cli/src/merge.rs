@@ -9,10 +9,11 @@ use jiff::Timestamp;
 
 use crate::args::MergeArgs;
 use crate::chosen;
+use crate::gate::{self, Asking};
 
 /// Shows and keeps what the hosts measured together. The exit code.
 pub fn merge(args: &MergeArgs, store: &Store) -> Result<u8> {
-    let wanted = args.wanted()?;
+    let wanted = args.wanted(gate::asked(&args.gate, Asking::Run)?);
     wanted.try_out(store)?;
     let runs = args
         .runs

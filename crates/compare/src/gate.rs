@@ -9,6 +9,7 @@
 mod asked;
 mod beyond;
 mod condition;
+mod loads;
 mod missed;
 mod slower;
 mod warning;
@@ -20,8 +21,9 @@ use missed::missed;
 use slower::slower;
 use warning::warning;
 
-pub use asked::{Asked, Evidence, Loads, answer, fits};
+pub use asked::{Asked, Evidence, answer};
 pub use condition::{Bound, Condition, Figure, NoCondition, percent};
+pub use loads::{Loads, fits};
 
 /// The answer to a condition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]

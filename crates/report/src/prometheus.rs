@@ -29,7 +29,7 @@ impl std::fmt::Display for TooManySeries {
         write!(
             f,
             "this run is {} time series, and more than {} are too many for a Prometheus: measure \
-             fewer cases (run --case NAME), or use --format csv or parquet",
+             fewer cases (run --case NAME), or export the run with --format csv",
             count(self.0 as f64),
             count(MOST_SERIES as f64)
         )

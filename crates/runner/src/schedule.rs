@@ -8,7 +8,7 @@ use blocklab_workload::Plan;
 use jiff::Timestamp;
 
 use crate::Error;
-use crate::forecast::planned_if_timed;
+use crate::planned::planned_if_timed;
 
 /// Room between two passes for what each host needs to end one and set up the next.
 const BETWEEN: Nanos = Nanos::from_secs(1);

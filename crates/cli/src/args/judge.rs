@@ -7,9 +7,7 @@ use blocklab_catalog::unit_price::Currency;
 use blocklab_compare::gate::Condition;
 use clap::{ArgGroup, Args, ValueEnum, ValueHint};
 
-use crate::gate::share;
-
-use super::FormArgs;
+use super::{FormArgs, share};
 
 const COMPARE_EXAMPLES: &str = "\
 Examples:

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use blocklab_compare::gate::Asked;
 use blocklab_console::terminal;
 use blocklab_results::output::Over;
 use blocklab_results::{Form, Wanted};
@@ -9,7 +10,6 @@ use clap::{Args, ValueHint};
 
 use super::run::run_name;
 use super::{FormArgs, GateArgs};
-use crate::gate::{self, Asking};
 
 const MERGE_EXAMPLES: &str = "\
 Examples:
@@ -52,18 +52,18 @@ pub struct MergeArgs {
 }
 
 impl MergeArgs {
-    /// How the end is wanted.
-    pub fn wanted(&self) -> anyhow::Result<Wanted> {
+    /// How the end is wanted, which is judged by what is asked.
+    pub fn wanted(&self, asked: Vec<Asked>) -> Wanted {
         let form = self.form.form(terminal::style());
-        Ok(Wanted {
+        Wanted {
             form: form.map_or(Form::Json, Form::Words),
             page: self.html.clone(),
             junit: self.gate.junit.clone(),
             over: Over::forced(self.force),
             is_kept: !self.no_save,
             is_quiet: true,
-            conditions: gate::asked(&self.gate, Asking::Run)?,
+            conditions: asked,
             is_strict: self.gate.strict,
-        })
+        }
     }
 }

@@ -14,7 +14,7 @@ use blocklab_workload::Engine;
 use clap::{Args, ValueEnum, ValueHint};
 use jiff::Timestamp;
 
-use super::{FormArgs, GateArgs, ReplayArgs, at_least_one, written};
+use super::{FormArgs, GateArgs, ReplayArgs, at_least_one, share, written};
 
 const RUN_EXAMPLES: &str = "\
 Examples:
@@ -299,7 +299,7 @@ pub(crate) fn run_name(text: &str) -> Result<String, String> {
 
 /// A share that an interval can have.
 fn above_nothing(text: &str) -> Result<f64, String> {
-    match crate::gate::share(text)? {
+    match share(text)? {
         percent if percent > 0.0 => Ok(percent),
         _ => Err("it must be above 0, such as 2%: no interval is narrower".to_owned()),
     }

@@ -185,7 +185,7 @@ fn size_of(target: &str) -> Result<Option<u64>> {
     let parsed = Target::parse(target)?;
     if let Some(address) = parsed.address() {
         let catalog = place::load_catalog()?;
-        let resolved = resolve(&address, &catalog);
+        let resolved = resolve(address, &catalog);
         let resolved = resolved.map_err(|error| anyhow!("cannot use {target}:\n{error}"))?;
         let sizes = resolved.spec.volumes.iter().map(|volume| volume.capacity.0);
         return Ok(Some(sizes.sum()));

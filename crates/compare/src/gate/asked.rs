@@ -7,18 +7,9 @@ use blocklab_findings::Finding;
 use blocklab_record::Record;
 use blocklab_workload::Direction;
 
-use super::{Answer, Check, Condition, Gate, Judged, beyond, missed, slower, warning};
+use super::{Answer, Check, Condition, Gate, Judged, Loads, beyond, missed, slower, warning};
 use crate::compare::Comparison;
 use crate::expect::Compared;
-
-/// Loads by the names of their cases, and by their directions.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Loads {
-    /// The name of a case, in which `*` stands for any text; `None`: all.
-    pub case: Option<String>,
-    /// `None`: all.
-    pub direction: Option<Direction>,
-}
 
 /// A condition, and the loads that it is about.
 #[derive(Debug, Clone, PartialEq)]
@@ -66,35 +57,6 @@ impl fmt::Display for Asked {
     }
 }
 
-impl Loads {
-    /// Whether a case is among them.
-    pub fn has_case(&self, name: &str) -> bool {
-        let pattern = self.case.as_deref();
-        pattern.is_none_or(|pattern| fits(pattern, name))
-    }
-
-    /// Whether a direction of a case is.
-    pub fn has(&self, case: &str, direction: Direction) -> bool {
-        let wanted = self.direction;
-        self.has_case(case) && wanted.is_none_or(|wanted| wanted == direction)
-    }
-}
-
-/// Whether a name is what a pattern says, in which `*` stands for any text.
-pub fn fits(pattern: &str, name: &str) -> bool {
-    let Some((head, rest)) = pattern.split_once('*') else {
-        return pattern == name;
-    };
-    let Some(name) = name.strip_prefix(head) else {
-        return false;
-    };
-    let mut starts = name
-        .char_indices()
-        .map(|(start, _)| start)
-        .chain([name.len()]);
-    starts.any(|start| fits(rest, &name[start..]))
-}
-
 /// The answers to all that is asked; `None` where nothing is.
 ///
 /// # Panics
@@ -137,27 +99,4 @@ fn check(asked: &Asked, evidence: Evidence<'_>) -> Check {
         judged.push(Judged::new(0, subject, Answer::Undecided, why.to_owned()));
     }
     Check::new(asked, judged)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_star_stands_for_any_text() {
-        for (pattern, name, expected) in [
-            ("a", "a", true),
-            ("a", "ab", false),
-            ("a*", "ab", true),
-            ("*", "", true),
-            ("*b*", "abc", true),
-            ("a*c", "abc", true),
-            ("a*c", "abcd", false),
-            ("a*b*c", "axxbyyc", true),
-            ("größe*", "größe1", true),
-            ("*ß*e", "größe", true),
-        ] {
-            assert_eq!(fits(pattern, name), expected, "{pattern} {name}");
-        }
-    }
 }

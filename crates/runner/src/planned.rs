@@ -1,0 +1,215 @@
+//! In: a plan. Out: how long its passes take and what they write, as far as the plan alone tells.
+//!
+//! A file of its own: what needs no target is also asked where none is opened.
+
+use blocklab_units::{Bytes, Nanos};
+use blocklab_workload::{Case, Direction, Job, Pace, Plan, Rate, SizeDraw, SizeMix, Spread};
+
+/// What jobs write: an amount for some, a time for others.
+#[derive(Debug, Default, Clone, Copy, PartialEq)]
+pub struct Written {
+    /// The most that jobs write which end after an amount or have a rate.
+    pub bytes: Bytes,
+    /// Time in which jobs write as fast as the target takes it, all passes together; those that
+    /// also read are counted whole.
+    pub unbounded: Nanos,
+}
+
+/// Planned time of one pass: that of its longest job.
+pub fn planned(case: &Case) -> Nanos {
+    let jobs = case.workload.jobs.iter();
+    let times = jobs.map(|job| job.ramp.saturating_add(lasts(job).unwrap_or_default()));
+    times.max().unwrap_or_default()
+}
+
+/// The same; `None` where only the target decides how long the amount of a job takes.
+pub fn planned_if_timed(case: &Case) -> Option<Nanos> {
+    let mut jobs = case.workload.jobs.iter();
+    let is_timed = jobs.all(|job| lasts(job).is_some());
+    is_timed.then(|| planned(case))
+}
+
+/// Planned time of all measurements of a plan, at most [`Nanos::MAX`].
+pub fn planned_run(plan: &Plan) -> Nanos {
+    let cases = plan.cases.iter();
+    let times = cases.map(|case| planned(case).saturating_add(plan.pause));
+    let once = times.fold(Nanos::ZERO, Nanos::saturating_add);
+    Nanos(once.0.saturating_mul(u64::from(plan.rounds())))
+}
+
+/// What all passes of a plan write.
+pub(crate) fn written(plan: &Plan) -> Written {
+    let rounds = u64::from(plan.rounds());
+    let mut all = Written::default();
+    for case in &plan.cases {
+        let jobs = case.workload.jobs.iter();
+        let mut longest = Nanos::ZERO;
+        for job in jobs.filter(|job| job.writes() && job.engine.needs_target()) {
+            match amount(job) {
+                Some(bytes) => {
+                    all.bytes = plus(all.bytes, times(bytes, rounds));
+                    // The ramp is not part of the amount, and only a rate limits it.
+                    match at_rate(job, job.ramp) {
+                        Some(ramp) => all.bytes = plus(all.bytes, times(ramp, rounds)),
+                        None => longest = longest.max(job.ramp),
+                    }
+                }
+                // Jobs of a case run at the same time and share the target, so the longest counts.
+                None => {
+                    longest = longest.max(
+                        job.ramp
+                            .saturating_add(job.stop.runtime.unwrap_or_default()),
+                    )
+                }
+            }
+        }
+        all.unbounded = all
+            .unbounded
+            .saturating_add(Nanos(longest.0.saturating_mul(rounds)));
+    }
+    all
+}
+
+/// A user may request any amount, so sums and products saturate.
+fn plus(bytes: Bytes, more: Bytes) -> Bytes {
+    Bytes(bytes.0.saturating_add(more.0))
+}
+
+fn times(bytes: Bytes, factor: u64) -> Bytes {
+    Bytes(bytes.0.saturating_mul(factor))
+}
+
+/// The amounts that end a job, over all of its threads; `None` if the amount does not end it.
+struct Amounts {
+    ios: Option<u64>,
+    bytes: Option<Bytes>,
+    /// Bytes of its passes over the region, if the size of that is known.
+    passes: Option<Bytes>,
+}
+
+impl Amounts {
+    fn new(job: &Job) -> Self {
+        let threads = u64::from(job.threads);
+        let slices = match job.region.spread {
+            Spread::Sliced => 1,
+            _ => threads,
+        };
+        let passes = job
+            .stop
+            .loops
+            .map(|loops| u64::from(loops).saturating_mul(slices));
+        Self {
+            ios: job.stop.ios.map(|ios| ios.saturating_mul(threads)),
+            bytes: job.stop.bytes.map(|bytes| times(bytes, threads)),
+            passes: passes.and_then(|passes| Some(times(job.region.size?, passes))),
+        }
+    }
+}
+
+/// Measured time of a job if it keeps its rate; `None` if only the target decides how long the job's
+/// amount takes.
+fn lasts(job: &Job) -> Option<Nanos> {
+    if let Some(replay) = job.replay.as_ref().filter(|replay| replay.keeps_time) {
+        return replay.operations.last().map(|last| last.at);
+    }
+    let size = mean_size(job);
+    let Amounts { ios, bytes, passes } = Amounts::new(job);
+    // A range that is trimmed first counts twice: trim and write.
+    let passes = passes.map(|bytes| times(bytes, 1 + u64::from(job.trim_first)));
+    let moved = [
+        ios.map(|ios| ios as f64 * size),
+        bytes.map(Bytes::as_f64),
+        passes.map(Bytes::as_f64),
+    ];
+    let least = moved.into_iter().flatten().min_by(f64::total_cmp);
+    let by_amount = least
+        .zip(bytes_per_second(job, size))
+        .map(|(bytes, rate)| Nanos::from_secs_f64(bytes / rate));
+    job.stop.runtime.into_iter().chain(by_amount).min()
+}
+
+/// The rate of all directions together, with operations of a mean size; `None` if one has no rate.
+fn bytes_per_second(job: &Job, size: f64) -> Option<f64> {
+    let sum = match job.pace {
+        Pace::Closed => return None,
+        Pace::Capped(rate) | Pace::OpenFixed(rate) | Pace::OpenPoisson(rate) => {
+            bytes_of(rate, size)
+        }
+        Pace::ByDirection { rates, .. } => {
+            let shares = [job.mix.read, job.mix.write, job.mix.trim];
+            rates
+                .into_iter()
+                .zip(shares)
+                .filter(|(_, share)| *share > 0)
+                .map(|(rate, _)| Some(bytes_of(rate?, size)))
+                .sum::<Option<f64>>()?
+        }
+    };
+    (sum > 0.0).then_some(sum)
+}
+
+/// Bytes a second of a rate, with operations of this size.
+fn bytes_of(rate: Rate, size: f64) -> f64 {
+    match rate {
+        Rate::Iops(iops) => iops * size,
+        Rate::Bytes(bytes) => bytes,
+    }
+}
+
+/// Mean size of an operation of all directions.
+fn mean_size(job: &Job) -> f64 {
+    let parts = [
+        (&job.sizes.read, job.mix.read),
+        (&job.sizes.write, job.mix.write),
+        (&job.sizes.trim, job.mix.trim),
+    ];
+    parts
+        .into_iter()
+        .filter(|(_, share)| *share > 0)
+        .map(|(sizes, share)| mean_of_sizes(sizes, job.size_draw) * f64::from(share) / 100.0)
+        .sum()
+}
+
+fn mean_of_sizes(sizes: &SizeMix, draw: SizeDraw) -> f64 {
+    match draw {
+        SizeDraw::Listed => {
+            let weights: f64 = sizes.0.iter().map(|(_, weight)| f64::from(*weight)).sum();
+            let sum: f64 = sizes
+                .0
+                .iter()
+                .map(|(size, weight)| size.as_f64() * f64::from(*weight))
+                .sum();
+            sum / weights
+        }
+        SizeDraw::Multiples | SizeDraw::AnyByte => {
+            f64::midpoint(sizes.smallest().as_f64(), sizes.largest().as_f64())
+        }
+    }
+}
+
+/// Bytes that a job writes at most in a pass, without its ramp; `None` if only its time ends it.
+fn amount(job: &Job) -> Option<Bytes> {
+    if let Some(replay) = &job.replay {
+        let writes = replay
+            .operations
+            .iter()
+            .filter(|operation| operation.direction == Direction::Write);
+        return Some(Bytes(writes.map(|write| u64::from(write.len)).sum()));
+    }
+    let Amounts { ios, bytes, passes } = Amounts::new(job);
+    let by_ios = ios.map(|ios| times(job.sizes.write.largest(), ios));
+    let by_rate = job.stop.runtime.and_then(|runtime| at_rate(job, runtime));
+    [by_ios, bytes, passes, by_rate].into_iter().flatten().min()
+}
+
+/// Bytes that a job with a rate writes at most in a time. The rate is that of writes, or of all
+/// directions.
+fn at_rate(job: &Job, time: Nanos) -> Option<Bytes> {
+    let rate = match job.pace {
+        Pace::Capped(rate) | Pace::OpenFixed(rate) | Pace::OpenPoisson(rate) => rate,
+        Pace::ByDirection { rates, .. } => rates[1]?,
+        Pace::Closed => return None,
+    };
+    let per_second = bytes_of(rate, job.sizes.write.largest().as_f64());
+    Some(Bytes((per_second * time.as_secs_f64()).ceil() as u64))
+}
