@@ -3,7 +3,7 @@
 use maud::{DOCTYPE, Markup, html};
 
 use super::{Column, Document, Entry, Kind, Part, Table};
-use crate::html::frame::head;
+use crate::html::head::head;
 use crate::html::headline::prose;
 use crate::html::tables::{card, heads};
 
@@ -26,7 +26,7 @@ pub(super) fn print(document: &Document) -> String {
 }
 
 /// `title`: of the section that they are in.
-fn parts(all: &[Part], title: &str) -> Markup {
+pub(crate) fn parts(all: &[Part], title: &str) -> Markup {
     html! {
         @for part in all.iter().filter(|part| !part.is_empty()) {
             @match part {

@@ -10,7 +10,7 @@
 //! JSON is not printed from it: forms for programs are typed and versioned by themselves.
 
 mod grid;
-mod html;
+pub(crate) mod html;
 pub(crate) mod markdown;
 mod text;
 

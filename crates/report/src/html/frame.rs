@@ -7,47 +7,15 @@ use blocklab_findings::Assessment;
 use blocklab_record::{Origin, Record};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
+use super::head::head;
 use super::limits::{self, Drawn};
 use super::side::{self, Side};
 use super::{
-    consistency, course, data, findings, headline, model, numbers, origin, study, sweeps, systems,
+    consistency, course, data, findings, headline, hosts, model, numbers, origin, study, sweeps,
+    systems,
 };
 use crate::answer::{self, Answer};
 use crate::facts;
-
-/// No network at all: only what stands in the file may be used.
-const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; \
-                      script-src 'unsafe-inline'; img-src data:";
-
-/// By which a later version knows that it wrote the page.
-const GENERATOR: &str = concat!("blocklab ", env!("CARGO_PKG_VERSION"));
-
-/// Bytes at the beginning of a page that name the program that wrote it.
-pub const HEAD: u64 = 8192;
-
-/// Whether a file that begins so is a page of ours.
-pub fn is_page(head: &[u8]) -> bool {
-    let text = String::from_utf8_lossy(head);
-    let has = |words: &str| text.contains(words);
-    // Pages of before had no generator, but this policy and the name at the end of their title.
-    let before = has("content=\"default-src 'none'; style-src 'unsafe-inline'; script-src")
-        && has(" – blocklab</title>");
-    text.starts_with("<!DOCTYPE html>")
-        && (has("<meta name=\"generator\" content=\"blocklab ") || before)
-}
-
-/// Dark where the reader's system is, or after a press of the button; never on paper.
-const STYLE: &str = concat!(
-    include_str!("../../assets/report.css"),
-    include_str!("../../assets/charts.css"),
-    include_str!("../../assets/model.css"),
-    include_str!("../../assets/study.css"),
-    "@media screen and (prefers-color-scheme: dark) { :root:not([data-theme=\"light\"]) {\n",
-    include_str!("../../assets/dark.css"),
-    "} }\n@media screen { :root[data-theme=\"dark\"] {\n",
-    include_str!("../../assets/dark.css"),
-    "} }\n",
-);
 
 /// One script in one closure, in reading order.
 const SCRIPT: [&str; 11] = [
@@ -135,22 +103,6 @@ pub fn page(records: &[(&Record, &Assessment)], opening: Option<Opening<'_>>) ->
     }
 }
 
-/// The head of any page.
-pub fn head(title: &str) -> Markup {
-    html! {
-        head {
-            meta charset="utf-8";
-            meta http-equiv="Content-Security-Policy" content=(POLICY);
-            meta name="viewport" content="width=device-width, initial-scale=1";
-            meta name="color-scheme" content="light dark";
-            meta name="generator" content=(GENERATOR);
-            title { (title) }
-            link rel="icon" href=(ICON);
-            style { (PreEscaped(STYLE)) }
-        }
-    }
-}
-
 /// Study and system of each Record, where all are of one study that gives each a name of its own.
 fn parts<'a>(records: &[(&'a Record, &Assessment)]) -> Vec<(&'a str, &'a str)> {
     let asked = records.iter().map(|(record, _)| &record.requested);
@@ -178,11 +130,6 @@ fn label(record: &Record, part: Option<&(&str, &str)>) -> String {
         origin => format!("{name} ({})", origin.name()),
     }
 }
-
-/// Three bars, as a picture in the address itself.
-const ICON: &str = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' \
-                    viewBox='0 0 16 16' fill='%231f6feb'%3E%3Cpath d='M1 9h3v6H1zM6.5 \
-                    5h3v10h-3zM12 1h3v14h-3z'/%3E%3C/svg%3E";
 
 fn title(sides: &[Side<'_>]) -> String {
     if let Some((study, _)) = sides.first().and_then(|side| side.part) {
@@ -246,6 +193,7 @@ fn sections(sides: &[Side<'_>], opening: Option<&Opening<'_>>) -> Markup {
         @if sweeps_first { (sweeps::section(sides)) }
         @if suite_first { (without_script()) (suite()) }
         (headline::details(sides))
+        @if let [side] = sides { (hosts::section(side)) }
         @if side::many(sides) && sides[0].part.is_none() {
             section id="systems" { (systems::table(sides, None)) (headline::tiles(sides)) }
         }

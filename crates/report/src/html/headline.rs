@@ -3,7 +3,7 @@
 
 use blocklab_findings::{Estimate, Row, RowDirection};
 use blocklab_record::{Origin, Status};
-use blocklab_units::{count, latency_and_unit, rate};
+use blocklab_units::{count, latency_and_unit, plural, rate};
 use maud::{Markup, html};
 
 use super::side::{self, Side, alike, whose};
@@ -115,6 +115,9 @@ fn unmeasured_many(sides: &[Side<'_>]) -> Markup {
 /// What was run, and on what.
 fn name(side: &Side<'_>) -> String {
     let asked = &side.record.requested;
+    if let Some(fleet) = &side.record.fleet {
+        return format!("{} on {}", asked.name, plural(fleet.hosts.len(), "host"));
+    }
     match target(side) {
         Some(target) => format!("{} on {target}", asked.name),
         None => asked.name.clone(),

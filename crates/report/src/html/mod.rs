@@ -8,8 +8,10 @@ mod course;
 mod data;
 mod diagnosis;
 mod findings;
-pub(crate) mod frame;
+mod frame;
+pub(crate) mod head;
 pub(crate) mod headline;
+mod hosts;
 mod limits;
 mod model;
 mod numbers;
@@ -30,7 +32,7 @@ use maud::Markup;
 use crate::answer;
 use side::Side;
 
-pub use frame::{HEAD, is_page};
+pub use head::{HEAD, is_page};
 
 /// The whole page for one Record, or for several side by side in the order given.
 ///

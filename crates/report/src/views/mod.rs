@@ -23,6 +23,7 @@ pub use crate::facts::target_lines;
 pub use comparison::comparison;
 pub use diagnosis::diagnosis;
 pub use findings::findings;
+pub use fleet::fleet;
 pub use gate::gate;
 pub use model::model;
 pub use rows::table;
@@ -44,7 +45,7 @@ pub fn summary(record: &Record, assessment: &Assessment) -> Document {
     parts.push(findings::notes(record));
     parts.push(findings::errors(record));
     parts.push(findings::brief(record, assessment));
-    parts.extend(fleet::fleet(record, assessment));
+    parts.extend(fleet(record, assessment));
     parts.extend(table(record, assessment));
     Document {
         name: record.requested.name.clone(),
