@@ -591,6 +591,8 @@ fn help_tells_examples_for_every_verb() {
 #[test]
 fn the_examples_of_the_help_run() {
     let lab = Lab::new();
+    let gates = "fail_on = [\"warning\"]\n";
+    std::fs::write(lab.path().join("gates.toml"), gates).expect("written");
     let run = [
         "run",
         "quick",

@@ -309,7 +309,7 @@ Examples:
   blocklab export latest --format csv --series -o disk-by-second.csv
   blocklab export latest -o disk.parquet
   blocklab export latest --format json --anonymous > for-the-ticket.json
-  blocklab export latest --format prom > disk.new && mv disk.new /var/lib/node_exporter/disk.prom
+  blocklab export latest --format prom -o disk.prom
   duckdb -c \"select direction, avg(iops) from 'disk.parquet' group by direction\"";
 
 /// `blocklab export`.

@@ -293,17 +293,25 @@ mod tests {
     fn what_says_nothing_of_a_volume_is_refused_with_what_would_work() {
         let other = class(&json!({})).replace("ebs.csi.aws.com", "rook-ceph.rbd.csi.ceph.com");
         for (class, node, words) in [
-            ("", None, "no StorageClass in JSON"),
-            ("[1]", None, "no StorageClass"),
+            ("", None, "not a StorageClass in JSON"),
+            ("[1]", None, "not a StorageClass"),
             (&*other, None, "--expect ADDRESS"),
-            (&*class(&json!({ "iops": "many" })), None, "no whole number"),
+            (
+                &*class(&json!({ "iops": "many" })),
+                None,
+                "not a whole number",
+            ),
             (&*class(&json!({ "iops": 6000 })), None, "iops is 6000"),
             (
                 &*class(&json!({})),
                 Some("{\"kind\": \"Node\"}"),
                 "no label",
             ),
-            (&*class(&json!({})), Some("{\"kind\": \"Pod\"}"), "no Node"),
+            (
+                &*class(&json!({})),
+                Some("{\"kind\": \"Pod\"}"),
+                "not a Node",
+            ),
         ] {
             let error = address(class, node, Bytes::GIB).expect_err(words);
             assert!(error.0.contains(words), "{error}");
