@@ -4,7 +4,7 @@
 
 use blocklab_device::class::Class;
 use blocklab_device::{
-    Cap, Covers, Credit, InstanceSpec, Limit, LimitUnit, Origin, Rate, VolumeSpec,
+    Cap, Covers, Credit, HostCache, InstanceSpec, Limit, LimitUnit, Origin, Rate, VolumeSpec,
 };
 use blocklab_units::{Bytes, Nanos, plural};
 use blocklab_workload::{Offer, address::Part};
@@ -178,8 +178,56 @@ impl<'t> Machine<'t> {
         Ok(of_it.collect())
     }
 
+    /// Puts the cache of the host in front of what the volumes have, where the address wants one.
+    ///
+    /// # Errors
+    /// When the machine has no limits of it, or the share of hits is missing.
+    pub(crate) fn with_cache(
+        &self,
+        offer: &Offer,
+        mut spec: InstanceSpec,
+        assumptions: &mut Vec<String>,
+    ) -> Result<InstanceSpec, Refusal> {
+        let Some(kind) = offer.cache.as_deref().filter(|kind| *kind != "none") else {
+            return Ok(spec);
+        };
+        let part = Part::Key("cache");
+        if !["readonly", "readwrite"].contains(&kind) {
+            let message = format!("`{kind}` is no cache: none, readonly, readwrite");
+            return Err(Refusal::new(part, message));
+        }
+        let rows = self.granted("cached");
+        if rows.is_empty() {
+            let message = format!("no document gives the cached limits of {}", self.name);
+            return Err(Refusal::new(part, message));
+        }
+        let Some(hits) = offer.hits else {
+            let message = "how many of the reads it holds is yours to say: hits=80%";
+            return Err(Refusal::new(part, message));
+        };
+        let limits = self.spec("cached", &rows);
+        let gib: Option<f64> = self.row.get("cache_gib");
+        let room = gib.map(|gib| Bytes((gib * Bytes::GIB.as_f64()) as u64));
+        if kind == "readwrite" && room.is_none() {
+            let message = format!("no document gives the size of the cache of {}", self.name);
+            return Err(Refusal::new(part, message));
+        }
+        assumptions.push(format!(
+            "{hits} % of the reads are in the host's cache (hits={hits}%), at random"
+        ));
+        spec.cache = Some(HostCache {
+            caps: limits.caps,
+            credits: limits.credits,
+            hit_share: f64::from(hits) / 100.0,
+            writes_back: room.filter(|_| kind == "readwrite"),
+            latency: Class::LocalSsd.service().read,
+        });
+        Ok(spec)
+    }
+
     fn spec(&self, group: &str, rows: &[Granted<'_>]) -> InstanceSpec {
         let mut spec = InstanceSpec {
+            cache: None,
             name: self.name.clone(),
             caps: Vec::new(),
             credits: Vec::new(),
@@ -259,6 +307,7 @@ impl<'t> Machine<'t> {
                 }));
                 let label = words.join(", ");
                 let mut spec = InstanceSpec {
+                    cache: None,
                     name: self.name.clone(),
                     caps: Vec::new(),
                     credits: Vec::new(),

@@ -157,6 +157,7 @@ pub(crate) fn sustained(spec: &DeviceSpec) -> Sustained {
         _ => None,
     };
     let ops = smaller(of_volume.iops.map(|iops| iops * times), by_units);
+    // A cache of the host promises nothing: which reads it holds, no document says.
     let of_machine = spec.instance.as_ref();
     let of_machine = of_machine.map(|spec| least_of(&spec.caps, &spec.credits));
     Sustained {

@@ -157,6 +157,12 @@ fn begin_with_credits(offer: &Offer, draft: &mut Draft) -> Result<(), Refusal> {
             credit.initial_share = f64::from(percent) / 100.0;
         }
     }
+    let cache = draft.instance.as_mut().and_then(|spec| spec.cache.as_mut());
+    if let (Some(percent), Some(cache)) = (offer.instance_credits, cache) {
+        for credit in &mut cache.credits {
+            credit.initial_share = f64::from(percent) / 100.0;
+        }
+    }
     Ok(())
 }
 
@@ -284,7 +290,30 @@ fn store_limits(instance: &Instance) -> Vec<Limit> {
     std::iter::once(size).chain(known).collect()
 }
 
+/// A cache of the host is one of a machine that has limits of it, and of types that may have one.
+fn check_cache(catalog: &Catalog, kind: &Kind, offer: &Offer) -> Result<(), Refusal> {
+    if offer.cache.as_deref().is_none_or(|cache| cache == "none") {
+        return match offer.hits {
+            Some(_) => Err(Refusal::new(
+                Part::Key("hits"),
+                "hits of which cache? cache=readonly",
+            )),
+            None => Ok(()),
+        };
+    }
+    let message =
+        if kind.is_uncached || catalog.vendor_of(&kind.name).machines == catalog.own_vendor() {
+            format!("{} has no cache of the host", kind.name)
+        } else if offer.instance.is_none() {
+            "the cache is the machine's: name it with @MACHINE".to_owned()
+        } else {
+            return Ok(());
+        };
+    Err(Refusal::new(Part::Key("cache"), message))
+}
+
 fn volumes(catalog: &Catalog, kind: Kind, offer: &Offer) -> Result<Draft, Refusal> {
+    check_cache(catalog, &kind, offer)?;
     let vendor = catalog.vendor_of(&kind.name);
     if !kind.refused.is_empty() && kind.has_no_limits() {
         return Err(Refusal::new(Part::Volume, kind.refused));
@@ -384,8 +413,10 @@ fn on_machine(
     draft.purchase.instance = Some(name.clone());
     match machine.limits(&groups, offer, &mut draft.assumptions)? {
         Some(granted) => {
+            let granted = machine.with_cache(offer, granted, &mut draft.assumptions)?;
             let by_size = draft.instance.take();
             draft.instance = Some(InstanceSpec {
+                cache: granted.cache,
                 name: granted.name,
                 caps: by_size
                     .into_iter()
@@ -563,6 +594,7 @@ fn no_volume_is_described(offer: &Offer) -> Result<(), Refusal> {
 
 fn grant(name: &str, ebs: &Ebs) -> InstanceSpec {
     let mut spec = InstanceSpec {
+        cache: None,
         name: name.to_owned(),
         caps: Vec::new(),
         credits: Vec::new(),

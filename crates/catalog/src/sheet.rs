@@ -326,12 +326,9 @@ fn bursts(spec: &DeviceSpec) -> Vec<Burst> {
         }
     }
     if let Some(instance) = &spec.instance {
-        found.extend(
-            instance
-                .credits
-                .iter()
-                .map(|c| Burst::new(&instance.name, c)),
-        );
+        let cache = instance.cache.iter().flat_map(|cache| &cache.credits);
+        let credits = instance.credits.iter().chain(cache);
+        found.extend(credits.map(|credit| Burst::new(&instance.name, credit)));
     }
     found
 }

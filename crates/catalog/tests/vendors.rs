@@ -163,6 +163,57 @@ fn machines_of_azure_by_kind_and_interface() {
     refuse("azure/P30@m5.large", "no machine azure/m5.large");
 }
 
+/// Hits pass the cached limits alone; misses and writes pass the uncached ones and the disk too.
+#[test]
+fn a_cache_of_the_host_has_limits_of_its_own() {
+    let reads = |text: &str, read_percent: u8| {
+        let spec = found(text, &Catalog::embedded()).spec;
+        let load = Load {
+            read_percent,
+            block: Bytes(4096),
+            streams: 0,
+            in_flight: 256,
+        };
+        predict(&spec, load).expect(text).sustained().iops.round()
+    };
+    let cached = |rest: &str| format!("azure/P30,cache={rest},instance-credits=0%@Standard_D8s_v3");
+    // 16,000 of the cache, where all hit; 5,000 of the disk are a third of 15,000.
+    assert_eq!(reads(&cached("readonly,hits=100%"), 100), 16_000.0);
+    assert_eq!(reads(&cached("readonly,hits=70%"), 100), 16_000.0);
+    assert_eq!(reads(&cached("readonly,hits=50%"), 100), 10_000.0);
+    assert_eq!(reads(&cached("readonly,hits=100%"), 0), 5000.0);
+    assert_eq!(
+        reads(&cached("readwrite,hits=100%"), 0),
+        5000.0,
+        "in the long run"
+    );
+    let spec = found(&cached("readwrite,hits=100%"), &Catalog::embedded()).spec;
+    let cache = spec.instance.and_then(|spec| spec.cache).expect("a cache");
+    assert_eq!(cache.writes_back, Some(Bytes(200 << 30)));
+    refuse(
+        "azure/P30,cache=readonly@D8s_v3",
+        "how many of the reads it holds is yours to say",
+    );
+    refuse("azure/P30,cache=readonly,hits=50%", "name it with @MACHINE");
+    refuse(
+        "azure/P30,cache=readonly,hits=50%@D8s_v5",
+        "no document gives the cached limits",
+    );
+    refuse("azure/P30,hits=50%@D8s_v3", "hits of which cache");
+    refuse(
+        "azure/P30,cache=yes,hits=50%@D8s_v3",
+        "none, readonly, readwrite",
+    );
+    refuse(
+        "azure/UltraSSD_LRS:1TiB,iops=1000,throughput=10,cache=readonly,hits=5%@D8s_v3",
+        "has no cache",
+    );
+    refuse(
+        "gp3:1TiB,cache=readonly,hits=50%@m5.large",
+        "gp3 has no cache of the host",
+    );
+}
+
 #[test]
 fn google_counts_all_disks_of_a_type_once() {
     let caps = |text: &str| {

@@ -3,6 +3,7 @@ use blocklab_units::{Bytes, Nanos};
 
 use crate::limit::Owner;
 use crate::stage::accounting::ChargeCounter;
+use crate::stage::cache::CacheState;
 use crate::stage::chain::{Chain, MOST_LINKS};
 use crate::stage::fault::Schedule;
 use crate::stage::instance::{Instance, SharedInstance};
@@ -10,11 +11,13 @@ use crate::stage::layout::{Map, capacity};
 use crate::stage::media::Media;
 use crate::stage::spread::LatencyDistribution;
 use crate::stage::tags::QueueTags;
-use crate::stage::{Counts, Link, Meters, Stage as _, instance, limiter_kinds, limiters};
+use crate::stage::{
+    ChargedIo, Counts, Link, Meters, Stage as _, instance, limiter_kinds, limiters,
+};
 use crate::usage::{DeviceUse, counted};
 use crate::{
-    Answer, Covers, Credit, CreditBalance, DeviceSpec, Fault, Invalid, Io, LimitKind, LimitName,
-    Service, Spread, VolumeSpec,
+    Answer, Covers, Credit, CreditBalance, DeviceSpec, Direction, Fault, Invalid, Io, LimitKind,
+    LimitName, Service, Spread, VolumeSpec,
 };
 
 /// A device at work: a fold over stages, with the state of its limiters and its chance.
@@ -27,10 +30,18 @@ pub struct Device {
     capacity: Bytes,
     map: Map,
     instance: Instance,
+    cache: Option<Box<CachedPath>>,
     volumes: Vec<Volume>,
     faults: Schedule,
     last: Nanos,
     came: Came,
+}
+
+/// The way through a cache of the host.
+#[derive(Debug, Clone)]
+struct CachedPath {
+    limits: Instance,
+    state: CacheState,
 }
 
 /// The operations that a device was given.
@@ -54,14 +65,22 @@ pub struct Wait {
 
 impl Wait {
     #[inline(always)]
-    const fn new(of_instance: bool, link: usize, meter: Meters, from: Nanos, until: Nanos) -> Self {
-        let link = if of_instance { link } else { MOST_LINKS + link };
+    const fn new(place: Place, link: usize, meter: Meters, from: Nanos, until: Nanos) -> Self {
+        let link = link + place as usize * MOST_LINKS;
         Self {
             limit: link * 2 + meter as usize,
             from,
             until,
         }
     }
+}
+
+/// Whose limit an operation waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Instance,
+    Volume,
+    Cache,
 }
 
 /// One volume's chain.
@@ -94,6 +113,7 @@ impl Device {
             capacity: capacity(spec),
             map: Map::new(spec),
             instance: Instance::Own(instance::chain(spec.instance.as_ref())),
+            cache: cached_path(spec, seed),
             volumes: volumes.collect::<Result<_, Invalid>>()?,
             faults: Schedule::new(&spec.faults, seed),
             last: Nanos::ZERO,
@@ -119,10 +139,14 @@ impl Device {
             Some(instance.spec()),
             "a device is attached to the instance that it names"
         );
-        Ok(Self {
+        let mut device = Self {
             instance: Instance::Shared(instance.clone()),
             ..Self::new(spec, seed)?
-        })
+        };
+        if let Some(path) = &mut device.cache {
+            path.limits = Instance::Shared(instance.of_cache());
+        }
+        Ok(device)
     }
 
     /// When `io`, arriving `now`, leaves the device. Arrivals must come in order of time;
@@ -189,8 +213,17 @@ impl Device {
         if !self.faults.is_empty() {
             return self.part_with_faults(now, index, io, held);
         }
-        let at = self.volumes[index].admit(&mut self.instance, now, io, held);
+        let at = self.admitted(now, index, io, held);
         Answer { at, result: Ok(()) }
+    }
+
+    #[inline(always)]
+    fn admitted(&mut self, now: Nanos, index: usize, io: Io, held: &mut impl FnMut(Wait)) -> Nanos {
+        let volume = &mut self.volumes[index];
+        match &mut self.cache {
+            None => volume.admit(&mut self.instance, now, io, held),
+            Some(path) => volume.admit_cached(path, &mut self.instance, now, io, held),
+        }
     }
 
     #[cold]
@@ -207,8 +240,13 @@ impl Device {
                 result: Err(Fault::Detached),
             };
         }
-        let at = self.volumes[index].admit(&mut self.instance, now, io, held);
+        let at = self.admitted(now, index, io, held);
         self.faults.befall(now, at, index, io.direction)
+    }
+
+    #[cfg(test)]
+    pub(crate) fn cache_state(&mut self) -> Option<&mut CacheState> {
+        self.cache.as_mut().map(|path| &mut path.state)
     }
 
     /// Addressable bytes.
@@ -255,9 +293,16 @@ impl Device {
     fn balances_of_instance(&self, now: Nanos) -> impl Iterator<Item = CreditBalance> {
         let spec = self.spec.instance.iter();
         spec.flat_map(move |instance| {
-            self.instance.with(|chain| {
+            let mut found = self.instance.with(|chain| {
                 balances(chain, &instance.name, &instance.credits, now).collect::<Vec<_>>()
-            })
+            });
+            if let (Some(path), Some(cache)) = (&self.cache, &instance.cache) {
+                let of_cache = path.limits.with(|chain| {
+                    balances(chain, &instance.name, &cache.credits, now).collect::<Vec<_>>()
+                });
+                found.extend(of_cache);
+            }
+            found
         })
     }
 
@@ -266,9 +311,13 @@ impl Device {
     pub fn set_credits(&mut self, volume: Option<usize>, now: Nanos, share: f64) -> usize {
         assert!((0.0..=1.0).contains(&share), "{share} of a bucket");
         let Some(index) = volume else {
-            return self
+            let of_cache = self.cache.as_mut().map_or(0, |path| {
+                path.limits.each_burst(|burst| burst.set_share(now, share))
+            });
+            let of_instance = self
                 .instance
                 .each_burst(|burst| burst.set_share(now, share));
+            return of_instance + of_cache;
         };
         let chain = self.volumes.get_mut(index).map(|volume| &mut volume.chain);
         let bursts = chain.into_iter().flat_map(Chain::bursts);
@@ -312,6 +361,11 @@ impl Device {
             let kinds = limiter_kinds(&spec.caps, &spec.credits);
             self.instance
                 .with(|chain| add_chain(&mut found, spec.owner(), kinds, chain));
+            if let (Some(path), Some(cache)) = (&self.cache, &spec.cache) {
+                let kinds = limiter_kinds(&cache.caps, &cache.credits);
+                path.limits
+                    .with(|chain| add_chain(&mut found, spec.owner(), kinds, chain));
+            }
         }
         let distinct = self.spec.distinct_volumes();
         for (volume, spec) in self.volumes.iter().zip(&self.spec.volumes) {
@@ -338,26 +392,40 @@ impl Device {
             return Vec::new();
         };
         let mut found = Vec::new();
-        let mut add = |of_instance, owner: Owner<'_>, kinds: Vec<[LimitKind; 2]>| {
+        let mut add = |place, owner: Owner<'_>, kinds: Vec<[LimitKind; 2]>| {
             for (link, kinds) in kinds.into_iter().enumerate() {
                 for (meter, kind) in [Meters::First, Meters::Second].into_iter().zip(kinds) {
-                    let wait = Wait::new(of_instance, link, meter, Nanos::ZERO, Nanos::ZERO);
+                    let wait = Wait::new(place, link, meter, Nanos::ZERO, Nanos::ZERO);
                     found.push((wait.limit, owner.has(kind)));
                 }
             }
         };
         if let Some(spec) = &self.spec.instance {
             let kinds = limiter_kinds(&spec.caps, &spec.credits);
-            add(true, spec.owner(), kinds);
+            add(Place::Instance, spec.owner(), kinds);
+            if let Some(cache) = &spec.cache {
+                let kinds = limiter_kinds(&cache.caps, &cache.credits);
+                add(Place::Cache, spec.owner(), kinds);
+            }
         }
         let mut kinds = limiter_kinds(&spec.caps, &spec.credits);
         kinds.push(MEDIUM);
         let mut distinct = self.spec.distinct_volumes().into_iter();
         if let Some((_, owner)) = distinct.find(|(known, _)| *known == spec) {
-            add(false, owner, kinds);
+            add(Place::Volume, owner, kinds);
         }
         found
     }
+}
+
+/// The way through the cache of the instance, where it has one.
+fn cached_path(spec: &DeviceSpec, seed: u64) -> Option<Box<CachedPath>> {
+    let instance = spec.instance.as_ref();
+    let cache = instance?.cache.as_ref()?;
+    Some(Box::new(CachedPath {
+        limits: Instance::Own(instance::cached(instance)),
+        state: CacheState::new(cache, seed),
+    }))
 }
 
 /// The kinds of the two sides of a medium.
@@ -392,8 +460,52 @@ impl Volume {
         held: &mut impl FnMut(Wait),
     ) -> Nanos {
         let passage = self.counter.enter(io);
+        self.serve(instance, now, passage, held)
+    }
+
+    /// As [`Self::admit`], through the cache of the host.
+    #[inline(never)]
+    fn admit_cached(
+        &mut self,
+        path: &mut CachedPath,
+        instance: &mut Instance,
+        now: Nanos,
+        io: Io,
+        held: &mut impl FnMut(Wait),
+    ) -> Nanos {
+        let passage = self.counter.enter(io);
+        let CachedPath { limits, state } = path;
+        if io.direction == Direction::Flush {
+            return self.serve(instance, state.flushed_at(now), passage, held);
+        }
+        let mut by_cache =
+            |link, meter, from, until| held(Wait::new(Place::Cache, link, meter, from, until));
+        let at = limits.explain(now, &passage, &mut by_cache);
+        let is_read = io.direction == Direction::Read;
+        if is_read && state.hits() {
+            return state.answer(at, io.len);
+        }
+        if is_read || !state.writes_back() {
+            return self.serve(instance, at, passage, held);
+        }
+        let at = state.room_at(at, io.len);
+        // It is written in the background: nothing waits for that but a flush, and a write without room.
+        let written = self.serve(instance, at, passage, &mut |_| ());
+        state.write_back(written, io.len);
+        state.answer(at, io.len)
+    }
+
+    /// The instance, the volume and its medium.
+    #[inline(always)]
+    fn serve(
+        &mut self,
+        instance: &mut Instance,
+        now: Nanos,
+        passage: ChargedIo,
+        held: &mut impl FnMut(Wait),
+    ) -> Nanos {
         let mut by_instance =
-            |link, meter, from, until| held(Wait::new(true, link, meter, from, until));
+            |link, meter, from, until| held(Wait::new(Place::Instance, link, meter, from, until));
         let at = instance.explain(now, &passage, &mut by_instance);
         debug_assert!(
             at >= now,
@@ -401,7 +513,7 @@ impl Volume {
         );
         let at = self.tags.as_ref().map_or(at, |tags| tags.admit(at));
         let mut by_volume =
-            |link, meter, from, until| held(Wait::new(false, link, meter, from, until));
+            |link, meter, from, until| held(Wait::new(Place::Volume, link, meter, from, until));
         let there = at.saturating_add(self.way);
         let at = self.chain.explain(there, &passage, &mut by_volume);
         let medium = self.chain.links().len();

@@ -79,6 +79,14 @@ impl DeviceSpec {
         self.volumes.iter().try_for_each(VolumeSpec::check)?;
         if let Some(instance) = &self.instance {
             limiters(&instance.name, &instance.caps, &instance.credits)?;
+            if let Some(cache) = &instance.cache {
+                limiters(&instance.name, &cache.caps, &cache.credits)?;
+                let room = cache.writes_back.is_none_or(|room| room.0 >= 1 << 20);
+                rules! { &instance.name;
+                    (0.0..=1.0).contains(&cache.hit_share), "a share of hits lies between 0 and 1";
+                    room, "a cache that writes back holds at least 1 MiB";
+                }
+            }
         }
         let mut faults = self.faults.iter();
         faults.try_for_each(|fault| fault.check(name, self.volumes.len()))

@@ -27,8 +27,8 @@ pub use predict::{
 };
 pub use spec::{
     Accounting, Cap, Covers, Credit, CreditBalance, CreditUnit, DeviceSpec, FaultKind, FaultSpec,
-    InstanceSpec, Latency, Layout, Network, Programs, Rate, Saturation, Service, Spread, Tail,
-    VolumeSpec,
+    HostCache, InstanceSpec, Latency, Layout, Network, Programs, Rate, Saturation, Service, Spread,
+    Tail, VolumeSpec,
 };
 pub use stage::instance::SharedInstance;
 pub use usage::{DeviceUse, LimitUse};

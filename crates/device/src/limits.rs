@@ -155,6 +155,10 @@ impl DeviceSpec {
         if let Some(instance) = &self.instance {
             let (caps, credits) = (&instance.caps, &instance.credits);
             found.extend(limiters(instance.owner(), caps, credits));
+            if let Some(cache) = &instance.cache {
+                let (caps, credits) = (&cache.caps, &cache.credits);
+                found.extend(limiters(instance.owner(), caps, credits));
+            }
         }
         found
     }
@@ -196,6 +200,12 @@ impl DeviceSpec {
                 let figure = format!("network round trip {}", network.round_trip);
                 add(owner, figure, &network.origin);
             }
+        }
+        if let Some(instance) = &self.instance
+            && let Some(cache) = &instance.cache
+        {
+            let figure = format!("an answer of the cache in {}", cache.latency.base);
+            add(instance.owner(), figure, &cache.latency.origin);
         }
         let sentence = |(owner, why, figures): (String, String, Vec<String>)| {
             format!("{owner}: {}: {why}", figures.join(", "))

@@ -329,18 +329,28 @@ fn part_of(spec: &DeviceSpec, load: Load) -> Bytes {
     }
 }
 
-fn share_of(covers: Covers, load: Load) -> f64 {
-    let reads = f64::from(load.read_percent) / 100.0;
+/// Of the operations of a load, those that a limiter counts where so many of the reads reach it.
+fn share_of(covers: Covers, load: Load, missed: f64) -> f64 {
+    let all_reads = f64::from(load.read_percent) / 100.0;
+    let (reads, writes) = (all_reads * missed, 1.0 - all_reads);
     match covers {
-        Covers::All => 1.0,
+        Covers::All => reads + writes,
         Covers::Reads => reads,
-        Covers::Writes => 1.0 - reads,
+        Covers::Writes => writes,
     }
 }
 
+/// Of reads, the share that reaches the volumes: what a cache of the host does not hold.
+fn missed(spec: &DeviceSpec) -> f64 {
+    let cache = spec.instance.as_ref().and_then(|spec| spec.cache.as_ref());
+    cache.map_or(1.0, |cache| 1.0 - cache.hit_share)
+}
+
+/// Writes count whether they go through a cache or are written back: in the long run all are.
 fn meters(spec: &DeviceSpec, load: Load) -> Vec<Metered> {
     let mut found = Vec::new();
     let volumes = spec.volumes.len() as f64;
+    let missed = missed(spec);
     for (volume, owner) in spec.distinct_volumes() {
         let count = counted(spec, volume.accounting, load);
         let each = |rate: Rate| {
@@ -350,7 +360,8 @@ fn meters(spec: &DeviceSpec, load: Load) -> Vec<Metered> {
                 count.ops / volumes
             }
         };
-        found.extend(limiters(owner, &volume.caps, &volume.credits, load, each));
+        let (caps, credits) = (&volume.caps, &volume.credits);
+        found.extend(limiters(owner, caps, credits, (load, missed), each));
     }
     if let Some(instance) = &spec.instance {
         let count = counted(spec, spec.volumes[0].accounting, load);
@@ -362,7 +373,17 @@ fn meters(spec: &DeviceSpec, load: Load) -> Vec<Metered> {
             }
         };
         let (owner, caps) = (instance.owner(), &instance.caps);
-        found.extend(limiters(owner, caps, &instance.credits, load, each));
+        found.extend(limiters(
+            owner,
+            caps,
+            &instance.credits,
+            (load, missed),
+            each,
+        ));
+        if let Some(cache) = &instance.cache {
+            let (caps, credits) = (&cache.caps, &cache.credits);
+            found.extend(limiters(owner, caps, credits, (load, 1.0), each));
+        }
     }
     found
 }
@@ -372,12 +393,14 @@ fn limiters(
     owner: Owner<'_>,
     caps: &[Cap],
     credits: &[Credit],
-    load: Load,
+    (load, missed): (Load, f64),
     each: impl Fn(Rate) -> f64,
 ) -> Vec<Metered> {
-    let covered = caps.iter().filter(|cap| share_of(cap.covers, load) > 0.0);
+    let covered = caps
+        .iter()
+        .filter(|cap| share_of(cap.covers, load, missed) > 0.0);
     let limiters = covered.map(|cap| {
-        let units = each(cap.rate) * share_of(cap.covers, load);
+        let units = each(cap.rate) * share_of(cap.covers, load, missed);
         let peak = cap.peak.map_or(f64::INFINITY, Rate::per_second);
         let ceiling = cap.peak.map_or_else(|| cap.steady(), |_| cap.at_peak());
         Metered {
@@ -389,8 +412,9 @@ fn limiters(
             ceiling_name: owner.has(ceiling),
         }
     });
-    let bursts = credits.iter().map(|credit| {
-        let units = each(credit.baseline);
+    let all = share_of(Covers::All, load, missed);
+    let bursts = credits.iter().filter(|_| all > 0.0).map(|credit| {
+        let units = each(credit.baseline) * all;
         Metered {
             rate: credit.baseline.per_second() / units,
             rate_name: owner.has(credit.at_baseline()),

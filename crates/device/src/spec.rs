@@ -108,6 +108,29 @@ pub struct InstanceSpec {
     /// Its 30 minutes of burst, one entry for operations and one for bytes.
     #[serde(default)]
     pub credits: Vec<Credit>,
+    /// A cache of its own in front of the volumes. `None`: they are reached without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache: Option<HostCache>,
+}
+
+/// A cache of the host that the volumes of a device are read and written through.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HostCache {
+    /// Limiters of all that goes through it, hit or miss.
+    #[serde(default)]
+    pub caps: Vec<Cap>,
+    /// Its burst buckets.
+    #[serde(default)]
+    pub credits: Vec<Credit>,
+    /// Share of the reads that it holds, 0 to 1.
+    pub hit_share: f64,
+    /// Writes are done in the cache, which holds at most so many bytes that no volume has yet.
+    /// `None`: they are done when the volume is done.
+    #[serde(rename = "writes_back_bytes", default)]
+    pub writes_back: Option<Bytes>,
+    /// How long the cache takes for what it answers itself.
+    pub latency: Latency,
 }
 
 /// How many operations and bytes an operation counts as.

@@ -5,8 +5,8 @@ mod drive;
 
 use blocklab_device::class::Class;
 use blocklab_device::{
-    Cap, Covers, Credit, DeviceSpec, InstanceSpec, Invalid, Layout, Load, Origin, Rate, VolumeSpec,
-    predict,
+    Cap, Covers, Credit, DeviceSpec, HostCache, InstanceSpec, Invalid, Layout, Load, Origin, Rate,
+    VolumeSpec, predict,
 };
 use blocklab_units::{Bytes, Nanos};
 use drive::{cap, closed_loop, constant, device, volume};
@@ -171,6 +171,7 @@ fn thirty_volumes_on_an_instance() {
     spec.layout = Layout::Joined;
     check(&spec, load(100, 4, 20), LATENCY);
     spec.instance = Some(InstanceSpec {
+        cache: None,
         name: "i3.metal".to_owned(),
         caps: vec![cap(Rate::Iops(64_000.0)), cap(Rate::MbPerS(1250.0))],
         credits: Vec::new(),
@@ -207,6 +208,7 @@ fn phases_come_and_go_as_buckets_run_dry() {
     }];
     let mut spec = device(vec![gp2]);
     spec.instance = Some(InstanceSpec {
+        cache: None,
         name: "small".to_owned(),
         caps: Vec::new(),
         credits: vec![Credit {
@@ -265,6 +267,7 @@ fn phases_come_and_go_as_buckets_run_dry() {
 fn thirty_days_of_daily_bursts_are_foretold() {
     let mut spec = device(vec![volume(100, constant(1_000_000))]);
     spec.instance = Some(InstanceSpec {
+        cache: None,
         name: "bursting".to_owned(),
         caps: Vec::new(),
         credits: vec![Credit::half_hour(
@@ -280,6 +283,36 @@ fn thirty_days_of_daily_bursts_are_foretold() {
     assert!((month - (1000.0 + 1000.0 / 48.0)).abs() < 0.01, "{month}");
     let later = predicted.iops_mean(day(30), day(60));
     assert!((later - 1000.0).abs() < 0.01, "{later}");
+}
+
+/// Behind a cache of the host: its limits bind where it holds enough, and the disk's where it does not.
+#[test]
+fn a_cache_of_the_host() {
+    let mut spec = device(vec![VolumeSpec {
+        caps: vec![cap(Rate::Iops(5000.0))],
+        ..volume(100, constant(2_000_000))
+    }]);
+    let cached = |hit_share: f64| InstanceSpec {
+        name: "vm".to_owned(),
+        caps: vec![cap(Rate::Iops(20_000.0))],
+        credits: Vec::new(),
+        cache: Some(HostCache {
+            caps: vec![Cap::new("cached", Rate::Iops(16_000.0), Origin::Given)],
+            credits: Vec::new(),
+            hit_share,
+            writes_back: None,
+            latency: constant(100_000).read,
+        }),
+    };
+    spec.instance = Some(cached(0.9));
+    check(&spec, load(100, 4, 256), "vm: cached");
+    spec.instance = Some(cached(0.5));
+    check(&spec, load(100, 4, 256), "volume: operations");
+    // Half of the reads take 100 µs, the other half and all writes 2 ms.
+    check(&spec, load(100, 4, 4), LATENCY);
+    check(&spec, load(50, 4, 4), LATENCY);
+    spec.instance = Some(cached(0.0));
+    check(&spec, load(50, 4, 256), "volume: operations");
 }
 
 #[test]

@@ -48,6 +48,7 @@ fn rich() -> DeviceSpec {
     let maximum = |name: &str, rate| Credit::half_hour(name, Rate::Iops(6e3), rate, given.clone());
     DeviceSpec {
         instance: Some(InstanceSpec {
+            cache: None,
             name: "r5d.xlarge".to_owned(),
             caps: vec![cap(Rate::MbPerS(593.75))],
             credits: vec![maximum("EBS operations", Rate::Iops(18_750.0))],
@@ -240,6 +241,7 @@ fn with_caps(count: usize) -> Result<(), Invalid> {
     let mut spec = device(vec![volume(1, constant(1))]);
     spec.volumes[0].caps = numbered("volume");
     spec.instance = Some(InstanceSpec {
+        cache: None,
         name: "instance".to_owned(),
         caps: numbered("instance"),
         credits: Vec::new(),

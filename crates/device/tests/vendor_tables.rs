@@ -182,6 +182,7 @@ fn r5d_xlarge() -> DeviceSpec {
     };
     DeviceSpec {
         instance: Some(InstanceSpec {
+            cache: None,
             name: "r5d.xlarge".to_owned(),
             caps: Vec::new(),
             credits: vec![operations, throughput],

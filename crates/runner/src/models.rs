@@ -148,7 +148,13 @@ impl Models {
             .iter()
             .position(|(known, shared)| *known == host && shared.spec() == instance);
         let place = known.unwrap_or_else(|| {
-            self.shared.push((host, SharedInstance::new(instance)));
+            let of_host = self.shared.iter().filter(|(known, _)| *known == host);
+            // The same machine reached with a cache and without: what both ways pass is one.
+            let beside = of_host
+                .filter_map(|(_, shared)| shared.beside(instance))
+                .next();
+            let fresh = beside.unwrap_or_else(|| SharedInstance::new(instance));
+            self.shared.push((host, fresh));
             self.shared.len() - 1
         });
         let device = Device::on_shared(spec, self.seed, &self.shared[place].1)?;

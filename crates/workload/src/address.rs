@@ -51,6 +51,10 @@ pub struct Offer {
     pub performance: Option<String>,
     /// How the machine reaches its volumes, where it has two ways: `scsi`, `nvme`.
     pub interface: Option<String>,
+    /// The cache of the host in front of it: `none`, `readonly`, `readwrite`.
+    pub cache: Option<String>,
+    /// Reads that this cache holds, in per cent.
+    pub hits: Option<u8>,
     /// The program that a managed service runs, where its storage depends on it: `oracle`.
     pub engine: Option<String>,
     /// The day whose limits and prices apply; `None`: the newest.
@@ -122,7 +126,7 @@ pub struct Key {
 }
 
 /// Every key, in the order in which addresses are shown.
-pub const KEYS: [Key; 13] = [
+pub const KEYS: [Key; 15] = [
     Key {
         name: "iops",
         meaning: "provisioned operations a second, of each volume",
@@ -168,6 +172,18 @@ pub const KEYS: [Key; 13] = [
         meaning: "how a machine that has two ways reaches its volumes: `scsi`, `nvme`",
         set: |offer, value| word(value).map(|w| offer.interface = Some(w.to_ascii_lowercase())),
         get: |offer| offer.interface.clone(),
+    },
+    Key {
+        name: "cache",
+        meaning: "the host's cache in front of the volumes: `none`, `readonly`, `readwrite`",
+        set: |offer, value| word(value).map(|w| offer.cache = Some(w.to_ascii_lowercase())),
+        get: |offer| offer.cache.clone(),
+    },
+    Key {
+        name: "hits",
+        meaning: "how many of the reads the host's cache holds: 80%",
+        set: |offer, value| share(value).map(|share| offer.hits = Some(share)),
+        get: |offer| offer.hits.map(|percent| format!("{percent}%")),
     },
     Key {
         name: "engine",

@@ -8,9 +8,9 @@
 //! The form is the type of the field, or another way to write it.
 
 use blocklab_device::{
-    Accounting, Cap, Covers, Credit, DeviceSpec, Fault, FaultKind, FaultSpec, InstanceSpec,
-    Latency, Layout, Network, Origin, Programs, Rate, Saturation, Service, Spread, Tail,
-    VolumeSpec,
+    Accounting, Cap, Covers, Credit, DeviceSpec, Fault, FaultKind, FaultSpec, HostCache,
+    InstanceSpec, Latency, Layout, Network, Origin, Programs, Rate, Saturation, Service, Spread,
+    Tail, VolumeSpec,
 };
 use blocklab_syntax::toml_tree::Read;
 use blocklab_units::{Bytes, Nanos};
@@ -112,6 +112,8 @@ tables! {
         "name" name: String, or("instance".to_owned(), "instance"), "what it is called in limits";
         "cap" caps: Vec<Cap>, optional, "limiters of the sum, headed `[[instance.cap]]`";
         "credit" credits: Vec<Credit>, optional, "burst buckets of the sum, headed `[[instance.credit]]`";
+        "cache" cache: Option<HostCache>, optional,
+            "a cache of the host, through which the volumes are read and written";
     }
     Cap Section "volume.cap", "A limiter." {
         "name" name: String, needed, "what it is called in limits";
@@ -159,6 +161,16 @@ tables! {
         "base" base: Nanos, needed, "of an operation of no bytes";
         "per_kib" per_kib_ns: FineTime, or(0.0, "0ns"), "more for every KiB";
         "origin" origin: Origin, or(Origin::Given, "given"), "where the figure comes from";
+    }
+    HostCache Section "instance.cache", "A cache of the host in front of the volumes. A read that it holds passes neither the volumes nor the limits of the instance." {
+        "cap" caps: Vec<Cap>, optional,
+            "limiters of all that goes through it, headed `[[instance.cache.cap]]`";
+        "credit" credits: Vec<Credit>, optional,
+            "its burst buckets, headed `[[instance.cache.credit]]`";
+        "hit_share" hit_share: f64, needed, "share of the reads that it holds, 0 to 1";
+        "writes_back" writes_back: Option<Bytes>, optional,
+            "most bytes that are written and that no volume has yet; without it a write is done when the volume is done";
+        "latency" latency: Latency, needed, "how long it takes for what it answers itself";
     }
     Spread Inline "volume.service.spread", "Scatter: lognormal." {
         "sigma" sigma: f64, needed, "standard deviation of the logarithm; 0: all the same";

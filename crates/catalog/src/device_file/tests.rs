@@ -1,6 +1,7 @@
 use blocklab_device::{
-    Accounting, Cap, Covers, Credit, DeviceSpec, Fault, FaultKind, FaultSpec, InstanceSpec,
-    Latency, Layout, Network, Origin, Rate, Saturation, Service, Spread, Tail, VolumeSpec,
+    Accounting, Cap, Covers, Credit, DeviceSpec, Fault, FaultKind, FaultSpec, HostCache,
+    InstanceSpec, Latency, Layout, Network, Origin, Rate, Saturation, Service, Spread, Tail,
+    VolumeSpec,
 };
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::Address;
@@ -269,6 +270,7 @@ fn volumes() -> BoxedStrategy<VolumeSpec> {
     let accounting = prop_oneof![
         Just(Accounting::Plain),
         unit.clone().prop_map(|unit| Accounting::Merged { unit }),
+        unit.clone().prop_map(|unit| Accounting::Split { unit }),
         unit.clone()
             .prop_map(|unit| Accounting::WholeUnits { unit }),
     ];
@@ -337,6 +339,27 @@ fn faults() -> BoxedStrategy<FaultSpec> {
         .boxed()
 }
 
+fn caches() -> BoxedStrategy<HostCache> {
+    let parts = (
+        prop::collection::vec(caps(), 0..3),
+        prop::collection::vec(credits(), 0..3),
+        0.0f64..=1.0,
+        of(any::<u64>().prop_map(Bytes)),
+        latencies(),
+    );
+    parts
+        .prop_map(
+            |(caps, credits, hit_share, writes_back, latency)| HostCache {
+                caps,
+                credits,
+                hit_share,
+                writes_back,
+                latency,
+            },
+        )
+        .boxed()
+}
+
 fn specs() -> BoxedStrategy<DeviceSpec> {
     let layout = prop_oneof![
         Just(Layout::Joined),
@@ -349,12 +372,16 @@ fn specs() -> BoxedStrategy<DeviceSpec> {
         "\\PC{0,9}",
         prop::collection::vec(caps(), 0..3),
         prop::collection::vec(credits(), 0..3),
+        of(caches()),
     );
-    let instance = of(instance.prop_map(|(name, caps, credits)| InstanceSpec {
-        name,
-        caps,
-        credits,
-    }));
+    let instance = of(
+        instance.prop_map(|(name, caps, credits, cache)| InstanceSpec {
+            name,
+            caps,
+            credits,
+            cache,
+        }),
+    );
     let parts = (
         "\\PC{0,20}",
         volumes,

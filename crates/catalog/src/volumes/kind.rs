@@ -148,6 +148,8 @@ pub(crate) struct Kind {
     /// What its machine calls the disks among which it is counted, the first of several that it
     /// has.
     pub(crate) group: String,
+    /// It cannot be read through a cache of the host.
+    pub(crate) is_uncached: bool,
     /// What is assumed of it, where its limits are not all.
     pub(crate) assumes: String,
     /// Why nothing can be said of it on a machine. Empty: something can.
@@ -216,6 +218,7 @@ impl Kind {
                 other => other.to_owned(),
             },
             group: row.text("group").to_owned(),
+            is_uncached: row.text("cache") != "yes",
             assumes: row.text("assumes").to_owned(),
             refused: row.text("refused").to_owned(),
             is_dated: !name.contains('/'),

@@ -80,7 +80,7 @@ Examples:
 
 An address is [N x] [VENDOR/]TYPE[:SIZE] [, key=value ...] [@ [VENDOR/]MACHINE] with the keys iops, \
 throughput (in the vendor's unit), credits and instance-credits (0%, 50%, full), performance, \
-interface, engine, as-of (a day), region, and profile. Vendors count GiB and write GB, so 1TB is \
+interface, cache and hits, engine, as-of (a day), region, and profile. Vendors count GiB and write GB, so 1TB is \
 1,000 GiB.";
 
 /// `blocklab catalog show`.

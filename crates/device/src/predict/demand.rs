@@ -18,7 +18,8 @@ impl Demand {
         let volumes = spec.volumes.len() as f64;
         let part = part_of(spec, load);
         let parts = load.block.as_f64() / part.as_f64();
-        let media = Channels::new(&spec.volumes[0], service, load, part);
+        let mut media = Channels::new(&spec.volumes[0], service, load, part);
+        media.cache = Cached::new(spec, load.block);
         let places = spec.volumes[0].queue_depth.map_or(f64::INFINITY, f64::from);
         let working = f64::from(load.in_flight).min(places * volumes);
         let others = 1.0 - 1.0 / f64::from(load.in_flight);
@@ -180,6 +181,27 @@ struct Channels {
     read: Side,
     write: Side,
     network: f64,
+    cache: Option<Cached>,
+}
+
+/// A cache of the host: the share of reads that it answers, whether it answers writes, and in which
+/// time.
+#[derive(Clone, Copy)]
+struct Cached {
+    hit_share: f64,
+    answers_writes: bool,
+    seconds: f64,
+}
+
+impl Cached {
+    fn new(spec: &DeviceSpec, block: Bytes) -> Option<Self> {
+        let cache = spec.instance.as_ref()?.cache.as_ref()?;
+        Some(Self {
+            hit_share: cache.hit_share,
+            answers_writes: cache.writes_back.is_some(),
+            seconds: cache.latency.seconds(block),
+        })
+    }
 }
 
 impl Channels {
@@ -214,14 +236,31 @@ impl Channels {
             read,
             write: Side::new(1.0 - reads, write, &here_write, part, most_writes),
             network: round_trip.as_secs_f64(),
+            cache: None,
         }
     }
 
     fn latency(&self, rate: f64, others: f64) -> f64 {
-        let sides = [&self.read, &self.write].into_iter();
-        let used = sides.filter(|side| side.share > 0.0);
-        let times = used.map(|side| side.share * side.latency(rate, others));
-        times.sum::<f64>() + self.network
+        let sides = [(&self.read, true), (&self.write, false)].into_iter();
+        let used = sides.filter(|(side, _)| side.share > 0.0);
+        let times = used.map(|(side, is_read)| {
+            let of_volume = side.latency(rate, others) + self.network;
+            side.share * self.through_cache(of_volume, is_read)
+        });
+        times.sum::<f64>()
+    }
+
+    /// Mean time of an operation that takes so long on its volume.
+    fn through_cache(&self, of_volume: f64, is_read: bool) -> f64 {
+        let Some(cache) = self.cache else {
+            return of_volume;
+        };
+        let answered = match (is_read, cache.answers_writes) {
+            (true, _) => cache.hit_share,
+            (false, true) => 1.0,
+            (false, false) => 0.0,
+        };
+        answered * cache.seconds + (1.0 - answered) * of_volume
     }
 
     /// The direction whose channels are used most, and to which share.

@@ -48,11 +48,20 @@ pub(crate) fn chain(spec: Option<&InstanceSpec>) -> Chain {
     }))
 }
 
+/// The limiters of its cache.
+pub(crate) fn cached(spec: Option<&InstanceSpec>) -> Chain {
+    let cache = spec.and_then(|spec| spec.cache.as_ref());
+    Chain::new(cache.map_or(Vec::new(), |cache| {
+        limiters(&cache.caps, &cache.credits, Counts::MovedBytes)
+    }))
+}
+
 /// An instance to which several devices are attached: its limits hold for all of them together.
 #[derive(Debug, Clone)]
 pub struct SharedInstance {
     spec: InstanceSpec,
     chain: Arc<Mutex<Chain>>,
+    cached: Arc<Mutex<Chain>>,
 }
 
 impl SharedInstance {
@@ -61,6 +70,35 @@ impl SharedInstance {
         Self {
             spec: spec.clone(),
             chain: Arc::new(Mutex::new(chain(Some(spec)))),
+            cached: Arc::new(Mutex::new(cached(Some(spec)))),
+        }
+    }
+
+    /// The same machine for volumes that are reached in another way, with or without its cache: what
+    /// both ways have in common they share. `None`: nothing.
+    pub fn beside(&self, spec: &InstanceSpec) -> Option<Self> {
+        let limits = |spec: &InstanceSpec| (spec.caps.clone(), spec.credits.clone());
+        if self.spec.name != spec.name || limits(&self.spec) != limits(spec) {
+            return None;
+        }
+        let of_cache = |spec: &InstanceSpec| {
+            let cache = spec.cache.as_ref();
+            cache.map(|cache| (cache.caps.clone(), cache.credits.clone()))
+        };
+        let mut other = Self::new(spec);
+        other.chain = Arc::clone(&self.chain);
+        if of_cache(&self.spec) == of_cache(spec) {
+            other.cached = Arc::clone(&self.cached);
+        }
+        Some(other)
+    }
+
+    /// The limiters of its cache.
+    pub(crate) fn of_cache(&self) -> Self {
+        Self {
+            spec: self.spec.clone(),
+            chain: Arc::clone(&self.cached),
+            cached: Arc::clone(&self.cached),
         }
     }
 
@@ -161,6 +199,7 @@ mod tests {
                 origin: Origin::Given,
             }],
             credits: Vec::new(),
+            cache: None,
         };
         let mut chain = chain(Some(&spec));
         let starts = [0; 3].map(|_| chain.admit(Nanos(0), &passage(4096)).0);

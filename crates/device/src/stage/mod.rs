@@ -19,6 +19,7 @@ use blocklab_units::Nanos;
 use crate::{Cap, Covers, Credit, Direction, Io, LimitKind, Rate};
 
 pub(crate) mod accounting;
+pub(crate) mod cache;
 pub(crate) mod chain;
 pub(crate) mod credit;
 pub(crate) mod fault;

@@ -264,6 +264,7 @@ fn rates_and_credits_change_where_there_are_any() {
 #[test]
 fn volumes_share_what_their_instance_grants() {
     let instance = blocklab_device::InstanceSpec {
+        cache: None,
         name: "small".to_owned(),
         caps: vec![Cap::new("IOPS", Rate::Iops(1500.0), Origin::Given)],
         credits: Vec::new(),

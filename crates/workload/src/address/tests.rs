@@ -34,6 +34,10 @@ fn addresses_as_people_write_them() {
     check("rds:gp3:200GiB@db.t4g.micro", "rds/gp3:200GiB@db.t4g.micro");
     check("gp2:1TiB,credits=100%", "gp2:1TiB,credits=full");
     check(
+        "azure/P30,cache=ReadOnly,hits=100%",
+        "azure/P30,cache=readonly,hits=100%",
+    );
+    check(
         "gp2:1TiB,instance-credits=0%,credits=50%",
         "gp2:1TiB,credits=50%,instance-credits=0%",
     );
