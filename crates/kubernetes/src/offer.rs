@@ -74,50 +74,15 @@ pub fn address(class: &str, node: Option<&str>, size: Bytes) -> Result<String, M
             Provisioner::names()
         )));
     };
-    // All are texts in Kubernetes: passing over a number would promise less than the class does.
-    let mut parameters = class["parameters"].as_object().into_iter().flatten();
-    if let Some((key, value)) = parameters.find(|(_, value)| !value.is_string()) {
-        return Err(Mistake(format!(
-            "the class {}: {key} is {value}, where kubectl prints a string",
-            name(&class)
-        )));
-    }
-    // Parameters have no case of their own.
-    let parameter = |wanted: &str| {
-        let parameters = class["parameters"]
-            .as_object()
-            .filter(|_| !wanted.is_empty())?;
-        let mut found = parameters.iter();
-        let (_, value) = found.find(|(key, _)| key.eq_ignore_ascii_case(wanted))?;
-        value
-            .as_str()
-            .map(str::trim)
-            .filter(|text| !text.is_empty())
-    };
-    let kind = parameter(provisioner.text("kind")).unwrap_or(provisioner.text("usual"));
+    let parameters = Parameters::of_class(&class)?;
+    let kind = parameters.text(provisioner.text("kind"));
+    let kind = kind.unwrap_or(provisioner.text("usual"));
     let gib = size.0.div_ceil(1 << 30);
     let mut address = format!("{}{kind}:{gib}GiB", provisioner.text("prefix"));
-    let number = |column: &str| {
-        let key = provisioner.text(column);
-        let text = parameter(key).map(|text| text.trim_end_matches("Mi"));
-        text.map(|text| whole(&class, key, text)).transpose()
-    };
-    let per_gib = number("iops_per_gib")?;
-    // Where the class allows it, the driver raises what is too little for the type.
-    let is_raised = parameter("allowAutoIOPSPerGBIncrease") == Some("true");
-    let least = if is_raised {
-        provisioner.least_iops(kind)
-    } else {
-        0
-    };
-    let iops = match number("iops")? {
-        Some(iops) => Some(iops),
-        None => per_gib.map(|per_gib| per_gib.saturating_mul(gib).max(least)),
-    };
-    if let Some(iops) = iops {
+    if let Some(iops) = iops(&parameters, &provisioner, kind, gib)? {
         address.push_str(&format!(",iops={iops}"));
     }
-    if let Some(throughput) = number("throughput")? {
+    if let Some(throughput) = parameters.number(provisioner.text("throughput"))? {
         address.push_str(&format!(",throughput={throughput}"));
     }
     let Some(node) = node else {
@@ -135,6 +100,62 @@ pub fn address(class: &str, node: Option<&str>, size: Bytes) -> Result<String, M
         "{address}@{}{instance}",
         provisioner.text("machine")
     ))
+}
+
+/// The parameters of a storage class.
+struct Parameters<'c> {
+    class: &'c Value,
+}
+
+impl<'c> Parameters<'c> {
+    /// All are texts in Kubernetes: passing over a number would promise less than the class does.
+    fn of_class(class: &'c Value) -> Result<Self, Mistake> {
+        let mut parameters = class["parameters"].as_object().into_iter().flatten();
+        if let Some((key, value)) = parameters.find(|(_, value)| !value.is_string()) {
+            return Err(Mistake(format!(
+                "the class {}: {key} is {value}, where kubectl prints a string",
+                name(class)
+            )));
+        }
+        Ok(Self { class })
+    }
+
+    /// The text of one, whose name drivers read in any case; `None`: it is not there, is empty, or the
+    /// vendor has no name for it.
+    fn text(&self, wanted: &str) -> Option<&'c str> {
+        let mut parameters = self.class["parameters"].as_object()?.iter();
+        let (_, value) = parameters.find(|(key, _)| key.eq_ignore_ascii_case(wanted))?;
+        let text = value.as_str().map(str::trim);
+        text.filter(|text| !text.is_empty() && !wanted.is_empty())
+    }
+
+    /// A whole number, which may have the unit of Kubernetes behind it.
+    fn number(&self, wanted: &str) -> Result<Option<u64>, Mistake> {
+        let text = self.text(wanted).map(|text| text.trim_end_matches("Mi"));
+        text.map(|text| whole(self.class, wanted, text)).transpose()
+    }
+}
+
+/// What a class provisions: a number, or one for each GiB, which the driver raises to the least of the
+/// type where the class allows it.
+fn iops(
+    parameters: &Parameters<'_>,
+    provisioner: &Provisioner,
+    kind: &str,
+    gib: u64,
+) -> Result<Option<u64>, Mistake> {
+    let iops = parameters.number(provisioner.text("iops"))?;
+    let per_gib = parameters.number(provisioner.text("iops_per_gib"))?;
+    if iops.is_some() {
+        return Ok(iops);
+    }
+    let is_raised = parameters.text("allowAutoIOPSPerGBIncrease") == Some("true");
+    let least = if is_raised {
+        provisioner.least_iops(kind)
+    } else {
+        0
+    };
+    Ok(per_gib.map(|per_gib| per_gib.saturating_mul(gib).max(least)))
 }
 
 /// A label of a node by the first of its names that the node has.

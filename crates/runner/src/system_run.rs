@@ -114,31 +114,17 @@ impl<'a> SystemRun<'a> {
         until: Option<Until>,
         observer: &mut dyn Observer,
     ) -> Result<Self, Error> {
-        let done = part
-            .before
-            .as_ref()
-            .map_or(0, |record| record.measurements.len());
-        let assignment = &mut part.assignment;
-        // The request is kept before engines are replaced: a repetition starts from it.
-        let plan = &mut assignment.plan;
-        if plan.cases.is_empty() {
-            return Err(Error::NothingLeft(plan.name.clone()));
-        }
-        let requested = requested(plan);
-        let replaced = replace_engines(plan, assignment.may_replace_engine);
-        use_null_engines(plan, &assignment.targets);
-        let mut notes = std::mem::take(&mut assignment.notes);
-        notes.extend(replaced);
+        let before = part.before.iter();
+        let done: usize = before.map(|record| record.measurements.len()).sum();
+        let (requested, mut notes) = adapt(&mut part.assignment)?;
         // A model that is resumed must not draw the random numbers of its first passes again.
         let context = part.assignment.context(done as u64)?;
-        let opened_targets = OpenedTargets::prepare(
-            &part.assignment.plan,
-            &context,
-            &mut |path: &Path, done, total| {
-                observer.event(Event::LayingOut { path, done, total });
-            },
-        )?
-        .ok_or(Error::Interrupted)?;
+        let mut laying_out = |path: &Path, done, total| {
+            observer.event(Event::LayingOut { path, done, total });
+        };
+        let plan = &part.assignment.plan;
+        let opened_targets = OpenedTargets::prepare(plan, &context, &mut laying_out)?;
+        let opened_targets = opened_targets.ok_or(Error::Interrupted)?;
         notes.extend(opened_targets.notes.iter().cloned());
         let Assignment {
             id,
@@ -382,6 +368,8 @@ impl<'a> SystemRun<'a> {
             _ => blocklab_driver::run(run, control, &mut relay)?,
         };
         let (disks, backing_disks) = (disks.since(), backing.since());
+        // Virtual time has no time of day, and no quota throttles it.
+        let is_real = self.record.origin != Origin::Simulated;
         observer.event(Event::Left {
             case,
             outcome: &outcome,
@@ -390,19 +378,12 @@ impl<'a> SystemRun<'a> {
             case: case.name.clone(),
             settings: case.settings.clone(),
             pass,
-            started_unix_us: match self.record.origin {
-                Origin::Simulated => None,
-                _ => unix_us(moment, outcome.measurement.started_ns, epoch),
-            },
+            started_unix_us: unix_us(moment, outcome.measurement.started_ns, epoch)
+                .filter(|_| is_real),
             disks,
             backing_disks,
             model: models::since(&counted, Nanos(outcome.measurement.started_ns)).map(Box::new),
-            throttled_ns: match self.record.origin {
-                Origin::Simulated => None,
-                _ => throttled_ns()
-                    .zip(throttled)
-                    .map(|(now, then)| now.saturating_sub(then)),
-            },
+            throttled_ns: throttled_since(throttled).filter(|_| is_real),
             ..outcome.measurement
         });
         for note in outcome.notes {
@@ -570,6 +551,21 @@ fn replace_engines(plan: &mut Plan, may_replace: bool) -> Option<Note> {
     })
 }
 
+/// Fits the engines of a plan to its targets and to this machine. The request is kept as it was before:
+/// a repetition starts from it.
+fn adapt(assignment: &mut Assignment<'_>) -> Result<(Requested, Vec<Note>), Error> {
+    let plan = &mut assignment.plan;
+    if plan.cases.is_empty() {
+        return Err(Error::NothingLeft(plan.name.clone()));
+    }
+    let requested = requested(plan);
+    let replaced = replace_engines(plan, assignment.may_replace_engine);
+    use_null_engines(plan, &assignment.targets);
+    let mut notes = std::mem::take(&mut assignment.notes);
+    notes.extend(replaced);
+    Ok((requested, notes))
+}
+
 fn requested(plan: &Plan) -> Requested {
     let aggregate = match plan.aggregate {
         Aggregate::Mean => "mean",
@@ -591,6 +587,12 @@ fn requested(plan: &Plan) -> Requested {
         passes: plan.passes,
         start_at: None,
     }
+}
+
+/// The time for which the quota throttled this process since it was read before, where it counts.
+fn throttled_since(before: Option<u64>) -> Option<u64> {
+    let both = throttled_ns().zip(before);
+    both.map(|(now, before)| now.saturating_sub(before))
 }
 
 /// The time of day at a moment of the run's clock, which stood at `epoch` at another time of day.
