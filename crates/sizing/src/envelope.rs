@@ -267,21 +267,12 @@ mod tests {
             per_kib_ns: 0.0,
             origin: Origin::Given,
         };
-        let service = Service {
-            read: latency.clone(),
-            write: latency,
-            stream_read: None,
-            stream_write: None,
-            interleaved_read: None,
-            interleaved_write: None,
-            spread: Spread {
-                sigma: 0.0,
-                tail: None,
-                origin: Origin::Given,
-            },
-            saturation: None,
-            programs: None,
+        let spread = Spread {
+            sigma: 0.0,
+            tail: None,
+            origin: Origin::Given,
         };
+        let service = Service::even(latency, spread);
         let volume = VolumeSpec {
             caps: vec![cap],
             service: Some(service),

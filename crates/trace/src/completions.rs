@@ -203,12 +203,7 @@ impl<R: BufRead> Source for Completions<R> {
             Some(rest) => Some(rest),
             None => self.raw()?,
         };
-        let Some(raw) = raw else {
-            return Ok(None);
-        };
-        let (operation, rest) = checked(raw).map_err(|why| self.lines.wrong(why))?;
-        self.rest = rest;
-        Ok(Some(operation))
+        checked(raw, &mut self.rest).map_err(|why| self.lines.wrong(why))
     }
 
     fn targets(&self) -> &[String] {

@@ -127,8 +127,14 @@ pub(crate) struct Raw {
     pub(crate) target: u32,
 }
 
-/// A checked operation; what of a long trim is left follows it.
-pub(crate) fn checked(raw: Raw) -> Result<(Operation, Option<Raw>), String> {
+/// The operation, checked; `rest` takes what of a long trim is left, which follows it.
+pub(crate) fn checked(
+    raw: Option<Raw>,
+    rest: &mut Option<Raw>,
+) -> Result<Option<Operation>, String> {
+    let Some(raw) = raw else {
+        return Ok(None);
+    };
     let Raw { direction, .. } = raw;
     let (offset, len) = match direction {
         Direction::Sync => (0, 0),
@@ -147,18 +153,17 @@ pub(crate) fn checked(raw: Raw) -> Result<(Operation, Option<Raw>), String> {
         ));
     }
     let part = len.min(LONGEST);
-    let rest = (len > part).then(|| Raw {
+    *rest = (len > part).then(|| Raw {
         offset: offset + part,
         len: len - part,
         ..raw
     });
-    let operation = Operation {
+    Ok(Some(Operation {
         at: raw.at,
         took: raw.took,
         offset,
         len: part as u32,
         target: raw.target,
         direction,
-    };
-    Ok((operation, rest))
+    }))
 }

@@ -132,12 +132,7 @@ impl<R: BufRead> Source for Vscsi<R> {
             Some(rest) => Some(rest),
             None => self.raw()?,
         };
-        let Some(raw) = raw else {
-            return Ok(None);
-        };
-        let (operation, rest) = checked(raw).map_err(|why| TraceError::Byte(self.place, why))?;
-        self.rest = rest;
-        Ok(Some(operation))
+        checked(raw, &mut self.rest).map_err(|why| TraceError::Byte(self.place, why))
     }
 
     fn targets(&self) -> &[String] {

@@ -153,21 +153,12 @@ pub fn constant(nanos: u64) -> Service {
         per_kib_ns: 0.0,
         origin: Origin::Given,
     };
-    Service {
-        read: latency.clone(),
-        write: latency,
-        stream_read: None,
-        stream_write: None,
-        interleaved_read: None,
-        interleaved_write: None,
-        spread: Spread {
-            sigma: 0.0,
-            tail: None,
-            origin: Origin::Given,
-        },
-        saturation: None,
-        programs: None,
-    }
+    let spread = Spread {
+        sigma: 0.0,
+        tail: None,
+        origin: Origin::Given,
+    };
+    Service::even(latency, spread)
 }
 
 pub fn volume(gib: u64, service: Service) -> VolumeSpec {

@@ -28,24 +28,15 @@ fn spec(iops: f64, bursts: bool) -> VolumeSpec {
         full_again: None,
         origin: Origin::Given,
     };
+    let spread = Spread {
+        sigma: 0.0,
+        tail: None,
+        origin: Origin::Given,
+    };
     VolumeSpec {
         caps: vec![Cap::new("IOPS", Rate::Iops(iops), Origin::Given)],
         credits: if bursts { vec![credit] } else { Vec::new() },
-        service: Some(Service {
-            read: latency.clone(),
-            write: latency,
-            stream_read: None,
-            stream_write: None,
-            interleaved_read: None,
-            interleaved_write: None,
-            spread: Spread {
-                sigma: 0.0,
-                tail: None,
-                origin: Origin::Given,
-            },
-            saturation: None,
-            programs: None,
-        }),
+        service: Some(Service::even(latency, spread)),
         ..VolumeSpec::new("test", Bytes(1 << 30))
     }
 }
