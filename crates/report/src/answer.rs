@@ -5,9 +5,10 @@
 use blocklab_compare::compare::{Against, Comparison, Verdict};
 use blocklab_compare::expect::{Compared, Diagnosis, LimitCheck, State};
 use blocklab_compare::study::{self, Outcome};
-use blocklab_findings::{Assessment, Finding, Severity};
+use blocklab_findings::{Assessment, Finding, Row, RowDirection, Severity};
 use blocklab_record::{Origin, Record};
 use blocklab_units::{Ink, count, plural, rate, stated};
+use blocklab_workload::Direction;
 
 use crate::{facts, versus};
 
@@ -94,22 +95,59 @@ pub fn run(record: &Record, assessment: &Assessment) -> Answer {
     }
 }
 
-/// `68,498 IOPS at most`, and the throughput where another case has the most of it.
+/// `68,498 IOPS at most`, and the throughput where another case has the most of it. What a case moves
+/// in all directions at once is its rate.
 fn most(assessment: &Assessment) -> String {
-    let all = || assessment.directions().filter(|(_, moved)| moved.ios > 0);
-    let fastest = all().max_by(|(_, a), (_, b)| a.iops.value.total_cmp(&b.iops.value));
-    let widest = all().max_by(|(_, a), (_, b)| a.bytes_per_s.value.total_cmp(&b.bytes_per_s.value));
-    let (Some((row, moved)), Some((other, bytes))) = (fastest, widest) else {
+    let cases: Vec<CaseRate<'_>> = assessment
+        .rows
+        .iter()
+        .filter_map(CaseRate::of_row)
+        .collect();
+    let fastest = cases.iter().max_by(|a, b| a.iops.total_cmp(&b.iops));
+    let widest = cases
+        .iter()
+        .max_by(|a, b| a.bytes_per_s.total_cmp(&b.bytes_per_s));
+    let (Some(fastest), Some(widest)) = (fastest, widest) else {
         return "nothing was measured".to_owned();
     };
-    let iops = count(moved.iops.value);
-    let mbps = rate(bytes.bytes_per_s.value / 1e6);
-    if all().count() == 1 {
+    // A quiet recording has less than one operation a second, and that is not none.
+    let iops = if fastest.iops < 10.0 {
+        rate(fastest.iops)
+    } else {
+        count(fastest.iops)
+    };
+    let mbps = rate(widest.bytes_per_s / 1e6);
+    if cases.len() == 1 {
         format!("{iops} IOPS, {mbps} MB/s")
-    } else if row.case == other.case {
+    } else if fastest.case == widest.case {
         format!("{iops} IOPS at most")
     } else {
         format!("{iops} IOPS and {mbps} MB/s at most")
+    }
+}
+
+/// What a case moves a second.
+struct CaseRate<'a> {
+    case: &'a str,
+    iops: f64,
+    bytes_per_s: f64,
+}
+
+impl<'a> CaseRate<'a> {
+    /// `None`: nothing was done. Flushes move nothing and count where nothing else was done.
+    fn of_row(row: &'a Row) -> Option<Self> {
+        let has_moved = |moved: &RowDirection| moved.ios > 0 && moved.direction != Direction::Sync;
+        let only_flushes = !row.directions.iter().any(has_moved);
+        let moved = || {
+            let directions = row.directions.iter();
+            directions.filter(|moved| moved.ios > 0 && (only_flushes || has_moved(moved)))
+        };
+        moved().next()?;
+        Some(Self {
+            case: &row.case,
+            iops: moved().map(|moved| moved.iops.value).sum(),
+            bytes_per_s: moved().map(|moved| moved.bytes_per_s.value).sum(),
+        })
     }
 }
 

@@ -247,6 +247,21 @@ Findings
     );
 }
 
+/// The first line of a load of 70 % reads at 2,000 IOPS said "1,400 IOPS at most".
+#[test]
+fn a_mixed_case_counts_with_all_its_directions() {
+    let (record, mut assessment) = quick();
+    assessment.findings = vec![sample::good()];
+    let of = |way, iops| direction(way, [iops, 1.0, 4096.0], [1000, 1000, 1000, 1000]);
+    let both = vec![of(Direction::Read, 1400.0), of(Direction::Write, 600.0)];
+    assessment.rows = vec![row("mixed", both)];
+    let shown = printed(&views::summary(&record, &assessment));
+    assert!(shown.contains(": 2,000 IOPS, 8.2 MB/s;"), "{shown}");
+    assessment.rows = vec![row("quiet", vec![of(Direction::Write, 0.42)])];
+    let shown = printed(&views::summary(&record, &assessment));
+    assert!(shown.contains(": 0.4 IOPS, "), "{shown}");
+}
+
 #[test]
 fn nothing_wrong_is_said_in_one_sentence() {
     let (record, mut assessment) = quick();
