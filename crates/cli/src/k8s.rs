@@ -40,6 +40,7 @@ fn measurement(args: &K8sManifestArgs) -> Result<Measurement> {
         processors: args.cpus.get(),
         memory: args.memory,
         deadline: args.deadline,
+        hosts: args.hosts.get(),
         arguments: args.arguments.clone(),
         expected,
     })

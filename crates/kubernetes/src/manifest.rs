@@ -42,6 +42,8 @@ pub struct Measurement {
     pub memory: Bytes,
     /// Kubernetes ends the job after this time.
     pub deadline: Nanos,
+    /// Pods that run at the same time, each on a node and a volume of its own.
+    pub hosts: u32,
     /// Arguments of `blocklab run`, without target and output.
     pub arguments: Vec<String>,
     /// The address of what the class promises on the node, if that is known.
@@ -72,12 +74,23 @@ pub fn manifest(measurement: &Measurement) -> Result<String, Mistake> {
                 .to_owned(),
         ));
     }
-    let documents = [claim(measurement), job(measurement)].map(|document| yaml::text(&document));
+    let mut documents = vec![job(measurement)];
+    // Of several pods, each brings the claim for its own volume.
+    if !measurement.is_of_many() {
+        documents.insert(0, claim(measurement));
+    }
+    let documents: Vec<String> = documents.iter().map(yaml::text).collect();
     Ok(format!(
         "{}---\n{}",
         comments(measurement),
         documents.join("---\n")
     ))
+}
+
+impl Measurement {
+    const fn is_of_many(&self) -> bool {
+        self.hosts > 1
+    }
 }
 
 /// Checks a name by RFC 1123, which Kubernetes follows.
@@ -117,12 +130,26 @@ fn comments(measurement: &Measurement) -> String {
         measurement.size,
         measurement.deadline.0 / 1_000_000_000,
     );
-    let mut lines = vec![
-        format!("Measures a volume of {size} of {class} with blocklab."),
-        String::new(),
-        format!("  kubectl wait{space} --for=condition=complete --timeout={limit}s job/{name}"),
-        format!("  kubectl logs{space} job/{name} | blocklab import record -"),
-    ];
+    let wait =
+        format!("  kubectl wait{space} --for=condition=complete --timeout={limit}s job/{name}");
+    let mut lines = if measurement.is_of_many() {
+        let opening = format!(
+            "Measures {} volumes of {size} of {class} at once, each on a node of its own.",
+            measurement.hosts
+        );
+        [
+            vec![opening, String::new(), wait],
+            of_each(measurement, &space),
+        ]
+        .concat()
+    } else {
+        vec![
+            format!("Measures a volume of {size} of {class} with blocklab."),
+            String::new(),
+            wait,
+            format!("  kubectl logs{space} job/{name} | blocklab import record -"),
+        ]
+    };
     lines.extend(
         measurement
             .expected
@@ -144,6 +171,35 @@ fn comments(measurement: &Measurement) -> String {
         .iter()
         .map(|line| format!("# {line}").trim_end().to_owned() + "\n")
         .collect()
+}
+
+/// How the runs of all pods are read and merged, and how they begin together.
+fn of_each(measurement: &Measurement, space: &str) -> Vec<String> {
+    let Measurement { name, hosts, .. } = measurement;
+    let last = hosts - 1;
+    let pod =
+        format!("-l app.kubernetes.io/instance={name},batch.kubernetes.io/job-completion-index=$i");
+    let mut lines = vec![
+        format!("  for i in $(seq 0 {last}); do"),
+        format!("    kubectl logs{space} --tail=-1 {pod} |"),
+        format!("      blocklab import record - --name {name}-$i"),
+        "  done".to_owned(),
+        format!("  blocklab merge $(seq -f '{name}-%g' 0 {last}) --name {name}"),
+    ];
+    if !measurement
+        .arguments
+        .iter()
+        .any(|one| one.starts_with("--start-at"))
+    {
+        lines.push(String::new());
+        lines.push(
+            "Pods begin when their nodes are ready. Behind `-- quick --start-at TIME`, with a moment"
+                .to_owned(),
+        );
+        lines.push("at which all of them are, they begin together.".to_owned());
+        lines.push(String::new());
+    }
+    lines
 }
 
 const fn about_ownership(as_root: bool) -> &'static [&'static str] {
@@ -177,6 +233,16 @@ fn labels(measurement: &Measurement) -> Value {
 }
 
 fn claim(measurement: &Measurement) -> Value {
+    json!({
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": metadata(measurement),
+        "spec": claim_spec(measurement),
+    })
+}
+
+/// What is claimed, by name or by each pod for itself.
+fn claim_spec(measurement: &Measurement) -> Value {
     let mut spec = json!({
         "accessModes": ["ReadWriteOnce"],
         "volumeMode": if measurement.block { "Block" } else { "Filesystem" },
@@ -185,12 +251,20 @@ fn claim(measurement: &Measurement) -> Value {
     if let Some(class) = &measurement.storage_class {
         spec["storageClassName"] = json!(class);
     }
-    json!({
-        "apiVersion": "v1",
-        "kind": "PersistentVolumeClaim",
-        "metadata": metadata(measurement),
-        "spec": spec,
-    })
+    spec
+}
+
+/// The volume of a pod: the claim of that name, or one that comes and goes with the pod.
+fn volume(measurement: &Measurement) -> Value {
+    if !measurement.is_of_many() {
+        let claim = json!({ "claimName": measurement.name });
+        return json!({ "name": "volume", "persistentVolumeClaim": claim });
+    }
+    let template = json!({
+        "metadata": { "labels": labels(measurement) },
+        "spec": claim_spec(measurement),
+    });
+    json!({ "name": "volume", "ephemeral": { "volumeClaimTemplate": template } })
 }
 
 fn job(measurement: &Measurement) -> Value {
@@ -200,7 +274,7 @@ fn job(measurement: &Measurement) -> Value {
         "securityContext": security(measurement),
         "containers": [container(measurement)],
         "volumes": [
-            { "name": "volume", "persistentVolumeClaim": { "claimName": measurement.name } },
+            volume(measurement),
             // The run is stored here as well, although the log carries it out of the pod.
             { "name": "runs", "emptyDir": {} },
             { "name": "tmp", "emptyDir": {} },
@@ -213,16 +287,31 @@ fn job(measurement: &Measurement) -> Value {
             .map(|(key, value)| (key.clone(), json!(value)));
         pod["nodeSelector"] = Value::Object(labels.collect());
     }
+    if measurement.is_of_many() {
+        // Two pods of one node would share its way to its volumes.
+        pod["topologySpreadConstraints"] = json!([{
+            "maxSkew": 1,
+            "topologyKey": "kubernetes.io/hostname",
+            "whenUnsatisfiable": "DoNotSchedule",
+            "labelSelector": { "matchLabels": labels(measurement) },
+        }]);
+    }
+    let mut spec = json!({
+        "backoffLimit": 0,
+        "activeDeadlineSeconds": measurement.deadline.0.div_ceil(1_000_000_000),
+        "ttlSecondsAfterFinished": LOG_STAYS_S,
+        "template": { "metadata": { "labels": labels(measurement) }, "spec": pod },
+    });
+    if measurement.is_of_many() {
+        spec["completionMode"] = json!("Indexed");
+        spec["completions"] = json!(measurement.hosts);
+        spec["parallelism"] = json!(measurement.hosts);
+    }
     json!({
         "apiVersion": "batch/v1",
         "kind": "Job",
         "metadata": metadata(measurement),
-        "spec": {
-            "backoffLimit": 0,
-            "activeDeadlineSeconds": measurement.deadline.0.div_ceil(1_000_000_000),
-            "ttlSecondsAfterFinished": LOG_STAYS_S,
-            "template": { "metadata": { "labels": labels(measurement) }, "spec": pod },
-        },
+        "spec": spec,
     })
 }
 

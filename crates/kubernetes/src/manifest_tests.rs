@@ -122,6 +122,7 @@ fn measurement() -> Measurement {
         processors: 2,
         memory: Bytes::GIB,
         deadline: Nanos::from_secs(3600),
+        hosts: 1,
         arguments: Vec::new(),
         expected: None,
     }
@@ -201,6 +202,46 @@ fn a_raw_device_is_no_mount() {
     let (_, job, text) = objects(&of);
     assert!(!job.template.spec.security_context.run_as_non_root);
     assert!(text.contains("runs as root"), "{text}");
+}
+
+/// One claim could not be mounted by pods of several nodes, and the log of a job is that of one pod.
+#[test]
+fn several_hosts_are_an_indexed_job_with_a_volume_each() {
+    let of = Measurement {
+        hosts: 3,
+        ..measurement()
+    };
+    let text = manifest(&of).expect("it can be made");
+    let documents = serde_yaml_ng::Deserializer::from_str(&text);
+    let values =
+        documents.map(|document| serde_yaml_ng::Value::deserialize(document).expect("YAML"));
+    let objects: Vec<_> = values.filter(|value| !value.is_null()).collect();
+    let [job] = &objects[..] else {
+        panic!("a job alone: {text}");
+    };
+    let spec = &job["spec"];
+    assert_eq!(spec["completionMode"], "Indexed");
+    assert_eq!(
+        (spec["completions"].as_u64(), spec["parallelism"].as_u64()),
+        (Some(3), Some(3))
+    );
+    let pod = &spec["template"]["spec"];
+    let claim = &pod["volumes"][0]["ephemeral"]["volumeClaimTemplate"];
+    assert_eq!(claim["spec"]["storageClassName"], "gp3");
+    // What spreads the pods, and removes their volumes, finds them by these labels.
+    let labels = &spec["template"]["metadata"]["labels"];
+    assert_eq!(&claim["metadata"]["labels"], labels);
+    let spread = &pod["topologySpreadConstraints"][0];
+    assert_eq!(&spread["labelSelector"]["matchLabels"], labels);
+    assert!(text.contains("# ") && text.contains("seq 0 2") && text.contains("--start-at TIME"));
+    let together = Measurement {
+        arguments: ["quick", "--start-at", "2026-12-01T12:00:00Z"]
+            .map(str::to_owned)
+            .to_vec(),
+        ..of
+    };
+    let text = manifest(&together).expect("it can be made");
+    assert!(!text.contains("--start-at TIME"), "{text}");
 }
 
 /// The text as people see it; BLESS=1 writes it anew.

@@ -40,6 +40,7 @@ Examples:
   blocklab k8s manifest --storage-class gp3 --size 100Gi -- quick --runtime 30s
   blocklab k8s manifest --storage-class gp3 --size 100Gi --block
   blocklab k8s manifest --size 20Gi --node-label kubernetes.io/hostname=n1
+  blocklab k8s manifest --size 20Gi --hosts 8 -- quick --start-at 2026-12-01T12:00:00Z
 
 The manifest starts with the commands that wait for the result, read it and remove everything. \
 Nothing is sent to a cluster. The pod meets the security standard `restricted`, except with \
@@ -71,6 +72,9 @@ pub struct K8sManifestArgs {
     /// Container image
     #[arg(long, default_value = concat!("blocklab:", env!("CARGO_PKG_VERSION")))]
     pub image: String,
+    /// Pods that run at the same time, each on a node and a volume of its own
+    #[arg(long, value_name = "N", default_value = "1", value_parser = at_least_one)]
+    pub hosts: NonZeroU32,
     /// A label that the node must have (repeatable)
     #[arg(long, value_name = "KEY=VALUE", value_parser = label)]
     pub node_label: Vec<(String, String)>,
