@@ -1,9 +1,9 @@
 //! What only several hosts together can show: one that holds the others' figures down, clocks that
 //! do not agree, machines that differ.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use blocklab_record::{Environment, FleetPass};
+use blocklab_record::{Environment, FleetPass, Record};
 use blocklab_stats::{Histogram, median};
 use blocklab_workload::Direction;
 
@@ -105,47 +105,51 @@ pub(super) fn tail_of_one(cases: &Cases<'_>) -> Vec<Finding> {
     let advice = "Look at the run of that host by itself: `blocklab diagnose` names what its slow \
                   operations have in common.";
     per_case(cases, "tail-of-one-host", Some(advice), |case| {
-        let hosts = host_rows(cases.record, case.name);
+        let hosts = latencies(cases.record, case.name)?;
         if hosts.len() < FEW {
             return None;
         }
-        let all = p99(cases, case.name, None)?;
-        let without = hosts.iter().filter_map(|host| {
-            let rest = p99(cases, case.name, Some(&host.host))?;
-            Some((host, rest))
-        });
+        let mut all = Histogram::new();
+        for latencies in hosts.values() {
+            all.merge(latencies);
+        }
+        let of_all = p99(&all)?;
+        let without = hosts
+            .iter()
+            .filter_map(|(host, latencies)| Some((*host, p99(&all.since(latencies))?)));
         let (host, rest) = without.min_by(|(_, a), (_, b)| a.total_cmp(b))?;
-        (rest < all * TAIL).then(|| {
+        (rest < of_all * TAIL).then(|| {
             warning(
                 "p99 of all hosts is that of {}: without it {} instead of {}",
-                [word(host.host.clone()), delay(rest), delay(all)],
+                [word(host), delay(rest), delay(of_all)],
             )
             .confidence(Confidence::Medium)
-            .graded(all / rest)
-            .with("p99 of all hosts", all, "ns")
+            .graded(of_all / rest)
+            .with("p99 of all hosts", of_all, "ns")
             .with("p99 without it", rest, "ns")
         })
     })
 }
 
-/// The service p99 of reads and writes of all hosts, or of all but one.
-fn p99(cases: &Cases<'_>, case: &str, without: Option<&str>) -> Option<f64> {
-    let mut all = Histogram::new();
-    let passes = cases.record.measurements.iter();
-    let jobs = passes
-        .filter(|pass| pass.case == case && pass.pass > 0)
-        .flat_map(|pass| &pass.jobs)
-        .filter(|job| without.is_none() || job.host.as_deref() != without);
-    for job in jobs {
-        let moved = job
-            .directions
-            .iter()
-            .filter(|(direction, _)| **direction != Direction::Sync);
-        for (_, result) in moved {
-            all.merge(&result.service.histogram().ok()?);
+/// The service latencies of all that each host read, wrote and trimmed in a case; `None`: a histogram
+/// cannot be read.
+fn latencies<'a>(record: &'a Record, case: &str) -> Option<BTreeMap<&'a str, Histogram>> {
+    let mut hosts: BTreeMap<&str, Histogram> = BTreeMap::new();
+    let passes = record.measurements.iter();
+    let passes = passes.filter(|pass| pass.case == case && pass.pass > 0);
+    for job in passes.flat_map(|pass| &pass.jobs) {
+        let Some(host) = &job.host else { continue };
+        let of_host = hosts.entry(host).or_default();
+        let moved = job.directions.iter();
+        for (_, result) in moved.filter(|(direction, _)| **direction != Direction::Sync) {
+            of_host.merge(&result.service.histogram().ok()?);
         }
     }
-    (all.count() > 0).then(|| all.quantile(0.99) as f64)
+    Some(hosts)
+}
+
+fn p99(latencies: &Histogram) -> Option<f64> {
+    (latencies.count() > 0).then(|| latencies.quantile(0.99) as f64)
 }
 
 /// Something of a machine, as text.
