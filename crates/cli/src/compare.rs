@@ -8,7 +8,7 @@ use blocklab_findings::{Assessment, Finding, assess};
 use blocklab_record::Record;
 use blocklab_report::document::Form;
 use blocklab_report::junit::Answered;
-use blocklab_report::{html, json, views};
+use blocklab_report::{json, views};
 use blocklab_store::Store;
 
 use crate::args::CompareArgs;
@@ -149,5 +149,5 @@ fn page(records: &[&Record], comparison: &Comparison) -> String {
         .map(|record| (*record, assess(record)))
         .collect();
     let pairs: Vec<(&Record, &Assessment)> = judged.iter().map(|(r, a)| (*r, a)).collect();
-    html::comparison(&pairs, comparison)
+    blocklab_page::comparison(&pairs, comparison)
 }

@@ -10,7 +10,7 @@ use blocklab_findings::{assess, best_output};
 use blocklab_record::{Record, TargetFacts};
 use blocklab_report::document::Form;
 use blocklab_report::junit::Answered;
-use blocklab_report::{html, json, views};
+use blocklab_report::{json, views};
 use blocklab_store::Store;
 use blocklab_units::plural;
 use blocklab_workload::Address;
@@ -102,7 +102,7 @@ fn one(
         compared.address.clone_from(text);
     }
     if let Some(path) = &args.html {
-        let page = html::diagnosis(record, &diagnosis);
+        let page = blocklab_page::diagnosis(record, &diagnosis);
         output::write(path, page, Over::forced(args.force))?;
     }
     let gate = judge_all(asked, record, &diagnosis);
@@ -110,7 +110,7 @@ fn one(
         None => json::diagnosis(record, &diagnosis, gate.as_ref()),
         Some(Form::Html) => {
             gate::aside(gate.as_ref());
-            html::diagnosis(record, &diagnosis)
+            blocklab_page::diagnosis(record, &diagnosis)
         }
         Some(form) => {
             let words = views::diagnosis(record, &diagnosis).print(form);

@@ -6,7 +6,6 @@ use anyhow::{Result, bail};
 use blocklab_console::terminal;
 use blocklab_findings::assess;
 use blocklab_native::studies;
-use blocklab_report::html;
 use blocklab_results::output::{self, Over};
 use blocklab_store::{Listed, Store, Stored};
 
@@ -73,6 +72,6 @@ fn refresh(stored: &Stored) -> Result<()> {
     if !path.is_file() || output::try_out(&path, Over::forced(false)).is_err() {
         return Ok(());
     }
-    let page = html::page(&[(&stored.record, &assess(&stored.record))]);
+    let page = blocklab_page::runs(&[(&stored.record, &assess(&stored.record))]);
     output::write(&path, page, Over::forced(false))
 }

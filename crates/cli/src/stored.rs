@@ -14,7 +14,7 @@ use blocklab_native::{self as native, studies};
 use blocklab_record::Record;
 use blocklab_report::document::Form;
 use blocklab_report::prometheus::prometheus;
-use blocklab_report::{html, json, views};
+use blocklab_report::{json, views};
 use blocklab_results::output::{self, Over};
 use blocklab_store::export::{self as figures, Rows};
 use blocklab_store::{Removal, Store};
@@ -34,7 +34,7 @@ pub fn show(args: &ShowArgs, store: &Store) -> Result<()> {
     terminal::print_styled(match args.form.form(terminal::style()) {
         None => json::summary(&record, &assessment, None),
         Some(form) if args.findings => views::evidence(&record, &assessment).print(form),
-        Some(Form::Html) => html::page(&[(&record, &assessment)]),
+        Some(Form::Html) => blocklab_page::runs(&[(&record, &assessment)]),
         Some(form) => views::summary(&record, &assessment).print(form),
     })
 }
@@ -75,7 +75,7 @@ pub fn report(args: &ReportArgs, store: &Store) -> Result<()> {
     }
     let path = args.html.clone().unwrap_or_else(|| usual_name(&runs));
     let pairs: Vec<(&Record, &Assessment)> = runs.iter().map(|(r, a)| (r, a)).collect();
-    output::write(&path, html::page(&pairs), Over::forced(args.force))?;
+    output::write(&path, blocklab_page::runs(&pairs), Over::forced(args.force))?;
     if path == Path::new("-") {
         Ok(())
     } else {

@@ -1,6 +1,7 @@
 //! Objects of JSON without a type for each.
 
 /// An object with these fields, in this order: each has the type of its value.
+#[macro_export]
 macro_rules! fields {
     ($($(#[$rule:meta])* $name:ident: $value:expr),* $(,)?) => {{
         #[derive(serde::Serialize)]
@@ -10,5 +11,3 @@ macro_rules! fields {
         Object { $($name: $value),* }
     }};
 }
-
-pub(crate) use fields;

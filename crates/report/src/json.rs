@@ -13,8 +13,8 @@ use blocklab_record::{Measurement, PERCENTILES, Percentile, Record, Statistic, T
 use blocklab_workload::Date;
 use serde::{Serialize, Serializer};
 
-use crate::fields::fields;
-use crate::{answer, facts, versus};
+use crate::fields;
+use crate::words::{answer, facts, versus};
 
 fn object(fields: &impl Serialize) -> String {
     let text = serde_json::to_string_pretty(fields).expect("no exotic keys");

@@ -15,7 +15,7 @@ use blocklab_compare::gate::{Answer, Gate, Judged};
 use blocklab_record::{Record, Status};
 use blocklab_units::visible;
 
-use crate::facts;
+use crate::words::facts;
 
 /// Runs, and the conditions that were put to them.
 #[derive(Debug, Clone)]

@@ -1,5 +1,6 @@
 //! In: Records and their findings; intervals while a run lasts.
-//! Out: text, Markdown, JSON, one HTML file; a live screen on a terminal.
+//! Out: Documents, printed as text, Markdown, HTML; JSON; a live screen on a terminal; the words
+//! and figures that the page of a run says too.
 //! Never: computes a statistic, judges a figure, opens a network connection.
 
 // `fields!` gives the type of a field the name of the field.
@@ -7,7 +8,6 @@
 
 pub mod calibration;
 pub mod document;
-pub mod html;
 pub mod json;
 pub mod junit;
 pub mod live;
@@ -15,13 +15,6 @@ pub mod observed;
 pub mod price;
 pub mod prometheus;
 pub mod views;
+pub mod words;
 
-mod answer;
-mod delivered;
-mod evidence;
-mod facts;
 mod fields;
-mod figures;
-mod model;
-mod shown;
-mod versus;

@@ -9,7 +9,7 @@ use blocklab_units::{Bytes, Nanos, latency, rate, visible};
 use blocklab_workload::Direction;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::facts::moved;
+use crate::words::facts::moved;
 use panel::Panel;
 
 /// What is shown while a run lasts.

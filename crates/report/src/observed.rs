@@ -6,7 +6,7 @@ use blocklab_record::{Interval, IntervalDirection};
 use blocklab_units::{Bytes, Nanos, count, rate, significant, width};
 use serde_json::json;
 
-use crate::facts::moved;
+use crate::words::facts::moved;
 
 /// What a volume did in the last slice.
 #[derive(Debug)]

@@ -12,7 +12,7 @@ use blocklab_findings::{Assessment, RowDirection, Severity};
 use blocklab_record::{Record, Statistic, Status};
 use blocklab_units::count;
 
-use crate::facts;
+use crate::words::facts;
 
 /// So many time series of one run are refused: a Prometheus keeps each for weeks, and a sweep of
 /// hundreds of cases belongs into a table.

@@ -16,7 +16,7 @@ use blocklab_console::terminal;
 use blocklab_record::{Record, Status};
 use blocklab_report::document::{self, Document};
 use blocklab_report::junit::Answered;
-use blocklab_report::{html, json as report, views};
+use blocklab_report::{json as report, views};
 use blocklab_store::Store;
 
 use crate::gate;
@@ -221,7 +221,7 @@ pub fn keep(record: &mut Record, store: &Store) -> bool {
     let mut keeping = Keeping::new(store);
     if let Some(folder) = keeping.keep(record) {
         let assessment = blocklab_findings::assess(record);
-        let page = html::page(&[(record, &assessment)]);
+        let page = blocklab_page::runs(&[(record, &assessment)]);
         let again = page_again(record);
         let again = Some(&*again).filter(|_| keeping.is_well);
         keeping.page(&Store::page(&folder), &page, Over::Ours, again);
@@ -245,7 +245,7 @@ pub struct Run<'a> {
 
 impl Conclusion for Run<'_> {
     fn page(&self) -> String {
-        html::page(&[(&*self.record, &self.assessment)])
+        blocklab_page::runs(&[(&*self.record, &self.assessment)])
     }
 
     fn document(&self) -> Document {

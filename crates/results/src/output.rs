@@ -22,7 +22,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use blocklab_host::{set_xattr, through, xattr};
-use blocklab_report::html;
+use blocklab_report::document::head;
 use blocklab_report::junit::is_junit;
 
 use blocklab_console::terminal;
@@ -201,8 +201,8 @@ fn is_ours(through: &Path) -> bool {
         return false;
     };
     let mut head = Vec::new();
-    let read = (&mut file).take(html::HEAD).read_to_end(&mut head);
-    read.is_ok() && (html::is_page(&head) || is_junit(&head)) || marked(&file)
+    let read = (&mut file).take(head::HEAD).read_to_end(&mut head);
+    read.is_ok() && (head::is_page(&head) || is_junit(&head)) || marked(&file)
 }
 
 const MARK: &CStr = c"user.blocklab.output";

@@ -11,7 +11,7 @@ use blocklab_compare::study::{Outcome, SystemOutcome, outcome};
 use blocklab_findings::{Assessment, assess};
 use blocklab_record::{Origin, Record};
 use blocklab_report::document::Document;
-use blocklab_report::{html, json, views};
+use blocklab_report::{json, views};
 use blocklab_runner::Study;
 use blocklab_store::Store;
 use blocklab_workload::Address;
@@ -115,7 +115,7 @@ struct StudyEnd<'a> {
 
 impl Conclusion for StudyEnd<'_> {
     fn page(&self) -> String {
-        html::study(&self.runs, &self.outcome)
+        blocklab_page::study(&self.runs, &self.outcome)
     }
 
     fn document(&self) -> Document {

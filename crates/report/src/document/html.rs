@@ -2,10 +2,9 @@
 
 use maud::{DOCTYPE, Markup, html};
 
+use super::head::head;
+use super::tables::{card, heads};
 use super::{Column, Document, Entry, Kind, Part, Table};
-use crate::html::head::head;
-use crate::html::headline::prose;
-use crate::html::tables::{card, heads};
 
 /// The whole page.
 pub(super) fn print(document: &Document) -> String {
@@ -13,7 +12,7 @@ pub(super) fn print(document: &Document) -> String {
     let page = html! {
         (DOCTYPE)
         html lang="en" {
-            (head(&format!("{} – blocklab", document.name)))
+            (head(&format!("{} – blocklab", document.name), ""))
             body {
                 main id="main" class="document" {
                     @if !has_heading { h1 { (document.name) } }
@@ -26,7 +25,7 @@ pub(super) fn print(document: &Document) -> String {
 }
 
 /// `title`: of the section that they are in.
-pub(crate) fn parts(all: &[Part], title: &str) -> Markup {
+pub fn parts(all: &[Part], title: &str) -> Markup {
     html! {
         @for part in all.iter().filter(|part| !part.is_empty()) {
             @match part {
@@ -48,6 +47,15 @@ pub(crate) fn parts(all: &[Part], title: &str) -> Markup {
                     (parts(inner, title))
                 },
             }
+        }
+    }
+}
+
+/// Text in which what stands between backticks is code.
+pub fn prose(text: &str) -> Markup {
+    html! {
+        @for (index, part) in text.split('`').enumerate() {
+            @if index % 2 == 1 { code { (part) } } @else { (part) }
         }
     }
 }

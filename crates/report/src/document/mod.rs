@@ -10,15 +10,17 @@
 //! JSON is not printed from it: forms for programs are typed and versioned by themselves.
 
 mod grid;
-pub(crate) mod html;
+pub mod head;
+pub mod html;
 pub(crate) mod markdown;
+pub mod tables;
 mod text;
 
 use blocklab_units::{Ink, Style, width};
 
 pub use grid::lines;
 
-use crate::evidence;
+use crate::words::evidence;
 
 /// A view that can be printed in any form.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -398,6 +400,6 @@ mod tests {
         assert!(page.contains("a|b &lt;i&gt;"), "{page}");
         assert!(!page.contains("<script"), "{page}");
         assert!(!page.contains("Nothing"), "{page}");
-        assert!(crate::html::is_page(page.as_bytes()), "known as ours");
+        assert!(head::is_page(page.as_bytes()), "known as ours");
     }
 }

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use blocklab_record::{Interval, IntervalDirection};
 use blocklab_units::{Nanos, count, latency, rate, visible};
 
-use crate::facts::{DIRECTIONS, directions, per_second};
+use crate::words::facts::{DIRECTIONS, directions, per_second};
 
 /// Slices that a line of blocks shows.
 const WIDTH: usize = 48;

@@ -6,9 +6,9 @@ use blocklab_record::Record;
 use blocklab_units::Ink;
 
 use super::header::answered;
-use crate::answer;
 use crate::document::{Column, Document, Entry, Group, Layout, Part, Row, Table};
-use crate::versus;
+use crate::words::answer;
+use crate::words::versus;
 
 /// Runs side by side.
 ///

@@ -4,12 +4,12 @@ use blocklab_record::Record;
 
 use super::findings::findings;
 use super::header::{answered, header};
-use crate::answer;
-use crate::delivered::{
+use crate::document::{Column, Document, Entry, Layout, Part, Row, Table, cited, numbered};
+use crate::words::answer;
+use crate::words::delivered::{
     CASE_TITLES, LIMIT_TITLES, case_cells, limit_cells, limit_how, outcome, row_name,
 };
-use crate::document::{Column, Document, Entry, Layout, Part, Row, Table, cited, numbered};
-use crate::model;
+use crate::words::model;
 use blocklab_units::Ink;
 
 /// What a run is worth: first the verdict on what was bought and on the figures, then the limits and

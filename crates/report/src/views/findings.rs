@@ -5,8 +5,8 @@ use blocklab_record::Record;
 use blocklab_units::{Bytes, Ink, Nanos, count, plural};
 
 use crate::document::{Column, Entry, Layout, Part, Row, Table};
-use crate::evidence::Grid;
-use crate::facts;
+use crate::words::evidence::Grid;
+use crate::words::facts;
 
 /// Column in which statements begin.
 const INDENT: usize = 12;

@@ -6,7 +6,7 @@ use blocklab_record::{Fleet, FleetPass, Record};
 use blocklab_units::{Nanos, count, plural, rate};
 
 use crate::document::{Column, Entry, Group, Layout, Part, Row, Table};
-use crate::facts;
+use crate::words::facts;
 
 const MARGIN: usize = 2;
 

@@ -5,8 +5,8 @@ use blocklab_compare::gate::{Answer, Check, Gate, Judged};
 use blocklab_units::Ink;
 
 use crate::document::{Document, Entry, Part};
-use crate::facts;
-use crate::versus::letter;
+use crate::words::facts;
+use crate::words::versus::letter;
 
 /// Lines shown of one condition; JSON holds them all.
 const SHOWN: usize = 12;

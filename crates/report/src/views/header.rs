@@ -2,9 +2,9 @@
 
 use blocklab_record::{Origin, Record};
 
-use crate::answer::Answer;
 use crate::document::{Entry, Part};
-use crate::facts;
+use crate::words::answer::Answer;
+use crate::words::facts;
 use blocklab_units::Ink;
 
 /// Width of the names at the left.

@@ -15,11 +15,11 @@ mod trace;
 use blocklab_findings::Assessment;
 use blocklab_record::Record;
 
-use crate::answer;
 use crate::document::{Document, Part};
-use crate::facts;
+use crate::words::answer;
+use crate::words::facts;
 
-pub use crate::facts::target_lines;
+pub use crate::words::facts::target_lines;
 pub use comparison::comparison;
 pub use diagnosis::diagnosis;
 pub use findings::findings;

@@ -4,7 +4,7 @@ use blocklab_device::{Limit, Origin};
 use blocklab_record::{Record, TargetFacts};
 
 use crate::document::{Entry, Part};
-use crate::model;
+use crate::words::model;
 use blocklab_units::Ink;
 
 /// So many limits stand in a brief; more are counted.

@@ -4,8 +4,8 @@ use blocklab_findings::{Assessment, RowDirection};
 use blocklab_record::{Percentile, Record};
 
 use crate::document::{self, Entry, Layout, Part, Table};
-use crate::facts;
-use crate::figures::{self, Column};
+use crate::words::facts;
+use crate::words::figures::{self, Column};
 
 /// In a terminal of 80 columns, longer words than these would put every name on a line of its own,
 /// and the titles out of sight.

@@ -8,10 +8,10 @@ use blocklab_units::Ink;
 
 use super::findings;
 use super::header::answered;
-use crate::answer;
 use crate::document::{self, Column, Document, Entry, Layout, Part, Row};
-use crate::facts;
-use crate::shown::{self, columns};
+use crate::words::answer;
+use crate::words::facts;
+use crate::words::shown::{self, columns};
 
 const MARGIN: usize = 2;
 /// Narrowest title of a column.

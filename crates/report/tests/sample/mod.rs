@@ -551,3 +551,11 @@ pub fn fail(record: &mut Record) {
         first_offset: 1 << 21,
     });
 }
+
+/// A run of format 2, whose assumptions say "assumed" themselves.
+pub fn described() -> Record {
+    let golden = include_str!("../../../record/golden/v2/described.json");
+    let record = Record::from_json(golden).expect("a golden record");
+    assert!(record.targets[0].assumptions[0].contains(": assumed: as gp3"));
+    record
+}

@@ -1,0 +1,75 @@
+//! How much of the time each case kept its own rate: bars, and the same as a table.
+
+use std::borrow::Cow;
+
+use blocklab_findings::consistency::{NEAR_PERCENT, share_near_median};
+use maud::{Markup, html};
+
+use super::charts::{self, Bar, BarChart, BarRow};
+use super::side::Side;
+use blocklab_report::document::tables::{card, heads};
+use blocklab_report::words::facts;
+
+/// More bars than this are no picture.
+const MOST_BARS: usize = 40;
+
+/// The consistency of every case with enough slices; nothing where none has them.
+pub fn section(side: &Side<'_>) -> Markup {
+    let rows = side.assessment.rows.iter();
+    let all = rows.flat_map(|row| row.directions.iter().map(move |direction| (row, direction)));
+    let known = all.filter_map(|(row, it)| {
+        let share = share_near_median(side.record, &row.case, it.direction)?;
+        Some((facts::label(row, it), share))
+    });
+    let known: Vec<(String, f64)> = known.collect();
+    let mut drawn: Vec<_> = known.iter().collect();
+    if drawn.len() > MOST_BARS {
+        drawn.sort_by(|(_, a), (_, b)| a.total_cmp(b));
+        drawn.truncate(MOST_BARS);
+    }
+    let title = format!("Share of the time within {NEAR_PERCENT} % of the median rate");
+    let text = |share: f64| format!("{share:.1}");
+    let row = |label: &String, share: f64| BarRow {
+        label: Cow::Owned(label.clone()),
+        bars: vec![Bar {
+            name: Cow::Borrowed("share"),
+            color: 0,
+            value: Some(share),
+            low: None,
+            high: None,
+            published: None,
+            text: text(share),
+            details: Vec::new(),
+        }],
+    };
+    let rows = drawn.iter().map(|(label, share)| row(label, *share));
+    let chart = BarChart {
+        unit: "%",
+        rows: rows.collect(),
+    };
+    let titles = [("case", ""), ("% of the time", "number")];
+    let rows = html! {
+        @for (label, share) in &known {
+            tr { th scope="row" { (label) } td class="number" { (text(*share)) } }
+        }
+    };
+    html! {
+        @if !known.is_empty() {
+            section id="consistency" {
+                h2 { "Consistency" }
+                p class="lead" {
+                    (title) ", without ramps. Steady devices come close to 100 %."
+                    @if drawn.len() < known.len() {
+                        " The bars are the " (drawn.len()) " least steady of " (known.len())
+                        " cases; the table has all."
+                    }
+                }
+                (charts::card(&title, &chart))
+                details class="points" {
+                    summary { "As a table" }
+                    (card(&title, "", heads(&titles), rows))
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! How the run went: what became of its operations, what failed, what was noted, what it cost.
+
+use blocklab_record::{Overhead, Record};
+use blocklab_units::{Nanos, count, latency};
+use maud::{Markup, html};
+
+use super::origin::{Facts, known, list};
+use super::side::{self, Side, alike, whose};
+use blocklab_report::document::html::prose;
+use blocklab_report::document::tables::{card, heads, scrolling};
+use blocklab_report::words::facts;
+
+/// Notes, errors, census, and our own cost.
+pub fn course(sides: &[Side<'_>]) -> Markup {
+    html! {
+        section id="course" {
+            h2 { "How the run went" }
+            @if side::many(sides) { (of_many(sides)) }
+            @for side in sides.iter().filter(|_| !side::many(sides)) {
+                (side.title())
+                (errors(side))
+                div class="columns" {
+                    (list("Operations", census(side.record)))
+                    @if let Some(overhead) = &side.record.overhead {
+                        (list("Blocklab's overhead", own_cost(overhead)))
+                    }
+                    (notes(side.record))
+                }
+            }
+        }
+    }
+}
+
+fn census(record: &Record) -> Facts {
+    let all = facts::accounting(record).known(record.origin);
+    let number = |n: u64| count(n as f64);
+    let some = |n: Option<u64>| n.filter(|n| *n > 0).map(number);
+    let mean = |mean: Option<f64>| mean.map(|mean| format!("{mean:.1}"));
+    let (ours, kernel) = facts::mean_in_flight(record);
+    let oldest = all.oldest_in_flight_ns.map(|age| latency(age as f64));
+    known(vec![
+        ("Issued", all.issued.map(number)),
+        ("Completed", Some(number(all.completed))),
+        ("In the ramp", some(all.completed_in_ramp)),
+        ("Failed", all.failed.map(number)),
+        ("In flight", all.in_flight.map(number)),
+        ("Oldest in flight", oldest),
+        ("Mean in flight", mean(ours)),
+        ("Mean in the device's queue", mean(kernel)),
+        ("Due, never issued", some(all.overdue)),
+        ("Finished", Some(facts::moment(&record.finished_at))),
+    ])
+}
+
+fn own_cost(overhead: &Overhead) -> Facts {
+    let clock = &overhead.clock;
+    let each = |ns: f64| Some(format!("{ns:.0} ns per operation"));
+    known(vec![
+        ("CPU at depth 1", each(overhead.depth1_ns)),
+        ("CPU at depth 32", each(overhead.depth32_ns)),
+        ("Clock", Some(clock.source.clone())),
+        ("One reading", Some(format!("{:.1} ns", clock.read_ns))),
+        ("Clock error", Some(ppm(clock.error_ppm))),
+    ])
+}
+
+/// A clock that agreed to the last digit is not called exact.
+fn ppm(error: f64) -> String {
+    match error {
+        e if e < 0.05 => "below 0.1 ppm".to_owned(),
+        e => format!("{e:.1} ppm"),
+    }
+}
+
+fn notes(record: &Record) -> Markup {
+    html! {
+        @if !record.notes.is_empty() {
+            div class="card facts notes" {
+                h3 { "Notes" }
+                ul {
+                    @for note in facts::notes(record) {
+                        li {
+                            b { (note.subject()) } " " span class="level" { (facts::word(note.level)) }
+                            br;
+                            (prose(note.text))
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What failed; nothing where nothing did.
+fn errors(side: &Side<'_>) -> Markup {
+    let failures = facts::failures(side.record);
+    let texts = ["case", "error", "direction"].map(|title| (title, ""));
+    let numbers = ["count", "first after", "first at offset"].map(|title| (title, "number"));
+    let rows = html! {
+        @for failure in &failures {
+            tr {
+                th scope="row" { (failure.case) }
+                td { b { (failure.error.kind) } " " (failure.error.message) }
+                td { (failure.error.direction) }
+                td class="number" { (count(failure.error.count as f64)) }
+                td class="number" { (Nanos(failure.error.first_at_ns)) }
+                td class="number" { (count(failure.error.first_offset as f64)) }
+            }
+        }
+    };
+    html! {
+        @if !failures.is_empty() {
+            div class="card flush bad" {
+                (scrolling(&side.own("Errors"), "", heads(&[texts, numbers].concat()), rows))
+            }
+        }
+    }
+}
+
+/// How all runs went: a row each, their errors, and their notes once.
+fn of_many(sides: &[Side<'_>]) -> Markup {
+    let texts = ["system", "finished"].map(|title| (title, "")).into_iter();
+    let numbers = ["issued", "completed", "failed"].map(|title| (title, "number"));
+    let titles: Vec<_> = texts.chain(numbers).collect();
+    let number = |n: Option<u64>| n.map_or_else(|| "–".to_owned(), |n| count(n as f64));
+    let rows = html! {
+        @for side in sides {
+            @let all = facts::accounting(side.record).known(side.record.origin);
+            tr {
+                th scope="row" { (side.name()) }
+                td { (facts::moment(&side.record.finished_at)) }
+                td class="number" { (number(all.issued)) }
+                td class="number" { (number(Some(all.completed))) }
+                td class="number" { (number(all.failed)) }
+            }
+        }
+    };
+    let notes = sides.iter().flat_map(|side| {
+        let notes = side.record.notes.iter();
+        notes.map(move |note| ((note.level, &note.subject, &note.text), side))
+    });
+    html! {
+        @for side in sides {
+            @let errors = errors(side);
+            @if !errors.0.is_empty() { (side.title()) (errors) }
+        }
+        details class="infos" {
+            summary { "Operations and notes of every run" }
+            (card("Operations", "", heads(&titles), rows))
+            @let notes = alike(notes);
+            @if !notes.is_empty() {
+                ul class="card assumptions" {
+                    @for ((level, subject, text), members) in &notes {
+                        li {
+                            b { (subject) } " " span class="level" { (facts::word(level)) } ": "
+                            (prose(text)) (whose(members, sides.len()))
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! Delivered against documented on the page: limit by limit, then case by case.
+
+use blocklab_compare::expect::{Compared, LimitCheck, State};
+use maud::{Markup, html};
+
+use blocklab_report::document::tables::{card, heads};
+use blocklab_report::words::delivered::{
+    CASE_TITLES, LIMIT_TITLES, case_cells, limit_cells, limit_how, limit_words, outcome, row_name,
+};
+
+/// The section, before all else that the run has to say.
+pub fn section(compared: &Compared) -> Markup {
+    let limits = html! {
+        @for limit in &compared.limits {
+            (row(&row_name(&limit.limit, limit.target.as_ref()), &limit_cells(limit), class(limit.state), Some(limit_words(limit))))
+        }
+    };
+    let cases = html! {
+        @for case in &compared.cases { (row(&row_name(&case.case, case.target.as_ref()), &case_cells(case), "", None)) }
+    };
+    html! {
+        section id="documented" {
+            h2 class="unseen" { "Delivered against documented" }
+            (bullets(compared))
+            p class="lead" { (outcome(compared)) }
+            details class="infos" {
+                summary { "Figures and sources of the limits" }
+                (card("Limits", "", titles("limit", LIMIT_TITLES, Some("how, and by whom")), limits))
+            }
+            (card("Cases", "", titles("case", CASE_TITLES, None), cases))
+        }
+    }
+}
+
+/// A row a limit, what is missed first: documented in grey, delivered in colour with its interval,
+/// the verdict at the right.
+fn bullets(compared: &Compared) -> Markup {
+    let mut limits: Vec<&LimitCheck> = compared.limits.iter().collect();
+    limits.sort_by_key(|limit| {
+        use State::{Exceeded, Interrupted, Met, Missed, NotTested, Undecided};
+        let order = [Missed, Exceeded, Interrupted, Undecided, Met, NotTested];
+        order.into_iter().position(|state| state == limit.state)
+    });
+    html! {
+        @if !limits.is_empty() {
+            ul class="card bullets" {
+                @for limit in limits { (bullet(limit)) }
+            }
+        }
+    }
+}
+
+fn bullet(limit: &LimitCheck) -> Markup {
+    let ends = [limit.delivered_ci95_low, limit.delivered_ci95_high];
+    let most = [Some(limit.value), limit.delivered, ends[1]]
+        .into_iter()
+        .flatten();
+    let full = most.fold(0.0, f64::max) * 1.02;
+    let share = |value: f64| format!("{:.3}%", (value / full * 100.0).clamp(0.0, 100.0));
+    let [documented, delivered, part, verdict] = limit_cells(limit);
+    html! {
+        li class="bullet" {
+            span class="name" { (row_name(&limit.limit, limit.target.as_ref())) }
+            span class={ "word " (class(limit.state)) } { (verdict) }
+            div class="track" aria-hidden="true" {
+                span class="documented" data-value=(limit.value) style=(format!("width:{}", share(limit.value))) {}
+                @if let Some(value) = limit.delivered {
+                    span class={ "delivered " (class(limit.state)) } data-value=(value)
+                        style=(format!("width:{}", share(value))) {}
+                }
+                @if let [Some(low), Some(high)] = ends {
+                    @let width = (high - low) / full * 100.0;
+                    span class="reach" style=(format!("left:{};width:{width:.3}%", share(low))) {}
+                }
+            }
+            span class="figures" {
+                @if limit.delivered.is_some() { (delivered) " of " (documented) " · " (part) }
+                @else { (documented) @if !limit_how(limit).is_empty() { " · " (limit_how(limit)) } }
+            }
+        }
+    }
+}
+
+fn titles(first: &str, figures: [&str; 4], last: Option<&str>) -> Markup {
+    let figures = figures.into_iter().map(|title| (title, "number"));
+    let last = last.into_iter().map(|title| (title, ""));
+    heads(
+        &[(first, "")]
+            .into_iter()
+            .chain(figures)
+            .chain(last)
+            .collect::<Vec<_>>(),
+    )
+}
+
+/// The last figure is the judgement, in its own class.
+fn row(
+    name: &str,
+    [a, b, share, verdict]: &[String; 4],
+    class: &str,
+    words: Option<String>,
+) -> Markup {
+    html! {
+        tr {
+            th scope="row" { (name) }
+            @for figure in [a, b, share] { td class="number" { (figure) } }
+            td class=(["number", class].join(" ").trim_end()) { (verdict) }
+            @if let Some(words) = words { td class="wrap" { (words) } }
+        }
+    }
+}
+
+const fn class(state: State) -> &'static str {
+    match state {
+        State::Met => "better",
+        State::Missed => "worse",
+        State::Exceeded | State::Interrupted | State::Undecided | State::NotTested => "weak",
+    }
+}

@@ -1,0 +1,188 @@
+//! The findings: one statement each, the figures behind it folded away.
+
+use std::cmp::Reverse;
+
+use blocklab_findings::{Finding, Severity};
+use blocklab_units::plural;
+use maud::{Markup, html};
+
+use super::side::{self, Side, alike, whose};
+use blocklab_report::document::html::prose;
+use blocklab_report::document::tables::{heads, scrolling};
+use blocklab_report::words::evidence::Grid;
+use blocklab_report::words::facts;
+
+/// Up to so many names of cases follow a statement; the table has them all.
+const CHIPS: usize = 4;
+
+/// What doubts a figure as a list, what explains one folded below it. What is good stands in the
+/// verdict already.
+pub fn findings(sides: &[Side<'_>]) -> Markup {
+    let of = |wanted: fn(Severity) -> bool| -> Vec<Markup> {
+        if side::many(sides) {
+            return alike_rules(sides, wanted);
+        }
+        let all = sides.iter().flat_map(|side| {
+            let findings = side.assessment.findings.iter();
+            findings.map(move |finding| (side, finding))
+        });
+        let all = all.filter(|(_, it)| wanted(it.severity));
+        all.map(|(side, it)| entry(it, side, &html! {}, &html! {}))
+            .collect()
+    };
+    let severe = of(|severity| severity > Severity::Info);
+    let infos = of(|severity| severity == Severity::Info);
+    html! {
+        @if !severe.is_empty() || !infos.is_empty() {
+            section id="findings" {
+                h2 { "Findings" }
+                @if !severe.is_empty() {
+                    ul class="findings" { @for it in &severe { (it) } }
+                }
+                @if !infos.is_empty() {
+                    details class="infos" {
+                        summary { (observations(infos.len(), severe.len())) }
+                        ul class="findings" { @for it in &infos { (it) } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Findings of one rule are one entry: what holds of one system as the example, the others below.
+fn alike_rules(sides: &[Side<'_>], wanted: fn(Severity) -> bool) -> Vec<Markup> {
+    let all = sides.iter().flat_map(|side| {
+        let findings = side.assessment.findings.iter();
+        findings.map(move |finding| ((finding.severity, finding.rule), (finding, side)))
+    });
+    let mut groups = alike(all.filter(|((severity, _), _)| wanted(*severity)));
+    groups.sort_by_key(|((severity, _), _)| Reverse(*severity));
+    groups
+        .iter()
+        .map(|(_, members)| group(members, sides.len()))
+        .collect()
+}
+
+fn group(members: &[(&Finding, &Side<'_>)], all: usize) -> Markup {
+    let (first, side) = members[0];
+    let statements = alike(
+        members
+            .iter()
+            .map(|(finding, side)| (finding.statement.as_str(), *side)),
+    );
+    let mut systems: Vec<&Side<'_>> = Vec::new();
+    for (_, side) in members {
+        if !systems.iter().any(|known| known.index == side.index) {
+            systems.push(side);
+        }
+    }
+    let more = html! {
+        @if statements.len() > 1 {
+            details class="evidence" {
+                summary { "In " (systems.len()) " of " (all) " systems" }
+                ul {
+                    @for (statement, members) in &statements {
+                        li { (prose(statement)) (whose(members, all)) }
+                    }
+                }
+            }
+        }
+    };
+    let example = if statements.len() > 1 {
+        &systems[..1]
+    } else {
+        &systems[..]
+    };
+    entry(first, side, &whose(example, all), &more)
+}
+
+/// Whether the section of the findings has anything in it.
+pub fn any(sides: &[Side<'_>]) -> bool {
+    let mut all = sides.iter().flat_map(|side| &side.assessment.findings);
+    all.any(|finding| finding.severity > Severity::Good)
+}
+
+/// `3 more observations`
+fn observations(infos: usize, severe: usize) -> String {
+    let more = if severe > 0 { "more " } else { "" };
+    plural(infos, &format!("{more}observation"))
+}
+
+/// One finding; `names`: its systems; `more`: what follows it.
+fn entry(finding: &Finding, side: &Side<'_>, names: &Markup, more: &Markup) -> Markup {
+    let severity = facts::word(finding.severity);
+    html! {
+        li class={ "finding " (severity) } {
+            p class="statement" {
+                @if names.0.is_empty() { (side.swatch()) }
+                span class="severity" { (severity) }
+                (prose(&finding.statement))
+                (chips(finding, side))
+                (names)
+            }
+            @if let Some(advice) = &finding.advice { p class="advice" { (prose(advice)) } }
+            (more)
+            details class="evidence" {
+                summary { "Evidence" @if !names.0.is_empty() { " in " (side.name()) } }
+                (figures(finding, side))
+                p class="confidence" {
+                    (facts::confidence(finding.confidence)) " confidence · rule "
+                    code { (finding.rule) }
+                }
+            }
+        }
+    }
+}
+
+/// The cases, where the statement neither names them nor speaks of all of them.
+fn chips(finding: &Finding, side: &Side<'_>) -> Markup {
+    let unnamed = facts::unnamed(finding, side.assessment.rows.len());
+    // One more takes no more room than the words "and 1 more".
+    let shown = CHIPS + usize::from(unnamed.len() == CHIPS + 1);
+    let more = unnamed.len().saturating_sub(shown);
+    html! {
+        @for case in unnamed.iter().take(shown) { " " span class="case" { (case) } }
+        @if more > 0 { " " span class="more" { "and " (more) " more" } }
+    }
+}
+
+fn figures(of: &Finding, side: &Side<'_>) -> Markup {
+    let grid = Grid::new(of);
+    let cases = grid.names_cases().then_some("case");
+    let titles = cases.into_iter().chain(grid.titles.iter().copied());
+    let titles: Vec<_> = titles.map(|title| (title, "")).collect();
+    let rows = html! {
+        @for (case, cells) in &grid.rows {
+            tr {
+                @if cases.is_some() { th scope="row" { (case.unwrap_or("all")) } }
+                @for cell in cells { td { (cell.as_deref().unwrap_or("–")) } }
+            }
+        }
+    };
+    let case = of.subject.first().map_or("all cases", String::as_str);
+    let label = side.own(&format!("Evidence: {}, {case}", of.rule));
+    html! {
+        @let (line, others) = (grid.line(), grid.other_cases(of, side.assessment.rows.len()));
+        @if !line.is_empty() { p { (line) } }
+        @if !grid.titles.is_empty() { (scrolling(&label, "", heads(&titles), rows)) }
+        @if !others.is_empty() { p { "Cases: " (others) } }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn observations_are_counted() {
+        for (infos, severe, expected) in [
+            (1, 0, "1 observation"),
+            (3, 0, "3 observations"),
+            (1, 2, "1 more observation"),
+            (2, 1, "2 more observations"),
+        ] {
+            assert_eq!(observations(infos, severe), expected);
+        }
+    }
+}

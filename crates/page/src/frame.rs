@@ -1,0 +1,339 @@
+//! The order of the page, its head, and what surrounds the charts.
+
+use std::collections::BTreeSet;
+
+use blocklab_compare::study::{Plot, curves};
+use blocklab_findings::Assessment;
+use blocklab_record::{Origin, Record};
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+use super::limits::{self, Drawn};
+use super::side::{self, Side};
+use super::{
+    consistency, course, data, findings, headline, hosts, model, numbers, origin, study, sweeps,
+    systems,
+};
+use blocklab_report::document::head::head;
+use blocklab_report::words::answer::{self, Answer};
+use blocklab_report::words::facts;
+
+/// What only a page with charts has.
+const STYLE: &str = concat!(
+    include_str!("../assets/charts.css"),
+    include_str!("../assets/model.css"),
+    include_str!("../assets/study.css"),
+);
+
+/// One script in one closure, in reading order.
+const SCRIPT: [&str; 11] = [
+    include_str!("../assets/js/draw.js"),
+    include_str!("../assets/js/chart.js"),
+    include_str!("../assets/js/take.js"),
+    include_str!("../assets/js/limits.js"),
+    include_str!("../assets/js/lines.js"),
+    include_str!("../assets/js/rows.js"),
+    include_str!("../assets/js/picks.js"),
+    include_str!("../assets/js/heat.js"),
+    include_str!("../assets/js/forest.js"),
+    include_str!("../assets/js/study.js"),
+    include_str!("../assets/js/page.js"),
+];
+
+/// In one closure, without the comments: they are for those who read the source.
+fn script() -> String {
+    let is_code = |line: &&str| {
+        let line = line.trim_start();
+        !line.is_empty()
+            && !["//", "/**", "* "]
+                .iter()
+                .any(|sign| line.starts_with(sign))
+    };
+    let lines = SCRIPT.iter().flat_map(|file| file.lines());
+    let code: Vec<&str> = lines.filter(is_code).collect();
+    format!(
+        "(function () {{\n\"use strict\";\n{}\n}})();\n",
+        code.join("\n")
+    )
+}
+
+/// A section that stands before what the Records say by themselves.
+pub struct Opening<'a> {
+    /// Where links lead.
+    pub id: &'static str,
+    /// Its name in the navigation.
+    pub name: &'static str,
+    /// The title of the page, where it is not that of the Records.
+    pub title: Option<String>,
+    /// The sentence with which the page begins.
+    pub answer: Answer,
+    /// The limits that the charts draw, where they are not those in force.
+    pub limits: Option<Vec<Drawn>>,
+    /// All of it, the first chart first.
+    pub section: &'a dyn Fn(&[Side<'_>]) -> Markup,
+}
+
+/// The whole page.
+pub fn page(records: &[(&Record, &Assessment)], opening: Option<Opening<'_>>) -> Markup {
+    let opening = opening.as_ref();
+    let parts = parts(records);
+    let sides: Vec<Side<'_>> = records
+        .iter()
+        .enumerate()
+        .map(|(index, (record, assessment))| Side {
+            record,
+            assessment,
+            label: match parts.get(index) {
+                Some((_, system)) if side::is_many(records.len()) => (*system).to_owned(),
+                part => label(record, part),
+            },
+            index,
+            alone: records.len() == 1,
+            has_color: records.len() > 1 && !side::is_many(records.len()),
+            sweeps: sweeps::of(assessment, !parts.is_empty()),
+            part: parts.get(index).copied(),
+        })
+        .collect();
+    let drawn = opening.and_then(|opening| opening.limits.clone());
+    let drawn = drawn.unwrap_or_else(|| limits::in_force(&sides));
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            (head(&title(&sides), STYLE))
+            body {
+                (top(&sides, opening))
+                main id="main" { (sections(&sides, opening)) }
+                (foot(&sides))
+                script type="application/json" id="data" { (data::json(&sides, drawn)) }
+                script { (PreEscaped(script())) }
+            }
+        }
+    }
+}
+
+/// Study and system of each Record, where all are of one study that gives each a name of its own.
+fn parts<'a>(records: &[(&'a Record, &Assessment)]) -> Vec<(&'a str, &'a str)> {
+    let asked = records.iter().map(|(record, _)| &record.requested);
+    let parts: Option<Vec<_>> = asked
+        .map(|asked| Some((asked.study(), asked.system.as_deref()?)))
+        .collect();
+    let parts = parts.unwrap_or_default();
+    let one_study = parts.iter().all(|(study, _)| *study == parts[0].0);
+    let systems: BTreeSet<_> = parts.iter().map(|(_, system)| system).collect();
+    if parts.len() > 1 && one_study && systems.len() == parts.len() {
+        parts
+    } else {
+        Vec::new()
+    }
+}
+
+/// `quick 7f3a2c`, or a system of a study, and how it came about where it was not measured.
+fn label(record: &Record, part: Option<&(&str, &str)>) -> String {
+    let name = match part {
+        Some((_, system)) => (*system).to_owned(),
+        None => format!("{} {}", record.requested.name, record.id),
+    };
+    match record.origin {
+        Origin::Measured => name,
+        origin => format!("{name} ({})", origin.name()),
+    }
+}
+
+fn title(sides: &[Side<'_>]) -> String {
+    if let Some((study, _)) = sides.first().and_then(|side| side.part) {
+        return format!("{study} – blocklab");
+    }
+    let labels: Vec<&str> = sides.iter().map(|side| side.label.as_str()).collect();
+    format!("{} – blocklab", labels.join(" | "))
+}
+
+fn top(sides: &[Side<'_>], opening: Option<&Opening<'_>>) -> Markup {
+    html! {
+        a class="skip" href="#main" { "Skip to the report" }
+        header class="top" {
+            div class="inner" {
+                a class="brand" href="#summary" { (mark()) "blocklab" }
+                nav aria-label="Sections" {
+                    @if let Some(opening) = opening { a href={ "#" (opening.id) } { (opening.name) } }
+                    @if findings::any(sides) { a href="#findings" { "Findings" } }
+                    @if sweeps::any(sides) { a href="#sweeps" { "Sweeps" } }
+                    @if plots(sides).is_some() { a href="#curve" { "Curve" } }
+                    @if has_figures(sides) {
+                        @if has_bars(sides) { a class="needs-script" href="#suite" { "Suite" } }
+                        a class="needs-script" href="#latency" { "Latency" }
+                        a class="needs-script" href="#time" { "Over time" }
+                        a href="#numbers" { "Table" }
+                    }
+                    @if model::any(sides) { a href="#model" { "Model" } }
+                    @if origin::has_machine(sides) { a href="#machine" { "Machine" } }
+                    a href="#workload" { "Repeat it" }
+                }
+                button type="button" class="theme needs-script" id="theme" aria-label="Dark colours"
+                    aria-pressed="false" { span class="theme-disc" {} }
+            }
+        }
+    }
+}
+
+fn mark() -> Markup {
+    html! {
+        svg class="mark" viewBox="0 0 16 16" aria-hidden="true" {
+            path d="M1 9h3v6H1zM6.5 5h3v10h-3zM12 1h3v14h-3z" {}
+        }
+    }
+}
+
+fn sections(sides: &[Side<'_>], opening: Option<&Opening<'_>>) -> Markup {
+    let own = match sides {
+        [side] => Some(answer::run(side.record, side.assessment)),
+        _ => None,
+    };
+    let answer = opening.map(|opening| &opening.answer).or(own.as_ref());
+    let title = opening.and_then(|opening| opening.title.clone());
+    let title = title.unwrap_or_else(|| headline::title(sides));
+    // What a run shows first is its sweep, else the bars of its cases.
+    let is_first = opening.is_none() && sides.len() == 1;
+    let sweeps_first = is_first && sweeps::any(sides);
+    let suite_first = is_first && !sweeps_first && has_bars(sides);
+    html! {
+        (headline::top(sides, &title, answer))
+        @if let Some(opening) = opening { ((opening.section)(sides)) }
+        @if sweeps_first { (sweeps::section(sides)) }
+        @if suite_first { (without_script()) (suite()) }
+        (headline::details(sides))
+        @if let [side] = sides { (hosts::section(side)) }
+        @if side::many(sides) && sides[0].part.is_none() {
+            section id="systems" { (systems::table(sides, None)) (headline::tiles(sides)) }
+        }
+        (findings::findings(sides))
+        @if !sweeps_first { (sweeps::section(sides)) }
+        @if let Some(plot) = plots(sides) { (study::curves(&plot, &|name| match sides {
+                [side] => sweeps::rank_of(side, name),
+                _ => None,
+            })) }
+        @if has_figures(sides) {
+            (charts(sides, suite_first))
+            @if let [side] = sides { (consistency::section(side)) }
+            (numbers::table(sides))
+        }
+        (model::section(sides))
+        (origin::machine(sides))
+        (course::course(sides))
+        (origin::workload(sides))
+    }
+}
+
+/// The curves of all Records; of several the name of each stands before those of its lines. A study
+/// draws its own.
+fn plots(sides: &[Side<'_>]) -> Option<Plot> {
+    let several = sides.len() > 1;
+    let of = |side: &Side<'_>| {
+        let mut plot = curves(side.record)?;
+        for line in plot.lines.iter_mut().filter(|_| several) {
+            line.system = format!("{}: {}", side.label, line.system);
+        }
+        Some(plot)
+    };
+    let alone = sides.iter().filter(|side| side.part.is_none());
+    alone.filter_map(of).reduce(|mut all, plot| {
+        all.lines.extend(plot.lines);
+        all
+    })
+}
+
+/// Whether any operation completed: nothing else is drawn, or fills a table.
+fn has_figures(sides: &[Side<'_>]) -> bool {
+    let has = |side: &Side<'_>| side.assessment.directions().next().is_some();
+    sides.iter().any(has)
+}
+
+/// Whether any case is no point of a sweep.
+fn has_bars(sides: &[Side<'_>]) -> bool {
+    let has = |side: &Side<'_>| {
+        let mut rows = side.assessment.rows.iter();
+        rows.any(|row| !sweeps::has(side, &row.case))
+    };
+    sides.iter().any(has)
+}
+
+fn has_response(side: &Side<'_>) -> bool {
+    let mut directions = side.assessment.directions();
+    directions.any(|(_, direction)| !direction.response_curve.is_empty())
+}
+
+fn without_script() -> Markup {
+    html! {
+        noscript {
+            p class="card hint" {
+                "The charts need JavaScript. Every number is in the tables below."
+            }
+        }
+    }
+}
+
+/// The bars of all cases.
+fn suite() -> Markup {
+    html! {
+        section id="suite" class="needs-script" {
+            h2 { "The suite" }
+            div class="card" id="suite-card" {}
+            p class="hint" {
+                "Bars are the figure of all passes, whiskers its 95 % confidence interval, dots "
+                "the single passes."
+            }
+        }
+    }
+}
+
+/// Where the script draws. Without it, the table below holds the numbers.
+fn charts(sides: &[Side<'_>], has_suite: bool) -> Markup {
+    html! {
+        @if !has_suite { (without_script()) }
+        div id="picks" class="card needs-script" {}
+        @if has_bars(sides) && !has_suite { (suite()) }
+        section id="latency" class="needs-script" {
+            h2 { "Latency" }
+            p class="lead" {
+                "Service time, from submission to completion"
+                @if sides.iter().any(has_response) {
+                    "; broken thin lines are response time, from the moment an operation was due"
+                }
+                ". The percentile axis is stretched to the right, where the slow operations are; "
+                "pale segments are based on fewer than ten operations."
+            }
+            div class="card" id="percentiles-card" {}
+            div class="card" id="histogram-card" {}
+        }
+        section id="time" class="needs-script" {
+            h2 { "Over time" }
+            p class="lead" id="time-lead" {}
+            div class="card" id="time-card" {}
+        }
+        p class="hint keys needs-script no-print" {
+            "Drag across a chart to zoom, double-click to return. Ctrl and the wheel, or two "
+            "fingers, zoom as well. With the keyboard: Tab to a chart, arrows read values, "
+            kbd { "+" } " " kbd { "−" } " zoom, " kbd { "Esc" } " returns. "
+            "Click a name in a legend to hide it, double-click to see it alone."
+        }
+    }
+}
+
+fn foot(sides: &[Side<'_>]) -> Markup {
+    let records: Vec<&Record> = sides.iter().map(|side| side.record).collect();
+    html! {
+        footer {
+            div class="inner" {
+                p { "Cite this: " (facts::cite(&records)) }
+                @for side in sides {
+                    p {
+                        (side.record.tool) " · run " code { (side.record.id) }
+                        " · record format " (side.record.format)
+                        @if let Some(error) = side.assessment.quantile_error_percent {
+                            " · percentiles within " (facts::percent(error))
+                        }
+                        " · MB = 10" sup { "6" } " bytes"
+                    }
+                }
+            }
+        }
+    }
+}

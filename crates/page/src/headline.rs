@@ -1,0 +1,343 @@
+//! What a reader wants to know first: the answer in one sentence; then what was measured on what,
+//! and the big numbers.
+
+use blocklab_findings::{Estimate, Row, RowDirection};
+use blocklab_record::{Origin, Status};
+use blocklab_units::{count, latency_and_unit, plural, rate};
+use maud::{Markup, html};
+
+use super::side::{self, Side, alike, whose};
+use blocklab_report::words::answer::{self, Answer};
+use blocklab_report::words::facts;
+use blocklab_report::words::versus;
+
+/// What the page is about, and the one sentence that answers the reader: nothing stands before it
+/// but the title.
+pub fn top(sides: &[Side<'_>], title: &str, answer: Option<&Answer>) -> Markup {
+    let alone = sides.len() == 1;
+    html! {
+        section id="summary" class=(if alone { "one" } else { "many" }) {
+            @if let [side] = sides { (eyebrow(side)) }
+            h1 { (title) }
+            @if let Some(answer) = answer {
+                p class={ "answer " (answer.tone.class()) } { (answer.text) }
+            }
+        }
+    }
+}
+
+/// The title of a page: of a run what was run, and on what.
+pub fn title(sides: &[Side<'_>]) -> String {
+    if let Some((study, _)) = sides.first().and_then(|side| side.part) {
+        return study.to_owned();
+    }
+    match sides {
+        [side] => name(side),
+        _ => format!("{} runs side by side", sides.len()),
+    }
+}
+
+/// What it was, on what, and the big numbers.
+pub fn details(sides: &[Side<'_>]) -> Markup {
+    let study = sides.first().filter(|side| side.part.is_some());
+    html! {
+        section id="about" class=(if sides.len() == 1 { "one" } else { "many" }) {
+            @if let Some(side) = study {
+                p class="lead" { (side.record.requested.description) }
+            }
+            @if side::many(sides) { (unmeasured_many(sides)) } @else {
+                div class="openings" { @for side in sides { (opening(side)) } }
+                (tiles(sides))
+            }
+        }
+    }
+}
+
+fn opening(side: &Side<'_>) -> Markup {
+    let asked = &side.record.requested;
+    html! {
+        div class="opening" {
+            @if !side.alone {
+                (eyebrow(side))
+                h2 { (side.swatch()) (versus::letter(side.index)) ": " (name(side)) }
+                @let answer = answer::run(side.record, side.assessment);
+                p class={ "verdict " (answer.tone.class()) } { (answer.text) }
+            }
+            @if !asked.description.is_empty() { p class="lead" { (asked.description) } }
+            (measured_on(side))
+            @if let Some(note) = &side.record.note { p class="user-note" { (note) } }
+            @if let Some(text) = unmeasured(side.record.origin) {
+                p class="unmeasured" { (text) " " a href="#model" { "What the model rests on" } }
+            }
+            @if let Some(finding) = facts::good(&side.assessment.findings) {
+                p class="hint" { (finding.statement) }
+            }
+        }
+    }
+}
+
+fn eyebrow(side: &Side<'_>) -> Markup {
+    html! {
+        p class="eyebrow" {
+            span class={ "badge " (side.record.origin.name()) } { (side.record.origin.name()) }
+            @if side.record.status != Status::Complete {
+                span class="badge bad" { (facts::word(side.record.status)) }
+            }
+            time datetime=(side.record.started_at) { (facts::moment(&side.record.started_at)) }
+            span { "run " code { (side.record.id) } }
+        }
+    }
+}
+
+/// What must be known of figures that no device gave: each sentence once.
+fn unmeasured_many(sides: &[Side<'_>]) -> Markup {
+    let sentences = sides
+        .iter()
+        .filter_map(|side| Some((unmeasured(side.record.origin)?, side)));
+    html! {
+        @for (text, members) in alike(sentences) {
+            p class="unmeasured" {
+                (text) " " a href="#model" { "What the model rests on" }
+                (whose(&members, sides.len()))
+            }
+        }
+        @for side in sides {
+            @if let Some(ending) = facts::ending(side.record) {
+                p class="verdict bad" { b { (side.name()) } ": " (ending) }
+            }
+            @if let Some(note) = &side.record.note {
+                p class="user-note" { b { (side.name()) } ": " (note) }
+            }
+        }
+    }
+}
+
+/// What was run, and on what.
+fn name(side: &Side<'_>) -> String {
+    let asked = &side.record.requested;
+    if let Some(fleet) = &side.record.fleet {
+        return format!("{} on {}", asked.name, plural(fleet.hosts.len(), "host"));
+    }
+    match target(side) {
+        Some(target) => format!("{} on {target}", asked.name),
+        None => asked.name.clone(),
+    }
+}
+
+/// The target as the user named it; of the current folder the file system.
+fn target(side: &Side<'_>) -> Option<String> {
+    let target = side.record.targets.first()?;
+    let named = target.address.as_deref().unwrap_or(&target.path);
+    let system = target.file_system.as_ref();
+    match system.filter(|_| [".", "./"].contains(&named)) {
+        Some(system) => Some(format!("{} at {}", system.kind, system.mount_point)),
+        None => Some(named.to_owned()),
+    }
+}
+
+/// What was measured and by what, where a reader looks first.
+fn measured_on(side: &Side<'_>) -> Markup {
+    let kernel = &side.record.environment.kernel;
+    let has_kernel = side.record.origin != Origin::Simulated && !kernel.is_empty();
+    html! {
+        dl class="measured-on" {
+            @for (name, text) in facts::measured_on(side.record) { div { dt { (name) } dd { (text) } } }
+            @if has_kernel { div { dt { "kernel" } dd { (kernel) } } }
+        }
+    }
+}
+
+/// What must be known of figures that no device gave.
+pub const fn unmeasured(origin: Origin) -> Option<&'static str> {
+    match origin {
+        Origin::Measured => None,
+        Origin::Imported => Some("Measured by another program: only what it printed is known."),
+        Origin::Simulated => Some("Predicted by the device model, not measured."),
+        Origin::Emulated => {
+            Some("Paced by the device model in real time, not measured on a device.")
+        }
+    }
+}
+
+/// A big number: what it is, and what it shows of a row.
+pub struct Tile {
+    what: &'static str,
+    /// Above a column of a table.
+    brief: &'static str,
+    /// The largest is the best; `None` where another program did not report it.
+    rank: fn(&RowDirection) -> Option<f64>,
+    show: fn(&RowDirection) -> (String, &'static str),
+    aside: fn(&RowDirection) -> Option<String>,
+}
+
+const TILES: [Tile; 3] = [
+    Tile {
+        what: "throughput",
+        brief: "MB/s",
+        rank: |d| Some(d.bytes_per_s.value),
+        show: |d| (rate(d.bytes_per_s.value / 1e6), "MB/s"),
+        aside: |d| spread(&d.bytes_per_s),
+    },
+    Tile {
+        what: "rate",
+        brief: "IOPS",
+        rank: |d| Some(d.iops.value),
+        show: |d| (count(d.iops.value), "IOPS"),
+        aside: |d| spread(&d.iops),
+    },
+    Tile {
+        what: "latency, median",
+        brief: "p50",
+        rank: |d| d.knows(0.5).then(|| -(d.service_ns.at("p50") as f64)),
+        show: |d| latency_and_unit(d.service_ns.at("p50") as f64),
+        aside: |d| {
+            let p99 = facts::quantile(d, 0.99, d.service_ns.at("p99"));
+            Some(format!("p99 {p99}"))
+        },
+    },
+];
+
+fn spread(estimate: &Estimate) -> Option<String> {
+    estimate.half_width_percent()?;
+    let text = facts::plus_minus(estimate);
+    if facts::has_too_few_passes(estimate) {
+        Some(text)
+    } else {
+        Some(format!("± {text}"))
+    }
+}
+
+/// A tile of one direction.
+pub struct Shown {
+    tile: &'static Tile,
+    direction: &'static str,
+}
+
+impl Shown {
+    /// The best of a Record as it stands in a table.
+    pub fn text(&self, side: &Side<'_>) -> String {
+        let best = best(side, self.direction, self.tile);
+        let shown = best.map(|(_, direction)| (self.tile.show)(direction));
+        match shown {
+            Some((number, unit)) if unit == self.tile.brief => number,
+            Some((number, unit)) => format!("{number} {unit}"),
+            None => "–".to_owned(),
+        }
+    }
+}
+
+/// The tiles that any Record has a figure for, each with its title in a table: `read MB/s`.
+pub fn tiles_shown(sides: &[Side<'_>]) -> Vec<(Shown, String)> {
+    let directions = ["read", "write", "trim"].into_iter();
+    let all = directions.flat_map(|direction| TILES.iter().map(move |tile| (direction, tile)));
+    let has = |(direction, tile): &(&str, &Tile)| {
+        sides
+            .iter()
+            .any(|side| best(side, direction, tile).is_some())
+    };
+    let shown = |(direction, tile): (&'static str, &'static Tile)| {
+        let title = format!("{direction} {}", tile.brief);
+        (Shown { tile, direction }, title)
+    };
+    all.filter(has).map(shown).collect()
+}
+
+/// The best row of each kind; of several records the same case of each, as far as they have it.
+/// With many records, only the best and the least.
+pub fn tiles(sides: &[Side<'_>]) -> Markup {
+    html! {
+        div class="tiles" {
+            @for (Shown { tile, direction }, _) in tiles_shown(sides) {
+                div class="tile" {
+                    h2 { (capital(direction)) " " (tile.what) }
+                    @for (side, (row, direction)) in figures(sides, direction, tile) {
+                        @let (number, unit) = (tile.show)(direction);
+                        p class="figure" {
+                            (side.swatch())
+                            span class="number" { (number) } " " span class="unit" { (unit) }
+                        }
+                        p class="source" {
+                            @if !side.alone { b { (side.brief()) } " " }
+                            (source(side, row, direction, tile))
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn capital(direction: &str) -> &'static str {
+    match direction {
+        "read" => "Read",
+        "write" => "Write",
+        _ => "Trim",
+    }
+}
+
+type Found<'a> = (&'a Row, &'a RowDirection);
+
+fn figures<'a>(
+    sides: &'a [Side<'a>],
+    direction: &str,
+    tile: &Tile,
+) -> Vec<(&'a Side<'a>, Found<'a>)> {
+    let own = sides
+        .iter()
+        .filter_map(|side| Some((side, best(side, direction, tile)?)));
+    let mut own: Vec<_> = own.collect();
+    let rank = |of: &Found<'_>| (tile.rank)(of.1).unwrap_or(f64::NEG_INFINITY);
+    if side::is_many(sides.len()) {
+        own.sort_by(|a, b| rank(&b.1).total_cmp(&rank(&a.1)));
+        let middle = 1..own.len().saturating_sub(1);
+        own.drain(middle);
+        return own;
+    }
+    // Different cases side by side would look like a difference between the Records.
+    let case = own.first().map(|(_, (row, _))| row.case.clone());
+    for (side, found) in &mut own {
+        let rows = side.assessment.rows.iter();
+        let mut same = rows.filter(|row| Some(&row.case) == case.as_ref());
+        let same = same.next().and_then(|row| {
+            let mut all = row.directions.iter();
+            Some((
+                row,
+                all.find(|fastest| fastest.direction.name() == direction)?,
+            ))
+        });
+        *found = same
+            .filter(|known| (tile.rank)(known.1).is_some())
+            .unwrap_or(*found);
+    }
+    own
+}
+
+fn best<'a>(
+    side: &'a Side<'_>,
+    direction: &str,
+    tile: &Tile,
+) -> Option<(&'a Row, &'a RowDirection)> {
+    let all = side.assessment.directions();
+    let known = all.filter(|(_, d)| d.direction.name() == direction && d.ios > 0);
+    let ranked = known.filter_map(|known| Some(((tile.rank)(known.1)?, known)));
+    let best = ranked.max_by(|(a, _), (b, _)| a.total_cmp(b));
+    best.map(|(_, it)| it)
+}
+
+/// Which row it is, how sure, and whether a finding doubts it.
+fn source(side: &Side<'_>, row: &Row, direction: &RowDirection, tile: &Tile) -> Markup {
+    html! {
+        span class="row" {
+            (facts::label(row, direction))
+            @if facts::is_doubted(&row.case, &side.assessment.findings) { (doubt()) }
+        }
+        @if let Some(text) = (tile.aside)(direction) { " " span class="beside" { (text) } }
+    }
+}
+
+/// Leads from a figure to the finding that doubts it.
+pub fn doubt() -> Markup {
+    html! {
+        a class="doubted" href="#findings" title="a finding doubts this figure" { "!" }
+    }
+}

@@ -1,0 +1,87 @@
+//! In: Records, their findings, and what was compared and judged of them.
+//! Out: one self-contained HTML file with charts: no network, no third party, the same bytes for the
+//! same Records.
+//! Never: computes a statistic, judges a figure, says a figure in other words than a Document does.
+
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
+// `fields!` gives the type of a field the name of the field.
+#![allow(non_camel_case_types)]
+
+mod charts;
+mod comparison;
+mod consistency;
+mod course;
+mod data;
+mod diagnosis;
+mod findings;
+mod frame;
+mod headline;
+mod hosts;
+mod limits;
+mod model;
+mod numbers;
+mod origin;
+mod side;
+mod study;
+mod sweeps;
+mod systems;
+
+use blocklab_compare::compare::Comparison;
+use blocklab_compare::expect::Diagnosis;
+use blocklab_compare::study::Outcome;
+use blocklab_findings::Assessment;
+use blocklab_record::Record;
+use maud::Markup;
+
+use blocklab_report::words::answer;
+use side::Side;
+
+/// The whole page for one Record, or for several side by side in the order given.
+///
+/// The page carries its style, its script and its data; a reader without JavaScript still has
+/// every number in tables.
+pub fn runs(records: &[(&Record, &Assessment)]) -> String {
+    frame::page(records, None).into_string()
+}
+
+/// The same page, opened by a comparison of these Records.
+pub fn comparison(records: &[(&Record, &Assessment)], comparison: &Comparison) -> String {
+    let opening = frame::Opening {
+        id: "comparison",
+        name: "Comparison",
+        title: Some(comparison::title(records, comparison)),
+        answer: answer::comparison(comparison),
+        limits: None,
+        section: &|_: &[Side<'_>]| comparison::section(comparison),
+    };
+    frame::page(records, Some(opening)).into_string()
+}
+
+/// The page of a Record with everything that was found, opened by delivered against documented
+/// where something was expected.
+pub fn diagnosis(record: &Record, diagnosis: &Diagnosis) -> String {
+    let expected = diagnosis.expected.as_ref();
+    let section = |_: &[Side<'_>]| expected.map_or_else(Markup::default, diagnosis::section);
+    let opening = expected.map(|_| frame::Opening {
+        id: "documented",
+        name: "Documented",
+        title: None,
+        answer: answer::diagnosis(record, diagnosis),
+        limits: expected.map(limits::expected),
+        section: &section,
+    });
+    frame::page(&[(record, &diagnosis.assessment)], opening).into_string()
+}
+
+/// The page of all runs of a study, opened by what the study shows.
+pub fn study(records: &[(&Record, &Assessment)], outcome: &Outcome) -> String {
+    let opening = frame::Opening {
+        id: "study",
+        name: "Study",
+        title: None,
+        answer: answer::study(outcome),
+        limits: None,
+        section: &|sides: &[Side<'_>]| study::section(outcome, sides),
+    };
+    frame::page(records, Some(opening)).into_string()
+}

@@ -1,0 +1,161 @@
+//! The model: which device took the place of a real one, and what it rests on.
+
+use blocklab_device::Limit;
+use blocklab_record::TargetFacts;
+use maud::{Markup, html};
+
+use super::side::{self, Side, alike, whose};
+use blocklab_report::document::html::prose;
+use blocklab_report::document::tables::{card, heads};
+use blocklab_report::words::model;
+
+/// Whether any Record has one.
+pub fn any(sides: &[Side<'_>]) -> bool {
+    let mut modelled = sides.iter().flat_map(|side| model::targets(side.record));
+    modelled.next().is_some()
+}
+
+/// The modelled devices with their limits and assumptions; nothing where there is none.
+pub fn section(sides: &[Side<'_>]) -> Markup {
+    html! {
+        @if any(sides) {
+            section id="model" {
+                h2 { "The model" }
+                @if side::many(sides) { (of_many(sides)) }
+                @for side in sides.iter().filter(|_| !side::many(sides)) {
+                    @let targets: Vec<_> = model::targets(side.record).collect();
+                    @if !targets.is_empty() {
+                        (side.title())
+                        p class="lead" { (model::meaning(side.record.origin)) }
+                    }
+                    @for target in &targets {
+                        (device(side, target))
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn device(side: &Side<'_>, target: &TargetFacts) -> Markup {
+    let named = |what: &str| side.own(&format!("{what} of {}", target.path));
+    let of = |bound| -> Vec<&Limit> {
+        target
+            .limits
+            .iter()
+            .filter(|limit| limit.is_bound() == bound)
+            .collect()
+    };
+    let (limits, bounds) = (of(false), of(true));
+    html! {
+        p class="device" {
+            code { (target.path) }
+            @if target.size_bytes.0 > 0 { " " span class="muted" { (target.size_bytes) } }
+        }
+        @if !target.assumptions.is_empty() {
+            ul class="card assumptions" {
+                @for sentence in &target.assumptions {
+                    li {
+                        span class="badge assumed" { "assumed" } " "
+                        (prose(&model::assumption(sentence)))
+                    }
+                }
+            }
+        }
+        @if !limits.is_empty() { (table(&named("Limits"), &limits)) }
+        @if !bounds.is_empty() {
+            details class="bounds" {
+                summary { "Bounds of what may be bought, which held nothing back here" }
+                (table(&named("Bounds"), &bounds))
+            }
+        }
+    }
+}
+
+fn table(name: &str, limits: &[&Limit]) -> Markup {
+    let titles = [
+        ("limit", ""),
+        ("value", "number"),
+        ("how it is known", ""),
+        ("date", ""),
+    ];
+    let rows = html! { @for limit in limits { (row(limit)) } };
+    card(name, "limits", heads(&titles), rows)
+}
+
+fn row(limit: &Limit) -> Markup {
+    let (how, (what, date)) = (limit.origin.how(), model::source(limit));
+    html! {
+        tr {
+            th scope="row" { (limit.name.to_string()) }
+            td class="number" { (model::value(limit)) }
+            td class="source-text" {
+                span class={ "badge " (how) } { (how) } " " (what)
+            }
+            td class="date" { (date.unwrap_or("–")) }
+        }
+    }
+}
+
+/// The models of all: every assumption and every limit once, with the systems that have it.
+fn of_many(sides: &[Side<'_>]) -> Markup {
+    let targets = || {
+        let all = sides.iter();
+        all.flat_map(|side| model::targets(side.record).map(move |target| (target, side)))
+    };
+    let meanings = alike(targets().map(|(_, it)| (model::meaning(it.record.origin), it)));
+    let assumed = targets().flat_map(|(target, side)| {
+        let all = target.assumptions.iter();
+        all.map(move |sentence| (model::assumption(sentence), side))
+    });
+    let limits = |bound: bool| {
+        let all = targets().flat_map(|(target, side): (&TargetFacts, _)| {
+            target.limits.iter().map(move |limit| (limit, side))
+        });
+        alike(all.filter(|(limit, _)| limit.is_bound() == bound))
+    };
+    let all = sides.len();
+    html! {
+        @for (text, members) in &meanings { p class="lead" { (text) (whose(members, all)) } }
+        details class="infos" {
+            summary { "What was assumed, and which limits were in force" }
+            ul class="card assumptions" {
+                @for (sentence, members) in alike(assumed) {
+                    li {
+                        span class="badge assumed" { "assumed" } " "
+                        (prose(&sentence)) (whose(&members, all))
+                    }
+                }
+            }
+            (limit_table("Limits", &limits(false), all))
+        }
+        @if !limits(true).is_empty() {
+            details class="infos" {
+                summary { "Bounds of what may be bought, which held nothing back here" }
+                (limit_table("Bounds", &limits(true), all))
+            }
+        }
+    }
+}
+
+fn limit_table(name: &str, limits: &[(&Limit, Vec<&Side<'_>>)], all: usize) -> Markup {
+    let titles = ["limit", "value", "how it is known", "systems"];
+    let titles = titles.map(|title| (title, if title == "value" { "number" } else { "" }));
+    let rows = html! {
+        @for (limit, members) in limits {
+            @let (how, (what, date)) = (limit.origin.how(), model::source(limit));
+            tr {
+                th scope="row" { (limit.name.to_string()) }
+                td class="number" { (model::value(limit)) }
+                td class="source-text" {
+                    span class={ "badge " (how) } { (how) } " " (what)
+                    @if let Some(date) = date { ", " (date) }
+                }
+                td class="source-text" {
+                    @if members.len() == all { "all" } @else { (whose(members, all)) }
+                }
+            }
+        }
+    };
+    card(name, "limits", heads(&titles), rows)
+}

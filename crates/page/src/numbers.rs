@@ -1,0 +1,121 @@
+//! The full table: every figure, sortable, readable without a script.
+
+use blocklab_findings::{Row, RowDirection};
+use blocklab_units::{count, latency};
+use maud::{Markup, html};
+
+use super::headline;
+use super::side::Side;
+use blocklab_report::document::tables::card;
+use blocklab_report::words::facts;
+use blocklab_report::words::figures::{self, Column};
+
+/// More rows than this are folded away.
+const MOST_ROWS: usize = 40;
+
+/// One row a record, case and direction.
+pub fn table(sides: &[Side<'_>]) -> Markup {
+    let alone = sides.len() == 1;
+    let rows = || {
+        sides.iter().flat_map(|side| {
+            let directions = side.assessment.directions();
+            directions.map(move |(row, direction)| (side, row, direction))
+        })
+    };
+    let paced = rows().any(|(_, _, direction)| direction.response_ns.is_some());
+    let failed = rows().any(|(_, row, _)| row.errors > 0);
+    let is_doubted = |(side, row, _): (&Side<'_>, &Row, _)| {
+        facts::is_doubted(&row.case, &side.assessment.findings)
+    };
+    let doubted = rows().any(is_doubted);
+    let paid = super::origin::has_machine(sides);
+    let service = figures::service();
+    let response = if paced {
+        figures::response()
+    } else {
+        Vec::new()
+    };
+    let heads = html! {
+        @if !alone { (head("run", "text")) }
+        (head("case", "text"))
+        @for column in &service { (head(column.title, "number")) }
+        @for column in &response { (head(&format!("resp. {}", column.title), "number")) }
+        @if paid { (head("CPU per op", "number")) }
+        @if failed { (head("errors", "number")) }
+    };
+    let body = html! {
+        @for (side, row, direction) in rows() {
+            tr {
+                @if !alone { td class="text" { (side.swatch()) (side.brief()) } }
+                (name(side, row, direction))
+                @for column in service.iter().chain(&response) { (column_cell(column, direction)) }
+                @if paid { td { (latency(row.cpu_ns_per_io)) } }
+                @if failed { td { (count(row.errors as f64)) } }
+            }
+        }
+    };
+    // Smaller on paper, which would cut the last columns.
+    let is_wide = paced || !alone;
+    let class = if is_wide { "sortable wide" } else { "sortable" };
+    html! {
+        section id="numbers" {
+            h2 { "All numbers" }
+            p class="lead" {
+                (legend(sides))
+                @if doubted { " " (headline::doubt()) " leads to a finding that doubts the figure." }
+            }
+            @if rows().count() > MOST_ROWS {
+                details class="infos long" {
+                    summary { (rows().count()) " rows" }
+                    (card("All numbers", class, heads, body))
+                }
+            } @else { (card("All numbers", class, heads, body)) }
+        }
+    }
+}
+
+fn legend(sides: &[Side<'_>]) -> String {
+    let figures = sides
+        .iter()
+        .map(|side| facts::aggregate(side.record, &side.assessment.rows));
+    let mut figures: Vec<String> = figures.collect();
+    figures.sort();
+    figures.dedup();
+    let figures = figures.join("; ");
+    format!(
+        "Rates and mean: {figures}; ± is half the 95 % confidence interval of the IOPS. \
+         Percentiles are of the operations of all passes together; beyond one with ~ lie fewer \
+         than ten operations."
+    )
+}
+
+fn head(title: &str, kind: &str) -> Markup {
+    html! {
+        th scope="col" class=(kind) { button type="button" { (title) } }
+    }
+}
+
+fn name(side: &Side<'_>, row: &Row, direction: &RowDirection) -> Markup {
+    let doubted = facts::is_doubted(&row.case, &side.assessment.findings);
+    // A matrix builds the names of its cases from its settings.
+    let is_unnamed = |(key, value): &(String, String)| !row.case.contains(&format!("{key}{value}"));
+    html! {
+        th scope="row" title=(row.what) {
+            (facts::label(row, direction))
+            @if doubted { (headline::doubt()) }
+            @if row.settings.iter().any(is_unnamed) {
+                span class="settings" {
+                    @for (key, value) in &row.settings { " " (key) "=" (value) }
+                }
+            }
+        }
+    }
+}
+
+/// Pale, where too few operations stand behind it.
+fn column_cell(column: &Column, direction: &RowDirection) -> Markup {
+    let weak = column.quantile.is_some_and(|q| !direction.supports(q));
+    html! {
+        td class=[weak.then_some("weak")] { ((column.text)(direction)) }
+    }
+}

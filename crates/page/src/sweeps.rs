@@ -1,0 +1,298 @@
+//! The sweeps of a run: each figure as lines over the axis of numbers, all of them in heat maps
+//! where both axes are numbers, and the same figures as tables.
+
+use blocklab_compare::study::REACHED;
+use blocklab_findings::sweeps::{Axis, Sweep, sweeps};
+use blocklab_findings::{Assessment, Estimate, RowDirection};
+use blocklab_units::{count, latency, rate};
+use maud::{Markup, html};
+use serde::Serialize;
+
+use super::charts::{self, DrawnLine, DrawnPoint, LineChart, six_figures};
+use super::side::Side;
+use blocklab_report::document::tables::{card, heads};
+use blocklab_report::fields;
+use blocklab_report::words::facts;
+
+/// A figure that is drawn over the axis.
+struct Figure {
+    name: &'static str,
+    /// Above its chart.
+    title: &'static str,
+    /// As limits know it.
+    quantity: Option<&'static str>,
+    is_time: bool,
+    value: fn(&RowDirection) -> Option<f64>,
+    text: fn(&RowDirection) -> String,
+}
+
+const FIGURES: [Figure; 4] = [
+    Figure {
+        name: "IOPS",
+        title: "IOPS",
+        quantity: Some("iops"),
+        is_time: false,
+        value: |direction| Some(direction.iops.value),
+        text: |direction| certain(count(direction.iops.value), &direction.iops),
+    },
+    Figure {
+        name: "MB/s",
+        title: "MB/s",
+        quantity: Some("mbps"),
+        is_time: false,
+        value: |direction| Some(direction.bytes_per_s.value / 1e6),
+        text: |direction| {
+            certain(
+                rate(direction.bytes_per_s.value / 1e6),
+                &direction.bytes_per_s,
+            )
+        },
+    },
+    Figure {
+        name: "p50",
+        title: "median latency",
+        quantity: None,
+        is_time: true,
+        value: |direction| quantile(direction, 0.5, "p50"),
+        text: |direction| facts::quantile(direction, 0.5, direction.service_ns.at("p50")),
+    },
+    Figure {
+        name: "p99",
+        title: "p99 latency",
+        quantity: None,
+        is_time: true,
+        value: |direction| quantile(direction, 0.99, "p99"),
+        text: |direction| facts::quantile(direction, 0.99, direction.service_ns.at("p99")),
+    },
+];
+
+/// With half of its interval, where there is one.
+fn certain(text: String, estimate: &Estimate) -> String {
+    match estimate.half_width_percent() {
+        Some(_) => format!("{text} ± {}", facts::plus_minus(estimate)),
+        None => text,
+    }
+}
+
+fn quantile(of: &RowDirection, share: f64, name: &str) -> Option<f64> {
+    of.knows(share).then(|| of.service_ns.at(name) as f64)
+}
+
+/// Those of a run; of a study the tables show them already.
+pub fn of<'a>(assessment: &'a Assessment, is_part: bool) -> Vec<Sweep<'a>> {
+    if is_part {
+        Vec::new()
+    } else {
+        sweeps(&assessment.rows)
+    }
+}
+
+/// Whether any run has one.
+pub fn any(sides: &[Side<'_>]) -> bool {
+    sides.iter().any(|side| !side.sweeps.is_empty())
+}
+
+/// Whether a case is a point of a sweep, so that it needs no bar.
+pub fn has(side: &Side<'_>, case: &str) -> bool {
+    side.sweeps.iter().any(|sweep| sweep.cases.contains(&case))
+}
+
+/// A direction of a case as a point of a sweep.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct Place {
+    /// The place of its line, or of a single line its own, among numbers: 0 to 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rank: Option<f64>,
+    /// The place of its line among words.
+    pub color: usize,
+    /// Whether it is a corner of the sweep, or where its line has come near its most: one to look at
+    /// first.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_telling: bool,
+}
+
+/// Where a direction of a case stands in the sweeps of a run.
+pub fn place(side: &Side<'_>, moved: &RowDirection) -> Option<Place> {
+    side.sweeps.iter().find_map(|sweep| {
+        let mut cells = sweep.cells.iter().enumerate().flat_map(|(line, cells)| {
+            cells
+                .iter()
+                .enumerate()
+                .map(move |(at, cell)| (line, at, *cell))
+        });
+        let same = |cell: Option<&RowDirection>| cell.is_some_and(|it| std::ptr::eq(it, moved));
+        let (line, at, _) = cells.find(|(.., cell)| same(*cell))?;
+        let share = |place: usize, places: usize| place as f64 / (places.max(2) - 1) as f64;
+        let last = |place: usize, places: usize| place == 0 || place + 1 == places;
+        let across = sweep.across.values.len();
+        let lines = sweep.cells.len();
+        let corner = last(at, across) && last(line, lines);
+        Some(Place {
+            rank: match &sweep.by {
+                Some(by) => by.places.as_ref().map(|_| share(line, lines)),
+                None => Some(share(at, across)),
+            },
+            color: line,
+            is_telling: corner || near_most(&sweep.cells[line]) == Some(at),
+        })
+    })
+}
+
+/// The first place of a line that reaches its most but for a twentieth.
+fn near_most(line: &[Option<&RowDirection>]) -> Option<usize> {
+    let iops = |cell: &Option<&RowDirection>| cell.map_or(0.0, |moved| moved.iops.value);
+    let most = line.iter().map(iops).fold(0.0, f64::max);
+    line.iter().position(|cell| iops(cell) >= REACHED * most)
+}
+
+/// The place of a line of a curve among numbers, by the setting in its name.
+pub fn rank_of(side: &Side<'_>, name: &str) -> Option<f64> {
+    side.sweeps.iter().find_map(|sweep| {
+        let by = sweep.by.as_ref().filter(|by| by.places.is_some())?;
+        let values = by.values.iter().enumerate();
+        let named = values.filter(|(_, value)| {
+            name.contains(&format!("{}{}", by.setting, value.replace(' ', "")))
+        });
+        // Of depth1 and depth16 the longer one is meant.
+        let (at, _) = named.max_by_key(|(_, value)| value.len())?;
+        Some(at as f64 / (by.values.len().max(2) - 1) as f64)
+    })
+}
+
+/// A section with all of them; nothing without one.
+pub fn section(sides: &[Side<'_>]) -> Markup {
+    html! {
+        @if any(sides) {
+            section id="sweeps" {
+                h2 { "Sweeps" }
+                p class="lead" {
+                    "Points are the figure of all passes. Axes are logarithmic where their values "
+                    "span a factor of 16 or more."
+                }
+                @for side in sides {
+                    @if !side.sweeps.is_empty() { (side.title()) }
+                    @for sweep in &side.sweeps { (sweep_of(side, sweep)) }
+                }
+            }
+        }
+    }
+}
+
+fn sweep_of(side: &Side<'_>, sweep: &Sweep<'_>) -> Markup {
+    let title = side.own(&format!("{}, {}", sweep.name, sweep.direction));
+    let figures = FIGURES.iter().map(|figure| {
+        fields! { name: figure.name, chart: chart(sweep, figure) }
+    });
+    let is_map = sweep.by.as_ref().is_some_and(|by| by.places.is_some());
+    let data = fields! {
+        title: title.clone(),
+        direction: sweep.direction,
+        across: words(&sweep.across),
+        by: sweep.by.as_ref().map(words),
+        is_map: is_map && sweep.across.values.len() > 2,
+        figures: figures.collect::<Vec<_>>(),
+    };
+    html! {
+        (charts::card(&title, &data))
+        details class="points" {
+            summary { (title) " as tables" }
+            @for figure in &FIGURES { (table(sweep, figure, &title)) }
+        }
+    }
+}
+
+/// `block size`
+fn words(axis: &Axis) -> String {
+    axis.setting.replace('_', " ")
+}
+
+fn chart<'a>(sweep: &'a Sweep<'_>, figure: &'static Figure) -> impl Serialize + use<'a> {
+    let places = sweep.across.places.as_deref().unwrap_or_default();
+    let line = |(index, cells): (usize, &Vec<Option<&RowDirection>>)| {
+        let point = |(place, cell): (usize, &Option<&RowDirection>)| {
+            let cell = (*cell)?;
+            Some(DrawnPoint {
+                x: places[place],
+                y: six_figures((figure.value)(cell)?),
+                at: format!("{} {}", words(&sweep.across), sweep.across.values[place]),
+                text: if figure.is_time {
+                    (figure.text)(cell)
+                } else {
+                    format!("{} {}", (figure.text)(cell), figure.name)
+                },
+                // A size swept on its own is whole; of a mix it is the mean.
+                size: (figure.name == "IOPS" && cell.iops.value > 0.0)
+                    .then(|| (cell.bytes_per_s.value / cell.iops.value).round()),
+                past_peak: false,
+            })
+        };
+        let by = sweep.by.as_ref();
+        let last = by.map_or(1, |by| by.values.len().max(2) - 1);
+        DrawnLine {
+            name: by.map_or_else(|| sweep.name.clone(), |by| by.values[index].clone()),
+            color: index,
+            // Values that have an order have colours that have one.
+            rank: by
+                .filter(|by| by.places.is_some())
+                .map(|_| index as f64 / last as f64),
+            is_published: false,
+            points: cells.iter().enumerate().filter_map(point).collect(),
+            mark: None,
+        }
+    };
+    let lines: Vec<_> = sweep.cells.iter().enumerate().map(line).collect();
+    let up: Vec<f64> = lines
+        .iter()
+        .flat_map(|line| &line.points)
+        .map(|point| point.y)
+        .collect();
+    let names = sweep.across.values.iter().map(String::as_str);
+    LineChart {
+        x: charts::Axis {
+            ticks: places.iter().copied().zip(names).collect(),
+            ..charts::Axis::new(&*sweep.across.setting, charts::is_wide(places))
+        },
+        y: charts::Axis {
+            quantity: figure.quantity,
+            is_time: figure.is_time,
+            ..charts::Axis::new(figure.title, charts::is_wide(&up))
+        },
+        lines,
+    }
+}
+
+fn table(sweep: &Sweep<'_>, figure: &Figure, title: &str) -> Markup {
+    let corner = match &sweep.by {
+        Some(by) => format!("{}: {} by {}", figure.name, words(by), words(&sweep.across)),
+        None => format!("{} by {}", figure.name, words(&sweep.across)),
+    };
+    let columns = sweep
+        .across
+        .values
+        .iter()
+        .map(|value| (value.as_str(), "number"));
+    let titles: Vec<_> = [(corner.as_str(), "")].into_iter().chain(columns).collect();
+    let text = |cell: &RowDirection| match (figure.value)(cell) {
+        Some(value) if figure.is_time => latency(value),
+        Some(value) => rate(value),
+        None => "–".to_owned(),
+    };
+    let rows = html! {
+        @for (index, cells) in sweep.cells.iter().enumerate() {
+            tr {
+                th scope="row" {
+                    (sweep.by.as_ref().map_or(sweep.name.as_str(), |by| by.values[index].as_str()))
+                }
+                @for cell in cells {
+                    td class="number" { (cell.map_or_else(|| "–".to_owned(), text)) }
+                }
+            }
+        }
+    };
+    card(
+        &format!("{title}: {}", figure.title),
+        "",
+        heads(&titles),
+        rows,
+    )
+}

@@ -1,0 +1,70 @@
+//! Many systems on one page: a row each.
+
+use blocklab_compare::study::{Outcome, Party};
+use blocklab_findings::Severity;
+use blocklab_units::plural;
+use maud::{Markup, html};
+
+use super::headline;
+use super::side::Side;
+use blocklab_report::document::tables::{card, heads};
+use blocklab_report::words::shown;
+
+/// A row a system: its best figures, its price, what was found, its run.
+pub fn table(sides: &[Side<'_>], outcome: Option<&Outcome>) -> Markup {
+    let parties = outcome
+        .map(|outcome| outcome.systems.as_slice())
+        .unwrap_or_default();
+    let priced = parties.iter().any(|party| party.usd_per_hour.is_some());
+    let tiles = headline::tiles_shown(sides);
+    let figures = tiles.iter().map(|tile| (tile.1.as_str(), "number"));
+    let titles: Vec<_> = [("system", "")]
+        .into_iter()
+        .chain(figures)
+        .chain(priced.then_some(("USD an hour", "number")))
+        .chain([("found", ""), ("run", "")])
+        .collect();
+    let price = |party: Option<&Party>| {
+        let usd = party.and_then(|party| party.usd_per_hour);
+        usd.map_or_else(|| "–".to_owned(), |usd| shown::fixed(usd, 3))
+    };
+    let row = |name: &str, side: Option<&Side<'_>>, party: Option<&Party>| {
+        html! {
+            tr {
+                th scope="row" { @if let Some(side) = side { (side.swatch()) } (name) }
+                @for (tile, _) in &tiles {
+                    td class="number" { (side.map_or_else(|| "–".to_owned(), |figure| tile.text(figure))) }
+                }
+                @if priced { td class="number" { (price(party)) } }
+                td { (side.map_or_else(|| "not run".to_owned(), found)) }
+                td { @if let Some(side) = side { code { (side.record.id) } } }
+            }
+        }
+    };
+    let alone = parties.iter().filter(|party| party.run.is_none());
+    let rows = html! {
+        @for side in sides {
+            @let party = parties.iter().find(|party| party.run.as_ref() == Some(&side.record.id));
+            (row(side.name(), Some(side), party))
+        }
+        @for party in alone { (row(&party.name, None, Some(party))) }
+    };
+    html! {
+        h3 { (sides.len()) " systems, the best figure of each" }
+        (card("Systems", "brief", heads(&titles), rows))
+    }
+}
+
+/// `1 critical, 2 warnings`; a dash for nothing.
+fn found(side: &Side<'_>) -> String {
+    let number = |severity| {
+        let all = side.assessment.findings.iter();
+        all.filter(|finding| finding.severity == severity).count()
+    };
+    match (number(Severity::Critical), number(Severity::Warning)) {
+        (0, 0) => "–".to_owned(),
+        (0, warnings) => plural(warnings, "warning"),
+        (critical, 0) => format!("{critical} critical"),
+        (critical, warnings) => format!("{critical} critical, {}", plural(warnings, "warning")),
+    }
+}

@@ -1,0 +1,438 @@
+//! In: what was judged of a run, a comparison, a diagnosis or a study.
+//! Out: the one sentence that answers the reader first: the same words in text, on the page and in
+//! JSON. A file of its own, because every form begins with it.
+
+use blocklab_compare::compare::{Against, Comparison, Verdict};
+use blocklab_compare::expect::{Compared, Diagnosis, LimitCheck, State};
+use blocklab_compare::study::{self, Outcome};
+use blocklab_findings::{Assessment, Finding, Row, RowDirection, Severity};
+use blocklab_record::{Origin, Record};
+use blocklab_units::{Ink, count, plural, rate, stated};
+use blocklab_workload::Direction;
+
+use crate::words::{facts, versus};
+
+/// What the answer amounts to: its colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tone {
+    /// Nothing stands against it.
+    Good,
+    /// Neither good nor bad.
+    Plain,
+    /// To be used with caution.
+    Doubt,
+    /// Not to be used, slower, or less than was promised.
+    Bad,
+}
+
+impl Tone {
+    /// As the style of the page calls it.
+    pub const fn class(self) -> &'static str {
+        match self {
+            Self::Good => "good",
+            Self::Plain => "plain",
+            Self::Doubt => "doubt",
+            Self::Bad => "bad",
+        }
+    }
+
+    /// On a terminal.
+    pub const fn ink(self) -> Ink {
+        match self {
+            Self::Good => Ink::Green,
+            Self::Plain => Ink::Bold,
+            Self::Doubt => Ink::Yellow,
+            Self::Bad => Ink::Red,
+        }
+    }
+}
+
+/// The sentence, without a full stop, and what it amounts to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// Its colour.
+    pub tone: Tone,
+    /// `Usable with caution: 68,498 IOPS at most; other programs used the disk in 7 of 8 cases`.
+    pub text: String,
+}
+
+impl Answer {
+    fn new(tone: Tone, text: impl Into<String>) -> Self {
+        Self {
+            tone,
+            text: text.into(),
+        }
+    }
+}
+
+/// So many parts of a kind are named.
+const NAMED: usize = 2;
+
+/// Whether the figures of a run can be used, what they come to at most, and what doubts them.
+pub fn run(record: &Record, assessment: &Assessment) -> Answer {
+    if let Some(ending) = facts::ending(record) {
+        return Answer::new(Tone::Bad, ending.trim_end_matches('.'));
+    }
+    let findings = &assessment.findings;
+    let cases = assessment.rows.len();
+    let of = |severity| doubts(findings, severity, cases);
+    let most = most(assessment);
+    let usable = match record.origin {
+        Origin::Measured | Origin::Imported => ["Usable", "Usable with caution"],
+        Origin::Simulated => ["Predicted", "Predicted, with caution"],
+        Origin::Emulated => ["Paced by a model", "Paced by a model, with caution"],
+    };
+    if !assessment.directions().any(|(_, moved)| moved.ios > 0) && findings.is_empty() {
+        return Answer::new(Tone::Doubt, "Nothing was measured");
+    }
+    match (of(Severity::Critical), of(Severity::Warning)) {
+        (Some(why), _) => Answer::new(Tone::Bad, format!("Do not use: {why}; {most}")),
+        (None, Some(why)) => Answer::new(Tone::Doubt, format!("{}: {most}; {why}", usable[1])),
+        (None, None) => Answer::new(
+            Tone::Good,
+            format!("{}: {most}; {}", usable[0], sound(findings)),
+        ),
+    }
+}
+
+/// `68,498 IOPS at most`, and the throughput where another case has the most of it. What a case moves
+/// in all directions at once is its rate.
+fn most(assessment: &Assessment) -> String {
+    let cases: Vec<CaseRate<'_>> = assessment
+        .rows
+        .iter()
+        .filter_map(CaseRate::of_row)
+        .collect();
+    let fastest = cases.iter().max_by(|a, b| a.iops.total_cmp(&b.iops));
+    let widest = cases
+        .iter()
+        .max_by(|a, b| a.bytes_per_s.total_cmp(&b.bytes_per_s));
+    let (Some(fastest), Some(widest)) = (fastest, widest) else {
+        return "nothing was measured".to_owned();
+    };
+    // A quiet recording has less than one operation a second, and that is not none.
+    let iops = if fastest.iops < 10.0 {
+        rate(fastest.iops)
+    } else {
+        count(fastest.iops)
+    };
+    let mbps = rate(widest.bytes_per_s / 1e6);
+    if cases.len() == 1 {
+        format!("{iops} IOPS, {mbps} MB/s")
+    } else if fastest.case == widest.case {
+        format!("{iops} IOPS at most")
+    } else {
+        format!("{iops} IOPS and {mbps} MB/s at most")
+    }
+}
+
+/// What a case moves a second.
+struct CaseRate<'a> {
+    case: &'a str,
+    iops: f64,
+    bytes_per_s: f64,
+}
+
+impl<'a> CaseRate<'a> {
+    /// `None`: nothing was done. Flushes move nothing and count where nothing else was done.
+    fn of_row(row: &'a Row) -> Option<Self> {
+        let has_moved = |moved: &RowDirection| moved.ios > 0 && moved.direction != Direction::Sync;
+        let only_flushes = !row.directions.iter().any(has_moved);
+        let moved = || {
+            let directions = row.directions.iter();
+            directions.filter(|moved| moved.ios > 0 && (only_flushes || has_moved(moved)))
+        };
+        moved().next()?;
+        Some(Self {
+            case: &row.case,
+            iops: moved().map(|moved| moved.iops.value).sum(),
+            bytes_per_s: moved().map(|moved| moved.bytes_per_s.value).sum(),
+        })
+    }
+}
+
+/// What is known for certain: the first part of the finding that says so.
+fn sound(findings: &[Finding]) -> String {
+    let known = facts::good(findings).map(|finding| finding.statement.as_str());
+    let first = known.and_then(|statement| statement.split([';', '.']).next());
+    first.map_or_else(|| "no finding doubts a figure".to_owned(), in_a_sentence)
+}
+
+/// Its first letter small, so that it can follow a semicolon.
+fn in_a_sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters
+        .next()
+        .map(|letter| letter.to_lowercase().to_string());
+    first.unwrap_or_default() + letters.as_str()
+}
+
+/// `other programs used the disk in 7 of 8 cases, and 1 more warning`; `None` without one.
+fn doubts(findings: &[Finding], severity: Severity, cases: usize) -> Option<String> {
+    let mut rules: Vec<(&str, Vec<&str>)> = Vec::new();
+    for finding in findings.iter().filter(|it| it.severity == severity) {
+        let subject = finding.subject.iter().map(String::as_str);
+        match rules.iter_mut().find(|(rule, _)| *rule == finding.rule) {
+            Some((_, known)) => known.extend(subject),
+            None => rules.push((finding.rule, subject.collect())),
+        }
+    }
+    for (_, known) in &mut rules {
+        known.sort_unstable();
+        known.dedup();
+    }
+    // What concerns the most cases says the most; one without cases concerns them all.
+    let reach = |known: &[&str]| {
+        if known.is_empty() {
+            usize::MAX
+        } else {
+            known.len()
+        }
+    };
+    rules.sort_by_key(|(_, known)| std::cmp::Reverse(reach(known)));
+    let (rule, known) = rules.first()?;
+    let place = match &known[..] {
+        [] => String::new(),
+        [one] if cases > 1 => format!(" in {one}"),
+        _ if cases > 1 => format!(" in {} of {cases} cases", known.len()),
+        _ => String::new(),
+    };
+    let word = if severity == Severity::Critical {
+        "critical finding"
+    } else {
+        "warning"
+    };
+    let more = match rules.len() - 1 {
+        0 => String::new(),
+        n => format!(", and {}", plural(n, &format!("more {word}"))),
+    };
+    Some(format!("{}{place}{more}", phrase(rule)))
+}
+
+/// What a rule found, in a few words; of most rules their names are these words.
+fn phrase(rule: &str) -> String {
+    let known = match rule {
+        "disk-shared" => "other programs used the disk",
+        "machine-busy" => "other programs used the processor",
+        "page-cache" => "memory answered in place of the device",
+        "cpu-limit" => "the processor was the limit",
+        "few-samples" => "too few operations for the slow tail",
+        "too-short" => "measured too briefly",
+        "outlier-pass" => "one pass differs from the others",
+        "scatter" => "the passes scatter",
+        "drift-over-passes" => "the passes drift",
+        "drift-within" => "the rate drifts within passes",
+        "failed-operations" => "operations failed",
+        "not-direct" => "not measured past the page cache",
+        "not-from-device" => "not answered by the device",
+        "rate-missed" => "the requested rate was not reached",
+        "unanswered" => "operations were not answered",
+        "slow-episode" => "an episode of slow operations",
+        "quota-throttled" => "a processor quota held the run back",
+        "setting-not-in-effect" => "a setting that was bought is not in effect",
+        "below-documented-limit" => "less than a documented limit allows",
+        "memory-target" => "the target lies in memory",
+        name => return name.replace('-', " "),
+    };
+    known.to_owned()
+}
+
+/// How the runs stand to the baseline: slower first.
+pub fn comparison(comparison: &Comparison) -> Answer {
+    let mut parts: Vec<(Tone, String)> = comparison.against.iter().map(one_against).collect();
+    let tone = [Tone::Bad, Tone::Doubt, Tone::Good]
+        .into_iter()
+        .find(|tone| parts.iter().any(|(known, _)| known == tone));
+    let more = parts.len().saturating_sub(NAMED + 1);
+    if more > 0 {
+        parts.truncate(NAMED);
+    }
+    let mut texts: Vec<String> = parts.into_iter().map(|(_, text)| text).collect();
+    if more > 0 {
+        texts.push(format!("and {} more runs", more + 1));
+    }
+    Answer::new(tone.unwrap_or(Tone::Plain), texts.join("; "))
+}
+
+/// `B is slower in 4 of 8 loads (×0.50), faster in 2 (×1.95)`.
+fn one_against(against: &Against) -> (Tone, String) {
+    let name = versus::letter(against.run);
+    let all = against.pairs.len();
+    let number = |verdict| against.count(verdict);
+    let loads = plural(all, "load");
+    if all == 0 {
+        return (
+            Tone::Doubt,
+            format!("{name} has no load in common with the baseline"),
+        );
+    }
+    if number(Verdict::Unknown) == all {
+        let text = format!("{name} cannot be judged: a single pass has no scatter ({loads})");
+        return (Tone::Doubt, text);
+    }
+    let changed = [(Verdict::Slower, Tone::Bad), (Verdict::Faster, Tone::Good)];
+    let changed = changed
+        .into_iter()
+        .filter(|(verdict, _)| number(*verdict) > 0);
+    let mut tone = Tone::Plain;
+    let mut parts: Vec<String> = Vec::new();
+    for (verdict, its) in changed {
+        tone = if parts.is_empty() { its } else { tone };
+        let of = if parts.is_empty() {
+            format!(" of {loads}")
+        } else {
+            String::new()
+        };
+        let speed = against.mean_speed(verdict);
+        let speed = speed.map_or_else(String::new, |speed| format!(" (×{})", short(speed)));
+        parts.push(format!(
+            "{} in {}{of}{speed}",
+            versus::verdict(verdict),
+            number(verdict)
+        ));
+    }
+    if parts.is_empty() {
+        return (
+            Tone::Plain,
+            format!("{name} shows no difference that matters in {loads}"),
+        );
+    }
+    (tone, format!("{name} is {}", parts.join(", ")))
+}
+
+/// `0.50`, `1.95`, `14`.
+fn short(speed: f64) -> String {
+    if speed < 9.995 {
+        format!("{speed:.2}")
+    } else {
+        count(speed)
+    }
+}
+
+/// Whether what was bought is delivered; of a run by itself what it is worth.
+pub fn diagnosis(record: &Record, diagnosis: &Diagnosis) -> Answer {
+    let own = run(record, &diagnosis.assessment);
+    let Some(compared) = &diagnosis.expected else {
+        return own;
+    };
+    let delivered = delivered(compared);
+    if own.tone == Tone::Bad {
+        return Answer::new(
+            Tone::Bad,
+            format!("{}; {}", own.text, in_a_sentence(&delivered.text)),
+        );
+    }
+    delivered
+}
+
+/// `Missed: volume IOPS, 6,000 of 8,000 (75 %)`: of the most severe state its limits.
+fn delivered(compared: &Compared) -> Answer {
+    let states = [
+        (State::Missed, Tone::Bad, "Missed"),
+        (State::Exceeded, Tone::Doubt, "Exceeded"),
+        (State::Interrupted, Tone::Doubt, "Interrupted"),
+        (State::Undecided, Tone::Doubt, "Undecided"),
+        (State::Met, Tone::Good, "Met"),
+    ];
+    let has = |state| {
+        compared
+            .limits
+            .iter()
+            .filter(move |limit| limit.state == state)
+    };
+    let found = states
+        .into_iter()
+        .find(|(state, ..)| has(*state).next().is_some());
+    let Some((state, tone, word)) = found else {
+        let text = match compared.limits.len() {
+            0 => format!("No limit of {} is documented", compared.address),
+            n => format!(
+                "Not tested: no load of this run could reach any of {}",
+                plural(n, "limit")
+            ),
+        };
+        return Answer::new(Tone::Doubt, text);
+    };
+    let all: Vec<&LimitCheck> = has(state).collect();
+    let named: Vec<String> = all.iter().take(NAMED).map(|limit| reached(limit)).collect();
+    let more = match all.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        n => format!("; and {n} more"),
+    };
+    Answer::new(tone, format!("{word}: {}{more}", named.join("; ")))
+}
+
+/// `volume IOPS, 6,000 of 8,000 (75 %)`: IOPS say their unit by their name.
+fn reached(limit: &LimitCheck) -> String {
+    let name = limit
+        .limit
+        .split_once(": ")
+        .map_or(&*limit.limit, |(_, name)| name);
+    let Some(delivered) = limit.delivered else {
+        return format!("{name}, {} {}", stated(limit.value), limit.unit);
+    };
+    let unit = if name.contains(limit.unit) {
+        String::new()
+    } else {
+        format!(" {}", limit.unit)
+    };
+    format!(
+        "{name}, {} of {}{unit} ({} %)",
+        rate(delivered),
+        stated(limit.value),
+        count(delivered / limit.value * 100.0)
+    )
+}
+
+/// What became of the conclusions of a study; without any, how much it shows.
+pub fn study(outcome: &Outcome) -> Answer {
+    use study::Verdict::{Confirmed, Contradicted, NotTestable, TrueByConstruction};
+    let number = |verdict| {
+        outcome
+            .conclusions
+            .iter()
+            .filter(|it| it.verdict == verdict)
+            .count()
+    };
+    let all = outcome.conclusions.len();
+    if all == 0 {
+        let systems = outcome
+            .systems
+            .iter()
+            .filter(|system| system.run.is_some())
+            .count();
+        let drawn = outcome.tables.len() + outcome.plots.len();
+        let text = format!(
+            "{} compared in {}",
+            plural(systems, "system"),
+            plural(drawn, "table and chart")
+        );
+        return Answer::new(Tone::Plain, text);
+    }
+    let tone = match (number(Contradicted), number(Confirmed)) {
+        (0, 0) => Tone::Plain,
+        (0, _) => Tone::Good,
+        _ => Tone::Doubt,
+    };
+    let words = [
+        (Confirmed, "confirmed"),
+        (Contradicted, "contradicted"),
+        (TrueByConstruction, "true by construction"),
+        (NotTestable, "not testable"),
+    ];
+    let parts = words
+        .into_iter()
+        .filter(|(verdict, _)| number(*verdict) > 0);
+    let parts: Vec<String> = parts
+        .enumerate()
+        .map(|(at, (verdict, word))| match at {
+            0 => format!(
+                "{} of {} {word}",
+                number(verdict),
+                plural(all, "conclusion")
+            ),
+            _ => format!("{} {word}", number(verdict)),
+        })
+        .collect();
+    Answer::new(tone, parts.join(", "))
+}

@@ -1,0 +1,109 @@
+//! The words for delivered against documented: one wording for text and HTML.
+
+use blocklab_compare::expect::{CaseCheck, Compared, HowToTest, LimitCheck, State, Why};
+use blocklab_units::{Bytes, count, plural, rate, stated};
+
+use crate::words::facts;
+
+/// What a row is about, with its target where several have addresses of their own.
+pub fn row_name(name: &str, target: Option<&String>) -> String {
+    match target {
+        Some(target) => format!("{name} on {target}"),
+        None => name.to_owned(),
+    }
+}
+
+/// Titles of [`limit_cells`].
+pub const LIMIT_TITLES: [&str; 4] = ["documented", "delivered", "share", "verdict"];
+/// Titles of [`case_cells`].
+pub const CASE_TITLES: [&str; 4] = ["delivered IOPS", "expected IOPS", "share", "it is"];
+
+/// A cell for each of [`LIMIT_TITLES`].
+pub fn limit_cells(of: &LimitCheck) -> [String; 4] {
+    let share = of.delivered.map(|delivered| delivered / of.value * 100.0);
+    [
+        format!("{} {}", stated(of.value), of.unit),
+        of.delivered
+            .map_or_else(dash, |delivered| format!("{} {}", rate(delivered), of.unit)),
+        share.map_or_else(dash, |share| format!("{} %", count(share))),
+        facts::word(of.state),
+    ]
+}
+
+/// The case that reached it, or the load that would; empty where neither is known.
+pub fn limit_how(of: &LimitCheck) -> String {
+    match (&of.how_to_test, &of.case) {
+        (Some(HowToTest::Not(why)), _) => why.clone(),
+        (Some(HowToTest::By(how)), _) => format!("to test it: {how}"),
+        (None, Some(case)) => format!("by {case}"),
+        (None, None) => String::new(),
+    }
+}
+
+/// The same, and its source.
+pub fn limit_words(of: &LimitCheck) -> String {
+    let how = limit_how(of);
+    if how.is_empty() {
+        of.origin.clone()
+    } else {
+        format!("{how}; {}", of.origin)
+    }
+}
+
+/// Less than this share of the expected rate, in per cent, needs a reason to be as expected.
+const LEAST: f64 = 95.0;
+
+/// A cell for each of [`CASE_TITLES`].
+pub fn case_cells(of: &CaseCheck) -> [String; 4] {
+    let share = of.expected_iops.map(|expected| of.iops / expected * 100.0);
+    let why = match share {
+        Some(share) if share < LEAST && of.why == Why::AsExpected => {
+            let binding = of.binding.as_deref().unwrap_or_default();
+            format!("less than a rested device: as from empty credits, or bound by {binding}")
+        }
+        _ => why(of),
+    };
+    [
+        count(of.iops),
+        of.expected_iops.map_or_else(dash, count),
+        share.map_or_else(dash, |share| format!("{} %", count(share))),
+        why,
+    ]
+}
+
+fn why(of: &CaseCheck) -> String {
+    let binding = of.binding.as_deref().unwrap_or_default();
+    match &of.why {
+        Why::AsExpected => format!("as expected, bound by {binding}"),
+        Why::SharedInstance => "as expected, the instance holds its volumes together".to_owned(),
+        Why::DefaultSettings => "as by default: settings not in effect".to_owned(),
+        Why::Interrupted => format!("as expected, bound by {binding}, but interrupted"),
+        Why::OtherType(kind) => format!("another type of volume: {kind}"),
+        Why::OtherInstance(names) => format!("another instance: {}", names.join(", ")),
+        Why::OtherSize(gib) => format!("another size: about {}", Bytes(gib << 30)),
+        Why::FewerVolumes(fewer) => format!("as {fewer} of the volumes"),
+        Why::AnotherDay(day) => format!("as the limits of {day}"),
+        Why::UnitSlip(units) => format!("as expected but for {units}"),
+        Why::Quicker => "quicker than any that was published".to_owned(),
+        Why::Slower => "slower than any that was published".to_owned(),
+        Why::Above => format!("above {binding}"),
+        Why::Below => format!("below {binding}"),
+        Why::Latency => "latency-bound (no documented limit)".to_owned(),
+        Why::NotComparable => "not comparable with documents".to_owned(),
+    }
+}
+
+/// `7 limits of gp3:…: 2 met, 5 not tested.`
+pub fn outcome(compared: &Compared) -> String {
+    use State::{Exceeded, Interrupted, Met, Missed, NotTested, Undecided};
+    let all = [Exceeded, Missed, Interrupted, Undecided, Met, NotTested];
+    let states = facts::tally(&all, compared.limits.iter().map(|limit| limit.state));
+    match compared.limits.len() {
+        0 => format!("{}: no limit is documented.", compared.address),
+        n => format!("{} of {}: {states}.", plural(n, "limit"), compared.address),
+    }
+}
+
+fn dash() -> String {
+    "–".to_owned()
+}

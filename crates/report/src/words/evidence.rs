@@ -1,0 +1,165 @@
+//! The numbers of a Finding in rows and columns: cases down, quantities across.
+
+use blocklab_findings::{Evidence, Finding};
+
+use crate::words::facts;
+
+/// Evidence in the order in which it was given.
+pub struct Grid<'a> {
+    /// What is the same in all rows, or of the only one, and stands in none: `limit 125 MiB/s`.
+    shared: Vec<String>,
+    /// Names of the quantities in the rows.
+    pub titles: Vec<&'a str>,
+    /// The case, or nothing for a figure of the whole run; and a cell a title, where it has one.
+    pub rows: Vec<(Option<&'a str>, Vec<Option<String>>)>,
+}
+
+impl<'a> Grid<'a> {
+    /// Of one finding.
+    pub fn new(finding: &'a Finding) -> Self {
+        let mut grid = Self {
+            shared: Vec::new(),
+            titles: Vec::new(),
+            rows: Vec::new(),
+        };
+        for evidence in &finding.evidence {
+            grid.put(evidence);
+        }
+        let columns = grid.titles.len();
+        for (_, cells) in &mut grid.rows {
+            cells.resize(columns, None);
+        }
+        grid.share();
+        grid
+    }
+
+    /// Takes out the columns that have one figure.
+    fn share(&mut self) {
+        for column in (0..self.titles.len()).rev() {
+            let figure = |row: &(_, Vec<Option<String>>)| row.1[column].clone();
+            let first = self.rows.first().and_then(figure);
+            let is_same = self.rows.iter().all(|row| figure(row) == first);
+            if let Some(figure) = first.filter(|_| is_same) {
+                let title = self.titles.remove(column);
+                self.shared.insert(0, format!("{title} {figure}"));
+                for (_, cells) in &mut self.rows {
+                    cells.remove(column);
+                }
+            }
+        }
+    }
+
+    /// Whether it names the case of each figure.
+    pub fn names_cases(&self) -> bool {
+        self.rows.iter().any(|(case, _)| case.is_some())
+    }
+
+    /// What stands above the rows, or instead of the only one; may be empty.
+    pub fn line(&self) -> String {
+        let figures = self.shared.join(" · ");
+        if self.rows.len() > 1 && !figures.is_empty() {
+            format!("In every case: {figures}")
+        } else {
+            figures
+        }
+    }
+
+    /// All cases of the finding, out of so many, where neither its statement nor the rows name them.
+    pub fn other_cases(&self, finding: &Finding, of: usize) -> String {
+        let cases = facts::unnamed(finding, of);
+        let is_row = |case: &String| self.rows.iter().any(|(name, _)| *name == Some(case));
+        if self.titles.is_empty() || !cases.iter().all(is_row) {
+            cases.join(", ")
+        } else {
+            String::new()
+        }
+    }
+
+    fn put(&mut self, evidence: &'a Evidence) {
+        let case = evidence.case.as_deref();
+        let title = evidence.name.as_str();
+        let column = place(&mut self.titles, |known| *known == title, || title);
+        let row = place(
+            &mut self.rows,
+            |(known, _)| *known == case,
+            || (case, Vec::new()),
+        );
+        let cells = &mut self.rows[row].1;
+        cells.resize(cells.len().max(column + 1), None);
+        cells[column] = Some(facts::quantity(evidence.value, evidence.unit));
+    }
+}
+
+/// Where it stands; at the end, where it did not stand yet.
+pub fn place<T>(list: &mut Vec<T>, is: impl Fn(&T) -> bool, new: impl FnOnce() -> T) -> usize {
+    list.iter().position(is).unwrap_or_else(|| {
+        list.push(new());
+        list.len() - 1
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use blocklab_findings::{Confidence, Severity};
+
+    use super::*;
+
+    fn finding(evidence: &[(&str, Option<&str>, f64)]) -> Finding {
+        let figure = |(name, case, value): &(&str, Option<&str>, f64)| Evidence {
+            name: (*name).to_owned(),
+            case: case.map(str::to_owned),
+            value: *value,
+            unit: "",
+        };
+        Finding {
+            rule: "test",
+            subject: Vec::new(),
+            severity: Severity::Info,
+            confidence: Confidence::High,
+            statement: String::new(),
+            evidence: evidence.iter().map(figure).collect(),
+            advice: None,
+        }
+    }
+
+    #[test]
+    fn cases_go_down_and_quantities_across() {
+        let finding = finding(&[
+            ("gone", Some("a"), 1.0),
+            ("left", Some("b"), 2.0),
+            ("gone", Some("b"), 3.0),
+        ]);
+        let grid = Grid::new(&finding);
+        assert_eq!(grid.titles, ["gone", "left"]);
+        let text = |n: &str| Some(n.to_owned());
+        let rows = [
+            (Some("a"), vec![text("1"), None]),
+            (Some("b"), vec![text("3"), text("2")]),
+        ];
+        assert_eq!(grid.rows, rows);
+        assert!(grid.names_cases());
+    }
+
+    /// The story: each of 290 rows had the one limit of all.
+    #[test]
+    fn what_all_rows_share_stands_beside_them() {
+        let figures = |case, rate| [("rate", Some(case), rate), ("limit", Some(case), 125.0)];
+        let all = [figures("a", 125.0), figures("b", 126.0)].concat();
+        let of_two = finding(&all);
+        let grid = Grid::new(&of_two);
+        assert_eq!(grid.line(), "In every case: limit 125");
+        assert_eq!(grid.titles, ["rate"]);
+        assert_eq!(grid.rows[1], (Some("b"), vec![Some("126".to_owned())]));
+        let of_one = finding(&all[..2]);
+        let grid = Grid::new(&of_one);
+        assert_eq!(grid.line(), "rate 125 · limit 125");
+    }
+
+    #[test]
+    fn figures_of_the_run_have_no_case() {
+        let finding = finding(&[("errors", None, 7.0)]);
+        let grid = Grid::new(&finding);
+        assert!(!grid.names_cases() && grid.rows.len() == 1);
+        assert_eq!(Grid::new(&self::finding(&[])).line(), "");
+    }
+}

@@ -1,0 +1,11 @@
+//! In: a Record, its findings, what was compared and judged.
+//! Out: the words and figures in which people read them, the same in a Document as on a page.
+
+pub mod answer;
+pub mod delivered;
+pub mod evidence;
+pub mod facts;
+pub mod figures;
+pub mod model;
+pub mod shown;
+pub mod versus;

@@ -1,0 +1,284 @@
+//! The words for a repeated study: one wording for text and HTML.
+
+use blocklab_compare::study::{
+    Entry, Judged, Line, Nearness, Outcome, Party, Plot, REACHED, Saturation, Table, Verdict,
+};
+use blocklab_units::{count, stated};
+
+use crate::words::facts;
+
+/// A figure with so many decimals, thousands separated: `206,250`, `28.60`.
+pub fn fixed(value: f64, decimals: usize) -> String {
+    let text = format!("{:.decimals$}", value.abs());
+    let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
+    let sign = if value < 0.0 && text.contains(|c: char| ('1'..='9').contains(&c)) {
+        "-"
+    } else {
+        ""
+    };
+    let whole = count(whole.parse().unwrap_or_default());
+    match fraction {
+        "" => format!("{sign}{whole}"),
+        fraction => format!("{sign}{whole}.{fraction}"),
+    }
+}
+
+/// A column as it is printed.
+pub struct Column<'a> {
+    /// Stands over it.
+    pub title: &'a str,
+    /// Place in the table.
+    pub index: usize,
+    /// What it shows of a cell.
+    pub text: fn(Option<&Entry>) -> String,
+    /// Whether it shows our figures, and not what they are held against.
+    pub is_ours: bool,
+}
+
+/// The columns of a table: ours, and next to each what was published and the difference.
+pub fn columns(table: &Table) -> Vec<Column<'_>> {
+    let mut all = Vec::new();
+    for (index, title) in table.columns.iter().enumerate() {
+        let entries = || table.cells.iter().filter_map(|row| row[index].as_ref());
+        let differs = |it: &Entry| {
+            it.difference_percent
+                .is_some_and(|difference_percent| difference_percent.abs() >= 0.05)
+        };
+        let mut push = |title, text, is_ours| {
+            all.push(Column {
+                title,
+                index,
+                text,
+                is_ours,
+            });
+        };
+        push(title, ours, true);
+        if entries().any(|entry| entry.published.is_some()) {
+            push("published", published, false);
+        }
+        if entries().any(differs) {
+            push("difference", difference, false);
+        }
+    }
+    all
+}
+
+/// Ours; a dash where there is none.
+pub fn ours(entry: Option<&Entry>) -> String {
+    let value = entry.and_then(|entry| Some(fixed(entry.ours?.value, entry.decimals)));
+    value.unwrap_or_else(|| "–".to_owned())
+}
+
+/// What was published.
+pub fn published(entry: Option<&Entry>) -> String {
+    let value = entry.and_then(|entry| Some(fixed(entry.published?, entry.decimals)));
+    value.unwrap_or_default()
+}
+
+/// `+3.2 %`.
+pub fn difference(entry: Option<&Entry>) -> String {
+    let value = entry.and_then(|entry| entry.difference_percent);
+    value.map_or_else(String::new, |percent| {
+        if percent.abs() < 0.05 {
+            "0.0 %".to_owned()
+        } else {
+            format!("{percent:+.1} %")
+        }
+    })
+}
+
+/// `4,860 to 5,120, 5 passes`; none of a single pass.
+pub fn interval(entry: &Entry) -> Option<String> {
+    let value = entry.ours?;
+    let [low, high] = [value.low?, value.high?].map(|end| fixed(end, entry.decimals));
+    Some(format!("{low} to {high}, {} passes", value.passes))
+}
+
+/// The interval by its name; empty for a single pass.
+pub fn certainty(entry: &Entry) -> String {
+    interval(entry).map_or_else(String::new, |ends| format!("95 % interval {ends}"))
+}
+
+/// What the published figures say of a conclusion; empty where they say nothing.
+pub fn by_published(of: &Judged) -> &'static str {
+    match (of.verdict, of.by_published) {
+        (_, None) => "",
+        (Verdict::Confirmed, Some(true)) => "The published figures agree.",
+        (Verdict::Contradicted, Some(false)) => "The published figures do not support it either.",
+        (Verdict::TrueByConstruction, Some(true)) => {
+            "The model is made of what is promised; the published figures support it."
+        }
+        (Verdict::TrueByConstruction, Some(false)) => {
+            "The model is made of what is promised; the published figures decide, and do not \
+             support it."
+        }
+        (_, Some(true)) => "The published figures support it.",
+        (_, Some(false)) => "The published figures do not support it.",
+    }
+}
+
+/// `simulated, sim:local@i3.xlarge`.
+pub fn played(party: &Party) -> String {
+    match (party.origin, &party.target) {
+        (Some(origin), Some(target)) => format!("{}, {target}", origin.name()),
+        _ => format!("documents and prices of {}", party.address),
+    }
+}
+
+/// `0.366 USD an hour (ap-northeast-1, 2017-02-27)`; empty where no price is known.
+pub fn hour(party: &Party) -> String {
+    let Some(usd) = party.usd_per_hour else {
+        return String::new();
+    };
+    let list = party.price_list.as_deref().unwrap_or("no list");
+    let assumed = if party.price_assumed {
+        "; no older list is known"
+    } else {
+        ""
+    };
+    format!("{} USD an hour ({list}{assumed})", fixed(usd, 3))
+}
+
+/// `i3.xlarge: 95 % of 212,257 IOPS are reached at 53 (between 32 and 64); published: at 31 …`.
+pub fn saturation(table: &Table, column: usize) -> Option<String> {
+    let [ours, published] = table.saturations[column];
+    let ours = ours?;
+    let mut text = format!(
+        "{}: {:.0} % of {} IOPS are reached at {} {}",
+        table.columns[column],
+        REACHED * 100.0,
+        count(ours.peak),
+        place(&ours),
+        table.corner
+    );
+    if let Some(published) = published {
+        text.push_str(&format!("; published: at {}", place(&published)));
+    }
+    Some(text + ".")
+}
+
+fn place(of: &Saturation) -> String {
+    match of.after {
+        Some(after) => format!(
+            "{} (between {} and {})",
+            rounded(of.at),
+            stated(after),
+            stated(of.by)
+        ),
+        None => format!("{} or less", stated(of.by)),
+    }
+}
+
+fn rounded(value: f64) -> String {
+    if value < 10.0 {
+        format!("{value:.1}")
+    } else {
+        count(value)
+    }
+}
+
+/// The system, and the sweep where there are several.
+pub fn line_name(plot: &Plot, line: &Line) -> String {
+    if plot.lines.iter().any(|other| other.family != line.family) {
+        format!("{}, {}", line.system, line.family)
+    } else {
+        line.system.clone()
+    }
+}
+
+/// `NVMe: peak 3,300,000 IOPS at 310 µs mean service time; knee at …; 1,000 µs is passed at … (between … and …)`.
+pub fn line(plot: &Plot, line: &Line) -> String {
+    let name = line_name(plot, line);
+    let across = |value: f64| format!("{} {}", count(value), plot.x.unit);
+    let up = |value: f64| format!("{} {}", rounded(value), plot.y.unit);
+    let mut parts = Vec::new();
+    if let Some(peak) = line.peak {
+        // The same load has a service time and a response time, far apart.
+        let what = &plot.y.what;
+        let text = format!("peak {} at {} {what}", across(peak.x), up(peak.y));
+        parts.push(text.trim_end().to_owned());
+    }
+    if let Some(knee) = line.knee {
+        parts.push(format!("knee at {}, {}", across(knee.x), up(knee.y)));
+    }
+    match (plot.bound, line.crossing) {
+        (Some(bound), Some(at)) => {
+            // Above the maximum a point of more load may lie at a smaller rate.
+            let (after, before) = (at.after.min(at.before), at.after.max(at.before));
+            let (after, before) = (count(after), count(before));
+            parts.push(format!(
+                "{} are passed at {} (between {after} and {before})",
+                up(bound),
+                across(at.at)
+            ));
+        }
+        (Some(bound), None) if line.points.iter().all(|point| point.y > bound) => {
+            parts.push(format!("{} are exceeded at every point", up(bound)));
+        }
+        (Some(bound), None) => parts.push(format!("{} are never passed", up(bound))),
+        _ => {}
+    }
+    format!("{name}: {}.", parts.join("; "))
+}
+
+/// How far ours lie from the published figures.
+pub fn nearness(of: &Nearness) -> String {
+    format!(
+        "Of {} published figures on which no constant of the model rests, half lie within {} of ours, nine tenths within {}; the farthest \
+         is {} off.",
+        of.figures,
+        facts::percent(of.median_percent),
+        facts::percent(of.p90_percent),
+        facts::percent(of.worst_percent)
+    )
+}
+
+/// `5 confirmed, 1 contradicted, 1 not testable`.
+pub fn tally(outcome: &Outcome) -> String {
+    let all = [
+        Verdict::Confirmed,
+        Verdict::Contradicted,
+        Verdict::TrueByConstruction,
+        Verdict::NotTestable,
+    ];
+    facts::tally(
+        &all,
+        outcome
+            .conclusions
+            .iter()
+            .map(|conclusion| conclusion.verdict),
+    )
+}
+
+/// Whether any figure is a model's.
+pub fn is_modelled(outcome: &Outcome) -> bool {
+    let origins = outcome.systems.iter().filter_map(|system| system.origin);
+    origins
+        .into_iter()
+        .any(|origin| origin != blocklab_record::Origin::Measured)
+}
+
+/// What to make of figures that a model gave.
+pub const MODELLED: &str = "Where a system was simulated, \"confirmed\" and \"contradicted\" are what \
+                            the model gives: documented limits and published latencies are in it. \
+                            \"True by construction\" is what a model made of the promises cannot but \
+                            say. A run on the real thing decides.";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_to_the_cent() {
+        for (value, decimals, expected) in [
+            (28.6, 2, "28.60"),
+            (1.7745, 2, "1.77"),
+            (206_250.4, 0, "206,250"),
+            (-1234.56, 1, "-1,234.6"),
+            (-0.04, 1, "0.0"),
+            (0.05, 1, "0.1"),
+        ] {
+            assert_eq!(fixed(value, decimals), expected);
+        }
+    }
+}

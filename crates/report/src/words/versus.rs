@@ -1,0 +1,275 @@
+//! The words for a comparison: one wording for text and HTML.
+
+use blocklab_compare::compare::{
+    Against, Comparison, Contrast, Difference, LEVEL_PERCENT, Pair, Verdict,
+};
+use blocklab_record::Record;
+use blocklab_units::{latency, plural, rate};
+
+use crate::words::facts;
+
+/// Titles of [`cells`], by the letters of both runs: `A`, `B`, `B / A`, …
+pub fn titles(comparison: &Comparison, against: &Against) -> [String; 5] {
+    let (base, other) = (letter(comparison.baseline), letter(against.run));
+    [
+        base.clone(),
+        other.clone(),
+        format!("{other} / {base}"),
+        "95 % interval".to_owned(),
+        format!("{other} is"),
+    ]
+}
+
+/// `A`, `B`, …, `Z`, `A1`, …: the runs in the order given.
+pub fn letter(place: usize) -> String {
+    let letter = char::from(b'A' + (place % 26) as u8);
+    match place / 26 {
+        0 => letter.to_string(),
+        round => format!("{letter}{round}"),
+    }
+}
+
+/// What was measured: the device by name and model, else the target's path.
+pub fn subject(record: &Record) -> String {
+    let Some(target) = record.targets.first() else {
+        return "no target".to_owned();
+    };
+    let more = match record.targets.len() {
+        1 => String::new(),
+        n => format!(" and {} more", n - 1),
+    };
+    match target.devices.first() {
+        Some(device) => {
+            let model = device.model.as_deref().map_or("", str::trim);
+            format!("{} {model}", device.name).trim_end().to_owned() + &more
+        }
+        None => format!("{}{more}", target.path),
+    }
+}
+
+/// `origin: measured | simulated: predictions are compared with measurements …`
+pub fn difference(of: &Difference) -> String {
+    let shown = |value: &String| {
+        if value.is_empty() {
+            "not known".to_owned()
+        } else {
+            value.clone()
+        }
+    };
+    let values: Vec<String> = of.values.iter().map(shown).collect();
+    let text = format!("{} differs: {}", of.what, values.join(" | "));
+    match of.warning {
+        Some(warning) => format!("{text}: {warning}"),
+        None => text,
+    }
+}
+
+/// The load by its names: `seq1m-write = big-write`.
+pub fn name(pair: &Pair) -> String {
+    let both = pair.other_case.as_ref();
+    let case = both.map_or_else(
+        || pair.case.clone(),
+        |unit| format!("{} = {unit}", pair.case),
+    );
+    facts::load(&case, pair.direction)
+}
+
+/// The load by its names, and what it was.
+pub fn name_and_what(pair: &Pair) -> String {
+    format!("{}: {}", name(pair), pair.what)
+}
+
+/// What the passes of a load without a difference would have shown:
+/// `could have shown ± 38 %; 61 passes on each side would show 5 %`.
+pub fn could_show(comparison: &Comparison, pair: &Pair) -> Option<String> {
+    let contrast = pair.headline()?;
+    let could = contrast.could_show_percent?;
+    let open = contrast.verdict == Verdict::NoDifference && could > comparison.show_percent;
+    let wanted = comparison.show_percent;
+    let more = match contrast.passes_to_show {
+        Some(passes) => format!("about {passes} passes on each side would show {wanted} %"),
+        None => format!("more than 1,000 passes on each side would be needed to show {wanted} %"),
+    };
+    let name = contrast.quantity.label();
+    let could = match could {
+        c if c < 1.0 => format!("{c:.2}"),
+        c if c < 10.0 => format!("{c:.1}"),
+        c => rate(c),
+    };
+    open.then(|| format!("{name}: could have shown ± {could} %; {more}"))
+}
+
+/// Stands for an interval that holds 1 and is wider than the ratio.
+const WIDER_THAN_RATIO: &str = "over ± 100 %";
+
+/// A cell for each of [`titles`].
+pub fn cells(of: &Contrast) -> [String; 5] {
+    let figure = |value: f64| {
+        if of.quantity.is_latency() {
+            latency(value)
+        } else {
+            rate(value)
+        }
+    };
+    let ratio = of.ratio.map_or_else(|| "–".to_owned(), times);
+    let interval = match (of.ci95_low, of.ci95_high) {
+        _ if tells_nothing(of) => WIDER_THAN_RATIO.to_owned(),
+        (Some(low), Some(high)) => format!("{} to {}", times(low), times(high)),
+        _ => passes(of).to_owned(),
+    };
+    [
+        figure(of.baseline),
+        figure(of.other),
+        ratio,
+        interval,
+        verdict(of.verdict).to_owned(),
+    ]
+}
+
+/// Whether the interval holds 1 and is wider than the ratio itself.
+fn tells_nothing(of: &Contrast) -> bool {
+    let wide = |low: f64, high: f64, ratio: f64| (high - low) / 2.0 > ratio;
+    let known = (of.ci95_low, of.ci95_high, of.ratio);
+    matches!(known, (Some(low), Some(high), Some(ratio)) if wide(low, high, ratio))
+        && of.verdict == Verdict::NoDifference
+}
+
+const fn passes(of: &Contrast) -> &'static str {
+    match of.passes {
+        [1, 1] => "one pass each",
+        [0, _] | [_, 0] => "nothing moved",
+        _ => "one pass",
+    }
+}
+
+/// The loads that changed first, and of those the most changed ones; the others as they were run.
+pub fn changed_first(against: &Against) -> Vec<&Pair> {
+    let change = |pair: &Pair| match pair.verdict {
+        Verdict::Faster | Verdict::Slower => {
+            let ratio = pair.headline().and_then(|headline| headline.ratio);
+            ratio.map_or(0.0, |ratio| ratio.ln().abs())
+        }
+        _ => -1.0,
+    };
+    let mut pairs: Vec<&Pair> = against.pairs.iter().collect();
+    pairs.sort_by(|a, b| change(b).total_cmp(&change(a)));
+    pairs
+}
+
+/// `0.997`, `2.006`, `14.3`.
+pub fn times(ratio: f64) -> String {
+    match ratio {
+        r if r < 9.9995 => format!("{r:.3}"),
+        r => rate(r),
+    }
+}
+
+/// As it stands in a column.
+pub const fn verdict(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Faster => "faster",
+        Verdict::Slower => "slower",
+        Verdict::NoDifference => "no difference shown",
+        Verdict::Negligible => "negligible",
+        Verdict::Unknown => "not certain",
+    }
+}
+
+/// `B against A`
+pub fn title(comparison: &Comparison, against: &Against) -> String {
+    let (base, other) = (letter(comparison.baseline), letter(against.run));
+    format!("{other} against {base}")
+}
+
+/// `B against A, 8 loads: faster in 5, slower in 1, no difference shown in 2.`
+pub fn outcome(comparison: &Comparison, against: &Against) -> String {
+    let opening = title(comparison, against);
+    let number = against.pairs.len();
+    if number == 0 {
+        return format!("{opening}: no load is the same, so nothing can be compared.");
+    }
+    let loads = plural(number, "load");
+    if against.count(Verdict::Unknown) == number {
+        return format!("{opening}, {loads}: {}", uncertain(against));
+    }
+    let all = [
+        Verdict::Faster,
+        Verdict::Slower,
+        Verdict::Negligible,
+        Verdict::NoDifference,
+        Verdict::Unknown,
+    ];
+    let counts = all
+        .iter()
+        .map(|of_kind| (against.count(*of_kind), verdict(*of_kind)));
+    let counts = counts.filter(|(count, _)| *count > 0);
+    let counts: Vec<String> = counts.map(|(n, word)| format!("{word} in {n}")).collect();
+    format!("{opening}, {loads}: {}.", counts.join(", "))
+}
+
+fn uncertain(against: &Against) -> &'static str {
+    let firsts = against
+        .pairs
+        .iter()
+        .filter_map(|pair| pair.contrasts.first());
+    let single = |it: &Contrast| it.passes == [1, 1];
+    if firsts.clone().all(single) {
+        "one pass each: no certainty can be stated."
+    } else {
+        "one pass on a side: no certainty can be stated."
+    }
+}
+
+/// How to read the figures.
+pub fn legend(comparison: &Comparison) -> String {
+    let pairs = || comparison.against.iter().flat_map(|against| &against.pairs);
+    let judged = pairs()
+        .filter(|pair| pair.verdict != Verdict::Unknown)
+        .count();
+    let mut parts = vec![
+        "Each figure is the geometric mean of the passes, whose ratio has an interval; a run's own \
+         table shows their mean or median, and percentiles of all passes together."
+            .to_owned(),
+        format!(
+            "The interval holds the true ratio with {LEVEL_PERCENT} % probability. \"Faster\" or \
+             \"slower\" is stated only if it excludes 1; for latency, lower is faster."
+        ),
+    ];
+    if comparison.at_least_percent > 0.0 {
+        parts.push(format!(
+            "A difference of less than {} % is called negligible, however certain it is.",
+            comparison.at_least_percent
+        ));
+    }
+    if judged > 0 {
+        let chance = judged as f64 * (1.0 - LEVEL_PERCENT / 100.0);
+        parts.push(format!(
+            "Were both sides the same, about {chance:.1} of {judged} loads would be called different \
+             by chance."
+        ));
+    }
+    if pairs().any(|pair| pair.verdict == Verdict::Unknown) {
+        parts
+            .push("A single pass has no scatter: nothing is called faster or slower by it.".into());
+    }
+    parts.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ratios_have_the_figures_that_they_deserve() {
+        for (ratio, expected) in [(0.99721, "0.997"), (2.0061, "2.006"), (14.31, "14.3")] {
+            assert_eq!(times(ratio), expected);
+        }
+    }
+
+    #[test]
+    fn runs_have_letters() {
+        for (place, expected) in [(0, "A"), (25, "Z"), (26, "A1"), (53, "B2")] {
+            assert_eq!(letter(place), expected);
+        }
+    }
+}
