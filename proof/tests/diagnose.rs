@@ -79,6 +79,24 @@ fn the_default_of_the_type_instead_of_the_setting() {
     assert_eq!(state(&found, "gp3: volume throughput"), "met");
 }
 
+/// A volume of 6,000 IOPS, held against 8,000 on an instance whose baseline is 6,000 too: the verdict
+/// said that the volume's IOPS were missed, and a warning that the instance's burst was used up.
+#[test]
+fn a_setting_below_the_address_is_no_used_up_burst() {
+    let found = diagnosed(GP3, "gp3:1TiB,iops=8000@r5d.xlarge");
+    assert_eq!(grave(&found), ["setting-not-in-effect"]);
+    assert_eq!(state(&found, "gp3: volume IOPS"), "missed");
+    let cases = found["expected"]["cases"].as_array().expect("cases");
+    let why: Vec<&Value> = cases.iter().map(|case| &case["why"]).collect();
+    let held = why.iter().find(|why| why["other_setting"].is_object());
+    let held = &held.unwrap_or_else(|| panic!("{why:?}"))["other_setting"];
+    assert_eq!(held["limit"], "gp3: volume IOPS");
+    assert_eq!(
+        (&held["recorded"], &held["promised"]),
+        (&6000.0.into(), &8000.0.into())
+    );
+}
+
 #[test]
 fn more_than_was_bought() {
     let found = diagnosed(

@@ -96,8 +96,9 @@ pub struct CaseCheck {
 type Rule = fn(&Bench<'_>) -> Vec<Finding>;
 
 /// In the order in which findings of the same severity are shown.
-const RULES: [Rule; 22] = [
+const RULES: [Rule; 23] = [
     elsewhere::setting_not_in_effect,
+    elsewhere::recorded_setting,
     elsewhere::other_volume_type,
     elsewhere::missing_members,
     elsewhere::other_volume_size,

@@ -113,6 +113,15 @@ pub fn is_held(cases: &Cases<'_>, case: &CaseView<'_>) -> bool {
     matches!(bound(cases, case), Bound::Limits(_))
 }
 
+/// The limits of the model that hold a case back, as the record has them; empty where none does, or
+/// the record does not show it.
+pub fn holding<'a>(cases: &Cases<'a>, case: &CaseView<'a>) -> Vec<&'a Limit> {
+    match bound(cases, case) {
+        Bound::Limits(used) => used.iter().map(|used| used.limit).collect(),
+        Bound::Latency(_) | Bound::Nothing | Bound::Unknown => Vec::new(),
+    }
+}
+
 /// The cases that a limit of the model holds back.
 pub(crate) fn explained<'a>(cases: &Cases<'a>) -> BTreeSet<&'a str> {
     let held = cases.list.iter().filter(|case| is_held(cases, case));

@@ -27,7 +27,7 @@ pub use assessment::{
     Assessment, Confidence, Estimate, Evidence, Finding, OnlyJob, ResponseNs, Row, RowDirection,
     Severity,
 };
-pub use held::{NEAR, is_held};
+pub use held::{NEAR, holding, is_held};
 pub use rows::{Aggregate, best_output};
 pub use rules::drop_needless_guesses;
 pub use rules::episode::undisturbed;

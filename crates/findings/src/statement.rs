@@ -1,6 +1,6 @@
 //! A statement on one case, or on many together: its figures become ranges.
 
-use blocklab_units::{Nanos, count, latency, rate};
+use blocklab_units::{Nanos, count, latency, rate, stated};
 
 /// What fills one `{}` of the sentence.
 #[derive(Debug, Clone)]
@@ -111,6 +111,11 @@ pub fn number(value: f64) -> Slot {
 /// `87.4`, `1,234`
 pub fn speed(value: f64) -> Slot {
     Slot::Range(value, rate)
+}
+
+/// `125 MiB/s`: the figure of a limit.
+pub fn in_unit(value: f64, unit: &str) -> Slot {
+    fixed(format!("{} {unit}", stated(value)))
 }
 
 /// `12.3 µs`

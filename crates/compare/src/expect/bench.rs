@@ -15,10 +15,10 @@ use super::{CaseCheck, Expectation};
 use blocklab_findings::Finding;
 pub(crate) use blocklab_findings::NEAR;
 use blocklab_findings::hit::{Hit, joined};
-use blocklab_findings::is_held;
 use blocklab_findings::shares::{self, Share};
 use blocklab_findings::undisturbed;
 use blocklab_findings::view::{CaseView, Cases};
+use blocklab_findings::{holding, is_held};
 
 /// Above this the documents are exceeded.
 pub(super) const ABOVE: f64 = 0.03;
@@ -114,6 +114,12 @@ impl<'a> Bench<'a> {
         else {
             return Why::NotComparable;
         };
+        if let Some(why) = self
+            .recorded_setting(seen, load)
+            .filter(|_| !seen.fits(expected, NEAR))
+        {
+            return why;
+        }
         // Not every pass finds a full bucket: the mean of them lies between both rates.
         let without_bucket = lasting(predicted).next().filter(|phase| limited(phase));
         let as_expected = |iops: f64| {
@@ -168,6 +174,30 @@ impl<'a> Bench<'a> {
             None if seen.is_latency_bound() => Why::Latency,
             None => Why::Below,
         }
+    }
+
+    /// A limit of the address that holds the case back with less than the address promises, as the
+    /// record's own model knows: then a rate that is also that of another limit, one of an empty
+    /// bucket say, is so by chance.
+    fn recorded_setting(&self, seen: &Seen<'_>, load: Load) -> Option<Why> {
+        // The rate of the type without settings says why it is so little.
+        let default = self.default.as_ref();
+        if default.is_some_and(|spec| seen.off(spec, load) <= NEAR) {
+            return None;
+        }
+        let promised = self.given.resolved.spec.limits();
+        holding(self.cases, seen.case)
+            .into_iter()
+            .find_map(|recorded| {
+                let same = promised.iter().find(|limit| limit.name == recorded.name)?;
+                let is_less = recorded.value < same.value * (1.0 - NEAR);
+                is_less.then(|| Why::OtherSetting {
+                    limit: recorded.name.to_string(),
+                    recorded: recorded.value,
+                    promised: same.value,
+                    unit: recorded.unit.text(),
+                })
+            })
     }
 
     /// What the latency explains, where no limit need have bound the case: the rate lies between

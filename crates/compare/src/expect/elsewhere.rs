@@ -6,7 +6,7 @@ use blocklab_units::Bytes;
 use super::bench::Bench;
 use super::why::Why;
 use blocklab_findings::hit::{info, warning};
-use blocklab_findings::statement::{fixed, listed, number, speed, word};
+use blocklab_findings::statement::{fixed, in_unit, listed, number, speed, word};
 use blocklab_findings::{Confidence, Finding};
 
 /// Rule 7: the provisioned setting is paid for and not in effect.
@@ -26,6 +26,38 @@ pub(super) fn setting_not_in_effect(bench: &Bench<'_>) -> Vec<Finding> {
                     number(expected),
                 ],
             ).with("delivered", seen.iops, "IOPS").with("by default", rate.iops, "IOPS").with("as provisioned", expected, "IOPS"))
+    })
+}
+
+/// The same, where the record itself knows the setting that held the load back.
+pub(super) fn recorded_setting(bench: &Bench<'_>) -> Vec<Finding> {
+    let advice = "Look up what the volume is set to, or hold the run against the address that was \
+                  measured.";
+    bench.per_case("setting-not-in-effect", Some(advice), |seen| {
+        let Why::OtherSetting {
+            limit,
+            recorded,
+            promised,
+            unit,
+        } = &seen.why
+        else {
+            return None;
+        };
+        let (delivered, expected) = (number(seen.iops), number(seen.expected()?));
+        let hit = warning(
+            "held back by {} at {}, where the address has {}: {} IOPS instead of {}",
+            [
+                fixed(limit.clone()),
+                in_unit(*recorded, unit),
+                in_unit(*promised, unit),
+                delivered,
+                expected,
+            ],
+        );
+        Some(
+            hit.with("delivered", seen.iops, "IOPS")
+                .with("expected", seen.expected()?, "IOPS"),
+        )
     })
 }
 

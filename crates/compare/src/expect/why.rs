@@ -26,6 +26,18 @@ pub enum Why {
     FewerVolumes(u32),
     /// As the type delivers with its default settings.
     DefaultSettings,
+    /// As the record's own model has it: held by this limit of the address, with this value there,
+    /// which is less than the address promises.
+    OtherSetting {
+        /// Its name.
+        limit: String,
+        /// In its unit.
+        recorded: f64,
+        /// As the address has it.
+        promised: f64,
+        /// Of both: `IOPS`, `B/s`.
+        unit: &'static str,
+    },
     /// As the limits of that day would have it.
     AnotherDay(Date),
     /// As expected, but for a factor that confused units leave.

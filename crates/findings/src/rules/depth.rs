@@ -6,12 +6,12 @@ use blocklab_record::Stopped;
 use blocklab_stats::{in_flight, ratio};
 use blocklab_workload::Direction;
 
-use super::limits::{in_unit, whose};
+use super::limits::whose;
 use super::processor;
 use super::sibling::{Axis, families};
 use crate::held::{Bound, UsedLimit, bound};
 use crate::hit::{Hit, info, joined, per_case, warning};
-use crate::statement::{Slot, delay, fixed, number, percent as share, word};
+use crate::statement::{Slot, delay, fixed, in_unit, number, percent as share, word};
 use crate::view::{CaseView, Cases};
 use crate::{Confidence, Finding};
 

@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 
 use blocklab_device::LimitName;
 use blocklab_record::{Measurement, ModelUse, Record};
-use blocklab_units::{Nanos, stated};
+use blocklab_units::Nanos;
 
 use crate::held::{Bound, HELD, Level, NEAR, UsedLimit, bound, mean_served, used_limits};
 use crate::hit::{Hit, info, joined, per_case, warning};
-use crate::statement::{Slot, fixed, number, percent, speed, time, word};
+use crate::statement::{Slot, fixed, in_unit, number, percent, speed, time, word};
 use crate::view::{CaseView, Cases};
 use crate::{Confidence, Finding};
 
@@ -164,11 +164,6 @@ pub(super) fn named(limit: &UsedLimit<'_>) -> [Slot; 3] {
         fixed(how),
         fixed(name),
     ]
-}
-
-/// `125 MiB/s`
-pub(super) fn in_unit(value: f64, unit: &'static str) -> Slot {
-    fixed(format!("{} {unit}", stated(value)))
 }
 
 /// Credits that run empty in so small a share of a pass were none: it has one level only.

@@ -82,6 +82,17 @@ fn why(of: &CaseCheck) -> String {
         Why::OtherInstance(names) => format!("another instance: {}", names.join(", ")),
         Why::OtherSize(gib) => format!("another size: about {}", Bytes(gib << 30)),
         Why::FewerVolumes(fewer) => format!("as {fewer} of the volumes"),
+        Why::OtherSetting {
+            limit,
+            recorded,
+            unit,
+            ..
+        } => {
+            format!(
+                "held by {limit}, set to {}",
+                facts::quantity(*recorded, unit)
+            )
+        }
         Why::AnotherDay(day) => format!("as the limits of {day}"),
         Why::UnitSlip(units) => format!("as expected but for {units}"),
         Why::Quicker => "quicker than any that was published".to_owned(),
