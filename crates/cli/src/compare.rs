@@ -14,10 +14,10 @@ use blocklab_store::Store;
 use crate::args::CompareArgs;
 use crate::chosen;
 use crate::gate::{self as gate_args, Asking};
-use crate::stored::each;
 use blocklab_console::terminal;
 use blocklab_results::gate;
 use blocklab_results::output::{self, Over};
+use blocklab_store::each;
 
 /// Holds runs against one of them.
 pub fn compare(args: &CompareArgs, store: &Store) -> Result<ExitCode> {

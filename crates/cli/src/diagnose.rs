@@ -18,10 +18,10 @@ use blocklab_workload::Address;
 use crate::args::DiagnoseArgs;
 use crate::chosen;
 use crate::gate::{self as gate_args, Asking};
-use crate::stored::each;
 use blocklab_console::terminal;
 use blocklab_results::gate;
 use blocklab_results::output::{self, Over};
+use blocklab_store::each;
 
 /// Prints what holds runs back, and whether they got what was bought.
 pub fn diagnose(args: &DiagnoseArgs, store: &Store) -> Result<ExitCode> {

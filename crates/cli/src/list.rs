@@ -6,14 +6,13 @@ use blocklab_console::terminal;
 use blocklab_findings::assess;
 use blocklab_record::{Record, Status};
 use blocklab_report::document::{Column, Document, Form, Part, Row, Table};
-use blocklab_store::{Damaged, Listed, Store};
+use blocklab_store::{Damaged, Derivation, Listed, Store};
 use blocklab_units::{count, plural};
 use jiff::Timestamp;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::answer;
 use crate::args::{Ended, FilterArgs, ListArgs};
-use crate::stored::each;
 
 /// A run and what it is known by.
 #[derive(Serialize)]
@@ -25,7 +24,7 @@ struct Line {
 }
 
 /// The load of a run with the most operations a second.
-#[derive(Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Fastest {
     case: String,
     direction: String,
@@ -42,25 +41,26 @@ struct Fields<'a> {
 
 /// Prints one line a run, and warns of folders that are no runs.
 pub fn list(args: &ListArgs, store: &Store) -> Result<()> {
-    let mut listing = store.list();
+    let listing = store.index(&DERIVATION);
     for damaged in &listing.damaged {
         terminal::warn(&format!("{}: {}", damaged.path.display(), damaged.why));
     }
     let all = listing.runs.len();
     let now = Timestamp::now();
-    listing.runs.retain(|run| is_wanted(run, &args.filter, now));
+    let runs = listing.runs.into_iter();
+    let wanted = runs.filter(|indexed| is_wanted(&indexed.run, &args.filter, now));
+    let mut lines: Vec<Line> = wanted
+        .map(|indexed| Line {
+            run: indexed.run,
+            fastest: indexed.head.flatten(),
+        })
+        .collect();
     // The store gives the oldest first.
     let limit = args.limit.map_or(usize::MAX, |limit| limit.get() as usize);
-    let mut runs = listing
-        .runs
-        .split_off(listing.runs.len().saturating_sub(limit));
+    lines.drain(..lines.len().saturating_sub(limit));
     if !args.reverse {
-        runs.reverse();
+        lines.reverse();
     }
-    let lines: Vec<Line> = each(&runs, |run| Line {
-        run: run.clone(),
-        fastest: (store.load(&run.id).ok()).and_then(|stored| fastest(&stored.record)),
-    });
     let fields = Fields {
         runs: &lines,
         damaged: &listing.damaged,
@@ -117,6 +117,11 @@ const fn ended(run: &Listed) -> Ended {
         Status::Failed => Ended::Failed,
     }
 }
+
+const DERIVATION: Derivation<Option<Fastest>> = Derivation {
+    version: concat!(env!("CARGO_PKG_VERSION"), "/1"),
+    derive: |record| (fastest(record), String::new()),
+};
 
 const NAME_OF_VIEW: &str = "Runs";
 

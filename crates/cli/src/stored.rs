@@ -2,10 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io::{self, IsTerminal};
-use std::num::NonZero;
-use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
-use std::thread::{self, ScopedJoinHandle};
 
 use anyhow::{Context, Result, bail};
 use blocklab_console::terminal;
@@ -194,36 +191,4 @@ fn removed(removal: &Removal, gone: bool, dry_run: bool) -> String {
     format!(
         "{word} the run in {folder}; the folder stays, because blocklab did not write: {stays}\n"
     )
-}
-
-/// What `work` makes of each item, in their order: on all processors.
-pub fn each<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
-    let processors = thread::available_parallelism().map_or(1, NonZero::get);
-    // A thread costs more than a few items.
-    let share = items.len().div_ceil(processors).max(8);
-    thread::scope(|scope| {
-        let work = &work;
-        let threads: Vec<_> = items
-            .chunks(share)
-            .map(|chunk| scope.spawn(move || chunk.iter().map(work).collect::<Vec<R>>()))
-            .collect();
-        let join = |thread: ScopedJoinHandle<'_, Vec<R>>| {
-            thread.join().unwrap_or_else(|panic| resume_unwind(panic))
-        };
-        threads.into_iter().flat_map(join).collect()
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::each;
-
-    #[test]
-    fn the_order_is_kept() {
-        for number in [0, 1, 7, 8, 9, 100, 1001] {
-            let items: Vec<u32> = (0..number).collect();
-            let doubled: Vec<u32> = items.iter().map(|item| item * 2).collect();
-            assert_eq!(each(&items, |item| item * 2), doubled);
-        }
-    }
 }

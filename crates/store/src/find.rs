@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::folder::PARTIAL;
-use crate::listing::{self, Folder};
+use crate::listing::{Folder, folder_name};
 
 /// Why a text names no single run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -63,6 +63,17 @@ pub(crate) struct Found {
     pub(crate) of_its_name: usize,
 }
 
+impl Found {
+    /// The run of that id in the store, which is there.
+    pub(crate) fn of_run(root: &Path, id: &str, partial: bool) -> Self {
+        Self {
+            folder: root.join(folder_name(id, partial)),
+            partial,
+            of_its_name: 1,
+        }
+    }
+}
+
 /// `folders` must be in their order, the oldest first. A finished run hides its own checkpoint. A whole id is always
 /// that run. A part of an id and a name count alike, so a text that is a part of one run's id and
 /// the name of another run is refused, and no run is taken for the other.
@@ -80,9 +91,8 @@ pub(crate) fn find(
     };
     let run = |folder: &Folder| newest_of(folder, 1);
     if spec == "latest" {
-        let mut newest_first = folders.iter().rev();
-        let kept = newest_first.find(|folder| !listing::is_empty(root, folder));
-        return kept
+        return folders
+            .last()
             .map(run)
             .ok_or_else(|| FindError::Empty(root.to_path_buf()));
     }
@@ -136,6 +146,7 @@ pub(crate) fn by_path(spec: &str) -> Option<Found> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::listing::Stamp;
 
     const IDS: [&str; 4] = [
         "20261119-080000-a00",
@@ -148,6 +159,7 @@ mod tests {
         let folder = |id: &&str| Folder {
             id: (*id).to_owned(),
             partial: false,
+            stamp: Stamp::default(),
         };
         IDS.iter().map(folder).collect()
     }

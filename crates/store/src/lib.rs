@@ -2,18 +2,22 @@
 //! Out: one folder a run, the same Records again, and tables for other programs.
 //! Never: rewrites a finished run, judges one, or trusts an index more than the folders.
 
+mod each;
 pub mod export;
 mod find;
 mod folder;
 mod id;
+mod index;
 mod listing;
 mod note;
 mod removal;
 mod store;
 mod visible;
 
+pub use each::each;
 pub use find::FindError;
 pub use id::is_id;
+pub use index::{Derivation, Index, Indexed};
 pub use listing::{Damaged, Listed, Listing};
 pub use removal::Removal;
 pub use store::{Store, StoreError, Stored};

@@ -3,15 +3,17 @@
 //! A file of its own: it reads only the few fields that a list shows, so that a large store is listed quickly.
 
 use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use blocklab_record::{BadRecord, Status, check_format, study_of};
+use blocklab_record::{BadRecord, Record, Status, check_format, study_of};
 use blocklab_units::visible;
 use jiff::{SignedDuration, Timestamp};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
+use crate::each;
 use crate::folder::{self, FRESH, PARTIAL, RECORD};
 use crate::id::{self, is_id};
 
@@ -37,6 +39,24 @@ pub struct Listed {
     pub measurements: usize,
 }
 
+impl Listed {
+    /// The line of a run that was read whole, by the id of its folder.
+    pub(crate) fn from_record(id: &str, partial: bool, record: &Record) -> Self {
+        Self {
+            id: id.to_owned(),
+            started_at: record.started_at.clone(),
+            name: record.requested.name.clone(),
+            study: record.requested.study().to_owned(),
+            targets: (record.targets.iter())
+                .map(|target| target.path.clone())
+                .collect(),
+            status: record.status,
+            partial,
+            measurements: record.measurements.len(),
+        }
+    }
+}
+
 /// A folder in the store that is no readable run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Damaged {
@@ -44,6 +64,15 @@ pub struct Damaged {
     pub path: PathBuf,
     /// What is wrong with it.
     pub why: String,
+}
+
+impl Damaged {
+    fn new(path: &Path, why: &dyn ToString) -> Self {
+        Self {
+            path: path.to_path_buf(),
+            why: why.to_string(),
+        }
+    }
 }
 
 /// What a store holds.
@@ -61,13 +90,26 @@ pub struct Listing {
 pub(crate) struct Folder {
     pub(crate) id: String,
     pub(crate) partial: bool,
+    pub(crate) stamp: Stamp,
+}
+
+/// By what a record is known again without reading it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Stamp {
+    /// When it was written last: seconds, and nanoseconds of the next one.
+    pub(crate) modified: (i64, i64),
+    pub(crate) bytes: u64,
 }
 
 impl Folder {
     pub(crate) fn name(&self) -> String {
-        let suffix = if self.partial { PARTIAL } else { "" };
-        format!("{}{suffix}", self.id)
+        folder_name(&self.id, self.partial)
     }
+}
+
+pub(crate) fn folder_name(id: &str, partial: bool) -> String {
+    let suffix = if partial { PARTIAL } else { "" };
+    format!("{id}{suffix}")
 }
 
 /// The runs of the store, the oldest first; a finished run hides its own checkpoint. None when there
@@ -93,19 +135,22 @@ fn oldest_first(folders: &mut [Folder], now: Timestamp) {
 }
 
 fn by_id(root: &Path) -> io::Result<Vec<Folder>> {
-    // Id to "only a checkpoint".
-    let mut found = BTreeMap::new();
-    for name in names(root)? {
-        let id = name.strip_suffix(PARTIAL).unwrap_or(&name);
-        if !is_id(id) || !holds_a_record(&root.join(&name)) {
-            continue;
+    let mut names = names(root)?;
+    names.retain(|name| is_id(name.strip_suffix(PARTIAL).unwrap_or(name)));
+    let stamps = each(&names, |name| stamp(&root.join(name)));
+    let mut found: BTreeMap<String, Folder> = BTreeMap::new();
+    for (name, stamp) in names.into_iter().zip(stamps) {
+        let Some(stamp) = stamp else { continue };
+        let id = name.strip_suffix(PARTIAL).unwrap_or(&name).to_owned();
+        let partial = id.len() < name.len();
+        let folder = Folder { id, partial, stamp };
+        if partial {
+            found.entry(folder.id.clone()).or_insert(folder);
+        } else {
+            found.insert(folder.id.clone(), folder);
         }
-        let finished = id.len() == name.len();
-        let partial = found.entry(id.to_owned()).or_insert(true);
-        *partial &= !finished;
     }
-    let folder = |(id, partial)| Folder { id, partial };
-    Ok(found.into_iter().map(folder).collect())
+    Ok(found.into_values().collect())
 }
 
 /// The names of all folders in the store, hidden ones aside: those are being made or removed.
@@ -126,11 +171,16 @@ fn names(root: &Path) -> io::Result<Vec<String>> {
     Ok(names)
 }
 
-/// A record, or one that was being written when the run was killed.
-pub(crate) fn holds_a_record(folder: &Path) -> bool {
-    [RECORD, FRESH]
-        .iter()
-        .any(|name| folder.join(name).is_file())
+/// That of the record, or of one that was being written when the run was killed; `None` where there
+/// is neither.
+fn stamp(folder: &Path) -> Option<Stamp> {
+    [RECORD, FRESH].iter().find_map(|name| {
+        let facts = fs::metadata(folder.join(name)).ok()?;
+        facts.is_file().then(|| Stamp {
+            modified: (facts.mtime(), facts.mtime_nsec()),
+            bytes: facts.len(),
+        })
+    })
 }
 
 /// The kind in the directory entry saves a stat of each of thousands of runs; only a link has to be
@@ -140,12 +190,6 @@ fn is_folder(entry: &fs::DirEntry) -> io::Result<bool> {
     Ok(kind.is_dir() || kind.is_symlink() && entry.path().is_dir())
 }
 
-/// Whether it is the place of a run that was killed before it had measured anything. Nobody can use
-/// it, so it is not listed.
-pub(crate) fn is_empty(root: &Path, folder: &Folder) -> bool {
-    folder.partial && !holds_a_record(&root.join(folder.name()))
-}
-
 /// The name of a run, where its record can be read.
 pub(crate) fn name(root: &Path, folder: &Folder) -> Option<String> {
     let listed = glance(&root.join(folder.name()), folder).ok()?;
@@ -153,26 +197,38 @@ pub(crate) fn name(root: &Path, folder: &Folder) -> Option<String> {
 }
 
 pub(crate) fn list(root: &Path) -> Listing {
-    let mut listing = Listing::default();
-    let damaged = |path: &Path, why: &dyn ToString| Damaged {
-        path: path.to_path_buf(),
-        why: why.to_string(),
-    };
-    let folders: Vec<Folder> = folders(root).unwrap_or_else(|error| {
-        listing.damaged.push(damaged(root, &error));
-        Vec::new()
-    });
-    for folder in folders.iter().filter(|folder| !is_empty(root, folder)) {
-        let path = root.join(folder.name());
-        match glance(&path, folder) {
-            Ok(run) => listing.runs.push(run),
-            Err(why) => listing.damaged.push(damaged(&path, &why)),
+    let mut damaged = Vec::new();
+    let folders = folders_or(root, &mut damaged);
+    let mut runs = Vec::new();
+    for folder in &folders {
+        match listed(root, folder) {
+            Ok(run) => runs.push(run),
+            Err(why) => damaged.push(why),
         }
     }
-    let renamed = names(root).unwrap_or_default();
-    let renamed = renamed.iter().filter_map(|name| renamed_run(root, name));
-    listing.damaged.extend(renamed);
-    listing
+    damaged.extend(renamed(root));
+    Listing { runs, damaged }
+}
+
+/// The folders of the runs; a store that cannot be read is damaged as a whole.
+pub(crate) fn folders_or(root: &Path, damaged: &mut Vec<Damaged>) -> Vec<Folder> {
+    folders(root).unwrap_or_else(|error| {
+        damaged.push(Damaged::new(root, &error));
+        Vec::new()
+    })
+}
+
+/// The line of a run, by the fields of its record that make it.
+pub(crate) fn listed(root: &Path, folder: &Folder) -> Result<Listed, Damaged> {
+    let path = root.join(folder.name());
+    glance(&path, folder).map_err(|why| Damaged::new(&path, &why))
+}
+
+/// The folders that are runs by their paths only.
+pub(crate) fn renamed(root: &Path) -> Vec<Damaged> {
+    let names = names(root).unwrap_or_default();
+    let renamed = names.iter().filter_map(|name| renamed_run(root, name));
+    renamed.collect()
 }
 
 /// A run that somebody gave another name: it is one by its path only.
@@ -271,6 +327,7 @@ mod tests {
         let folder = |id: &str| Folder {
             id: id.to_owned(),
             partial: false,
+            stamp: Stamp::default(),
         };
         let now: Timestamp = "2026-11-20T19:01:42Z".parse().expect("a time");
         let mut folders = [

@@ -23,7 +23,8 @@ use crate::{Listing, Removal, id, listing};
 ///  ROOT/20261120-191530-c07.partial/record.json   running, or killed while it ran
 /// ```
 ///
-/// There is no index: the folders are the truth, and they can be copied, mailed or deleted.
+/// The folders are the truth, and they can be copied, mailed or deleted; [`crate::Index`] is only
+/// remembered.
 #[derive(Debug, Clone)]
 pub struct Store {
     root: PathBuf,
@@ -258,13 +259,7 @@ impl Store {
     }
 
     fn load_chosen(&self, spec: &str, choice: Choice) -> Result<Stored, StoreError> {
-        let (mut stored, json) = self.read(spec, choice)?;
-        let note = stored.record.note.take();
-        if let Some(record) = made_visible(&stored.record, &json) {
-            stored.record = record;
-        }
-        stored.record.note = note.map(|note| visible_lines(&note).into_owned());
-        Ok(stored)
+        load_found(self.resolve(spec, choice)?)
     }
 
     /// As [`Store::load`], but with all texts as they are stored, for other programs.
@@ -278,38 +273,7 @@ impl Store {
 
     /// The run, and the text of its file.
     fn read(&self, spec: &str, choice: Choice) -> Result<(Stored, String), StoreError> {
-        let Found {
-            folder,
-            partial,
-            of_its_name,
-        } = self.resolve(spec, choice)?;
-        let (file, text) = if folder.is_dir() {
-            (folder.join(RECORD), folder::read(&folder))
-        } else {
-            (folder.clone(), fs::read_to_string(&folder))
-        };
-        let text = text.map_err(io_error("read", &file))?;
-        let mut record = Record::from_json(&text).map_err(|why| StoreError::Damaged {
-            path: file.clone(),
-            why,
-        })?;
-        checked(&record.id).map_err(|why| StoreError::Foreign {
-            path: file.clone(),
-            why: Box::new(why),
-        })?;
-        if partial {
-            admit_the_end_is_missing(&mut record);
-        }
-        // An exported record may hold the note that it had in its store.
-        let note = file.parent().and_then(note::read);
-        record.note = note.or(record.note);
-        let stored = Stored {
-            record,
-            file,
-            partial,
-            of_its_name,
-        };
-        Ok((stored, text))
+        read_found(self.resolve(spec, choice)?)
     }
 
     /// Keeps a note with the run that `spec` names, replacing an older one; `None` removes that. The
@@ -442,6 +406,53 @@ impl Store {
         assert!(id::is_id(id), "`{id}` may lead out of the store");
         self.root.join(format!("{id}{PARTIAL}"))
     }
+}
+
+/// As [`read_found`], with the texts as a terminal may show them.
+pub(crate) fn load_found(found: Found) -> Result<Stored, StoreError> {
+    let (mut stored, json) = read_found(found)?;
+    let note = stored.record.note.take();
+    if let Some(record) = made_visible(&stored.record, &json) {
+        stored.record = record;
+    }
+    stored.record.note = note.map(|note| visible_lines(&note).into_owned());
+    Ok(stored)
+}
+
+/// The run in that folder, and the text of its file.
+fn read_found(found: Found) -> Result<(Stored, String), StoreError> {
+    let Found {
+        folder,
+        partial,
+        of_its_name,
+    } = found;
+    let (file, text) = if folder.is_dir() {
+        (folder.join(RECORD), folder::read(&folder))
+    } else {
+        (folder.clone(), fs::read_to_string(&folder))
+    };
+    let text = text.map_err(io_error("read", &file))?;
+    let mut record = Record::from_json(&text).map_err(|why| StoreError::Damaged {
+        path: file.clone(),
+        why,
+    })?;
+    checked(&record.id).map_err(|why| StoreError::Foreign {
+        path: file.clone(),
+        why: Box::new(why),
+    })?;
+    if partial {
+        admit_the_end_is_missing(&mut record);
+    }
+    // An exported record may hold the note that it had in its store.
+    let note = file.parent().and_then(note::read);
+    record.note = note.or(record.note);
+    let stored = Stored {
+        record,
+        file,
+        partial,
+        of_its_name,
+    };
+    Ok((stored, text))
 }
 
 /// A checkpoint cannot know that it is the last one, so its reader marks the run as interrupted.

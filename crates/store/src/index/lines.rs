@@ -1,0 +1,237 @@
+//! In: the folder of a store. Out: the file of the index in it: read, added to, and written anew
+//! when most of its lines are of no use.
+//!
+//! Lines are only added, each batch in one write, so several programs can add at once without a
+//! lock. What they spoil for one another is derived again.
+
+use std::collections::HashMap;
+use std::fs::{self, File, Metadata, OpenOptions, Permissions};
+use std::io::{self, BufRead, BufReader, Read, Seek, Write};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use super::line;
+use crate::listing::Folder;
+
+/// The file. Hidden, so that it is no folder of a run to anybody.
+const NAME: &str = ".blocklab-index";
+/// Longer lines are not kept: that run is derived every time.
+const LONGEST: usize = 1 << 20;
+/// So many lines may be of no use before they are dropped, and more than those of use.
+const STALE: usize = 1000;
+const STICKY: u32 = 0o1000;
+
+/// The file of an index.
+#[derive(Debug)]
+pub(super) struct Lines {
+    root: PathBuf,
+    version: &'static str,
+    /// `None`: there is none yet, or none that can be used.
+    file: Option<File>,
+    /// Lines that no run has.
+    stale: usize,
+    /// A full disk, or a store of somebody else: to add a line would fail again.
+    is_refused: bool,
+}
+
+/// Where a line is, and the text at its end.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Kept {
+    at: u64,
+    bytes: usize,
+    text_bytes: usize,
+}
+
+/// Lines that are written at once, each with the place of what it belongs to.
+#[derive(Debug, Default)]
+pub(super) struct Batch {
+    text: String,
+    parts: Vec<(usize, Kept)>,
+}
+
+impl Batch {
+    /// Adds a line for what has this place.
+    pub(super) fn add(&mut self, place: usize, (line, text_bytes): &(String, usize)) {
+        if line.len() > LONGEST {
+            return;
+        }
+        let kept = Kept {
+            at: self.text.len() as u64,
+            bytes: line.len(),
+            text_bytes: *text_bytes,
+        };
+        self.parts.push((place, kept));
+        self.text.push_str(line);
+    }
+}
+
+impl Lines {
+    /// The index in `root`, if there is one that can be used.
+    pub(super) fn open(root: &Path, version: &'static str) -> Self {
+        Self {
+            root: root.to_path_buf(),
+            version,
+            file: opened(root),
+            stale: 0,
+            is_refused: false,
+        }
+    }
+
+    /// Hands out the lines of runs that are as they were when the line was written: the place among
+    /// `folders`, the first part, and where all of it is. The last of a run is the one that counts.
+    pub(super) fn read(&mut self, folders: &[Folder], mut found: impl FnMut(usize, &str, Kept)) {
+        let Some(file) = &self.file else { return };
+        let finished = folders
+            .iter()
+            .enumerate()
+            .filter(|(_, folder)| !folder.partial);
+        let places: HashMap<&str, usize> = finished
+            .map(|(place, folder)| (&*folder.id, place))
+            .collect();
+        let mut reader = BufReader::with_capacity(LONGEST, file);
+        let (mut bytes, mut at, mut lines) = (Vec::new(), 0, 0);
+        let mut used = vec![false; folders.len()];
+        loop {
+            bytes.clear();
+            // A file without line ends is no reason to hold all of it.
+            let mut line = reader.by_ref().take(LONGEST as u64);
+            match line.read_until(b'\n', &mut bytes) {
+                Ok(1..) => {}
+                Ok(0) | Err(_) => break,
+            }
+            lines += 1;
+            if let Some(line) = line::read(self.version, &bytes)
+                && let Some(place) = places.get(line.id)
+                && folders[*place].stamp == line.stamp
+            {
+                used[*place] = true;
+                let kept = Kept {
+                    at,
+                    bytes: bytes.len(),
+                    text_bytes: line.text.len(),
+                };
+                found(*place, line.front, kept);
+            }
+            at += bytes.len() as u64;
+        }
+        self.stale = lines - used.iter().filter(|used| **used).count();
+    }
+
+    /// Writes a new file of the lines in use where most are not, and tells each where it is now.
+    pub(super) fn compact<'k>(&mut self, kept: impl Iterator<Item = &'k mut Kept>) {
+        if self.stale < STALE {
+            return;
+        }
+        let mut kept: Vec<&mut Kept> = kept.collect();
+        if self.stale < kept.len() {
+            return;
+        }
+        let fresh = self.root.join(format!("{NAME}.new-{}", std::process::id()));
+        match self.written_anew(&fresh, &kept) {
+            Ok(file) => {
+                self.file = Some(file);
+                self.stale = 0;
+                let mut at = 0;
+                for kept in &mut kept {
+                    kept.at = at;
+                    at += kept.bytes as u64;
+                }
+            }
+            // The old one is as good as before.
+            Err(_) => drop(fs::remove_file(&fresh)),
+        }
+    }
+
+    fn written_anew(&self, fresh: &Path, kept: &[&mut Kept]) -> io::Result<File> {
+        let old = self.file.as_ref().ok_or(io::ErrorKind::NotFound)?;
+        let mut file = created(&self.root, fresh)?;
+        for kept in kept {
+            let mut line = vec![0; kept.bytes];
+            old.read_exact_at(&mut line, kept.at)?;
+            file.write_all(&line)?;
+        }
+        fs::rename(fresh, self.root.join(NAME))?;
+        Ok(file)
+    }
+
+    /// The line of a run, and how many bytes of it are `text`.
+    pub(super) fn line(&self, folder: &Folder, front: &str, text: &str) -> (String, usize) {
+        (line::write(self.version, folder, front, text), text.len())
+    }
+
+    /// Adds lines. Gives where each is now; nothing where they could not be written.
+    pub(super) fn append(&mut self, batch: &Batch) -> Vec<(usize, Kept)> {
+        if batch.parts.is_empty() || self.is_refused {
+            return Vec::new();
+        }
+        let Ok(begins_at) = self.add(&batch.text) else {
+            self.is_refused = true;
+            return Vec::new();
+        };
+        let moved = |(place, kept): &(usize, Kept)| {
+            let at = begins_at + kept.at;
+            (*place, Kept { at, ..*kept })
+        };
+        batch.parts.iter().map(moved).collect()
+    }
+
+    /// Where the text begins in the file.
+    fn add(&mut self, text: &str) -> io::Result<u64> {
+        let mut file = match &self.file {
+            Some(file) => file,
+            None => self
+                .file
+                .insert(created(&self.root, &self.root.join(NAME))?),
+        };
+        file.write_all(text.as_bytes())?;
+        // Other programs add to the same file: the end of what was written is known only now.
+        Ok(file.stream_position()?.saturating_sub(text.len() as u64))
+    }
+
+    /// The text at the end of a line.
+    pub(super) fn text(&self, kept: &Kept) -> Option<String> {
+        let mut line = vec![0; kept.bytes];
+        self.file.as_ref()?.read_exact_at(&mut line, kept.at).ok()?;
+        let read = line::read(self.version, &line)?;
+        (read.text.len() == kept.text_bytes && line::is_visible(read.text))
+            .then(|| read.text.to_owned())
+    }
+}
+
+/// The file, to read and to add to, or only to read.
+fn opened(root: &Path) -> Option<File> {
+    let path = root.join(NAME);
+    // A link could lead to anything, and a pipe would never end.
+    let facts = fs::symlink_metadata(&path).ok()?;
+    if !facts.is_file() || !is_trusted(&fs::metadata(root).ok()?, &facts) {
+        return None;
+    }
+    let mut options = OpenOptions::new();
+    let file = options.read(true).append(true).open(&path);
+    let file = file.or_else(|_| File::open(&path)).ok()?;
+    let opened = file.metadata().ok()?;
+    ((opened.dev(), opened.ino()) == (facts.dev(), facts.ino())).then_some(file)
+}
+
+/// Whoever may remove the runs of a store may write what is remembered of them. In a folder that all
+/// may write to, but where each removes only his own, that is its owner, root, and ourselves.
+fn is_trusted(root: &Metadata, file: &Metadata) -> bool {
+    let is_ours = || fs::metadata("/proc/self").is_ok_and(|own| own.uid() == file.uid());
+    root.mode() & STICKY == 0 || file.uid() == root.uid() || file.uid() == 0 || is_ours()
+}
+
+/// A new file, which those can add to who can add runs.
+fn created(root: &Path, path: &Path) -> io::Result<File> {
+    let of_root = fs::metadata(root)?.mode();
+    let others = if of_root & STICKY == 0 { 0 } else { 0o022 };
+    let mode = of_root & 0o666 & !others;
+    let mut options = OpenOptions::new();
+    let file = options
+        .read(true)
+        .append(true)
+        .create_new(true)
+        .mode(mode & 0o600)
+        .open(path)?;
+    file.set_permissions(Permissions::from_mode(mode))?;
+    Ok(file)
+}
