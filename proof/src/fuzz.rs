@@ -19,6 +19,7 @@ use blocklab_fio::{self as fio_language, State};
 use blocklab_host::signatures::{probe, probe_bytes};
 use blocklab_import::{Source, Tool, decode};
 use blocklab_record::{Latency, Record};
+use blocklab_store::spool::Progress;
 use blocklab_trace::completions::CompletionText;
 use blocklab_trace::csv::PRESETS;
 use blocklab_trace::format::Format;
@@ -32,7 +33,7 @@ use blocklab_workload::Address;
 pub type Target = fn(&[u8]);
 
 /// By the names of the files in `fuzz/fuzz_targets`.
-pub const TARGETS: [(&str, Target); 23] = [
+pub const TARGETS: [(&str, Target); 24] = [
     ("address", address),
     ("device_toml", device_toml),
     ("diskspd", diskspd),
@@ -48,6 +49,7 @@ pub const TARGETS: [(&str, Target); 23] = [
     ("record", record),
     ("results", results),
     ("signatures", signatures),
+    ("spool", spool),
     ("trace_biosnoop", trace_biosnoop),
     ("trace_blkparse", trace_blkparse),
     ("trace_own", trace_own),
@@ -390,6 +392,14 @@ pub fn record(bytes: &[u8]) {
             distribution(&direction.service);
             further.into_iter().flatten().for_each(distribution);
         }
+    }
+}
+
+/// What runs without an end leave: whatever stands in the lines, what is read of them is a record.
+pub fn spool(bytes: &[u8]) {
+    if let Ok(read) = Progress::read(bytes) {
+        let record = read.into_record("killed").expect("it has a head");
+        self::record(record.to_json().as_bytes());
     }
 }
 

@@ -323,7 +323,7 @@ fn a_damaged_run_is_a_warning_and_hides_no_other() {
 fn a_killed_run_is_listed_as_unfinished() {
     let lab = Lab::new();
     let run = record(FIRST, "2026-11-20T19:01:42Z");
-    lab.store().checkpoint(&run).expect("kept");
+    lab.store().begin(&run).expect("kept");
     assert!(good(lab.blocklab(["list"])).contains("unfinished"));
     assert!(good(lab.blocklab(["show"])).contains("mixed"));
 }

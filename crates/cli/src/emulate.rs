@@ -36,12 +36,12 @@ use jiff::Timestamp;
 use crate::args::EmulateArgs;
 
 mod addresses;
-mod checkpoints;
 mod control;
+mod seen_so_far;
 mod served;
 
-use checkpoints::Checkpointer;
 use control::Control;
+use seen_so_far::SeenSoFar;
 use served::{Served, protocol};
 
 /// Serves until a signal comes, and keeps what was seen.
@@ -60,14 +60,14 @@ pub fn emulate(args: &EmulateArgs, store: &Store) -> Result<ExitCode> {
     let started = Timestamp::now();
     let id = store.new_id(started, chance()?);
     let mut record = model.record(args, served.places(), id, started);
-    let mut checkpoints = Checkpointer::start(store, args.no_save)?;
+    let mut so_far = SeenSoFar::new((!args.no_save).then_some(store));
     control.listen(listener)?;
     while !stopped.load(Ordering::Relaxed) {
         std::thread::sleep(control.patience(model.clock.now(), LOOK));
         control.look(model.clock.now());
-        if watch.look(&served)? && checkpoints.is_due(model.clock.now()) {
+        if watch.look(&served)? && so_far.is_due(model.clock.now()) {
             record.measurements = watch.measurements(served.visits(), &control);
-            checkpoints.keep(record.clone());
+            so_far.keep(&record);
         }
     }
     let is_free = served.stop();
@@ -77,7 +77,8 @@ pub fn emulate(args: &EmulateArgs, store: &Store) -> Result<ExitCode> {
     }
     record.measurements = watch.measurements(served.visits(), &control);
     record.finished_at = in_seconds(Timestamp::now());
-    drop(checkpoints);
+    // The run is kept behind this: what is kept of it while it lasts is gone by then.
+    drop(so_far);
     let kept = end(args, store, &mut record)?;
     Ok(if is_free { kept } else { FAILED.into() })
 }

@@ -1,9 +1,9 @@
-//! The events in which a run reports, as one stream. The live screen, checkpoints, logs and reports
+//! The events in which a run reports, as one stream. The live screen, the spool, logs and reports
 //! are made from it and give no answers: what a run has to ask is in [`Questions`].
 //!
 //! ```text
 //!   runner   Turn · LayingOut · Begins ────────────────────────── Left · Ended   per measurement
-//!   driver                             Interval · Slice · Status                 while it lasts
+//!   driver                         Interval · Slice · Status · Frame             while it lasts
 //! ```
 
 use std::path::Path;
@@ -40,6 +40,8 @@ pub enum Event<'a> {
         step: usize,
         /// Number of measurements of the plan so far.
         steps: usize,
+        /// What the run has left until then.
+        so_far: &'a Record,
     },
     /// What was done since the last one, about twice a second.
     Interval {
@@ -55,6 +57,15 @@ pub enum Event<'a> {
     Slice(&'a IntervalData),
     /// The measurement so far, as often as [`Questions`] asks for it.
     Status(&'a Measurement),
+    /// What was measured by the end of a second of real time, for those who keep it.
+    Frame {
+        /// The measurement so far. Its series are the slices that ended since the last frame.
+        so_far: &'a Measurement,
+        /// Since the start of the measurement, the ramp included.
+        elapsed: Nanos,
+        /// As in [`Event::Interval`].
+        credits: &'a [(String, f64)],
+    },
     /// The results of a measurement in addition to its figures: logs, miscompared blocks, progress of
     /// writes.
     Left {
@@ -96,6 +107,11 @@ pub trait Questions {
 
     /// Whether to report it now as well.
     fn is_requested(&mut self) -> bool {
+        false
+    }
+
+    /// Whether to report a [`Event::Frame`] each second.
+    fn keeps_frames(&self) -> bool {
         false
     }
 

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use blocklab_record::Stopped;
+use blocklab_record::{Measurement, Stopped};
 use blocklab_units::Nanos;
 use blocklab_workload::Engine;
 
@@ -18,6 +18,8 @@ use super::{Control, Event, Observer, Run};
 const TICK: Duration = Duration::from_millis(100);
 /// How often a thread that should have ended is woken from its system call.
 const INTERRUPT: Duration = Duration::from_millis(20);
+/// How long a frame is.
+const FRAME: Nanos = Nanos::from_secs(1);
 /// A wake-up that is late by this much or more counts as a standstill.
 const STANDSTILL: Duration = Duration::from_secs(1);
 
@@ -30,6 +32,9 @@ pub(crate) struct Supervisor<'a> {
     watch: Watch<'a>,
     /// How often the observer asks for the measurement so far, and when it is due next.
     status: Option<(Nanos, Nanos)>,
+    /// When the next frame is due, and how many slices the frames before it held; `None`: nobody
+    /// keeps them.
+    next_frame: Option<(Nanos, usize)>,
 }
 
 impl<'a> Supervisor<'a> {
@@ -50,6 +55,9 @@ impl<'a> Supervisor<'a> {
             expected_threads: usage::threads(),
             watch: Watch::new(run, control, ClockKind::Real, frame.start, used, observer),
             status: status.map(|every| (every, frame.start.saturating_add(every))),
+            next_frame: observer
+                .keeps_frames()
+                .then(|| (frame.start.saturating_add(FRAME), 0)),
             run,
             control,
             frame,
@@ -75,6 +83,7 @@ impl<'a> Supervisor<'a> {
             let used = self.used();
             self.watch.look(threads.members(), now, used, observer);
             self.report_status(threads, observer, now);
+            self.report_frame(threads, observer, now);
             threads.interrupt(|member| self.should_have_ended(member, now));
             if self.is_hopeless(threads, now) {
                 self.give_up(threads);
@@ -133,11 +142,32 @@ impl<'a> Supervisor<'a> {
             None if is_requested => {}
             None => return,
         }
+        let measured = self.so_far(threads, now);
+        observer.event(Event::Status(&measured));
+    }
+
+    /// Behind a standstill one frame holds all that it missed.
+    fn report_frame(&mut self, threads: &Threads, observer: &mut dyn Observer, now: Nanos) {
+        let Some((due, held)) = self.next_frame.filter(|(due, _)| now >= *due) else {
+            return;
+        };
+        let mut measured = self.so_far(threads, now);
+        let series = &self.watch.seen.series;
+        measured.series = series[held..].to_vec();
+        let missed = now.since(due).0 / FRAME.0;
+        let next = due.saturating_add(Nanos(FRAME.0 * (missed + 1)));
+        self.next_frame = Some((next, series.len()));
+        observer.event(Event::Frame {
+            so_far: &measured,
+            elapsed: now.since(self.frame.start),
+            credits: &[],
+        });
+    }
+
+    fn so_far(&mut self, threads: &Threads, now: Nanos) -> Measurement {
         self.frame.after = Usage::now();
         self.watch.seen.end = now;
-        let (frame, seen) = (&self.frame, &self.watch.seen);
-        let measured = so_far(self.run, &threads.workers, frame, seen);
-        observer.event(Event::Status(&measured));
+        so_far(self.run, &threads.workers, &self.frame, &self.watch.seen)
     }
 
     fn should_have_ended(&self, member: &WorkerStatus, now: Nanos) -> bool {

@@ -10,7 +10,7 @@ use blocklab_record::Record;
 use blocklab_store::Store;
 
 use crate::output::{self, Over};
-use blocklab_console::{chance, supervisor, terminal};
+use blocklab_console::{chance, terminal};
 
 /// The store cannot be written to: the user's mistake, for every command.
 #[derive(Debug)]
@@ -146,33 +146,4 @@ fn fresh_folder() -> Result<PathBuf> {
         }
     }
     Err(failure)
-}
-
-/// Keeps what is measured so far, after every measurement; reports once that it cannot.
-pub struct Checkpoints<'a> {
-    store: Option<&'a Store>,
-    has_warned: bool,
-}
-
-impl<'a> Checkpoints<'a> {
-    /// None are kept without a store.
-    pub const fn new(store: Option<&'a Store>) -> Self {
-        Self {
-            store,
-            has_warned: false,
-        }
-    }
-
-    /// Keeps what is done so far; trouble is reported once.
-    pub fn keep(&mut self, record: &Record) {
-        let Some(store) = self.store else { return };
-        match store.checkpoint(record) {
-            Ok(()) => supervisor::note_kept(&record.id),
-            Err(_) if self.has_warned => {}
-            Err(error) => {
-                self.has_warned = true;
-                terminal::warn(&format!("cannot keep what is measured so far: {error}"));
-            }
-        }
-    }
 }

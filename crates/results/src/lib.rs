@@ -8,8 +8,10 @@ pub mod gate;
 pub mod keeping;
 mod live_view;
 pub mod output;
+mod spooling;
 mod study_end;
 
 pub use answer::{answer, conclude_run};
 pub use conclusion::{Conclusion, Form, Run, Wanted, conclude, keep};
 pub use live_view::{LiveView, View};
+pub use spooling::Spooling;

@@ -1,5 +1,5 @@
 //! In: the events of a run.
-//! Out: the live screen, and what is kept of the run after each measurement.
+//! Out: the live screen, and what is kept of the run while it lasts.
 
 use std::path::{Path, PathBuf};
 
@@ -12,12 +12,12 @@ use blocklab_store::Store;
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{Case, Plan};
 
-use crate::keeping::Checkpoints;
+use crate::spooling::Spooling;
 
 /// What every command shows of a run, and keeps of it, while it lasts.
-pub struct LiveView<'a> {
+pub struct LiveView {
     screen: Screen,
-    checkpoints: Checkpoints<'a>,
+    spooling: Spooling,
     parts: Vec<Part>,
     current: usize,
     /// Planned time of the measurements before the current one, and of that.
@@ -56,10 +56,10 @@ struct Part {
     passes: u32,
 }
 
-impl<'a> LiveView<'a> {
+impl LiveView {
     /// Of plans that take turns, each with the name of its system where there are several. `store`:
     /// where runs are kept, if they are.
-    pub fn new(view: View, plans: &[(Option<&str>, &Plan)], store: Option<&'a Store>) -> Self {
+    pub fn new(view: View, plans: &[(Option<&str>, &Plan)], store: Option<&Store>) -> Self {
         let part = |(system, plan): &(Option<&str>, &Plan)| Part {
             system: system.map(str::to_owned),
             cases: plan.cases.iter().map(|case| case.name.clone()).collect(),
@@ -73,7 +73,7 @@ impl<'a> LiveView<'a> {
         };
         Self {
             screen: Screen::new(view.is_shown, terminal::size(), total),
-            checkpoints: Checkpoints::new(store),
+            spooling: Spooling::new(store),
             parts: plans.iter().map(part).collect(),
             current: 0,
             before: Nanos::ZERO,
@@ -88,8 +88,9 @@ impl<'a> LiveView<'a> {
         self.parts[self.current].system.as_deref()
     }
 
-    /// The run is over: the screen is cleared.
+    /// The run is over: the screen is cleared, and its spool can go.
     pub fn finished(&mut self) {
+        self.spooling = Spooling::new(None);
         self.screen.finished();
     }
 
@@ -116,12 +117,20 @@ impl<'a> LiveView<'a> {
             .case(&name, pass, part.passes.max(pass), number, part.cases.len());
     }
 
-    fn ended(&mut self, record: &Record) {
-        // A study simulates again what it simulated. What is shown as measured is kept by then.
-        let is_cheap = self.system().is_some() && record.origin == Origin::Simulated;
-        if !is_cheap {
-            self.checkpoints.keep(record);
+    /// A study simulates again what it simulated. All else is kept before it is shown as measured.
+    fn spool(&mut self, event: Event<'_>) {
+        let record = match event {
+            Event::Begins { so_far, .. } => Some(so_far),
+            Event::Ended(record) => Some(record),
+            _ => None,
+        };
+        let is_simulated = record.is_some_and(|record| record.origin == Origin::Simulated);
+        if !(is_simulated && self.system().is_some()) {
+            self.spooling.event(event);
         }
+    }
+
+    fn ended(&mut self, record: &Record) {
         if let Some(measurement) = record.measurements.last() {
             self.screen.measured(measurement);
             if self.in_lines {
@@ -132,10 +141,15 @@ impl<'a> LiveView<'a> {
     }
 }
 
-impl Questions for LiveView<'_> {}
+impl Questions for LiveView {
+    fn keeps_frames(&self) -> bool {
+        self.spooling.is_kept()
+    }
+}
 
-impl Observer for LiveView<'_> {
+impl Observer for LiveView {
     fn event(&mut self, event: Event<'_>) {
+        self.spool(event);
         match event {
             Event::Turn(part) => self.current = part,
             Event::LayingOut { path, done, total } => self.laying_out(path, done, total),
@@ -151,7 +165,7 @@ impl Observer for LiveView<'_> {
                 self.screen.interval(interval, self.before + elapsed);
             }
             Event::Ended(record) => self.ended(record),
-            Event::Slice(_) | Event::Status(_) | Event::Left { .. } => {}
+            Event::Slice(_) | Event::Status(_) | Event::Frame { .. } | Event::Left { .. } => {}
         }
     }
 }

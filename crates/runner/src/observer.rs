@@ -1,10 +1,10 @@
-//! In: the driver's events of a measurement. Out: the same, with what only the runner knows: disks
-//! and credits.
+//! In: the driver's events of a measurement. Out: the same, with what only the runner knows: the case,
+//! disks and credits.
 
 use std::sync::Arc;
 
 use blocklab_driver::{Backing, Event, Observer, Questions, TargetFile};
-use blocklab_record::{DiskUse, Measurement, Record};
+use blocklab_record::{Measurement, Record};
 use blocklab_targets::Model;
 use blocklab_units::Nanos;
 use blocklab_verify::KeyMap;
@@ -26,8 +26,8 @@ pub(crate) fn emulated(targets: &[Vec<TargetFile>]) -> Vec<Model> {
 /// Passes on the driver's events of a measurement.
 pub(crate) struct Relay<'a> {
     pub(crate) observer: &'a mut dyn Observer,
-    /// What the devices below the targets did since the measurement began.
-    pub(crate) disks: &'a dyn Fn() -> Vec<DiskUse>,
+    /// Adds what only the runner knows to what the driver has measured so far.
+    pub(crate) complete: &'a dyn Fn(Measurement) -> Measurement,
     /// The devices that are paced in real time.
     pub(crate) models: Vec<Model>,
 }
@@ -38,19 +38,35 @@ impl Observer for Relay<'_> {
             Event::Interval {
                 interval, elapsed, ..
             } => {
-                let credits: Vec<_> = self.models.iter().flat_map(Model::credits).collect();
+                let credits = self.credits();
                 self.observer.event(Event::Interval {
                     interval,
                     elapsed,
                     credits: &credits,
                 });
             }
-            Event::Status(so_far) => self.observer.event(Event::Status(&Measurement {
-                disks: (self.disks)(),
-                ..so_far.clone()
-            })),
+            Event::Frame {
+                so_far, elapsed, ..
+            } => {
+                let credits = self.credits();
+                self.observer.event(Event::Frame {
+                    so_far: &(self.complete)(so_far.clone()),
+                    elapsed,
+                    credits: &credits,
+                });
+            }
+            Event::Status(so_far) => {
+                let so_far = (self.complete)(so_far.clone());
+                self.observer.event(Event::Status(&so_far));
+            }
             other => self.observer.event(other),
         }
+    }
+}
+
+impl Relay<'_> {
+    fn credits(&self) -> Vec<(String, f64)> {
+        self.models.iter().flat_map(Model::credits).collect()
     }
 }
 
@@ -65,6 +81,10 @@ impl Questions for Relay<'_> {
 
     fn is_requested(&mut self) -> bool {
         self.observer.is_requested()
+    }
+
+    fn keeps_frames(&self) -> bool {
+        self.observer.keeps_frames()
     }
 
     fn keys(&self, storage: &str) -> Option<Arc<KeyMap>> {

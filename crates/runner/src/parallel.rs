@@ -74,6 +74,7 @@ impl BufferedEvents {
                 pass,
                 step,
                 steps,
+                so_far: record,
             });
         }
         for (interval, elapsed) in &self.intervals {
@@ -100,6 +101,7 @@ impl Observer for BufferedEvents {
                 pass,
                 step,
                 steps,
+                ..
             } => self.begun = Some((case.clone(), pass, step, steps)),
             Event::Interval {
                 interval, elapsed, ..

@@ -215,6 +215,7 @@ impl<'a> SystemRun<'a> {
             pass,
             step,
             steps: self.steps.len(),
+            so_far: &self.record,
         });
         self.goes_on = match self.measure(&case, (step, pass), observer) {
             Ok(go_on) => go_on,
@@ -352,13 +353,26 @@ impl<'a> SystemRun<'a> {
             begin_at: self.starts.get(step).copied().unwrap_or_default(),
             ..Control::new(self.interrupted)
         };
+        let (moment, epoch) = (Timestamp::now(), self.clock.now());
+        // Virtual time has no time of day, and no quota throttles it.
+        let is_real = self.record.origin != Origin::Simulated;
+        let complete = |measured: Measurement| Measurement {
+            case: case.name.clone(),
+            settings: case.settings.clone(),
+            pass,
+            started_unix_us: unix_us(moment, measured.started_ns, epoch).filter(|_| is_real),
+            disks: disks.since(),
+            backing_disks: backing.since(),
+            model: models::since(&counted, Nanos(measured.started_ns)).map(Box::new),
+            throttled_ns: throttled_since(throttled).filter(|_| is_real),
+            ..measured
+        };
         let mut relay = Relay {
             observer,
-            disks: &|| disks.since(),
+            complete: &complete,
             models: emulated(&targets),
         };
-        let (moment, epoch) = (Timestamp::now(), self.clock.now());
-        let outcome = match self.record.origin {
+        let mut outcome = match self.record.origin {
             Origin::Simulated => {
                 let start = self.virtual_now;
                 let outcome = simulate(run, start, control, &mut relay)?;
@@ -367,25 +381,12 @@ impl<'a> SystemRun<'a> {
             }
             _ => blocklab_driver::run(run, control, &mut relay)?,
         };
-        let (disks, backing_disks) = (disks.since(), backing.since());
-        // Virtual time has no time of day, and no quota throttles it.
-        let is_real = self.record.origin != Origin::Simulated;
+        outcome.measurement = complete(outcome.measurement);
         observer.event(Event::Left {
             case,
             outcome: &outcome,
         });
-        self.record.measurements.push(Measurement {
-            case: case.name.clone(),
-            settings: case.settings.clone(),
-            pass,
-            started_unix_us: unix_us(moment, outcome.measurement.started_ns, epoch)
-                .filter(|_| is_real),
-            disks,
-            backing_disks,
-            model: models::since(&counted, Nanos(outcome.measurement.started_ns)).map(Box::new),
-            throttled_ns: throttled_since(throttled).filter(|_| is_real),
-            ..outcome.measurement
-        });
+        self.record.measurements.push(outcome.measurement);
         for note in outcome.notes {
             note.add_to(&mut self.record.notes);
         }
@@ -572,7 +573,7 @@ fn requested(plan: &Plan) -> Requested {
         Aggregate::Median => "median",
         Aggregate::Best => "best",
     };
-    // A checkpoint is read like any other record, so it must hold the whole plan too.
+    // A run that is killed is read like any other, so its record holds the whole plan from the start.
     let mut jobs = plan.cases.iter().flat_map(|case| &case.workload.jobs);
     let is_kept = !jobs.any(|job| matches!(&job.pool, Some(pool) if pool.validation.is_some()));
     Requested {

@@ -74,7 +74,7 @@ impl Found {
     }
 }
 
-/// `folders` must be in their order, the oldest first. A finished run hides its own checkpoint. A whole id is always
+/// `folders` must be in their order, the oldest first. A finished run hides its own spool. A whole id is always
 /// that run. A part of an id and a name count alike, so a text that is a part of one run's id and
 /// the name of another run is refused, and no run is taken for the other.
 pub(crate) fn find(

@@ -6,12 +6,12 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path;
 
+use crate::spool::SPOOL;
+
 /// What follows the id in the folder name of a run that is not finished.
 pub(crate) const PARTIAL: &str = ".partial";
 /// The file of a run that holds all that it left.
 pub(crate) const RECORD: &str = "record.json";
-/// A record that is being written.
-pub(crate) const FRESH: &str = ".record.json.new";
 /// Pages for the browser, of the run and of its study.
 pub(crate) const PAGES: [&str; 2] = ["report.html", "study.html"];
 
@@ -29,7 +29,7 @@ pub(crate) fn create(folder: &Path, text: &str) -> io::Result<()> {
 
 /// Makes `folder` under a hidden name in the same parent, and renames it when it is filled. Gives
 /// the parent.
-fn make(folder: &Path, fill: impl Fn(&Path) -> io::Result<()>) -> io::Result<&Path> {
+pub(crate) fn make(folder: &Path, fill: impl Fn(&Path) -> io::Result<()>) -> io::Result<&Path> {
     let (parent, name) = split(folder)?;
     fs::create_dir_all(parent)?;
     let hidden = parent.join(format!(".{name}.new-{}", std::process::id()));
@@ -45,52 +45,11 @@ fn make(folder: &Path, fill: impl Fn(&Path) -> io::Result<()>) -> io::Result<&Pa
 /// Removes what was half made. The caller reports the first error; a failure to remove it is
 /// ignored.
 fn clear(hidden: &Path) {
-    // Where there was no room for the file, there is only the folder.
-    let _ = fs::remove_file(hidden.join(RECORD));
+    // Where there was no room for a file, there is only the folder.
+    for name in [RECORD, SPOOL] {
+        let _ = fs::remove_file(hidden.join(name));
+    }
     let _ = fs::remove_dir(hidden);
-}
-
-/// Puts the record into `folder`, in the place of an older one where there is one. A reader sees
-/// the older or the newer, never half of one and never none: a disk that is slow or dead can hold up
-/// the flush for ever.
-pub(crate) fn replace(folder: &Path, text: &str) -> io::Result<()> {
-    assert!(
-        folder.to_string_lossy().ends_with(PARTIAL),
-        "{} is a finished run, which is never rewritten",
-        folder.display()
-    );
-    if !folder.exists() {
-        return begin(folder, text);
-    }
-    let fresh = folder.join(FRESH);
-    let written = write(&fresh, text).and_then(|()| fs::rename(&fresh, folder.join(RECORD)));
-    if written.is_err() {
-        // Half a record is of no use.
-        let _ = fs::remove_file(&fresh);
-    }
-    written?;
-    flush(folder)
-}
-
-/// The first record of a folder: shown as soon as it is written, and flushed then. Nothing older is
-/// lost when the power goes before that.
-fn begin(folder: &Path, text: &str) -> io::Result<()> {
-    let parent = make(folder, |hidden| fs::write(hidden.join(RECORD), text))?;
-    File::open(folder.join(RECORD))?.sync_all()?;
-    flush(folder)?;
-    flush(parent)
-}
-
-/// The text of the record in `folder`. Killed programs of before may have left only one that was
-/// whole and had not got its name yet.
-pub(crate) fn read(folder: &Path) -> io::Result<String> {
-    let read = fs::read_to_string(folder.join(RECORD));
-    match &read {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            fs::read_to_string(folder.join(FRESH)).or(read)
-        }
-        _ => read,
-    }
 }
 
 /// Room that a run needs, with its page.

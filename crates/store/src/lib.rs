@@ -11,6 +11,7 @@ mod index;
 mod listing;
 mod note;
 mod removal;
+pub mod spool;
 mod store;
 mod visible;
 

@@ -7,15 +7,17 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use blocklab_record::{BadRecord, Record, Status, check_format, study_of};
+use blocklab_record::{BadRecord, Record, Status, TargetFacts, check_format, study_of};
 use blocklab_units::visible;
 use jiff::{SignedDuration, Timestamp};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
 use crate::each;
-use crate::folder::{self, FRESH, PARTIAL, RECORD};
+use crate::folder::{PARTIAL, RECORD};
 use crate::id::{self, is_id};
+use crate::spool::{SPOOL, SpoolError};
+use crate::store::unfinished;
 
 /// A run as one line of a list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -112,7 +114,7 @@ pub(crate) fn folder_name(id: &str, partial: bool) -> String {
     format!("{id}{suffix}")
 }
 
-/// The runs of the store, the oldest first; a finished run hides its own checkpoint. None when there
+/// The runs of the store, the oldest first; a finished run hides its own spool. None when there
 /// is no store yet.
 pub(crate) fn folders(root: &Path) -> io::Result<Vec<Folder>> {
     let mut folders = by_id(root)?;
@@ -171,10 +173,9 @@ fn names(root: &Path) -> io::Result<Vec<String>> {
     Ok(names)
 }
 
-/// That of the record, or of one that was being written when the run was killed; `None` where there
-/// is neither.
+/// That of the record, or of what a run has left that has no end; `None` where there is neither.
 fn stamp(folder: &Path) -> Option<Stamp> {
-    [RECORD, FRESH].iter().find_map(|name| {
+    [RECORD, SPOOL].iter().find_map(|name| {
         let facts = fs::metadata(folder.join(name)).ok()?;
         facts.is_file().then(|| Stamp {
             modified: (facts.mtime(), facts.mtime_nsec()),
@@ -237,7 +238,7 @@ fn renamed_run(root: &Path, name: &str) -> Option<Damaged> {
         return None;
     }
     let path = root.join(name);
-    let text = folder::read(&path).ok()?;
+    let text = fs::read_to_string(path.join(RECORD)).ok()?;
     head(&text).ok()?;
     let why = "it holds a run, but its name is no id: its path names it".to_owned();
     Some(Damaged { path, why })
@@ -249,6 +250,8 @@ enum Unreadable {
     File(#[from] io::Error),
     #[error("{RECORD}: {0}")]
     Record(#[from] BadRecord),
+    #[error("{SPOOL}: {0}")]
+    Spool(#[from] SpoolError),
 }
 
 /// The few fields that a list shows; the rest of the text is skipped unread, so that a store with
@@ -276,6 +279,24 @@ struct Target {
     path: String,
 }
 
+impl Head {
+    /// Of a run that has no end; such runs are few.
+    fn new(record: Record) -> Self {
+        let target = |facts: TargetFacts| Target { path: facts.path };
+        Self {
+            format: record.format,
+            started_at: record.started_at,
+            status: record.status,
+            requested: Requested {
+                name: record.requested.name,
+                system: record.requested.system,
+            },
+            targets: record.targets.into_iter().map(target).collect(),
+            measurements: vec![IgnoredAny; record.measurements.len()],
+        }
+    }
+}
+
 #[derive(Deserialize)]
 struct Version {
     format: u32,
@@ -293,8 +314,12 @@ fn head(text: &str) -> Result<Head, BadRecord> {
 }
 
 fn glance(path: &Path, folder: &Folder) -> Result<Listed, Unreadable> {
-    let text = folder::read(path)?;
-    let head = head(&text)?;
+    let spool = path.join(SPOOL);
+    let head = if folder.partial && spool.is_file() {
+        Head::new(unfinished(&spool)?)
+    } else {
+        head(&fs::read_to_string(path.join(RECORD))?)?
+    };
     let status = if folder.partial {
         Status::Interrupted
     } else {

@@ -9,8 +9,9 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use crate::folder::{FRESH, PAGES, RECORD, flush};
+use crate::folder::{PAGES, RECORD, flush};
 use crate::note::{FRESH_NOTE, NOTE};
+use crate::spool::{FRESH_SPOOL, SPOOL};
 
 /// A folder of the store that is to be removed, as it was when it was looked at.
 ///
@@ -25,11 +26,19 @@ pub struct Removal {
     stays: Vec<OsString>,
 }
 
-/// The record last: until then the folder is a run, and can be removed by the same command again.
-const ORDER: [&str; 6] = [PAGES[0], PAGES[1], NOTE, FRESH_NOTE, FRESH, RECORD];
+/// The record or the spool last: until then the folder is a run, and can be removed by the same command again.
+const ORDER: [&str; 7] = [
+    PAGES[0],
+    PAGES[1],
+    NOTE,
+    FRESH_NOTE,
+    FRESH_SPOOL,
+    SPOOL,
+    RECORD,
+];
 
 impl Removal {
-    /// Looks at the folder of a run; `None` where it is a link, or holds no record.
+    /// Looks at the folder of a run; `None` where it is a link, or holds no run.
     pub(crate) fn look(path: &Path) -> io::Result<Option<Self>> {
         let metadata = match fs::symlink_metadata(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -49,7 +58,7 @@ impl Removal {
             }
         }
         stays.sort();
-        let holds_a_run = files.iter().any(|name| [RECORD, FRESH].contains(name));
+        let holds_a_run = files.iter().any(|name| [RECORD, SPOOL].contains(name));
         Ok(holds_a_run.then(|| Self {
             path: path.to_path_buf(),
             identity: (metadata.dev(), metadata.ino()),

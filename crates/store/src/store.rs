@@ -2,6 +2,8 @@
 //!
 //! A file of its own: what other crates call; each step is in a file of its name.
 
+use std::fs::{File, TryLockError};
+use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
@@ -13,14 +15,15 @@ use jiff::Timestamp;
 use crate::find::{self, Choice, FindError, Found};
 use crate::folder::{self, PAGES, PARTIAL, RECORD};
 use crate::note::{self, NOTE};
+use crate::spool::{Follower, Progress, SPOOL, Spool, SpoolError};
 use crate::visible::made_visible;
 use crate::{Listing, Removal, id, listing};
 
 /// The runs in one folder of the file system.
 ///
 /// ```text
-///  ROOT/20261120-190142-k3f/record.json           finished: never written again
-///  ROOT/20261120-191530-c07.partial/record.json   running, or killed while it ran
+///  ROOT/20261120-190142-k3f/record.json            finished: never written again
+///  ROOT/20261120-191530-c07.partial/spool.ndjson   running, or killed while it ran
 /// ```
 ///
 /// The folders are the truth, and they can be copied, mailed or deleted; [`crate::Index`] is only
@@ -56,6 +59,14 @@ pub enum StoreError {
         path: PathBuf,
         /// What is wrong with it.
         why: BadRecord,
+    },
+    /// What a run without an end has left cannot be understood.
+    #[error("{}: {why}", path.display())]
+    BadSpool {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: SpoolError,
     },
     /// A finished run has this id already, and finished runs are never rewritten.
     #[error("run {id} is already in {}, and a finished run is never rewritten", root.display())]
@@ -163,13 +174,13 @@ impl Store {
         let moment = &id[..id.len() - 2];
         let folders = fs::read_dir(&self.root).ok()?.flatten();
         let names = folders.filter_map(|entry| entry.file_name().into_string().ok());
-        // The folder of a checkpoint begins with the id, too.
+        // The folder of a run that goes on begins with the id, too.
         let ids = names.filter_map(|name| Some(name.get(..id.len())?.to_owned()));
         ids.filter(|id| id.starts_with(moment) && id::is_id(id))
             .max()
     }
 
-    /// Keeps a finished run, and removes its checkpoint. Whole or not at all, even when the power
+    /// Keeps a finished run, and removes its spool. Whole or not at all, even when the power
     /// goes.
     ///
     /// # Errors
@@ -195,9 +206,9 @@ impl Store {
         if let Some(text) = note::read(&self.partial(&record.id)) {
             let _ = note::write(&folder, &text);
         }
-        // The run is kept, and hides a checkpoint that cannot be removed.
-        let checkpoint = Removal::look(&self.partial(&record.id));
-        let _ = checkpoint.map(|found| found.map(|found| found.carry_out()));
+        // The run is kept, and hides a spool that cannot be removed.
+        let spool = Removal::look(&self.partial(&record.id));
+        let _ = spool.map(|found| found.map(|found| found.carry_out()));
         Ok(folder)
     }
 
@@ -237,14 +248,22 @@ impl Store {
         folder::try_out(&self.root).map_err(io_error("write to", &self.root))
     }
 
-    /// Keeps what a running run has measured so far, so that a killed one leaves it. Flushes the
-    /// disk: call it between measurements.
+    /// Begins the spool of a run, in the place of an older one: what it has measured so far, so that a
+    /// killed run leaves it. Flushes the disk.
     ///
     /// # Errors
     /// [`StoreError::BadId`], [`StoreError::Io`].
-    pub fn checkpoint(&self, record: &Record) -> Result<(), StoreError> {
+    pub fn begin(&self, record: &Record) -> Result<Spool, StoreError> {
         let folder = self.partial(checked(&record.id)?);
-        folder::replace(&folder, &record.to_json()).map_err(io_error("write", &folder))
+        Spool::begin(&folder, record).map_err(io_error("write", &folder))
+    }
+
+    /// Follows a run that goes on.
+    ///
+    /// # Errors
+    /// [`StoreError::BadId`].
+    pub fn follow(&self, id: &str) -> Result<Follower, StoreError> {
+        Ok(Follower::new(&self.partial(checked(id)?)))
     }
 
     /// The run that `spec` names: an id, the beginning of one, the last part of one, the name of a
@@ -319,10 +338,10 @@ impl Store {
         Ok(all)
     }
 
-    /// The finished run and its checkpoint.
+    /// The finished run and its spool.
     fn removals_of(&self, spec: &str) -> Result<Vec<Removal>, StoreError> {
         let found = self.resolve(spec, Choice::None)?.folder;
-        let run = if found.ends_with(RECORD) {
+        let run = if found.ends_with(RECORD) || found.ends_with(SPOOL) {
             found.parent().unwrap_or(&found)
         } else {
             found.as_path()
@@ -426,16 +445,22 @@ fn read_found(found: Found) -> Result<(Stored, String), StoreError> {
         partial,
         of_its_name,
     } = found;
-    let (file, text) = if folder.is_dir() {
-        (folder.join(RECORD), folder::read(&folder))
+    let file = run_file(folder);
+    let (mut record, text) = if file.ends_with(SPOOL) {
+        let record = unfinished(&file).map_err(|why| StoreError::BadSpool {
+            path: file.clone(),
+            why,
+        })?;
+        let text = record.to_json();
+        (record, text)
     } else {
-        (folder.clone(), fs::read_to_string(&folder))
+        let text = fs::read_to_string(&file).map_err(io_error("read", &file))?;
+        let record = Record::from_json(&text).map_err(|why| StoreError::Damaged {
+            path: file.clone(),
+            why,
+        })?;
+        (record, text)
     };
-    let text = text.map_err(io_error("read", &file))?;
-    let mut record = Record::from_json(&text).map_err(|why| StoreError::Damaged {
-        path: file.clone(),
-        why,
-    })?;
     checked(&record.id).map_err(|why| StoreError::Foreign {
         path: file.clone(),
         why: Box::new(why),
@@ -455,7 +480,33 @@ fn read_found(found: Found) -> Result<(Stored, String), StoreError> {
     Ok((stored, text))
 }
 
-/// A checkpoint cannot know that it is the last one, so its reader marks the run as interrupted.
+/// The file that holds the run, where `found` is that or its folder.
+fn run_file(found: PathBuf) -> PathBuf {
+    let spool = found.join(SPOOL);
+    if spool.is_file() {
+        spool
+    } else if found.is_dir() {
+        found.join(RECORD)
+    } else {
+        found
+    }
+}
+
+/// What a run has left whose spool this is: it goes on, or it was killed.
+pub(crate) fn unfinished(spool: &Path) -> Result<Record, SpoolError> {
+    let file = File::open(spool)?;
+    // The run that writes it holds the lock of it alone.
+    let is_held = matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock));
+    let progress = Progress::read(BufReader::new(&file))?;
+    let why = match (is_held, progress.is_locked()) {
+        (true, _) => "the run is still running",
+        (false, true) => "the run was killed before its end",
+        (false, false) => "the run was killed, or is still running",
+    };
+    progress.into_record(why).ok_or(SpoolError::NoHead)
+}
+
+/// A spool cannot know that its run goes no further, so its reader marks the run as interrupted.
 fn admit_the_end_is_missing(record: &mut Record) {
     record.status = Status::Interrupted;
     let why = || "the run was killed, or is still running".to_owned();

@@ -1,4 +1,4 @@
-//! What becomes of runs: saved, found, listed, checkpointed, removed.
+//! What becomes of runs: saved, found, listed, left without an end, removed.
 
 mod sample;
 
@@ -130,9 +130,9 @@ fn a_killed_run_leaves_what_it_measured() {
     let whole = record(SECOND, &started(SECOND));
     let mut half = whole.clone();
     half.measurements.clear();
-    lab.store.checkpoint(&half).expect("kept");
+    lab.store.begin(&half).expect("kept");
     half.measurements = whole.measurements[..1].to_vec();
-    lab.store.checkpoint(&half).expect("kept again");
+    lab.store.begin(&half).expect("kept again");
 
     let stored = lab.store.load("latest").expect("the partial run");
     assert!(stored.partial);
@@ -157,32 +157,10 @@ fn a_killed_run_leaves_what_it_measured() {
     assert_eq!(stored.record, whole);
 }
 
-/// The disk of the store hung while a run was interrupted on it: the record lay whole in the
-/// partial folder, under the name that it has until it is flushed, and `list` warned of damage for
-/// ever.
+/// Between the folder of a run and what is in it lay a flush of the disk: a kill, or a look, in that
+/// time found a run of which nothing can be read.
 #[test]
-fn a_checkpoint_that_never_got_its_name_is_found() {
-    let lab = lab(&[FIRST]);
-    let run = record(SECOND, &started(SECOND));
-    lab.store.checkpoint(&run).expect("kept");
-    let folder = lab.store.root().join(format!("{SECOND}.partial"));
-    let (record, fresh) = (folder.join("record.json"), folder.join(".record.json.new"));
-    fs::rename(&record, &fresh).expect("as a kill left it");
-    let listing = lab.store.list();
-    assert_eq!((listing.runs.len(), listing.damaged), (2, Vec::new()));
-    let stored = lab.store.load("latest").expect("the partial run");
-    assert_eq!(stored.record.measurements, run.measurements);
-    assert!(stored.partial);
-    // A whole one comes before one that may be half of one.
-    lab.store.checkpoint(&run).expect("kept");
-    fs::write(&fresh, "{\"format\": 1,").expect("torn");
-    lab.store.load("latest").expect("the older one");
-}
-
-/// Between the folder of a first checkpoint and the record in it lay a flush of the disk: a kill,
-/// or a look, in that time found a run without a record.
-#[test]
-fn whoever_sees_a_checkpoint_can_read_it() {
+fn whoever_sees_a_run_can_read_it() {
     let lab = lab(&[]);
     let runs: Vec<_> = (10..30)
         .map(|number| {
@@ -195,8 +173,7 @@ fn whoever_sees_a_checkpoint_can_read_it() {
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            let kept: Result<Vec<()>, _> =
-                runs.iter().map(|run| lab.store.checkpoint(run)).collect();
+            let kept: Result<Vec<_>, _> = runs.iter().map(|run| lab.store.begin(run)).collect();
             done.store(true, Ordering::Release);
             kept.expect("kept");
         });
@@ -208,11 +185,11 @@ fn whoever_sees_a_checkpoint_can_read_it() {
 }
 
 #[test]
-fn a_crash_between_saving_and_forgetting_the_checkpoint_shows_one_run() {
+fn a_crash_between_saving_and_forgetting_the_spool_shows_one_run() {
     let lab = lab(&[FIRST]);
     let run = record(FIRST, &started(FIRST));
     lab.store
-        .checkpoint(&run)
+        .begin(&run)
         .expect("as if it had not been removed");
     assert_eq!(lab.store.list().runs.len(), 1);
     assert!(!lab.store.load(FIRST).expect("the finished one").partial);
@@ -363,9 +340,9 @@ fn what_a_run_did_not_write_stays() {
     // It is no run any longer, and nothing complains of it.
     assert!(lab.store.removals(&[FIRST]).is_err());
     assert!(lab.store.list().damaged.is_empty());
-    // A finished run takes away its checkpoint, and nothing else.
+    // A finished run takes away its spool, and nothing else.
     let third = record(THIRD, &started(THIRD));
-    lab.store.checkpoint(&third).expect("kept");
+    lab.store.begin(&third).expect("kept");
     let partial = lab.store.root().join(format!("{THIRD}.partial"));
     fs::write(partial.join("notes.txt"), "mine").expect("a file");
     lab.store.save(&third).expect("saved");
@@ -571,12 +548,12 @@ fn a_note_follows_no_link_and_is_no_log() {
     assert!(matches!(long, Err(StoreError::LongNote(20_000))));
 }
 
-/// A note on a run that is not finished yet must not go with its checkpoint.
+/// A note on a run that is not finished yet must not go with its spool.
 #[test]
-fn a_note_outlives_the_checkpoint() {
+fn a_note_outlives_the_spool() {
     let lab = lab(&[]);
     let run = record(FIRST, &started(FIRST));
-    lab.store.checkpoint(&run).expect("kept");
+    lab.store.begin(&run).expect("kept");
     lab.store.annotate(FIRST, Some("hot day")).expect("noted");
     lab.store.save(&run).expect("saved");
     assert_eq!(
@@ -614,7 +591,7 @@ fn new_ids_are_not_taken() {
         run.measurements.clear();
         match ids.len() % 2 {
             0 => drop(lab.store.save(&run).expect("a free id")),
-            _ => lab.store.checkpoint(&run).expect("a free id"),
+            _ => drop(lab.store.begin(&run).expect("a free id")),
         }
         ids.push(id);
     }

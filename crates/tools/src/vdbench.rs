@@ -35,8 +35,7 @@ use self::own_options::OwnOptions;
 use self::reporter::Reporter;
 use crate::args::VdbenchArgs;
 use crate::tool_run::{ToolRun, exit_code, print_more, print_notes, run_tool, seed, with_keeping};
-use blocklab_results::keep;
-use blocklab_results::keeping;
+use blocklab_results::{Spooling, keep, keeping};
 
 /// Runs what the arguments request.
 pub fn run(args: &VdbenchArgs, store: &Store) -> Result<ExitCode> {
@@ -189,6 +188,7 @@ fn measure(
         };
         let mut reporter = Reporter::new(&file, &prepared, &inputs, folder, store, own, validated)?;
         let outcome = run_tool(tool_run, &interrupted, store, &mut reporter);
+        reporter.spooling = Spooling::new(None);
         if let Some(error) = reporter.trouble.take() {
             if let (Ok(Some(mut record)), false) = (outcome, own.no_save) {
                 keep(&mut record, store);

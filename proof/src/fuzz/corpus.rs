@@ -49,6 +49,7 @@ pub fn corpus(target: &str) -> Vec<Vec<u8>> {
         }
         "nbd" => vec![client(0), client(1)],
         "record" => files("crates/record/golden/v2", &["json"]),
+        "spool" => files("crates/store/golden", &["ndjson"]),
         "results" => {
             let mut all = files("crates/diskspd/src/golden", &["txt", "xml"]);
             all.extend(files("crates/cdm/src/golden", &["txt"]));

@@ -14,7 +14,7 @@ use crate::processors::Ticks;
 
 /// Draws the live screen, keeps what is measured, and looks at the processors.
 pub struct Watcher<'a> {
-    pub view: LiveView<'a>,
+    pub view: LiveView,
     /// What each processor did in the measured time of each time span.
     pub processors: Vec<Vec<Processor>>,
     /// What was done in the intervals of `-D` of each time span.
@@ -29,7 +29,7 @@ pub struct Watcher<'a> {
 }
 
 impl<'a> Watcher<'a> {
-    pub fn new(own: &OwnOptions, profile: &'a Profile, plan: &Plan, store: &'a Store) -> Self {
+    pub fn new(own: &OwnOptions, profile: &'a Profile, plan: &Plan, store: &Store) -> Self {
         Self {
             view: LiveView::new(
                 View::progress(!own.quiet),
@@ -55,6 +55,10 @@ impl Questions for Watcher<'_> {
     fn interval_length(&self) -> Option<Nanos> {
         let every = Nanos::from_millis(self.span().bucket_ms.into());
         self.span().iops_std_dev.then_some(every)
+    }
+
+    fn keeps_frames(&self) -> bool {
+        self.view.keeps_frames()
     }
 }
 

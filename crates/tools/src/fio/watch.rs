@@ -28,7 +28,7 @@ use blocklab_results::{LiveView, View};
 
 /// Draws the live screen on a terminal, and does what jobs want before and after them.
 pub struct Watcher<'a> {
-    view: LiveView<'a>,
+    view: LiveView,
     prepared: &'a Prepared,
     current: usize,
     /// What ends the line of progress; nothing: there is none.
@@ -69,7 +69,7 @@ impl<'a> Watcher<'a> {
     pub fn new(
         prepared: &'a Prepared,
         general: &General,
-        store: Option<&'a Store>,
+        store: Option<&Store>,
         out: &'a RefCell<Out<'a>>,
     ) -> Self {
         let terminal = io::stderr().is_terminal() && io::stdout().is_terminal();
@@ -83,7 +83,7 @@ impl<'a> Watcher<'a> {
         }
     }
 
-    pub fn shown(prepared: &'a Prepared, store: Option<&'a Store>, shown: bool) -> Self {
+    pub fn shown(prepared: &'a Prepared, store: Option<&Store>, shown: bool) -> Self {
         Self {
             view: LiveView::new(View::progress(shown), &[(None, &prepared.plan)], store),
             prepared,
@@ -196,6 +196,10 @@ impl Questions for Watcher<'_> {
         self.status
     }
 
+    fn keeps_frames(&self) -> bool {
+        self.view.keeps_frames()
+    }
+
     fn is_requested(&mut self) -> bool {
         self.requested.swap(false, Ordering::Relaxed)
     }
@@ -251,7 +255,9 @@ impl Observer for Watcher<'_> {
                 self.ended(record);
                 self.view.event(event);
             }
-            Event::Turn(_) | Event::LayingOut { .. } | Event::Slice(_) => self.view.event(event),
+            Event::Turn(_) | Event::LayingOut { .. } | Event::Slice(_) | Event::Frame { .. } => {
+                self.view.event(event);
+            }
         }
     }
 }

@@ -28,7 +28,7 @@ use super::folder::Folder;
 use super::machine::Processors;
 use super::own_options::OwnOptions;
 use super::times::{self, Moment};
-use blocklab_results::keeping::Checkpoints;
+use blocklab_results::Spooling;
 
 /// Sees every run of a tool_run.
 pub struct Reporter<'a> {
@@ -36,7 +36,8 @@ pub struct Reporter<'a> {
     prepared: &'a Prepared,
     inputs: &'a Inputs,
     folder: &'a Folder,
-    checkpoints: Checkpoints<'a>,
+    /// What is kept of the run while it lasts.
+    pub spooling: Spooling,
     /// Nothing of a run in virtual time, whose clock it is not.
     in_real_time: bool,
     /// Where simulated time began, and how much of it has passed.
@@ -156,7 +157,7 @@ impl<'a> Reporter<'a> {
         prepared: &'a Prepared,
         inputs: &'a Inputs,
         folder: &'a Folder,
-        store: &'a Store,
+        store: &Store,
         options: &OwnOptions,
         validated: &'a [Option<Validated>],
     ) -> Result<Self> {
@@ -170,7 +171,7 @@ impl<'a> Reporter<'a> {
             prepared,
             inputs,
             folder,
-            checkpoints: Checkpoints::new((!options.no_save).then_some(store)),
+            spooling: Spooling::new((!options.no_save).then_some(store)),
             in_real_time: !file.sds.iter().any(|sd| Target::is_simulated(&sd.lun)),
             start: Zoned::now(),
             passed: Nanos::ZERO,
@@ -359,6 +360,10 @@ impl Questions for Reporter<'_> {
         Some(Nanos::from_secs(self.planned().run.options.interval.max(1)))
     }
 
+    fn keeps_frames(&self) -> bool {
+        self.spooling.is_kept()
+    }
+
     fn adapt(&mut self, case: &mut Case, record: &Record) -> bool {
         let mut cases = self.prepared.plan.cases.iter();
         let found = cases.position(|planned| planned.name == case.name);
@@ -389,6 +394,7 @@ impl Questions for Reporter<'_> {
 
 impl Observer for Reporter<'_> {
     fn event(&mut self, event: Event<'_>) {
+        self.spooling.event(event);
         match event {
             Event::Begins { .. } => self.begins(),
             Event::Slice(slice) => self.guarded(|reporter| {
@@ -420,7 +426,6 @@ impl Reporter<'_> {
             reporter.report_settled()
         });
         self.passed = self.passed + Nanos(measurement.elapsed_ns);
-        self.checkpoints.keep(record);
     }
 }
 

@@ -1,0 +1,204 @@
+//! Writes a spool. Each line is whole or not there, whatever becomes of the process or the disk.
+//!
+//! A file of its own: the order of lock, write, cut and flush is known here alone.
+
+use std::borrow::Cow;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufReader, Write};
+use std::path::{Path, PathBuf};
+
+use blocklab_record::{Measurement, Record};
+use serde_json::value::RawValue;
+
+use super::line::{Begun, Frame, Head, Line};
+use super::progress::{Progress, SpoolError};
+use super::{FORMAT, FRESH_SPOOL, SPOOL};
+use crate::StoreError;
+use crate::folder::{self, flush};
+
+/// The spool of a run that goes on. The run that has it open holds its lock.
+#[derive(Debug)]
+pub struct Spool {
+    folder: PathBuf,
+    file: File,
+    head: String,
+    /// Bytes of whole lines.
+    bytes: u64,
+    /// Bytes of it that were needed when it was last made shorter.
+    needed: u64,
+    /// Whether each line is on the disk before the next one.
+    pub flushes_each: bool,
+}
+
+/// Bytes that are not needed, beside as many as are, before the file is made shorter. With frames of
+/// two kilobytes that is about every half an hour.
+const SPARE: u64 = 4 << 20;
+
+impl Spool {
+    /// Begins the spool of a run in `folder`, with what it has measured before. A folder that is there
+    /// keeps what else is in it.
+    pub(crate) fn begin(folder: &Path, record: &Record) -> io::Result<Self> {
+        let measured = record.measurements.iter();
+        let lines = measured.map(|measured| Line::Measured(Cow::Borrowed(measured)).text());
+        let lines: String = lines.collect();
+        let head = |is_locked| head(record, is_locked);
+        if !folder.exists() {
+            // Whoever sees the folder can read it.
+            let text = head(false) + &lines;
+            flush(folder::make(folder, |hidden| {
+                fs::write(hidden.join(SPOOL), &text)
+            })?)?;
+        }
+        let (file, head, bytes) = replace(folder, head, &lines)?;
+        Ok(Self {
+            folder: folder.to_owned(),
+            file,
+            head,
+            bytes,
+            needed: bytes,
+            flushes_each: true,
+        })
+    }
+
+    /// The run itself is another one than it was: its failure, its notes, its plan.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`]. The line is then not there at all, as with all others.
+    pub fn head(&mut self, record: &Record) -> Result<(), StoreError> {
+        self.head = head(record, self.head.contains(LOCKED));
+        let line = self.head.clone();
+        self.append(&line, true)
+    }
+
+    /// A measurement begins.
+    ///
+    /// # Errors
+    /// As [`Self::head`].
+    pub fn begins(&mut self, begun: &Begun) -> Result<(), StoreError> {
+        self.append(&Line::Begins(Cow::Borrowed(begun)).text(), false)
+    }
+
+    /// A second of it has passed.
+    ///
+    /// # Errors
+    /// As [`Self::head`].
+    pub fn frame(&mut self, frame: &Frame) -> Result<(), StoreError> {
+        self.append(&Line::Frame(Cow::Borrowed(frame)).text(), false)
+    }
+
+    /// It has ended.
+    ///
+    /// # Errors
+    /// As [`Self::head`].
+    pub fn measured(&mut self, measured: &Measurement) -> Result<(), StoreError> {
+        self.append(&Line::Measured(Cow::Borrowed(measured)).text(), true)
+    }
+
+    fn append(&mut self, line: &str, is_flushed: bool) -> Result<(), StoreError> {
+        let written = self.try_append(line, is_flushed);
+        written.map_err(|why| StoreError::Io {
+            doing: "write",
+            path: self.folder.join(SPOOL),
+            why,
+        })
+    }
+
+    fn try_append(&mut self, line: &str, is_flushed: bool) -> io::Result<()> {
+        if let Err(error) = self.file.write_all(line.as_bytes()) {
+            // Half a line would hide the next one.
+            self.file.set_len(self.bytes)?;
+            return Err(error);
+        }
+        self.bytes += line.len() as u64;
+        if is_flushed || self.flushes_each {
+            self.file.sync_data()?;
+        }
+        if self.bytes > SPARE.saturating_add(self.needed.saturating_mul(2)) {
+            self.shorten()?;
+        }
+        Ok(())
+    }
+
+    /// Leaves out the measurements so far of all frames but the last, and the frames of measurements
+    /// that have ended.
+    fn shorten(&mut self) -> io::Result<()> {
+        // Where it fails, it is not tried again with every line.
+        self.needed = self.bytes;
+        let file = File::open(self.folder.join(SPOOL))?;
+        let progress = Progress::read(BufReader::new(file)).map_err(|error| match error {
+            SpoolError::Io(error) => error,
+            other => io::Error::other(other),
+        })?;
+        let lines: String = progress.lines().map(|line| line.text()).collect();
+        let head = self.head.clone();
+        let (file, head, bytes) = replace(&self.folder, |_| head.clone(), &lines)?;
+        *self = Self {
+            file,
+            head,
+            bytes,
+            needed: bytes,
+            folder: std::mem::take(&mut self.folder),
+            flushes_each: self.flushes_each,
+        };
+        Ok(())
+    }
+}
+
+/// What the line of a head holds where its run has locked the file.
+const LOCKED: &str = "\"is_locked\":true";
+
+fn head(record: &Record, is_locked: bool) -> String {
+    let without = Record {
+        measurements: Vec::new(),
+        ..record.clone()
+    };
+    let json = serde_json::to_string(&without).expect("records hold no exotic keys");
+    let record = RawValue::from_string(json).expect("it is JSON");
+    let head = Head {
+        spool_format: FORMAT,
+        is_locked,
+        record: Cow::Owned(record),
+    };
+    Line::Head(head).text()
+}
+
+/// Puts a file with these lines in the place of the one that is there. A reader sees one or the other.
+fn replace(
+    folder: &Path,
+    head: impl Fn(bool) -> String,
+    lines: &str,
+) -> io::Result<(File, String, u64)> {
+    let fresh = folder.join(FRESH_SPOOL);
+    let written = write_fresh(&fresh, head, lines).and_then(|written| {
+        fs::rename(&fresh, folder.join(SPOOL))?;
+        Ok(written)
+    });
+    if written.is_err() {
+        let _ = fs::remove_file(&fresh);
+    }
+    let written = written?;
+    flush(folder)?;
+    Ok(written)
+}
+
+fn write_fresh(
+    path: &Path,
+    head: impl Fn(bool) -> String,
+    lines: &str,
+) -> io::Result<(File, String, u64)> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut file = OpenOptions::new()
+        .append(true)
+        .create_new(true)
+        .open(path)?;
+    // Some file systems have no locks.
+    let head = head(file.try_lock().is_ok());
+    file.write_all(head.as_bytes())?;
+    file.write_all(lines.as_bytes())?;
+    file.sync_data()?;
+    let bytes = head.len() + lines.len();
+    Ok((file, head, bytes as u64))
+}
