@@ -189,6 +189,14 @@ fn a_replay_is_open_and_counts_from_the_recorded_moments() {
     let write = &job["directions"]["write"];
     assert_eq!(write["ios"], 1371, "{write}");
     assert!(write["response"]["mean_ns"].is_number(), "{write}");
+    let fidelity = &job["fidelity"];
+    assert_eq!(fidelity["due"], 1371, "{fidelity}");
+    assert_eq!(fidelity["issued"], 1371, "{fidelity}");
+    let timing = &fidelity["timing"];
+    for exact in ["drift_ns", "rate_error_max_iops", "waited_for_room"] {
+        assert_eq!(timing[exact].as_f64(), Some(0.0), "{exact}: {fidelity}");
+    }
+    assert_eq!(timing["late"]["max_ns"], 0, "{fidelity}");
     // One in flight on a volume that the bursts overrun.
     let late = run(&[
         "--target",

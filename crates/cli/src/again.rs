@@ -97,9 +97,10 @@ fn read_again(id: &str, replay: &Replay) -> Result<Replay> {
             source.sha256
         );
     }
-    let operations = trace::read_again(source, &bytes);
+    let trace = trace::read_again(source, &bytes).map_err(|why| anyhow!("{path}: {why}"))?;
     Ok(Replay {
-        operations: operations.map_err(|why| anyhow!("{path}: {why}"))?,
+        operations: trace.operations,
+        adapted: trace.adapted,
         ..replay.clone()
     })
 }

@@ -17,6 +17,7 @@ mod entry;
 mod error;
 mod event;
 mod failures;
+mod fidelity;
 mod interval_ticker;
 mod journal;
 mod layout;

@@ -13,6 +13,7 @@ use blocklab_worker::{
 use blocklab_workload::{Direction, Job, Pace, Rate};
 
 use super::failures::{errors, miscompares};
+use super::fidelity::fidelity;
 use super::samples::Sampler;
 use super::steady::Rounds;
 use super::usage::Usage;
@@ -173,6 +174,7 @@ fn job_result(job: &Job, index: usize, workers: &Workers, seen: &Seen) -> JobRes
         depths: depths(&members),
         found_depth: found_depth(&members),
         verified: verified(job, &members, seen.windows[index]),
+        fidelity: fidelity(job, &members),
         steady_rounds: {
             let rounds = seen.steady.get(index).and_then(Option::as_ref);
             rounds.map_or_else(Vec::new, |rounds| rounds.window().to_vec())

@@ -175,6 +175,7 @@ fn recorder_spec(job: &Job) -> RecorderSpec {
         submit,
         depths: job.measure.depths,
         log: job.log,
+        replay: job.replay.clone(),
         ramp: job.has_ramp(),
         // A job that only reads back is not counted by priority.
         by_priority: [(reads, Direction::Read), (writes, Direction::Write)].map(

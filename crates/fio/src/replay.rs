@@ -177,5 +177,6 @@ pub(super) fn apply(options: &Options, job: &mut Job, trace: Trace) {
         operations: trace.operations,
         keeps_time: !options.replay_no_stall,
         source: trace.source,
+        adapted: trace.adapted,
     }));
 }

@@ -8,6 +8,7 @@ mod alike;
 mod anonymous;
 mod detail;
 mod environment;
+mod fidelity;
 mod fleet;
 mod latency;
 mod load;
@@ -27,6 +28,7 @@ pub use environment::{
     BlockDevice, ClockQuality, DeviceHealth, Environment, FileSystem, Processor, TargetFacts,
     TargetKind,
 };
+pub use fidelity::{Fidelity, Timing};
 pub use fleet::{Fleet, FleetHost, FleetPass, NoFleet, merge};
 pub use latency::{BadHistogram, Latency};
 pub use load::{Carrier, ErrorKind, PaceKind};

@@ -12,7 +12,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::unknown::{stored, zero_is_null};
 use crate::{
-    Carrier, Depths, DirectionDetail, ErrorKind, Latency, ObservedLoad, Origin, PaceKind,
+    Carrier, Depths, DirectionDetail, ErrorKind, Fidelity, Latency, ObservedLoad, Origin, PaceKind,
     SteadyRound, ThreadUse, Verified,
 };
 
@@ -247,6 +247,9 @@ pub struct JobResult {
     /// Whether what was written came back, where it was requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verified: Option<Verified>,
+    /// How far it was what was recorded, of a replay.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fidelity: Option<Box<Fidelity>>,
     /// What its steady state was judged by: the last rounds, as many as the rule looks at.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steady_rounds: Vec<SteadyRound>,

@@ -41,7 +41,7 @@ pub use selected::{Selected, Selection};
 pub use sorted::Sorted;
 
 use blocklab_units::Nanos;
-use blocklab_workload::{Direction, Replayed, TraceChanges, TraceFile};
+use blocklab_workload::{Adapted, Direction, Replayed, TraceChanges, TraceFile};
 
 /// A trace as it was read.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -56,6 +56,8 @@ pub struct Trace {
     pub passed_over: u32,
     /// The file from which it was read; `None` for a trace that is not in a file yet.
     pub source: Option<TraceFile>,
+    /// What was changed in the operations.
+    pub adapted: Adapted,
 }
 
 /// How far into a file the operations of a trace reach.
@@ -138,10 +140,10 @@ fn own(bytes: &[u8]) -> Result<Trace, TraceError> {
 ///
 /// # Errors
 /// What is wrong, with the place.
-pub fn read_again(source: &TraceFile, bytes: &[u8]) -> Result<Vec<Replayed>, TraceError> {
+pub fn read_again(source: &TraceFile, bytes: &[u8]) -> Result<Trace, TraceError> {
     let mut trace = read(bytes, &|_, _| String::new())?;
     trace.change(&source.changes);
-    Ok(trace.operations)
+    Ok(trace)
 }
 
 /// A longer trim becomes several: the length of an operation has 32 bits.
@@ -154,16 +156,21 @@ impl Trace {
     /// Applies the changes to the operations. To be called once, as speed and scale would multiply.
     pub fn change(&mut self, changes: &TraceChanges) {
         let speed = u128::from(changes.speed_percent.max(1));
+        let all = self.operations.len();
         self.operations
             .retain(|operation| !changes.skip.contains(&operation.direction));
+        self.adapted.dropped += (all - self.operations.len()) as u64;
         for operation in &mut self.operations {
             if !self.is_untimed {
                 operation.at = Nanos((u128::from(operation.at.0) * 100 / speed) as u64);
             }
-            operation.offset /= changes.scale.max(1);
-            if changes.align > 0 {
-                operation.offset &= !(changes.align - 1);
-            }
+            let scaled = operation.offset / changes.scale.max(1);
+            self.adapted.folded += u64::from(scaled != operation.offset);
+            operation.offset = match changes.align {
+                0 => scaled,
+                align => scaled & !(align - 1),
+            };
+            self.adapted.rounded += u64::from(operation.offset != scaled);
             if changes.to_one_target {
                 operation.target = 0;
             }

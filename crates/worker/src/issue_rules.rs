@@ -10,7 +10,9 @@ use crate::direction_pacers::DirectionPacers;
 use crate::flows::{Flows, Share};
 use crate::in_flight::InFlight;
 use crate::missed::Missed;
+use crate::overlaps::Overlaps;
 use crate::pace::Due;
+use crate::recorder::Recorder;
 use crate::replay_cursor::ReplayCursor;
 use crate::verifier::Verifier;
 
@@ -25,7 +27,7 @@ pub(crate) struct IssueRules {
     ios_left: u64,
     pieces: Option<Pieces>,
     pub(crate) pacers: Option<DirectionPacers>,
-    pub(crate) replay_cursor: Option<ReplayCursor>,
+    pub(crate) replay: Option<Replaying>,
     pub(crate) depth_search: Option<DepthSearch>,
     flow: Option<Share>,
     no_overlap: bool,
@@ -34,6 +36,55 @@ pub(crate) struct IssueRules {
     /// When the request that was drawn last was due.
     due: Nanos,
     max_latency: Nanos,
+}
+
+/// What the rules know of a replay.
+#[derive(Debug)]
+pub(crate) struct Replaying {
+    cursor: ReplayCursor,
+    overlaps: Overlaps,
+    begin: Nanos,
+    /// The latest moment that an issued operation was due at.
+    latest: Nanos,
+    /// When the last operation completed that had taken the last room in flight.
+    room_at: Nanos,
+}
+
+impl Replaying {
+    const fn new(cursor: ReplayCursor) -> Self {
+        Self {
+            cursor,
+            overlaps: Overlaps::new(),
+            begin: Nanos::ZERO,
+            latest: Nanos::ZERO,
+            room_at: Nanos::ZERO,
+        }
+    }
+
+    /// Counts an issued operation.
+    fn issued(&mut self, issue: &Issue<'_>, due: Nanos, recorder: &Recorder) {
+        if self.overlaps.begins(issue.request, issue.slot) {
+            recorder.conflicts.add(1);
+        }
+        let Some(times) = &recorder.issue_times else {
+            return;
+        };
+        if due < self.latest {
+            recorder.reordered.add(1);
+        }
+        self.latest = self.latest.max(due);
+        let since_begin = [due, issue.now].map(|moment| moment.since(self.begin));
+        times.count(since_begin[0], since_begin[1], due < self.room_at);
+    }
+}
+
+/// An operation that was issued.
+pub(crate) struct Issue<'a> {
+    pub(crate) request: &'a Request,
+    pub(crate) slot: usize,
+    pub(crate) now: Nanos,
+    /// It has taken the last room in flight.
+    pub(crate) is_full: bool,
 }
 
 /// Whether an operation may be issued.
@@ -55,12 +106,12 @@ impl IssueRules {
         sizes: &[u64],
         flows: &Flows,
     ) -> Result<Option<Box<Self>>, Invalid> {
-        let replay_cursor = ReplayCursor::for_job(job, sizes)?;
+        let cursor = ReplayCursor::for_job(job, sizes)?;
         let pacers = DirectionPacers::for_job(job, seed, thread);
         let depth = job.effective_depth();
         let pieces = Pieces::for_job(job, thread, sizes)?;
         let is_needed = pacers.is_some()
-            || replay_cursor.is_some()
+            || cursor.is_some()
             || job.latency_target.is_some()
             || job.flow.is_some()
             || job.max_latency.is_some()
@@ -78,7 +129,7 @@ impl IssueRules {
                 ios_left: job.stop.ios.unwrap_or(u64::MAX),
                 pieces,
                 pacers,
-                replay_cursor,
+                replay: cursor.map(Replaying::new),
                 depth_search: job
                     .latency_target
                     .map(|target| DepthSearch::new(target, depth)),
@@ -96,8 +147,9 @@ impl IssueRules {
         if let Some(pacers) = &mut self.pacers {
             pacers.begin(start);
         }
-        if let Some(replay_cursor) = &mut self.replay_cursor {
-            replay_cursor.begin(start);
+        if let Some(replay) = &mut self.replay {
+            replay.begin = start;
+            replay.cursor.begin(start);
         }
         self.measure_from(measure_from);
     }
@@ -129,9 +181,9 @@ impl IssueRules {
 
     /// When the next operation is due by a replay or by the pacers of the directions.
     pub(crate) fn due(&mut self, now: Nanos, requests: &mut Requests) -> Due {
-        let due = match (&mut self.pacers, &self.replay_cursor) {
+        let due = match (&mut self.pacers, &self.replay) {
             _ if self.held.is_some() => Due::Now(self.due),
-            (_, Some(replay_cursor)) => replay_cursor.due(now),
+            (_, Some(replay)) => replay.cursor.due(now),
             (Some(pacers), None) => pacers.due(now, requests),
             (None, None) => Due::Now(now),
         };
@@ -147,9 +199,9 @@ impl IssueRules {
         requests: &mut Requests,
         in_flight: impl Iterator<Item = &'a InFlight>,
     ) -> Option<Request> {
-        let drawn = match (self.held.take(), &mut self.replay_cursor, &mut self.pacers) {
+        let drawn = match (self.held.take(), &mut self.replay, &mut self.pacers) {
             (Some(held), ..) => held,
-            (None, Some(replay_cursor), _) => replay_cursor.draw()?,
+            (None, Some(replay), _) => replay.cursor.draw()?,
             (None, None, Some(pacers)) => requests.request(pacers.take()),
             (None, None, None) => requests.next_request(),
         };
@@ -161,26 +213,38 @@ impl IssueRules {
     }
 
     /// Counts an issued operation. Returns whether it was the last one.
-    pub(crate) fn issued(&mut self, request: &Request, now: Nanos, is_full: bool) -> bool {
-        self.draining = self.low > 0 && (is_full || self.draining);
+    pub(crate) fn issued(&mut self, issue: &Issue<'_>, recorder: &Recorder) -> bool {
+        let request = issue.request;
+        self.draining = self.low > 0 && (issue.is_full || self.draining);
         self.ios_left -= 1;
         if let Some(pacers) = &mut self.pacers {
-            pacers.begun(request.direction, now, request.len);
+            pacers.begun(request.direction, issue.now, request.len);
+        }
+        if let Some(replay) = &mut self.replay {
+            replay.issued(issue, self.due, recorder);
         }
         if let Some(share) = &self.flow {
             share.moved();
         }
-        let played = self
-            .replay_cursor
-            .as_ref()
-            .is_some_and(ReplayCursor::is_over);
+        let replay = self.replay.as_ref();
+        let played = replay.is_some_and(|replay| replay.cursor.is_over());
         let covered = self.pieces.as_mut().is_some_and(|piece| piece.hit(request));
         self.ios_left == 0 || covered || played && self.held.is_none()
     }
 
     /// Whether a replay or the pacers of the directions replace the pace of the job.
     pub const fn has_schedule(&self) -> bool {
-        self.pacers.is_some() || self.replay_cursor.is_some()
+        self.pacers.is_some() || self.replay.is_some()
+    }
+
+    /// An operation has left its slot; `had_no_room`: it had taken the last one.
+    pub(crate) fn left(&mut self, io: &InFlight, slot: usize, now: Nanos, had_no_room: bool) {
+        if let Some(replay) = &mut self.replay {
+            replay.overlaps.ends(io, slot);
+            if had_no_room {
+                replay.room_at = now;
+            }
+        }
     }
 
     /// Counts a completed operation. Returns the depth that a search has found with it.

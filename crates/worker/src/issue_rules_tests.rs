@@ -217,12 +217,16 @@ fn a_replay_keeps_its_moments_or_goes_at_once() {
             operation(40, Direction::Read, 8192),
         ],
         keeps_time: true,
-        source: None,
+        ..blocklab_workload::Replay::default()
     }));
     replaying.check().unwrap();
     let (mut worker, recorder, _) = employ(&replaying);
     let issues = play(&mut worker, &mut Model::new(ms(1)));
     assert_eq!(issues, [ms(5), ms(7), ms(8), ms(40)], "one at a time");
+    let times = recorder.issue_times.as_ref().unwrap();
+    assert_eq!(times.waited_for_room.get(), 1);
+    assert_eq!((times.last_due.get(), times.drift.get()), (ms(40).0, 0));
+    assert_eq!(times.counts(0), (4, 4));
     let ios = |direction| recorder.tally(direction).unwrap().ios.get();
     assert_eq!(
         [
@@ -259,7 +263,7 @@ fn a_replay_counts_from_the_moments_of_its_trace() {
     replaying.replay = Some(Arc::new(blocklab_workload::Replay {
         operations: operations.collect(),
         keeps_time: true,
-        source: None,
+        ..blocklab_workload::Replay::default()
     }));
     let (mut worker, recorder, _) = employ(&Job {
         depth: 1,

@@ -9,11 +9,12 @@ use std::sync::{Arc, Mutex, OnceLock};
 use blocklab_record::{Accounting, Depths, ThreadUse};
 use blocklab_units::Nanos;
 use blocklab_verify::{ExpectedBlock, Miscompare};
-use blocklab_workload::{Direction, Log};
+use blocklab_workload::{Direction, Log, Replay};
 
 use crate::counter::Counter;
 use crate::in_flight::Outstanding;
 use crate::io_priority::PriorityTable;
+use crate::issue_times::IssueTimes;
 use crate::latency::LatencyHistogram;
 use crate::log::LogBook;
 
@@ -64,6 +65,8 @@ pub struct RecorderSpec {
     pub depths: bool,
     /// A log of operations.
     pub log: Option<Log>,
+    /// The recorded operations that are replayed.
+    pub replay: Option<Arc<Replay>>,
     /// The priorities of reads and writes.
     pub by_priority: [Option<PriorityTable>; 2],
     /// Whether there is a ramp.
@@ -160,6 +163,12 @@ pub struct Recorder {
     pub last_completion: Counter,
     /// Depths and batches, if the job records them.
     pub depths: Option<DepthCounters>,
+    /// When operations of a replay were issued.
+    pub issue_times: Option<Box<IssueTimes>>,
+    /// Operations of a replay that were issued after one that was due later.
+    pub reordered: Counter,
+    /// Operations of a replay that touched what another one in flight wrote or was to write.
+    pub conflicts: Counter,
     /// How far the writes of a verifying job came; set when the thread ends.
     progress: OnceLock<Progress>,
     /// The resources that the thread used; set when it ends.
@@ -247,6 +256,8 @@ impl Recorder {
             tallies,
             warm,
             depths: wanted.depths.then(DepthCounters::default),
+            issue_times: (wanted.replay.as_ref())
+                .and_then(|replay| IssueTimes::for_replay(replay).map(Box::new)),
             log: wanted.log.map(|rule| Mutex::new(LogBook::new(rule))),
             ..Self::default()
         };

@@ -30,7 +30,7 @@ use crate::bounds::{Stopper, Window};
 use crate::flush::Flusher;
 use crate::in_flight::InFlight;
 use crate::io_priority::IoPriorityDraw;
-use crate::issue_rules::{IssueDecision, IssueRules};
+use crate::issue_rules::{Issue, IssueDecision, IssueRules};
 use crate::key_steps::KeySteps;
 use crate::pace::Due;
 use crate::recorder::DepthCounters;
@@ -335,6 +335,7 @@ impl Worker {
             Direction::Write => self.flush.written_at(&request),
             _ => self.flush.passed(),
         }
+        let index = slot.index();
         let mut action = self.launch(slot, 0, &request, now, intended);
         if let Action::Issue(io) = &mut action {
             self.draw_priority(io);
@@ -344,7 +345,7 @@ impl Worker {
             }
         }
         if self.issue_rules.is_some() {
-            self.restrain(&request, now);
+            self.restrain(&request, index, now);
         }
         action
     }
@@ -392,10 +393,15 @@ impl Worker {
     }
 
     #[inline(never)]
-    fn restrain(&mut self, request: &Request, now: Nanos) {
-        let is_full = self.free.is_empty();
-        let issue_rules = self.issue_rules.as_mut();
-        if issue_rules.is_some_and(|issue_rules| issue_rules.issued(request, now, is_full)) {
+    fn restrain(&mut self, request: &Request, slot: usize, now: Nanos) {
+        let issue = Issue {
+            request,
+            slot,
+            now,
+            is_full: self.free.is_empty(),
+        };
+        let (issue_rules, recorder) = (self.issue_rules.as_mut(), &self.first.recorder);
+        if issue_rules.is_some_and(|issue_rules| issue_rules.issued(&issue, recorder)) {
             self.first.budget = 0;
             self.first.budget_reason = Stopped::Bytes;
         }

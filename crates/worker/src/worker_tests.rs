@@ -101,6 +101,7 @@ fn employ(job: &Job) -> (Worker, Arc<Recorder>, Arc<Stopper>) {
         response: true,
         submit: true,
         depths: true,
+        replay: job.replay.clone(),
         ..RecorderSpec::default()
     };
     employ_with(job, Recorder::new(wanted))

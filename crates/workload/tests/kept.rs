@@ -345,6 +345,7 @@ fn replay(operations: Vec<Replayed>) -> Job {
         operations,
         keeps_time: true,
         source: Some(source),
+        ..Replay::default()
     };
     job.replay = Some(replay.into());
     job

@@ -217,7 +217,7 @@ pub struct ReplayArgs {
     /// Speed in per cent of the recorded one
     #[arg(long, value_name = "PERCENT", requires = "trace", default_value = "100", value_parser = clap::value_parser!(u64).range(1..=100_000))]
     pub speed: u64,
-    /// Most operations in flight (default: 32768 on sim:, else at most 1024)
+    /// Most operations in flight (default: no limit on sim:, else 1024 or fewer, 32 with --as fast)
     #[arg(long, value_name = "N", requires = "trace", value_parser = super::at_least_one)]
     pub max_in_flight: Option<NonZeroU32>,
     /// Offsets beyond the target begin anew at its start

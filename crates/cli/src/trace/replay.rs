@@ -17,16 +17,21 @@ use blocklab_trace::format::Format;
 use blocklab_trace::{Operation, Source};
 use blocklab_units::{Bytes, count};
 use blocklab_workload::{
-    BlockSizes, Case, Direction, Job, Plan, Region, Replay, Replayed, SizeMix, Stop, Target,
-    TraceChanges, TraceFile, Workload,
+    Adapted, BlockSizes, Case, Direction, Job, Plan, Region, Replay, Replayed, SizeMix, Stop,
+    Target, TraceChanges, TraceFile, Workload,
 };
 
 use super::opened;
 use crate::args::{ReplayArgs, ReplayPace};
 
-/// Operations in flight where the command line does not say: virtual time needs no buffers.
-const IN_FLIGHT_VIRTUAL: u32 = 32_768;
+/// Most operations in flight where the command line does not say. Virtual time needs no buffers, so
+/// that all operations of most traces may be.
+const IN_FLIGHT_VIRTUAL: usize = 4 << 20;
 const IN_FLIGHT_REAL: u32 = 1024;
+/// IORING_MAX_ENTRIES of Linux.
+const MOST_REAL: u32 = 32_768;
+/// The same without moments, where as many are in flight as may be.
+const IN_FLIGHT_FAST: u32 = 32;
 /// What buffers of a real run may take.
 const BUFFERS: u64 = 256 << 20;
 /// An operation takes 32 bytes of memory.
@@ -85,7 +90,11 @@ pub fn plan(args: &ReplayArgs, targets: &[String]) -> Result<Planned> {
         )));
     }
     let is_virtual = target.starts_with("sim:");
-    let job = job(args, &operations, end, is_virtual)?;
+    let adapted = Adapted {
+        folded: moved,
+        ..Adapted::default()
+    };
+    let job = job(args, &operations, end, is_virtual, adapted)?;
     let name = "trace".to_owned();
     let case = Case {
         name: name.clone(),
@@ -106,7 +115,13 @@ fn note(text: &str) -> Note {
     Note::new(NoteLevel::Approximated, "--trace", text)
 }
 
-fn job(args: &ReplayArgs, operations: &[Operation], end: u64, is_virtual: bool) -> Result<Job> {
+fn job(
+    args: &ReplayArgs,
+    operations: &[Operation],
+    end: u64,
+    is_virtual: bool,
+    adapted: Adapted,
+) -> Result<Job> {
     let largest = |trims: bool| {
         let same = operations
             .iter()
@@ -116,8 +131,12 @@ fn job(args: &ReplayArgs, operations: &[Operation], end: u64, is_virtual: bool) 
     };
     let block = largest(false).largest();
     let depth = match args.max_in_flight {
+        Some(depth) if !is_virtual && depth.get() > MOST_REAL => {
+            bail!("--max-in-flight: the kernel takes at most {MOST_REAL} operations in flight")
+        }
         Some(depth) => depth.get(),
-        None if is_virtual => IN_FLIGHT_VIRTUAL,
+        None if args.pace == ReplayPace::Fast => IN_FLIGHT_FAST,
+        None if is_virtual => operations.len().min(IN_FLIGHT_VIRTUAL) as u32,
         None => IN_FLIGHT_REAL.min((BUFFERS / block.0).max(1) as u32),
     };
     let speed = u128::from(args.speed);
@@ -146,6 +165,7 @@ fn job(args: &ReplayArgs, operations: &[Operation], end: u64, is_virtual: bool) 
             operations: replayed.collect(),
             keeps_time: args.pace == ReplayPace::Open,
             source: source(args)?,
+            adapted,
         })),
         ..defaults
     })

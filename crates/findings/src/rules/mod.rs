@@ -33,7 +33,7 @@ type Rule = fn(&Cases<'_>) -> Vec<Finding>;
 
 /// In the order in which findings of the same severity are shown: what spoils a figure comes
 /// before what explains it.
-const RULES: [Rule; 59] = [
+const RULES: [Rule; 62] = [
     failures::accounting,
     observed::on_purpose,
     failures::failed,
@@ -69,6 +69,9 @@ const RULES: [Rule; 59] = [
     observed::changed,
     rate::rate_missed,
     replay::late,
+    replay::changed,
+    replay::unordered,
+    replay::faithful,
     depth::useless_depth,
     depth::littles_law,
     passes::outlier_pass,

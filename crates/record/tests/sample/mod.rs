@@ -67,6 +67,7 @@ pub fn measurement(case: &Case, pass: u32, ios: u64, mean_ns: f64) -> Measuremen
         found_depth: None,
         pool: None,
         verified: None,
+        fidelity: None,
         steady_rounds: Vec::new(),
     };
     Measurement {

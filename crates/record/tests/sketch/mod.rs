@@ -187,6 +187,7 @@ impl Sketch {
             found_depth: None,
             pool: None,
             verified: None,
+            fidelity: None,
             steady_rounds: Vec::new(),
             directions: [(direction(self.direction), Box::new(result))].into(),
         }

@@ -293,6 +293,7 @@ fn job(shape: &Shape, direction: DirectionResult) -> JobResult {
         found_depth: None,
         pool: None,
         verified: None,
+        fidelity: None,
         steady_rounds: Vec::new(),
     }
 }

@@ -145,6 +145,7 @@ fn job(name: &str, stopped: Stopped) -> JobResult {
         found_depth: None,
         pool: None,
         verified: None,
+        fidelity: None,
         steady_rounds: Vec::new(),
     }
 }

@@ -157,11 +157,14 @@ impl Worker {
     /// Passes a completion to the issue rules. Returns whether it exceeded the maximum latency.
     #[inline(never)]
     fn back(&mut self, index: usize, service: Nanos, now: Nanos) -> bool {
+        let io = self.in_flight[index];
         // A length of 0 overlaps no request.
         self.in_flight[index].len = 0;
+        let had_no_room = self.free.len() == 1;
         let Some(issue_rules) = &mut self.issue_rules else {
             return false;
         };
+        issue_rules.left(&io, index, now, had_no_room);
         let is_too_slow = issue_rules.is_too_slow(service);
         if let Some(found) = issue_rules.completed(service, now) {
             self.first

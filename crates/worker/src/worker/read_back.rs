@@ -6,6 +6,7 @@ use blocklab_verify::{ExpectedBlock, Miscompare};
 use blocklab_workload::{Completion, Direction, Slot, SyncKind};
 
 use super::{Action, Worker};
+use crate::issue_rules::Issue;
 use crate::verifier::Written;
 
 impl Worker {
@@ -21,8 +22,14 @@ impl Worker {
                 let request = self.first.requests.next_request();
                 verifier.assumed(&request);
                 self.first.spend(request.len);
-                let last = self.issue_rules.as_mut();
-                if last.is_some_and(|issue_rules| issue_rules.issued(&request, now, false)) {
+                let issue = Issue {
+                    request: &request,
+                    slot: 0,
+                    now,
+                    is_full: false,
+                };
+                let (rules, recorder) = (self.issue_rules.as_mut(), &self.first.recorder);
+                if rules.is_some_and(|rules| rules.issued(&issue, recorder)) {
                     self.first.budget = 0;
                 }
                 if request.direction == Direction::Write {

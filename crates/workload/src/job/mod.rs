@@ -7,6 +7,7 @@ mod operation;
 mod pace;
 mod priority;
 mod region;
+mod replay;
 mod rules;
 
 use std::sync::Arc;
@@ -22,11 +23,12 @@ pub use io_path::{
     Access, Advice, Batch, CallFlags, Credentials, Durability, Engine, EngineKind, Hints, Lifetime,
     OperationFlags, UringOptions,
 };
-pub use log::{Log, Measure, Replay, Replayed, TraceChanges, TraceFile};
+pub use log::{Log, Measure};
 pub use operation::{BlockSizes, Content, Direction, Mix, SizeDraw, SizeMix};
 pub use pace::{Flow, LatencyTarget, MinRate, Pace, Rate, Think, ThinkStyle};
 pub use priority::{IoPriority, Priority, PriorityShare};
 pub use region::{MovingWindow, Pattern, Region, Runs, Spread, TargetOrder, Zone};
+pub use replay::{Adapted, Replay, Replayed, TraceChanges, TraceFile};
 
 with_defaults! {
     /// One kind of load: what each of its threads does.

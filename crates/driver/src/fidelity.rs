@@ -1,0 +1,52 @@
+//! In: the recorders of a job that replays. Out: how far that was what was recorded.
+
+use blocklab_record::{Fidelity, Timing};
+use blocklab_worker::{IssueTimes, LatencySum};
+use blocklab_workload::Job;
+
+use super::workers::WorkerStatus;
+
+/// `None` for a job that replays nothing.
+pub(crate) fn fidelity(job: &Job, members: &[&WorkerStatus]) -> Option<Box<Fidelity>> {
+    let replay = job.replay.as_ref()?;
+    let recorders = || members.iter().map(|member| &member.recorder);
+    let times: Vec<&IssueTimes> = recorders()
+        .filter_map(|recorder| recorder.issue_times.as_deref())
+        .collect();
+    Some(Box::new(Fidelity {
+        due: replay.operations.len() as u64 * members.len() as u64,
+        issued: recorders().map(|recorder| recorder.issued.get()).sum(),
+        reordered: recorders().map(|recorder| recorder.reordered.get()).sum(),
+        conflicts: recorders().map(|recorder| recorder.conflicts.get()).sum(),
+        adapted: replay.adapted,
+        timing: timing(&times).map(Box::new),
+    }))
+}
+
+fn timing(times: &[&IssueTimes]) -> Option<Timing> {
+    let last = times.iter().max_by_key(|times| times.last_due.get())?;
+    let late = LatencySum::from_histograms(times.iter().map(|times| &times.late));
+    let spans = times.iter().map(|times| times.spans()).max()?;
+    let seconds = last.span as f64 / 1e9;
+    let (mut due, mut wrong, mut most) = (0_u64, 0_u64, 0_u64);
+    for span in 0..spans {
+        let counts = times.iter().map(|times| times.counts(span));
+        let (expected, issued) = counts.fold((0, 0), |sum, (expected, issued)| {
+            (sum.0 + expected, sum.1 + issued)
+        });
+        due += expected;
+        wrong += expected.abs_diff(issued);
+        most = most.max(expected.abs_diff(issued));
+    }
+    Some(Timing {
+        late: late.into_latency(),
+        drift_ns: last.drift.get(),
+        span_ns: last.last_due.get(),
+        waited_for_room: times.iter().map(|times| times.waited_for_room.get()).sum(),
+        rate_span_ns: last.span,
+        rate_error_mean_iops: wrong as f64 / spans as f64 / seconds,
+        rate_error_max_iops: most as f64 / seconds,
+        // One that came too late lacks in one span and is too many in another.
+        rate_error_percent: 50.0 * wrong as f64 / due.max(1) as f64,
+    })
+}
