@@ -34,7 +34,7 @@ struct Work {
 /// A figure of a run, and the ratio to reach.
 #[derive(Debug, Clone, Copy)]
 enum Figure {
-    /// Operations per second: at least so many times the peer's.
+    /// Operations per second: at least this many times the peer's.
     Rate(f64),
     /// A percentile of the latency beyond the modelled one, by the name that fio gives it: at most so
     /// many times the peer's.

@@ -1,4 +1,4 @@
-//! `blocklab diagnose --expect`: runs of modelled volumes held against what somebody believes to
+//! `blocklab diagnose --expect`: runs of modelled volumes compared with what somebody believes to
 //! have bought.
 
 use blocklab_proof::{Lab, good, json};

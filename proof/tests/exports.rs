@@ -282,7 +282,7 @@ fn an_anonymous_export_is_read_and_names_nobody() {
 const JUDGED: &str =
     "run -q --rw randread --bs 8k --depth 4 --runtime 2s --seed 7 --target sim:gp3:1TiB";
 
-/// The file that a CI system would read, held against what such systems take.
+/// The file that a CI system would read, compared with what such systems take.
 #[track_caller]
 fn junit(lab: &Lab, name: &str) -> String {
     let file = lab.path().join(name);

@@ -55,7 +55,7 @@ fn traced(mut command: Command, folder: &Path, words: &str) -> Vec<String> {
     operations(folder)
 }
 
-/// The story: the order was that of all files in turn, whatever `openfiles` said. fio works on so many
+/// The story: the order was that of all files in turn, whatever `openfiles` said. fio works on this many
 /// of them until a pass is through with one.
 #[test]
 fn the_files_take_turns_as_with_fio() {

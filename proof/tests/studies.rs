@@ -178,7 +178,7 @@ fn the_vdbench_form_gives_what_the_native_form_gives_on_nvme() {
     check_vdbench("NVMe", disk, (1, 4), |_| -2.0);
 }
 
-/// Runs each load of the script as fast as it can, on so many devices, after a ramp of so many seconds.
+/// Runs each load of the script as fast as it can, on this many devices, after a ramp of so many seconds.
 /// Its rate is off the native one's by `least` to 2 %.
 #[track_caller]
 fn check_vdbench(
@@ -213,7 +213,7 @@ fn check_vdbench(
     }
 }
 
-/// Every load of i3-metal as fast as it can, on so many devices.
+/// Every load of i3-metal as fast as it can, on this many devices.
 fn native_rates(system: &str, address: &str, devices: u32, ramp: Nanos) -> Vec<(String, f64)> {
     let mut studies = Study::all().into_iter();
     let study = studies

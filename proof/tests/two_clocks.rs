@@ -29,7 +29,7 @@ mix = { read = 50, write = 50 }
 block_size = "64KiB"
 "#;
 
-/// A volume that does so many operations a second.
+/// A volume that does this many operations a second.
 fn volume(iops: u32) -> String {
     format!(
         r#"

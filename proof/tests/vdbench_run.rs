@@ -102,7 +102,7 @@ fn a_curve_on_a_model_holds_its_rates() {
     );
 }
 
-/// Its header names 34 columns, and every row has so many.
+/// Its header names 34 columns, and every row has this many.
 fn check_flat_file(flat: &str) {
     let rows = || {
         let rows = flat.lines().map(|row| row.split_whitespace().collect());

@@ -1,4 +1,4 @@
-//! In: an address and a load of so many operations a second. Out: how long the burst credits last
+//! In: an address and a load of this many operations a second. Out: how long the burst credits last
 //! at this load, and what is left then, by arithmetic alone.
 
 use std::str::FromStr;

@@ -329,7 +329,7 @@ impl<'t> Machine<'t> {
     /// Its own disks, or those that it is given.
     ///
     /// # Errors
-    /// When it has none, or not so many, or a key makes no sense for them.
+    /// When it has none, or not that many, or a key makes no sense for them.
     pub(crate) fn disks(&self, offer: &Offer) -> Result<Draft, Refusal> {
         if offer.size.is_some()
             || offer.size_name.is_some()
@@ -379,7 +379,7 @@ impl<'t> Machine<'t> {
         Ok(draft)
     }
 
-    /// So many disks as are named, on a machine to which one may attach some.
+    /// As many disks as are named, on a machine to which one may attach some.
     fn attached(&self, offer: &Offer) -> Result<u32, Refusal> {
         if self.granted("attached").is_empty() {
             let message = format!("{} has no disk of its own", self.name);

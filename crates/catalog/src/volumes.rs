@@ -230,7 +230,7 @@ struct Terms<'t> {
 }
 
 impl Terms<'_> {
-    /// So many per GiB, not below the floor and not above the cap.
+    /// This many per GiB, not below the floor and not above the cap.
     fn baseline(&self, gib: f64) -> f64 {
         let by_size = gib * self.limits.value("baseline_iops_per_gib");
         by_size
@@ -369,7 +369,7 @@ impl Terms<'_> {
         most.value
     }
 
-    /// So many for every MiB/s that is sold.
+    /// This many for every MiB/s that is sold.
     fn iops_by_throughput(&self, draft: &mut Draft) -> f64 {
         let per = self.limits.need("iops_per_mibps");
         let mibps = self.offer.throughput.map_or(0.0, |mibps| mibps as f64);
@@ -452,7 +452,7 @@ impl Terms<'_> {
         Ok(())
     }
 
-    /// The most that goes with so many operations, and the least that goes with the size.
+    /// The most that goes with this many operations, and the least that goes with the size.
     fn throughput_range(&self, iops: f64, least: &Figure, most: &Figure) -> (f64, f64) {
         let gib = self.limits.gib();
         let ratio = |name: &str, of: f64| self.limits.get(name).map(|per| per.value * of);

@@ -40,7 +40,7 @@ pub enum Way {
     Read,
     /// Writes.
     Write,
-    /// So many per cent reads, the rest writes.
+    /// This many per cent reads, the rest writes.
     Mix(u8),
 }
 
@@ -89,7 +89,7 @@ pub struct Wish {
     pub measure: Option<Nanos>,
     /// Rest between two tests; `None`: the profile's.
     pub interval: Option<Nanos>,
-    /// Mixed tests too, with so many per cent reads.
+    /// Mixed tests too, with this many per cent reads.
     pub mix: Option<u8>,
     /// Leave out everything that writes.
     pub read_only: bool,

@@ -147,7 +147,7 @@ fn simulate(record: &Record, target: &Target, setting: Setting<'_>) -> Result<Op
     }
 }
 
-/// So many operations of a load show its rate, and its 99th percentile: the model has no bucket
+/// This many operations of a load show its rate, and its 99th percentile: the model has no bucket
 /// that a longer run would empty.
 const OPERATIONS: f64 = 100_000.0;
 

@@ -156,9 +156,9 @@ const NAME: usize = 4;
 const TARGET: usize = 5;
 /// A narrower terminal does without the moment, which the id contains.
 const WIDE: usize = 110;
-/// So many targets are named in full.
+/// This many targets are named in full.
 const NAMED: usize = 4;
-/// So many columns of a name and of a target stay, or the column goes.
+/// This many columns of a name and of a target stay, or the column goes.
 const LEAST: usize = 8;
 
 /// Cut to `width` columns where there is one: the target gives way first, then the name, and on a

@@ -24,7 +24,7 @@ impl Limit {
         matches!(self.name.kind, LimitKind::Bound { .. })
     }
 
-    /// How many equal volumes have it, so that it holds so many times for all of them together.
+    /// How many equal volumes have it, so that it holds this many times for all of them together.
     pub fn times(&self) -> f64 {
         f64::from(self.name.volumes.unwrap_or(1))
     }

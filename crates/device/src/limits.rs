@@ -12,7 +12,7 @@ impl Rate {
         }
     }
 
-    /// So many times this rate.
+    /// This many times this rate.
     #[must_use]
     pub const fn times(self, factor: f64) -> Self {
         match self {

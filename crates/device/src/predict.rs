@@ -198,7 +198,7 @@ pub fn drains(spec: &DeviceSpec, load: Load, iops: f64) -> Result<Vec<Drain>, In
     Ok(drains.collect())
 }
 
-/// Mean time that a read of a load takes on its medium while the device does so many operations of the
+/// Mean time that a read of a load takes on its medium while the device does this many operations of the
 /// load a second, in seconds; infinite where the medium cannot do as many.
 ///
 /// # Errors
@@ -329,7 +329,7 @@ fn part_of(spec: &DeviceSpec, load: Load) -> Bytes {
     }
 }
 
-/// Of the operations of a load, those that a limiter counts where so many of the reads reach it.
+/// Of the operations of a load, those that a limiter counts where this many of the reads reach it.
 fn share_of(covers: Covers, load: Load, missed: f64) -> f64 {
     let all_reads = f64::from(load.read_percent) / 100.0;
     let (reads, writes) = (all_reads * missed, 1.0 - all_reads);

@@ -125,7 +125,7 @@ pub struct HostCache {
     pub credits: Vec<Credit>,
     /// Share of the reads that it holds, 0 to 1.
     pub hit_share: f64,
-    /// Writes are done in the cache, which holds at most so many bytes that no volume has yet.
+    /// Writes are done in the cache, which holds at most this many bytes that no volume has yet.
     /// `None`: they are done when the volume is done.
     #[serde(rename = "writes_back_bytes", default)]
     pub writes_back: Option<Bytes>,

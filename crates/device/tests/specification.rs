@@ -228,7 +228,7 @@ fn rules_say_what_would_work() {
     }
 }
 
-/// Of so many caps on the volume and so many on its instance: whether the device is sound, and reports
+/// Of this many caps on the volume and that many on its instance: whether the device is sound, and reports
 /// each limit that an operation waits for under its own name.
 fn with_caps(count: usize) -> Result<(), Invalid> {
     let numbered = |prefix: &str| {

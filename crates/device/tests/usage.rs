@@ -17,7 +17,7 @@ const READ: Io = Io {
     len: 4096,
 };
 
-/// Keeps so many reads in flight on each device, for whole seconds.
+/// Keeps this many reads in flight on each device, for whole seconds.
 fn closed_loop(devices: &mut [Device], in_flight: usize, seconds: u64) {
     let end = Nanos::from_secs(seconds);
     let mut due: Vec<(Nanos, usize)> = (0..devices.len())

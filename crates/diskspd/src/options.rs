@@ -164,14 +164,14 @@ pub(super) static OPTIONS: &[Opt] = rows! {
         "All operations in flight begin at the same offset."
         Nearly("each operation in flight is a thread of its own, all from the same offset")
     "-P" "-P[<count>]" "none" (with progress)
-        "A dot for so many operations (65536)." Ignored("the progress is that of blocklab")
+        "A dot for this many operations (65536)." Ignored("the progress is that of blocklab")
     "-r" "-r[<align>[KMGTb]]" "sequential; aligned to the block size" (with random)
         "Random offsets; not with -s." Documented
     "-rd" "-rdpct<IO>/<share>:…, -rdabs<IO>/<size>:…" "uniform" (with distributed)
         "How random offsets are distributed."
         Mostly("-rdabs needs the size of the target: models and targets that are not there yet want -c or -f")
     "-rs" "-rs<per cent>" "100 with -r" (with |draft, option, rest| number(option, rest, 1..=100).map(|ratio| draft.random_ratio = Some(ratio)))
-        "So many of the operations are random; -r gives their alignment." Documented
+        "This many of the operations are random; -r gives their alignment." Documented
     "-R" "-R[p]<text|xml>" "text" (with results)
         "How the result is printed; with p only the profile, and nothing is run." Documented
     "-s" "-s[<stride>[KMGTb]]" "the block size" (with stride)
@@ -188,7 +188,7 @@ pub(super) static OPTIONS: &[Opt] = rows! {
     "-v" "-v[s]" "–" (with verbose)
         "Verbose output." Ignored("`blocklab show` has more on every run")
     "-w" "-w[<per cent>]" "0" (with writes)
-        "So many of the operations write."
+        "This many of the operations write."
         Mostly("a target that holds data is refused unless --destroy-data names it")
     "-W" "-W<seconds>" "5" (number ANY => span.warmup)
         "Load before the measured time." Documented

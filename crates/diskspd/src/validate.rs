@@ -101,7 +101,7 @@ pub fn validate(profile: &Profile) -> Result<(), Mistake> {
             return Err(Mistake::new("Targets", "a time span has no target"));
         }
         if span.request_count > 0 && span.thread_count == 0 {
-            let wrong = "it needs -F: so many operations per thread of the common threads";
+            let wrong = "it needs -F: this many operations per thread of the common threads";
             return Err(Mistake::new("-O", wrong));
         }
         for target in &span.targets {

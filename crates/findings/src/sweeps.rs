@@ -57,7 +57,7 @@ pub fn add<P>(all: &mut Vec<(String, Vec<P>)>, name: String, point: P) {
     }
 }
 
-/// So many cases that were written one by one make a curve.
+/// This many cases that were written one by one make a curve.
 const CURVE: usize = 3;
 
 /// Families of them: of each the name, and its points. What varies is one number alone.

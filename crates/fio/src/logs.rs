@@ -295,7 +295,7 @@ pub const fn mean_speed(bytes: u64, span: Nanos) -> u64 {
     per_second(bytes, span) >> 10
 }
 
-/// So many in a span, by the second.
+/// This many in a span, by the second.
 pub const fn per_second(count: u64, span: Nanos) -> u64 {
     if span.0 == 0 {
         return 0;

@@ -71,7 +71,7 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// The bytes that are moved where so many are requested. As in fio, a pass that would have to move
+    /// The bytes that are moved where this many are requested. As in fio, a pass that would have to move
     /// less than the largest block of any direction is not begun.
     fn without_a_stub(&self, bytes: u64) -> u64 {
         let whole = self.whole();
@@ -109,7 +109,7 @@ impl<'a> Pass<'a> {
         self.loops() > 1 && whole > 0 && bytes > whole && !self.comes_back()
     }
 
-    /// How often a verifying job goes through its files to move so many bytes.
+    /// How often a verifying job goes through its files to move this many bytes.
     fn verifying_passes(&self, bytes: u64) -> Option<u64> {
         let keeps_a_map = keeps_a_map(self.options, self.rw, &self.job.sizes);
         if self.rw.writes && self.rw.random && !keeps_a_map {
@@ -192,7 +192,7 @@ impl<'a> Pass<'a> {
         found.unwrap_or(size / block).max(1) * block * files
     }
 
-    /// What a pass moves of a file of so many bytes, in blocks of several sizes. They are multiples of
+    /// What a pass moves of a file of this many bytes, in blocks of several sizes. They are multiples of
     /// the smallest, and what is left of the file holds none; where they are not, the pass is over
     /// when less than the smallest is left.
     fn of_several_sizes(&self, size: u64) -> u64 {

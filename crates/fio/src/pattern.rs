@@ -383,7 +383,7 @@ pub(super) fn center(text: &str) -> Result<Option<f64>, String> {
 }
 
 /// `60/10:30/20:8/30:2/40`: shares of the operations over shares of the space. `space`: the second
-/// ones are bytes, of so many, with what `k` means in them.
+/// ones are bytes, of this many, with what `k` means in them.
 fn zones(text: &str, space: Option<(u64, Scale)>) -> Result<Pattern, String> {
     let first = text.split(',').next().unwrap_or_default();
     let mut zones = Vec::new();

@@ -1,4 +1,4 @@
-//! The comparison on the page: a table a run that is held against the baseline.
+//! The comparison on the page: a table a run that is compared with the baseline.
 
 use blocklab_compare::compare::{Against, Comparison, Contrast, Pair, Verdict};
 use blocklab_findings::Assessment;
@@ -28,7 +28,7 @@ pub fn section(comparison: &Comparison) -> Markup {
     }
 }
 
-/// What was held against what.
+/// What was compared with what.
 pub fn title(records: &[(&Record, &Assessment)], comparison: &Comparison) -> String {
     let name = |place: usize| {
         let record = records.get(place).map(|(record, _)| *record);

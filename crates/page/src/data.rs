@@ -19,7 +19,7 @@ use blocklab_report::words::facts;
 /// writes about 80. What every pass has in addition (its name, a dot in a chart) still adds up.
 const CURVE_POINTS: usize = 40_000;
 const SERIES_SLICES: usize = 5_000;
-/// So many of the points each row leaves to its line in the tables.
+/// This many of the points each row leaves to its line in the tables.
 const POINTS_OF_A_ROW: usize = 55;
 /// Each of hundreds of cases still has a shape.
 const LEAST_POINTS: usize = 11;

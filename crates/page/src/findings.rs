@@ -12,7 +12,7 @@ use blocklab_report::document::tables::{heads, scrolling};
 use blocklab_report::words::evidence::Grid;
 use blocklab_report::words::facts;
 
-/// Up to so many names of cases follow a statement; the table has them all.
+/// Up to this many names of cases follow a statement; the table has them all.
 const CHIPS: usize = 4;
 
 /// What doubts a figure as a list, what explains one folded below it. What is good stands in the

@@ -65,9 +65,9 @@ impl Side<'_> {
     }
 }
 
-/// Up to so many Records each have a head, figures, a model and a plan of their own.
+/// Up to this many Records each have a head, figures, a model and a plan of their own.
 const FEW: usize = 4;
-/// Up to so many names follow what they have in common.
+/// Up to this many names follow what they have in common.
 const NAMES: usize = 6;
 
 /// Whether each Record by itself would bury what they show together: there are many, or a study
@@ -76,7 +76,7 @@ pub fn many(sides: &[Side<'_>]) -> bool {
     is_many(sides.len()) || sides.iter().any(|side| side.part.is_some())
 }
 
-/// Whether so many Records are.
+/// Whether that many Records are.
 pub const fn is_many(records: usize) -> bool {
     records > FEW
 }

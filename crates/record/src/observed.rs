@@ -105,7 +105,7 @@ pub struct ObservedDirection {
 /// Operations of about one size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SizeCount {
-    /// At most so many bytes, and more than half of that (or any fewer, of 512); the last class,
+    /// At most this many bytes, and more than half of that (or any fewer, of 512); the last class,
     /// of 64 MiB, holds what is longer, too.
     pub up_to_bytes: u64,
     /// How many.

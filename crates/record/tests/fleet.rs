@@ -9,7 +9,7 @@ use sketch::{Sketch, record};
 
 const SECOND: u64 = 1_000_000_000;
 
-/// A host that began so many microseconds after the others, with these rates in each pass.
+/// A host that began this many microseconds after the others, with these rates in each pass.
 fn host(name: &str, late_us: u64, iops: f64) -> Record {
     let mut run = record(&[Sketch {
         iops: vec![iops; 2],

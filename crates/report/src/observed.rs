@@ -76,7 +76,7 @@ pub fn opening(what: &str, size: Bytes, uris: &[&str]) -> String {
     format!("Serving {what} ({size}) until Ctrl-C:{uris}")
 }
 
-/// One line, or as many as it takes where no more than so many columns are there.
+/// One line, or as many as it takes where no more than this many columns are there.
 pub fn lines(now: &Now<'_>, columns: usize) -> Vec<String> {
     let mut parts = vec![format!("{} {}", now.volume, duration(now.elapsed))];
     parts.extend(moved(now.slice, " "));
@@ -112,7 +112,7 @@ pub fn lines(now: &Now<'_>, columns: usize) -> Vec<String> {
     lines.into_iter().map(cut).collect()
 }
 
-/// `gp2: burst credits 5,397,000 operations (99.9 %)`, or so many GiB. The share is what a provider
+/// `gp2: burst credits 5,397,000 operations (99.9 %)`, or this many GiB. The share is what a provider
 /// shows, whatever unit it counts in.
 pub fn credits(balance: &CreditBalance) -> String {
     let CreditBalance {

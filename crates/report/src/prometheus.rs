@@ -14,7 +14,7 @@ use blocklab_units::count;
 
 use crate::words::facts;
 
-/// So many time series of one run are refused: a Prometheus keeps each for weeks, and a sweep of
+/// This many time series of one run are refused: a Prometheus keeps each for weeks, and a sweep of
 /// hundreds of cases belongs into a table.
 pub const MOST_SERIES: usize = 2000;
 

@@ -72,7 +72,7 @@ impl<'a> Keeping<'a> {
                 Some(folder)
             }
             Err(error) => {
-                let words = "it is kept nowhere: what was printed is all that is left of it";
+                let words = "it is not stored: only what was printed is left";
                 terminal::complain(&error.context(words));
                 None
             }

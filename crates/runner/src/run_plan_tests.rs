@@ -26,7 +26,7 @@ name = "b"
 rate_percent = [50]
 "#;
 
-/// Notes what is measured, and pulls the plug after so many measurements.
+/// Notes what is measured, and pulls the plug after this many measurements.
 struct Plug<'a> {
     turns: Vec<(usize, String, u32)>,
     current: usize,

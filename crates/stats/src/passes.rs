@@ -51,7 +51,7 @@ mod tests {
     use super::*;
     use crate::ratio;
 
-    /// A plan of up to 1,000 passes is one; with more, there is none. For so many, the half width is
+    /// A plan of up to 1,000 passes is one; with more, there is none. For that many, the half width is
     /// about 1.9615 · sqrt(2 v / n).
     #[test]
     fn nobody_plans_more_than_a_thousand_passes() {

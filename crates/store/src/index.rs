@@ -71,7 +71,7 @@ struct Front<H> {
     head: H,
 }
 
-/// So many runs are derived between two writes: a command that is killed leaves what it had.
+/// This many runs are derived between two writes: a command that is killed leaves what it had.
 const BATCH: usize = 256;
 
 impl Store {

@@ -29,7 +29,7 @@ fn digits(text: &[u8]) -> Option<u64> {
     })
 }
 
-/// A time: a number with or without a fraction, in units of so many nanoseconds. What is finer than
+/// A time: a number with or without a fraction, in units of this many nanoseconds. What is finer than
 /// a nanosecond is cut off.
 pub(crate) fn time(text: &[u8], unit_ns: u64, what: &str) -> Result<u64, String> {
     let text = text.trim_ascii();

@@ -87,7 +87,7 @@ macro_rules! has_setter {
 
 #[rustfmt::skip]
 pub(super) const KEYWORDS: &[Keyword] = rows! { |all, arg|
-    General "abort_failed_skew" "end where a share is missed by so many per cent" Ignored("the run goes on; the skew report shows the differences")
+    General "abort_failed_skew" "end where a share is missed by this many per cent" Ignored("the run goes on; the skew report shows the differences")
     General "auxreport" "reports of a Java class" Ignored("Java is not run")
     General "compratio" "what is written compresses so well" Nearly("by zeros behind noise in each 4 KiB") => all.general.compratio = Some(arg.ratio(arg.number()?)?)
     General "compression" "compratio, in per cent" Nearly("by zeros behind noise in each 4 KiB") => all.general.compratio = Some(arg.ratio(100.0 / arg.number()?)?)
@@ -134,13 +134,13 @@ pub(super) const KEYWORDS: &[Keyword] = rows! { |all, arg|
     Host "shell" "how it is reached" Ignored("this machine needs none")
     Host "user" "who reaches it" Ignored("this machine needs none")
     Host "jvms" "how many JVMs run there" Ignored("Java is not run")
-    Host "clients" "so many hosts that stand for others" Refused("one host runs")
+    Host "clients" "this many hosts that stand for others" Refused("one host runs")
     Host "mount" "mount it for the run" Refused("nothing is mounted")
     Storage "sd" "its name, or default" Documented => all.begin_storage(arg)?
     Storage "lun" "a file or a device" Mostly("what holds data is written to only with --destroy-data; sim:ADDRESS and emu:ADDRESS are models") => all.set_lun(arg)?
     Storage "host" "which hosts use it" Mostly("the one that runs") => all.hosts.check(arg)?
     Storage "hd" "as host" Mostly("the one that runs") => all.hosts.check(arg)?
-    Storage "count" "(start,n): so many of them, numbered" Documented => all.sds.current().count = Some(arg.count()?)
+    Storage "count" "(start,n): this many of them, numbered" Documented => all.sds.current().count = Some(arg.count()?)
     Storage "size" "bytes; of a file that is made, its size" Documented => all.sds.current().size = arg.shared_size()?
     Storage "threads" "operations in flight (8), shared by its workloads" Documented => all.sds.current().threads = arg.threads()?
     Storage "hitarea" "bytes at the beginning that hits go to (1m)" Documented => all.sds.current().hitarea = arg.whole()?
@@ -174,7 +174,7 @@ pub(super) const KEYWORDS: &[Keyword] = rows! { |all, arg|
     Workload "hotband" "(low,high): a range of which some blocks are used more" Mostly("80 per cent of the operations go to 20 per cent of its blocks") => all.wds.current().set_range(arg.range()?, true)
     Workload "seekpct" "random share (100), random, sequential, sequentialnz or seqnz, eof, poisson" Mostly("sequentialnz begins at the start of the range; poisson draws parts of the range by Poisson's law") => all.wds.current().seek = arg.seek()?
     Workload "stride" "(min,max): how far the next operation is" Mostly("of different ones the mean") => all.wds.current().stride = Some(arg.stride()?)
-    Workload "streams" "so many sequential streams, each in its part" Documented => all.wds.current().streams = arg.streams()?
+    Workload "streams" "this many sequential streams, each in its part" Documented => all.wds.current().streams = arg.streams()?
     Workload "iorate" "a rate of its own, in addition to the run's" Documented => all.wds.current().iorate = arg.own_rate()?
     Workload "priority" "who is served first" Nearly("of fixed rates before the rest") => all.wds.current().priority = Some(arg.priority()?)
     Workload "threads" "threads of a concatenation" Mostly("8 where neither these nor those of the run are given") => all.wds.current().threads = Some(arg.threads_up_to(4096)?)
@@ -187,12 +187,12 @@ pub(super) const KEYWORDS: &[Keyword] = rows! { |all, arg|
     Run "sd" "which storage instead; single, range, setsofN: a run for each" Documented => all.rds.current().sds = Some(arg.names()?)
     Run "iorate" "a number, max, curve, a list; n%: of the run before" Documented => all.rds.current().iorate = Some(arg.iorate()?)
     Run "curve" "points in per cent (10,50,70,80,90,100)" Exact => all.rds.current().curve = Some(arg.curve()?)
-    Run "stopcurve" "end of a curve above so many ms" Documented => all.rds.current().options.stopcurve = Some(arg.number()?)
+    Run "stopcurve" "end of a curve above this many ms" Documented => all.rds.current().options.stopcurve = Some(arg.number()?)
     Run "elapsed" "counted seconds (30)" Documented => all.rds.current().options.elapsed = Some(arg.seconds()?)
     Run "interval" "seconds of a report line (1)" Documented => all.rds.current().options.interval = arg.seconds()?
     Run "warmup" "seconds before the counted ones" Documented => all.rds.current().options.warmup = arg.seconds()?
     Run "pause" "seconds after it" Documented => all.rds.current().options.pause = arg.seconds()?
-    Run "maxdata" "end after so many bytes, below 100 so many times the size" Nearly("each device its share") => all.rds.current().options.maxdata.all = Some(arg.above_zero()?)
+    Run "maxdata" "end after this many bytes, below 100 this many times the size" Nearly("each device its share") => all.rds.current().options.maxdata.all = Some(arg.above_zero()?)
     Run "maxdataread" "maxdata, of reads" Nearly("each device its share; counted are reads and writes") => all.rds.current().options.maxdata.read = Some(arg.above_zero()?)
     Run "maxdatawritten" "maxdata, of writes" Nearly("each device its share; counted are reads and writes") => all.rds.current().options.maxdata.written = Some(arg.above_zero()?)
     Run "distribution" "exponential, uniform, deterministic, variable, spike" Mostly("variable and spike take turns through the rates") => arg.distribution(all.rds.current())?

@@ -190,7 +190,7 @@ pub(super) fn sizes(requested: &Xfersize, notes: &mut Notes) -> BlockSizes {
             let first = min.next_multiple_of(*align);
             let count = (max - first.min(*max)) / align + 1;
             if count > MOST_SIZES {
-                notes.push(("xfersize", "of so many sizes, every so many-th is used"));
+                notes.push(("xfersize", "of that many sizes, every n-th is used"));
             }
             let step = align * count.div_ceil(MOST_SIZES);
             let listed: Vec<(Bytes, u32)> = (first..=*max)

@@ -16,11 +16,11 @@ pub enum Rate {
     Max,
     /// As fast as it goes, to know the maximum of a curve.
     CurveMax,
-    /// So many operations a second.
+    /// This many operations a second.
     Fixed(f64),
-    /// So many per cent of what the run before reached.
+    /// This many per cent of what the run before reached.
     PercentOfLast(f64),
-    /// So many per cent of the curve's maximum.
+    /// This many per cent of the curve's maximum.
     CurvePoint(f64),
 }
 
@@ -59,7 +59,7 @@ impl Rate {
     }
 }
 
-/// So many per cent of a rate, rounded as the original does: up to the next 100 above 1000, up
+/// This many per cent of a rate, rounded as the original does: up to the next 100 above 1000, up
 /// to the next 10 below.
 pub(super) fn share(rate: f64, percent: f64) -> f64 {
     let share = (rate as i64).saturating_mul(percent as i64) / 100;

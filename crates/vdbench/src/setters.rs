@@ -188,7 +188,7 @@ impl Argument<'_> {
         self.threads_up_to(32_768)
     }
 
-    /// So many threads at most.
+    /// This many threads at most.
     pub(super) fn threads_up_to(&self, most: u64) -> Result<u32, Mistake> {
         let threads = self.whole()?;
         let message = format_args!("{threads} threads; 1 to {most} would work");

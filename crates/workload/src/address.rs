@@ -482,7 +482,7 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    /// What follows the colon: so many bytes, or the name of a size.
+    /// What follows the colon: this many bytes, or the name of a size.
     fn size(&self, place: Range<usize>, offer: &mut Offer) -> Result<(), AddressError> {
         match &self.text[place.clone()] {
             "" => Err(self.wrong(place, "a size is missing after the colon, such as 100GiB")),

@@ -91,7 +91,7 @@ fn read(text: &str) -> Option<Date> {
     Date::new(year, u8::try_from(month).ok()?, u8::try_from(day).ok()?)
 }
 
-/// A number of exactly so many digits, without a sign.
+/// A number of exactly this many digits, without a sign.
 fn number(part: &str, digits: usize) -> Option<u16> {
     let is_plain = part.len() == digits && part.bytes().all(|byte| byte.is_ascii_digit());
     part.parse().ok().filter(|_| is_plain)

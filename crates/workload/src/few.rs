@@ -111,7 +111,7 @@ mod tests {
         }
     }
 
-    /// Targets of so many blocks each, and the first `n` that are named.
+    /// Targets of this many blocks each, and the first `n` that are named.
     fn named(job: &Job, blocks: &[u64], n: usize) -> Vec<u32> {
         let sizes: Vec<u64> = blocks.iter().map(|blocks| blocks * BLOCK).collect();
         let mut requests = Requests::new(job, 7, 0, &sizes).unwrap();

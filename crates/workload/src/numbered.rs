@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 /// Fewer names are written one by one.
 const MANY: usize = 16;
 
-/// More names are a mistake or an attack: no job has so many files.
+/// More names are a mistake or an attack: no job has that many files.
 const MOST: u64 = 10_000_000;
 
 /// The text before the number at the end of a name, and that number.

@@ -482,7 +482,7 @@ impl Sizes {
         if let Self::Fixed(_) = self {
             return drawn;
         }
-        // If no small size comes up in so many draws, the rest of the region is left out.
+        // If no small size comes up in that many draws, the rest of the region is left out.
         (0..1000)
             .map(|_| self.draw(chance))
             .find(|len| u64::from(*len) <= room)

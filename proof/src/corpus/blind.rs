@@ -1,5 +1,5 @@
 //! Disks of which only the figures are known, as of a real one: limits that show in siblings, and
-//! limits that are held against what was sold.
+//! limits that are compared with what was sold.
 
 use super::Scenario;
 use super::described::{SCATTERS, disk};

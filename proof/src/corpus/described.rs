@@ -4,7 +4,7 @@
 use super::Scenario;
 use super::scenarios::{against, job, plain};
 
-/// A disk of so many microseconds, whose latencies scatter so, with limiters and faults.
+/// A disk of this many microseconds, whose latencies scatter so, with limiters and faults.
 pub(super) fn disk(base_us: u32, spread: &str, limiters: &str, faults: &str) -> String {
     format!(
         "name = \"disk\"\n[[volume]]\nkind = \"disk\"\ncapacity = \"100GiB\"\n{limiters}\n\

@@ -40,7 +40,7 @@ pub fn scenarios() -> Vec<Scenario> {
     parts.concat()
 }
 
-/// What is run, what it is held against, and what must be said of it.
+/// What is run, what it is compared with, and what must be said of it.
 #[derive(Debug, Clone)]
 pub struct Scenario {
     /// The device that is simulated: an address, or the text of a device file.

@@ -35,7 +35,7 @@ const TOKENS: [&[u8]; 22] = [
 /// Bytes of an input at most: what is longer tells nothing more and takes longer.
 const MOST: usize = 64 << 10;
 
-/// The first input on which the target panics, of the corpus itself and of so many mutations.
+/// The first input on which the target panics, of the corpus itself and of this many mutations.
 ///
 /// # Panics
 /// When the corpus is empty.
@@ -62,7 +62,7 @@ fn draw<'a, T>(all: &'a [T], chance: &mut Stream) -> &'a T {
     &all[chance.below(all.len() as u64) as usize]
 }
 
-/// A place within so many bytes, their end included.
+/// A place within this many bytes, their end included.
 fn place(length: usize, chance: &mut Stream) -> usize {
     chance.below(length as u64 + 1) as usize
 }

@@ -275,7 +275,7 @@ fn digest(bytes: &[u8]) -> String {
     format!("{:x}", hasher.finish())
 }
 
-/// How many different pieces of so many bytes a file has, and how many of zeros alone.
+/// How many different pieces of this many bytes a file has, and how many of zeros alone.
 fn pieces(folder: &Path, words: &[&str]) -> Vec<String> {
     let length = words[0].parse().expect("a length");
     let bytes = fs::read(folder.join("f")).unwrap_or_default();

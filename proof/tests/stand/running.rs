@@ -66,13 +66,13 @@ impl Running {
         line
     }
 
-    /// Waits until the process that measures has so many threads that do so.
+    /// Waits until the process that measures has this many threads that do so.
     pub fn await_workers(&self, expected: usize) {
         // One more looks on, and one waits for the parent's word.
         self.await_more("threads", expected as u64 + 2, || self.threads());
     }
 
-    /// Waits until the process that measures has written so many bytes more.
+    /// Waits until the process that measures has written this many bytes more.
     pub fn await_writes(&self, bytes: u64) {
         let before = self.written();
         self.await_more("bytes written", before + bytes, || self.written());

@@ -13,15 +13,15 @@ use crate::table::{Row, Table};
 /// What decides the operations a second of a volume.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum IopsRule {
-    /// So many per GiB between a floor and a cap, with burst credits where the tables have some.
+    /// This many per GiB between a floor and a cap, with burst credits where the tables have some.
     BySize,
     /// Some come with the volume, more are sold.
     Included,
     /// All are sold.
     Provisioned,
-    /// So many for the size that it is sold in, more in a burst.
+    /// This many for the size that it is sold in, more in a burst.
     ByTier,
-    /// So many per GiB of all volumes of the type on a machine, reads and writes apart.
+    /// This many per GiB of all volumes of the type on a machine, reads and writes apart.
     BySum,
     /// The same for all sizes.
     Fixed,
@@ -42,7 +42,7 @@ pub(crate) enum ThroughputRule {
     Included,
     /// It follows the operations.
     ByIops,
-    /// So many MiB/s per TiB, with burst credits.
+    /// This many MiB/s per TiB, with burst credits.
     BySize,
     /// So much for the size that it is sold in, more in a burst.
     ByTier,

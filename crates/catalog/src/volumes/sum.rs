@@ -1,7 +1,7 @@
 //! In: a volume whose limits go by all volumes of its type on a machine. Out: one budget for all of
 //! them. A file of its own, because the budget is of the machine, and not of the volume.
 //!
-//! Google's Persistent Disk, as its own tool reckons (gcpdiag, 2024-08): so many operations and
+//! Google's Persistent Disk, as its own tool reckons (gcpdiag, 2024-08): this many operations and
 //! MiB/s per GiB of all disks of a type on a machine, and a base that counts once. Reads and writes
 //! have budgets of their own.
 

@@ -27,7 +27,7 @@ pub struct Evidence<'a> {
     pub runs: &'a [(&'a Record, &'a [Finding])],
     /// Where they are compared: with one of them, of which nothing is asked by itself.
     pub comparison: Option<&'a Comparison>,
-    /// Where the only run is held against documents.
+    /// Where the only run is compared with documents.
     pub compared: Option<&'a Compared>,
 }
 

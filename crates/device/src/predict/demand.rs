@@ -273,7 +273,7 @@ impl Channels {
 }
 
 impl Latency {
-    /// What is left of reading ahead where so many streams take turns.
+    /// What is left of reading ahead where this many streams take turns.
     fn towards(&self, stream: &Self, streams: u32) -> Self {
         let between = streams - 1;
         let kept = if (between as usize) < RECENT {

@@ -171,7 +171,7 @@ mod tests {
 
     use Direction::{Flush, Read, Trim, Write};
 
-    /// Operations and bytes counted for operations of so many KiB at so many KiB.
+    /// Operations and bytes counted for operations of this many KiB at that many KiB.
     #[track_caller]
     fn check(accounting: Accounting, ios: &[(Direction, u64, u32)], ops: u64, charged_kib: u64) {
         let mut counter = ChargeCounter::new(accounting, &Class::LocalSsd.service());

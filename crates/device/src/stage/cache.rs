@@ -39,7 +39,7 @@ pub(crate) struct CacheState {
 struct Dirty {
     room: Bytes,
     held: u64,
-    /// When so many bytes will have been written back, in order of time. Neighbours are joined, so
+    /// When this many bytes will have been written back, in order of time. Neighbours are joined, so
     /// that the list stays short: they count as held until the last of them is written.
     pending: VecDeque<(Nanos, u64)>,
     /// When all of them will have been.

@@ -33,7 +33,7 @@ const DIRECTIONS: [Direction; 4] = [
 
 impl Chain {
     /// # Panics
-    /// With more than [`MOST_LINKS`] links: no specification that was checked has so many.
+    /// With more than [`MOST_LINKS`] links: no specification that was checked has that many.
     pub(crate) fn new(links: Vec<Link>) -> Self {
         assert!(
             links.len() <= MOST_LINKS,

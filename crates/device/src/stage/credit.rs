@@ -212,7 +212,7 @@ mod tests {
     }
 
     /// When a bucket of 90,000 at a baseline of 100 a second ran empty: at the start, and after pauses of
-    /// so many milliseconds, at the end of which all that it earned is taken at once.
+    /// this many milliseconds, at the end of which all that it earned is taken at once.
     fn emptied_again_after(pause: u64, times: u64) -> Vec<Nanos> {
         let mut stage = Burst::new(
             &credit(Rate::Iops(100.0), Rate::Iops(1000.0), 90_000.0),

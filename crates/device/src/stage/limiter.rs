@@ -204,7 +204,7 @@ mod tests {
     }
 
     /// Operations of a rate of 1,000 that begin at once, where its savings are spent and the next one
-    /// comes so many milliseconds late.
+    /// comes this many milliseconds late.
     fn made_up_after(late: u64) -> usize {
         let mut stage = saving(1000.0);
         let read = ChargedIo::plain(Read, 4096);

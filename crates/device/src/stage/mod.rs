@@ -44,7 +44,7 @@ pub(crate) enum Follows {
     Nothing,
     /// A recent operation, but others came between.
     Interleaved,
-    /// One of the last operations: so many others came between.
+    /// One of the last operations: this many others came between.
     Recent(u8),
     /// The very last one.
     Last,

@@ -138,7 +138,7 @@ mod tests {
         ProgramQueue::new(&spec, dies)
     }
 
-    /// Writes at these moments of so many bytes; then a read of the only die at `now`: when it
+    /// Writes at these moments of this many bytes; then a read of the only die at `now`: when it
     /// starts.
     #[track_caller]
     fn check(writes: &[(u64, u64)], now: u64, starts: u64) {

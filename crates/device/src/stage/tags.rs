@@ -1,4 +1,4 @@
-//! The places of a device: so many operations at a time, the others wait in line.
+//! The places of a device: this many operations at a time, the others wait in line.
 //!
 //! ```text
 //!   arrivals ─▶ ▯▯▯▯▯ ─▶ [ place 1 .. place k ] ─▶     a place is held until the answer

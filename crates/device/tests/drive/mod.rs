@@ -1,4 +1,4 @@
-//! A load in virtual time, as small as can be: so many operations in flight, each followed by
+//! A load in virtual time, as small as can be: this many operations in flight, each followed by
 //! the next one when it is answered. Enough for the model's own tests.
 
 use std::cmp::Reverse;

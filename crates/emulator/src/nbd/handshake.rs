@@ -43,12 +43,12 @@ pub struct Session {
 pub enum Step {
     /// More are needed.
     More,
-    /// So many were used; there may be more in the buffer.
+    /// This many were used; there may be more in the buffer.
     Used(usize),
-    /// So many were used; when the reply is sent, TLS begins. Further bytes arrived in clear text and
+    /// This many were used; when the reply is sent, TLS begins. Further bytes arrived in clear text and
     /// cannot be trusted.
     StartTls(usize),
-    /// So many were used; requests follow.
+    /// This many were used; requests follow.
     Enter(usize, Session),
     /// The connection ends when the reply is sent.
     Close,

@@ -41,7 +41,7 @@ impl Input {
     }
 
     pub(super) fn use_up(&mut self, bytes: usize) {
-        assert!(bytes <= self.end - self.start, "there were not so many");
+        assert!(bytes <= self.end - self.start, "there were not that many");
         self.start += bytes;
         if self.is_empty() {
             (self.start, self.end) = (0, 0);

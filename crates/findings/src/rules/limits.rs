@@ -13,7 +13,7 @@ use crate::statement::{Slot, fixed, in_unit, number, percent, speed, time, word}
 use crate::view::{CaseView, Cases};
 use crate::{Confidence, Finding};
 
-/// So many times what fills the limit is more in flight than helps.
+/// This many times what fills the limit is more in flight than helps.
 const OVER: f64 = 2.0;
 /// What a limiter saves up while idle, in seconds of its own rate. Providers document none;
 /// published runs of a few seconds show it.

@@ -110,7 +110,7 @@ options! {
         "offset" "fileoffset", OfShare, "0", Exact, "Where the job's part of the file begins.", "", offset: Share;
         "offset_increment", OfShare, "0", Exact, "How much later each clone's part begins.", "", offset_increment: Share;
         "offset_align", Size, "0", Exact, "What `offset` in per cent is rounded up to.", "", offset_align: u64;
-        "number_ios", Int(0, MAX), "0", Exact, "End after so many operations.", "", number_ios: u32;
+        "number_ios", Int(0, MAX), "0", Exact, "End after this many operations.", "", number_ios: u32;
         "fallocate", OneOf("none native posix keep truncate 0 1"), "native", Nearly, "How space is set aside for a file that will be written.", "`none` gives it its length without space, where fio leaves it empty; all others set the space aside", fallocate: Word;
         later "filetype", OneOf("none file block char"), "none", Ignored, "The kind of the files, so that they need not be examined.", "each file is examined once";
         "create_serialize", Bool, "1", Ignored, "Make files one after the other.", "they always are";
@@ -183,12 +183,12 @@ options! {
         "buffered", Bool, "1", Exact, "The contrary of `direct`.", "", buffered: bool;
         "atomic", Bool, "0", Mostly, "Write each block as a whole or not at all; with `direct=1`.", "by RWF_ATOMIC of Linux 6.11, as in a later fio: it fails with EOPNOTSUPP where it is not supported, and engines other than pvsync2, libaio and io_uring are refused; fio 3.33 requests what no Linux has", atomic: bool;
         "sync", OneOf("none 0 sync 1 dsync"), "none", Exact, "O_SYNC or O_DSYNC.", "", sync: Word;
-        "fsync", Int(0, MAX), "0", Mostly, "An fsync after so many writes.", "the flush after the last write of a job is made and counted; under io_uring and posixaio fio issues more of them", fsync: u32;
-        "fdatasync", Int(0, MAX), "0", Mostly, "An fdatasync after so many writes.", "the flush after the last write of a job is made; beside `fsync`, they and `sync_file_range` are counted in `sync` of the JSON, where fio counts those of `fsync` alone", fdatasync: u32;
+        "fsync", Int(0, MAX), "0", Mostly, "An fsync after this many writes.", "the flush after the last write of a job is made and counted; under io_uring and posixaio fio issues more of them", fsync: u32;
+        "fdatasync", Int(0, MAX), "0", Mostly, "An fdatasync after this many writes.", "the flush after the last write of a job is made; beside `fsync`, they and `sync_file_range` are counted in `sync` of the JSON, where fio counts those of `fsync` alone", fdatasync: u32;
         later "end_syncfs", Bool, "0", Nearly, "Flush the file system at the end.", "the files of the job are flushed, as by `end_fsync`", end_syncfs: bool;
         "end_fsync", Bool, "0", Exact, "An fsync at the end.", "", end_fsync: bool;
         "fsync_on_close", Bool, "0", Nearly, "An fsync when a file is closed.", "as `end_fsync`", fsync_on_close: bool;
-        "write_barrier", Int(0, MAX), "0", Ignored, "Every so many writes a barrier.", "no engine has them, those of fio neither";
+        "write_barrier", Int(0, MAX), "0", Ignored, "A barrier after this many writes.", "no engine has them, those of fio neither";
         "sync_file_range", Text, "-", Exact, "Flush what was written, part by part.", "", sync_file_range: Option<String>;
         "mem" "iomem", Text, "malloc", Ignored, "Where buffers lie.", "buffers are anonymous memory, aligned to the page", mem: String;
         "iomem_align" "mem_align", Size, "-", Ignored, "How buffers are aligned.", "buffers are aligned to the page";
@@ -214,7 +214,7 @@ options! {
         "sqthread_poll", Flag, "-", Exact, "io_uring: a kernel thread takes the submissions.", "", sqthread_poll: bool;
         "sqthread_poll_cpu", Int(0, MAX), "-", Ignored, "On which processor it runs.", "the kernel chooses the processor";
         "nonvectored", Bool, "0", Ignored, "io_uring: plain reads and writes.", "they always are";
-        "force_async", Int(0, MAX), "0", Ignored, "io_uring: hand every so many operations to a worker.", "the kernel decides what it hands to a worker";
+        "force_async", Int(0, MAX), "0", Ignored, "io_uring: hand one of this many operations to a worker.", "the kernel decides what it hands to a worker";
         "cmd_type", Text, "-", Refused, "Kind of a passed-through command.", "io_uring_cmd is not spoken";
         "cmdprio_percentage", Text, "0", Mostly, "libaio, io_uring: share of the operations, in per cent, that carry a priority of their own.", "what reads to verify keeps the priority of its thread", cmdprio_percentage: String;
         "cmdprio_class", Text, "-", Documented, "Class of that priority; real time without it.", "compared are the class and level in the results", cmdprio_class: String;
@@ -241,7 +241,7 @@ options! {
         "rate_cycle" "ratecycle", Int(0, MAX), "1000", Mostly, "Over what time rates are held, in ms.", "see `rate_min`", rate_cycle: u32;
         "rate_ignore_thinktime", Bool, "0", Documented, "Do not make up for pauses.", "how many operations that leaves is the clock's and is not compared", rate_ignore_thinktime: bool;
         "thinktime", Micros, "0", Exact, "A pause between operations.", "", thinktime: Nanos;
-        later "thinkcycles", Int(0, MAX), "0", Refused, "Compute for so many cycles between operations.", "thinktime= with thinktime_spin= does the same by time";
+        later "thinkcycles", Int(0, MAX), "0", Refused, "Compute for this many cycles between operations.", "thinktime= with thinktime_spin= does the same by time";
         "thinktime_spin", Micros, "0", Documented, "Part of the pause that burns processor time.", "how much processor time that takes depends on the machine, so it is not compared", thinktime_spin: Nanos;
         "thinktime_blocks", Int(0, MAX), "1", Exact, "Operations between pauses.", "", thinktime_blocks: Option<u32>;
         "thinktime_blocks_type", OneOf("complete issue"), "complete", Documented, "Whether they are counted when issued.", "it moves a pause by the few operations in flight, which no moment shows apart from the device's, so it is not compared", thinktime_blocks_type: Word;
@@ -279,7 +279,7 @@ options! {
         "verify_interval", Size, "-", Exact, "Bytes under one header.", "", verify_interval: u64;
         "verify_offset", Size, "-", Mostly, "Where the header lies.", "what stands at the beginning of a block may be the header of an earlier write", verify_offset: u64;
         "verify_pattern", Text, "-", Exact, "What is written and expected.", "", verify_pattern: Option<String>;
-        later "verify_pattern_interval", Size, "0", Documented, "The pattern begins anew after so many bytes, and `%o` is the offset of that place.", "fio 3.33 does not know it, so no case compares it", verify_pattern_interval: u64;
+        later "verify_pattern_interval", Size, "0", Documented, "The pattern begins anew after this many bytes, and `%o` is the offset of that place.", "fio 3.33 does not know it, so no case compares it", verify_pattern_interval: u64;
         later "verify_write_sequence", Bool, "1", Documented, "Whether a block must hold the write that is expected there, by its number.", "fio 3.33 does not know it, so no case compares it", verify_write_sequence: bool;
         later "verify_header_seed", Bool, "1", Documented, "Whether a block must hold the write that is expected there, by its seed.", "fio 3.33 does not know it, so no case compares it; what the job itself wrote is compared by default, what an earlier run wrote where this is 1, by the seed of that run; seed and number are compared together, so a block is not compared with its write only where both are off; headers that fio wrote are compared by their number", verify_header_seed: Option<bool>;
         "verify_fatal", Bool, "0", Documented, "End at the first mismatch.", "how many blocks are still read after a mismatch depends on what is in flight, so it is not compared", verify_fatal: bool;
@@ -288,7 +288,7 @@ options! {
         "verify_async_cpus", Text, "-", Ignored, "Their processors.", "the thread that reads a block checks it";
         "verifysort", Bool, "1", Ignored, "Check in order of the offsets.", "blocks are checked in the order in which the job reads them";
         "verifysort_nr", Int(0, MAX), "-", Ignored, "How many are brought into order at a time.", "blocks are checked in the order in which the job reads them";
-        "verify_backlog", Int(0, MAX), "-", Exact, "Check after so many writes.", "", verify_backlog: u64;
+        "verify_backlog", Int(0, MAX), "-", Exact, "Check after this many writes.", "", verify_backlog: u64;
         "verify_backlog_batch", Int(0, MAX), "-", Documented, "How many are checked then.", "the order of writes and reads depends on what has completed, so it is not compared", verify_backlog_batch: u64;
         "verify_state_load", Bool, "0", Exact, "Verify no more than the state file of an earlier run covers.", "", verify_state_load: bool;
         "verify_state_save", Bool, "1", Exact, "Leave a state file that records how far the writes came.", "", verify_state_save: bool;
@@ -296,8 +296,8 @@ options! {
         "experimental_verify", Bool, "-", Ignored, "Replay the requests to check them.", "requests are always replayed";
         "trim_percentage", Int(0, 100), "0", Nearly, "Share of the written blocks that are trimmed before they are checked, with `trim_backlog`.", "in jobs that write without trimming, too: fio 3.33 itself ends with a broken assertion there", trim_percentage: u32;
         "trim_verify_zero", Bool, "1", Documented, "Whether they must be zeros then.", "no device whose trimmed blocks are not zeros was available for a comparison", trim_verify_zero: bool;
-        "trim_backlog", Int(0, MAX), "-", Documented, "Trim each time that so many writes wait to be checked.", "the order of trims and reads depends on what has completed, so it is not compared", trim_backlog: u64;
-        "trim_backlog_batch", Int(0, MAX), "-", Nearly, "How many then.", "so many: fio 3.33 trims all that were chosen", trim_backlog_batch: u64;
+        "trim_backlog", Int(0, MAX), "-", Documented, "Trim each time that this many writes wait to be checked.", "the order of trims and reads depends on what has completed, so it is not compared", trim_backlog: u64;
+        "trim_backlog_batch", Int(0, MAX), "-", Nearly, "How many then.", "this many: fio 3.33 trims all that were chosen", trim_backlog_batch: u64;
     }
     "Errors" {
         "continue_on_error", Text, "none", Exact, "Go on after failures.", "", continue_on_error: String;
@@ -310,10 +310,10 @@ options! {
         "write_lat_log", Name, "-", Mostly, "Leave logs of the three latencies.", "see `write_bw_log`", write_lat_log: Option<String>;
         "write_iops_log", Name, "-", Mostly, "Leave a log of operations a second.", "see `write_bw_log`", write_iops_log: Option<String>;
         "write_hist_log", Name, "-", Mostly, "Leave a log of completion latency histograms.", "see `write_bw_log`", write_hist_log: Option<String>;
-        "log_entries", Int(1024, 1048576), "1024", Ignored, "Room for so many entries at first.", "room is made as it is needed";
-        "log_avg_msec", Int(0, MAX), "0", Exact, "One line for each span of so many milliseconds.", "", log_avg_msec: u32;
-        "log_hist_msec", Int(0, MAX), "0", Exact, "A histogram for each span of so many milliseconds.", "", log_hist_msec: u32;
-        "log_hist_coarseness", Int(0, 10), "0", Exact, "Put buckets together, two by two, so many times.", "", log_hist_coarseness: u32;
+        "log_entries", Int(1024, 1048576), "1024", Ignored, "Room for this many entries at first.", "room is made as it is needed";
+        "log_avg_msec", Int(0, MAX), "0", Exact, "One line for each span of this many milliseconds.", "", log_avg_msec: u32;
+        "log_hist_msec", Int(0, MAX), "0", Exact, "A histogram for each span of this many milliseconds.", "", log_hist_msec: u32;
+        "log_hist_coarseness", Int(0, 10), "0", Exact, "Put buckets together, two by two, this many times.", "", log_hist_coarseness: u32;
         "log_max_value", Bool, "0", Documented, "Log the largest value of a span, not the mean.", "latencies are the machine's, so they are not compared", log_max_value: bool;
         later "log_window_value", OneOf("avg max both 0 1"), "avg", Documented, "Which latency of a span is logged: the mean, the largest, or one behind the other.", "fio 3.33 does not know it, so no case compares it; compressed logs hold the mean alone of `both`", log_window_value: Word;
         "log_offset", Bool, "0", Exact, "Log the offset of each operation.", "", log_offset: bool;

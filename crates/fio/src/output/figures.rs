@@ -39,7 +39,7 @@ pub(super) struct Figures<'a> {
     pub depths: [u64; 7],
     /// Submitting calls of 0, up to 4, 8, 16, 32, 64 and more operations.
     pub submits: [u64; 7],
-    /// Waits that brought so many.
+    /// Waits that brought this many.
     pub completes: [u64; 7],
     /// What a search for a latency found; 0: no depth allows it.
     pub found_depth: Option<u32>,

@@ -8,9 +8,9 @@ use super::{Kind, Signature};
 /// Where a mark is.
 #[derive(Debug, Clone, Copy)]
 enum Place {
-    /// So many bytes from the start.
+    /// This many bytes from the start.
     Start(u64),
-    /// So many bytes before the end.
+    /// This many bytes before the end.
     End(u64),
 }
 

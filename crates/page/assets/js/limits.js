@@ -29,11 +29,12 @@ function byteCaps(size, ways) {
 function paintLimits(chart, limits) {
   const { left, right, top, bottom } = chart.box;
   let free = Infinity;
-  for (const limit of [...limits].sort((a, b) => a.value - b.value)) {
-    const y = chart.sidePx(limit.value);
-    if (y < top - 1 || y > bottom + 1) continue;
+  const shown = [...limits].sort((a, b) => a.value - b.value).map((limit) => ({ limit, y: chart.sidePx(limit.value) })).filter(({ y }) => y >= top - 1 && y <= bottom + 1);
+  for (const { limit, y } of shown) {
     chart.plot.append(svg("line", { x1: left, x2: right, y1: y, y2: y, class: limit.is_burst ? "limit burst" : "limit", "data-limit": limit.value }));
     free = Math.min(y - 4, free - 13);
+    // The line of the next limit would strike the words out.
+    for (const other of shown) if (other.y < free && other.y > free - 9) free = other.y - 4;
     if (free > top - 8) chart.labels.append(svg("text", { x: right - 2, y: free, class: "limit-label" }, shortened(limit.label, right - left)));
   }
 }

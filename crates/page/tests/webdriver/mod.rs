@@ -115,7 +115,7 @@ impl Browser {
         self.mouse(&[step(place)]);
     }
 
-    /// Clicks there so many times.
+    /// Clicks there this many times.
     pub fn click(&self, place: Place, times: usize) {
         let mut steps = vec![step(place)];
         for _ in 0..times {

@@ -67,7 +67,7 @@ pub fn room(style: Style, margin: usize) -> usize {
     })
 }
 
-/// Every line of a text behind so many blanks.
+/// Every line of a text behind this many blanks.
 pub fn indented(text: &str, margin: usize) -> String {
     let blanks = " ".repeat(margin);
     let lines = text.lines().map(|line| format!("{blanks}{line}\n"));

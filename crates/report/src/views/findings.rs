@@ -48,7 +48,7 @@ fn in_passing(finding: &Finding) -> Vec<Entry> {
     [statement].into_iter().chain(advice).collect()
 }
 
-/// The cases that a statement does not name, out of so many.
+/// The cases that a statement does not name, out of this many.
 fn cases(finding: &Finding, of: usize) -> Option<Part> {
     let names = facts::unnamed(finding, of);
     let list = Part::Prose(names.join(", "));

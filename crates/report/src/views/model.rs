@@ -7,7 +7,7 @@ use crate::document::{Entry, Part};
 use crate::words::model;
 use blocklab_units::Ink;
 
-/// So many limits stand in a brief; more are counted.
+/// This many limits stand in a brief; more are counted.
 const LIMITS: usize = 6;
 /// Blanks before a limit.
 const MARGIN: usize = 2;

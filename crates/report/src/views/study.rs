@@ -18,9 +18,9 @@ const MARGIN: usize = 2;
 const TITLE: usize = 9;
 /// Column in which conclusions begin.
 const CONCLUSION: usize = 24;
-/// Up to so many systems show all their findings; more show only what doubts a figure.
+/// Up to this many systems show all their findings; more show only what doubts a figure.
 const FEW: usize = 3;
-/// Up to so many systems are listed one by one.
+/// Up to this many systems are listed one by one.
 const MANY: usize = 6;
 
 /// Everything that a study shows.

@@ -65,7 +65,7 @@ impl Answer {
     }
 }
 
-/// So many parts of a kind are named.
+/// This many parts of a kind are named.
 const NAMED: usize = 2;
 
 /// Whether the figures of a run can be used, what they come to at most, and what doubts them.

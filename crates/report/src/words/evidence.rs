@@ -64,7 +64,7 @@ impl<'a> Grid<'a> {
         }
     }
 
-    /// All cases of the finding, out of so many, where neither its statement nor the rows name them.
+    /// All cases of the finding, out of this many, where neither its statement nor the rows name them.
     pub fn other_cases(&self, finding: &Finding, of: usize) -> String {
         let cases = facts::unnamed(finding, of);
         let is_row = |case: &String| self.rows.iter().any(|(name, _)| *name == Some(case));

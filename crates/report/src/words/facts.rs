@@ -412,7 +412,7 @@ pub fn extreme(direction: &RowDirection, statistic: Statistic, ns: u64) -> Strin
     }
 }
 
-/// The cases of a Finding that its statement does not name; none for all of so many, or for the whole
+/// The cases of a Finding that its statement does not name; none for all of this many, or for the whole
 /// run.
 pub fn unnamed(finding: &Finding, of: usize) -> &[String] {
     let named = |case: &String| finding.statement.contains(case.as_str());

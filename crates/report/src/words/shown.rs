@@ -7,7 +7,7 @@ use blocklab_units::{count, stated};
 
 use crate::words::facts;
 
-/// A figure with so many decimals, thousands separated: `206,250`, `28.60`.
+/// A figure with this many decimals, thousands separated: `206,250`, `28.60`.
 pub fn fixed(value: f64, decimals: usize) -> String {
     let text = format!("{:.decimals$}", value.abs());
     let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
@@ -31,7 +31,7 @@ pub struct Column<'a> {
     pub index: usize,
     /// What it shows of a cell.
     pub text: fn(Option<&Entry>) -> String,
-    /// Whether it shows our figures, and not what they are held against.
+    /// Whether it shows our figures, and not what they are compared with.
     pub is_ours: bool,
 }
 

@@ -136,7 +136,7 @@ pub fn slow_down(assessment: &mut Assessment) {
     }
 }
 
-/// Every case under other names as well, so many times: more than there are colours.
+/// Every case under other names as well, this many times: more than there are colours.
 pub fn repeat(record: &mut Record, assessment: &mut Assessment, times: usize) {
     let (rows, measurements) = (assessment.rows.clone(), record.measurements.clone());
     for copy in 1..times {
@@ -153,7 +153,7 @@ pub fn repeat(record: &mut Record, assessment: &mut Assessment, times: usize) {
     }
 }
 
-/// The passes of the first case again and again, up to so many.
+/// The passes of the first case again and again, up to this many.
 pub fn add_passes(record: &mut Record, passes: u32) {
     let first = record.measurements[0].clone();
     for pass in PASSES + 1..=passes {
@@ -164,7 +164,7 @@ pub fn add_passes(record: &mut Record, passes: u32) {
     }
 }
 
-/// So many runs of the same load on slower and slower disks.
+/// This many runs of the same load on slower and slower disks.
 pub fn many(runs: usize) -> Vec<(Record, Assessment)> {
     let each = |run: usize| self::run(&format!("7f3a{run}c"), 1.0 / (1.0 + run as f64));
     (0..runs).map(each).collect()

@@ -17,7 +17,7 @@ use crate::listing::Folder;
 const NAME: &str = ".blocklab-index";
 /// Longer lines are not kept: that run is derived every time.
 const LONGEST: usize = 1 << 20;
-/// So many lines may be of no use before they are dropped, and more than those of use.
+/// This many lines may be of no use before they are dropped, and more than those of use.
 const STALE: usize = 1000;
 const STICKY: u32 = 0o1000;
 

@@ -119,7 +119,7 @@ fn leave_out(prepared: &mut Prepared, failed: &[(String, i32)]) {
     }
 }
 
-/// So many files get a mark, which takes a descriptor and a look at what is in each: a study that comes
+/// This many files get a mark, which takes a descriptor and a look at what is in each: a study that comes
 /// of a job file works on few. With more, the layout is to be as quick as fio's.
 const MARKED: usize = 16;
 

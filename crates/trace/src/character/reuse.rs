@@ -19,7 +19,7 @@ const PLACES: usize = 4 * MOST_PAGES;
 /// What a cache would do.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Reuse {
-    /// One page in so many was looked at; 1: every page, so the shares are exact.
+    /// One page in this many was looked at; 1: every page, so the shares are exact.
     pub sampled_one_in: u64,
     /// What the shares are off by, in percentage points: `1 / sqrt(pages of the sample)`. 0 where
     /// every page was looked at.
@@ -41,7 +41,7 @@ pub struct Hit {
 
 #[derive(Debug)]
 pub(super) struct Distances {
-    /// Pages whose hash has so many trailing zeros are in the sample.
+    /// Pages whose hash has this many trailing zeros are in the sample.
     shift: u32,
     /// The place of each page's last access.
     last: Numbers<u32>,

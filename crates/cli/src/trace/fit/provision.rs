@@ -92,7 +92,7 @@ fn rate(spec: &DeviceSpec, of: Of) -> Option<f64> {
     cap.map(|cap| cap.rate.value())
 }
 
-/// The device with one of its rates so many times as high, and nothing else in the way.
+/// The device with one of its rates this many times as high, and nothing else in the way.
 fn scaled(spec: &DeviceSpec, of: Of, factor: f64) -> DeviceSpec {
     let mut spec = spec.clone();
     spec.instance = None;
