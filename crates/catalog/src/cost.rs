@@ -20,8 +20,29 @@ pub(crate) struct Purchase {
     pub(crate) included_iops: f64,
     pub(crate) included_mibps: f64,
     /// What is switched on besides and has a price of its own.
-    pub(crate) switched_on: Option<String>,
+    pub(crate) switched_on: Option<(String, Above)>,
     pub(crate) instance: Option<String>,
+}
+
+/// What a bill by use counts: what lies above these rates.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Above {
+    /// Operations a second.
+    pub iops: f64,
+    /// Bytes a second.
+    pub bytes_per_s: f64,
+}
+
+impl Above {
+    /// Bytes a second that count as one operation a second: 1/4 MB, as Azure counts bursts
+    /// (managed-disks-bursting-2.md, 2025-01-14).
+    const BYTES: f64 = 250_000.0;
+
+    /// Billed operations a second at this rate.
+    pub(crate) fn billed_iops(&self, iops: f64, bytes_per_s: f64) -> f64 {
+        let by_bytes = (bytes_per_s - self.bytes_per_s) / Self::BYTES;
+        (iops - self.iops).max(by_bytes).max(0.0)
+    }
 }
 
 /// One item of a month's bill.
@@ -39,6 +60,9 @@ pub struct Cost {
     pub usd_per_month: Option<f64>,
     /// `USD`, or `CNY` in the regions of China.
     pub currency: &'static str,
+    /// Of a price by use, what is counted, where it is documented.
+    #[serde(skip)]
+    pub above: Option<Above>,
 }
 
 /// Prices, the bill, and what it rests on.
@@ -60,8 +84,12 @@ pub(crate) fn purchase(catalog: &Catalog, offer: &Offer, region: &str, what: &Pu
     if let Some(instance) = &what.instance {
         bill.instance(catalog, offer, region, instance);
     }
-    if let Some(switched_on) = &what.switched_on {
-        bill.switched_on(catalog, offer, region, switched_on);
+    if let Some((kind, above)) = &what.switched_on {
+        let of_all = Above {
+            iops: above.iops * what.volumes,
+            bytes_per_s: above.bytes_per_s * what.volumes,
+        };
+        bill.switched_on(catalog, offer, region, kind, what.volumes, of_all);
     }
     if !bill.prices.is_empty() && offer.region.is_none() {
         bill.assumptions.push(format!(
@@ -138,7 +166,15 @@ impl Bill {
         }
     }
 
-    fn switched_on(&mut self, catalog: &Catalog, offer: &Offer, region: &str, kind: &str) {
+    fn switched_on(
+        &mut self,
+        catalog: &Catalog,
+        offer: &Offer,
+        region: &str,
+        kind: &str,
+        volumes: f64,
+        above: Above,
+    ) {
         let prices = catalog.volume_prices_of(kind, region, offer.as_of);
         if prices.is_empty() {
             self.incomplete = true;
@@ -147,7 +183,14 @@ impl Bill {
         }
         for price in prices {
             let each = (price.per == Per::DiskMonth).then_some(1.0);
-            self.item(&price, each, 1.0);
+            self.item(&price, each, volumes);
+            if let Some(cost) = self
+                .costs
+                .last_mut()
+                .filter(|cost| cost.usd_per_month.is_none())
+            {
+                cost.above = Some(above);
+            }
             self.prices.push(price);
         }
     }
@@ -168,6 +211,7 @@ impl Bill {
             usd_each: price.usd,
             usd_per_month: quantity.map(|quantity| quantity * price.usd * price.per.times()),
             currency: price.currency,
+            above: None,
         });
     }
 

@@ -7,6 +7,8 @@ use blocklab_device::{Binding, Load, drains, predict_rate};
 use blocklab_units::Bytes;
 use serde::Serialize;
 
+use crate::cost::Cost;
+use crate::price::HOURS_PER_MONTH;
 use crate::stretch::Stretch;
 use crate::{Error, Resolved};
 
@@ -128,6 +130,21 @@ pub struct Endurance {
     pub phases: Vec<Stretch>,
     /// Every burst bucket of volumes and machine.
     pub buckets: Vec<Bucket>,
+    /// What is billed by use, where it is documented what is counted.
+    pub by_use: Vec<UseCost>,
+}
+
+/// What a month of the load costs by use.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct UseCost {
+    /// `azure/Premium_LRS:on-demand I/O`.
+    pub what: String,
+    /// Operations that are billed in a month of 730 hours.
+    pub operations: f64,
+    /// A month, in `currency`.
+    pub usd_per_month: f64,
+    /// `USD`, or `CNY` in the regions of China.
+    pub currency: &'static str,
 }
 
 /// A burst bucket under the load.
@@ -177,12 +194,15 @@ impl Resolved {
                 limit => limit.to_string(),
             },
         });
+        let phases: Vec<Stretch> = phases.collect();
+        let by_use = self.costs.iter();
+        let by_use = by_use.filter_map(|cost| by_use_of(cost, &phases)).collect();
         Ok(Endurance {
             asked_iops: load.iops,
             block_bytes: load.block.0,
             read_percent: load.read_percent,
             is_sequential: load.is_sequential,
-            phases: phases.collect(),
+            phases,
             buckets: buckets
                 .into_iter()
                 .map(|drain| Bucket {
@@ -191,8 +211,32 @@ impl Resolved {
                     lasts_s: drain.lasts.map(|lasts| lasts.as_secs_f64()),
                 })
                 .collect(),
+            by_use,
         })
     }
+}
+
+/// What a month of these phases costs by use; `None`: it is paid otherwise, or nothing tells what is
+/// counted.
+fn by_use_of(cost: &Cost, phases: &[Stretch]) -> Option<UseCost> {
+    let above = cost.above?;
+    let month_s = HOURS_PER_MONTH * 3600.0;
+    let ends = phases[1..].iter().map(|phase| phase.begins_s);
+    let billed = phases
+        .iter()
+        .zip(ends.chain([month_s]))
+        .map(|(phase, end)| {
+            let bytes_per_s = phase.mib_per_s * 1_048_576.0;
+            let seconds = (end.min(month_s) - phase.begins_s).max(0.0);
+            above.billed_iops(phase.iops, bytes_per_s) * seconds
+        });
+    let operations: f64 = billed.sum();
+    Some(UseCost {
+        what: cost.what.clone(),
+        operations,
+        usd_per_month: operations / cost.per.operations() * cost.usd_each,
+        currency: cost.currency,
+    })
 }
 
 #[cfg(test)]
@@ -246,6 +290,34 @@ mod tests {
         // 40 MB/s lie below 100; 305 operations a second below 500.
         let small = endure("azure/P10", "40MB/s,128KiB");
         assert!(small.buckets.iter().all(|bucket| bucket.lasts_s.is_none()));
+    }
+
+    /// The bill of a burst that never ends was "by use", in a total that left it out: 12,000 operations a
+    /// second are 4,500 above the 7,500 of a P40, 11.8 thousand million a month.
+    #[test]
+    fn a_burst_that_is_switched_on_has_a_bill() {
+        let address = "azure/P40,performance=on-demand,region=northeurope@D16s_v5";
+        let billed = |load| endure(address, load).by_use[0].clone();
+        let operations = 4500.0 * 730.0 * 3600.0;
+        assert_eq!(billed("12000iops,16KiB").operations, operations);
+        assert_eq!(
+            billed("12000iops,16KiB").usd_per_month,
+            operations / 1e4 * 0.006
+        );
+        assert_eq!(billed("7500iops,16KiB").operations, 0.0);
+        // 300 MB/s are 50 above the 250, four operations each.
+        let by_bytes = billed("300MB/s,128KiB").operations / (730.0 * 3600.0);
+        assert!((by_bytes - 200.0).abs() < 1e-6, "{by_bytes}");
+        // Two disks have twice the rate before anything is billed, and two fees.
+        let two = "2xazure/P40,performance=on-demand,region=northeurope@D16s_v5";
+        assert_eq!(endure(two, "12000iops,16KiB").by_use[0].operations, 0.0);
+        let resolved = resolve_text(two, &Catalog::embedded()).expect(two);
+        let fee = resolved
+            .costs
+            .iter()
+            .find(|cost| cost.what.contains("on-demand storage"));
+        assert_eq!(fee.expect("a fee").quantity, 2.0);
+        assert!(endure("azure/P10", "1000iops,256KiB").by_use.is_empty());
     }
 
     #[test]

@@ -126,6 +126,14 @@ impl Per {
         }
     }
 
+    /// Of a price by use: for how many operations it is.
+    pub(crate) const fn operations(self) -> f64 {
+        match self {
+            Self::TenThousandIo => 1e4,
+            _ => 1e6,
+        }
+    }
+
     /// How often it is paid in a month, besides the quantity.
     pub(crate) const fn times(self) -> f64 {
         match self {

@@ -11,6 +11,7 @@ use blocklab_device::{Credit, Rate};
 use blocklab_workload::address::Part;
 
 use super::{Terms, bytes_at, cap};
+use crate::cost::Above;
 use crate::draft::Draft;
 use crate::error::Refusal;
 use crate::figure::Figure;
@@ -104,7 +105,11 @@ impl Terms<'_> {
         };
         let billed = format!("{}:{wanted}", self.kind.priced_as);
         if self.catalog.prices_volume(&billed) {
-            draft.purchase.switched_on = Some(billed);
+            let above = Above {
+                iops: self.limits.need("iops").value,
+                bytes_per_s: self.limits.need("throughput").value * 1e6,
+            };
+            draft.purchase.switched_on = Some((billed, above));
             draft.notes.push(Remark::from(
                 "a burst is paid for every second above the target of the size: the greater of its \
                  operations and its MB/s x 1024 / 256, sold by 10,000"

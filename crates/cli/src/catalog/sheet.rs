@@ -20,6 +20,7 @@ pub fn document(sheet: &Sheet) -> Document {
             Part::Heading(sheet.address.clone()),
             endurance(sheet.endurance.as_ref()),
             buckets(sheet.endurance.as_ref()),
+            by_use(sheet.endurance.as_ref()),
             reaches(&sheet.reaches),
             bursts(&sheet.bursts),
             month(sheet),
@@ -163,6 +164,29 @@ fn buckets(endurance: Option<&Endurance>) -> Part {
     table("Burst credits at this load, each by itself", columns, rows)
 }
 
+/// What a month of the load costs besides.
+fn by_use(endurance: Option<&Endurance>) -> Part {
+    let costs = endurance.map_or(&[][..], |endured| &endured.by_use);
+    let rows = costs.iter().map(|cost| {
+        let billed = format!("{} million", rate(cost.operations / 1e6));
+        [
+            cost.what.clone(),
+            billed,
+            money(cost.usd_per_month, cost.currency),
+        ]
+    });
+    let columns = [
+        Column::words(""),
+        Column::figure("OPERATIONS"),
+        Column::figure("A MONTH"),
+    ];
+    table(
+        "Billed by use at this load, if it never ends",
+        columns,
+        rows,
+    )
+}
+
 /// `after 33 min 20 s: 300 IOPS, 1.2 MiB/s (gp2: burst credits)`.
 fn then(stretch: &Stretch) -> String {
     format!(
@@ -212,7 +236,13 @@ fn month(sheet: &Sheet) -> Part {
         |total| money(total, sheet.currency),
     );
     let mut rows: Vec<[String; 4]> = sheet.costs.iter().map(cost).collect();
-    rows.push(["total".to_owned(), String::new(), String::new(), total]);
+    let is_by_use = sheet.costs.iter().any(|cost| cost.usd_per_month.is_none());
+    let name = if is_by_use {
+        "total without use"
+    } else {
+        "total"
+    };
+    rows.push([name.to_owned(), String::new(), String::new(), total]);
     let columns = [
         Column::words(""),
         Column::figure(""),
