@@ -24,6 +24,7 @@ pub use limit::{Binding, Limit, LimitKind, LimitName, LimitUnit, Operation};
 pub use origin::Origin;
 pub use predict::{
     Drain, Grant, Load, Phase, Prediction, drains, grants, predict, predict_rate, read_latency,
+    service_quantile,
 };
 pub use spec::{
     Accounting, Cap, Covers, Credit, CreditBalance, CreditUnit, DeviceSpec, FaultKind, FaultSpec,

@@ -5,8 +5,9 @@ mod demand;
 use blocklab_units::{Bytes, Nanos};
 
 use crate::limit::Owner;
+use crate::stage::spread;
 use crate::{
-    Accounting, Binding, Cap, Covers, Credit, DeviceSpec, Invalid, Layout, LimitKind, LimitName,
+    Accounting, Binding, Cap, Covers, Credit, DeviceSpec, Invalid, Latency, LimitKind, LimitName,
     Rate, VolumeSpec,
 };
 use demand::Demand;
@@ -209,6 +210,32 @@ pub fn read_latency(spec: &DeviceSpec, load: Load, iops: f64) -> Result<f64, Inv
     Ok(demand::read_latency(spec, service, load.sound(), iops))
 }
 
+/// A quantile of the latency of a random operation that waits for nothing, of the slower direction of
+/// a load: queues only add to it. An operation that falls on several volumes takes at least as long
+/// as on one.
+///
+/// # Errors
+/// As [`crate::Device::new`].
+pub fn service_quantile(spec: &DeviceSpec, load: Load, share: f64) -> Result<Nanos, Invalid> {
+    let load = load.sound();
+    let mut slowest = 0.0_f64;
+    for (volume, _) in spec.distinct_volumes() {
+        let service = volume.promised()?;
+        let part = part_of(spec, load);
+        let network = volume.network.as_ref();
+        let way = network.map_or(0.0, |network| network.round_trip.as_secs_f64());
+        let sides = [
+            (load.read_percent > 0, &service.read),
+            (load.read_percent < 100, &service.write),
+        ];
+        let factor = spread::quantile(&service.spread, share);
+        let mean = |(_, line): (bool, &Latency)| line.seconds(part) * factor + way;
+        let here = sides.into_iter().filter(|(is_done, _)| *is_done).map(mean);
+        slowest = here.fold(slowest, f64::max);
+    }
+    Ok(Nanos::from_secs_f64(slowest))
+}
+
 /// What a limiter grants to a load, in operations of the host a second.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Grant {
@@ -323,9 +350,9 @@ fn counted(spec: &DeviceSpec, accounting: Accounting, load: Load) -> Counted {
 
 /// The piece of an operation that falls on one volume.
 fn part_of(spec: &DeviceSpec, load: Load) -> Bytes {
-    match spec.layout {
-        Layout::Striped { block } if spec.volumes.len() > 1 => block.min(load.block),
-        _ => load.block,
+    match spec.volumes.len() {
+        0 | 1 => load.block,
+        _ => spec.layout.part(load.block),
     }
 }
 

@@ -40,6 +40,16 @@ pub enum Layout {
     },
 }
 
+impl Layout {
+    /// The piece of an operation that falls on one of several volumes.
+    pub fn part(self, len: Bytes) -> Bytes {
+        match self {
+            Self::Striped { block } => block.min(len),
+            Self::Joined => len,
+        }
+    }
+}
+
 /// Random offsets fall evenly on all volumes in both layouts; a single sequential stream uses all
 /// of them only when striped. A block of 256 KiB is one whole I/O of an SSD volume.
 impl Default for Layout {

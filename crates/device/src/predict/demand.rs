@@ -289,7 +289,7 @@ impl Latency {
         }
     }
 
-    fn seconds(&self, size: Bytes) -> f64 {
+    pub(super) fn seconds(&self, size: Bytes) -> f64 {
         (self.base.0 as f64 + self.per_kib_ns * size.as_f64() / 1024.0) / 1e9
     }
 }

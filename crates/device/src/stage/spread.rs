@@ -108,6 +108,37 @@ impl Lognormal {
     }
 }
 
+/// The factor of the mean below which a share of all draws lies, without drawing any.
+pub(crate) fn quantile(spread: &Spread, share: f64) -> f64 {
+    let (rare, factor, sigma) = match &spread.tail {
+        Some(tail) => (tail.share, tail.factor, tail.sigma),
+        None => (0.0, 1.0, 0.0),
+    };
+    let mean = 1.0 / (1.0 - rare + rare * factor);
+    let parts = [
+        (1.0 - rare, mean, spread.sigma),
+        (rare, mean * factor, sigma),
+    ];
+    let beyond = |x: f64| {
+        let of_parts = parts.iter().map(|(part, mean, sigma)| {
+            let z = (libm::log(x / mean) + sigma * sigma / 2.0) / sigma.max(1e-9);
+            part * libm::erfc(z / core::f64::consts::SQRT_2) / 2.0
+        });
+        of_parts.sum::<f64>()
+    };
+    // Halving 60 times in the logarithm, from a billionth to a billion of the mean.
+    let (mut low, mut high) = (-21.0, 21.0);
+    for _ in 0..60 {
+        let middle = f64::midpoint(low, high);
+        if beyond(libm::exp(middle)) > 1.0 - share {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    libm::exp(high)
+}
+
 /// Standard normal deviates whose tails have the probabilities of the knots: 1/2 first.
 fn deviates() -> Vec<f64> {
     let mut z = 0.0;
@@ -199,6 +230,30 @@ mod tests {
             let all = drawn(&spread, 1_000_000);
             let mean = all.iter().sum::<f64>() / all.len() as f64;
             assert!((mean - 1.0).abs() < allowed, "{mean}");
+        }
+    }
+
+    #[test]
+    fn quantiles_are_those_of_the_draws() {
+        let slow = Tail {
+            share: 0.01,
+            factor: 20.0,
+            sigma: 0.3,
+        };
+        for spread in [
+            spread(0.0, None),
+            spread(0.295, None),
+            spread(0.3, Some(slow)),
+        ] {
+            let all = drawn(&spread, 1_000_000);
+            for share in [0.5, 0.9, 0.99, 0.995] {
+                let found = quantile(&spread, share);
+                let counted = all[(all.len() as f64 * share) as usize];
+                assert!(
+                    (found / counted - 1.0).abs() < 0.02,
+                    "{share}: {found} {counted}"
+                );
+            }
         }
     }
 
