@@ -1,6 +1,6 @@
 //! A device in the making.
 
-use blocklab_device::{InstanceSpec, Limit, VolumeSpec};
+use blocklab_device::{DeviceSpec, InstanceSpec, Layout, Limit, VolumeSpec};
 
 use crate::cost::Purchase;
 use crate::remarks::Remark;
@@ -30,6 +30,17 @@ impl Draft {
             assumptions: Vec::new(),
             notes: Vec::new(),
             cost_notes: Vec::new(),
+        }
+    }
+
+    /// The device that it is so far, without a name.
+    pub(crate) fn spec(&self) -> DeviceSpec {
+        DeviceSpec {
+            name: String::new(),
+            volumes: vec![self.volume.clone(); self.volumes],
+            layout: Layout::default(),
+            instance: self.instance.clone(),
+            faults: Vec::new(),
         }
     }
 }

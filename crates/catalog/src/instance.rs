@@ -74,7 +74,7 @@ impl Catalog {
     }
 
     /// The day since which a type is sold, where that is known.
-    pub(crate) fn sold_since(&self, name: &str) -> Option<Date> {
+    pub fn sold_since(&self, name: &str) -> Option<Date> {
         let table = Table::new(LAUNCHES);
         let mut rows = table.rows_of(name).chain(table.rows_of(family(name)));
         rows.next()?.get("from")

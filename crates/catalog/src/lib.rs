@@ -30,8 +30,10 @@ mod resolve;
 #[cfg(test)]
 mod resolve_tests;
 
+mod host;
 pub mod import;
 mod list;
+mod need;
 mod offer;
 mod sheet;
 mod stretch;
@@ -43,8 +45,11 @@ pub use catalog::Catalog;
 pub use cost::Cost;
 pub use endurance::{Bucket, Endurance, NotALoad, SteadyLoad};
 pub use error::Error;
+pub use host::{Host, HostClass, Hosts};
 pub use list::{Filter, Listed};
-pub use offer::{Fitting, Need, NotANeed, Offered, Place};
+pub use local::NAME as LOCAL;
+pub use need::{LARGE, Margin, Need, NotANeed, Wanted};
+pub use offer::{Fitting, Offered, Place};
 pub use price::{DEFAULT_REGION, HOURS_PER_MONTH, Per, Price, System, currency_of};
 pub use published::PublishedLatency;
 pub use remarks::{Remark, RemarkKind};

@@ -147,7 +147,7 @@ impl Catalog {
     }
 
     /// The newest Linux price of every type in a region.
-    fn hours_in(&self, region: &str) -> HashMap<&str, f64> {
+    pub(crate) fn hours_in(&self, region: &str) -> HashMap<&str, f64> {
         let mut newest: HashMap<&str, (Date, f64)> = HashMap::new();
         for list in self.lists() {
             let Some(place) = list.place(region) else {

@@ -15,7 +15,7 @@ use crate::stand_in::BUCKET;
 use crate::table::Table;
 
 /// How an address names the instance's own disks.
-pub(crate) const NAME: &str = "local";
+pub const NAME: &str = "local";
 
 /// A read limiter that rested lets a quarter of a second of its rate pass at once, a write limiter
 /// nine tenths (i3-vs-i2: 64 and 128 jobs of reads, 16 to 128 jobs of writes, both patterns). One

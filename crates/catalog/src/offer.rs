@@ -8,73 +8,17 @@
 //! device that the same tables make of it.
 
 use std::num::NonZeroU32;
-use std::str::FromStr;
+use std::ops::RangeInclusive;
 
-use blocklab_device::{Accounting, Cap, Credit, DeviceSpec, Rate};
-use blocklab_units::{Bytes, count};
-use blocklab_workload::{Address, Offer};
+use blocklab_device::Accounting;
+use blocklab_units::Bytes;
+use blocklab_workload::Offer;
 
 use crate::embedded::Section;
-use crate::volumes::{Kind, Least};
-use crate::{Catalog, Resolved, resolve};
-
-/// What a disk must hold and do for as long as the load lasts: bursts do not count.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Need {
-    /// Bytes that it holds.
-    pub capacity: Bytes,
-    /// Operations a second at random, of a size that the vendor counts as one (16 KiB is one
-    /// everywhere but on hard disks of EBS), in whichever direction is slower; 0: any.
-    pub iops: f64,
-    /// Bytes a second in large operations, in whichever direction is slower; 0: any.
-    pub bytes_per_s: f64,
-}
-
-/// A text that is no need.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "`{text}` is no need: {why}; write what it must hold and do, such as 1TiB,10000iops,300MB/s"
-)]
-pub struct NotANeed {
-    text: String,
-    why: String,
-}
-
-impl FromStr for Need {
-    type Err = NotANeed;
-
-    fn from_str(text: &str) -> Result<Self, NotANeed> {
-        let wrong = |why: String| NotANeed {
-            text: text.to_owned(),
-            why,
-        };
-        let (mut capacity, mut iops, mut bytes_per_s) = (None, 0.0, 0.0);
-        for part in text.split(',').map(str::trim) {
-            let lower = part.to_ascii_lowercase();
-            let unreadable = || wrong(format!("`{part}` is neither a size nor a rate"));
-            if let Some(digits) = lower.strip_suffix("iops") {
-                let digits = digits.trim().replace('_', "");
-                iops = digits.parse().map_err(|_| unreadable())?;
-            } else if let Some(size) = part.strip_suffix("/s") {
-                let bytes: Bytes = size.parse().map_err(|_| unreadable())?;
-                bytes_per_s = bytes.as_f64();
-            } else {
-                let bytes: Bytes = part.parse().map_err(|_| unreadable())?;
-                capacity = Some(bytes);
-            }
-        }
-        let capacity = capacity.filter(|bytes| bytes.0 > 0);
-        let capacity = capacity.ok_or_else(|| wrong("the size is missing".to_owned()))?;
-        if !(0.0..=1e9).contains(&iops) {
-            return Err(wrong(format!("{iops} operations a second")));
-        }
-        Ok(Self {
-            capacity,
-            iops,
-            bytes_per_s,
-        })
-    }
-}
+use crate::host::HostClass;
+use crate::resolve::{finished, on_class};
+use crate::volumes::{Host, Kind, Least, Tier, runs_as};
+use crate::{Catalog, Need, Resolved};
 
 /// A type of volume, and what it takes of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -85,6 +29,11 @@ pub struct Offered {
     pub vendor: String,
     /// Whose prices hold.
     pub region: String,
+    /// How many side by side; where nothing does, 1.
+    pub volumes: u32,
+    /// The group of disks to which its machine counts it, and how operations on it are counted: what a
+    /// machine grants depends on nothing else of a type.
+    pub on_machine: (String, Accounting),
     /// The least that does it, or why nothing of this type does.
     pub found: Result<Fitting, String>,
 }
@@ -116,83 +65,8 @@ pub struct Place {
     pub regions: Vec<(String, String, String)>,
 }
 
-/// What the limits of a device allow for ever, of random operations that count as one each and of
-/// large ones; `None`: no limit is documented.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Sustained {
-    pub(crate) iops: Option<f64>,
-    pub(crate) bytes_per_s: Option<f64>,
-}
-
-/// The least rate of each kind, of reads and writes alike.
-fn least_of(caps: &[Cap], credits: &[Credit]) -> Sustained {
-    let rates = caps.iter().map(|cap| cap.rate);
-    let rates = rates.chain(credits.iter().map(|credit| credit.baseline));
-    let (bytes, ops): (Vec<Rate>, Vec<Rate>) = rates.partition(|rate| rate.counts_bytes());
-    let least = |rates: Vec<Rate>| rates.into_iter().map(Rate::per_second).reduce(f64::min);
-    Sustained {
-        iops: least(ops),
-        bytes_per_s: least(bytes),
-    }
-}
-
-fn smaller(a: Option<f64>, b: Option<f64>) -> Option<f64> {
-    a.into_iter().chain(b).reduce(f64::min)
-}
-
-/// What a device does for as long as a load lasts, by its limits alone.
-pub(crate) fn sustained(spec: &DeviceSpec) -> Sustained {
-    let Some(volume) = spec.volumes.first() else {
-        return Sustained {
-            iops: None,
-            bytes_per_s: None,
-        };
-    };
-    let of_volume = least_of(&volume.caps, &volume.credits);
-    let times = spec.volumes.len() as f64;
-    let bytes = of_volume.bytes_per_s.map(|bytes| bytes * times);
-    // A random operation of any size costs a whole unit there.
-    let by_units = match volume.accounting {
-        Accounting::WholeUnits { unit } => bytes.map(|bytes| bytes / unit.as_f64()),
-        _ => None,
-    };
-    let ops = smaller(of_volume.iops.map(|iops| iops * times), by_units);
-    // A cache of the host promises nothing: which reads it holds, no document says.
-    let of_machine = spec.instance.as_ref();
-    let of_machine = of_machine.map(|spec| least_of(&spec.caps, &spec.credits));
-    Sustained {
-        iops: smaller(ops, of_machine.and_then(|machine| machine.iops)),
-        bytes_per_s: smaller(bytes, of_machine.and_then(|machine| machine.bytes_per_s)),
-    }
-}
-
-impl Sustained {
-    /// What it falls short of, in words; `None`: nothing.
-    fn lacks(self, need: &Need) -> Option<String> {
-        // Figures of tables are decimal fractions: a rounding error is no lack.
-        let is_less = |has: Option<f64>, needed: f64| {
-            needed > 0.0 && has.is_none_or(|has| has < needed * (1.0 - 1e-9))
-        };
-        let short = [
-            (is_less(self.iops, need.iops), self.iops, 1.0, "IOPS"),
-            (
-                is_less(self.bytes_per_s, need.bytes_per_s),
-                self.bytes_per_s,
-                1e6,
-                "MB/s",
-            ),
-        ];
-        short.into_iter().find_map(|(is_short, has, unit, name)| {
-            is_short.then(|| match has {
-                Some(has) => format!("{} {name} at most", count((has / unit).floor())),
-                None => format!("no document gives its {name}"),
-            })
-        })
-    }
-}
-
-/// The most volumes side by side that are tried.
-const MOST_VOLUMES: u32 = 16;
+/// Volumes side by side that are tried where nobody names a number.
+const TRIED: [u32; 5] = [1, 2, 4, 8, 16];
 
 impl Catalog {
     /// All places of the tables.
@@ -227,135 +101,183 @@ impl Catalog {
     /// that the fewest provisioned operations and bytes. No machine is part of it: attach one to
     /// [`Fitting::address`] with `@MACHINE` and resolve it again.
     pub fn offers(&self, need: &Need, place: &Place) -> Vec<Offered> {
-        let mut found = Vec::new();
-        for kind in self.kinds() {
-            let vendor = self.vendor_of(&kind.name);
-            let mut regions = place.regions.iter();
-            let Some((_, region, _)) = regions.find(|(name, ..)| *name == vendor.name) else {
-                continue;
+        let regions = place.regions.iter();
+        let of_vendors = regions.flat_map(|(vendor, region, _)| self.kinds_in(vendor, region));
+        let least = |terms: Terms<'_>| {
+            let mut each = TRIED.into_iter().map(|volumes| terms.least(need, volumes));
+            let first = each.next().expect("a number of volumes");
+            let found = match &first.found {
+                Ok(_) => None,
+                Err(_) => each.find(|more| more.found.is_ok()),
             };
-            if self.is_successor(&kind.name) {
-                continue;
-            }
-            found.push(Offered {
-                found: self.least(&kind, need, region),
-                kind: kind.name,
-                vendor: vendor.name,
-                region: region.clone(),
-            });
-        }
-        let rank = |offered: &Offered| match &offered.found {
-            Ok(fitting) => (
-                fitting.per_month.is_none(),
-                fitting.per_month.unwrap_or(0.0),
-            ),
-            Err(_) => (true, f64::INFINITY),
+            found.unwrap_or(first)
         };
-        found.sort_by(|a, b| {
-            let (a_lacks, a_costs) = rank(a);
-            let (b_lacks, b_costs) = rank(b);
-            (a_lacks.cmp(&b_lacks)).then(a_costs.total_cmp(&b_costs))
-        });
-        found
+        let kinds: Vec<(Kind, Whose<'_>)> = of_vendors.collect();
+        let found = kinds
+            .iter()
+            .map(|(kind, whose)| least(self.terms(kind, *whose, None)));
+        ranked(found.collect())
     }
 
-    /// The least configuration of a type, or why there is none: what the largest one lacks.
-    fn least(&self, kind: &Kind, need: &Need, region: &str) -> Result<Fitting, String> {
-        let mut why = String::new();
-        let mut volumes = 1;
-        while volumes <= MOST_VOLUMES {
-            let mut best: Option<Fitting> = None;
-            for performance in kind.free_choices(self) {
-                match self.least_of(kind, need, volumes, performance, region) {
-                    Ok(fitting) => {
-                        let is_cheaper = best.as_ref().is_none_or(|best| {
-                            let month = |one: &Fitting| one.per_month.unwrap_or(f64::INFINITY);
-                            month(&fitting) < month(best)
-                        });
-                        best = if is_cheaper { Some(fitting) } else { best };
-                    }
-                    Err(lack) => why = if why.is_empty() { lack } else { why },
-                }
-            }
-            if let Some(best) = best {
-                return Ok(best);
-            }
-            volumes *= 2;
-        }
-        Err(why)
-    }
-
-    fn least_of(
+    /// The same of one vendor for each of several numbers of volumes side by side, as they are on
+    /// the machines of a class.
+    pub fn offers_side_by_side(
         &self,
-        kind: &Kind,
+        need: &Need,
+        (vendor, region): (&str, &str),
+        volumes: RangeInclusive<u32>,
+        class: Option<&HostClass>,
+    ) -> Vec<Offered> {
+        let kinds: Vec<(Kind, Whose<'_>)> = self.kinds_in(vendor, region).collect();
+        let mut found = Vec::new();
+        for (kind, whose) in &kinds {
+            let terms = self.terms(kind, *whose, class);
+            found.extend(volumes.clone().map(|volumes| terms.least(need, volumes)));
+        }
+        ranked(found)
+    }
+
+    /// The types of a vendor that are bought under their own names.
+    fn kinds_in<'w>(
+        &self,
+        vendor: &'w str,
+        region: &'w str,
+    ) -> impl Iterator<Item = (Kind, Whose<'w>)> {
+        let own = move |kind: &Kind| {
+            self.vendor_of(&kind.name).name == vendor && !self.is_successor(&kind.name)
+        };
+        let kinds = self.kinds().into_iter().filter(own);
+        kinds.map(move |kind| (kind, Whose { vendor, region }))
+    }
+
+    fn terms<'t>(
+        &'t self,
+        kind: &'t Kind,
+        whose: Whose<'t>,
+        class: Option<&'t HostClass>,
+    ) -> Terms<'t> {
+        Terms {
+            catalog: self,
+            kind,
+            whose,
+            host: class.map(HostClass::host),
+            runs_as: runs_as(self, kind, class.map(HostClass::host)),
+            tiers: kind.tiers(self),
+        }
+    }
+}
+
+/// The cheapest first, then what has no price, then what does not exist.
+fn ranked(mut found: Vec<Offered>) -> Vec<Offered> {
+    let rank = |offered: &Offered| match &offered.found {
+        Ok(fitting) => (
+            fitting.per_month.is_none(),
+            fitting.per_month.unwrap_or(0.0),
+        ),
+        Err(_) => (true, f64::INFINITY),
+    };
+    found.sort_by(|a, b| {
+        let (a_lacks, a_costs) = rank(a);
+        let (b_lacks, b_costs) = rank(b);
+        (a_lacks.cmp(&b_lacks)).then(a_costs.total_cmp(&b_costs))
+    });
+    found
+}
+
+#[derive(Clone, Copy)]
+struct Whose<'w> {
+    vendor: &'w str,
+    region: &'w str,
+}
+
+/// A type of volume, where it is bought and attached.
+struct Terms<'t> {
+    catalog: &'t Catalog,
+    kind: &'t Kind,
+    whose: Whose<'t>,
+    host: Option<Host<'t>>,
+    /// The type by whose limits it runs there.
+    runs_as: Kind,
+    tiers: Vec<Tier>,
+}
+
+impl Terms<'_> {
+    /// So many volumes of the type, the cheapest of the ways to buy it that cost nothing of
+    /// themselves; or what the largest one lacks.
+    fn least(&self, need: &Need, volumes: u32) -> Offered {
+        let mut found: Result<Fitting, String> = Err(String::new());
+        for performance in self.kind.free_choices(self.catalog) {
+            let month = |one: &Fitting| one.per_month.unwrap_or(f64::INFINITY);
+            found = match (found, self.least_in(need, volumes, performance)) {
+                (Ok(best), Ok(other)) if month(&other) < month(&best) => Ok(other),
+                (Err(_), Ok(only)) => Ok(only),
+                (Err(none), Err(lack)) if none.is_empty() => Err(lack),
+                (found, _) => found,
+            };
+        }
+        Offered {
+            kind: self.kind.name.clone(),
+            vendor: self.whose.vendor.to_owned(),
+            region: self.whose.region.to_owned(),
+            volumes,
+            on_machine: (self.kind.group.clone(), self.kind.accounting),
+            found,
+        }
+    }
+
+    fn least_in(
+        &self,
         need: &Need,
         volumes: u32,
         performance: Option<&str>,
-        region: &str,
     ) -> Result<Fitting, String> {
         let times = f64::from(volumes);
+        let (ops, bytes) = need.counted(self.kind.accounting, volumes > 1);
         let each = Least {
             gib: need
                 .capacity
                 .0
                 .div_ceil(Bytes::GIB.0)
                 .div_ceil(u64::from(volumes)),
-            iops: need.iops / times,
-            bytes_per_s: need.bytes_per_s / times,
+            iops: ops / times,
+            bytes_per_s: bytes / times,
         };
-        let tiers = kind.tiers(self);
         let judge = |gib: u64, iops: Option<u64>, throughput: Option<u64>| {
-            let tier = tiers.iter().find(|tier| tier.gib >= gib);
+            let tier = self.tiers.iter().find(|tier| tier.gib >= gib);
             let offer = Offer {
                 count: NonZeroU32::new(volumes).filter(|count| count.get() > 1),
-                volume: kind.name.clone(),
+                volume: self.kind.name.clone(),
                 size: Some(Bytes(gib << 30)).filter(|_| tier.is_none()),
                 size_name: tier.map(|tier| tier.name.clone()),
                 iops,
                 throughput,
                 performance: performance.map(str::to_owned),
+                // The region changes the price alone.
+                region: Some(self.whose.region.to_owned()),
                 ..Offer::default()
             };
-            let resolved = resolve(&Address::Sold(offer.clone()), self);
-            let resolved = resolved.map_err(|error| reason(&error.to_string()))?;
-            match sustained(&resolved.spec).lacks(need) {
-                None => Ok(offer),
-                Some(lack) => Err(lack),
+            let draft = on_class(self.catalog, self.kind, &offer, self.host);
+            let draft = draft.map_err(|refusal| refusal.message)?;
+            match need.lacks(&draft.spec()) {
+                None => Ok((offer, draft)),
+                Some(lack) => Err(lack.lack()),
             }
         };
-        // The region changes the price alone.
-        let least = Offer {
-            region: Some(region.to_owned()),
-            ..kind.least(self, each, judge)?
-        };
-        let resolved = resolve(&Address::Sold(least), self);
-        resolved
-            .map(Fitting::new)
-            .map_err(|error| reason(&error.to_string()))
+        let (offer, draft) = self.runs_as.least(self.catalog, each, judge)?;
+        let resolved = finished(self.catalog, &offer, self.whose.region, draft);
+        Ok(Fitting::new(need, resolved))
     }
 }
 
-/// The last line of a refusal without the pointer.
-fn reason(refusal: &str) -> String {
-    let last = refusal.lines().last().unwrap_or_default();
-    last.trim_start_matches([' ', '^']).to_owned()
-}
-
 impl Fitting {
-    fn new(resolved: Resolved) -> Self {
-        let known: Vec<f64> = resolved
-            .costs
-            .iter()
-            .filter_map(|cost| cost.usd_per_month)
-            .collect();
-        let is_priced = !known.is_empty() && !resolved.partly_unpriced;
-        let sustained = sustained(&resolved.spec);
+    fn new(need: &Need, resolved: Resolved) -> Self {
+        let [iops, bytes_per_s] = need.most(&resolved.spec);
         Self {
             address: resolved.address.to_string(),
-            iops: sustained.iops,
-            bytes_per_s: sustained.bytes_per_s,
-            per_month: is_priced.then(|| known.iter().sum()),
-            currency: resolved.costs.first().map_or("USD", |cost| cost.currency),
+            iops,
+            bytes_per_s,
+            per_month: resolved.per_month(),
+            currency: resolved.currency(),
             resolved,
         }
     }
@@ -431,7 +353,7 @@ mod tests {
             let wanted: Need = need.parse().expect("a need");
             for one in offers(need) {
                 let Ok(fitting) = one.found else { continue };
-                let lack = sustained(&fitting.resolved.spec).lacks(&wanted);
+                let lack = wanted.lacks(&fitting.resolved.spec);
                 assert_eq!(lack, None, "{need}: {}", fitting.address);
                 let holds: u64 = fitting
                     .resolved
@@ -443,20 +365,5 @@ mod tests {
                 assert!(holds >= wanted.capacity.0, "{need}: {}", fitting.address);
             }
         }
-    }
-
-    #[test]
-    fn a_need_is_read_as_people_write_it() {
-        let need: Need = "1TiB, 10_000 IOPS, 300MB/s".parse().expect("a need");
-        assert_eq!(
-            (need.capacity, need.iops, need.bytes_per_s),
-            (Bytes(1 << 40), 10_000.0, 3e8)
-        );
-        let refuse = |text: &str, why: &str| {
-            let told = text.parse::<Need>().expect_err(text).to_string();
-            assert!(told.contains(why), "{told}");
-        };
-        refuse("10000iops", "the size is missing");
-        refuse("1TiB,many", "`many` is neither");
     }
 }

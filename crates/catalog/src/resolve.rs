@@ -48,6 +48,25 @@ pub struct Resolved {
     pub partly_unpriced: bool,
 }
 
+impl Resolved {
+    /// A month of 730 hours, in [`Resolved::currency`]; `None`: a part has no price, which the notes
+    /// name. What is billed by use is not in it.
+    pub fn per_month(&self) -> Option<f64> {
+        let known: Vec<f64> = self
+            .costs
+            .iter()
+            .filter_map(|cost| cost.usd_per_month)
+            .collect();
+        let is_priced = !known.is_empty() && !self.partly_unpriced;
+        is_priced.then(|| known.iter().sum())
+    }
+
+    /// `USD`, or `CNY` in the regions of China.
+    pub fn currency(&self) -> &'static str {
+        self.costs.first().map_or("USD", |cost| cost.currency)
+    }
+}
+
 /// Finds the device that an address names.
 ///
 /// # Errors
@@ -106,16 +125,31 @@ fn sold(
     let region = region(catalog, offer)?;
     let mut draft = draft(catalog, offer)?;
     stand_in(catalog, offer, profile, &mut draft)?;
-    let address = Address::Sold(offer.clone());
     begin_with_credits(offer, &mut draft)?;
+    Ok(finished(catalog, offer, &region, draft))
+}
+
+/// A volume as it is on machines of a class, with what it costs, and without the machine.
+pub(crate) fn on_class(
+    catalog: &Catalog,
+    kind: &Kind,
+    offer: &Offer,
+    host: Option<volumes::Host<'_>>,
+) -> Result<Draft, Refusal> {
+    if !kind.refused.is_empty() && (host.is_some() || kind.has_no_limits()) {
+        return Err(Refusal::new(Part::Volume, kind.refused.clone()));
+    }
+    volumes::volume(catalog, kind.clone(), offer, host)
+}
+
+/// The device of a draft, with its limits, its prices, and what they rest on.
+pub(crate) fn finished(catalog: &Catalog, offer: &Offer, region: &str, draft: Draft) -> Resolved {
+    let address = Address::Sold(offer.clone());
     let spec = DeviceSpec {
         name: address.to_string(),
-        volumes: vec![draft.volume; draft.volumes],
-        layout: Layout::default(),
-        instance: draft.instance,
-        faults: Vec::new(),
+        ..draft.spec()
     };
-    let bill = purchase(catalog, offer, &region, &draft.purchase);
+    let bill = purchase(catalog, offer, region, &draft.purchase);
     let mut limits = spec.limits();
     limits.extend(draft.bounds);
     let mut assumptions = draft.assumptions;
@@ -125,7 +159,7 @@ fn sold(
     let mut cost_notes = draft.cost_notes;
     cost_notes.extend(bill.notes);
     cost_notes.extend(remarks::future(catalog, offer));
-    Ok(Resolved {
+    Resolved {
         address,
         spec,
         limits,
@@ -136,7 +170,7 @@ fn sold(
         notes,
         cost_notes,
         partly_unpriced: bill.incomplete,
-    })
+    }
 }
 
 /// What the burst buckets hold at first, where the address says so.
@@ -470,7 +504,7 @@ fn undocumented(name: &str) -> String {
 }
 
 /// What the instance grants to all its volumes together.
-fn granted(instance: &Instance, as_of: Option<Date>) -> Option<InstanceSpec> {
+pub(crate) fn granted(instance: &Instance, as_of: Option<Date>) -> Option<InstanceSpec> {
     let mut granted = grant(&instance.name, instance.ebs.as_ref()?);
     deliver("instance", as_of, &mut granted.caps, &mut granted.credits);
     Some(granted)

@@ -55,6 +55,12 @@ impl Catalog {
         rows.map(|row| Vendor::from_row(&row)).collect()
     }
 
+    /// Their names.
+    pub fn vendor_names(&self) -> Vec<String> {
+        let all = self.vendors().into_iter();
+        all.map(|vendor| vendor.name).collect()
+    }
+
     /// The one whose names stand without a vendor: the first of the tables that the program carries.
     pub(crate) fn own_vendor(&self) -> String {
         let texts = Section::Vendors.embedded().iter();

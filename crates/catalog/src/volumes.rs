@@ -26,9 +26,10 @@ mod tiers;
 
 pub(crate) use kind::{IopsRule, Kind, UnsoundRow};
 pub(crate) use least::Least;
+pub(crate) use limits::Tier;
 
 use kind::ThroughputRule;
-use limits::{Limits, Tier, vendor_gib};
+use limits::{Limits, vendor_gib};
 
 /// Where a volume is attached, as far as its limits depend on it.
 #[derive(Debug, Clone, Copy, Default)]
@@ -217,6 +218,12 @@ fn successor(
     } else {
         Ok(None)
     }
+}
+
+/// The type by whose limits a type runs on a machine: most run as themselves.
+pub(crate) fn runs_as(catalog: &Catalog, kind: &Kind, host: Option<Host<'_>>) -> Kind {
+    let found = successor(catalog, &Offer::default(), kind, host);
+    found.ok().flatten().unwrap_or_else(|| kind.clone())
 }
 
 /// An offer, its type, and the limits that hold for it on that day.

@@ -21,7 +21,8 @@ pub fn offers(args: &PriceArgs, need: &Need, catalog: &Catalog) -> Result<()> {
     })
 }
 
-fn place(catalog: &Catalog, name: &str) -> Result<Place> {
+/// The place of a name.
+pub fn place(catalog: &Catalog, name: &str) -> Result<Place> {
     let places = catalog.places();
     if let Some(place) = places.iter().find(|place| place.name == name) {
         return Ok(place.clone());
@@ -77,20 +78,8 @@ impl<'o> OfferRow<'o> {
     }
 }
 
-/// `1 TiB, 10,000 IOPS, 300 MB/s`.
-fn needed(need: &Need) -> String {
-    let mut parts = vec![need.capacity.to_string()];
-    if need.iops > 0.0 {
-        parts.push(format!("{} IOPS", count(need.iops)));
-    }
-    if need.bytes_per_s > 0.0 {
-        parts.push(format!("{} MB/s", count(need.bytes_per_s / 1e6)));
-    }
-    parts.join(", ")
-}
-
 fn document(need: &Need, place: &Place, offered: &[Offered]) -> Document {
-    let title = format!("What does {}", needed(need));
+    let title = format!("What does {need}");
     let fitting = offered
         .iter()
         .filter_map(|one| Some((one, one.found.as_ref().ok()?)));

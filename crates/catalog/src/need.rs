@@ -1,0 +1,482 @@
+//! In: what a disk must hold and do, as text. Out: the loads that it stands for, and how far each
+//! limit of a device lies from them. A file of its own: whatever is asked for a need is answered by
+//! the closed form of the device, here and nowhere else.
+
+use std::fmt;
+use std::str::FromStr;
+
+use blocklab_device::{
+    Accounting, DeviceSpec, Grant, LimitKind, LimitName, Load, Rate, drains, grants,
+    service_quantile,
+};
+use blocklab_units::{Bytes, Nanos, count, did_you_mean, trimmed};
+
+/// What a disk must hold and do for as long as the load lasts: bursts do not count.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Need {
+    /// Bytes that it holds.
+    pub capacity: Bytes,
+    /// Operations a second at random, of `block` bytes; 0: any.
+    pub iops: f64,
+    /// Bytes a second in large sequential operations, at another time; 0: any.
+    pub bytes_per_s: f64,
+    /// Size of a random operation.
+    pub block: Bytes,
+    /// Share of reads in per cent; `None`: whichever direction is slower.
+    pub read_percent: Option<u8>,
+    /// The 99th percentile of the latency of random operations stays below it.
+    pub p99: Option<Nanos>,
+    /// How long full burst buckets have to last; `None`: for ever, so that they do not count.
+    pub lasts: Option<Nanos>,
+}
+
+/// The size of the operations in which throughput is asked for.
+pub const LARGE: Bytes = Bytes::MIB;
+
+/// A quantity that a need asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Wanted {
+    /// Bytes that it holds.
+    Capacity,
+    /// Random operations a second.
+    Iops,
+    /// Bytes a second in large operations.
+    Throughput,
+    /// The 99th percentile of the latency.
+    P99,
+}
+
+/// A limit of a device beside what a need asks of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Margin {
+    /// What is asked for.
+    pub wanted: Wanted,
+    /// The limit; `None`: the size of the device, its latency, or nothing that is documented.
+    pub limit: Option<LimitName>,
+    /// What it allows for ever: operations of the load or bytes a second, bytes, or nanoseconds;
+    /// `None`: no document gives it.
+    pub has: Option<f64>,
+    /// What is needed, in the same unit.
+    pub needs: f64,
+}
+
+impl Margin {
+    /// The share of the limit that the need takes; above 1 it is too much.
+    pub fn used(&self) -> f64 {
+        match (self.wanted, self.has) {
+            (_, None) => f64::INFINITY,
+            (Wanted::P99, Some(has)) => has / self.needs,
+            (_, Some(has)) => self.needs / has,
+        }
+    }
+
+    /// Figures of tables are decimal fractions: a rounding error is no lack.
+    pub fn is_met(&self) -> bool {
+        self.used() <= 1.0 + 1e-9
+    }
+
+    /// What falls short, in words: `536 IOPS at most`.
+    pub fn lack(&self) -> String {
+        let (unit, name) = match self.wanted {
+            Wanted::Capacity => {
+                let has = Bytes(self.has.unwrap_or_default() as u64);
+                return format!("{has} at most");
+            }
+            Wanted::P99 => {
+                return match self.has {
+                    Some(has) => format!("p99 of {} at best", Nanos(has as u64)),
+                    None => "no document gives its latency".to_owned(),
+                };
+            }
+            Wanted::Iops => (1.0, "IOPS"),
+            Wanted::Throughput => (1e6, "MB/s"),
+        };
+        match self.has {
+            Some(has) => format!("{} {name} at most", count((has / unit).floor())),
+            None => format!("no document gives its {name}"),
+        }
+    }
+}
+
+impl Need {
+    /// Room, and nothing else.
+    pub const fn new(capacity: Bytes) -> Self {
+        Self {
+            capacity,
+            iops: 0.0,
+            bytes_per_s: 0.0,
+            block: Bytes(16 << 10),
+            read_percent: None,
+            p99: None,
+            lasts: None,
+        }
+    }
+
+    /// The random loads that it stands for.
+    pub fn random(&self) -> Vec<Load> {
+        let shares = self
+            .read_percent
+            .map_or_else(|| vec![100, 0], |percent| vec![percent]);
+        let load = |read_percent| Load {
+            read_percent,
+            block: self.block,
+            streams: 0,
+            in_flight: 1,
+        };
+        shares.into_iter().map(load).collect()
+    }
+
+    /// The loads in large operations that it stands for: each direction that it has, by itself.
+    pub fn streams(&self) -> Vec<Load> {
+        let shares = [100, 0].into_iter().filter(|percent| {
+            let only = self.read_percent.filter(|share| share % 100 == 0);
+            only.is_none_or(|only| only == *percent)
+        });
+        let load = |read_percent| Load {
+            read_percent,
+            block: LARGE,
+            streams: 1,
+            in_flight: 1,
+        };
+        shares.map(load).collect()
+    }
+
+    /// Every limit that counts what it asks for, the tightest first. What it does not ask for is no
+    /// limit.
+    pub fn margins(&self, spec: &DeviceSpec) -> Vec<Margin> {
+        let mut margins = self.rates(spec);
+        let holds: u64 = spec.volumes.iter().map(|volume| volume.capacity.0).sum();
+        margins.push(Margin {
+            wanted: Wanted::Capacity,
+            limit: None,
+            has: Some(holds as f64),
+            needs: self.capacity.as_f64(),
+        });
+        margins.extend(self.p99.map(|p99| Margin {
+            wanted: Wanted::P99,
+            limit: None,
+            has: self.least_p99(spec).map(|least| least.0 as f64),
+            needs: p99.0 as f64,
+        }));
+        margins.sort_by(|a, b| b.used().total_cmp(&a.used()));
+        margins
+    }
+
+    /// The limits of rates alone, in no order.
+    pub fn rates(&self, spec: &DeviceSpec) -> Vec<Margin> {
+        let mut margins = Vec::new();
+        if self.iops > 0.0 {
+            let loads = self.random();
+            margins.extend(self.granted(spec, Wanted::Iops, &loads, (1.0, self.iops)));
+        }
+        if self.bytes_per_s > 0.0 {
+            let (loads, each) = (self.streams(), LARGE.as_f64());
+            let needs = (each, self.bytes_per_s);
+            margins.extend(self.granted(spec, Wanted::Throughput, &loads, needs));
+        }
+        margins
+    }
+
+    /// What the limits of a device grant to some loads, whose operations count as `each`. A kind of
+    /// rate that no limit of it counts is not documented, and so it does not meet a need.
+    fn granted(
+        &self,
+        spec: &DeviceSpec,
+        wanted: Wanted,
+        loads: &[Load],
+        (each, needs): (f64, f64),
+    ) -> Vec<Margin> {
+        let margin = |limit, has| Margin {
+            wanted,
+            limit,
+            has,
+            needs,
+        };
+        if !is_documented(spec, wanted) {
+            return vec![margin(None, None)];
+        }
+        let mut found: Vec<Margin> = Vec::new();
+        for load in loads {
+            for grant in grants(spec, *load).into_iter().flatten() {
+                let lasts = self.outlasted_by(spec, *load, needs / each, &grant);
+                let has = if lasts { grant.burst_iops } else { grant.iops } * each;
+                let known = found
+                    .iter_mut()
+                    .find(|known| known.limit.as_ref() == Some(&grant.name));
+                match known {
+                    Some(known) => known.has = known.has.map(|other| other.min(has)),
+                    None => found.push(margin(Some(grant.name), Some(has))),
+                }
+            }
+        }
+        found
+    }
+
+    /// Whether the burst bucket of a limit, full at first, lasts as long as the need does.
+    fn outlasted_by(&self, spec: &DeviceSpec, load: Load, iops: f64, grant: &Grant) -> bool {
+        let Some(needed) = self.lasts else {
+            return false;
+        };
+        let is_burst = matches!(grant.name.kind, LimitKind::Baseline { .. });
+        is_burst
+            && drains(spec, load, iops).is_ok_and(|drains| {
+                let mut drains = drains.into_iter();
+                let drain = drains.find(|drain| drain.name == grant.name);
+                drain.is_some_and(|drain| drain.lasts.is_none_or(|lasts| lasts >= needed))
+            })
+    }
+
+    /// What it falls short of: the first margin that is not met.
+    pub fn lacks(&self, spec: &DeviceSpec) -> Option<Margin> {
+        let margins = self.margins(spec).into_iter();
+        margins.take(1).find(|margin| !margin.is_met())
+    }
+
+    /// The 99th percentile of an operation that waits for nothing, of the slower direction; `None`:
+    /// nobody knows.
+    pub fn least_p99(&self, spec: &DeviceSpec) -> Option<Nanos> {
+        let loads = self.random().into_iter();
+        let each = loads.map(|load| service_quantile(spec, load, 0.99).ok());
+        each.collect::<Option<Vec<Nanos>>>()?.into_iter().max()
+    }
+
+    /// Operations and bytes a second that the limits of a device allow for ever, of such loads;
+    /// `None`: no limit is documented.
+    pub(crate) fn most(&self, spec: &DeviceSpec) -> [Option<f64>; 2] {
+        let any = Self {
+            iops: 1.0,
+            bytes_per_s: 1.0,
+            ..*self
+        };
+        let rates = any.rates(spec);
+        [Wanted::Iops, Wanted::Throughput].map(|wanted| {
+            let of_it = rates.iter().filter(|margin| margin.wanted == wanted);
+            of_it.filter_map(|margin| margin.has).reduce(f64::min)
+        })
+    }
+
+    /// Operations and bytes a second as a volume counts them that is one of several.
+    pub(crate) fn counted(&self, accounting: Accounting, is_striped: bool) -> (f64, f64) {
+        let stripe = blocklab_device::Layout::default().part(self.block.max(LARGE));
+        let per_second = |block: Bytes, each_second: f64, in_order: bool| {
+            let part = if is_striped { block.min(stripe) } else { block }.as_f64();
+            let (ops, bytes) = accounting.charge(part, in_order);
+            let parts = block.as_f64() / part * each_second;
+            (ops * parts, bytes * parts)
+        };
+        let (ops, bytes) = per_second(self.block, self.iops, false);
+        let large = self.bytes_per_s / LARGE.as_f64();
+        let (large_ops, large_bytes) = per_second(LARGE, large, true);
+        (ops.max(large_ops), bytes.max(large_bytes))
+    }
+}
+
+/// Whether some limit counts operations, or bytes.
+fn is_documented(spec: &DeviceSpec, wanted: Wanted) -> bool {
+    let Some(volume) = spec.volumes.first() else {
+        return false;
+    };
+    let of_volume = volume.caps.iter().map(|cap| cap.rate);
+    let of_volume = of_volume.chain(volume.credits.iter().map(|credit| credit.baseline));
+    let machine = spec.instance.iter();
+    let of_machine = machine.flat_map(|spec| {
+        let caps = spec.caps.iter().map(|cap| cap.rate);
+        caps.chain(spec.credits.iter().map(|credit| credit.baseline))
+    });
+    let (bytes, ops): (Vec<Rate>, Vec<Rate>) = of_volume
+        .chain(of_machine)
+        .partition(|rate| rate.counts_bytes());
+    // A random operation of any size costs a whole unit there.
+    let by_units = matches!(volume.accounting, Accounting::WholeUnits { .. });
+    match wanted {
+        Wanted::Iops => !ops.is_empty() || by_units && !bytes.is_empty(),
+        _ => !bytes.is_empty(),
+    }
+}
+
+/// A text that is no need.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{text}` is no need: {why}; write what it must hold and do, such as 1TiB,10000iops,300MB/s or \
+     capacity=1TiB,iops=10000,throughput=300MB/s,block=16KiB,read=70,p99=5ms"
+)]
+pub struct NotANeed {
+    text: String,
+    why: String,
+}
+
+/// What may stand before a `=`.
+const KEYS: [&str; 6] = ["capacity", "iops", "throughput", "block", "read", "p99"];
+
+impl FromStr for Need {
+    type Err = NotANeed;
+
+    fn from_str(text: &str) -> Result<Self, NotANeed> {
+        let wrong = |why: String| NotANeed {
+            text: text.to_owned(),
+            why,
+        };
+        let mut need = Self::new(Bytes::ZERO);
+        let mut given: Vec<&str> = Vec::new();
+        for part in text.split(',').map(str::trim) {
+            let (key, value) = match part.split_once('=') {
+                Some((key, value)) => (key.trim(), value.trim()),
+                None => bare(part),
+            };
+            let key = known_key(key).map_err(wrong)?;
+            need.set(key, value).map_err(wrong)?;
+            if given.contains(&key) {
+                return Err(wrong(format!("{key} is given twice")));
+            }
+            given.push(key);
+        }
+        if need.capacity == Bytes::ZERO {
+            return Err(wrong("the size is missing".to_owned()));
+        }
+        Ok(need)
+    }
+}
+
+fn known_key(key: &str) -> Result<&'static str, String> {
+    let found = KEYS.iter().find(|known| known.eq_ignore_ascii_case(key));
+    found.copied().ok_or_else(|| {
+        let hint = did_you_mean(key, KEYS, || format!("there are {}", KEYS.join(", ")));
+        format!("it has no `{key}`; {hint}")
+    })
+}
+
+/// The key that a value stands for by its unit.
+fn bare(part: &str) -> (&'static str, &str) {
+    let digits = part.len().saturating_sub("iops".len());
+    match (part.get(digits..), part.ends_with("/s")) {
+        (Some(unit), _) if unit.eq_ignore_ascii_case("iops") => ("iops", &part[..digits]),
+        (_, true) => ("throughput", part),
+        _ => ("capacity", part),
+    }
+}
+
+/// The most operations a second that anybody asks for.
+const MOST_IOPS: f64 = 1e9;
+
+impl Need {
+    fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
+        let unreadable = |what: &str| format!("`{value}` is no {what}");
+        match key {
+            "capacity" => {
+                let bytes: Option<Bytes> = value.parse().ok();
+                let bytes = bytes.filter(|bytes| bytes.0 > 0);
+                self.capacity = bytes.ok_or_else(|| unreadable("size nor rate, such as 1TiB"))?;
+            }
+            "iops" => {
+                let digits = value.replace('_', "");
+                let iops: Option<f64> = digits.trim().parse().ok();
+                let sound = iops.filter(|iops| (0.0..=MOST_IOPS).contains(iops));
+                self.iops = sound.ok_or_else(|| unreadable("number of operations a second"))?;
+            }
+            "throughput" => {
+                let size = value.strip_suffix("/s").and_then(|size| size.parse().ok());
+                let bytes: Bytes = size.ok_or_else(|| unreadable("throughput such as 300MB/s"))?;
+                self.bytes_per_s = bytes.as_f64();
+            }
+            "block" => {
+                let block: Option<Bytes> = value.parse().ok();
+                let sound = block.filter(|block| {
+                    (512..=16 << 20).contains(&block.0) && block.0.is_multiple_of(512)
+                });
+                let what = "size of an operation: 512B to 16MiB, in steps of 512";
+                self.block = sound.ok_or_else(|| unreadable(what))?;
+            }
+            "read" => {
+                let percent = value.strip_suffix('%').unwrap_or(value).parse().ok();
+                let sound = percent.filter(|percent| *percent <= 100);
+                self.read_percent =
+                    Some(sound.ok_or_else(|| unreadable("share of reads such as 70"))?);
+            }
+            _ => {
+                let time: Option<Nanos> = value.parse().ok();
+                let sound = time.filter(|time| *time > Nanos::ZERO);
+                self.p99 = Some(sound.ok_or_else(|| unreadable("latency such as 5ms"))?);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// As people write it: `1 TiB, 10,000 IOPS, 300 MB/s`.
+impl fmt::Display for Need {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.capacity)?;
+        if self.iops > 0.0 {
+            write!(f, ", {} IOPS", count(self.iops))?;
+            if self.block != Self::new(self.capacity).block {
+                write!(f, " of {}", self.block)?;
+            }
+        }
+        if self.bytes_per_s > 0.0 {
+            let exact = self.bytes_per_s / 1_048_576.0;
+            if exact.fract() == 0.0 {
+                write!(f, ", {} MiB/s", count(exact))?;
+            } else {
+                write!(f, ", {} MB/s", trimmed(self.bytes_per_s / 1e6, 1))?;
+            }
+        }
+        if let Some(percent) = self.read_percent {
+            write!(f, ", {percent} % reads")?;
+        }
+        match self.p99 {
+            Some(p99) => write!(f, ", p99 below {p99}"),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_need_is_read_as_people_write_it() {
+        let need: Need = "1TiB, 10_000 IOPS, 300MB/s".parse().expect("a need");
+        assert_eq!(
+            (need.capacity, need.iops, need.bytes_per_s),
+            (Bytes(1 << 40), 10_000.0, 3e8)
+        );
+        let named: Need = "capacity=1TiB,iops=10000,throughput=300MB/s,block=16KiB"
+            .parse()
+            .expect("a need");
+        assert_eq!(named, need);
+        let whole: Need = "capacity=2TiB,iops=20000,throughput=800MiB/s,block=8KiB,read=70,p99=5ms"
+            .parse()
+            .expect("a need");
+        assert_eq!(
+            whole.to_string(),
+            "2 TiB, 20,000 IOPS of 8 KiB, 800 MiB/s, 70 % reads, p99 below 5.00 ms"
+        );
+    }
+
+    #[test]
+    fn what_is_no_need_is_said_with_its_reason() {
+        let refuse = |text: &str, why: &str| {
+            let told = text.parse::<Need>().expect_err(text).to_string();
+            assert!(told.contains(why), "{told}");
+        };
+        refuse("10000iops", "the size is missing");
+        refuse("1TiB,many", "`many` is no size");
+        refuse("1TiB,2TiB", "capacity is given twice");
+        refuse("1TiB,iopz=5", "did you mean `iops`");
+        refuse("1TiB,iops=nan", "`nan` is no number");
+        refuse("1TiB,read=101", "share of reads");
+        refuse("1TiB,p99=0ms", "no latency");
+        refuse("1TiB,block=100", "no size of an operation");
+        refuse("0GiB", "`0GiB` is no size");
+        refuse("", "`` is no size");
+    }
+
+    proptest::proptest! {
+        /// Whatever is written, it is a need or a refusal.
+        #[test]
+        fn no_text_is_too_strange(text in "[a-z0-9=,/.%_ é-]{0,40}") {
+            let _ = text.parse::<Need>();
+        }
+    }
+}
