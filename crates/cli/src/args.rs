@@ -10,6 +10,7 @@ use blocklab_units::Style;
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 
+mod advise;
 mod catalog;
 mod emulate;
 mod foreign;
@@ -20,6 +21,7 @@ mod run;
 mod since;
 mod trace;
 
+pub use advise::AdviseArgs;
 pub use catalog::{
     CatalogArgs, CatalogCommand, CatalogImportArgs, CatalogListArgs, CatalogShowArgs,
 };
@@ -102,6 +104,8 @@ pub enum Command {
     Diagnose(DiagnoseArgs),
     /// Show the cost per IOPS, MB/s, GB and million I/Os
     Price(PriceArgs),
+    /// Find the cheapest volume and machine that carry a load
+    Advise(Box<AdviseArgs>),
     /// Translate a fio job file into a study in the native format
     Convert(ConvertArgs),
     /// Merge the runs of several hosts that ran one load at the same time

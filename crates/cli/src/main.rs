@@ -2,6 +2,7 @@
 //! Out: calls into the house, words to the user, an exit code.
 //! Never: a rule about storage, a figure, a format.
 
+mod advise;
 mod again;
 mod answer;
 mod args;
@@ -136,6 +137,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
     let store = || place::store(cli.store.clone());
     match &cli.command {
         Command::Run(args) => return run::run(args, &store()?),
+        Command::Advise(args) => return advise::advise(args, &store()?),
         Command::Merge(args) => return Ok(merge::merge(args, &store()?)?.into()),
         Command::Cdm(args) => return cdm::run(args, &store()?),
         Command::Diskspd(args) => return diskspd::run(args, &store()?),

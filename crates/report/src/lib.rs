@@ -6,6 +6,7 @@
 // `fields!` gives the type of a field the name of the field.
 #![allow(non_camel_case_types)]
 
+pub mod advice;
 pub mod calibration;
 pub mod document;
 pub mod json;

@@ -1,6 +1,7 @@
 //! In: Records, their findings, and what was judged of them.
 //! Out: a Document each, for every form in which people read.
 
+mod advice;
 mod comparison;
 mod diagnosis;
 mod findings;
@@ -20,6 +21,7 @@ use crate::words::answer;
 use crate::words::facts;
 
 pub use crate::words::facts::target_lines;
+pub use advice::{advice, advice_verdict};
 pub use comparison::comparison;
 pub use diagnosis::diagnosis;
 pub use findings::findings;

@@ -1,0 +1,112 @@
+//! A pair of volumes and a machine, as far as the search knows it.
+
+use blocklab_catalog::{HOURS_PER_MONTH, Host, LOCAL, Offered};
+use blocklab_workload::{Address, Offer};
+
+use crate::Seller;
+use crate::question::Question;
+
+/// Volumes on a machine that carry the need by their limits.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Candidate {
+    /// The type of the volumes.
+    pub kind: String,
+    /// Whose it is.
+    pub vendor: String,
+    /// Whose prices hold.
+    pub region: String,
+    /// How many volumes share the load; of a machine's own disks, how many it has.
+    pub volumes: u32,
+    /// The machine; `None`: volumes alone.
+    pub machine: Option<String>,
+    /// What is bought.
+    pub offer: Offer,
+    /// A month of it all, in `currency`; `None`: a part has no price.
+    pub per_month: Option<f64>,
+    /// Of this, the volumes.
+    pub volumes_per_month: Option<f64>,
+    /// `USD`, or `CNY` in the regions of China.
+    pub currency: &'static str,
+    /// What it holds is gone when the machine stops.
+    pub is_lost_at_stop: bool,
+}
+
+impl Candidate {
+    /// Volumes on a machine; `None` of those that do not exist.
+    pub(crate) fn new(
+        offered: &Offered,
+        seller: &Seller,
+        host: Option<&Host>,
+        question: &Question,
+    ) -> Option<Self> {
+        let fitting = offered.found.as_ref().ok()?;
+        let Address::Sold(offer) = &fitting.resolved.address else {
+            return None;
+        };
+        let machine = host.map(|host| host.name.clone());
+        let of_machine = host.map_or(Some(0.0), |host| per_month(host, question));
+        Some(Self {
+            kind: offered.kind.clone(),
+            vendor: offered.vendor.clone(),
+            region: offered.region.clone(),
+            volumes: offered.volumes,
+            offer: Offer {
+                instance: machine.clone(),
+                region: Some(seller.region.clone()).filter(|_| seller.is_named),
+                ..offer.clone()
+            },
+            machine,
+            per_month: fitting.per_month.zip(of_machine).map(|(a, b)| a + b),
+            volumes_per_month: fitting.per_month,
+            currency: fitting.currency,
+            is_lost_at_stop: false,
+        })
+    }
+
+    /// A machine with its own disks.
+    pub(crate) fn local(host: &Host, seller: &Seller, question: &Question) -> Self {
+        let (disks, _) = host.disks.unwrap_or_default();
+        Self {
+            kind: LOCAL.to_owned(),
+            vendor: seller.vendor.clone(),
+            region: seller.region.clone(),
+            volumes: disks,
+            machine: Some(host.name.clone()),
+            offer: Offer {
+                volume: LOCAL.to_owned(),
+                instance: Some(host.name.clone()),
+                region: Some(seller.region.clone()).filter(|_| seller.is_named),
+                ..Offer::default()
+            },
+            per_month: per_month(host, question),
+            volumes_per_month: Some(0.0),
+            currency: blocklab_catalog::currency_of(&seller.region),
+            is_lost_at_stop: true,
+        }
+    }
+
+    /// Its price for an order in which what has none comes last.
+    pub(crate) fn price(&self) -> f64 {
+        self.per_month.unwrap_or(f64::INFINITY)
+    }
+
+    /// The address of its volumes without the machine.
+    pub(crate) fn volumes_alone(&self) -> String {
+        let alone = Offer {
+            instance: None,
+            ..self.offer.clone()
+        };
+        alone.to_string()
+    }
+
+    /// As `run --target sim:` takes it.
+    pub fn address(&self) -> String {
+        self.offer.to_string()
+    }
+}
+
+/// A month of a machine, with the discount of the user.
+pub(crate) fn per_month(host: &Host, question: &Question) -> Option<f64> {
+    let hour = host.per_hour?;
+    Some(hour * HOURS_PER_MONTH * question.paid())
+}

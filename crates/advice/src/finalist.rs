@@ -1,0 +1,186 @@
+//! A candidate by the road that everybody takes: its address is resolved, and the need is held against
+//! the device that comes of it. What its simulations showed is put beside it.
+
+use blocklab_catalog::{Catalog, Margin, Need, Resolved, Wanted, resolve};
+use blocklab_device::{LimitKind, Origin};
+use blocklab_workload::Address;
+use serde::Serialize;
+
+use crate::Candidate;
+
+/// A candidate, and the device that its address names.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Finalist {
+    /// What is bought.
+    pub candidate: Candidate,
+    /// The device, its limits, prices and assumptions.
+    pub resolved: Resolved,
+    /// What the need takes of each of its limits, the tightest first.
+    pub bounds: Vec<Bound>,
+    /// Figures that decide and that nobody has shown, one sentence each.
+    pub rests_on: Vec<String>,
+}
+
+/// What a need takes of a limit.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Bound {
+    /// `gp3: volume IOPS`, `capacity`.
+    pub limit: String,
+    /// What is asked for: `iops`, `throughput`, `capacity`, `p99`.
+    pub of: &'static str,
+    /// What it allows for ever, in `unit`; `None`: no document gives it.
+    pub allows: Option<f64>,
+    /// What is needed.
+    pub needs: f64,
+    /// `IOPS`, `bytes/s`, `bytes`, `ns`.
+    pub unit: &'static str,
+    /// Where the limit comes from.
+    pub origin: Option<Origin>,
+}
+
+/// What burst buckets hold when a simulation begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Start {
+    /// As the vendor gives them to a new device.
+    Full,
+    /// Nothing.
+    Empty,
+}
+
+/// What the Record of a simulation says of the need.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Simulated {
+    /// What was simulated.
+    pub address: String,
+    /// How it began.
+    pub start: Start,
+    /// Whether it carried the need.
+    pub verdict: Verdict,
+    /// With the figures that it rests on.
+    pub why: Vec<String>,
+    /// Of the random operations; `None`: none were asked for.
+    pub p99_ns: Option<f64>,
+    /// Virtual time, all loads together.
+    pub simulated_ns: u64,
+    /// Operations that were simulated.
+    pub operations: u64,
+}
+
+/// Whether a simulation carried a need.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// In all that was asked for.
+    Carries,
+    /// Not in something.
+    Fails,
+    /// Nothing can be simulated: no document says how long an operation takes.
+    NotSimulated,
+}
+
+impl Finalist {
+    /// The device of a candidate; `None` where it does not meet the need after all.
+    pub(crate) fn new(candidate: Candidate, catalog: &Catalog, need: &Need) -> Option<Self> {
+        let address = Address::Sold(candidate.offer.clone());
+        let resolved = resolve(&address, catalog).ok()?;
+        let margins = need.margins(&resolved.spec);
+        if margins.iter().any(|margin| !margin.is_met()) {
+            return None;
+        }
+        let bounds = margins.iter().map(|margin| Bound::new(margin, &resolved));
+        Some(Self {
+            bounds: bounds.collect(),
+            rests_on: rests_on(&resolved, &margins),
+            candidate,
+            resolved,
+        })
+    }
+
+    /// The limit of which the least is left, and the next one.
+    pub fn tightest(&self) -> impl Iterator<Item = &Bound> {
+        let first = self.bounds.first();
+        let limit = first.map(|bound| &bound.limit);
+        let mut others = self.bounds.iter();
+        let next = others.find(|bound| Some(&bound.limit) != limit);
+        first.into_iter().chain(next)
+    }
+
+    /// Whether some bucket of it can be empty.
+    pub fn has_credits(&self) -> bool {
+        self.credits() != [false, false]
+    }
+
+    /// Whether its volumes have burst buckets, and whether its machine has.
+    pub fn credits(&self) -> [bool; 2] {
+        let spec = &self.resolved.spec;
+        let of_volumes = spec.volumes.first();
+        let of_machine = spec.instance.as_ref();
+        [
+            of_volumes.is_some_and(|volume| !volume.credits.is_empty()),
+            of_machine.is_some_and(|machine| !machine.credits.is_empty()),
+        ]
+    }
+
+    /// Its address with buckets as they are at such a start.
+    pub fn begun(&self, start: Start) -> String {
+        let [of_volumes, of_machine] = self.credits();
+        let share = match start {
+            Start::Full => 100,
+            Start::Empty => 0,
+        };
+        let mut offer = self.candidate.offer.clone();
+        offer.credits = of_volumes.then_some(share);
+        offer.instance_credits = of_machine.then_some(share);
+        offer.to_string()
+    }
+}
+
+impl Bound {
+    fn new(margin: &Margin, resolved: &Resolved) -> Self {
+        let (of, unit) = match margin.wanted {
+            Wanted::Capacity => ("capacity", "bytes"),
+            Wanted::Iops => ("iops", "IOPS"),
+            Wanted::Throughput => ("throughput", "bytes/s"),
+            Wanted::P99 => ("p99", "ns"),
+        };
+        let known = margin.limit.as_ref();
+        let limit = known.and_then(|name| resolved.limits.iter().find(|limit| limit.name == *name));
+        Self {
+            limit: known.map_or_else(|| of.to_owned(), ToString::to_string),
+            of,
+            allows: margin.has,
+            needs: margin.needs,
+            unit,
+            origin: limit.map(|limit| limit.origin.clone()),
+        }
+    }
+}
+
+/// Of all that is assumed of a device, what decides here: limits that count the need, the latency
+/// where one is asked for, and prices that are paid.
+fn rests_on(resolved: &Resolved, margins: &[Margin]) -> Vec<String> {
+    let mut found = Vec::new();
+    for limit in &resolved.limits {
+        let counts = margins
+            .iter()
+            .any(|margin| margin.limit.as_ref() == Some(&limit.name));
+        let is_latency = matches!(
+            limit.name.kind,
+            LimitKind::Latency { .. } | LimitKind::LatencyPerKib { .. }
+        );
+        let is_asked = margins.iter().any(|margin| margin.wanted == Wanted::P99);
+        if let Origin::Assumed { because } = &limit.origin
+            && (counts || is_latency && is_asked)
+        {
+            found.push(format!("{}: assumed: {because}", limit.name));
+        }
+    }
+    let paid = resolved.prices.iter().filter(|price| {
+        let mut costs = resolved.costs.iter();
+        price.assumed && costs.any(|cost| cost.what == price.what && cost.usd_each == price.usd)
+    });
+    found.extend(paid.map(|price| format!("price of {}: {}", price.what, price.source)));
+    found.dedup();
+    found
+}

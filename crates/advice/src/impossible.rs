@@ -1,0 +1,155 @@
+//! A need that nothing carries: which part of it alone is too much, and the nearest that is possible.
+
+use blocklab_catalog::{Need, Wanted};
+use blocklab_units::{Bytes, Nanos};
+use serde::Serialize;
+
+use crate::market::Market;
+use crate::question::Question;
+
+/// Steps of halving: the nearest is found to a ten-thousandth of the range.
+const STEPS: usize = 24;
+
+/// Why a need cannot be met.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Impossible {
+    /// The parts of which each alone is too much; none: only together.
+    pub alone: Vec<&'static str>,
+    /// For each part that may give way, the most of it that is possible beside the others.
+    pub nearest: Vec<Nearest>,
+}
+
+/// A need that can be met.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Nearest {
+    /// The part that gives way.
+    pub of: &'static str,
+    /// What is asked for: bytes, operations a second, bytes a second, nanoseconds.
+    pub needs: f64,
+    /// What is possible.
+    pub possible: f64,
+    /// The cheapest that does it.
+    pub address: String,
+    /// What it costs a month.
+    pub per_month: Option<f64>,
+    /// `USD`, or `CNY` in the regions of China.
+    pub currency: &'static str,
+}
+
+/// The parts that a need has.
+pub(crate) fn parts(need: &Need) -> Vec<Wanted> {
+    let asked = [
+        (Wanted::Capacity, true),
+        (Wanted::Iops, need.iops > 0.0),
+        (Wanted::Throughput, need.bytes_per_s > 0.0),
+        (Wanted::P99, need.p99.is_some()),
+    ];
+    asked
+        .into_iter()
+        .filter_map(|(wanted, is_asked)| is_asked.then_some(wanted))
+        .collect()
+}
+
+/// As JSON and texts name it.
+pub(crate) const fn named(wanted: Wanted) -> &'static str {
+    match wanted {
+        Wanted::Capacity => "capacity",
+        Wanted::Iops => "iops",
+        Wanted::Throughput => "throughput",
+        Wanted::P99 => "p99",
+    }
+}
+
+/// The value of a part.
+pub(crate) fn value(need: &Need, wanted: Wanted) -> f64 {
+    match wanted {
+        Wanted::Capacity => need.capacity.as_f64(),
+        Wanted::Iops => need.iops,
+        Wanted::Throughput => need.bytes_per_s,
+        Wanted::P99 => need.p99.unwrap_or_default().0 as f64,
+    }
+}
+
+/// The need with another value of a part.
+pub(crate) fn with(need: &Need, wanted: Wanted, value: f64) -> Need {
+    let mut other = *need;
+    match wanted {
+        Wanted::Capacity => other.capacity = Bytes((value as u64).max(1)),
+        Wanted::Iops => other.iops = value,
+        Wanted::Throughput => other.bytes_per_s = value,
+        Wanted::P99 => other.p99 = Some(Nanos(value as u64)),
+    }
+    other
+}
+
+/// The need with nothing but a part.
+fn only(need: &Need, wanted: Wanted) -> Need {
+    let bare = Need {
+        block: need.block,
+        read_percent: need.read_percent,
+        ..Need::new(Bytes::GIB)
+    };
+    with(&bare, wanted, value(need, wanted))
+}
+
+pub(crate) fn impossible(market: &Market<'_>, question: &Question) -> Impossible {
+    let need = &question.need;
+    let parts = parts(need);
+    let alone = parts.iter().filter(|part| {
+        let bare = question.with_need(only(need, **part));
+        market.search(&bare).ranked.is_empty()
+    });
+    let nearest = parts
+        .iter()
+        .filter_map(|part| nearest(market, question, *part));
+    Impossible {
+        alone: alone.map(|part| named(*part)).collect(),
+        nearest: nearest.collect(),
+    }
+}
+
+/// The most of a part that is possible while all others stay as they are.
+fn nearest(market: &Market<'_>, question: &Question, part: Wanted) -> Option<Nearest> {
+    let needs = value(&question.need, part);
+    let is_least = part == Wanted::P99;
+    let at = |value: f64| {
+        let need = whole(with(&question.need, part, value));
+        let found = market.search(&question.with_need(need));
+        found.ranked.into_iter().next().map(|best| (need, best))
+    };
+    // From nothing, which any volume gives, to what is asked for; a latency from ten seconds down.
+    let (mut possible, mut too_much) = (if is_least { 1e10 } else { 1.0 }, needs);
+    let mut best = at(possible)?;
+    for _ in 0..STEPS {
+        let middle = if is_least || possible > 1.0 {
+            (possible * too_much).sqrt()
+        } else {
+            f64::midpoint(possible, too_much)
+        };
+        match at(middle) {
+            Some(found) => (possible, best) = (middle, found),
+            None => too_much = middle,
+        }
+    }
+    let (need, candidate) = best;
+    Some(Nearest {
+        of: named(part),
+        needs,
+        possible: value(&need, part),
+        address: candidate.address(),
+        per_month: candidate.per_month,
+        currency: candidate.currency,
+    })
+}
+
+/// In the steps in which things are sold and asked for.
+fn whole(need: Need) -> Need {
+    const STEP: f64 = 1e4;
+    Need {
+        capacity: Bytes((need.capacity.0 >> 30).max(1) << 30),
+        iops: need.iops.floor(),
+        bytes_per_s: (need.bytes_per_s / STEP).floor() * STEP,
+        p99: need.p99.map(|p99| Nanos(p99.0.div_ceil(1000) * 1000)),
+        ..need
+    }
+}

@@ -1,0 +1,35 @@
+//! In: a need, what a machine must have, and the catalog.
+//! Out: the configurations that carry it, the cheapest first; what was refused, by reason; what more
+//! of each need would cost.
+//! Never: the name of a vendor or of a type; I/O; a judgement of its own: limits are judged by the
+//! closed form of the device, finalists by the Records of their simulations, which are handed in.
+//!
+//! ```text
+//!   question ──▶ Market ──▶ machines by price ┐
+//!                  │                          ├─▶ pairs by price ──▶ finalists ──▶ simulated ──▶ Advice
+//!                  └──────▶ volumes by price  ┘        │
+//!                                                      └─▶ refused, by reason
+//! ```
+
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
+
+mod advice;
+mod candidate;
+mod finalist;
+mod front;
+mod impossible;
+mod market;
+mod question;
+mod refused;
+mod search;
+
+pub use blocklab_catalog::Need;
+
+pub use advice::{Advice, Choice, Chosen, More, advise};
+pub use candidate::Candidate;
+pub use finalist::{Bound, Finalist, Simulated, Start, Verdict};
+pub use front::Point;
+pub use impossible::{Impossible, Nearest};
+pub use market::{Market, Seller};
+pub use question::{Contradiction, Question};
+pub use refused::{Reason, Refused};

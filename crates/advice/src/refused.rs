@@ -1,0 +1,89 @@
+//! What would be cheaper and is not advised, counted by reason, each with the cheapest example.
+
+use serde::Serialize;
+
+use crate::Candidate;
+use crate::market::Held;
+use crate::search::Found;
+
+/// Why something cheaper is not the answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "reason", rename_all = "snake_case")]
+pub enum Reason {
+    /// A limit of the machine.
+    Machine {
+        /// `EBS IOPS`.
+        limit: String,
+    },
+    /// The machine takes fewer volumes.
+    Attachments,
+    /// No document gives what the machine grants to volumes.
+    Undocumented,
+    /// It lasts as long as burst credits do.
+    Burst,
+    /// Several volumes would share the load.
+    Striping,
+    /// Its disks are lost when the machine stops.
+    LostAtStop,
+    /// The machine is of a previous generation.
+    PreviousGeneration,
+    /// Its simulation did not carry the need.
+    Simulation {
+        /// With the figures.
+        why: String,
+    },
+}
+
+/// Configurations that were refused for one reason.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Refused {
+    /// Why.
+    #[serde(flatten)]
+    pub reason: Reason,
+    /// Machines, or configurations where the reason is none of the machine.
+    pub count: usize,
+    /// The cheapest of them.
+    pub address: String,
+    /// What it would cost a month.
+    pub per_month: Option<f64>,
+    /// `USD`, or `CNY` in the regions of China.
+    pub currency: &'static str,
+}
+
+impl Refused {
+    pub(crate) fn new(reason: Reason, count: usize, cheapest: &Candidate) -> Self {
+        Self {
+            reason,
+            count,
+            address: cheapest.address(),
+            per_month: cheapest.per_month,
+            currency: cheapest.currency,
+        }
+    }
+}
+
+/// Machines that are refused although they would be cheaper than `price`, by their limits.
+pub(crate) fn by_machine(found: &Found, price: f64) -> Vec<Refused> {
+    let mut all: Vec<(Reason, Vec<&Candidate>)> = Vec::new();
+    let cheaper = found.held.iter().filter(|(_, one)| one.price() < price);
+    for (held, candidate) in cheaper {
+        let reason = match held {
+            Held::Limit(limit) => Reason::Machine {
+                limit: limit.clone(),
+            },
+            Held::Attachments => Reason::Attachments,
+            Held::Undocumented => Reason::Undocumented,
+        };
+        match all.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, same)) => same.push(candidate),
+            None => all.push((reason, vec![candidate])),
+        }
+    }
+    let refused = all.into_iter().filter_map(|(reason, same)| {
+        let cheapest = same.iter().min_by(|a, b| a.price().total_cmp(&b.price()))?;
+        Some(Refused::new(reason, same.len(), cheapest))
+    });
+    let mut refused: Vec<Refused> = refused.collect();
+    refused.sort_by_key(|one| std::cmp::Reverse(one.count));
+    refused
+}

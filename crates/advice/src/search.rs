@@ -1,0 +1,236 @@
+//! In: a question and a market. Out: the cheapest configurations that carry the need by their limits,
+//! and why others do not.
+//!
+//! The search is exact. A machine and its volumes hold a load back each by itself, so a pair carries
+//! it where both do; and its price is a sum. So the machines are walked along by price, and on each
+//! its volumes by price, until a pair cannot be cheaper than those that were found already.
+
+use std::collections::BTreeMap;
+
+use blocklab_catalog::{Host, HostClass, Offered, resolve};
+use blocklab_device::Accounting;
+use blocklab_workload::Address;
+
+use crate::candidate::{Candidate, per_month};
+use crate::market::{Held, Market};
+use crate::question::Question;
+
+/// How many are kept: the winner, and those that follow where its simulation does not carry the need.
+const KEPT: usize = 24;
+
+/// What a search has found.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Found {
+    /// The cheapest first, all of them with a price.
+    pub(crate) ranked: Vec<Candidate>,
+    /// Machines that do not carry it, each with the cheapest that would be bought with it.
+    pub(crate) held: Vec<(Held, Candidate)>,
+    /// Types of which nothing carries it, and what their largest lacks.
+    pub(crate) lacking: Vec<(String, String)>,
+    /// Types and machines that carry it and have no price.
+    pub(crate) unpriced: Vec<String>,
+}
+
+/// Whether a machine holds back, by what that depends on.
+type Known = BTreeMap<(usize, String, String, bool), Option<Held>>;
+
+impl Market<'_> {
+    /// The cheapest that carry a need by their limits.
+    pub(crate) fn search(&self, question: &Question) -> Found {
+        let mut found = Found::default();
+        for seller in 0..self.sellers.len() {
+            let mut walk = Walk {
+                market: self,
+                question,
+                seller,
+                known: Known::new(),
+                carrying: Vec::new(),
+                found,
+            };
+            walk.along();
+            found = walk.found;
+        }
+        found
+    }
+}
+
+/// A walk along the machines of a seller.
+struct Walk<'a> {
+    market: &'a Market<'a>,
+    question: &'a Question,
+    seller: usize,
+    known: Known,
+    /// Types of which something carries the need on some machine.
+    carrying: Vec<String>,
+    found: Found,
+}
+
+impl Walk<'_> {
+    fn along(&mut self) {
+        if self.question.machine.is_none() {
+            let offered = self.offered(None);
+            self.note_types(&offered);
+            for one in &offered {
+                self.take(Candidate::new(
+                    one,
+                    &self.market.sellers[self.seller],
+                    None,
+                    self.question,
+                ));
+            }
+            return;
+        }
+        let mut of_class: BTreeMap<HostClass, Vec<Offered>> = BTreeMap::new();
+        for (place, host) in self.market.hosts(self.seller).iter().enumerate() {
+            if !of_class.contains_key(&host.class) {
+                let offered = self.offered(Some(&host.class));
+                self.note_types(&offered);
+                of_class.insert(host.class.clone(), offered);
+            }
+            let offered = &of_class[&host.class];
+            match per_month(host, self.question) {
+                Some(month) if month >= self.bound() => break,
+                Some(_) => self.on_host(place, host, offered),
+                None => self.without_price(place, host, offered),
+            }
+            if !self.question.durable {
+                self.own_disks(host);
+            }
+        }
+    }
+
+    fn offered(&self, class: Option<&HostClass>) -> Vec<Offered> {
+        let seller = &self.market.sellers[self.seller];
+        let whose = (seller.vendor.as_str(), seller.region.as_str());
+        let Question { need, volumes, .. } = self.question;
+        let catalog = self.market.catalog;
+        catalog.offers_side_by_side(need, whose, volumes.clone(), class)
+    }
+
+    /// No pair of this price or above is kept.
+    fn bound(&self) -> f64 {
+        let last = self.found.ranked.get(KEPT - 1);
+        last.map_or(f64::INFINITY, Candidate::price)
+    }
+
+    fn on_host(&mut self, place: usize, host: &Host, offered: &[Offered]) {
+        let mut is_told = false;
+        for one in offered {
+            let seller = &self.market.sellers[self.seller];
+            let Some(candidate) = Candidate::new(one, seller, Some(host), self.question) else {
+                break;
+            };
+            if candidate.per_month.is_none() || candidate.price() >= self.bound() {
+                break;
+            }
+            match self.holds_back(place, one) {
+                None => self.take(Some(candidate)),
+                Some(held) if !is_told => {
+                    is_told = true;
+                    self.found.held.push((held, candidate));
+                }
+                Some(_) => (),
+            }
+        }
+    }
+
+    fn holds_back(&mut self, place: usize, offered: &Offered) -> Option<Held> {
+        let (group, accounting) = &offered.on_machine;
+        // The number of volumes counts for the attachments alone, which are as quick to ask for.
+        let host = &self.market.hosts(self.seller)[place];
+        if host.attachments.is_some_and(|most| offered.volumes > most) {
+            return Some(Held::Attachments);
+        }
+        let is_striped = offered.volumes > 1;
+        let key = (place, group.clone(), spelled(*accounting), is_striped);
+        let market = self.market;
+        let need = &self.question.need;
+        let seller = self.seller;
+        let ask = || market.holds_back((seller, place), offered, need);
+        self.known.entry(key).or_insert_with(ask).clone()
+    }
+
+    /// Keeps a candidate in the order of prices.
+    fn take(&mut self, candidate: Option<Candidate>) {
+        let Some(candidate) = candidate.filter(|one| one.per_month.is_some()) else {
+            return;
+        };
+        let ranked = &mut self.found.ranked;
+        let place = ranked.partition_point(|known| !is_before(&candidate, known));
+        ranked.insert(place, candidate);
+        ranked.truncate(KEPT);
+    }
+
+    /// Types of which nothing carries the need, and those without a price, once each.
+    fn note_types(&mut self, offered: &[Offered]) {
+        for one in offered {
+            match &one.found {
+                Ok(fitting) => {
+                    note(&mut self.carrying, &one.kind);
+                    if fitting.per_month.is_none() {
+                        note(&mut self.found.unpriced, &one.kind);
+                    }
+                }
+                Err(lack) => {
+                    let known = self.found.lacking.iter().any(|(kind, _)| *kind == one.kind);
+                    if !known {
+                        self.found.lacking.push((one.kind.clone(), lack.clone()));
+                    }
+                }
+            }
+        }
+        let carrying = &self.carrying;
+        self.found
+            .lacking
+            .retain(|(kind, _)| !carrying.contains(kind));
+    }
+
+    fn without_price(&mut self, place: usize, host: &Host, offered: &[Offered]) {
+        let carries = offered
+            .iter()
+            .filter(|one| one.found.is_ok())
+            .any(|one| self.holds_back(place, one).is_none());
+        if carries {
+            note(&mut self.found.unpriced, &host.name);
+        }
+    }
+
+    /// The disks that come with a machine, where they are large and fast enough.
+    fn own_disks(&mut self, host: &Host) {
+        let need = &self.question.need;
+        let Some((disks, each)) = host.disks else {
+            return;
+        };
+        let is_large = u64::from(disks) * each.0 >= need.capacity.0;
+        let candidate = Candidate::local(host, &self.market.sellers[self.seller], self.question);
+        if !is_large || candidate.price() >= self.bound() {
+            return;
+        }
+        let address = Address::Sold(candidate.offer.clone());
+        let Ok(resolved) = resolve(&address, self.market.catalog) else {
+            return;
+        };
+        if need.lacks(&resolved.spec).is_none() {
+            self.take(Some(candidate));
+        }
+    }
+}
+
+fn note(names: &mut Vec<String>, name: &str) {
+    if names.iter().all(|known| known != name) {
+        names.push(name.to_owned());
+    }
+}
+
+fn spelled(accounting: Accounting) -> String {
+    format!("{accounting:?}")
+}
+
+/// The cheaper one first; of equals the one with fewer volumes, then by name, so that the order is the
+/// same every time.
+fn is_before(a: &Candidate, b: &Candidate) -> bool {
+    let rank = |one: &Candidate| ((one.price() * 1e4).round(), one.volumes);
+    let (a_rank, b_rank) = (rank(a), rank(b));
+    let by_price = a_rank.0.total_cmp(&b_rank.0).then(a_rank.1.cmp(&b_rank.1));
+    by_price.then_with(|| a.address().cmp(&b.address())).is_lt()
+}

@@ -1,0 +1,140 @@
+//! In: the arguments of `blocklab advise`. Out: a question, checked.
+
+use anyhow::{Result, bail};
+use blocklab_advice::{Question, Seller};
+use blocklab_catalog::{Catalog, Host, Hosts};
+use blocklab_units::{Bytes, did_you_mean};
+
+use crate::args::AdviseArgs;
+use crate::offers;
+
+/// What is asked.
+pub fn question(args: &AdviseArgs, catalog: &Catalog) -> Result<Question> {
+    let sellers = sellers(args, catalog)?;
+    let own = match &args.instance {
+        Some(name) => Some(own(name, &sellers, catalog)?),
+        None => None,
+    };
+    let mut need = args.need;
+    need.lasts = args.burst.then_some(args.horizon);
+    Ok(Question {
+        need,
+        machine: machine(args, own.as_ref()),
+        sellers,
+        own: own.map(|host| host.name),
+        volumes: args.volumes.clone(),
+        durable: args.durable,
+        discount: args.instance_discount.unwrap_or(0.0) / 100.0,
+    })
+}
+
+/// What the machine must have: as much as the one that the user has, or what is asked for.
+fn machine(args: &AdviseArgs, own: Option<&Host>) -> Option<Hosts> {
+    if let Some(own) = own {
+        return Some(Hosts {
+            vcpus: own.vcpus.unwrap_or(0),
+            memory: own.memory.unwrap_or(Bytes::ZERO),
+            arch: own.arch.clone(),
+            previous: args.previous,
+        });
+    }
+    let is_asked = args.vcpu.is_some() || args.memory.is_some() || args.arch.is_some();
+    is_asked.then(|| Hosts {
+        vcpus: args.vcpu.map_or(0, std::num::NonZeroU32::get),
+        memory: args.memory.unwrap_or(Bytes::ZERO),
+        arch: args.arch.clone(),
+        previous: args.previous,
+    })
+}
+
+fn own(name: &str, sellers: &[Seller], catalog: &Catalog) -> Result<Host> {
+    let found = sellers
+        .iter()
+        .find_map(|seller| catalog.host(&seller.vendor, &seller.region, name));
+    if let Some(host) = found {
+        return Ok(host);
+    }
+    let all = Hosts {
+        previous: true,
+        ..Hosts::default()
+    };
+    let known = sellers
+        .iter()
+        .flat_map(|seller| catalog.hosts(&seller.vendor, &seller.region, &all));
+    let known: Vec<String> = known.map(|host| host.name).collect();
+    let hint = did_you_mean(name, known.iter().map(String::as_str), || {
+        "`blocklab catalog list` shows them".to_owned()
+    });
+    bail!("--instance: no machine {name}; {hint}")
+}
+
+/// Whose offers, and where.
+fn sellers(args: &AdviseArgs, catalog: &Catalog) -> Result<Vec<Seller>> {
+    if let Some(name) = &args.place {
+        let place = offers::place(catalog, name)?;
+        let wanted = place.regions.into_iter().filter(|(vendor, ..)| {
+            args.vendor.is_empty() || args.vendor.iter().any(|wanted| wanted == vendor)
+        });
+        let sellers: Vec<Seller> = wanted
+            .map(|(vendor, region, _)| Seller {
+                vendor,
+                region,
+                is_named: true,
+            })
+            .collect();
+        if sellers.is_empty() {
+            bail!("--vendor: none of {} is at {name}", args.vendor.join(", "));
+        }
+        return Ok(sellers);
+    }
+    let vendors = vendors(args, catalog)?;
+    let sellers = vendors.into_iter().map(|vendor| {
+        let of_vendor = format!("{vendor}/");
+        let usual = catalog.usual_region(&of_vendor);
+        let Some(region) = &args.region else {
+            return Ok(Seller {
+                region: usual,
+                vendor,
+                is_named: false,
+            });
+        };
+        if let Err(message) = catalog.known_region(&of_vendor, region) {
+            bail!("--region: {message}");
+        }
+        Ok(Seller {
+            region: region.clone(),
+            vendor,
+            is_named: true,
+        })
+    });
+    sellers.collect()
+}
+
+/// The vendors that are named; else that of the machine, of the region, or the first.
+fn vendors(args: &AdviseArgs, catalog: &Catalog) -> Result<Vec<String>> {
+    let known = catalog.vendor_names();
+    for vendor in &args.vendor {
+        if !known.contains(vendor) {
+            let hint = did_you_mean(vendor, known.iter().map(String::as_str), || {
+                format!("the vendors are {}", known.join(", "))
+            });
+            bail!("--vendor: no vendor {vendor}; {hint}");
+        }
+    }
+    if !args.vendor.is_empty() {
+        return Ok(args.vendor.clone());
+    }
+    let named = args
+        .instance
+        .as_deref()
+        .and_then(|name| name.split_once('/'));
+    if let Some((vendor, _)) = named {
+        return Ok(vec![vendor.to_owned()]);
+    }
+    let sellers = catalog.sellers_of_machines();
+    let of_region = args.region.as_ref().and_then(|region| {
+        let mut sellers = sellers.iter();
+        sellers.find(|vendor| catalog.known_region(&format!("{vendor}/"), region).is_ok())
+    });
+    Ok(of_region.or(sellers.first()).into_iter().cloned().collect())
+}

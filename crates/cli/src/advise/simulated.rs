@@ -1,0 +1,225 @@
+//! In: a finalist and a need. Out: what Records of the need on it say, with burst buckets full and
+//! empty.
+//!
+//! A steady load meets every state of a bucket between full and empty, and a fuller bucket never gives
+//! less: so the two ends stand for the whole time. They are run as `blocklab run --target sim:` runs
+//! them, and judged as `--fail-on` judges.
+
+use anyhow::Result;
+use blocklab_advice::{Finalist, Need, Simulated, Start, Verdict};
+use blocklab_catalog::LARGE;
+use blocklab_compare::gate::{Answer, Asked, Bound, Condition, Evidence, Figure, Loads, answer};
+use blocklab_findings::assess;
+use blocklab_record::{PERCENTILES, Record, Status};
+use blocklab_runner::{Finished, Prepared, Request, Setting, Study};
+use blocklab_units::{Bytes, Nanos};
+use blocklab_workload::{BlockSizes, Case, Job, Mix, Pace, Pattern, Plan, Rate};
+
+/// Passes of each load: their scatter decides.
+const PASSES: u32 = 3;
+
+/// Operations of a load, all passes together: enough for a 99th percentile to a per cent or two.
+const OPERATIONS: f64 = 150_000.0;
+
+/// A pass is never shorter or longer than this.
+const SHORTEST: f64 = 1.0;
+const LONGEST: f64 = 200.0;
+
+/// Of the rate that is asked for, what has to be delivered in a pass, which ends with its slowest
+/// operation: limits are held against the whole rate before.
+const DELIVERED: f64 = 0.99;
+
+/// How the names of cases of random operations begin.
+const RANDOM: &str = "random";
+
+/// Simulates a finalist; `None`: it was interrupted.
+///
+/// # Errors
+/// None of the device: one that cannot be simulated says so.
+pub fn simulated(
+    finalist: &Finalist,
+    need: &Need,
+    setting: Setting<'_>,
+) -> Result<Option<Vec<Simulated>>> {
+    let plan = plan(need);
+    if plan.cases.is_empty() {
+        return Ok(Some(Vec::new()));
+    }
+    // Where credits may be spent, an empty bucket is not asked for.
+    let starts = match (finalist.has_credits(), need.lasts) {
+        (true, None) => vec![Start::Empty, Start::Full],
+        _ => vec![Start::Full],
+    };
+    let mut all = Vec::new();
+    for start in starts {
+        match one(&finalist.begun(start), start, need, &plan, setting)? {
+            Some(simulated) => all.push(simulated),
+            None => return Ok(None),
+        }
+    }
+    Ok(Some(all))
+}
+
+fn one(
+    address: &str,
+    start: Start,
+    need: &Need,
+    plan: &Plan,
+    setting: Setting<'_>,
+) -> Result<Option<Simulated>> {
+    let target = format!("sim:{address}");
+    let request = Request {
+        id: Some("advice".to_owned()),
+        ..Request::once(Study::of_plan(plan.clone()), vec![target])
+    };
+    let bare = Simulated {
+        address: address.to_owned(),
+        start,
+        verdict: Verdict::NotSimulated,
+        why: Vec::new(),
+        p99_ns: None,
+        simulated_ns: 0,
+        operations: 0,
+    };
+    // A simulation of seconds needs no screen.
+    let finished = Prepared::new(&request, setting).and_then(|prepared| prepared.run(&mut ()));
+    Ok(match finished {
+        Ok(Finished::Run(record)) if record.status != Status::Interrupted => {
+            Some(judged(&record, need, bare))
+        }
+        Ok(_) => None,
+        Err(error) => Some(Simulated {
+            why: vec![error.to_string()],
+            ..bare
+        }),
+    })
+}
+
+/// What a Record says of the need.
+fn judged(record: &Record, need: &Need, bare: Simulated) -> Simulated {
+    let cases: Vec<&str> = plan_cases(record);
+    let asked: Vec<Asked> = cases
+        .iter()
+        .flat_map(|case| conditions(case, need))
+        .collect();
+    let gate = answer(
+        &asked,
+        Evidence {
+            runs: &[(record, &[])],
+            comparison: None,
+            compared: None,
+        },
+    );
+    let checks = gate.iter().flat_map(|gate| &gate.checks);
+    let all = checks.flat_map(|check| &check.judged);
+    let short = all.filter(|judged| judged.answer != Answer::Pass);
+    let why: Vec<String> = short
+        .map(|judged| format!("{}: {}", judged.subject, judged.why))
+        .collect();
+    let rows = assess(record).rows;
+    let random = rows.iter().filter(|row| row.case.starts_with(RANDOM));
+    let directions = random.flat_map(|row| &row.directions);
+    let p99 = directions.map(|direction| {
+        let response = direction.response_ns.as_ref();
+        let percentiles = response.map_or(&direction.service_ns, |response| &response.percentiles);
+        percentiles.at("p99") as f64
+    });
+    let jobs = record.measurements.iter().flat_map(|one| &one.jobs);
+    Simulated {
+        verdict: if why.is_empty() {
+            Verdict::Carries
+        } else {
+            Verdict::Fails
+        },
+        why,
+        p99_ns: p99.reduce(f64::max),
+        simulated_ns: jobs.clone().map(|job| job.elapsed_ns).sum(),
+        operations: jobs.map(|job| job.accounting.completed).sum(),
+        ..bare
+    }
+}
+
+fn plan_cases(record: &Record) -> Vec<&str> {
+    let mut cases: Vec<&str> = record
+        .measurements
+        .iter()
+        .map(|one| one.case.as_str())
+        .collect();
+    cases.dedup();
+    cases
+}
+
+/// What must not be of a load.
+fn conditions(case: &str, need: &Need) -> Vec<Asked> {
+    let bound = |figure, is_above, value| Asked {
+        condition: Condition::Beyond(Bound {
+            figure,
+            is_above,
+            value,
+        }),
+        loads: Loads {
+            case: Some(case.to_owned()),
+            ..Loads::default()
+        },
+    };
+    if !case.starts_with(RANDOM) {
+        let least = need.bytes_per_s / 1e6 * DELIVERED;
+        return vec![bound(Figure::MbPerS, false, least)];
+    }
+    let mut asked = vec![bound(Figure::Iops, false, need.iops * DELIVERED)];
+    let p99 = PERCENTILES.iter().find(|known| known.title == "p99");
+    let bounds = need.p99.zip(p99);
+    asked.extend(bounds.map(|(p99, known)| bound(Figure::Percentile(known), true, p99.0 as f64)));
+    asked
+}
+
+/// The loads of a need at the rates that it asks for, evenly paced, whatever the device does.
+fn plan(need: &Need) -> Plan {
+    let mut cases = Vec::new();
+    if need.iops > 0.0 {
+        for load in need.random() {
+            let name = format!("{RANDOM}-{}", load.read_percent);
+            let pace = Pace::OpenFixed(Rate::Iops(need.iops));
+            let job = job(&name, load.read_percent, need.block, need.iops);
+            cases.push(case(name, Job { pace, ..job }));
+        }
+    }
+    if need.bytes_per_s > 0.0 {
+        for load in need.streams() {
+            let name = format!("large-{}", load.read_percent);
+            let per_second = need.bytes_per_s / LARGE.as_f64();
+            let job = job(&name, load.read_percent, LARGE, per_second);
+            let job = Job {
+                pace: Pace::OpenFixed(Rate::Bytes(need.bytes_per_s)),
+                pattern: Pattern::Sequential,
+                ..job
+            };
+            cases.push(case(name, job));
+        }
+    }
+    Plan {
+        passes: PASSES,
+        ..Plan::once("advice", "", cases)
+    }
+}
+
+/// Operations in flight of a load whose pace waits for none of them.
+const IN_FLIGHT: u32 = 1024;
+
+fn job(name: &str, read_percent: u8, block: Bytes, per_second: f64) -> Job {
+    let seconds = OPERATIONS / f64::from(PASSES) / per_second;
+    let mut job = Job::new(name);
+    job.mix = Mix {
+        read: read_percent,
+        write: 100 - read_percent,
+        trim: 0,
+    };
+    job.sizes = BlockSizes::fixed(block);
+    job.depth = IN_FLIGHT;
+    job.stop.runtime = Some(Nanos::from_secs_f64(seconds.clamp(SHORTEST, LONGEST)));
+    job
+}
+
+fn case(name: String, job: Job) -> Case {
+    Case::new(name, 1, vec![job])
+}

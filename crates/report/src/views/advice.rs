@@ -1,0 +1,455 @@
+//! In: an advice. Out: its Document: the answer first, what binds it, what it would be under other
+//! terms, what was refused although cheaper, and what more would cost.
+
+use blocklab_advice::{
+    Advice, Bound, Choice, Chosen, Finalist, Impossible, More, Nearest, Point, Reason, Refused,
+    Simulated, Start, Verdict,
+};
+use blocklab_units::{Bytes, Ink, Nanos, count, latency, plural, trimmed};
+
+use crate::document::{Column, Document, Entry, Part, Row, Table};
+
+/// The answer in a sentence.
+pub fn advice_verdict(advice: &Advice) -> String {
+    let need = &advice.question.need;
+    let best = advice
+        .chosen
+        .first()
+        .and_then(|best| best.finalist.as_ref());
+    let Some(best) = best else {
+        return match advice.unpriced.len() {
+            0 => format!("Nothing that is sold there carries {need}."),
+            some => format!(
+                "Nothing that has a price carries {need}; not ranked: no price of {}.",
+                plural(some, "configuration")
+            ),
+        };
+    };
+    let price = money(best.candidate.per_month, best.candidate.currency);
+    let mut verdict = format!(
+        "{} is the cheapest that carries {need}: {price} a month",
+        best.candidate.address()
+    );
+    if best.candidate.is_lost_at_stop {
+        verdict += ", and what it holds is lost when the machine stops";
+    }
+    match best.rests_on.as_slice() {
+        [] => verdict + ".",
+        [first, others @ ..] => {
+            let how = if first.contains("deduced") {
+                "a deduced"
+            } else {
+                "an assumed"
+            };
+            let more = match others.len() {
+                0 => String::new(),
+                some => format!(", and on {} more", plural(some, "figure")),
+            };
+            format!("{verdict}. It rests on {how} figure ({first}){more}.")
+        }
+    }
+}
+
+/// An advice as people want to see it.
+pub fn advice(advice: &Advice) -> Document {
+    let mut parts = vec![Part::Heading(advice_verdict(advice))];
+    parts.push(choices(advice));
+    parts.extend(advice.impossible.as_ref().map(impossible));
+    parts.push(neighbours(advice));
+    parts.push(refused(advice));
+    parts.push(more(advice));
+    parts.push(front(advice));
+    let lacking = advice.lacking.iter();
+    let lacking = lacking.map(|(kind, lack)| format!("{kind}: {lack}"));
+    parts.push(list("Nothing of these types does", lacking.collect()));
+    parts.push(unpriced(advice));
+    parts.push(list("Assumed", assumed(advice)));
+    parts.push(sources(advice));
+    parts.push(list("Notes", notes(advice)));
+    Document {
+        name: format!("Advice for {}", advice.question.need),
+        parts,
+    }
+}
+
+/// `123.40 USD`.
+fn money(amount: Option<f64>, currency: &str) -> String {
+    amount.map_or_else(
+        || "no price known".to_owned(),
+        |amount| format!("{} {currency}", cents(amount)),
+    )
+}
+
+/// With two decimals, and commas between thousands.
+fn cents(amount: f64) -> String {
+    let cents = (amount.abs() * 100.0).round() as u64;
+    let sign = if amount < 0.0 && cents > 0 { "-" } else { "" };
+    format!("{sign}{}.{:02}", count((cents / 100) as f64), cents % 100)
+}
+
+const fn terms(choice: Choice) -> &'static str {
+    match choice {
+        Choice::Cheapest => "cheapest that carries it",
+        Choice::WithoutStriping => "without striping",
+        Choice::Striped => "striped over up to 8",
+        Choice::WithoutBurst => "without burst credits",
+        Choice::OnOwnMachine => "on the machine you have",
+    }
+}
+
+fn choices(advice: &Advice) -> Part {
+    let rows = advice.chosen.iter().map(|chosen| choice(chosen, advice));
+    Part::Table(Table {
+        columns: vec![
+            Column::words(""),
+            Column::figure("A MONTH"),
+            Column::words("ADDRESS"),
+        ],
+        rows: rows.collect(),
+        ..Table::wide(0)
+    })
+}
+
+fn choice(chosen: &Chosen, advice: &Advice) -> Row {
+    let terms = terms(chosen.choice);
+    let Some(finalist) = &chosen.finalist else {
+        return Row {
+            below: chosen.why_not.clone().unwrap_or_default(),
+            ..Row::from([terms, "-", "nothing does"])
+        };
+    };
+    let candidate = &finalist.candidate;
+    let mut below = vec![binding(finalist)];
+    below.extend(simulated(&chosen.simulated));
+    let is_striped = candidate.volumes > 1 && !candidate.is_lost_at_stop;
+    if is_striped {
+        below.push(format!(
+            "The loss of one of {} volumes is the loss of all.",
+            candidate.volumes
+        ));
+    }
+    if chosen.choice != Choice::Cheapest
+        && let Some(best) = advice.chosen.first()
+        && best.finalist.is_some()
+    {
+        let difference = chosen.price() - best.price();
+        let than = if difference < 0.0 { "less" } else { "more" };
+        let difference = money(Some(difference.abs()), candidate.currency);
+        below.push(format!("{difference} a month {than} than the cheapest."));
+    }
+    Row {
+        below: below.join(" "),
+        ..Row::from([
+            terms.to_owned(),
+            money(candidate.per_month, candidate.currency),
+            candidate.address(),
+        ])
+    }
+}
+
+/// `Binds: gp3: volume IOPS, 6,000 of 6,000. Next: …`
+fn binding(finalist: &Finalist) -> String {
+    let mut bounds = finalist.tightest().map(bound);
+    let first = bounds.next().map(|first| format!("Binds: {first}."));
+    let next = bounds.next().map(|next| format!("Next: {next}."));
+    let both: Vec<String> = first.into_iter().chain(next).collect();
+    both.join(" ")
+}
+
+fn bound(bound: &Bound) -> String {
+    let shown = |value: f64| quantity(bound.of, value);
+    let allows = bound.allows.map_or_else(|| "?".to_owned(), shown);
+    match bound.of {
+        "p99" => format!("p99, {allows} of {} at best", shown(bound.needs)),
+        _ => format!("{}, {} of {allows}", bound.limit, shown(bound.needs)),
+    }
+}
+
+/// A value of a part of a need, with its unit.
+fn quantity(of: &str, value: f64) -> String {
+    match of {
+        "capacity" => Bytes(value as u64).to_string(),
+        "iops" => format!("{} IOPS", count(value.floor())),
+        "throughput" => format!("{} MB/s", trimmed(value / 1e6, 1)),
+        _ => Nanos(value as u64).to_string(),
+    }
+}
+
+fn simulated(simulated: &[Simulated]) -> Vec<String> {
+    let each = simulated.iter().map(|one| {
+        let start = match one.start {
+            Start::Full => "buckets full",
+            Start::Empty => "buckets empty",
+        };
+        let p99 = one.p99_ns.map(|p99| format!("p99 {}", latency(p99)));
+        let time = Nanos(one.simulated_ns);
+        match one.verdict {
+            Verdict::Carries => {
+                let p99 = p99.map_or_else(String::new, |p99| format!(", {p99}"));
+                format!("Simulated with {start}, {time}: carried{p99}.")
+            }
+            Verdict::Fails => format!(
+                "Simulated with {start}: not carried: {}.",
+                one.why.join("; ")
+            ),
+            Verdict::NotSimulated => format!("Not simulated: {}.", one.why.join("; ")),
+        }
+    });
+    each.collect()
+}
+
+fn neighbours(advice: &Advice) -> Part {
+    let rows = advice.neighbours.iter().map(|(finalist, simulations)| Row {
+        below: simulated(simulations).join(" "),
+        ..Row::from([
+            finalist.candidate.address(),
+            money(finalist.candidate.per_month, finalist.candidate.currency),
+        ])
+    });
+    let table = Part::Table(Table {
+        columns: vec![Column::words("ADDRESS"), Column::figure("A MONTH")],
+        rows: rows.collect(),
+        ..Table::wide(2)
+    });
+    Part::section("Next in price", vec![table])
+}
+
+fn refused(advice: &Advice) -> Part {
+    let rows = advice.refused.iter().map(|one: &Refused| {
+        let (reason, what) = reason(&one.reason);
+        let counted = plural(one.count, what);
+        Row::from([
+            reason,
+            counted,
+            one.address.clone(),
+            money(one.per_month, one.currency),
+        ])
+    });
+    let table = Part::Table(Table {
+        columns: vec![
+            Column::words("REASON"),
+            Column::figure("HOW MANY"),
+            Column::words("SUCH AS"),
+            Column::figure("A MONTH"),
+        ],
+        rows: rows.collect(),
+        ..Table::wide(2)
+    });
+    Part::section("Refused although cheaper", vec![table])
+}
+
+/// In words, and what is counted.
+fn reason(reason: &Reason) -> (String, &'static str) {
+    match reason {
+        Reason::Machine { limit } => (format!("{limit} of the machine"), "machine"),
+        Reason::Attachments => ("volumes that the machine takes".to_owned(), "machine"),
+        Reason::Undocumented => (
+            "no document gives the limits of the machine".to_owned(),
+            "machine",
+        ),
+        Reason::Burst => ("burst credits that run out".to_owned(), "configuration"),
+        Reason::Striping => ("several volumes".to_owned(), "configuration"),
+        Reason::LostAtStop => ("lost when the machine stops".to_owned(), "machine"),
+        Reason::PreviousGeneration => ("previous generation".to_owned(), "configuration"),
+        Reason::Simulation { why } => (format!("its simulation: {why}"), "configuration"),
+    }
+}
+
+fn more(advice: &Advice) -> Part {
+    let currency = currency(advice);
+    let rows = advice.more.iter().map(|more: &More| {
+        let costs = match more.added_per_month {
+            Some(added) if added < 0.005 => "nothing".to_owned(),
+            Some(added) => format!("{} {currency}", cents(added)),
+            None => "nothing does".to_owned(),
+        };
+        Row::from([
+            more.of.to_owned(),
+            quantity(more.of, more.needs),
+            costs,
+            more.address.clone().unwrap_or_default(),
+        ])
+    });
+    let table = Part::Table(Table {
+        columns: vec![
+            Column::words(""),
+            Column::figure("THEN"),
+            Column::figure("MORE A MONTH"),
+            Column::words("ADDRESS"),
+        ],
+        rows: rows.collect(),
+        ..Table::wide(2)
+    });
+    Part::section("Ten per cent more of", vec![table])
+}
+
+fn front(advice: &Advice) -> Part {
+    if advice.front.len() < 2 {
+        return Part::Entries(Vec::new());
+    }
+    let rows = advice.front.iter().map(|point: &Point| {
+        Row::from([
+            latency(point.p99_ns as f64),
+            money(Some(point.per_month), point.currency),
+            if point.is_enough { "yes" } else { "no" }.to_owned(),
+            point.address.clone(),
+        ])
+    });
+    let table = Part::Table(Table {
+        columns: vec![
+            Column::figure("P99"),
+            Column::figure("A MONTH"),
+            Column::words("ENOUGH"),
+            Column::words("ADDRESS"),
+        ],
+        rows: rows.collect(),
+        ..Table::wide(2)
+    });
+    Part::section("Price against latency", vec![table])
+}
+
+fn impossible(impossible: &Impossible) -> Part {
+    let alone = match impossible.alone.as_slice() {
+        [] => "No part of it alone is too much: together they are.".to_owned(),
+        parts => format!("Too much by itself: {}.", parts.join(", ")),
+    };
+    let rows = impossible.nearest.iter().map(|nearest: &Nearest| {
+        Row::from([
+            nearest.of.to_owned(),
+            quantity(nearest.of, nearest.needs),
+            quantity(nearest.of, nearest.possible),
+            money(nearest.per_month, nearest.currency),
+            nearest.address.clone(),
+        ])
+    });
+    let table = Table {
+        columns: vec![
+            Column::words("IF THIS GIVES WAY"),
+            Column::figure("ASKED FOR"),
+            Column::figure("POSSIBLE"),
+            Column::figure("A MONTH"),
+            Column::words("ADDRESS"),
+        ],
+        rows: rows.collect(),
+        ..Table::wide(2)
+    };
+    let parts = vec![Part::Prose(alone), Part::Table(table)];
+    Part::section("The nearest that is possible", parts)
+}
+
+fn unpriced(advice: &Advice) -> Part {
+    let names = &advice.unpriced;
+    if names.is_empty() {
+        return Part::Entries(Vec::new());
+    }
+    let shown: Vec<&str> = names.iter().map(String::as_str).take(6).collect();
+    let more = match names.len() - shown.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let text = format!(
+        "Not ranked: no price ({}): {}{more}",
+        names.len(),
+        shown.join(", ")
+    );
+    list("Without a price", vec![text])
+}
+
+/// What the chosen ones rest on without evidence, once each.
+fn assumed(advice: &Advice) -> Vec<String> {
+    let finalists = advice.chosen.iter().filter_map(|one| one.finalist.as_ref());
+    let mut found: Vec<String> = Vec::new();
+    for resolved in finalists.map(|one| &one.resolved) {
+        let all = resolved
+            .assumptions
+            .iter()
+            .chain(&resolved.cost_assumptions);
+        for sentence in all {
+            if !found.contains(sentence) {
+                found.push(sentence.clone());
+            }
+        }
+    }
+    found
+}
+
+/// Limits and prices of the answer, each with its source and date.
+fn sources(advice: &Advice) -> Part {
+    let best = advice
+        .chosen
+        .first()
+        .and_then(|best| best.finalist.as_ref());
+    let Some(best) = best else {
+        return Part::Entries(Vec::new());
+    };
+    let limits = best.bounds.iter().filter_map(|bound| {
+        let origin = bound.origin.as_ref()?;
+        Some(format!("{}: {origin}", bound.limit))
+    });
+    let paid = best.resolved.prices.iter().filter(|price| {
+        let mut costs = best.resolved.costs.iter();
+        costs.any(|cost| cost.what == price.what && cost.usd_each == price.usd)
+    });
+    let prices = paid.map(|price| {
+        format!(
+            "{}: {} {} per {}, {}, {}: {}",
+            price.what,
+            price.usd,
+            price.currency,
+            price.per.text(),
+            price.region,
+            price.date,
+            price.source
+        )
+    });
+    let mut sentences: Vec<String> = Vec::new();
+    for sentence in limits.chain(prices) {
+        if !sentences.contains(&sentence) {
+            sentences.push(sentence);
+        }
+    }
+    list("Where the figures of the answer come from", sentences)
+}
+
+fn notes(advice: &Advice) -> Vec<String> {
+    let question = &advice.question;
+    let sellers = question.sellers.iter();
+    let sellers: Vec<String> = sellers
+        .map(|seller| format!("{} in {}", seller.vendor, seller.region))
+        .collect();
+    let mut notes = vec![format!(
+        "Prices are those of {}, on demand, Linux; a month has 730 hours; what is billed by use is not in them.",
+        sellers.join(", ")
+    )];
+    if question.machine.is_none() {
+        notes.push(
+            "Volumes alone: --instance, or --vcpu and --memory, adds the machine and what it grants."
+                .to_owned(),
+        );
+    }
+    if question.discount > 0.0 {
+        notes.push(format!(
+            "Machines are {} % below their list price (--instance-discount).",
+            trimmed(question.discount * 100.0, 1)
+        ));
+    }
+    notes.push(
+        "Memory of a larger machine may hold what is read often: that is not modelled.".to_owned(),
+    );
+    notes
+}
+
+fn currency(advice: &Advice) -> &'static str {
+    let best = advice
+        .chosen
+        .first()
+        .and_then(|best| best.finalist.as_ref());
+    best.map_or("USD", |best| best.candidate.currency)
+}
+
+fn list(title: &str, sentences: Vec<String>) -> Part {
+    let entries = sentences
+        .into_iter()
+        .map(|sentence| Entry::new(Ink::Dim, "  -", 4, sentence));
+    Part::section(title, vec![Part::Entries(entries.collect())])
+}
