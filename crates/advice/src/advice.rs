@@ -350,9 +350,7 @@ fn more(market: &Market<'_>, question: &Question, price: f64) -> Vec<More> {
         let factor = if part == Wanted::P99 { 0.9 } else { 1.1 };
         let needs = (value(&question.need, part) * factor).round();
         let need = with(&question.need, part, needs);
-        let found = market.search(&question.with_need(need)).ranked;
-        let mut found = found.into_iter();
-        let best = found.find_map(|one| Finalist::new(one, market.catalog, &need));
+        let best = market.cheapest(&question.with_need(need));
         More {
             of: named(part),
             needs,

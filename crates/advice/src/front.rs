@@ -6,7 +6,6 @@
 use blocklab_units::Nanos;
 use serde::Serialize;
 
-use crate::finalist::Finalist;
 use crate::market::Market;
 use crate::question::Question;
 
@@ -35,10 +34,9 @@ pub(crate) fn front(market: &Market<'_>, question: &Question) -> Vec<Point> {
     let mut need = question.need;
     need.p99 = None;
     while points.len() < POINTS {
-        let found = market.search(&question.with_need(need));
-        let mut ranked = found.ranked.into_iter();
-        let best = ranked.find_map(|one| Finalist::new(one, market.catalog, &need));
-        let Some(best) = best else { break };
+        let Some(best) = market.cheapest(&question.with_need(need)) else {
+            break;
+        };
         let Some(p99) = need.least_p99(&best.resolved.spec) else {
             break;
         };

@@ -12,6 +12,7 @@ use blocklab_device::Accounting;
 use blocklab_workload::Address;
 
 use crate::candidate::{Candidate, per_month};
+use crate::finalist::Finalist;
 use crate::market::{Held, Market};
 use crate::question::Question;
 
@@ -35,6 +36,12 @@ pub(crate) struct Found {
 type Known = BTreeMap<(usize, String, String, bool), Option<Held>>;
 
 impl Market<'_> {
+    /// The cheapest that carries a need by its limits, not simulated; `None`: nothing does.
+    pub fn cheapest(&self, question: &Question) -> Option<Finalist> {
+        let mut ranked = self.search(question).ranked.into_iter();
+        ranked.find_map(|one| Finalist::new(one, self.catalog, &question.need))
+    }
+
     /// The cheapest that carry a need by their limits.
     pub(crate) fn search(&self, question: &Question) -> Found {
         let mut found = Found::default();
