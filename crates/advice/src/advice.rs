@@ -12,6 +12,7 @@ use crate::finalist::{Finalist, Simulated, Verdict};
 use crate::front::{Point, front};
 use crate::impossible::{Impossible, impossible, named, parts, value, with};
 use crate::market::Market;
+use crate::migration::Migration;
 use crate::question::Question;
 use crate::refused::{Reason, Refused, by_machine};
 use crate::search::Found;
@@ -87,6 +88,8 @@ pub struct Advice {
     pub impossible: Option<Impossible>,
     /// The neighbours of the cheapest that were simulated too, the next one in price first.
     pub neighbours: Vec<(Finalist, Vec<Simulated>)>,
+    /// Where a volume in use was named: what it could become.
+    pub migration: Option<Migration>,
 }
 
 /// Simulates a finalist and judges its Records; nothing where it is not to be simulated.
@@ -135,6 +138,7 @@ pub fn advise<E>(
         lacking: found.lacking,
         unpriced: found.unpriced,
         neighbours,
+        migration: None,
     })
 }
 
@@ -322,7 +326,11 @@ fn relaxed(market: &Market<'_>, question: &Question, price: f64) -> Vec<Refused>
         Some(Refused::new(reason, 1 + cheaper.count(), &cheapest))
     });
     let mut found: Vec<Refused> = cheaper.collect();
-    if let Some(wanted) = question.machine.as_ref().filter(|wanted| !wanted.previous) {
+    let wanted = question
+        .machine
+        .as_ref()
+        .filter(|_| question.only.is_none());
+    if let Some(wanted) = wanted.filter(|wanted| !wanted.previous) {
         let mut wanted = wanted.clone();
         wanted.previous = true;
         let older = Question {

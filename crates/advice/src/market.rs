@@ -69,7 +69,9 @@ impl<'c> Market<'c> {
             hosts: Vec::new(),
             granted: RefCell::default(),
         };
-        if let Some(wanted) = &question.machine {
+        if let Some(only) = &question.only {
+            market.hosts = market.named(only);
+        } else if let Some(wanted) = &question.machine {
             let hosts = question.sellers.iter();
             let hosts = hosts.map(|seller| catalog.hosts(&seller.vendor, &seller.region, wanted));
             market.hosts = hosts.collect();
@@ -113,18 +115,23 @@ impl<'c> Market<'c> {
 
     /// What carries a need on one machine, whatever else was asked of machines.
     pub(crate) fn search_on(&self, name: &str, question: &Question) -> Found {
+        let only = Market {
+            catalog: self.catalog,
+            sellers: self.sellers.clone(),
+            hosts: self.named(name),
+            granted: RefCell::default(),
+        };
+        only.search(question)
+    }
+
+    /// Of each seller, the machine of that name.
+    fn named(&self, name: &str) -> Vec<Vec<Host>> {
         let sellers = self.sellers.iter();
         let hosts = sellers.map(|seller| {
             let host = self.catalog.host(&seller.vendor, &seller.region, name);
             host.into_iter().collect()
         });
-        let only = Market {
-            catalog: self.catalog,
-            sellers: self.sellers.clone(),
-            hosts: hosts.collect(),
-            granted: RefCell::default(),
-        };
-        only.search(question)
+        hosts.collect()
     }
 
     /// The machines of a seller, the cheapest first.

@@ -23,6 +23,12 @@ pub struct Question {
     pub durable: bool,
     /// Share of the price of machines that is not paid, 0 to 1.
     pub discount: f64,
+    /// The only machine that counts, where the volumes stay on it.
+    pub only: Option<String>,
+    /// The need is what was delivered, and not what was asked for.
+    pub at_least: bool,
+    /// Where the need comes from, one sentence each.
+    pub remarks: Vec<String>,
 }
 
 /// Parts of a question that cannot all hold.

@@ -35,6 +35,9 @@ fn question(need: Need, machine: Option<Hosts>) -> Question {
         volumes: 1..=MOST,
         durable: true,
         discount: 0.0,
+        only: None,
+        at_least: false,
+        remarks: Vec::new(),
     }
 }
 

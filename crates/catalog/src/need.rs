@@ -312,11 +312,26 @@ impl FromStr for Need {
     type Err = NotANeed;
 
     fn from_str(text: &str) -> Result<Self, NotANeed> {
+        let need = Self::new(Bytes::ZERO).with(text)?;
+        if need.capacity == Bytes::ZERO {
+            let (text, why) = (text.to_owned(), "the size is missing".to_owned());
+            return Err(NotANeed { text, why });
+        }
+        Ok(need)
+    }
+}
+
+impl Need {
+    /// The need with the parts that a text gives.
+    ///
+    /// # Errors
+    /// A part that cannot be read, or that is given twice.
+    pub fn with(self, text: &str) -> Result<Self, NotANeed> {
         let wrong = |why: String| NotANeed {
             text: text.to_owned(),
             why,
         };
-        let mut need = Self::new(Bytes::ZERO);
+        let mut need = self;
         let mut given: Vec<&str> = Vec::new();
         for part in text.split(',').map(str::trim) {
             let (key, value) = match part.split_once('=') {
@@ -329,9 +344,6 @@ impl FromStr for Need {
                 return Err(wrong(format!("{key} is given twice")));
             }
             given.push(key);
-        }
-        if need.capacity == Bytes::ZERO {
-            return Err(wrong("the size is missing".to_owned()));
         }
         Ok(need)
     }

@@ -7,44 +7,58 @@
 //!                              simulated, judged by the gate
 //! ```
 
+mod measured;
 mod question;
+mod recorded;
 mod simulated;
 
 use std::process::ExitCode;
 
-use anyhow::{Result, anyhow};
-use blocklab_advice::{Finalist, Market, Need, Simulated, advise as advice};
+use anyhow::{Result, anyhow, bail};
+use blocklab_advice::{
+    Advice, Finalist, Market, Need, Question, Simulated, advise as advice, migration, promised,
+};
+use blocklab_catalog::{Catalog, Resolved, resolve_text};
 use blocklab_console::{listen, place, status};
 use blocklab_report::{advice as form, views};
 use blocklab_runner::{Guard, Setting};
 use blocklab_store::Store;
+use blocklab_units::Bytes;
+use blocklab_workload::Address;
 
-use crate::answer;
 use crate::args::AdviseArgs;
+use crate::trace::fit::Load;
+use crate::{answer, chosen};
+use measured::Taken;
+use recorded::Recorded;
 
 /// Finds the cheapest that carries a need, and prints it.
 pub fn advise(args: &AdviseArgs, store: &Store) -> Result<ExitCode> {
     let catalog = place::load_catalog()?;
-    let question = question::question(args, &catalog)?;
-    let market = Market::new(&catalog, &question).map_err(|wrong| anyhow!("{wrong}"))?;
-    let setting = Setting {
-        store,
-        guard: &Guard::default(),
-        catalog: &catalog,
-        interrupted: &*listen()?,
+    let recorded = (!args.trace.is_empty()).then(|| Recorded {
+        load: Load {
+            files: &args.trace,
+            read: &args.read,
+        },
+        tolerated: args.max_wait,
+    });
+    let current = args.migrate.as_deref().map(|text| in_use(text, &catalog));
+    let current = current.transpose()?;
+    let taken = taken(args, store, recorded.as_ref(), current.as_ref())?;
+    let mut question = question::question(args, taken, &catalog)?;
+    stay(&mut question, current.as_ref());
+    let Some(answer) = answered(args, &question, recorded.as_ref(), store, &catalog)? else {
+        return Ok(ExitCode::from(status::INTERRUPTED));
     };
-    let mut judge =
-        |finalist: &Finalist, need: &Need| -> std::result::Result<Vec<Simulated>, Stop> {
-            if args.no_simulation {
-                return Ok(Vec::new());
+    let answer = Advice {
+        migration: match &current {
+            Some(current) => {
+                let market = market(&catalog, &question)?;
+                Some(migration(&market, &question, current))
             }
-            let simulated = simulated::simulated(finalist, need, setting).map_err(Stop::Failed)?;
-            simulated.ok_or(Stop::Interrupted)
-        };
-    let answer = match advice(&market, &question, &mut judge) {
-        Err(Stop::Interrupted) => return Ok(ExitCode::from(status::INTERRUPTED)),
-        Err(Stop::Failed(error)) => return Err(error),
-        Ok(answer) => answer,
+            None => None,
+        },
+        ..answer
     };
     answer::print(
         args.form,
@@ -53,6 +67,107 @@ pub fn advise(args: &AdviseArgs, store: &Store) -> Result<ExitCode> {
         || views::advice(&answer),
     )?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn market<'c>(catalog: &'c Catalog, question: &Question) -> Result<Market<'c>> {
+    Market::new(catalog, question).map_err(|wrong| anyhow!("{wrong}"))
+}
+
+/// The device of a volume in use.
+fn in_use(text: &str, catalog: &Catalog) -> Result<Resolved> {
+    let text = text.strip_prefix("sim:").unwrap_or(text);
+    let resolved = resolve_text(text, catalog);
+    let resolved =
+        resolved.map_err(|error| anyhow!("--migrate: cannot use this address:\n{error}"))?;
+    match &resolved.address {
+        Address::Sold(_) => Ok(resolved),
+        Address::File(_) => bail!("--migrate: a device that is described by hand is not sold"),
+    }
+}
+
+/// The need, from wherever it comes.
+fn taken(
+    args: &AdviseArgs,
+    store: &Store,
+    recorded: Option<&Recorded<'_>>,
+    current: Option<&Resolved>,
+) -> Result<Taken> {
+    let mut taken = match (&args.run, recorded, current) {
+        (Some(run), ..) => measured::need(&chosen::record(run, store)?)?,
+        (_, Some(recorded), _) => recorded.need()?,
+        _ => Taken {
+            need: Need::new(Bytes::ZERO),
+            at_least: false,
+            remarks: Vec::new(),
+        },
+    };
+    if let Some(text) = &args.need {
+        taken.need = taken
+            .need
+            .with(text)
+            .map_err(|error| anyhow!("--need: {error}"))?;
+        let is_rate = |part: &str| part.contains("iops") || part.contains("/s");
+        taken.at_least &= !is_rate(text);
+    }
+    if let Some(current) = current {
+        let is_asked = taken.need.iops > 0.0 || taken.need.bytes_per_s > 0.0;
+        taken.need = promised(current, taken.need);
+        if !is_asked {
+            taken.remarks.push(format!(
+                "The need is all that {} promises for ever: --need iops=… asks for what is used of it.",
+                current.address
+            ));
+        }
+    }
+    if taken.need.capacity == Bytes::ZERO {
+        bail!("--need: the size is missing: write it first, such as 1TiB,10000iops,300MB/s");
+    }
+    Ok(taken)
+}
+
+/// A volume in use stays on its machine.
+fn stay(question: &mut Question, current: Option<&Resolved>) {
+    let Some(Address::Sold(offer)) = current.map(|current| &current.address) else {
+        return;
+    };
+    if let Some(machine) = &offer.instance {
+        question.only = Some(machine.clone());
+        question.machine = Some(blocklab_catalog::Hosts {
+            previous: true,
+            ..blocklab_catalog::Hosts::default()
+        });
+    }
+}
+
+/// The answer; `None`: it was interrupted.
+fn answered(
+    args: &AdviseArgs,
+    question: &Question,
+    recorded: Option<&Recorded<'_>>,
+    store: &Store,
+    catalog: &Catalog,
+) -> Result<Option<Advice>> {
+    let market = market(catalog, question)?;
+    let setting = Setting {
+        store,
+        guard: &Guard::default(),
+        catalog,
+        interrupted: &*listen()?,
+    };
+    let mut judge =
+        |finalist: &Finalist, need: &Need| -> std::result::Result<Vec<Simulated>, Stop> {
+            let simulated = match recorded {
+                _ if args.no_simulation => Ok(Some(Vec::new())),
+                Some(recorded) => recorded.played(finalist, need, catalog).map(Some),
+                None => simulated::simulated(finalist, need, setting),
+            };
+            simulated.map_err(Stop::Failed)?.ok_or(Stop::Interrupted)
+        };
+    match advice(&market, question, &mut judge) {
+        Err(Stop::Interrupted) => Ok(None),
+        Err(Stop::Failed(error)) => Err(error),
+        Ok(answer) => Ok(Some(answer)),
+    }
 }
 
 /// Why no answer was given.

@@ -1,6 +1,6 @@
 //! `blocklab trace`: recorded loads, from files of any format to answers.
 
-mod fit;
+pub mod fit;
 mod import;
 mod opened;
 mod record;

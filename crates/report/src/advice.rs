@@ -1,7 +1,7 @@
 //! In: an advice. Out: its form for programs. A file of its own: the words for people are a view.
 
 use blocklab_advice::{
-    Advice, Bound, Choice, Chosen, Finalist, Impossible, More, Point, Refused, Simulated,
+    Advice, Bound, Choice, Chosen, Finalist, Impossible, Migration, More, Point, Refused, Simulated,
 };
 use blocklab_units::Bytes;
 use serde::Serialize;
@@ -20,6 +20,8 @@ pub struct AdviceForm<'a> {
     more: &'a [More],
     front: &'a [Point],
     impossible: Option<&'a Impossible>,
+    migration: Option<&'a Migration>,
+    remarks: &'a [String],
 }
 
 #[derive(Debug, Serialize)]
@@ -31,6 +33,8 @@ struct NeedForm {
     read_percent: Option<u8>,
     p99_ns: Option<u64>,
     burst_lasts_ns: Option<u64>,
+    /// It is what was delivered, and more may have been asked for.
+    is_at_least: bool,
 }
 
 #[derive(Debug, Serialize)]
@@ -85,6 +89,7 @@ pub fn advice(advice: &Advice) -> AdviceForm<'_> {
             read_percent: need.read_percent,
             p99_ns: need.p99.map(|p99| p99.0),
             burst_lasts_ns: need.lasts.map(|lasts| lasts.0),
+            is_at_least: advice.question.at_least,
         },
         sellers: sellers
             .map(|seller| SellerForm {
@@ -106,6 +111,8 @@ pub fn advice(advice: &Advice) -> AdviceForm<'_> {
         more: &advice.more,
         front: &advice.front,
         impossible: advice.impossible.as_ref(),
+        migration: advice.migration.as_ref(),
+        remarks: &advice.question.remarks,
     }
 }
 

@@ -5,17 +5,18 @@ use blocklab_advice::{Question, Seller};
 use blocklab_catalog::{Catalog, Host, Hosts};
 use blocklab_units::{Bytes, did_you_mean};
 
+use super::measured::Taken;
 use crate::args::AdviseArgs;
 use crate::offers;
 
-/// What is asked.
-pub fn question(args: &AdviseArgs, catalog: &Catalog) -> Result<Question> {
+/// What is asked, of a need that was taken from somewhere.
+pub fn question(args: &AdviseArgs, taken: Taken, catalog: &Catalog) -> Result<Question> {
     let sellers = sellers(args, catalog)?;
     let own = match &args.instance {
         Some(name) => Some(own(name, &sellers, catalog)?),
         None => None,
     };
-    let mut need = args.need;
+    let mut need = taken.need;
     need.lasts = args.burst.then_some(args.horizon);
     Ok(Question {
         need,
@@ -25,6 +26,9 @@ pub fn question(args: &AdviseArgs, catalog: &Catalog) -> Result<Question> {
         volumes: args.volumes.clone(),
         durable: args.durable,
         discount: args.instance_discount.unwrap_or(0.0) / 100.0,
+        only: None,
+        at_least: taken.at_least,
+        remarks: taken.remarks,
     })
 }
 

@@ -2,12 +2,12 @@
 
 use std::num::NonZeroU32;
 use std::ops::RangeInclusive;
+use std::path::PathBuf;
 
-use blocklab_catalog::Need;
 use blocklab_units::{Bytes, Nanos};
-use clap::Args;
+use clap::{Args, ValueHint};
 
-use super::{FormArgs, at_least_one, share};
+use super::{FormArgs, TraceInput, at_least_one, share};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -16,6 +16,9 @@ Examples:
   blocklab advise --need capacity=2TiB,iops=20000,throughput=800MiB/s,block=16KiB,read=70,p99=5ms --instance r5d.2xlarge
   blocklab advise --need 500GiB,3000iops --volumes 1..4 --vcpu 2
   blocklab advise --need 500GiB,3000iops --place ireland      every vendor there
+  blocklab advise --run latest --vcpu 4
+  blocklab advise --trace night.trace --instance m5.xlarge
+  blocklab advise --migrate gp2:500GiB@m5.xlarge
   blocklab advise --need 1TiB,5000iops --vcpu 4 --json | jq '.chosen[] | {choice, address, per_month}'
 
 A need: capacity; iops at random, of `block` bytes (16KiB), `read` per cent of them reads (without it: \
@@ -31,9 +34,21 @@ and the records of that decide.";
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct AdviseArgs {
-    /// What the disk must hold and do
-    #[arg(long, value_name = "NEED", required = true)]
-    pub need: Need,
+    /// What the disk must hold and do; with --run, --trace or --migrate, the parts that are known better
+    #[arg(long, value_name = "NEED", required_unless_present_any = ["run", "trace", "migrate"])]
+    pub need: Option<String>,
+    /// The need of a stored run: at least what it got, where it asks for all that there is
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["trace", "migrate"])]
+    pub run: Option<String>,
+    /// The need of a recorded load, which is then played on the finalists (several are merged by time)
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "migrate")]
+    pub trace: Vec<PathBuf>,
+    /// Longest time that an operation of a trace may wait for the limits of a volume
+    #[arg(long, value_name = "TIME", default_value = "100ms", requires = "trace")]
+    pub max_wait: Nanos,
+    /// A volume in use: what it could become on its machine, and what would get worse
+    #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["instance", "vcpu", "memory", "arch"])]
+    pub migrate: Option<String>,
     /// The machine that you have: what would carry the need on it, and on the cheapest that has as many
     /// processors and as much memory
     #[arg(long, value_name = "TYPE", conflicts_with_all = ["vcpu", "memory", "arch"], help_heading = "Machine")]
@@ -87,6 +102,9 @@ pub struct AdviseArgs {
     /// Answer by documented limits alone, without simulating the finalists
     #[arg(long)]
     pub no_simulation: bool,
+    /// What is read of a trace
+    #[command(flatten)]
+    pub read: TraceInput,
     /// How it is printed
     #[command(flatten)]
     pub form: FormArgs,

@@ -28,14 +28,20 @@ use crate::args::{TraceFitArgs, TraceInput};
 const PLAYED_AT_ONCE: u64 = 200_000_000;
 
 /// A load that can be read again and again.
-struct Load<'a> {
-    files: &'a [PathBuf],
-    read: &'a TraceInput,
+pub struct Load<'a> {
+    pub files: &'a [PathBuf],
+    pub read: &'a TraceInput,
 }
 
 impl Load<'_> {
+    /// The names of its files.
+    pub fn name(&self) -> String {
+        let names = self.files.iter().map(|file| file.display().to_string());
+        names.collect::<Vec<_>>().join(", ")
+    }
+
     /// Gives every operation. What the reader knows at the end: the beginning, and its remarks.
-    fn each(&self, mut take: impl FnMut(&Operation)) -> Result<(Option<u64>, Vec<String>)> {
+    pub fn each(&self, mut take: impl FnMut(&Operation)) -> Result<(Option<u64>, Vec<String>)> {
         let mut opened = opened::open(self.files, self.read, true)?;
         while let Some(operation) = opened.source.next().map_err(|error| opened.named(error))? {
             take(&operation);
@@ -158,12 +164,7 @@ fn answered(
         end = end.max(operation.end());
         envelopes.add(operation);
     })?;
-    let names: Vec<String> = load
-        .files
-        .iter()
-        .map(|file| file.display().to_string())
-        .collect();
-    let name = names.join(", ");
+    let name = load.name();
     if operations == 0 {
         bail!("{name}: no operations in it");
     }
@@ -202,7 +203,7 @@ fn answered(
 }
 
 /// What becomes of the load on each device, all in one pass.
-fn played_on(load: &Load<'_>, specs: &[&DeviceSpec], tolerated: Nanos) -> Result<Vec<Outcome>> {
+pub fn played_on(load: &Load<'_>, specs: &[&DeviceSpec], tolerated: Nanos) -> Result<Vec<Outcome>> {
     if specs.is_empty() {
         return Ok(Vec::new());
     }

@@ -2,8 +2,8 @@
 //! terms, what was refused although cheaper, and what more would cost.
 
 use blocklab_advice::{
-    Advice, Bound, Choice, Chosen, Finalist, Impossible, More, Nearest, Point, Reason, Refused,
-    Simulated, Start, Verdict,
+    Advice, Bound, Change, Choice, Chosen, Finalist, Impossible, Migration, More, Move, Nearest,
+    Point, Reason, Refused, Simulated, Start, Verdict,
 };
 use blocklab_units::{Bytes, Ink, Nanos, count, latency, plural, trimmed};
 
@@ -11,7 +11,10 @@ use crate::document::{Column, Document, Entry, Part, Row, Table};
 
 /// The answer in a sentence.
 pub fn advice_verdict(advice: &Advice) -> String {
-    let need = &advice.question.need;
+    let mut need = advice.question.need.to_string();
+    if advice.question.at_least {
+        need = format!("at least {need}");
+    }
     let best = advice
         .chosen
         .first()
@@ -53,8 +56,10 @@ pub fn advice_verdict(advice: &Advice) -> String {
 /// An advice as people want to see it.
 pub fn advice(advice: &Advice) -> Document {
     let mut parts = vec![Part::Heading(advice_verdict(advice))];
+    parts.push(Part::Prose(advice.question.remarks.join(" ")));
     parts.push(choices(advice));
     parts.extend(advice.impossible.as_ref().map(impossible));
+    parts.extend(advice.migration.as_ref().map(migration));
     parts.push(neighbours(advice));
     parts.push(refused(advice));
     parts.push(more(advice));
@@ -182,7 +187,10 @@ fn simulated(simulated: &[Simulated]) -> Vec<String> {
             Start::Empty => "buckets empty",
         };
         let p99 = one.p99_ns.map(|p99| format!("p99 {}", latency(p99)));
-        let time = Nanos(one.simulated_ns);
+        let time = match one.simulated_ns {
+            0 => format!("{} operations", count(one.operations as f64)),
+            time => Nanos(time).to_string(),
+        };
         match one.verdict {
             Verdict::Carries => {
                 let p99 = p99.map_or_else(String::new, |p99| format!(", {p99}"));
@@ -335,6 +343,55 @@ fn impossible(impossible: &Impossible) -> Part {
     };
     let parts = vec![Part::Prose(alone), Part::Table(table)];
     Part::section("The nearest that is possible", parts)
+}
+
+fn migration(migration: &Migration) -> Part {
+    let title = format!(
+        "Instead of {} at {} a month",
+        migration.address,
+        money(migration.per_month, migration.currency)
+    );
+    let rows = migration.moves.iter().map(|one: &Move| {
+        let saved = migration.per_month.zip(one.per_month).map(|(a, b)| a - b);
+        let changed = |name: &str, changes: &[Change]| match changes {
+            [] => format!("Nothing gets {name}."),
+            some => {
+                let each: Vec<String> = some.iter().map(change).collect();
+                format!("Gets {name}: {}.", each.join("; "))
+            }
+        };
+        Row {
+            below: format!(
+                "{} {}",
+                changed("worse", &one.worse),
+                changed("better", &one.better)
+            ),
+            ..Row::from([
+                one.address.clone(),
+                money(one.per_month, migration.currency),
+                saved.map_or_else(String::new, cents),
+            ])
+        }
+    });
+    let table = Part::Table(Table {
+        columns: vec![
+            Column::words("ADDRESS"),
+            Column::figure("A MONTH"),
+            Column::figure("SAVES"),
+        ],
+        rows: rows.collect(),
+        ..Table::wide(2)
+    });
+    Part::section(title, vec![table])
+}
+
+fn change(change: &Change) -> String {
+    let shown = |value: f64| match change.what {
+        "p99 in ns" => latency(value),
+        _ => count(value.floor()),
+    };
+    let what = change.what.strip_suffix(" in ns").unwrap_or(change.what);
+    format!("{what} {} to {}", shown(change.from), shown(change.to))
 }
 
 fn unpriced(advice: &Advice) -> Part {

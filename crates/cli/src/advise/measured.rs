@@ -1,0 +1,100 @@
+//! In: a run. Out: what it needed, and whether that is all that it needed.
+
+use anyhow::{Result, bail};
+use blocklab_catalog::Need;
+use blocklab_findings::{Row, assess};
+use blocklab_record::{JobResult, PaceKind, Record};
+use blocklab_units::Bytes;
+use blocklab_workload::{Direction, Pattern};
+
+/// A need that was taken from somewhere.
+pub struct Taken {
+    pub need: Need,
+    /// What was delivered is no more than what there was.
+    pub at_least: bool,
+    /// How it was taken, one sentence each.
+    pub remarks: Vec<String>,
+}
+
+/// The need of a run: its quickest random load, and its largest throughput.
+pub fn need(record: &Record) -> Result<Taken> {
+    let assessment = assess(record);
+    let rows = &assessment.rows;
+    let random = rows.iter().filter(|row| is_random(record, row));
+    let quickest = random.max_by(|a, b| iops(a).total_cmp(&iops(b)));
+    let widest = rows.iter().map(bytes_per_s).fold(0.0, f64::max);
+    if widest == 0.0 {
+        bail!(
+            "run {} moved nothing: no need can be taken from it",
+            record.id
+        );
+    }
+    let size: u64 = record
+        .targets
+        .iter()
+        .map(|target| target.size_bytes.0)
+        .sum();
+    let mut need = Need::new(Bytes(size));
+    need.bytes_per_s = widest.floor();
+    if let Some(row) = quickest {
+        need.iops = iops(row).floor();
+        let block = bytes_per_s(row) / iops(row);
+        need.block = Bytes(((block / 512.0).round() as u64).max(1) * 512);
+        need.read_percent = Some(read_percent(row));
+    }
+    let missed = assessment
+        .findings
+        .iter()
+        .any(|finding| finding.rule == "rate-missed");
+    let closed = jobs(record).any(|job| job.pace == PaceKind::Closed);
+    let mut remarks = vec![format!(
+        "The need is that of run {}: the rate of its quickest random load, its largest throughput, \
+         and the size of its target.",
+        record.id
+    )];
+    if closed || missed {
+        let why = if missed {
+            "It did not get the rate that it asked for"
+        } else {
+            "Its loads ask for all that there is"
+        };
+        remarks.push(format!(
+            "{why}, so what it got is what its disk gave, and it needs at least that: say what it \
+             needs with --need, such as --need iops=5000."
+        ));
+    }
+    Ok(Taken {
+        need,
+        at_least: closed || missed,
+        remarks,
+    })
+}
+
+fn jobs(record: &Record) -> impl Iterator<Item = &JobResult> {
+    record.measurements.iter().flat_map(|one| &one.jobs)
+}
+
+/// Whether no job of a case is sequential.
+fn is_random(record: &Record, row: &Row) -> bool {
+    let of_case = record
+        .measurements
+        .iter()
+        .filter(|one| one.case == row.case);
+    let mut jobs = of_case.flat_map(|one| &one.jobs);
+    jobs.all(|job| job.pattern != Some(Pattern::Sequential))
+}
+
+fn iops(row: &Row) -> f64 {
+    row.directions.iter().map(|one| one.iops.value).sum()
+}
+
+fn bytes_per_s(row: &Row) -> f64 {
+    row.directions.iter().map(|one| one.bytes_per_s.value).sum()
+}
+
+fn read_percent(row: &Row) -> u8 {
+    let reads = row.directions.iter();
+    let reads = reads.filter(|one| one.direction == Direction::Read);
+    let reads: f64 = reads.map(|one| one.iops.value).sum();
+    (100.0 * reads / iops(row)).round() as u8
+}

@@ -1,0 +1,138 @@
+//! In: a trace. Out: the rates at which none of its operations waits too long, and what becomes of it on
+//! a finalist. The closed form and the player are those of `trace fit`.
+
+use anyhow::{Result, anyhow, bail};
+use blocklab_advice::{Finalist, Need, Simulated, Start, Verdict};
+use blocklab_catalog::{Catalog, resolve_text};
+use blocklab_device::Layout;
+use blocklab_sizing::{Envelope, Outcome};
+use blocklab_units::{Bytes, Nanos};
+use blocklab_workload::Direction;
+
+use super::measured::Taken;
+use crate::trace::fit::{Load, played_on};
+
+/// A trace, and how long its operations may wait.
+pub struct Recorded<'a> {
+    pub load: Load<'a>,
+    pub tolerated: Nanos,
+}
+
+/// Steps of halving a rate.
+const STEPS: usize = 50;
+
+impl Recorded<'_> {
+    /// The least rates at which no operation waits too long behind a limit that saves nothing up.
+    pub fn need(&self) -> Result<Taken> {
+        // Operations as most vendors count them: one for each piece that falls on a volume.
+        let piece = Layout::default().part(Bytes(u64::MAX)).0;
+        let (mut ops, mut bytes) = (Envelope::default(), Envelope::default());
+        let (mut count, mut reads, mut moved, mut end) = (0_u64, 0_u64, 0_u64, 0_u64);
+        self.load.each(|operation| {
+            let len = u64::from(operation.len);
+            ops.add(operation.at, len.div_ceil(piece).max(1));
+            bytes.add(operation.at, len);
+            count += 1;
+            reads += u64::from(operation.direction == Direction::Read);
+            moved += len;
+            end = end.max(operation.end());
+        })?;
+        if count == 0 {
+            bail!("{}: no operations in it", self.load.name());
+        }
+        let mut need = Need::new(Bytes(end.div_ceil(1 << 30) << 30));
+        need.iops = self.least(&ops.closed()).ceil();
+        need.bytes_per_s = self.least(&bytes.closed()).ceil();
+        need.block = Bytes((moved / count / 512).max(1) * 512);
+        need.read_percent = Some((100 * reads / count) as u8);
+        Ok(Taken {
+            need,
+            at_least: false,
+            remarks: vec![format!(
+                "The need is that of {}: the least rates at which none of its {} operations waits \
+                 longer than {} for a limit, and the end of its last byte.",
+                self.load.name(),
+                blocklab_units::count(count as f64),
+                self.tolerated
+            )],
+        })
+    }
+
+    /// Units a second.
+    fn least(&self, envelope: &Envelope) -> f64 {
+        let (mut low, mut high) = (0.5, envelope.work() as f64 + 1.0);
+        // All of it in no time waits for less than a second at this rate, or for as little as is
+        // tolerated at a higher one.
+        while envelope.worst(high, 0.0).wait > self.tolerated && high < 1e15 {
+            high *= 16.0;
+        }
+        for _ in 0..STEPS {
+            let middle = (low * high).sqrt();
+            if envelope.worst(middle, 0.0).wait > self.tolerated {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+        high
+    }
+
+    /// What becomes of the trace on a finalist, with burst buckets empty and full.
+    pub fn played(
+        &self,
+        finalist: &Finalist,
+        need: &Need,
+        catalog: &Catalog,
+    ) -> Result<Vec<Simulated>> {
+        let starts = match (finalist.has_credits(), need.lasts) {
+            (true, None) => vec![Start::Empty, Start::Full],
+            _ => vec![Start::Full],
+        };
+        let addresses: Vec<String> = starts.iter().map(|start| finalist.begun(*start)).collect();
+        let resolved = addresses.iter().map(|address| {
+            let resolved = resolve_text(address, catalog);
+            resolved.map_err(|error| anyhow!("cannot use this address:\n{error}"))
+        });
+        let resolved = resolved.collect::<Result<Vec<_>>>()?;
+        let specs: Vec<_> = resolved.iter().map(|resolved| &resolved.spec).collect();
+        let outcomes = played_on(&self.load, &specs, self.tolerated)?;
+        let each = starts.into_iter().zip(addresses).zip(outcomes);
+        let judged =
+            each.map(|((start, address), outcome)| self.judged(start, address, &outcome, need));
+        Ok(judged.collect())
+    }
+
+    fn judged(&self, start: Start, address: String, outcome: &Outcome, need: &Need) -> Simulated {
+        let mut why = Vec::new();
+        if outcome.wait_max_ns > self.tolerated.0 {
+            let held = outcome
+                .held
+                .first()
+                .map_or("a limit", |held| held.limit.as_str());
+            why.push(format!(
+                "an operation waits {} for {held}",
+                Nanos(outcome.wait_max_ns)
+            ));
+        }
+        if let Some(p99) = need.p99.filter(|p99| outcome.latency_p99_ns > p99.0) {
+            let found = Nanos(outcome.latency_p99_ns);
+            why.push(format!("p99 {found}; {p99} is the bound"));
+        }
+        if let Some(end) = outcome.beyond_bytes {
+            why.push(format!("it reaches {}, beyond the end", Bytes(end)));
+        }
+        Simulated {
+            address,
+            start,
+            verdict: if why.is_empty() {
+                Verdict::Carries
+            } else {
+                Verdict::Fails
+            },
+            why,
+            p99_ns: Some(outcome.latency_p99_ns as f64),
+            simulated_ns: 0,
+            operations: outcome.operations,
+        }
+    }
+}
