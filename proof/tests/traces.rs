@@ -218,3 +218,55 @@ fn a_replay_is_open_and_counts_from_the_recorded_moments() {
     let unused = lab.blocklab(["run", "--target", "null", "--from", "1s"]);
     assert!(unused.err.contains("are about a --trace"), "{unused:?}");
 }
+
+/// Two reads, each issued when the one before was done: on a slower volume the second comes later.
+#[test]
+fn a_program_that_waits_is_stretched_by_a_slower_volume() {
+    let lab = Lab::new();
+    let table = "at,op,offset,bytes,took\n0,R,0,4096,100\n110,R,8192,4096,100\n220,R,0,4096,100\n";
+    fs::write(lab.path().join("waits.csv"), table).expect("written");
+    let columns = "time=at:us,op=op,offset=offset,length=bytes,latency=took:us";
+    let run = |pace: &str, name: &str| {
+        let words = [
+            "run",
+            "--trace",
+            "waits.csv",
+            "--columns",
+            columns,
+            "--as",
+            pace,
+        ];
+        let target = [
+            "--target",
+            "sim:gp3:1GiB",
+            "--quiet",
+            "--name",
+            name,
+            "--copies",
+            "2",
+        ];
+        good(lab.blocklab(words.into_iter().chain(target)));
+        let record = json(&good(lab.blocklab(["export", name, "--format", "json"])));
+        let job = &record["measurements"][0]["jobs"][0];
+        assert_eq!(job["fidelity"]["due"], 6, "{job}");
+        let span = job["fidelity"]["timing"]["span_ns"].as_u64();
+        span.expect("a span") - 37_000_000_000
+    };
+    assert_eq!(run("open", "open"), 220_000);
+    assert!(run("dependent", "waits") > 500_000);
+    let words = [
+        "run",
+        "--target",
+        "sim:gp3:10GiB",
+        "--as",
+        "dependent",
+        "--trace",
+    ];
+    let trace = recorded();
+    let refused = lab.blocklab(words.into_iter().chain([trace.as_str()]));
+    assert_eq!(refused.code, Some(2));
+    assert!(
+        refused.err.contains("the trace has no completions"),
+        "{refused:?}"
+    );
+}

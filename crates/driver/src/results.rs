@@ -138,6 +138,7 @@ fn job_result(job: &Job, index: usize, workers: &Workers, seen: &Seen) -> JobRes
         access: Some(job.access),
         durability: job.durability,
         pace: match &job.replay {
+            Some(replay) if !replay.dependencies.is_empty() => PaceKind::Dependent,
             Some(replay) if replay.keeps_time => PaceKind::Recorded,
             _ => job.pace.into(),
         },

@@ -178,5 +178,6 @@ pub(super) fn apply(options: &Options, job: &mut Job, trace: Trace) {
         keeps_time: !options.replay_no_stall,
         source: trace.source,
         adapted: trace.adapted,
+        ..Replay::default()
     }));
 }

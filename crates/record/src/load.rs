@@ -61,12 +61,21 @@ pub enum PaceKind {
     OpenPoisson,
     /// At the moments of a recorded load.
     Recorded,
+    /// After the completions that the operations of a recorded load followed.
+    Dependent,
 }
 
 impl PaceKind {
-    /// `closed`, `capped`, `open_fixed`, `open_poisson`, `recorded`.
+    /// `closed`, `capped`, `open_fixed`, `open_poisson`, `recorded`, `dependent`.
     pub const fn name(self) -> &'static str {
-        ["closed", "capped", "open_fixed", "open_poisson", "recorded"][self as usize]
+        [
+            "closed",
+            "capped",
+            "open_fixed",
+            "open_poisson",
+            "recorded",
+            "dependent",
+        ][self as usize]
     }
 }
 

@@ -25,8 +25,10 @@ mod paired;
 mod vscsi;
 
 pub mod character;
+mod dependent;
 pub mod format;
 mod merged;
+pub mod prepared;
 mod selected;
 mod sorted;
 pub mod stored;

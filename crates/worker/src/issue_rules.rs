@@ -63,6 +63,7 @@ impl Replaying {
 
     /// Counts an issued operation.
     fn issued(&mut self, issue: &Issue<'_>, due: Nanos, recorder: &Recorder) {
+        self.cursor.went_out(issue.slot);
         if self.overlaps.begins(issue.request, issue.slot) {
             recorder.conflicts.add(1);
         }
@@ -181,7 +182,7 @@ impl IssueRules {
 
     /// When the next operation is due by a replay or by the pacers of the directions.
     pub(crate) fn due(&mut self, now: Nanos, requests: &mut Requests) -> Due {
-        let due = match (&mut self.pacers, &self.replay) {
+        let due = match (&mut self.pacers, &mut self.replay) {
             _ if self.held.is_some() => Due::Now(self.due),
             (_, Some(replay)) => replay.cursor.due(now),
             (Some(pacers), None) => pacers.due(now, requests),
@@ -241,6 +242,7 @@ impl IssueRules {
     pub(crate) fn left(&mut self, io: &InFlight, slot: usize, now: Nanos, had_no_room: bool) {
         if let Some(replay) = &mut self.replay {
             replay.overlaps.ends(io, slot);
+            replay.cursor.completed(slot, now);
             if had_no_room {
                 replay.room_at = now;
             }

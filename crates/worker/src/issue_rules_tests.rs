@@ -285,3 +285,40 @@ fn a_replay_counts_from_the_moments_of_its_trace() {
         "a quarter was 20 ms late: {response}"
     );
 }
+
+/// A program reads twice in a row and thinks in between, another one writes at its own times. On a
+/// slow device the reads come later, and the write overtakes them.
+#[test]
+fn what_followed_a_completion_follows_it_again() {
+    let operation = |at, direction| blocklab_workload::Replayed {
+        at: ms(at),
+        target: 0,
+        direction,
+        len: 4096,
+        offset: 0,
+    };
+    let follows = |back| blocklab_workload::Dependency {
+        back,
+        think_ns: u32::from(back > 0) * 1_000_000,
+    };
+    let mut replaying = job();
+    replaying.stop = Stop::default();
+    replaying.depth = 4;
+    replaying.replay = Some(Arc::new(blocklab_workload::Replay {
+        operations: vec![
+            operation(0, Direction::Read),
+            operation(2, Direction::Read),
+            operation(3, Direction::Write),
+            operation(4, Direction::Read),
+        ],
+        dependencies: vec![follows(0), follows(1), follows(0), follows(2)],
+        keeps_time: true,
+        ..blocklab_workload::Replay::default()
+    }));
+    let (mut worker, recorder, _) = employ(&replaying);
+    let issues = play(&mut worker, &mut Model::new(ms(10)));
+    assert_eq!(issues, [ms(0), ms(3), ms(11), ms(22)]);
+    let times = recorder.issue_times.as_ref().unwrap();
+    assert_eq!((times.drift.get(), times.last_due.get()), (0, ms(22).0));
+    assert_eq!(recorder.conflicts.get(), 2);
+}

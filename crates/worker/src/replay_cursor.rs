@@ -1,5 +1,13 @@
-//! In: a recorded trace, and the time. Out: its operations one by one, when each is due.
+//! In: a recorded trace, the time, and which of its operations complete. Out: its operations one by
+//! one, when each is due.
+//!
+//! ```text
+//!   by moments      ─────────────▶ the next one in order ──┐
+//!   by completions  ─▶ ready: those whose time has come    ├─▶ the one that was due first
+//! ```
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 use blocklab_units::Nanos;
@@ -12,7 +20,61 @@ use crate::pace::Due;
 pub(crate) struct ReplayCursor {
     replay: Arc<Replay>,
     next: usize,
+    issued: usize,
+    /// The operation that was drawn last.
+    drawn: u32,
     start: Nanos,
+    followers: Option<Followers>,
+}
+
+/// Operations that wait for others.
+#[derive(Debug)]
+struct Followers {
+    /// By operation: the last one that waits for it, and for each of those the one before it among
+    /// them. 0: none, as the first operation waits for nothing.
+    last: Vec<u32>,
+    before: Vec<u32>,
+    /// When operations are due whose completion has come.
+    ready: BinaryHeap<Reverse<(Nanos, u32)>>,
+    /// The operation in each slot.
+    in_slots: Vec<u32>,
+}
+
+/// No operation of the trace: a flush between them, or nothing any more.
+const NONE: u32 = u32::MAX;
+
+impl Followers {
+    fn new(replay: &Replay) -> Self {
+        let count = replay.dependencies.len();
+        let (mut last, mut before) = (vec![0; count], vec![0; count]);
+        for (number, dependency) in replay.dependencies.iter().enumerate() {
+            if dependency.back > 0 {
+                let followed = number - dependency.back as usize;
+                before[number] = std::mem::replace(&mut last[followed], number as u32);
+            }
+        }
+        Self {
+            last,
+            before,
+            ready: BinaryHeap::new(),
+            in_slots: Vec::new(),
+        }
+    }
+
+    fn completed(&mut self, replay: &Replay, slot: usize, now: Nanos) {
+        let done = self.in_slots.get_mut(slot);
+        let done = done.map(|done| std::mem::replace(done, NONE));
+        let Some(done) = done.filter(|done| *done != NONE) else {
+            return;
+        };
+        let mut follower = self.last[done as usize];
+        while follower > 0 {
+            let think = Nanos(replay.dependencies[follower as usize].think_ns.into());
+            self.ready
+                .push(Reverse((now.saturating_add(think), follower)));
+            follower = self.before[follower as usize];
+        }
+    }
 }
 
 impl ReplayCursor {
@@ -43,8 +105,11 @@ impl ReplayCursor {
             });
         }
         Ok(Some(Self {
+            followers: (!replay.dependencies.is_empty()).then(|| Followers::new(replay)),
             replay: Arc::clone(replay),
             next: 0,
+            issued: 0,
+            drawn: 0,
             start: Nanos::ZERO,
         }))
     }
@@ -53,23 +118,47 @@ impl ReplayCursor {
         self.start = start;
     }
 
-    pub(crate) fn due(&self, now: Nanos) -> Due {
-        match self.replay.operations.get(self.next) {
-            Some(op) if self.replay.keeps_time => {
-                let moment = self.start.saturating_add(op.at);
-                if now < moment {
-                    Due::At(moment)
-                } else {
-                    Due::Now(moment)
-                }
-            }
-            _ => Due::Now(now),
+    /// When the next operation is due; after what is in flight, where it waits for that.
+    pub(crate) fn due(&mut self, now: Nanos) -> Due {
+        if !self.replay.keeps_time {
+            return Due::Now(now);
+        }
+        match self.first().map(|(moment, _)| moment) {
+            Some(moment) if now < moment => Due::At(moment),
+            Some(moment) => Due::Now(moment),
+            None => Due::AfterDrain,
         }
     }
 
+    /// The operation that is due first, and when.
+    fn first(&mut self) -> Option<(Nanos, u32)> {
+        if let Some(followers) = &self.followers {
+            let dependencies = &self.replay.dependencies[self.next..];
+            let free = dependencies
+                .iter()
+                .position(|dependency| dependency.back == 0);
+            self.next += free.unwrap_or(dependencies.len());
+            let ready = followers.ready.peek().map(|ready| ready.0);
+            return self.in_order().into_iter().chain(ready).min();
+        }
+        self.in_order()
+    }
+
+    fn in_order(&self) -> Option<(Nanos, u32)> {
+        let operation = self.replay.operations.get(self.next)?;
+        Some((self.start.saturating_add(operation.at), self.next as u32))
+    }
+
     pub(crate) fn draw(&mut self) -> Option<Request> {
-        let op = self.replay.operations.get(self.next)?;
-        self.next += 1;
+        let (_, number) = self.first()?;
+        if number as usize == self.next {
+            self.next += 1;
+        } else if let Some(followers) = &mut self.followers {
+            followers.ready.pop();
+        }
+        self.issued += 1;
+        self.drawn = number;
+        let op = &self.replay.operations[number as usize];
         Some(Request {
             target: op.target,
             direction: op.direction,
@@ -82,7 +171,24 @@ impl ReplayCursor {
         })
     }
 
+    /// The operation that was drawn last has gone out in this slot.
+    pub(crate) fn went_out(&mut self, slot: usize) {
+        if let Some(followers) = &mut self.followers {
+            if followers.in_slots.len() <= slot {
+                followers.in_slots.resize(slot + 1, NONE);
+            }
+            followers.in_slots[slot] = self.drawn;
+        }
+    }
+
+    /// The operation in a slot has completed: those that follow it will be due.
+    pub(crate) fn completed(&mut self, slot: usize, now: Nanos) {
+        if let Some(followers) = &mut self.followers {
+            followers.completed(&self.replay, slot, now);
+        }
+    }
+
     pub(crate) fn is_over(&self) -> bool {
-        self.next >= self.replay.operations.len()
+        self.issued >= self.replay.operations.len()
     }
 }

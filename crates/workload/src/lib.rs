@@ -30,12 +30,12 @@ pub use content::ContentMaker;
 pub use date::Date;
 pub use io::{Completion, Io, Slot, SyncKind};
 pub use job::{
-    Access, Adapted, Advice, Batch, BlockSizes, CallFlags, Content, Credentials, Direction,
-    Durability, EndsOthers, Engine, EngineKind, ErrorPolicy, Flow, Flush, Hints, Invalid,
-    IoPriority, Job, LatencyTarget, Lifetime, Limit, Log, Measure, MinRate, Mix, MovingWindow,
-    OperationFlags, Pace, Pattern, Priority, PriorityShare, Rate, Region, Replay, Replayed, Runs,
-    SizeDraw, SizeMix, SizedRamp, Spread, Steady, SteadyVariable, Stop, TargetOrder, Think,
-    ThinkStyle, TraceChanges, TraceFile, UringOptions, Zone,
+    Access, Adapted, Advice, Batch, BlockSizes, CallFlags, Content, Credentials, Dependency,
+    Direction, Durability, EndsOthers, Engine, EngineKind, ErrorPolicy, Flow, Flush, Hints,
+    Invalid, IoPriority, Job, LatencyTarget, Lifetime, Limit, Log, Measure, MinRate, Mix,
+    MovingWindow, OperationFlags, Pace, Pattern, Priority, PriorityShare, Rate, Region, Replay,
+    Replayed, Runs, SizeDraw, SizeMix, SizedRamp, Spread, Steady, SteadyVariable, Stop,
+    TargetOrder, Think, ThinkStyle, TraceChanges, TraceFile, UringOptions, Zone,
 };
 pub use kept::PLAN_FORMAT;
 pub use place::{Extent, Places};

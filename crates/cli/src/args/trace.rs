@@ -220,6 +220,18 @@ pub struct ReplayArgs {
     /// Most operations in flight (default: no limit on sim:, else 1024 or fewer, 32 with --as fast)
     #[arg(long, value_name = "N", requires = "trace", value_parser = super::at_least_one)]
     pub max_in_flight: Option<NonZeroU32>,
+    /// How often the load comes, as if there were as many users
+    #[arg(long, value_name = "N", requires = "trace", default_value = "1", value_parser = super::at_least_one)]
+    pub copies: NonZeroU32,
+    /// How much later each copy begins than the one before
+    #[arg(long, value_name = "TIME", requires = "copies", default_value = "37s")]
+    pub shift: Nanos,
+    /// Let an operation wait while another one on the same bytes is in flight
+    #[arg(long, requires = "trace")]
+    pub in_order: bool,
+    /// Issue the trims of the trace on a real target, too
+    #[arg(long, requires = "trace")]
+    pub trims: bool,
     /// Offsets beyond the target begin anew at its start
     #[arg(long, requires = "trace", conflicts_with_all = ["scale", "compact"])]
     pub wrap: bool,
@@ -240,6 +252,8 @@ pub enum ReplayPace {
     /// At their recorded moments, whatever is in flight
     #[default]
     Open,
+    /// After the completions that they followed when they were recorded, as long after as there
+    Dependent,
     /// In their order, each as soon as there is room in flight
     Fast,
 }

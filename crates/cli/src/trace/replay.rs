@@ -1,24 +1,20 @@
 //! `blocklab run --trace`: a recorded load as a plan.
-//!
-//! Operations are issued at the moments at which they were recorded, whatever is in flight (`--as
-//! open`), or each as soon as there is room for it (`--as fast`).
 
-use std::collections::HashMap;
-use std::fs::File;
-use std::io::{Seek, SeekFrom};
+use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, bail};
 use blocklab_catalog::resolve;
 use blocklab_console::place;
-use blocklab_host::{LARGEST_REPORT, read_input};
-use blocklab_record::{Note, NoteLevel};
+use blocklab_host::{LARGEST_REPORT, read_input, target_facts};
+use blocklab_record::{Note, NoteLevel, TargetKind};
 use blocklab_trace::format::Format;
+use blocklab_trace::prepared::{Pace, Place, Room, Wanted, prepared};
 use blocklab_trace::{Operation, Source};
 use blocklab_units::{Bytes, count};
 use blocklab_workload::{
-    Adapted, BlockSizes, Case, Direction, Job, Plan, Region, Replay, Replayed, SizeMix, Stop,
-    Target, TraceChanges, TraceFile, Workload,
+    BlockSizes, Case, Direction, Job, Plan, Region, Replay, SizeMix, Stop, Target, TraceChanges,
+    TraceFile, Workload,
 };
 
 use super::opened;
@@ -28,16 +24,14 @@ use crate::args::{ReplayArgs, ReplayPace};
 /// that all operations of most traces may be.
 const IN_FLIGHT_VIRTUAL: usize = 4 << 20;
 const IN_FLIGHT_REAL: u32 = 1024;
-/// IORING_MAX_ENTRIES of Linux.
-const MOST_REAL: u32 = 32_768;
 /// The same without moments, where as many are in flight as may be.
 const IN_FLIGHT_FAST: u32 = 32;
+/// IORING_MAX_ENTRIES of Linux.
+const MOST_REAL: u32 = 32_768;
 /// What buffers of a real run may take.
 const BUFFERS: u64 = 256 << 20;
 /// An operation takes 32 bytes of memory.
 const MOST: usize = 50_000_000;
-/// Extents that keep their neighbourhood with `--compact`.
-const EXTENT: u64 = 1 << 20;
 const SECTOR: u64 = 512;
 
 /// A recorded load, and what is to be said of it.
@@ -52,49 +46,17 @@ pub fn plan(args: &ReplayArgs, targets: &[String]) -> Result<Planned> {
         bail!("--trace replays the operations of one device on one --target");
     };
     let mut opened = opened::open(&args.trace, &args.read, true)?;
-    let mut operations: Vec<Operation> = Vec::new();
-    while let Some(operation) = opened.source.next().map_err(|error| opened.named(error))? {
-        if operations.len() == MOST {
-            bail!(
-                "{}: more than {} operations, which would take more than 1.6 GB of memory: replay a \
-                 part of it with --from and --until",
-                opened.name,
-                count(MOST as f64)
-            );
-        }
-        operations.push(operation);
-    }
-    if operations.is_empty() {
-        bail!("{}: no operations in it", opened.name);
-    }
-    let end = operations.iter().map(Operation::end).max().unwrap_or(0);
-    let moved = placed(args, &mut operations, end, size_of(target)?)?;
-    let end = operations.iter().map(Operation::end).max().unwrap_or(0);
-    let mut notes: Vec<Note> = opened
-        .source
-        .remarks()
-        .iter()
-        .map(|text| note(text))
-        .collect();
-    if moved > 0 {
-        notes.push(note(&format!(
-            "{} operations were moved into the target: their distances and rewrites are not those of \
-             the recording",
-            count(moved as f64)
-        )));
-    }
-    if args.speed != 100 {
-        notes.push(note(&format!(
-            "replayed at {} % of the recorded speed, which is a load that nobody recorded",
-            args.speed
-        )));
-    }
+    let operations = all(&mut opened, args.copies.get())?;
     let is_virtual = target.starts_with("sim:");
-    let adapted = Adapted {
-        folded: moved,
-        ..Adapted::default()
-    };
-    let job = job(args, &operations, end, is_virtual, adapted)?;
+    let wanted = wanted(args, target);
+    let replay = prepared(operations, &wanted, room(target)?);
+    let replay = replay.map_err(|why| anyhow!("{}: {why}", opened.name))?;
+    if replay.operations.is_empty() {
+        bail!("{}: no operations in it that are replayed", opened.name);
+    }
+    let mut notes = notes(args, &replay);
+    notes.extend(opened.source.remarks().iter().map(|text| note(text)));
+    let job = job(args, replay, is_virtual)?;
     let name = "trace".to_owned();
     let case = Case {
         name: name.clone(),
@@ -111,17 +73,85 @@ pub fn plan(args: &ReplayArgs, targets: &[String]) -> Result<Planned> {
     })
 }
 
+/// The operations, in memory.
+fn all(opened: &mut opened::Opened, copies: u32) -> Result<Vec<Operation>> {
+    let most = MOST / copies as usize;
+    let mut operations = Vec::new();
+    while let Some(operation) = opened.source.next().map_err(|error| opened.named(error))? {
+        if operations.len() == most {
+            bail!(
+                "{}: with all copies more than {} operations, which would take more than 1.6 GB of \
+                 memory: replay a part of it with --from and --until",
+                opened.name,
+                count(MOST as f64)
+            );
+        }
+        operations.push(operation);
+    }
+    if operations.is_empty() {
+        bail!("{}: no operations in it", opened.name);
+    }
+    Ok(operations)
+}
+
+fn wanted(args: &ReplayArgs, target: &str) -> Wanted {
+    Wanted {
+        pace: match args.pace {
+            ReplayPace::Open => Pace::Open,
+            ReplayPace::Dependent => Pace::Dependent,
+            ReplayPace::Fast => Pace::Fast,
+        },
+        speed_percent: args.speed,
+        copies: args.copies.get(),
+        shift: args.shift,
+        place: match (args.wrap, args.scale, args.compact) {
+            (true, ..) => Place::Wrap,
+            (_, true, _) => Place::Scale,
+            (_, _, true) => Place::Compact,
+            _ => Place::AsRecorded,
+        },
+        // A trim of a whole disk in a recording would empty the target.
+        trims: args.trims || target == "null" || Target::is_model(target),
+    }
+}
+
 fn note(text: &str) -> Note {
     Note::new(NoteLevel::Approximated, "--trace", text)
 }
 
-fn job(
-    args: &ReplayArgs,
-    operations: &[Operation],
-    end: u64,
-    is_virtual: bool,
-    adapted: Adapted,
-) -> Result<Job> {
+/// What is to be said of a load that nobody recorded.
+fn notes(args: &ReplayArgs, replay: &Replay) -> Vec<Note> {
+    let mut notes = Vec::new();
+    if replay.adapted.folded > 0 {
+        notes.push(note(&format!(
+            "{} operations were moved into the target: their distances and rewrites are not those of \
+             the recording",
+            count(replay.adapted.folded as f64)
+        )));
+    }
+    if replay.adapted.dropped > 0 {
+        notes.push(note(&format!(
+            "{} trims were left out; --trims issues them",
+            count(replay.adapted.dropped as f64)
+        )));
+    }
+    if args.speed != 100 {
+        notes.push(note(&format!(
+            "replayed at {} % of the recorded speed, which is a load that nobody recorded",
+            args.speed
+        )));
+    }
+    if args.copies.get() > 1 {
+        notes.push(note(&format!(
+            "{} copies, each {} after the one before, on the same places: a load that nobody recorded",
+            args.copies, args.shift
+        )));
+    }
+    notes
+}
+
+fn job(args: &ReplayArgs, replay: Replay, is_virtual: bool) -> Result<Job> {
+    let operations = &replay.operations;
     let largest = |trims: bool| {
         let same = operations
             .iter()
@@ -139,16 +169,8 @@ fn job(
         None if is_virtual => operations.len().min(IN_FLIGHT_VIRTUAL) as u32,
         None => IN_FLIGHT_REAL.min((BUFFERS / block.0).max(1) as u32),
     };
-    let speed = u128::from(args.speed);
-    let replayed = operations.iter().map(|operation| Replayed {
-        at: blocklab_units::Nanos((u128::from(operation.at.0) * 100 / speed) as u64),
-        target: 0,
-        direction: operation.direction,
-        len: operation.len,
-        offset: operation.offset,
-    });
-    let defaults = Job::default();
-    let reached = Bytes(end.div_ceil(4096) * 4096);
+    let ends = operations.iter().map(|op| op.offset + u64::from(op.len));
+    let reached = Bytes(ends.max().unwrap_or(0).div_ceil(4096) * 4096);
     let region = Region {
         size: (!is_virtual).then_some(reached),
         ..Region::default()
@@ -161,21 +183,23 @@ fn job(
         region,
         depth,
         stop: Stop::default(),
+        no_overlap: args.in_order,
         replay: Some(Arc::new(Replay {
-            operations: replayed.collect(),
-            keeps_time: args.pace == ReplayPace::Open,
-            source: source(args)?,
-            adapted,
+            source: source(args, &replay)?,
+            ..replay
         })),
-        ..defaults
+        ..Job::default()
     })
 }
 
 /// The file from which the same operations can be read again; `None` where they were changed in ways
 /// that no record holds.
-fn source(args: &ReplayArgs) -> Result<Option<TraceFile>> {
+fn source(args: &ReplayArgs, replay: &Replay) -> Result<Option<TraceFile>> {
     let read = &args.read;
-    let is_changed = args.wrap || args.scale || args.compact || read.device.is_some();
+    let is_changed = replay.adapted != blocklab_workload::Adapted::default()
+        || !replay.dependencies.is_empty()
+        || args.copies.get() > 1
+        || read.device.is_some();
     let is_part = read.from.is_some() || read.until.is_some() || read.columns.is_some();
     let [path] = &args.trace[..] else {
         return Ok(None);
@@ -200,73 +224,31 @@ fn source(args: &ReplayArgs) -> Result<Option<TraceFile>> {
     }))
 }
 
-/// Bytes of a target that is there.
-fn size_of(target: &str) -> Result<Option<u64>> {
+/// What is known of a target.
+fn room(target: &str) -> Result<Room> {
     let parsed = Target::parse(target)?;
     if let Some(address) = parsed.address() {
         let catalog = place::load_catalog()?;
         let resolved = resolve(address, &catalog);
         let resolved = resolved.map_err(|error| anyhow!("cannot use {target}:\n{error}"))?;
         let sizes = resolved.spec.volumes.iter().map(|volume| volume.capacity.0);
-        return Ok(Some(sizes.sum()));
+        return Ok(Room {
+            size: Some(sizes.sum()),
+            block: 1,
+        });
     }
-    let mut file = match File::open(target) {
-        Ok(file) if !file.metadata()?.is_dir() => file,
+    let path = Path::new(target);
+    if target == "null" || !path.exists() {
+        return Ok(Room::default());
+    }
+    let facts = target_facts(path).with_context(|| format!("cannot look at {target}"))?;
+    let device = facts.devices.first();
+    let below = device.map(|device| device.logical_block_bytes.0);
+    let direct = facts.direct_offset_align.map(u64::from);
+    let is_folder = path.is_dir();
+    Ok(Room {
         // A scratch file is made as large as it has to be.
-        _ => return Ok(None),
-    };
-    let size = file.seek(SeekFrom::End(0));
-    size.map(Some)
-        .with_context(|| format!("cannot tell the size of {target}"))
-}
-
-/// Puts operations into the target, as it is asked for. Gives how many were moved.
-fn placed(
-    args: &ReplayArgs,
-    operations: &mut [Operation],
-    end: u64,
-    size: Option<u64>,
-) -> Result<u64> {
-    let Some(size) = size else { return Ok(0) };
-    if end <= size && !args.scale && !args.compact {
-        return Ok(0);
-    }
-    if !args.wrap && !args.scale && !args.compact {
-        bail!(
-            "the trace reaches {}, and the target has {}: take a larger one, or --wrap (modulo its \
-             size), --scale (offsets by the ratio of the sizes) or --compact (used extents of 1 MiB \
-             next to one another)",
-            Bytes(end),
-            Bytes(size)
-        );
-    }
-    let mut extents: HashMap<u64, u64> = HashMap::new();
-    let mut moved = 0;
-    for operation in operations {
-        let (offset, len) = (operation.offset, u64::from(operation.len));
-        let wanted = if args.compact {
-            let next = extents.len() as u64;
-            let extent = *extents.entry(offset / EXTENT).or_insert(next);
-            extent * EXTENT + offset % EXTENT
-        } else if args.scale {
-            let scaled = u128::from(offset) * u128::from(size) / u128::from(end.max(1));
-            scaled as u64 / SECTOR * SECTOR
-        } else {
-            offset % size
-        };
-        let last = size
-            .checked_sub(len)
-            .with_context(|| format!("an operation of {} is larger than the target", Bytes(len)))?;
-        if args.compact && wanted > last {
-            bail!(
-                "the trace uses more than {} extents of 1 MiB, and the target has {}: take a larger \
-                 one, or --wrap",
-                count((size / EXTENT) as f64),
-                Bytes(size)
-            );
-        }
-        operation.offset = wanted.min(last / SECTOR * SECTOR);
-        moved += u64::from(operation.offset != offset);
-    }
-    Ok(moved)
+        size: (!is_folder && facts.kind != TargetKind::Null).then_some(facts.size_bytes.0),
+        block: direct.or(below).unwrap_or(1),
+    })
 }

@@ -18,11 +18,24 @@ pub struct Replay {
     pub operations: Vec<Replayed>,
     /// Each operation waits for its time; otherwise it is issued as soon as the depth allows.
     pub keeps_time: bool,
+    /// What each operation follows; empty: operations come at their moments, whatever completes.
+    #[serde(skip)]
+    pub dependencies: Vec<Dependency>,
     /// The file that they come from.
     pub source: Option<TraceFile>,
     /// What was changed in the operations to make them fit the target.
     #[serde(skip)]
     pub adapted: Adapted,
+}
+
+/// An operation that waits for another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Dependency {
+    /// How many operations before it is the one that it waits for; 0: it waits for none and comes at
+    /// its moment.
+    pub back: u32,
+    /// How long after the completion of that one it comes.
+    pub think_ns: u32,
 }
 
 /// How many operations of a trace are not what they were, and why.

@@ -1,0 +1,319 @@
+//! In: the operations of a trace, how they are wanted, and what the target is like. Out: a replay, with
+//! the number of operations that are not what they were.
+//!
+//! ```text
+//!   operations ─▶ without trims ─▶ copies ─▶ into the target ─▶ to its blocks ─▶ speed ─▶ Replay
+//!                                     └──▶ Dependencies, by completions of the recording
+//! ```
+
+use std::collections::HashMap;
+
+use blocklab_units::{Bytes, Nanos, count};
+use blocklab_workload::{Adapted, Direction, Replay, Replayed};
+
+use crate::Operation;
+use crate::dependent::dependencies;
+
+/// Extents that keep their neighbourhood with [`Place::Compact`].
+const EXTENT: u64 = 1 << 20;
+
+/// How the operations of a trace are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Wanted {
+    /// When they are issued.
+    pub pace: Pace,
+    /// Speed in per cent of the recorded one, at least 1.
+    pub speed_percent: u64,
+    /// How often they come, at least once.
+    pub copies: u32,
+    /// How much later each copy begins than the one before.
+    pub shift: Nanos,
+    /// How they are put into a target that is smaller.
+    pub place: Place,
+    /// Whether trims are issued.
+    pub trims: bool,
+}
+
+impl Default for Wanted {
+    fn default() -> Self {
+        Self {
+            pace: Pace::Open,
+            speed_percent: 100,
+            copies: 1,
+            shift: Nanos::ZERO,
+            place: Place::AsRecorded,
+            trims: true,
+        }
+    }
+}
+
+/// When operations are issued.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pace {
+    /// At their recorded moments, whatever is in flight.
+    Open,
+    /// After the completions that they followed in the recording, as long after as there.
+    Dependent,
+    /// In their order, each as soon as there is room in flight.
+    Fast,
+}
+
+/// Where operations go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// Where they went; a target that is too small is refused.
+    AsRecorded,
+    /// Modulo the size of the target.
+    Wrap,
+    /// Offsets by the ratio of the sizes.
+    Scale,
+    /// Used extents of 1 MiB next to one another.
+    Compact,
+}
+
+/// What is known of the target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Room {
+    /// `None`: it is made as large as it has to be.
+    pub size: Option<u64>,
+    /// It takes whole blocks of this size, a power of two; 0 and 1: any range.
+    pub block: u64,
+}
+
+/// The replay of these operations, which are on one device and in order of time.
+///
+/// # Errors
+/// Why they cannot be replayed that way, and what would work.
+pub fn prepared(
+    mut operations: Vec<Operation>,
+    wanted: &Wanted,
+    room: Room,
+) -> Result<Replay, String> {
+    let all = operations.len();
+    if !wanted.trims {
+        operations.retain(|operation| operation.direction != Direction::Trim);
+    }
+    let mut adapted = Adapted {
+        dropped: (all - operations.len()) as u64,
+        ..Adapted::default()
+    };
+    let mut operations = copied(operations, wanted);
+    let dependencies = match wanted.pace {
+        Pace::Dependent => dependencies(&operations)?,
+        Pace::Open | Pace::Fast => Vec::new(),
+    };
+    if let Some(size) = room.size {
+        adapted.folded = placed(&mut operations, wanted.place, size)?;
+    }
+    rounded(&mut operations, room, &mut adapted);
+    let speed = u128::from(wanted.speed_percent.max(1));
+    let replayed = operations.into_iter().map(|operation| Replayed {
+        at: Nanos((u128::from(operation.at.0) * 100 / speed) as u64),
+        target: 0,
+        direction: operation.direction,
+        len: operation.len,
+        offset: operation.offset,
+    });
+    Ok(Replay {
+        operations: replayed.collect(),
+        keeps_time: wanted.pace != Pace::Fast,
+        dependencies,
+        source: None,
+        adapted,
+    })
+}
+
+/// All copies in order of time; the number of the copy takes the place of the device.
+fn copied(operations: Vec<Operation>, wanted: &Wanted) -> Vec<Operation> {
+    if wanted.copies <= 1 {
+        return operations;
+    }
+    let one = |copy: u32| {
+        operations.iter().map(move |operation| Operation {
+            at: Nanos(
+                operation
+                    .at
+                    .0
+                    .saturating_add(wanted.shift.0 * u64::from(copy)),
+            ),
+            target: copy,
+            ..*operation
+        })
+    };
+    let mut all: Vec<Operation> = (0..wanted.copies).flat_map(one).collect();
+    all.sort_by_key(|operation| operation.at);
+    all
+}
+
+/// Puts operations into the target. Gives how many were moved.
+fn placed(operations: &mut [Operation], place: Place, size: u64) -> Result<u64, String> {
+    let end = operations.iter().map(Operation::end).max().unwrap_or(0);
+    match place {
+        Place::AsRecorded if end > size => {
+            return Err(format!(
+                "the trace reaches {}, and the target has {}: take a larger one, or --wrap (modulo \
+                 its size), --scale (offsets by the ratio of the sizes) or --compact (used extents \
+                 of 1 MiB next to one another)",
+                Bytes(end),
+                Bytes(size)
+            ));
+        }
+        Place::AsRecorded => return Ok(0),
+        Place::Wrap if end <= size => return Ok(0),
+        Place::Wrap | Place::Scale | Place::Compact => {}
+    }
+    let mut extents: HashMap<u64, u64> = HashMap::new();
+    let mut moved = 0;
+    for operation in operations {
+        let (offset, len) = (operation.offset, u64::from(operation.len));
+        let wanted = match place {
+            Place::Compact => {
+                let next = extents.len() as u64;
+                let extent = *extents.entry(offset / EXTENT).or_insert(next);
+                extent * EXTENT + offset % EXTENT
+            }
+            Place::Scale => {
+                let scaled = u128::from(offset) * u128::from(size) / u128::from(end.max(1));
+                scaled as u64 / SECTOR * SECTOR
+            }
+            Place::Wrap | Place::AsRecorded => offset % size.max(1),
+        };
+        let last = size
+            .checked_sub(len)
+            .ok_or_else(|| format!("an operation of {} is larger than the target", Bytes(len)))?;
+        if place == Place::Compact && wanted > last {
+            return Err(format!(
+                "the trace uses more than {} extents of 1 MiB, and the target has {}: take a larger \
+                 one, or --wrap",
+                count((size / EXTENT) as f64),
+                Bytes(size)
+            ));
+        }
+        operation.offset = wanted.min(last / SECTOR * SECTOR);
+        moved += u64::from(operation.offset != offset);
+    }
+    Ok(moved)
+}
+
+const SECTOR: u64 = 512;
+
+/// Rounds operations outwards to whole blocks of the target.
+fn rounded(operations: &mut [Operation], room: Room, adapted: &mut Adapted) {
+    let block = room.block.max(1);
+    // A target may end in the middle of a block: what lies there is left as it is.
+    let whole = room.size.map_or(u64::MAX, |size| size / block * block);
+    for operation in operations {
+        let (begin, end) = (operation.offset, operation.end());
+        let is_whole = begin.is_multiple_of(block) && end.is_multiple_of(block);
+        if operation.direction == Direction::Sync || is_whole {
+            continue;
+        }
+        let from = begin / block * block;
+        let to = end.div_ceil(block) * block;
+        let Ok(len) = u32::try_from(to - from) else {
+            continue;
+        };
+        if to <= whole {
+            adapted.rounded += 1;
+            adapted.rounded_bytes += to - from - (end - begin);
+            (operation.offset, operation.len) = (from, len);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::at;
+
+    fn on(offset: u64, len: u32) -> Operation {
+        Operation {
+            offset,
+            len,
+            ..at(0)
+        }
+    }
+
+    #[track_caller]
+    fn check(
+        operations: &[Operation],
+        wanted: Wanted,
+        room: Room,
+        expected: &[(u64, u32)],
+    ) -> Adapted {
+        let replay = prepared(operations.to_vec(), &wanted, room).expect("a sound wish");
+        let ranges = replay.operations.iter().map(|op| (op.offset, op.len));
+        assert_eq!(ranges.collect::<Vec<_>>(), expected);
+        replay.adapted
+    }
+
+    /// The story: operations of a disk with sectors of 512 bytes failed on one with sectors of 4 KiB.
+    #[test]
+    fn operations_are_rounded_outwards_and_the_bytes_are_counted() {
+        let four_kib = Room {
+            size: Some(1 << 20),
+            block: 4096,
+        };
+        let operations = [on(512, 512), on(4096, 8192), on(4095, 2), on(12_288, 4097)];
+        let expected = [(0, 4096), (4096, 8192), (0, 8192), (12_288, 8192)];
+        let adapted = check(&operations, Wanted::default(), four_kib, &expected);
+        assert_eq!(adapted.rounded, 3);
+        assert_eq!(adapted.rounded_bytes, 3584 + 8190 + 4095);
+        let any = Room {
+            block: 1,
+            ..four_kib
+        };
+        let adapted = check(&operations[..1], Wanted::default(), any, &[(512, 512)]);
+        assert_eq!(adapted, Adapted::default());
+    }
+
+    #[test]
+    fn operations_are_put_into_a_smaller_target_in_three_ways() {
+        let room = Room {
+            size: Some(4 << 20),
+            block: 512,
+        };
+        let far = [on(0, 4096), on(7 << 20, 4096), on(9 << 20, 4096)];
+        let wish = |place| Wanted {
+            place,
+            ..Wanted::default()
+        };
+        let refused =
+            prepared(far.to_vec(), &wish(Place::AsRecorded), room).expect_err("too small");
+        assert!(
+            refused.contains("reaches 9") && refused.contains("--wrap"),
+            "{refused}"
+        );
+        let wrapped = [(0, 4096), (3 << 20, 4096), (1 << 20, 4096)];
+        assert_eq!(check(&far, wish(Place::Wrap), room, &wrapped).folded, 2);
+        let compact = [(0, 4096), (1 << 20, 4096), (2 << 20, 4096)];
+        assert_eq!(check(&far, wish(Place::Compact), room, &compact).folded, 2);
+        let replay = prepared(far.to_vec(), &wish(Place::Scale), room).expect("fits");
+        let reaches = replay
+            .operations
+            .iter()
+            .map(|op| op.offset + u64::from(op.len))
+            .max();
+        assert!(reaches <= room.size, "{replay:?}");
+    }
+
+    #[test]
+    fn copies_come_later_and_trims_may_stay_away() {
+        let trim = Operation {
+            direction: Direction::Trim,
+            ..at(10)
+        };
+        let wanted = Wanted {
+            copies: 2,
+            shift: Nanos(25_000),
+            speed_percent: 200,
+            trims: false,
+            ..Wanted::default()
+        };
+        let recorded = vec![at(0), trim, at(30)];
+        let replay = prepared(recorded, &wanted, Room::default()).expect("a sound wish");
+        let moments = replay.operations.iter().map(|op| op.at.0);
+        assert_eq!(moments.collect::<Vec<_>>(), [0, 12_500, 15_000, 27_500]);
+        assert_eq!(replay.adapted.dropped, 1);
+    }
+}
