@@ -18,7 +18,7 @@ use blocklab_report::words::answer::{self, Answer};
 use blocklab_report::words::facts;
 
 /// What only a page with charts has.
-const STYLE: &str = concat!(
+pub const STYLE: &str = concat!(
     include_str!("../assets/charts.css"),
     include_str!("../assets/model.css"),
     include_str!("../assets/study.css"),
@@ -39,8 +39,19 @@ const SCRIPT: [&str; 11] = [
     include_str!("../assets/js/page.js"),
 ];
 
+/// The script of a page with charts.
+pub fn script() -> String {
+    closed(&SCRIPT)
+}
+
+/// What draws lines, and behind it another script that says which.
+pub fn lines_script(own: &str) -> String {
+    let [draw, chart, take, limits, lines, rows, ..] = SCRIPT;
+    closed(&[draw, chart, take, limits, lines, rows, own])
+}
+
 /// In one closure, without the comments: they are for those who read the source.
-fn script() -> String {
+fn closed(files: &[&str]) -> String {
     let is_code = |line: &&str| {
         let line = line.trim_start();
         !line.is_empty()
@@ -48,7 +59,7 @@ fn script() -> String {
                 .iter()
                 .any(|sign| line.starts_with(sign))
     };
-    let lines = SCRIPT.iter().flat_map(|file| file.lines());
+    let lines = files.iter().flat_map(|file| file.lines());
     let code: Vec<&str> = lines.filter(is_code).collect();
     format!(
         "(function () {{\n\"use strict\";\n{}\n}})();\n",
@@ -73,7 +84,11 @@ pub struct Opening<'a> {
 }
 
 /// The whole page.
-pub fn page(records: &[(&Record, &Assessment)], opening: Option<Opening<'_>>) -> Markup {
+pub fn page(
+    records: &[(&Record, &Assessment)],
+    opening: Option<Opening<'_>>,
+    above: Option<&Markup>,
+) -> Markup {
     let opening = opening.as_ref();
     let parts = parts(records);
     let sides: Vec<Side<'_>> = records
@@ -100,6 +115,7 @@ pub fn page(records: &[(&Record, &Assessment)], opening: Option<Opening<'_>>) ->
         html lang="en" {
             (head(&title(&sides), STYLE))
             body {
+                @if let Some(above) = above { (above) }
                 (top(&sides, opening))
                 main id="main" { (sections(&sides, opening)) }
                 (foot(&sides))

@@ -34,6 +34,7 @@ use blocklab_record::Record;
 use maud::Markup;
 
 use blocklab_report::words::answer;
+pub use frame::{STYLE, lines_script, script};
 use side::Side;
 
 /// The whole page for one Record, or for several side by side in the order given.
@@ -41,11 +42,33 @@ use side::Side;
 /// The page carries its style, its script and its data; a reader without JavaScript still has
 /// every number in tables.
 pub fn runs(records: &[(&Record, &Assessment)]) -> String {
-    frame::page(records, None).into_string()
+    frame::page(records, None, None).into_string()
+}
+
+/// The same page among others. `above`: what leads to them.
+pub fn run_among_others(record: &Record, assessment: &Assessment, above: &Markup) -> String {
+    frame::page(&[(record, assessment)], None, Some(above)).into_string()
 }
 
 /// The same page, opened by a comparison of these Records.
 pub fn comparison(records: &[(&Record, &Assessment)], comparison: &Comparison) -> String {
+    compared(records, comparison, None)
+}
+
+/// The page of a comparison among others. `above`: what leads to them.
+pub fn comparison_among_others(
+    records: &[(&Record, &Assessment)],
+    comparison: &Comparison,
+    above: &Markup,
+) -> String {
+    compared(records, comparison, Some(above))
+}
+
+fn compared(
+    records: &[(&Record, &Assessment)],
+    comparison: &Comparison,
+    above: Option<&Markup>,
+) -> String {
     let opening = frame::Opening {
         id: "comparison",
         name: "Comparison",
@@ -54,7 +77,7 @@ pub fn comparison(records: &[(&Record, &Assessment)], comparison: &Comparison) -
         limits: None,
         section: &|_: &[Side<'_>]| comparison::section(comparison),
     };
-    frame::page(records, Some(opening)).into_string()
+    frame::page(records, Some(opening), above).into_string()
 }
 
 /// The page of a Record with everything that was found, opened by delivered against documented
@@ -70,7 +93,7 @@ pub fn diagnosis(record: &Record, diagnosis: &Diagnosis) -> String {
         limits: expected.map(limits::expected),
         section: &section,
     });
-    frame::page(&[(record, &diagnosis.assessment)], opening).into_string()
+    frame::page(&[(record, &diagnosis.assessment)], opening, None).into_string()
 }
 
 /// The page of all runs of a study, opened by what the study shows.
@@ -83,5 +106,5 @@ pub fn study(records: &[(&Record, &Assessment)], outcome: &Outcome) -> String {
         limits: None,
         section: &|sides: &[Side<'_>]| study::section(outcome, sides),
     };
-    frame::page(records, Some(opening)).into_string()
+    frame::page(records, Some(opening), None).into_string()
 }

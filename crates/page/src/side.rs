@@ -32,7 +32,7 @@ impl Side<'_> {
     pub fn swatch(&self) -> Markup {
         html! {
             @if self.has_color {
-                span class="swatch" style=(format!("--dye:var(--s{})", self.index % 8 + 1)) {}
+                span class=(format!("swatch dye-{}", self.index % 8 + 1)) {}
             }
         }
     }

@@ -41,6 +41,12 @@ pub type Place = (f64, f64);
 impl Browser {
     /// Starts chromedriver on a free port, and the browser behind it.
     pub fn start() -> Self {
+        Self::start_with(&[])
+    }
+
+    /// The same with further arguments of the browser.
+    #[allow(dead_code, reason = "each test uses a part of it")]
+    pub fn start_with(more: &[&str]) -> Self {
         let profile = tempfile::tempdir().expect("a folder for the profile");
         let mut driver = Command::new("chromedriver")
             .arg("--port=0")
@@ -58,6 +64,7 @@ impl Browser {
         let folder = browser._profile.path().display().to_string();
         let mut arguments: Vec<String> = ARGUMENTS.map(str::to_owned).to_vec();
         arguments.push(format!("--user-data-dir={folder}"));
+        arguments.extend(more.iter().map(|&argument| argument.to_owned()));
         let wanted = json!({"capabilities": {"alwaysMatch": {
             "browserName": "chrome",
             "goog:chromeOptions": {"args": arguments},
@@ -165,6 +172,17 @@ impl Browser {
             "/goog/cdp/execute",
             &json!({"cmd": "Emulation.setDeviceMetricsOverride", "params": {
                 "width": width, "height": 800, "deviceScaleFactor": 1, "mobile": true,
+            }}),
+        );
+    }
+
+    /// Pretends that the system has dark colours, or light ones.
+    #[allow(dead_code, reason = "each test uses a part of it")]
+    pub fn set_colours(&self, scheme: &str) {
+        self.post(
+            "/goog/cdp/execute",
+            &json!({"cmd": "Emulation.setEmulatedMedia", "params": {
+                "features": [{"name": "prefers-color-scheme", "value": scheme}],
             }}),
         );
     }

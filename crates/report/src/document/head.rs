@@ -35,18 +35,34 @@ const DARK: &str = concat!(
     "} }\n",
 );
 
-/// The head of any page. `style`: of what only this page has.
-pub fn head(title: &str, style: &str) -> Markup {
+/// The style of a page. `own`: of what only this page has.
+pub fn style(own: &str) -> String {
+    [PLAIN, own, DARK].concat()
+}
+
+/// The head of any page that is a file. `own`: the style of what only this page has.
+pub fn head(title: &str, own: &str) -> Markup {
+    head_under(title, own, Some(POLICY))
+}
+
+/// The head of a page that a server sends, with a policy in its own answer.
+pub fn served_head(title: &str, own: &str) -> Markup {
+    head_under(title, own, None)
+}
+
+fn head_under(title: &str, own: &str, policy: Option<&str>) -> Markup {
     html! {
         head {
             meta charset="utf-8";
-            meta http-equiv="Content-Security-Policy" content=(POLICY);
+            @if let Some(policy) = policy {
+                meta http-equiv="Content-Security-Policy" content=(policy);
+            }
             meta name="viewport" content="width=device-width, initial-scale=1";
             meta name="color-scheme" content="light dark";
             meta name="generator" content=(GENERATOR);
             title { (title) }
             link rel="icon" href=(ICON);
-            style { (PreEscaped(PLAIN)) (PreEscaped(style)) (PreEscaped(DARK)) }
+            style { (PreEscaped(style(own))) }
         }
     }
 }
