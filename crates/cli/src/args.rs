@@ -18,6 +18,7 @@ mod judge;
 mod k8s;
 mod merge;
 mod run;
+mod serve;
 mod since;
 mod trace;
 
@@ -33,6 +34,7 @@ pub use k8s::{K8sArgs, K8sCommand, K8sManifestArgs};
 pub use merge::MergeArgs;
 pub(crate) use run::run_name;
 pub use run::{Arrivals, LoadArgs, OperationKind, RunArgs};
+pub use serve::ServeArgs;
 pub use since::Since;
 pub use trace::{
     EventArg, ReplayArgs, ReplayPace, TraceArgs, TraceCommand, TraceFitArgs, TraceImportArgs,
@@ -110,6 +112,8 @@ pub enum Command {
     Convert(ConvertArgs),
     /// Merge the runs of several hosts that ran one load at the same time
     Merge(MergeArgs),
+    /// Show stored runs, and those that go on, as local pages for the browser
+    Serve(ServeArgs),
     /// Export a run as CSV, JSON or Parquet, or for Prometheus
     Export(ExportArgs),
     /// Keep a note with a run: what you changed, and why

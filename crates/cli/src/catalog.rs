@@ -37,6 +37,13 @@ fn show(args: &CatalogShowArgs) -> Result<()> {
     })
 }
 
+/// What an address names, in words and as JSON.
+pub fn shown(address: &str) -> Result<(Document, String)> {
+    let sheet = describe(address, &place::load_catalog()?).map_err(readable)?;
+    let json = answer::json(("catalog_show_format", 1), &sheet)?;
+    Ok((sheet::document(&sheet), json))
+}
+
 /// A message of several lines begins on a line of its own, so that its pointer points.
 fn readable(error: blocklab_catalog::Error) -> anyhow::Error {
     let text = error.to_string();

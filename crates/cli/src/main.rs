@@ -28,6 +28,7 @@ mod offers;
 mod price;
 mod request;
 mod run;
+mod serve;
 mod stored;
 mod study_list;
 mod trace;
@@ -150,6 +151,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Command::Diagnose(args) => return diagnose::diagnose(args, &store()?),
         Command::Price(args) => price::price(args, &store()?)?,
         Command::Convert(args) => foreign::convert(args)?,
+        Command::Serve(args) => serve::serve(args, store()?)?,
         Command::Export(args) => stored::export(args, &store()?)?,
         Command::Import(args) => return foreign::import(args, &store()?),
         Command::Note(args) => note::note(args, &store()?)?,

@@ -1,7 +1,7 @@
 //! In: the folder of a run that goes on. Out: how far it has come, read on from where the last look
 //! ended.
 
-use std::fs::File;
+use std::fs::{File, TryLockError};
 use std::io::{self, BufReader, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -47,6 +47,13 @@ impl Follower {
         file.seek(SeekFrom::Start(self.read))?;
         self.read += self.progress.read_on(BufReader::new(file))?;
         Ok(true)
+    }
+
+    /// Whether the run that writes it goes on: it holds the lock of the file alone. A file system
+    /// without locks tells of none.
+    pub fn is_held(&self) -> bool {
+        let file = File::open(&self.path);
+        file.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
     }
 
     /// How far the run has come.

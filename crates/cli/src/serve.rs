@@ -1,0 +1,91 @@
+//! `blocklab serve`: the store as pages of this machine.
+
+use std::fs::File;
+use std::io::Read;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+use blocklab_console::terminal;
+use blocklab_store::Store;
+use blocklab_web::{ENTER, Server, Token};
+
+use crate::args::ServeArgs;
+
+mod views;
+
+/// Serves until a signal comes.
+pub fn serve(args: &ServeArgs, store: Store) -> Result<()> {
+    let token = match &args.token_file {
+        Some(path) => token_of(path)?,
+        None => Token::draw().context("the system has no random bits for a token")?,
+    };
+    let local = SocketAddr::from((Ipv4Addr::LOCALHOST, args.port));
+    let address = args.listen.unwrap_or(local);
+    let server = Server::listen(store, address, token).with_context(|| {
+        format!("cannot listen at {address}: choose another --port, or none for any that is free")
+    })?;
+    let at = server.address();
+    // A token in a file is known to whoever may know it.
+    let shown = match &args.token_file {
+        Some(path) => format!(
+            "http://{at}{ENTER}#t=… with the token in {}",
+            path.display()
+        ),
+        None => format!("http://{at}{ENTER}#t={}", server.token()),
+    };
+    terminal::print(format!("{shown}\n"))?;
+    terminal::inform("Ctrl-C ends it.");
+    if args.open {
+        open(&format!("http://{at}{ENTER}#t={}", server.once()?));
+    }
+    server
+        .serve(views::more())
+        .context("the server cannot go on")
+}
+
+/// Longer files are none of a token.
+const LONGEST: u64 = 4096;
+
+fn token_of(path: &Path) -> Result<Token> {
+    let doing = || format!("cannot read the token file {}", path.display());
+    let file = File::open(path).with_context(doing)?;
+    let facts = file.metadata().with_context(doing)?;
+    if !facts.is_file() {
+        bail!("the token file {} is no file", path.display());
+    }
+    if facts.mode() & 0o077 != 0 {
+        bail!(
+            "others may read the token file {}: `chmod 600 {}`",
+            path.display(),
+            path.display()
+        );
+    }
+    let mut text = String::new();
+    file.take(LONGEST)
+        .read_to_string(&mut text)
+        .with_context(doing)?;
+    Token::from_text(&text).with_context(|| {
+        format!(
+            "the token file {} holds no token: at least 22 letters or digits in one line, such as \
+             `openssl rand -hex 16` prints",
+            path.display()
+        )
+    })
+}
+
+/// Without a browser, the address that was printed is enough. The list of processes shows an
+/// argument to every user: it is worth nothing once the browser has used it.
+fn open(address: &str) {
+    let mut command = Command::new("xdg-open");
+    command
+        .arg(address)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    if let Err(error) = command.spawn() {
+        terminal::warn(&format!("no browser was opened (xdg-open: {error})"));
+    }
+}

@@ -1,0 +1,163 @@
+//! In: what a page asks for. Out: the documents that other commands print, and simulated runs. What
+//! an address of a page names is never a file.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use blocklab_console::place;
+use blocklab_record::{Record, Status};
+use blocklab_runner::{Finished, Guard, Prepared, Setting};
+use blocklab_store::Store;
+use blocklab_web::{Built, Field, More, Query, Simulator, View};
+use clap::Parser;
+
+use crate::args::{Cli, Command};
+use crate::{catalog, request, study_list};
+
+/// What pages show beside the runs.
+pub(super) fn more() -> More {
+    More {
+        views: vec![CATALOG],
+        simulator: Simulator {
+            studies: study_list::of_one_target,
+            simulate,
+        },
+    }
+}
+
+/// Volumes and machines beside each other, as `catalog show` shows each.
+const CATALOG: View = View {
+    place: "catalog",
+    name: "Catalog",
+    lead: "What volumes and machines promise and cost, with sources and dates.",
+    fields: &[Field {
+        name: "address",
+        label: "Volume or machine",
+        example: "gp3:1TiB,iops=6000@r5d.xlarge",
+        times: 3,
+    }],
+    build: show_addresses,
+};
+
+fn show_addresses(_: &Store, query: &Query) -> Result<Vec<Built>, String> {
+    let asked = query
+        .iter()
+        .filter(|(name, text)| name == "address" && !text.trim().is_empty());
+    let built = asked.map(|(_, text)| {
+        let (document, json) = catalog::shown(sold(text)?).map_err(|error| format!("{error:#}"))?;
+        Ok(Built { document, json })
+    });
+    built.collect()
+}
+
+/// The text, unless it names a file.
+fn sold(text: &str) -> Result<&str, String> {
+    let text = text.trim();
+    let is_file =
+        text.starts_with(['.', '/', '~']) || text.contains("..") || text.contains(".toml");
+    if is_file {
+        return Err(format!(
+            "`{text}` looks like a file, and pages read none: `blocklab catalog show {text}` does"
+        ));
+    }
+    Ok(text)
+}
+
+/// How long a reader waits for a simulation.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+fn simulate(study: &str, address: &str) -> Result<Record, String> {
+    let known = study_list::of_one_target();
+    if !known.iter().any(|(name, _)| *name == study) {
+        return Err(format!(
+            "no built-in study of one target is called `{study}`"
+        ));
+    }
+    let target = format!("sim:{}", sold(address)?);
+    simulated(study, &target).map_err(|error| format!("{error:#}"))
+}
+
+fn simulated(study: &str, target: &str) -> Result<Record> {
+    let target = format!("--target={target}");
+    let words = ["blocklab", "run", study, &target, "--no-save", "--quiet"];
+    let Command::Run(args) = Cli::try_parse_from(words)?.command else {
+        bail!("`run` is a command");
+    };
+    // Nothing is kept, so its place does not matter.
+    let store = Store::open("");
+    let request = request::request(&args, &store)?;
+    let interrupted = Arc::new(AtomicBool::new(false));
+    let (done, waits) = channel::<()>();
+    let late = Arc::clone(&interrupted);
+    thread::spawn(move || {
+        let ended = waits.recv_timeout(PATIENCE);
+        late.store(ended == Err(RecvTimeoutError::Timeout), Ordering::Relaxed);
+    });
+    let setting = Setting {
+        store: &store,
+        guard: &Guard::new(&[]),
+        catalog: &place::load_catalog()?,
+        interrupted: &interrupted,
+    };
+    let finished = Prepared::new(&request, setting)?.run(&mut ())?;
+    drop(done);
+    match finished {
+        Finished::Run(record) if record.status != Status::Interrupted => Ok(*record),
+        _ => bail!(
+            "it takes longer than {} s: `blocklab run {study} {target}` takes its time",
+            PATIENCE.as_secs()
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(address: &str) -> Result<Vec<Built>, String> {
+        let query = [("address".to_owned(), address.to_owned())];
+        show_addresses(&Store::open(""), &query)
+    }
+
+    #[test]
+    fn what_is_sold_is_shown() {
+        let built = asked("gp3:1TiB").expect("it is sold");
+        assert!(built[0].json.contains("catalog_show_format"));
+        assert!(asked(" ").expect("nothing is asked for").is_empty());
+        assert!(asked("gp9:1TiB").is_err());
+    }
+
+    /// An address of a page is typed by anybody who can make the user follow a link.
+    #[test]
+    fn no_page_reads_a_file() {
+        for text in [
+            "./x.toml",
+            "/etc/passwd",
+            "../x",
+            "~/x",
+            "x.toml",
+            "gp3:1TiB@../x",
+            "a/../b",
+        ] {
+            let refused = asked(text).expect_err(text);
+            assert!(refused.contains("pages read none"), "{refused}");
+            let refused = simulate("quick", text).expect_err(text);
+            assert!(refused.contains("pages read none"), "{refused}");
+        }
+        for study in ["/etc/passwd", "./study.toml", "-t", "nothing", ""] {
+            let refused = simulate(study, "gp3:1TiB").expect_err(study);
+            assert!(refused.contains("no built-in study"), "{refused}");
+        }
+    }
+
+    #[test]
+    fn a_study_is_simulated() {
+        let record = simulate("quick", "gp3:100GiB").expect("a run");
+        assert_eq!(record.origin, blocklab_record::Origin::Simulated);
+        assert!(simulate("quick", "gp9:1TiB").is_err());
+    }
+}

@@ -1,0 +1,354 @@
+//! In: the head of a request. Out: whether it may come in, before anything looks where it leads.
+//!
+//! A file of its own: the attackers are pages of others in the user's own browser, which can send
+//! requests to any address and, by a name of their own that leads to loopback, read the answers; and
+//! other users of the machine.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::{Arc, Mutex};
+
+use axum::http::{HeaderMap, HeaderName, Method, StatusCode, Uri, header};
+
+use crate::token::Token;
+
+/// Who may come in.
+#[derive(Debug, Clone)]
+pub struct Entrance {
+    /// Where it listens.
+    pub address: SocketAddr,
+    /// What the user shows once.
+    pub token: Token,
+    /// What the browser shows from then on. It ends with the process.
+    pub session: Token,
+    /// What opens a session in the place of the token, once.
+    pub once: Arc<Mutex<Option<Token>>>,
+}
+
+/// Why a request is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// By another name: how a page of somebody else reads through a name that leads here.
+    #[error("this server answers to 127.0.0.1, localhost and [::1] with its port only")]
+    Host,
+    /// From a page of somebody else.
+    #[error("requests from pages of others are refused")]
+    Origin,
+    /// Neither GET nor HEAD.
+    #[error("these pages are read-only: GET and HEAD")]
+    Method,
+    /// With a body.
+    #[error("a request to read has no body")]
+    Body,
+    /// Without the token.
+    #[error("the token is missing or another one: open the address that `blocklab serve` printed")]
+    Token,
+}
+
+impl Refusal {
+    /// The status that says so.
+    pub const fn status(self) -> StatusCode {
+        match self {
+            Self::Host | Self::Origin => StatusCode::FORBIDDEN,
+            Self::Method => StatusCode::METHOD_NOT_ALLOWED,
+            Self::Body => StatusCode::BAD_REQUEST,
+            Self::Token => StatusCode::UNAUTHORIZED,
+        }
+    }
+}
+
+/// The page that opens a session, which tells nothing of the store.
+pub const ENTER: &str = "/enter";
+/// Where sessions are opened.
+pub const SESSION: &str = "/session";
+
+const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+
+impl Entrance {
+    /// Whether a request may come in.
+    ///
+    /// # Errors
+    /// The first rule that it breaks.
+    pub fn admit(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<(), Refusal> {
+        let host = only(headers, &header::HOST).ok_or(Refusal::Host)?;
+        let authority = uri.authority().map(|authority| authority.as_str());
+        if !self.answers_to(host) || authority.is_some_and(|name| name != host) {
+            return Err(Refusal::Host);
+        }
+        let is_ours = |origin: &str| origin.strip_prefix("http://") == Some(host);
+        if !all(headers, &header::ORIGIN, is_ours)
+            || !all(headers, &FETCH_SITE, |site| {
+                ["same-origin", "none"].contains(&site)
+            })
+        {
+            return Err(Refusal::Origin);
+        }
+        if ![Method::GET, Method::HEAD].contains(method) {
+            return Err(Refusal::Method);
+        }
+        if headers.contains_key(header::TRANSFER_ENCODING)
+            || !all(headers, &header::CONTENT_LENGTH, |length| length == "0")
+        {
+            return Err(Refusal::Body);
+        }
+        let is_once = uri.path() == SESSION && self.has_once(headers);
+        let is_open = uri.path() == ENTER || is_once;
+        if is_open || self.has_session(headers) || self.has_token(headers) {
+            Ok(())
+        } else {
+            Err(Refusal::Token)
+        }
+    }
+
+    /// A name that leads anywhere is in nobody's hands but its owner's; an address is itself.
+    fn answers_to(&self, host: &str) -> bool {
+        let Some((name, port)) = host.rsplit_once(':') else {
+            return false;
+        };
+        if port != self.address.port().to_string() {
+            return false;
+        }
+        let is_local = ["127.0.0.1", "localhost", "[::1]"].contains(&name);
+        let bare = name
+            .strip_prefix('[')
+            .and_then(|rest| rest.strip_suffix(']'));
+        let is_address = bare.unwrap_or(name).parse::<IpAddr>().is_ok();
+        is_local || (is_address && !self.address.ip().is_loopback())
+    }
+
+    /// Whether it brings the token itself, as a header that no page of others can send.
+    fn has_token(&self, headers: &HeaderMap) -> bool {
+        brought(headers).is_some_and(|token| self.token.is(token))
+    }
+
+    fn has_once(&self, headers: &HeaderMap) -> bool {
+        let once = self.once.lock().expect("no panic under this lock");
+        let once = once.as_ref();
+        once.zip(brought(headers))
+            .is_some_and(|(once, token)| once.is(token))
+    }
+
+    /// Whether a session may be opened. What may do so once has done so then.
+    pub fn opens(&self, headers: &HeaderMap) -> bool {
+        if self.has_once(headers) {
+            *self.once.lock().expect("no panic under this lock") = None;
+            return true;
+        }
+        self.has_token(headers)
+    }
+
+    /// This opens a session, once.
+    pub fn allow_once(&self, once: Token) {
+        *self.once.lock().expect("no panic under this lock") = Some(once);
+    }
+
+    fn has_session(&self, headers: &HeaderMap) -> bool {
+        let name = self.cookie_name();
+        let cookies = headers.get_all(header::COOKIE).iter();
+        let cookies = cookies.filter_map(|cookies| cookies.to_str().ok());
+        let mut pairs = cookies.flat_map(|cookies| cookies.split(';'));
+        pairs.any(|pair| {
+            let pair = pair.trim().split_once('=');
+            pair.is_some_and(|(key, value)| key == name && self.session.is(value))
+        })
+    }
+
+    /// The cookie that the browser keeps until it ends.
+    pub fn cookie(&self) -> String {
+        format!(
+            "{}={}; Path=/; HttpOnly; SameSite=Strict",
+            self.cookie_name(),
+            self.session.text()
+        )
+    }
+
+    /// Servers on several ports of a host share their cookies.
+    fn cookie_name(&self) -> String {
+        format!("blocklab-{}", self.address.port())
+    }
+}
+
+/// The token that a request brings, right or wrong.
+fn brought(headers: &HeaderMap) -> Option<&str> {
+    only(headers, &header::AUTHORIZATION)?.strip_prefix("Bearer ")
+}
+
+/// The text of a header that stands once.
+fn only<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h str> {
+    let mut all = headers.get_all(name).iter();
+    let first = all.next()?;
+    all.next().is_none().then(|| first.to_str().ok())?
+}
+
+/// Whether each header of the name fits; none does, too.
+fn all(headers: &HeaderMap, name: &HeaderName, fits: impl Fn(&str) -> bool) -> bool {
+    headers
+        .get_all(name)
+        .iter()
+        .all(|value| value.to_str().is_ok_and(&fits))
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::HeaderValue;
+
+    use super::*;
+
+    fn entrance(address: &str) -> Entrance {
+        let token = |text: &str| Token::from_text(text).expect("a token");
+        Entrance {
+            address: address.parse().expect("an address"),
+            token: token("0123456789abcdef0123456789abcdef"),
+            session: token("fedcba9876543210fedcba9876543210"),
+            once: Arc::default(),
+        }
+    }
+
+    const LOCAL: &str = "127.0.0.1:7411";
+    const BEARER: (&str, &str) = ("authorization", "Bearer 0123456789abcdef0123456789abcdef");
+    const COOKIE: (&str, &str) = (
+        "cookie",
+        "a=b; blocklab-7411=fedcba9876543210fedcba9876543210",
+    );
+
+    fn admitted(
+        at: &str,
+        (method, uri): (&str, &str),
+        lines: &[(&'static str, &str)],
+    ) -> Result<(), Refusal> {
+        let mut headers = HeaderMap::new();
+        for (name, value) in lines {
+            let value = HeaderValue::from_str(value).expect("a value");
+            headers.append(HeaderName::from_static(name), value);
+        }
+        let method = method.parse().expect("a method");
+        entrance(at).admit(&method, &uri.parse().expect("a uri"), &headers)
+    }
+
+    #[track_caller]
+    fn check(lines: &[(&'static str, &str)], expected: Result<(), Refusal>) {
+        assert_eq!(admitted(LOCAL, ("GET", "/"), lines), expected, "{lines:?}");
+    }
+
+    #[test]
+    fn it_answers_to_its_own_names_only() {
+        for host in ["127.0.0.1:7411", "localhost:7411", "[::1]:7411"] {
+            check(&[("host", host), BEARER], Ok(()));
+        }
+        for host in [
+            "evil.test:7411",
+            "127.0.0.1",
+            "127.0.0.1:80",
+            "127.0.0.1:7411.evil.test",
+            "127.0.0.1.evil.test:7411",
+            "localhost.evil.test:7411",
+            "LOCALHOST:7411 ",
+            "10.0.0.7:7411",
+            "[::1]:74110",
+            "",
+        ] {
+            check(&[("host", host), BEARER], Err(Refusal::Host));
+        }
+        check(&[BEARER], Err(Refusal::Host));
+        let twice = [("host", LOCAL), ("host", "evil.test:7411"), BEARER];
+        check(&twice, Err(Refusal::Host));
+        let other = admitted(
+            LOCAL,
+            ("GET", "http://evil.test:7411/"),
+            &[("host", LOCAL), BEARER],
+        );
+        assert_eq!(other, Err(Refusal::Host));
+    }
+
+    /// Beyond loopback it is named by an address: a name could lead anywhere.
+    #[test]
+    fn elsewhere_it_answers_to_addresses() {
+        let at = "0.0.0.0:7411";
+        let by = |host: &str| admitted(at, ("GET", "/"), &[("host", host), BEARER]);
+        assert_eq!(by("10.0.0.7:7411"), Ok(()));
+        assert_eq!(by("[fe80::1]:7411"), Ok(()));
+        assert_eq!(by("127.0.0.1:7411"), Ok(()));
+        assert_eq!(by("evil.test:7411"), Err(Refusal::Host));
+        assert_eq!(by("10.0.0.7:80"), Err(Refusal::Host));
+    }
+
+    #[test]
+    fn pages_of_others_are_refused() {
+        let from = |name, value| [("host", LOCAL), BEARER, (name, value)];
+        for origin in [
+            "http://evil.test:7411",
+            "null",
+            "https://127.0.0.1:7411",
+            "http://localhost:7411",
+        ] {
+            check(&from("origin", origin), Err(Refusal::Origin));
+        }
+        check(&from("origin", "http://127.0.0.1:7411"), Ok(()));
+        for site in ["cross-site", "same-site", "anything"] {
+            check(&from("sec-fetch-site", site), Err(Refusal::Origin));
+        }
+        for site in ["same-origin", "none"] {
+            check(&from("sec-fetch-site", site), Ok(()));
+        }
+    }
+
+    #[test]
+    fn nothing_comes_in_without_the_token() {
+        check(&[("host", LOCAL)], Err(Refusal::Token));
+        check(&[("host", LOCAL), COOKIE], Ok(()));
+        for (name, value) in [
+            ("authorization", "Bearer 0123456789abcdef0123456789abcdee"),
+            ("authorization", "Bearer "),
+            ("authorization", "0123456789abcdef0123456789abcdef"),
+            // Neither stands for the other.
+            ("authorization", "Bearer fedcba9876543210fedcba9876543210"),
+            ("cookie", "blocklab-7411=0123456789abcdef0123456789abcdef"),
+            ("cookie", "blocklab-80=fedcba9876543210fedcba9876543210"),
+            ("cookie", "x=blocklab-7411=fedcba9876543210fedcba9876543210"),
+        ] {
+            check(&[("host", LOCAL), (name, value)], Err(Refusal::Token));
+        }
+    }
+
+    /// The command that opens a browser shows its arguments to every user of the machine.
+    #[test]
+    fn what_opens_a_session_once_does_so_once() {
+        let entrance = entrance(LOCAL);
+        entrance.allow_once(Token::from_text("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa").expect("a token"));
+        let mut headers = HeaderMap::new();
+        headers.insert(header::HOST, HeaderValue::from_static(LOCAL));
+        let once = HeaderValue::from_static("Bearer aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa");
+        headers.insert(header::AUTHORIZATION, once);
+        let admit =
+            |path: &'static str| entrance.admit(&Method::GET, &Uri::from_static(path), &headers);
+        assert_eq!(admit("/runs.json"), Err(Refusal::Token));
+        assert_eq!(admit(SESSION), Ok(()));
+        assert!(entrance.opens(&headers));
+        assert!(!entrance.opens(&headers));
+        assert_eq!(admit(SESSION), Err(Refusal::Token));
+    }
+
+    #[test]
+    fn it_is_read_only() {
+        let lines = [("host", LOCAL), BEARER];
+        assert_eq!(admitted(LOCAL, ("HEAD", "/"), &lines), Ok(()));
+        for method in [
+            "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "CONNECT", "PROPFIND",
+        ] {
+            let uri = if method == "CONNECT" { LOCAL } else { "/" };
+            assert_eq!(
+                admitted(LOCAL, (method, uri), &lines),
+                Err(Refusal::Method),
+                "{method}"
+            );
+        }
+        check(
+            &[("host", LOCAL), BEARER, ("content-length", "5")],
+            Err(Refusal::Body),
+        );
+        check(
+            &[("host", LOCAL), BEARER, ("transfer-encoding", "chunked")],
+            Err(Refusal::Body),
+        );
+        check(&[("host", LOCAL), BEARER, ("content-length", "0")], Ok(()));
+    }
+}

@@ -1,0 +1,229 @@
+//! A run that lasts: what its spool tells, in words and as frames for the page's script.
+
+use blocklab_findings::assess;
+use blocklab_record::{LimitUse, Measurement, Record};
+use blocklab_report::prometheus::prometheus;
+use blocklab_report::words::facts;
+use blocklab_store::spool::{Current, Follower, Frame, Progress, SpoolError};
+use blocklab_units::{Nanos, count};
+use maud::html;
+use serde::Serialize;
+
+use super::Page;
+use crate::layout::{above, live_script, page};
+use crate::shelf::Shelf;
+
+/// How far a run has come since somebody looked.
+#[derive(Debug, Serialize)]
+pub struct State {
+    live_format: u32,
+    /// Whether the run goes on, as far as its spool tells.
+    pub is_running: bool,
+    /// The measurement, from 0.
+    pub step: usize,
+    /// Whether the frames begin with the first of the measurement.
+    pub is_whole: bool,
+    /// The frames since then.
+    pub frames: Vec<LiveFrame>,
+    /// What the page says of it.
+    pub words: Words,
+}
+
+/// A second of a measurement.
+#[derive(Debug, Serialize)]
+pub struct LiveFrame {
+    /// From 1.
+    pub number: u64,
+    elapsed_ns: u64,
+    in_flight: u64,
+    slices: Vec<blocklab_record::Interval>,
+    credits: Vec<blocklab_store::spool::Credit>,
+}
+
+/// The figures of the last second in words, by the names of their places on the page.
+#[derive(Debug, Default, Serialize)]
+pub struct Words {
+    state: String,
+    figures: String,
+    in_flight: String,
+    credits: String,
+    limit: String,
+}
+
+/// What is known to have been seen: measurement and frame.
+pub type Seen = (usize, u64);
+
+/// Reads on, and tells what is new behind `seen`; `None`: the run has ended.
+///
+/// # Errors
+/// When its spool cannot be read.
+pub fn look(follower: &mut Follower, seen: Option<Seen>) -> Result<Option<State>, SpoolError> {
+    if !follower.look()? {
+        return Ok(None);
+    }
+    let is_running = follower.is_held();
+    Ok(Some(state(follower.progress(), is_running, seen)))
+}
+
+fn state(progress: &Progress, is_running: bool, seen: Option<Seen>) -> State {
+    let current = progress.current();
+    let step = current.map_or(0, |current| current.begun.step);
+    let after = seen.filter(|(at, _)| *at == step).map(|(_, frame)| frame);
+    let frames = current.map_or(&[][..], |current| &current.frames);
+    let new = frames
+        .iter()
+        .filter(|frame| after.is_none_or(|after| frame.number > after));
+    State {
+        live_format: 1,
+        is_running,
+        step,
+        is_whole: after.is_none(),
+        frames: new.map(LiveFrame::new).collect(),
+        words: words(progress.record(), current),
+    }
+}
+
+impl LiveFrame {
+    fn new(frame: &Frame) -> Self {
+        Self {
+            number: frame.number,
+            elapsed_ns: frame.elapsed_ns,
+            in_flight: frame.in_flight,
+            slices: frame.slices.clone(),
+            credits: frame.credits.clone(),
+        }
+    }
+}
+
+fn words(record: Option<&Record>, current: Option<&Current>) -> Words {
+    let done = record.map_or(0, |record| record.measurements.len());
+    let Some(current) = current else {
+        return Words {
+            state: format!("{done} measurements are done; the next one begins"),
+            ..Words::default()
+        };
+    };
+    let begun = &current.begun;
+    let last = current.frames.last();
+    let elapsed = last.map_or(Nanos::ZERO, |frame| Nanos(frame.elapsed_ns));
+    let planned = begun
+        .planned_ns
+        .map(|planned| format!(" of {}", whole_seconds(Nanos(planned))));
+    let slice = last.and_then(|frame| frame.slices.last());
+    let moved = slice.map(|slice| facts::moved(slice, ", ").join("; "));
+    let credits = last.map_or(&[][..], |frame| &frame.credits);
+    let credits = credits
+        .iter()
+        .map(|credit| format!("{}: {} left", credit.name, count(credit.left)));
+    Words {
+        state: format!(
+            "{}, pass {}: {}{}; measurement {} of {}",
+            begun.case,
+            begun.pass,
+            whole_seconds(elapsed),
+            planned.unwrap_or_default(),
+            begun.step + 1,
+            begun.steps
+        ),
+        figures: moved
+            .filter(|text| !text.is_empty())
+            .unwrap_or_else(|| "no operation completed".to_owned()),
+        in_flight: last.map_or_else(String::new, |frame| count(frame.in_flight as f64)),
+        credits: credits.collect::<Vec<_>>().join("; "),
+        limit: binding(current),
+    }
+}
+
+/// `17 s`; longer times as everywhere.
+fn whole_seconds(time: Nanos) -> String {
+    let seconds = time.0 / 1_000_000_000;
+    match seconds {
+        0..120 => format!("{seconds} s"),
+        _ => Nanos::from_secs(seconds).to_string(),
+    }
+}
+
+/// For which limit of the model operations waited longest in the last second.
+fn binding(current: &Current) -> String {
+    let Some(model) = current.so_far().and_then(|so_far| so_far.model.as_ref()) else {
+        return "only a model tells".to_owned();
+    };
+    let before = current.before.as_deref();
+    let waited = model.limits.iter().map(|limit| {
+        let then = before.map_or(0, |before| waited_before(before, limit));
+        (limit, limit.waited_ns.saturating_sub(then))
+    });
+    let longest = waited.max_by_key(|(_, waited)| *waited);
+    match longest.filter(|(_, waited)| *waited > 0) {
+        Some((limit, _)) => limit.limit.to_string(),
+        None => "none: the load is below all of them".to_owned(),
+    }
+}
+
+fn waited_before(before: &Measurement, limit: &LimitUse) -> u64 {
+    let limits = before.model.iter().flat_map(|model| &model.limits);
+    let mut same =
+        limits.filter(|other| other.limit == limit.limit && other.targets == limit.targets);
+    same.next().map_or(0, |other| other.waited_ns)
+}
+
+/// The page, and all that is known now. A run that has ended needs none.
+///
+/// # Errors
+/// When its spool cannot be read.
+pub fn live(id: &str, follower: &mut Follower) -> Result<Option<Page>, SpoolError> {
+    let Some(state) = look(follower, None)? else {
+        return Ok(None);
+    };
+    let name = follower
+        .progress()
+        .record()
+        .map_or(id, |record| &record.requested.name);
+    let places = [
+        ("figures", "In the last second"),
+        ("in_flight", "In flight"),
+        ("credits", "Burst credits"),
+        ("limit", "Waits for"),
+    ];
+    let words = serde_json::to_value(&state.words).expect("words");
+    let text = |place: &str| words[place].as_str().unwrap_or_default().to_owned();
+    let main = html! {
+        div id="live" data-run=(id) data-state=(if state.is_running { "running" } else { "done" }) data-frames="0" {
+            h1 { (name) }
+            p class="answer" id="state" aria-live="polite" {
+                (text("state"))
+                @if !state.is_running { " – the run was killed there" }
+            }
+            p id="result" hidden[state.is_running] { a href={ "/run/" (id) } { "What was measured" } }
+            dl class="now" {
+                @for (place, name) in places {
+                    div { dt { (name) } dd id=(place) class="words" { (text(place)) } }
+                }
+            }
+            div class="card grid-2 needs-script" id="charts" {}
+            noscript { p class="card hint" { "The charts need JavaScript; reload for the figures of now." } }
+        }
+    };
+    let more = [(format!("/live/{id}.json"), "JSON")];
+    Ok(Some(Page {
+        html: page(name, &above("", &more), &main, Some(live_script())),
+        json: serde_json::to_string_pretty(&state).expect("a form holds no exotic keys") + "\n",
+    }))
+}
+
+/// What is told when the run has ended: `words`, and whether it is kept.
+pub fn end(is_kept: bool) -> String {
+    let words = if is_kept {
+        "done"
+    } else {
+        "the run was ended, and nothing is kept of it"
+    };
+    serde_json::json!({ "words": words, "is_kept": is_kept }).to_string()
+}
+
+/// The newest run that goes on, in the text format of Prometheus; nothing where none does.
+pub fn metrics(shelf: &Shelf) -> String {
+    let record = shelf.going_on();
+    let text = record.and_then(|record| prometheus(&record, &assess(&record)).ok());
+    text.unwrap_or_default()
+}

@@ -1,0 +1,44 @@
+//! In: what our pages have inline. Out: the headers of every answer, by which a browser runs nothing
+//! else.
+
+use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use sha2::{Digest, Sha256};
+
+/// The headers of every answer.
+///
+/// Script and style stand in the page, so that a saved page works as a file; the policy names the
+/// hash of each, and nothing else runs.
+pub fn headers(styles: &[String], scripts: &[String]) -> HeaderMap {
+    let policy = format!(
+        "default-src 'none'; script-src{}; style-src{}; img-src data: blob:; connect-src 'self'; \
+         form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+        hashes(scripts),
+        hashes(styles)
+    );
+    let named = |(name, value): (&'static str, &'static str)| {
+        (
+            HeaderName::from_static(name),
+            HeaderValue::from_static(value),
+        )
+    };
+    let mut headers: HeaderMap = [
+        ("x-content-type-options", "nosniff"),
+        ("referrer-policy", "no-referrer"),
+        ("cross-origin-resource-policy", "same-origin"),
+        ("cross-origin-opener-policy", "same-origin"),
+        ("cache-control", "no-store"),
+    ]
+    .into_iter()
+    .map(named)
+    .collect();
+    let policy = HeaderValue::from_str(&policy).expect("letters and hashes");
+    headers.insert(header::CONTENT_SECURITY_POLICY, policy);
+    headers
+}
+
+fn hashes(texts: &[String]) -> String {
+    let hash = |text: &String| format!(" 'sha256-{}'", STANDARD.encode(Sha256::digest(text)));
+    texts.iter().map(hash).collect()
+}
