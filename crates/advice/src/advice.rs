@@ -317,15 +317,6 @@ fn relaxed(market: &Market<'_>, question: &Question, price: f64) -> Vec<Refused>
         };
         terms.push((Reason::LostAtStop, lost));
     }
-    let cheaper = terms.into_iter().filter_map(|(reason, other)| {
-        let is_lost = reason == Reason::LostAtStop;
-        let found = market.search(&other).ranked.into_iter();
-        let mut cheaper =
-            found.filter(|one| (!is_lost || one.is_lost_at_stop) && one.price() < price - 0.005);
-        let cheapest = cheaper.next()?;
-        Some(Refused::new(reason, 1 + cheaper.count(), &cheapest))
-    });
-    let mut found: Vec<Refused> = cheaper.collect();
     let wanted = question
         .machine
         .as_ref()
@@ -337,18 +328,19 @@ fn relaxed(market: &Market<'_>, question: &Question, price: f64) -> Vec<Refused>
             machine: Some(wanted),
             ..question.clone()
         };
-        if let Ok(all) = Market::new(market.catalog, &older) {
-            let ranked = all.search(&older).ranked.into_iter();
-            let mut cheaper = ranked.filter(|one| one.price() < price - 0.005);
-            let reason = Reason::PreviousGeneration;
-            found.extend(
-                cheaper
-                    .next()
-                    .map(|one| Refused::new(reason, 1 + cheaper.count(), &one)),
-            );
-        }
+        terms.push((Reason::PreviousGeneration, older));
     }
-    found
+    let cheaper = terms.into_iter().filter_map(|(reason, other)| {
+        let is_lost = reason == Reason::LostAtStop;
+        let found = market
+            .search_below(&other, price - 0.005)
+            .ranked
+            .into_iter();
+        let mut cheaper = found.filter(|one| !is_lost || one.is_lost_at_stop);
+        let cheapest = cheaper.next()?;
+        Some(Refused::new(reason, 1 + cheaper.count(), &cheapest))
+    });
+    cheaper.collect()
 }
 
 /// A tenth more of each part.

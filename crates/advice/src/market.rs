@@ -3,8 +3,10 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::ops::RangeInclusive;
+use std::rc::Rc;
 
-use blocklab_catalog::{Catalog, Host, Hosts, Need, Offered};
+use blocklab_catalog::{Catalog, Host, HostClass, Hosts, Need, Offered};
 use blocklab_device::{Accounting, DeviceSpec, InstanceSpec, Layout, LimitKind, VolumeSpec};
 use blocklab_units::Bytes;
 
@@ -22,6 +24,15 @@ pub struct Seller {
     pub is_named: bool,
 }
 
+/// For what the least volumes were looked for.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Asked {
+    pub(crate) need: Need,
+    pub(crate) volumes: RangeInclusive<u32>,
+    pub(crate) seller: usize,
+    pub(crate) class: Option<HostClass>,
+}
+
 /// A machine by its seller and its place among that seller's.
 type Place = (usize, usize);
 
@@ -31,6 +42,8 @@ pub struct Market<'c> {
     pub(crate) sellers: Vec<Seller>,
     /// Of each seller, the cheapest first.
     hosts: Vec<Vec<Host>>,
+    /// The least volumes for each need, by seller, number and class of machine.
+    offered: RefCell<Vec<(Asked, Rc<Vec<Offered>>)>>,
     /// What a machine grants to a group of disks.
     granted: RefCell<HashMap<(Place, String), Option<InstanceSpec>>>,
 }
@@ -67,15 +80,21 @@ impl<'c> Market<'c> {
             catalog,
             sellers: question.sellers.clone(),
             hosts: Vec::new(),
+            offered: RefCell::default(),
             granted: RefCell::default(),
         };
         if let Some(only) = &question.only {
             market.hosts = market.named(only);
         } else if let Some(wanted) = &question.machine {
             let hosts = question.sellers.iter();
-            let hosts = hosts.map(|seller| catalog.hosts(&seller.vendor, &seller.region, wanted));
+            let all = Hosts {
+                previous: true,
+                ..wanted.clone()
+            };
+            let hosts = hosts.map(|seller| catalog.hosts(&seller.vendor, &seller.region, &all));
             market.hosts = hosts.collect();
-            if market.hosts.iter().all(Vec::is_empty) {
+            let known = market.hosts.iter().flatten();
+            if known.filter(|host| is_wanted(host, wanted)).count() == 0 {
                 return Err(market.no_machine(wanted));
             }
         }
@@ -119,6 +138,7 @@ impl<'c> Market<'c> {
             catalog: self.catalog,
             sellers: self.sellers.clone(),
             hosts: self.named(name),
+            offered: RefCell::default(),
             granted: RefCell::default(),
         };
         only.search(question)
@@ -132,6 +152,23 @@ impl<'c> Market<'c> {
             host.into_iter().collect()
         });
         hosts.collect()
+    }
+
+    /// The least volumes for a need, looked up once.
+    pub(crate) fn offered(&self, asked: Asked) -> Rc<Vec<Offered>> {
+        let mut offered = self.offered.borrow_mut();
+        if let Some((_, found)) = offered.iter().find(|(known, _)| *known == asked) {
+            return Rc::clone(found);
+        }
+        let seller = &self.sellers[asked.seller];
+        let found = Rc::new(self.catalog.offers_side_by_side(
+            &asked.need,
+            (&seller.vendor, &seller.region),
+            asked.volumes.clone(),
+            asked.class.as_ref(),
+        ));
+        offered.push((asked, Rc::clone(&found)));
+        found
     }
 
     /// The machines of a seller, the cheapest first.
@@ -169,6 +206,11 @@ impl<'c> Market<'c> {
             .or_insert_with(|| self.catalog.granted(host, &offered.kind));
         found.clone()
     }
+}
+
+/// Whether a machine is of a generation that is asked for.
+pub(crate) fn is_wanted(host: &Host, wanted: &Hosts) -> bool {
+    wanted.previous || host.is_current
 }
 
 impl Held {

@@ -6,6 +6,7 @@
 //! its volumes by price, until a pair cannot be cheaper than those that were found already.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use blocklab_catalog::{Host, HostClass, Offered, resolve};
 use blocklab_device::Accounting;
@@ -13,7 +14,7 @@ use blocklab_workload::Address;
 
 use crate::candidate::{Candidate, per_month};
 use crate::finalist::Finalist;
-use crate::market::{Held, Market};
+use crate::market::{Asked, Held, Market, is_wanted};
 use crate::question::Question;
 
 /// How many are kept: the winner, and those that follow where its simulation does not carry the need.
@@ -32,8 +33,22 @@ pub(crate) struct Found {
     pub(crate) unpriced: Vec<String>,
 }
 
-/// Whether a machine holds back, by what that depends on.
-type Known = BTreeMap<(usize, String, String, bool), Option<Held>>;
+/// What is known of a machine already.
+struct Known<'o> {
+    /// Whether it holds back, by all on which that depends.
+    held: Vec<((&'o (String, Accounting), bool), Option<Held>)>,
+    /// That it does is noted.
+    is_told: bool,
+}
+
+impl Known<'_> {
+    const fn new() -> Self {
+        Self {
+            held: Vec::new(),
+            is_told: false,
+        }
+    }
+}
 
 impl Market<'_> {
     /// The cheapest that carries a need by its limits, not simulated; `None`: nothing does.
@@ -44,13 +59,18 @@ impl Market<'_> {
 
     /// The cheapest that carry a need by their limits.
     pub(crate) fn search(&self, question: &Question) -> Found {
+        self.search_below(question, f64::INFINITY)
+    }
+
+    /// The same of those that cost less than a price.
+    pub(crate) fn search_below(&self, question: &Question, below: f64) -> Found {
         let mut found = Found::default();
         for seller in 0..self.sellers.len() {
             let mut walk = Walk {
                 market: self,
                 question,
                 seller,
-                known: Known::new(),
+                below,
                 carrying: Vec::new(),
                 found,
             };
@@ -66,7 +86,8 @@ struct Walk<'a> {
     market: &'a Market<'a>,
     question: &'a Question,
     seller: usize,
-    known: Known,
+    /// What costs as much is not looked for.
+    below: f64,
     /// Types of which something carries the need on some machine.
     carrying: Vec<String>,
     found: Found,
@@ -74,31 +95,28 @@ struct Walk<'a> {
 
 impl Walk<'_> {
     fn along(&mut self) {
-        if self.question.machine.is_none() {
+        let Some(wanted) = &self.question.machine else {
             let offered = self.offered(None);
             self.note_types(&offered);
-            for one in &offered {
-                self.take(Candidate::new(
-                    one,
-                    &self.market.sellers[self.seller],
-                    None,
-                    self.question,
-                ));
+            for one in offered.iter() {
+                let seller = &self.market.sellers[self.seller];
+                self.take(Candidate::new(one, seller, None, self.question));
             }
             return;
-        }
-        let mut of_class: BTreeMap<HostClass, Vec<Offered>> = BTreeMap::new();
-        for (place, host) in self.market.hosts(self.seller).iter().enumerate() {
+        };
+        let mut of_class: BTreeMap<HostClass, Rc<Vec<Offered>>> = BTreeMap::new();
+        let hosts = self.market.hosts(self.seller).iter().enumerate();
+        for (place, host) in hosts.filter(|(_, host)| is_wanted(host, wanted)) {
             if !of_class.contains_key(&host.class) {
                 let offered = self.offered(Some(&host.class));
                 self.note_types(&offered);
                 of_class.insert(host.class.clone(), offered);
             }
-            let offered = &of_class[&host.class];
+            let offered = Rc::clone(&of_class[&host.class]);
             match per_month(host, self.question) {
                 Some(month) if month >= self.bound() => break,
-                Some(_) => self.on_host(place, host, offered),
-                None => self.without_price(place, host, offered),
+                Some(month) => self.on_host(place, host, month, &offered),
+                None => self.without_price(place, host, &offered),
             }
             if !self.question.durable {
                 self.own_disks(host);
@@ -106,55 +124,68 @@ impl Walk<'_> {
         }
     }
 
-    fn offered(&self, class: Option<&HostClass>) -> Vec<Offered> {
-        let seller = &self.market.sellers[self.seller];
-        let whose = (seller.vendor.as_str(), seller.region.as_str());
-        let Question { need, volumes, .. } = self.question;
-        let catalog = self.market.catalog;
-        catalog.offers_side_by_side(need, whose, volumes.clone(), class)
+    fn offered(&self, class: Option<&HostClass>) -> Rc<Vec<Offered>> {
+        self.market.offered(Asked {
+            need: self.question.need,
+            volumes: self.question.volumes.clone(),
+            seller: self.seller,
+            class: class.cloned(),
+        })
     }
 
     /// No pair of this price or above is kept.
     fn bound(&self) -> f64 {
         let last = self.found.ranked.get(KEPT - 1);
-        last.map_or(f64::INFINITY, Candidate::price)
+        last.map_or(self.below, |last| last.price().min(self.below))
     }
 
-    fn on_host(&mut self, place: usize, host: &Host, offered: &[Offered]) {
-        let mut is_told = false;
+    fn on_host(&mut self, place: usize, host: &Host, month: f64, offered: &[Offered]) {
+        let mut known = Known::new();
         for one in offered {
-            let seller = &self.market.sellers[self.seller];
-            let Some(candidate) = Candidate::new(one, seller, Some(host), self.question) else {
+            // Those without a price follow all others.
+            let Some(volumes) = one.per_month() else {
                 break;
             };
-            if candidate.per_month.is_none() || candidate.price() >= self.bound() {
+            if month + volumes >= self.bound() {
                 break;
             }
-            match self.holds_back(place, one) {
-                None => self.take(Some(candidate)),
-                Some(held) if !is_told => {
-                    is_told = true;
-                    self.found.held.push((held, candidate));
+            let held = self.holds_back(place, one, &mut known);
+            // The cheapest of a machine stands for all that it holds back.
+            if held.is_some() && known.is_told {
+                continue;
+            }
+            let seller = &self.market.sellers[self.seller];
+            let candidate = Candidate::new(one, seller, Some(host), self.question);
+            match held {
+                None => self.take(candidate),
+                Some(held) => {
+                    known.is_told = true;
+                    let candidate = candidate.map(|candidate| (held, candidate));
+                    self.found.held.extend(candidate);
                 }
-                Some(_) => (),
             }
         }
     }
 
-    fn holds_back(&mut self, place: usize, offered: &Offered) -> Option<Held> {
-        let (group, accounting) = &offered.on_machine;
-        // The number of volumes counts for the attachments alone, which are as quick to ask for.
+    fn holds_back<'o>(
+        &self,
+        place: usize,
+        offered: &'o Offered,
+        known: &mut Known<'o>,
+    ) -> Option<Held> {
         let host = &self.market.hosts(self.seller)[place];
         if host.attachments.is_some_and(|most| offered.volumes > most) {
             return Some(Held::Attachments);
         }
-        let is_striped = offered.volumes > 1;
-        let key = (place, group.clone(), spelled(*accounting), is_striped);
-        let market = self.market;
-        let need = &self.question.need;
-        let seller = self.seller;
-        let ask = || market.holds_back((seller, place), offered, need);
-        self.known.entry(key).or_insert_with(ask).clone()
+        let key = (&offered.on_machine, offered.volumes > 1);
+        if let Some((_, held)) = known.held.iter().find(|(other, _)| *other == key) {
+            return held.clone();
+        }
+        let held = self
+            .market
+            .holds_back((self.seller, place), offered, &self.question.need);
+        known.held.push((key, held.clone()));
+        held
     }
 
     /// Keeps a candidate in the order of prices.
@@ -193,10 +224,11 @@ impl Walk<'_> {
     }
 
     fn without_price(&mut self, place: usize, host: &Host, offered: &[Offered]) {
+        let mut known = Known::new();
         let carries = offered
             .iter()
             .filter(|one| one.found.is_ok())
-            .any(|one| self.holds_back(place, one).is_none());
+            .any(|one| self.holds_back(place, one, &mut known).is_none());
         if carries {
             note(&mut self.found.unpriced, &host.name);
         }
@@ -227,10 +259,6 @@ fn note(names: &mut Vec<String>, name: &str) {
     if names.iter().all(|known| known != name) {
         names.push(name.to_owned());
     }
-}
-
-fn spelled(accounting: Accounting) -> String {
-    format!("{accounting:?}")
 }
 
 /// The cheaper one first; of equals the one with fewer volumes, then by name, so that the order is the

@@ -2,6 +2,7 @@
 //! can be resolved, priced and predicted as any address is.
 
 use std::num::NonZeroU32;
+use std::ops::RangeInclusive;
 use std::path::Path;
 use std::sync::LazyLock;
 
@@ -98,16 +99,21 @@ fn bought(resolved: Resolved) -> Option<Bought> {
 
 /// Every size, every provisioned figure, every number of volumes; what is not sold is refused later.
 fn offers() -> Vec<Offer> {
-    let with_none = |figures: std::ops::RangeInclusive<u64>| {
+    let with_none = |figures: RangeInclusive<u64>| {
         std::iter::once(None)
             .chain(figures.map(Some))
             .collect::<Vec<_>>()
     };
     let mut all = Vec::new();
-    for kind in ["toy/given", "toy/sold", "toy/sized", "toy/tiers"] {
+    for (kind, most_iops, most_throughput) in [
+        ("toy/given", 12, 6),
+        ("toy/sold", 12, 0),
+        ("toy/sized", 0, 0),
+        ("toy/tiers", 0, 0),
+    ] {
         for gib in 1..=8 {
-            for iops in with_none(1..=12) {
-                for throughput in with_none(1..=6) {
+            for iops in with_none(1..=most_iops) {
+                for throughput in with_none(1..=most_throughput) {
                     all.extend((1..=MOST).map(|count| Offer {
                         count: NonZeroU32::new(count),
                         volume: kind.to_owned(),

@@ -40,9 +40,12 @@ impl Catalog {
     }
 
     pub(crate) fn tables(&self, section: Section) -> impl Iterator<Item = Table<'_>> {
-        self.texts(section)
-            .filter(|text| !text.is_empty())
+        let of_users = [self.own.text(section), self.user.text(section)];
+        let of_users = of_users.into_iter().filter(|text| !text.is_empty());
+        let embedded = section.embedded().iter().copied();
+        of_users
             .map(Table::new)
+            .chain(embedded.map(Table::embedded))
     }
 
     /// The rows of one latency, of the first table that has it.
@@ -61,7 +64,7 @@ impl Catalog {
         if of_users.any(|table| table.rows_of(name).next().is_some()) {
             return None;
         }
-        Table::new(TAILS).rows_of(name).next()
+        Table::embedded(TAILS).rows_of(name).next()
     }
 
     /// The source that a key of a row means; several keys are joined with `+`.

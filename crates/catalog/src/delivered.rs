@@ -10,7 +10,7 @@ use crate::table::{Row, Table};
 /// Sets the limiters of a volume type, or of an `instance`, to what they were seen to deliver.
 pub(crate) fn deliver(of: &str, as_of: Option<Date>, caps: &mut [Cap], credits: &mut [Credit]) {
     let day = as_of.unwrap_or(Date::MAX);
-    for row in Table::new(DELIVERED).rows_of(of) {
+    for row in Table::embedded(DELIVERED).rows_of(of) {
         let early = row.get("from").is_some_and(|from: Date| day < from);
         let late = row.get("to").is_some_and(|to: Date| to <= day);
         if early || late {
@@ -56,7 +56,7 @@ mod tests {
 
     #[test]
     fn every_row_names_a_limiter_with_a_factor_and_its_cells() {
-        for row in Table::new(DELIVERED).rows() {
+        for row in Table::embedded(DELIVERED).rows() {
             let factor = row.get::<f64>("factor").expect("a factor");
             assert!((0.5..2.0).contains(&factor), "{factor}");
             assert!(row.text("why").contains("cell"), "{}", row.text("why"));

@@ -44,6 +44,8 @@ pub struct Host {
     pub arch: Option<String>,
     /// US dollars an hour, Linux, on demand; `None`: no list has a price.
     pub per_hour: Option<f64>,
+    /// Of no previous generation, as far as a list says.
+    pub is_current: bool,
     /// How many volumes it takes; `None`: no list has it.
     pub attachments: Option<u32>,
     /// Disks of its own: how many, and how large each is.
@@ -117,15 +119,15 @@ impl Catalog {
                 newest.insert(name.to_owned(), (date, row));
             }
         }
-        let families: Vec<String> = Table::new(SUCCESSORS)
+        let families: Vec<String> = Table::embedded(SUCCESSORS)
             .rows()
             .map(|row| row.text("family").to_owned())
             .collect();
         let rows = newest.into_values().map(|(_, row)| row);
-        let hosts = rows.filter(|row| wanted.previous || row.text("current") != "no");
-        let hosts = hosts.map(|row| {
+        let hosts = rows.map(|row| {
             let name = row.text("type");
             let metal = row.text("metal") == "yes";
+            let nitro = metal || row.text("hypervisor") == "nitro";
             let own = family(name).to_owned();
             Host {
                 name: format!("{prefix}{name}"),
@@ -133,15 +135,17 @@ impl Catalog {
                 memory: row.get("memory_mib").map(|mib: u64| Bytes(mib << 20)),
                 arch: Some(row.text("arch").to_owned()).filter(|arch| !arch.is_empty()),
                 per_hour: None,
+                is_current: row.text("current") != "no",
                 attachments: row.get("attachments"),
                 disks: row.get("disks").zip(row.get("disk_gb").map(gigabytes)),
                 class: HostClass {
-                    nitro: metal || row.text("hypervisor") == "nitro",
-                    family: if families.contains(&own) {
-                        own
-                    } else {
+                    // On Nitro all families run a type alike today.
+                    family: if nitro || !families.contains(&own) {
                         String::new()
+                    } else {
+                        own
                     },
+                    nitro,
                 },
             }
         });
@@ -165,6 +169,7 @@ impl Catalog {
                 memory: row.get("memory_gib").map(gibibytes),
                 arch: None,
                 per_hour: None,
+                is_current: true,
                 attachments: row.get("attachments"),
                 disks: row.get("disks").zip(row.get("disk_gib").map(gibibytes)),
                 class: HostClass {
@@ -206,6 +211,7 @@ impl Hosts {
         let has_memory =
             self.memory == Bytes::ZERO || host.memory.is_some_and(|memory| memory >= self.memory);
         let has_arch = self.arch.is_none() || host.arch.is_none() || self.arch == host.arch;
-        has_vcpus && has_memory && has_arch
+        let has_age = self.previous || host.is_current;
+        has_vcpus && has_memory && has_arch && has_age
     }
 }

@@ -75,7 +75,7 @@ impl Catalog {
 
     /// The day since which a type is sold, where that is known.
     pub fn sold_since(&self, name: &str) -> Option<Date> {
-        let table = Table::new(LAUNCHES);
+        let table = Table::embedded(LAUNCHES);
         let mut rows = table.rows_of(name).chain(table.rows_of(family(name)));
         rows.next()?.get("from")
     }
@@ -131,7 +131,7 @@ impl Catalog {
         column: &str,
         unit: LimitUnit,
     ) -> Option<Figure> {
-        let table = Table::new(LOCAL_MEASURED);
+        let table = Table::embedded(LOCAL_MEASURED);
         let whole_family = format!("{}.*", family(name));
         let mut rows = table.rows_of(name).chain(table.rows_of(&whole_family));
         let (value, row) = rows.find_map(|row| Some((row.get::<f64>(column)?, row)))?;
@@ -174,13 +174,13 @@ struct History {
 impl History {
     fn read(catalog: &Catalog, name: &str, rows: &[Row<'_>]) -> Self {
         let mut history = Self { seen: Vec::new() };
-        for row in Table::new(DOCUMENTED).rows_of(name) {
+        for row in Table::embedded(DOCUMENTED).rows_of(name) {
             if row.text("doubt").is_empty() {
                 let days = row.get("from").zip(row.get("to"));
                 history.stated(catalog, &row, days);
             }
         }
-        for row in Table::new(SNAPSHOTS).rows_of(name) {
+        for row in Table::embedded(SNAPSHOTS).rows_of(name) {
             let date = row.get("date");
             history.stated(catalog, &row, date.zip(date));
         }
@@ -188,7 +188,7 @@ impl History {
             let date = catalog.source(row.text("source")).date;
             history.stated(catalog, row, date.zip(date));
         }
-        for row in Table::new(STORES).rows_of(name) {
+        for row in Table::embedded(STORES).rows_of(name) {
             let date = row.get("date");
             let figures = [
                 (Metric::StoreReadIops, row.get("read_iops")),

@@ -227,7 +227,7 @@ fn profile(
         return Ok(());
     };
     let family = family(&instance.name);
-    let rows: Vec<_> = Table::new(LOCAL_PROFILES).rows_of(family).collect();
+    let rows: Vec<_> = Table::embedded(LOCAL_PROFILES).rows_of(family).collect();
     let Some(row) = rows.iter().find(|row| row.text("profile") == name) else {
         let known: Vec<_> = rows.iter().map(|row| row.text("profile")).collect();
         let message = match known.as_slice() {

@@ -475,7 +475,7 @@ mod tests {
         refuse("10000iops", "the size is missing");
         refuse("1TiB,many", "`many` is no size");
         refuse("1TiB,2TiB", "capacity is given twice");
-        refuse("1TiB,iopz=5", "did you mean `iops`");
+        refuse("1TiB,iopz=5", "did you mean iops");
         refuse("1TiB,iops=nan", "`nan` is no number");
         refuse("1TiB,read=101", "share of reads");
         refuse("1TiB,p99=0ms", "no latency");

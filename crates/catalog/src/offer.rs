@@ -167,6 +167,13 @@ impl Catalog {
     }
 }
 
+impl Offered {
+    /// What it costs a month; `None`: it does not exist, or a part has no price.
+    pub fn per_month(&self) -> Option<f64> {
+        self.found.as_ref().ok()?.per_month
+    }
+}
+
 /// The cheapest first, then what has no price, then what does not exist.
 fn ranked(mut found: Vec<Offered>) -> Vec<Offered> {
     let rank = |offered: &Offered| match &offered.found {

@@ -30,7 +30,7 @@ impl PublishedLatency {
     /// has; `None`: nothing.
     #[must_use]
     pub fn of_type(kind: &str) -> Option<Self> {
-        let rows: Vec<Row<'_>> = Table::new(PUBLISHED).rows_of(kind).collect();
+        let rows: Vec<Row<'_>> = Table::embedded(PUBLISHED).rows_of(kind).collect();
         if let Some(other) = rows.iter().find(|row| row.text("bound") == "as") {
             return Self::of_type(other.text("as"));
         }
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn every_row_names_its_type_and_its_source() {
-        for row in Table::new(PUBLISHED).rows() {
+        for row in Table::embedded(PUBLISHED).rows() {
             let kind = row.text("type");
             assert!(PublishedLatency::of_type(kind).is_some(), "{kind}");
             let sourced = !row.text("source").is_empty() && !row.text("date").is_empty();

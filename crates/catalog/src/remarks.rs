@@ -73,7 +73,7 @@ pub(crate) fn future(catalog: &Catalog, offer: &Offer) -> Option<String> {
 
 /// How reliably the vendor delivers.
 fn promise(volume: &str) -> Option<String> {
-    let rows = Table::new(ACCOUNTING).rows();
+    let rows = Table::embedded(ACCOUNTING).rows();
     let row = rows
         .into_iter()
         .find(|row| row.text("rule") == "consistency promise")?;
@@ -88,7 +88,7 @@ fn promise(volume: &str) -> Option<String> {
 }
 
 fn documented_latency(volume: &str) -> Option<String> {
-    let row = Table::new(LATENCIES).rows().find(|row| {
+    let row = Table::embedded(LATENCIES).rows().find(|row| {
         let mut words = row.text("device").split([' ', '/']);
         words.any(|word| word == volume)
     })?;
@@ -104,7 +104,7 @@ fn rules(offer: &Offer) -> Vec<String> {
         return Vec::new();
     };
     let year = day.to_string()[..4].to_owned();
-    let rows = Table::new(RULES).rows().filter(|row| {
+    let rows = Table::embedded(RULES).rows().filter(|row| {
         let rule = row.text("rule");
         let mut words = rule.split([' ', '/', ',']);
         let instance = offer.instance.as_deref();

@@ -139,7 +139,7 @@ pub(crate) fn on_class(
     if !kind.refused.is_empty() && (host.is_some() || kind.has_no_limits()) {
         return Err(Refusal::new(Part::Volume, kind.refused.clone()));
     }
-    volumes::volume(catalog, kind.clone(), offer, host)
+    volumes::volume_at_work(catalog, kind, offer, host)
 }
 
 /// The device of a draft, with its limits, its prices, and what they rest on.

@@ -1,13 +1,23 @@
 //! Figures kept as text: rows of comma-separated cells below one row of names.
 
+use std::collections::HashMap;
 use std::str::FromStr;
+use std::sync::{LazyLock, Mutex};
 
 /// Rows below their names. Lines that begin with `#` are comments.
 #[derive(Clone, Copy)]
 pub(crate) struct Table<'t> {
     names: &'t str,
     body: &'t str,
+    index: Option<&'static Index>,
 }
+
+/// The lines of a table by their first cell.
+type Index = HashMap<&'static str, Vec<&'static str>>;
+
+/// Of the tables that the program carries, by where they lie: whoever looks for the cheapest of all
+/// asks them thousands of times. Each is read once, when it is first asked for a row.
+static INDICES: LazyLock<Mutex<HashMap<usize, &'static Index>>> = LazyLock::new(Mutex::default);
 
 pub(crate) struct Row<'t> {
     names: &'t str,
@@ -23,9 +33,30 @@ impl<'t> Table<'t> {
                 return Self {
                     names: line,
                     body: after,
+                    index: None,
                 };
             }
             rest = after;
+        }
+    }
+
+    /// A table that the program carries.
+    pub(crate) fn embedded(text: &'static str) -> Self {
+        let table = Table::new(text);
+        let mut known = INDICES
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        let index = known.entry(text.as_ptr() as usize).or_insert_with(|| {
+            let mut index = Index::new();
+            for line in table.lines() {
+                let key = line.split(',').next().unwrap_or_default();
+                index.entry(key).or_default().push(line);
+            }
+            Box::leak(Box::new(index))
+        });
+        Self {
+            index: Some(*index),
+            ..table
         }
     }
 
@@ -36,12 +67,11 @@ impl<'t> Table<'t> {
     /// The rows whose first cell is `key`. Only these are parsed, which keeps a look into
     /// thousands of rows far below a millisecond.
     pub(crate) fn rows_of(self, key: &str) -> impl Iterator<Item = Row<'t>> {
-        self.lines()
-            .filter(move |line| {
-                let rest = line.strip_prefix(key);
-                rest.is_some_and(|rest| rest.starts_with(','))
-            })
-            .map(move |line| self.row(line))
+        let lines: Vec<&'t str> = match self.index {
+            Some(index) => index.get(key).cloned().unwrap_or_default(),
+            None => self.lines().filter(|line| is_of(line, key)).collect(),
+        };
+        lines.into_iter().map(move |line| self.row(line))
     }
 
     /// The first cell of every row, each once where equal ones follow each other.
@@ -63,6 +93,11 @@ impl<'t> Table<'t> {
             cells: cells(line),
         }
     }
+}
+
+fn is_of(line: &str, key: &str) -> bool {
+    let rest = line.strip_prefix(key);
+    rest.is_some_and(|rest| rest.starts_with(','))
 }
 
 /// The cells of a line; quotes are needed only around commas and quotes.

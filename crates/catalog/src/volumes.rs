@@ -77,8 +77,37 @@ pub(crate) fn volume(
     host: Option<Host<'_>>,
 ) -> Result<Draft, Refusal> {
     let kind = successor(catalog, offer, &kind, host)?.unwrap_or(kind);
+    let (draft, limits) = bare(catalog, &kind, offer, host)?;
+    Ok(Draft {
+        bounds: limits.all(),
+        ..draft
+    })
+}
+
+/// The same without the bounds of what may be bought, which nothing that holds a load back is among.
+///
+/// # Errors
+/// As [`volume`].
+pub(crate) fn volume_at_work(
+    catalog: &Catalog,
+    kind: &Kind,
+    offer: &Offer,
+    host: Option<Host<'_>>,
+) -> Result<Draft, Refusal> {
+    let runs_as = successor(catalog, offer, kind, host)?;
+    let kind = runs_as.as_ref().unwrap_or(kind);
+    bare(catalog, kind, offer, host).map(|(draft, _)| draft)
+}
+
+/// A volume of a type that runs as itself, and its limits.
+fn bare<'k>(
+    catalog: &'k Catalog,
+    kind: &'k Kind,
+    offer: &'k Offer,
+    host: Option<Host<'_>>,
+) -> Result<(Draft, Limits<'k>), Refusal> {
     let mut assumptions = Vec::new();
-    let engine = engine(catalog, &kind, offer, &mut assumptions)?;
+    let engine = engine(catalog, kind, offer, &mut assumptions)?;
     let limits = Limits::find(catalog, kind.limits_of(), offer.as_of, engine.as_deref())?;
     let tiers = kind.tiers(catalog);
     let gib = limits.size(offer, &tiers, &mut assumptions)?;
@@ -94,7 +123,6 @@ pub(crate) fn volume(
     let volumes = offer.count.map_or(1, |count| count.get() as usize);
     let mut draft = Draft {
         volumes,
-        bounds: limits.all(),
         purchase: Purchase {
             volume: Some(kind.priced_as.clone()),
             volumes: volumes as f64,
@@ -111,7 +139,7 @@ pub(crate) fn volume(
     }
     let terms = Terms {
         catalog,
-        kind: &kind,
+        kind,
         limits,
         tier,
         offer,
@@ -119,7 +147,7 @@ pub(crate) fn volume(
     terms.refuse_what_is_not_sold(gib as f64)?;
     if kind.iops == IopsRule::BestEffort {
         terms.best_effort(&mut draft);
-        return Ok(draft);
+        return Ok((draft, terms.limits));
     }
     let iops = terms.iops(&mut draft)?;
     terms.throughput(iops, &mut draft)?;
@@ -128,7 +156,7 @@ pub(crate) fn volume(
     terms.stripe(&mut draft);
     let VolumeSpec { caps, credits, .. } = &mut draft.volume;
     deliver(&kind.name, offer.as_of, caps, credits);
-    Ok(draft)
+    Ok((draft, terms.limits))
 }
 
 /// The engine by which the limits of a type go, where they do.
@@ -168,7 +196,7 @@ fn engine(
 impl Catalog {
     /// Whether other types run as this one, which is sold under their name.
     pub(crate) fn is_successor(&self, name: &str) -> bool {
-        let mut rows = Table::new(SUCCESSORS).rows();
+        let mut rows = Table::embedded(SUCCESSORS).rows();
         rows.any(|row| row.text("becomes") == name)
     }
 }
@@ -181,7 +209,7 @@ fn successor(
     kind: &Kind,
     host: Option<Host<'_>>,
 ) -> Result<Option<Kind>, Refusal> {
-    let rows: Vec<_> = Table::new(SUCCESSORS).rows_of(&kind.name).collect();
+    let rows: Vec<_> = Table::embedded(SUCCESSORS).rows_of(&kind.name).collect();
     let Some(any) = rows.first() else {
         return Ok(None);
     };
