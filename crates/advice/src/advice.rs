@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::Candidate;
 use crate::finalist::{Finalist, Simulated, Verdict};
 use crate::front::{Point, front};
-use crate::impossible::{Impossible, impossible, named, parts, value, with};
+use crate::impossible::{Impossible, impossible, named, parts, unit, value, with};
 use crate::market::Market;
 use crate::migration::Migration;
 use crate::question::Question;
@@ -59,6 +59,8 @@ pub struct Chosen {
 pub struct More {
     /// `iops`; of a p99, a tenth less.
     pub of: &'static str,
+    /// `bytes`, `IOPS`, `bytes/s`, `ns`.
+    pub unit: &'static str,
     /// A tenth more of it.
     pub needs: f64,
     /// What the month costs more; `None`: nothing carries it.
@@ -353,6 +355,7 @@ fn more(market: &Market<'_>, question: &Question, price: f64) -> Vec<More> {
         let best = market.cheapest(&question.with_need(need));
         More {
             of: named(part),
+            unit: unit(part),
             needs,
             added_per_month: best.as_ref().map(|best| best.candidate.price() - price),
             address: best.map(|best| best.candidate.address()),

@@ -1,12 +1,13 @@
 //! A candidate by the road that everybody takes: its address is resolved, and the need is held against
 //! the device that comes of it. What its simulations showed is put beside it.
 
-use blocklab_catalog::{Catalog, Margin, Need, Resolved, Wanted, resolve};
+use blocklab_catalog::{Catalog, Margin, Need, Price, Resolved, Wanted, resolve};
 use blocklab_device::{LimitKind, Origin};
 use blocklab_workload::Address;
 use serde::Serialize;
 
 use crate::Candidate;
+use crate::impossible::{named, unit};
 
 /// A candidate, and the device that its address names.
 #[derive(Debug, Clone, PartialEq)]
@@ -106,6 +107,11 @@ impl Finalist {
         first.into_iter().chain(next)
     }
 
+    /// The prices that are paid for it.
+    pub fn paid(&self) -> impl Iterator<Item = &Price> {
+        paid(&self.resolved)
+    }
+
     /// Whether some bucket of it can be empty.
     pub fn has_credits(&self) -> bool {
         self.credits() != [false, false]
@@ -138,20 +144,14 @@ impl Finalist {
 
 impl Bound {
     fn new(margin: &Margin, resolved: &Resolved) -> Self {
-        let (of, unit) = match margin.wanted {
-            Wanted::Capacity => ("capacity", "bytes"),
-            Wanted::Iops => ("iops", "IOPS"),
-            Wanted::Throughput => ("throughput", "bytes/s"),
-            Wanted::P99 => ("p99", "ns"),
-        };
         let known = margin.limit.as_ref();
         let limit = known.and_then(|name| resolved.limits.iter().find(|limit| limit.name == *name));
         Self {
-            limit: known.map_or_else(|| of.to_owned(), ToString::to_string),
-            of,
+            limit: known.map_or_else(|| named(margin.wanted).to_owned(), ToString::to_string),
+            of: named(margin.wanted),
             allows: margin.has,
             needs: margin.needs,
-            unit,
+            unit: unit(margin.wanted),
             origin: limit.map(|limit| limit.origin.clone()),
         }
     }
@@ -176,11 +176,16 @@ fn rests_on(resolved: &Resolved, margins: &[Margin]) -> Vec<String> {
             found.push(format!("{}: assumed: {because}", limit.name));
         }
     }
-    let paid = resolved.prices.iter().filter(|price| {
-        let mut costs = resolved.costs.iter();
-        price.assumed && costs.any(|cost| cost.what == price.what && cost.usd_each == price.usd)
-    });
-    found.extend(paid.map(|price| format!("price of {}: {}", price.what, price.source)));
+    let assumed = paid(resolved).filter(|price| price.assumed);
+    found.extend(assumed.map(|price| format!("price of {}: {}", price.what, price.source)));
     found.dedup();
     found
+}
+
+/// The prices that costs were reckoned with.
+fn paid(resolved: &Resolved) -> impl Iterator<Item = &Price> {
+    resolved.prices.iter().filter(|price| {
+        let mut costs = resolved.costs.iter();
+        costs.any(|cost| cost.what == price.what && cost.usd_each == price.usd)
+    })
 }

@@ -24,7 +24,9 @@ pub struct Impossible {
 pub struct Nearest {
     /// The part that gives way.
     pub of: &'static str,
-    /// What is asked for: bytes, operations a second, bytes a second, nanoseconds.
+    /// `bytes`, `IOPS`, `bytes/s`, `ns`.
+    pub unit: &'static str,
+    /// What is asked for.
     pub needs: f64,
     /// What is possible.
     pub possible: f64,
@@ -57,6 +59,16 @@ pub(crate) const fn named(wanted: Wanted) -> &'static str {
         Wanted::Iops => "iops",
         Wanted::Throughput => "throughput",
         Wanted::P99 => "p99",
+    }
+}
+
+/// In which its values are.
+pub(crate) const fn unit(wanted: Wanted) -> &'static str {
+    match wanted {
+        Wanted::Capacity => "bytes",
+        Wanted::Iops => "IOPS",
+        Wanted::Throughput => "bytes/s",
+        Wanted::P99 => "ns",
     }
 }
 
@@ -134,6 +146,7 @@ fn nearest(market: &Market<'_>, question: &Question, part: Wanted) -> Option<Nea
     let (need, candidate) = best;
     Some(Nearest {
         of: named(part),
+        unit: unit(part),
         needs,
         possible: value(&need, part),
         address: candidate.address(),

@@ -3,7 +3,7 @@
 use blocklab_advice::{
     Advice, Bound, Choice, Chosen, Finalist, Impossible, Migration, More, Point, Refused, Simulated,
 };
-use blocklab_units::Bytes;
+use blocklab_catalog::Price;
 use serde::Serialize;
 
 /// An advice as programs read it.
@@ -68,6 +68,7 @@ struct ConfigurationForm<'a> {
     volumes_per_month: Option<f64>,
     currency: &'a str,
     bounds: &'a [Bound],
+    prices: Vec<&'a Price>,
     rests_on: &'a [String],
     assumptions: Vec<&'a str>,
     is_lost_at_stop: bool,
@@ -85,7 +86,7 @@ pub fn advice(advice: &Advice) -> AdviceForm<'_> {
             capacity_bytes: need.capacity.0,
             iops: need.iops,
             bytes_per_s: need.bytes_per_s,
-            block_bytes: Bytes(need.block.0).0,
+            block_bytes: need.block.0,
             read_percent: need.read_percent,
             p99_ns: need.p99.map(|p99| p99.0),
             burst_lasts_ns: need.lasts.map(|lasts| lasts.0),
@@ -141,6 +142,7 @@ fn configuration<'a>(finalist: &'a Finalist, simulated: &'a [Simulated]) -> Conf
         volumes_per_month: candidate.volumes_per_month,
         currency: candidate.currency,
         bounds: &finalist.bounds,
+        prices: finalist.paid().collect(),
         rests_on: &finalist.rests_on,
         assumptions: assumed.map(String::as_str).collect(),
         is_lost_at_stop: candidate.is_lost_at_stop,

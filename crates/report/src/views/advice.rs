@@ -443,11 +443,7 @@ fn sources(advice: &Advice) -> Part {
         let origin = bound.origin.as_ref()?;
         Some(format!("{}: {origin}", bound.limit))
     });
-    let paid = best.resolved.prices.iter().filter(|price| {
-        let mut costs = best.resolved.costs.iter();
-        costs.any(|cost| cost.what == price.what && cost.usd_each == price.usd)
-    });
-    let prices = paid.map(|price| {
+    let prices = best.paid().map(|price| {
         format!(
             "{}: {} {} per {}, {}, {}: {}",
             price.what,
