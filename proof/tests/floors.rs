@@ -178,6 +178,7 @@ fn the_house_without_edges_is_as_drawn() {
         "worker",
         "import",
         "compare",
+        "advice",
         "findings",
         "calibrate",
     ] {

@@ -25,6 +25,10 @@ const VIEWS: &[(&str, &str)] = &[
     ),
     ("list", "a<b>"),
     ("price RUN OTHER", "USD"),
+    (
+        "advise --need 1TiB,5000iops --vcpu 2",
+        "Refused although cheaper",
+    ),
     ("catalog show gp3:500GiB@m5.xlarge", "volume throughput"),
     ("catalog list", "r5d.xlarge"),
     ("devices", "LOG/PHYS"),

@@ -60,6 +60,10 @@ fn printed(lab: &Lab) -> Vec<(&'static str, Value)> {
         ("compare", "compare one two --json"),
         ("diagnose", "diagnose --json"),
         ("price", "price latest --json"),
+        (
+            "advise",
+            "advise --need 1TiB,5000iops --vcpu 2 --no-simulation --json",
+        ),
         ("export --format json", "export latest -f json"),
         ("devices", "devices --json"),
         ("catalog list", "catalog list --family i3 --json"),

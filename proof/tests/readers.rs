@@ -166,7 +166,16 @@ fn outputs_keep_their_schemas() {
 }
 
 /// Schemas, and commands whose output each holds.
-const OUTPUTS: [(&str, &[&str]); 6] = [
+const OUTPUTS: [(&str, &[&str]); 7] = [
+    (
+        "advice",
+        &[
+            "advise --need 1TiB,10000iops,300MB/s,p99=5ms --instance r5d.2xlarge",
+            "advise --need 500GiB,400000iops --no-simulation",
+            "advise --migrate gp2:500GiB@m5.xlarge --no-simulation",
+            "advise --run a --need iops=4000 --place ireland --no-simulation",
+        ],
+    ),
     (
         "comparison",
         &["compare a b", "compare b a c --fail-on slower,warning"],
