@@ -190,7 +190,8 @@ impl Walk<'_> {
 
     /// Keeps a candidate in the order of prices.
     fn take(&mut self, candidate: Option<Candidate>) {
-        let Some(candidate) = candidate.filter(|one| one.per_month.is_some()) else {
+        // What has no price is infinitely dear.
+        let Some(candidate) = candidate.filter(|one| one.price() < self.below) else {
             return;
         };
         let ranked = &mut self.found.ranked;

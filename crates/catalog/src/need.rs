@@ -10,6 +10,7 @@ use blocklab_device::{
     service_quantile,
 };
 use blocklab_units::{Bytes, Nanos, count, did_you_mean, trimmed};
+use blocklab_workload::address::exact;
 
 /// What a disk must hold and do for as long as the load lasts: bursts do not count.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -417,7 +418,9 @@ impl Need {
 /// As people write it: `1 TiB, 10,000 IOPS, 300 MB/s`.
 impl fmt::Display for Need {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.capacity)?;
+        let size = exact(self.capacity);
+        let unit = size.find(char::is_alphabetic).unwrap_or(0);
+        write!(f, "{} {}", &size[..unit], &size[unit..])?;
         if self.iops > 0.0 {
             write!(f, ", {} IOPS", count(self.iops))?;
             if self.block != Self::new(self.capacity).block {

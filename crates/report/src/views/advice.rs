@@ -173,7 +173,7 @@ fn bound(bound: &Bound) -> String {
 /// A value of a part of a need, with its unit.
 fn quantity(of: &str, value: f64) -> String {
     match of {
-        "capacity" => Bytes(value as u64).to_string(),
+        "capacity" => format!("{} GiB", count((value / Bytes::GIB.as_f64()).floor())),
         "iops" => format!("{} IOPS", count(value.floor())),
         "throughput" => format!("{} MB/s", trimmed(value / 1e6, 1)),
         _ => Nanos(value as u64).to_string(),

@@ -1,0 +1,97 @@
+//! Answers that stay: five needs with the prices of a day, as a search by another program gave them.
+
+use std::path::Path;
+use std::sync::LazyLock;
+
+use blocklab_advice::{Market, Question, Seller};
+use blocklab_catalog::{Catalog, Hosts};
+use blocklab_units::Bytes;
+
+static CATALOG: LazyLock<Catalog> = LazyLock::new(|| {
+    let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/frozen"));
+    Catalog::load(folder).expect("prices")
+});
+
+#[track_caller]
+fn check(need: &str, (vcpus, gib): (u32, u64), address: &str, per_month: f64) {
+    let question = Question {
+        need: need.parse().expect("a need"),
+        sellers: vec![Seller {
+            vendor: "aws".to_owned(),
+            region: "us-east-1".to_owned(),
+            is_named: false,
+        }],
+        machine: Some(Hosts {
+            vcpus,
+            memory: Bytes(gib << 30),
+            ..Hosts::default()
+        }),
+        own: None,
+        volumes: 1..=28,
+        durable: true,
+        discount: 0.0,
+        only: None,
+        at_least: false,
+        remarks: Vec::new(),
+    };
+    let market = Market::new(&CATALOG, &question).expect("machines");
+    let best = market.cheapest(&question).expect("something carries it");
+    assert_eq!(best.candidate.address(), address);
+    let price = best.candidate.per_month.expect("a price");
+    assert!((price - per_month).abs() < 0.5, "{address}: {price}");
+    // One volume is among the numbers that were tried.
+    let alone = market.cheapest(&question.without_striping());
+    assert!(alone.is_none_or(|one| one.candidate.per_month >= best.candidate.per_month));
+}
+
+/// Of equal prices the fewest volumes: one, two and four of gp3 would cost the same.
+#[test]
+fn what_one_volume_includes() {
+    check(
+        "500GiB,3000iops,125MiB/s",
+        (2, 8),
+        "gp3:500GiB@c6g.xlarge",
+        139.0,
+    );
+}
+
+#[test]
+fn two_volumes_include_what_one_has_to_buy() {
+    check(
+        "1000GiB,6000iops,250MiB/s",
+        (4, 32),
+        "2xgp3:500GiB@r5b.xlarge",
+        298.0,
+    );
+}
+
+#[test]
+fn eight_volumes_untouched() {
+    check(
+        "2000GiB,20000iops,800MiB/s",
+        (8, 32),
+        "8xgp3:250GiB@m8gb.2xlarge",
+        585.0,
+    );
+}
+
+#[test]
+fn twenty_volumes() {
+    check(
+        "10000GiB,60000iops,2000MiB/s",
+        (16, 64),
+        "20xgp3:500GiB@m8gb.4xlarge",
+        1650.0,
+    );
+}
+
+/// st1 would need 10 TiB for 400 MiB/s that last.
+#[test]
+fn a_hard_disk_loses_by_its_size() {
+    check(
+        "4000GiB,500iops,400MiB/s",
+        (2, 8),
+        "4xgp3:1000GiB@c8gb.xlarge",
+        493.0,
+    );
+}
