@@ -24,6 +24,7 @@ const VIEWS: &[(&str, &str)] = &[
         "volume throughput",
     ),
     ("list", "a<b>"),
+    ("history --name a<b>", "rand-4KiB-q1-read"),
     ("price RUN OTHER", "USD"),
     (
         "advise --need 1TiB,5000iops --vcpu 2",

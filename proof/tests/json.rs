@@ -57,6 +57,7 @@ fn printed(lab: &Lab) -> Vec<(&'static str, Value)> {
         ("run STUDY --list", "run study.toml --list --json"),
         ("show", "show --json"),
         ("list", "list --json"),
+        ("history", "history --json"),
         ("compare", "compare one two --json"),
         ("diagnose", "diagnose --json"),
         ("price", "price latest --json"),

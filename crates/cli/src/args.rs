@@ -14,6 +14,7 @@ mod advise;
 mod catalog;
 mod emulate;
 mod foreign;
+mod history;
 mod judge;
 mod k8s;
 mod merge;
@@ -28,6 +29,7 @@ pub use catalog::{
 };
 pub use emulate::{EmulateArgs, EmulateCtlArgs, SpinArg};
 pub use foreign::{ConvertArgs, ImportArgs, ImportTool, Language};
+pub use history::HistoryArgs;
 pub(crate) use judge::written;
 pub use judge::{CalibrateArgs, CompareArgs, DiagnoseArgs, GateArgs, PriceArgs, PriceBy};
 pub use k8s::{K8sArgs, K8sCommand, K8sManifestArgs};
@@ -102,6 +104,8 @@ pub enum Command {
     Report(ReportArgs),
     /// Compare runs load by load: faster, slower, or no difference shown
     Compare(CompareArgs),
+    /// Show since which run a load is slower, and what changed there
+    History(HistoryArgs),
     /// Name what limits a run, and check it against what you pay for
     Diagnose(DiagnoseArgs),
     /// Show the cost per IOPS, MB/s, GB and million I/Os

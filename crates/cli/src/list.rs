@@ -2,14 +2,15 @@
 
 use anyhow::Result;
 use blocklab_compare::gate::fits;
+use blocklab_compare::history::Fastest;
 use blocklab_console::terminal;
-use blocklab_findings::assess;
-use blocklab_record::{Record, Status};
+use blocklab_record::Status;
 use blocklab_report::document::{Column, Document, Form, Part, Row, Table};
-use blocklab_store::{Damaged, Derivation, Listed, Store};
+use blocklab_results::history::DERIVATION;
+use blocklab_store::{Damaged, Listed, Store};
 use blocklab_units::{count, plural};
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::answer;
 use crate::args::{Ended, FilterArgs, ListArgs};
@@ -21,15 +22,6 @@ struct Line {
     run: Listed,
     /// `None`: nothing was measured.
     fastest: Option<Fastest>,
-}
-
-/// The load of a run with the most operations a second.
-#[derive(Debug, Serialize, Deserialize)]
-struct Fastest {
-    case: String,
-    direction: String,
-    iops: f64,
-    bytes_per_s: f64,
 }
 
 /// As JSON.
@@ -88,7 +80,7 @@ pub fn list(args: &ListArgs, store: &Store) -> Result<()> {
 }
 
 /// Whether a run fits all that is given.
-fn is_wanted(run: &Listed, filter: &FilterArgs, now: Timestamp) -> bool {
+pub fn is_wanted(run: &Listed, filter: &FilterArgs, now: Timestamp) -> bool {
     let is_like = |pattern: &Option<String>, text: &str| {
         let pattern = pattern.as_deref();
         pattern.is_none_or(|pattern| fits(pattern, text))
@@ -118,28 +110,7 @@ const fn ended(run: &Listed) -> Ended {
     }
 }
 
-const DERIVATION: Derivation<Option<Fastest>> = Derivation {
-    version: concat!(env!("CARGO_PKG_VERSION"), "/1"),
-    derive: |record| (fastest(record), String::new()),
-};
-
 const NAME_OF_VIEW: &str = "Runs";
-
-/// By the figure that `show` prints of it.
-fn fastest(record: &Record) -> Option<Fastest> {
-    let rows = assess(record).rows;
-    let all = rows.iter().flat_map(|row| {
-        let directions = row.directions.iter();
-        directions.map(move |direction| (&row.case, direction))
-    });
-    let (case, most) = all.max_by(|(_, a), (_, b)| a.iops.value.total_cmp(&b.iops.value))?;
-    Some(Fastest {
-        case: case.clone(),
-        direction: most.direction.to_string(),
-        iops: most.iops.value,
-        bytes_per_s: most.bytes_per_s.value,
-    })
-}
 
 const HEAD: [&str; 6] = [
     "RUN",

@@ -18,6 +18,7 @@ mod emulate;
 mod emulate_ctl;
 mod foreign;
 mod gate;
+mod history;
 mod k8s;
 mod list;
 mod load;
@@ -148,6 +149,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Command::Show(args) => stored::show(args, &store()?)?,
         Command::Report(args) => stored::report(args, &store()?)?,
         Command::Compare(args) => return compare::compare(args, &store()?),
+        Command::History(args) => history::history(args, &store()?)?,
         Command::Diagnose(args) => return diagnose::diagnose(args, &store()?),
         Command::Price(args) => price::price(args, &store()?)?,
         Command::Convert(args) => foreign::convert(args)?,

@@ -5,6 +5,7 @@
 mod answer;
 mod conclusion;
 pub mod gate;
+pub mod history;
 pub mod keeping;
 mod live_view;
 pub mod output;

@@ -1,6 +1,6 @@
 //! One figure of the same load in two runs: the ratio, its interval, and what the passes show of it.
 
-use blocklab_record::{DirectionResult, Latency, Percentile, Statistic};
+use blocklab_record::{DirectionResult, Latency, PERCENTILES, Percentile, Statistic};
 use blocklab_stats::{Histogram, Ratio, Summary, log_variance, passes_for, ratio};
 use serde::{Serialize, Serializer};
 
@@ -68,6 +68,20 @@ impl Quantity {
             Clocked::Service => format!("service_{what}_ns"),
             Clocked::Response => format!("response_{what}_ns"),
         }
+    }
+
+    /// The one of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        let clocks = [Clocked::Service, Clocked::Response].into_iter();
+        let latencies = clocks.flat_map(|clocked| {
+            let percentiles = PERCENTILES.iter();
+            let percentiles = percentiles.map(move |of| Self::Percentile(clocked, of));
+            [Self::Mean(clocked)].into_iter().chain(percentiles)
+        });
+        [Self::Iops]
+            .into_iter()
+            .chain(latencies)
+            .find(|quantity| quantity.name() == name)
     }
 
     /// For people: `IOPS`, `mean`, `p99`, `response p99`.

@@ -89,6 +89,11 @@ const ASPECTS: [Aspect; 11] = [
     ("tool", None, |record| record.tool.clone()),
 ];
 
+/// What a run has of each of them, by its name.
+pub(crate) fn aspects(record: &Record) -> impl Iterator<Item = (&'static str, String)> {
+    ASPECTS.into_iter().map(|(what, _, of)| (what, of(record)))
+}
+
 /// Everything of note that is not the same in all runs, what warns first.
 pub(super) fn all(records: &[&Record]) -> Vec<Difference> {
     let mut found: Vec<_> = ASPECTS
@@ -170,7 +175,11 @@ fn per_pass(ns: f64) -> String {
     }
 }
 
-fn each(record: &Record, of: impl Fn(&blocklab_record::TargetFacts) -> String) -> String {
+/// What `of` gives for each target, the same text once.
+pub(crate) fn each(
+    record: &Record,
+    of: impl Fn(&blocklab_record::TargetFacts) -> String,
+) -> String {
     let mut values: Vec<String> = record.targets.iter().map(of).collect();
     values.dedup();
     values.join(", ")

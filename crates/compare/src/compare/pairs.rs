@@ -78,12 +78,19 @@ impl<'a> Load<'a> {
     }
 
     /// Whether a rate was requested: then the device can only show in latencies.
-    pub(super) fn is_paced(&self) -> bool {
+    pub(crate) fn is_paced(&self) -> bool {
         self.jobs.iter().any(|job| job.pace != PaceKind::Closed)
     }
 
-    pub(super) fn what(&self) -> String {
+    pub(crate) fn what(&self) -> String {
         without_engine(self.jobs)
+    }
+
+    /// What makes a load the same, as a text that is the same for the same load.
+    pub(crate) fn kind_text(&self) -> String {
+        let kind = self.kind().into_iter();
+        let parts = kind.map(|(name, value)| format!("{name}={value}"));
+        parts.collect::<Vec<_>>().join(";")
     }
 
     /// What makes a load the same, each with its name.

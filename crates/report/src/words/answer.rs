@@ -4,6 +4,7 @@
 
 use blocklab_compare::compare::{Against, Comparison, Verdict};
 use blocklab_compare::expect::{Compared, Diagnosis, LimitCheck, State};
+use blocklab_compare::history::{History, Standing};
 use blocklab_compare::study::{self, Outcome};
 use blocklab_findings::{Assessment, Finding, Row, RowDirection, Severity};
 use blocklab_record::{Origin, Record};
@@ -435,4 +436,35 @@ pub fn study(outcome: &Outcome) -> Answer {
         })
         .collect();
     Answer::new(tone, parts.join(", "))
+}
+
+/// How many loads got worse, better or stayed, by the figure that is judged, and the newest loss.
+pub fn history(history: &History) -> Answer {
+    let headlines = history.series.iter().filter(|series| series.is_headline);
+    let verdicts = headlines.clone().map(|series| series.verdict);
+    let kinds = [
+        Standing::Regressed,
+        Standing::Improved,
+        Standing::Suspected,
+        Standing::NoChangeShown,
+        Standing::NotComparable,
+    ];
+    let has = |kind: Standing| verdicts.clone().any(|verdict| verdict == kind);
+    let tone = match () {
+        () if has(Standing::Regressed) => Tone::Bad,
+        () if has(Standing::Suspected) => Tone::Doubt,
+        () if has(Standing::Improved) => Tone::Good,
+        () => Tone::Plain,
+    };
+    let newest = headlines
+        .filter(|series| series.verdict == Standing::Regressed)
+        .filter_map(|series| Some((series.changes.last()?, series)))
+        .max_by(|(a, _), (b, _)| a.started_at.cmp(&b.started_at));
+    let newest = newest.map_or_else(String::new, |(change, series)| {
+        let of = &series.conditions;
+        format!("; {} {} since {}", of.case, of.direction, change.run)
+    });
+    let loads = plural(verdicts.clone().count(), "load");
+    let counts = facts::tally(&kinds, verdicts);
+    Answer::new(tone, format!("{loads}: {counts}{newest}"))
 }

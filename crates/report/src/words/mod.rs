@@ -6,6 +6,7 @@ pub mod delivered;
 pub mod evidence;
 pub mod facts;
 pub mod figures;
+pub mod history;
 pub mod model;
 pub mod shown;
 pub mod versus;

@@ -1,0 +1,17 @@
+//! Runs in their place among those before them: what changed, since which run, and by how much.
+//!
+//! Of each Record a small digest is enough, which the index of a store remembers. Digests of the
+//! same load on the same target and class of machine make a series; the energy statistic and the
+//! rank test of `stats` find the changes in it.
+
+mod digest;
+mod series;
+mod surroundings;
+#[cfg(test)]
+mod tests;
+
+pub use digest::{DERIVED, Digest, Fastest, FigureDigest, LoadDigest, derive};
+pub use series::{
+    ChangePoint, Changed, Conditions, History, HistoryRun, Point, Series, Standing, Suspected,
+    history,
+};

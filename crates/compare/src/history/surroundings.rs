@@ -1,0 +1,79 @@
+//! In: a Record. Out: what it was measured on, in three parts: the target and the class of the
+//! machine, which make a series, and the rest, which may explain a change within one.
+
+use blocklab_record::{BlockDevice, Origin, Record};
+use blocklab_units::stated;
+
+use crate::compare::{aspects, each_target};
+
+/// The machine, as far as it makes figures incomparable. Kernel and scheduler are not a part of
+/// it: that they changed is what a history is asked for.
+pub(super) fn machine(record: &Record) -> String {
+    if record.origin == Origin::Simulated {
+        return String::new();
+    }
+    let environment = &record.environment;
+    let processor = &environment.processor;
+    let instance = environment.instance.iter().cloned();
+    let processors = (processor.count > 0)
+        .then(|| format!("{} x {}", processor.count, processor.model))
+        .into_iter();
+    instance.chain(processors).collect::<Vec<_>>().join(", ")
+}
+
+/// Disks by their serial numbers, where they have one: the kernel may give them another name at
+/// every start. Firmware is left out, as it changes on the same disk.
+pub(super) fn target(record: &Record) -> String {
+    each_target(record, |target| match target.devices.first() {
+        Some(device) => disk(device),
+        None => match &target.file_system {
+            Some(system) if target.kind == blocklab_record::TargetKind::Scratch => {
+                system.mount_point.clone()
+            }
+            _ => target.path.clone(),
+        },
+    })
+}
+
+fn disk(device: &BlockDevice) -> String {
+    let model = device.model.as_deref().unwrap_or_default().trim();
+    match device.serial.as_deref().map(str::trim) {
+        Some(serial) if !serial.is_empty() => format!("{model} {serial}").trim().to_owned(),
+        _ => format!("{} {model}", device.name).trim().to_owned(),
+    }
+}
+
+/// What else was so, by name: that of a comparison, and the limits of a modelled device.
+pub(super) fn surroundings(record: &Record) -> Vec<(String, String)> {
+    let aspects = aspects(record).filter(|(what, _)| !["status", "origin"].contains(what));
+    let own = [
+        (
+            "host",
+            record.environment.host_name.clone().unwrap_or_default(),
+        ),
+        ("limits", limits(record)),
+        (
+            "processor quota",
+            (record.environment.processor_quota).map_or_else(String::new, stated),
+        ),
+    ];
+    aspects
+        .chain(own)
+        .filter(|(_, value)| !value.is_empty())
+        .map(|(what, value)| (what.to_owned(), value))
+        .collect()
+}
+
+fn limits(record: &Record) -> String {
+    each_target(record, |target| {
+        let limits = target.limits.iter().map(|limit| {
+            format!(
+                "{} {} {}",
+                limit.name,
+                stated(limit.value),
+                limit.unit.text()
+            )
+        });
+        limits.collect::<Vec<_>>().join(", ")
+    })
+}

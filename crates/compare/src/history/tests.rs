@@ -1,0 +1,259 @@
+//! Histories of sketched runs.
+
+use blocklab_findings::assess;
+use blocklab_record::{Origin, PaceKind, Record, Status};
+
+use super::*;
+use crate::testing::run;
+
+fn id(number: usize) -> String {
+    format!("20261120-19{:02}{:02}-k3f", number / 60, number % 60)
+}
+
+/// The runs of these Records, one a minute.
+fn runs(records: &[Record]) -> Vec<HistoryRun> {
+    let run = |(number, record): (usize, &Record)| HistoryRun {
+        id: id(number),
+        started_at: format!("2026-11-20T19:{number:02}:00Z"),
+        digest: Digest::new(record, &assess(record)),
+    };
+    records.iter().enumerate().map(run).collect()
+}
+
+/// Scatter of a per cent, the same for the same number.
+fn scattered(level: f64, number: usize) -> Record {
+    run(&[level * (1.0 + 0.01 * ((number * 7 % 5) as f64 - 2.0) / 2.0)])
+}
+
+fn records(levels: &[(f64, usize)]) -> Vec<Record> {
+    let all = levels
+        .iter()
+        .flat_map(|(level, count)| vec![*level; *count]);
+    all.enumerate()
+        .map(|(number, level)| scattered(level, number))
+        .collect()
+}
+
+/// The series of the rate.
+fn rate(records: &[Record]) -> Series {
+    let found = history(&runs(records));
+    let mut rates = found.series.into_iter().filter(|series| series.is_headline);
+    let rate = rates.next().expect("a series");
+    assert_eq!(rates.next(), None, "one load");
+    rate
+}
+
+#[test]
+fn since_when_it_is_slower_by_how_much_and_what_else_changed() {
+    let mut records = records(&[(10_000.0, 20), (9_000.0, 8)]);
+    records[..20]
+        .iter_mut()
+        .for_each(|record| record.environment.kernel = "6.1".to_owned());
+    records[20..]
+        .iter_mut()
+        .for_each(|record| record.environment.kernel = "6.8".to_owned());
+    let found = rate(&records);
+    assert_eq!(found.verdict, Standing::Regressed);
+    let [change] = &found.changes[..] else {
+        panic!("one change: {:?}", found.changes)
+    };
+    assert_eq!((&change.run, &change.last_before), (&id(20), &id(19)));
+    assert_eq!((change.place, change.runs), (20, [20, 8]));
+    assert!((change.change_percent + 10.0).abs() < 1.0, "{change:?}");
+    let low = change.ci95_low_percent.expect("long enough");
+    let high = change.ci95_high_percent.expect("long enough");
+    assert!(low < -10.0 && -10.0 < high && high < -8.0, "{low} {high}");
+    let kernel = Changed {
+        what: "kernel".to_owned(),
+        before: "6.1".to_owned(),
+        after: "6.8".to_owned(),
+    };
+    assert_eq!(change.changed, [kernel]);
+    assert_eq!(found.points[20].changed, change.changed);
+    assert!(found.points[21].changed.is_empty());
+}
+
+#[test]
+fn faster_again_is_improved_and_less_latency_is_better() {
+    let records = records(&[(10_000.0, 10), (8_000.0, 10), (10_000.0, 10)]);
+    let found = history(&runs(&records));
+    for series in &found.series {
+        let verdicts: Vec<Standing> = series.changes.iter().map(|change| change.verdict).collect();
+        let expected = [Standing::Regressed, Standing::Improved];
+        assert_eq!(verdicts, expected, "{}", series.quantity.name());
+        assert_eq!(series.verdict, Standing::Improved);
+    }
+    assert_eq!((found.series.len(), found.tested), (3, 3));
+}
+
+#[test]
+fn another_machine_target_load_or_origin_is_another_series() {
+    let change: [fn(&mut Record); 5] = [
+        |record| record.environment.processor.model = "another".to_owned(),
+        |record| record.environment.instance = Some("m5.large".to_owned()),
+        |record| record.targets[0].devices[0].serial = Some("another".to_owned()),
+        |record| record.origin = Origin::Emulated,
+        |record| {
+            let jobs = record.measurements.iter_mut().flat_map(|m| &mut m.jobs);
+            jobs.for_each(|job| job.threads += 1);
+        },
+    ];
+    for change in change {
+        let mut records = records(&[(10_000.0, 10), (5_000.0, 10)]);
+        records[10..].iter_mut().for_each(change);
+        let found = history(&runs(&records));
+        let rates = found.series.iter().filter(|series| series.is_headline);
+        let verdicts: Vec<Standing> = rates.map(|series| series.verdict).collect();
+        assert_eq!(verdicts, [Standing::NoChangeShown; 2]);
+    }
+}
+
+/// A disk that the kernel calls otherwise after a start is the same disk, and its new firmware is
+/// what changed.
+#[test]
+fn a_disk_is_known_by_its_serial_number() {
+    let mut records = records(&[(10_000.0, 10), (9_000.0, 10)]);
+    for record in &mut records {
+        record.targets[0].devices[0].serial = Some("S1".to_owned());
+    }
+    for record in &mut records[10..] {
+        let device = &mut record.targets[0].devices[0];
+        device.name = "nvme7n1".to_owned();
+        device.firmware = Some("3.1".to_owned());
+    }
+    let found = rate(&records);
+    let changed = &found.changes[0].changed;
+    assert_eq!(changed.len(), 1, "{changed:?}");
+    assert!(changed[0].what == "target" && changed[0].after.ends_with("3.1"));
+}
+
+fn interrupt(record: &mut Record) {
+    record.status = Status::Interrupted;
+}
+
+#[test]
+fn doubtful_runs_are_left_out_of_the_test() {
+    let mut records = records(&[(10_000.0, 20), (5_000.0, 4), (10_000.0, 6)]);
+    records[20..24].iter_mut().for_each(interrupt);
+    let found = rate(&records);
+    assert_eq!(
+        found.verdict,
+        Standing::NoChangeShown,
+        "{:?}",
+        found.changes
+    );
+    let left_out = found.points.iter().filter(|point| point.is_left_out);
+    assert_eq!(left_out.count(), 4);
+    assert_eq!(found.points[20].doubts, ["interrupted"]);
+    assert!(found.usual_doubts.is_empty());
+}
+
+/// The story: on a machine that others always keep busy, all forty runs were left out, and a device
+/// that had lost an eighth of its rate was "not comparable".
+#[test]
+fn what_doubts_nearly_all_runs_sets_none_apart() {
+    let mut records = records(&[(10_000.0, 20), (9_000.0, 8)]);
+    records[2..].iter_mut().for_each(interrupt);
+    let found = rate(&records);
+    assert_eq!(found.usual_doubts, ["interrupted"]);
+    assert_eq!(found.verdict, Standing::Regressed);
+}
+
+#[test]
+fn one_or_two_runs_are_suspected_and_few_are_not_comparable() {
+    for last in [1, 2] {
+        let found = rate(&records(&[(10_000.0, 20), (8_000.0, last)]));
+        assert_eq!(found.verdict, Standing::Suspected);
+        let suspicion = found.suspicion.expect("suspected");
+        assert_eq!(
+            (suspicion.run, suspicion.verdict),
+            (id(20), Standing::Regressed)
+        );
+        assert_eq!(found.why, "two more runs will tell");
+    }
+    let found = rate(&records(&[(10_000.0, 3), (5_000.0, 2)]));
+    assert_eq!(found.verdict, Standing::NotComparable);
+    assert_eq!(found.why, "5 of the 6 runs that are needed");
+}
+
+#[test]
+fn figures_of_a_simulation_are_compared_exactly() {
+    let mut records = vec![run(&[10_000.0]), run(&[10_000.0]), run(&[10_001.0])];
+    records
+        .iter_mut()
+        .for_each(|record| record.origin = Origin::Simulated);
+    let found = rate(&records);
+    assert_eq!(found.verdict, Standing::Improved);
+    let change = &found.changes[0];
+    assert_eq!((change.place, change.probability), (2, None));
+    assert_eq!(found.suspicion, None);
+    // With another seed it is another load.
+    records[2].requested.seed = "7".to_owned();
+    let found = history(&runs(&records));
+    assert!(found.series.iter().all(|series| series.changes.is_empty()));
+    records.truncate(2);
+    assert_eq!(rate(&records).verdict, Standing::NoChangeShown);
+}
+
+/// Under a given rate the device can only show in latencies.
+#[test]
+fn a_paced_load_is_judged_by_its_latency() {
+    let mut records = records(&[(10_000.0, 10), (9_000.0, 10)]);
+    for record in &mut records {
+        let jobs = record.measurements.iter_mut().flat_map(|m| &mut m.jobs);
+        jobs.for_each(|job| job.pace = PaceKind::OpenFixed);
+    }
+    let found = rate(&records);
+    assert!(found.quantity.is_mean_latency());
+    assert_eq!(found.verdict, Standing::Regressed);
+}
+
+/// What chance does once in a thousand series is no change among hundreds of them.
+#[test]
+fn of_many_series_a_weak_change_is_only_suspected() {
+    let step = records(&[(10_000.0, 24), (9_000.0, 3)]);
+    let alone = rate(&step);
+    assert_eq!(alone.verdict, Standing::Regressed);
+    let mut all = runs(&step);
+    let steady = runs(&records(&[(10_000.0, 27)]));
+    for (run, steady) in all.iter_mut().zip(&steady) {
+        let others = (0..40).map(|number| LoadDigest {
+            case: format!("other-{number}"),
+            ..steady.digest.loads[0].clone()
+        });
+        run.digest.loads.extend(others);
+    }
+    let found = history(&all);
+    assert_eq!(found.tested, 123);
+    let series = found
+        .series
+        .iter()
+        .find(|series| series.is_headline)
+        .expect("the rate");
+    assert_eq!(series.verdict, Standing::Suspected, "{series:?}");
+    assert_eq!(series.suspicion.as_ref().map(|of| of.place), Some(24));
+}
+
+#[test]
+fn what_the_index_remembers_is_what_was_derived() {
+    let record = run(&[10_000.0, 10_100.0, 9_900.0]);
+    let (fastest, text) = derive(&record);
+    let fastest = fastest.expect("a load");
+    assert!((fastest.iops - 10_000.0).abs() < 1.0 && fastest.direction == "read");
+    assert!(
+        !text.contains('\n') && text.len() < 1_500,
+        "{} bytes",
+        text.len()
+    );
+    let read: Digest = serde_json::from_str(&text).expect("a digest");
+    assert_eq!(read, Digest::new(&record, &assess(&record)));
+    let load = &read.loads[0];
+    let names: Vec<&str> = load
+        .figures
+        .iter()
+        .map(|figure| &*figure.quantity)
+        .collect();
+    assert_eq!(names, ["iops", "service_mean_ns", "service_p99_ns"]);
+    let (low, high) = load.figures[0].interval.expect("three passes");
+    assert!(low < 10_000.0 && 10_000.0 < high);
+}

@@ -1,0 +1,28 @@
+//! In: a store, and which of its runs are wanted. Out: their history; and what the index remembers
+//! of each run, the one derivation that every command uses, as the index holds one.
+
+use blocklab_compare::history::{DERIVED, Digest, Fastest, HistoryRun, derive};
+use blocklab_store::{Derivation, Index, Listed};
+
+/// What the index of every store remembers of a Record.
+pub const DERIVATION: Derivation<Option<Fastest>> = Derivation {
+    version: DERIVED,
+    derive,
+};
+
+/// The runs of a history, the oldest first: those that are wanted and can be read.
+pub fn history_runs(
+    index: &Index<Option<Fastest>>,
+    mut wanted: impl FnMut(&Listed) -> bool,
+) -> Vec<HistoryRun> {
+    let chosen = index.runs.iter().filter(|indexed| wanted(&indexed.run));
+    let runs = chosen.filter_map(|indexed| {
+        let parse = |text: &str| serde_json::from_str::<Digest>(text).ok();
+        Some(HistoryRun {
+            id: indexed.run.id.clone(),
+            started_at: indexed.run.started_at.clone(),
+            digest: index.text(indexed, parse)?,
+        })
+    });
+    runs.collect()
+}
