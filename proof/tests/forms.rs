@@ -25,6 +25,7 @@ const VIEWS: &[(&str, &str)] = &[
     ),
     ("list", "a<b>"),
     ("history --name a<b>", "rand-4KiB-q1-read"),
+    ("compare OTHER --against-history", "rand-4KiB-q1-read"),
     ("price RUN OTHER", "USD"),
     (
         "advise --need 1TiB,5000iops --vcpu 2",

@@ -58,6 +58,10 @@ fn printed(lab: &Lab) -> Vec<(&'static str, Value)> {
         ("show", "show --json"),
         ("list", "list --json"),
         ("history", "history --json"),
+        (
+            "compare RUN --against-history",
+            "compare two --against-history --json",
+        ),
         ("compare", "compare one two --json"),
         ("diagnose", "diagnose --json"),
         ("price", "price latest --json"),

@@ -54,7 +54,7 @@ file, in about a minute. Blocklab never overwrites anything it did not create un
 
 const RUNS: &str = "\
 A RUN is an id from `blocklab list`, a unique beginning of one, its last part, the name of a run, \
-the path of a run's folder, or `latest`. If several runs match, the command lists their ids.";
+`tag:` and a tag (its newest run), the path of a run's folder, or `latest`. If several runs match, the command lists their ids.";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -209,6 +209,9 @@ pub struct FilterArgs {
     /// Runs of this target
     #[arg(long, value_name = "PATTERN")]
     pub target: Option<String>,
+    /// Runs of this tag, which `blocklab note RUN --tag TAG` gives
+    #[arg(long, value_name = "TAG")]
+    pub tag: Option<String>,
     /// Runs that began then or later: so long ago, such as 2d or 12h, or a day or moment in UTC, such
     /// as 2026-11-01
     #[arg(long, value_name = "WHEN")]
@@ -365,6 +368,8 @@ Examples:
   blocklab note latest 'firmware 3.1, after filling the disk'
   blocklab note latest               shows it
   blocklab note k3f --delete
+  blocklab note latest --tag baseline     for `compare tag:baseline latest` and `list --tag baseline`
+  blocklab note k3f --untag baseline
 
 The note is a file next to the record, which does not change. `show`, the page, JSON and exports \
 show the note.";
@@ -381,6 +386,12 @@ pub struct NoteArgs {
     /// Delete the note
     #[arg(long, conflicts_with = "text")]
     pub delete: bool,
+    /// Give the run a tag, a word to choose runs by (repeatable)
+    #[arg(long, value_name = "TAG", value_delimiter = ',')]
+    pub tag: Vec<String>,
+    /// Take a tag from it (repeatable)
+    #[arg(long, value_name = "TAG", value_delimiter = ',')]
+    pub untag: Vec<String>,
 }
 
 const RM_EXAMPLES: &str = "\

@@ -12,8 +12,8 @@ use blocklab_report::{json, views};
 use blocklab_store::Store;
 
 use crate::args::CompareArgs;
-use crate::chosen;
 use crate::gate::{self as gate_args, Asking};
+use crate::{against, chosen};
 use blocklab_console::terminal;
 use blocklab_results::gate;
 use blocklab_results::output::{self, Over};
@@ -22,11 +22,14 @@ use blocklab_store::each;
 /// Holds runs against one of them.
 pub fn compare(args: &CompareArgs, store: &Store) -> Result<ExitCode> {
     let asked = asked(args)?;
+    if args.against_history {
+        return against::compare(args, &asked, store);
+    }
     let loaded = each(&args.runs, |run| chosen::record(run, store));
     let mut records = loaded.into_iter().collect::<Result<Vec<_>, _>>()?;
     let baseline = baseline(args, store, &mut records)?;
     if records.len() < 2 {
-        bail!("cannot compare a single run: name two or more, or a --baseline");
+        bail!("cannot compare a single run: name two or more, a --baseline, or --against-history");
     }
     all_different(&args.runs, &records)?;
     let all: Vec<&Record> = records.iter().collect();
@@ -92,6 +95,7 @@ fn judge(asked: &[Asked], records: &[&Record], comparison: &Comparison) -> Optio
     let evidence = Evidence {
         runs: &runs,
         comparison: Some(comparison),
+        history: None,
         compared: None,
     };
     answer(asked, evidence)

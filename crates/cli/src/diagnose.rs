@@ -126,6 +126,7 @@ fn judge_all(asked: &[Asked], record: &Record, diagnosis: &Diagnosis) -> Option<
     let evidence = Evidence {
         runs: &[(record, &diagnosis.assessment.findings)],
         comparison: None,
+        history: None,
         compared: diagnosis.expected.as_ref(),
     };
     answer(asked, evidence)

@@ -30,7 +30,7 @@ pub fn history(args: &HistoryArgs, store: &Store) -> Result<()> {
         terminal::warn(&format!("{}: {}", damaged.path.display(), damaged.why));
     }
     let now = Timestamp::now();
-    let runs = history_runs(&index, |run| is_wanted(run, &args.filter, now));
+    let runs = history_runs(&index, |run| is_wanted(store, run, &args.filter, now));
     if runs.is_empty() {
         bail!(
             "no run in {} fits; `blocklab list` shows what is there",

@@ -40,7 +40,7 @@ pub fn list(args: &ListArgs, store: &Store) -> Result<()> {
     let all = listing.runs.len();
     let now = Timestamp::now();
     let runs = listing.runs.into_iter();
-    let wanted = runs.filter(|indexed| is_wanted(&indexed.run, &args.filter, now));
+    let wanted = runs.filter(|indexed| is_wanted(store, &indexed.run, &args.filter, now));
     let mut lines: Vec<Line> = wanted
         .map(|indexed| Line {
             run: indexed.run,
@@ -80,7 +80,7 @@ pub fn list(args: &ListArgs, store: &Store) -> Result<()> {
 }
 
 /// Whether a run fits all that is given.
-pub fn is_wanted(run: &Listed, filter: &FilterArgs, now: Timestamp) -> bool {
+pub fn is_wanted(store: &Store, run: &Listed, filter: &FilterArgs, now: Timestamp) -> bool {
     let is_like = |pattern: &Option<String>, text: &str| {
         let pattern = pattern.as_deref();
         pattern.is_none_or(|pattern| fits(pattern, text))
@@ -99,6 +99,11 @@ pub fn is_wanted(run: &Listed, filter: &FilterArgs, now: Timestamp) -> bool {
         && (filter.status.is_empty() || filter.status.contains(&ended(run)))
         && is_on_target
         && is_late_enough
+        // Last, as it looks into the folder of the run.
+        && filter
+            .tag
+            .as_ref()
+            .is_none_or(|tag| store.tags(run).contains(tag))
 }
 
 const fn ended(run: &Listed) -> Ended {
@@ -331,6 +336,7 @@ RUN                  STARTED (UTC)     STATUS      MOST IOPS  NAME              
 
     #[test]
     fn a_run_is_listed_that_fits_all_that_is_given() {
+        let nowhere = Store::open("/nowhere");
         let now: Timestamp = "2026-11-22T00:00:00Z".parse().expect("a moment");
         for (line, expected) in [
             ("", "quick, my-study: of a volume"),
@@ -357,7 +363,7 @@ RUN                  STARTED (UTC)     STATUS      MOST IOPS  NAME              
             };
             let all = lines();
             let listed = all.iter().map(|line| &line.run);
-            let listed = listed.filter(|run| is_wanted(run, &args.filter, now));
+            let listed = listed.filter(|run| is_wanted(&nowhere, run, &args.filter, now));
             let names: Vec<&str> = listed.map(|run| run.name.as_str()).collect();
             assert_eq!(names.join(", "), expected, "{line}");
         }

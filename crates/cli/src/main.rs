@@ -4,6 +4,7 @@
 
 mod advise;
 mod again;
+mod against;
 mod answer;
 mod args;
 mod calibrate;

@@ -15,6 +15,18 @@ use crate::chosen;
 /// Shows, keeps or deletes the note of a run.
 pub fn note(args: &NoteArgs, store: &Store) -> Result<()> {
     let text = args.text.join(" ");
+    let is_tagged = !args.tag.is_empty() || !args.untag.is_empty();
+    if is_tagged {
+        let (id, tags) = store.tag(&args.run, &args.tag, &args.untag)?;
+        let tags = match &tags[..] {
+            [] => "no tag".to_owned(),
+            tags => format!("the tags {}", tags.join(", ")),
+        };
+        terminal::print(format!("{id} has {tags}\n"))?;
+        if args.text.is_empty() && !args.delete {
+            return Ok(());
+        }
+    }
     if args.text.is_empty() && !args.delete {
         let record = chosen::record(&args.run, store)?;
         return terminal::print_styled(match record.note {

@@ -9,6 +9,7 @@
 mod asked;
 mod beyond;
 mod condition;
+mod history;
 mod loads;
 mod missed;
 mod slower;
@@ -17,6 +18,7 @@ mod warning;
 use serde::Serialize;
 
 use beyond::beyond;
+use history::slower_than_history;
 use missed::missed;
 use slower::slower;
 use warning::warning;

@@ -58,6 +58,7 @@ pub fn of_runs(asked: &[Asked], runs: &[(&Record, &Assessment)]) -> Option<Gate>
     let evidence = Evidence {
         runs: &runs,
         comparison: None,
+        history: None,
         compared: None,
     };
     answer(asked, evidence)

@@ -14,7 +14,7 @@ pub enum FindError {
     /// Nothing fits.
     #[error(
         "no run `{spec}` in {}: give an id from `blocklab list`, a unique beginning of one, \
-         its last part, its name, the path of a run, or `latest`",
+         its last part, its name, `tag:` and a tag, the path of a run, or `latest`",
         root.display()
     )]
     Unknown {
@@ -26,6 +26,17 @@ pub enum FindError {
     /// The store in this folder holds nothing yet.
     #[error("there are no runs in {} yet: `blocklab run` makes one", .0.display())]
     Empty(PathBuf),
+    /// No run has the tag.
+    #[error(
+        "no run in {} has the tag `{}`; `blocklab note RUN --tag TAG` gives one",
+        root.display(), tag.escape_debug()
+    )]
+    Untagged {
+        /// The tag.
+        tag: String,
+        /// Where.
+        root: PathBuf,
+    },
     /// More than one fits.
     #[error("`{spec}` fits {} runs: {}; give the id of one", ids.len(), some(ids))]
     Ambiguous {

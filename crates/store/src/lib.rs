@@ -13,6 +13,7 @@ mod note;
 mod removal;
 pub mod spool;
 mod store;
+mod tags;
 mod visible;
 
 pub use each::each;
@@ -22,4 +23,5 @@ pub use index::{Derivation, Index, Indexed};
 pub use listing::{Damaged, Listed, Listing};
 pub use removal::Removal;
 pub use store::{Store, StoreError, Stored};
+pub use tags::is_tag;
 pub use visible::as_visible;

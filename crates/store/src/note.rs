@@ -1,4 +1,5 @@
-//! What somebody wrote about a run: a file next to its record, which stays as it was.
+//! What somebody wrote about a run, and the tags that he gave it: files next to its record, which
+//! stays as it was.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Write};
@@ -6,16 +7,29 @@ use std::path::Path;
 
 use crate::folder::flush;
 
-/// The file.
-pub(crate) const NOTE: &str = "blocklab-note.txt";
-/// One that is being written.
-pub(crate) const FRESH_NOTE: &str = ".blocklab-note.txt.new";
+/// A file next to the record: its name, and that of one that is being written.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Beside {
+    pub(crate) name: &'static str,
+    pub(crate) fresh: &'static str,
+}
+
+/// The note.
+pub(crate) const NOTE: Beside = Beside {
+    name: "blocklab-note.txt",
+    fresh: ".blocklab-note.txt.new",
+};
+/// The tags, one a line.
+pub(crate) const TAGS: Beside = Beside {
+    name: "blocklab-tags.txt",
+    fresh: ".blocklab-tags.txt.new",
+};
 /// The longest note, in bytes: a page, a file in its place is not read whole.
 pub(crate) const LONGEST: u64 = 16 << 10;
 
-/// The note of a run; `None` where there is none, or where something else has its name.
-pub(crate) fn read(folder: &Path) -> Option<String> {
-    let path = folder.join(NOTE);
+/// The note or the tags of a run; `None` where there is none, or where something else has its name.
+pub(crate) fn read(folder: &Path, what: Beside) -> Option<String> {
+    let path = folder.join(what.name);
     // A link could lead to anything, and a pipe would never end.
     if !fs::symlink_metadata(&path).ok()?.is_file() {
         return None;
@@ -27,13 +41,13 @@ pub(crate) fn read(folder: &Path) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-/// Writes the note, whole or not at all, replacing an older one.
-pub(crate) fn write(folder: &Path, text: &str) -> io::Result<()> {
+/// Writes it, whole or not at all, replacing an older one.
+pub(crate) fn write(folder: &Path, what: Beside, text: &str) -> io::Result<()> {
     // Notes written at once take turns, and the last one stays. Where a file system has no locks, they
     // do without.
     let turn = fs::File::open(folder)?;
     let _ = turn.lock();
-    let fresh = folder.join(FRESH_NOTE);
+    let fresh = folder.join(what.fresh);
     gone(fs::remove_file(&fresh))?;
     let written = OpenOptions::new()
         .write(true)
@@ -44,7 +58,7 @@ pub(crate) fn write(folder: &Path, text: &str) -> io::Result<()> {
             file.write_all(b"\n")?;
             file.sync_all()
         })
-        .and_then(|()| fs::rename(&fresh, folder.join(NOTE)));
+        .and_then(|()| fs::rename(&fresh, folder.join(what.name)));
     if written.is_err() {
         // Half a note is of no use.
         let _ = fs::remove_file(&fresh);
@@ -53,9 +67,9 @@ pub(crate) fn write(folder: &Path, text: &str) -> io::Result<()> {
     flush(folder)
 }
 
-/// Removes the note, if there is one.
-pub(crate) fn delete(folder: &Path) -> io::Result<()> {
-    gone(fs::remove_file(folder.join(NOTE)))?;
+/// Removes it, if there is one.
+pub(crate) fn delete(folder: &Path, what: Beside) -> io::Result<()> {
+    gone(fs::remove_file(folder.join(what.name)))?;
     flush(folder)
 }
 
@@ -78,11 +92,13 @@ mod tests {
         let path = folder.path();
         std::thread::scope(|scope| {
             for number in 0..20 {
-                scope.spawn(move || write(path, &format!("note {number}")).expect("it is kept"));
+                scope.spawn(move || {
+                    write(path, NOTE, &format!("note {number}")).expect("it is kept")
+                });
             }
         });
-        let note = read(path).expect("one is there");
+        let note = read(path, NOTE).expect("one is there");
         assert!(note.starts_with("note "), "{note}");
-        assert!(!path.join(FRESH_NOTE).exists());
+        assert!(!path.join(NOTE.fresh).exists());
     }
 }

@@ -10,7 +10,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::folder::{PAGES, RECORD, flush};
-use crate::note::{FRESH_NOTE, NOTE};
+use crate::note::{NOTE, TAGS};
 use crate::spool::{FRESH_SPOOL, SPOOL};
 
 /// A folder of the store that is to be removed, as it was when it was looked at.
@@ -27,11 +27,13 @@ pub struct Removal {
 }
 
 /// The record or the spool last: until then the folder is a run, and can be removed by the same command again.
-const ORDER: [&str; 7] = [
+const ORDER: [&str; 9] = [
     PAGES[0],
     PAGES[1],
-    NOTE,
-    FRESH_NOTE,
+    NOTE.name,
+    NOTE.fresh,
+    TAGS.name,
+    TAGS.fresh,
     FRESH_SPOOL,
     SPOOL,
     RECORD,

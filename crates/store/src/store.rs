@@ -14,7 +14,7 @@ use jiff::Timestamp;
 
 use crate::find::{self, Choice, FindError, Found};
 use crate::folder::{self, PAGES, PARTIAL, RECORD};
-use crate::note::{self, NOTE};
+use crate::note::{self, NOTE, TAGS};
 use crate::spool::{Follower, Progress, SPOOL, Spool, SpoolError};
 use crate::visible::made_visible;
 use crate::{Listing, Removal, id, listing};
@@ -104,6 +104,12 @@ pub enum StoreError {
          name that in the note", longest = note::LONGEST
     )]
     LongNote(usize),
+    /// The word is none to choose runs by.
+    #[error(
+        "`{}` cannot be a tag: a tag has up to 64 letters, digits and - _ . , such as baseline",
+        .0.escape_debug()
+    )]
+    BadTag(String),
     /// The file system refused.
     #[error("cannot {doing} {}: {why}{}", path.display(), remedy(why))]
     Io {
@@ -203,8 +209,10 @@ impl Store {
             }
         })?;
         // Somebody may have written a note while the run lasted. The run is worth more than it.
-        if let Some(text) = note::read(&self.partial(&record.id)) {
-            let _ = note::write(&folder, &text);
+        for what in [NOTE, TAGS] {
+            if let Some(text) = note::read(&self.partial(&record.id), what) {
+                let _ = note::write(&folder, what, &text);
+            }
         }
         // The run is kept, and hides a spool that cannot be removed.
         let spool = Removal::look(&self.partial(&record.id));
@@ -281,6 +289,11 @@ impl Store {
         load_found(self.resolve(spec, choice)?)
     }
 
+    /// The run that `spec` names alone: of several of its name, none.
+    pub(crate) fn load_to_change(&self, spec: &str) -> Result<Stored, StoreError> {
+        self.load_chosen(spec, Choice::None)
+    }
+
     /// As [`Store::load`], but with all texts as they are stored, for other programs.
     /// [`Store::load`] escapes the characters that control a terminal.
     ///
@@ -303,13 +316,13 @@ impl Store {
     pub fn annotate(&self, spec: &str, text: Option<&str>) -> Result<Stored, StoreError> {
         let mut stored = self.load_chosen(spec, Choice::None)?;
         let folder = stored.file.parent().unwrap_or(Path::new("."));
-        let file = folder.join(NOTE);
+        let file = folder.join(NOTE.name);
         match text {
             Some(text) if text.len() as u64 >= note::LONGEST => {
                 return Err(StoreError::LongNote(text.len()));
             }
-            Some(text) => note::write(folder, text).map_err(io_error("write", &file))?,
-            None => note::delete(folder).map_err(io_error("remove", &file))?,
+            Some(text) => note::write(folder, NOTE, text).map_err(io_error("write", &file))?,
+            None => note::delete(folder, NOTE).map_err(io_error("remove", &file))?,
         }
         stored.record.note = text.map(|text| visible_lines(text).into_owned());
         Ok(stored)
@@ -395,6 +408,9 @@ impl Store {
                 of_its_name: 1,
             });
         }
+        if let Some(newest) = self.newest_of_tag(spec) {
+            return Ok(Found::of_run(&self.root, &newest?, false));
+        }
         // An id has no slash: a text with one names none of them.
         if spec.contains('/')
             && let Some(found) = find::by_path(spec)
@@ -469,7 +485,7 @@ fn read_found(found: Found) -> Result<(Stored, String), StoreError> {
         admit_the_end_is_missing(&mut record);
     }
     // An exported record may hold the note that it had in its store.
-    let note = file.parent().and_then(note::read);
+    let note = file.parent().and_then(|folder| note::read(folder, NOTE));
     record.note = note.or(record.note);
     let stored = Stored {
         record,

@@ -20,6 +20,9 @@ Examples:
   blocklab compare before latest --fail-on slower:5%  exits with 4 if a load lost more than 5 %
   blocklab compare before latest --fail-on 'slower:5%,p99>5ms' --gates gates.toml
   blocklab compare before latest --fail-on slower:5% --junit gate.xml    for the CI system
+  blocklab compare latest --against-history --fail-on slower:5%
+  blocklab compare latest --against-history --tag baseline
+  blocklab compare tag:baseline latest                the newest run of that tag
 
 Loads are paired by direction, block size, pattern, mix, depth, threads and pace; loads of only \
 one run are listed. To call anything faster, each side needs at least two passes.
@@ -30,6 +33,10 @@ whole interval lies within, and is undecided otherwise; the output then shows ho
 would decide. `slower` alone allows --at-least, else 5 %. Loads that only the baseline has, and \
 runs that did not end as planned, are undecided. --fail-on warning fails if a finding of a run \
 is a warning or worse. 'p99>5ms', 'iops<5000' and the like are asked of every run but the baseline.
+
+--against-history compares each load with the runs since the last change of its series (three or \
+more): the interval holds the scatter between runs, and with many loads a loss is called by Holm's \
+rule. What has no history under the same conditions is refused with the reason, and undecided.
 
 Exit status: 4 a condition fails, 5 with --strict if one is undecided.";
 
@@ -75,6 +82,13 @@ pub struct CompareArgs {
     /// The run to compare the others with (default: the first)
     #[arg(long, value_name = "RUN")]
     pub baseline: Option<String>,
+    /// Compare the run with those before it under the same conditions, as `blocklab history` has
+    /// them
+    #[arg(long, conflicts_with_all = ["baseline", "html"])]
+    pub against_history: bool,
+    /// Only with earlier runs of this tag
+    #[arg(long, value_name = "TAG", requires = "against_history")]
+    pub tag: Option<String>,
     /// How it is printed
     #[command(flatten)]
     pub form: FormArgs,

@@ -7,9 +7,13 @@ use blocklab_findings::Finding;
 use blocklab_record::Record;
 use blocklab_workload::Direction;
 
-use super::{Answer, Check, Condition, Gate, Judged, Loads, beyond, missed, slower, warning};
+use super::{
+    Answer, Check, Condition, Gate, Judged, Loads, beyond, missed, slower, slower_than_history,
+    warning,
+};
 use crate::compare::Comparison;
 use crate::expect::Compared;
+use crate::history::AgainstHistory;
 
 /// A condition, and the loads that it is about.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,6 +31,8 @@ pub struct Evidence<'a> {
     pub runs: &'a [(&'a Record, &'a [Finding])],
     /// Where they are compared: with one of them, of which nothing is asked by itself.
     pub comparison: Option<&'a Comparison>,
+    /// Where the only run is compared with those before it.
+    pub history: Option<&'a AgainstHistory>,
     /// Where the only run is compared with documents.
     pub compared: Option<&'a Compared>,
 }
@@ -69,15 +75,19 @@ fn check(asked: &Asked, evidence: Evidence<'_>) -> Check {
     let Evidence {
         runs,
         comparison,
+        history,
         compared,
     } = evidence;
     let loads = &asked.loads;
     let mut judged = match asked.condition {
         Condition::Slower { percent } => {
-            let comparison = comparison.expect("`slower` is asked of comparisons only");
-            let records: Vec<&Record> = runs.iter().map(|(record, _)| *record).collect();
             let percent = percent.unwrap_or(Condition::LOSS_PERCENT);
-            slower(&records, comparison, percent, loads)
+            let records: Vec<&Record> = runs.iter().map(|(record, _)| *record).collect();
+            match (history, comparison) {
+                (Some(history), _) => slower_than_history(history, percent, loads),
+                (None, Some(comparison)) => slower(&records, comparison, percent, loads),
+                (None, None) => unreachable!("`slower` is asked of comparisons only"),
+            }
         }
         Condition::Missed => missed(
             0,

@@ -3,7 +3,7 @@
 use blocklab_record::{Record, Status};
 
 use super::{Answer, Judged, Loads};
-use crate::compare::{Against, Comparison, Contrast, Pair};
+use crate::compare::{Against, Comparison, Contrast, Pair, Quantity};
 
 /// Whether a run lost more than `percent` of the baseline, load by load: of the rate, and where a
 /// rate was requested, whether the mean latency grew by more than that.
@@ -74,7 +74,7 @@ fn verdict(of: &Contrast, percent: f64) -> (Answer, String) {
         let why = "one pass on a side shows no scatter; 3 or more on each side would";
         return (Answer::Undecided, why.to_owned());
     };
-    let limit = bound(of, percent);
+    let limit = bound(of.quantity, percent);
     let (beyond, within) = if of.quantity.is_latency() {
         (low > limit, high <= limit)
     } else {
@@ -92,9 +92,9 @@ fn verdict(of: &Contrast, percent: f64) -> (Answer, String) {
 
 /// The ratio at which more than the allowed share is lost. What cannot be distinguished at all is no
 /// loss.
-fn bound(of: &Contrast, percent: f64) -> f64 {
-    let share = (percent / 100.0).max(of.quantity.resolution());
-    if of.quantity.is_latency() {
+pub(super) fn bound(of: Quantity, percent: f64) -> f64 {
+    let share = (percent / 100.0).max(of.resolution());
+    if of.is_latency() {
         1.0 + share
     } else {
         1.0 - share
@@ -103,7 +103,7 @@ fn bound(of: &Contrast, percent: f64) -> f64 {
 
 /// Passes on each side that bring the end of the interval to the bound.
 fn passes(of: &Contrast, percent: f64) -> Option<u32> {
-    let away = of.ratio?.ln() - bound(of, percent).ln();
+    let away = of.ratio?.ln() - bound(of.quantity, percent).ln();
     of.passes_for(away.abs())
 }
 

@@ -4,12 +4,15 @@
 //! same load on the same target and class of machine make a series; the energy statistic and the
 //! rank test of `stats` find the changes in it.
 
+mod against;
 mod digest;
 mod series;
 mod surroundings;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use against::holm;
+pub use against::{AgainstHistory, HistoryPair, Refused, against_history};
 pub use digest::{DERIVED, Digest, Fastest, FigureDigest, LoadDigest, derive};
 pub use series::{
     ChangePoint, Changed, Conditions, History, HistoryRun, Point, Series, Standing, Suspected,

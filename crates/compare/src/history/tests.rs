@@ -4,6 +4,8 @@ use blocklab_findings::assess;
 use blocklab_record::{Origin, PaceKind, Record, Status};
 
 use super::*;
+use crate::compare::Verdict;
+use crate::gate::{Answer, Condition, Evidence, answer};
 use crate::testing::run;
 
 fn id(number: usize) -> String {
@@ -256,4 +258,122 @@ fn what_the_index_remembers_is_what_was_derived() {
     assert_eq!(names, ["iops", "service_mean_ns", "service_p99_ns"]);
     let (low, high) = load.figures[0].interval.expect("three passes");
     assert!(low < 10_000.0 && 10_000.0 < high);
+}
+
+/// The last of these runs against the others.
+fn against(records: &[Record]) -> AgainstHistory {
+    let mut all = runs(records);
+    let last = all.pop().expect("a run");
+    against_history(&last, &all, 0.0)
+}
+
+fn asked(percent: f64, records: &[Record]) -> Answer {
+    let against = against(records);
+    let record = records.last().expect("a run");
+    let condition = Condition::Slower {
+        percent: Some(percent),
+    };
+    let evidence = Evidence {
+        runs: &[(record, &[])],
+        comparison: None,
+        history: Some(&against),
+        compared: None,
+    };
+    answer(&[condition.into()], evidence).expect("asked").answer
+}
+
+#[test]
+fn a_run_is_compared_with_the_present_level() {
+    let same = records(&[(20_000.0, 10), (10_000.0, 10), (10_000.0, 1)]);
+    let found = against(&same);
+    assert!(found.refused.is_empty(), "{found:?}");
+    let pair = &found.pairs[0];
+    assert_eq!((pair.runs, &pair.of_runs), (10, &[id(10), id(19)]));
+    assert_eq!(pair.verdict, Verdict::NoDifference);
+    assert!(pair.ci95_low < pair.ratio && pair.ratio < pair.ci95_high);
+    let slower = records(&[(10_000.0, 10), (9_000.0, 1)]);
+    let found = against(&slower);
+    assert_eq!(found.pairs[0].verdict, Verdict::Slower);
+    assert!((found.pairs[0].ratio - 0.9).abs() < 0.02);
+}
+
+#[test]
+fn the_gate_fails_passes_or_is_open() {
+    let run = |level: f64| records(&[(10_000.0, 10), (level, 1)]);
+    assert_eq!(asked(5.0, &run(10_000.0)), Answer::Pass);
+    assert_eq!(asked(5.0, &run(9_000.0)), Answer::Fail);
+    assert_eq!(asked(20.0, &run(9_000.0)), Answer::Pass);
+    assert_eq!(asked(10.0, &run(9_000.0)), Answer::Undecided);
+    let few = records(&[(10_000.0, 2), (5_000.0, 1)]);
+    assert_eq!(asked(5.0, &few), Answer::Undecided);
+}
+
+/// What one load alone would lose is no loss among fifty: one of them lies there by chance.
+#[test]
+fn many_loads_are_judged_together() {
+    let step = records(&[(10_000.0, 10), (9_800.0, 1)]);
+    let alone = against(&step);
+    assert_eq!(alone.pairs[0].verdict, Verdict::Slower, "{alone:?}");
+    let mut all = runs(&step);
+    let steady = runs(&records(&[(10_000.0, 11)]));
+    for (run, steady) in all.iter_mut().zip(&steady) {
+        let others = (0..50).map(|number| LoadDigest {
+            case: format!("other-{number}"),
+            ..steady.digest.loads[0].clone()
+        });
+        run.digest.loads.extend(others);
+    }
+    let last = all.pop().expect("a run");
+    let found = against_history(&last, &all, 0.0);
+    assert_eq!(found.pairs.len(), 51);
+    assert_eq!(found.pairs[0].verdict, Verdict::NoDifference);
+}
+
+#[test]
+fn what_is_not_comparable_is_refused_with_the_reason() {
+    let why = |change: fn(&mut Record)| {
+        let mut records = records(&[(10_000.0, 10), (5_000.0, 1)]);
+        change(&mut records[10]);
+        let found = against(&records);
+        assert!(found.pairs.is_empty(), "{found:?}");
+        assert_eq!(asked(5.0, &records), Answer::Undecided);
+        found.refused[0].why.clone()
+    };
+    let other_target = why(|run| run.targets[0].devices[0].serial = Some("S2".to_owned()));
+    assert!(other_target.contains("target differs: "), "{other_target}");
+    assert!(other_target.ends_with("S2"), "{other_target}");
+    let imported = why(|run| run.origin = Origin::Imported);
+    assert!(
+        imported.contains("origin differs: measured | imported"),
+        "{imported}"
+    );
+    let renamed = why(|run| {
+        run.measurements
+            .iter_mut()
+            .for_each(|m| m.case = "new".to_owned())
+    });
+    assert_eq!(renamed, "no earlier run has this case");
+    assert_eq!(why(interrupt), "a finding doubts this run: interrupted");
+}
+
+#[test]
+fn a_simulation_has_no_scatter() {
+    let mut records = vec![run(&[10_000.0]), run(&[10_000.0]), run(&[9_000.0])];
+    records
+        .iter_mut()
+        .for_each(|record| record.origin = Origin::Simulated);
+    let found = against(&records);
+    let pair = &found.pairs[0];
+    assert_eq!(pair.verdict, Verdict::Slower);
+    assert_eq!((pair.ci95_low, pair.ci95_high), (pair.ratio, pair.ratio));
+    assert_eq!(asked(5.0, &records), Answer::Fail);
+    assert_eq!(asked(5.0, &records[..2]), Answer::Pass);
+}
+
+#[test]
+fn holm_makes_the_surest_statements_first() {
+    assert_eq!(holm(&[0.04, 0.01, 0.02], 0.05), [true, true, true]);
+    assert_eq!(holm(&[0.04, 0.02, 0.03], 0.05), [false; 3]);
+    assert_eq!(holm(&[0.5, 0.01], 0.05), [false, true]);
+    assert_eq!(holm(&[], 0.05), Vec::<bool>::new());
 }

@@ -2,6 +2,7 @@
 //! Out: a Document each, for every form in which people read.
 
 mod advice;
+mod against;
 mod comparison;
 mod diagnosis;
 mod findings;
@@ -23,6 +24,7 @@ use crate::words::facts;
 
 pub use crate::words::facts::target_lines;
 pub use advice::{advice, advice_verdict};
+pub use against::against_history;
 pub use comparison::comparison;
 pub use diagnosis::diagnosis;
 pub use findings::findings;

@@ -4,7 +4,7 @@
 
 use blocklab_compare::compare::{Against, Comparison, Verdict};
 use blocklab_compare::expect::{Compared, Diagnosis, LimitCheck, State};
-use blocklab_compare::history::{History, Standing};
+use blocklab_compare::history::{AgainstHistory, History, Standing};
 use blocklab_compare::study::{self, Outcome};
 use blocklab_findings::{Assessment, Finding, Row, RowDirection, Severity};
 use blocklab_record::{Origin, Record};
@@ -467,4 +467,31 @@ pub fn history(history: &History) -> Answer {
     let loads = plural(verdicts.clone().count(), "load");
     let counts = facts::tally(&kinds, verdicts);
     Answer::new(tone, format!("{loads}: {counts}{newest}"))
+}
+
+/// How many loads are slower or faster than before, and how many cannot be compared.
+pub fn against_history(against: &AgainstHistory) -> Answer {
+    let verdicts = against.pairs.iter().map(|pair| pair.verdict);
+    let changed = [(Verdict::Slower, Tone::Bad), (Verdict::Faster, Tone::Good)];
+    let has = |verdict: Verdict| verdicts.clone().any(|known| known == verdict);
+    let tone = changed.iter().find(|(verdict, _)| has(*verdict));
+    let kinds = [
+        Verdict::Slower,
+        Verdict::Faster,
+        Verdict::NoDifference,
+        Verdict::Negligible,
+    ];
+    let counts = match facts::tally(&kinds, verdicts.clone()) {
+        none if none.is_empty() => "no load has a history".to_owned(),
+        counts => format!("{}: {counts}", plural(against.pairs.len(), "load")),
+    };
+    let refused = match against.refused.len() {
+        0 => String::new(),
+        refused => format!("; {} not comparable", plural(refused, "load")),
+    };
+    let tone = tone.map_or(Tone::Plain, |(_, tone)| *tone);
+    Answer::new(
+        tone,
+        format!("against the runs before it, {counts}{refused}"),
+    )
 }

@@ -1,0 +1,118 @@
+//! `blocklab compare RUN --against-history`: a run against those before it.
+
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+use blocklab_compare::gate::{Asked, Evidence, Gate, answer};
+use blocklab_compare::history::{AgainstHistory, HistoryRun, against_history};
+use blocklab_console::terminal;
+use blocklab_findings::assess;
+use blocklab_record::Record;
+use blocklab_report::junit::Answered;
+use blocklab_report::views;
+use blocklab_results::gate;
+use blocklab_results::history::{DERIVATION, history_runs};
+use blocklab_results::output::Over;
+use blocklab_store::Store;
+use serde::Serialize;
+
+use crate::args::CompareArgs;
+use crate::{answer as form, chosen};
+
+/// As JSON.
+#[derive(Serialize)]
+struct Fields<'a> {
+    verdict: String,
+    #[serde(flatten)]
+    against: &'a AgainstHistory,
+    gate: Option<&'a Gate>,
+}
+
+/// Compares the only run with the level of each of its loads before it.
+pub fn compare(args: &CompareArgs, asked: &[Asked], store: &Store) -> Result<ExitCode> {
+    let [run] = &args.runs[..] else {
+        bail!("--against-history is about one run: its history is what it is compared with");
+    };
+    let record = chosen::record(run, store)?;
+    let (own, earlier) = runs(&record, args.tag.as_deref(), store)?;
+    let against = against_history(&own, &earlier, args.at_least.unwrap_or(0.0));
+    let gate = judge(asked, &record, &against);
+    let fields = Fields {
+        verdict: blocklab_report::words::answer::against_history(&against).text,
+        against: &against,
+        gate: gate.as_ref(),
+    };
+    match args.form.form(terminal::style()) {
+        None => terminal::print_styled(form::json(("history_comparison_format", 1), &fields)?)?,
+        Some(form) => {
+            let words = views::against_history(&against).print(form);
+            let answers = match form {
+                blocklab_report::document::Form::Html => {
+                    gate::aside(gate.as_ref());
+                    String::new()
+                }
+                form => gate::words(gate.as_ref(), form),
+            };
+            terminal::print_styled(format!("{words}{answers}"))?;
+        }
+    }
+    if let Some(gate) = &gate {
+        let answered = Answered {
+            runs: vec![&record],
+            gate,
+        };
+        let over = Over::forced(args.force);
+        gate::write(args.gate.junit.as_deref(), &[answered], over)?;
+    }
+    Ok(gate::status(gate.as_ref(), args.gate.strict).into())
+}
+
+/// The run, and those before it: with a tag, only those that have it.
+fn runs(
+    record: &Record,
+    tag: Option<&str>,
+    store: &Store,
+) -> Result<(HistoryRun, Vec<HistoryRun>)> {
+    let index = store.index(&DERIVATION);
+    let place = index
+        .runs
+        .iter()
+        .position(|indexed| indexed.run.id == record.id);
+    let Some(place) = place else {
+        bail!(
+            "{} is not in the store {}, so it has no history there; `blocklab import record` adds it",
+            record.id,
+            store.root().display()
+        );
+    };
+    let before: Vec<&str> = index.runs[..place]
+        .iter()
+        .map(|indexed| &*indexed.run.id)
+        .collect();
+    let is_tagged = |run: &blocklab_store::Listed| {
+        tag.is_none_or(|tag| store.tags(run).iter().any(|known| known == tag))
+    };
+    let earlier = history_runs(&index, |run| before.contains(&&*run.id) && is_tagged(run));
+    if let (Some(tag), true) = (tag, earlier.is_empty()) {
+        bail!(
+            "no run before {} has the tag `{tag}`; `blocklab note RUN --tag {tag}` gives it",
+            record.id
+        );
+    }
+    let own = history_runs(&index, |run| run.id == record.id).pop();
+    let Some(own) = own else {
+        bail!("the Record of {} cannot be read whole", record.id);
+    };
+    Ok((own, earlier))
+}
+
+fn judge(asked: &[Asked], record: &Record, against: &AgainstHistory) -> Option<Gate> {
+    let found = assess(record).findings;
+    let evidence = Evidence {
+        runs: &[(record, &found)],
+        comparison: None,
+        history: Some(against),
+        compared: None,
+    };
+    answer(asked, evidence)
+}

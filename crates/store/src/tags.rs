@@ -1,0 +1,92 @@
+//! In: a run and words. Out: the tags of the run: words by which people choose runs, kept next to
+//! the record as the note is.
+
+use std::path::Path;
+
+use crate::find::FindError;
+use crate::listing::{self, Listed, folder_name};
+use crate::note::{self, TAGS};
+use crate::store::{Store, StoreError};
+
+/// What names the newest run of a tag, before the tag.
+const OF_TAG: &str = "tag:";
+/// A longer word is none to choose by.
+const LONGEST: usize = 64;
+
+/// Whether a word can be a tag: letters, digits, `-`, `_` and `.`, so that no terminal, page or
+/// shell makes more of it.
+pub fn is_tag(word: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    (1..=LONGEST).contains(&word.len()) && word.bytes().all(is_plain)
+}
+
+impl Store {
+    /// The tags of a run of this store, sorted.
+    pub fn tags(&self, run: &Listed) -> Vec<String> {
+        of_folder(&self.root().join(folder_name(&run.id, run.partial)))
+    }
+
+    /// Gives tags to the run that `spec` names, and takes others from it. The record stays as it is.
+    /// Returns its id and its tags now.
+    ///
+    /// # Errors
+    /// As [`Store::annotate`]; [`StoreError::BadTag`].
+    pub fn tag(
+        &self,
+        spec: &str,
+        add: &[String],
+        remove: &[String],
+    ) -> Result<(String, Vec<String>), StoreError> {
+        if let Some(word) = add.iter().chain(remove).find(|word| !is_tag(word)) {
+            return Err(StoreError::BadTag(word.clone()));
+        }
+        let stored = self.load_to_change(spec)?;
+        let folder = stored.file.parent().unwrap_or(Path::new("."));
+        let mut tags = of_folder(folder);
+        tags.retain(|tag| !remove.contains(tag));
+        tags.extend(add.iter().cloned());
+        tags.sort();
+        tags.dedup();
+        let done = if tags.is_empty() {
+            note::delete(folder, TAGS)
+        } else {
+            note::write(folder, TAGS, &tags.join("\n"))
+        };
+        done.map_err(|why| StoreError::Io {
+            doing: "write",
+            path: folder.join(TAGS.name),
+            why,
+        })?;
+        Ok((stored.record.id, tags))
+    }
+
+    /// The newest finished run of a tag, where `spec` names one so: `tag:baseline`.
+    pub(crate) fn newest_of_tag(&self, spec: &str) -> Option<Result<String, FindError>> {
+        let tag = spec.strip_prefix(OF_TAG)?;
+        let folders = listing::folders(self.root()).unwrap_or_default();
+        let has_tag = |id: &str| {
+            of_folder(&self.root().join(id))
+                .iter()
+                .any(|known| known == tag)
+        };
+        let mut newest_first = folders.into_iter().rev().filter(|folder| !folder.partial);
+        let found = newest_first.find(|folder| has_tag(&folder.id));
+        Some(
+            found
+                .map(|folder| folder.id)
+                .ok_or_else(|| FindError::Untagged {
+                    tag: tag.to_owned(),
+                    root: self.root().to_path_buf(),
+                }),
+        )
+    }
+}
+
+/// Words that are no tags, which somebody else wrote there, are passed over.
+fn of_folder(folder: &Path) -> Vec<String> {
+    let text = note::read(folder, TAGS).unwrap_or_default();
+    let words = text.lines().filter(|line| is_tag(line));
+    let mut tags: Vec<String> = words.map(str::to_owned).collect();
+    tags.sort();
+    tags
+}
