@@ -15,8 +15,8 @@ use blocklab_console::{supervisor, terminal};
 use blocklab_host::target_facts;
 use blocklab_record::{Interval, Measurement, Record, TargetFacts};
 use blocklab_runner::{Event, planned_if_timed};
+use blocklab_store::Store;
 use blocklab_store::spool::{Begun, Credit, Frame, Spool};
-use blocklab_store::{Store, StoreError};
 use blocklab_units::Nanos;
 use rustix::time::{ClockId, clock_gettime};
 
@@ -90,7 +90,7 @@ impl Spooling {
         self.store.is_some()
     }
 
-    /// Keeps what the event tells.
+    /// Keeps what the event reports.
     pub fn event(&mut self, event: Event<'_>) {
         if self.store.is_none() {
             return;
@@ -310,7 +310,7 @@ impl Spools {
         false
     }
 
-    fn carry_out(&mut self, id: &str, order: Order) -> Result<(), StoreError> {
+    fn carry_out(&mut self, id: &str, order: Order) -> anyhow::Result<()> {
         if let Order::Begin(record) = order {
             self.open.remove(id);
             let mut spool = self.store.begin(&record)?;
@@ -325,10 +325,10 @@ impl Spools {
         };
         match order {
             Order::Begin(_) => Ok(()),
-            Order::Head(record) => spool.head(&record),
-            Order::Begins(begun) => spool.begins(&begun),
-            Order::Frame(frame) => spool.frame(&frame),
-            Order::Measured(measured) => spool.measured(&measured),
+            Order::Head(record) => Ok(spool.head(&record)?),
+            Order::Begins(begun) => Ok(spool.begins(&begun)?),
+            Order::Frame(frame) => Ok(spool.frame(&frame)?),
+            Order::Measured(measured) => Ok(spool.measured(&measured)?),
             // Who waited may have lost patience.
             Order::Settled(sender) => {
                 let _ = sender.send(());

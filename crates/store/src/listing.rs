@@ -16,8 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::each;
 use crate::folder::{PARTIAL, RECORD};
 use crate::id::{self, is_id};
-use crate::spool::{SPOOL, SpoolError};
-use crate::store::unfinished;
+use crate::spool::{SPOOL, SpoolError, unfinished};
 
 /// A run as one line of a list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

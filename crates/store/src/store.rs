@@ -2,8 +2,6 @@
 //!
 //! A file of its own: what other crates call; each step is in a file of its name.
 
-use std::fs::{File, TryLockError};
-use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
@@ -15,7 +13,7 @@ use jiff::Timestamp;
 use crate::find::{self, Choice, FindError, Found};
 use crate::folder::{self, PAGES, PARTIAL, RECORD};
 use crate::note::{self, NOTE, TAGS};
-use crate::spool::{Follower, Progress, SPOOL, Spool, SpoolError};
+use crate::spool::{Follower, SPOOL, Spool, SpoolError, unfinished};
 use crate::visible::made_visible;
 use crate::{Listing, Removal, id, listing};
 
@@ -506,20 +504,6 @@ fn run_file(found: PathBuf) -> PathBuf {
     } else {
         found
     }
-}
-
-/// What a run has left whose spool this is: it goes on, or it was killed.
-pub(crate) fn unfinished(spool: &Path) -> Result<Record, SpoolError> {
-    let file = File::open(spool)?;
-    // The run that writes it holds the lock of it alone.
-    let is_held = matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock));
-    let progress = Progress::read(BufReader::new(&file))?;
-    let why = match (is_held, progress.is_locked()) {
-        (true, _) => "the run is still running",
-        (false, true) => "the run was killed before its end",
-        (false, false) => "the run was killed, or is still running",
-    };
-    progress.into_record(why).ok_or(SpoolError::NoHead)
 }
 
 /// A spool cannot know that its run goes no further, so its reader marks the run as interrupted.

@@ -1,13 +1,14 @@
 //! In: the folder of a run that goes on. Out: how far it has come, read on from where the last look
 //! ended.
 
-use std::fs::{File, TryLockError};
+use std::fs::File;
 use std::io::{self, BufReader, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::SPOOL;
 use super::progress::{Progress, SpoolError};
+use super::unfinished::is_held;
 
 /// Follows a run while it lasts.
 #[derive(Debug)]
@@ -50,10 +51,10 @@ impl Follower {
     }
 
     /// Whether the run that writes it goes on: it holds the lock of the file alone. A file system
-    /// without locks tells of none.
+    /// without locks shows none.
     pub fn is_held(&self) -> bool {
         let file = File::open(&self.path);
-        file.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+        file.is_ok_and(|file| is_held(&file))
     }
 
     /// How far the run has come.

@@ -1,5 +1,5 @@
 //! In: a run while it lasts, second by second. Out: a file that grows by a line at a time, and what
-//! such a file tells of a run that has no end.
+//! such a file shows of a run that has no end.
 //!
 //! ```text
 //!  ROOT/ID.partial/spool.ndjson
@@ -16,11 +16,13 @@
 mod follow;
 mod line;
 mod progress;
+mod unfinished;
 mod writer;
 
 pub use follow::Follower;
 pub use line::{Begun, Credit, Frame};
 pub use progress::{Current, Progress, SpoolError};
+pub(crate) use unfinished::unfinished;
 pub use writer::Spool;
 
 /// The file in the folder of a run that has no end.

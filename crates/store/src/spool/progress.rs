@@ -15,7 +15,7 @@ use super::line::{Begun, Frame, Head, Line};
 /// Why a file is no spool.
 #[derive(Debug, thiserror::Error)]
 pub enum SpoolError {
-    /// No line of it tells of which run it is.
+    /// No line of it names its run.
     #[error("no line of it names a run")]
     NoHead,
     /// Written by a newer version, in this format.
@@ -23,7 +23,7 @@ pub enum SpoolError {
         "spool format {0} is newer than this version reads (up to {FORMAT}); a newer blocklab can"
     )]
     Newer(u32),
-    /// What it tells of the run is no record.
+    /// The run in it is no record.
     #[error(transparent)]
     Record(#[from] BadRecord),
     /// The file system refused.
@@ -58,10 +58,10 @@ pub struct Current {
 const LONGEST: u64 = 256 << 20;
 
 impl Progress {
-    /// What the lines of a whole file tell.
+    /// What the lines of a whole file amount to.
     ///
     /// # Errors
-    /// [`SpoolError`] when they tell of no run, or of one that only a newer version can read.
+    /// [`SpoolError`] when they name no run, or one that only a newer version can read.
     pub fn read(from: impl BufRead) -> Result<Self, SpoolError> {
         let mut progress = Self::default();
         progress.read_on(from)?;
@@ -165,7 +165,7 @@ impl Progress {
         Some(record)
     }
 
-    /// The lines that are needed to tell the same.
+    /// The lines that amount to the same.
     pub(super) fn lines(&self) -> impl Iterator<Item = Line<'_>> {
         use std::borrow::Cow::Borrowed;
         let record = self.record.iter().flat_map(|record| &record.measurements);

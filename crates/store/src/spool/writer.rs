@@ -13,7 +13,6 @@ use serde_json::value::RawValue;
 use super::line::{Begun, Frame, Head, Line};
 use super::progress::{Progress, SpoolError};
 use super::{FORMAT, FRESH_SPOOL, SPOOL};
-use crate::StoreError;
 use crate::folder::{self, flush};
 
 /// The spool of a run that goes on. The run that has it open holds its lock.
@@ -63,8 +62,8 @@ impl Spool {
     /// The run itself is another one than it was: its failure, its notes, its plan.
     ///
     /// # Errors
-    /// [`StoreError::Io`]. The line is then not there at all, as with all others.
-    pub fn head(&mut self, record: &Record) -> Result<(), StoreError> {
+    /// When the line cannot be written. It is then not there at all, as with all others.
+    pub fn head(&mut self, record: &Record) -> io::Result<()> {
         self.head = head(record, self.head.contains(LOCKED));
         let line = self.head.clone();
         self.append(&line, true)
@@ -74,7 +73,7 @@ impl Spool {
     ///
     /// # Errors
     /// As [`Self::head`].
-    pub fn begins(&mut self, begun: &Begun) -> Result<(), StoreError> {
+    pub fn begins(&mut self, begun: &Begun) -> io::Result<()> {
         self.append(&Line::Begins(Cow::Borrowed(begun)).text(), false)
     }
 
@@ -82,7 +81,7 @@ impl Spool {
     ///
     /// # Errors
     /// As [`Self::head`].
-    pub fn frame(&mut self, frame: &Frame) -> Result<(), StoreError> {
+    pub fn frame(&mut self, frame: &Frame) -> io::Result<()> {
         self.append(&Line::Frame(Cow::Borrowed(frame)).text(), false)
     }
 
@@ -90,16 +89,15 @@ impl Spool {
     ///
     /// # Errors
     /// As [`Self::head`].
-    pub fn measured(&mut self, measured: &Measurement) -> Result<(), StoreError> {
+    pub fn measured(&mut self, measured: &Measurement) -> io::Result<()> {
         self.append(&Line::Measured(Cow::Borrowed(measured)).text(), true)
     }
 
-    fn append(&mut self, line: &str, is_flushed: bool) -> Result<(), StoreError> {
+    fn append(&mut self, line: &str, is_flushed: bool) -> io::Result<()> {
         let written = self.try_append(line, is_flushed);
-        written.map_err(|why| StoreError::Io {
-            doing: "write",
-            path: self.folder.join(SPOOL),
-            why,
+        written.map_err(|why| {
+            let path = self.folder.join(SPOOL);
+            io::Error::new(why.kind(), format!("{}: {why}", path.display()))
         })
     }
 

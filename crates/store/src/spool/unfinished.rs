@@ -1,0 +1,28 @@
+//! In: a spool. Out: the Record of its run, which goes on or was killed, and whether it goes on.
+
+use std::fs::{File, TryLockError};
+use std::io::BufReader;
+use std::path::Path;
+
+use blocklab_record::Record;
+
+use super::progress::{Progress, SpoolError};
+
+/// The run as it is so far.
+pub(crate) fn unfinished(spool: &Path) -> Result<Record, SpoolError> {
+    let file = File::open(spool)?;
+    let goes_on = is_held(&file);
+    let progress = Progress::read(BufReader::new(&file))?;
+    let why = match (goes_on, progress.is_locked()) {
+        (true, _) => "the run is still running",
+        (false, true) => "the run was killed before its end",
+        (false, false) => "the run was killed, or is still running",
+    };
+    progress.into_record(why).ok_or(SpoolError::NoHead)
+}
+
+/// Whether a run has the file open for writing: it holds the lock alone. A file system without locks
+/// shows none.
+pub(super) fn is_held(spool: &File) -> bool {
+    matches!(spool.try_lock_shared(), Err(TryLockError::WouldBlock))
+}
