@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 
 use blocklab_proof::{Lab, Said, good};
 use blocklab_store::Store;
+use blocklab_workload::Direction;
 use stand::kernel::Mount;
-use stand::running::Running;
+use stand::running::{PATIENCE, Running};
 use stand::text;
 
 const PARAMETERS: &str = "\
@@ -214,6 +215,49 @@ fn a_killed_worker_is_reported_with_what_is_kept() {
         "{words}"
     );
     good(lab.blocklab(["show", &stored.record.id]));
+}
+
+/// The story: a run that was killed in the fourth second of a pass of six left nothing.
+#[test]
+fn a_run_that_is_killed_in_its_first_pass_is_a_run() {
+    let lab = Lab::new();
+    let study = "\
+        name = \"endless\"\n[[case]]\nname = \"a\"\nengine = \"null\"\n\
+        targets = [\"null\"]\nruntime = \"1h\"\n";
+    fs::write(lab.path().join("s.toml"), study).expect("written");
+    let mut command = lab.command();
+    command.args(["run", "s.toml"]);
+    let running = Running::start(command);
+    let seconds = || {
+        let record = lab.store().load("latest").ok()?.record;
+        Some(record.measurements.first()?.series.len())
+    };
+    let until = std::time::Instant::now() + PATIENCE;
+    while seconds().is_none_or(|seconds| seconds < 2) {
+        assert!(std::time::Instant::now() < until, "no second was kept");
+        std::thread::yield_now();
+    }
+    let ended = running.end_worker_by("KILL");
+    assert_eq!(ended.status.code(), Some(137));
+    let words = ended.last_words();
+    assert!(words.contains("is kept: blocklab show"), "{words}");
+    let record = lab.store().load("latest").expect("kept").record;
+    let job = &record.measurements[0].jobs[0];
+    let sum: u64 = record.measurements[0]
+        .series
+        .iter()
+        .map(|slice| slice.read.ios)
+        .sum();
+    assert_eq!(
+        sum,
+        job.directions[&Direction::Read].ios,
+        "up to the last second"
+    );
+    assert!(good(lab.blocklab(["list"])).contains("unfinished"));
+    assert!(good(lab.blocklab(["show"])).contains("killed before its end"));
+    good(lab.blocklab(["report", "latest", "--html", "page.html"]));
+    assert!(good(lab.blocklab(["export", "latest", "--format", "csv"])).contains("interrupted"));
+    good(lab.blocklab(["rm", "latest"]));
 }
 
 /// The story: under `ulimit -f` the first write beyond it killed the program with SIGXFSZ: exit

@@ -68,8 +68,8 @@ impl Running {
 
     /// Waits until the process that measures has this many threads that do so.
     pub fn await_workers(&self, expected: usize) {
-        // One more looks on, and one waits for the parent's word.
-        self.await_more("threads", expected as u64 + 2, || self.threads());
+        // One more looks on, one waits for the parent's word, and one keeps what is measured.
+        self.await_more("threads", expected as u64 + 3, || self.threads());
     }
 
     /// Waits until the process that measures has written this many bytes more.
