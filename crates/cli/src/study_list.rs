@@ -56,13 +56,6 @@ fn built_in(name: &str) -> native::Parsed {
     native::parse(text, name).expect("a built-in study is sound")
 }
 
-/// The names and descriptions of those that measure one target.
-pub fn of_one_target() -> Vec<(&'static str, String)> {
-    let lines = studies::builtin_names().map(study_line);
-    let alone = lines.filter(|study| study.systems.is_empty());
-    alone.map(|study| (study.name, study.description)).collect()
-}
-
 fn study_line(name: &'static str) -> StudyLine {
     let study = built_in(name);
     let compared = study.publication.systems.into_iter();

@@ -113,7 +113,7 @@ impl App {
     }
 }
 
-/// A browser that has no session yet gets the page that makes one; it tells nothing of the store.
+/// A browser that has no session yet gets the page that makes one; it shows nothing of the store.
 fn refused(refusal: Refusal, path: &str) -> Answer {
     let is_page = !path.ends_with(".json") && !path.ends_with("/events") && path != "/metrics";
     let mut response = if refusal == Refusal::Token && is_page && path != SESSION {

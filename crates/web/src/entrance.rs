@@ -56,7 +56,7 @@ impl Refusal {
     }
 }
 
-/// The page that opens a session, which tells nothing of the store.
+/// The page that opens a session, which shows nothing of the store.
 pub const ENTER: &str = "/enter";
 /// Where sessions are opened.
 pub const SESSION: &str = "/session";
@@ -99,7 +99,7 @@ impl Entrance {
         }
     }
 
-    /// A name that leads anywhere is in nobody's hands but its owner's; an address is itself.
+    /// Whoever owns a name decides where it leads; an address is itself.
     fn answers_to(&self, host: &str) -> bool {
         let Some((name, port)) = host.rsplit_once(':') else {
             return false;

@@ -117,7 +117,7 @@ async fn send(sender: &Sender<Sent>, text: String) -> Option<()> {
     timeout(PATIENCE, sender.send(Ok(text))).await.ok()?.ok()
 }
 
-/// What a client says that it saw last: the id of an event of ours.
+/// What a client has seen last, by the id of an event.
 pub fn seen(last: &str) -> Option<Seen> {
     let (step, number) = last.split_once('-')?;
     Some((step.parse().ok()?, number.parse().ok()?))

@@ -37,7 +37,7 @@ impl Token {
         &self.0
     }
 
-    /// In a time that tells nothing of where they differ, nor of their lengths.
+    /// In a time that depends neither on where they differ, nor on their lengths.
     pub fn is(&self, other: &str) -> bool {
         let (own, other) = (Sha256::digest(&self.0), Sha256::digest(other));
         let differing = own.iter().zip(&other).fold(0, |all, (a, b)| all | (a ^ b));

@@ -9,6 +9,8 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use blocklab_console::place;
+use blocklab_native as native;
+use blocklab_native::studies::{builtin, builtin_names};
 use blocklab_record::{Record, Status};
 use blocklab_runner::{Finished, Guard, Prepared, Setting};
 use blocklab_store::Store;
@@ -16,16 +18,13 @@ use blocklab_web::{Built, Field, More, Query, Simulator, View};
 use clap::Parser;
 
 use crate::args::{Cli, Command};
-use crate::{catalog, request, study_list};
+use crate::{catalog, request};
 
 /// What pages show beside the runs.
 pub(super) fn more() -> More {
     More {
         views: vec![CATALOG],
-        simulator: Simulator {
-            studies: study_list::of_one_target,
-            simulate,
-        },
+        simulator: Simulator { studies, simulate },
     }
 }
 
@@ -67,12 +66,21 @@ fn sold(text: &str) -> Result<&str, String> {
     Ok(text)
 }
 
+/// The built-in studies that measure one target, with their descriptions.
+fn studies() -> Vec<(&'static str, String)> {
+    let alone = builtin_names().filter_map(|name| {
+        let study = native::parse(builtin(name)?, name).ok()?;
+        let is_alone = study.publication.systems.is_empty();
+        is_alone.then_some((name, study.plan.description))
+    });
+    alone.collect()
+}
+
 /// How long a reader waits for a simulation.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 fn simulate(study: &str, address: &str) -> Result<Record, String> {
-    let known = study_list::of_one_target();
-    if !known.iter().any(|(name, _)| *name == study) {
+    if !studies().iter().any(|(name, _)| *name == study) {
         return Err(format!(
             "no built-in study of one target is called `{study}`"
         ));

@@ -1,4 +1,4 @@
-//! A run that lasts: what its spool tells, in words and as frames for the page's script.
+//! A run that lasts: what its spool holds, in words and as frames for the page's script.
 
 use blocklab_findings::assess;
 use blocklab_record::{LimitUse, Measurement, Record};
@@ -17,7 +17,7 @@ use crate::shelf::Shelf;
 #[derive(Debug, Serialize)]
 pub struct State {
     live_format: u32,
-    /// Whether the run goes on, as far as its spool tells.
+    /// Whether the run goes on, as far as its spool shows.
     pub is_running: bool,
     /// The measurement, from 0.
     pub step: usize,
@@ -25,7 +25,7 @@ pub struct State {
     pub is_whole: bool,
     /// The frames since then.
     pub frames: Vec<LiveFrame>,
-    /// What the page says of it.
+    /// Its words on the page.
     pub words: Words,
 }
 
@@ -53,7 +53,7 @@ pub struct Words {
 /// What is known to have been seen: measurement and frame.
 pub type Seen = (usize, u64);
 
-/// Reads on, and tells what is new behind `seen`; `None`: the run has ended.
+/// Reads on, and gives what is new behind `seen`; `None`: the run has ended.
 ///
 /// # Errors
 /// When its spool cannot be read.
@@ -146,7 +146,7 @@ fn whole_seconds(time: Nanos) -> String {
 /// For which limit of the model operations waited longest in the last second.
 fn binding(current: &Current) -> String {
     let Some(model) = current.so_far().and_then(|so_far| so_far.model.as_ref()) else {
-        return "only a model tells".to_owned();
+        return "unknown: the target is no model".to_owned();
     };
     let before = current.before.as_deref();
     let waited = model.limits.iter().map(|limit| {
@@ -211,7 +211,7 @@ pub fn live(id: &str, follower: &mut Follower) -> Result<Option<Page>, SpoolErro
     }))
 }
 
-/// What is told when the run has ended: `words`, and whether it is kept.
+/// What is sent when the run has ended: `words`, and whether it is kept.
 pub fn end(is_kept: bool) -> String {
     let words = if is_kept {
         "done"

@@ -1,6 +1,7 @@
 //! A study on a volume that nobody rented, simulated while the reader waits.
 
 use blocklab_record::Record;
+use blocklab_report::document::html::prose;
 use blocklab_report::json;
 use maud::html;
 
@@ -54,7 +55,7 @@ pub fn form(simulator: &Simulator, asked: Option<&(String, String)>, why: Option
         @if let Some(why) = why { pre class="card bad" role="alert" { (why) } }
         dl class="facts" {
             @for (name, description) in &studies {
-                div { dt { (name) } dd { (description) } }
+                div { dt { (name) } dd { (prose(description)) } }
             }
         }
     };

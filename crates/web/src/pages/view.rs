@@ -1,6 +1,6 @@
 //! A view that somebody else builds as a Document: its form above it, several beside each other.
 
-use blocklab_report::document::{Document, html as printed};
+use blocklab_report::document::{Document, Part, html as printed};
 use blocklab_store::Store;
 use maud::{Markup, html};
 
@@ -66,7 +66,9 @@ pub fn view(view: &View, store: &Store, query: &Query, is_json: bool) -> Result<
         div class=[(built.len() > 1).then_some("beside")] {
             @for one in &built {
                 section class="view" {
-                    h2 { (one.document.name) }
+                    @if !matches!(one.document.parts.first(), Some(Part::Heading(_))) {
+                        h2 { (one.document.name) }
+                    }
                     (printed::parts(&one.document.parts, &one.document.name))
                 }
             }
