@@ -165,16 +165,18 @@ impl Spooling {
         }
         self.frames += 1;
         let jobs = so_far.jobs.iter();
-        let credit = |(name, left): &(String, f64)| Credit {
-            name: name.clone(),
-            left: *left,
-        };
         let frame = Box::new(Frame {
             number: self.frames,
             elapsed_ns,
             in_flight: jobs.map(|job| job.accounting.in_flight).sum(),
             slices: std::mem::take(&mut self.held),
-            credits: credits.iter().map(credit).collect(),
+            credits: credits
+                .iter()
+                .map(|(name, left)| Credit {
+                    name: name.clone(),
+                    left: *left,
+                })
+                .collect(),
             so_far: Some(Box::new(Measurement {
                 series: Vec::new(),
                 ..so_far.clone()

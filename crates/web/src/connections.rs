@@ -104,8 +104,9 @@ impl Patient {
             self.waiting = None;
             return written;
         }
-        let sleep = || Box::pin(sleep_until(Instant::now() + PATIENCE));
-        let waiting = self.waiting.get_or_insert_with(sleep);
+        let waiting = self
+            .waiting
+            .get_or_insert_with(|| Box::pin(sleep_until(Instant::now() + PATIENCE)));
         ready!(waiting.as_mut().poll(cx));
         Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
     }

@@ -74,12 +74,11 @@ impl Entrance {
         if !self.answers_to(host) || authority.is_some_and(|name| name != host) {
             return Err(Refusal::Host);
         }
-        let is_ours = |origin: &str| origin.strip_prefix("http://") == Some(host);
-        if !all(headers, &header::ORIGIN, is_ours)
-            || !all(headers, &FETCH_SITE, |site| {
-                ["same-origin", "none"].contains(&site)
-            })
-        {
+        if !all(headers, &header::ORIGIN, |origin| {
+            origin.strip_prefix("http://") == Some(host)
+        }) || !all(headers, &FETCH_SITE, |site| {
+            ["same-origin", "none"].contains(&site)
+        }) {
             return Err(Refusal::Origin);
         }
         if ![Method::GET, Method::HEAD].contains(method) {

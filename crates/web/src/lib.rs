@@ -90,11 +90,14 @@ impl Server {
     /// # Errors
     /// When the system gives no threads, or takes the sockets away.
     pub fn serve(self, more: More) -> io::Result<()> {
-        let app = Arc::new(App::new(Shelf::new(self.store), self.entrance, more));
+        let shelf = Shelf::new(self.store);
+        let app = Arc::new(App::new(shelf.clone(), self.entrance, more));
         let runtime = Builder::new_current_thread()
             .enable_all()
             .max_blocking_threads(READERS)
             .build()?;
+        // The first page does not wait for it: a user opens a browser meanwhile.
+        runtime.spawn_blocking(move || shelf.index());
         let answer = async move |request| app.answer(request).await;
         runtime.block_on(connections::accept(self.listeners, answer))
     }

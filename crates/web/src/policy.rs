@@ -17,12 +17,6 @@ pub fn headers(styles: &[String], scripts: &[String]) -> HeaderMap {
         hashes(scripts),
         hashes(styles)
     );
-    let named = |(name, value): (&'static str, &'static str)| {
-        (
-            HeaderName::from_static(name),
-            HeaderValue::from_static(value),
-        )
-    };
     let mut headers: HeaderMap = [
         ("x-content-type-options", "nosniff"),
         ("referrer-policy", "no-referrer"),
@@ -31,7 +25,12 @@ pub fn headers(styles: &[String], scripts: &[String]) -> HeaderMap {
         ("cache-control", "no-store"),
     ]
     .into_iter()
-    .map(named)
+    .map(|(name, value)| {
+        (
+            HeaderName::from_static(name),
+            HeaderValue::from_static(value),
+        )
+    })
     .collect();
     let policy = HeaderValue::from_str(&policy).expect("letters and hashes");
     headers.insert(header::CONTENT_SECURITY_POLICY, policy);
@@ -39,6 +38,8 @@ pub fn headers(styles: &[String], scripts: &[String]) -> HeaderMap {
 }
 
 fn hashes(texts: &[String]) -> String {
-    let hash = |text: &String| format!(" 'sha256-{}'", STANDARD.encode(Sha256::digest(text)));
-    texts.iter().map(hash).collect()
+    texts
+        .iter()
+        .map(|text| format!(" 'sha256-{}'", STANDARD.encode(Sha256::digest(text))))
+        .collect()
 }

@@ -8,6 +8,10 @@ use blocklab_record::{Interval, Measurement};
 use serde::{Deserialize, Serialize};
 
 /// One line.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a line is written or taken at once, never kept"
+)]
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Line<'a> {
