@@ -31,5 +31,6 @@ pub use spec::{
     HostCache, InstanceSpec, Latency, Layout, Network, Programs, Rate, Saturation, Service, Spread,
     Tail, VolumeSpec,
 };
+pub use stage::accounting::Charges;
 pub use stage::instance::SharedInstance;
 pub use usage::{DeviceUse, LimitUse};

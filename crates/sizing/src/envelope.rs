@@ -17,6 +17,8 @@
 
 use blocklab_units::Nanos;
 
+use crate::bounds::Worst;
+
 /// An operation: when it came, and the work before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Point {
@@ -30,17 +32,6 @@ struct Pair {
     apart: u64,
     work: u64,
     from: u64,
-}
-
-/// The longest wait behind a limiter.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Worst {
-    /// How long.
-    pub wait: Nanos,
-    /// Since when more came than the limiter let pass.
-    pub from: Nanos,
-    /// When the operation came that waited so long.
-    pub at: Nanos,
 }
 
 /// Hulls of a run of operations.

@@ -4,7 +4,8 @@
 //! Never: a price, an address, a file.
 //!
 //! ```text
-//!   operations ──▶ Envelope (one for each kind of limit) ──▶ the longest wait for any rate and bucket
+//!   operations ──▶ Gates (a rate each)                   ──▶ the longest wait for each limit
+//!        ├───────▶ Envelope (one for a way to count)     ──▶ the longest wait for any rate and bucket
 //!        └───────▶ Replay (one for each device)          ──▶ waits, who held them, from when to when
 //! ```
 
@@ -14,6 +15,6 @@ mod bounds;
 mod envelope;
 mod replay;
 
-pub use bounds::{Bound, Bounds, Envelopes};
-pub use envelope::{Envelope, Worst};
+pub use bounds::{Bound, Bounds, Gates, Worst};
+pub use envelope::Envelope;
 pub use replay::{Episode, Held, Outcome, Replay};

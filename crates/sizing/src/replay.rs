@@ -3,11 +3,12 @@
 //!
 //! Operations come when they came, whatever is still in flight: the device has to keep up with them.
 
-use blocklab_device::{Device, DeviceSpec, Direction, Invalid, Io, LimitKind, LimitName};
+use blocklab_device::{Device, DeviceSpec, Invalid, LimitKind, LimitName};
 use blocklab_trace::Operation;
 use blocklab_units::Nanos;
-use blocklab_workload as workload;
 use serde::Serialize;
+
+use crate::bounds::as_io;
 
 /// Waits that are further apart than this are two episodes.
 const APART: Nanos = Nanos::from_secs(1);
@@ -119,16 +120,7 @@ impl Replay {
             self.end = self.end.max(operation.end());
             return;
         }
-        let io = Io {
-            direction: match operation.direction {
-                workload::Direction::Read => Direction::Read,
-                workload::Direction::Write => Direction::Write,
-                workload::Direction::Trim => Direction::Trim,
-                workload::Direction::Sync => Direction::Flush,
-            },
-            offset: operation.offset,
-            len: operation.len,
-        };
+        let io = as_io(operation);
         let at = operation.at;
         let (mut waited, waited_for) = (0, &mut self.waited_for);
         let answer = self.device.explain(at, io, &mut |wait| {

@@ -1,54 +1,31 @@
 //! `blocklab trace fit`: which volumes would have carried a recorded load.
 //!
 //! ```text
-//!   first pass    envelopes of all addresses   ──▶ fits for certain, or may not
+//!   first pass    limits of all addresses      ──▶ fits for certain, does not for certain, or may
 //!   second pass   models of the addresses      ──▶ waits, who held operations back, from when to when
 //!   more passes   models with more provisioned ──▶ the smallest provision that would carry it
+//!
+//!   one thread reads ──blocks of operations──▶ the others share the addresses
 //! ```
 
+mod load;
 mod provision;
 mod shown;
-
-use std::path::PathBuf;
 
 use anyhow::{Context, Result, anyhow, bail};
 use blocklab_catalog::{Catalog, describe, resolve_text};
 use blocklab_console::place;
 use blocklab_device::DeviceSpec;
-use blocklab_sizing::{Bounds, Envelopes, Outcome, Replay};
-use blocklab_trace::{Operation, Source};
+use blocklab_sizing::{Bound, Bounds, Gates, Outcome, Replay};
 use blocklab_units::{Bytes, Nanos};
 use serde::Serialize;
 
-use super::opened;
 use crate::answer;
-use crate::args::{TraceFitArgs, TraceInput};
+use crate::args::TraceFitArgs;
+pub use load::Load;
 
 /// Operations times models that are played in one pass without being asked twice.
 const PLAYED_AT_ONCE: u64 = 200_000_000;
-
-/// A load that can be read again and again.
-pub struct Load<'a> {
-    pub files: &'a [PathBuf],
-    pub read: &'a TraceInput,
-}
-
-impl Load<'_> {
-    /// The names of its files.
-    pub fn name(&self) -> String {
-        let names = self.files.iter().map(|file| file.display().to_string());
-        names.collect::<Vec<_>>().join(", ")
-    }
-
-    /// Gives every operation. What the reader knows at the end: the beginning, and its remarks.
-    pub fn each(&self, mut take: impl FnMut(&Operation)) -> Result<(Option<u64>, Vec<String>)> {
-        let mut opened = opened::open(self.files, self.read, true)?;
-        while let Some(operation) = opened.source.next().map_err(|error| opened.named(error))? {
-            take(&operation);
-        }
-        Ok((opened.source.begins(), opened.source.remarks()))
-    }
-}
 
 /// A volume that was asked about.
 struct Candidate {
@@ -80,8 +57,12 @@ struct Answer {
     verdict: Verdict,
     usd_per_month: Option<f64>,
     currency: &'static str,
-    /// What an operation waits at most, in closed form; `null` where volumes share the load.
-    wait_bound_ns: Option<u64>,
+    /// How long an operation waits at least, in closed form; `null` where volumes share the load.
+    wait_least_ns: Option<u64>,
+    /// How long it waits at most.
+    wait_most_ns: Option<u64>,
+    /// The limit that holds operations back longest by itself; `null` where none does.
+    bound_by: Option<BoundBy>,
     /// What its model did; `null` where the closed form was enough.
     outcome: Option<Outcome>,
     capacity_bytes: u64,
@@ -90,6 +71,30 @@ struct Answer {
     /// Why there is none.
     none_because: Option<String>,
     assumptions: Vec<String>,
+}
+
+/// A limit that holds operations back.
+#[derive(Debug, Clone, Serialize)]
+struct BoundBy {
+    limit: String,
+    is_credit: bool,
+    /// Since when more came than it let pass.
+    from_ns: u64,
+    /// When the operation came that waited longest.
+    at_ns: u64,
+    wait_ns: u64,
+}
+
+impl From<&Bound> for BoundBy {
+    fn from(bound: &Bound) -> Self {
+        Self {
+            limit: bound.limit.clone(),
+            is_credit: bound.is_credit,
+            from_ns: bound.least.from.0,
+            at_ns: bound.least.at.0,
+            wait_ns: bound.least.wait.0,
+        }
+    }
 }
 
 /// A volume with enough provisioned.
@@ -157,25 +162,25 @@ fn answered(
     catalog: &Catalog,
 ) -> Result<(Fit, Option<u64>)> {
     let tolerated = args.max_wait;
-    let mut envelopes = Envelopes::new(candidates.iter().map(|candidate| &candidate.spec));
-    let (mut operations, mut end) = (0_u64, 0_u64);
-    let (begins, remarks) = load.each(|operation| {
-        operations += 1;
-        end = end.max(operation.end());
-        envelopes.add(operation);
-    })?;
+    let parts = load::shared(candidates.iter().map(|candidate| &candidate.spec));
+    let parts = parts.iter().map(|specs| Gates::new(specs.iter().copied()));
+    let read = load.given_to(parts.collect(), Gates::add)?;
+    let (operations, end) = (read.operations, read.end);
     let name = load.name();
     if operations == 0 {
         bail!("{name}: no operations in it");
     }
-    let envelopes = envelopes.closed();
     let bounds: Vec<Option<Bounds>> = candidates
         .iter()
-        .map(|candidate| envelopes.bounds(&candidate.spec))
+        .map(|candidate| {
+            let mut gates = read.takers.iter();
+            gates.find_map(|gates| gates.bounds(&candidate.spec))
+        })
         .collect();
     let play_all = operations * candidates.len() as u64 <= PLAYED_AT_ONCE;
     let is_near = |bounds: &Option<Bounds>| {
-        play_all || bounds.as_ref().is_none_or(|bounds| bounds.wait > tolerated)
+        let is_open = |bounds: &Bounds| bounds.least <= tolerated && bounds.most > tolerated;
+        play_all || bounds.as_ref().is_none_or(is_open)
     };
     let near: Vec<bool> = bounds.iter().map(is_near).collect();
     let played = candidates.iter().zip(&near).filter(|(_, near)| **near);
@@ -197,9 +202,9 @@ fn answered(
         end_bytes: end,
         tolerated_wait_ns: tolerated.0,
         answers,
-        remarks,
+        remarks: read.remarks,
     };
-    Ok((fit, begins))
+    Ok((fit, read.begins))
 }
 
 /// What becomes of the load on each device, all in one pass.
@@ -211,9 +216,9 @@ pub fn played_on(load: &Load<'_>, specs: &[&DeviceSpec], tolerated: Nanos) -> Re
         let replay = Replay::new(spec, tolerated);
         replay.with_context(|| format!("cannot simulate {}", spec.name))
     });
-    let mut replays = replays.collect::<Result<Vec<_>>>()?;
-    load.each(|operation| replays.iter_mut().for_each(|replay| replay.add(operation)))?;
-    Ok(replays.into_iter().map(Replay::end).collect())
+    let replays = replays.collect::<Result<Vec<_>>>()?;
+    let played = load.given_to(replays, Replay::add)?.takers;
+    Ok(played.into_iter().map(Replay::end).collect())
 }
 
 fn judged(
@@ -235,14 +240,20 @@ fn judged(
             Verdict::FitsUntil
         }
         Some(_) => Verdict::DoesNotFit,
-        None => Verdict::Fits,
+        None if bounds.is_none_or(|bounds| bounds.most <= tolerated) => Verdict::Fits,
+        None => Verdict::DoesNotFit,
     };
     Answer {
         address: candidate.address,
         verdict,
         usd_per_month: candidate.usd_per_month,
         currency: candidate.currency,
-        wait_bound_ns: bounds.map(|bounds| bounds.wait.0),
+        wait_least_ns: bounds.map(|bounds| bounds.least.0),
+        wait_most_ns: bounds.map(|bounds| bounds.most.0),
+        bound_by: bounds
+            .and_then(|bounds| bounds.limits.first())
+            .filter(|bound| bound.least.wait > Nanos::ZERO)
+            .map(BoundBy::from),
         outcome,
         capacity_bytes: Bytes(capacity).0,
         smallest: None,

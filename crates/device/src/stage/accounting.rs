@@ -26,6 +26,24 @@ use crate::{Accounting, Direction, Io, Service};
 use super::streams::{Streams, Tail};
 use super::{ChargedIo, Follows};
 
+/// As how much a row of operations counts, without a device.
+#[derive(Debug, Clone)]
+pub struct Charges(ChargeCounter);
+
+impl Charges {
+    /// By an accounting, whose units must be powers of two.
+    pub fn new(accounting: Accounting) -> Self {
+        Self(ChargeCounter::with_order(accounting, false))
+    }
+
+    /// As how many operations, and as how many bytes of its volume, an operation counts.
+    #[inline]
+    pub fn count(&mut self, io: Io) -> (u64, u64) {
+        let counted = self.0.enter(io);
+        (counted.ops, counted.charged)
+    }
+}
+
 /// An [`Accounting`] at work.
 #[derive(Debug, Clone)]
 pub(crate) struct ChargeCounter {
@@ -39,6 +57,10 @@ pub(crate) struct ChargeCounter {
 impl ChargeCounter {
     /// Units must be powers of two.
     pub(crate) fn new(accounting: Accounting, service: &Service) -> Self {
+        Self::with_order(accounting, service.minds_order())
+    }
+
+    fn with_order(accounting: Accounting, minds_order: bool) -> Self {
         let unit = match accounting {
             Accounting::Plain => None,
             Accounting::Merged { unit }
@@ -49,7 +71,7 @@ impl ChargeCounter {
             accounting,
             Accounting::Merged { .. } | Accounting::WholeUnits { .. }
         );
-        let streams = merges || service.minds_order();
+        let streams = merges || minds_order;
         Self {
             accounting,
             shift: unit.map_or(31, |unit| unit.0.ilog2()),

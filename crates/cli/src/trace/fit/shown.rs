@@ -67,10 +67,14 @@ fn row(answer: &Answer, begins: Option<u64>, fit: &Fit) -> Row {
         .outcome
         .as_ref()
         .filter(|_| answer.verdict != Verdict::TooSmall);
-    let wait = match (outcome, answer.wait_bound_ns) {
-        (Some(outcome), _) => latency(outcome.wait_max_ns as f64),
-        (None, Some(bound)) if answer.verdict == Verdict::Fits => {
-            format!("<= {}", latency(bound as f64))
+    let wait = match (outcome, answer.wait_least_ns, answer.wait_most_ns) {
+        (Some(outcome), ..) => latency(outcome.wait_max_ns as f64),
+        (None, Some(least), Some(most)) if least == most => latency(most as f64),
+        (None, _, Some(most)) if answer.verdict == Verdict::Fits => {
+            format!("<= {}", latency(most as f64))
+        }
+        (None, Some(least), _) if answer.verdict == Verdict::DoesNotFit => {
+            format!(">= {}", latency(least as f64))
         }
         _ => dash(),
     };
@@ -121,6 +125,15 @@ fn below(answer: &Answer, begins: Option<u64>, fit: &Fit) -> String {
             moment(begins, episode.until_ns),
             latency(episode.wait_max_ns as f64),
             count(outcome.late as f64)
+        ));
+    } else if let (Verdict::DoesNotFit, Some(by)) = (answer.verdict, &answer.bound_by) {
+        sentences.push(format!(
+            "Bound by {} from {} on, longest wait at {}, by this limit alone {}; the trace is too \
+             long to play it on every model.",
+            by.limit,
+            moment(begins, by.from_ns),
+            moment(begins, by.at_ns),
+            latency(by.wait_ns as f64)
         ));
     }
     if let Some(smallest) = &answer.smallest {
