@@ -24,6 +24,7 @@ use blocklab_trace::completions::CompletionText;
 use blocklab_trace::csv::PRESETS;
 use blocklab_trace::format::Format;
 use blocklab_trace::kernel_text::KernelText;
+use blocklab_trace::rates::{WantedRates, is_rate_table, read_rates};
 use blocklab_trace::{Moment, blktrace, iolog};
 use blocklab_vdbench as vdbench_language;
 use blocklab_verify::SavedKeys;
@@ -33,7 +34,7 @@ use blocklab_workload::Address;
 pub type Target = fn(&[u8]);
 
 /// By the names of the files in `fuzz/fuzz_targets`.
-pub const TARGETS: [(&str, Target); 24] = [
+pub const TARGETS: [(&str, Target); 25] = [
     ("address", address),
     ("device_toml", device_toml),
     ("diskspd", diskspd),
@@ -54,6 +55,7 @@ pub const TARGETS: [(&str, Target); 24] = [
     ("trace_blkparse", trace_blkparse),
     ("trace_own", trace_own),
     ("trace_perf", trace_perf),
+    ("trace_rates", trace_rates),
     ("trace_table", trace_table),
     ("trace_vscsi", trace_vscsi),
     ("trace_xperf", trace_xperf),
@@ -230,6 +232,19 @@ pub fn trace_own(bytes: &[u8]) {
 /// The text of `perf script` and tracefs.
 pub fn trace_perf(bytes: &[u8]) {
     stream(&Format::Kernel(KernelText::Events), bytes);
+}
+
+/// Tables of rates of iostat, sar and CloudWatch.
+pub fn trace_rates(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes).into_owned();
+    let wanted = WantedRates {
+        device: None,
+        every_ns: Some(1_000_000_000),
+    };
+    let _ = is_rate_table(bytes);
+    if let Ok(table) = read_rates(&[("rates".to_owned(), text)], wanted) {
+        assert!(!table.intervals.is_empty(), "{table:?}");
+    }
 }
 
 /// Tables of every public set, and what is detected.

@@ -270,3 +270,50 @@ fn a_program_that_waits_is_stretched_by_a_slower_volume() {
         "{refused:?}"
     );
 }
+
+/// Sums of a period, as EBS reports them: ten minutes at 1,000 IOPS take 8 % of a gp2 volume's
+/// credits, and its balance says the same.
+#[test]
+fn rates_of_cloudwatch_are_answered_by_two_figures() {
+    let lab = Lab::new();
+    let metric = |label: &str, statistic: &str, value: fn(u32) -> f64| {
+        let point = |minute: u32| {
+            let moment = format!("2026-11-27T{:02}:{:02}:00Z", 2 + minute / 60, minute % 60);
+            serde_json::json!({"Timestamp": moment, statistic: value(minute)})
+        };
+        let points: Vec<_> = (0..20).map(point).collect();
+        let answer = serde_json::json!({"Label": label, "Datapoints": points});
+        let file = format!("{label}.json");
+        fs::write(lab.path().join(&file), answer.to_string()).expect("written");
+        file
+    };
+    let writes = metric("VolumeWriteOps", "Sum", |minute| {
+        if (5..15).contains(&minute) {
+            60_000.0
+        } else {
+            600.0
+        }
+    });
+    let balance = metric("BurstBalance", "Average", |minute| {
+        100.0 - f64::from(minute.clamp(4, 14) - 4) * 0.78
+    });
+    let shown = json(&good(
+        lab.blocklab(["trace", "show", &writes, &balance, "--json"]),
+    ));
+    assert_eq!(shown["intervals"][5]["iops"], 1000.0, "{shown}");
+    let files = ["trace", "fit", &writes, &balance, "--json", "--on"];
+    let volumes = ["gp2:100GiB", "io2:100GiB,iops=1500", "sc1:125GiB"];
+    let fit = json(&good(lab.blocklab(files.into_iter().chain(volumes))));
+    let answers = fit["answers"].as_array().expect("answers");
+    let verdicts: Vec<_> = answers
+        .iter()
+        .map(|answer| answer["verdict"].as_str())
+        .collect();
+    let expected = [Some("fits"), Some("fits_if_even"), Some("does_not_fit")];
+    assert_eq!(verdicts, expected, "{fit}");
+    let balance = &answers[0]["balance"];
+    let lowest = balance["model_min_percent"].as_f64().expect("credits");
+    assert!((91.0..93.0).contains(&lowest), "{balance}");
+    let refused = lab.blocklab(["trace", "show", &writes, "Cargo.toml"]);
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+}

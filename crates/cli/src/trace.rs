@@ -3,6 +3,7 @@
 pub mod fit;
 mod import;
 mod opened;
+mod rates;
 mod record;
 pub mod replay;
 mod show;

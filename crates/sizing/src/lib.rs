@@ -7,14 +7,17 @@
 //!   operations ──▶ Gates (a rate each)                   ──▶ the longest wait for each limit
 //!        ├───────▶ Envelope (one for a way to count)     ──▶ the longest wait for any rate and bucket
 //!        └───────▶ Replay (one for each device)          ──▶ waits, who held them, from when to when
+//!   rates of intervals ─▶ play_rates (even, in bursts)   ──▶ the same, as two figures
 //! ```
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 mod bounds;
 mod envelope;
+mod rates;
 mod replay;
 
 pub use bounds::{Bound, Bounds, Gates, Worst};
 pub use envelope::Envelope;
+pub use rates::{ASSUMED_BYTES, BalanceCheck, DISPERSION, RatesOutcome, operations_in, play_rates};
 pub use replay::{Episode, Held, Outcome, Replay};

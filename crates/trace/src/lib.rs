@@ -29,6 +29,7 @@ mod dependent;
 pub mod format;
 mod merged;
 pub mod prepared;
+pub mod rates;
 mod selected;
 mod sorted;
 pub mod stored;

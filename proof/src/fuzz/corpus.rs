@@ -64,6 +64,7 @@ pub fn corpus(target: &str) -> Vec<Vec<u8>> {
             all
         }
         "trace_perf" => files("proof/corpus/traces", &["perf"]),
+        "trace_rates" => files("proof/corpus/traces", &["iostat", "sar", "json"]),
         "trace_table" => files("proof/corpus/traces", &["csv", "load"]),
         "trace_vscsi" => vec![vscsi()],
         "trace_xperf" => files("proof/corpus/traces", &["xperf"]),

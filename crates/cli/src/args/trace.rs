@@ -41,7 +41,8 @@ const FORMATS: &str = "\
 Formats, detected by the first bytes where that is possible, else named with --input: blocklab, \
 iolog (fio, versions 2 and 3), blktrace (binary), blkparse, perf (perf script and tracefs), biosnoop, \
 xperf, cloudphysics (vscsiStats); tables: systor, msr, fiu, alibaba, tencent, blkreplay, and any \
-other with --columns. What is compressed with gzip is unpacked.";
+other with --columns. What is compressed with gzip is unpacked. Tables of rates, for show and fit: \
+iostat, sar -d, sadf -j, aws cloudwatch get-metric-statistics and get-metric-data.";
 
 /// What is read, and how.
 #[derive(Debug, Clone, Args)]
@@ -58,6 +59,9 @@ pub struct TraceInput {
     /// Only operations of this device
     #[arg(long, value_name = "NAME")]
     pub device: Option<String>,
+    /// Length of an interval of a table of rates (iostat, sar, CloudWatch) that does not show it
+    #[arg(long, value_name = "TIME")]
+    pub every: Option<Nanos>,
     /// Leave out what comes earlier, since the beginning of the trace, such as 10min
     #[arg(long, value_name = "TIME")]
     pub from: Option<Nanos>,
@@ -73,6 +77,7 @@ impl TraceInput {
         texts.into_iter().any(Option::is_some)
             || self.from.is_some()
             || self.until.is_some()
+            || self.every.is_some()
             || self.event != EventArg::default()
     }
 }
@@ -148,7 +153,8 @@ Examples:
   blocklab trace show night.trace --from 3h --until 4h
   blocklab trace show src1_0.csv.gz --input msr --device src1_0
   blocklab trace show night.trace --format html > night.html
-  blocklab trace show night.trace --json | jq .rewritten_percent";
+  blocklab trace show night.trace --json | jq .rewritten_percent
+  blocklab trace show iostat.txt --device nvme1n1     rates only: no operation is known";
 
 /// `blocklab trace show`.
 #[derive(Debug, Args)]
@@ -172,7 +178,8 @@ const FIT_EXAMPLES: &str = "\
 Examples:
   blocklab trace fit night.trace --on gp3:100GiB --on gp2:100GiB --on io2:100GiB,iops=2000
   blocklab trace fit night.trace --on gp3:1TiB@m5.xlarge --max-wait 20ms
-  blocklab trace fit night.trace --on ./my-disk.toml --json | jq '.answers[].verdict'";
+  blocklab trace fit night.trace --on ./my-disk.toml --json | jq '.answers[].verdict'
+  blocklab trace fit ops.json bytes.json --on gp3:1TiB   what CloudWatch printed, a file a metric";
 
 /// `blocklab trace fit`.
 #[derive(Debug, Args)]

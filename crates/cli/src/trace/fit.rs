@@ -10,6 +10,7 @@
 
 mod load;
 mod provision;
+mod rates;
 mod shown;
 
 use anyhow::{Context, Result, anyhow, bail};
@@ -129,6 +130,9 @@ pub fn fit(args: &TraceFitArgs) -> Result<()> {
     let mut candidates = Vec::new();
     for address in &args.on {
         candidates.push(candidate(address, &catalog)?);
+    }
+    if let Some(table) = super::rates::table(&args.files, &args.read)? {
+        return rates::fit(args, &table, candidates);
     }
     let load = Load {
         files: &args.files,

@@ -70,6 +70,14 @@ pub fn open(files: &[PathBuf], wanted: &TraceInput, is_one: bool) -> Result<Open
     })
 }
 
+/// The first bytes of a file.
+pub fn first_bytes(file: &Path) -> io::Result<Vec<u8>> {
+    let mut first = Vec::new();
+    let limit = LOOKED_AT as u64;
+    input(file)?.take(limit).read_to_end(&mut first)?;
+    Ok(first)
+}
+
 /// A file's bytes as they come.
 fn input(file: &Path) -> io::Result<Box<dyn Read>> {
     if file.as_os_str() == "-" {

@@ -6,7 +6,7 @@ use blocklab_trace::Source;
 use blocklab_trace::character::{Character, characterize};
 use serde::Serialize;
 
-use super::opened;
+use super::{opened, rates};
 use crate::answer;
 use crate::args::TraceShowArgs;
 
@@ -21,6 +21,9 @@ struct Shown<'a> {
 
 /// Reads the trace once, and prints its character.
 pub fn show(args: &TraceShowArgs) -> Result<()> {
+    if let Some(table) = rates::table(&args.files, &args.read)? {
+        return rates::show(&args.files, &table, args.form);
+    }
     let mut opened = opened::open(&args.files, &args.read, false)?;
     let character = characterize(&mut opened.source, !args.no_reuse);
     let character = character.map_err(|error| opened.named(error))?;

@@ -128,7 +128,7 @@ fn pauses(of: &Character, begins: Option<u64>) -> String {
     )
 }
 
-fn table(columns: &[&str], words: usize, rows: Vec<Vec<String>>) -> Part {
+pub(super) fn table(columns: &[&str], words: usize, rows: Vec<Vec<String>>) -> Part {
     let column = |(index, title): (usize, &&str)| {
         if index < words {
             Column::words(*title)
@@ -254,7 +254,7 @@ fn devices(of: &Character) -> Part {
 }
 
 /// MiB a second, to three figures or two decimals.
-fn throughput(bytes_per_s: f64) -> String {
+pub(super) fn throughput(bytes_per_s: f64) -> String {
     match bytes_per_s / MIB {
         small if small < 0.1 => significant(small, 2),
         value => trimmed(value, 2),
@@ -262,7 +262,7 @@ fn throughput(bytes_per_s: f64) -> String {
 }
 
 /// A fixed number of decimals, thousands separated.
-fn decimals(value: f64, decimals: usize) -> String {
+pub(super) fn decimals(value: f64, decimals: usize) -> String {
     let text = format!("{value:.decimals$}");
     let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
     let dot = if fraction.is_empty() { "" } else { "." };

@@ -54,7 +54,7 @@ pub(super) fn document(fit: &Fit, begins: Option<u64>) -> Document {
     }
 }
 
-fn money(amount: Option<f64>, currency: &str) -> String {
+pub(super) fn money(amount: Option<f64>, currency: &str) -> String {
     amount.map_or_else(
         || "-".to_owned(),
         |amount| format!("{amount:.2} {currency}"),

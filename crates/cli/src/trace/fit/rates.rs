@@ -1,0 +1,179 @@
+//! `blocklab trace fit` of a table of rates: between what and what operations would have waited.
+
+use anyhow::{Context, Result, bail};
+use blocklab_report::document::{Column, Document, Entry, Part, Row, Table};
+use blocklab_report::views::moment;
+use blocklab_sizing::{DISPERSION, Outcome, RatesOutcome, operations_in, play_rates};
+use blocklab_trace::rates::RateTable;
+use blocklab_units::{Ink, Nanos, count, latency, trimmed};
+use serde::Serialize;
+
+use super::{Candidate, PLAYED_AT_ONCE};
+use crate::answer;
+use crate::args::TraceFitArgs;
+use crate::trace::rates::title;
+
+/// Whether a volume would have carried the load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Verdict {
+    /// Even in bursts.
+    Fits,
+    /// If operations come evenly.
+    FitsIfEven,
+    /// Not even then.
+    DoesNotFit,
+}
+
+#[derive(Serialize)]
+struct Answer {
+    address: String,
+    verdict: Verdict,
+    usd_per_month: Option<f64>,
+    currency: &'static str,
+    #[serde(flatten)]
+    outcome: RatesOutcome,
+    assumptions: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Fit {
+    name: String,
+    began_at: Option<String>,
+    intervals: usize,
+    interval_ns: u64,
+    tolerated_wait_ns: u64,
+    assumed_dispersion: f64,
+    answers: Vec<Answer>,
+    remarks: Vec<String>,
+}
+
+/// Answers for every address, and prints the answers.
+pub(super) fn fit(
+    args: &TraceFitArgs,
+    table: &RateTable,
+    candidates: Vec<Candidate>,
+) -> Result<()> {
+    let operations = operations_in(table);
+    if operations * 2.0 * candidates.len() as f64 > 4.0 * PLAYED_AT_ONCE as f64 {
+        bail!(
+            "the table stands for {} operations, which would take long to play on {} volumes: take \
+             a part of it with --from and --until",
+            count(operations),
+            candidates.len()
+        );
+    }
+    let answers = candidates
+        .into_iter()
+        .map(|candidate| answered(args, table, candidate));
+    let fit = Fit {
+        answers: answers.collect::<Result<_>>()?,
+        name: title(&args.files),
+        began_at: table.begins_ns.and_then(crate::trace::show::rfc_3339),
+        intervals: table.intervals.len(),
+        interval_ns: table.interval_ns,
+        tolerated_wait_ns: args.max_wait.0,
+        assumed_dispersion: DISPERSION,
+        remarks: table.remarks.clone(),
+    };
+    answer::print(args.form, ("trace_rates_fit_format", 1), &fit, || {
+        document(&fit, table)
+    })
+}
+
+fn answered(args: &TraceFitArgs, table: &RateTable, candidate: Candidate) -> Result<Answer> {
+    let outcome = play_rates(table, &candidate.spec, args.max_wait);
+    let outcome = outcome.with_context(|| format!("cannot simulate {}", candidate.address))?;
+    let fits = |outcome: &Outcome| outcome.wait_max_ns <= args.max_wait.0;
+    Ok(Answer {
+        verdict: if !fits(&outcome.even) {
+            Verdict::DoesNotFit
+        } else if fits(&outcome.bursty) {
+            Verdict::Fits
+        } else {
+            Verdict::FitsIfEven
+        },
+        address: candidate.address,
+        usd_per_month: candidate.usd_per_month,
+        currency: candidate.currency,
+        outcome,
+        assumptions: candidate.assumptions,
+    })
+}
+
+fn document(fit: &Fit, table: &RateTable) -> Document {
+    let rows = fit.answers.iter().map(|answer| row(answer, table));
+    let columns = vec![
+        Column::words("VOLUME"),
+        Column::figure("LONGEST WAIT, EVEN"),
+        Column::figure("IN BURSTS"),
+        Column::figure("A MONTH"),
+        Column::words(""),
+    ];
+    let answers = Table {
+        columns,
+        rows: rows.collect(),
+        ..Table::wide(0)
+    };
+    let rule = format!(
+        "A table of rates does not say how operations came within its intervals, so there are two \
+         figures: spread evenly, and in bursts as dense as in recordings of servers (index of \
+         dispersion {} at a second). A volume fits if no operation waits more than {} in bursts. \
+         Operations are scattered, so none are merged.",
+        count(fit.assumed_dispersion),
+        Nanos(fit.tolerated_wait_ns)
+    );
+    let mut about: Vec<&String> = fit.remarks.iter().collect();
+    for assumption in fit.answers.iter().flat_map(|answer| &answer.assumptions) {
+        if !about.contains(&assumption) {
+            about.push(assumption);
+        }
+    }
+    let about = about.into_iter();
+    let about = about.map(|text| Entry::listed("-", text.as_str()));
+    let heading = format!(
+        "{}: {} intervals of {} s",
+        fit.name,
+        count(fit.intervals as f64),
+        trimmed(fit.interval_ns as f64 / 1e9, 1)
+    );
+    Document {
+        name: fit.name.clone(),
+        parts: vec![
+            Part::Heading(heading),
+            Part::Table(answers),
+            Part::Prose(rule),
+            Part::section("Assumed", vec![Part::Entries(about.collect())]),
+        ],
+    }
+}
+
+fn row(answer: &Answer, table: &RateTable) -> Row {
+    let wait = |outcome: &Outcome| latency(outcome.wait_max_ns as f64);
+    let (verdict, ink) = match answer.verdict {
+        Verdict::Fits => ("fits", Ink::Green),
+        Verdict::FitsIfEven => ("fits only if operations come evenly", Ink::Yellow),
+        Verdict::DoesNotFit => ("does not fit", Ink::Red),
+    };
+    let below = answer.outcome.balance.map_or_else(String::new, |balance| {
+        format!(
+            "Credits fell to {} % in the model, and to {} % in the table; they differ most at {}, by \
+             {} points.",
+            trimmed(balance.model_min_percent, 1),
+            trimmed(balance.table_min_percent, 1),
+            moment(table.begins_ns, balance.at_ns),
+            trimmed(balance.difference_max_points, 1)
+        )
+    });
+    Row {
+        ink: Some(ink),
+        below,
+        ..Row::from([
+            answer.address.clone(),
+            wait(&answer.outcome.even),
+            wait(&answer.outcome.bursty),
+            super::shown::money(answer.usd_per_month, answer.currency),
+            verdict.to_owned(),
+        ])
+    }
+}

@@ -1,0 +1,80 @@
+//! Tables of rates: which files are some, and what is in them.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, anyhow, bail};
+use blocklab_host::{LARGEST_REPORT, read_input};
+use blocklab_report::views;
+use blocklab_trace::rates::{RateTable, WantedRates, is_rate_table, read_rates};
+use serde::Serialize;
+
+use crate::answer;
+use crate::args::{FormArgs, TraceInput};
+
+/// The table in these files; `None`: they are recorded operations.
+pub fn table(files: &[PathBuf], read: &TraceInput) -> Result<Option<RateTable>> {
+    if read.input.is_some() || read.columns.is_some() {
+        return Ok(None);
+    }
+    let mut texts = Vec::new();
+    for file in files {
+        if file.as_os_str() == "-" || !file.is_file() {
+            return Ok(None);
+        }
+        let name = file.display().to_string();
+        let first = super::opened::first_bytes(file);
+        if !is_rate_table(&first.with_context(|| format!("cannot read {name}"))?) {
+            if !texts.is_empty() {
+                bail!("{name} is no table of rates, and the files before it are: they do not mix");
+            }
+            return Ok(None);
+        }
+        let bytes = read_input(file, LARGEST_REPORT);
+        let bytes = bytes.with_context(|| format!("cannot read {name}"))?;
+        texts.push((name, String::from_utf8_lossy(&bytes).into_owned()));
+    }
+    let wanted = WantedRates {
+        device: read.device.as_deref(),
+        every_ns: read.every.map(|every| every.0),
+    };
+    let mut table = read_rates(&texts, wanted).map_err(|why| anyhow!("{why}"))?;
+    let from = read.from.map_or(0, |from| from.0);
+    let until = read.until.map_or(u64::MAX, |until| until.0);
+    table
+        .intervals
+        .retain(|interval| (from..until).contains(&interval.from_ns));
+    if table.intervals.is_empty() {
+        bail!("no interval lies between --from and --until");
+    }
+    Ok(Some(table))
+}
+
+#[derive(Serialize)]
+struct Shown<'a> {
+    name: &'a str,
+    began_at: Option<String>,
+    #[serde(flatten)]
+    table: &'a RateTable,
+}
+
+/// Names of files, for a title.
+pub fn title(files: &[PathBuf]) -> String {
+    let names: Vec<String> = files
+        .iter()
+        .map(|file| file.display().to_string())
+        .collect();
+    names.join(", ")
+}
+
+/// Prints what is in a table.
+pub fn show(files: &[PathBuf], table: &RateTable, form: FormArgs) -> Result<()> {
+    let name = title(files);
+    let shown = Shown {
+        name: &name,
+        began_at: table.begins_ns.and_then(super::show::rfc_3339),
+        table,
+    };
+    answer::print(form, ("trace_rates_format", 1), &shown, || {
+        views::rates(&name, table)
+    })
+}

@@ -1,0 +1,105 @@
+//! In: a table of rates. Out: its Document.
+
+use blocklab_trace::rates::{RateInterval, RateTable};
+use blocklab_units::{count, rate, trimmed};
+
+use super::trace::{decimals, moment, table, throughput};
+use crate::document::{Document, Entry, Part};
+
+/// Rows of the profile.
+const SLOTS: usize = 24;
+const SECOND: f64 = 1e9;
+
+/// A table of rates as people want to see it.
+pub fn rates(name: &str, of: &RateTable) -> Document {
+    let heading = format!(
+        "{name}: {} intervals of {} s",
+        count(of.intervals.len() as f64),
+        trimmed(of.interval_ns as f64 / SECOND, 1)
+    );
+    let inside = "How operations came within an interval is not in a table of rates. In recordings \
+                  of four servers, the busiest second had 5 to 16 times the rate of the busiest \
+                  minute.";
+    let remarks = of.remarks.iter().map(|remark| Entry::listed("-", remark));
+    let parts = vec![
+        Part::Heading(heading),
+        Part::Entries(Entry::pairs(&facts(of), 0)),
+        Part::Prose(inside.to_owned()),
+        Part::section("Over time", vec![profile(of)]),
+        Part::section("About the table", vec![Part::Entries(remarks.collect())]),
+    ];
+    Document {
+        name: name.to_owned(),
+        parts,
+    }
+}
+
+fn mean(of: &[RateInterval], figure: fn(&RateInterval) -> Option<f64>) -> Option<f64> {
+    let known: Vec<f64> = of.iter().filter_map(figure).collect();
+    (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
+}
+
+/// The interval with the largest figure, and that figure.
+fn peak(of: &RateTable, figure: fn(&RateInterval) -> Option<f64>) -> Option<(f64, u64)> {
+    let known = of.intervals.iter();
+    let known = known.filter_map(|interval| Some((figure(interval)?, interval.from_ns)));
+    known.max_by(|one, other| one.0.total_cmp(&other.0))
+}
+
+fn facts(of: &RateTable) -> Vec<(String, String)> {
+    let at = |from| moment(of.begins_ns, from);
+    let shown = |figure: fn(&RateInterval) -> Option<f64>, text: fn(f64) -> String| {
+        let (mean, peak) = (mean(&of.intervals, figure), peak(of, figure));
+        mean.zip(peak).map(|(mean, (most, from))| {
+            format!(
+                "{} in the mean, {} in the busiest interval, from {}",
+                text(mean),
+                text(most),
+                at(from)
+            )
+        })
+    };
+    let mut facts = vec![
+        ("IOPS", shown(|interval| interval.iops, rate)),
+        ("reads", shown(|interval| interval.read_iops, rate)),
+        ("writes", shown(|interval| interval.write_iops, rate)),
+        ("MiB/s", shown(RateInterval::bytes_per_s, throughput)),
+    ];
+    let lowest = of
+        .intervals
+        .iter()
+        .filter_map(|interval| Some((interval.balance_percent?, interval.from_ns)));
+    let lowest = lowest.min_by(|one, other| one.0.total_cmp(&other.0));
+    facts.push((
+        "balance",
+        lowest
+            .map(|(left, from)| format!("{} % at the lowest, at {}", decimals(left, 1), at(from))),
+    ));
+    let known = facts.into_iter();
+    known
+        .filter_map(|(name, text)| Some((name.to_owned(), text?)))
+        .collect()
+}
+
+fn profile(of: &RateTable) -> Part {
+    let slot = of.intervals.len().div_ceil(SLOTS).max(1);
+    let text =
+        |value: Option<f64>, text: fn(f64) -> String| value.map_or_else(|| "-".to_owned(), text);
+    let row = |part: &[RateInterval]| {
+        let most = part.iter().filter_map(|interval| interval.iops);
+        let left = part.iter().filter_map(|interval| interval.balance_percent);
+        vec![
+            moment(of.begins_ns, part.first().map_or(0, |first| first.from_ns)),
+            text(mean(part, |interval| interval.iops), rate),
+            text(most.reduce(f64::max), rate),
+            text(mean(part, RateInterval::bytes_per_s), throughput),
+            text(left.reduce(f64::min), |left| decimals(left, 1)),
+        ]
+    };
+    let rows = of.intervals.chunks(slot).map(row).collect();
+    table(
+        &["FROM", "IOPS", "BUSIEST INTERVAL", "MiB/s", "BALANCE %"],
+        1,
+        rows,
+    )
+}

@@ -1,0 +1,371 @@
+//! In: the text or JSON of iostat, and of `sar -d` and `sadf -j`. Out: the figures of one device, per
+//! second.
+//!
+//! Columns are found by their titles, which changed over the years; kB are 1,024 bytes, sectors 512. A
+//! report stands for the interval that ends with it. The first one of iostat is a mean since the boot
+//! of the machine.
+
+use jiff::Timestamp;
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
+use serde_json::Value;
+
+use super::{Metric, SECOND, Sample, Samples, WantedRates, figure, gap};
+
+/// Titles, and in how many of its units a figure is.
+const COLUMNS: [(&str, Metric, f64); 21] = [
+    ("r/s", Metric::Reads, 1.0),
+    ("w/s", Metric::Writes, 1.0),
+    ("tps", Metric::Operations, 1.0),
+    ("rkB/s", Metric::ReadBytes, 1024.0),
+    ("wkB/s", Metric::WriteBytes, 1024.0),
+    ("rMB/s", Metric::ReadBytes, 1_048_576.0),
+    ("wMB/s", Metric::WriteBytes, 1_048_576.0),
+    ("rsec/s", Metric::ReadBytes, 512.0),
+    ("wsec/s", Metric::WriteBytes, 512.0),
+    ("rd_sec/s", Metric::ReadBytes, 512.0),
+    ("wr_sec/s", Metric::WriteBytes, 512.0),
+    ("kB_read/s", Metric::ReadBytes, 1024.0),
+    ("kB_wrtn/s", Metric::WriteBytes, 1024.0),
+    ("MB_read/s", Metric::ReadBytes, 1_048_576.0),
+    ("MB_wrtn/s", Metric::WriteBytes, 1_048_576.0),
+    ("rkB", Metric::ReadBytes, 1024.0),
+    ("wkB", Metric::WriteBytes, 1024.0),
+    ("rd_sec", Metric::ReadBytes, 512.0),
+    ("wr_sec", Metric::WriteBytes, 512.0),
+    ("aqu-sz", Metric::QueueLength, 1.0),
+    ("avgqu-sz", Metric::QueueLength, 1.0),
+];
+
+pub(super) fn is_known(text: &str) -> bool {
+    let text = text.trim_start();
+    text.starts_with('{') && text.contains("\"sysstat\"")
+        || text.lines().take(40).any(|line| header(line).is_some())
+}
+
+/// The words of a line of titles, and which of them is the device.
+fn header(line: &str) -> Option<(Vec<&str>, usize)> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let device = words
+        .iter()
+        .position(|word| ["Device", "Device:", "DEV"].contains(word))?;
+    let is_rate = |word: &&str| COLUMNS.iter().any(|(title, ..)| title == word);
+    words.iter().any(is_rate).then_some((words, device))
+}
+
+/// A device in a report.
+struct Row {
+    device: String,
+    /// When the report was made; `None` where it does not say.
+    at_ns: Option<u64>,
+    report: u64,
+    figures: Vec<(Metric, f64)>,
+}
+
+pub(super) fn read(text: &str, wanted: WantedRates<'_>) -> Result<Samples, String> {
+    let mut length_ns = None;
+    let (mut rows, has_dates) = if text.trim_start().starts_with('{') {
+        json(text, &mut length_ns)?
+    } else {
+        lines(text)?
+    };
+    let devices = devices(&rows);
+    let device = chosen(&devices, wanted.device)?;
+    rows.retain(|row| row.device == device);
+    let mut remarks = Vec::new();
+    let is_iostat =
+        !text.contains("sadf") && !text.lines().take(40).any(|line| line.contains("DEV"));
+    if is_iostat && rows.len() > 1 {
+        rows.remove(0);
+        remarks.push(
+            "the first report is left out: without -y, iostat shows the mean since the boot in it"
+                .to_owned(),
+        );
+    }
+    let moments: Vec<u64> = rows.iter().filter_map(|row| row.at_ns).collect();
+    let length = length_ns.or_else(|| gap(moments)).or(wanted.every_ns);
+    let Some(length) = length.filter(|length| *length > 0) else {
+        return Err(
+            "how long an interval is, is not in it: add --every 10s (`iostat -t` prints times)"
+                .to_owned(),
+        );
+    };
+    let mut all = Vec::new();
+    for row in &rows {
+        let end = row
+            .at_ns
+            .unwrap_or_else(|| (row.report + 1).saturating_mul(length));
+        all.extend(row.figures.iter().map(|(metric, value)| Sample {
+            from_ns: end.saturating_sub(length),
+            metric: *metric,
+            value: *value,
+        }));
+    }
+    Ok(Samples {
+        all,
+        length_ns: Some(length),
+        has_dates,
+        remarks,
+    })
+}
+
+fn devices(rows: &[Row]) -> Vec<String> {
+    let mut devices: Vec<String> = Vec::new();
+    for row in rows {
+        if !devices.contains(&row.device) {
+            devices.push(row.device.clone());
+        }
+    }
+    devices
+}
+
+fn chosen(devices: &[String], wanted: Option<&str>) -> Result<String, String> {
+    match (wanted, devices) {
+        (_, []) => Err("no device in it".to_owned()),
+        (Some(name), _) if devices.iter().any(|known| known == name) => Ok(name.to_owned()),
+        (Some(name), _) => Err(format!(
+            "no device is called `{name}`; there are {}",
+            devices.join(", ")
+        )),
+        (None, [one]) => Ok(one.clone()),
+        (None, _) => Err(format!(
+            "several devices: name one of {} with --device",
+            devices.join(", ")
+        )),
+    }
+}
+
+fn column(title: &str) -> Option<(Metric, f64)> {
+    let mut known = COLUMNS.iter();
+    let found = known.find(|(own, ..)| *own == title);
+    found.map(|(_, metric, unit)| (*metric, *unit))
+}
+
+/// The reports of a text; whether they have dates.
+fn lines(text: &str) -> Result<(Vec<Row>, bool), String> {
+    let mut rows = Vec::new();
+    let mut titles: Option<(Vec<&str>, usize)> = None;
+    let (mut at_ns, mut has_dates) = (None, false);
+    let (mut report, mut last_clock, mut midnights) = (0, 0, 0);
+    for (line, number) in text.lines().zip(1..) {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        if let Some(found) = header(line) {
+            report += u64::from(titles.is_some());
+            titles = Some(found);
+        } else if let Some(moment) = date(line) {
+            (at_ns, has_dates) = (Some(moment), true);
+        } else if let Some((titles, device)) = &titles
+            && words.len() == titles.len()
+            && !words[0].starts_with("Average")
+        {
+            if *device > 0 {
+                let clock = clock(&words[..*device])
+                    .ok_or_else(|| format!("line {number}: `{}` is no time of day", words[0]))?;
+                midnights += u64::from(clock < last_clock);
+                last_clock = clock;
+                at_ns = Some((midnights * 86_400 + clock) * SECOND);
+            }
+            rows.push(row(titles, &words, (*device, number), (at_ns, report))?);
+        }
+    }
+    Ok((rows, has_dates))
+}
+
+fn row(
+    titles: &[&str],
+    words: &[&str],
+    (device, number): (usize, usize),
+    (at_ns, report): (Option<u64>, u64),
+) -> Result<Row, String> {
+    let mut figures = Vec::new();
+    for (title, word) in titles.iter().zip(words) {
+        let Some((metric, unit)) = column(title) else {
+            continue;
+        };
+        // Some languages write a comma.
+        let value: Option<f64> = word.replace(',', ".").parse().ok();
+        let value = value.and_then(figure).ok_or_else(|| {
+            format!("line {number}: `{word}` in the column {title} is not a number")
+        })?;
+        figures.push((metric, value * unit));
+    }
+    Ok(Row {
+        device: words[device].to_owned(),
+        at_ns,
+        report,
+        figures,
+    })
+}
+
+/// `10:00:01`, `10:00:01 PM`: seconds of the day.
+fn clock(words: &[&str]) -> Option<u64> {
+    let mut parts = words
+        .first()?
+        .split(':')
+        .map(|part| part.parse::<u64>().ok());
+    let (hours, minutes, seconds) = (parts.next()??, parts.next()??, parts.next()??);
+    let hours = match words.get(1) {
+        Some(&"AM") => hours % 12,
+        Some(&"PM") => hours % 12 + 12,
+        _ => hours,
+    };
+    (hours < 24 && minutes < 60 && seconds < 61).then_some(hours * 3600 + minutes * 60 + seconds)
+}
+
+/// A line that is a moment, in the forms of `iostat -t`.
+fn date(line: &str) -> Option<u64> {
+    let text = line.trim();
+    if !(text.starts_with(|first: char| first.is_ascii_digit()) && text.len() < 40) {
+        return None;
+    }
+    let zoned = text.parse::<Timestamp>().ok().or_else(|| {
+        // sysstat writes no colon in the offset.
+        Timestamp::strptime("%Y-%m-%dT%H:%M:%S%z", text).ok()
+    });
+    let forms = [
+        "%m/%d/%Y %I:%M:%S %p",
+        "%m/%d/%y %H:%M:%S",
+        "%m/%d/%Y %H:%M:%S",
+        "%d.%m.%Y %H:%M:%S",
+        "%Y-%m-%dT%H:%M:%S",
+    ];
+    let moment = zoned.or_else(|| {
+        let mut civil = forms
+            .iter()
+            .filter_map(|form| DateTime::strptime(form, text).ok());
+        let zoned = civil.next()?.to_zoned(TimeZone::UTC).ok()?;
+        Some(zoned.timestamp())
+    });
+    u64::try_from(moment?.as_nanosecond()).ok()
+}
+
+/// The reports of `iostat -o JSON` and `sadf -j`; whether they have dates.
+fn json(text: &str, length_ns: &mut Option<u64>) -> Result<(Vec<Row>, bool), String> {
+    let json: Value = serde_json::from_str(text).map_err(|why| format!("no sound JSON: {why}"))?;
+    let statistics = json.pointer("/sysstat/hosts/0/statistics");
+    let statistics = statistics.and_then(Value::as_array);
+    let statistics = statistics.ok_or("no statistics of a host in it")?;
+    let (mut rows, mut has_dates) = (Vec::new(), true);
+    for (found, report) in statistics.iter().zip(0_u64..) {
+        let moment = found.get("timestamp");
+        let at_ns = match moment {
+            Some(Value::String(text)) => date(text),
+            Some(moment) => {
+                let word = |name: &str| moment.get(name).and_then(Value::as_str);
+                let interval = moment.get("interval").and_then(Value::as_u64);
+                let interval = interval.filter(|seconds| *seconds > 0);
+                *length_ns = length_ns.or(interval.map(|seconds| seconds.saturating_mul(SECOND)));
+                let pair = word("date").zip(word("time"));
+                pair.and_then(|(day, time)| date(&format!("{day}T{time}")))
+            }
+            None => None,
+        };
+        has_dates &= at_ns.is_some();
+        let disks = found.get("disk").and_then(Value::as_array);
+        for disk in disks.into_iter().flatten() {
+            let name = disk.get("disk_device").or_else(|| disk.get("disk-device"));
+            let Some(name) = name.and_then(Value::as_str) else {
+                return Err("a disk has no name".to_owned());
+            };
+            let fields = disk.as_object().into_iter().flatten();
+            let figures = fields.filter_map(|(title, value)| {
+                let (metric, unit) = column(title)?;
+                Some((metric, figure(value.as_f64()? * unit)?))
+            });
+            rows.push(Row {
+                device: name.to_owned(),
+                at_ns,
+                report,
+                figures: figures.collect(),
+            });
+        }
+    }
+    Ok((rows, has_dates))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{RateTable, read_rates};
+    use super::*;
+
+    fn table(text: &str, wanted: WantedRates<'_>) -> Result<RateTable, String> {
+        assert!(super::super::is_rate_table(text.as_bytes()), "{text}");
+        read_rates(&[("iostat.txt".to_owned(), text.to_owned())], wanted)
+    }
+
+    const IOSTAT: &str = "Linux 6.1.0 (host)  11/27/2026  _x86_64_  (2 CPU)\r\n\
+        11/27/2026 10:00:00 AM\r\n\
+        Device            r/s     rkB/s   rrqm/s  %rrqm r_await rareq-sz     w/s     wkB/s aqu-sz\r\n\
+        sda             99.00    999.00     0.00   0.00    0.10    10.09   99.00    999.00   9.00\r\n\
+        \r\n11/27/2026 10:00:10 AM\r\n\
+        Device            r/s     rkB/s   rrqm/s  %rrqm r_await rareq-sz     w/s     wkB/s aqu-sz\r\n\
+        sda              5.00     40.00     0.00   0.00    0.10     8.00   20.00     80.00   0.50\r\n\
+        sdb              1.00      4.00     0.00   0.00    0.10     8.00    0.00      0.00   0.00\r\n\
+        \r\n11/27/2026 10:00:20 AM\r\n\
+        Device            r/s     rkB/s   rrqm/s  %rrqm r_await rareq-sz     w/s     wkB/s aqu-sz\r\n\
+        sda              7.00     28.00     0.00   0.00    0.10     4.00    0.00      0.00   0.10\r\n";
+
+    #[test]
+    fn iostat_is_read_by_its_titles_without_the_mean_since_the_boot() {
+        let wanted = WantedRates {
+            device: Some("sda"),
+            every_ns: None,
+        };
+        let found = table(IOSTAT, wanted).expect("a sound table");
+        assert_eq!(found.interval_ns, 10 * SECOND);
+        assert_eq!(found.begins_ns, Some(1_795_773_600 * SECOND));
+        let first = found.intervals[0];
+        assert_eq!((first.iops, first.read_iops), (Some(25.0), Some(5.0)));
+        assert_eq!(first.bytes_per_s(), Some(120.0 * 1024.0));
+        assert_eq!(first.queue_length, Some(0.5));
+        assert_eq!(found.intervals.len(), 2);
+        assert!(found.remarks[0].contains("since the boot"), "{found:?}");
+        let several = table(IOSTAT, WantedRates::default()).expect_err("two devices");
+        assert!(several.contains("sda, sdb") && several.contains("--device"));
+        let damaged = IOSTAT.replace("20.00     80.00", "20.00     8x.00");
+        let refused = table(&damaged, wanted).expect_err("no number");
+        assert!(
+            refused.contains("line 8: `8x.00` in the column wkB/s"),
+            "{refused}"
+        );
+    }
+
+    #[test]
+    fn sar_has_times_of_day_and_means_at_its_end() {
+        let sar = "Linux 6.1.0 (host)  11/27/26  _x86_64_ (2 CPU)\n\n\
+            11:59:00 PM  DEV   tps   rkB/s   wkB/s   dkB/s areq-sz aqu-sz\n\
+            11:59:30 PM  vda  3.00   12.00    0.00    0.00    4.00   0.01\n\
+            12:00:00 AM  vda  5.00   20.00    0.00    0.00    4.00   0.01\n\
+            Average:     vda  4.00   16.00    0.00    0.00    4.00   0.01\n";
+        let found = table(sar, WantedRates::default()).expect("a sound table");
+        assert_eq!((found.interval_ns, found.begins_ns), (30 * SECOND, None));
+        let rates: Vec<_> = found.intervals.iter().map(|slot| slot.iops).collect();
+        assert_eq!(rates, [Some(3.0), Some(5.0)]);
+    }
+
+    #[test]
+    fn json_of_both_tools_is_read() {
+        let iostat = r#"{"sysstat": {"hosts": [{"statistics": [
+            {"disk": [{"disk_device": "sda", "r/s": 9.0, "w/s": 9.0}]},
+            {"disk": [{"disk_device": "sda", "r/s": 1.0, "w/s": 2.5, "wkB/s": 10.0}]}]}]}}"#;
+        let wanted = WantedRates {
+            device: None,
+            every_ns: Some(5 * SECOND),
+        };
+        let found = table(iostat, wanted).expect("a sound table");
+        assert_eq!(found.intervals.len(), 1);
+        assert_eq!(found.intervals[0].iops, Some(3.5));
+        assert!(
+            table(iostat, WantedRates::default())
+                .expect_err("no times")
+                .contains("--every")
+        );
+        let sadf = r#"{"sysstat": {"hosts": [{"sadf": 1, "statistics": [
+            {"timestamp": {"date": "2026-11-27", "time": "10:10:00", "utc": 1, "interval": 600},
+             "disk": [{"disk-device": "sda", "tps": 12.5, "rkB": 2.0}]}]}]}}"#;
+        let found = table(sadf, WantedRates::default()).expect("a sound table");
+        assert_eq!(found.interval_ns, 600 * SECOND);
+        assert_eq!(found.begins_ns, Some(1_795_773_600 * SECOND));
+        assert_eq!(found.intervals[0].read_bytes_per_s, Some(2048.0));
+    }
+}
