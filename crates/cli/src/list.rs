@@ -112,6 +112,7 @@ const fn ended(run: &Listed) -> Ended {
         Status::Complete => Ended::Complete,
         Status::Interrupted => Ended::Interrupted,
         Status::Failed => Ended::Failed,
+        Status::Incomplete => Ended::Incomplete,
     }
 }
 
@@ -228,6 +229,7 @@ fn row(line: &Line) -> [String; 6] {
         Ended::Complete => "complete",
         Ended::Interrupted => "interrupted",
         Ended::Failed => "failed",
+        Ended::Incomplete => "incomplete",
     };
     let fastest = line.fastest.as_ref();
     [

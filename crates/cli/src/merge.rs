@@ -2,7 +2,7 @@
 
 use anyhow::{Result, anyhow};
 use blocklab_console::chance;
-use blocklab_record::{Record, merge as together};
+use blocklab_record::{HostRun, Record, merge as together};
 use blocklab_results::conclude_run;
 use blocklab_store::Store;
 use jiff::Timestamp;
@@ -18,9 +18,10 @@ pub fn merge(args: &MergeArgs, store: &Store) -> Result<u8> {
     let runs = args
         .runs
         .iter()
-        .map(|run| chosen::record_unchanged(run, store));
-    let runs: Vec<Record> = runs.collect::<Result<_>>()?;
-    let merged = together(&runs).map_err(|error| anyhow!("cannot merge these runs: {error}"))?;
+        .map(|run| chosen::record_unchanged(run, store).map(HostRun::unnamed));
+    let runs: Vec<HostRun> = runs.collect::<Result<_>>()?;
+    let merged =
+        together(&runs, &[]).map_err(|error| anyhow!("cannot merge these runs: {error}"))?;
     let mut record = Record {
         id: store.new_id(Timestamp::now(), chance()?),
         ..merged

@@ -6,6 +6,8 @@ pub const DONE: u8 = 0;
 pub const FAILED: u8 = 1;
 /// Invalid request.
 pub const MISTAKE: u8 = 2;
+/// Hosts of a fleet were lost: what the others measured is kept.
+pub const INCOMPLETE: u8 = 3;
 /// The measurement shows what `--fail-on` forbids.
 pub const NOT_PASSED: u8 = 4;
 /// With `--strict`: the measurement neither shows nor excludes what `--fail-on` forbids.

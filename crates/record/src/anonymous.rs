@@ -57,6 +57,9 @@ impl Record {
             host.environment.host_name = None;
             host.name = names.call(&host.name, "host");
         }
+        for host in &mut fleet.lost {
+            host.name = names.call(&host.name, "host");
+        }
         let jobs = self.measurements.iter_mut().flat_map(|one| &mut one.jobs);
         for host in jobs.filter_map(|job| job.host.as_mut()) {
             *host = names.call(host, "host");
@@ -65,7 +68,8 @@ impl Record {
             .hosts
             .iter_mut()
             .filter_map(|host| host.failure.as_mut());
-        for text in texts.chain(self.failure.as_mut()) {
+        let lost = fleet.lost.iter_mut().map(|host| &mut host.why);
+        for text in texts.chain(lost).chain(self.failure.as_mut()) {
             *text = names.replaced_in_words(text);
         }
         for target in &mut self.targets {

@@ -20,6 +20,18 @@ pub struct Fleet {
     pub hosts: Vec<FleetHost>,
     /// When each pass of each case ran on them.
     pub passes: Vec<FleetPass>,
+    /// Hosts that took part and left no run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lost: Vec<LostHost>,
+}
+
+/// A host whose share is missing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LostHost {
+    /// As the user named it.
+    pub name: String,
+    /// What is known of it.
+    pub why: String,
 }
 
 /// A host, and its own run.
@@ -36,6 +48,71 @@ pub struct FleetHost {
     pub failure: Option<String>,
     /// Its machine.
     pub environment: Environment,
+    /// How far its time of day is from that of the first host, where that was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock: Option<HostClock>,
+}
+
+/// How far the clock of a host is from that of the first, before a run and after it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostClock {
+    /// Before the first pass.
+    pub before: ClockOffset,
+    /// After the last one; `None`: the host was not reached any more.
+    pub after: Option<ClockOffset>,
+}
+
+/// What messages to a host and back say of its clock.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClockOffset {
+    /// Its time of day minus that of the first host.
+    pub offset_ns: i64,
+    /// The same of the clocks that count from a start of their own; text, because JSON readers lose
+    /// the low bits of large numbers.
+    pub monotonic_offset_ns: String,
+    /// The shortest way there and back: the offset is off by half of it at most.
+    pub round_trip_ns: u64,
+    /// The time of day at which it was measured, by the first host.
+    pub at_unix_us: u64,
+}
+
+impl HostClock {
+    /// The offset at a time of day of the host: on the line between the two measurements.
+    fn offset_at(&self, unix_ns: u64) -> i64 {
+        let first = &self.before;
+        let Some(last) = &self.after else {
+            return first.offset_ns;
+        };
+        let moment = |of: &ClockOffset| of.at_unix_us as f64 * 1e3 + of.offset_ns as f64;
+        let (from, to) = (moment(first), moment(last));
+        if to <= from {
+            return first.offset_ns;
+        }
+        let share = ((unix_ns as f64 - from) / (to - from)).clamp(0.0, 1.0);
+        first.offset_ns + ((last.offset_ns - first.offset_ns) as f64 * share) as i64
+    }
+}
+
+/// One host's share of a fleet: its run, and what only the fleet knows of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HostRun {
+    /// The name of the host; `None`: that of its machine.
+    pub name: Option<String>,
+    /// Its clock, where that was compared with the first host's.
+    pub clock: Option<HostClock>,
+    /// Its run.
+    pub record: Record,
+}
+
+impl HostRun {
+    /// A run whose host is known by its Record only.
+    pub const fn unnamed(record: Record) -> Self {
+        Self {
+            name: None,
+            clock: None,
+            record,
+        }
+    }
 }
 
 /// A pass of a case on all hosts. Times are by the clock of each host.
@@ -107,20 +184,22 @@ pub enum NoFleet {
 ///
 /// # Errors
 /// [`NoFleet`] when the runs cannot have been one load on several hosts.
-pub fn merge(records: &[Record]) -> Result<Record, NoFleet> {
-    check(records)?;
-    let names = host_names(records);
-    let first = &records[0];
-    let hosts = records.iter().zip(&names).map(|(record, name)| FleetHost {
+pub fn merge(runs: &[HostRun], lost: &[LostHost]) -> Result<Record, NoFleet> {
+    let records: Vec<&Record> = runs.iter().map(|run| &run.record).collect();
+    check(&records, lost)?;
+    let names = host_names(runs);
+    let first = records[0];
+    let hosts = runs.iter().zip(&names).map(|(run, name)| FleetHost {
         name: name.clone(),
-        run: record.id.clone(),
-        status: record.status,
-        failure: record.failure.clone(),
-        environment: record.environment.clone(),
+        run: run.record.id.clone(),
+        status: run.record.status,
+        failure: run.record.failure.clone(),
+        environment: run.record.environment.clone(),
+        clock: run.clock.clone(),
     });
     let mut passes = Vec::new();
     let mut measurements = Vec::new();
-    for parts in by_pass(records) {
+    for parts in by_pass(runs) {
         passes.push(pass(&parts));
         measurements.push(together(&parts, &names));
     }
@@ -135,12 +214,13 @@ pub fn merge(records: &[Record]) -> Result<Record, NoFleet> {
             .map(|record| record.finished_at.clone())
             .max()
             .unwrap_or_default(),
-        status: status(records),
-        failure: failure(records, &names),
-        targets: targets(records, &names),
+        status: status(&records, lost),
+        failure: failure(&records, &names, lost),
+        targets: targets(&records, &names),
         fleet: Some(Box::new(Fleet {
             hosts: hosts.collect(),
             passes,
+            lost: lost.to_vec(),
         })),
         measurements,
         note: None,
@@ -156,11 +236,11 @@ pub fn merge(records: &[Record]) -> Result<Record, NoFleet> {
     Ok(merged)
 }
 
-fn check(records: &[Record]) -> Result<(), NoFleet> {
+fn check(records: &[&Record], lost: &[LostHost]) -> Result<(), NoFleet> {
     let [first, others @ ..] = records else {
         return Err(NoFleet::TooFew);
     };
-    if others.is_empty() {
+    if others.is_empty() && lost.is_empty() {
         return Err(NoFleet::TooFew);
     }
     for (place, record) in records.iter().enumerate() {
@@ -237,10 +317,11 @@ fn load(job: &JobResult) -> impl PartialEq + '_ {
 }
 
 /// The name of each host; a second run of one host, and one whose host is not known, get a number.
-fn host_names(records: &[Record]) -> Vec<String> {
+fn host_names(runs: &[HostRun]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
-    for (place, record) in records.iter().enumerate() {
-        let known = record.environment.host_name.clone();
+    for (place, run) in runs.iter().enumerate() {
+        let own = || run.record.environment.host_name.clone();
+        let known = run.name.clone().or_else(own);
         let base = known.unwrap_or_else(|| format!("host{}", place + 1));
         let mut name = base.clone();
         let mut number = 2;
@@ -253,35 +334,49 @@ fn host_names(records: &[Record]) -> Vec<String> {
     names
 }
 
-/// A host by its place, and its measurement.
-type Part<'a> = (usize, &'a Measurement);
+/// What one host measured in a pass.
+struct Part<'a> {
+    /// Its place among the hosts.
+    host: usize,
+    clock: Option<&'a HostClock>,
+    measured: &'a Measurement,
+}
 
 /// The measurements of one pass of one case, in the order in which the passes first appear.
-fn by_pass(records: &[Record]) -> Vec<Vec<Part<'_>>> {
+fn by_pass(runs: &[HostRun]) -> Vec<Vec<Part<'_>>> {
     let mut order: Vec<Vec<Part<'_>>> = Vec::new();
     let mut places: BTreeMap<(&str, u32), usize> = BTreeMap::new();
-    for (host, record) in records.iter().enumerate() {
-        for measurement in &record.measurements {
-            let key = (measurement.case.as_str(), measurement.pass);
+    for (host, run) in runs.iter().enumerate() {
+        for measured in &run.record.measurements {
+            let key = (measured.case.as_str(), measured.pass);
             let place = *places.entry(key).or_insert(order.len());
             if place == order.len() {
                 order.push(Vec::new());
             }
-            order[place].push((host, measurement));
+            order[place].push(Part {
+                host,
+                clock: run.clock.as_ref(),
+                measured,
+            });
         }
     }
     order
 }
 
-/// When a measurement began and ended, and when its ramp was over: nanoseconds since 1970.
+/// When a measurement began and ended, and when its ramp was over: nanoseconds since 1970, by the
+/// first host's clock where the clocks were compared, else by the host's own.
 struct Span {
     begin: u64,
     ramp_end: u64,
     end: u64,
 }
 
-fn span(of: &Measurement) -> Option<Span> {
-    let begin = of.started_unix_us? * 1000;
+fn span(part: &Part<'_>) -> Option<Span> {
+    let of = part.measured;
+    let own = of.started_unix_us? * 1000;
+    let begin = part.clock.map_or(own, |clock| {
+        own.saturating_add_signed(-clock.offset_at(own))
+    });
     let ramp = of
         .series
         .iter()
@@ -295,7 +390,7 @@ fn span(of: &Measurement) -> Option<Span> {
 }
 
 fn pass(parts: &[Part<'_>]) -> FleetPass {
-    let spans: Option<Vec<Span>> = parts.iter().map(|(_, part)| span(part)).collect();
+    let spans: Option<Vec<Span>> = parts.iter().map(span).collect();
     let spans = spans.unwrap_or_default();
     let skew = |moments: Vec<u64>| Some(moments.iter().max()? - moments.iter().min()?);
     let from = spans.iter().map(|span| span.ramp_end).max();
@@ -309,8 +404,8 @@ fn pass(parts: &[Part<'_>]) -> FleetPass {
         Some(amount / seconds)
     };
     FleetPass {
-        case: parts[0].1.case.clone(),
-        pass: parts[0].1.pass,
+        case: parts[0].measured.case.clone(),
+        pass: parts[0].measured.pass,
         hosts: u32::try_from(parts.len()).unwrap_or(u32::MAX),
         start_skew_ns: skew(spans.iter().map(|span| span.begin).collect()),
         end_skew_ns: skew(spans.iter().map(|span| span.end).collect()),
@@ -326,8 +421,8 @@ fn pass(parts: &[Part<'_>]) -> FleetPass {
 /// Operations and bytes of all hosts in a window; a slice counts in the part that lies in it.
 fn moved(parts: &[Part<'_>], spans: &[Span], (from, to): (u64, u64)) -> (f64, f64) {
     let (mut ios, mut bytes) = (0.0, 0.0);
-    for ((_, part), span) in parts.iter().zip(spans) {
-        for slice in part.series.iter().filter(|slice| !slice.ramp) {
+    for (part, span) in parts.iter().zip(spans) {
+        for slice in part.measured.series.iter().filter(|slice| !slice.ramp) {
             let end = span.begin + slice.end_ns;
             let begin = end.saturating_sub(slice.length_ns);
             let inside = end.min(to).saturating_sub(begin.max(from));
@@ -343,14 +438,15 @@ fn moved(parts: &[Part<'_>], spans: &[Span], (from, to): (u64, u64)) -> (f64, f6
 
 /// The jobs of all hosts beside each other, and their slices added up.
 fn together(parts: &[Part<'_>], names: &[String]) -> Measurement {
-    let (_, first) = parts[0];
-    let jobs = parts.iter().flat_map(|(host, part)| {
-        part.jobs.iter().map(|job| JobResult {
-            host: Some(names[*host].clone()),
+    let first = parts[0].measured;
+    let jobs = parts.iter().flat_map(|part| {
+        part.measured.jobs.iter().map(|job| JobResult {
+            host: Some(names[part.host].clone()),
             ..job.clone()
         })
     });
-    let longest = |what: fn(&Measurement) -> u64| parts.iter().map(|(_, part)| what(part)).max();
+    let longest =
+        |what: fn(&Measurement) -> u64| parts.iter().map(|part| what(part.measured)).max();
     Measurement {
         case: first.case.clone(),
         settings: first.settings.clone(),
@@ -358,7 +454,7 @@ fn together(parts: &[Part<'_>], names: &[String]) -> Measurement {
         started_ns: first.started_ns,
         started_unix_us: parts
             .iter()
-            .filter_map(|(_, part)| part.started_unix_us)
+            .filter_map(|part| part.measured.started_unix_us)
             .min(),
         elapsed_ns: longest(|part| part.elapsed_ns).unwrap_or_default(),
         setup_ns: longest(|part| part.setup_ns).unwrap_or_default(),
@@ -366,14 +462,17 @@ fn together(parts: &[Part<'_>], names: &[String]) -> Measurement {
         series: series(parts),
         uring_workers_max: parts
             .iter()
-            .map(|(_, part)| part.uring_workers_max)
+            .map(|part| part.measured.uring_workers_max)
             .max()
             .unwrap_or_default(),
         stood_still_ns: parts
             .iter()
-            .filter_map(|(_, part)| part.stood_still_ns)
+            .filter_map(|part| part.measured.stood_still_ns)
             .max(),
-        throttled_ns: parts.iter().filter_map(|(_, part)| part.throttled_ns).max(),
+        throttled_ns: parts
+            .iter()
+            .filter_map(|part| part.measured.throttled_ns)
+            .max(),
         // What one machine's processors and disks did is no figure of the fleet.
         cpu: crate::Cpu {
             unknown: [Statistic::Process, Statistic::MachineBusy]
@@ -390,11 +489,13 @@ fn together(parts: &[Part<'_>], names: &[String]) -> Measurement {
 fn series(parts: &[Part<'_>]) -> Vec<Interval> {
     let longest = parts
         .iter()
-        .map(|(_, part)| &part.series)
+        .map(|part| &part.measured.series)
         .max_by_key(|series| series.len());
     let slices = longest.into_iter().flatten().enumerate();
     let summed = slices.map(|(place, slice)| {
-        let alike = parts.iter().filter_map(|(_, part)| part.series.get(place));
+        let alike = parts
+            .iter()
+            .filter_map(|part| part.measured.series.get(place));
         let alike: Vec<&Interval> = alike.collect();
         let sum =
             |what: fn(&Interval) -> IntervalDirection| added(alike.iter().map(|slice| what(slice)));
@@ -428,9 +529,11 @@ fn added(all: impl Iterator<Item = IntervalDirection>) -> IntervalDirection {
     IntervalDirection { unknown, ..sum }
 }
 
-fn status(records: &[Record]) -> Status {
+fn status(records: &[&Record], lost: &[LostHost]) -> Status {
     let any = |status: Status| records.iter().any(|record| record.status == status);
-    if any(Status::Failed) {
+    if !lost.is_empty() {
+        Status::Incomplete
+    } else if any(Status::Failed) {
         Status::Failed
     } else if any(Status::Interrupted) {
         Status::Interrupted
@@ -439,7 +542,10 @@ fn status(records: &[Record]) -> Status {
     }
 }
 
-fn failure(records: &[Record], names: &[String]) -> Option<String> {
+fn failure(records: &[&Record], names: &[String], lost: &[LostHost]) -> Option<String> {
+    let gone = lost
+        .iter()
+        .map(|host| format!("{}: {}", host.name, host.why));
     let broken = records
         .iter()
         .zip(names)
@@ -448,12 +554,12 @@ fn failure(records: &[Record], names: &[String]) -> Option<String> {
         Some(why) => format!("{name}: {why}"),
         None => format!("{name} was interrupted"),
     });
-    let texts: Vec<String> = texts.collect();
+    let texts: Vec<String> = gone.chain(texts).collect();
     (!texts.is_empty()).then(|| texts.join("; "))
 }
 
 /// The targets of all hosts, each behind the name of its host. No address names one from elsewhere.
-fn targets(records: &[Record], names: &[String]) -> Vec<crate::TargetFacts> {
+fn targets(records: &[&Record], names: &[String]) -> Vec<crate::TargetFacts> {
     let all = records.iter().zip(names).flat_map(|(record, name)| {
         record.targets.iter().map(move |target| crate::TargetFacts {
             path: format!("{name}:{}", target.path),

@@ -29,7 +29,9 @@ pub use environment::{
     TargetKind,
 };
 pub use fidelity::{Fidelity, Timing};
-pub use fleet::{Fleet, FleetHost, FleetPass, NoFleet, merge};
+pub use fleet::{
+    ClockOffset, Fleet, FleetHost, FleetPass, HostClock, HostRun, LostHost, NoFleet, merge,
+};
 pub use latency::{BadHistogram, Latency};
 pub use load::{Carrier, ErrorKind, PaceKind};
 pub use measurement::{
@@ -79,6 +81,8 @@ pub enum Status {
     Interrupted,
     /// The device or the set-up failed: what was measured until then is here.
     Failed,
+    /// Hosts of a fleet were lost: what the others measured is here, as far as they came.
+    Incomplete,
 }
 
 /// Something that was understood differently from what was written.

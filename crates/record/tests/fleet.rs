@@ -3,7 +3,7 @@
 #[allow(dead_code)]
 mod sketch;
 
-use blocklab_record::{NoFleet, Record, Status, merge};
+use blocklab_record::{HostRun, NoFleet, Record, Status, merge as merge_runs};
 use blocklab_stats::Histogram;
 use sketch::{Sketch, record};
 
@@ -23,6 +23,12 @@ fn host(name: &str, late_us: u64, iops: f64) -> Record {
         measurement.elapsed_ns = 10 * SECOND;
     }
     run
+}
+
+/// The runs of hosts that are known by their Records only.
+fn merge(records: &[Record]) -> Result<Record, NoFleet> {
+    let runs: Vec<HostRun> = records.iter().cloned().map(HostRun::unnamed).collect();
+    merge_runs(&runs, &[])
 }
 
 #[test]

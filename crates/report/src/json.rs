@@ -96,6 +96,7 @@ pub fn summary(record: &Record, assessment: &Assessment, gate: Option<&Gate>) ->
         fleet: record.fleet.as_ref().map(|fleet| fields! {
             hosts: &fleet.hosts,
             passes: &fleet.passes,
+            lost: &fleet.lost,
             rows: host_rows(record, assessment),
         }),
         notes: &record.notes,

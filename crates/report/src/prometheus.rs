@@ -86,6 +86,7 @@ fn about(record: &Record) -> Vec<Family> {
         ("complete", Status::Complete),
         ("interrupted", Status::Interrupted),
         ("failed", Status::Failed),
+        ("incomplete", Status::Incomplete),
     ];
     let status = statuses.map(|(name, status)| {
         let value = f64::from(u8::from(record.status == status));

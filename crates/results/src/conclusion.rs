@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use blocklab_compare::gate::{Asked, Gate};
-use blocklab_console::status::{FAILED, INTERRUPTED};
+use blocklab_console::status::{FAILED, INCOMPLETE, INTERRUPTED};
 use blocklab_console::terminal;
 use blocklab_record::{Record, Status};
 use blocklab_report::document::{self, Document};
@@ -208,6 +208,8 @@ fn exit_code(of: &mut dyn Conclusion, wanted: &Wanted, is_well: bool) -> u8 {
     let any = |status: Status| runs.iter().any(|record| record.status == status);
     if any(Status::Interrupted) {
         INTERRUPTED
+    } else if any(Status::Incomplete) {
+        INCOMPLETE
     } else if any(Status::Failed) || !is_well {
         FAILED
     } else {

@@ -351,7 +351,7 @@ fn exit_code(record: &Record) -> u8 {
     match record.status {
         Status::Complete => status::DONE,
         Status::Interrupted => INTERRUPTED,
-        Status::Failed => failed_jobs(record).max(status::FAILED),
+        Status::Failed | Status::Incomplete => failed_jobs(record).max(status::FAILED),
     }
 }
 

@@ -116,5 +116,6 @@ pub const fn exit_code(record: &Record) -> u8 {
         Status::Complete => status::DONE,
         Status::Interrupted => status::INTERRUPTED,
         Status::Failed => status::FAILED,
+        Status::Incomplete => status::INCOMPLETE,
     }
 }

@@ -30,6 +30,7 @@ const ASPECTS: [Aspect; 11] = [
                 Status::Complete => "complete",
                 Status::Interrupted => "interrupted",
                 Status::Failed => "failed",
+                Status::Incomplete => "incomplete",
             };
             status.to_owned()
         },

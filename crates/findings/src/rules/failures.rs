@@ -62,7 +62,9 @@ pub(super) fn interrupted(cases: &Cases<'_>) -> Vec<Finding> {
                 .any(|job| job.stopped == Stopped::Interrupted)
         })
         .count();
-    if cases.record.status != Status::Interrupted && cut == 0 {
+    // What a fleet lost is a finding of its own.
+    let is_by_signal = cases.record.status == Status::Interrupted || cut > 0;
+    if !is_by_signal || cases.record.status == Status::Incomplete {
         return Vec::new();
     }
     let hit = warning(

@@ -8,7 +8,7 @@ use blocklab_stats::{Histogram, median};
 use blocklab_workload::Direction;
 
 use crate::fleet::{HostRow, host_rows};
-use crate::hit::{info, of_run, per_case, warning};
+use crate::hit::{critical, info, of_run, per_case, warning};
 use crate::statement::{delay, listed, percent as share_of, word};
 use crate::view::Cases;
 use crate::{Confidence, Finding};
@@ -50,6 +50,30 @@ pub(super) fn common_window(cases: &Cases<'_>) -> Vec<Finding> {
     })
 }
 
+/// Hosts took part and left nothing, or less than the others.
+pub(super) fn hosts_lost(cases: &Cases<'_>) -> Vec<Finding> {
+    let Some(fleet) = &cases.record.fleet else {
+        return Vec::new();
+    };
+    if fleet.lost.is_empty() {
+        return Vec::new();
+    }
+    let names: Vec<&str> = fleet.lost.iter().map(|host| host.name.as_str()).collect();
+    let all = fleet.lost.len() + fleet.hosts.len();
+    let advice = "Look at the host and its network. A run that it kept is added with `blocklab merge`: \
+                  name the runs of all hosts.";
+    let hit = critical(
+        "The run lost {} of {} hosts ({}): the sums lack their share, and the others were stopped",
+        [
+            word(fleet.lost.len().to_string()),
+            word(all.to_string()),
+            word(listed(&names, "and")),
+        ],
+    )
+    .with("hosts lost", fleet.lost.len() as f64, "");
+    vec![of_run("hosts-lost", Some(advice), hit)]
+}
+
 /// The time of day of a host is not kept in step: what is said of skews may be wrong.
 pub(super) fn unsynchronised(cases: &Cases<'_>) -> Vec<Finding> {
     let Some(fleet) = &cases.record.fleet else {
@@ -64,7 +88,12 @@ pub(super) fn unsynchronised(cases: &Cases<'_>) -> Vec<Finding> {
         .iter()
         .filter(|host| is_loose(&host.environment));
     let names: Vec<&str> = loose.map(|host| host.name.as_str()).collect();
-    if names.is_empty() || fleet.passes.iter().all(|pass| pass.start_skew_ns.is_none()) {
+    // Where the clocks were compared, their own times do not matter.
+    let is_compared = fleet.hosts.iter().any(|host| host.clock.is_some());
+    if names.is_empty()
+        || is_compared
+        || fleet.passes.iter().all(|pass| pass.start_skew_ns.is_none())
+    {
         return Vec::new();
     }
     let advice = "Run chrony or another NTP client on every host.";
@@ -191,7 +220,7 @@ pub(super) fn hosts_differ(cases: &Cases<'_>) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use blocklab_record::{ClockQuality, Record, merge};
+    use blocklab_record::{ClockQuality, HostRun, Record, merge};
 
     use crate::testing::{Sketch, record, silent, the};
 
@@ -210,7 +239,8 @@ mod tests {
     }
 
     fn fleet(hosts: &[Record]) -> Record {
-        merge(hosts).expect("one load")
+        let runs: Vec<HostRun> = hosts.iter().cloned().map(HostRun::unnamed).collect();
+        merge(&runs, &[]).expect("one load")
     }
 
     fn alike() -> Vec<Record> {

@@ -33,7 +33,7 @@ type Rule = fn(&Cases<'_>) -> Vec<Finding>;
 
 /// In the order in which findings of the same severity are shown: what spoils a figure comes
 /// before what explains it.
-const RULES: [Rule; 62] = [
+const RULES: [Rule; 63] = [
     failures::accounting,
     observed::on_purpose,
     failures::failed,
@@ -53,6 +53,7 @@ const RULES: [Rule; 62] = [
     container::layered_file_system,
     container::throttled,
     container::memory_limit,
+    fleet::hosts_lost,
     fleet::common_window,
     fleet::straggler,
     fleet::tail_of_one,

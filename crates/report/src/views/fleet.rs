@@ -31,17 +31,16 @@ pub fn fleet(record: &Record, assessment: &Assessment) -> Vec<Part> {
         layout: Layout::Narrow { margin: MARGIN + 2 },
     };
     let title = format!("{} that ran together", plural(fleet.hosts.len(), "host"));
-    let legend = "Skews are by the clocks of the hosts. The common window lies after the last ramp \
-                  and before the first end; a slice that lies partly in it counts in that part.";
+    let legend = "The common window lies after the last ramp and before the first end; a slice that \
+                  lies partly in it counts in that part.";
+    let lost = fleet.lost.iter();
+    let lost = lost.map(|host| Entry::aside(MARGIN, format!("lost: {}: {}", host.name, host.why)));
+    let mut entries: Vec<Entry> = lost.collect();
+    entries.push(Entry::aside(MARGIN, clocks(fleet)));
+    entries.push(Entry::aside(MARGIN, legend));
     vec![Part::section(
         title,
-        vec![
-            Part::Table(table),
-            Part::Entries(vec![
-                Entry::aside(MARGIN, clocks(fleet)),
-                Entry::aside(MARGIN, legend),
-            ]),
-        ],
+        vec![Part::Table(table), Part::Entries(entries)],
     )]
 }
 
@@ -100,6 +99,24 @@ fn together(fleet: &Fleet, case: &str) -> Option<String> {
 
 /// What is known of the clocks.
 fn clocks(fleet: &Fleet) -> String {
+    let compared = fleet.hosts.iter().filter_map(|host| host.clock.as_ref());
+    let offsets = compared
+        .clone()
+        .map(|clock| clock.before.offset_ns.unsigned_abs());
+    if let Some(farthest) = offsets.max() {
+        let round_trips = compared.map(|clock| clock.before.round_trip_ns);
+        return format!(
+            "Skews are by one clock: those of the hosts were compared before and after the run. They \
+             are at most {} apart, which is known to {}.",
+            Nanos(farthest),
+            Nanos(round_trips.max().unwrap_or_default() / 2)
+        );
+    }
+    format!("Skews are by the clocks of the hosts. {}", estimates(fleet))
+}
+
+/// What kernels say of their own clocks.
+fn estimates(fleet: &Fleet) -> String {
     let known = fleet
         .hosts
         .iter()

@@ -88,6 +88,7 @@ pub fn ending(record: &Record) -> Option<String> {
         Status::Complete => return None,
         Status::Interrupted => "The run was interrupted",
         Status::Failed => "The run failed",
+        Status::Incomplete => "The run is incomplete",
     };
     let reason = record.failure.as_deref().unwrap_or_default();
     let reason = reason.trim_end_matches('.');

@@ -25,7 +25,13 @@ pub struct Wanted {
 
 /// Runs on a page.
 const PAGE: usize = 100;
-const STATUSES: [&str; 4] = ["complete", "interrupted", "failed", "unfinished"];
+const STATUSES: [&str; 5] = [
+    "complete",
+    "interrupted",
+    "failed",
+    "incomplete",
+    "unfinished",
+];
 
 #[derive(Serialize)]
 struct Form<'a> {
@@ -104,6 +110,7 @@ fn status(run: &Listed) -> &'static str {
         Status::Complete => "complete",
         Status::Interrupted => "interrupted",
         Status::Failed => "failed",
+        Status::Incomplete => "incomplete",
     }
 }
 
