@@ -120,6 +120,12 @@ pub trait Questions {
         None
     }
 
+    /// Everything is checked and laid out: how long from now until the first pass begins, where other
+    /// hosts have a say in it. The run waits for the answer.
+    fn start_in(&mut self) -> Option<Nanos> {
+        None
+    }
+
     /// The last chance to change a case because of earlier measurements, or of the state of its files.
     /// Returns whether to run it at all.
     fn adapt(&mut self, _case: &mut Case, _so_far: &Record) -> bool {

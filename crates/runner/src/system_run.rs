@@ -137,6 +137,8 @@ impl<'a> SystemRun<'a> {
         } = part.assignment;
         let clock = Clock::start();
         // In virtual time no host waits for another.
+        let agreed = observer.start_in().map(Duration::from);
+        let start_at = agreed.map_or(start_at, |ahead| Some(Timestamp::now() + ahead));
         let start_at = start_at.filter(|_| opened_targets.origin() != Origin::Simulated);
         let starts = match start_at {
             Some(moment) => schedule::starts(&plan, moment, Timestamp::now(), clock.now())?,
