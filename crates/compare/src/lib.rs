@@ -9,6 +9,7 @@ pub mod compare;
 pub mod expect;
 pub mod gate;
 pub mod history;
+pub mod scaling;
 pub mod study;
 
 #[cfg(test)]

@@ -36,6 +36,8 @@ struct Block {
     overall: ProgressBar,
     what: ProgressBar,
     figures: ProgressBar,
+    /// The rates of several hosts.
+    hosts: ProgressBar,
     /// Where there is room.
     panel: Option<(Panel, Vec<ProgressBar>)>,
 }
@@ -132,6 +134,13 @@ impl Screen {
         }
     }
 
+    /// Several hosts run it: what each of them does.
+    pub fn hosts(&mut self, rates: &str) {
+        if let View::Block(block) = &mut self.view {
+            block.hosts.set_message(visible(rates).into_owned());
+        }
+    }
+
     /// The measurement is over, and has come to this.
     pub fn measured(&mut self, measurement: &Measurement) {
         self.close(Some(measurement));
@@ -172,6 +181,7 @@ impl Block {
             overall: line("{bar:32.blue} {percent:>3} %  {wide_msg}", STEPS),
             what: line("{wide_msg:.bold}", 0),
             figures: line("{wide_msg}", 0),
+            hosts: line("{wide_msg}", 0),
             panel: has_room.then(|| {
                 let lines = (1..panel::LINES).map(|_| line("{wide_msg}", 0));
                 (Panel::default(), lines.collect())
@@ -194,7 +204,7 @@ impl Block {
     /// Each line by itself: a line that is merely dropped would be drawn once more.
     fn clear(&self) {
         let more = self.panel.iter().flat_map(|(_, lines)| lines);
-        for line in [&self.overall, &self.what, &self.figures]
+        for line in [&self.overall, &self.what, &self.figures, &self.hosts]
             .into_iter()
             .chain(more)
         {

@@ -13,6 +13,7 @@ mod history;
 mod model;
 mod rates;
 mod rows;
+mod scaling;
 mod study;
 mod trace;
 
@@ -35,6 +36,7 @@ pub use history::history;
 pub use model::model;
 pub use rates::rates;
 pub use rows::table;
+pub use scaling::scaling;
 pub use study::{curves, study};
 pub use trace::{moment, trace};
 

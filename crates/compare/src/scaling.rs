@@ -1,0 +1,131 @@
+//! In: the rates of one load on more and more hosts. Out: how far they grow, and where they stop.
+//!
+//! The model has two lines: every host adds what one host gives, until something that they share gives
+//! no more.
+//!
+//! ```text
+//!   rate │        ╭─────── the cap
+//!        │      ╱ ↑ knee
+//!        │    ╱
+//!        │  ╱   each host as the first
+//!        └───────────────── hosts
+//! ```
+
+/// A rate on some hosts.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Point {
+    /// How many.
+    pub hosts: u32,
+    /// Operations a second of all of them.
+    pub iops: f64,
+}
+
+/// How a load grows with its hosts.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Scaling {
+    /// By the number of hosts.
+    pub points: Vec<Point>,
+    /// What each host gave on the fewest hosts.
+    pub iops_per_host: f64,
+    /// Where the rate stops; `None`: it grew to the last point.
+    pub knee: Option<Knee>,
+}
+
+/// Where more hosts stop to add.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Knee {
+    /// The rate beyond it: the mean of the points that lie on the cap.
+    pub cap_iops: f64,
+    /// The number of hosts at which both lines meet.
+    pub hosts: f64,
+}
+
+/// A step from one point to the next is flat where it adds less than this share of what the further
+/// hosts would add.
+const FLAT: f64 = 0.25;
+
+impl Scaling {
+    /// `None` for fewer than two numbers of hosts, or a rate of 0.
+    pub fn new(mut points: Vec<Point>) -> Option<Self> {
+        points.sort_by_key(|point| point.hosts);
+        points.dedup_by_key(|point| point.hosts);
+        let first = *points.first().filter(|point| point.iops > 0.0)?;
+        if points.len() < 2 {
+            return None;
+        }
+        let iops_per_host = first.iops / f64::from(first.hosts);
+        Some(Self {
+            knee: knee(&points, iops_per_host),
+            iops_per_host,
+            points,
+        })
+    }
+
+    /// What a point reaches of the line that the fewest hosts began, in per cent.
+    pub fn efficiency(&self, point: Point) -> f64 {
+        100.0 * point.iops / (self.iops_per_host * f64::from(point.hosts))
+    }
+}
+
+/// The cap is the mean of the points from the last step on that was not flat.
+fn knee(points: &[Point], per_host: f64) -> Option<Knee> {
+    let is_flat = |pair: &[Point]| {
+        let further = f64::from(pair[1].hosts - pair[0].hosts) * per_host;
+        pair[1].iops - pair[0].iops < FLAT * further
+    };
+    let steps = points.windows(2).rev();
+    let flat = steps.take_while(|pair| is_flat(pair)).count();
+    if flat == 0 {
+        return None;
+    }
+    let capped = &points[points.len() - flat - 1..];
+    let cap_iops = capped.iter().map(|point| point.iops).sum::<f64>() / capped.len() as f64;
+    Some(Knee {
+        cap_iops,
+        hosts: cap_iops / per_host,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(points: &[(u32, f64)], expected: Option<(f64, f64)>) {
+        let points = points.iter().map(|(hosts, iops)| Point {
+            hosts: *hosts,
+            iops: *iops,
+        });
+        let scaling = Scaling::new(points.collect()).expect("two points");
+        let found = scaling.knee.map(|knee| (knee.cap_iops, knee.hosts));
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn a_shared_limit_has_a_knee() {
+        check(&[(1, 1000.0), (2, 2000.0), (4, 4000.0)], None);
+        let capped = [(1, 1000.0), (2, 2000.0), (4, 2900.0), (8, 3100.0)];
+        check(&capped, Some((3000.0, 3.0)));
+        // The cap of one host is that of all.
+        check(&[(1, 1000.0), (2, 1000.0)], Some((1000.0, 1.0)));
+        // Scatter of a few per cent is no knee.
+        check(&[(1, 1000.0), (2, 1900.0), (3, 2900.0)], None);
+    }
+
+    #[test]
+    fn one_point_is_no_curve() {
+        let one = Point {
+            hosts: 2,
+            iops: 10.0,
+        };
+        assert_eq!(Scaling::new(vec![one, one]), None);
+        assert_eq!(Scaling::new(vec![Point { iops: 0.0, ..one }]), None);
+    }
+
+    #[test]
+    fn efficiency_is_against_the_fewest_hosts() {
+        let points = [(2, 2000.0), (4, 3000.0)].map(|(hosts, iops)| Point { hosts, iops });
+        let scaling = Scaling::new(points.to_vec()).expect("two points");
+        assert_eq!(scaling.efficiency(scaling.points[1]), 75.0);
+    }
+}

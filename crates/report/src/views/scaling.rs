@@ -1,0 +1,95 @@
+//! In: how the cases of a study grow with their hosts. Out: the curve as a table, and where it ends.
+
+use blocklab_compare::scaling::Scaling;
+use blocklab_units::{count, plural, significant};
+
+use crate::document::{Column, Document, Entry, Group, Layout, Part, Row, Table};
+
+/// The cases, and how each of them grew.
+pub fn scaling(name: &str, cases: &[(String, Scaling)]) -> Document {
+    let rows = cases.iter().flat_map(|(case, scaling)| rows(case, scaling));
+    let table = Table {
+        columns: vec![
+            Column::figure("hosts"),
+            Column::figure("IOPS"),
+            Column::figure("a host"),
+            Column::figure("of the line"),
+        ],
+        rows: rows.collect(),
+        layout: Layout::Narrow { margin: 2 },
+    };
+    let answers = cases
+        .iter()
+        .map(|(case, scaling)| Entry::aside(2, format!("{case}: {}", answer(scaling))));
+    let legend = "Of the line: what this is of the rate that the fewest hosts would have, times \
+                  the hosts. A step that adds less than a quarter of that is flat.";
+    let mut entries: Vec<Entry> = answers.collect();
+    entries.push(Entry::aside(2, legend));
+    Document {
+        name: name.to_owned(),
+        parts: vec![Part::section(
+            "How the rate grows with the hosts",
+            vec![Part::Table(table), Part::Entries(entries)],
+        )],
+    }
+}
+
+fn rows(case: &str, scaling: &Scaling) -> Vec<Row> {
+    let rows = scaling.points.iter().map(|point| {
+        Row::from(vec![
+            point.hosts.to_string(),
+            count(point.iops),
+            count(point.iops / f64::from(point.hosts)),
+            format!("{} %", significant(scaling.efficiency(*point), 2)),
+        ])
+    });
+    let mut rows: Vec<Row> = rows.collect();
+    if let Some(first) = rows.first_mut() {
+        first.group = Some(Group {
+            title: case.to_owned(),
+            warning: String::new(),
+        });
+    }
+    rows
+}
+
+/// The sentence that says what limits more hosts.
+pub fn answer(scaling: &Scaling) -> String {
+    let most = scaling.points.last().map_or(0, |point| point.hosts);
+    match scaling.knee {
+        Some(knee) => format!(
+            "flat at {} IOPS from {} hosts on: a limit that the hosts share, such as the volume, \
+             its network or its server",
+            count(knee.cap_iops),
+            significant(knee.hosts, 2)
+        ),
+        None => format!(
+            "each host adds to it up to {}: no limit that they share was reached",
+            plural(most as usize, "host")
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use blocklab_compare::scaling::Point;
+    use blocklab_units::Style;
+
+    use super::*;
+    use crate::document::Form;
+
+    #[test]
+    fn the_curve_names_its_knee() {
+        let points = [(1, 1000.0), (2, 2000.0), (4, 2900.0), (8, 3100.0)];
+        let points = points.map(|(hosts, iops)| Point { hosts, iops });
+        let scaling = Scaling::new(points.to_vec()).expect("a curve");
+        let text = super::scaling("rack", &[("seq".to_owned(), scaling)]);
+        let text = text.print(Form::Text(Style::default()));
+        assert!(
+            text.contains("flat at 3,000 IOPS from 3.0 hosts on")
+                || text.contains("flat at 3,000 IOPS from 3 hosts on"),
+            "{text}"
+        );
+        assert!(text.contains("39 %"), "{text}");
+    }
+}
