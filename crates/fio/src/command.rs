@@ -158,7 +158,7 @@ const OWN: [(&str, Takes, &str, &str, Set); 39] = [
     ("warnings-fatal", Nothing, "", "Ignored: what fio warns of is an error or a note here", |own, name, value| ignore(own, name, &value, "what fio warns of is an error or a note here")),
     ("max-jobs", Always, "N", "Ignored: memory is taken as it is needed", |own, name, value| ignore(own, name, &value, "memory is taken as it is needed")),
     ("terse-version", Always, "N", "2 to 5 (default 3)", |own, _, value| put(&mut own.terse_version, terse_version(&value)?)),
-    ("server", Perhaps, "ARGS", "Refused: runs are not distributed", distribute),
+    ("server", Perhaps, "ARGS", "Refused: `blocklab fleet run` measures many hosts", distribute),
     ("daemonize", Always, "FILE", "Refused, see --server", distribute),
     ("client", Always, "HOST", "Refused, see --server", distribute),
     ("remote-config", Always, "FILE", "Refused, see --server", distribute),
@@ -193,9 +193,17 @@ fn refuse(_: &mut General, name: &str, _: String) -> Result<(), String> {
     Err(format!("--{name} is not supported"))
 }
 
-fn distribute(_: &mut General, name: &str, _: String) -> Result<(), String> {
+fn distribute(_: &mut General, name: &str, value: String) -> Result<(), String> {
+    // Of these only a client has hosts.
+    let hosts = match name {
+        "client" if value.contains('/') => format!("--hostfile {value}"),
+        "client" if !value.is_empty() => format!("--hosts {value}"),
+        _ => "--hosts HOST,HOST".to_owned(),
+    };
     Err(format!(
-        "--{name}: runs are not distributed; run blocklab on each machine and `blocklab compare` them"
+        "--{name}: blocklab listens on no network, so it is neither fio's server nor its client. Many \
+         hosts at once: `blocklab convert JOB.fio --to native > job.toml`, then `blocklab fleet run \
+         job.toml {hosts}`"
     ))
 }
 

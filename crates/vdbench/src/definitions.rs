@@ -214,8 +214,9 @@ impl Hosts<'_> {
         }
         if let Some(first) = &self.label {
             return Err(parameter.error(format_args!(
-                "hd={first} and hd={name}: several hosts at once are not run; one of them would \
-                 work"
+                "hd={first} and hd={name}: several hosts at once are not run from a parameter file; \
+                 one of them would work, or the same load as a study: `blocklab fleet run STUDY \
+                 --hosts {first},{name}`"
             )));
         }
         let is_here = self.is_default_here || (self.is_here)(&name);
@@ -258,7 +259,7 @@ fn other_host(parameter: &Parameter, name: &str) -> Mistake {
     parameter.error(format_args!(
         "only this host runs, and {name} is another; localhost, 127.0.0.1 or this machine's own \
          name would work. Several hosts at once are not run: run the file on each host, with the \
-         storage definitions of that host and no hd"
+         storage definitions of that host and no hd, or the same load as a study by `blocklab fleet run`"
     ))
 }
 
