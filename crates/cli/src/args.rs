@@ -13,6 +13,7 @@ use clap_complete::Shell;
 mod advise;
 mod catalog;
 mod emulate;
+mod fleet;
 mod foreign;
 mod history;
 mod judge;
@@ -28,6 +29,7 @@ pub use catalog::{
     CatalogArgs, CatalogCommand, CatalogImportArgs, CatalogListArgs, CatalogShowArgs,
 };
 pub use emulate::{EmulateArgs, EmulateCtlArgs, SpinArg};
+pub use fleet::{FleetArgs, FleetCommand, FleetRunArgs, REFUSED};
 pub use foreign::{ConvertArgs, ImportArgs, ImportTool, Language};
 pub use history::HistoryArgs;
 pub(crate) use judge::written;
@@ -64,7 +66,7 @@ Examples:
   blocklab show latest               show the last result again
   blocklab report latest             ... as a page for the browser
 
-Exit status: 0 done, 1 a run failed, 2 invalid request, 4 --fail-on found what it forbids, \
+Exit status: 0 done, 1 a run failed, 2 invalid request, 3 hosts of a fleet were lost, 4 --fail-on found what it forbids, \
 5 with --strict if the passes cannot decide, 130 interrupted.";
 
 /// What the user typed.
@@ -118,6 +120,8 @@ pub enum Command {
     Merge(MergeArgs),
     /// Show stored runs, and those that go on, as local pages for the browser
     Serve(ServeArgs),
+    /// Run one load on many hosts at once, by Open MPI or Slurm
+    Fleet(FleetArgs),
     /// Export a run as CSV, JSON or Parquet, or for Prometheus
     Export(ExportArgs),
     /// Keep a note with a run: what you changed, and why
@@ -227,6 +231,8 @@ pub enum Ended {
     Interrupted,
     /// Stopped by an error
     Failed,
+    /// Hosts of a fleet were lost
+    Incomplete,
     /// It still runs, or was killed
     Unfinished,
 }

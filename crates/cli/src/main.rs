@@ -17,6 +17,7 @@ mod diagnose;
 mod dry_run;
 mod emulate;
 mod emulate_ctl;
+mod fleet;
 mod foreign;
 mod gate;
 mod history;
@@ -141,6 +142,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
     match &cli.command {
         Command::Run(args) => return run::run(args, &store()?),
         Command::Advise(args) => return advise::advise(args, &store()?),
+        Command::Fleet(args) => return fleet::fleet(args, &store()?),
         Command::Merge(args) => return Ok(merge::merge(args, &store()?)?.into()),
         Command::Cdm(args) => return cdm::run(args, &store()?),
         Command::Diskspd(args) => return diskspd::run(args, &store()?),

@@ -1,0 +1,217 @@
+//! `blocklab fleet run`: from arguments to one load on many hosts, and its merged run.
+
+mod hosts;
+mod scaling;
+
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::{Result, anyhow, bail};
+use blocklab_console::status::{DONE, INCOMPLETE, INTERRUPTED, MISTAKE};
+use blocklab_console::{chance, listen, terminal};
+use blocklab_fleet::{FleetPlan, HostTask, Launcher, Launching, Load, Outcome};
+use blocklab_record::{LostHost, Note, NoteLevel, Record, Status, merge};
+use blocklab_results::{Wanted, conclude_run};
+use blocklab_store::Store;
+use blocklab_units::plural;
+use jiff::Timestamp;
+
+use crate::args::{FleetArgs, FleetCommand, FleetRunArgs};
+use crate::gate::{self, Asking};
+use crate::request::request;
+use hosts::Hosts;
+
+/// Runs the command.
+pub fn fleet(args: &FleetArgs, store: &Store) -> Result<ExitCode> {
+    let FleetCommand::Run(args) = &args.command;
+    run(args, store).map(ExitCode::from)
+}
+
+fn run(args: &FleetRunArgs, store: &Store) -> Result<u8> {
+    hosts::refuse_what_is_of_one(args)?;
+    let wanted = args.run.wanted(gate::asked(&args.run.gate, Asking::Run)?);
+    wanted.try_out(store)?;
+    let load = load(args, store)?;
+    let mut hosts = Hosts::new(args)?;
+    let interrupted = listen()?;
+    let unreachable = hosts.leave_out_unreachable(args)?;
+    let fleet = Fleet {
+        args,
+        store,
+        wanted: &wanted,
+        load,
+        hosts,
+        unreachable,
+        interrupted: &interrupted,
+    };
+    fleet.run()
+}
+
+/// The load of the arguments, as all hosts run it.
+fn load(args: &FleetRunArgs, store: &Store) -> Result<Load> {
+    let request = request(&args.run, store)?;
+    if !request.study.publication.systems.is_empty() {
+        bail!(
+            "the study {} compares systems, one after the other: a fleet runs studies without systems",
+            request.study.plan.name
+        );
+    }
+    if let Some(why) = request.study.plan.missing_in_json() {
+        bail!("this load cannot be sent to other hosts: {why}");
+    }
+    Ok(Load {
+        plan: request.study.plan,
+        notes: request.study.notes,
+        may_replace_engine: request.study.may_replace_engine,
+        creates_targets: args.run.create,
+    })
+}
+
+struct Fleet<'a> {
+    args: &'a FleetRunArgs,
+    store: &'a Store,
+    wanted: &'a Wanted,
+    load: Load,
+    hosts: Hosts,
+    unreachable: Vec<LostHost>,
+    interrupted: &'a AtomicBool,
+}
+
+impl Fleet<'_> {
+    fn run(&self) -> Result<u8> {
+        if self.args.host_counts.is_empty() {
+            let outcome = self.launch(&self.hosts.names)?;
+            return self.conclude(outcome).map(|(code, _)| code);
+        }
+        self.scale()
+    }
+
+    /// A launch on the first hosts, for each of their numbers, and how the rates grow.
+    fn scale(&self) -> Result<u8> {
+        let mut counts: Vec<usize> = Vec::new();
+        for count in &self.args.host_counts {
+            counts.push(count.get() as usize);
+        }
+        counts.sort_unstable();
+        counts.dedup();
+        let mut curves = scaling::Curves::default();
+        for count in counts {
+            let outcome = self.launch(&self.hosts.names[..count.min(self.hosts.names.len())])?;
+            let (code, record) = self.conclude(outcome)?;
+            match record {
+                Some(record) if code != INTERRUPTED && code != INCOMPLETE => curves.add(&record),
+                // Fewer points than were wanted are no curve of these hosts.
+                _ => return Ok(code),
+            }
+        }
+        curves.print(&self.load.plan.name, self.args.run.form)?;
+        Ok(DONE)
+    }
+
+    /// One launch on these hosts.
+    fn launch(&self, names: &[String]) -> Result<Outcome> {
+        let plan = self.plan(names)?;
+        let launcher = if self.args.slurm {
+            Launcher::Srun
+        } else {
+            Launcher::Mpirun
+        };
+        let program = self.args.rank_program.clone();
+        let launching = Launching {
+            launcher,
+            program: program.unwrap_or_else(blocklab_fleet::program),
+            is_shown: !self.args.run.quiet,
+            interrupted: self.interrupted,
+        };
+        launching.run(&plan)
+    }
+
+    fn plan(&self, names: &[String]) -> Result<FleetPlan> {
+        let mut id = self.store.new_id(Timestamp::now(), chance()?);
+        let mut tasks = Vec::new();
+        for name in names {
+            tasks.push(HostTask {
+                name: name.clone(),
+                run: id.clone(),
+                targets: self.hosts.targets(name),
+                destroy_data: self.hosts.destroy_data(name),
+                store: self.hosts.store.clone(),
+            });
+            id = Store::id_after(&id, Timestamp::now(), chance()?);
+        }
+        Ok(FleetPlan::new(
+            self.load.clone(),
+            tasks,
+            self.args.prepare_within,
+        ))
+    }
+
+    /// Prints and keeps what a launch came to: the exit code, and the run of all hosts.
+    fn conclude(&self, outcome: Outcome) -> Result<(u8, Option<Record>)> {
+        if !outcome.refused.is_empty() {
+            for LostHost { name, why } in &outcome.refused {
+                terminal::complain(&anyhow!("{name}: {why}"));
+            }
+            terminal::inform("nothing was written on any host");
+            return Ok((MISTAKE, None));
+        }
+        if outcome.runs.is_empty() {
+            for LostHost { name, why } in &outcome.lost {
+                terminal::complain(&anyhow!("{name}: {why}"));
+            }
+            terminal::inform("nothing was measured");
+            let is_wanted = self.interrupted.load(Ordering::Relaxed);
+            return Ok((if is_wanted { INTERRUPTED } else { INCOMPLETE }, None));
+        }
+        self.keep_hosts(&outcome);
+        let mut record = self.merged(&outcome)?;
+        let code = conclude_run(&mut record, self.wanted, self.store)?;
+        Ok((code, Some(record)))
+    }
+
+    /// The runs of the hosts, here as well as there, so that they can be merged again.
+    fn keep_hosts(&self, outcome: &Outcome) {
+        if !self.wanted.is_kept {
+            return;
+        }
+        for run in &outcome.runs {
+            let is_here = self.store.load_unchanged(&run.record.id);
+            if is_here.is_ok_and(|stored| !stored.partial) {
+                continue;
+            }
+            if let Err(error) = self.store.save(&run.record) {
+                terminal::warn(&format!("the run of a host cannot be kept here: {error}"));
+            }
+        }
+    }
+
+    /// What the hosts measured together; the run of a fleet of one is its own.
+    fn merged(&self, outcome: &Outcome) -> Result<Record> {
+        let mut record = match (&outcome.runs[..], &outcome.lost[..]) {
+            ([only], []) => only.record.clone(),
+            (runs, lost) => {
+                merge(runs, lost).map_err(|error| anyhow!("cannot merge the runs: {error}"))?
+            }
+        };
+        // The figures of a host that failed or was lost are there as far as they came.
+        if outcome.is_incomplete && record.fleet.is_some() {
+            record.status = Status::Incomplete;
+        }
+        record.id = self.store.new_id(Timestamp::now(), chance()?);
+        if let Some(name) = &self.args.run.name {
+            record.requested.name.clone_from(name);
+        }
+        for LostHost { name, why } in &self.unreachable {
+            record.notes.push(Note::new(
+                NoteLevel::Approximated,
+                "hosts",
+                format!(
+                    "{name} took no part ({why}): the run has {} of {}",
+                    self.hosts.names.len(),
+                    plural(self.hosts.names.len() + self.unreachable.len(), "host")
+                ),
+            ));
+        }
+        Ok(record)
+    }
+}

@@ -1,0 +1,245 @@
+//! In: the arguments of `fleet run`. Out: its hosts, and what each of them may do with which target.
+
+use std::path::PathBuf;
+use std::{env, process};
+
+use anyhow::{Context, Result, bail};
+use blocklab_console::terminal;
+use blocklab_fleet::{machine, probe, program};
+use blocklab_host::{LARGEST_SCRIPT, read_input};
+use blocklab_record::LostHost;
+
+use crate::args::{FleetRunArgs, REFUSED};
+
+/// The hosts of a fleet.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Hosts {
+    /// In the order in which they were named; a host that is named twice has a number behind it.
+    pub(super) names: Vec<String>,
+    targets: Vec<String>,
+    destroy_data: Vec<String>,
+    /// Where hosts keep their runs, where the user chose a place.
+    pub(super) store: Option<PathBuf>,
+}
+
+/// Refuses the options of `run` that a fleet does not take.
+pub(super) fn refuse_what_is_of_one(args: &FleetRunArgs) -> Result<()> {
+    let run = &args.run;
+    let given = [
+        !run.system.is_empty(),
+        !run.with_run.is_empty(),
+        run.fresh,
+        run.repeat_until.is_some(),
+        run.start_at.is_some(),
+        run.list,
+        run.example.is_some(),
+        run.json_lines,
+    ];
+    for ((id, why), _) in REFUSED.iter().zip(given).filter(|(_, given)| *given) {
+        let option = id.replace("with_run", "with").replace('_', "-");
+        bail!("a fleet does not take --{option}: {why}");
+    }
+    if run.dry_run {
+        bail!(
+            "a fleet has no --dry-run: `blocklab run --dry-run` on one of the hosts shows its share"
+        );
+    }
+    Ok(())
+}
+
+impl Hosts {
+    pub(super) fn new(args: &FleetRunArgs) -> Result<Self> {
+        let names = match &args.hostfile {
+            Some(path) => {
+                let bytes = read_input(path, LARGEST_SCRIPT);
+                let bytes = bytes.with_context(|| format!("cannot read {}", path.display()))?;
+                hostfile(&String::from_utf8_lossy(&bytes))
+            }
+            None if args.slurm => nodes()?,
+            None => args.hosts.clone(),
+        };
+        let hosts = Self {
+            names: numbered(&names)?,
+            targets: args.run.target.clone(),
+            destroy_data: args.run.destroy_data.clone(),
+            store: env::var_os("BLOCKLAB_STORE").map(PathBuf::from),
+        };
+        hosts.check(args)?;
+        Ok(hosts)
+    }
+
+    fn check(&self, args: &FleetRunArgs) -> Result<()> {
+        if self.names.is_empty() {
+            bail!("there is no host: name them with --hosts h1,h2");
+        }
+        for text in &self.destroy_data {
+            let is_of_host = text.split_once(':').is_some_and(|(host, what)| {
+                !what.is_empty() && self.names.iter().any(|name| name == host)
+            });
+            if !is_of_host {
+                bail!(
+                    "--destroy-data {text} names no host of the fleet: data is given up host by host, \
+                     such as --destroy-data {}:{}",
+                    machine(&self.names[0]),
+                    text.rsplit(':').next().unwrap_or("nvme1n1")
+                );
+            }
+        }
+        let most = self.names.len();
+        if let Some(least) = args.min_hosts.filter(|least| least.get() as usize > most) {
+            bail!("--min-hosts {least} is more than the {most} hosts that are named");
+        }
+        if let Some(many) = args
+            .host_counts
+            .iter()
+            .find(|many| many.get() as usize > most)
+        {
+            bail!("--host-counts {many} is more than the {most} hosts that are named");
+        }
+        for name in &self.names {
+            if self.targets(name).is_empty()
+                && self.targets.iter().any(|text| self.host_of(text).is_some())
+            {
+                bail!(
+                    "{name} has no target: give it one with --target {name}:/PATH, or one for all hosts"
+                );
+            }
+        }
+        Ok(())
+    }
+
+    /// The host before the colon of a target, if it is one of the fleet.
+    fn host_of<'t>(&self, text: &'t str) -> Option<(&'t str, &'t str)> {
+        let (host, target) = text.split_once(':')?;
+        let is_host = self.names.iter().any(|name| name == host);
+        is_host.then_some((host, target))
+    }
+
+    /// The targets of a host: those with its name before them, and those of all hosts.
+    pub(super) fn targets(&self, host: &str) -> Vec<String> {
+        let own = self
+            .targets
+            .iter()
+            .filter_map(|text| match self.host_of(text) {
+                Some((of, target)) => (of == host).then_some(target),
+                None => Some(&**text),
+            });
+        own.map(str::to_owned).collect()
+    }
+
+    /// What a host may overwrite: always by its own name.
+    pub(super) fn destroy_data(&self, host: &str) -> Vec<String> {
+        let own = self.destroy_data.iter().filter_map(|text| {
+            let (of, what) = self.host_of(text)?;
+            (of == host).then(|| what.to_owned())
+        });
+        own.collect()
+    }
+
+    /// Looks at every host before anything is started. Hosts that cannot be used end it, unless
+    /// enough are left.
+    pub(super) fn leave_out_unreachable(&mut self, args: &FleetRunArgs) -> Result<Vec<LostHost>> {
+        // A scheduler knows its nodes.
+        if args.slurm {
+            return Ok(Vec::new());
+        }
+        let program = args.rank_program.clone().unwrap_or_else(program);
+        let gone = probe(&program, &self.names);
+        let names = self.names.iter().filter_map(|name| {
+            let found = gone.iter().find(|gone| gone.host == machine(name))?;
+            Some(LostHost {
+                name: name.clone(),
+                why: found.why.clone(),
+            })
+        });
+        let lost: Vec<LostHost> = names.collect();
+        let left = self.names.len() - lost.len();
+        let enough = args
+            .min_hosts
+            .map_or(self.names.len(), |least| least.get() as usize);
+        if left < enough.max(1) {
+            let lines: Vec<String> = lost
+                .iter()
+                .map(|host| format!("{}: {}", host.name, host.why))
+                .collect();
+            let without = match left {
+                0 => "each host needs the rank program and Open MPI, see docs/fleet.md".to_owned(),
+                left => format!("--min-hosts {left} would go on without them"),
+            };
+            bail!(
+                "{} of {} hosts cannot be used; nothing was started ({without})\n  {}",
+                lost.len(),
+                self.names.len(),
+                lines.join("\n  ")
+            );
+        }
+        for host in &lost {
+            terminal::warn(&format!("{} takes no part: {}", host.name, host.why));
+        }
+        self.names
+            .retain(|name| !lost.iter().any(|host| host.name == *name));
+        Ok(lost)
+    }
+}
+
+/// The hosts of a file: the first word of every line, comments aside.
+fn hostfile(text: &str) -> Vec<String> {
+    let lines = text
+        .lines()
+        .map(|line| line.split('#').next().unwrap_or_default());
+    let names = lines.filter_map(|line| line.split_whitespace().next());
+    // The operator of Kubernetes and others write the number of slots behind a colon.
+    names
+        .map(|name| name.split(':').next().unwrap_or(name).to_owned())
+        .collect()
+}
+
+/// The nodes of the allocation of Slurm in which this runs.
+fn nodes() -> Result<Vec<String>> {
+    let list = env::var("SLURM_JOB_NODELIST")
+        .ok()
+        .filter(|list| !list.is_empty());
+    let Some(list) = list else {
+        bail!(
+            "--slurm runs in an allocation, and this is none: `salloc --nodes 4 blocklab fleet run … --slurm`"
+        );
+    };
+    let output = process::Command::new("scontrol")
+        .args(["show", "hostnames", &list])
+        .output()
+        .context("cannot start scontrol, which lists the nodes of an allocation")?;
+    let names = String::from_utf8_lossy(&output.stdout);
+    Ok(names.lines().map(str::to_owned).collect())
+}
+
+/// Names that are told apart: `h1`, and `h1#2` where it is named again.
+fn numbered(names: &[String]) -> Result<Vec<String>> {
+    let mut numbered: Vec<String> = Vec::new();
+    for name in names {
+        let name = name.trim();
+        let is_sound = !name.is_empty()
+            && !name.starts_with('-')
+            && name
+                .chars()
+                .all(|sign| sign.is_ascii_alphanumeric() || ".-_".contains(sign));
+        if !is_sound || ["sim", "emu"].contains(&name) {
+            bail!(
+                "`{name}` is no name of a host: letters, digits, `.`, `-` and `_` are, such as h1 or 10.0.0.7"
+            );
+        }
+        if name.bytes().all(|sign| sign.is_ascii_digit()) {
+            bail!(
+                "`{name}` is no name of a host; --host-counts {name} runs on the first {name} of them"
+            );
+        }
+        let many = numbered
+            .iter()
+            .filter(|known| machine(known) == name)
+            .count();
+        numbered.push(match many {
+            0 => name.to_owned(),
+            many => format!("{name}#{}", many + 1),
+        });
+    }
+    Ok(numbered)
+}

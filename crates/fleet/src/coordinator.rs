@@ -1,0 +1,433 @@
+//! In: messages of hosts, the passing of time, the user's wish to stop. Out: messages to hosts, lines
+//! for the launcher.
+//!
+//! A state machine: no clock, no network. A host that is silent is lost, and so is the fleet's load:
+//! the others are stopped, and tell what they have.
+
+use blocklab_record::HostClock;
+use blocklab_units::Nanos;
+use blocklab_workload::PLAN_FORMAT;
+
+use crate::message::{Ended, FromHost, Hello, Line, ToHost};
+use crate::offset::{Pings, Sample};
+use crate::plan::{FleetPlan, VERSION};
+
+/// Hosts say something each second; this long without a word means that one is gone.
+const SILENCE: i64 = 5_000_000_000;
+/// The first word may take longer: programs are loaded, sometimes over a network.
+const FIRST_WORD: i64 = 10_000_000_000;
+/// How long hosts may take to end what is under way. The driver gives up operations after less.
+const ENDING: i64 = 6_000_000_000;
+/// A host that does not move in its preparation is named after this time, and again.
+const STILL: i64 = 8_000_000_000;
+/// From the order to start until the start: longer than any message takes.
+const AHEAD: i64 = 250_000_000;
+
+/// A moment by the coordinator's two clocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Now {
+    /// Nanoseconds of the monotonic clock.
+    pub monotonic_ns: i64,
+    /// Nanoseconds since 1970.
+    pub unix_ns: i64,
+}
+
+/// What is to be done.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Order {
+    /// Send it to the host of this rank.
+    Send(usize, ToHost),
+    /// Write it for the launcher.
+    Tell(Line),
+    /// It is over; `false`: hosts are lost, and nobody waits for them.
+    Leave(bool),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// Until every host has introduced itself.
+    Meeting,
+    /// Until every host has looked at its targets.
+    Checking,
+    /// Until every host is ready.
+    Preparing,
+    /// The clock of the host of this rank is compared; `true`: after the run.
+    Comparing(usize, bool),
+    /// Until every run is over.
+    Running,
+    /// Until every host has told what it has.
+    Stopping,
+    Over,
+}
+
+#[derive(Debug, Default)]
+struct Host {
+    name: Option<String>,
+    heard_ns: i64,
+    /// When its preparation last moved.
+    moved_ns: i64,
+    verdict: Option<Result<(), String>>,
+    is_ready: bool,
+    has_ended: bool,
+    is_lost: bool,
+    before: Pings,
+    after: Pings,
+    pinged_ns: i64,
+    clock: Option<HostClock>,
+}
+
+/// Rank 0's part beside its own load.
+#[derive(Debug)]
+pub struct Coordinator {
+    plan: FleetPlan,
+    hosts: Vec<Host>,
+    phase: Phase,
+    since_ns: i64,
+    named_ns: i64,
+    orders: Vec<Order>,
+}
+
+impl Coordinator {
+    /// With as many hosts as there are ranks.
+    pub fn new(plan: FleetPlan, ranks: usize, now: Now) -> Self {
+        let host = |_| Host {
+            heard_ns: now.monotonic_ns,
+            ..Host::default()
+        };
+        Self {
+            plan,
+            hosts: (0..ranks).map(host).collect(),
+            phase: Phase::Meeting,
+            since_ns: now.monotonic_ns,
+            named_ns: now.monotonic_ns,
+            orders: Vec::new(),
+        }
+    }
+
+    /// Whether answers are timed at present, so that nobody may sleep.
+    pub const fn is_timing(&self) -> bool {
+        matches!(self.phase, Phase::Comparing(..))
+    }
+
+    /// What is to be done since the last call.
+    pub fn orders(&mut self) -> Vec<Order> {
+        std::mem::take(&mut self.orders)
+    }
+
+    /// A line of a host was passed on.
+    pub fn passed(&mut self, rank: usize, now: Now) {
+        self.hosts[rank].heard_ns = now.monotonic_ns;
+        self.hosts[rank].moved_ns = now.monotonic_ns;
+    }
+
+    /// A host has said something.
+    pub fn hear(&mut self, rank: usize, word: FromHost, now: Now) {
+        self.hosts[rank].heard_ns = now.monotonic_ns;
+        match word {
+            FromHost::Alive => {}
+            FromHost::Hello(hello) => self.meet(rank, hello, now),
+            FromHost::Checked(verdict) => {
+                self.hosts[rank].verdict = Some(verdict);
+                self.check(now);
+            }
+            FromHost::Ready => {
+                self.hosts[rank].is_ready = true;
+                self.tell(Line::Ready(self.name(rank)));
+                self.when_ready(now);
+            }
+            FromHost::Pong {
+                number,
+                monotonic_ns,
+                unix_ns,
+            } => self.pong(rank, number, (monotonic_ns, unix_ns), now),
+            FromHost::Ended(ended) => self.ended(rank, &ended, now),
+        }
+    }
+
+    /// Time has passed.
+    pub fn tick(&mut self, now: Now) {
+        let limit = match self.phase {
+            Phase::Meeting => FIRST_WORD,
+            _ => SILENCE,
+        };
+        for rank in 1..self.hosts.len() {
+            let host = &self.hosts[rank];
+            let silent = now.monotonic_ns - host.heard_ns;
+            if !host.is_lost && !self.is_over() && silent > limit {
+                let why = format!("no word for {} s", silent / 1_000_000_000);
+                self.lose(rank, why, now);
+            }
+        }
+        let waited = now.monotonic_ns - self.since_ns;
+        match self.phase {
+            Phase::Preparing => self.hurry(waited, now),
+            Phase::Stopping if waited > ENDING => {
+                for rank in 0..self.hosts.len() {
+                    if !self.hosts[rank].has_ended && !self.hosts[rank].is_lost {
+                        self.lose(rank, "it did not end when it was told to".to_owned(), now);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The user wants it to end.
+    pub fn stop(&mut self, now: Now) {
+        if !matches!(self.phase, Phase::Stopping | Phase::Over) {
+            self.stop_all(now);
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.phase == Phase::Over
+    }
+
+    fn enter(&mut self, phase: Phase, now: Now) {
+        self.phase = phase;
+        self.since_ns = now.monotonic_ns;
+        self.named_ns = now.monotonic_ns;
+    }
+
+    fn tell(&mut self, line: Line) {
+        self.orders.push(Order::Tell(line));
+    }
+
+    fn send_all(&mut self, word: &ToHost) {
+        for (rank, host) in self.hosts.iter().enumerate() {
+            if !host.is_lost {
+                self.orders.push(Order::Send(rank, word.clone()));
+            }
+        }
+    }
+
+    fn name(&self, rank: usize) -> String {
+        let known = self.hosts[rank].name.clone();
+        known.unwrap_or_else(|| match self.plan.hosts.get(rank) {
+            Some(task) => task.name.clone(),
+            None => format!("rank {rank}"),
+        })
+    }
+
+    fn meet(&mut self, rank: usize, hello: Hello, now: Now) {
+        let task = self.plan.hosts.iter().position(|t| t.name == hello.name);
+        let wrong = if hello.version != VERSION || hello.plan_format != PLAN_FORMAT {
+            Some(format!(
+                "it has {} with loads of form {}, and rank 0 has {VERSION} with form {PLAN_FORMAT}: \
+                 install the same version on all hosts",
+                hello.version, hello.plan_format
+            ))
+        } else if task.is_none() {
+            Some("the plan has no task for a host of this name".to_owned())
+        } else {
+            None
+        };
+        self.hosts[rank].name = Some(hello.name);
+        if let Some(task) = task {
+            let of_host = Box::new(self.plan.of_host(task));
+            self.orders.push(Order::Send(rank, ToHost::Task(of_host)));
+        }
+        if let Some(why) = wrong {
+            self.hosts[rank].verdict = Some(Err(why));
+        }
+        if self.phase == Phase::Meeting && self.hosts.iter().all(|host| host.name.is_some()) {
+            self.tell(Line::Connected);
+            self.enter(Phase::Checking, now);
+            self.check(now);
+        }
+    }
+
+    /// Goes on once every verdict is there.
+    fn check(&mut self, now: Now) {
+        let all = self.hosts.iter().all(|host| host.verdict.is_some());
+        if self.phase != Phase::Checking || !all {
+            return;
+        }
+        let mut is_refused = false;
+        for rank in 0..self.hosts.len() {
+            if let Some(Err(why)) = self.hosts[rank].verdict.clone() {
+                let host = self.name(rank);
+                self.tell(Line::Refused { host, why });
+                is_refused = true;
+            }
+        }
+        if is_refused {
+            self.leave(now);
+            return;
+        }
+        self.tell(Line::Checked);
+        for host in &mut self.hosts {
+            host.moved_ns = now.monotonic_ns;
+        }
+        self.send_all(&ToHost::Prepare);
+        self.enter(Phase::Preparing, now);
+    }
+
+    /// The barrier: what is late is named, and at the deadline it ends.
+    fn hurry(&mut self, waited: i64, now: Now) {
+        let late = |host: &Host| !host.is_ready && !host.is_lost;
+        if waited > self.plan.prepare_within.0 as i64 {
+            let within = Nanos(self.plan.prepare_within.0);
+            for rank in 0..self.hosts.len() {
+                if late(&self.hosts[rank]) {
+                    let why = format!("not ready within {within}");
+                    self.lose(rank, why, now);
+                }
+            }
+        } else if now.monotonic_ns - self.named_ns > STILL {
+            let still = |host: &Host| late(host) && now.monotonic_ns - host.moved_ns > STILL;
+            let ranks = (0..self.hosts.len()).filter(|rank| still(&self.hosts[*rank]));
+            let names: Vec<String> = ranks.map(|rank| self.name(rank)).collect();
+            if !names.is_empty() {
+                self.tell(Line::Waiting(names));
+                self.named_ns = now.monotonic_ns;
+            }
+        }
+    }
+
+    fn when_ready(&mut self, now: Now) {
+        if self.phase == Phase::Preparing && self.hosts.iter().all(|host| host.is_ready) {
+            self.compare(1, false, now);
+        }
+    }
+
+    /// Begins with the clock of a rank, or does what follows the last one.
+    fn compare(&mut self, rank: usize, is_after: bool, now: Now) {
+        let next = (rank..self.hosts.len()).find(|rank| !self.hosts[*rank].is_lost);
+        match next {
+            Some(rank) => {
+                self.enter(Phase::Comparing(rank, is_after), now);
+                self.orders.push(Order::Send(rank, ToHost::Spin));
+                self.ping(rank, 1, now);
+            }
+            None if is_after => self.leave(now),
+            None => self.start(now),
+        }
+    }
+
+    fn ping(&mut self, rank: usize, number: u32, now: Now) {
+        self.hosts[rank].pinged_ns = now.monotonic_ns;
+        self.orders.push(Order::Send(rank, ToHost::Ping(number)));
+    }
+
+    /// The moment of a ping that is sent now; the message itself takes a moment to be made.
+    pub fn is_sent(&mut self, rank: usize, now: Now) {
+        self.hosts[rank].pinged_ns = now.monotonic_ns;
+    }
+
+    fn pong(&mut self, rank: usize, number: u32, theirs: (i64, i64), now: Now) {
+        let Phase::Comparing(current, is_after) = self.phase else {
+            return;
+        };
+        let host = &mut self.hosts[rank];
+        let pings = if is_after {
+            &mut host.after
+        } else {
+            &mut host.before
+        };
+        if rank != current || number != pings.answered + 1 {
+            return;
+        }
+        pings.add(Sample {
+            sent_ns: host.pinged_ns,
+            theirs_ns: theirs.0,
+            theirs_unix_ns: theirs.1,
+            received_ns: now.monotonic_ns,
+        });
+        if number < Pings::COUNT {
+            self.ping(rank, number + 1, now);
+            return;
+        }
+        let clock = pings.clock(now.unix_ns - now.monotonic_ns);
+        match (clock, &mut host.clock) {
+            (Some(after), Some(known)) if is_after => known.after = Some(after),
+            (Some(before), known) if !is_after => {
+                *known = Some(HostClock {
+                    before,
+                    after: None,
+                });
+            }
+            _ => {}
+        }
+        self.orders.push(Order::Send(rank, ToHost::Rest));
+        self.compare(rank + 1, is_after, now);
+    }
+
+    /// One moment for all, by the clock of each.
+    fn start(&mut self, now: Now) {
+        let moment = now.monotonic_ns + AHEAD;
+        for rank in 0..self.hosts.len() {
+            let offset = self.hosts[rank].before.offset().unwrap_or_default();
+            let word = ToHost::Start(moment + offset);
+            self.orders.push(Order::Send(rank, word));
+        }
+        // A launch that ends early still leaves what is known of the clocks.
+        self.tell_clocks();
+        self.tell(Line::Started {
+            in_ns: AHEAD.unsigned_abs(),
+        });
+        self.enter(Phase::Running, now);
+    }
+
+    fn ended(&mut self, rank: usize, how: &Ended, now: Now) {
+        self.hosts[rank].has_ended = true;
+        let before_start = matches!(self.phase, Phase::Preparing | Phase::Comparing(_, false));
+        if matches!(how, Ended::Nothing(_)) && before_start {
+            self.stop_all(now);
+        }
+        self.when_all_ended(now);
+    }
+
+    fn when_all_ended(&mut self, now: Now) {
+        let all = self.hosts.iter().all(|host| host.has_ended || host.is_lost);
+        if !all || !matches!(self.phase, Phase::Running | Phase::Stopping) {
+            return;
+        }
+        let has_clocks = self.hosts.iter().any(|host| host.clock.is_some());
+        let is_lost = self.hosts.iter().any(|host| host.is_lost);
+        if has_clocks && !is_lost {
+            self.compare(1, true, now);
+        } else {
+            self.leave(now);
+        }
+    }
+
+    fn lose(&mut self, rank: usize, why: String, now: Now) {
+        self.hosts[rank].is_lost = true;
+        let host = self.name(rank);
+        self.tell(Line::Lost { host, why });
+        if self.phase == Phase::Stopping {
+            self.when_all_ended(now);
+        } else {
+            self.stop_all(now);
+        }
+    }
+
+    fn stop_all(&mut self, now: Now) {
+        self.send_all(&ToHost::Stop);
+        self.enter(Phase::Stopping, now);
+        self.when_all_ended(now);
+    }
+
+    fn tell_clocks(&mut self) {
+        for rank in 0..self.hosts.len() {
+            if let Some(clock) = self.hosts[rank].clock.clone() {
+                let host = self.name(rank);
+                self.tell(Line::Clock { host, clock });
+            }
+        }
+    }
+
+    fn leave(&mut self, now: Now) {
+        self.tell_clocks();
+        self.send_all(&ToHost::Leave);
+        self.tell(Line::End);
+        let is_whole = !self.hosts.iter().any(|host| host.is_lost);
+        self.enter(Phase::Over, now);
+        self.orders.push(Order::Leave(is_whole));
+    }
+}
+
+#[cfg(test)]
+#[path = "coordinator_tests.rs"]
+mod tests;

@@ -1,0 +1,373 @@
+//! In: hosts, and the program that starts ranks on them. Out: running ranks, and what rank 0 tells.
+//!
+//! The engine is the site's own: `mpirun` with its ssh (or what `OMPI_MCA_plm_rsh_agent` names), or
+//! `srun`. Nothing listens anywhere, and the plan goes through standard input, where no list of
+//! processes shows it.
+
+use std::env;
+use std::ffi::OsString;
+use std::io::{self, BufRead, BufReader, Write};
+use std::net::UdpSocket;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Child, ChildStdin, Command, ExitStatus, Output, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, geteuid, kill_process_group};
+
+use crate::message::Line;
+use crate::plan::{FleetPlan, VERSION};
+use crate::rank::host_name;
+
+/// What starts the ranks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Launcher {
+    /// `mpirun` of Open MPI.
+    Mpirun,
+    /// `srun` in an allocation of Slurm.
+    Srun,
+}
+
+/// A host on which the rank program cannot be started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unreachable {
+    /// The host.
+    pub host: String,
+    /// What its agent said.
+    pub why: String,
+}
+
+/// Settings of Open MPI that hold unless the site has its own in the environment.
+const SETTINGS: [(&str, &str); 8] = [
+    // A host that does not answer is reported within seconds, and no password is asked for.
+    ("plm_rsh_args", "-o BatchMode=yes -o ConnectTimeout=5"),
+    // Every host is reached from here, and not from other hosts.
+    ("plm_rsh_no_tree_spawn", "1"),
+    // A cut network is noticed, later than the coordinator notices it, which ends everything in order.
+    ("oob_tcp_keepalive_time", "8"),
+    ("oob_tcp_keepalive_intvl", "1"),
+    ("oob_tcp_keepalive_probes", "3"),
+    // Ranks that are told to end get the time to keep their runs.
+    ("odls_base_sigkill_timeout", "2"),
+    ("mpi_yield_when_idle", "1"),
+    // The load uses the processors as it would without a fleet.
+    ("hwloc_base_binding_policy", "none"),
+];
+
+/// From the request to end until the end by force: ranks keep their runs meanwhile.
+const GRACE: Duration = Duration::from_millis(2500);
+
+/// How long a host may take to answer to its agent.
+const PROBE: Duration = Duration::from_secs(8);
+
+impl Launcher {
+    /// Starts a rank on each host of the plan, and gives rank 0 the plan.
+    ///
+    /// # Errors
+    /// When the launcher cannot be started.
+    pub fn start(&self, program: &str, plan: &FleetPlan) -> io::Result<Launched> {
+        let mut command = self.command(program, plan);
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            // A Ctrl-C is for the launcher alone, which ends the ranks in order.
+            .process_group(0)
+            .spawn()?;
+        let (heard, lines) = channel();
+        let stdout = child.stdout.take().expect("it is piped");
+        let stderr = child.stderr.take().expect("it is piped");
+        let words = heard.clone();
+        reader(move || read_lines(stdout, &heard))?;
+        reader(move || read_words(stderr, &words))?;
+        let mut stdin = child.stdin.take();
+        if let Some(stdin) = &mut stdin {
+            let text = serde_json::to_string(plan).expect("a plan is plain data");
+            writeln!(stdin, "{text}")?;
+            stdin.flush()?;
+        }
+        Ok(Launched {
+            child,
+            stdin,
+            lines,
+        })
+    }
+
+    fn command(&self, program: &str, plan: &FleetPlan) -> Command {
+        match self {
+            Self::Mpirun => mpirun(program, plan),
+            Self::Srun => srun(program, plan),
+        }
+    }
+}
+
+/// A context for each host, so that ranks are in the order of the plan.
+fn mpirun(program: &str, plan: &FleetPlan) -> Command {
+    let mut command = Command::new("mpirun");
+    for (name, value) in SETTINGS {
+        let variable = format!("OMPI_MCA_{name}");
+        if env::var_os(&variable).is_none() {
+            command.env(variable, value);
+        }
+    }
+    // Several hosts of a plan may be one machine.
+    command.arg("--oversubscribe");
+    if geteuid().is_root() {
+        command.arg("--allow-run-as-root");
+    }
+    for (place, host) in plan.hosts.iter().enumerate() {
+        if place > 0 {
+            command.arg(":");
+        }
+        command.args(["-np", "1", "--host", machine(&host.name)]);
+        command.args([program, "--as", &host.name]);
+    }
+    command
+}
+
+/// A task on each node; only the first one gets standard input.
+fn srun(program: &str, plan: &FleetPlan) -> Command {
+    let mut command = Command::new("srun");
+    let count = plan.hosts.len().to_string();
+    let names: Vec<&str> = plan.hosts.iter().map(|host| machine(&host.name)).collect();
+    command.args(["--ntasks", &count, "--ntasks-per-node=1", "--nodes", &count]);
+    command.args(["--nodelist", &names.join(",")]);
+    command.args(["--input=0", "--output=0", "--error=all", "--mpi=pmix"]);
+    command.args(["--kill-on-bad-exit=1", "--wait=10", "--cpu-bind=none"]);
+    command.arg(program);
+    command
+}
+
+/// The name without the number that a host has which was named twice.
+pub fn machine(host: &str) -> &str {
+    host.split_once('#').map_or(host, |(machine, _)| machine)
+}
+
+/// Looks on every host whether the rank program is there in this version, all at the same time.
+/// The hosts where it is not.
+pub fn probe(program: &str, hosts: &[String]) -> Vec<Unreachable> {
+    let mut machines: Vec<&str> = hosts.iter().map(|host| machine(host)).collect();
+    machines.sort_unstable();
+    machines.dedup();
+    thread::scope(|scope| {
+        let probes = machines.into_iter().map(|host| {
+            let probe = scope.spawn(move || probe_one(program, host));
+            (host, probe)
+        });
+        let probes: Vec<_> = probes.collect();
+        let found = probes.into_iter().filter_map(|(host, probe)| {
+            let why = probe
+                .join()
+                .unwrap_or_else(|_| Err("its probe failed".to_owned()));
+            let host = host.to_owned();
+            why.err().map(|why| Unreachable { host, why })
+        });
+        found.collect()
+    })
+}
+
+fn probe_one(program: &str, host: &str) -> Result<(), String> {
+    let output = run_there(program, host, &["--version".to_owned()], PROBE)?;
+    let version = String::from_utf8_lossy(&output.stdout);
+    let wanted = format!("{VERSION} rank");
+    if output.status.success() && version.trim() == wanted {
+        return Ok(());
+    }
+    if output.status.success() {
+        return Err(format!(
+            "it has `{}`, and this is `{wanted}`: install the same version on all hosts",
+            version.trim()
+        ));
+    }
+    let words = String::from_utf8_lossy(&output.stderr);
+    let last = words.lines().rev().find(|line| !line.trim().is_empty());
+    Err(match last {
+        Some(last) => last.trim().to_owned(),
+        None => format!("{program} does not run there ({})", output.status),
+    })
+}
+
+/// Runs the rank program on a host, without the others.
+///
+/// # Errors
+/// When it cannot be started, or does not end in time.
+pub(crate) fn run_there(
+    program: &str,
+    host: &str,
+    arguments: &[String],
+    limit: Duration,
+) -> Result<Output, String> {
+    let machine = machine(host);
+    let mut command = if is_here(machine) {
+        let mut command = Command::new(program);
+        command.args(arguments);
+        command
+    } else {
+        let (agent, of_agent) = agent();
+        let mut command = Command::new(agent);
+        command.args(of_agent).arg(machine);
+        // A shell reads them there.
+        command.arg(quoted(program));
+        command.args(arguments.iter().map(|argument| quoted(argument)));
+        command
+    };
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0);
+    let child = command
+        .spawn()
+        .map_err(|error| format!("cannot start {:?}: {error}", command.get_program()))?;
+    within(child, limit)
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let is_plain = |sign: char| sign.is_ascii_alphanumeric() || "/._-+=:@%".contains(sign);
+    if word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}
+
+/// Whether a name is that of this machine: only an address of its own can be bound.
+fn is_here(host: &str) -> bool {
+    host_name() == host || UdpSocket::bind((host, 0)).is_ok()
+}
+
+/// The program that starts others on a host: that of Open MPI's own setting, else ssh.
+fn agent() -> (OsString, Vec<String>) {
+    let variable = |name: &str| env::var(format!("OMPI_MCA_{name}"));
+    let agent = variable("plm_rsh_agent").unwrap_or_else(|_| "ssh".to_owned());
+    let arguments = variable("plm_rsh_args").unwrap_or_else(|_| SETTINGS[0].1.to_owned());
+    // Several agents may be named: the first one that there is counts.
+    let first = agent.split(':').next().unwrap_or("ssh").trim();
+    let mut words = first.split_whitespace().map(str::to_owned);
+    let program = words.next().unwrap_or_else(|| "ssh".to_owned());
+    let mut rest: Vec<String> = words.collect();
+    rest.extend(arguments.split_whitespace().map(str::to_owned));
+    (program.into(), rest)
+}
+
+/// The output of a process that ends in time; else it is killed, with all that it started.
+fn within(child: Child, limit: Duration) -> Result<Output, String> {
+    let group = child.id();
+    let (sender, receiver) = channel();
+    // Its output may be larger than a pipe holds, so it is read while it runs.
+    reader(move || drop(sender.send(child.wait_with_output())))
+        .map_err(|error| error.to_string())?;
+    match receiver.recv_timeout(limit) {
+        Ok(output) => output.map_err(|error| error.to_string()),
+        Err(_) => {
+            end_group(group, Signal::KILL);
+            Err(format!("no answer within {} s", limit.as_secs()))
+        }
+    }
+}
+
+fn end_group(group: u32, signal: Signal) {
+    let group = i32::try_from(group).ok().and_then(Pid::from_raw);
+    if let Some(group) = group {
+        // Fails when it is gone.
+        let _ = kill_process_group(group, signal);
+    }
+}
+
+/// Something from the ranks.
+#[derive(Debug)]
+pub enum Heard {
+    /// A line of rank 0.
+    Line(Box<Line>),
+    /// Other words, of a rank or of the launcher.
+    Words(String),
+}
+
+/// Ranks that run.
+#[derive(Debug)]
+pub struct Launched {
+    child: Child,
+    stdin: Option<ChildStdin>,
+    lines: Receiver<Heard>,
+}
+
+impl Launched {
+    /// The next thing within this time; `Ok(None)`: nothing came.
+    ///
+    /// # Errors
+    /// When nothing can come any more.
+    pub fn hear(&self, within: Duration) -> Result<Option<Heard>, Gone> {
+        match self.lines.recv_timeout(within) {
+            Ok(heard) => Ok(Some(heard)),
+            Err(RecvTimeoutError::Timeout) => Ok(None),
+            Err(RecvTimeoutError::Disconnected) => Err(Gone),
+        }
+    }
+
+    /// Asks rank 0 to end everything in order: its input ends.
+    pub fn stop(&mut self) {
+        self.stdin = None;
+    }
+
+    /// Waits for the end, and makes one after this time.
+    pub fn end(mut self, within: Duration) -> Option<ExitStatus> {
+        self.stdin = None;
+        let until = Instant::now() + within;
+        let mut signals = [Signal::TERM, Signal::KILL].into_iter();
+        let mut next = until;
+        loop {
+            if let Ok(Some(status)) = self.child.try_wait() {
+                // Agents of the launcher may be in its group.
+                end_group(self.child.id(), Signal::TERM);
+                return Some(status);
+            }
+            if Instant::now() >= next {
+                let signal = signals.next()?;
+                end_group(self.child.id(), signal);
+                next = Instant::now() + GRACE;
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+/// The ranks and their launcher have closed their output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Gone;
+
+fn reader(read: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    thread::Builder::new().spawn(read).map(drop)
+}
+
+fn read_lines(from: impl io::Read, to: &Sender<Heard>) {
+    for line in BufReader::new(from).lines().map_while(Result::ok) {
+        let heard = match serde_json::from_str(&line) {
+            Ok(line) => Heard::Line(Box::new(line)),
+            Err(_) => Heard::Words(line),
+        };
+        if to.send(heard).is_err() {
+            return;
+        }
+    }
+}
+
+fn read_words(from: impl io::Read, to: &Sender<Heard>) {
+    for line in BufReader::new(from).lines().map_while(Result::ok) {
+        if to.send(Heard::Words(line)).is_err() {
+            return;
+        }
+    }
+}
+
+/// Where the rank program is: beside this program, else wherever hosts find it.
+pub fn program() -> String {
+    let here = env::current_exe().ok();
+    let beside = here.map(|path| path.with_file_name("blocklab-rank"));
+    let found: Option<PathBuf> = beside.filter(|path| path.exists());
+    found.map_or("blocklab-rank".to_owned(), |path| {
+        path.display().to_string()
+    })
+}

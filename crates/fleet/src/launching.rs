@@ -1,0 +1,179 @@
+//! In: a plan. Out: what became of every host, shown while it lasts; no process is left.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use blocklab_console::terminal;
+
+use crate::collect::collect_from;
+use crate::launch::{Gone, Heard, Launched, Launcher, machine};
+use crate::live::Live;
+use crate::plan::FleetPlan;
+use crate::watch::{Outcome, Watch};
+
+/// Rank 0 says something each second; this long without a word, and it is gone.
+const SILENCE: Duration = Duration::from_secs(8);
+/// Programs may be loaded over a network.
+const FIRST_WORD: Duration = Duration::from_secs(20);
+/// How long everything may take to end by itself.
+const ENDING: Duration = Duration::from_secs(3);
+
+/// How plans are launched.
+#[derive(Debug)]
+pub struct Launching<'a> {
+    /// What starts the ranks.
+    pub launcher: Launcher,
+    /// The rank program on every host.
+    pub program: String,
+    /// Whether the live view is drawn.
+    pub is_shown: bool,
+    /// Set by a signal handler.
+    pub interrupted: &'a AtomicBool,
+}
+
+impl Launching<'_> {
+    /// Runs the plan to its end; what hosts kept that could not tell it is read from them.
+    ///
+    /// # Errors
+    /// When the launcher cannot be started.
+    pub fn run(&self, plan: &FleetPlan) -> Result<Outcome> {
+        let mut live = Live::new(self.is_shown, plan);
+        let mut watch = self.follow(plan, &mut live)?;
+        live.finished();
+        if watch.is_started && watch.is_incomplete() {
+            self.collect(plan, &mut watch);
+        }
+        Ok(watch.outcome())
+    }
+
+    /// One launch, until nothing comes any more.
+    fn follow(&self, plan: &FleetPlan, live: &mut Live) -> Result<Watch> {
+        let names = plan.hosts.iter().map(|host| host.name.clone());
+        let mut watch = Watch::new(names.collect());
+        let launched = self.launcher.start(&self.program, plan);
+        let mut launched = launched.with_context(|| match self.launcher {
+            Launcher::Mpirun => "cannot start mpirun: Debian's package openmpi-bin has it",
+            Launcher::Srun => "cannot start srun",
+        })?;
+        let mut words: Vec<String> = Vec::new();
+        let mut heard = Instant::now();
+        let mut is_stopped = false;
+        let mut has_begun = false;
+        loop {
+            match launched.hear(Duration::from_millis(100)) {
+                Ok(Some(Heard::Line(line))) => {
+                    heard = Instant::now();
+                    has_begun = true;
+                    live.show(&line);
+                    watch.take(*line);
+                }
+                Ok(Some(Heard::Words(text))) => words.push(text),
+                Ok(None) => {}
+                Err(Gone) => break,
+            }
+            if self.interrupted.load(Ordering::Relaxed) && !is_stopped {
+                is_stopped = true;
+                launched.stop();
+            }
+            let limit = if has_begun { SILENCE } else { FIRST_WORD };
+            if watch.is_over || heard.elapsed() > limit {
+                break;
+            }
+        }
+        self.end(launched, &mut watch, &words);
+        Ok(watch)
+    }
+
+    /// Ends what is left, and asks the launcher's words what happened to those that told nothing.
+    fn end(&self, launched: Launched, watch: &mut Watch, words: &[String]) {
+        let is_in_order = watch.is_over && !watch.is_incomplete();
+        launched.end(if is_in_order { ENDING } else { Duration::ZERO });
+        if watch.is_over {
+            return;
+        }
+        let gone = watch.missing();
+        let known = gone
+            .iter()
+            .filter_map(|host| Some((host, why_gone(host, words)?)));
+        let known: Vec<_> = known.collect();
+        for (host, why) in &known {
+            terminal::warn(&format!("{host} is lost: {why}"));
+            watch.lose((*host).clone(), why.clone());
+        }
+        let others = match known.first() {
+            Some((first, _)) => format!("it was ended because {first} was lost"),
+            None => "it told nothing more".to_owned(),
+        };
+        if known.is_empty() {
+            for line in words.iter().filter(|line| is_telling(line)) {
+                terminal::inform(line);
+            }
+        }
+        for host in watch.missing() {
+            watch.lose(host, others.clone());
+        }
+    }
+
+    /// Reads what hosts kept, from those that still answer.
+    fn collect(&self, plan: &FleetPlan, watch: &mut Watch) {
+        // A scheduler's nodes have no agent.
+        if self.launcher == Launcher::Srun {
+            return;
+        }
+        let names = watch.without_run();
+        let tasks = plan.hosts.iter().filter(|host| names.contains(&host.name));
+        let tasks: Vec<_> = tasks.collect();
+        for (host, record) in collect_from(&self.program, &tasks) {
+            watch.collected(host, record);
+        }
+    }
+}
+
+/// What the words of a launcher say of the end of a host, in a line.
+fn why_gone(host: &str, words: &[String]) -> Option<String> {
+    const ENDS: [&str; 6] = ["exited", "signal", "Killed", "daemon", "lost", "timed out"];
+    let machine = machine(host);
+    let is_of_name = |sign: char| sign.is_alphanumeric() || ".-_".contains(sign);
+    let names_host = |line: &&String| {
+        let mut names = line.split(|sign: char| !is_of_name(sign));
+        names.any(|word| word.trim_end_matches('.') == machine)
+    };
+    let mut of_host = words.iter().filter(names_host);
+    let line = of_host.find(|line| ENDS.iter().any(|end| line.contains(end)))?;
+    Some(line.trim().trim_end_matches('.').to_owned())
+}
+
+/// Whether a line of a launcher says something, beyond frames.
+fn is_telling(line: &str) -> bool {
+    let line = line.trim();
+    !line.is_empty() && !line.starts_with("---") && !line.starts_with("===")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(host: &str, line: &str, expected: bool) {
+        let words = [
+            "Message:    connect() to h3:1024 failed".to_owned(),
+            line.to_owned(),
+        ];
+        let why = why_gone(host, &words);
+        assert_eq!(why.is_some(), expected, "{host}: {why:?}");
+    }
+
+    #[test]
+    fn a_launcher_says_whose_end_it_saw() {
+        let killed =
+            "mpirun noticed that process rank 2 with PID 1 on node h3 exited on signal 9 (Killed).";
+        check("h3", killed, true);
+        check("h3#2", killed, true);
+        check("h1", killed, false);
+        check("h3", "srun: error: h3: task 2: Killed", true);
+        check("h33", killed, false);
+        check("h3", "nothing of interest", false);
+        check("h3", "Remote daemon: [[1862,0],3] on node h3", true);
+    }
+}

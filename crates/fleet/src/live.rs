@@ -1,0 +1,194 @@
+//! In: the lines of rank 0. Out: one live view of all hosts.
+//!
+//! On a terminal the sum of all hosts, as a run of one host is shown, and a line with the rate of each
+//! host; elsewhere a line for each thing that happens.
+
+use std::collections::BTreeMap;
+
+use blocklab_console::terminal;
+use blocklab_record::{Interval, IntervalDirection};
+use blocklab_report::live::Screen;
+use blocklab_runner::planned_run;
+use blocklab_units::{Nanos, count, plural};
+
+use crate::message::Line;
+use crate::plan::FleetPlan;
+
+/// What is shown while a fleet runs.
+pub(crate) struct Live {
+    screen: Screen,
+    is_shown: bool,
+    is_terminal: bool,
+    cases: Vec<String>,
+    passes: u32,
+    hosts: Vec<String>,
+    ready: usize,
+    /// The measurement that the first host is at.
+    step: Option<String>,
+    latest: BTreeMap<String, Interval>,
+    before: Nanos,
+    now: Nanos,
+}
+
+impl Live {
+    pub(crate) fn new(is_shown: bool, plan: &FleetPlan) -> Self {
+        let load = &plan.load.plan;
+        let size = terminal::size();
+        Self {
+            screen: Screen::new(is_shown && size.is_some(), size, planned_run(load)),
+            is_shown,
+            is_terminal: size.is_some(),
+            cases: load.cases.iter().map(|case| case.name.clone()).collect(),
+            passes: load.passes,
+            hosts: plan.hosts.iter().map(|host| host.name.clone()).collect(),
+            ready: 0,
+            step: None,
+            latest: BTreeMap::new(),
+            before: Nanos::ZERO,
+            now: Nanos::ZERO,
+        }
+    }
+
+    /// Something has happened.
+    pub(crate) fn show(&mut self, line: &Line) {
+        match line {
+            Line::Connected => {
+                let hosts = plural(self.hosts.len(), "host");
+                self.say(&format!("connected: {hosts}"));
+            }
+            Line::Checked => self.say("all targets are permitted; nothing was written yet"),
+            Line::Ready(host) => {
+                self.ready += 1;
+                self.say(&format!(
+                    "{host} is ready ({} of {})",
+                    self.ready,
+                    self.hosts.len()
+                ));
+            }
+            Line::LayingOut {
+                host,
+                path,
+                done,
+                total,
+            } => self.laying_out(&format!("{host}: laying out {path}"), *done, *total),
+            Line::Waiting(hosts) => self.say(&format!(
+                "{} is not ready, and has not moved for some seconds",
+                hosts.join(", ")
+            )),
+            Line::Started { .. } => self.say("all hosts begin together"),
+            Line::Lost { host, why } => {
+                self.warn(&format!("{host} is lost: {why}; the others are stopped"))
+            }
+            Line::Begins {
+                host, case, pass, ..
+            } if self.hosts.first() == Some(host) => self.begins(case, *pass),
+            Line::Frame {
+                host,
+                interval,
+                elapsed_ns,
+            } => self.frame(host, interval, Nanos(*elapsed_ns)),
+            _ => {}
+        }
+    }
+
+    /// The screen is cleared.
+    pub(crate) fn finished(&mut self) {
+        self.report_step();
+        self.screen.finished();
+    }
+
+    fn say(&mut self, text: &str) {
+        if self.is_terminal {
+            self.screen.phase(text);
+        } else if self.is_shown {
+            terminal::inform(text);
+        }
+    }
+
+    /// What the user must know at once, whatever is shown.
+    fn warn(&mut self, text: &str) {
+        self.screen.finished();
+        terminal::warn(text);
+    }
+
+    fn laying_out(&mut self, text: &str, done: u64, total: u64) {
+        if self.is_terminal {
+            self.screen.phase(text);
+            self.screen.progress(done, total);
+        }
+    }
+
+    fn begins(&mut self, case: &str, pass: u32) {
+        self.report_step();
+        self.before = self.before + self.now;
+        self.now = Nanos::ZERO;
+        self.latest.clear();
+        let place = self.cases.iter().position(|known| known == case);
+        let number = place.unwrap_or(0) + 1;
+        let passes = self.passes.max(pass);
+        self.screen
+            .case(case, pass, passes, number, self.cases.len());
+        self.step = Some(format!("{case} pass {pass}/{passes}"));
+    }
+
+    fn frame(&mut self, host: &str, interval: &Interval, elapsed: Nanos) {
+        self.latest.insert(host.to_owned(), *interval);
+        self.now = self.now.max(elapsed);
+        // Once for each round of all hosts.
+        if self.hosts.first().is_some_and(|first| first == host) {
+            let sum = sum(self.latest.values());
+            self.screen.hosts(&self.rates());
+            self.screen.interval(&sum, self.before + self.now);
+        }
+    }
+
+    /// The hosts and their rates, as long as they fit on a line.
+    fn rates(&self) -> String {
+        let rates = self.latest.iter();
+        let rates = rates.map(|(host, interval)| format!("{host} {}", count(iops(interval))));
+        rates.collect::<Vec<_>>().join("   ")
+    }
+
+    /// Where there is no screen: what the measurement that is over came to in its last second.
+    fn report_step(&mut self) {
+        let Some(step) = self.step.take() else {
+            return;
+        };
+        if self.is_shown && !self.is_terminal && !self.latest.is_empty() {
+            let all: f64 = self.latest.values().map(iops).sum();
+            let text = format!("{step}: at its end {} IOPS   {}", count(all), self.rates());
+            terminal::inform(&text);
+        }
+    }
+}
+
+fn iops(interval: &Interval) -> f64 {
+    let ios = interval.read.ios + interval.write.ios + interval.trim.ios;
+    ios as f64 / (interval.length_ns.max(1) as f64 / 1e9)
+}
+
+/// All hosts together; the percentiles are those of the slowest host, because intervals have none
+/// that could be merged.
+fn sum<'a>(all: impl Iterator<Item = &'a Interval>) -> Interval {
+    let mut sum = Interval::default();
+    for one in all {
+        sum.length_ns = sum.length_ns.max(one.length_ns);
+        sum.ramp |= one.ramp;
+        for (to, from) in [
+            (&mut sum.read, one.read),
+            (&mut sum.write, one.write),
+            (&mut sum.trim, one.trim),
+        ] {
+            *to = IntervalDirection {
+                ios: to.ios + from.ios,
+                bytes: to.bytes + from.bytes,
+                mean_ns: to.mean_ns.max(from.mean_ns),
+                p50_ns: to.p50_ns.max(from.p50_ns),
+                p99_ns: to.p99_ns.max(from.p99_ns),
+                max_ns: to.max_ns.max(from.max_ns),
+                ..from
+            };
+        }
+    }
+    sum
+}

@@ -1,0 +1,218 @@
+//! In: a task, orders. Out: the run of this host, kept in its store, and what is told of it.
+//!
+//! A thread of its own: the other one carries messages meanwhile, and answers when this one hangs in
+//! the kernel.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender};
+
+use anyhow::{Context, Result};
+use blocklab_console::place;
+use blocklab_record::Record;
+use blocklab_results::Spooling;
+use blocklab_runner::{Event, Finished, Observer, Prepared, Questions, Setting};
+use blocklab_store::Store;
+use blocklab_units::Nanos;
+
+use crate::message::{Ended, FromHost, Line};
+use crate::plan::{FleetPlan, HostTask};
+use crate::rank::clocks;
+
+/// What the thread is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Command {
+    Prepare,
+    /// At this moment of the monotonic clock.
+    Start(i64),
+}
+
+/// What the thread tells.
+#[derive(Debug)]
+pub(crate) enum Told {
+    /// The coordinator.
+    Word(FromHost),
+    /// The launcher.
+    Line(Box<Line>),
+}
+
+/// The share of one host.
+pub(crate) struct Member {
+    plan: FleetPlan,
+    commands: Receiver<Command>,
+    told: Sender<Told>,
+    interrupted: Arc<AtomicBool>,
+}
+
+impl Member {
+    pub(crate) const fn new(
+        plan: FleetPlan,
+        commands: Receiver<Command>,
+        told: Sender<Told>,
+        interrupted: Arc<AtomicBool>,
+    ) -> Self {
+        Self {
+            plan,
+            commands,
+            told,
+            interrupted,
+        }
+    }
+
+    /// From the first look to the end.
+    pub(crate) fn work(self) {
+        let task = self.plan.hosts[0].clone();
+        let ended = match self.measure(&task) {
+            Ok(Some(record)) => {
+                self.line(Line::Run {
+                    host: task.name,
+                    record: Box::new(record),
+                });
+                Ended::Run
+            }
+            Ok(None) => self.nothing(task.name, "stopped before anything was measured".to_owned()),
+            Err(error) => self.nothing(task.name, format!("{error:#}")),
+        };
+        self.word(FromHost::Ended(ended));
+    }
+
+    fn nothing(&self, host: String, why: String) -> Ended {
+        self.line(Line::NoRun {
+            host,
+            why: why.clone(),
+        });
+        Ended::Nothing(why)
+    }
+
+    fn word(&self, word: FromHost) {
+        // The other thread lives longer.
+        let _ = self.told.send(Told::Word(word));
+    }
+
+    fn line(&self, line: Line) {
+        let _ = self.told.send(Told::Line(Box::new(line)));
+    }
+
+    /// Checks everything, tells the verdict, and goes on when all others may, too.
+    fn measure(&self, task: &HostTask) -> Result<Option<Record>> {
+        let refused = |error: anyhow::Error| {
+            self.word(FromHost::Checked(Err(format!("{error:#}"))));
+            error
+        };
+        let store = place::store(task.store.clone()).map_err(refused)?;
+        let guard = place::guard(&task.destroy_data, &store);
+        let catalog = place::load_catalog().map_err(refused)?;
+        let request = self.plan.load.request(task);
+        let setting = Setting {
+            store: &store,
+            guard: &guard,
+            catalog: &catalog,
+            interrupted: &*self.interrupted,
+        };
+        let prepared = Prepared::new(&request, setting)
+            .map_err(anyhow::Error::from)
+            .map_err(refused)?;
+        prepared
+            .forecasts()
+            .map_err(anyhow::Error::from)
+            .map_err(refused)?;
+        store
+            .try_out()
+            .context("it cannot keep its run")
+            .map_err(refused)?;
+        self.word(FromHost::Checked(Ok(())));
+        let Ok(Command::Prepare) = self.commands.recv() else {
+            return Ok(None);
+        };
+        let mut view = HostView {
+            member: self,
+            host: &task.name,
+            spooling: Spooling::new(Some(&store)),
+        };
+        let finished = prepared.run(&mut view);
+        // All of its spool is written before the run takes its place.
+        drop(view);
+        let Finished::Run(record) = finished? else {
+            return Ok(None);
+        };
+        Ok(self.keep(*record, &store))
+    }
+
+    /// Keeps the run here, and tells it even where that fails.
+    fn keep(&self, mut record: Record, store: &Store) -> Option<Record> {
+        if record.measurements.is_empty() {
+            return None;
+        }
+        if let Err(error) = store.keep(&mut record) {
+            let text = format!("the run cannot be kept on this host: {error}");
+            blocklab_console::terminal::warn(&text);
+        }
+        Some(record)
+    }
+}
+
+/// Tells what happens in the run of this host.
+struct HostView<'a> {
+    member: &'a Member,
+    host: &'a str,
+    /// What this host has measured is kept second by second.
+    spooling: Spooling,
+}
+
+impl Observer for HostView<'_> {
+    fn event(&mut self, event: Event<'_>) {
+        self.spooling.event(event);
+        let host = self.host.to_owned();
+        match event {
+            Event::LayingOut { path, done, total } => self.member.line(Line::LayingOut {
+                host,
+                path: path.display().to_string(),
+                done: done.0,
+                total: total.0,
+            }),
+            Event::Begins {
+                case,
+                pass,
+                step,
+                steps,
+                ..
+            } => self.member.line(Line::Begins {
+                host,
+                case: case.name.clone(),
+                pass,
+                step,
+                steps,
+            }),
+            Event::Interval {
+                interval, elapsed, ..
+            } => self.member.line(Line::Frame {
+                host,
+                elapsed_ns: elapsed.0,
+                interval: Box::new(*interval),
+            }),
+            _ => {}
+        }
+    }
+}
+
+impl Questions for HostView<'_> {
+    fn keeps_frames(&self) -> bool {
+        self.spooling.is_kept()
+    }
+
+    /// The barrier: everything is laid out, and the moment comes from the coordinator.
+    fn start_in(&mut self) -> Option<Nanos> {
+        self.member.word(FromHost::Ready);
+        match self.member.commands.recv() {
+            Ok(Command::Start(at)) => {
+                let ahead = at - clocks().monotonic_ns;
+                Some(Nanos(u64::try_from(ahead).unwrap_or_default()))
+            }
+            // The thread of messages is told to stop.
+            _ => {
+                self.member.interrupted.store(true, Ordering::Relaxed);
+                None
+            }
+        }
+    }
+}
