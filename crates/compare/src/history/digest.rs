@@ -197,6 +197,7 @@ fn doubts(record: &Record, findings: &[Finding], case: &str) -> Vec<String> {
         Status::Complete => None,
         Status::Interrupted => Some("interrupted"),
         Status::Failed => Some("failed"),
+        Status::Incomplete => Some("incomplete"),
     };
     let is_about = |finding: &&Finding| {
         finding.subject.is_empty() || finding.subject.iter().any(|subject| subject == case)
