@@ -91,7 +91,10 @@ impl Store {
                 found[place] = Some(run);
             }
         });
-        lines.compact(found.iter_mut().flatten().filter_map(Indexed::kept));
+        lines.compact(
+            folders.len(),
+            found.iter_mut().flatten().filter_map(Indexed::kept),
+        );
         let missing: Vec<usize> = (0..folders.len())
             .filter(|at| found[*at].is_none())
             .collect();

@@ -267,6 +267,36 @@ fn a_file_of_old_lines_is_written_anew() {
     assert_eq!(fs::read_dir(lab.store.root()).expect("listed").count(), 4);
 }
 
+/// The story: a list and the pages dropped each other's lines, and each derived all of a large store
+/// anew whenever the other had been there.
+#[test]
+fn two_derivations_leave_each_other_their_lines() {
+    const OTHER: Derivation<String> = Derivation {
+        version: "test/2",
+        ..NAMES
+    };
+    let lab = Lab::new("two");
+    let ids: Vec<String> = (0..1100)
+        .map(|number| {
+            format!(
+                "202611{:02}-00{:02}{:02}-k3f",
+                10 + number / 600,
+                number / 60 % 10,
+                number % 60
+            )
+        })
+        .collect();
+    for id in &ids {
+        let folder = lab.store.root().join(id);
+        fs::create_dir_all(&folder).expect("a folder");
+        fs::write(folder.join("record.json"), lab.record(id).to_json()).expect("a record");
+    }
+    let _ = (lab.store.index(&NAMES), lab.store.index(&OTHER));
+    let derived = lab.derived();
+    let _ = (lab.store.index(&NAMES), lab.store.index(&OTHER));
+    assert_eq!(lab.derived(), derived, "nothing is derived again");
+}
+
 #[test]
 fn a_record_that_only_its_head_can_be_read_of_is_listed() {
     let lab = Lab::new("head");

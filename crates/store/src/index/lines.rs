@@ -118,14 +118,12 @@ impl Lines {
     }
 
     /// Writes a new file of the lines in use where most are not, and tells each where it is now.
-    pub(super) fn compact<'k>(&mut self, kept: impl Iterator<Item = &'k mut Kept>) {
-        if self.stale < STALE {
+    pub(super) fn compact<'k>(&mut self, runs: usize, kept: impl Iterator<Item = &'k mut Kept>) {
+        // Lists and pages remember different things of each run: the lines of the other are in use.
+        if self.stale < STALE.max(2 * runs) {
             return;
         }
         let mut kept: Vec<&mut Kept> = kept.collect();
-        if self.stale < kept.len() {
-            return;
-        }
         let fresh = self.root.join(format!("{NAME}.new-{}", std::process::id()));
         match self.written_anew(&fresh, &kept) {
             Ok(file) => {
