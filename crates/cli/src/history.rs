@@ -2,11 +2,12 @@
 
 use anyhow::{Result, bail};
 use blocklab_compare::gate::fits;
-use blocklab_compare::history::{History, history as series};
+use blocklab_compare::history::{Fastest, History, history as series};
 use blocklab_console::terminal;
+use blocklab_report::document::Document;
 use blocklab_report::views;
 use blocklab_results::history::{DERIVATION, history_runs};
-use blocklab_store::Store;
+use blocklab_store::{Index, Store};
 use jiff::Timestamp;
 use serde::Serialize;
 
@@ -29,8 +30,27 @@ pub fn history(args: &HistoryArgs, store: &Store) -> Result<()> {
     for damaged in &index.damaged {
         terminal::warn(&format!("{}: {}", damaged.path.display(), damaged.why));
     }
+    let (runs, found) = found(args, store, &index)?;
+    answer::print(args.form, FORM, &Fields::new(runs, &found), || {
+        views::history(&found)
+    })
+}
+
+/// The same for a page, in words and as JSON.
+pub fn shown(args: &HistoryArgs, store: &Store) -> Result<(Document, String)> {
+    let (runs, found) = found(args, store, &store.index(&DERIVATION))?;
+    let json = answer::json(FORM, &Fields::new(runs, &found))?;
+    Ok((views::history(&found), json))
+}
+
+/// How many runs fit, and their series.
+fn found(
+    args: &HistoryArgs,
+    store: &Store,
+    index: &Index<Option<Fastest>>,
+) -> Result<(usize, History)> {
     let now = Timestamp::now();
-    let runs = history_runs(&index, |run| is_wanted(store, run, &args.filter, now));
+    let runs = history_runs(index, |run| is_wanted(store, run, &args.filter, now));
     if runs.is_empty() {
         bail!(
             "no run in {} fits; `blocklab list` shows what is there",
@@ -50,12 +70,17 @@ pub fn history(args: &HistoryArgs, store: &Store) -> Result<()> {
             );
         }
     }
-    let fields = Fields {
-        verdict: blocklab_report::words::answer::history(&found).text,
-        runs: runs.len(),
-        history: &found,
-    };
-    answer::print(args.form, ("history_format", 1), &fields, || {
-        views::history(&found)
-    })
+    Ok((runs.len(), found))
+}
+
+const FORM: (&str, u32) = ("history_format", 1);
+
+impl<'a> Fields<'a> {
+    fn new(runs: usize, history: &'a History) -> Self {
+        Self {
+            verdict: blocklab_report::words::answer::history(history).text,
+            runs,
+            history,
+        }
+    }
 }

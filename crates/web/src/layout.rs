@@ -38,8 +38,9 @@ pub fn scripts() -> Vec<String> {
 }
 
 /// The pages that lead to all others.
-const PLACES: [(&str, &str); 3] = [
+const PLACES: [(&str, &str); 4] = [
     ("/", "Runs"),
+    ("/history", "History"),
     ("/catalog", "Catalog"),
     ("/studies", "Simulate"),
 ];

@@ -18,14 +18,65 @@ use blocklab_web::{Built, Field, More, Query, Simulator, View};
 use clap::Parser;
 
 use crate::args::{Cli, Command};
-use crate::{catalog, request};
+use crate::{catalog, history, request};
 
 /// What pages show beside the runs.
 pub(super) fn more() -> More {
     More {
-        views: vec![CATALOG],
+        views: vec![HISTORY, CATALOG],
         simulator: Simulator { studies, simulate },
     }
+}
+
+/// The series of loads and their changes, as `history` shows them.
+const HISTORY: View = View {
+    place: "history",
+    name: "History",
+    lead: "Every load in its place among the runs before it, and since when it is slower or faster.",
+    fields: &[
+        Field {
+            name: "case",
+            label: "Case",
+            example: "rand4k*",
+            times: 1,
+        },
+        Field {
+            name: "study",
+            label: "Study",
+            example: "quick",
+            times: 1,
+        },
+        Field {
+            name: "target",
+            label: "Target",
+            example: "/data*",
+            times: 1,
+        },
+    ],
+    build: show_history,
+};
+
+fn show_history(store: &Store, query: &Query) -> Result<Vec<Built>, String> {
+    let mut words = vec!["blocklab".to_owned(), "history".to_owned()];
+    for (name, text) in query {
+        match (&**name, text.trim()) {
+            (_, "") => {}
+            ("study" | "target", text) => words.push(format!("--{name}={text}")),
+            _ => {}
+        }
+    }
+    let case = query
+        .iter()
+        .find(|(name, text)| name == "case" && !text.trim().is_empty());
+    if let Some((_, case)) = case {
+        words.extend(["--".to_owned(), case.trim().to_owned()]);
+    }
+    let cli = Cli::try_parse_from(words).map_err(|error| error.to_string())?;
+    let Command::History(args) = cli.command else {
+        return Err("`history` is a command".to_owned());
+    };
+    let (document, json) = history::shown(&args, store).map_err(|error| format!("{error:#}"))?;
+    Ok(vec![Built { document, json }])
 }
 
 /// Volumes and machines beside each other, as `catalog show` shows each.
@@ -160,6 +211,24 @@ mod tests {
             let refused = simulate(study, "gp3:1TiB").expect_err(study);
             assert!(refused.contains("no built-in study"), "{refused}");
         }
+    }
+
+    #[test]
+    fn what_is_asked_of_a_history_is_text() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = Store::open(folder.path());
+        let pairs = [
+            ("case", "--json"),
+            ("study", "--store=/"),
+            ("target", ""),
+            ("other", "x"),
+        ];
+        let query: Vec<(String, String)> = pairs
+            .iter()
+            .map(|(name, text)| ((*name).to_owned(), (*text).to_owned()))
+            .collect();
+        let refused = show_history(&store, &query).expect_err("an empty store");
+        assert!(refused.starts_with("no run in"), "{refused}");
     }
 
     #[test]
