@@ -141,7 +141,14 @@ impl<'c> Market<'c> {
             offered: RefCell::default(),
             granted: RefCell::default(),
         };
-        only.search(question)
+        let named = Question {
+            machine: Some(Hosts {
+                previous: true,
+                ..Hosts::default()
+            }),
+            ..question.clone()
+        };
+        only.search(&named)
     }
 
     /// Of each seller, the machine of that name.

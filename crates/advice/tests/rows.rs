@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::LazyLock;
 
-use blocklab_advice::{Market, Question, Seller};
+use blocklab_advice::{Choice, Market, Question, Seller, advise};
 use blocklab_catalog::{Catalog, Hosts};
 use blocklab_units::Bytes;
 
@@ -12,9 +12,8 @@ static CATALOG: LazyLock<Catalog> = LazyLock::new(|| {
     Catalog::load(folder).expect("prices")
 });
 
-#[track_caller]
-fn check(need: &str, (vcpus, gib): (u32, u64), address: &str, per_month: f64) {
-    let question = Question {
+fn question(need: &str, (vcpus, gib): (u32, u64)) -> Question {
+    Question {
         need: need.parse().expect("a need"),
         sellers: vec![Seller {
             vendor: "aws".to_owned(),
@@ -33,7 +32,12 @@ fn check(need: &str, (vcpus, gib): (u32, u64), address: &str, per_month: f64) {
         only: None,
         at_least: false,
         remarks: Vec::new(),
-    };
+    }
+}
+
+#[track_caller]
+fn check(need: &str, machine: (u32, u64), address: &str, per_month: f64) {
+    let question = question(need, machine);
     let market = Market::new(&CATALOG, &question).expect("machines");
     let best = market.cheapest(&question).expect("something carries it");
     assert_eq!(best.candidate.address(), address);
@@ -94,4 +98,20 @@ fn a_hard_disk_loses_by_its_size() {
         "4xgp3:1000GiB@c8gb.xlarge",
         493.0,
     );
+}
+
+/// The story: r5.xlarge is of a previous generation by now, and whoever has one was told that nothing
+/// carries anything on it.
+#[test]
+fn a_machine_that_one_has_may_be_old() {
+    let mut question = question("140GiB,6000iops,125MiB/s", (4, 32));
+    question.own = Some("r5.xlarge".to_owned());
+    question.volumes = 1..=1;
+    let market = Market::new(&CATALOG, &question).expect("machines");
+    let mut judge = |_: &_, _: &_| Ok::<_, ()>(Vec::new());
+    let advice = advise(&market, &question, &mut judge).expect("nothing fails");
+    let own = advice.chosen.last().expect("the own machine");
+    assert_eq!(own.choice, Choice::OnOwnMachine);
+    let address = own.address().expect("something carries it");
+    assert_eq!(address, "gp3:140GiB,iops=6000@r5.xlarge");
 }
