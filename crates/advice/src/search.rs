@@ -33,10 +33,13 @@ pub(crate) struct Found {
     pub(crate) unpriced: Vec<String>,
 }
 
+/// How a machine counts volumes: their group and accounting, and whether they are striped.
+type Counted<'o> = (&'o (String, Accounting), bool);
+
 /// What is known of a machine already.
 struct Known<'o> {
     /// Whether it holds back, by all on which that depends.
-    held: Vec<((&'o (String, Accounting), bool), Option<Held>)>,
+    held: Vec<(Counted<'o>, Option<Held>)>,
     /// That it does is noted.
     is_told: bool,
 }
