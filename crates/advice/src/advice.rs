@@ -7,7 +7,7 @@ use blocklab_catalog::{Need, Wanted};
 use blocklab_units::Nanos;
 use serde::Serialize;
 
-use crate::Candidate;
+use crate::candidate::Candidate;
 use crate::finalist::{Finalist, Simulated, Verdict};
 use crate::front::{Point, front};
 use crate::impossible::{Impossible, impossible, named, parts, unit, value, with};

@@ -3,8 +3,7 @@
 use blocklab_catalog::{HOURS_PER_MONTH, Host, LOCAL, Offered};
 use blocklab_workload::{Address, Offer};
 
-use crate::Seller;
-use crate::question::Question;
+use crate::question::{Question, Seller};
 
 /// Volumes on a machine that carry the need by their limits.
 #[derive(Debug, Clone, PartialEq)]

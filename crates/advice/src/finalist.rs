@@ -6,7 +6,7 @@ use blocklab_device::{LimitKind, Origin};
 use blocklab_workload::Address;
 use serde::Serialize;
 
-use crate::Candidate;
+use crate::candidate::Candidate;
 use crate::impossible::{named, unit};
 
 /// A candidate, and the device that its address names.

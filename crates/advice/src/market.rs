@@ -10,19 +10,7 @@ use blocklab_catalog::{Catalog, Host, HostClass, Hosts, Need, Offered};
 use blocklab_device::{Accounting, DeviceSpec, InstanceSpec, Layout, LimitKind, VolumeSpec};
 use blocklab_units::Bytes;
 
-use crate::question::{Contradiction, Question};
-use crate::search::Found;
-
-/// A vendor, and the region whose prices hold.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Seller {
-    /// As it stands before the `/` of an address.
-    pub vendor: String,
-    /// As its lists call it.
-    pub region: String,
-    /// The user named the region, so that addresses name it too.
-    pub is_named: bool,
-}
+use crate::question::{Contradiction, Question, Seller};
 
 /// For what the least volumes were looked for.
 #[derive(Debug, Clone, PartialEq)]
@@ -132,27 +120,19 @@ impl<'c> Market<'c> {
         Contradiction(message)
     }
 
-    /// What carries a need on one machine, whatever else was asked of machines.
-    pub(crate) fn search_on(&self, name: &str, question: &Question) -> Found {
-        let only = Market {
+    /// The same with one machine.
+    pub(crate) fn only(&self, name: &str) -> Self {
+        Self {
             catalog: self.catalog,
             sellers: self.sellers.clone(),
             hosts: self.named(name),
             offered: RefCell::default(),
             granted: RefCell::default(),
-        };
-        let named = Question {
-            machine: Some(Hosts {
-                previous: true,
-                ..Hosts::default()
-            }),
-            ..question.clone()
-        };
-        only.search(&named)
+        }
     }
 
     /// Of each seller, the machine of that name.
-    fn named(&self, name: &str) -> Vec<Vec<Host>> {
+    pub(crate) fn named(&self, name: &str) -> Vec<Vec<Host>> {
         let sellers = self.sellers.iter();
         let hosts = sellers.map(|seller| {
             let host = self.catalog.host(&seller.vendor, &seller.region, name);

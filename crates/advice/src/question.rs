@@ -4,7 +4,16 @@ use std::ops::RangeInclusive;
 
 use blocklab_catalog::{Hosts, Need};
 
-use crate::Seller;
+/// A vendor, and the region whose prices hold.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Seller {
+    /// As it stands before the `/` of an address.
+    pub vendor: String,
+    /// As its lists call it.
+    pub region: String,
+    /// The user named the region, so that addresses name it too.
+    pub is_named: bool,
+}
 
 /// A need, and what is accepted to meet it.
 #[derive(Debug, Clone, PartialEq)]

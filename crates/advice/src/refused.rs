@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::Candidate;
+use crate::candidate::Candidate;
 use crate::market::Held;
 use crate::search::Found;
 

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use blocklab_catalog::{Host, HostClass, Offered, resolve};
+use blocklab_catalog::{Host, HostClass, Hosts, Offered, resolve};
 use blocklab_device::Accounting;
 use blocklab_workload::Address;
 
@@ -63,6 +63,19 @@ impl Market<'_> {
     /// The cheapest that carry a need by their limits.
     pub(crate) fn search(&self, question: &Question) -> Found {
         self.search_below(question, f64::INFINITY)
+    }
+
+    /// What carries a need on one machine, whatever else was asked of machines.
+    pub(crate) fn search_on(&self, name: &str, question: &Question) -> Found {
+        let only = self.only(name);
+        let named = Question {
+            machine: Some(Hosts {
+                previous: true,
+                ..Hosts::default()
+            }),
+            ..question.clone()
+        };
+        only.search(&named)
     }
 
     /// The same of those that cost less than a price.
