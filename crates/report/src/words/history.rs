@@ -25,7 +25,7 @@ pub fn title(of: &Conditions) -> String {
 
 /// The study, the load, and what the machine was.
 pub fn conditions(of: &Conditions) -> String {
-    let machine = [&*of.origin, &*of.machine];
+    let machine = [of.origin, &*of.machine];
     let parts = [&*of.study, &*of.what].into_iter().chain(machine);
     let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
     parts.join(" · ")
