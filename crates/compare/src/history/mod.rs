@@ -15,6 +15,6 @@ pub(crate) use against::holm;
 pub use against::{AgainstHistory, HistoryPair, Refused, against_history};
 pub use digest::{DERIVED, Digest, Fastest, FigureDigest, LoadDigest, derive};
 pub use series::{
-    ChangePoint, Changed, Conditions, History, HistoryRun, Point, Series, Standing, Suspected,
+    ChangePoint, Changed, Conditions, History, HistoryRun, Point, Series, SeriesVerdict, Suspected,
     history,
 };

@@ -59,7 +59,7 @@ pub struct Series {
     /// latency.
     pub is_headline: bool,
     /// What the series shows.
-    pub verdict: Standing,
+    pub verdict: SeriesVerdict,
     /// Why there is no other verdict: how many runs are missing, what is suspected.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub why: String,
@@ -79,7 +79,7 @@ pub struct Series {
 /// What a series shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Standing {
+pub enum SeriesVerdict {
     /// Its last change made it worse.
     Regressed,
     /// Its last change made it better.
@@ -133,7 +133,7 @@ pub struct Changed {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ChangePoint {
     /// Worse or better.
-    pub verdict: Standing,
+    pub verdict: SeriesVerdict,
     /// The first run of the new level.
     pub run: String,
     /// When it began.
@@ -165,7 +165,7 @@ pub struct ChangePoint {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Suspected {
     /// Worse or better it would be.
-    pub verdict: Standing,
+    pub verdict: SeriesVerdict,
     /// The first of them.
     pub run: String,
     /// Its place among the points.
@@ -299,7 +299,7 @@ impl Draft<'_> {
                 conditions: conditions.clone(),
                 is_headline: load.headline() == quantity.name(),
                 quantity,
-                verdict: Standing::NoChangeShown,
+                verdict: SeriesVerdict::NoChangeShown,
                 why: String::new(),
                 usual_doubts: Vec::new(),
                 points: Vec::new(),
@@ -412,11 +412,14 @@ impl Found {
         (series.verdict, series.why) = match (series.changes.last(), &series.suspicion) {
             _ if runs < needed => {
                 let why = format!("{runs} of the {needed} runs that are needed{left_out}");
-                (Standing::NotComparable, why)
+                (SeriesVerdict::NotComparable, why)
             }
             (Some(change), _) => (change.verdict, String::new()),
-            (None, Some(_)) => (Standing::Suspected, "two more runs will tell".to_owned()),
-            (None, None) => (Standing::NoChangeShown, String::new()),
+            (None, Some(_)) => (
+                SeriesVerdict::Suspected,
+                "two more runs will tell".to_owned(),
+            ),
+            (None, None) => (SeriesVerdict::NoChangeShown, String::new()),
         };
     }
 }
@@ -427,11 +430,11 @@ impl Draft<'_> {
         self.series.conditions.origin == Origin::Simulated.name()
     }
 
-    fn verdict(&self, before: f64, after: f64) -> Standing {
+    fn verdict(&self, before: f64, after: f64) -> SeriesVerdict {
         if (after < before) == self.series.quantity.is_latency() {
-            Standing::Improved
+            SeriesVerdict::Improved
         } else {
-            Standing::Regressed
+            SeriesVerdict::Regressed
         }
     }
 

@@ -55,7 +55,7 @@ fn since_when_it_is_slower_by_how_much_and_what_else_changed() {
         .iter_mut()
         .for_each(|record| record.environment.kernel = "6.8".to_owned());
     let found = rate(&records);
-    assert_eq!(found.verdict, Standing::Regressed);
+    assert_eq!(found.verdict, SeriesVerdict::Regressed);
     let [change] = &found.changes[..] else {
         panic!("one change: {:?}", found.changes)
     };
@@ -80,10 +80,11 @@ fn faster_again_is_improved_and_less_latency_is_better() {
     let records = records(&[(10_000.0, 10), (8_000.0, 10), (10_000.0, 10)]);
     let found = history(&runs(&records));
     for series in &found.series {
-        let verdicts: Vec<Standing> = series.changes.iter().map(|change| change.verdict).collect();
-        let expected = [Standing::Regressed, Standing::Improved];
+        let verdicts: Vec<SeriesVerdict> =
+            series.changes.iter().map(|change| change.verdict).collect();
+        let expected = [SeriesVerdict::Regressed, SeriesVerdict::Improved];
         assert_eq!(verdicts, expected, "{}", series.quantity.name());
-        assert_eq!(series.verdict, Standing::Improved);
+        assert_eq!(series.verdict, SeriesVerdict::Improved);
     }
     assert_eq!((found.series.len(), found.tested), (3, 3));
 }
@@ -105,8 +106,8 @@ fn another_machine_target_load_or_origin_is_another_series() {
         records[10..].iter_mut().for_each(change);
         let found = history(&runs(&records));
         let rates = found.series.iter().filter(|series| series.is_headline);
-        let verdicts: Vec<Standing> = rates.map(|series| series.verdict).collect();
-        assert_eq!(verdicts, [Standing::NoChangeShown; 2]);
+        let verdicts: Vec<SeriesVerdict> = rates.map(|series| series.verdict).collect();
+        assert_eq!(verdicts, [SeriesVerdict::NoChangeShown; 2]);
     }
 }
 
@@ -140,7 +141,7 @@ fn doubtful_runs_are_left_out_of_the_test() {
     let found = rate(&records);
     assert_eq!(
         found.verdict,
-        Standing::NoChangeShown,
+        SeriesVerdict::NoChangeShown,
         "{:?}",
         found.changes
     );
@@ -158,23 +159,23 @@ fn what_doubts_nearly_all_runs_sets_none_apart() {
     records[2..].iter_mut().for_each(interrupt);
     let found = rate(&records);
     assert_eq!(found.usual_doubts, ["interrupted"]);
-    assert_eq!(found.verdict, Standing::Regressed);
+    assert_eq!(found.verdict, SeriesVerdict::Regressed);
 }
 
 #[test]
 fn one_or_two_runs_are_suspected_and_few_are_not_comparable() {
     for last in [1, 2] {
         let found = rate(&records(&[(10_000.0, 20), (8_000.0, last)]));
-        assert_eq!(found.verdict, Standing::Suspected);
+        assert_eq!(found.verdict, SeriesVerdict::Suspected);
         let suspicion = found.suspicion.expect("suspected");
         assert_eq!(
             (suspicion.run, suspicion.verdict),
-            (id(20), Standing::Regressed)
+            (id(20), SeriesVerdict::Regressed)
         );
         assert_eq!(found.why, "two more runs will tell");
     }
     let found = rate(&records(&[(10_000.0, 3), (5_000.0, 2)]));
-    assert_eq!(found.verdict, Standing::NotComparable);
+    assert_eq!(found.verdict, SeriesVerdict::NotComparable);
     assert_eq!(found.why, "5 of the 6 runs that are needed");
 }
 
@@ -185,7 +186,7 @@ fn figures_of_a_simulation_are_compared_exactly() {
         .iter_mut()
         .for_each(|record| record.origin = Origin::Simulated);
     let found = rate(&records);
-    assert_eq!(found.verdict, Standing::Improved);
+    assert_eq!(found.verdict, SeriesVerdict::Improved);
     let change = &found.changes[0];
     assert_eq!((change.place, change.probability), (2, None));
     assert_eq!(found.suspicion, None);
@@ -194,7 +195,7 @@ fn figures_of_a_simulation_are_compared_exactly() {
     let found = history(&runs(&records));
     assert!(found.series.iter().all(|series| series.changes.is_empty()));
     records.truncate(2);
-    assert_eq!(rate(&records).verdict, Standing::NoChangeShown);
+    assert_eq!(rate(&records).verdict, SeriesVerdict::NoChangeShown);
 }
 
 /// Under a given rate the device can only show in latencies.
@@ -207,7 +208,7 @@ fn a_paced_load_is_judged_by_its_latency() {
     }
     let found = rate(&records);
     assert!(found.quantity.is_mean_latency());
-    assert_eq!(found.verdict, Standing::Regressed);
+    assert_eq!(found.verdict, SeriesVerdict::Regressed);
 }
 
 /// What chance does once in a thousand series is no change among hundreds of them.
@@ -215,7 +216,7 @@ fn a_paced_load_is_judged_by_its_latency() {
 fn of_many_series_a_weak_change_is_only_suspected() {
     let step = records(&[(10_000.0, 24), (9_000.0, 3)]);
     let alone = rate(&step);
-    assert_eq!(alone.verdict, Standing::Regressed);
+    assert_eq!(alone.verdict, SeriesVerdict::Regressed);
     let mut all = runs(&step);
     let steady = runs(&records(&[(10_000.0, 27)]));
     for (run, steady) in all.iter_mut().zip(&steady) {
@@ -232,7 +233,7 @@ fn of_many_series_a_weak_change_is_only_suspected() {
         .iter()
         .find(|series| series.is_headline)
         .expect("the rate");
-    assert_eq!(series.verdict, Standing::Suspected, "{series:?}");
+    assert_eq!(series.verdict, SeriesVerdict::Suspected, "{series:?}");
     assert_eq!(series.suspicion.as_ref().map(|of| of.place), Some(24));
 }
 

@@ -1,7 +1,7 @@
 //! In: the history of a store. Out: each load that was measured again and again: its line of blocks,
 //! its changes, and what else changed there.
 
-use blocklab_compare::history::{History, Series, Standing};
+use blocklab_compare::history::{History, Series, SeriesVerdict};
 use blocklab_units::{Ink, plural};
 
 use super::header::answered;
@@ -57,7 +57,7 @@ fn loads(history: &History) -> Vec<Vec<&Series>> {
 
 fn is_lonely(load: &[&Series]) -> bool {
     let mut verdicts = load.iter().map(|series| series.verdict);
-    verdicts.all(|verdict| verdict == Standing::NotComparable)
+    verdicts.all(|verdict| verdict == SeriesVerdict::NotComparable)
 }
 
 fn section(load: &[&Series]) -> Part {
@@ -66,7 +66,7 @@ fn section(load: &[&Series]) -> Part {
     let is_quiet = |series: &Series| {
         matches!(
             series.verdict,
-            Standing::NoChangeShown | Standing::NotComparable
+            SeriesVerdict::NoChangeShown | SeriesVerdict::NotComparable
         )
     };
     let shown = load

@@ -4,7 +4,7 @@
 
 use blocklab_compare::compare::{Against, Comparison, Verdict};
 use blocklab_compare::expect::{Compared, Diagnosis, LimitCheck, State};
-use blocklab_compare::history::{AgainstHistory, History, Standing};
+use blocklab_compare::history::{AgainstHistory, History, SeriesVerdict};
 use blocklab_compare::study::{self, Outcome};
 use blocklab_findings::{Assessment, Finding, Row, RowDirection, Severity};
 use blocklab_record::{Origin, Record};
@@ -443,21 +443,21 @@ pub fn history(history: &History) -> Answer {
     let headlines = history.series.iter().filter(|series| series.is_headline);
     let verdicts = headlines.clone().map(|series| series.verdict);
     let kinds = [
-        Standing::Regressed,
-        Standing::Improved,
-        Standing::Suspected,
-        Standing::NoChangeShown,
-        Standing::NotComparable,
+        SeriesVerdict::Regressed,
+        SeriesVerdict::Improved,
+        SeriesVerdict::Suspected,
+        SeriesVerdict::NoChangeShown,
+        SeriesVerdict::NotComparable,
     ];
-    let has = |kind: Standing| verdicts.clone().any(|verdict| verdict == kind);
+    let has = |kind: SeriesVerdict| verdicts.clone().any(|verdict| verdict == kind);
     let tone = match () {
-        () if has(Standing::Regressed) => Tone::Bad,
-        () if has(Standing::Suspected) => Tone::Doubt,
-        () if has(Standing::Improved) => Tone::Good,
+        () if has(SeriesVerdict::Regressed) => Tone::Bad,
+        () if has(SeriesVerdict::Suspected) => Tone::Doubt,
+        () if has(SeriesVerdict::Improved) => Tone::Good,
         () => Tone::Plain,
     };
     let newest = headlines
-        .filter(|series| series.verdict == Standing::Regressed)
+        .filter(|series| series.verdict == SeriesVerdict::Regressed)
         .filter_map(|series| Some((series.changes.last()?, series)))
         .max_by(|(a, _), (b, _)| a.started_at.cmp(&b.started_at));
     let newest = newest.map_or_else(String::new, |(change, series)| {

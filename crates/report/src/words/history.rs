@@ -4,7 +4,9 @@
 use std::collections::BTreeSet;
 
 use blocklab_compare::compare::Quantity;
-use blocklab_compare::history::{ChangePoint, Changed, Conditions, Series, Standing, Suspected};
+use blocklab_compare::history::{
+    ChangePoint, Changed, Conditions, Series, SeriesVerdict, Suspected,
+};
 use blocklab_units::{Ink, count, latency, plural};
 
 use crate::words::facts::word;
@@ -41,12 +43,12 @@ pub fn verdict(series: &Series) -> String {
 }
 
 /// Its colour.
-pub const fn ink(of: Standing) -> Ink {
+pub const fn ink(of: SeriesVerdict) -> Ink {
     match of {
-        Standing::Regressed => Ink::Red,
-        Standing::Improved => Ink::Green,
-        Standing::Suspected => Ink::Yellow,
-        Standing::NoChangeShown | Standing::NotComparable => Ink::Dim,
+        SeriesVerdict::Regressed => Ink::Red,
+        SeriesVerdict::Improved => Ink::Green,
+        SeriesVerdict::Suspected => Ink::Yellow,
+        SeriesVerdict::NoChangeShown | SeriesVerdict::NotComparable => Ink::Dim,
     }
 }
 
