@@ -77,7 +77,7 @@ impl Lines {
         }
     }
 
-    /// Hands out the lines of runs that are as they were when the line was written: the place among
+    /// Gives the lines of runs that are as they were when the line was written: the place among
     /// `folders`, the first part, and where all of it is. The last of a run is the one that counts.
     pub(super) fn read(&mut self, folders: &[Folder], mut found: impl FnMut(usize, &str, Kept)) {
         let Some(file) = &self.file else { return };
