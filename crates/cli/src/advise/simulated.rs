@@ -107,6 +107,7 @@ fn judged(record: &Record, need: &Need, bare: Simulated) -> Simulated {
         Evidence {
             runs: &[(record, &[])],
             comparison: None,
+            history: None,
             compared: None,
         },
     );

@@ -7,7 +7,7 @@ use blocklab_units::{Ink, plural};
 
 use super::header::answered;
 use crate::document::{Column, Document, Entry, Layout, Part, Row, Table};
-use crate::words::{answer, facts, history as words};
+use crate::words::{answer, history as words, versus};
 
 /// A run against those before it.
 pub fn against_history(against: &AgainstHistory) -> Document {
@@ -54,7 +54,7 @@ fn row(pair: &HistoryPair) -> Row {
             words::value(pair.quantity, pair.value),
             format!("{:.3}", pair.ratio),
             format!("{:.3} to {:.3}", pair.ci95_low, pair.ci95_high),
-            facts::word(pair.verdict),
+            versus::verdict(pair.verdict).to_owned(),
         ])
     }
 }
