@@ -8,6 +8,7 @@ use blocklab_record::HostClock;
 use blocklab_units::Nanos;
 use blocklab_workload::PLAN_FORMAT;
 
+use crate::clock::Now;
 use crate::message::{Ended, FromHost, Hello, Line, ToHost};
 use crate::offset::{Pings, Sample};
 use crate::plan::{FleetPlan, VERSION};
@@ -22,15 +23,6 @@ const ENDING: i64 = 6_000_000_000;
 const STILL: i64 = 8_000_000_000;
 /// From the order to start until the start: longer than any message takes.
 const AHEAD: i64 = 250_000_000;
-
-/// A moment by the coordinator's two clocks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Now {
-    /// Nanoseconds of the monotonic clock.
-    pub monotonic_ns: i64,
-    /// Nanoseconds since 1970.
-    pub unix_ns: i64,
-}
 
 /// What is to be done.
 #[derive(Debug, Clone, PartialEq)]

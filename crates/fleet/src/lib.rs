@@ -11,6 +11,7 @@
 //! Coordinator and offsets are state machines without a clock or a network, and are tested without
 //! both. What carries the messages is the rank program's affair (`crates/rank`, which only its own feature builds).
 
+mod clock;
 mod collect;
 mod coordinator;
 mod launch;
@@ -23,8 +24,9 @@ mod plan;
 mod rank;
 mod watch;
 
+pub use clock::Now;
 pub use collect::collect;
-pub use coordinator::{Coordinator, Now, Order};
+pub use coordinator::{Coordinator, Order};
 pub use launch::{Launcher, Unreachable, machine, probe, program};
 pub use launching::Launching;
 pub use message::{Ended, FromHost, Hello, Line, ToHost};

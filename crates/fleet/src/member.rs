@@ -15,9 +15,9 @@ use blocklab_runner::{Event, Finished, Observer, Prepared, Questions, Setting};
 use blocklab_store::Store;
 use blocklab_units::Nanos;
 
+use crate::clock::clocks;
 use crate::message::{Ended, FromHost, Line};
 use crate::plan::{FleetPlan, HostTask};
-use crate::rank::clocks;
 
 /// What the thread is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -128,6 +128,7 @@ impl Member {
             member: self,
             host: &task.name,
             spooling: Spooling::new(Some(&store)),
+            told_ns: 0,
         };
         let finished = prepared.run(&mut view);
         // All of its spool is written before the run takes its place.
@@ -157,19 +158,30 @@ struct HostView<'a> {
     host: &'a str,
     /// What this host has measured is kept second by second.
     spooling: Spooling,
+    /// When the progress of a layout was last told.
+    told_ns: i64,
 }
+
+/// Steps of a layout follow each other by the megabyte; so often one of them is told.
+const BETWEEN_STEPS: i64 = 500_000_000;
 
 impl Observer for HostView<'_> {
     fn event(&mut self, event: Event<'_>) {
         self.spooling.event(event);
         let host = self.host.to_owned();
         match event {
-            Event::LayingOut { path, done, total } => self.member.line(Line::LayingOut {
-                host,
-                path: path.display().to_string(),
-                done: done.0,
-                total: total.0,
-            }),
+            Event::LayingOut { path, done, total } => {
+                let now = clocks().monotonic_ns;
+                if now - self.told_ns > BETWEEN_STEPS {
+                    self.told_ns = now;
+                    self.member.line(Line::LayingOut {
+                        host,
+                        path: path.display().to_string(),
+                        done: done.0,
+                        total: total.0,
+                    });
+                }
+            }
             Event::Begins {
                 case,
                 pass,

@@ -14,9 +14,9 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use blocklab_console::listen;
-use rustix::time::{ClockId, clock_gettime};
 
-use crate::coordinator::{Coordinator, Now, Order};
+use crate::clock::{Now, clocks};
+use crate::coordinator::{Coordinator, Order};
 use crate::member::{Command, Member, Told};
 use crate::message::{FromHost, Hello, Line, ToHost};
 use crate::plan::{FleetPlan, VERSION};
@@ -49,11 +49,11 @@ pub trait Wire {
     fn rank(&self) -> usize;
     /// How many ranks there are.
     fn size(&self) -> usize;
-    /// Hands a message over; it may still be under way afterwards.
+    /// Sends a message, which may still be under way afterwards.
     fn send(&mut self, to: usize, kind: Kind, bytes: Vec<u8>);
     /// The next message that has come.
     fn receive(&mut self) -> Option<Envelope>;
-    /// Whether everything that was handed over has left.
+    /// Whether everything that was sent has left.
     fn is_idle(&mut self) -> bool;
 }
 
@@ -65,18 +65,6 @@ const BEAT: i64 = 1_000_000_000;
 const CUT_OFF: i64 = 8_000_000_000;
 /// How long the last messages may take.
 const LAST_WORDS: i64 = 2_000_000_000;
-
-/// The time now.
-pub(crate) fn clocks() -> Now {
-    let read = |id| {
-        let time = clock_gettime(id);
-        time.tv_sec * 1_000_000_000 + time.tv_nsec
-    };
-    Now {
-        monotonic_ns: read(ClockId::Monotonic),
-        unix_ns: read(ClockId::Realtime),
-    }
-}
 
 /// Plays the part of this rank. Whether all ended in order, so that everybody can be waited for.
 ///

@@ -243,3 +243,42 @@ fn numbered(names: &[String]) -> Result<Vec<String>> {
     }
     Ok(numbered)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(of: &[&str]) -> Vec<String> {
+        of.iter().map(|name| (*name).to_owned()).collect()
+    }
+
+    #[test]
+    fn hosts_are_told_apart() {
+        let twice = numbered(&names(&["h1", " h2", "h1", "h1"])).expect("sound");
+        assert_eq!(twice, ["h1", "h2", "h1#2", "h1#3"]);
+        for bad in ["", "-x", "a b", "h1;rm", "h1:2", "sim", "4", "h*"] {
+            assert!(numbered(&names(&[bad])).is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn a_file_of_hosts() {
+        let text = "# rack\nh1 slots=8\n\nh2:4   # spare\n  10.0.0.7\n";
+        assert_eq!(hostfile(text), ["h1", "h2", "10.0.0.7"]);
+    }
+
+    /// A device is given up on one host, and stays what it is on the others.
+    #[test]
+    fn targets_and_data_are_by_host() {
+        let hosts = Hosts {
+            names: names(&["h1", "h2"]),
+            targets: names(&["/data", "h1:/dev/sdb", "sim:gp3"]),
+            destroy_data: names(&["h2:sdc"]),
+            store: None,
+        };
+        assert_eq!(hosts.targets("h1"), ["/data", "/dev/sdb", "sim:gp3"]);
+        assert_eq!(hosts.targets("h2"), ["/data", "sim:gp3"]);
+        assert_eq!(hosts.destroy_data("h1"), Vec::<String>::new());
+        assert_eq!(hosts.destroy_data("h2"), ["sdc"]);
+    }
+}

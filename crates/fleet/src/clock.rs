@@ -1,0 +1,25 @@
+//! The two clocks of a machine, read together: one counts from a start of its own, the other is the time
+//! of day.
+
+use rustix::time::{ClockId, clock_gettime};
+
+/// A moment by both clocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Now {
+    /// Nanoseconds of the monotonic clock.
+    pub monotonic_ns: i64,
+    /// Nanoseconds since 1970.
+    pub unix_ns: i64,
+}
+
+/// The time now.
+pub(crate) fn clocks() -> Now {
+    let read = |id| {
+        let time = clock_gettime(id);
+        time.tv_sec * 1_000_000_000 + time.tv_nsec
+    };
+    Now {
+        monotonic_ns: read(ClockId::Monotonic),
+        unix_ns: read(ClockId::Realtime),
+    }
+}
