@@ -84,7 +84,9 @@ impl Fleet {
     fn compare(&mut self, ahead: [i64; 2], from: f64) {
         let mut now = from;
         let mut answered = 0;
-        while let Some((rank, number)) = self.pings().nth(answered) {
+        loop {
+            let ping = self.pings().nth(answered);
+            let Some((rank, number)) = ping else { break };
             answered += 1;
             self.coordinator.is_sent(rank, at(now));
             let there = at(now + 20e-6);

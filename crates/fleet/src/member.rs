@@ -107,7 +107,7 @@ impl Member {
             store: &store,
             guard: &guard,
             catalog: &catalog,
-            interrupted: &*self.interrupted,
+            interrupted: &self.interrupted,
         };
         let prepared = Prepared::new(&request, setting)
             .map_err(anyhow::Error::from)

@@ -35,7 +35,8 @@ pub(super) fn refuse_what_is_of_one(args: &FleetRunArgs) -> Result<()> {
         run.example.is_some(),
         run.json_lines,
     ];
-    for ((id, why), _) in REFUSED.iter().zip(given).filter(|(_, given)| *given) {
+    let refused = REFUSED.iter().zip(given).find(|(_, given)| *given);
+    if let Some(((id, why), _)) = refused {
         let option = id.replace("with_run", "with").replace('_', "-");
         bail!("a fleet does not take --{option}: {why}");
     }
