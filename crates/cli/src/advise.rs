@@ -26,9 +26,9 @@ use blocklab_store::Store;
 use blocklab_units::Bytes;
 use blocklab_workload::Address;
 
-use crate::args::AdviseArgs;
 use crate::trace::fit::Load;
 use crate::{answer, chosen};
+use blocklab_args::AdviseArgs;
 use measured::Taken;
 use recorded::Recorded;
 

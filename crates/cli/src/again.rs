@@ -10,8 +10,8 @@ use blocklab_store::Store;
 use blocklab_trace as trace;
 use blocklab_workload::{Engine, Job, Plan, Replay, TraceFile};
 
-use crate::args::RunArgs;
 use crate::chosen;
+use blocklab_args::RunArgs;
 
 /// The load of a run.
 pub struct Again {

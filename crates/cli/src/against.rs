@@ -16,8 +16,8 @@ use blocklab_results::output::Over;
 use blocklab_store::Store;
 use serde::Serialize;
 
-use crate::args::CompareArgs;
 use crate::{answer as form, chosen};
+use blocklab_args::CompareArgs;
 
 /// As JSON.
 #[derive(Serialize)]

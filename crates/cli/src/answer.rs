@@ -7,7 +7,7 @@ use blocklab_console::terminal;
 use blocklab_report::document::Document;
 use serde::Serialize;
 
-use crate::args::FormArgs;
+use blocklab_args::FormArgs;
 
 #[derive(Serialize)]
 struct Envelope<'a, T> {

@@ -20,8 +20,8 @@ use serde_json::json;
 
 use crate::again::plan_of;
 use crate::answer;
-use crate::args::CalibrateArgs;
 use crate::chosen;
+use blocklab_args::CalibrateArgs;
 use blocklab_console::{listen, place, status, terminal};
 use blocklab_results::output::{self, Over};
 

@@ -8,7 +8,7 @@ use blocklab_units::{count, did_you_mean};
 use blocklab_workload::Date;
 
 use crate::answer;
-use crate::args::{
+use blocklab_args::{
     CatalogArgs, CatalogCommand, CatalogImportArgs, CatalogListArgs, CatalogShowArgs,
 };
 use blocklab_console::{place, terminal};

@@ -11,9 +11,9 @@ use blocklab_report::junit::Answered;
 use blocklab_report::{json, views};
 use blocklab_store::Store;
 
-use crate::args::CompareArgs;
 use crate::gate::{self as gate_args, Asking};
 use crate::{against, chosen};
+use blocklab_args::CompareArgs;
 use blocklab_console::terminal;
 use blocklab_results::gate;
 use blocklab_results::output::{self, Over};

@@ -17,7 +17,7 @@ use blocklab_workload::Target;
 use clap::{Arg, Command, CommandFactory};
 use clap_complete::Shell;
 
-use crate::args::Cli;
+use blocklab_args::Cli;
 
 /// The word by which a shell asks. No command: it has no help, no page and no promise.
 const ASKED: &str = "__complete";

@@ -3,7 +3,7 @@ use blocklab_record::BlockDevice;
 use blocklab_store::Store;
 
 use crate::answer;
-use crate::args::DevicesArgs;
+use blocklab_args::DevicesArgs;
 use blocklab_console::place;
 use blocklab_report::document::{Column, Document, Entry, Part, Table};
 

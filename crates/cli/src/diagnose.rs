@@ -15,9 +15,9 @@ use blocklab_store::Store;
 use blocklab_units::plural;
 use blocklab_workload::Address;
 
-use crate::args::DiagnoseArgs;
 use crate::chosen;
 use crate::gate::{self as gate_args, Asking};
+use blocklab_args::DiagnoseArgs;
 use blocklab_console::terminal;
 use blocklab_results::gate;
 use blocklab_results::output::{self, Over};

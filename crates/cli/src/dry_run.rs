@@ -13,7 +13,7 @@ use blocklab_workload::{Plan, Target};
 use serde::Serialize;
 
 use crate::answer;
-use crate::args::FormArgs;
+use blocklab_args::FormArgs;
 
 /// Width of the names at the left.
 const INDENT: usize = 10;

@@ -33,7 +33,7 @@ use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::Address;
 use jiff::Timestamp;
 
-use crate::args::EmulateArgs;
+use blocklab_args::EmulateArgs;
 
 mod addresses;
 mod control;

@@ -10,7 +10,7 @@ use blocklab_emulator::control::{Answer, VolumeState, ask};
 use blocklab_report::observed::credits;
 use blocklab_units::{Bytes, count};
 
-use crate::args::EmulateCtlArgs;
+use blocklab_args::EmulateCtlArgs;
 
 /// Sends the command, and shows the answer.
 pub fn emulate_ctl(args: &EmulateCtlArgs) -> Result<ExitCode> {

@@ -16,9 +16,9 @@ use blocklab_store::Store;
 use blocklab_units::plural;
 use jiff::Timestamp;
 
-use crate::args::{FleetArgs, FleetCommand, FleetRunArgs};
 use crate::gate::{self, Asking};
 use crate::request::request;
+use blocklab_args::{FleetArgs, FleetCommand, FleetRunArgs};
 use hosts::Hosts;
 
 /// Runs the command.

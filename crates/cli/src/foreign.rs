@@ -16,7 +16,7 @@ use blocklab_workload::Plan;
 use jiff::Timestamp;
 
 use crate::answer;
-use crate::args::{ConvertArgs, ImportArgs, ImportTool, Language};
+use blocklab_args::{ConvertArgs, ImportArgs, ImportTool, Language};
 use blocklab_console::chance;
 use blocklab_console::{status, terminal};
 use blocklab_results::keeping;

@@ -9,7 +9,7 @@ use blocklab_host::{LARGEST_SCRIPT, read_input};
 use blocklab_workload::Direction;
 use serde::Deserialize;
 
-use crate::args::GateArgs;
+use blocklab_args::GateArgs;
 
 /// Who answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

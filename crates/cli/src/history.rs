@@ -12,8 +12,8 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::answer;
-use crate::args::HistoryArgs;
 use crate::list::is_wanted;
+use blocklab_args::HistoryArgs;
 
 /// As JSON.
 #[derive(Serialize)]

@@ -10,7 +10,7 @@ use blocklab_host::{read_at_most, read_input};
 use blocklab_kubernetes::{Measurement, address, manifest};
 use blocklab_units::Bytes;
 
-use crate::args::{K8sArgs, K8sCommand, K8sManifestArgs};
+use blocklab_args::{K8sArgs, K8sCommand, K8sManifestArgs};
 
 /// Prints the requested text.
 pub fn k8s(args: &K8sArgs) -> Result<()> {

@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::answer;
-use crate::args::{Ended, FilterArgs, ListArgs};
+use blocklab_args::{Ended, FilterArgs, ListArgs};
 
 /// A run and what it is known by.
 #[derive(Serialize)]
@@ -262,7 +262,7 @@ mod tests {
     use clap::Parser;
 
     use super::*;
-    use crate::args::{Cli, Command};
+    use blocklab_args::{Cli, Command};
 
     fn table(lines: &[Line], width: Option<usize>) -> String {
         document(lines, width).print(Form::Text(Style::default()))

@@ -11,7 +11,7 @@ use blocklab_workload::{
     Workload,
 };
 
-use crate::args::{Arrivals, LoadArgs, OperationKind};
+use blocklab_args::{Arrivals, LoadArgs, OperationKind};
 
 /// How long a pass lasts and how often it is repeated where the command line does not say.
 const RAMP: Nanos = Nanos::from_secs(1);

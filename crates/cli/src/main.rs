@@ -6,7 +6,6 @@ mod advise;
 mod again;
 mod against;
 mod answer;
-mod args;
 mod calibrate;
 mod catalog;
 mod chosen;
@@ -42,7 +41,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use args::{Cli, Command};
+use blocklab_args::{Cli, Command};
 use blocklab_console::{place, status, terminal};
 use blocklab_tools::{cdm, diskspd, fio, vdbench};
 use blocklab_units::nearest;

@@ -8,8 +8,8 @@ use anyhow::{Context, Result};
 use clap::{Command, CommandFactory};
 use clap_mangen::Man;
 
-use crate::args::{Cli, CompletionsArgs, ManArgs};
 use crate::complete;
+use blocklab_args::{Cli, CompletionsArgs, ManArgs};
 use blocklab_console::terminal;
 use blocklab_results::output::{self, Over};
 use blocklab_units::did_you_mean;

@@ -7,9 +7,9 @@ use blocklab_results::conclude_run;
 use blocklab_store::Store;
 use jiff::Timestamp;
 
-use crate::args::MergeArgs;
 use crate::chosen;
 use crate::gate::{self, Asking};
+use blocklab_args::MergeArgs;
 
 /// Shows and keeps what the hosts measured together. The exit code.
 pub fn merge(args: &MergeArgs, store: &Store) -> Result<u8> {

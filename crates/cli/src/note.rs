@@ -9,8 +9,8 @@ use blocklab_native::studies;
 use blocklab_results::output::{self, Over};
 use blocklab_store::{Listed, Store, Stored};
 
-use crate::args::NoteArgs;
 use crate::chosen;
+use blocklab_args::NoteArgs;
 
 /// Shows, keeps or deletes the note of a run.
 pub fn note(args: &NoteArgs, store: &Store) -> Result<()> {

@@ -8,7 +8,7 @@ use blocklab_units::{count, did_you_mean};
 use serde::Serialize;
 
 use crate::answer;
-use crate::args::PriceArgs;
+use blocklab_args::PriceArgs;
 
 /// Prints the least configuration of every type that does what is needed.
 pub fn offers(args: &PriceArgs, need: &Need, catalog: &Catalog) -> Result<()> {

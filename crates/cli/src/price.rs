@@ -10,8 +10,8 @@ use blocklab_workload::{Address, Date, Target};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use crate::args::{PriceArgs, PriceBy};
 use crate::{chosen, offers};
+use blocklab_args::{PriceArgs, PriceBy};
 use blocklab_console::terminal;
 
 /// Prints what runs and addresses cost, cheapest first.

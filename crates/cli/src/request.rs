@@ -17,10 +17,10 @@ use blocklab_workload::publication::Publication;
 use blocklab_workload::{Case, Job, Plan, Target};
 
 use crate::again;
-use crate::args::{LoadArgs, RunArgs};
 use crate::chosen;
 use crate::load;
 use crate::trace;
+use blocklab_args::{LoadArgs, RunArgs};
 
 /// What the arguments ask for.
 pub fn request(args: &RunArgs, store: &Store) -> Result<Request> {

@@ -12,11 +12,11 @@ use blocklab_runner::Setting;
 use blocklab_store::Store;
 use blocklab_tools::fio::{self, JobFile};
 
-use crate::args::RunArgs;
 use crate::dry_run;
 use crate::gate::{self, Asking};
 use crate::request::{example, request};
 use crate::study_list;
+use blocklab_args::RunArgs;
 
 /// Runs a study, keeps it, and shows it.
 pub fn run(args: &RunArgs, store: &Store) -> Result<ExitCode> {

@@ -12,7 +12,7 @@ use blocklab_console::terminal;
 use blocklab_store::Store;
 use blocklab_web::{ENTER, Server, Token};
 
-use crate::args::ServeArgs;
+use blocklab_args::ServeArgs;
 
 mod views;
 

@@ -18,8 +18,8 @@ use blocklab_store::{Removal, Store};
 use blocklab_units::did_you_mean;
 use clap::ValueEnum;
 
-use crate::args::{ExportArgs, Format, ReportArgs, RmArgs, ShowArgs};
 use crate::{chosen, load};
+use blocklab_args::{ExportArgs, Format, ReportArgs, RmArgs, ShowArgs};
 
 /// Prints the result of a run again.
 pub fn show(args: &ShowArgs, store: &Store) -> Result<()> {

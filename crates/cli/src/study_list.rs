@@ -11,8 +11,8 @@ use blocklab_workload::Case;
 use serde::Serialize;
 
 use crate::answer;
-use crate::args::RunArgs;
 use crate::request::request;
+use blocklab_args::RunArgs;
 
 /// A built-in study.
 #[derive(Serialize)]

@@ -10,7 +10,7 @@ mod show;
 
 use anyhow::Result;
 
-use crate::args::{TraceArgs, TraceCommand};
+use blocklab_args::{TraceArgs, TraceCommand};
 
 /// Carries a verb out.
 pub fn run(args: &TraceArgs) -> Result<()> {

@@ -6,8 +6,8 @@ use blocklab_catalog::{Catalog, Host, Hosts};
 use blocklab_units::{Bytes, did_you_mean};
 
 use super::measured::Taken;
-use crate::args::AdviseArgs;
 use crate::offers;
+use blocklab_args::AdviseArgs;
 
 /// What is asked, of a need that was taken from somewhere.
 pub fn question(args: &AdviseArgs, taken: Taken, catalog: &Catalog) -> Result<Question> {

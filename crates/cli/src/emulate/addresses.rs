@@ -6,7 +6,7 @@ use blocklab_console::place;
 use blocklab_device::Layout;
 use blocklab_workload::{Address, Target, address::AddressError};
 
-use crate::args::EmulateArgs;
+use blocklab_args::EmulateArgs;
 
 /// All volumes as one device, one behind the other, and the address of each.
 pub(super) fn resolved(args: &EmulateArgs) -> Result<(Resolved, Vec<Address>)> {

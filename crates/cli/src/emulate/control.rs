@@ -18,7 +18,7 @@ use blocklab_workload::Address;
 
 use super::Model;
 use super::addresses::in_one_line;
-use crate::args::EmulateArgs;
+use blocklab_args::EmulateArgs;
 
 /// Keys of an address that a provider changes while a volume is in use.
 const KEYS: [&str; 2] = ["iops", "throughput"];

@@ -13,7 +13,7 @@ use blocklab_emulator::{Spin, Volume};
 use blocklab_report::observed;
 use blocklab_units::Bytes;
 
-use crate::args::{EmulateArgs, SpinArg};
+use blocklab_args::{EmulateArgs, SpinArg};
 
 /// All servers of a run.
 pub(super) struct Served {

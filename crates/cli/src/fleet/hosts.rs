@@ -9,7 +9,7 @@ use blocklab_fleet::{machine, probe, program};
 use blocklab_host::{LARGEST_SCRIPT, read_input};
 use blocklab_record::LostHost;
 
-use crate::args::{FleetRunArgs, REFUSED};
+use blocklab_args::{FleetRunArgs, REFUSED};
 
 /// The hosts of a fleet.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -7,7 +7,7 @@ use blocklab_findings::assess;
 use blocklab_record::Record;
 use blocklab_report::views;
 
-use crate::args::FormArgs;
+use blocklab_args::FormArgs;
 
 /// The points so far, case by case.
 #[derive(Debug, Default)]

@@ -17,8 +17,8 @@ use blocklab_store::Store;
 use blocklab_web::{Built, Field, More, Query, Simulator, View};
 use clap::Parser;
 
-use crate::args::{Cli, Command};
 use crate::{catalog, history, request};
+use blocklab_args::{Cli, Command};
 
 /// What pages show beside the runs.
 pub(super) fn more() -> More {

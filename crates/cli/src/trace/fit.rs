@@ -22,7 +22,7 @@ use blocklab_units::{Bytes, Nanos};
 use serde::Serialize;
 
 use crate::answer;
-use crate::args::TraceFitArgs;
+use blocklab_args::TraceFitArgs;
 pub use load::Load;
 
 /// Operations times models that are played in one pass without being asked twice.

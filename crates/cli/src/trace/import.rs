@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use super::opened::{self, Opened};
 use crate::answer;
-use crate::args::TraceImportArgs;
+use blocklab_args::TraceImportArgs;
 
 #[derive(Serialize)]
 struct Imported {

@@ -12,7 +12,7 @@ use blocklab_trace::format::{Format, LOOKED_AT, unpacked};
 use blocklab_trace::{Merged, Moment, Selected, Selection, Source, TraceError};
 use blocklab_units::Nanos;
 
-use crate::args::{EventArg, TraceInput};
+use blocklab_args::{EventArg, TraceInput};
 
 /// A trace, and what its errors are about.
 pub struct Opened {

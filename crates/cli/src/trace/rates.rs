@@ -9,7 +9,7 @@ use blocklab_trace::rates::{RateTable, WantedRates, is_rate_table, read_rates};
 use serde::Serialize;
 
 use crate::answer;
-use crate::args::{FormArgs, TraceInput};
+use blocklab_args::{FormArgs, TraceInput};
 
 /// The table in these files; `None`: they are recorded operations.
 pub fn table(files: &[PathBuf], read: &TraceInput) -> Result<Option<RateTable>> {

@@ -25,7 +25,7 @@ use blocklab_units::{Bytes, Nanos, count, trimmed};
 use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change};
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::args::TraceRecordArgs;
+use blocklab_args::TraceRecordArgs;
 
 const TRACEFS: &str = "/sys/kernel/tracing";
 /// For each processor; it is emptied all the time, so this is for moments in which we do not run.

@@ -18,7 +18,7 @@ use blocklab_workload::{
 };
 
 use super::opened;
-use crate::args::{ReplayArgs, ReplayPace};
+use blocklab_args::{ReplayArgs, ReplayPace};
 
 /// Most operations in flight where the command line does not say. Virtual time needs no buffers, so
 /// that all operations of most traces may be.

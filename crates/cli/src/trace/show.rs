@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::{opened, rates};
 use crate::answer;
-use crate::args::TraceShowArgs;
+use blocklab_args::TraceShowArgs;
 
 #[derive(Serialize)]
 struct Shown<'a> {

@@ -13,7 +13,7 @@ use anyhow::Result;
 use blocklab_trace::{Operation, Source};
 
 use super::super::opened::{self, Opened};
-use crate::args::TraceInput;
+use blocklab_args::TraceInput;
 
 /// Operations that go from thread to thread at once, and blocks that may wait for a slow one.
 const BLOCK: usize = 16_384;

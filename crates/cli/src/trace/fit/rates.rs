@@ -10,8 +10,8 @@ use serde::Serialize;
 
 use super::{Candidate, PLAYED_AT_ONCE};
 use crate::answer;
-use crate::args::TraceFitArgs;
 use crate::trace::rates::title;
+use blocklab_args::TraceFitArgs;
 
 /// Whether a volume would have carried the load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

@@ -310,7 +310,7 @@ mod tests {
     use clap::Parser;
 
     use super::*;
-    use crate::args::{Cli, Command};
+    use crate::{Cli, Command};
 
     /// The story: a run was named with an escape character in it, and no command found it again,
     /// because names are compared as they are shown. Another was named like the id of a run, so

@@ -1,4 +1,8 @@
-//! The command line as data. Help, man pages and completions are derived from it.
+//! In: the words of a command line.
+//! Out: what was asked, as data; help texts, from which manual pages and completions follow.
+//! Never: carries anything out, reads a file, or asks the environment.
+
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 use std::num::NonZeroU32;
 use std::path::PathBuf;
