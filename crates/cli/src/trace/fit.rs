@@ -139,7 +139,7 @@ pub fn fit(args: &TraceFitArgs) -> Result<()> {
         read: &args.read,
     };
     let (mut fit, begins) = answered(args, &load, candidates, &catalog)?;
-    fit.began_at = begins.and_then(super::show::rfc_3339);
+    fit.began_at = begins.and_then(super::opened::rfc_3339);
     answer::print(args.form, ("trace_fit_format", 1), &fit, || {
         shown::document(&fit, begins)
     })

@@ -123,3 +123,9 @@ fn look(mut input: impl BufRead + 'static) -> Result<(Vec<u8>, Box<dyn BufRead>)
     let all = Cursor::new(first.clone()).chain(input);
     Ok((first, Box::new(all)))
 }
+
+/// A moment in nanoseconds since 1970.
+pub fn rfc_3339(nanos: u64) -> Option<String> {
+    let moment = jiff::Timestamp::from_nanosecond(nanos.into()).ok()?;
+    Some(moment.to_string())
+}

@@ -71,7 +71,7 @@ pub fn show(files: &[PathBuf], table: &RateTable, form: FormArgs) -> Result<()> 
     let name = title(files);
     let shown = Shown {
         name: &name,
-        began_at: table.begins_ns.and_then(super::show::rfc_3339),
+        began_at: table.begins_ns.and_then(super::opened::rfc_3339),
         table,
     };
     answer::print(form, ("trace_rates_format", 1), &shown, || {

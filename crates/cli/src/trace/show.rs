@@ -33,16 +33,10 @@ pub fn show(args: &TraceShowArgs) -> Result<()> {
     let begins = opened.source.begins();
     let shown = Shown {
         name: &opened.name,
-        began_at: begins.and_then(rfc_3339),
+        began_at: begins.and_then(opened::rfc_3339),
         character: &character,
     };
     answer::print(args.form, ("trace_format", 1), &shown, || {
         views::trace(&opened.name, &character, begins)
     })
-}
-
-/// A moment in nanoseconds since 1970.
-pub fn rfc_3339(nanos: u64) -> Option<String> {
-    let moment = jiff::Timestamp::from_nanosecond(nanos.into()).ok()?;
-    Some(moment.to_string())
 }

@@ -69,7 +69,7 @@ pub(super) fn fit(
     let fit = Fit {
         answers: answers.collect::<Result<_>>()?,
         name: title(&args.files),
-        began_at: table.begins_ns.and_then(crate::trace::show::rfc_3339),
+        began_at: table.begins_ns.and_then(crate::trace::opened::rfc_3339),
         intervals: table.intervals.len(),
         interval_ns: table.interval_ns,
         tolerated_wait_ns: args.max_wait.0,
