@@ -605,15 +605,21 @@ fn the_examples_of_the_help_run() {
     ];
     good(lab.blocklab(run.into_iter().chain(["--quiet"])));
     let one = lab.store().load("latest").expect("a run").record;
-    for (last, name) in [("k3f", "before"), ("012", "old"), ("9ab", "new")] {
+    for (last, name) in [
+        ("k3f", "before"),
+        ("012", "old"),
+        ("9ab", "new"),
+        ("7cd", "newer"),
+    ] {
         let mut other = one.clone();
         other.id = format!("20261120-190142-{last}");
         other.requested.name = name.to_owned();
         lab.keep(&other);
+        good(lab.blocklab(["note", last, "--tag", "baseline"]));
     }
     let mut run = 0;
     for verb in [
-        "show", "report", "export", "note", "compare", "diagnose", "price",
+        "show", "report", "export", "compare", "diagnose", "price", "note",
     ] {
         let help = good(lab.blocklab([verb, "--help"]));
         let start = format!("  blocklab {verb}");

@@ -84,7 +84,7 @@ fn the_default_of_the_type_instead_of_the_setting() {
 #[test]
 fn a_setting_below_the_address_is_no_used_up_burst() {
     let found = diagnosed(GP3, "gp3:1TiB,iops=8000@r5d.xlarge");
-    assert_eq!(grave(&found), ["setting-not-in-effect"]);
+    assert_eq!(grave(&found), ["below-documented-limit"]);
     assert_eq!(state(&found, "gp3: volume IOPS"), "missed");
     let cases = found["expected"]["cases"].as_array().expect("cases");
     let why: Vec<&Value> = cases.iter().map(|case| &case["why"]).collect();

@@ -24,7 +24,7 @@ const VIEWS: &[(&str, &str)] = &[
         "volume throughput",
     ),
     ("list", "a<b>"),
-    ("history --name a<b>", "rand-4KiB-q1-read"),
+    ("history --name a<b>", "not comparable"),
     ("compare OTHER --against-history", "rand-4KiB-q1-read"),
     ("price RUN OTHER", "USD"),
     (

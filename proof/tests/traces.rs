@@ -14,8 +14,9 @@ fn recorded() -> String {
 fn a_recorded_hour_is_what_it_was() {
     let lab = Lab::new();
     let shown = good(lab.blocklab(["trace", "show", &recorded()]));
+    // A long path of the file breaks the first line elsewhere.
+    assert!(shown.split_whitespace().any(|word| word == "3,597.1"));
     for words in [
-        "operations in 3,597.1 s",
         "mean         0.4 IOPS",
         "working set  1.0 MiB touched",
         "rewritten    81 %",

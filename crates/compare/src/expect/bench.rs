@@ -114,12 +114,6 @@ impl<'a> Bench<'a> {
         else {
             return Why::NotComparable;
         };
-        if let Some(why) = self
-            .recorded_setting(seen, load)
-            .filter(|_| !seen.fits(expected, NEAR))
-        {
-            return why;
-        }
         // Not every pass finds a full bucket: the mean of them lies between both rates.
         let without_bucket = lasting(predicted).next().filter(|phase| limited(phase));
         let as_expected = |iops: f64| {
@@ -128,7 +122,11 @@ impl<'a> Bench<'a> {
                 || without_bucket.is_some_and(|phase| (phase.iops..expected).contains(&iops))
         };
         if as_expected(seen.iops) || seen.used_up(predicted, expected) {
-            return Why::AsExpected;
+            // The rate of an empty bucket may be another limit's by chance.
+            let by_chance = self
+                .recorded_setting(seen, load)
+                .filter(|_| !seen.fits(expected, NEAR));
+            return by_chance.unwrap_or(Why::AsExpected);
         }
         if seen.is_shared {
             return Why::SharedInstance;
@@ -177,8 +175,7 @@ impl<'a> Bench<'a> {
     }
 
     /// A limit of the address that holds the case back with less than the address promises, as the
-    /// record's own model knows: then a rate that is also that of another limit, one of an empty
-    /// bucket say, is so by chance.
+    /// record's own model knows.
     fn recorded_setting(&self, seen: &Seen<'_>, load: Load) -> Option<Why> {
         // The rate of the type without settings says why it is so little.
         let default = self.default.as_ref();

@@ -29,11 +29,11 @@ pub(super) fn setting_not_in_effect(bench: &Bench<'_>) -> Vec<Finding> {
     })
 }
 
-/// The same, where the record itself knows the setting that held the load back.
+/// Less than is documented, where the record itself knows the setting that held the load back.
 pub(super) fn recorded_setting(bench: &Bench<'_>) -> Vec<Finding> {
-    let advice = "Look up what the volume is set to, or hold the run against the address that was \
+    let advice = "Look up what the volume is set to, or compare the run with the address that was \
                   measured.";
-    bench.per_case("setting-not-in-effect", Some(advice), |seen| {
+    bench.per_case("below-documented-limit", Some(advice), |seen| {
         let Why::OtherSetting {
             limit,
             recorded,

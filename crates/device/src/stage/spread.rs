@@ -246,7 +246,8 @@ mod tests {
             spread(0.3, Some(slow)),
         ] {
             let all = drawn(&spread, 1_000_000);
-            for share in [0.5, 0.9, 0.99, 0.995] {
+            // Between the body and the tail, at 0.99, hardly anything is drawn.
+            for share in [0.5, 0.9, 0.985, 0.995] {
                 let found = quantile(&spread, share);
                 let counted = all[(all.len() as f64 * share) as usize];
                 assert!(
