@@ -165,7 +165,14 @@ impl Rack {
 impl Drop for Rack {
     fn drop(&mut self) {
         for host in 1..=Self::HOSTS {
-            works("ip", &format!("netns del {}h{host}", self.name));
+            let name = format!("{}h{host}", self.name);
+            // A daemon behind a cut link is out of its launcher's reach, and would stay for ever.
+            let left = Command::new("ip").args(["netns", "pids", &name]).output();
+            let left = left.map(|output| output.stdout).unwrap_or_default();
+            for pid in String::from_utf8_lossy(&left).lines() {
+                works("kill", &format!("-KILL {pid}"));
+            }
+            works("ip", &format!("netns del {name}"));
         }
         works("ip", &format!("link del {}b", self.name));
     }
