@@ -1,8 +1,7 @@
 //! The pages in a real browser: nothing on the console, no request elsewhere, a run that lasts, a
 //! narrow screen, dark colours, keys alone; and a page of somebody else, which gets nothing.
 
-#[path = "../../report/tests/sample/mod.rs"]
-mod sample;
+mod stored;
 #[allow(dead_code, reason = "the tests of pages drag, too")]
 #[path = "../../page/tests/webdriver/mod.rs"]
 mod webdriver;
@@ -11,16 +10,11 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use blocklab_record::{Measurement, Record};
 use blocklab_store::Store;
-use blocklab_store::spool::{Begun, Frame, Spool};
 use blocklab_web::{ENTER, More, Server, Simulator, Token};
 use serde_json::{Value, json};
+use stored::{FIRST, GOES_ON, SECOND, begin, frame, run};
 use webdriver::Browser;
-
-const FIRST: &str = "20261120-190142-k3f";
-const SECOND: &str = "20261121-190142-k3f";
-const GOES_ON: &str = "20261122-190142-k3f";
 
 struct Lab {
     store: Store,
@@ -29,12 +23,6 @@ struct Lab {
     port: u16,
     token: String,
     _folder: tempfile::TempDir,
-}
-
-fn run(id: &str, factor: f64) -> Record {
-    let (mut record, _) = sample::run(id, factor);
-    id.clone_into(&mut record.id);
-    record
 }
 
 fn lab() -> Option<Lab> {
@@ -79,37 +67,6 @@ impl Lab {
             browser,
             "return location.pathname === '/' && document.querySelector('.runs') !== null",
         );
-    }
-
-    fn begin(&self) -> Spool {
-        let mut record = run(GOES_ON, 1.0);
-        record.measurements.clear();
-        let mut spool = self.store.begin(&record).expect("begun");
-        let begun = Begun {
-            case: "randread".to_owned(),
-            pass: 1,
-            step: 0,
-            steps: 1,
-            planned_ns: Some(6_000_000_000),
-        };
-        spool.begins(&begun).expect("written");
-        spool
-    }
-}
-
-fn frame(number: u64) -> Frame {
-    let mut whole = run(GOES_ON, 1.0).measurements.remove(0);
-    let mut slice = whole.series[0];
-    slice.end_ns = number * 1_000_000_000;
-    slice.length_ns = 1_000_000_000;
-    whole.series.clear();
-    Frame {
-        number,
-        elapsed_ns: number * 1_000_000_000,
-        in_flight: 32,
-        slices: vec![slice],
-        credits: Vec::new(),
-        so_far: Some(Box::new(Measurement { ..whole })),
     }
 }
 
@@ -237,7 +194,7 @@ fn hovering_shows_what_the_json_says(browser: &Browser, lab: &Lab) {
 #[test]
 fn a_run_that_lasts_is_seen_until_it_is_done() {
     let Some(lab) = lab() else { return };
-    let mut spool = lab.begin();
+    let mut spool = begin(&lab.store);
     spool.frame(&frame(1)).expect("written");
     let browser = Browser::start();
     lab.enter(&browser);

@@ -1,7 +1,6 @@
 //! Every page and its JSON, and what is refused, without a socket.
 
-#[path = "../../report/tests/sample/mod.rs"]
-mod sample;
+mod stored;
 
 use std::fs;
 use std::net::SocketAddr;
@@ -9,17 +8,13 @@ use std::os::unix::fs::symlink;
 
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, Request, StatusCode, header};
-use blocklab_record::{Measurement, Record, Status};
 use blocklab_report::document::{Document, Part};
 use blocklab_store::Store;
-use blocklab_store::spool::{Begun, Frame, Spool};
 use blocklab_web::{App, Built, Entrance, Field, More, Query, Shelf, Simulator, Token, View};
 use serde_json::Value;
+use stored::{FIRST, GOES_ON, SECOND, begin, frame, run};
 use tempfile::TempDir;
 
-const FIRST: &str = "20261120-190142-k3f";
-const SECOND: &str = "20261121-190142-k3f";
-const GOES_ON: &str = "20261122-190142-k3f";
 const TOKEN: &str = "0123456789abcdef0123456789abcdef";
 const HOST: &str = "127.0.0.1:7411";
 
@@ -34,12 +29,6 @@ struct Answer {
     status: StatusCode,
     headers: HeaderMap,
     text: String,
-}
-
-fn run(id: &str, factor: f64) -> Record {
-    let (mut record, _) = sample::run(id, factor);
-    id.clone_into(&mut record.id);
-    record
 }
 
 const VIEW: View = View {
@@ -144,37 +133,6 @@ impl Lab {
     fn json(&self, path: &str) -> Value {
         serde_json::from_str(&self.page(path)).expect("JSON")
     }
-
-    fn begin(&self) -> Spool {
-        let mut record = run(GOES_ON, 1.0);
-        record.status = Status::Complete;
-        record.measurements.clear();
-        let mut spool = self.store.begin(&record).expect("begun");
-        let begun = Begun {
-            case: "randread".to_owned(),
-            pass: 1,
-            step: 0,
-            steps: 3,
-            planned_ns: Some(6_000_000_000),
-        };
-        spool.begins(&begun).expect("written");
-        spool
-    }
-}
-
-fn frame(number: u64) -> Frame {
-    let whole = run(GOES_ON, 1.0).measurements.remove(0);
-    Frame {
-        number,
-        elapsed_ns: number * 1_000_000_000,
-        in_flight: 32,
-        slices: whole.series[..1].to_vec(),
-        credits: Vec::new(),
-        so_far: Some(Box::new(Measurement {
-            series: Vec::new(),
-            ..whole
-        })),
-    }
 }
 
 #[test]
@@ -256,7 +214,7 @@ fn runs_are_compared() {
 #[test]
 fn a_run_that_lasts_is_followed() {
     let lab = Lab::new();
-    let mut spool = lab.begin();
+    let mut spool = begin(&lab.store);
     for second in 1..=3 {
         spool.frame(&frame(second)).expect("written");
     }
@@ -285,7 +243,7 @@ fn a_run_that_lasts_is_followed() {
 #[test]
 fn events_go_on_behind_the_last_one() {
     let lab = Lab::new();
-    let mut spool = lab.begin();
+    let mut spool = begin(&lab.store);
     spool.frame(&frame(1)).expect("written");
     spool.frame(&frame(2)).expect("written");
     // It is not held any longer, so that the stream ends.
