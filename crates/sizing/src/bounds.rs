@@ -341,7 +341,8 @@ fn add(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use blocklab_device::{Device, Latency, Layout, Origin, Service, Spread};
+    use crate::testing::limited;
+    use blocklab_device::{Device, Origin};
     use blocklab_units::Bytes;
     use proptest::prelude::*;
 
@@ -355,28 +356,7 @@ mod tests {
             covers: Covers::All,
             origin: Origin::Given,
         };
-        let latency = Latency {
-            base: Nanos(100_000),
-            per_kib_ns: 0.0,
-            origin: Origin::Given,
-        };
-        let spread = Spread {
-            sigma: 0.0,
-            tail: None,
-            origin: Origin::Given,
-        };
-        DeviceSpec {
-            name: "test".to_owned(),
-            volumes: vec![VolumeSpec {
-                caps: vec![cap],
-                accounting,
-                service: Some(Service::even(latency, spread)),
-                ..VolumeSpec::new("test", Bytes(1 << 40))
-            }],
-            layout: Layout::default(),
-            instance: None,
-            faults: Vec::new(),
-        }
+        limited(cap, accounting)
     }
 
     fn simulated(operations: &[Operation], spec: &DeviceSpec) -> u64 {

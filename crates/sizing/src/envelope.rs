@@ -236,12 +236,10 @@ const fn edge(a: Point, b: Point) -> (u64, u64) {
 
 #[cfg(test)]
 mod tests {
-    use blocklab_device::{
-        Cap, Covers, Device, DeviceSpec, Direction, Io, Latency, Layout, Origin, Rate, Service,
-        Spread, VolumeSpec,
-    };
-    use blocklab_units::Bytes;
+    use blocklab_device::{Accounting, Cap, Covers, Device, Direction, Io, Origin, Rate};
     use proptest::prelude::*;
+
+    use crate::testing::limited;
 
     use super::*;
 
@@ -253,29 +251,7 @@ mod tests {
             refill_share: 1.0,
             ..Cap::new("limit", rate, Origin::Given)
         };
-        let latency = Latency {
-            base: Nanos(1000),
-            per_kib_ns: 0.0,
-            origin: Origin::Given,
-        };
-        let spread = Spread {
-            sigma: 0.0,
-            tail: None,
-            origin: Origin::Given,
-        };
-        let service = Service::even(latency, spread);
-        let volume = VolumeSpec {
-            caps: vec![cap],
-            service: Some(service),
-            ..VolumeSpec::new("test", Bytes(1 << 40))
-        };
-        let spec = DeviceSpec {
-            name: "test".to_owned(),
-            volumes: vec![volume],
-            layout: Layout::default(),
-            instance: None,
-            faults: Vec::new(),
-        };
+        let spec = limited(cap, Accounting::Plain);
         Device::new(&spec, 1).expect("a sound device")
     }
 

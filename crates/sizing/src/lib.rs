@@ -16,6 +16,8 @@ mod bounds;
 mod envelope;
 mod rates;
 mod replay;
+#[cfg(test)]
+mod testing;
 
 pub use bounds::{Bound, Bounds, Gates, Worst};
 pub use envelope::Envelope;
