@@ -367,7 +367,8 @@ stored! {
 
 /// A slice of a measurement, all jobs together. One second, more in a run of over an hour, and less
 /// in one of a few seconds; the last one of the ramp and of the run have a length of their own. The
-/// slices after the ramp add up to the totals of the jobs.
+/// slices after the ramp add up to the totals of the jobs; those of a killed run to less, since the
+/// slice that was open is not in them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Interval {
     /// End of the slice, since the measurement's start (the ramp included).
