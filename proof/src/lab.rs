@@ -1,3 +1,6 @@
+//! In: words of a command line. Out: what the program answers, run in an empty folder with a store of
+//! its own.
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;

@@ -1,3 +1,5 @@
+//! Arguments of `blocklab catalog`.
+
 use std::path::PathBuf;
 
 use blocklab_catalog::SteadyLoad;

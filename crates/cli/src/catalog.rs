@@ -1,3 +1,5 @@
+//! `blocklab catalog`: lists, explains and imports what can be bought.
+
 use std::fs;
 use std::path::{Path, PathBuf};
 

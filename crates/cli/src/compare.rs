@@ -1,3 +1,5 @@
+//! `blocklab compare`: runs beside one of them, or beside the history, and the conditions on them.
+
 use std::path::Path;
 use std::process::ExitCode;
 

@@ -1,3 +1,5 @@
+//! `blocklab devices`: the machine's block devices, and whether a run may write to them.
+
 use blocklab_host::Device;
 use blocklab_record::BlockDevice;
 use blocklab_store::Store;

@@ -1,3 +1,5 @@
+//! `blocklab diagnose`: runs from the store, what was bought from the catalog, one judgement of both.
+
 use std::path::Path;
 use std::process::ExitCode;
 

@@ -1,3 +1,5 @@
+//! `blocklab price`: runs and addresses, and what a delivered unit of each costs.
+
 use anyhow::{Context, Result, anyhow, bail};
 use blocklab_catalog::Catalog;
 use blocklab_catalog::unit_price::{Bought, By, Priced, price as priced, sort};

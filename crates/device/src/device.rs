@@ -1,3 +1,7 @@
+//! In: operations and the moments at which they arrive. Out: the moments at which they complete, what
+//! each waited for, and what is left of every limit. A file of its own: the only place that knows the
+//! order of the stages.
+
 use blocklab_random::Stream;
 use blocklab_units::{Bytes, Nanos};
 

@@ -1,3 +1,6 @@
+//! In: a specification. Out: what of it cannot be a device, and what would work. A file of its own: all
+//! that builds a device is refused here, so that no stage checks its own numbers a second time.
+
 use blocklab_units::Nanos;
 
 use crate::{

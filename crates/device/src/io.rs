@@ -1,3 +1,6 @@
+//! An operation, as the host sends it to a device. A file of its own: every stage takes it and none owns
+//! it.
+
 use blocklab_units::Nanos;
 
 /// What an operation does.

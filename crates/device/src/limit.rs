@@ -1,3 +1,6 @@
+//! The names of limits: in the device model, in Records, in what is sold. A file of its own: a limit that
+//! was met and one that was bought are the same limit only if both have this one name.
+
 use std::fmt;
 
 use serde::{Deserialize, Serialize};

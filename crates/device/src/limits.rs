@@ -1,3 +1,6 @@
+//! In: the specification of a device. Out: all its limits, by name, value, unit and origin. A file of
+//! its own: what a device documents is listed here without a device at work.
+
 use crate::limit::Owner;
 use crate::{
     Cap, Covers, Credit, DeviceSpec, InstanceSpec, Limit, LimitKind, LimitUnit, Origin, Rate,

@@ -1,3 +1,6 @@
+//! Where a number comes from, as a part of the number. A file of its own: catalogs, device files and
+//! Records write the same kinds of origin.
+
 use std::fmt;
 
 use serde::{Deserialize, Serialize};

@@ -1,3 +1,5 @@
+//! In: relative errors. Out: their median, quantiles and bias.
+
 /// Relative errors in per cent.
 #[derive(Debug, Clone)]
 pub struct Errors {

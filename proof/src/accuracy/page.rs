@@ -1,3 +1,5 @@
+//! In: the outcomes of all studies. Out: the page `docs/accuracy.md`.
+
 use std::fmt::Write as _;
 
 use blocklab_units::{count, stated};

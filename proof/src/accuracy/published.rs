@@ -1,3 +1,5 @@
+//! The published studies, as the product itself carries them.
+
 use std::fmt;
 
 use blocklab_native::{self as native, studies};

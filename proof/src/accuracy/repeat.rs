@@ -1,3 +1,5 @@
+//! In: a published study. Out: its figures beside those of the model, by the road that a user has.
+
 use std::sync::LazyLock;
 use std::sync::atomic::AtomicBool;
 use std::thread;

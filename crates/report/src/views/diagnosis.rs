@@ -1,3 +1,5 @@
+//! In: a run and its diagnosis. Out: the document of both, the verdict first.
+
 use blocklab_compare::expect::{Compared, Diagnosis, State};
 use blocklab_findings::{Assessment, Severity};
 use blocklab_record::Record;
