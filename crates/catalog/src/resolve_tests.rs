@@ -666,6 +666,15 @@ fn newer_families_have_disks_with_a_source() {
     assert_eq!((iops, origin.how()), (6_439_992.0, "documented"));
     let (iops, origin) = read("local@c7gd.large");
     assert_eq!((iops, origin.how()), (33_542.0, "assumed"));
+    // Quoted from the guide, and the same disks elsewhere.
+    let (iops, origin) = read("local@m9gd.16xlarge");
+    assert_eq!((iops, origin.how()), (1_395_331.0, "documented"));
+    for same in ["c9gd.16xlarge", "r9gd.16xlarge"] {
+        let (iops, origin) = read(&format!("local@{same}"));
+        assert_eq!((iops, origin.how()), (1_395_331.0, "assumed"), "{same}");
+    }
+    let (iops, origin) = read("local@r8idn.metal-96xl");
+    assert_eq!((iops, origin.how()), (6_439_992.0, "assumed"));
     let (iops, _) = read("local@hi1.4xlarge");
     assert_eq!(iops, 120_000.0);
     // No document gives those of hard disks, and 57,600 of m1.large is an error of one edition.
