@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use blocklab_catalog::{Need, Wanted};
 use blocklab_units::Nanos;
 use serde::Serialize;
 
@@ -13,6 +12,7 @@ use crate::front::{Point, front};
 use crate::impossible::{Impossible, impossible, named, parts, unit, value, with};
 use crate::market::Market;
 use crate::migration::Migration;
+use crate::need::{Need, Wanted};
 use crate::question::Question;
 use crate::refused::{Reason, Refused, by_machine};
 use crate::search::Found;

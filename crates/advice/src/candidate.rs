@@ -1,8 +1,9 @@
 //! A pair of volumes and a machine, as far as the search knows it.
 
-use blocklab_catalog::{HOURS_PER_MONTH, Host, LOCAL, Offered};
+use blocklab_catalog::{HOURS_PER_MONTH, Host, LOCAL};
 use blocklab_workload::{Address, Offer};
 
+use crate::offer::Offered;
 use crate::question::{Question, Seller};
 
 /// Volumes on a machine that carry the need by their limits.

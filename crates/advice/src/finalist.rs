@@ -1,13 +1,14 @@
 //! A candidate by the road that everybody takes: its address is resolved, and the need is held against
 //! the device that comes of it. What its simulations showed is put beside it.
 
-use blocklab_catalog::{Catalog, Margin, Need, Price, Resolved, Wanted, resolve};
+use blocklab_catalog::{Catalog, Price, Resolved, resolve};
 use blocklab_device::{LimitKind, Origin};
 use blocklab_workload::Address;
 use serde::Serialize;
 
 use crate::candidate::Candidate;
 use crate::impossible::{named, unit};
+use crate::need::{Margin, Need, Wanted};
 
 /// A candidate, and the device that its address names.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,10 +1,10 @@
 //! A need that nothing carries: which part of it alone is too much, and the nearest that is possible.
 
-use blocklab_catalog::{Need, Wanted};
 use blocklab_units::{Bytes, Nanos};
 use serde::Serialize;
 
 use crate::market::Market;
+use crate::need::{Need, Wanted};
 use crate::question::Question;
 
 /// Steps of halving: the nearest is found to a ten-thousandth of the range.

@@ -20,11 +20,11 @@ mod front;
 mod impossible;
 mod market;
 mod migration;
+mod need;
+mod offer;
 mod question;
 mod refused;
 mod search;
-
-pub use blocklab_catalog::Need;
 
 pub use advice::{Advice, Choice, Chosen, More, advise};
 pub use candidate::Candidate;
@@ -33,5 +33,7 @@ pub use front::Point;
 pub use impossible::{Impossible, Nearest};
 pub use market::Market;
 pub use migration::{Change, Migration, Move, migration, promised};
+pub use need::{LARGE, Margin, Need, NotANeed, Wanted};
+pub use offer::{Fitting, Offered, offers, offers_side_by_side};
 pub use question::{Contradiction, Question, Seller};
 pub use refused::{Reason, Refused};

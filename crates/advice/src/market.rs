@@ -6,10 +6,12 @@ use std::collections::HashMap;
 use std::ops::RangeInclusive;
 use std::rc::Rc;
 
-use blocklab_catalog::{Catalog, Host, HostClass, Hosts, Need, Offered};
+use blocklab_catalog::{Catalog, Host, HostClass, Hosts};
 use blocklab_device::{Accounting, DeviceSpec, InstanceSpec, Layout, LimitKind, VolumeSpec};
 use blocklab_units::Bytes;
 
+use crate::need::Need;
+use crate::offer::{Offered, offers_side_by_side};
 use crate::question::{Contradiction, Question, Seller};
 
 /// For what the least volumes were looked for.
@@ -148,7 +150,8 @@ impl<'c> Market<'c> {
             return Rc::clone(found);
         }
         let seller = &self.sellers[asked.seller];
-        let found = Rc::new(self.catalog.offers_side_by_side(
+        let found = Rc::new(offers_side_by_side(
+            self.catalog,
             &asked.need,
             (&seller.vendor, &seller.region),
             asked.volumes.clone(),

@@ -1,12 +1,13 @@
 //! In: a volume in use. Out: what it could become for less, and what would get worse.
 
-use blocklab_catalog::{Need, Resolved, Wanted};
+use blocklab_catalog::Resolved;
 use blocklab_device::{Grant, grants};
 use blocklab_units::Bytes;
 use serde::Serialize;
 
 use crate::finalist::Finalist;
 use crate::market::Market;
+use crate::need::{LARGE, Need, Wanted};
 use crate::question::Question;
 
 /// A volume in use, and what it could become.
@@ -135,7 +136,7 @@ fn figures(resolved: &Resolved, need: &Need) -> [(&'static str, bool, Option<f64
         let rates = granted.flatten().map(|grant| rate(&grant) * each);
         rates.reduce(f64::min).filter(|rate| rate.is_finite())
     };
-    let large = blocklab_catalog::LARGE.as_f64() / 1e6;
+    let large = LARGE.as_f64() / 1e6;
     // The bucket of a cap that is no burst holds seconds: what follows it is what counts.
     let in_burst = |grant: &Grant| match grant.burst_name.kind {
         blocklab_device::LimitKind::Burst { .. } => grant.burst_iops,

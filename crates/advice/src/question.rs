@@ -2,7 +2,9 @@
 
 use std::ops::RangeInclusive;
 
-use blocklab_catalog::{Hosts, Need};
+use blocklab_catalog::Hosts;
+
+use crate::need::Need;
 
 /// A vendor, and the region whose prices hold.
 #[derive(Debug, Clone, PartialEq, Eq)]

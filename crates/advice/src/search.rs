@@ -8,13 +8,14 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use blocklab_catalog::{Host, HostClass, Hosts, Offered, resolve};
+use blocklab_catalog::{Host, HostClass, Hosts, resolve};
 use blocklab_device::Accounting;
 use blocklab_workload::Address;
 
 use crate::candidate::{Candidate, per_month};
 use crate::finalist::Finalist;
 use crate::market::{Asked, Held, Market, is_wanted};
+use crate::offer::Offered;
 use crate::question::Question;
 
 /// How many are kept: the winner, and those that follow where its simulation does not carry the need.

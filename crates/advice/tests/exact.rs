@@ -6,8 +6,8 @@ use std::ops::RangeInclusive;
 use std::path::Path;
 use std::sync::LazyLock;
 
-use blocklab_advice::{Advice, Finalist, Market, Question, Reason, Seller, advise};
-use blocklab_catalog::{Catalog, Hosts, LARGE, Need, Resolved, resolve, resolve_text};
+use blocklab_advice::{Advice, Finalist, LARGE, Market, Need, Question, Reason, Seller, advise};
+use blocklab_catalog::{Catalog, Hosts, Resolved, resolve, resolve_text};
 use blocklab_device::{DeviceSpec, Load, predict};
 use blocklab_random::Stream;
 use blocklab_units::Bytes;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use blocklab_catalog::Need;
+use blocklab_advice::Need;
 use blocklab_catalog::unit_price::Currency;
 use blocklab_compare::gate::Condition;
 use clap::{ArgGroup, Args, ValueEnum, ValueHint};

@@ -25,7 +25,7 @@ mod sum;
 mod tiers;
 
 pub(crate) use kind::{IopsRule, Kind, UnsoundRow};
-pub(crate) use least::Least;
+pub use least::Least;
 pub(crate) use limits::Tier;
 
 use kind::ThroughputRule;

@@ -2,7 +2,8 @@
 //! with its cost. A file of its own: `price` is about what was named, this finds it.
 
 use anyhow::{Result, bail};
-use blocklab_catalog::{Catalog, Fitting, Need, Offered, Place};
+use blocklab_advice::{Fitting, Need, Offered, offers as least_of_each};
+use blocklab_catalog::{Catalog, Place};
 use blocklab_report::document::{Column, Document, Entry, Part, Row, Table};
 use blocklab_units::{count, did_you_mean};
 use serde::Serialize;
@@ -13,7 +14,7 @@ use blocklab_args::PriceArgs;
 /// Prints the least configuration of every type that does what is needed.
 pub fn offers(args: &PriceArgs, need: &Need, catalog: &Catalog) -> Result<()> {
     let place = place(catalog, &args.place)?;
-    let offered = catalog.offers(need, &place);
+    let offered = least_of_each(catalog, need, &place);
     let rows: Vec<OfferRow<'_>> = offered.iter().map(OfferRow::new).collect();
     let fields = answer::only("offers", &rows);
     answer::print(args.form, ("offers_format", 1), &fields, || {

@@ -10,10 +10,13 @@ use crate::Catalog;
 
 /// What each volume must do.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Least {
-    pub(crate) gib: u64,
-    pub(crate) iops: f64,
-    pub(crate) bytes_per_s: f64,
+pub struct Least {
+    /// The capacity, in GiB.
+    pub gib: u64,
+    /// Operations a second, as the type counts them.
+    pub iops: f64,
+    /// Bytes a second.
+    pub bytes_per_s: f64,
 }
 
 impl Kind {

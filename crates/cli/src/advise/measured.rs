@@ -1,7 +1,7 @@
 //! In: a run. Out: what it needed, and whether that is all that it needed.
 
 use anyhow::{Result, bail};
-use blocklab_catalog::Need;
+use blocklab_advice::Need;
 use blocklab_findings::{Row, assess};
 use blocklab_record::{JobResult, PaceKind, Record};
 use blocklab_units::Bytes;

@@ -6,8 +6,7 @@
 //! them, and judged as `--fail-on` judges.
 
 use anyhow::Result;
-use blocklab_advice::{Finalist, Need, Simulated, Start, Verdict};
-use blocklab_catalog::LARGE;
+use blocklab_advice::{Finalist, LARGE, Need, Simulated, Start, Verdict};
 use blocklab_compare::gate::{Answer, Asked, Bound, Condition, Evidence, Figure, Loads, answer};
 use blocklab_findings::assess;
 use blocklab_record::{PERCENTILES, Record, Status};

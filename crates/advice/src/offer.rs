@@ -1,0 +1,239 @@
+//! In: what a disk must hold and do. Out: for every type of every vendor the least configuration
+//! that does it for ever, as an address with its limits and its price, or why there is none.
+//!
+//! A file of its own: `price --need` asks it alone, and each candidate carries its [`Resolved`], with
+//! which it can be simulated ([`Resolved::spec`]), explained ([`Resolved::limits`],
+//! [`Resolved::assumptions`]) and priced ([`Resolved::costs`]).
+
+use std::ops::RangeInclusive;
+
+use blocklab_catalog::{Catalog, HostClass, Least, Place, Resolved, Sold};
+use blocklab_device::Accounting;
+use blocklab_units::Bytes;
+
+use crate::need::Need;
+
+/// A type of volume, and what it takes of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Offered {
+    /// `gp3`, `azure/PremiumV2_LRS`.
+    pub kind: String,
+    /// Whose it is.
+    pub vendor: String,
+    /// Whose prices hold.
+    pub region: String,
+    /// How many side by side; where nothing does, 1.
+    pub volumes: u32,
+    /// The group of disks to which its machine counts it, and how operations on it are counted: what a
+    /// machine grants depends on nothing else of a type.
+    pub on_machine: (String, Accounting),
+    /// The least that does it, or why nothing of this type does.
+    pub found: Result<Fitting, String>,
+}
+
+/// A configuration that does what is needed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fitting {
+    /// The address, in the shortest spelling, with its region.
+    pub address: String,
+    /// Operations a second that its limits allow for ever; `None`: no limit of them is documented.
+    pub iops: Option<f64>,
+    /// Bytes a second that its limits allow for ever; `None`: no limit of them is documented.
+    pub bytes_per_s: Option<f64>,
+    /// A month of 730 hours, in `currency`; `None`: a part has no price, which
+    /// [`Resolved::cost_notes`] names. What is billed by use is not in it.
+    pub per_month: Option<f64>,
+    /// `USD`, or `CNY` in the regions of China.
+    pub currency: &'static str,
+    /// The device, its limits, prices and assumptions.
+    pub resolved: Resolved,
+}
+
+/// Volumes side by side that are tried where nobody names a number.
+const TRIED: [u32; 5] = [1, 2, 4, 8, 16];
+
+/// For every type of the vendors of a place that is a volume of its own: the least
+/// configuration that meets a need, with the prices of that place. The cheapest first, then
+/// those without a price, then those of which nothing does. Of one type that is sold in sizes,
+/// the ways to buy it that cost nothing of themselves are tried too.
+///
+/// Least is: the fewest volumes side by side (1, 2, 4, 8, 16), of these the smallest size, of
+/// that the fewest provisioned operations and bytes. No machine is part of it: attach one to
+/// [`Fitting::address`] with `@MACHINE` and resolve it again.
+pub fn offers(catalog: &Catalog, need: &Need, place: &Place) -> Vec<Offered> {
+    let mut found = Vec::new();
+    for (vendor, region, _) in &place.regions {
+        for sold in catalog.sold(vendor, region, None) {
+            let mut each = TRIED.iter().map(|volumes| least(&sold, need, *volumes));
+            let first = each.next().expect("a number of volumes");
+            let more = match &first.found {
+                Ok(_) => None,
+                Err(_) => each.find(|more| more.found.is_ok()),
+            };
+            found.push(more.unwrap_or(first));
+        }
+    }
+    ranked(found)
+}
+
+/// The same of one vendor for each of several numbers of volumes side by side, as they are on
+/// the machines of a class.
+pub fn offers_side_by_side(
+    catalog: &Catalog,
+    need: &Need,
+    (vendor, region): (&str, &str),
+    volumes: RangeInclusive<u32>,
+    class: Option<&HostClass>,
+) -> Vec<Offered> {
+    let mut found = Vec::new();
+    for sold in catalog.sold(vendor, region, class) {
+        found.extend(volumes.clone().map(|volumes| least(&sold, need, volumes)));
+    }
+    ranked(found)
+}
+
+impl Offered {
+    /// What it costs a month; `None`: it does not exist, or a part has no price.
+    pub fn per_month(&self) -> Option<f64> {
+        self.found.as_ref().ok()?.per_month
+    }
+}
+
+/// The cheapest first, then what has no price, then what does not exist.
+fn ranked(mut found: Vec<Offered>) -> Vec<Offered> {
+    let rank = |offered: &Offered| match &offered.found {
+        Ok(fitting) => (
+            fitting.per_month.is_none(),
+            fitting.per_month.unwrap_or(0.0),
+        ),
+        Err(_) => (true, f64::INFINITY),
+    };
+    found.sort_by(|a, b| {
+        let (a_lacks, a_costs) = rank(a);
+        let (b_lacks, b_costs) = rank(b);
+        (a_lacks.cmp(&b_lacks)).then(a_costs.total_cmp(&b_costs))
+    });
+    found
+}
+
+/// So many volumes of a type that meet a need, or what the largest one lacks.
+fn least(sold: &Sold<'_>, need: &Need, volumes: u32) -> Offered {
+    let (ops, bytes) = need.counted(sold.accounting(), volumes > 1);
+    let capacity = need.capacity.0.div_ceil(Bytes::GIB.0);
+    let each = Least {
+        gib: capacity.div_ceil(u64::from(volumes)),
+        iops: ops / f64::from(volumes),
+        bytes_per_s: bytes / f64::from(volumes),
+    };
+    let found = sold.least(volumes, each, |spec| {
+        need.lacks(spec).map(|margin| margin.lack())
+    });
+    Offered {
+        kind: sold.name().to_owned(),
+        vendor: sold.vendor().to_owned(),
+        region: sold.region().to_owned(),
+        volumes,
+        on_machine: sold.on_machine(),
+        found: found.map(|resolved| Fitting::new(need, resolved)),
+    }
+}
+
+impl Fitting {
+    fn new(need: &Need, resolved: Resolved) -> Self {
+        let [iops, bytes_per_s] = need.most(&resolved.spec);
+        Self {
+            address: resolved.address.to_string(),
+            iops,
+            bytes_per_s,
+            per_month: resolved.per_month(),
+            currency: resolved.currency(),
+            resolved,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn offers(need: &str) -> Vec<Offered> {
+        let catalog = Catalog::embedded();
+        let places = catalog.places();
+        let ireland = places.iter().find(|place| place.name == "ireland");
+        let need = need.parse().expect("a need");
+        super::offers(&catalog, &need, ireland.expect("a place"))
+    }
+
+    #[track_caller]
+    fn check(need: &str, kind: &str, address: &str, per_month: Option<f64>) {
+        let all = offers(need);
+        let one = all.iter().find(|one| one.kind == kind).expect(kind);
+        let fitting = one
+            .found
+            .as_ref()
+            .unwrap_or_else(|why| panic!("{kind}: {why}"));
+        assert_eq!(fitting.address, address, "{need}");
+        match (fitting.per_month, per_month) {
+            (Some(got), Some(wanted)) => assert!((got - wanted).abs() < 0.005, "{address}: {got}"),
+            (got, wanted) => assert_eq!(got, wanted, "{address}"),
+        }
+    }
+
+    /// "1 TiB, 10,000 IOPS, 300 MB/s: what does it cost where?"
+    #[test]
+    fn the_least_of_every_type() {
+        let need = "1TiB,10000iops,300MB/s";
+        // 1,024 x .088 + 7,000 x .0055 + 162 x .044: 287 MiB/s are 300.9 MB/s.
+        let gp3 = "gp3:1TiB,iops=10000,throughput=287,region=eu-west-1";
+        check(
+            need,
+            "gp3",
+            gp3,
+            Some(1024.0 * 0.088 + 7000.0 * 0.0055 + 162.0 * 0.044),
+        );
+        let v2 = "azure/PremiumV2_LRS:1TiB,iops=10000,throughput=300,region=northeurope";
+        let month = 730.0 * (1024.0 * 0.00011 + 7000.0 * 7e-6 + 175.0 * 5.5e-5);
+        check(need, "azure/PremiumV2_LRS", v2, Some(month));
+        // 16,000 IOPS and 600 MB/s of performance plus cost no more than 7,500 and 250.
+        let premium = "azure/Premium_LRS:P40,performance=plus,region=northeurope";
+        check(need, "azure/Premium_LRS", premium, Some(259.0457));
+        // 3,000 + 6 x GiB, and 140 + .28 x GiB MiB/s.
+        let balanced = "gcp/pd-balanced:1167GiB,region=europe-west1";
+        check(need, "gcp/pd-balanced", balanced, Some(116.7));
+        let gp2 = "2xgp2:1667GiB,region=eu-west-1";
+        check(need, "gp2", gp2, Some(2.0 * 1667.0 * 0.11));
+        let io1 = "io1:1TiB,iops=10000,region=eu-west-1";
+        check(need, "io1", io1, Some(1024.0 * 0.138 + 10_000.0 * 0.072));
+        let all = offers(need);
+        let kinds: Vec<&str> = all.iter().map(|one| one.kind.as_str()).collect();
+        assert!(!kinds.contains(&"io2-block-express") && !kinds.contains(&"rds/gp3"));
+        let hdd = all.iter().find(|one| one.kind == "st1").expect("st1");
+        assert_eq!(hdd.found, Err("536 IOPS at most".to_owned()));
+    }
+
+    /// What is found does what is needed, and one GiB, operation or byte less does not.
+    #[test]
+    fn the_least_is_enough_and_no_more() {
+        for need in [
+            "10GiB,100iops",
+            "500GiB,20000iops,1GB/s",
+            "4TiB,200MB/s",
+            "1GiB",
+        ] {
+            let wanted: Need = need.parse().expect("a need");
+            for one in offers(need) {
+                let Ok(fitting) = one.found else { continue };
+                let lack = wanted.lacks(&fitting.resolved.spec);
+                assert_eq!(lack, None, "{need}: {}", fitting.address);
+                let holds: u64 = fitting
+                    .resolved
+                    .spec
+                    .volumes
+                    .iter()
+                    .map(|v| v.capacity.0)
+                    .sum();
+                assert!(holds >= wanted.capacity.0, "{need}: {}", fitting.address);
+            }
+        }
+    }
+}

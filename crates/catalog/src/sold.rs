@@ -1,0 +1,173 @@
+//! In: where volumes are bought and on which machines they are. Out: the types that are sold there, and
+//! the least configuration of each that does what it must.
+//!
+//! Whoever looks for a volume begins here. Nothing here knows a vendor: a configuration is built from
+//! the kinds of rules of its type, and judged by the caller from the device that the same tables make of
+//! it, so that one judgement serves all.
+
+use std::num::NonZeroU32;
+
+use blocklab_device::{Accounting, DeviceSpec};
+use blocklab_units::Bytes;
+use blocklab_workload::Offer;
+
+use crate::embedded::Section;
+use crate::host::HostClass;
+use crate::resolve::{finished, on_class};
+use crate::table::Table;
+use crate::volumes::{Host, Kind, Least, Tier, runs_as};
+use crate::{Catalog, Resolved};
+
+/// A region of each of several vendors.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// `ireland`.
+    pub name: String,
+    /// Vendor, its region, and where that lies.
+    pub regions: Vec<(String, String, String)>,
+}
+
+/// A type of volume, where it is bought and attached.
+#[derive(Debug, Clone)]
+pub struct Sold<'c> {
+    catalog: &'c Catalog,
+    kind: Kind,
+    vendor: String,
+    region: String,
+    host: Option<Host<'c>>,
+    /// The type by whose limits it runs there.
+    runs_as: Kind,
+    tiers: Vec<Tier>,
+}
+
+impl Catalog {
+    /// All places of the tables.
+    pub fn places(&self) -> Vec<Place> {
+        let mut places: Vec<Place> = Vec::new();
+        for row in self.tables(Section::Places).flat_map(Table::rows) {
+            let text = |column| row.text(column).to_owned();
+            let region = (text("vendor"), text("region"), text("where"));
+            match places
+                .iter_mut()
+                .find(|place| place.name == row.text("place"))
+            {
+                Some(place) => place.regions.push(region),
+                None => places.push(Place {
+                    name: text("place"),
+                    regions: vec![region],
+                }),
+            }
+        }
+        places
+    }
+
+    /// The types of a vendor that are bought under their own names, as they are on the machines of a
+    /// class; without one, on none.
+    pub fn sold<'c>(
+        &'c self,
+        vendor: &str,
+        region: &str,
+        class: Option<&'c HostClass>,
+    ) -> Vec<Sold<'c>> {
+        let host = class.map(HostClass::host);
+        let mut kinds = self.kinds();
+        kinds.retain(|kind| {
+            self.vendor_of(&kind.name).name == vendor && !self.is_successor(&kind.name)
+        });
+        let sold = kinds.into_iter().map(|kind| Sold {
+            catalog: self,
+            vendor: vendor.to_owned(),
+            region: region.to_owned(),
+            host,
+            runs_as: runs_as(self, &kind, host),
+            tiers: kind.tiers(self),
+            kind,
+        });
+        sold.collect()
+    }
+}
+
+impl Sold<'_> {
+    /// `gp3`, `azure/PremiumV2_LRS`.
+    pub fn name(&self) -> &str {
+        &self.kind.name
+    }
+
+    /// Whose it is.
+    pub fn vendor(&self) -> &str {
+        &self.vendor
+    }
+
+    /// Whose prices hold.
+    pub fn region(&self) -> &str {
+        &self.region
+    }
+
+    /// How operations on it are counted.
+    pub const fn accounting(&self) -> Accounting {
+        self.kind.accounting
+    }
+
+    /// The group of disks to which its machine counts it, and how operations on it are counted: what a
+    /// machine grants depends on nothing else of a type.
+    pub fn on_machine(&self) -> (String, Accounting) {
+        (self.kind.group.clone(), self.kind.accounting)
+    }
+
+    /// Volumes of the type side by side, each of which must do its share: the smallest size, of that the
+    /// fewest provisioned operations and bytes, and the cheapest of the ways to buy it that cost nothing
+    /// of themselves. `lack` says what is missing of a device; a larger one never lacks more.
+    ///
+    /// # Errors
+    /// What the largest one lacks.
+    pub fn least(
+        &self,
+        volumes: u32,
+        each: Least,
+        lack: impl Fn(&DeviceSpec) -> Option<String>,
+    ) -> Result<Resolved, String> {
+        let mut found: Result<Resolved, String> = Err(String::new());
+        for performance in self.kind.free_choices(self.catalog) {
+            let month = |one: &Resolved| one.per_month().unwrap_or(f64::INFINITY);
+            found = match (found, self.least_in(volumes, each, performance, &lack)) {
+                (Ok(best), Ok(other)) if month(&other) < month(&best) => Ok(other),
+                (Err(_), Ok(only)) => Ok(only),
+                (Err(none), Err(lack)) if none.is_empty() => Err(lack),
+                (found, _) => found,
+            };
+        }
+        found
+    }
+
+    fn least_in(
+        &self,
+        volumes: u32,
+        each: Least,
+        performance: Option<&str>,
+        lack: impl Fn(&DeviceSpec) -> Option<String>,
+    ) -> Result<Resolved, String> {
+        let judge = |gib: u64, iops: Option<u64>, throughput: Option<u64>| {
+            let tier = self.tiers.iter().find(|tier| tier.gib >= gib);
+            let offer = Offer {
+                count: NonZeroU32::new(volumes).filter(|count| count.get() > 1),
+                volume: self.kind.name.clone(),
+                size: Some(Bytes(gib << 30)).filter(|_| tier.is_none()),
+                size_name: tier.map(|tier| tier.name.clone()),
+                iops,
+                throughput,
+                performance: performance.map(str::to_owned),
+                // The region changes the price alone.
+                region: Some(self.region.clone()),
+                ..Offer::default()
+            };
+            let draft = on_class(self.catalog, &self.kind, &offer, self.host);
+            let draft = draft.map_err(|refusal| refusal.message)?;
+            match lack(&draft.spec()) {
+                None => Ok((offer, draft)),
+                Some(lack) => Err(lack),
+            }
+        };
+        let (offer, draft) = self.runs_as.least(self.catalog, each, judge)?;
+        Ok(finished(self.catalog, &offer, &self.region, draft))
+    }
+}
