@@ -7,9 +7,6 @@ use crate::market::Market;
 use crate::need::{Need, Wanted};
 use crate::question::Question;
 
-/// Steps of halving: the nearest is found to a ten-thousandth of the range.
-const STEPS: usize = 24;
-
 /// Why a need cannot be met.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Impossible {
@@ -120,24 +117,22 @@ pub(crate) fn impossible(market: &Market<'_>, question: &Question) -> Impossible
     }
 }
 
-/// The most of a part that is possible while all others stay as they are.
+/// The most of a part that is possible while all others stay as they are, to the last step.
 fn nearest(market: &Market<'_>, question: &Question, part: Wanted) -> Option<Nearest> {
     let needs = value(&question.need, part);
-    let is_least = part == Wanted::P99;
-    let at = |value: f64| {
-        let need = whole(with(&question.need, part, value));
+    let at = |steps: u64| {
+        let need = with(&question.need, part, steps as f64 * step(part));
         let found = market.search(&question.with_need(need));
         found.ranked.into_iter().next().map(|best| (need, best))
     };
     // From nothing, which any volume gives, to what is asked for; a latency from ten seconds down.
-    let (mut possible, mut too_much) = (if is_least { 1e10 } else { 1.0 }, needs);
+    let (mut possible, mut too_much) = match part {
+        Wanted::P99 => ((1e10 / step(part)) as u64, (needs / step(part)) as u64),
+        _ => (1, (needs / step(part)).ceil() as u64),
+    };
     let mut best = at(possible)?;
-    for _ in 0..STEPS {
-        let middle = if is_least || possible > 1.0 {
-            (possible * too_much).sqrt()
-        } else {
-            f64::midpoint(possible, too_much)
-        };
+    while possible.abs_diff(too_much) > 1 {
+        let middle = between(possible.min(too_much), possible.max(too_much));
         match at(middle) {
             Some(found) => (possible, best) = (middle, found),
             None => too_much = middle,
@@ -155,14 +150,21 @@ fn nearest(market: &Market<'_>, question: &Question, part: Wanted) -> Option<Nea
     })
 }
 
-/// In the steps in which things are sold and asked for.
-fn whole(need: Need) -> Need {
-    const STEP: f64 = 1e4;
-    Need {
-        capacity: Bytes((need.capacity.0 >> 30).max(1) << 30),
-        iops: need.iops.floor(),
-        bytes_per_s: (need.bytes_per_s / STEP).floor() * STEP,
-        p99: need.p99.map(|p99| Nanos(p99.0.div_ceil(1000) * 1000)),
-        ..need
+/// Halves what lies between two numbers: their orders of magnitude first.
+fn between(least: u64, most: u64) -> u64 {
+    if least > 0 && most / least >= 4 {
+        (least as f64 * most as f64).sqrt() as u64
+    } else {
+        least.midpoint(most)
+    }
+}
+
+/// The step in which a part is sold and asked for.
+const fn step(part: Wanted) -> f64 {
+    match part {
+        Wanted::Capacity => Bytes::GIB.0 as f64,
+        Wanted::Iops => 1.0,
+        Wanted::Throughput => 1e4,
+        Wanted::P99 => 1e3,
     }
 }

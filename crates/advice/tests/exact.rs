@@ -228,6 +228,50 @@ fn refusals_hold() {
     assert!(refused > 0, "{refused}");
 }
 
+/// The story: gp3 is sold up to 65,536 GiB, and "the nearest that is possible" was 65,533: the search
+/// by halves ended before it was there.
+#[test]
+fn one_step_beyond_the_nearest_nothing_is_possible() {
+    let mut chance = Stream::new(SEED, "nearest", 0);
+    let mut seen = 0;
+    for _ in 0..80 {
+        let need = need(&mut chance);
+        let question = question(need, None);
+        let advice = asked(&CATALOG, &question);
+        for nearest in advice.impossible.iter().flat_map(|none| &none.nearest) {
+            let with = |value: f64| match nearest.of {
+                "capacity" => Need {
+                    capacity: Bytes(value as u64),
+                    ..need
+                },
+                "iops" => Need {
+                    iops: value,
+                    ..need
+                },
+                "throughput" => Need {
+                    bytes_per_s: value,
+                    ..need
+                },
+                other => panic!("{other}"),
+            };
+            let step = match nearest.of {
+                "capacity" => Bytes::GIB.as_f64(),
+                "iops" => 1.0,
+                _ => 1e4,
+            };
+            let is_possible = |need: &Need| ALL[0].iter().any(|one| carries(&one.spec, need));
+            let more = with(nearest.possible + step);
+            assert!(
+                is_possible(&with(nearest.possible)),
+                "{need:?}: {nearest:?}"
+            );
+            assert!(!is_possible(&more), "{need:?}: {nearest:?}");
+            seen += 1;
+        }
+    }
+    assert!(seen > 10, "{seen}");
+}
+
 fn refusals(advice: &Advice, need: &Need) -> usize {
     let mut seen = 0;
     for refused in &advice.refused {

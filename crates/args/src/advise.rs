@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use blocklab_units::{Bytes, Nanos};
-use clap::{Args, ValueHint};
+use clap::{ArgGroup, Args, ValueHint};
 
 use super::{FormArgs, TraceInput, at_least_one, share};
 
@@ -33,9 +33,10 @@ and the records of that decide.";
 /// `blocklab advise`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
+#[command(group(ArgGroup::new("asked").required(true).multiple(true).args(["need", "run", "trace", "migrate"])))]
 pub struct AdviseArgs {
     /// What the disk must hold and do; with --run, --trace or --migrate, the parts that are known better
-    #[arg(long, value_name = "NEED", required_unless_present_any = ["run", "trace", "migrate"])]
+    #[arg(long, value_name = "NEED")]
     pub need: Option<String>,
     /// The need of a stored run: at least what it got, where it asks for all that there is
     #[arg(long, value_name = "RUN", conflicts_with_all = ["trace", "migrate"])]

@@ -3,6 +3,7 @@
 //! that the rules make.
 
 use blocklab_device::LimitUnit;
+use blocklab_units::Bytes;
 
 use super::kind::{IopsRule, Kind, ThroughputRule};
 use super::limits::Limits;
@@ -60,7 +61,7 @@ impl Kind {
         let smallest = value("size_min").unwrap_or(1.0) as u64;
         let smallest = each.gib.max(smallest).max(for_iops);
         if smallest > largest {
-            return Err(format!("{largest} GiB at most"));
+            return Err(format!("{} at most", Bytes(largest << 30)));
         }
         let judged = |gib| {
             let (iops, throughput) = bought(gib);
