@@ -289,7 +289,7 @@ pub(crate) fn run_name(text: &str) -> Result<String, String> {
         "latest" => "`latest` is always the last run; take another name",
         name if is_id(name) => "it has the form of a run's id; take another name",
         name if matches!(visible(name), Cow::Owned(_)) => {
-            "it has characters that no terminal shows, so nobody could type it; remove them"
+            "it has characters that no terminal shows, so it could not be typed; remove them"
         }
         name if name.chars().count() > LONGEST_NAME => "a name has at most 100 characters",
         name => return Ok(name.to_owned()),

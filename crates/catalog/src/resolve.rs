@@ -682,7 +682,7 @@ fn stand_in(
     }
     if draft.volume.service.is_some() {
         let message = format!(
-            "{} has documented limits; a profile stands in only where nobody promises any",
+            "{} has documented limits; a profile replaces only limits that no document gives",
             offer.volume
         );
         return Err(Refusal::new(part, message));
@@ -696,7 +696,7 @@ fn stand_in(
         ..measured
     };
     draft.assumptions.push(format!(
-        "{source} stands in for {}, for which nobody promises anything",
+        "{source} is used for {}, for which no document promises anything",
         offer.volume
     ));
     Ok(())

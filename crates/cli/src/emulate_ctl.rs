@@ -27,7 +27,7 @@ pub fn emulate_ctl(args: &EmulateCtlArgs) -> Result<ExitCode> {
     let (answer, line) = ask(path, &args.command.text).map_err(|error| {
         let why = match error.kind() {
             io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => {
-                "nobody takes commands there; start `blocklab emulate ADDRESS --control` with it"
+                "no server takes commands there; start `blocklab emulate ADDRESS --control` with it"
                     .to_owned()
             }
             io::ErrorKind::WouldBlock => "it does not answer".to_owned(),

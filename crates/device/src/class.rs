@@ -192,7 +192,8 @@ fn i3en_nvme() -> Service {
 }
 
 fn local_ssd() -> Service {
-    let because = "nobody measured this disk: 43 µs + 2.4 µs/KiB as the local NVMe of R5d";
+    let because =
+        "no measurement of this disk is known: 43 µs + 2.4 µs/KiB as the local NVMe of R5d";
     Service::even(
         line(43.0, 2.4, Origin::assumed(because)),
         nvme_spread(false),

@@ -53,7 +53,7 @@ impl Argument<'_> {
         match tokens.first() {
             Some(Token::Number(_)) => numbers(&tokens, parameter).map(Values::Numbers),
             Some(_) => words(&tokens, parameter).map(Values::Words),
-            None => Err(parameter.error("the parentheses are empty; a value must stand in them")),
+            None => Err(parameter.error("the parentheses are empty; write a value between them")),
         }
     }
 
@@ -291,7 +291,8 @@ fn words(tokens: &[Token], parameter: &Parameter) -> Result<Vec<String>, Mistake
     Ok(list)
 }
 
-const NAMES: &str = "a range of names is written (sd1-sd9); a name with a hyphen stands in quotes";
+const NAMES: &str =
+    "a range of names is written (sd1-sd9); a name with a hyphen is written in quotes";
 
 fn names(
     list: &mut Vec<String>,

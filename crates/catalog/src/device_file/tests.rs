@@ -74,7 +74,7 @@ fn mistakes_are_pointed_at() {
     );
     short(
         "[[volume]]\ncapacity = 1TiB",
-        "texts stand in quotes: capacity = \"1TiB\"",
+        "texts are written in quotes: capacity = \"1TiB\"",
     );
     short(
         "[[volume]]\ncapacity = \"1TiB\"\ncount = 0",

@@ -137,7 +137,7 @@ fn axis(value: Value<'_>, known: &Known, choice: &Choice) -> Result<Axis, Compla
     };
     if found.is_empty() {
         Err(value
-            .complaint(format!("nothing is there to stand on the axis `{}`", value.text()?))
+            .complaint(format!("no case has a value for the axis `{}`", value.text()?))
             .hint("an axis is \"system\", \"case\", \"figure\" (with figures = [...]), a setting that the cases sweep, or a list of tables"))
     } else {
         Ok(found)

@@ -122,7 +122,7 @@ fn mistakes_have_a_place_and_a_way_out() {
     refused(
         "rows = \"threads\"",
         "rows = \"thread\"",
-        &["nothing is there to stand on the axis"],
+        &["no case has a value for the axis"],
     );
     refused(
         "a,read-threads1,iops,100",

@@ -66,7 +66,7 @@ block_size = 4KiB
   |
 3 | block_size = 4KiB
   |              ^^^^
-  = texts stand in quotes: block_size = "4KiB"
+  = texts are written in quotes: block_size = "4KiB"
 "#,
     );
 }

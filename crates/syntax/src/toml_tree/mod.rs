@@ -43,7 +43,7 @@ fn no_toml(text: &str, error: &toml::de::Error, twice: &str) -> Complaint {
     }
     match bare_text(error::line_at(text, span.start)) {
         Some((key, value)) => Complaint::new(span, "a text without quotes")
-            .hint(format!("texts stand in quotes: {key} = \"{value}\"")),
+            .hint(format!("texts are written in quotes: {key} = \"{value}\"")),
         None => Complaint::new(span, error.message()),
     }
 }

@@ -81,7 +81,7 @@ impl Rows {
         let is_window = line.block == 0;
         match self.averaged {
             Some(averaged) if averaged != is_window => {
-                return Err("single operations and windows stand in one log".to_owned());
+                return Err("one log holds both single operations and windows".to_owned());
             }
             Some(_) => {}
             None => (self.averaged, self.first_ms) = (Some(is_window), line.ms),
