@@ -48,12 +48,13 @@ pub fn record(args: &TraceRecordArgs) -> Result<()> {
     let zero = clock_gettime(ClockId::Monotonic);
     let zero = zero.tv_sec as u64 * 1_000_000_000 + zero.tv_nsec as u64;
     let began = Instant::now();
+    let pipe = instance.begin(Duration::from_nanos(args.length.0), &interrupted)?;
+    // Whoever reads this line may begin the load that is to be recorded.
     terminal::inform(&format!(
         "recording {} for {}; Ctrl-C ends it earlier",
         args.device.display(),
         args.length
     ));
-    let pipe = instance.begin(Duration::from_nanos(args.length.0), &interrupted)?;
     let events = Events::new(BufReader::new(pipe), KernelText::Events, Moment::Issue);
     let mut source = Sorted::new(events);
     let mut writer = Writer::new(BufWriter::new(file), u64::try_from(wall).ok())?;

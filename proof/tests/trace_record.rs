@@ -1,0 +1,89 @@
+//! `trace record` of a device that a test loads with operations that it knows.
+
+mod stand;
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Command, Stdio};
+
+use blocklab_proof::{Lab, good, json};
+use stand::kernel::Loop;
+
+/// Nothing beside the kernel reads or writes a loop device of our own but what probes new devices,
+/// which reads its beginning and its end: so writes are counted, and reads from its middle.
+#[test]
+fn what_a_device_was_asked_to_do_is_in_the_trace() {
+    let Some(disk) = Loop::attach(64 << 20, &[]) else {
+        return;
+    };
+    let lab = Lab::new();
+    let mut recording = lab.command();
+    recording.args(["trace", "record", disk.path(), "--for", "10min"]);
+    recording.args(["-o", "own.trace"]);
+    recording.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut recording = recording.spawn().expect("it starts");
+    let mut said = BufReader::new(recording.stderr.take().expect("a pipe"));
+    let mut line = String::new();
+    said.read_line(&mut line).expect("text");
+    if line.contains("tracefs") && !line.starts_with("recording") {
+        println!("skipped: {line}");
+        recording.wait().expect("it ends");
+        return;
+    }
+    assert!(line.starts_with("recording"), "{line}");
+    dd(&[
+        "if=/dev/zero",
+        &format!("of={}", disk.path()),
+        "bs=64k",
+        "count=16",
+        "seek=256",
+        "oflag=direct",
+    ]);
+    dd(&[
+        &format!("if={}", disk.path()),
+        "of=/dev/null",
+        "bs=4k",
+        "count=100",
+        "skip=8192",
+        "iflag=direct",
+    ]);
+    let mut kill = Command::new("kill");
+    let sent = kill.args(["-INT", &recording.id().to_string()]).status();
+    assert!(sent.expect("kill starts").success());
+    let ended = recording.wait().expect("it ends");
+    let mut rest = String::new();
+    said.read_to_string(&mut rest).expect("text");
+    assert!(ended.success(), "{rest}");
+    let shown = json(&good(lab.blocklab([
+        "trace",
+        "show",
+        "own.trace",
+        "--json",
+    ])));
+    let mix = |direction: &str| {
+        let mut mixes = shown["directions"].as_array().expect("a list").iter();
+        let found = mixes.find(|mix| mix["direction"] == direction);
+        found
+            .unwrap_or_else(|| panic!("{direction}: {shown}"))
+            .clone()
+    };
+    let writes = mix("write");
+    assert_eq!(writes["operations"], 16, "{shown}");
+    assert_eq!(writes["bytes"], 1 << 20, "{shown}");
+    assert_eq!(writes["sizes"]["p50_bytes"], 65_536, "{shown}");
+    assert_eq!(shown["written_set_bytes"], 1 << 20, "{shown}");
+    assert!(mix("read")["operations"].as_u64() >= Some(100), "{shown}");
+    assert!(
+        shown["end_bytes"].as_u64() >= Some((8192 + 100) * 4096),
+        "{shown}"
+    );
+    let flight = &shown["in_flight"];
+    assert_eq!(
+        flight["known_percent"], 100.0,
+        "every completion is there: {shown}"
+    );
+}
+
+fn dd(words: &[&str]) {
+    let output = Command::new("dd").args(words).output().expect("dd starts");
+    assert!(output.status.success(), "{words:?}: {output:?}");
+}
