@@ -92,6 +92,12 @@ fn printed(lab: &Lab) -> Vec<(&'static str, Value)> {
         "calibrate",
         one(&("", "calibrate sweep --allow-simulated --json")).1,
     ));
+    let trace = root().join("proof/corpus/traces/windows-shared-server.load.gz");
+    let trace = trace.to_str().expect("a path");
+    all.push((
+        "trace model",
+        shown(lab, &["trace", "model", trace, "--json"]),
+    ));
     all.push((
         "catalog import",
         shown(lab, &["catalog", "import", "--json", types]),

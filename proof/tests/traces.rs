@@ -318,3 +318,124 @@ fn rates_of_cloudwatch_are_answered_by_two_figures() {
     let refused = lab.blocklab(["trace", "show", &writes, "Cargo.toml"]);
     assert_eq!(refused.code, Some(2), "{refused:?}");
 }
+
+/// The figures of a model, by name: of the trace and of the model.
+fn figure(modelled: &serde_json::Value, name: &str) -> (f64, f64) {
+    let mut figures = modelled["figures"].as_array().expect("figures").iter();
+    let found = figures.find(|figure| figure["figure"] == name);
+    let found = found.unwrap_or_else(|| panic!("{name}: {modelled}"));
+    let side = |side: &str| found[side].as_f64().expect("a figure");
+    (side("trace"), side("model"))
+}
+
+/// A study stands for the trace as far as it says it does, and runs.
+#[test]
+fn a_model_is_a_study_that_says_how_far_it_is_from_the_trace() {
+    let lab = Lab::new();
+    let trace = recorded();
+    let modelled = json(&good(lab.blocklab(["trace", "model", &trace, "--json"])));
+    let near = |name: &str, tolerance: f64| {
+        let (trace, model) = figure(&modelled, name);
+        let bound = tolerance * trace.max(1.0);
+        assert!(
+            (trace - model).abs() <= bound,
+            "{name}: {trace} and {model}"
+        );
+    };
+    assert_eq!(figure(&modelled, "operations").0, 1371.0);
+    near("operations", 0.1);
+    near("mean IOPS", 0.1);
+    near("writes, %", 0.0);
+    near("size p50, KiB", 0.0);
+    near("sequential, %", 0.15);
+    near("working set, MiB", 0.5);
+    near("rewritten, %", 0.25);
+    let text = good(lab.blocklab(["trace", "model", &trace]));
+    assert_eq!(modelled["study"], text.as_str());
+    assert!(text.contains("# What a study cannot say:"), "{text}");
+    fs::write(lab.path().join("model.toml"), &text).expect("written");
+    let words = [
+        "run",
+        "model.toml",
+        "--quiet",
+        "--name",
+        "model",
+        "--target",
+    ];
+    good(lab.blocklab(words.into_iter().chain(["sim:gp3:10GiB"])));
+    let record = json(&good(lab.blocklab(["export", "model", "--format", "json"])));
+    let jobs = record["measurements"][0]["jobs"].as_array().expect("jobs");
+    let issued: u64 = jobs
+        .iter()
+        .filter_map(|job| job["directions"]["write"]["ios"].as_u64())
+        .sum();
+    assert_eq!(issued as f64, figure(&modelled, "operations").1, "{text}");
+}
+
+/// Bursts every ten seconds, a busy minute, reads and writes, hot pages: what a study can say.
+#[test]
+fn a_model_has_phases_bursts_and_hot_places() {
+    let lab = Lab::new();
+    let mut table = String::from("at,op,offset,bytes\n");
+    let mut place: u64 = 1;
+    for second in 0..600_u64 {
+        let count = match second {
+            300..360 => 400,
+            _ if second % 10 == 0 => 120,
+            _ => 4,
+        };
+        for index in 0..count {
+            place = place
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            let drawn = place >> 33;
+            let page = if drawn % 4 > 0 {
+                drawn % 100
+            } else {
+                drawn % 100_000
+            };
+            let op = if drawn % 10 < 7 { "W" } else { "R" };
+            let at = second * 1_000_000 + index * 1000;
+            table.push_str(&format!("{at},{op},{},4096\n", page * 4096));
+        }
+    }
+    fs::write(lab.path().join("made.csv"), table).expect("written");
+    let columns = "time=at:us,op=op,offset=offset,length=bytes";
+    let words = ["trace", "model", "made.csv", "--columns", columns, "--json"];
+    let modelled = json(&good(lab.blocklab(words)));
+    let text = modelled["study"].as_str().expect("a text");
+    assert!(text.contains("think_every = 1"), "{text}");
+    assert!(text.contains("start_delay = \"300000ms\""), "{text}");
+    for (name, tolerance) in [
+        ("operations", 0.05),
+        ("reads, %", 0.1),
+        ("busiest 60 s, IOPS", 0.1),
+        ("dispersion at 60 s", 0.3),
+        ("working set, MiB", 0.3),
+        ("rewritten, %", 0.1),
+    ] {
+        let (trace, model) = figure(&modelled, name);
+        let ratio = model / trace;
+        assert!(
+            (ratio - 1.0).abs() <= tolerance,
+            "{name}: {trace}, {model}\n{text}"
+        );
+    }
+}
+
+#[test]
+fn a_model_refuses_what_it_cannot_read_twice() {
+    let lab = Lab::new();
+    fs::write(lab.path().join("empty.csv"), "").expect("written");
+    let refused = lab.blocklab(["trace", "model", "-"]);
+    assert_eq!(refused.code, Some(2));
+    assert!(refused.err.contains("only once"), "{refused:?}");
+    let refused = lab.blocklab(["trace", "model", "empty.csv", "--input", "msr"]);
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    let far = "0,W,0,4096\n100000000000000,W,0,4096\n";
+    fs::write(lab.path().join("far.csv"), far).expect("written");
+    let columns = "time=1:us,op=2,offset=3,length=4";
+    let refused = lab.blocklab(["trace", "model", "far.csv", "--columns", columns]);
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    assert!(refused.err.contains("--from and --until"), "{refused:?}");
+}

@@ -46,7 +46,7 @@ pub use serve::ServeArgs;
 pub use since::Since;
 pub use trace::{
     EventArg, ReplayArgs, ReplayPace, TraceArgs, TraceCommand, TraceFitArgs, TraceImportArgs,
-    TraceInput, TraceRecordArgs, TraceShowArgs,
+    TraceInput, TraceModelArgs, TraceRecordArgs, TraceShowArgs,
 };
 
 const ABOUT: &str = "A lab bench for block storage: measures what a disk delivers";

@@ -13,7 +13,8 @@ Examples:
   blocklab trace record /dev/nvme1n1 --for 10min -o night.trace
   blocklab trace import night.blkparse -o night.trace
   blocklab trace show night.trace                     what the load is like
-  blocklab trace fit night.trace --on gp3:100GiB      would this volume carry it?";
+  blocklab trace fit night.trace --on gp3:100GiB      would this volume carry it?
+  blocklab trace model night.trace > night.toml       a study like it";
 
 /// `blocklab trace`.
 #[derive(Debug, Args)]
@@ -35,6 +36,8 @@ pub enum TraceCommand {
     Show(TraceShowArgs),
     /// Say which volumes would have carried a recorded load, and what is the least that would
     Fit(TraceFitArgs),
+    /// Print a study with the character of a recorded load, and how far it is from it
+    Model(TraceModelArgs),
 }
 
 const FORMATS: &str = "\
@@ -203,6 +206,31 @@ pub struct TraceFitArgs {
     /// How it is printed
     #[command(flatten)]
     pub form: FormArgs,
+}
+
+const MODEL_EXAMPLES: &str = "\
+Examples:
+  blocklab trace model night.trace > night.toml
+  blocklab run night.toml --target sim:gp3:100GiB
+  blocklab trace model night.trace --from 1h --until 2h > hour.toml
+  blocklab trace model night.trace --json | jq '.figures[]'       trace beside model
+
+The study is not the trace: its comments say which figure comes from where, what a study cannot say, \
+and how the operations that it generates differ from those of the trace.";
+
+/// `blocklab trace model`.
+#[derive(Debug, Args)]
+#[command(after_help = MODEL_EXAMPLES, after_long_help = format!("{FORMATS}\n\n{MODEL_EXAMPLES}"))]
+pub struct TraceModelArgs {
+    /// The traces, which are merged by time
+    #[arg(required = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub files: Vec<PathBuf>,
+    /// What is read
+    #[command(flatten)]
+    pub read: TraceInput,
+    /// Print JSON: the study as text, and both loads figure by figure
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// A recorded load instead of a study.

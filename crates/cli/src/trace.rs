@@ -2,6 +2,7 @@
 
 pub mod fit;
 mod import;
+mod model;
 mod opened;
 mod rates;
 mod record;
@@ -19,5 +20,6 @@ pub fn run(args: &TraceArgs) -> Result<()> {
         TraceCommand::Record(args) => record::record(args),
         TraceCommand::Show(args) => show::show(args),
         TraceCommand::Fit(args) => fit::fit(args),
+        TraceCommand::Model(args) => model::model(args),
     }
 }

@@ -5,6 +5,7 @@
 //! ```text
 //!   iolog, blktrace, blkparse, perf, ─▶ Source ─▶ Sorted ─▶ Merged ─┬─▶ Stored    the own format
 //!   biosnoop, xperf, vscsi, tables     one operation after another  ├─▶ Character what the load is like
+//!                                                                   ├─▶ Model     a study like it
 //!                                                                   └─▶ Fit       who would carry it
 //!   iolog, blktrace ─▶ read ─▶ Trace: all operations, for a replay
 //!   operations as they were issued ─▶ iolog::render
@@ -28,6 +29,7 @@ pub mod character;
 mod dependent;
 pub mod format;
 mod merged;
+pub mod model;
 pub mod prepared;
 pub mod rates;
 mod selected;

@@ -34,7 +34,7 @@ use profile::Profile;
 pub use profile::Slot;
 use reuse::Distances;
 pub use reuse::{Hit, Reuse};
-use space::Space;
+pub(crate) use space::{Numbers, Space, Streams, mixed, page_key};
 pub use space::{PAGE, STREAMS};
 
 /// What a load is like.

@@ -19,10 +19,10 @@ const WORDS: usize = REGION_PAGES as usize / 64;
 
 /// A number as its own hash, well mixed.
 #[derive(Debug, Default)]
-pub(super) struct Mixed(u64);
+pub(crate) struct Mixed(u64);
 
 /// Spreads the bits of a number over all 64.
-pub(super) const fn mixed(number: u64) -> u64 {
+pub(crate) const fn mixed(number: u64) -> u64 {
     let number = (number ^ (number >> 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let number = (number ^ (number >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     number ^ (number >> 32)
@@ -45,7 +45,7 @@ impl Hasher for Mixed {
 }
 
 /// A map from numbers.
-pub(super) type Numbers<T> = HashMap<u64, T, BuildHasherDefault<Mixed>>;
+pub(crate) type Numbers<T> = HashMap<u64, T, BuildHasherDefault<Mixed>>;
 
 #[derive(Debug)]
 struct Region {
@@ -54,7 +54,7 @@ struct Region {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Space {
+pub(crate) struct Space {
     /// Index in `regions` by device and place.
     index: Numbers<u32>,
     regions: Vec<Region>,
@@ -65,18 +65,40 @@ pub(super) struct Space {
     sequential: u64,
     unaligned: u64,
     end: u64,
+    streams: Streams,
+}
+
+/// The ends of the last [`STREAMS`] operations.
+#[derive(Debug, Default)]
+pub(crate) struct Streams {
     ends: Vec<(u32, u64)>,
     oldest: usize,
 }
 
+impl Streams {
+    /// Whether an operation goes on where one of them ended; it is one of them from now on.
+    #[inline]
+    pub(crate) fn goes_on(&mut self, operation: &Operation) -> bool {
+        let goes_on = self.ends.contains(&(operation.target, operation.offset));
+        let end = (operation.target, operation.end());
+        if self.ends.len() < STREAMS {
+            self.ends.push(end);
+        } else {
+            self.ends[self.oldest] = end;
+            self.oldest = (self.oldest + 1) % STREAMS;
+        }
+        goes_on
+    }
+}
+
 /// Where a page stands among those of all devices.
-pub(super) const fn page_key(target: u32, page: u64) -> u64 {
+pub(crate) const fn page_key(target: u32, page: u64) -> u64 {
     ((target as u64) << 44).wrapping_add(page)
 }
 
 impl Space {
     #[inline]
-    pub(super) fn add(&mut self, operation: &Operation) {
+    pub(crate) fn add(&mut self, operation: &Operation) {
         let Operation {
             offset,
             len,
@@ -84,14 +106,7 @@ impl Space {
             ..
         } = *operation;
         let end = operation.end();
-        let here = (target, offset);
-        self.sequential += u64::from(self.ends.contains(&here));
-        if self.ends.len() < STREAMS {
-            self.ends.push((target, end));
-        } else {
-            self.ends[self.oldest] = (target, end);
-            self.oldest = (self.oldest + 1) % STREAMS;
-        }
+        self.sequential += u64::from(self.streams.goes_on(operation));
         self.unaligned += u64::from((offset | u64::from(len)) % PAGE > 0);
         self.end = self.end.max(end);
         if operation.direction == Direction::Trim || len == 0 {
@@ -142,7 +157,7 @@ impl Space {
         place
     }
 
-    pub(super) const fn touched(&self) -> u64 {
+    pub(crate) const fn touched(&self) -> u64 {
         self.touched
     }
 

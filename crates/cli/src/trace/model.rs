@@ -1,0 +1,156 @@
+//! `blocklab trace model`: a study with the character of a trace, and how far it is from it.
+//!
+//! ```text
+//!   trace ─▶ Survey ─▶ Model ─▶ text of a study ─▶ played in virtual time on a volume without limits
+//!              │                                                         │
+//!              └──▶ character ──▶ compared ◀── character ◀── operations ─┘
+//! ```
+
+use std::sync::atomic::AtomicBool;
+
+use anyhow::{Context, Result, anyhow, bail};
+use blocklab_console::terminal;
+use blocklab_device::{Device, DeviceSpec, Latency, Layout, Origin, Service, Spread, VolumeSpec};
+use blocklab_driver::{Backing, Control, Run, TargetFile, simulate};
+use blocklab_native as native;
+use blocklab_targets::{Clock, Model as Volume};
+use blocklab_trace::Operation;
+use blocklab_trace::character::{Character, Characterizer};
+use blocklab_trace::model::{Compared, Survey, compared, study};
+use blocklab_units::{Bytes, Nanos, count};
+use blocklab_workload::{Log, Workload};
+use serde::Serialize;
+
+use super::opened;
+use crate::answer;
+use blocklab_args::TraceModelArgs;
+
+/// Each operation of the model is held in memory: 64 bytes.
+const MOST: u64 = 20_000_000;
+/// What an operation takes on the volume that the model is played on.
+const LATENCY: Nanos = Nanos(100_000);
+
+#[derive(Serialize)]
+struct Modelled<'a> {
+    name: &'a str,
+    /// The text of the study.
+    study: &'a str,
+    /// Bytes that a target has to have.
+    target_bytes: u64,
+    /// The trace's figures beside those of the model.
+    figures: &'a [Compared],
+    /// What a study cannot say.
+    left_out: &'a [String],
+}
+
+/// Reads the trace twice, and prints the study.
+pub fn model(args: &TraceModelArgs) -> Result<()> {
+    if args.files.iter().any(|file| file.as_os_str() == "-") {
+        bail!(
+            "a trace is read twice here, and standard input only once: write it to a file first \
+             (`blocklab trace import - -o night.trace`)"
+        );
+    }
+    let mut opened = opened::open(&args.files, &args.read, false)?;
+    let survey = Survey::take(&mut opened.source);
+    let survey = survey.map_err(|error| opened.named(error))?;
+    let operations = survey.character.operations;
+    if operations == 0 {
+        bail!("{}: no operations in it", opened.name);
+    }
+    if operations > MOST {
+        bail!(
+            "{}: {} operations, and those of the model are held in memory to compare them, at most \
+             {}: take a part with --from and --until",
+            opened.name,
+            count(operations as f64),
+            count(MOST as f64)
+        );
+    }
+    let mut again = opened::open(&args.files, &args.read, false)?;
+    let model = survey.model(&mut again.source);
+    let model = model.map_err(|error| again.named(error))?;
+    let text = study(&model, &opened.name, &[]);
+    let played = played(&text, model.end()).context("the model cannot be played")?;
+    let figures = compared(&survey.character, &played);
+    let text = study(&model, &opened.name, &figures);
+    if !args.json {
+        return terminal::print(text);
+    }
+    let modelled = Modelled {
+        name: &opened.name,
+        study: &text,
+        target_bytes: model.end(),
+        figures: &figures,
+        left_out: &model.left_out,
+    };
+    terminal::print(answer::json(("trace_model_format", 1), &modelled)?)
+}
+
+/// The character of a study's load on a volume that holds nothing back.
+fn played(text: &str, bytes: u64) -> Result<Character> {
+    let parsed = native::parse(text, "model").map_err(|error| anyhow!("{error}"))?;
+    let cases = parsed.plan.cases.into_iter();
+    let mut workload: Workload = cases.map(|case| case.workload).next().context("no case")?;
+    for job in &mut workload.jobs {
+        job.log = Some(Log {
+            entries: true,
+            ..Log::default()
+        });
+    }
+    let device = Device::new(&unlimited(bytes), workload.seed)?;
+    let file = TargetFile {
+        backing: Backing::Simulated(Volume::new(device)),
+        ..TargetFile::file("model".into(), bytes, true)
+    };
+    let run = Run {
+        workload: &workload,
+        targets: &vec![vec![file]; workload.jobs.len()],
+        clock: Clock::start(),
+    };
+    let never = AtomicBool::new(false);
+    let outcome = simulate(run, Nanos::ZERO, Control::new(&never), &mut ())?;
+    let mut operations = Vec::new();
+    for (name, log) in outcome.logs {
+        let job = workload.jobs.iter().find(|job| job.name == name);
+        let start = job.map_or(Nanos::ZERO, |job| job.start_delay);
+        operations.extend(log.entries.iter().map(|entry| Operation {
+            at: start.saturating_add(entry.begin),
+            took: None,
+            offset: entry.offset,
+            len: entry.len,
+            target: 0,
+            direction: entry.direction,
+        }));
+    }
+    operations.sort_by_key(|operation| operation.at);
+    let mut all = Characterizer::new(false);
+    for operation in &operations {
+        all.add(operation);
+    }
+    Ok(all.end(&[], Vec::new()))
+}
+
+/// A volume of this size that always takes the same time.
+fn unlimited(bytes: u64) -> DeviceSpec {
+    let latency = Latency {
+        base: LATENCY,
+        per_kib_ns: 0.0,
+        origin: Origin::Given,
+    };
+    let spread = Spread {
+        sigma: 0.0,
+        tail: None,
+        origin: Origin::Given,
+    };
+    DeviceSpec {
+        name: "without limits".to_owned(),
+        volumes: vec![VolumeSpec {
+            service: Some(Service::even(latency, spread)),
+            ..VolumeSpec::new("unlimited", Bytes(bytes))
+        }],
+        layout: Layout::default(),
+        instance: None,
+        faults: Vec::new(),
+    }
+}

@@ -1,0 +1,344 @@
+//! In: a trace, twice. Out: jobs with its character, as far as a study can say it: when they run, how
+//! fast, in which directions, sizes and places.
+//!
+//! ```text
+//!   first pass    Survey   character, operations of each second ─▶ phases, bursts
+//!   second pass   Parts    phase × (steady | bursts) × (random | sequential): directions, sizes
+//!                          random: heat of pages ─▶ zones     sequential: pages touched ─▶ its area
+//!                  └─▶ Model ─▶ study(): TOML with the origin of each figure
+//! ```
+
+mod compare;
+mod heat;
+mod phases;
+mod text;
+
+use std::collections::BTreeMap;
+
+use blocklab_workload::Direction;
+
+use crate::character::{Character, Characterizer, PAGE, Space, Streams, page_key};
+use crate::{Operation, Source, TraceError};
+
+pub use compare::{Compared, compared};
+use heat::{Heat, Warmth};
+use phases::Phase;
+pub use text::study;
+
+const SECOND: u64 = 1_000_000_000;
+/// A longer trace is a mistaken column of times.
+const LONGEST_S: u64 = 400 * 86_400;
+/// A part of a phase whose rarer pattern has a smaller share is given to the other one.
+const LEAST_SHARE: f64 = 0.1;
+/// Most buffers of a burst.
+const MOST_AT_ONCE: u64 = 1024;
+
+/// What the first pass finds.
+pub struct Survey {
+    /// The character of the trace.
+    pub character: Character,
+    phases: Vec<Phase>,
+    seconds: Vec<u32>,
+}
+
+/// A part of the load that a job stands for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ModelJob {
+    /// Its name.
+    name: String,
+    /// First second and length.
+    from_s: u64,
+    length_s: u64,
+    is_sequential: bool,
+    /// Bursts, each of so many operations and so many seconds after the one before; `None`: at random
+    /// moments.
+    burst: Option<(u64, f64)>,
+    /// Operations a second of reads, writes and trims.
+    rates: [f64; 3],
+    /// Sizes with their counts, of reads, writes and trims.
+    sizes: [Vec<(u64, u32)>; 3],
+    /// Where it goes: first byte and length.
+    area: (u64, u64),
+}
+
+/// A load with the character of a trace.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Model {
+    jobs: Vec<ModelJob>,
+    zones: Vec<Warmth>,
+    /// Multiple of which random offsets are.
+    align: u64,
+    /// Writes between two flushes; 0: none.
+    fsync_every: u64,
+    /// What the language of studies cannot say, one sentence each.
+    pub left_out: Vec<String>,
+}
+
+impl Survey {
+    /// Reads a trace for the first time.
+    ///
+    /// # Errors
+    /// As the source; a trace of years.
+    pub fn take(source: &mut dyn Source) -> Result<Self, TraceError> {
+        let mut all = Characterizer::new(false);
+        let mut seconds: Vec<u32> = Vec::new();
+        while let Some(operation) = source.next()? {
+            let second = operation.at.0 / SECOND;
+            if second > LONGEST_S {
+                return Err(TraceError::Ask(format!(
+                    "an operation comes {} days after the first one, and a study of so long cannot \
+                     be run: take a part of the trace with --from and --until",
+                    second / 86_400
+                )));
+            }
+            seconds.resize(seconds.len().max(second as usize + 1), 0);
+            seconds[second as usize] += 1;
+            all.add(&operation);
+        }
+        Ok(Self {
+            character: all.end(source.targets(), source.remarks()),
+            phases: phases::phases(&seconds),
+            seconds,
+        })
+    }
+
+    /// Reads the trace for the second time.
+    ///
+    /// # Errors
+    /// As the source.
+    pub fn model(&self, source: &mut dyn Source) -> Result<Model, TraceError> {
+        let mut parts = Parts::new(self.phases.len());
+        let mut phase = 0;
+        while let Some(operation) = source.next()? {
+            let second = (operation.at.0 / SECOND) as usize;
+            while phase + 1 < self.phases.len() && second >= self.phases[phase].until {
+                phase += 1;
+            }
+            let bursts = self.phases.get(phase).and_then(|phase| phase.bursts);
+            let count = self.seconds.get(second).copied().unwrap_or(0);
+            let is_burst = bursts.is_some_and(|bursts| count > bursts.above);
+            parts.add(&operation, phase, is_burst);
+        }
+        Ok(parts.model(self))
+    }
+}
+
+/// Operations of one part of a phase.
+#[derive(Debug, Clone, Default)]
+struct Part {
+    sizes: [BTreeMap<u32, u64>; 3],
+}
+
+impl Part {
+    fn count(&self, direction: usize) -> u64 {
+        self.sizes[direction].values().sum()
+    }
+
+    fn all(&self) -> u64 {
+        (0..3).map(|direction| self.count(direction)).sum()
+    }
+
+    fn bytes(&self) -> u64 {
+        let sizes = self.sizes.iter().flatten();
+        sizes.map(|(size, count)| u64::from(*size) * count).sum()
+    }
+
+    fn join(&mut self, other: &mut Self) {
+        for (sizes, others) in self.sizes.iter_mut().zip(&mut other.sizes) {
+            for (size, count) in std::mem::take(others) {
+                *sizes.entry(size).or_default() += count;
+            }
+        }
+    }
+}
+
+/// What the second pass counts.
+struct Parts {
+    /// By phase, then steady and bursts, then random and sequential.
+    parts: Vec<[[Part; 2]; 2]>,
+    streams: Streams,
+    heat: Heat,
+    /// Pages that sequential operations touched.
+    sequential: Space,
+    syncs: u64,
+}
+
+impl Parts {
+    fn new(phases: usize) -> Self {
+        Self {
+            parts: vec![Default::default(); phases],
+            streams: Streams::default(),
+            heat: Heat::default(),
+            sequential: Space::default(),
+            syncs: 0,
+        }
+    }
+
+    fn add(&mut self, operation: &Operation, phase: usize, is_burst: bool) {
+        if operation.direction == Direction::Sync {
+            self.syncs += 1;
+            return;
+        }
+        let goes_on = self.streams.goes_on(operation);
+        let part = &mut self.parts[phase][usize::from(is_burst)][usize::from(goes_on)];
+        let sizes = &mut part.sizes[operation.direction as usize];
+        *sizes.entry(operation.len).or_default() += 1;
+        if operation.direction == Direction::Trim || operation.len == 0 {
+            return;
+        }
+        if goes_on {
+            return self.sequential.add(operation);
+        }
+        let pages = operation.offset / PAGE..=(operation.end() - 1) / PAGE;
+        for page in pages {
+            self.heat.add(page_key(operation.target, page));
+        }
+    }
+
+    fn model(mut self, survey: &Survey) -> Model {
+        for part in self.parts.iter_mut().flatten() {
+            let [random, sequential] = part;
+            let all = random.all() + sequential.all();
+            let least = (all as f64 * LEAST_SHARE) as u64;
+            if sequential.all() <= least {
+                random.join(sequential);
+            } else if random.all() <= least {
+                sequential.join(random);
+            }
+        }
+        let jobs = jobs(&self.parts, &survey.phases);
+        let of = &survey.character;
+        let writes = self.parts.iter().flatten().flatten();
+        let writes: u64 = writes.map(|part| part.count(1)).sum();
+        let mut model = Model {
+            jobs,
+            zones: Vec::new(),
+            align: match of.unaligned_percent {
+                Some(most) if most > 50.0 => 512,
+                _ => PAGE,
+            },
+            fsync_every: match self.syncs {
+                0 => 0,
+                syncs => (writes as f64 / syncs as f64).round().max(1.0) as u64,
+            },
+            left_out: Vec::new(),
+        };
+        model.place(&self, of.end_bytes.div_ceil(PAGE) * PAGE);
+        model.left_out = left_out(of, self.syncs > 0 && writes == 0);
+        model
+    }
+}
+
+fn jobs(parts: &[[[Part; 2]; 2]], phases: &[Phase]) -> Vec<ModelJob> {
+    let mut jobs = Vec::new();
+    for (number, (phase, kinds)) in phases.iter().zip(parts).enumerate() {
+        let length = (phase.until - phase.from) as f64;
+        for (is_burst, patterns) in [false, true].into_iter().zip(kinds) {
+            for (is_sequential, part) in [false, true].into_iter().zip(patterns) {
+                let count = part.all();
+                if count == 0 {
+                    continue;
+                }
+                let runs = phase.bursts.map_or(1, |bursts| bursts.runs);
+                let burst = is_burst.then(|| {
+                    let each = (count as f64 / f64::from(runs)).round().max(1.0) as u64;
+                    (each.min(MOST_AT_ONCE), length / f64::from(runs))
+                });
+                let pattern = if is_sequential {
+                    "sequential"
+                } else {
+                    "random"
+                };
+                let bursts = if is_burst { "-bursts" } else { "" };
+                jobs.push(ModelJob {
+                    name: format!("{}-{pattern}{bursts}", number + 1),
+                    from_s: phase.from as u64,
+                    length_s: (phase.until - phase.from) as u64,
+                    is_sequential,
+                    burst,
+                    rates: [0, 1, 2].map(|direction| part.count(direction) as f64 / length),
+                    sizes: [0, 1, 2].map(|direction| text::few_sizes(&part.sizes[direction])),
+                    // Until the areas are known: its share of that of all sequential jobs.
+                    area: (0, part.bytes()),
+                });
+            }
+        }
+    }
+    jobs
+}
+
+impl Model {
+    /// Gives every job its place: sequential ones an area each, random ones the rest, together.
+    fn place(&mut self, parts: &Parts, end: u64) {
+        let moved: u64 = self.sequential_jobs().map(|job| job.area.1).sum();
+        let touched = parts.sequential.touched() * PAGE;
+        let touched = touched.min(end);
+        let mut next = 0;
+        for job in self.jobs.iter_mut().filter(|job| job.is_sequential) {
+            let share = touched as f64 * (job.area.1 as f64 / moved.max(1) as f64);
+            let block = job.largest();
+            let length = (share as u64).max(2 * block).div_ceil(PAGE) * PAGE;
+            job.area = (next, length);
+            next += length;
+        }
+        let left = end.saturating_sub(next) as f64 / PAGE as f64;
+        self.zones = parts.heat.zones(left);
+        let pages: f64 = self.zones.iter().map(|zone| zone.pages).sum();
+        let largest = self
+            .jobs
+            .iter()
+            .map(ModelJob::largest)
+            .max()
+            .unwrap_or(PAGE);
+        let room = (pages.ceil() as u64 * PAGE).max(16 * largest);
+        for job in self.jobs.iter_mut().filter(|job| !job.is_sequential) {
+            job.area = (next, room);
+        }
+    }
+
+    fn sequential_jobs(&self) -> impl Iterator<Item = &ModelJob> {
+        self.jobs.iter().filter(|job| job.is_sequential)
+    }
+
+    /// Bytes that a volume has to have.
+    pub fn end(&self) -> u64 {
+        let ends = self.jobs.iter().map(|job| job.area.0 + job.area.1);
+        ends.max().unwrap_or(0)
+    }
+}
+
+impl ModelJob {
+    fn largest(&self) -> u64 {
+        let sizes = self.sizes.iter().flatten().map(|(size, _)| *size);
+        sizes.max().unwrap_or(PAGE)
+    }
+}
+
+/// What no study can say.
+fn left_out(of: &Character, lone_syncs: bool) -> Vec<String> {
+    let mut left = vec![
+        "the moments of the operations: in a phase they come at random, in bursts evenly spaced and \
+         all at once"
+            .to_owned(),
+        "which operation follows which: a place is drawn anew each time, so hot pages are hot all the \
+         time, not in turns"
+            .to_owned(),
+    ];
+    let unaligned = of.unaligned_percent.unwrap_or(0.0);
+    if unaligned > 0.5 && unaligned < 99.5 {
+        left.push(format!(
+            "{unaligned:.0} % of the operations do not keep to blocks of 4 KiB: a study has one alignment \
+             for all"
+        ));
+    }
+    if of.in_flight.is_some() {
+        left.push("think times: operations do not wait for earlier ones".to_owned());
+    }
+    if of.devices.len() > 1 {
+        left.push(format!("the {} devices: all is one", of.devices.len()));
+    }
+    if lone_syncs {
+        left.push("flushes: a study counts them by writes, and there are none".to_owned());
+    }
+    left
+}

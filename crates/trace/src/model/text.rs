@@ -1,0 +1,328 @@
+//! In: a model. Out: the text of a study, with a comment wherever a figure comes from the trace.
+//!
+//! A file of its own: it knows the keys of studies (docs/native.md) and measures nothing.
+
+use std::collections::BTreeMap;
+
+use super::{Compared, Model, ModelJob};
+
+/// Sizes with at least this share of the operations keep their own row.
+const OWN_ROW: f64 = 0.02;
+/// Rows in which all other sizes are taken together.
+const JOINT_ROWS: usize = 4;
+const SECTOR: u64 = 512;
+/// Operations in flight of a job whose operations come at random moments.
+const DEPTH: u64 = 64;
+/// What the buffers of all jobs may take.
+const BUFFERS: u64 = 256 << 20;
+
+/// The sizes of a study for these counts: frequent ones as they are, the others as the mean of a few
+/// groups. Sizes are rounded up to sectors.
+pub(super) fn few_sizes(counts: &BTreeMap<u32, u64>) -> Vec<(u64, u32)> {
+    let all: u64 = counts.values().sum();
+    let is_own = |count: u64| count as f64 >= OWN_ROW * all as f64 || counts.len() <= JOINT_ROWS;
+    let others: u64 = counts.values().filter(|count| !is_own(**count)).sum();
+    let mut rows: BTreeMap<u64, u64> = BTreeMap::new();
+    let (mut group, mut sum) = (0_u64, 0_u64);
+    for (size, count) in counts {
+        if is_own(*count) {
+            *rows.entry(sectors(u64::from(*size))).or_default() += count;
+            continue;
+        }
+        (group, sum) = (group + count, sum + count * u64::from(*size));
+        if group >= others.div_ceil(JOINT_ROWS as u64) {
+            *rows.entry(sectors(sum / group)).or_default() += group;
+            (group, sum) = (0, 0);
+        }
+    }
+    if group > 0 {
+        *rows.entry(sectors(sum / group)).or_default() += group;
+    }
+    // Weights are shares of a hundred thousand, so that they are short and fit 32 bits.
+    let weight = |count: u64| (count as f64 / all as f64 * 1e5).round().max(1.0) as u32;
+    let rows = rows.into_iter();
+    rows.map(|(size, count)| (size, weight(count))).collect()
+}
+
+fn sectors(bytes: u64) -> u64 {
+    bytes.div_ceil(SECTOR).max(1) * SECTOR
+}
+
+/// The text of the study; `name` is that of the trace, `rows` how far its load is from the trace.
+pub fn study(model: &Model, name: &str, rows: &[Compared]) -> String {
+    let mut text = format!(
+        "# A load with the character of {}, made by `blocklab trace model`.\n\
+         # It is not the trace: the table says how far it is from it. `blocklab run --trace` replays\n\
+         # the trace itself. Jobs are phases of the trace: a run adds up their rates, also of those that\n\
+         # do not go on at the same time, so look at its latencies and at its series.\n#\n",
+        one_line(name)
+    );
+    text.push_str(&table(rows));
+    text.push_str("#\n# What a study cannot say:\n");
+    for sentence in &model.left_out {
+        text.push_str(&format!("#   - {sentence}\n"));
+    }
+    text.push_str(&format!(
+        "#\n# It needs a target of at least {} bytes.\n\nname = {}\ndescription = {}\nseed = 1\n",
+        model.end(),
+        quoted(&format!("model-of-{}", short(name))),
+        quoted("A load with the character of a recorded one.")
+    ));
+    defaults(&mut text, model);
+    text.push_str("\n[[case]]\nname = \"model\"\n");
+    let depth = open_depth(model);
+    for job in &model.jobs {
+        job_text(&mut text, job, depth);
+    }
+    text
+}
+
+fn open_depth(model: &Model) -> u64 {
+    let largest = model.jobs.iter().map(ModelJob::largest).max().unwrap_or(1);
+    (BUFFERS / (largest * model.jobs.len().max(1) as u64)).clamp(1, DEPTH)
+}
+
+fn defaults(text: &mut String, model: &Model) {
+    text.push_str("\n[defaults]\n");
+    if let Some(random) = model.jobs.iter().find(|job| !job.is_sequential) {
+        let accesses: f64 = model.zones.iter().map(|zone| zone.accesses).sum();
+        let pages: f64 = model.zones.iter().map(|zone| zone.pages).sum();
+        text.push_str(
+            "# Operations that follow no other one. Zones, hottest first, from how often each page was\n\
+             # accessed: share of the accesses, share of the region, in per cent.\n",
+        );
+        if model.zones.len() > 1 && pages > 0.0 {
+            let zones = model.zones.iter();
+            let shares = zones.map(|zone| [zone.accesses / accesses, zone.pages / pages]);
+            let shares = hundred(shares.collect());
+            let pairs: Vec<String> = shares
+                .iter()
+                .map(|[access, space]| format!("[{access:.4}, {space:.4}]"))
+                .collect();
+            text.push_str(&format!(
+                "pattern = \"zones\"\nzones = [{}]\n",
+                pairs.join(", ")
+            ));
+        } else {
+            text.push_str("pattern = \"random\"\n");
+        }
+        text.push_str(&format!(
+            "align = {}                    # most operations begin at multiples of it\n\
+             offset = {}\nsize = {}             # of so many bytes, even accesses leave the working set touched\n",
+            model.align, random.area.0, random.area.1
+        ));
+    }
+    if model.fsync_every > 0 {
+        text.push_str(&format!(
+            "fsync_every = {}                # writes by flushes of the trace\n",
+            model.fsync_every
+        ));
+    }
+}
+
+fn job_text(text: &mut String, job: &ModelJob, depth: u64) {
+    let total: f64 = job.rates.iter().sum();
+    text.push_str(&format!("\n[[case.job]]\nname = {}\n", quoted(&job.name)));
+    if job.is_sequential {
+        text.push_str(&format!(
+            "pattern = \"sequential\"        # operations that begin where one of the 32 before ended\n\
+             offset = {}\nsize = {}\n",
+            job.area.0, job.area.1
+        ));
+    }
+    text.push_str(&format!(
+        "mix = {}\nblock_size = {}\n",
+        mix(job.rates.map(|rate| rate / total)),
+        sizes(job)
+    ));
+    let (mut start, mut length) = (job.from_s as f64, job.length_s as f64);
+    match job.burst {
+        None => text.push_str(&format!(
+            "arrivals = \"poisson\"\nrate_iops = {}             # the mean of this phase\ndepth = {depth}\n",
+            rates(job.rates)
+        )),
+        Some((at_once, every)) => {
+            // The first burst comes half a distance after the beginning, the last one as long before
+            // the end.
+            (start, length) = (start + every / 2.0, (length - every / 2.0).max(0.001));
+            text.push_str(&format!(
+                "depth = {at_once}                     # operations of a burst in the mean\n\
+                 think_every = {at_once}\nthink = \"{}ms\"               # from burst to burst in the mean\n",
+                (every * 1000.0).round()
+            ));
+        }
+    }
+    if start > 0.0 {
+        text.push_str(&format!(
+            "start_delay = \"{}ms\"\n",
+            (start * 1000.0).round()
+        ));
+    }
+    text.push_str(&format!(
+        "runtime = \"{}ms\"\n",
+        (length * 1000.0).round().max(1.0)
+    ));
+}
+
+/// Shares of one that become per cent with four decimals, and a hundred together.
+fn hundred(mut shares: Vec<[f64; 2]>) -> Vec<[f64; 2]> {
+    for side in [0, 1] {
+        let mut left = 100.0;
+        for share in &mut shares {
+            share[side] = (share[side] * 1e6).round().max(1.0) / 1e4;
+            left -= share[side];
+        }
+        let largest = shares
+            .iter_mut()
+            .max_by(|one, other| one[side].total_cmp(&other[side]));
+        if let Some(largest) = largest {
+            largest[side] = ((largest[side] + left) * 1e4).round() / 1e4;
+        }
+    }
+    shares
+}
+
+const NAMES: [&str; 3] = ["read", "write", "trim"];
+
+/// Whole per cent, a hundred together; a direction that occurs has one at least.
+fn mix(shares: [f64; 3]) -> String {
+    let mut percent = shares.map(|share| match share {
+        0.0 => 0,
+        share => ((share * 100.0).round() as u32).max(1),
+    });
+    let sum: u32 = percent.iter().sum();
+    if let Some(largest) = percent.iter_mut().max() {
+        *largest = *largest + 100 - sum;
+    }
+    let present: Vec<_> = NAMES
+        .iter()
+        .zip(percent)
+        .filter(|(_, part)| *part > 0)
+        .collect();
+    match &present[..] {
+        [(only, _)] => quoted(only),
+        several => table_of(
+            several
+                .iter()
+                .map(|(name, part)| format!("{name} = {part}")),
+        ),
+    }
+}
+
+fn rates(rates: [f64; 3]) -> String {
+    let present: Vec<_> = NAMES
+        .iter()
+        .zip(rates)
+        .filter(|(_, rate)| *rate > 0.0)
+        .collect();
+    match &present[..] {
+        [(_, only)] => format!("{only:.6}"),
+        several => table_of(
+            several
+                .iter()
+                .map(|(name, rate)| format!("{name} = {rate:.6}")),
+        ),
+    }
+}
+
+fn sizes(job: &ModelJob) -> String {
+    let list = |sizes: &[(u64, u32)]| match sizes {
+        [(only, _)] => only.to_string(),
+        several => {
+            let rows: Vec<String> = several
+                .iter()
+                .map(|(size, weight)| format!("[{size}, {weight}]"))
+                .collect();
+            format!("[{}]", rows.join(", "))
+        }
+    };
+    let present: Vec<_> = NAMES
+        .iter()
+        .zip(&job.sizes)
+        .filter(|(_, sizes)| !sizes.is_empty())
+        .collect();
+    match &present[..] {
+        [(_, only)] => list(only),
+        several => table_of(
+            several
+                .iter()
+                .map(|(name, sizes)| format!("{name} = {}", list(sizes))),
+        ),
+    }
+}
+
+fn table_of(fields: impl Iterator<Item = String>) -> String {
+    format!("{{ {} }}", fields.collect::<Vec<_>>().join(", "))
+}
+
+/// The figures of both, as comments.
+fn table(rows: &[Compared]) -> String {
+    let mut text = format!("# {:<32} {:>12} {:>12}\n", "", "TRACE", "MODEL");
+    for row in rows {
+        text.push_str(&format!(
+            "# {:<32} {:>12} {:>12}\n",
+            row.figure,
+            shown(row.trace),
+            shown(row.model)
+        ));
+    }
+    text
+}
+
+fn shown(value: Option<f64>) -> String {
+    match value {
+        None => "-".to_owned(),
+        Some(value) if value.fract() == 0.0 || value.abs() >= 1000.0 => format!("{value:.0}"),
+        Some(value) if value.abs() < 1.0 => format!("{value:.3}"),
+        Some(value) => format!("{value:.1}"),
+    }
+}
+
+/// Without what would end a comment.
+fn one_line(name: &str) -> String {
+    let shown = name.chars();
+    shown
+        .map(|char| if char.is_control() { '?' } else { char })
+        .collect()
+}
+
+/// The last part of a path, without what follows its first dot.
+fn short(name: &str) -> String {
+    let base = name.rsplit('/').next().unwrap_or(name);
+    let stem = base.split('.').next().unwrap_or(base);
+    let kept = stem
+        .chars()
+        .filter(|char| char.is_ascii_alphanumeric() || "-_".contains(*char));
+    kept.collect()
+}
+
+/// A text of TOML; what comes in has no quotes and no control characters.
+fn quoted(text: &str) -> String {
+    format!("\"{text}\"")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rare_sizes_are_taken_together() {
+        let mut counts = BTreeMap::from([(4096, 900), (65_536, 90)]);
+        counts.extend((1..=10).map(|step| (100_000 + step * 512, 1)));
+        let rows = few_sizes(&counts);
+        assert!(rows.len() <= 6, "{rows:?}");
+        assert_eq!(rows[0], (4096, 90_000));
+        let weights: u32 = rows.iter().map(|(_, weight)| weight).sum();
+        assert!((99_990..=100_010).contains(&weights), "{rows:?}");
+        assert!(rows.iter().all(|(size, _)| size % 512 == 0));
+    }
+
+    #[test]
+    fn shares_are_a_hundred_together() {
+        assert_eq!(mix([0.001, 0.999, 0.0]), "{ read = 1, write = 99 }");
+        assert_eq!(mix([0.0, 1.0, 0.0]), "\"write\"");
+        let shares = hundred(vec![[1.0 / 3.0; 2]; 3]);
+        let sum: f64 = shares.iter().map(|share| share[0]).sum();
+        assert!((sum - 100.0).abs() < 1e-9, "{shares:?}");
+    }
+}
