@@ -98,6 +98,8 @@ fn printed(lab: &Lab) -> Vec<(&'static str, Value)> {
         "trace model",
         shown(lab, &["trace", "model", trace, "--json"]),
     ));
+    let words = ["trace", "show", trace, "--on", "gp3:10GiB", "--json"];
+    all.push(("trace show", shown(lab, &words)));
     all.push((
         "catalog import",
         shown(lab, &["catalog", "import", "--json", types]),

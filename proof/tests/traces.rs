@@ -439,3 +439,48 @@ fn a_model_refuses_what_it_cannot_read_twice() {
     assert_eq!(refused.code, Some(2), "{refused:?}");
     assert!(refused.err.contains("--from and --until"), "{refused:?}");
 }
+
+/// The page carries its pictures, and JSON what they are drawn from.
+#[test]
+fn a_page_has_pictures_and_volumes_beside_the_load() {
+    let lab = Lab::new();
+    let trace = recorded();
+    let show = |form: &str| {
+        let words = ["trace", "show", &trace, "--on", "gp3:10GiB", "--on"];
+        good(lab.blocklab(words.into_iter().chain(["st1:125GiB", "--format", form])))
+    };
+    let shown = json(&show("json"));
+    let map = &shown["map"];
+    let sum = |of: &str| -> u64 {
+        let slots = map[of].as_array().expect("slots").iter();
+        let cells = slots.flat_map(|slot| slot.as_array().expect("cells"));
+        cells.filter_map(serde_json::Value::as_u64).sum()
+    };
+    assert_eq!((sum("sizes"), sum("places")), (1371, 1371), "{map}");
+    let arrivals = &shown["arrivals"];
+    let windows = arrivals["windows"].as_array().expect("windows");
+    assert_eq!(windows[0]["window_ns"], 10_000_000, "{arrivals}");
+    // A bucket of a second, and 3,000 operations a second.
+    let passed = arrivals["volumes"][0]["operations"][0].as_f64();
+    assert!(passed > Some(30.0), "{arrivals}");
+    assert!(arrivals["volumes"][1]["bytes"][0].as_f64() > Some(0.0));
+    let page = show("html");
+    for words in [
+        "Rate over time",
+        "Sizes over time",
+        "Places over time",
+        "Arrivals against volumes",
+        "1,371 operations",
+        "gp3:10GiB",
+    ] {
+        assert!(page.contains(words), "{words}");
+    }
+    assert!(!page.contains("http://") || page.contains("http://www.w3.org"));
+    let text = show("text");
+    assert!(
+        text.contains("Arrivals") && text.contains("st1:125GiB"),
+        "{text}"
+    );
+    let refused = lab.blocklab(["trace", "show", &trace, "--on", "gp9:1GiB"]);
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+}

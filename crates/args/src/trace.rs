@@ -155,7 +155,7 @@ Examples:
   blocklab trace show night.trace
   blocklab trace show night.trace --from 3h --until 4h
   blocklab trace show src1_0.csv.gz --input msr --device src1_0
-  blocklab trace show night.trace --format html > night.html
+  blocklab trace show night.trace --format html --on gp3:100GiB --on st1:1TiB > night.html
   blocklab trace show night.trace --json | jq .rewritten_percent
   blocklab trace show iostat.txt --device nvme1n1     rates only: no operation is known";
 
@@ -172,6 +172,9 @@ pub struct TraceShowArgs {
     /// Leave out distances of reuse, which take half of the time
     #[arg(long)]
     pub no_reuse: bool,
+    /// Show what this volume lets pass beside what comes at most in any window (repeatable)
+    #[arg(long, num_args = 1.., value_name = "ADDRESS")]
+    pub on: Vec<String>,
     /// How it is printed
     #[command(flatten)]
     pub form: FormArgs,

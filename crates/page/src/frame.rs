@@ -190,7 +190,7 @@ fn top(sides: &[Side<'_>], opening: Option<&Opening<'_>>) -> Markup {
     }
 }
 
-fn mark() -> Markup {
+pub fn mark() -> Markup {
     html! {
         svg class="mark" viewBox="0 0 16 16" aria-hidden="true" {
             path d="M1 9h3v6H1zM6.5 5h3v10h-3zM12 1h3v14h-3z" {}
@@ -276,7 +276,7 @@ fn has_response(side: &Side<'_>) -> bool {
     directions.any(|(_, direction)| !direction.response_curve.is_empty())
 }
 
-fn without_script() -> Markup {
+pub fn without_script() -> Markup {
     html! {
         noscript {
             p class="card hint" {

@@ -25,6 +25,7 @@ mod side;
 mod study;
 mod sweeps;
 mod systems;
+mod trace;
 
 use blocklab_compare::compare::Comparison;
 use blocklab_compare::expect::Diagnosis;
@@ -33,7 +34,10 @@ use blocklab_findings::Assessment;
 use blocklab_record::Record;
 use maud::Markup;
 
+use blocklab_report::document::Document;
+use blocklab_report::views::Beside;
 use blocklab_report::words::answer;
+use blocklab_trace::character::Character;
 pub use frame::{STYLE, lines_script, script};
 use side::Side;
 
@@ -94,6 +98,17 @@ pub fn diagnosis(record: &Record, diagnosis: &Diagnosis) -> String {
         section: &section,
     });
     frame::page(&[(record, &diagnosis.assessment)], opening, None).into_string()
+}
+
+/// The page of a recorded load. `begins`: nanoseconds since 1970, where they are known; `beside`: what
+/// volumes would let pass of it.
+pub fn trace(
+    document: &Document,
+    of: &Character,
+    begins: Option<u64>,
+    beside: Option<&Beside>,
+) -> String {
+    trace::page(document, of, begins, beside).into_string()
 }
 
 /// The page of all runs of a study, opened by what the study shows.

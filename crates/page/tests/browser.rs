@@ -9,7 +9,12 @@ use std::fs;
 
 use blocklab_findings::Assessment;
 use blocklab_record::{Origin, Record};
-use blocklab_units::{latency, rate};
+use blocklab_report::views::{self, Beside, Passing};
+use blocklab_sizing::{Arrivals, Lane};
+use blocklab_trace::Operation;
+use blocklab_trace::character::{Characterizer, TimeMap};
+use blocklab_units::{Nanos, latency, rate};
+use blocklab_workload::Direction;
 use serde_json::{Value, json};
 use webdriver::Browser;
 
@@ -81,6 +86,98 @@ fn a_reader_explores_the_report() {
     nothing_was_said_or_fetched(
         &browser,
         &[&one, &paced, &modelled, &two, &study, &swept, &swept, &many],
+    );
+}
+
+/// A recorded load: an hour of one operation a second, and a burst in its middle.
+#[test]
+fn a_trace_is_looked_at() {
+    if !webdriver::is_installed() {
+        println!("skipped: chromium is not installed (apt-get install chromium chromium-driver)");
+        return;
+    }
+    let mut all = Characterizer::new(false);
+    let mut arrivals = Arrivals::default();
+    for second in 0..3600_u64 {
+        for index in 0..if second == 1800 { 500 } else { 1 } {
+            let operation = Operation {
+                at: Nanos(second * 1_000_000_000 + index * 1_000_000),
+                took: None,
+                offset: (second % 100) << 24,
+                len: if second % 2 == 0 { 4096 } else { 65_536 },
+                target: 0,
+                direction: Direction::Write,
+            };
+            all.add(&operation);
+            arrivals.add(&operation);
+        }
+    }
+    let character = all.end(&["disk".to_owned()], Vec::new());
+    let windows = arrivals.windows();
+    let beside = Beside {
+        volumes: vec![Passing {
+            address: "a volume".to_owned(),
+            operations: windows
+                .iter()
+                .map(|window| Some(window.window_ns as f64 / 1e7))
+                .collect(),
+            bytes: vec![None; windows.len()],
+        }],
+        windows,
+    };
+    let document = views::trace("hour.trace", &character, None);
+    let page = blocklab_page::trace(&document, &character, None, Some(&beside));
+    let folder = tempfile::tempdir().expect("a folder");
+    let address = written(&folder, "trace.html", &page);
+    let browser = Browser::start();
+    browser.open(&address);
+    a_map_says_what_the_figures_say(&browser, &character.map);
+    the_load_stands_beside_a_volume(&browser, &beside);
+    a_narrow_screen_scrolls_in_one_direction_only(&browser);
+    browser.set_colours("dark");
+    assert!(browser.count("[data-chart=map-sizes] .cell") > 0);
+    nothing_was_said_or_fetched(&browser, &[&address]);
+}
+
+fn a_map_says_what_the_figures_say(browser: &Browser, map: &TimeMap) {
+    let busy = map
+        .sizes
+        .iter()
+        .flatten()
+        .filter(|count| **count > 0)
+        .count();
+    assert_eq!(browser.count("[data-chart=map-sizes] .cell"), busy as u64);
+    let places = map
+        .places
+        .iter()
+        .flatten()
+        .filter(|count| **count > 0)
+        .count();
+    assert_eq!(
+        browser.count("[data-chart=map-places] .cell"),
+        places as u64
+    );
+    // The first cell is the first slot of the largest class that occurs.
+    let row = map.class_bytes.len() - 1;
+    browser.hover(browser.middle("return document.querySelector('[data-chart=map-sizes] .cell')"));
+    let tip = browser.text("[data-chart=map-sizes] .tooltip");
+    assert!(tip.starts_with("up to 64 KiB, from 00:00:00"), "{tip}");
+    assert!(tip.contains(&map.sizes[0][row].to_string()), "{tip}");
+}
+
+fn the_load_stands_beside_a_volume(browser: &Browser, beside: &Beside) {
+    assert_eq!(browser.count("#arrivals .study-chart"), 2);
+    assert_eq!(
+        browser.count("#arrivals .study-chart:first-of-type .line"),
+        2
+    );
+    let first = &beside.windows[0];
+    browser.hover(browser.middle("return document.querySelector('#arrivals .dot')"));
+    let tip = browser.text("#arrivals .tooltip:not([hidden])");
+    let load = rate(Beside::load(first, Lane::Operations));
+    assert!(
+        tip.contains(&load) && tip.contains("within 10.0 ms"),
+        "{tip}: {load}"
     );
 }
 

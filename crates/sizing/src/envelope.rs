@@ -101,6 +101,23 @@ impl Envelope {
         self
     }
 
+    /// The most work that any limiter sees within a window: on the hull, so at least what came within
+    /// one, and where a limiter of any rate can bind, exactly that. To be asked of a
+    /// [`closed`](Self::closed) one.
+    pub fn within(&self, window: Nanos) -> f64 {
+        let pairs = self.runs.iter().flatten().flat_map(|run| &run.pairs);
+        let mut last: Option<&Pair> = None;
+        for pair in pairs {
+            if pair.apart > window.0 {
+                let before = last.map_or((0, 0), |last| (last.apart, last.work));
+                let share = (window.0 - before.0) as f64 / (pair.apart - before.0) as f64;
+                return before.1 as f64 + share * (pair.work as f64 - before.1 as f64);
+            }
+            last = Some(pair);
+        }
+        last.map_or(0.0, |last| last.work as f64)
+    }
+
     /// The longest wait behind a limiter of `per_second` units and a bucket of `bucket` units.
     ///
     /// To the nanosecond what a limiter of the device model gives: the same whole numbers.
@@ -236,6 +253,21 @@ const fn edge(a: Point, b: Point) -> (u64, u64) {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn the_hull_gives_the_work_of_a_window() {
+        let mut all = super::Envelope::default();
+        // Ten at once, and after a second one more, again and again.
+        for second in 0..10 {
+            let moment = super::Nanos(second * 1_000_000_000);
+            (0..if second == 5 { 10 } else { 1 }).for_each(|_| all.add(moment, 1));
+        }
+        let all = all.closed();
+        assert_eq!(all.within(super::Nanos(0)), 9.0);
+        assert_eq!(all.within(super::Nanos(1_000_000_000)), 10.0);
+        assert_eq!(all.within(super::Nanos(1_500_000_000)), 10.5);
+        assert_eq!(all.within(super::Nanos(60_000_000_000)), 18.0);
+    }
+
     use blocklab_device::{Accounting, Cap, Covers, Device, Direction, Io, Origin, Rate};
     use proptest::prelude::*;
 

@@ -6,12 +6,14 @@
 //! ```text
 //!   operations ──▶ Gates (a rate each)                   ──▶ the longest wait for each limit
 //!        ├───────▶ Envelope (one for a way to count)     ──▶ the longest wait for any rate and bucket
+//!        │              └─ Arrivals, for a picture       ──▶ the most in any window, beside what devices let pass
 //!        └───────▶ Replay (one for each device)          ──▶ waits, who held them, from when to when
 //!   rates of intervals ─▶ play_rates (even, in bursts)   ──▶ the same, as two figures
 //! ```
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
+mod arrivals;
 mod bounds;
 mod envelope;
 mod rates;
@@ -19,6 +21,7 @@ mod replay;
 #[cfg(test)]
 mod testing;
 
+pub use arrivals::{Arrivals, Lane, Window, passes};
 pub use bounds::{Bound, Bounds, Gates, Worst};
 pub use envelope::Envelope;
 pub use rates::{ASSUMED_BYTES, BalanceCheck, DISPERSION, RatesOutcome, operations_in, play_rates};

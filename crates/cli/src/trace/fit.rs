@@ -29,9 +29,9 @@ pub use load::Load;
 const PLAYED_AT_ONCE: u64 = 200_000_000;
 
 /// A volume that was asked about.
-struct Candidate {
-    address: String,
-    spec: DeviceSpec,
+pub struct Candidate {
+    pub address: String,
+    pub spec: DeviceSpec,
     usd_per_month: Option<f64>,
     currency: &'static str,
     assumptions: Vec<String>,
@@ -145,7 +145,7 @@ pub fn fit(args: &TraceFitArgs) -> Result<()> {
     })
 }
 
-fn candidate(address: &str, catalog: &Catalog) -> Result<Candidate> {
+pub fn candidate(address: &str, catalog: &Catalog) -> Result<Candidate> {
     let text = address.strip_prefix("sim:").unwrap_or(address);
     let resolved = resolve_text(text, catalog);
     let resolved = resolved.map_err(|error| anyhow!("cannot use this address:\n{error}"))?;

@@ -1,12 +1,18 @@
 //! `blocklab trace show`: what a recorded load is like.
 
 use anyhow::{Result, bail};
-use blocklab_report::views;
+use blocklab_console::{place, terminal};
+use blocklab_device::DeviceSpec;
+use blocklab_page as page;
+use blocklab_report::document::{Document, Form};
+use blocklab_report::views::{self, Beside, Passing};
+use blocklab_sizing::{Arrivals, Lane, Window, passes};
 use blocklab_trace::Source;
-use blocklab_trace::character::{Character, characterize};
+use blocklab_trace::character::{Character, Characterizer};
 use serde::Serialize;
 
-use super::{opened, rates};
+use super::opened::Opened;
+use super::{fit, opened, rates};
 use crate::answer;
 use blocklab_args::TraceShowArgs;
 
@@ -17,26 +23,95 @@ struct Shown<'a> {
     began_at: Option<String>,
     #[serde(flatten)]
     character: &'a Character,
+    /// The load beside volumes; `null` where none is named.
+    arrivals: Option<&'a Beside>,
 }
 
 /// Reads the trace once, and prints its character.
 pub fn show(args: &TraceShowArgs) -> Result<()> {
     if let Some(table) = rates::table(&args.files, &args.read)? {
+        if !args.on.is_empty() {
+            bail!("--on needs a trace of operations, and this is a table of rates: `trace fit`");
+        }
         return rates::show(&args.files, &table, args.form);
     }
-    let mut opened = opened::open(&args.files, &args.read, false)?;
-    let character = characterize(&mut opened.source, !args.no_reuse);
-    let character = character.map_err(|error| opened.named(error))?;
+    let volumes = volumes(&args.on)?;
+    let mut opened = opened::open(&args.files, &args.read, !volumes.is_empty())?;
+    let (character, windows) = read(&mut opened, !args.no_reuse, !volumes.is_empty())?;
     if character.operations == 0 {
         bail!("{}: no operations in it", opened.name);
     }
+    let beside = windows.map(|windows| beside(windows, &volumes));
     let begins = opened.source.begins();
+    let document = || document(&opened.name, &character, begins, beside.as_ref());
+    if args.form.form(terminal::style()) == Some(Form::Html) {
+        let page = page::trace(&document(), &character, begins, beside.as_ref());
+        return terminal::print(page + "\n");
+    }
     let shown = Shown {
         name: &opened.name,
         began_at: begins.and_then(opened::rfc_3339),
         character: &character,
+        arrivals: beside.as_ref(),
     };
-    answer::print(args.form, ("trace_format", 1), &shown, || {
-        views::trace(&opened.name, &character, begins)
-    })
+    answer::print(args.form, ("trace_format", 1), &shown, document)
+}
+
+fn document(
+    name: &str,
+    character: &Character,
+    begins: Option<u64>,
+    beside: Option<&Beside>,
+) -> Document {
+    let mut document = views::trace(name, character, begins);
+    document.parts.extend(beside.map(views::arrivals));
+    document
+}
+
+fn volumes(addresses: &[String]) -> Result<Vec<(String, DeviceSpec)>> {
+    if addresses.is_empty() {
+        return Ok(Vec::new());
+    }
+    let catalog = place::load_catalog()?;
+    let found = addresses.iter().map(|address| {
+        let candidate = fit::candidate(address, &catalog)?;
+        Ok((candidate.address, candidate.spec))
+    });
+    found.collect()
+}
+
+/// The character, and the most that comes within windows where that is asked for.
+fn read(
+    opened: &mut Opened,
+    with_reuse: bool,
+    with_windows: bool,
+) -> Result<(Character, Option<Vec<Window>>)> {
+    let mut all = Characterizer::new(with_reuse);
+    let mut arrivals = with_windows.then(Arrivals::default);
+    while let Some(operation) = opened.source.next().map_err(|error| opened.named(error))? {
+        all.add(&operation);
+        if let Some(arrivals) = &mut arrivals {
+            arrivals.add(&operation);
+        }
+    }
+    let character = all.end(opened.source.targets(), opened.source.remarks());
+    Ok((character, arrivals.map(Arrivals::windows)))
+}
+
+fn beside(windows: Vec<Window>, volumes: &[(String, DeviceSpec)]) -> Beside {
+    let passing = |spec: &DeviceSpec, lane: Lane| {
+        let windows = windows.iter();
+        windows
+            .map(|window| passes(spec, lane, window.window_ns))
+            .collect()
+    };
+    let volumes = volumes.iter().map(|(address, spec)| Passing {
+        address: address.clone(),
+        operations: passing(spec, Lane::Operations),
+        bytes: passing(spec, Lane::Bytes),
+    });
+    Beside {
+        volumes: volumes.collect(),
+        windows,
+    }
 }

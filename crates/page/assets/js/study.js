@@ -6,6 +6,7 @@ function studyChart(host) {
     host.append(el("div", { class: "key" }, el("span", { class: "key-dot" }), "rate", el("span", { class: "key-dot hollow" }), "p99", ...(given.margin > 0 ? [el("span", { class: "key-band" }), "too little to matter"] : [])));
     forestChart(host, given);
   }
+  else if (given.map) givenMap(host, given);
   else if (given.figures) sweepCharts(host, given);
   else if (given.lines) studyLines(host, given);
   else studyBars(host, given);
@@ -154,6 +155,15 @@ function sweepMap(host, { title, direction, across, by, figures }) {
   const chart = heatChart(frame, {
     name: "heat", kind: "Heat map", title, how: "Arrows choose a cell.", about: () => shown.name, across, by,
     hint: `A row for each ${by}; stronger colour: larger figure.`, columns: x.ticks.map(([, label]) => label), rows,
+  });
+}
+
+/** A map of counts, as it is given. */
+function givenMap(host, { map, by, columns, rows: given }) {
+  const rows = given.map(({ label, cells }) => ({ label, cells: cells.map((value) => (value > 0 ? { value, text: countText(value), brief: "" } : null)) }));
+  heatChart(host, {
+    name: `map-${map.toLowerCase()}`, kind: "Heat map", title: host.dataset.label, how: "Arrows choose a cell.", about: () => "operations", across: "from", by,
+    hint: "Stronger colour: more operations.", none: "0", cell: 18, columns, rows: () => rows,
   });
 }
 

@@ -3,6 +3,7 @@
 
 mod advice;
 mod against;
+mod arrivals;
 mod comparison;
 mod diagnosis;
 mod findings;
@@ -27,6 +28,7 @@ use crate::words::facts;
 pub use crate::words::facts::target_lines;
 pub use advice::{advice, advice_verdict};
 pub use against::against_history;
+pub use arrivals::{Beside, Passing, arrivals, shown as shown_rate};
 pub use comparison::comparison;
 pub use diagnosis::diagnosis;
 pub use findings::findings;

@@ -7,7 +7,8 @@
 //!              ├─▶ Space            pages touched and written, 32 open streams
 //!              ├─▶ Reuse            distances, sampled
 //!              ├─▶ Flight           completions, where the trace has them; pauses
-//!              └─▶ Profile          slots of a width that grows with the trace
+//!              ├─▶ Profile          slots of a width that grows with the trace
+//!              └─▶ Mapping          sizes and places by slot, for a picture
 //! ```
 //!
 //! Memory does not grow with the number of operations, but with the pages that are touched: a bit
@@ -15,6 +16,7 @@
 
 mod bursts;
 mod flight;
+mod map;
 mod profile;
 mod reuse;
 mod space;
@@ -30,6 +32,8 @@ use bursts::Bursts;
 pub use bursts::Peak;
 use flight::Flight;
 pub use flight::{Idle, InFlight};
+use map::Mapping;
+pub use map::TimeMap;
 use profile::Profile;
 pub use profile::Slot;
 use reuse::Distances;
@@ -78,6 +82,8 @@ pub struct Character {
     pub idle: Idle,
     /// How it goes over time.
     pub profile: Vec<Slot>,
+    /// How sizes and places go over time.
+    pub map: TimeMap,
     /// The devices with their operations.
     pub devices: Vec<Device>,
     /// What the reader left out or assumed.
@@ -185,6 +191,7 @@ pub struct Characterizer {
     reuse: Option<Distances>,
     flight: Flight,
     profile: Profile,
+    map: Mapping,
     last_ns: u64,
 }
 
@@ -199,6 +206,7 @@ impl Characterizer {
             reuse: with_reuse.then(Distances::default),
             flight: Flight::default(),
             profile: Profile::default(),
+            map: Mapping::default(),
             last_ns: 0,
         }
     }
@@ -219,6 +227,7 @@ impl Characterizer {
         self.flight.add(operation);
         if operation.direction != Direction::Sync {
             self.space.add(operation);
+            self.map.add(operation);
             if let Some(reuse) = self.reuse.as_mut().filter(|_| moves) {
                 reuse.add(operation);
             }
@@ -262,6 +271,7 @@ impl Characterizer {
             in_flight: self.flight.in_flight(),
             idle: self.flight.idle(),
             profile: self.profile.slots(self.last_ns),
+            map: self.map.end(),
             devices: devices
                 .map(|(name, operations)| Device {
                     name: name.clone(),

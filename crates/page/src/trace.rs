@@ -1,0 +1,244 @@
+//! The page of a recorded load: its pictures, and below them everything that its document says.
+
+use blocklab_report::document::head::head;
+use blocklab_report::document::html::parts;
+use blocklab_report::document::{Document, Part};
+use blocklab_report::fields;
+use blocklab_report::views::{Beside, moment, shown_rate};
+use blocklab_sizing::{Lane, Window};
+use blocklab_trace::character::{Character, Slot, TimeMap};
+use blocklab_units::{Bytes, count, latency, rate, trimmed};
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+use super::charts::{self, Axis, DrawnLine, DrawnPoint, LineChart, six_figures};
+use super::frame::{STYLE, mark, script, without_script};
+
+const MIB: f64 = 1_048_576.0;
+
+/// The whole page. `begins`: nanoseconds since 1970, where they are known.
+pub fn page(
+    document: &Document,
+    of: &Character,
+    begins: Option<u64>,
+    beside: Option<&Beside>,
+) -> Markup {
+    let is_heading = |part: &&Part| matches!(part, Part::Heading(_));
+    let heads = document.parts.iter().take_while(is_heading).count();
+    let (headings, rest) = document.parts.split_at(heads);
+    let data = fields! {
+        records: [fields! { id: "trace", label: &*document.name, rows: [(); 0], passes: [(); 0] }],
+        limits: [(); 0],
+    };
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            (head(&format!("{} – blocklab", document.name), STYLE))
+            body {
+                a class="skip" href="#main" { "Skip to the report" }
+                header class="top" {
+                    div class="inner" {
+                        a class="brand" href="#main" { (mark()) "blocklab" }
+                        nav aria-label="Sections" {
+                            a href="#rate" { "Rate" }
+                            a href="#sizes" { "Sizes" }
+                            a href="#places" { "Places" }
+                            @if beside.is_some() { a href="#arrivals" { "Arrivals" } }
+                            a href="#figures" { "Figures" }
+                        }
+                        button type="button" class="theme needs-script" id="theme"
+                            aria-label="Dark colours" aria-pressed="false" {
+                            span class="theme-disc" {}
+                        }
+                    }
+                }
+                main id="main" class="document" {
+                    (parts(headings, &document.name))
+                    (without_script())
+                    (over_time(of, begins))
+                    (maps(&of.map, begins))
+                    @if let Some(beside) = beside { (arrivals(beside)) }
+                    div id="figures" { (parts(rest, &document.name)) }
+                }
+                script type="application/json" id="data" { (charts::embedded(&data)) }
+                script { (PreEscaped(script())) }
+            }
+        }
+    }
+}
+
+fn over_time(of: &Character, begins: Option<u64>) -> Markup {
+    let iops = [
+        ("mean", (|slot| slot.iops) as fn(&Slot) -> f64),
+        ("busiest second", |slot| slot.iops_max as f64),
+    ];
+    let bytes = [("mean", (|slot| slot.bytes_per_s / MIB) as fn(&Slot) -> f64)];
+    html! {
+        section id="rate" {
+            h2 { "Rate over time" }
+            (line_card("IOPS", &iops, &of.profile, begins))
+            (line_card("MiB/s", &bytes, &of.profile, begins))
+        }
+    }
+}
+
+/// A figure of each slot at its beginning.
+fn line_card(
+    unit: &'static str,
+    figures: &[(&str, fn(&Slot) -> f64)],
+    slots: &[Slot],
+    begins: Option<u64>,
+) -> Markup {
+    let names: Vec<String> = slots
+        .iter()
+        .map(|slot| moment(begins, slot.from_ns))
+        .collect();
+    let lines = figures.iter().enumerate().map(|(color, (name, value))| {
+        let points = slots.iter().zip(&names).map(|(slot, from)| DrawnPoint {
+            x: slot.from_ns as f64 / 1e9,
+            y: six_figures(value(slot)),
+            at: format!("from {from}"),
+            text: format!("{} {unit}", rate(value(slot))),
+            size: None,
+            past_peak: false,
+        });
+        line(name, color, points.collect())
+    });
+    let every = slots.len().div_ceil(8).max(1);
+    let ticks = slots.iter().zip(&names).step_by(every);
+    let chart = LineChart {
+        x: Axis {
+            ticks: ticks
+                .map(|(slot, name)| (slot.from_ns as f64 / 1e9, name.as_str()))
+                .collect(),
+            ..Axis::new("from", false)
+        },
+        y: Axis::new(unit, false),
+        lines: lines.collect(),
+    };
+    charts::card(unit, &chart)
+}
+
+fn line(name: &str, color: usize, points: Vec<DrawnPoint>) -> DrawnLine {
+    DrawnLine {
+        name: name.to_owned(),
+        color,
+        rank: None,
+        is_published: false,
+        points,
+        mark: None,
+    }
+}
+
+fn maps(map: &TimeMap, begins: Option<u64>) -> Markup {
+    let slots = 0..map.sizes.len() as u64;
+    let columns: Vec<String> = slots
+        .map(|slot| {
+            // Below a second, moments alone are all alike.
+            let from = slot * map.slot_ns;
+            match map.slot_ns {
+                short if short < 1_000_000_000 => format!("{} s", trimmed(from as f64 / 1e9, 3)),
+                _ => moment(begins, from),
+            }
+        })
+        .collect();
+    let classes = map.class_bytes.iter().map(|most| Bytes(*most).to_string());
+    let bands = map.places.first().map_or(0, Vec::len) as u64;
+    let places = (0..bands).map(|band| Bytes(band * map.band_bytes).to_string());
+    let lead = format!(
+        "Operations by slots of {}; a stronger colour means more of them.",
+        latency(map.slot_ns as f64)
+    );
+    html! {
+        section id="sizes" {
+            h2 { "Sizes over time" }
+            p class="lead" { (lead) }
+            (map_card("Sizes", "up to", &columns, classes.collect(), &map.sizes))
+        }
+        section id="places" {
+            h2 { "Places over time" }
+            p class="lead" {
+                "Where operations begin, in bands of " (Bytes(map.band_bytes)) "."
+            }
+            (map_card("Places", "from byte", &columns, places.collect(), &map.places))
+        }
+    }
+}
+
+/// The larger, the higher.
+fn map_card(
+    title: &str,
+    by: &str,
+    columns: &[String],
+    labels: Vec<String>,
+    counts: &[Vec<u64>],
+) -> Markup {
+    let rows = labels.iter().enumerate().rev().map(|(row, label)| {
+        let cells: Vec<u64> = counts.iter().map(|slot| slot[row]).collect();
+        fields! { label: label.clone(), cells: cells }
+    });
+    let chart = fields! {
+        map: title,
+        by: by,
+        columns: columns,
+        rows: rows.collect::<Vec<_>>(),
+    };
+    charts::card(title, &chart)
+}
+
+fn arrivals(beside: &Beside) -> Markup {
+    html! {
+        section id="arrivals" {
+            h2 { "Arrivals against volumes" }
+            p class="lead" {
+                "The most that comes within a window, a second, and what each volume lets pass in it \
+                 after a rest. Where the load is above a volume, operations wait there."
+            }
+            @for (lane, unit) in Beside::LANES { (lane_card(beside, lane, unit)) }
+        }
+    }
+}
+
+fn lane_card(beside: &Beside, lane: Lane, unit: &'static str) -> Markup {
+    let scale = match lane {
+        Lane::Operations => 1.0,
+        Lane::Bytes => MIB,
+    };
+    let point = |window: &Window, value: f64| DrawnPoint {
+        x: window.window_ns as f64,
+        y: six_figures(value / scale),
+        at: format!("within {}", latency(window.window_ns as f64)),
+        text: format!("{} {unit}", shown_rate(value, lane)),
+        size: None,
+        past_peak: false,
+    };
+    let windows = beside.windows.iter();
+    let load = windows
+        .clone()
+        .map(|window| point(window, Beside::load(window, lane)));
+    let mut lines = vec![line(
+        "the load",
+        0,
+        load.filter(|point| point.y > 0.0).collect(),
+    )];
+    for (index, volume) in beside.volumes.iter().enumerate() {
+        let points = windows
+            .clone()
+            .enumerate()
+            .filter_map(|(place, window)| Some(point(window, volume.rate(window, place, lane)?)));
+        lines.push(line(&volume.address, index + 1, points.collect()));
+    }
+    lines.retain(|line| !line.points.is_empty());
+    let chart = LineChart {
+        x: Axis {
+            is_time: true,
+            ..Axis::new("window", true)
+        },
+        y: Axis::new(unit, true),
+        lines,
+    };
+    let label = format!(
+        "{unit} by window, {} windows",
+        count(beside.windows.len() as f64)
+    );
+    charts::card(&label, &chart)
+}

@@ -1,0 +1,163 @@
+//! In: operations; devices. Out: the most that comes within windows of any length, and what each device
+//! lets pass within the same: one picture that says who carries the load.
+//!
+//! A device whose line lies above that of the load everywhere holds nothing back for long. Operations
+//! count as they were recorded: where a volume merges or splits them, [`Gates`](crate::Gates) give the
+//! exact answer.
+
+use blocklab_device::{Cap, Covers, Credit, DeviceSpec, Rate};
+use blocklab_trace::Operation;
+use blocklab_units::Nanos;
+use serde::Serialize;
+
+use crate::Envelope;
+
+/// What is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Lane {
+    /// Operations.
+    Operations,
+    /// Bytes.
+    Bytes,
+}
+
+/// The most that comes within a window.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Window {
+    /// Its length.
+    pub window_ns: u64,
+    /// Operations.
+    pub operations: f64,
+    /// Bytes.
+    pub bytes: f64,
+}
+
+/// Collects a load.
+#[derive(Debug, Default)]
+pub struct Arrivals {
+    operations: Envelope,
+    bytes: Envelope,
+    last: Nanos,
+}
+
+/// Lengths of windows: three a decade, from 10 ms on.
+const FIRST_NS: u64 = 10_000_000;
+const STEPS: [u64; 3] = [1, 2, 5];
+
+impl Arrivals {
+    /// Takes an operation in.
+    pub fn add(&mut self, operation: &Operation) {
+        self.operations.add(operation.at, 1);
+        self.bytes.add(operation.at, u64::from(operation.len));
+        self.last = operation.at;
+    }
+
+    /// The most within windows up to the length of the load.
+    pub fn windows(self) -> Vec<Window> {
+        let (operations, bytes) = (self.operations.closed(), self.bytes.closed());
+        let mut windows = Vec::new();
+        let mut decade = FIRST_NS;
+        while decade <= self.last.0.max(FIRST_NS) {
+            for window_ns in STEPS.map(|step| step * decade) {
+                if window_ns <= self.last.0.max(FIRST_NS) {
+                    windows.push(Window {
+                        window_ns,
+                        // The hull counts up to an operation, without it.
+                        operations: operations.within(Nanos(window_ns)) + 1.0,
+                        bytes: bytes.within(Nanos(window_ns)),
+                    });
+                }
+            }
+            decade = decade.saturating_mul(10);
+        }
+        windows
+    }
+}
+
+/// What a device lets pass within a window, from a rest; `None` where no limit counts that for all
+/// directions, or several volumes share the load.
+pub fn passes(spec: &DeviceSpec, lane: Lane, window_ns: u64) -> Option<f64> {
+    let [volume] = &spec.volumes[..] else {
+        return None;
+    };
+    let seconds = window_ns as f64 / 1e9;
+    let own = (&volume.caps[..], &volume.credits[..]);
+    let machine = spec.instance.as_ref();
+    let machine = machine.map(|machine| (&machine.caps[..], &machine.credits[..]));
+    let lists = [Some(own), machine].into_iter().flatten();
+    let found = lists.flat_map(|(caps, credits)| {
+        let caps = caps.iter().filter_map(|cap| of_cap(cap, lane, seconds));
+        let credits = credits.iter();
+        caps.chain(credits.filter_map(|credit| of_credit(credit, lane, seconds)))
+    });
+    found.reduce(f64::min)
+}
+
+fn of_cap(cap: &Cap, lane: Lane, seconds: f64) -> Option<f64> {
+    if cap.covers != Covers::All {
+        return None;
+    }
+    let rate = per_second(cap.rate, lane)?;
+    let saved = rate * (seconds + cap.bucket.0 as f64 / 1e9);
+    let peak = cap.peak.and_then(|peak| per_second(peak, lane));
+    Some(peak.map_or(saved, |peak| saved.min(peak * seconds)))
+}
+
+fn of_credit(credit: &Credit, lane: Lane, seconds: f64) -> Option<f64> {
+    let base = per_second(credit.baseline, lane)?;
+    let burst = per_second(credit.burst, lane)?;
+    let saved = credit.capacity * credit.initial_share;
+    Some((saved + base * seconds).min(burst * seconds))
+}
+
+fn per_second(rate: Rate, lane: Lane) -> Option<f64> {
+    match (rate, lane) {
+        (Rate::Iops(iops), Lane::Operations) => Some(iops),
+        (Rate::MibPerS(mib), Lane::Bytes) => Some(mib * 1_048_576.0),
+        (Rate::MbPerS(mb), Lane::Bytes) => Some(mb * 1e6),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use blocklab_device::{Accounting, Origin};
+    use blocklab_workload::Direction;
+
+    use super::*;
+    use crate::testing::limited;
+
+    #[test]
+    fn a_load_and_a_device_are_two_lines() {
+        let mut arrivals = Arrivals::default();
+        for index in 0..1000 {
+            arrivals.add(&Operation {
+                at: Nanos(index * 1_000_000),
+                took: None,
+                offset: 0,
+                len: 4096,
+                target: 0,
+                direction: Direction::Read,
+            });
+        }
+        let windows = arrivals.windows();
+        let second = windows
+            .iter()
+            .find(|window| window.window_ns == 500_000_000);
+        let second = second.expect("half a second");
+        assert_eq!((second.operations, second.bytes), (501.0, 500.0 * 4096.0));
+        let cap = Cap {
+            name: "operations".to_owned(),
+            covers: Covers::All,
+            rate: Rate::Iops(100.0),
+            bucket: Nanos::from_secs(1),
+            refill_share: 1.0,
+            peak: None,
+            origin: Origin::Given,
+        };
+        let device = limited(cap, Accounting::default());
+        assert_eq!(passes(&device, Lane::Operations, 500_000_000), Some(150.0));
+        assert_eq!(passes(&device, Lane::Bytes, 500_000_000), None);
+    }
+}
