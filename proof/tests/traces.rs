@@ -484,3 +484,74 @@ fn a_page_has_pictures_and_volumes_beside_the_load() {
     let refused = lab.blocklab(["trace", "show", &trace, "--on", "gp9:1GiB"]);
     assert_eq!(refused.code, Some(2), "{refused:?}");
 }
+
+/// A case of a study replays what `run --trace` replays, with the same figures.
+#[test]
+fn a_study_replays_a_trace_as_the_command_line_does() {
+    let lab = Lab::new();
+    fs::copy(recorded(), lab.path().join("hour.load.gz")).expect("a copy");
+    let study = "[defaults]\npattern = \"random\"\ndepth = 8\n\n[[case]]\nname = \"hour\"\n\
+                 trace = { file = \"hour.load.gz\", speed = 200, until = \"30min\" }\n\n\
+                 [[case]]\nname = \"plain\"\nruntime = \"1s\"\n";
+    fs::write(lab.path().join("night.toml"), study).expect("written");
+    let volume = ["--quiet", "--target", "sim:gp3:10GiB", "--name"];
+    let run = |words: &[&str], name: &str| {
+        let words = ["run"].into_iter().chain(words.iter().copied());
+        good(lab.blocklab(words.chain(volume).chain([name])));
+        json(&good(lab.blocklab(["export", name, "--format", "json"])))
+    };
+    let ours = run(&["night.toml"], "ours");
+    let line = [
+        "--trace",
+        "hour.load.gz",
+        "--speed",
+        "200",
+        "--until",
+        "30min",
+    ];
+    let theirs = run(&line, "theirs");
+    let job = |record: &serde_json::Value| record["measurements"][0]["jobs"][0].clone();
+    let (ours, theirs) = (job(&ours), job(&theirs));
+    assert_eq!(ours["name"], "hour");
+    assert_eq!(ours["pace"], "recorded");
+    assert_eq!(ours["fidelity"], theirs["fidelity"]);
+    assert_eq!(
+        ours["directions"]["write"]["ios"],
+        theirs["directions"]["write"]["ios"]
+    );
+    for (case, answer) in [
+        ("trace = \"none.trace\"", "line 2: the case `a`"),
+        (
+            "trace = \"hour.load.gz\"\npattern = \"zipf\"",
+            "`pattern` has no effect",
+        ),
+        ("trace = { speed = 10 }", "no `file` is named"),
+        ("trace = { file = \"x\", sped = 10 }", "unknown key `sped`"),
+        (
+            "trace = { file = \"x\", as = \"slow\" }",
+            "open, dependent, fast",
+        ),
+        (
+            "trace = { file = \"x\", from = \"2s\", until = \"1s\" }",
+            "is not after",
+        ),
+        (
+            "trace = \"x\"\nrate_percent = [50]",
+            "has no jobs and no `rate_percent`",
+        ),
+        (
+            "trace = \"x\"\n[case.matrix]\ndepth = [1, 2]",
+            "`depth` is swept",
+        ),
+        (
+            "trace = \"hour.load.gz\"\ntargets = [\"/a\", \"/b\"]",
+            "replayed on one target",
+        ),
+    ] {
+        let text = format!("[[case]]\nname = \"a\"\n{case}\n");
+        fs::write(lab.path().join("bad.toml"), text).expect("written");
+        let refused = lab.blocklab(["run", "bad.toml", "--target", "sim:gp3:10GiB"]);
+        assert_eq!(refused.code, Some(2), "{case}: {refused:?}");
+        assert!(refused.err.contains(answer), "{case}: {refused:?}");
+    }
+}

@@ -66,7 +66,7 @@ fn read(args: &RunArgs, store: &Store) -> Result<Loaded> {
         Some(run) => of_run(run, args, store),
         None if !args.load.rw.is_empty() => of_flags(&args.load),
         None if !args.replay.trace.is_empty() => of_trace(args),
-        None => of_text(args.study()),
+        None => of_text(args.study(), args),
     }
 }
 
@@ -208,17 +208,33 @@ fn choose(plan: &mut Plan, names: &[String]) -> Result<()> {
     Ok(())
 }
 
-fn of_text(name_or_path: &str) -> Result<Loaded> {
+fn of_text(name_or_path: &str, args: &RunArgs) -> Result<Loaded> {
     let (source, name, built_in) = source(name_or_path)?;
-    loaded(source, name, built_in)
+    loaded(source, name, built_in, args)
 }
 
-fn loaded(source: String, name: String, built_in: bool) -> Result<Loaded> {
-    let parsed = native::parse(&source, &name).map_err(|error| anyhow!("{error}"))?;
+fn loaded(source: String, name: String, built_in: bool, args: &RunArgs) -> Result<Loaded> {
+    let mut parsed = native::parse(&source, &name).map_err(|error| anyhow!("{error}"))?;
     // Systems that nobody names a target for are simulated.
     let mut systems = parsed.publication.systems.iter();
     let has_systems = systems.any(|system| system.measured);
     let here = (!has_systems).then(|| HERE.to_owned());
+    if !parsed.traces.is_empty() {
+        let here: Vec<String> = here.iter().cloned().collect();
+        let targets = if args.target.is_empty() {
+            &here
+        } else {
+            &args.target
+        };
+        if has_systems || args.size.is_some() || args.runtime.is_some() {
+            bail!(
+                "{name}: a case that replays a trace takes its size and its time from it, on one target: \
+                 --size, --runtime and [[system]] do not go with it"
+            );
+        }
+        let said = trace::replay::put_into(&mut parsed.plan, &parsed.traces, targets);
+        parsed.notes.extend(said.with_context(|| name.clone())?);
+    }
     Ok(Loaded {
         targets: here.into_iter().collect(),
         seed_given: parsed.seed_given,

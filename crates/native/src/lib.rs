@@ -26,6 +26,7 @@ use blocklab_workload::Plan;
 use blocklab_workload::publication::Publication;
 
 pub use blocklab_syntax::toml_tree::Error;
+pub use keys::{ReplayMoments, ReplayPlace, WantedTrace};
 pub use overrides::{Overrides, apply};
 pub use reference::reference;
 pub use render::{left_out, render};
@@ -48,8 +49,21 @@ pub struct Parsed {
     pub seed_given: bool,
     /// Whether the text chooses an engine, by its name or by an option that only one has.
     pub engine_given: bool,
+    /// The recorded loads that cases replay: whoever runs the plan puts them into it.
+    pub traces: Vec<CaseTrace>,
     /// What else it shows: systems, tables, published figures, conclusions.
     pub publication: Publication,
+}
+
+/// A case that replays a recorded load. Until it is read, its only job stands for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CaseTrace {
+    /// The case.
+    pub case: String,
+    /// The line in which it begins.
+    pub line: usize,
+    /// What is replayed, and how.
+    pub wanted: WantedTrace,
 }
 
 /// Reads a study. `file_name` is used in the diagnostics, and for a study without a name.
@@ -71,6 +85,7 @@ fn understand(text: &str, file_name: &str) -> Result<Parsed, Complaint> {
         plan: meant.plan,
         publication,
         notes: meant.notes,
+        traces: meant.traces,
         seed_given: meant.seed_given,
         engine_given: raw.chooses_engine(),
     })

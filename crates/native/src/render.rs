@@ -103,6 +103,7 @@ fn write_case(
     let head = keys::Case {
         rate_percent: Vec::new(),
         rate_ramp: None,
+        trace: None,
         name: case.name.clone(),
         settings: case.settings.clone(),
         seed: own_seed,

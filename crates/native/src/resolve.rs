@@ -8,7 +8,9 @@ use blocklab_units::Nanos;
 use blocklab_workload::publication::{Family, Share};
 use blocklab_workload::{Case, Job, Pace, Plan, Rate, Workload};
 
+use super::CaseTrace;
 use super::assemble::{Fate, Fates, assemble};
+use super::keys::Need;
 use super::raw::{Axis, Entry, Raw, RawCase};
 use super::value::Value;
 use blocklab_syntax::toml_tree::{Complaint, line_of};
@@ -23,6 +25,7 @@ pub(super) struct Meant {
     pub seed_given: bool,
     pub families: Vec<Family>,
     pub shares: Vec<Share>,
+    pub traces: Vec<CaseTrace>,
 }
 
 /// Resolves a study. `text` is its source, for the names of swept values; `fallback_name` is used
@@ -37,9 +40,10 @@ pub(super) fn resolve(raw: &Raw<'_>, text: &str, fallback_name: &str) -> Result<
     refuse_too_many(raw)?;
     let seed_given = seeds(raw)?;
     let mut cases: Vec<Case> = Vec::new();
-    let (mut families, mut shares) = (Vec::new(), Vec::new());
+    let (mut families, mut shares, mut traces) = (Vec::new(), Vec::new(), Vec::new());
     for case in &raw.cases {
         let first = cases.len();
+        traces.extend(case_trace(raw, case, text)?);
         resolver.sweep(case, &mut cases)?;
         resolver.at_shares(case, first, &mut cases, &mut shares)?;
         let made = cases[first..].iter();
@@ -62,7 +66,51 @@ pub(super) fn resolve(raw: &Raw<'_>, text: &str, fallback_name: &str) -> Result<
         seed_given,
         families,
         shares,
+        traces,
     })
+}
+
+/// Keys of a job that say something about a replay; [defaults] may hold others for other cases.
+fn fits_trace(entry: &Entry<'_>) -> bool {
+    let of_engine = matches!(entry.key.need, Need::With("engine", _));
+    of_engine || ["targets", "engine", "access"].contains(&entry.key.name)
+}
+
+/// The recorded load of a case, which leaves nothing to say about what it does.
+fn case_trace(
+    raw: &Raw<'_>,
+    case: &RawCase<'_>,
+    text: &str,
+) -> Result<Option<CaseTrace>, Complaint> {
+    let Some(wanted) = case.head.trace.clone() else {
+        return Ok(None);
+    };
+    let refused = |place: Range<usize>, what: String| {
+        Err(Complaint::new(place, what).hint("a case of its own can have it: [[case]]"))
+    };
+    if let Some(entry) = case.entries.iter().find(|entry| !fits_trace(entry)) {
+        let what = format!(
+            "`{}` has no effect in a case that replays a `trace`",
+            entry.key.name
+        );
+        return refused(entry.place.clone(), what);
+    }
+    if let Some(axis) = axes_of(raw, case).first() {
+        let what = format!(
+            "`{}` is swept, and the case `{}` replays a `trace`",
+            axis.key.name, case.head.name
+        );
+        return refused(axis.place.clone(), what);
+    }
+    if !case.jobs.is_empty() || !case.head.rate_percent.is_empty() {
+        let what = "a case that replays a `trace` has no jobs and no `rate_percent`".to_owned();
+        return refused(case.place.clone(), what);
+    }
+    Ok(Some(CaseTrace {
+        case: case.head.name.clone(),
+        line: line_of(text, case.place.start),
+        wanted,
+    }))
 }
 
 /// The axes of a case: the study's, unless the case has its own of that name, then its own.
@@ -220,7 +268,14 @@ impl<'r> Resolver<'r> {
         let mut fates = Vec::new();
         let mut jobs: Vec<Job> = Vec::new();
         if case.jobs.is_empty() {
-            let layers = [case_level, chosen, defaults];
+            let fitting: Vec<Entry<'r>>;
+            let mut shared = defaults;
+            if case.head.trace.is_some() {
+                let entries = defaults.iter().filter(|entry| fits_trace(entry));
+                fitting = entries.cloned().collect();
+                shared = &fitting;
+            }
+            let layers = [case_level, chosen, shared];
             jobs.push(assemble(name, &case.place, &layers, &mut fates)?);
         }
         for job in &case.jobs {

@@ -1,12 +1,14 @@
-//! `blocklab run --trace`: a recorded load as a plan.
+//! `blocklab run --trace`, and the key `trace` of a study: a recorded load as a job.
 
-use std::path::Path;
+use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, bail};
 use blocklab_catalog::resolve;
 use blocklab_console::place;
 use blocklab_host::{LARGEST_REPORT, read_input, target_facts};
+use blocklab_native::{CaseTrace, ReplayMoments, ReplayPlace, WantedTrace};
 use blocklab_record::{Note, NoteLevel, TargetKind};
 use blocklab_trace::format::Format;
 use blocklab_trace::prepared::{Pace, Place, Room, Wanted, prepared};
@@ -18,7 +20,7 @@ use blocklab_workload::{
 };
 
 use super::opened;
-use blocklab_args::{ReplayArgs, ReplayPace};
+use blocklab_args::{EventArg, ReplayArgs, ReplayPace, TraceInput};
 
 /// Most operations in flight where the command line does not say. Virtual time needs no buffers, so
 /// that all operations of most traces may be.
@@ -45,6 +47,98 @@ pub fn plan(args: &ReplayArgs, targets: &[String]) -> Result<Planned> {
     let [target] = targets else {
         bail!("--trace replays the operations of one device on one --target");
     };
+    let (job, mut notes, name) = replayed(args, target)?;
+    let case = Case {
+        name: "trace".to_owned(),
+        settings: Vec::new(),
+        workload: Workload {
+            seed: 0,
+            jobs: vec![Job {
+                name: "trace".to_owned(),
+                ..job
+            }],
+        },
+    };
+    let description = format!("a recorded load: {name}");
+    notes
+        .iter_mut()
+        .for_each(|note| note.subject = "--trace".to_owned());
+    Ok(Planned {
+        plan: Plan::once("trace", &description, vec![case]),
+        notes,
+    })
+}
+
+/// Puts the recorded loads of a study into its plan. `targets`: of the jobs that name none.
+pub fn put_into(plan: &mut Plan, traces: &[CaseTrace], targets: &[String]) -> Result<Vec<Note>> {
+    let mut notes = Vec::new();
+    for CaseTrace { case, line, wanted } in traces {
+        let mut cases = plan.cases.iter_mut();
+        let found = cases.find(|found| found.name == *case);
+        let jobs = found.map(|found| &mut found.workload.jobs[..]);
+        let Some([job]) = jobs else {
+            continue;
+        };
+        let own = if job.targets.is_empty() {
+            targets
+        } else {
+            &job.targets
+        };
+        let whose = || format!("line {line}: the case `{case}`");
+        let [target] = own else {
+            bail!(
+                "{}: a trace is replayed on one target, and there are {}: name one with --target, or                  with `targets` in the case",
+                whose(),
+                own.len()
+            );
+        };
+        let (replay, said, _) = replayed(&arguments(wanted), target).with_context(whose)?;
+        notes.extend(said);
+        *job = Job {
+            sizes: replay.sizes,
+            region: replay.region,
+            depth: replay.depth,
+            stop: replay.stop,
+            no_overlap: replay.no_overlap,
+            replay: replay.replay,
+            ..job.clone()
+        };
+    }
+    Ok(notes)
+}
+
+/// The wish of a study in the words of the command line.
+fn arguments(wanted: &WantedTrace) -> ReplayArgs {
+    ReplayArgs {
+        trace: wanted.files.iter().map(PathBuf::from).collect(),
+        pace: match wanted.pace {
+            ReplayMoments::Open => ReplayPace::Open,
+            ReplayMoments::Dependent => ReplayPace::Dependent,
+            ReplayMoments::Fast => ReplayPace::Fast,
+        },
+        speed: wanted.speed_percent,
+        max_in_flight: wanted.max_in_flight.and_then(NonZeroU32::new),
+        copies: NonZeroU32::new(wanted.copies).unwrap_or(NonZeroU32::MIN),
+        shift: wanted.shift,
+        in_order: wanted.in_order,
+        trims: wanted.trims,
+        wrap: wanted.place == ReplayPlace::Wrap,
+        scale: wanted.place == ReplayPlace::Scale,
+        compact: wanted.place == ReplayPlace::Compact,
+        read: TraceInput {
+            input: wanted.input.clone(),
+            columns: wanted.columns.clone(),
+            event: EventArg::default(),
+            device: wanted.device.clone(),
+            every: None,
+            from: wanted.from,
+            until: wanted.until,
+        },
+    }
+}
+
+/// The job of a recorded load on a target, what is to be said of it, and the names of its files.
+fn replayed(args: &ReplayArgs, target: &str) -> Result<(Job, Vec<Note>, String)> {
     let mut opened = opened::open(&args.trace, &args.read, true)?;
     let operations = all(&mut opened, args.copies.get())?;
     let is_virtual = target.starts_with("sim:");
@@ -56,21 +150,7 @@ pub fn plan(args: &ReplayArgs, targets: &[String]) -> Result<Planned> {
     }
     let mut notes = notes(args, &replay);
     notes.extend(opened.source.remarks().iter().map(|text| note(text)));
-    let job = job(args, replay, is_virtual)?;
-    let name = "trace".to_owned();
-    let case = Case {
-        name: name.clone(),
-        settings: Vec::new(),
-        workload: Workload {
-            seed: 0,
-            jobs: vec![Job { name, ..job }],
-        },
-    };
-    let description = format!("a recorded load: {}", opened.name);
-    Ok(Planned {
-        plan: Plan::once("trace", &description, vec![case]),
-        notes,
-    })
+    Ok((job(args, replay, is_virtual)?, notes, opened.name))
 }
 
 /// The operations, in memory.
@@ -116,7 +196,7 @@ fn wanted(args: &ReplayArgs, target: &str) -> Wanted {
 }
 
 fn note(text: &str) -> Note {
-    Note::new(NoteLevel::Approximated, "--trace", text)
+    Note::new(NoteLevel::Approximated, "trace", text)
 }
 
 /// What is to be said of a load that nobody recorded.

@@ -13,6 +13,7 @@ mod ending;
 mod job;
 mod operations;
 mod study;
+mod trace;
 mod words;
 
 use blocklab_workload::Job;
@@ -22,6 +23,7 @@ use blocklab_syntax::toml_tree::Complaint;
 
 pub(super) use blocklab_syntax::toml_tree::quoted;
 pub(super) use study::{CASE, Case, STUDY, Study};
+pub use trace::{ReplayMoments, ReplayPlace, WantedTrace};
 
 pub(super) struct Key<T> {
     pub name: &'static str,

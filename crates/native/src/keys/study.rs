@@ -4,6 +4,7 @@ use blocklab_units::{Nanos, with_defaults};
 use blocklab_workload::{Order, Plan};
 
 use super::super::value::Value;
+use super::trace::{self, WantedTrace};
 use super::words::{self, AGGREGATES, ORDERS, PAUSES, list, names, pair, spoken};
 use super::{Allowed, Key, called, keys, put, quoted, row, text};
 use blocklab_syntax::toml_tree::Complaint;
@@ -30,6 +31,8 @@ pub struct Case {
     pub rate_percent: Vec<f64>,
     /// The ramp of the runs at those shares, where it is not that of the jobs.
     pub rate_ramp: Option<Nanos>,
+    /// The recorded load that it replays.
+    pub trace: Option<WantedTrace>,
 }
 
 /// Larger numbers than TOML's own are written as texts.
@@ -119,6 +122,12 @@ pub static CASE: &[Key<Case>] = keys! { Case:
             |_| None),
         "Replaces `ramp` in the runs at those shares. It can be short if `ramp` is long and the shares descend: the run at full speed has then spent what a limiter saved up.",
         default: Some("as `ramp`");
+    "trace" = "{ file = \"night.trace\", speed = 200 }",
+        (own "text or table",
+            |case, value| put(&mut case.trace, trace::read(value).map(Some)),
+            |_| None),
+        "Replays a recorded load on the one target of the case, with the choices of `blocklab run --trace`. A path is one from the current directory. The case has no jobs, no sweep, and of the keys of a job only those of `targets`, `engine` and `access`; it ends with the trace.",
+        allowed: Allowed::Text(trace::TAKES), default: Some("none");
 };
 
 fn shares(value: Value<'_>) -> Result<Vec<f64>, Complaint> {

@@ -1,0 +1,191 @@
+//! The key `trace` of a case: which recorded load it replays, and how.
+//!
+//! A file of its own: what it holds is no setting of a job. This crate opens no file, so the key becomes
+//! a wish ([`WantedTrace`]), and whoever runs the study reads the trace.
+
+use blocklab_units::Nanos;
+
+use super::super::value::{Value, Word, optional};
+use super::words::or;
+use blocklab_syntax::toml_tree::Complaint;
+
+/// A recorded load instead of a pattern: the choices of `blocklab run --trace`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WantedTrace {
+    /// The files, which are merged by their times.
+    pub files: Vec<String>,
+    /// When operations are issued.
+    pub pace: ReplayMoments,
+    /// Speed in per cent of the recorded one.
+    pub speed_percent: u64,
+    /// How often the load comes.
+    pub copies: u32,
+    /// How much later each copy begins than the one before.
+    pub shift: Nanos,
+    /// How it is put into a smaller target.
+    pub place: ReplayPlace,
+    /// Most operations in flight; `None`: as `--max-in-flight` by default.
+    pub max_in_flight: Option<u32>,
+    /// An operation waits while another one on the same bytes is in flight.
+    pub in_order: bool,
+    /// Trims are issued on a real target, too.
+    pub trims: bool,
+    /// What comes earlier is left out.
+    pub from: Option<Nanos>,
+    /// What comes then or later is left out.
+    pub until: Option<Nanos>,
+    /// Format of the files.
+    pub input: Option<String>,
+    /// Columns of a table.
+    pub columns: Option<String>,
+    /// Only operations of this device.
+    pub device: Option<String>,
+}
+
+/// When the operations of a trace are issued.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReplayMoments {
+    /// At their recorded moments.
+    Open,
+    /// After the completions that they followed.
+    Dependent,
+    /// In their order, as soon as there is room.
+    Fast,
+}
+
+/// How a trace is put into a smaller target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReplayPlace {
+    /// Not at all: it is refused.
+    AsRecorded,
+    /// Offsets begin anew at the target's start.
+    Wrap,
+    /// Offsets are multiplied.
+    Scale,
+    /// Used extents next to one another.
+    Compact,
+}
+
+const MOMENTS: [Word<ReplayMoments>; 3] = [
+    ("open", ReplayMoments::Open),
+    ("dependent", ReplayMoments::Dependent),
+    ("fast", ReplayMoments::Fast),
+];
+
+const PLACES: [Word<ReplayPlace>; 4] = [
+    ("as-recorded", ReplayPlace::AsRecorded),
+    ("wrap", ReplayPlace::Wrap),
+    ("scale", ReplayPlace::Scale),
+    ("compact", ReplayPlace::Compact),
+];
+
+/// What the reference says of the value.
+pub const TAKES: &str = "a file, or { file, as (open, dependent, fast), speed (100), copies (1), \
+                         shift (\"37s\"), place (as-recorded, wrap, scale, compact), max_in_flight, \
+                         in_order, trims, from, until, input, columns, device }; `file` may be a list";
+
+const NAMES: [&str; 14] = [
+    "file",
+    "as",
+    "speed",
+    "copies",
+    "shift",
+    "place",
+    "max_in_flight",
+    "in_order",
+    "trims",
+    "from",
+    "until",
+    "input",
+    "columns",
+    "device",
+];
+
+impl WantedTrace {
+    fn new(files: Vec<String>) -> Self {
+        Self {
+            files,
+            pace: ReplayMoments::Open,
+            speed_percent: 100,
+            copies: 1,
+            shift: Nanos::from_secs(37),
+            place: ReplayPlace::AsRecorded,
+            max_in_flight: None,
+            in_order: false,
+            trims: false,
+            from: None,
+            until: None,
+            input: None,
+            columns: None,
+            device: None,
+        }
+    }
+}
+
+pub fn read(value: Value<'_>) -> Result<WantedTrace, Complaint> {
+    if !value.is_table() {
+        return Ok(WantedTrace::new(vec![file(value)?]));
+    }
+    let [
+        file,
+        pace,
+        speed,
+        copies,
+        shift,
+        place,
+        most,
+        in_order,
+        trims,
+        from,
+        until,
+        input,
+        columns,
+        device,
+    ] = optional(value, NAMES)?;
+    let Some(named) = file else {
+        return Err(value.complaint("no `file` is named".to_owned()));
+    };
+    let files = named.list_or_one().into_iter().map(self::file);
+    let plain = WantedTrace::new(files.collect::<Result<_, _>>()?);
+    let words = |value: Option<Value<'_>>| {
+        let text = value.map(Value::text).transpose();
+        text.map(|text| text.map(str::to_owned))
+    };
+    let wanted = WantedTrace {
+        pace: or(pace, |value| value.word(&MOMENTS), plain.pace)?,
+        speed_percent: or(speed, |value| within(value, 1, 100_000), 100)?,
+        copies: or(copies, |value| within(value, 1, 100_000), 1)? as u32,
+        shift: or(shift, Value::time, plain.shift)?,
+        place: or(place, |value| value.word(&PLACES), plain.place)?,
+        max_in_flight: most
+            .map(|value| within(value, 1, u32::MAX.into()).map(|most| most as u32))
+            .transpose()?,
+        in_order: or(in_order, Value::flag, false)?,
+        trims: or(trims, Value::flag, false)?,
+        from: from.map(Value::time).transpose()?,
+        until: until.map(Value::time).transpose()?,
+        input: words(input)?,
+        columns: words(columns)?,
+        device: words(device)?,
+        ..plain
+    };
+    if let (Some(from), Some(until), Some(place)) = (wanted.from, wanted.until, until)
+        && from >= until
+    {
+        return Err(place.complaint(format!("`until` {until} is not after `from` {from}")));
+    }
+    Ok(wanted)
+}
+
+fn file(value: Value<'_>) -> Result<String, Complaint> {
+    match value.text()? {
+        "" | "-" => Err(value.complaint("a study names the file of its trace".to_owned())),
+        path => Ok(path.to_owned()),
+    }
+}
+
+fn within(value: Value<'_>, least: u64, most: u64) -> Result<u64, Complaint> {
+    let number = value.whole()?;
+    super::study::at_most(value, number, least, most)?;
+    Ok(number)
+}
