@@ -555,3 +555,61 @@ fn a_study_replays_a_trace_as_the_command_line_does() {
         assert!(refused.err.contains(answer), "{case}: {refused:?}");
     }
 }
+
+/// Two recordings of servers (proof/corpus/traces/NOTICE.md), to the digits that a count independent of
+/// this program gave of the original files. They are files of version 1 of the own format, too.
+#[test]
+fn recordings_of_servers_are_what_they_were() {
+    let lab = Lab::new();
+    let shown = |name: &str| {
+        let path = root().join("proof/corpus/traces").join(name);
+        let path = path.display().to_string();
+        json(&good(lab.blocklab([
+            "trace",
+            "show",
+            &path,
+            "--no-reuse",
+            "--json",
+        ])))
+    };
+    for (name, expected) in [
+        (
+            "derived-mysql.trace",
+            "80794 3599.9 | 91 % | 22.4 | 31 489 2050 | 25.0 | 4 32 244 | 557 55 % | 16 % 10 % | 62 32",
+        ),
+        (
+            "derived-mssql.trace",
+            "42976 3062.3 | 94 % | 14.0 | 630 3112 4690 | 77.4 | 32 32 32 | 605 40 % | 88 % 38 % | 1962 32443",
+        ),
+    ] {
+        let of = shown(name);
+        let number = |value: &serde_json::Value| value.as_f64().expect("a number");
+        let mut mixes = of["directions"].as_array().expect("a list").iter();
+        let writes = mixes.find(|mix| mix["direction"] == "write").expect("some");
+        let [tenth, second, minute] = [0, 1, 2].map(|index| &of["peaks"][index]);
+        let kib = |name: &str| number(&of["sizes"][name]) / 1024.0;
+        let mib = 1_048_576.0;
+        let found = format!(
+            "{} {:.1} | {:.0} % | {:.1} | {:.0} {:.0} {:.0} | {:.1} | {} {} {} | {:.0} {:.0} % | \
+             {:.0} % {:.0} % | {:.0} {:.0}",
+            of["operations"],
+            number(&of["duration_ns"]) / 1e9,
+            number(&writes["operations_percent"]),
+            number(&of["iops_mean"]),
+            number(&minute["iops_max"]),
+            number(&second["iops_max"]),
+            number(&tenth["iops_max"]),
+            number(&second["bytes_per_s_max"]) / mib,
+            kib("p50_bytes"),
+            kib("p90_bytes"),
+            kib("max_bytes"),
+            number(&of["working_set_bytes"]) / mib,
+            number(&of["rewritten_percent"]),
+            number(&of["sequential_percent"]),
+            number(&of["unaligned_percent"]),
+            number(&second["dispersion"]),
+            number(&minute["dispersion"]),
+        );
+        assert_eq!(found, expected, "{name}");
+    }
+}
