@@ -1,6 +1,6 @@
 //! In: a Record of several hosts. Out: the row of each host by itself.
 
-use blocklab_record::{Measurement, Record};
+use blocklab_record::{FleetPass, HostMachine, Measurement, Record};
 
 use crate::Row;
 use crate::rows::{Aggregate, row};
@@ -51,6 +51,53 @@ pub fn host_rows(record: &Record, case: &str) -> Vec<HostRow> {
         })
     });
     rows.collect()
+}
+
+/// The run of one host by itself, as far as the run of all keeps it: its jobs, its targets and what its
+/// machine did. The seconds of a pass are not kept host by host.
+pub(crate) fn alone(record: &Record, host: &str) -> Option<Record> {
+    let fleet = record.fleet.as_ref()?;
+    let place = fleet.hosts.iter().position(|known| known.name == host)?;
+    let before = format!("{host}:");
+    let targets = record.targets.iter().filter_map(|target| {
+        let path = target.path.strip_prefix(&before)?.to_owned();
+        Some(blocklab_record::TargetFacts {
+            path,
+            ..target.clone()
+        })
+    });
+    let measurements = record.measurements.iter().filter_map(|pass| {
+        let of_fleet = fleet.passes.iter();
+        let mut of_fleet = of_fleet.filter(|of| of.case == pass.case && of.pass == pass.pass);
+        let machine = of_fleet.find_map(|of: &FleetPass| {
+            let mut machines = of.machines.iter();
+            machines.find(|machine| machine.host as usize == place)
+        });
+        let own = with_machine(only(pass, host), machine);
+        (!own.jobs.is_empty()).then_some(own)
+    });
+    Some(Record {
+        targets: targets.collect(),
+        measurements: measurements.collect(),
+        environment: fleet.hosts[place].environment.clone(),
+        status: fleet.hosts[place].status,
+        failure: None,
+        fleet: None,
+        ..record.clone()
+    })
+}
+
+fn with_machine(pass: Measurement, machine: Option<&HostMachine>) -> Measurement {
+    let Some(machine) = machine else {
+        return pass;
+    };
+    Measurement {
+        cpu: machine.cpu,
+        disks: machine.disks.clone(),
+        throttled_ns: machine.throttled_ns,
+        model: machine.model.clone(),
+        ..pass
+    }
 }
 
 /// A pass with the jobs of one host.

@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Environment, Interval, IntervalDirection, JobResult, Measurement, Record, Statistic, Status,
-    Unknown,
+    Cpu, DiskUse, Environment, Interval, IntervalDirection, JobResult, Measurement, ModelUse,
+    Record, Statistic, Status, Unknown,
 };
 
 /// What several hosts measured together.
@@ -136,6 +136,27 @@ pub struct FleetPass {
     pub iops: Option<f64>,
     /// Bytes a second in the window.
     pub bytes_per_s: Option<f64>,
+    /// What the machine of each host did; empty in older records.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub machines: Vec<HostMachine>,
+}
+
+/// What the machine of one host did in a pass: figures that have no sum over hosts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct HostMachine {
+    /// Its place among the hosts of the fleet.
+    pub host: u32,
+    /// As in its own measurement.
+    pub cpu: Cpu,
+    /// As in its own measurement.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub disks: Vec<DiskUse>,
+    /// As in its own measurement.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub throttled_ns: Option<u64>,
+    /// As in its own measurement; targets are counted among those of the host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<Box<ModelUse>>,
 }
 
 /// Runs that are no fleet.
@@ -185,6 +206,26 @@ pub enum NoFleet {
 /// # Errors
 /// [`NoFleet`] when the runs cannot have been one load on several hosts.
 pub fn merge(runs: &[HostRun], lost: &[LostHost]) -> Result<Record, NoFleet> {
+    let records: Vec<&Record> = runs.iter().map(|run| &run.record).collect();
+    check(&records, lost)?;
+    let mut cases = records[1..].iter();
+    if let Some((other, what)) =
+        cases.find_map(|other| Some((other, difference(records[0], other)?)))
+    {
+        return Err(NoFleet::Loads {
+            first: records[0].id.clone(),
+            other: other.id.clone(),
+            what,
+        });
+    }
+    merge_parts(runs, lost)
+}
+
+/// The same of runs whose loads are parts of one, so that each host has jobs of its own.
+///
+/// # Errors
+/// [`NoFleet`] when the runs cannot have been made together.
+pub fn merge_parts(runs: &[HostRun], lost: &[LostHost]) -> Result<Record, NoFleet> {
     let records: Vec<&Record> = runs.iter().map(|run| &run.record).collect();
     check(&records, lost)?;
     let names = host_names(runs);
@@ -260,13 +301,6 @@ fn check(records: &[&Record], lost: &[LostHost]) -> Result<(), NoFleet> {
                 of_first: first.origin.name(),
                 other: record.id.clone(),
                 of_other: record.origin.name(),
-            });
-        }
-        if let Some(what) = difference(first, record) {
-            return Err(NoFleet::Loads {
-                first: first.id.clone(),
-                other: record.id.clone(),
-                what,
             });
         }
     }
@@ -415,6 +449,18 @@ fn pass(parts: &[Part<'_>]) -> FleetPass {
             .map(|(length, longest)| length as f64 / longest as f64 * 100.0),
         iops: moved.and_then(|(ios, _)| a_second(ios)),
         bytes_per_s: moved.and_then(|(_, bytes)| a_second(bytes)),
+        machines: parts.iter().map(machine).collect(),
+    }
+}
+
+fn machine(part: &Part<'_>) -> HostMachine {
+    let of = part.measured;
+    HostMachine {
+        host: u32::try_from(part.host).unwrap_or(u32::MAX),
+        cpu: of.cpu,
+        disks: of.disks.clone(),
+        throttled_ns: of.throttled_ns,
+        model: of.model.clone(),
     }
 }
 

@@ -30,7 +30,8 @@ pub use environment::{
 };
 pub use fidelity::{Fidelity, Timing};
 pub use fleet::{
-    ClockOffset, Fleet, FleetHost, FleetPass, HostClock, HostRun, LostHost, NoFleet, merge,
+    ClockOffset, Fleet, FleetHost, FleetPass, HostClock, HostMachine, HostRun, LostHost, NoFleet,
+    merge, merge_parts,
 };
 pub use latency::{BadHistogram, Latency};
 pub use load::{Carrier, ErrorKind, PaceKind};

@@ -3,8 +3,10 @@
 //!
 //! A file of its own: intervals and totals add up their latencies by the same sums.
 
+use serde::{Deserialize, Serialize};
+
 /// Operations of one direction in a stretch of a run, and how long they took.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Served {
     /// Completed operations.
     pub ios: u64,

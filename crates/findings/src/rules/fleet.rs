@@ -7,7 +7,7 @@ use blocklab_record::{Environment, FleetPass, Record};
 use blocklab_stats::{Histogram, median};
 use blocklab_workload::Direction;
 
-use crate::fleet::{HostRow, host_rows};
+use crate::fleet::{HostRow, alone, host_rows};
 use crate::hit::{critical, info, of_run, per_case, warning};
 use crate::statement::{delay, listed, percent as share_of, word};
 use crate::view::Cases;
@@ -105,6 +105,37 @@ pub(super) fn unsynchronised(cases: &Cases<'_>) -> Vec<Finding> {
     vec![of_run("clock-unsynchronised", Some(advice), hit)]
 }
 
+/// The rules that name what holds a run back, the surest first.
+const LIMITS: [&str; 8] = [
+    "credits-used-up",
+    "at-limit",
+    "volume-statistics",
+    "quota-throttled",
+    "cpu-limit",
+    "byte-cap",
+    "iops-cap",
+    "latency-bound",
+];
+
+/// What holds a host back in a case, as a run of its own would say it.
+fn own_limit(record: &Record, host: &str, case: &str) -> Option<String> {
+    let own = alone(record, host)?;
+    let findings = crate::assess(&own).findings;
+    let is_about = |finding: &&Finding| {
+        finding.subject.is_empty() || finding.subject.iter().any(|of| of == case)
+    };
+    let found = LIMITS.iter().find_map(|rule| {
+        let mut of_case = findings.iter().filter(is_about);
+        of_case.find(|finding| finding.rule == *rule)
+    });
+    found.map(|finding| {
+        let statement = finding.statement.trim_end_matches('.');
+        // The sentence around it names the case already.
+        let of_case = statement.strip_prefix(&format!("{case}: "));
+        of_case.unwrap_or(statement).to_owned()
+    })
+}
+
 /// One host delivers far less than the others.
 pub(super) fn straggler(cases: &Cases<'_>) -> Vec<Finding> {
     let advice = "Look at the run of that host by itself: `blocklab diagnose` names its limit.";
@@ -118,9 +149,16 @@ pub(super) fn straggler(cases: &Cases<'_>) -> Vec<Finding> {
         let rate = slowest.iops();
         let is_far = QUARTER * (usual - rate) > FAR * spread;
         (hosts.len() >= FEW && rate < usual * NEAR && is_far).then(|| {
+            let limit = own_limit(cases.record, &slowest.host, case.name);
             warning(
-                "{} delivers {} of what the hosts deliver in the median",
-                [word(slowest.host.clone()), share_of(rate / usual * 100.0)],
+                "{} delivers {} of what the hosts deliver in the median; {}",
+                [
+                    word(slowest.host.clone()),
+                    share_of(rate / usual * 100.0),
+                    word(limit.map_or("no limit of it is named".to_owned(), |limit| {
+                        format!("its own limit: {limit}")
+                    })),
+                ],
             )
             .graded(-rate / usual)
             .with("its rate", rate, "IOPS")
@@ -258,6 +296,28 @@ mod tests {
         let found = the(&fleet(&hosts), "straggler");
         assert!(
             found.statement.contains("c delivers 60 %"),
+            "{}",
+            found.statement
+        );
+        assert!(
+            found.statement.contains("no limit of it is named"),
+            "{}",
+            found.statement
+        );
+    }
+
+    /// Of a straggler it said only by how much it is slower, and its run had to be looked for by hand.
+    #[test]
+    fn a_straggler_is_named_with_what_holds_it_back() {
+        let mut hosts = alike();
+        hosts[2] = host("c", 6_000.0, 1e6);
+        for measurement in &mut hosts[2].measurements {
+            measurement.throttled_ns = Some(measurement.elapsed_ns);
+        }
+        let found = the(&fleet(&hosts), "straggler");
+        assert!(
+            found.statement.contains("its own limit:")
+                && found.statement.contains("processor quota"),
             "{}",
             found.statement
         );
