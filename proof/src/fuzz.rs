@@ -312,6 +312,7 @@ pub fn fio_job(bytes: &[u8]) {
         room_at: &|_| Some(1 << 20),
         files_below: &|_| Vec::new(),
         processors: 8,
+        client: None,
         only_parsed: false,
         node_processors: &|node| vec![node],
         bytes_of: &|_| Ok(b"held".to_vec()),

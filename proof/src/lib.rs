@@ -9,6 +9,7 @@ pub mod corpus;
 pub mod fuzz;
 pub mod imports;
 mod lab;
+pub mod rack;
 #[path = "../../crates/store/tests/sample/mod.rs"]
 pub mod sample;
 pub mod shown;

@@ -3,179 +3,27 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::sync::OnceLock;
+use std::process::{Child, Stdio};
 
-use blocklab_proof::{Lab, json, root};
+use blocklab_proof::rack::{Rack, can_run, rank_program, script, works};
+use blocklab_proof::{Lab, json};
 use serde_json::Value;
 
-/// The rank program, built once where an MPI is installed; else the reason why it is not.
-fn rank_program() -> &'static Result<PathBuf, String> {
-    static PROGRAM: OnceLock<Result<PathBuf, String>> = OnceLock::new();
-    PROGRAM.get_or_init(|| {
-        for tool in ["mpicc", "mpirun"] {
-            if Command::new(tool).arg("--version").output().is_err() {
-                return Err(format!("{tool} of Open MPI is not installed"));
-            }
-        }
-        let line = "build --quiet -p blocklab-rank --features mpi";
-        let mut build = Command::new(env!("CARGO"));
-        build.current_dir(root()).args(line.split(' '));
-        if !cfg!(debug_assertions) {
-            build.arg("--release");
-        }
-        let output = build.output().expect("cargo starts");
-        let words = String::from_utf8_lossy(&output.stderr).into_owned();
-        if words.contains("libclang") {
-            return Err(
-                "libclang is not installed, which building the rank program needs".to_owned(),
-            );
-        }
-        assert!(
-            output.status.success(),
-            "the rank program does not build:\n{words}"
-        );
-        let test = std::env::current_exe().expect("this test has a path");
-        let deps = test.parent().expect("a test lies in a folder");
-        Ok(deps.with_file_name("blocklab-rank"))
-    })
-}
-
-/// Whether ranks can be started; a test that cannot says why.
-fn can_run() -> bool {
-    match rank_program() {
-        Ok(_) => true,
-        Err(why) => {
-            println!("skipped: {why}");
-            false
-        }
-    }
-}
-
-fn script(path: &Path, text: &str) {
-    fs::write(path, text).expect("a script");
-    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("executable");
-}
-
-fn works(program: &str, line: &str) -> bool {
-    let output = Command::new(program).args(line.split(' ')).output();
-    output.is_ok_and(|output| output.status.success())
-}
-
-/// Four hosts of their own in network namespaces, on one bridge; gone with the value.
-struct Rack {
-    lab: Lab,
-    name: String,
-    subnet: String,
-}
-
-impl Rack {
-    const HOSTS: usize = 4;
-
-    /// `None`: this machine cannot have namespaces, which is said.
-    fn new(number: u32) -> Option<Self> {
-        let id = std::process::id() * 4 + number;
-        let rack = Self {
-            lab: Lab::new(),
-            name: format!("bl{}", id % 100_000),
-            subnet: format!("10.{}.{}", 64 + id / 250 % 64, id % 250),
-        };
-        if !rack.set_up() {
-            println!("skipped: network namespaces, which root can make where the kernel has them");
-            return None;
-        }
-        let agent = format!(
-            "#!/bin/sh\n\
-             while [ \"$1\" = -o ]; do shift 2; done\n\
-             number=${{1##*.}}; shift\n\
-             exec ip netns exec {}h$number unshare --uts sh -c \"hostname h$number; $*\"\n",
-            rack.name
-        );
-        script(&rack.agent(), &agent);
-        Some(rack)
-    }
-
-    fn set_up(&self) -> bool {
-        let Self { name, subnet, .. } = self;
-        let mut lines = vec![
-            format!("link add {name}b type bridge"),
-            format!("addr add {subnet}.254/24 dev {name}b"),
-            format!("link set {name}b up"),
-        ];
-        for host in 1..=Self::HOSTS {
-            lines.extend([
-                format!("netns add {name}h{host}"),
-                format!("link add {name}v{host} type veth peer name eth0 netns {name}h{host}"),
-                format!("link set {name}v{host} master {name}b"),
-                format!("link set {name}v{host} up"),
-                format!("-n {name}h{host} addr add {subnet}.{host}/24 dev eth0"),
-                format!("-n {name}h{host} link set eth0 up"),
-                format!("-n {name}h{host} link set lo up"),
-            ]);
-        }
-        lines.iter().all(|line| works("ip", line))
-    }
-
-    /// Until every host has kept a second of its run.
-    fn await_frames(&self) {
-        let has_frame = |folder: &Path| {
-            let spool = fs::read_to_string(folder.join("spool.ndjson")).unwrap_or_default();
-            spool.contains("\"frame\"")
-        };
-        loop {
-            let runs = fs::read_dir(self.lab.store().root()).into_iter().flatten();
-            let folders = runs.flatten().map(|entry| entry.path());
-            if folders.filter(|folder| has_frame(folder)).count() == Self::HOSTS {
-                return;
-            }
-            std::thread::sleep(std::time::Duration::from_millis(50));
-        }
-    }
-
-    fn agent(&self) -> PathBuf {
-        self.lab.path().join("agent")
-    }
-
-    fn host(&self, number: usize) -> String {
-        format!("{}.{number}", self.subnet)
-    }
-
-    /// A fleet on all hosts, on its way.
-    fn start(&self, runtime: &str) -> Fleet {
-        let hosts: Vec<String> = (1..=Self::HOSTS).map(|number| self.host(number)).collect();
-        let mut command = self.lab.command();
-        let line = format!(
-            "fleet run --rw randread --target null --repeat 1 --runtime {runtime} --json --hosts {}",
-            hosts.join(",")
-        );
-        let child = command
-            .args(line.split(' '))
-            .env("OMPI_MCA_plm_rsh_agent", self.agent())
-            .env("OMPI_MCA_btl_tcp_if_include", "eth0")
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("it starts");
-        Fleet { child }
-    }
-}
-
-impl Drop for Rack {
-    fn drop(&mut self) {
-        for host in 1..=Self::HOSTS {
-            let name = format!("{}h{host}", self.name);
-            // A daemon behind a cut link is out of its launcher's reach, and would stay for ever.
-            let left = Command::new("ip").args(["netns", "pids", &name]).output();
-            let left = left.map(|output| output.stdout).unwrap_or_default();
-            for pid in String::from_utf8_lossy(&left).lines() {
-                works("kill", &format!("-KILL {pid}"));
-            }
-            works("ip", &format!("netns del {name}"));
-        }
-        works("ip", &format!("link del {}b", self.name));
-    }
+/// A fleet on all hosts, on its way.
+fn start(rack: &Rack, runtime: &str) -> Fleet {
+    let hosts: Vec<String> = (1..=Rack::HOSTS).map(|number| rack.host(number)).collect();
+    let line = format!(
+        "fleet run --rw randread --target null --repeat 1 --runtime {runtime} --json --hosts {}",
+        hosts.join(",")
+    );
+    let child = rack
+        .command()
+        .args(line.split(' '))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    Fleet { child }
 }
 
 /// A launch that runs.
@@ -234,7 +82,7 @@ fn four_hosts_begin_together() {
     let Some(rack) = can_run().then(|| Rack::new(0)).flatten() else {
         return;
     };
-    let end = rack.start("1s").when_begun(|| ());
+    let end = start(&rack, "1s").when_begun(|| ());
     assert_eq!(end.code, Some(0), "{}", end.words);
     let summary = json(&end.summary);
     assert_eq!(hosts_of(&summary).len(), 4, "{}", end.words);
@@ -257,7 +105,7 @@ fn a_killed_rank_is_named_and_the_others_keep_what_they_have() {
         return;
     };
     let lost = rack.host(3);
-    let end = rack.start("60s").when_begun(|| {
+    let end = start(&rack, "60s").when_begun(|| {
         rack.await_frames();
         let ranks = processes("blocklab-rank", &lost);
         assert_eq!(ranks.len(), 1, "one rank of {lost}");
@@ -286,7 +134,7 @@ fn a_cut_link_is_named_and_ends_the_run() {
         return;
     };
     let cut = rack.host(2);
-    let end = rack.start("60s").when_begun(|| {
+    let end = start(&rack, "60s").when_begun(|| {
         assert!(works(
             "ip",
             &format!("-n {}h2 link set eth0 down", rack.name)

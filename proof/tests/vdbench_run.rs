@@ -280,11 +280,10 @@ fn this_host_runs_by_any_of_its_names() {
         let output = vdbench(&lab, &format!("{host}\n{run}"), &["-s"]);
         assert_eq!(output.code, Some(0), "{host}: {}", text(&output));
     }
-    // Of the addresses that documentation may use; no machine has them.
+    // Of the addresses that documentation may use; no machine has them. What would run is shown all
+    // the same: nobody is asked.
     let output = vdbench(&lab, &format!("hd=h1,system=192.0.2.1\n{run}"), &["-s"]);
-    assert_eq!(output.code, Some(2), "{}", text(&output));
-    let words = "parm:1: system=: only this host runs, and 192.0.2.1 is another";
-    assert!(output.err.contains(words), "{}", output.err);
+    assert_eq!(output.code, Some(0), "{}", text(&output));
 }
 
 /// The story: two runs of one rate delivered 88.33 and 88.33 of the 100 that were requested, and

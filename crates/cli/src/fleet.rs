@@ -2,7 +2,9 @@
 
 mod hosts;
 mod scaling;
+mod tools;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -21,18 +23,20 @@ use crate::request::request;
 use blocklab_args::{FleetArgs, FleetCommand, FleetRunArgs};
 use hosts::Hosts;
 
-/// Runs the command.
-pub fn fleet(args: &FleetArgs, store: &Store) -> Result<ExitCode> {
+pub use tools::OfTools;
+
+/// Runs the command. `given`: the store that the user named.
+pub fn fleet(args: &FleetArgs, store: &Store, given: Option<PathBuf>) -> Result<ExitCode> {
     let FleetCommand::Run(args) = &args.command;
-    run(args, store).map(ExitCode::from)
+    run(args, store, given).map(ExitCode::from)
 }
 
-fn run(args: &FleetRunArgs, store: &Store) -> Result<u8> {
+fn run(args: &FleetRunArgs, store: &Store, given: Option<PathBuf>) -> Result<u8> {
     hosts::refuse_what_is_of_one(args)?;
     let wanted = args.run.wanted(gate::asked(&args.run.gate, Asking::Run)?);
     wanted.try_out(store)?;
     let load = load(args, store)?;
-    let mut hosts = Hosts::new(args)?;
+    let mut hosts = Hosts::new(args, given)?;
     let interrupted = listen()?;
     let unreachable = hosts.leave_out_unreachable(args)?;
     let fleet = Fleet {
@@ -123,7 +127,7 @@ impl Fleet<'_> {
             is_shown: !self.args.run.quiet,
             interrupted: self.interrupted,
         };
-        launching.run(&plan)
+        launching.run(&plan, &mut |_| ())
     }
 
     fn plan(&self, names: &[String]) -> Result<FleetPlan> {
@@ -136,6 +140,7 @@ impl Fleet<'_> {
                 targets: self.hosts.targets(name),
                 destroy_data: self.hosts.destroy_data(name),
                 store: self.hosts.store.clone(),
+                foreign: None,
             });
             id = Store::id_after(&id, Timestamp::now(), chance()?);
         }
@@ -171,17 +176,8 @@ impl Fleet<'_> {
 
     /// The runs of the hosts, here as well as there, so that they can be merged again.
     fn keep_hosts(&self, outcome: &Outcome) {
-        if !self.wanted.is_kept {
-            return;
-        }
-        for run in &outcome.runs {
-            let is_here = self.store.load_unchanged(&run.record.id);
-            if is_here.is_ok_and(|stored| !stored.partial) {
-                continue;
-            }
-            if let Err(error) = self.store.save(&run.record) {
-                terminal::warn(&format!("the run of a host cannot be kept here: {error}"));
-            }
+        if self.wanted.is_kept {
+            keep_hosts(outcome, self.store);
         }
     }
 
@@ -213,5 +209,17 @@ impl Fleet<'_> {
             ));
         }
         Ok(record)
+    }
+}
+
+fn keep_hosts(outcome: &Outcome, store: &Store) {
+    for run in &outcome.runs {
+        let is_here = store.load_unchanged(&run.record.id);
+        if is_here.is_ok_and(|stored| !stored.partial) {
+            continue;
+        }
+        if let Err(error) = store.save(&run.record) {
+            terminal::warn(&format!("the run of a host cannot be kept here: {error}"));
+        }
     }
 }

@@ -37,12 +37,13 @@ mod trace;
 
 use std::env;
 use std::ffi::{OsStr, OsString};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Result;
 use blocklab_args::{Cli, Command};
 use blocklab_console::{place, status, terminal};
+use blocklab_store::Store;
 use blocklab_tools::{cdm, diskspd, fio, vdbench};
 use blocklab_units::nearest;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -136,17 +137,31 @@ fn suggest(mut error: clap::Error) -> clap::Error {
     error
 }
 
+/// What starts the loads of other tools on several hosts.
+fn many_hosts<'a>(store: &'a Store, given: &Option<PathBuf>) -> fleet::OfTools<'a> {
+    fleet::OfTools {
+        store,
+        given: given.clone(),
+    }
+}
+
 fn dispatch(cli: Cli) -> Result<ExitCode> {
     let store = || place::store(cli.store.clone());
     match &cli.command {
         Command::Run(args) => return run::run(args, &store()?),
         Command::Advise(args) => return advise::advise(args, &store()?),
-        Command::Fleet(args) => return fleet::fleet(args, &store()?),
+        Command::Fleet(args) => return fleet::fleet(args, &store()?, cli.store.clone()),
         Command::Merge(args) => return Ok(merge::merge(args, &store()?)?.into()),
         Command::Cdm(args) => return cdm::run(args, &store()?),
         Command::Diskspd(args) => return diskspd::run(args, &store()?),
-        Command::Fio(args) => return fio::run(args, &store()?),
-        Command::Vdbench(args) => return vdbench::run(args, &store()?),
+        Command::Fio(args) => {
+            let store = store()?;
+            return fio::run(args, &store, &many_hosts(&store, &cli.store));
+        }
+        Command::Vdbench(args) => {
+            let store = store()?;
+            return vdbench::run(args, &store, &many_hosts(&store, &cli.store));
+        }
         Command::List(args) => list::list(args, &store()?)?,
         Command::Show(args) => stored::show(args, &store()?)?,
         Command::Report(args) => stored::report(args, &store()?)?,

@@ -74,6 +74,8 @@ with_defaults! {
         pub trigger_timeout: Option<u64> = None,
         /// `--trigger`: the command that is run then.
         pub trigger: Option<String> = None,
+        /// `--client`: hosts, or files that name them, in the order in which they were given.
+        pub clients: Vec<String> = Vec::new(),
         /// Options that change nothing here, with what was done.
         pub ignored: Vec<(String, &'static str)> = Vec::new(),
     }
@@ -104,8 +106,29 @@ pub enum Input {
 pub struct Command {
     /// Options that are of no job.
     pub general: General,
-    /// Jobs of the command line, then files.
+    /// Jobs of the command line, then files; none where clients have them.
     pub inputs: Vec<Input>,
+    /// The hosts of `--client`, each with what it runs.
+    pub clients: Vec<Client>,
+}
+
+/// A host of `--client`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Client {
+    /// Its name, or a file that names several.
+    pub host: String,
+    /// What it runs: what stood before all clients, then what follows this one.
+    pub inputs: Vec<Input>,
+}
+
+impl Command {
+    /// Where the jobs go that come now.
+    fn current(&mut self) -> &mut Vec<Input> {
+        match self.clients.last_mut() {
+            Some(client) => &mut client.inputs,
+            None => &mut self.inputs,
+        }
+    }
 }
 
 /// Whether an option takes something.
@@ -158,9 +181,9 @@ const OWN: [(&str, Takes, &str, &str, Set); 39] = [
     ("warnings-fatal", Nothing, "", "Ignored: what fio warns of is an error or a note here", |own, name, value| ignore(own, name, &value, "what fio warns of is an error or a note here")),
     ("max-jobs", Always, "N", "Ignored: memory is taken as it is needed", |own, name, value| ignore(own, name, &value, "memory is taken as it is needed")),
     ("terse-version", Always, "N", "2 to 5 (default 3)", |own, _, value| put(&mut own.terse_version, terse_version(&value)?)),
-    ("server", Perhaps, "ARGS", "Refused: `blocklab fleet run` measures many hosts", distribute),
+    ("server", Perhaps, "ARGS", "Refused: --client needs no server, and `blocklab fleet run` measures many hosts", distribute),
     ("daemonize", Always, "FILE", "Refused, see --server", distribute),
-    ("client", Always, "HOST", "Refused, see --server", distribute),
+    ("client", Always, "HOST", "Run the jobs that follow on this host, started there by mpirun; or on all hosts that a file names", |own, _, value| { own.clients.push(value); Ok(()) }),
     ("remote-config", Always, "FILE", "Refused, see --server", distribute),
     ("cpuclock-test", Nothing, "", "Tell which clock measures; nothing is tested", |own, _, _| put(&mut own.clock_test, true)),
     ("crctest", Perhaps, "TYPE", "Refused: it measures the processor", test_processor),
@@ -193,17 +216,11 @@ fn refuse(_: &mut General, name: &str, _: String) -> Result<(), String> {
     Err(format!("--{name} is not supported"))
 }
 
-fn distribute(_: &mut General, name: &str, value: String) -> Result<(), String> {
-    // Of these only a client has hosts.
-    let hosts = match name {
-        "client" if value.contains('/') => format!("--hostfile {value}"),
-        "client" if !value.is_empty() => format!("--hosts {value}"),
-        _ => "--hosts HOST,HOST".to_owned(),
-    };
+fn distribute(_: &mut General, name: &str, _: String) -> Result<(), String> {
     Err(format!(
-        "--{name}: blocklab listens on no network, so it is neither fio's server nor its client. Many \
-         hosts at once: `blocklab convert JOB.fio --to native > job.toml`, then `blocklab fleet run \
-         job.toml {hosts}`"
+        "--{name}: blocklab listens on no network, so it is no server of fio. Many hosts at once need \
+         none: `blocklab fio --client=HOST --client=HOST job.fio` starts the jobs there by mpirun, and \
+         `blocklab fleet run` runs a study on them"
     ))
 }
 
@@ -238,12 +255,17 @@ pub fn parse(arguments: &[String]) -> Result<Command, Mistake> {
     let mut command = Command {
         general: General::default(),
         inputs: Vec::new(),
+        clients: Vec::new(),
     };
     let mut files = Vec::new();
     let mut given = arguments.iter();
     while let Some(argument) = given.next() {
         let Some(option) = long_option(argument) else {
-            files.push(Input::File(argument.clone()));
+            let input = Input::File(argument.clone());
+            match command.clients.last_mut() {
+                Some(client) => client.inputs.push(input),
+                None => files.push(input),
+            }
             continue;
         };
         let (name, value) = match option.split_once('=') {
@@ -260,6 +282,7 @@ pub fn parse(arguments: &[String]) -> Result<Command, Mistake> {
                 let value = taken(name, value, *takes);
                 let done = value.and_then(|value| set(&mut command.general, name, value));
                 done.map_err(|why| Mistake::here(&Place::COMMAND_LINE, why))?;
+                add_clients(&mut command);
             }
             None => {
                 let is_flag = find(name).is_some_and(|option| option.value.kind == Kind::Flag);
@@ -267,12 +290,43 @@ pub fn parse(arguments: &[String]) -> Result<Command, Mistake> {
                     (None, false) => given.next().cloned(),
                     (value, _) => value,
                 };
-                job_option(&mut command.inputs, name, value);
+                job_option(command.current(), name, value);
             }
         }
     }
     command.inputs.append(&mut files);
+    share_inputs(&mut command);
     Ok(command)
+}
+
+/// Clients that stand beside each other run what follows the last of them; what stands before all of
+/// them is run by each.
+fn share_inputs(command: &mut Command) {
+    if command.clients.is_empty() {
+        return;
+    }
+    let mut following: Vec<Input> = Vec::new();
+    for client in command.clients.iter_mut().rev() {
+        if client.inputs.is_empty() {
+            client.inputs.clone_from(&following);
+        } else {
+            following.clone_from(&client.inputs);
+        }
+    }
+    let before = std::mem::take(&mut command.inputs);
+    for client in &mut command.clients {
+        client.inputs.splice(0..0, before.iter().cloned());
+    }
+}
+
+/// A client for each that was given; what follows is the last one's.
+fn add_clients(command: &mut Command) {
+    for host in command.general.clients.iter().skip(command.clients.len()) {
+        command.clients.push(Client {
+            host: host.clone(),
+            inputs: Vec::new(),
+        });
+    }
 }
 
 /// Behind `--`, or behind the single `-` of the few short ones.
@@ -308,7 +362,7 @@ fn full_name(name: &str) -> Result<&str, Mistake> {
 
 fn job_option(inputs: &mut Vec<Input>, name: &str, value: Option<String>) {
     let at = Place::COMMAND_LINE;
-    if name == "name" || inputs.is_empty() {
+    if name == "name" || !matches!(inputs.last(), Some(Input::Job(_))) {
         let section = match name {
             "name" => value.clone().unwrap_or_default(),
             _ => "global".to_owned(),

@@ -22,6 +22,8 @@ pub struct PlanContext<'a> {
     pub control_groups: Option<&'a str>,
     /// Where files lie that a run leaves for a later one; nothing: where it runs.
     pub aux: Option<&'a str>,
+    /// This host, as `--client` names it; nothing: there are no clients.
+    pub client: Option<&'a str>,
     /// Whether nothing is going to be run: what is refused then is taken.
     pub only_parsed: bool,
     /// The seed of jobs that do not want the same offsets in every run.

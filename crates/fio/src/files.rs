@@ -354,7 +354,7 @@ fn paths(spec: &Spec, number: u32, context: &PlanContext<'_>) -> Result<Vec<Stri
     paths.extend_from_slice(&options.filename);
     if paths.is_empty() {
         let directory = directory(options, number);
-        let names = generated(spec, number).into_iter();
+        let names = generated(spec, number, context.client).into_iter();
         paths.extend(names.map(|name| within(directory.as_deref(), name)));
     }
     Ok(paths)
@@ -391,13 +391,20 @@ fn directory(options: &Options, number: u32) -> Option<String> {
     Some(directory.trim_end_matches('/').to_owned()).filter(|directory| !directory.is_empty())
 }
 
-fn generated(spec: &Spec, number: u32) -> Vec<String> {
-    let format = spec.options.filename_format.replace("$clientuid", "");
+/// Of several clients each has names of its own, as they may share a file system.
+fn generated(spec: &Spec, number: u32, client: Option<&str>) -> Vec<String> {
+    let options = &spec.options;
+    let uid = client.unwrap_or_default();
+    let format = options.filename_format.replace("$clientuid", uid);
+    let format = match client {
+        Some(client) if options.unique_filename => format!("{client}.{format}"),
+        _ => format,
+    };
     // A job's name may hold what is no part of a file's.
     let format = format.replace("$jobname", &spec.section.replace('/', "_"));
     let format = format.replace("$jobnum", &number.to_string());
     let name = |file: u64| format.replace("$filenum", &file.to_string());
-    (0..spec.options.nrfiles.max(1)).map(name).collect()
+    (0..options.nrfiles.max(1)).map(name).collect()
 }
 
 /// At `:`, where it is not escaped. A model's address is one name to its end.

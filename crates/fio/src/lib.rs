@@ -46,7 +46,8 @@ mod verify;
 
 pub use blocklab_syntax::{Mistake, Place};
 pub use command::{
-    Command, DEBUG_WORDS, Format, General, Input, Profiled, general_options, parse as parse_command,
+    Client, Command, DEBUG_WORDS, Format, General, Input, Profiled, general_options,
+    parse as parse_command,
 };
 pub use compressed::{Packer, Sample, Unreadable, inflate};
 pub use context::{ControlGroup, PlanContext};
@@ -57,7 +58,8 @@ pub use jobs::{Resolved, resolve};
 pub use logs::{Epoch, LogKind, LogRule, Logged, WindowValue, mean_speed, per_second, speed};
 pub use options::{Kind, Opt, Support, find as find_option, hint as option_hint, options};
 pub use output::{
-    Idleness, Moment, Style, capped, eta_line, eta_rates, header, json, normal, terse,
+    ClientResult, Idleness, Moment, Style, capped, eta_line, eta_rates, header, json,
+    json_of_clients, normal, normal_of_clients, terse,
 };
 pub use plan::{CloneFacts, Prepared, prepare};
 pub use reference::reference;

@@ -43,6 +43,7 @@ fn read(text: &str, only_parsed: bool) -> Result<Prepared, Mistake> {
         node_processors: &|node| vec![2 * node, 2 * node + 1],
         bytes_of: &|_| Err("there is none".to_owned()),
         aux: None,
+        client: None,
         only_parsed,
         seed: 7,
     };
@@ -417,6 +418,34 @@ fn a_command_line_is_jobs_and_files() {
     assert_eq!(names, ["global", "a", "b", "job.fio"]);
 }
 
+/// What stands before all clients is of each of them; what follows a client is of that one, and of those
+/// right before it.
+#[test]
+fn clients_have_jobs_of_their_own() {
+    let names = |inputs: &[Input]| -> Vec<String> {
+        let name = |input: &Input| match input {
+            Input::Job(section) => section.name.clone(),
+            Input::File(path) => path.clone(),
+        };
+        inputs.iter().map(name).collect()
+    };
+    let read =
+        command("all.fio --client=h0 a.fio --client=h1 --client=h2 own.fio --rw=read --name=b");
+    assert!(read.inputs.is_empty());
+    let clients: Vec<_> = read
+        .clients
+        .iter()
+        .map(|client| (client.host.as_str(), names(&client.inputs)))
+        .collect();
+    let all = |rest: &[&str]| -> Vec<String> {
+        let names = [&["all.fio"], rest].concat();
+        names.into_iter().map(str::to_owned).collect()
+    };
+    let own = all(&["own.fio", "global", "b"]);
+    let expected = [("h0", all(&["a.fio"])), ("h1", own.clone()), ("h2", own)];
+    assert_eq!(clients, expected);
+}
+
 #[test]
 fn options_may_be_shortened_and_mistaken() {
     assert!(command("--parse").general.parse_only);
@@ -424,8 +453,6 @@ fn options_may_be_shortened_and_mistaken() {
         ("--output-formt=json", "did you mean --output-format?"),
         ("--output-format=xml", "none of normal, terse"),
         ("--terse-version=9", "2, 3, 4 or 5"),
-        ("--client=host", "blocklab fleet run job.toml --hosts host`"),
-        ("--client=./rack.txt", "--hostfile ./rack.txt`"),
         ("--server", "blocklab fleet run"),
         ("--section", "requires an argument"),
         ("--minimal=1", "doesn't allow an argument"),

@@ -38,6 +38,7 @@ fn survive(text: &str) {
         node_processors: &|node| vec![node],
         bytes_of: &|_| Err("there is none".to_owned()),
         aux: None,
+        client: None,
         only_parsed: false,
         seed: 1,
     };

@@ -36,6 +36,7 @@ impl Fleet {
             targets: Vec::new(),
             destroy_data: Vec::new(),
             store: None,
+            foreign: None,
         };
         let hosts = ["h1", "h2", "h3"].map(task).to_vec();
         let plan = FleetPlan::new(load, hosts, Nanos::from_secs(20));

@@ -9,6 +9,7 @@ use blocklab_console::terminal;
 use crate::collect::collect_from;
 use crate::launch::{Gone, Heard, Launched, Launcher, machine};
 use crate::live::Live;
+use crate::message::Line;
 use crate::plan::FleetPlan;
 use crate::watch::{Outcome, Watch};
 
@@ -33,13 +34,14 @@ pub struct Launching<'a> {
 }
 
 impl Launching<'_> {
-    /// Runs the plan to its end; what hosts kept that could not tell it is read from them.
+    /// Runs the plan to its end; what hosts kept that could not tell it is read from them. `see` gets
+    /// every line of rank 0 as it comes.
     ///
     /// # Errors
     /// When the launcher cannot be started.
-    pub fn run(&self, plan: &FleetPlan) -> Result<Outcome> {
+    pub fn run(&self, plan: &FleetPlan, see: &mut dyn FnMut(&Line)) -> Result<Outcome> {
         let mut live = Live::new(self.is_shown, plan);
-        let mut watch = self.follow(plan, &mut live)?;
+        let mut watch = self.follow(plan, &mut live, see)?;
         live.finished();
         if watch.is_started && watch.is_incomplete() {
             self.collect(plan, &mut watch);
@@ -48,7 +50,12 @@ impl Launching<'_> {
     }
 
     /// One launch, until nothing comes any more.
-    fn follow(&self, plan: &FleetPlan, live: &mut Live) -> Result<Watch> {
+    fn follow(
+        &self,
+        plan: &FleetPlan,
+        live: &mut Live,
+        see: &mut dyn FnMut(&Line),
+    ) -> Result<Watch> {
         let names = plan.hosts.iter().map(|host| host.name.clone());
         let mut watch = Watch::new(names.collect());
         let launched = self.launcher.start(&self.program, plan);
@@ -66,6 +73,7 @@ impl Launching<'_> {
                     heard = Instant::now();
                     has_begun = true;
                     live.show(&line);
+                    see(&line);
                     watch.take(*line);
                 }
                 Ok(Some(Heard::Words(text))) => words.push(text),

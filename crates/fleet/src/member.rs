@@ -16,6 +16,7 @@ use blocklab_store::Store;
 use blocklab_units::Nanos;
 
 use crate::clock::clocks;
+use crate::foreign::{ForeignHost, ForeignTools};
 use crate::message::{Ended, FromHost, Line};
 use crate::plan::{FleetPlan, HostTask};
 
@@ -42,20 +43,23 @@ pub(crate) struct Member {
     commands: Receiver<Command>,
     told: Sender<Told>,
     interrupted: Arc<AtomicBool>,
+    tools: &'static dyn ForeignTools,
 }
 
 impl Member {
-    pub(crate) const fn new(
+    pub(crate) fn new(
         plan: FleetPlan,
         commands: Receiver<Command>,
         told: Sender<Told>,
         interrupted: Arc<AtomicBool>,
+        tools: &'static dyn ForeignTools,
     ) -> Self {
         Self {
             plan,
             commands,
             told,
             interrupted,
+            tools,
         }
     }
 
@@ -100,6 +104,9 @@ impl Member {
             error
         };
         let store = place::store(task.store.clone()).map_err(refused)?;
+        if task.foreign.is_some() {
+            return self.measure_foreign(task, &store);
+        }
         let guard = place::guard(&task.destroy_data, &store);
         let catalog = place::load_catalog().map_err(refused)?;
         let request = self.plan.load.request(task);
@@ -124,12 +131,7 @@ impl Member {
         let Ok(Command::Prepare) = self.commands.recv() else {
             return Ok(None);
         };
-        let mut view = HostView {
-            member: self,
-            host: &task.name,
-            spooling: Spooling::new(Some(&store)),
-            told_ns: 0,
-        };
+        let mut view = self.view(task, &store);
         let finished = prepared.run(&mut view);
         // All of its spool is written before the run takes its place.
         drop(view);
@@ -137,6 +139,46 @@ impl Member {
             return Ok(None);
         };
         Ok(self.keep(*record, &store))
+    }
+
+    /// The same of a load in the language of another tool, which looks at its targets and lays
+    /// them out by its own rules.
+    fn measure_foreign(&self, task: &HostTask, store: &Store) -> Result<Option<Record>> {
+        let load = task.foreign.as_ref().context("the task has no such load")?;
+        let host = ForeignHost {
+            name: &task.name,
+            run: &task.run,
+            destroy_data: &task.destroy_data,
+            store,
+            interrupted: &self.interrupted,
+        };
+        let mut is_permitted = false;
+        let mut permitted = || {
+            is_permitted = true;
+            self.word(FromHost::Checked(Ok(())));
+            matches!(self.commands.recv(), Ok(Command::Prepare))
+        };
+        let mut view = self.view(task, store);
+        let record = self.tools.run(load, &host, &mut permitted, &mut view);
+        drop(view);
+        match record {
+            Err(error) if !is_permitted => {
+                self.word(FromHost::Checked(Err(format!("{error:#}"))));
+                Err(error)
+            }
+            record => Ok(record?.and_then(|record| self.keep(record, store))),
+        }
+    }
+
+    fn view<'a>(&'a self, task: &'a HostTask, store: &'a Store) -> HostView<'a> {
+        HostView {
+            member: self,
+            host: &task.name,
+            is_followed: task.foreign.as_ref().is_some_and(|load| load.is_followed),
+            case: String::new(),
+            spooling: Spooling::new(Some(store)),
+            told_ns: 0,
+        }
     }
 
     /// Keeps the run here, and tells it even where that fails.
@@ -156,6 +198,10 @@ impl Member {
 struct HostView<'a> {
     member: &'a Member,
     host: &'a str,
+    /// Whether intervals and measurements are told at once.
+    is_followed: bool,
+    /// Which case is measured.
+    case: String,
     /// What this host has measured is kept second by second.
     spooling: Spooling,
     /// When the progress of a layout was last told.
@@ -188,13 +234,32 @@ impl Observer for HostView<'_> {
                 step,
                 steps,
                 ..
-            } => self.member.line(Line::Begins {
+            } => {
+                self.case.clone_from(&case.name);
+                self.member.line(Line::Begins {
+                    host,
+                    case: case.name.clone(),
+                    pass,
+                    step,
+                    steps,
+                });
+            }
+            Event::Slice(slice) if self.is_followed => self.member.line(Line::Slice {
                 host,
-                case: case.name.clone(),
-                pass,
-                step,
-                steps,
+                case: self.case.clone(),
+                number: slice.number,
+                end_ns: slice.end.0,
+                length_ns: slice.length.0,
+                jobs: slice.jobs.clone(),
             }),
+            Event::Ended(record) if self.is_followed => {
+                if let Some(measurement) = record.measurements.last() {
+                    self.member.line(Line::Measured {
+                        host,
+                        measurement: Box::new(measurement.clone()),
+                    });
+                }
+            }
             Event::Interval {
                 interval, elapsed, ..
             } => self.member.line(Line::Frame {

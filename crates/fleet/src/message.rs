@@ -17,7 +17,7 @@
 //!
 //! Both sides say `Alive` each second, so that silence means something.
 
-use blocklab_record::{HostClock, Interval, Record};
+use blocklab_record::{HostClock, Interval, Measurement, Record, Served};
 use serde::{Deserialize, Serialize};
 
 use crate::plan::FleetPlan;
@@ -144,6 +144,28 @@ pub enum Line {
         elapsed_ns: u64,
         /// Its figures.
         interval: Box<Interval>,
+    },
+    /// What a host did in one interval, job by job, of a load that is followed.
+    Slice {
+        /// The host.
+        host: String,
+        /// Name of the case.
+        case: String,
+        /// From 1.
+        number: u32,
+        /// When it ended, since the start of its measurement.
+        end_ns: u64,
+        /// How long it was.
+        length_ns: u64,
+        /// Reads and writes of each of its jobs.
+        jobs: Vec<[Served; 2]>,
+    },
+    /// A measurement of a load that is followed has ended.
+    Measured {
+        /// The host.
+        host: String,
+        /// What it came to.
+        measurement: Box<Measurement>,
     },
     /// The run of a host.
     Run {

@@ -52,6 +52,20 @@ pub struct HostTask {
     pub destroy_data: Vec<String>,
     /// Where it keeps its run; `None`: where its user keeps runs.
     pub store: Option<PathBuf>,
+    /// What it runs in place of the common load, where another tool's language says that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub foreign: Option<ForeignLoad>,
+}
+
+/// A load in the language of another tool: the host reads it as that tool would.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ForeignLoad {
+    /// Whose language.
+    pub tool: String,
+    /// What the host needs of it, as the crate of the tools writes it.
+    pub text: String,
+    /// Whether the launcher is told each interval and each measurement at once.
+    pub is_followed: bool,
 }
 
 impl FleetPlan {

@@ -17,6 +17,7 @@ use blocklab_console::listen;
 
 use crate::clock::{Now, clocks};
 use crate::coordinator::{Coordinator, Order};
+use crate::foreign::ForeignTools;
 use crate::member::{Command, Member, Told};
 use crate::message::{FromHost, Hello, Line, ToHost};
 use crate::plan::{FleetPlan, VERSION};
@@ -70,7 +71,7 @@ const LAST_WORDS: i64 = 2_000_000_000;
 ///
 /// # Errors
 /// When rank 0 gets no plan on its standard input.
-pub fn serve(wire: &mut dyn Wire, name: &str) -> Result<bool> {
+pub fn serve(wire: &mut dyn Wire, name: &str, tools: &'static dyn ForeignTools) -> Result<bool> {
     // Two flags: what a signal sets ends the run even when this thread hangs in a message, and the
     // coordinator ends it without a signal.
     let (signalled, interrupted) = (listen()?, listen()?);
@@ -89,6 +90,7 @@ pub fn serve(wire: &mut dyn Wire, name: &str) -> Result<bool> {
     let (told, from_member) = channel();
     let mut part = Part {
         wire,
+        tools,
         coordinator,
         stops,
         told,
@@ -136,6 +138,7 @@ fn await_stop() -> Result<Receiver<()>> {
 
 struct Part<'a> {
     wire: &'a mut dyn Wire,
+    tools: &'static dyn ForeignTools,
     coordinator: Option<Coordinator>,
     stops: Option<Receiver<()>>,
     told: Sender<Told>,
@@ -158,7 +161,7 @@ impl Part<'_> {
     fn begin(&mut self, plan: FleetPlan) -> Result<()> {
         let (to_member, commands) = channel();
         let interrupted = Arc::clone(&self.interrupted);
-        let member = Member::new(plan, commands, self.told.clone(), interrupted);
+        let member = Member::new(plan, commands, self.told.clone(), interrupted, self.tools);
         self.to_member = Some(to_member);
         self.has_member = true;
         let spawned = thread::Builder::new()

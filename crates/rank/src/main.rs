@@ -3,6 +3,7 @@
 //! Never: a measurement, a rule, a format: those are in the crates that `blocklab run` uses.
 
 mod mpi_wire;
+mod tools;
 
 use std::env;
 use std::process::ExitCode;

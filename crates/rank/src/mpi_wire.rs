@@ -6,6 +6,7 @@
 
 use std::process;
 
+use crate::tools::Tools;
 use anyhow::{Context, Result};
 use blocklab_fleet::{Envelope, Kind, Wire, serve};
 use mpi::point_to_point::MatchedReceiveVec;
@@ -26,7 +27,7 @@ pub fn play(name: &str) -> Result<()> {
         world: universe.world(),
         outgoing: Vec::new(),
     };
-    let is_whole = serve(&mut wire, name)?;
+    let is_whole = serve(&mut wire, name, &Tools)?;
     if !is_whole {
         // To finalise would wait for ranks that are gone. The launcher ends all of them.
         leave();

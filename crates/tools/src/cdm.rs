@@ -40,6 +40,7 @@ fn measure(args: &CdmArgs, store: &Store) -> Result<u8> {
         guard: &guard,
         missing: Missing::scratch_if(args.create),
         fails_alone: false,
+        id: None,
     };
     let outcome = run_tool(tool_run, &*listen()?, store, &mut view);
     view.finished();

@@ -137,6 +137,7 @@ fn measure(profile: &Profile, mut notes: Vec<Note>, own: &OwnOptions, store: &St
         guard: &guard,
         missing: Missing::Scratch,
         fails_alone: false,
+        id: None,
     };
     let mut watcher = Watcher::new(own, profile, &prepared.plan, store);
     let outcome = run_tool(tool_run, &interrupted, store, &mut watcher);

@@ -1,6 +1,7 @@
 //! `blocklab fio`: a command line or job file of fio, run here.
 
 mod artifacts;
+mod clients;
 mod clock;
 mod debug;
 mod environment;
@@ -9,6 +10,7 @@ mod help;
 mod idle;
 mod output;
 mod program;
+pub(crate) mod share;
 mod trigger;
 mod watch;
 
@@ -26,18 +28,19 @@ use blocklab_fio::{
 };
 use blocklab_host::guard::Guard;
 use blocklab_record::{ErrorKind, JobResult, Note, NoteLevel, Record, Status, Stopped};
-use blocklab_runner::Missing;
+use blocklab_runner::{Missing, Observer};
 use blocklab_store::Store;
 use blocklab_units::Nanos;
 use blocklab_workload::Job;
 
 use self::artifacts::Aggregate;
 use self::debug::Debug;
-use self::environment::{Machine, Presence};
+use self::environment::{Presence, Texts};
 use self::idle::Profiler;
 use self::trigger::Trigger;
 use self::watch::Watcher;
 use crate::args::FioArgs;
+use crate::hosts::ManyHosts;
 use crate::own_options;
 use crate::tool_run::{ToolRun, code_of, run_tool, with_keeping};
 use blocklab_console::{listen, place, status, supervisor, terminal};
@@ -104,12 +107,12 @@ impl OwnOptions {
 }
 
 /// Runs what the arguments request.
-pub fn run(args: &FioArgs, store: &Store) -> Result<ExitCode> {
+pub fn run(args: &FioArgs, store: &Store, hosts: &dyn ManyHosts) -> Result<ExitCode> {
     let code = |error: &_| code_of(error, status::FAILED);
-    supervisor::supervise(|| attempt(&args.args, store), code)
+    supervisor::supervise(|| attempt(&args.args, store, hosts), code)
 }
 
-fn attempt(arguments: &[String], store: &Store) -> Result<u8> {
+fn attempt(arguments: &[String], store: &Store, hosts: &dyn ManyHosts) -> Result<u8> {
     let mut own = OwnOptions::split(arguments)?;
     own.give_up(env::var(GIVEN_UP).ok().as_deref())?;
     let command = dialect::parse_command(&own.rest)?;
@@ -126,7 +129,10 @@ fn attempt(arguments: &[String], store: &Store) -> Result<u8> {
     if let Some(path) = &general.inflate_log {
         return artifacts::print_inflated(path);
     }
-    let sections = sections(&command.inputs)?;
+    if !command.clients.is_empty() {
+        return clients::run(&command, &own, store, hosts);
+    }
+    let sections = sections(&command.inputs, &mut Texts::default())?;
     let resolved = dialect::resolve(&sections, &general.sections)?;
     if resolved.specs.is_empty() && !general.parse_only {
         terminal::print(help::usage())?;
@@ -143,7 +149,8 @@ fn attempt(arguments: &[String], store: &Store) -> Result<u8> {
         Presence::Looked
     };
     let interrupted = listen()?;
-    let prepare = || environment::prepare(&resolved, &name, general.aux_path.as_deref(), presence);
+    let aux = general.aux_path.as_deref();
+    let prepare = || environment::prepare(&resolved, &name, (aux, None), presence);
     let mut prepared = prepare()?;
     if general.read_only && prepared.plan.writes() {
         let words = "trim and write operations are not allowed with the --readonly parameter";
@@ -185,15 +192,15 @@ fn name(inputs: &[Input]) -> String {
 }
 
 /// The sections of all inputs, in order.
-fn sections(inputs: &[Input]) -> Result<Vec<Section>> {
+fn sections(inputs: &[Input], texts: &mut Texts) -> Result<Vec<Section>> {
     let mut all = Vec::new();
     let mut follows = false;
     for input in inputs {
         match input {
             Input::Job(section) => all.push(section.clone()),
             Input::File(path) => {
-                let text = environment::text(path)?;
-                let mut read = dialect::parse_jobs(path, &text, &mut Machine)?;
+                let text = texts.text(path)?;
+                let mut read = dialect::parse_jobs(path, &text, texts)?;
                 if std::mem::replace(&mut follows, true) {
                     follow(&mut read);
                 }
@@ -259,7 +266,8 @@ fn measure(
     watcher.trigger = Trigger::new(general, interrupted);
     watcher.aggregate = general.bandwidth_log.then(Aggregate::open).transpose()?;
     let profiler = general.idle.map(Profiler::start);
-    let record = run_plan(prepared, &guard, interrupted, store, &mut watcher);
+    let record = run_plan(prepared, &guard, interrupted, store, (None, &mut watcher));
+    watcher.finished();
     let trigger = watcher.trigger.take();
     let trigger = trigger.as_ref().filter(|trigger| trigger.is_pulled());
     if let Some(trigger) = trigger {
@@ -316,7 +324,7 @@ fn run_plan(
     guard: &Guard,
     interrupted: &AtomicBool,
     store: &Store,
-    watcher: &mut Watcher<'_>,
+    (id, observer): (Option<String>, &mut dyn Observer),
 ) -> Result<Option<Record>> {
     let mut plan = prepared.plan.clone();
     for case in &mut plan.cases {
@@ -330,10 +338,9 @@ fn run_plan(
         guard,
         missing: Missing::ScratchOrName,
         fails_alone: true,
+        id,
     };
-    let outcome = run_tool(tool_run, interrupted, store, watcher);
-    watcher.finished();
-    outcome
+    run_tool(tool_run, interrupted, store, observer)
 }
 
 /// Fio's codes: how many jobs failed, 128 after a signal.
@@ -404,8 +411,8 @@ fn failed_jobs(record: &Record) -> u8 {
 /// The plan of a job file all of whose jobs can begin.
 pub fn prepared(path: &str) -> Result<Prepared> {
     let inputs = [Input::File(path.to_owned())];
-    let resolved: Resolved = dialect::resolve(&sections(&inputs)?, &[])?;
-    let prepared = environment::prepare(&resolved, &name(&inputs), None, Presence::Looked)?;
+    let resolved: Resolved = dialect::resolve(&sections(&inputs, &mut Texts::default())?, &[])?;
+    let prepared = environment::prepare(&resolved, &name(&inputs), (None, None), Presence::Looked)?;
     Ok(prepared.whole()?)
 }
 
@@ -456,7 +463,8 @@ pub fn study(file: &JobFile<'_>, store: &Store) -> Result<Option<Record>> {
     let kept = (!file.no_save).then_some(store);
     let mut watcher = Watcher::shown(&prepared, kept, !file.quiet);
     watcher.again = Some(&plan);
-    let record = run_plan(&prepared, &guard, &interrupted, store, &mut watcher);
+    let record = run_plan(&prepared, &guard, &interrupted, store, (None, &mut watcher));
+    watcher.finished();
     files::remove(&prepared, &guard);
     record
 }

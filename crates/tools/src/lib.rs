@@ -6,6 +6,7 @@ pub mod args;
 pub mod cdm;
 pub mod diskspd;
 pub mod fio;
+pub mod hosts;
 mod own_options;
 mod processors;
 pub mod tool_run;

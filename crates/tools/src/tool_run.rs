@@ -26,6 +26,8 @@ pub struct ToolRun<'a> {
     pub missing: Missing,
     /// Whether a job that cannot open its targets fails alone.
     pub fails_alone: bool,
+    /// The id that the run gets; nothing: a new one.
+    pub id: Option<String>,
 }
 
 /// A seed for a run whose user named none.
@@ -52,6 +54,7 @@ pub fn run_tool(
     let request = Request {
         missing: tool_run.missing,
         fails_alone: tool_run.fails_alone,
+        id: tool_run.id,
         ..Request::once(study, tool_run.targets.to_vec())
     };
     let setting = Setting {

@@ -2,11 +2,14 @@
 
 mod commands;
 mod folder;
+mod gathering;
 mod journals;
 mod luns;
 mod machine;
+mod many;
 mod own_options;
 mod reporter;
+pub(crate) mod share;
 mod times;
 
 use std::io;
@@ -34,15 +37,16 @@ use self::journals::Journals;
 use self::own_options::OwnOptions;
 use self::reporter::Reporter;
 use crate::args::VdbenchArgs;
+use crate::hosts::ManyHosts;
 use crate::tool_run::{ToolRun, exit_code, print_more, print_notes, run_tool, seed, with_keeping};
 use blocklab_results::{Spooling, keep, keeping};
 
 /// Runs what the arguments request.
-pub fn run(args: &VdbenchArgs, store: &Store) -> Result<ExitCode> {
-    supervisor::supervise(|| attempt(&args.args, store), |_| status::MISTAKE)
+pub fn run(args: &VdbenchArgs, store: &Store, hosts: &dyn ManyHosts) -> Result<ExitCode> {
+    supervisor::supervise(|| attempt(&args.args, store, hosts), |_| status::MISTAKE)
 }
 
-fn attempt(arguments: &[String], store: &Store) -> Result<u8> {
+fn attempt(arguments: &[String], store: &Store, hosts: &dyn ManyHosts) -> Result<u8> {
     let own = OwnOptions::split(arguments)?;
     let help = || terminal::print(dialect::usage()).map(|()| status::DONE);
     if own.help {
@@ -74,6 +78,14 @@ fn attempt(arguments: &[String], store: &Store) -> Result<u8> {
     if command.simulate {
         let (validation, _) = journals::requested(command.validation, &file, &folder);
         return simulate(&file, validation, &folder);
+    }
+    if !file.hosts.is_empty() {
+        let read = many::Read {
+            arguments: &own.rest,
+            files: &command.files,
+            text: &read,
+        };
+        return many::measure(file, &own, (&folder, store), hosts, &read);
     }
     measure(&command, file, &own, &folder, store)
 }
@@ -185,6 +197,7 @@ fn measure(
             guard: &guard,
             missing: Missing::Scratch,
             fails_alone: false,
+            id: None,
         };
         let mut reporter = Reporter::new(&file, &prepared, &inputs, folder, store, own, validated)?;
         let outcome = run_tool(tool_run, &interrupted, store, &mut reporter);

@@ -4,7 +4,6 @@ use blocklab_record::Note;
 
 use super::defs::{General, Range, Rd, Sd, Wd};
 use super::error::{Mistake, Place, Subject};
-use super::scan::Parameter;
 use super::value::Argument;
 
 pub(super) struct Definitions<'a> {
@@ -49,10 +48,9 @@ impl<'a> Definitions<'a> {
             general: General::default(),
             hosts: Hosts {
                 is_here,
-                label: None,
-                other_host: None,
+                defined: Vec::new(),
                 is_default: false,
-                is_default_here: false,
+                default: None,
             },
             sds: List::default(),
             wds: List::default(),
@@ -83,9 +81,8 @@ impl<'a> Definitions<'a> {
         Ok(())
     }
 
-    /// The name of a definition that comes after those of hosts, and its place.
-    fn name(&mut self, arg: &Argument<'_>) -> Result<(String, Place), Mistake> {
-        self.hosts.finish()?;
+    /// The name of a definition, and its place.
+    fn name(&self, arg: &Argument<'_>) -> Result<(String, Place), Mistake> {
         Ok((arg.names()?.swap_remove(0), arg.parameter.place.clone()))
     }
 
@@ -93,6 +90,16 @@ impl<'a> Definitions<'a> {
         let message = "sd=default cannot have a lun; each sd has its own";
         arg.check(self.sds.current().name != "default", message)?;
         self.sds.current().lun = arg.word()?;
+        Ok(())
+    }
+
+    pub(super) fn set_storage_hosts(&mut self, arg: &Argument<'_>) -> Result<(), Mistake> {
+        self.sds.current().hosts = self.hosts.named(arg)?;
+        Ok(())
+    }
+
+    pub(super) fn set_workload_hosts(&mut self, arg: &Argument<'_>) -> Result<(), Mistake> {
+        self.wds.current().hosts = self.hosts.named(arg)?;
         Ok(())
     }
 
@@ -183,84 +190,91 @@ fn counting(text: &str, number: i64) -> String {
     }
 }
 
-/// `hd=`: only this machine runs, under any name.
+/// A host that runs a part of the load.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Host {
+    /// As the parameters and the reports call it.
+    pub name: String,
+    /// How it is reached.
+    pub address: String,
+}
+
+/// `hd=`: this machine under any name, or several hosts.
 pub(super) struct Hosts<'a> {
     /// Whether a name or an address is this machine's.
     is_here: &'a dyn Fn(&str) -> bool,
-    /// The name of the one that was defined.
-    label: Option<String>,
-    /// Its name is used where an address is missing, and it is no name of this machine. The error,
-    /// until an address follows.
-    other_host: Option<Mistake>,
+    /// Each that was defined, with the address that was given.
+    defined: Vec<(String, Option<String>)>,
     /// Parameters of `hd=default` come now.
     is_default: bool,
-    /// `hd=default` has an address of this machine, which those have that give none.
-    is_default_here: bool,
+    /// The address of those that give none, from `hd=default`.
+    default: Option<String>,
 }
 
 impl Hosts<'_> {
-    /// The name that reports carry.
+    /// The name that reports carry where this machine alone runs.
     pub(super) fn label(&self) -> &str {
-        self.label.as_deref().unwrap_or("localhost")
+        self.defined.first().map_or("localhost", |(name, _)| name)
+    }
+
+    /// The hosts of a load that other machines run, too; none where this one runs alone.
+    pub(super) fn several(&self) -> Vec<Host> {
+        let hosts = self.defined.iter().map(|(name, address)| Host {
+            name: name.clone(),
+            address: match (address, &self.default) {
+                (Some(own), _) => own.clone(),
+                (None, Some(default)) => default.clone(),
+                (None, None) => name.clone(),
+            },
+        });
+        let hosts: Vec<Host> = hosts.collect();
+        match &hosts[..] {
+            [] => Vec::new(),
+            [only] if (self.is_here)(&only.address) => Vec::new(),
+            _ => hosts,
+        }
     }
 
     /// `hd=NAME`. The name is the address, too, unless `system=` follows.
     pub(super) fn begin(&mut self, arg: &Argument<'_>) -> Result<(), Mistake> {
-        let (parameter, name) = (arg.parameter, arg.word()?);
-        self.finish()?;
+        let name = arg.word()?;
         self.is_default = name == "default";
-        if self.is_default {
-            return Ok(());
+        if !self.is_default {
+            unique(arg, &name, self.defined.iter().map(|(name, _)| &**name))?;
+            self.defined.push((name, None));
         }
-        if let Some(first) = &self.label {
-            return Err(parameter.error(format_args!(
-                "hd={first} and hd={name}: several hosts at once are not run from a parameter file; \
-                 one of them would work, or the same load as a study: `blocklab fleet run STUDY \
-                 --hosts {first},{name}`"
-            )));
-        }
-        let is_here = self.is_default_here || (self.is_here)(&name);
-        self.other_host = (!is_here).then(|| other_host(parameter, &name));
-        self.label = Some(name);
         Ok(())
     }
 
     /// `system=ADDRESS` of the definition that began last.
     pub(super) fn system(&mut self, arg: &Argument<'_>) -> Result<(), Mistake> {
         let address = arg.names()?.swap_remove(0);
-        if !(self.is_here)(&address) {
-            return Err(other_host(arg.parameter, &address));
-        }
-        if self.is_default {
-            self.is_default_here = true
-        } else {
-            self.other_host = None
+        match self.defined.last_mut() {
+            Some((_, own)) if !self.is_default => *own = Some(address),
+            _ => self.default = Some(address),
         }
         Ok(())
     }
 
-    /// The host definitions are over.
-    pub(super) fn finish(&mut self) -> Result<(), Mistake> {
-        self.other_host.take().map_or(Ok(()), Err)
-    }
-
-    /// `host=` of a storage or workload definition.
-    pub(super) fn check(&self, arg: &Argument<'_>) -> Result<(), Mistake> {
-        let known = ["*", "default", "localhost", self.label()];
+    /// `host=` of a storage or workload definition: names of hosts; none: all of them.
+    pub(super) fn named(&self, arg: &Argument<'_>) -> Result<Vec<String>, Mistake> {
         let words = arg.words()?;
-        match words.iter().find(|word| !known.contains(&word.as_str())) {
-            None => Ok(()),
-            Some(name) => Err(other_host(arg.parameter, name)),
+        if words.iter().any(|word| word == "*" || word == "default") {
+            return Ok(Vec::new());
+        }
+        let is_known = |word: &String| match &self.defined[..] {
+            [] => word == "localhost",
+            [(only, _)] => word == only || word == "localhost",
+            several => several.iter().any(|(name, _)| name == word),
+        };
+        match words.iter().find(|word| !is_known(word)) {
+            None if self.defined.len() < 2 => Ok(Vec::new()),
+            None => Ok(words),
+            Some(name) => Err(arg.parameter.error(format_args!(
+                "there is no hd={name}; hosts are defined before storage: hd={name},system=ADDRESS"
+            ))),
         }
     }
-}
-
-fn other_host(parameter: &Parameter, name: &str) -> Mistake {
-    parameter.error(format_args!(
-        "only this host runs, and {name} is another; localhost, 127.0.0.1 or this machine's own \
-         name would work. Several hosts at once are not run: run the file on each host, with the \
-         storage definitions of that host and no hd, or the same load as a study by `blocklab fleet run`"
-    ))
 }
 
 #[cfg(test)]

@@ -125,6 +125,8 @@ with_defaults! {
         pub openflags: OpenFlags = OpenFlags::default(),
         /// Directory of its journal.
         pub journal: Option<String> = None,
+        /// Names of the hosts that use it; none: all of them.
+        pub hosts: Vec<String> = Vec::new(),
         /// `(start, n)` until it is written out.
         pub(super) count: Option<(i64, u64)> = None,
         /// How often what is written repeats itself.
@@ -195,6 +197,8 @@ with_defaults! {
         pub name: String = "default".to_owned(),
         /// Names of storage; a `*` at the end matches anything.
         pub sds: Option<Vec<String>> = None,
+        /// Names of the hosts that run it; none: all of them.
+        pub hosts: Vec<String> = Vec::new(),
         /// Its share of the rate in per cent; 0: what the others leave.
         pub skew: f64 = 0.0,
         /// Bytes.

@@ -109,7 +109,7 @@ pub(super) const KEYWORDS: &[Keyword] = rows! { |all, arg|
     General "formatsds" "yes: format all files again; no: never" Documented => all.general.formatsds = Some(arg.yes()?)
     General "formatxfersize" "block size of SD_format (128k)" Documented => all.general.formatxfersize = Some(arg.sectors(arg.whole()?)?)
     General "fwd_thread_adjust" "rounding of threads of file system workloads" Ignored("file system workloads are not run")
-    General "heartbeat_error" "of hosts that do not answer" Ignored("one host runs")
+    General "heartbeat_error" "of hosts that do not answer" Ignored("mpirun has limits of its own")
     General "histogram" "upper edges of its buckets (default,50,100u,1m,2s), without a unit in microseconds; a number that is not above the one before is a step; suppress leaves empty ends out" Mostly("an operation within 0.8 % of an edge may be counted on its other side; a list of another name than default is refused") => all.general.histogram = arg.buckets()?
     General "ios_per_jvm" "operations a second that one JVM makes" Ignored("Java is not run")
     General "journal" "yes, recover, only, ignore_pending, maponly, noflush as -j -jr -jro -jri -jm -jn" Mostly("journals of the original cannot be read; a directory for all journals is taken, too") => all.general.journal = arg.journal()?
@@ -119,27 +119,27 @@ pub(super) const KEYWORDS: &[Keyword] = rows! { |all, arg|
     General "monitor" "a file whose change ends the run" Ignored("Ctrl-C ends it")
     General "pattern" "what is written" Ignored("noise is written")
     General "pattern_buffer" "memory for it" Ignored("Java is not run")
-    General "port" "how hosts reach each other" Ignored("one host runs")
+    General "port" "how hosts reach each other" Ignored("mpirun has limits of its own")
     General "psrset" "processor sets of Solaris" Ignored("Linux has none")
     General "report" "which reports are written" Ignored("all are")
     General "report_run_totals" "totals over all runs" Ignored("they are not made")
     General "showlba" "every offset in a file" Ignored("it is not written")
     General "swat" "reports for another program" Refused("the original dropped it, too")
-    General "timeout" "of hosts that do not answer" Ignored("one host runs")
+    General "timeout" "of hosts that do not answer" Ignored("mpirun has limits of its own")
     General "unix2windows" "paths for Windows" Ignored("Linux has others")
     General "validate" "data validation: yes, no, or read_after_write, no_preread, time, as -v -vr -vw -vt" Mostly("reads that validation adds enter all figures as reads") => all.general.validate = arg.names()?
-    Host "hd" "a name for a host, or default" Mostly("localhost, 127.0.0.1 or a name of this machine; one such definition") => all.hosts.begin(arg)?
-    Host "system" "its address" Mostly("an address or a name of this machine") => all.hosts.system(arg)?
-    Host "vdbench" "where the original lies there" Ignored("it is not needed")
-    Host "shell" "how it is reached" Ignored("this machine needs none")
-    Host "user" "who reaches it" Ignored("this machine needs none")
+    Host "hd" "a name for a host, or default" Mostly("one that is this machine runs here; several, and others, are started by mpirun") => all.hosts.begin(arg)?
+    Host "system" "its address" Documented => all.hosts.system(arg)?
+    Host "vdbench" "where the original lies there" Ignored("blocklab-rank is wanted there, at the same path as here")
+    Host "shell" "how it is reached" Ignored("mpirun reaches hosts by ssh, or by what OMPI_MCA_plm_rsh_agent names")
+    Host "user" "who reaches it" Ignored("mpirun takes the user of the launcher, or of ssh's own configuration")
     Host "jvms" "how many JVMs run there" Ignored("Java is not run")
-    Host "clients" "this many hosts that stand for others" Refused("one host runs")
+    Host "clients" "this many hosts that stand for others" Refused("each host is named by an hd of its own")
     Host "mount" "mount it for the run" Refused("nothing is mounted")
     Storage "sd" "its name, or default" Documented => all.begin_storage(arg)?
     Storage "lun" "a file or a device" Mostly("what holds data is written to only with --destroy-data; sim:ADDRESS and emu:ADDRESS are models") => all.set_lun(arg)?
-    Storage "host" "which hosts use it" Mostly("the one that runs") => all.hosts.check(arg)?
-    Storage "hd" "as host" Mostly("the one that runs") => all.hosts.check(arg)?
+    Storage "host" "which hosts use it; * or nothing: all" Mostly("its lun is the same on all of them") => all.set_storage_hosts(arg)?
+    Storage "hd" "as host" Mostly("as host") => all.set_storage_hosts(arg)?
     Storage "count" "(start,n): this many of them, numbered" Documented => all.sds.current().count = Some(arg.count()?)
     Storage "size" "bytes; of a file that is made, its size" Documented => all.sds.current().size = arg.shared_size()?
     Storage "threads" "operations in flight (8), shared by its workloads" Documented => all.sds.current().threads = arg.threads()?
@@ -178,8 +178,8 @@ pub(super) const KEYWORDS: &[Keyword] = rows! { |all, arg|
     Workload "iorate" "a rate of its own, in addition to the run's" Documented => all.wds.current().iorate = arg.own_rate()?
     Workload "priority" "who is served first" Nearly("of fixed rates before the rest") => all.wds.current().priority = Some(arg.priority()?)
     Workload "threads" "threads of a concatenation" Mostly("8 where neither these nor those of the run are given") => all.wds.current().threads = Some(arg.threads_up_to(4096)?)
-    Workload "host" "which hosts run it" Mostly("the one that runs") => all.hosts.check(arg)?
-    Workload "hd" "as host" Mostly("the one that runs") => all.hosts.check(arg)?
+    Workload "host" "which hosts run it; * or nothing: all that use its storage" Documented => all.set_workload_hosts(arg)?
+    Workload "hd" "as host" Documented => all.set_workload_hosts(arg)?
     Workload "openflags" "as of sd" Mostly("fsync at the end has no effect; numbers are refused") => all.wds.current().openflags = Some(arg.openflags()?)
     Workload "user" "a Java class" Refused("Java is not run")
     Run "rd" "its name, or default" Documented => all.begin_run(arg)?

@@ -24,6 +24,7 @@ mod error;
 mod expand;
 mod figures;
 mod histogram;
+mod hosts;
 mod keywords;
 mod lines;
 mod miscompares;
@@ -47,6 +48,7 @@ use self::defs::General;
 
 pub use command::{Command, Validation, command};
 pub use concat::concatenated_threads;
+pub use definitions::Host;
 pub use defs::{Repeat, Sd};
 pub use error::{Mistake, Place, Subject};
 pub use figures::{Cpu, Figures};
@@ -70,6 +72,8 @@ pub struct ParameterFile {
     pub general: General,
     /// The name that this host has in the parameters and in the names of reports.
     pub host: String,
+    /// The hosts that share the load; none: this one runs all of it.
+    pub hosts: Vec<Host>,
     /// All storage, in order.
     pub sds: Vec<Sd>,
     /// All runs, in order.
@@ -95,6 +99,7 @@ pub fn parse(
     Ok(ParameterFile {
         runs: expand::runs(&all, command)?,
         host: all.hosts.label().to_owned(),
+        hosts: all.hosts.several(),
         general: all.general,
         sds: all.sds.all,
         notes: all.notes,

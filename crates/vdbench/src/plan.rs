@@ -192,6 +192,7 @@ pub(super) fn own_case(run: Run, seed: u64, jobs: Vec<(usize, Job)>) -> (Planned
         .map(|(sd, _)| PlannedJob {
             wd: String::new(),
             sd: *sd,
+            host: 0,
             skew,
             fixed: None,
         })
@@ -223,14 +224,17 @@ impl Maker<'_> {
                 concat::check(self.file, self.inputs.validation.validate, one)?;
             }
             for sd in &one.sds {
-                for job in self.jobs(run, one, *sd)? {
-                    jobs.push(job);
-                    planned_jobs.push(PlannedJob {
-                        wd: one.wd.name.clone(),
-                        sd: *sd,
-                        skew,
-                        fixed: (one.wd.iorate > 0.0).then_some(one.wd.iorate),
-                    });
+                for host in self.file.hosts_of(&one.wd, *sd) {
+                    for job in self.jobs(run, one, *sd)? {
+                        jobs.push(job);
+                        planned_jobs.push(PlannedJob {
+                            wd: one.wd.name.clone(),
+                            sd: *sd,
+                            host,
+                            skew,
+                            fixed: (one.wd.iorate > 0.0).then_some(one.wd.iorate),
+                        });
+                    }
                 }
             }
             let (own, own_planned) = (&mut jobs[jobs_before..], &mut planned_jobs[jobs_before..]);

@@ -14,6 +14,8 @@ pub struct PlannedJob {
     pub wd: String,
     /// Index of its storage definition.
     pub sd: usize,
+    /// Index of the host that runs it; 0 where there is one.
+    pub host: usize,
     /// Its share of the run's rate, in per cent.
     pub skew: f64,
     /// A rate of its own instead.
@@ -39,10 +41,11 @@ pub(super) fn nominal(run: &Run) -> f64 {
 
 /// Gives every job of a case its part of a rate. A maximum leaves all free, or keeps their shares.
 pub fn set_rate(case: &mut Case, run: &Run, planned_jobs: &[PlannedJob], rate: f64) {
-    let mut in_pool: BTreeMap<String, f64> = BTreeMap::new();
+    let mut in_pool: BTreeMap<(usize, String), f64> = BTreeMap::new();
     for (job, planned_job) in case.workload.jobs.iter().zip(planned_jobs) {
         if let Some(pooled) = &job.pool {
-            *in_pool.entry(pooled.pool.clone()).or_default() += planned_job.rate(rate);
+            let key = (planned_job.host, pooled.pool.clone());
+            *in_pool.entry(key).or_default() += planned_job.rate(rate);
         }
     }
     for (job, planned_job) in case.workload.jobs.iter_mut().zip(planned_jobs) {
@@ -50,7 +53,8 @@ pub fn set_rate(case: &mut Case, run: &Run, planned_jobs: &[PlannedJob], rate: f
             continue;
         };
         // The oldest waits equally long in all of them, so that a full queue keeps their shares.
-        let part = planned_job.rate(rate) / in_pool[&pooled.pool].max(1e-9);
+        let whole = in_pool[&(planned_job.host, pooled.pool.clone())];
+        let part = planned_job.rate(rate) / whole.max(1e-9);
         pooled.queue = ((QUEUE * part).round() as u32).max(1);
         pooled.uniform = run.options.arrivals == Arrivals::Uniform;
         let speed = match planned_job.fixed {

@@ -50,7 +50,7 @@ const COLUMNS: [Column; 30] = [
     Column("rhpct", "Share of read hits that was requested", Setting(|row| row.same(|wd| wd.rhpct)), NOWHERE),
     Column("whpct", "Share of write hits that was requested", Setting(|row| row.same(|wd| wd.whpct)), NOWHERE),
     Column("seekpct", "Share of seeks that was requested", Setting(FlatRow::seekpct), NOWHERE),
-    Column("lunsize", "Size of all storage in GiB", Setting(|row| Some(row.lunsize)), NOWHERE),
+    Column("lunsize", "Size of all storage in GiB", Setting(|row| row.lunsize), NOWHERE),
     Column("version", "Not available", Setting(|_| None), NOWHERE),
     Column("compratio", "Compression that was requested", Setting(|row| Some(row.compratio)), NOWHERE),
     Column("dedupratio", "Duplicates that were requested", Setting(|row| row.dedupratio), NOWHERE),
@@ -166,7 +166,7 @@ pub struct FlatRow {
     /// Nothing where storage definitions differ.
     pub threads: Option<f64>,
     /// GiB.
-    pub lunsize: f64,
+    pub lunsize: Option<f64>,
     /// 1: none.
     pub compratio: f64,
     /// Nothing where none was requested.
@@ -239,6 +239,8 @@ pub struct SkewRow {
 pub struct Skew {
     /// Characters of the longest name in the report.
     pub width: usize,
+    /// The processes of several hosts; none where there is one.
+    pub slaves: Vec<SkewRow>,
     /// Storage definitions.
     pub sds: Vec<SkewRow>,
     /// Workloads; compared where there are several.
@@ -261,6 +263,16 @@ impl Skew {
     /// Its lines; each gets the time of day in front.
     pub fn lines(&self) -> Vec<String> {
         let mut lines = vec![String::new()];
+        if !self.slaves.is_empty() {
+            lines.extend(self.heads("Slave:"));
+            lines.extend(
+                self.slaves
+                    .iter()
+                    .map(|row| self.row(&row.name, &row.figures)),
+            );
+            lines.push(self.row("Total", &self.total));
+            lines.push(String::new());
+        }
         lines.extend(self.heads("SD:"));
         lines.extend(self.sds.iter().map(|row| self.row(&row.name, &row.figures)));
         lines.push(self.row("Total", &self.total));
@@ -515,7 +527,7 @@ mod tests {
             label: "1".to_owned(),
             reqrate: 9_999_988.0,
             threads: Some(2.0),
-            lunsize: 0.0391,
+            lunsize: Some(0.0391),
             compratio: 1.0,
             dedupratio: None,
         };
@@ -577,6 +589,7 @@ mod tests {
         let (first, second) = (shares(312, 155), shares(400, 115));
         let report = Skew {
             width: "localhost-0".len(),
+            slaves: Vec::new(),
             sds: vec![row("sd1", first)],
             wds: vec![row("wd1", first), row("wd2", second)],
             total: first.plus(Figures {

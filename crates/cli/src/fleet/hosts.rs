@@ -49,7 +49,7 @@ pub(super) fn refuse_what_is_of_one(args: &FleetRunArgs) -> Result<()> {
 }
 
 impl Hosts {
-    pub(super) fn new(args: &FleetRunArgs) -> Result<Self> {
+    pub(super) fn new(args: &FleetRunArgs, store: Option<PathBuf>) -> Result<Self> {
         let names = match &args.hostfile {
             Some(path) => {
                 let bytes = read_input(path, LARGEST_SCRIPT);
@@ -63,16 +63,29 @@ impl Hosts {
             names: numbered(&names)?,
             targets: args.run.target.clone(),
             destroy_data: args.run.destroy_data.clone(),
-            store: env::var_os("BLOCKLAB_STORE").map(PathBuf::from),
+            store: store_of_all(store)?,
         };
         hosts.check(args)?;
         Ok(hosts)
     }
 
-    fn check(&self, args: &FleetRunArgs) -> Result<()> {
-        if self.names.is_empty() {
-            bail!("there is no host: name them with --hosts h1,h2");
-        }
+    /// Hosts that another tool's command line names; their targets are in its own language.
+    pub(super) fn of_tool(
+        names: &[String],
+        destroy_data: &[String],
+        store: Option<PathBuf>,
+    ) -> Result<Self> {
+        let hosts = Self {
+            names: numbered(names)?,
+            targets: Vec::new(),
+            destroy_data: destroy_data.to_vec(),
+            store: store_of_all(store)?,
+        };
+        hosts.check_destroy_data()?;
+        Ok(hosts)
+    }
+
+    fn check_destroy_data(&self) -> Result<()> {
         for text in &self.destroy_data {
             let is_of_host = text.split_once(':').is_some_and(|(host, what)| {
                 !what.is_empty() && self.names.iter().any(|name| name == host)
@@ -86,6 +99,14 @@ impl Hosts {
                 );
             }
         }
+        Ok(())
+    }
+
+    fn check(&self, args: &FleetRunArgs) -> Result<()> {
+        if self.names.is_empty() {
+            bail!("there is no host: name them with --hosts h1,h2");
+        }
+        self.check_destroy_data()?;
         let most = self.names.len();
         if let Some(least) = args.min_hosts.filter(|least| least.get() as usize > most) {
             bail!("--min-hosts {least} is more than the {most} hosts that are named");
@@ -145,7 +166,17 @@ impl Hosts {
             return Ok(Vec::new());
         }
         let program = args.rank_program.clone().unwrap_or_else(program);
-        let gone = probe(&program, &self.names);
+        let least = args.min_hosts.map(|least| least.get() as usize);
+        self.leave_out(&program, least)
+    }
+
+    /// The same with this program, of so many hosts at least; `None`: all of them.
+    pub(super) fn leave_out(
+        &mut self,
+        program: &str,
+        least: Option<usize>,
+    ) -> Result<Vec<LostHost>> {
+        let gone = probe(program, &self.names);
         let names = self.names.iter().filter_map(|name| {
             let found = gone.iter().find(|gone| gone.host == machine(name))?;
             Some(LostHost {
@@ -155,9 +186,7 @@ impl Hosts {
         });
         let lost: Vec<LostHost> = names.collect();
         let left = self.names.len() - lost.len();
-        let enough = args
-            .min_hosts
-            .map_or(self.names.len(), |least| least.get() as usize);
+        let enough = least.unwrap_or(self.names.len());
         if left < enough.max(1) {
             let lines: Vec<String> = lost
                 .iter()
@@ -181,6 +210,14 @@ impl Hosts {
             .retain(|name| !lost.iter().any(|host| host.name == *name));
         Ok(lost)
     }
+}
+
+/// Where all hosts keep their runs: what `--store` names, else the variable of the launcher. A path
+/// means the same on every host.
+fn store_of_all(given: Option<PathBuf>) -> Result<Option<PathBuf>> {
+    let named = given.or_else(|| env::var_os("BLOCKLAB_STORE").map(PathBuf::from));
+    let whole = named.map(std::path::absolute).transpose();
+    whole.context("cannot tell where --store is on other hosts")
 }
 
 /// The hosts of a file: the first word of every line, comments aside.

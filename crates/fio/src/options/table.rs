@@ -96,7 +96,7 @@ options! {
         "filename", Names, "-", Exact, "Files, devices or models, with `:` between them; `\\:` is a colon.", "", filename: Vec<String>;
         "directory", Text, "-", Exact, "Where files are made; several with `:` between them are given out to the clones in turn.", "", directory: Option<String>;
         "filename_format", Text, "$jobname.$jobnum.$filenum", Exact, "How files are called.", "", filename_format: String;
-        "unique_filename", Bool, "1", Ignored, "Add the client's address to the name.", "there are no network clients";
+        "unique_filename", Bool, "1", Nearly, "Add the client's address to the name.", "with `--client` the host as it is named there begins the names that are made up; fio has the address from which the client connects", unique_filename: bool;
         "opendir", Names, "-", Exact, "All files below this directory.", "", opendir: Vec<String>;
         "lockfile", OneOf("none exclusive readwrite"), "none", Nearly, "Lock the file for each operation.", "operations are not locked against each other: where jobs share a file they may be under way at once";
         "nrfiles" "nr_files", Int(0, MAX), "1", Nearly, "Files of the job.", "0 files are one; with fio the job then does nothing", nrfiles: u64;

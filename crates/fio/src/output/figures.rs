@@ -119,7 +119,7 @@ fn clone_figures<'a>(clone: &'a CloneFacts, measurement: Option<&Measurement>) -
 
 impl<'a> Figures<'a> {
     /// Of a clone that has done nothing.
-    fn of_none(clone: &'a CloneFacts) -> Self {
+    pub(super) fn of_none(clone: &'a CloneFacts) -> Self {
         Self {
             clone,
             last: clone,
@@ -193,6 +193,12 @@ fn number(error: &ErrorCount) -> i32 {
 
 impl<'a> Figures<'a> {
     fn merge(&mut self, other: &Self) {
+        self.add(other);
+        self.last = other.last;
+    }
+
+    /// Adds the figures of other jobs; what is told of the options stays that of its own.
+    pub(super) fn add(&mut self, other: &Figures<'_>) {
         for (flow, more) in self.flows.iter_mut().zip(&other.flows) {
             flow.merge(more);
         }
@@ -219,7 +225,6 @@ impl<'a> Figures<'a> {
             self.completes[index] += other.completes[index];
         }
         self.members += other.members;
-        self.last = other.last;
     }
 
     /// Makes the directions one where that is all that is asked for.

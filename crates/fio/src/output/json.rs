@@ -47,14 +47,14 @@ pub fn json(
 }
 
 /// As given, also what was given twice; flags without a value are not repeated.
-fn options(given: &[(String, String)]) -> Members {
+pub(super) fn options(given: &[(String, String)]) -> Members {
     let reported = given.iter().filter(|(_, value)| !value.is_empty());
     reported
         .map(|(key, value)| (key.clone(), Tree::from(value)))
         .collect()
 }
 
-fn job(figures: &Figures<'_>, moment: &Moment, bins: bool) -> Members {
+pub(super) fn job(figures: &Figures<'_>, moment: &Moment, bins: bool) -> Members {
     let CloneFacts { style, .. } = figures.clone;
     let mut members = members! {
         "jobname": &figures.clone.name,
@@ -232,7 +232,7 @@ fn spread(figures: &Spread, style: &Style, with_percentiles: bool, bins: bool) -
 /// The kernel counts in these, whatever the device has.
 const SECTOR: u64 = 512;
 
-fn disk_members(Disk { used, util }: &Disk, moment: &Moment) -> Members {
+pub(super) fn disk_members(Disk { used, util }: &Disk, moment: &Moment) -> Members {
     let mut members = members! {
         "name": &used.name,
         "read_ios": used.read_ios,

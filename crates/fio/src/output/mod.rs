@@ -1,6 +1,7 @@
 //! What a run left, as fio 3.33 prints it.
 
 mod amount;
+mod clients;
 mod eta;
 mod figures;
 mod flow;
@@ -19,6 +20,7 @@ use blocklab_record::{DiskUse, Measurement};
 
 use super::plan::Prepared;
 
+pub use clients::{ClientResult, json_of_clients, normal_of_clients};
 pub use eta::{eta_line, eta_rates};
 pub use idleness::Idleness;
 pub use json::json;

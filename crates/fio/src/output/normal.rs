@@ -107,7 +107,7 @@ pub fn normal(measurements: &[Measurement], prepared: &Prepared, moment: &Moment
     text
 }
 
-fn job(figures: &Figures<'_>, moment: &Moment) -> String {
+pub(super) fn job(figures: &Figures<'_>, moment: &Moment) -> String {
     let clone = figures.clone;
     let style = &clone.style;
     let why = match figures.error {

@@ -1,5 +1,7 @@
 //! What a job file requires of the machine.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::{env, fs, io};
 
@@ -11,34 +13,71 @@ use blocklab_host::{
 
 use blocklab_console::chance;
 use rustix::fs::statvfs;
+use serde::{Deserialize, Serialize};
 
-/// Files and the environment.
-pub struct Machine;
+/// Where the texts of job files and their variables come from: this machine, which remembers what it
+/// was asked, so that another host answers the same.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Texts {
+    files: BTreeMap<String, String>,
+    includes: BTreeMap<String, String>,
+    variables: RefCell<BTreeMap<String, String>>,
+    /// Whether nothing else is there: they come from another host.
+    is_told: bool,
+}
 
-impl Reader for Machine {
-    fn include(&mut self, path: &str) -> Result<String, String> {
-        let bytes = read_input(path.as_ref(), LARGEST_SCRIPT).map_err(|error| error.to_string())?;
-        String::from_utf8(bytes).map_err(|error| error.to_string())
+impl Texts {
+    /// As another host gets them.
+    pub fn told(&self) -> Self {
+        Self {
+            is_told: true,
+            ..self.clone()
+        }
     }
 
+    /// The text of a job file; `-` is the standard input.
+    pub fn text(&mut self, path: &str) -> Result<String> {
+        if let Some(known) = self.files.get(path) {
+            return Ok(known.clone());
+        }
+        let bytes = match path {
+            "-" => read_at_most(io::stdin().lock(), LARGEST_SCRIPT),
+            path => read_input(path.as_ref(), LARGEST_SCRIPT),
+        };
+        let bytes = bytes.with_context(|| format!("unable to open '{path}' job file"))?;
+        let text = String::from_utf8(bytes);
+        let text = text.map_err(|_| anyhow!("{path} is no text: a job file is expected"))?;
+        self.files.insert(path.to_owned(), text.clone());
+        Ok(text)
+    }
+}
+
+impl Reader for Texts {
+    fn include(&mut self, path: &str) -> Result<String, String> {
+        if let Some(known) = self.includes.get(path) {
+            return Ok(known.clone());
+        }
+        let bytes = read_input(path.as_ref(), LARGEST_SCRIPT).map_err(|error| error.to_string())?;
+        let text = String::from_utf8(bytes).map_err(|error| error.to_string())?;
+        self.includes.insert(path.to_owned(), text.clone());
+        Ok(text)
+    }
+
+    /// What the machine has is that of the host on which the jobs run.
     fn variable(&self, name: &str) -> Option<String> {
         match name {
             "$pagesize" => Some(page_size().to_string()),
             "$ncpus" => Some(processors().to_string()),
             "$mb_memory" => Some((environment().memory_bytes.0 >> 20).to_string()),
-            name => env::var(name).ok(),
+            name if self.is_told => self.variables.borrow().get(name).cloned(),
+            name => {
+                let value = env::var(name).ok()?;
+                let mut known = self.variables.borrow_mut();
+                known.insert(name.to_owned(), value.clone());
+                Some(value)
+            }
         }
     }
-}
-
-/// The text of a job file; `-` is the standard input.
-pub fn text(path: &str) -> Result<String> {
-    let bytes = match path {
-        "-" => read_at_most(io::stdin().lock(), LARGEST_SCRIPT),
-        path => read_input(path.as_ref(), LARGEST_SCRIPT),
-    };
-    let bytes = bytes.with_context(|| format!("unable to open '{path}' job file"))?;
-    String::from_utf8(bytes).map_err(|_| anyhow!("{path} is no text: a job file is expected"))
 }
 
 /// Whether files and devices are looked at.
@@ -50,11 +89,11 @@ pub enum Presence {
     Supposed,
 }
 
-/// The plan of these jobs on this machine.
+/// The plan of these jobs on this machine: where state files lie, and as which client.
 pub fn prepare(
     resolved: &Resolved,
     name: &str,
-    aux: Option<&str>,
+    (aux, client): (Option<&str>, Option<&str>),
     presence: Presence,
 ) -> Result<Prepared> {
     let supposed = (presence == Presence::Supposed).then_some(SUPPOSED);
@@ -71,6 +110,7 @@ pub fn prepare(
             read_input(path.as_ref(), LARGEST_REPORT).map_err(|error| error.to_string())
         },
         aux,
+        client,
         only_parsed: presence == Presence::Supposed,
         seed: chance()? & 0xffff_ffff,
     };

@@ -78,7 +78,7 @@ pub fn make(prepared: &mut Prepared, interrupted: &AtomicBool, guard: &Guard) ->
 }
 
 /// Refuses a device that a job may not write to, before anything is made for the others.
-fn permit_devices(prepared: &Prepared, guard: &Guard) -> Result<()> {
+pub fn permit_devices(prepared: &Prepared, guard: &Guard) -> Result<()> {
     let made: HashSet<&String> = prepared.files.iter().map(|file| &file.path).collect();
     let jobs = prepared.jobs().filter(|job| job.changes());
     for path in jobs

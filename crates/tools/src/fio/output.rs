@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process;
 
 use anyhow::{Context, Result};
-use blocklab_fio::{self as dialect, Format, General, Idleness, Moment, Prepared};
+use blocklab_fio::{self as dialect, ClientResult, Format, General, Idleness, Moment, Prepared};
 use blocklab_record::Measurement;
 use blocklab_units::Nanos;
 use jiff::Zoned;
@@ -90,6 +90,32 @@ impl<'a> Out<'a> {
             starts: self.starts.clone(),
             ..moment(elapsed)
         };
+        let version = self.general.terse_version;
+        self.print_forms(&|format| match format {
+            Format::Normal => dialect::normal(measurements, prepared, &moment),
+            Format::Terse => dialect::terse(measurements, prepared, version),
+            Format::Json => dialect::json(measurements, prepared, &moment, false),
+            Format::JsonPlus => dialect::json(measurements, prepared, &moment, true),
+        })
+    }
+
+    /// The results of several hosts.
+    pub fn end_of_clients(&mut self, clients: &[ClientResult<'_>], elapsed: Nanos) -> Result<()> {
+        let moment = moment(elapsed);
+        let version = self.general.terse_version;
+        self.print_forms(&|format| match format {
+            Format::Normal => dialect::normal_of_clients(clients, &moment),
+            Format::Terse => clients
+                .iter()
+                .map(|client| dialect::terse(client.measurements, client.prepared, version))
+                .collect(),
+            Format::Json => dialect::json_of_clients(clients, &moment, false),
+            Format::JsonPlus => dialect::json_of_clients(clients, &moment, true),
+        })
+    }
+
+    /// In every form that is wanted.
+    fn print_forms(&mut self, print: &dyn Fn(Format) -> String) -> Result<()> {
         const ORDER: [Format; 4] = [
             Format::Terse,
             Format::Json,
@@ -103,13 +129,7 @@ impl<'a> Out<'a> {
             if !wants(format) || repeats {
                 continue;
             }
-            let text = match format {
-                Format::Normal => dialect::normal(measurements, prepared, &moment),
-                Format::Terse => dialect::terse(measurements, prepared, self.general.terse_version),
-                Format::Json => dialect::json(measurements, prepared, &moment, false),
-                Format::JsonPlus => dialect::json(measurements, prepared, &moment, true),
-            };
-            self.put(&text)?;
+            self.put(&print(format))?;
         }
         Ok(())
     }

@@ -4,16 +4,93 @@ use std::fs::File;
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 
 use anyhow::Result;
 use blocklab_catalog::resolve_text;
 use blocklab_device::Device;
+use blocklab_driver::{FileFiller, Layout};
 use blocklab_host::guard::{Guard, mark};
 use blocklab_host::{Handle, facts_of};
+use blocklab_units::Bytes;
 use blocklab_vdbench::{ParameterFile, Sd, Subject};
-use blocklab_workload::Target;
+use blocklab_workload::{Plan, Target};
 
 use super::context;
+
+/// A lun of one host among several, as it is found there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Found {
+    /// Its index among the storage definitions.
+    pub sd: usize,
+    /// As large as it is to be.
+    pub size: u64,
+    /// Bytes that are there.
+    pub there: u64,
+    /// Whether it is written before the run.
+    pub is_written: bool,
+}
+
+/// Looks at the luns that a host uses, and changes nothing.
+pub fn survey(file: &ParameterFile, host: usize, guard: &Guard) -> Result<Vec<Found>> {
+    let mut all = Vec::new();
+    for (index, sd) in file.sds.iter().enumerate() {
+        if !file.is_used_by(host, index) {
+            continue;
+        }
+        let (there, is_file) = look_at(sd, guard)?;
+        let size = if sd.size > 0 { sd.size } else { there };
+        let message = format_args!("{} has no content, and size= names none", sd.lun);
+        sd.check(size > 0, message)?;
+        let message = format_args!("size={size} is more than the {there} bytes of {}", sd.lun);
+        sd.check(is_file || size <= there, message)?;
+        let again = file.general.formatsds == Some(true);
+        let is_due = (there < size || again) && file.general.formatsds != Some(false);
+        all.push(Found {
+            sd: index,
+            size,
+            there,
+            is_written: is_file && is_due,
+        });
+    }
+    Ok(all)
+}
+
+/// Makes what is missing of a lun, and writes it once. Whether that was not interrupted.
+pub fn lay_out(sd: &Sd, found: &Found, guard: &Guard, interrupted: &AtomicBool) -> Result<bool> {
+    if found.there < found.size {
+        make(sd, found.size, found.there, guard)?;
+    }
+    if !found.is_written {
+        return Ok(true);
+    }
+    let path = Path::new(&sd.lun);
+    let handle = context(guard.open(path), "open", path)?;
+    guard.may_write(&handle)?;
+    let file = context(handle.reopen(File::options().write(true)), "write to", path)?;
+    let layout = Layout {
+        file: &file,
+        path,
+        size: Bytes(found.size),
+    };
+    Ok(FileFiller::new(0).fill(layout, interrupted, |_| {})?)
+}
+
+/// Refuses, before anything is written, what the jobs of a plan may not write to.
+pub fn permit(plan: &Plan, guard: &Guard) -> Result<()> {
+    let jobs = plan.cases.iter().flat_map(|case| &case.workload.jobs);
+    for path in jobs
+        .filter(|job| job.changes())
+        .flat_map(|job| &job.targets)
+    {
+        if Target::address_text(path).is_none()
+            && let Ok(handle) = guard.open(Path::new(path))
+        {
+            guard.may_write(&handle)?;
+        }
+    }
+    Ok(())
+}
 
 /// Looks at every lun that a run uses, and makes files that are missing. Those may be overwritten.
 /// Returns the sizes of all storage definitions, and which of them are written first.

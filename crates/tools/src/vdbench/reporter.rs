@@ -11,7 +11,7 @@ use std::sync::Arc;
 use anyhow::Result;
 use blocklab_console::terminal;
 use blocklab_driver::IntervalData;
-use blocklab_record::Record;
+use blocklab_record::{Measurement, Record};
 use blocklab_runner::{Event, Observer, Questions};
 use blocklab_store::Store;
 use blocklab_units::Nanos;
@@ -25,6 +25,7 @@ use jiff::Zoned;
 
 use super::commands::{self, ErrorPlace};
 use super::folder::Folder;
+use super::gathering::Gathered;
 use super::machine::Processors;
 use super::own_options::OwnOptions;
 use super::times::{self, Moment};
@@ -97,6 +98,8 @@ struct Earlier {
 enum Part {
     Storage(usize),
     Workload(String),
+    /// A host, where several share the load.
+    Host(usize),
 }
 
 impl Part {
@@ -107,6 +110,12 @@ impl Part {
         iter::once(Self::Storage(job.sd)).chain(workload)
     }
 
+    /// The same, and its host where there are several.
+    fn with_host(job: &PlannedJob, file: &ParameterFile) -> Vec<Self> {
+        let host = (!file.hosts.is_empty()).then_some(Self::Host(job.host));
+        Self::of_job(job).chain(host).collect()
+    }
+
     /// Those of which any of the jobs is: storage by its number, then workloads as they come.
     fn of_jobs<'j>(jobs: impl Iterator<Item = &'j PlannedJob>) -> Vec<Self> {
         let mut seen = BTreeSet::new();
@@ -114,7 +123,7 @@ impl Part {
         parts.retain(|part| seen.insert(part.clone()));
         parts.sort_by_key(|part| match part {
             Self::Storage(sd) => *sd,
-            Self::Workload(_) => usize::MAX,
+            Self::Workload(_) | Self::Host(_) => usize::MAX,
         });
         parts
     }
@@ -123,6 +132,7 @@ impl Part {
         match self {
             Self::Storage(sd) => job.sd == *sd,
             Self::Workload(name) => job.wd == *name,
+            Self::Host(host) => job.host == *host,
         }
     }
 }
@@ -201,6 +211,16 @@ impl<'a> Reporter<'a> {
         match part {
             Part::Storage(sd) => &self.file.sds[*sd].name,
             Part::Workload(name) => name,
+            Part::Host(host) => &self.file.hosts[*host].name,
+        }
+    }
+
+    /// The reports in which its rows stand: of a host, that of its one process, too.
+    fn reports_of(&self, part: &Part) -> Vec<String> {
+        let name = self.name(part).to_owned();
+        match part {
+            Part::Host(_) => vec![name.clone(), format!("{name}-0")],
+            _ => vec![name],
         }
     }
 
@@ -244,12 +264,15 @@ impl<'a> Reporter<'a> {
         }
         let head = heading(&moment.date, self.in_real_time);
         let parts = Part::of_jobs(self.run.planned_jobs.iter());
-        let mut with_head: Vec<&str> = parts.iter().map(|part| self.name(part)).collect();
-        let whole = self.whole_reports();
-        with_head.extend(whole.iter().map(String::as_str));
-        with_head.extend((!self.earlier.has_totals).then_some("totals"));
+        let mut with_head: Vec<String> = parts
+            .iter()
+            .map(|part| self.name(part).to_owned())
+            .collect();
+        with_head.extend(self.hosts().flat_map(|host| self.reports_of(&host)));
+        with_head.extend(self.whole_reports());
+        with_head.extend((!self.earlier.has_totals).then(|| "totals".to_owned()));
         for name in with_head {
-            self.folder.append(name, &format!("\n{head}"))?;
+            self.folder.append(&name, &format!("\n{head}"))?;
         }
         terminal::print(format!("{} {banner}\n\n{head}", moment.clock))?;
         self.run_status("Starting")?;
@@ -269,7 +292,9 @@ impl<'a> Reporter<'a> {
         self.folder.append("flatfile", &flat)?;
         for (part, figures) in &counted.parts {
             let row = interval_row(&moment.clock, label, figures);
-            self.folder.append(self.name(part), &row)?;
+            for name in self.reports_of(part) {
+                self.folder.append(&name, &row)?;
+            }
         }
         Ok(())
     }
@@ -277,7 +302,9 @@ impl<'a> Reporter<'a> {
     fn interval_ended(&mut self, slice: &IntervalData) -> Result<()> {
         let nothing = Figures {
             seconds: slice.length.0 as f64 / 1e9,
-            cpu: self.in_real_time.then(|| self.processors.since_last()),
+            // Of several hosts, the launcher's processors are none.
+            cpu: (self.in_real_time && self.file.hosts.is_empty())
+                .then(|| self.processors.since_last()),
             ..Figures::default()
         };
         let mut counted = Counted {
@@ -293,7 +320,7 @@ impl<'a> Reporter<'a> {
                 ..Figures::default()
             };
             counted.all = counted.all.plus(figures);
-            for part in Part::of_job(job) {
+            for part in Part::with_host(job, self.file) {
                 let sum = counted.parts.entry(part).or_insert(nothing);
                 *sum = sum.plus(figures);
             }
@@ -329,6 +356,9 @@ impl<'a> Reporter<'a> {
         let threads = run.uses.iter();
         let threads = threads.map(|one| concatenated_threads(self.file, run, one).or(own));
         let bytes: u64 = used.iter().map(|sd| self.inputs.sizes[*sd]).sum();
+        // What lies on other hosts is as large as the parameters say; else nobody knows it here.
+        let is_known =
+            self.file.hosts.is_empty() || used.iter().all(|sd| self.file.sds[*sd].size > 0);
         let general = &self.file.general;
         FlatRow {
             time: moment.clock.clone(),
@@ -337,7 +367,7 @@ impl<'a> Reporter<'a> {
             label: label.to_owned(),
             reqrate: self.run.reqrate,
             threads: run.threads.or(only(threads).flatten()).map(f64::from),
-            lunsize: bytes as f64 / 1_073_741_824.0,
+            lunsize: is_known.then_some(bytes as f64 / 1_073_741_824.0),
             compratio: run.compratio.or(general.compratio).unwrap_or(1.0),
             dedupratio: general.dedupratio,
         }
@@ -367,8 +397,15 @@ impl Questions for Reporter<'_> {
     fn adapt(&mut self, case: &mut Case, record: &Record) -> bool {
         let mut cases = self.prepared.plan.cases.iter();
         let found = cases.position(|planned| planned.name == case.name);
-        self.run.index = found.unwrap_or(self.run.index);
         self.run.measured = record.measurements.len();
+        self.enter(found.unwrap_or(self.run.index), case)
+    }
+}
+
+impl Reporter<'_> {
+    /// Sets the rate of a case that is about to run. Whether it is run at all.
+    fn enter(&mut self, index: usize, case: &mut Case) -> bool {
+        self.run.index = index;
         let run = &self.planned().run;
         if self.trouble.is_some()
             || self.earlier.is_over
@@ -408,6 +445,26 @@ impl Observer for Reporter<'_> {
 }
 
 impl Reporter<'_> {
+    /// Something of a run on several hosts.
+    pub fn gathered(&mut self, gathered: Gathered) {
+        match gathered {
+            Gathered::Begins(index) => {
+                let mut case = self.prepared.plan.cases[index].clone();
+                self.enter(index, &mut case);
+                self.begins();
+            }
+            Gathered::Slice(slice) => {
+                self.guarded(|reporter| reporter.interval_ended(&slice));
+            }
+            Gathered::Measured(measurement) => self.measured(&measurement),
+        }
+    }
+
+    /// The hosts, where several share the load.
+    fn hosts(&self) -> impl Iterator<Item = Part> + use<> {
+        (0..self.file.hosts.len()).map(Part::Host)
+    }
+
     fn begins(&mut self) {
         self.run.counted = Counted::default();
         self.run.warming = Counted::default();
@@ -416,10 +473,13 @@ impl Reporter<'_> {
     }
 
     fn ended(&mut self, record: &Record) {
-        let Some(measurement) = record.measurements.get(self.run.measured) else {
-            self.guarded(|reporter| reporter.did_not_start(record.failure.as_deref()));
-            return;
-        };
+        match record.measurements.get(self.run.measured) {
+            Some(measurement) => self.measured(measurement),
+            None => self.guarded(|reporter| reporter.did_not_start(record.failure.as_deref())),
+        }
+    }
+
+    fn measured(&mut self, measurement: &Measurement) {
         self.guarded(|reporter| {
             reporter.report_wrong_blocks()?;
             reporter.end(measurement)?;

@@ -118,12 +118,21 @@ impl Reporter<'_> {
             }
         };
         let parts = self.run.counted.parts.iter();
+        let (hosts, parts): (Vec<_>, Vec<_>) =
+            parts.partition(|(part, _)| matches!(part, Part::Host(_)));
+        let parts = parts.into_iter();
         let (sds, wds): (Vec<_>, Vec<_>) =
             parts.partition(|(part, _)| matches!(part, Part::Storage(_)));
         let slave = format!("{}-0", self.file.host);
         let names = self.parts.iter().map(|part| self.name(part));
         let widths = names.chain([&*slave]).map(str::len);
+        let slave_row = |(part, figures): (&Part, &Figures)| SkewRow {
+            name: format!("{}-0", self.name(part)),
+            figures: *figures,
+            requested: None,
+        };
         Skew {
+            slaves: hosts.into_iter().map(slave_row).collect(),
             width: widths.max().unwrap_or(0),
             sds: sds.into_iter().map(row).collect(),
             wds: wds.into_iter().map(row).collect(),

@@ -32,6 +32,8 @@ impl Reporter<'_> {
             let (title, of) = match part {
                 Part::Storage(_) => ("SD report for sd=", "SD".to_owned()),
                 Part::Workload(_) => ("Workload Report for wd=", format!("wd={name}")),
+                // They have reports of their own.
+                Part::Host(_) => continue,
             };
             let file = format!("{name}.histogram");
             let link = links("Link to response time histogram:", &[(&file, "histogram")]);
@@ -60,7 +62,9 @@ impl Reporter<'_> {
             text.push_str(&link(title, name));
         }
         text.push('\n');
-        text.push_str(&link("Link to HOST reports:", &self.file.host));
+        let hosts = self.host_names();
+        let hosts: Vec<(&str, &str)> = hosts.iter().map(|name| (&**name, &**name)).collect();
+        text.push_str(&links("Link to HOST reports:", &hosts));
         text.push_str(&link("Link to response time histogram:", "histogram"));
         text.push_str(&link("Link to workload skew report:", "skew"));
         let parts = self.parts.iter();
@@ -77,9 +81,43 @@ impl Reporter<'_> {
         self.folder.create("summary", &(text + "\n"))
     }
 
-    /// The host, its one process and the machine.
+    /// The names of all hosts.
+    fn host_names(&self) -> Vec<String> {
+        let several = self.file.hosts.iter().map(|host| host.name.clone());
+        let several: Vec<String> = several.collect();
+        if several.is_empty() {
+            vec![self.file.host.clone()]
+        } else {
+            several
+        }
+    }
+
+    /// The hosts, and the machines.
     fn create_hosts(&self, runs: &str) -> Result<()> {
-        let host = &*self.file.host;
+        for host in self.host_names() {
+            self.create_host(&host, runs)?;
+        }
+        if !self.file.hosts.is_empty() {
+            let hosts = self.file.hosts.iter();
+            let text: String = hosts
+                .map(|host| format!("host: {:<20} address: {}\n", host.name, host.address))
+                .collect();
+            return self.folder.create("config", &text);
+        }
+        let machine = environment();
+        let text = format!(
+            "kernel:     {}\nsystem:     {}\nprocessors: {} x {}\nmemory:     {} bytes\n",
+            machine.kernel,
+            machine.os,
+            machine.processor.count,
+            machine.processor.model,
+            machine.memory_bytes.0
+        );
+        self.folder.create("config", &text)
+    }
+
+    /// A host and its one process.
+    fn create_host(&self, host: &str, runs: &str) -> Result<()> {
         let slave = format!("{host}-0");
         let stdout = format!("{slave}.stdout");
         let summary = format!("{slave} summary");
@@ -97,26 +135,23 @@ impl Reporter<'_> {
             "stdout/stderr for slave={slave}\n\nblocklab runs in one process, whose messages are in \
              logfile.html.\n"
         );
-        self.folder.create(&stdout, &text)?;
-        let machine = environment();
-        let text = format!(
-            "kernel:     {}\nsystem:     {}\nprocessors: {} x {}\nmemory:     {} bytes\n",
-            machine.kernel,
-            machine.os,
-            machine.processor.count,
-            machine.processor.model,
-            machine.memory_bytes.0
-        );
-        self.folder.create("config", &text)
+        self.folder.create(&stdout, &text)
     }
 
     /// One process is both the master and its slave.
     fn connected(&self) -> Result<()> {
-        let (host, own) = (&self.file.host, process::id());
-        let slave = format!("Slave {host}-0 (pid {own:>6}) connected to master {own}");
+        let own = process::id();
+        self.folder.status("Starting slaves", None)?;
+        for host in self.host_names() {
+            // Of a process on another host nobody knows the number here.
+            let slave = if self.file.hosts.is_empty() {
+                format!("Slave {host}-0 (pid {own:>6}) connected to master {own}")
+            } else {
+                format!("Slave {host}-0 connected to master {own}")
+            };
+            self.folder.status(&slave, None)?;
+        }
         for event in [
-            "Starting slaves",
-            &slave,
             "Slaves connected",
             "Query host configuration started",
             "Query host configuration completed",
@@ -128,7 +163,8 @@ impl Reporter<'_> {
 
     /// All reports in which each run has a place to jump to.
     pub(super) fn reports(&self) -> Vec<String> {
-        let mut names = self.whole_reports().to_vec();
+        let mut names = self.whole_reports();
+        names.extend(self.hosts().flat_map(|host| self.reports_of(&host)));
         names.extend(["totals", "histogram", "skew"].map(str::to_owned));
         for name in self.parts.iter().map(|part| self.name(part)) {
             names.extend([name.to_owned(), format!("{name}.histogram")]);
@@ -137,8 +173,12 @@ impl Reporter<'_> {
     }
 
     /// Reports in which every line about the whole run stands.
-    pub(super) fn whole_reports(&self) -> [String; 4] {
-        let host = &self.file.host;
-        ["summary", "logfile", host, &format!("{host}-0")].map(str::to_owned)
+    pub(super) fn whole_reports(&self) -> Vec<String> {
+        let mut names = vec!["summary".to_owned(), "logfile".to_owned()];
+        if self.file.hosts.is_empty() {
+            let host = &self.file.host;
+            names.extend([host.clone(), format!("{host}-0")]);
+        }
+        names
     }
 }

@@ -1,0 +1,187 @@
+//! In: a load of another tool for several hosts. Out: what each of them left, kept and merged.
+//!
+//! A file of its own: the tools do not know what starts hosts, and what does knows no tool.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+
+use anyhow::Result;
+use blocklab_console::{chance, listen, terminal};
+use blocklab_fleet::{
+    FleetPlan, ForeignLoad, HostTask, Launcher, Launching, Line, Load, Outcome, program,
+};
+use blocklab_record::{Record, Status, merge, merge_parts};
+use blocklab_results::keep;
+use blocklab_store::Store;
+use blocklab_tools::hosts::{HostEvent, HostsEnd, HostsLoad, ManyHosts};
+use blocklab_units::Nanos;
+use jiff::Timestamp;
+
+use super::hosts::Hosts;
+use super::keep_hosts;
+
+/// The longest time in which hosts open and lay out their targets.
+const PREPARE_WITHIN: Nanos = Nanos::from_secs(3600);
+
+/// Starts the loads of other tools as `fleet run` starts its own: by `mpirun`.
+#[derive(Debug)]
+pub struct OfTools<'a> {
+    /// Where runs are kept here.
+    pub store: &'a Store,
+    /// The store that the user named, for all hosts.
+    pub given: Option<PathBuf>,
+}
+
+impl ManyHosts for OfTools<'_> {
+    fn run(
+        &self,
+        load: &HostsLoad,
+        see: &mut dyn FnMut(usize, &HostEvent<'_>),
+    ) -> Result<HostsEnd> {
+        let names: Vec<String> = load.shares.iter().map(|share| share.host.clone()).collect();
+        let mut hosts = Hosts::of_tool(&names, &load.destroy_data, self.given.clone())?;
+        let program = program();
+        let interrupted = listen()?;
+        hosts.leave_out(&program, None)?;
+        let launching = Launching {
+            launcher: Launcher::Mpirun,
+            program,
+            is_shown: !load.is_quiet,
+            interrupted: &interrupted,
+        };
+        let places: BTreeMap<&str, usize> =
+            hosts.names.iter().map(String::as_str).zip(0..).collect();
+        let plan = self.plan(load, &hosts)?;
+        let outcome = launching.run(&plan, &mut |line| tell(&places, line, see))?;
+        let mut is_kept = true;
+        if load.is_kept {
+            keep_hosts(&outcome, self.store);
+            is_kept = self.keep_merged(&outcome, load)?;
+        }
+        Ok(end(
+            &hosts.names,
+            outcome,
+            interrupted.load(Ordering::Relaxed),
+            is_kept,
+        ))
+    }
+}
+
+impl OfTools<'_> {
+    fn plan(&self, load: &HostsLoad, hosts: &Hosts) -> Result<FleetPlan> {
+        let mut id = self.store.new_id(Timestamp::now(), chance()?);
+        let mut tasks = Vec::new();
+        for (name, share) in hosts.names.iter().zip(&load.shares) {
+            tasks.push(HostTask {
+                name: name.clone(),
+                run: id.clone(),
+                targets: Vec::new(),
+                destroy_data: hosts.destroy_data(name),
+                store: hosts.store.clone(),
+                foreign: Some(ForeignLoad {
+                    tool: load.tool.to_owned(),
+                    text: share.text.clone(),
+                    is_followed: load.is_followed,
+                }),
+            });
+            id = Store::id_after(&id, Timestamp::now(), chance()?);
+        }
+        let common = Load {
+            plan: load.plan.clone(),
+            notes: Vec::new(),
+            may_replace_engine: true,
+            creates_targets: false,
+        };
+        Ok(FleetPlan::new(common, tasks, PREPARE_WITHIN))
+    }
+
+    /// The run of all hosts, where their loads make one.
+    fn keep_merged(&self, outcome: &Outcome, load: &HostsLoad) -> Result<bool> {
+        if outcome.runs.len() + outcome.lost.len() < 2 || outcome.runs.is_empty() {
+            return Ok(true);
+        }
+        let merged = if load.is_parted {
+            merge_parts(&outcome.runs, &outcome.lost)
+        } else {
+            merge(&outcome.runs, &outcome.lost)
+        };
+        let mut record = match merged {
+            Ok(record) => record,
+            Err(error) => {
+                terminal::inform(&format!(
+                    "note: the run of each host is kept by itself: {error}"
+                ));
+                return Ok(true);
+            }
+        };
+        if outcome.is_incomplete {
+            record.status = Status::Incomplete;
+        }
+        record.id = self.store.new_id(Timestamp::now(), chance()?);
+        Ok(keep(&mut record, self.store))
+    }
+}
+
+fn tell(places: &BTreeMap<&str, usize>, line: &Line, see: &mut dyn FnMut(usize, &HostEvent<'_>)) {
+    match line {
+        Line::Begins { host, case, .. } => {
+            if let Some(place) = places.get(host.as_str()) {
+                see(*place, &HostEvent::Begins(case));
+            }
+        }
+        Line::Slice {
+            host,
+            case,
+            number,
+            end_ns,
+            length_ns,
+            jobs,
+        } => {
+            if let Some(place) = places.get(host.as_str()) {
+                let slice = HostEvent::Slice {
+                    case,
+                    number: *number,
+                    end: Nanos(*end_ns),
+                    length: Nanos(*length_ns),
+                    jobs,
+                };
+                see(*place, &slice);
+            }
+        }
+        Line::Measured { host, measurement } => {
+            if let Some(place) = places.get(host.as_str()) {
+                see(*place, &HostEvent::Measured(measurement));
+            }
+        }
+        _ => {}
+    }
+}
+
+/// What became of each host, in the order of the shares.
+fn end(names: &[String], outcome: Outcome, is_interrupted: bool, is_kept: bool) -> HostsEnd {
+    let mut ends: BTreeMap<String, Result<Box<Record>, String>> = BTreeMap::new();
+    for run in outcome.runs {
+        let name = run.name.unwrap_or_default();
+        ends.insert(name, Ok(Box::new(run.record)));
+    }
+    let is_refused = !outcome.refused.is_empty();
+    for gone in outcome.lost.into_iter().chain(outcome.refused) {
+        ends.insert(gone.name, Err(gone.why));
+    }
+    let silent = if is_refused {
+        "nothing was started: another host refused"
+    } else {
+        "it told nothing"
+    };
+    HostsEnd {
+        ends: names
+            .iter()
+            .map(|name| ends.remove(name).unwrap_or_else(|| Err(silent.to_owned())))
+            .collect(),
+        is_refused,
+        is_incomplete: outcome.is_incomplete,
+        is_interrupted,
+        is_kept,
+    }
+}

@@ -1,0 +1,70 @@
+//! In: the jobs of one host of `--client`, as the launcher read them. Out: their run on this host.
+
+use anyhow::{Result, anyhow};
+use blocklab_console::place;
+use blocklab_fio as dialect;
+use blocklab_record::Record;
+use blocklab_runner::Observer;
+use serde::{Deserialize, Serialize};
+
+use super::environment::{self, Presence, Texts};
+use super::watch::Watcher;
+use super::{artifacts, files, name, run_plan, sections};
+use crate::hosts::{Joined, ShareHost};
+
+/// What a host gets.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Share {
+    /// Jobs and job files, as they stood on the command line.
+    pub(super) arguments: Vec<String>,
+    /// The texts of these files.
+    pub(super) texts: Texts,
+}
+
+/// Runs it, as `blocklab fio` on this host would, when all hosts may go on.
+pub(crate) fn run(
+    text: &str,
+    host: &ShareHost<'_>,
+    permitted: &mut dyn FnMut() -> bool,
+    observer: &mut dyn Observer,
+) -> Result<Option<Record>> {
+    let mut share: Share = serde_json::from_str(text)?;
+    let command = dialect::parse_command(&share.arguments)?;
+    let general = &command.general;
+    let sections = sections(&command.inputs, &mut share.texts)?;
+    let resolved = dialect::resolve(&sections, &general.sections)?;
+    let name = name(&command.inputs);
+    let of_host = (general.aux_path.as_deref(), Some(host.name));
+    let prepare = || environment::prepare(&resolved, &name, of_host, Presence::Looked);
+    let mut prepared = prepare()?.whole()?;
+    if prepared.plan.cases.is_empty() {
+        return Err(anyhow!("No job(s) defined"));
+    }
+    if general.read_only {
+        files::leaves_all_as_it_is(&prepared)?;
+    }
+    artifacts::try_out(&prepared)?;
+    let guard = place::guard(host.destroy_data, host.store);
+    files::permit_devices(&prepared, &guard)?;
+    host.store.try_out()?;
+    if !permitted() || !files::make(&mut prepared, host.interrupted, &guard)? {
+        return Ok(None);
+    }
+    let mut watcher = Watcher::shown(&prepared, None, false);
+    watcher.again = Some(&prepare);
+    let mut both = Joined {
+        tool: &mut watcher,
+        fleet: observer,
+    };
+    let id = Some(host.run.to_owned());
+    let record = run_plan(
+        &prepared,
+        &guard,
+        host.interrupted,
+        host.store,
+        (id, &mut both),
+    );
+    watcher.finished();
+    files::remove(&prepared, &guard);
+    record
+}

@@ -1,0 +1,259 @@
+//! In: what hosts tell of their parts of a run. Out: the same run, as if one machine had run all of it.
+//!
+//! A file of its own: the reports are written by what writes those of one host, and that knows nothing of
+//! hosts that are ahead of others.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use blocklab_driver::IntervalData;
+use blocklab_record::{JobResult, Measurement, Served};
+use blocklab_units::Nanos;
+use blocklab_vdbench::{PlannedJob, Prepared};
+
+use crate::hosts::HostEvent;
+
+/// Something of the run of all hosts.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Gathered {
+    /// The run of this place begins.
+    Begins(usize),
+    /// An interval has ended on all hosts.
+    Slice(IntervalData),
+    /// It has ended on all hosts.
+    Measured(Box<Measurement>),
+}
+
+/// A part that one host has told.
+enum Told {
+    Begins,
+    Slice(IntervalData),
+    Measured(Box<Measurement>),
+}
+
+/// Puts the parts together. Hosts may be ahead of each other: what comes early waits.
+pub struct Gathering<'a> {
+    prepared: &'a Prepared,
+    /// What each host has told and nobody has looked at.
+    waiting: Vec<VecDeque<Told>>,
+    /// The run that goes on, and whether it has begun.
+    current: usize,
+    has_begun: bool,
+    slices: BTreeMap<u32, Vec<Option<IntervalData>>>,
+    measured: Vec<Option<Box<Measurement>>>,
+}
+
+impl<'a> Gathering<'a> {
+    pub fn new(prepared: &'a Prepared, hosts: usize) -> Self {
+        Self {
+            prepared,
+            waiting: (0..hosts).map(|_| VecDeque::new()).collect(),
+            current: 0,
+            has_begun: false,
+            slices: BTreeMap::new(),
+            measured: vec![None; hosts],
+        }
+    }
+
+    /// A host tells something; what is whole now comes back.
+    pub fn take(&mut self, host: usize, event: &HostEvent<'_>) -> Vec<Gathered> {
+        self.waiting[host].push_back(match event {
+            HostEvent::Begins(_) => Told::Begins,
+            HostEvent::Slice {
+                number,
+                end,
+                length,
+                jobs,
+                ..
+            } => Told::Slice(IntervalData {
+                number: *number,
+                end: *end,
+                length: *length,
+                jobs: jobs.to_vec(),
+            }),
+            HostEvent::Measured(measurement) => Told::Measured(Box::new((*measurement).clone())),
+        });
+        let mut whole = Vec::new();
+        while self.advance(&mut whole) {}
+        whole
+    }
+
+    /// Looks at what waits of the current run. Whether that has ended.
+    fn advance(&mut self, whole: &mut Vec<Gathered>) -> bool {
+        let hosts = self.waiting.len();
+        for host in 0..hosts {
+            while self.measured[host].is_none()
+                && let Some(told) = self.waiting[host].pop_front()
+            {
+                match told {
+                    Told::Begins if !self.has_begun => {
+                        self.has_begun = true;
+                        whole.push(Gathered::Begins(self.current));
+                    }
+                    Told::Begins => {}
+                    Told::Slice(slice) => {
+                        let of_all = self.slices.entry(slice.number);
+                        of_all.or_insert_with(|| vec![None; hosts])[host] = Some(slice);
+                    }
+                    Told::Measured(measurement) => self.measured[host] = Some(measurement),
+                }
+            }
+        }
+        let is_over = self.measured.iter().all(Option::is_some);
+        while let Some(entry) = self.slices.first_entry()
+            && (is_over || entry.get().iter().all(Option::is_some))
+        {
+            let parts = entry.remove();
+            whole.push(Gathered::Slice(self.slice(parts)));
+        }
+        if is_over {
+            let parts = std::mem::replace(&mut self.measured, vec![None; hosts]);
+            let parts: Vec<Measurement> = parts.into_iter().flatten().map(|part| *part).collect();
+            whole.push(Gathered::Measured(Box::new(self.measurement(parts))));
+            self.current += 1;
+            self.has_begun = false;
+        }
+        is_over && self.current < self.prepared.runs.len()
+    }
+
+    fn planned(&self) -> &'a [PlannedJob] {
+        self.prepared
+            .runs
+            .get(self.current)
+            .map_or(&[], |run| &run.planned_jobs)
+    }
+
+    /// The parts in the order of the plan of all; a host that has no such interval did nothing in it.
+    fn slice(&self, parts: Vec<Option<IntervalData>>) -> IntervalData {
+        let mut whole = IntervalData {
+            number: 0,
+            end: Nanos::ZERO,
+            length: Nanos::ZERO,
+            jobs: Vec::new(),
+        };
+        let mut jobs: Vec<VecDeque<[Served; 2]>> = Vec::new();
+        for part in parts {
+            let Some(part) = part else {
+                jobs.push(VecDeque::new());
+                continue;
+            };
+            whole.number = part.number;
+            whole.end = whole.end.max(part.end);
+            whole.length = whole.length.max(part.length);
+            jobs.push(part.jobs.into());
+        }
+        for planned in self.planned() {
+            let next = jobs[planned.host].pop_front();
+            whole.jobs.push(next.unwrap_or_default());
+        }
+        whole
+    }
+
+    fn measurement(&self, parts: Vec<Measurement>) -> Measurement {
+        let mut whole = Measurement {
+            jobs: Vec::new(),
+            ..parts[0].clone()
+        };
+        let mut jobs: Vec<VecDeque<JobResult>> = Vec::new();
+        for part in parts {
+            whole.elapsed_ns = whole.elapsed_ns.max(part.elapsed_ns);
+            jobs.push(part.jobs.into());
+        }
+        for planned in self.planned() {
+            whole.jobs.extend(jobs[planned.host].pop_front());
+        }
+        whole
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use blocklab_vdbench::{Command, Inputs, ParameterFile, parse, prepare};
+
+    use super::*;
+
+    fn file() -> ParameterFile {
+        let text = "hd=h1,system=10.0.0.1\nhd=h2,system=10.0.0.2\n\
+                    sd=sd1,lun=/data/a,size=4m,host=h1\nsd=sd2,lun=/data/b,size=4m,host=h2\n\
+                    wd=wd1,sd=*\nrd=rd1,wd=wd1,iorate=200,elapsed=4,interval=1\nrd=rd2,wd=wd1,iorate=100,elapsed=4,interval=1\n";
+        let command = Command {
+            files: vec!["parm".to_owned()],
+            ..Command::default()
+        };
+        parse(&command, &|_| Ok(text.to_owned()), &|_| false).expect(text)
+    }
+
+    fn prepared() -> Prepared {
+        let inputs = Inputs {
+            sizes: vec![4 << 20; 2],
+            ..Inputs::default()
+        };
+        prepare(&file(), &inputs).expect("a sound file")
+    }
+
+    fn slice(number: u32, ios: u64) -> Vec<[Served; 2]> {
+        let read = Served {
+            ios,
+            ..Served::default()
+        };
+        assert!(number > 0);
+        vec![[read, Served::default()]]
+    }
+
+    /// Each host has its own storage, and half of the rate of the run.
+    #[test]
+    fn a_parameter_file_is_parted_over_its_hosts() {
+        let whole = prepared();
+        assert_eq!(whole.plan.cases[0].workload.jobs.len(), 2);
+        for (host, lun) in [(0, "/data/a"), (1, "/data/b")] {
+            let own = whole.of_host(host);
+            let jobs = &own.plan.cases[0].workload.jobs;
+            assert_eq!(jobs.len(), 1);
+            assert_eq!(jobs[0].targets, [lun]);
+            let pace = format!("{:?}", jobs[0].pace);
+            assert!(pace.contains("100"), "half of 200 a second: {pace}");
+        }
+    }
+
+    /// One host is ahead: what it tells of the next run waits for the other one.
+    #[test]
+    fn hosts_that_are_ahead_wait() {
+        let prepared = prepared();
+        let mut gathering = Gathering::new(&prepared, 2);
+        let measured = Measurement::default();
+        let slice_of = |jobs: &[[Served; 2]], number| -> IntervalData {
+            IntervalData {
+                number,
+                end: Nanos::from_secs(u64::from(number)),
+                length: Nanos::from_secs(1),
+                jobs: jobs.to_vec(),
+            }
+        };
+        let told = slice_of(&slice(1, 10), 1);
+        let event = |jobs| HostEvent::Slice {
+            case: "rd1",
+            number: 1,
+            end: told.end,
+            length: told.length,
+            jobs,
+        };
+        let (ten, five) = (slice(1, 10), slice(1, 5));
+        assert_eq!(
+            gathering.take(0, &HostEvent::Begins("rd1")),
+            [Gathered::Begins(0)]
+        );
+        assert_eq!(gathering.take(0, &event(&ten)), []);
+        assert_eq!(gathering.take(0, &HostEvent::Measured(&measured)), []);
+        assert_eq!(gathering.take(0, &HostEvent::Begins("rd2")), []);
+        assert_eq!(gathering.take(1, &HostEvent::Begins("rd1")), []);
+        let found = gathering.take(1, &event(&five));
+        let [Gathered::Slice(whole)] = &found[..] else {
+            panic!("{found:?}");
+        };
+        assert_eq!(whole.jobs[0][0].ios, 10);
+        assert_eq!(whole.jobs[1][0].ios, 5);
+        let found = gathering.take(1, &HostEvent::Measured(&measured));
+        let [Gathered::Measured(_), Gathered::Begins(1)] = &found[..] else {
+            panic!("{found:?}");
+        };
+    }
+}

@@ -1,0 +1,127 @@
+//! Parameter files of several hosts: each runs its own storage, and the reports are of all of them.
+//!
+//! A file of its own: nothing is measured here; hosts are started, and what they tell is reported.
+
+use std::collections::BTreeMap;
+use std::io::{self, IsTerminal};
+use std::path::Path;
+
+use anyhow::{Result, anyhow};
+use blocklab_console::{status, terminal};
+use blocklab_record::{Note, NoteLevel};
+use blocklab_store::Store;
+use blocklab_vdbench::{Inputs, ParameterFile, Validation, prepare};
+
+use super::folder::Folder;
+use super::gathering::Gathering;
+use super::own_options::OwnOptions;
+use super::reporter::Reporter;
+use super::share::{self, Share};
+use super::{commands, completed, context, journals};
+use crate::hosts::{HostShare, HostsEnd, HostsLoad, ManyHosts};
+use crate::tool_run::{exit_code, print_notes, seed, with_keeping};
+
+/// What was read: hosts read the same.
+pub(super) struct Read<'a> {
+    pub(super) arguments: &'a [String],
+    pub(super) files: &'a [String],
+    pub(super) text: &'a dyn Fn(&Path) -> io::Result<String>,
+}
+
+/// Runs the load on all hosts, and reports it.
+pub(super) fn measure(
+    mut file: ParameterFile,
+    own: &OwnOptions,
+    (folder, store): (&Folder, &Store),
+    hosts: &dyn ManyHosts,
+    read: &Read<'_>,
+) -> Result<u8> {
+    let (validation, _) = journals::requested(Validation::default(), &file, folder);
+    let inputs = Inputs {
+        sizes: share::supposed(&file),
+        format: Vec::new(),
+        seed: seed(own.seed)?,
+        validation,
+    };
+    file.refuse_for_several(&inputs)?;
+    file.notes.push(Note::new(
+        NoteLevel::Approximated,
+        "SD_format",
+        "files that are missing are written on their hosts before all begin, and not in a run of its own",
+    ));
+    let prepared = prepare(&file, &inputs)?;
+    print_notes(prepared.notes.iter());
+    let load = HostsLoad {
+        tool: "vdbench",
+        plan: prepared.plan.clone(),
+        shares: shares(&file, inputs.seed, read)?,
+        destroy_data: own.destroy.clone(),
+        is_followed: true,
+        is_parted: true,
+        is_kept: !own.no_save,
+        is_quiet: own.quiet || !io::stderr().is_terminal() || io::stdout().is_terminal(),
+    };
+    commands::run(&file.general.startcmd, folder)?;
+    let not_kept = OwnOptions {
+        no_save: true,
+        ..OwnOptions::default()
+    };
+    let mut reporter = Reporter::new(&file, &prepared, &inputs, folder, store, &not_kept, &[])?;
+    let mut gathering = Gathering::new(&prepared, file.hosts.len());
+    let end = hosts.run(&load, &mut |host, event| {
+        for gathered in gathering.take(host, event) {
+            reporter.gathered(gathered);
+        }
+    })?;
+    if let Some(error) = reporter.trouble.take() {
+        return Err(error);
+    }
+    conclude(&file, &end, folder)
+}
+
+fn shares(file: &ParameterFile, seed: u64, read: &Read<'_>) -> Result<Vec<HostShare>> {
+    let mut files = BTreeMap::new();
+    for name in read.files {
+        let path = Path::new(name);
+        files.insert(name.clone(), context((read.text)(path), "read", path)?);
+    }
+    let mut shares = Vec::new();
+    for (place, host) in file.hosts.iter().enumerate() {
+        shares.push(HostShare {
+            host: host.address.clone(),
+            text: serde_json::to_string(&Share {
+                arguments: read.arguments.to_vec(),
+                files: files.clone(),
+                host: place,
+                seed,
+            })?,
+        });
+    }
+    Ok(shares)
+}
+
+fn conclude(file: &ParameterFile, end: &HostsEnd, folder: &Folder) -> Result<u8> {
+    let mut code = status::DONE;
+    for (host, end) in file.hosts.iter().zip(&end.ends) {
+        match end {
+            Ok(record) => code = code.max(exit_code(record)),
+            Err(why) => {
+                let words = format!("hd={}: {why}", host.name);
+                terminal::complain(&anyhow!("{words}"));
+                folder.append("errorlog", &format!("{words}\n"))?;
+                code = code.max(status::INCOMPLETE);
+            }
+        }
+    }
+    code = match () {
+        () if end.is_interrupted => status::INTERRUPTED,
+        () if end.is_refused => status::MISTAKE,
+        () if end.is_incomplete => code.max(status::INCOMPLETE),
+        () => with_keeping(code, end.is_kept),
+    };
+    if code == status::DONE {
+        commands::run(&file.general.endcmd, folder)?;
+    }
+    completed(folder, code)?;
+    Ok(code)
+}

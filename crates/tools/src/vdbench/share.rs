@@ -1,0 +1,130 @@
+//! In: parameter files, as the launcher read them, and which of their hosts this is. Out: the run of
+//! this host: its storage, with the rates that it has in the whole.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+
+use anyhow::Result;
+use blocklab_console::place;
+use blocklab_record::Record;
+use blocklab_runner::{Event, Missing, Observer, Questions};
+use blocklab_units::Nanos;
+use blocklab_vdbench::{self as dialect, Inputs, ParameterFile, Prepared, Validation, prepare};
+use blocklab_workload::{Case, Workload};
+use serde::{Deserialize, Serialize};
+
+use super::{luns, restart};
+use crate::hosts::{Joined, ShareHost};
+use crate::tool_run::{ToolRun, run_tool};
+
+/// What a host gets.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Share {
+    /// The command line.
+    pub(super) arguments: Vec<String>,
+    /// The texts of its files.
+    pub(super) files: BTreeMap<String, String>,
+    /// Its place among the hosts.
+    pub(super) host: usize,
+    /// The root of all chance.
+    pub(super) seed: u64,
+}
+
+/// Bytes that are supposed of storage at which nobody has looked: it is another host's.
+const SUPPOSED: u64 = 1 << 40;
+
+/// The sizes of all storage, as far as the parameters have them.
+pub(super) fn supposed(file: &ParameterFile) -> Vec<u64> {
+    let size = |size: u64| if size > 0 { size } else { SUPPOSED };
+    file.sds.iter().map(|sd| size(sd.size)).collect()
+}
+
+/// Runs it when all hosts may go on.
+pub(crate) fn run(
+    text: &str,
+    host: &ShareHost<'_>,
+    permitted: &mut dyn FnMut() -> bool,
+    observer: &mut dyn Observer,
+) -> Result<Option<Record>> {
+    let share: Share = serde_json::from_str(text)?;
+    let file = read(&share)?;
+    let guard = place::guard(host.destroy_data, host.store);
+    let found = luns::survey(&file, share.host, &guard)?;
+    let mut sizes = supposed(&file);
+    for one in &found {
+        sizes[one.sd] = one.size;
+    }
+    let inputs = Inputs {
+        sizes,
+        format: Vec::new(),
+        // Hosts with the same storage go to places of their own.
+        seed: Workload::seed_of(share.seed, share.host as u64),
+        validation: Validation::default(),
+    };
+    let prepared = prepare(&file, &inputs)?.of_host(share.host);
+    luns::permit(&prepared.plan, &guard)?;
+    host.store.try_out()?;
+    if !permitted() {
+        return Ok(None);
+    }
+    for one in &found {
+        if !luns::lay_out(&file.sds[one.sd], one, &guard, host.interrupted)? {
+            return Ok(None);
+        }
+    }
+    let tool_run = ToolRun {
+        plan: prepared.plan.clone(),
+        notes: prepared.notes.clone(),
+        targets: &[],
+        guard: &guard,
+        missing: Missing::Scratch,
+        fails_alone: false,
+        id: Some(host.run.to_owned()),
+    };
+    let mut intervals = Intervals {
+        prepared: &prepared,
+        current: 0,
+    };
+    let mut both = Joined {
+        tool: &mut intervals,
+        fleet: observer,
+    };
+    run_tool(tool_run, host.interrupted, host.store, &mut both)
+}
+
+/// The parameters, as the launcher has them: whose address is whose is settled there.
+fn read(share: &Share) -> Result<ParameterFile> {
+    let command = dialect::command(&share.arguments)?;
+    let text = |path: &Path| -> io::Result<String> {
+        let known = share.files.get(&*path.to_string_lossy());
+        known.cloned().ok_or(io::ErrorKind::NotFound.into())
+    };
+    let mut file = dialect::parse(&command, &text, &|_| false)?;
+    restart(&mut file, &command)?;
+    Ok(file)
+}
+
+/// Answers how long the intervals of the current run are.
+struct Intervals<'a> {
+    prepared: &'a Prepared,
+    current: usize,
+}
+
+impl Questions for Intervals<'_> {
+    fn interval_length(&self) -> Option<Nanos> {
+        let run = &self.prepared.runs[self.current].run;
+        Some(Nanos::from_secs(run.options.interval.max(1)))
+    }
+
+    fn adapt(&mut self, case: &mut Case, _: &Record) -> bool {
+        let mut cases = self.prepared.plan.cases.iter();
+        let found = cases.position(|planned| planned.name == case.name);
+        self.current = found.unwrap_or(self.current);
+        true
+    }
+}
+
+impl Observer for Intervals<'_> {
+    fn event(&mut self, _: Event<'_>) {}
+}
