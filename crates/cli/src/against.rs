@@ -2,6 +2,8 @@
 
 use std::process::ExitCode;
 
+use std::collections::HashSet;
+
 use anyhow::{Result, bail};
 use blocklab_compare::gate::{Asked, Evidence, Gate, answer};
 use blocklab_compare::history::{AgainstHistory, HistoryRun, against_history};
@@ -85,7 +87,7 @@ fn runs(
             store.root().display()
         );
     };
-    let before: Vec<&str> = index.runs[..place]
+    let before: HashSet<&str> = index.runs[..place]
         .iter()
         .map(|indexed| &*indexed.run.id)
         .collect();

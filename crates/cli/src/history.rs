@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 use blocklab_compare::gate::fits;
-use blocklab_compare::history::{Fastest, History, history as series};
+use blocklab_compare::history::{History, RunHead, history as series};
 use blocklab_console::terminal;
 use blocklab_report::document::Document;
 use blocklab_report::views;
@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::answer;
-use crate::list::is_wanted;
+use crate::list::{is_wanted, warn_of};
 use blocklab_args::HistoryArgs;
 
 /// As JSON.
@@ -27,9 +27,7 @@ struct Fields<'a> {
 /// Prints the series of the loads that fit, with their changes.
 pub fn history(args: &HistoryArgs, store: &Store) -> Result<()> {
     let index = store.index(&DERIVATION);
-    for damaged in &index.damaged {
-        terminal::warn(&format!("{}: {}", damaged.path.display(), damaged.why));
-    }
+    warn_of(&index.damaged, store);
     let (runs, found) = found(args, store, &index)?;
     answer::print(args.form, FORM, &Fields::new(runs, &found), || {
         views::history(&found)
@@ -44,11 +42,7 @@ pub fn shown(args: &HistoryArgs, store: &Store) -> Result<(Document, String)> {
 }
 
 /// How many runs fit, and their series.
-fn found(
-    args: &HistoryArgs,
-    store: &Store,
-    index: &Index<Option<Fastest>>,
-) -> Result<(usize, History)> {
+fn found(args: &HistoryArgs, store: &Store, index: &Index<RunHead>) -> Result<(usize, History)> {
     let now = Timestamp::now();
     let runs = history_runs(index, |run| is_wanted(store, run, &args.filter, now));
     if runs.is_empty() {

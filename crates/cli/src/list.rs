@@ -34,9 +34,7 @@ struct Fields<'a> {
 /// Prints one line a run, and warns of folders that are no runs.
 pub fn list(args: &ListArgs, store: &Store) -> Result<()> {
     let listing = store.index(&DERIVATION);
-    for damaged in &listing.damaged {
-        terminal::warn(&format!("{}: {}", damaged.path.display(), damaged.why));
-    }
+    warn_of(&listing.damaged, store);
     let all = listing.runs.len();
     let now = Timestamp::now();
     let runs = listing.runs.into_iter();
@@ -44,7 +42,7 @@ pub fn list(args: &ListArgs, store: &Store) -> Result<()> {
     let mut lines: Vec<Line> = wanted
         .map(|indexed| Line {
             run: indexed.run,
-            fastest: indexed.head.flatten(),
+            fastest: indexed.head.and_then(|head| head.fastest),
         })
         .collect();
     // The store gives the oldest first.
@@ -77,6 +75,38 @@ pub fn list(args: &ListArgs, store: &Store) -> Result<()> {
         }
         document(&lines, width)
     })
+}
+
+/// So many folders that are no runs are named.
+const NAMED_FOLDERS: usize = 3;
+
+/// Warns of folders that are no runs, in one line.
+pub fn warn_of(damaged: &[Damaged], store: &Store) {
+    let Some(first) = damaged.first() else {
+        return;
+    };
+    let path = first.path.display();
+    let warning = if damaged.len() == 1 {
+        format!("{path}: {}", first.why)
+    } else {
+        let names = damaged.iter().take(NAMED_FOLDERS).map(|one| {
+            let name = one.path.file_name().unwrap_or(one.path.as_os_str());
+            name.display().to_string()
+        });
+        let names = names.collect::<Vec<_>>().join(", ");
+        let more = match damaged.len().saturating_sub(NAMED_FOLDERS) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        format!(
+            "{} in {} cannot be read as runs: {names}{more}; of the first: {}; `blocklab list --json` \
+             has the reason of each",
+            plural(damaged.len(), "folder"),
+            store.root().display(),
+            first.why
+        )
+    };
+    terminal::warn(&warning);
 }
 
 /// Whether a run fits all that is given.

@@ -1,18 +1,18 @@
 //! In: a store, and which of its runs are wanted. Out: their history; and what the index remembers
 //! of each run, the one derivation that every command uses, as the index holds one.
 
-use blocklab_compare::history::{DERIVED, Digest, Fastest, HistoryRun, derive};
+use blocklab_compare::history::{DERIVED, Digest, HistoryRun, RunHead, derive};
 use blocklab_store::{Derivation, Index, Listed};
 
 /// What the index of every store remembers of a Record.
-pub const DERIVATION: Derivation<Option<Fastest>> = Derivation {
+pub const DERIVATION: Derivation<RunHead> = Derivation {
     version: DERIVED,
     derive,
 };
 
 /// The runs of a history, the oldest first: those that are wanted and can be read.
 pub fn history_runs(
-    index: &Index<Option<Fastest>>,
+    index: &Index<RunHead>,
     mut wanted: impl FnMut(&Listed) -> bool,
 ) -> Vec<HistoryRun> {
     let chosen = index.runs.iter().filter(|indexed| wanted(&indexed.run));

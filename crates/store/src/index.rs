@@ -83,7 +83,10 @@ impl Store {
     {
         let root = self.root();
         let mut damaged = Vec::new();
-        let folders = listing::folders_or(root, &mut damaged);
+        let listing::Folders {
+            runs: folders,
+            others,
+        } = listing::folders_or(root, &mut damaged);
         let mut found: Vec<Option<Indexed<H>>> = folders.iter().map(|_| None).collect();
         let mut lines = Lines::open(root, derivation.version);
         lines.read(&folders, |place, front, kept| {
@@ -112,7 +115,7 @@ impl Store {
                 found[place] = Some(run);
             }
         }
-        damaged.extend(listing::renamed(root));
+        damaged.extend(listing::renamed(root, &others));
         Index {
             runs: found.into_iter().flatten().collect(),
             damaged,

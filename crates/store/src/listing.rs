@@ -113,12 +113,27 @@ pub(crate) fn folder_name(id: &str, partial: bool) -> String {
     format!("{id}{suffix}")
 }
 
-/// The runs of the store, the oldest first; a finished run hides its own spool. None when there
-/// is no store yet.
+/// What lies in a store.
+#[derive(Debug, Default)]
+pub(crate) struct Folders {
+    /// The runs, the oldest first; a finished run hides its own spool.
+    pub(crate) runs: Vec<Folder>,
+    /// The names of other folders.
+    pub(crate) others: Vec<String>,
+}
+
+/// The runs of the store, the oldest first. None when there is no store yet.
 pub(crate) fn folders(root: &Path) -> io::Result<Vec<Folder>> {
-    let mut folders = by_id(root)?;
-    oldest_first(&mut folders, Timestamp::now());
-    Ok(folders)
+    Ok(all_folders(root)?.runs)
+}
+
+/// All that lies in the store, which is read once: a large one takes its time.
+fn all_folders(root: &Path) -> io::Result<Folders> {
+    let is_run = |name: &String| is_id(name.strip_suffix(PARTIAL).unwrap_or(name));
+    let (runs, others) = names(root)?.into_iter().partition(is_run);
+    let mut runs = by_id(root, runs);
+    oldest_first(&mut runs, Timestamp::now());
+    Ok(Folders { runs, others })
 }
 
 /// Clocks of machines that share a store differ by less.
@@ -135,9 +150,7 @@ fn oldest_first(folders: &mut [Folder], now: Timestamp) {
     });
 }
 
-fn by_id(root: &Path) -> io::Result<Vec<Folder>> {
-    let mut names = names(root)?;
-    names.retain(|name| is_id(name.strip_suffix(PARTIAL).unwrap_or(name)));
+fn by_id(root: &Path, names: Vec<String>) -> Vec<Folder> {
     let stamps = each(&names, |name| stamp(&root.join(name)));
     let mut found: BTreeMap<String, Folder> = BTreeMap::new();
     for (name, stamp) in names.into_iter().zip(stamps) {
@@ -151,7 +164,7 @@ fn by_id(root: &Path) -> io::Result<Vec<Folder>> {
             found.insert(folder.id.clone(), folder);
         }
     }
-    Ok(found.into_values().collect())
+    found.into_values().collect()
 }
 
 /// The names of all folders in the store, hidden ones aside: those are being made or removed.
@@ -200,21 +213,21 @@ pub(crate) fn list(root: &Path) -> Listing {
     let mut damaged = Vec::new();
     let folders = folders_or(root, &mut damaged);
     let mut runs = Vec::new();
-    for folder in &folders {
+    for folder in &folders.runs {
         match listed(root, folder) {
             Ok(run) => runs.push(run),
             Err(why) => damaged.push(why),
         }
     }
-    damaged.extend(renamed(root));
+    damaged.extend(renamed(root, &folders.others));
     Listing { runs, damaged }
 }
 
-/// The folders of the runs; a store that cannot be read is damaged as a whole.
-pub(crate) fn folders_or(root: &Path, damaged: &mut Vec<Damaged>) -> Vec<Folder> {
-    folders(root).unwrap_or_else(|error| {
+/// All that lies in the store; one that cannot be read is damaged as a whole.
+pub(crate) fn folders_or(root: &Path, damaged: &mut Vec<Damaged>) -> Folders {
+    all_folders(root).unwrap_or_else(|error| {
         damaged.push(Damaged::new(root, &error));
-        Vec::new()
+        Folders::default()
     })
 }
 
@@ -224,18 +237,14 @@ pub(crate) fn listed(root: &Path, folder: &Folder) -> Result<Listed, Damaged> {
     glance(&path, folder).map_err(|why| Damaged::new(&path, &why))
 }
 
-/// The folders that are runs by their paths only.
-pub(crate) fn renamed(root: &Path) -> Vec<Damaged> {
-    let names = names(root).unwrap_or_default();
-    let renamed = names.iter().filter_map(|name| renamed_run(root, name));
+/// Those of other folders that are runs by their paths only.
+pub(crate) fn renamed(root: &Path, others: &[String]) -> Vec<Damaged> {
+    let renamed = others.iter().filter_map(|name| renamed_run(root, name));
     renamed.collect()
 }
 
 /// A run that somebody gave another name: it is one by its path only.
 fn renamed_run(root: &Path, name: &str) -> Option<Damaged> {
-    if is_id(name.strip_suffix(PARTIAL).unwrap_or(name)) {
-        return None;
-    }
     let path = root.join(name);
     let text = fs::read_to_string(path.join(RECORD)).ok()?;
     head(&text).ok()?;

@@ -7,79 +7,11 @@ use std::fs;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime};
 
-use blocklab_findings::assess;
-use blocklab_record::{Interval, Record};
-use blocklab_report::words::facts;
+use blocklab_compare::history::RunHead;
+use blocklab_record::Record;
+use blocklab_results::history::DERIVATION;
 use blocklab_store::spool::Follower;
-use blocklab_store::{Derivation, Index, Store, StoreError, is_id};
-use serde::{Deserialize, Serialize};
-
-/// What the list of runs shows of each.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Headline {
-    /// `measured`, `simulated`, `emulated`, `imported`.
-    pub origin: String,
-    /// The machine; empty where it is unknown.
-    pub machine: String,
-    /// The load with the most operations a second; `None`: nothing was measured.
-    pub fastest: Option<Fastest>,
-}
-
-/// The load of a run with the most operations a second.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Fastest {
-    /// Its case.
-    pub case: String,
-    /// Its direction.
-    pub direction: String,
-    /// The figure of all passes.
-    pub iops: f64,
-    /// As it went: the rate of all directions of the case in equal parts of its measured time.
-    pub course_iops: Vec<f64>,
-}
-
-/// Points of a small picture.
-const POINTS: usize = 32;
-
-/// How the list is derived from a Record; another version of it has another number.
-pub const HEADLINES: Derivation<Headline> = Derivation {
-    version: concat!(env!("CARGO_PKG_VERSION"), "/serve-1"),
-    derive: |record| (headline(record), String::new()),
-};
-
-fn headline(record: &Record) -> Headline {
-    let assessment = assess(record);
-    let rows = assessment.rows.iter();
-    let all = rows.flat_map(|row| row.directions.iter().map(move |moved| (&row.case, moved)));
-    let most = all.max_by(|(_, a), (_, b)| a.iops.value.total_cmp(&b.iops.value));
-    Headline {
-        origin: record.origin.name().to_owned(),
-        machine: record.environment.host_name.clone().unwrap_or_default(),
-        fastest: most.map(|(case, moved)| Fastest {
-            case: case.clone(),
-            direction: moved.direction.to_string(),
-            iops: moved.iops.value,
-            course_iops: course(record, case),
-        }),
-    }
-}
-
-/// The rate of a case over its passes, with at most [`POINTS`] points.
-fn course(record: &Record, case: &str) -> Vec<f64> {
-    let passes = record.measurements.iter().filter(|pass| pass.case == case);
-    let slices: Vec<&Interval> = passes
-        .flat_map(|pass| &pass.series)
-        .filter(|slice| !slice.ramp && slice.length_ns > 0)
-        .collect();
-    let share = slices.len().div_ceil(POINTS).max(1);
-    let rate = |slices: &[&Interval]| {
-        let moved = slices.iter().flat_map(|slice| facts::directions(slice));
-        let ios: u64 = moved.map(|moved| moved.ios).sum();
-        let length = slices.iter().map(|slice| slice.length_ns).sum();
-        facts::per_second(ios, length).round()
-    };
-    slices.chunks(share).map(rate).collect()
-}
+use blocklab_store::{Index, Store, StoreError, is_id};
 
 /// The runs of a store.
 #[derive(Debug, Clone)]
@@ -91,7 +23,7 @@ pub struct Shelf {
 /// The index as it was read last: a look at the folders of 20,000 runs takes a third of a second.
 #[derive(Debug)]
 struct Latest {
-    index: Arc<Index<Headline>>,
+    index: Arc<Index<RunHead>>,
     /// When the folder of the store was changed last: a run that is new or gone changes it.
     changed: Option<SystemTime>,
     read: Instant,
@@ -138,15 +70,15 @@ impl Shelf {
         &self.store
     }
 
-    /// All runs with their headlines, the oldest first.
-    pub fn index(&self) -> Arc<Index<Headline>> {
+    /// All runs with what is derived from them, the oldest first.
+    pub fn index(&self) -> Arc<Index<RunHead>> {
         let mut latest = self.latest.lock().expect("no panic under this lock");
         let changed = fs::metadata(self.store.root()).and_then(|facts| facts.modified());
         let changed = changed.ok();
         if let Some(known) = latest.as_ref().filter(|known| known.is_fresh(changed)) {
             return Arc::clone(&known.index);
         }
-        let index = Arc::new(self.store.index(&HEADLINES));
+        let index = Arc::new(self.store.index(&DERIVATION));
         *latest = Some(Latest {
             index: Arc::clone(&index),
             changed,

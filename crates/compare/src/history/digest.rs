@@ -1,8 +1,8 @@
-//! In: a Record. Out: the little of it that its place in a history needs, which the index of a store
-//! remembers in one line.
+//! In: a Record. Out: the little of it that lists, pages and its place in a history need, which the
+//! index of a store remembers in one line.
 
 use blocklab_findings::{Assessment, Estimate, Finding, Row, RowDirection, Severity, assess};
-use blocklab_record::{Origin, Percentile, Record, Status};
+use blocklab_record::{Interval, Origin, Percentile, Record, Status};
 use blocklab_workload::Direction;
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,37 @@ use crate::compare::{Clocked, Load, Quantity, loads};
 
 /// Another one for everything that [`derive`] makes otherwise, so that no store gives out what an
 /// older build derived.
-pub const DERIVED: &str = concat!(env!("CARGO_PKG_VERSION"), "/history/1");
+pub const DERIVED: &str = concat!(env!("CARGO_PKG_VERSION"), "/history/2");
+
+/// What every list needs of a run. It is short: a list reads all of them.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct RunHead {
+    /// The name of the machine; empty where it is unknown.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub machine: String,
+    /// `None`: nothing was measured.
+    pub fastest: Option<Fastest>,
+}
+
+/// How the rate of the fastest load went. It is read of the runs that are shown.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Course {
+    /// The rate of all directions of its case, in equal parts of its measured time.
+    #[serde(default)]
+    pub course_iops: Vec<f64>,
+}
+
+/// What is read run by run.
+#[derive(Serialize)]
+struct Remembered {
+    #[serde(flatten)]
+    digest: Digest,
+    #[serde(flatten)]
+    course: Course,
+}
+
+/// Points of a course.
+const POINTS: usize = 32;
 
 /// The load of a run with the most operations a second.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -84,12 +114,42 @@ pub struct FigureDigest {
     pub passes: u32,
 }
 
-/// What a list shows of a Record, and what its history needs, in one line.
-pub fn derive(record: &Record) -> (Option<Fastest>, String) {
+/// What a list shows of a Record; and what its history and its row on a page need, in one line that
+/// holds a [`Digest`] and a [`Course`].
+pub fn derive(record: &Record) -> (RunHead, String) {
     let assessment = assess(record);
-    let digest = Digest::new(record, &assessment);
-    let text = serde_json::to_string(&digest).unwrap_or_default();
-    (fastest(&assessment), text)
+    let head = RunHead {
+        machine: record.environment.host_name.clone().unwrap_or_default(),
+        fastest: fastest(&assessment),
+    };
+    let case = head.fastest.as_ref().map(|load| &*load.case);
+    let remembered = Remembered {
+        digest: Digest::new(record, &assessment),
+        course: Course {
+            course_iops: case.map_or_else(Vec::new, |case| course(record, case)),
+        },
+    };
+    let text = serde_json::to_string(&remembered).unwrap_or_default();
+    (head, text)
+}
+
+/// The rate of a case over its passes.
+fn course(record: &Record, case: &str) -> Vec<f64> {
+    let passes = record.measurements.iter().filter(|pass| pass.case == case);
+    let slices: Vec<&Interval> = passes
+        .flat_map(|pass| &pass.series)
+        .filter(|slice| !slice.ramp && slice.length_ns > 0)
+        .collect();
+    let share = slices.len().div_ceil(POINTS).max(1);
+    let rate = |slices: &[&Interval]| {
+        let directions = slices
+            .iter()
+            .flat_map(|slice| [slice.read, slice.write, slice.trim]);
+        let ios: u64 = directions.map(|direction| direction.ios).sum();
+        let length_ns: u64 = slices.iter().map(|slice| slice.length_ns).sum();
+        (ios as f64 * 1e9 / length_ns.max(1) as f64).round()
+    };
+    slices.chunks(share).map(rate).collect()
 }
 
 /// By the figure that `show` prints of it.

@@ -13,7 +13,8 @@ mod tests;
 
 pub(crate) use against::holm;
 pub use against::{AgainstHistory, HistoryPair, Refused, against_history};
-pub use digest::{DERIVED, Digest, Fastest, FigureDigest, LoadDigest, derive};
+pub use digest::{Course, DERIVED, Digest, Fastest, FigureDigest, LoadDigest, RunHead, derive};
+pub use levels::Level;
 pub use series::{
     ChangePoint, Changed, Conditions, History, HistoryRun, Point, Series, SeriesVerdict, Suspected,
     history,

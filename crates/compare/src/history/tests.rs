@@ -240,8 +240,8 @@ fn of_many_series_a_weak_change_is_only_suspected() {
 #[test]
 fn what_the_index_remembers_is_what_was_derived() {
     let record = run(&[10_000.0, 10_100.0, 9_900.0]);
-    let (fastest, text) = derive(&record);
-    let fastest = fastest.expect("a load");
+    let (head, text) = derive(&record);
+    let fastest = head.fastest.expect("a load");
     assert!((fastest.iops - 10_000.0).abs() < 1.0 && fastest.direction == "read");
     assert!(
         !text.contains('\n') && text.len() < 1_500,
@@ -279,6 +279,8 @@ fn asked(percent: f64, records: &[Record]) -> Answer {
         comparison: None,
         history: Some(&against),
         compared: None,
+    let course: Course = serde_json::from_str(&text).expect("a course");
+    assert!(course.course_iops.len() <= 32, "{course:?}");
     };
     answer(&[condition.into()], evidence).expect("asked").answer
 }

@@ -119,7 +119,7 @@ impl Lines {
 
     /// Writes a new file of the lines in use where most are not, and tells each where it is now.
     pub(super) fn compact<'k>(&mut self, runs: usize, kept: impl Iterator<Item = &'k mut Kept>) {
-        // Lists and pages remember different things of each run: the lines of the other are in use.
+        // Two versions of blocklab may use one store: the lines of the other one are in use.
         if self.stale < STALE.max(2 * runs) {
             return;
         }

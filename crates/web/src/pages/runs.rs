@@ -1,15 +1,15 @@
 //! All runs, the newest first: what each came to, how it went, and which are to be compared.
 
-use blocklab_record::Status;
+use blocklab_compare::history::{Course, Fastest, RunHead};
+use blocklab_record::{Origin, Status};
 use blocklab_report::words::facts;
 use blocklab_store::{Damaged, Index, Indexed, Listed};
 use blocklab_units::{count, plural};
 use maud::{Markup, html};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::Page;
 use crate::layout::{above, page, query_text};
-use crate::shelf::{Fastest, Headline};
 
 /// What is looked for; an empty text fits all.
 #[derive(Debug, Clone, Default)]
@@ -40,16 +40,63 @@ struct Form<'a> {
     fitting: usize,
     page: usize,
     pages: usize,
-    runs: Vec<Line<'a>>,
+    runs: &'a [Line<'a>],
     damaged: &'a [Damaged],
 }
 
+/// A run that is shown.
 #[derive(Serialize)]
 struct Line<'a> {
     #[serde(flatten)]
     run: &'a Listed,
+    /// Nothing where its Record cannot be read.
     #[serde(flatten)]
-    headline: Option<&'a Headline>,
+    known: Option<Known<'a>>,
+}
+
+#[derive(Serialize)]
+struct Known<'a> {
+    /// `measured`, `simulated`, `emulated`, `imported`.
+    origin: &'static str,
+    /// Empty where it is unknown.
+    machine: &'a str,
+    fastest: Option<Shown<'a>>,
+}
+
+#[derive(Serialize)]
+struct Shown<'a> {
+    #[serde(flatten)]
+    load: &'a Fastest,
+    #[serde(flatten)]
+    course: Course,
+}
+
+/// What the index remembers run by run, as far as it is shown.
+#[derive(Deserialize)]
+struct More {
+    origin: Origin,
+    #[serde(flatten)]
+    course: Course,
+}
+
+impl<'a> Line<'a> {
+    fn new(index: &Index<RunHead>, indexed: &'a Indexed<RunHead>) -> Self {
+        let known = indexed.head.as_ref().and_then(|head| {
+            let more = index.text(indexed, |text| serde_json::from_str::<More>(text).ok())?;
+            Some(Known {
+                origin: more.origin.name(),
+                machine: &head.machine,
+                fastest: head.fastest.as_ref().map(|load| Shown {
+                    load,
+                    course: more.course,
+                }),
+            })
+        });
+        Self {
+            run: &indexed.run,
+            known,
+        }
+    }
 }
 
 impl Wanted {
@@ -69,7 +116,7 @@ impl Wanted {
         }
     }
 
-    fn fits(&self, indexed: &Indexed<Headline>) -> bool {
+    fn fits(&self, indexed: &Indexed<RunHead>) -> bool {
         let run = &indexed.run;
         let head = indexed.head.as_ref();
         let machine = head.map_or("", |head| &head.machine);
@@ -115,7 +162,7 @@ fn status(run: &Listed) -> &'static str {
 }
 
 /// The page of those that fit.
-pub fn runs(index: &Index<Headline>, wanted: &Wanted, is_running: &dyn Fn(&str) -> bool) -> Page {
+pub fn runs(index: &Index<RunHead>, wanted: &Wanted, is_running: &dyn Fn(&str) -> bool) -> Page {
     let fitting: Vec<_> = index
         .runs
         .iter()
@@ -125,17 +172,13 @@ pub fn runs(index: &Index<Headline>, wanted: &Wanted, is_running: &dyn Fn(&str) 
     let pages = fitting.len().div_ceil(PAGE).max(1);
     let at = wanted.page.min(pages);
     let shown = fitting.iter().skip((at - 1) * PAGE).take(PAGE);
-    let shown: Vec<&Indexed<Headline>> = shown.copied().collect();
-    let lines = shown.iter().map(|indexed| Line {
-        run: &indexed.run,
-        headline: indexed.head.as_ref(),
-    });
+    let shown: Vec<Line<'_>> = shown.map(|indexed| Line::new(index, indexed)).collect();
     let form = Form {
         runs_format: 1,
         fitting: fitting.len(),
         page: at,
         pages,
-        runs: lines.collect(),
+        runs: &shown,
         damaged: &index.damaged,
     };
     let json = serde_json::to_string_pretty(&form).expect("a form holds no exotic keys");
@@ -193,7 +236,7 @@ fn filters(wanted: &Wanted) -> Markup {
     }
 }
 
-fn table(shown: &[&Indexed<Headline>], is_running: &dyn Fn(&str) -> bool) -> Markup {
+fn table(shown: &[Line<'_>], is_running: &dyn Fn(&str) -> bool) -> Markup {
     html! {
         form method="get" action="/compare" {
             div class="card flush" {
@@ -209,7 +252,7 @@ fn table(shown: &[&Indexed<Headline>], is_running: &dyn Fn(&str) -> bool) -> Mar
                             th scope="col" { "Name" }
                             th scope="col" { "Target" }
                         } }
-                        tbody { @for indexed in shown { (row(indexed, is_running)) } }
+                        tbody { @for line in shown { (row(line, is_running)) } }
                     }
                 }
             }
@@ -221,9 +264,9 @@ fn table(shown: &[&Indexed<Headline>], is_running: &dyn Fn(&str) -> bool) -> Mar
     }
 }
 
-fn row(indexed: &Indexed<Headline>, is_running: &dyn Fn(&str) -> bool) -> Markup {
-    let run = &indexed.run;
-    let fastest = indexed.head.as_ref().and_then(|head| head.fastest.as_ref());
+fn row(line: &Line<'_>, is_running: &dyn Fn(&str) -> bool) -> Markup {
+    let run = line.run;
+    let fastest = line.known.as_ref().and_then(|known| known.fastest.as_ref());
     let is_running = run.partial && is_running(&run.id);
     let place = if is_running { "live" } else { "run" };
     let (tone, state) = match status(run) {
@@ -239,8 +282,8 @@ fn row(indexed: &Indexed<Headline>, is_running: &dyn Fn(&str) -> bool) -> Markup
             th scope="row" { a href={ "/" (place) "/" (run.id) } { (run.id) } }
             td { (facts::moment(&run.started_at)) }
             td { span class=(tone) { (state) } }
-            td class="number" { (fastest.map_or_else(|| "–".to_owned(), |load| count(load.iops))) }
-            td { @if let Some(load) = fastest { (spark(load)) } }
+            td class="number" { (fastest.map_or_else(|| "–".to_owned(), |shown| count(shown.load.iops))) }
+            td { @if let Some(shown) = fastest { (spark(shown)) } }
             td { (run.name) }
             td class="target" title=(run.targets.join(" ")) { (targets(&run.targets)) }
         }
@@ -258,11 +301,12 @@ fn targets(all: &[String]) -> String {
 const SPARK: (f64, f64) = (132.0, 28.0);
 
 /// The rate from zero, as a line.
-fn spark(load: &Fastest) -> Markup {
-    let most = load.course_iops.iter().copied().fold(0.0, f64::max);
-    let steps = load.course_iops.len().saturating_sub(1).max(1) as f64;
+fn spark(shown: &Shown<'_>) -> Markup {
+    let course = &shown.course.course_iops;
+    let most = course.iter().copied().fold(0.0, f64::max);
+    let steps = course.len().saturating_sub(1).max(1) as f64;
     let (width, height) = SPARK;
-    let points = load.course_iops.iter().enumerate().map(|(at, iops)| {
+    let points = course.iter().enumerate().map(|(at, iops)| {
         let letter = if at == 0 { 'M' } else { 'L' };
         let x = 1.0 + at as f64 / steps * (width - 2.0);
         let y = height - 2.0 - iops / most.max(1.0) * (height - 4.0);
@@ -270,12 +314,12 @@ fn spark(load: &Fastest) -> Markup {
     });
     let label = format!(
         "{} {}: up to {} IOPS",
-        load.case,
-        load.direction,
+        shown.load.case,
+        shown.load.direction,
         count(most)
     );
     html! {
-        @if load.course_iops.len() > 1 {
+        @if course.len() > 1 {
             svg class="spark" viewBox={ "0 0 " (width) " " (height) } role="img" aria-label=(label) {
                 title { (label) }
                 path d=(points.collect::<String>()) {}
