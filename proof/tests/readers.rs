@@ -166,7 +166,7 @@ fn outputs_keep_their_schemas() {
 }
 
 /// Schemas, and commands whose output each holds.
-const OUTPUTS: [(&str, &[&str]); 7] = [
+const OUTPUTS: [(&str, &[&str]); 8] = [
     (
         "advice",
         &[
@@ -206,6 +206,7 @@ const OUTPUTS: [(&str, &[&str]); 7] = [
         ],
     ),
     ("catalog-import", &["catalog import TYPES"]),
+    ("history", &["history", "history --name a"]),
 ];
 
 /// The story: dashboards read `compare`, `diagnose` and `price`, which had a version and no schema.
@@ -223,6 +224,7 @@ fn judgements_and_the_catalog_keep_their_schemas() {
     ] {
         good(lab.blocklab(format!("run -q {loads} --name {name} {more}").split(' ')));
     }
+    series_with_a_change_and_with_intervals(&lab);
     let types = root().join("crates/catalog/tests/samples/describe-instance-types.json");
     for (schema, lines) in OUTPUTS {
         let Some(mut python) = python("jsonschema") else {
@@ -251,6 +253,29 @@ fn judgements_and_the_catalog_keep_their_schemas() {
         }
         let printed = well(&python.output().unwrap());
         assert_eq!(printed.trim(), lines.len().to_string(), "{schema}");
+    }
+}
+
+/// A volume that somebody slows down, and a target that is measured often enough.
+fn series_with_a_change_and_with_intervals(lab: &Lab) {
+    for rate in [900, 900, 700] {
+        let device = format!(
+            "[[volume]]\nkind = \"d\"\ncapacity = \"1TiB\"\n[[volume.cap]]\n\
+             name = \"volume IOPS\"\nrate = \"{rate} IOPS\"\n[volume.service]\n\
+             read = {{ base = \"600us\" }}\nwrite = {{ base = \"600us\" }}\n"
+        );
+        std::fs::write(lab.path().join("d.toml"), device).unwrap();
+        good(lab.blocklab(
+            "run -q --seed 7 --rw randread --depth 4 --runtime 3s --target sim:./d.toml".split(' '),
+        ));
+    }
+    for _ in 0..6 {
+        let load = "run -q --rw randread --repeat 2 --runtime 20ms --target null";
+        good(lab.blocklab(load.split(' ')));
+    }
+    let shown = good(lab.blocklab(["history", "--json"]));
+    for word in ["\"regressed\"", "\"levels\": [\n", "\"limits\""] {
+        assert!(shown.contains(word), "{word} in {shown}");
     }
 }
 

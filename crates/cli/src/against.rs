@@ -94,14 +94,16 @@ fn runs(
     let is_tagged = |run: &blocklab_store::Listed| {
         tag.is_none_or(|tag| store.tags(run).iter().any(|known| known == tag))
     };
-    let earlier = history_runs(&index, |run| before.contains(&&*run.id) && is_tagged(run));
+    let earlier = history_runs(store, &index, |run| {
+        before.contains(&*run.id) && is_tagged(run)
+    });
     if let (Some(tag), true) = (tag, earlier.is_empty()) {
         bail!(
             "no run before {} has the tag `{tag}`; `blocklab note RUN --tag {tag}` gives it",
             record.id
         );
     }
-    let own = history_runs(&index, |run| run.id == record.id).pop();
+    let own = history_runs(store, &index, |run| run.id == record.id).pop();
     let Some(own) = own else {
         bail!("the Record of {} cannot be read whole", record.id);
     };

@@ -4,10 +4,12 @@ use anyhow::{Result, bail};
 use blocklab_compare::gate::fits;
 use blocklab_compare::history::{History, RunHead, history as series};
 use blocklab_console::terminal;
-use blocklab_report::document::Document;
+use blocklab_page as page;
+use blocklab_report::document::Form;
 use blocklab_report::views;
 use blocklab_results::history::{DERIVATION, history_runs};
 use blocklab_store::{Index, Store};
+use blocklab_web::Built;
 use jiff::Timestamp;
 use serde::Serialize;
 
@@ -29,22 +31,27 @@ pub fn history(args: &HistoryArgs, store: &Store) -> Result<()> {
     let index = store.index(&DERIVATION);
     warn_of(&index.damaged, store);
     let (runs, found) = found(args, store, &index)?;
-    answer::print(args.form, FORM, &Fields::new(runs, &found), || {
-        views::history(&found)
+    terminal::print_styled(match args.form.form(terminal::style()) {
+        None => answer::json(FORM, &Fields::new(runs, &found))?,
+        Some(Form::Html) => page::history(&found),
+        Some(form) => views::history(&found).print(form),
     })
 }
 
-/// The same for a page, in words and as JSON.
-pub fn shown(args: &HistoryArgs, store: &Store) -> Result<(Document, String)> {
+/// The same for a page.
+pub fn shown(args: &HistoryArgs, store: &Store) -> Result<Built> {
     let (runs, found) = found(args, store, &store.index(&DERIVATION))?;
-    let json = answer::json(FORM, &Fields::new(runs, &found))?;
-    Ok((views::history(&found), json))
+    Ok(Built {
+        body: page::history_section(&found),
+        script: Some(page::history_script()),
+        json: answer::json(FORM, &Fields::new(runs, &found))?,
+    })
 }
 
 /// How many runs fit, and their series.
 fn found(args: &HistoryArgs, store: &Store, index: &Index<RunHead>) -> Result<(usize, History)> {
     let now = Timestamp::now();
-    let runs = history_runs(index, |run| is_wanted(store, run, &args.filter, now));
+    let runs = history_runs(store, index, |run| is_wanted(store, run, &args.filter, now));
     if runs.is_empty() {
         bail!(
             "no run in {} fits; `blocklab list` shows what is there",

@@ -22,6 +22,7 @@ pub const STYLE: &str = concat!(
     include_str!("../assets/charts.css"),
     include_str!("../assets/model.css"),
     include_str!("../assets/study.css"),
+    include_str!("../assets/history.css"),
 );
 
 /// One script in one closure, in reading order.

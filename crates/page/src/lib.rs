@@ -16,6 +16,7 @@ mod diagnosis;
 mod findings;
 mod frame;
 mod headline;
+mod history;
 mod hosts;
 mod limits;
 mod model;
@@ -29,6 +30,7 @@ mod trace;
 
 use blocklab_compare::compare::Comparison;
 use blocklab_compare::expect::Diagnosis;
+use blocklab_compare::history::History;
 use blocklab_compare::study::Outcome;
 use blocklab_findings::Assessment;
 use blocklab_record::Record;
@@ -39,6 +41,7 @@ use blocklab_report::views::Beside;
 use blocklab_report::words::answer;
 use blocklab_trace::character::Character;
 pub use frame::{STYLE, lines_script, script};
+pub use history::script as history_script;
 use side::Side;
 
 /// The whole page for one Record, or for several side by side in the order given.
@@ -122,4 +125,14 @@ pub fn study(records: &[(&Record, &Assessment)], outcome: &Outcome) -> String {
         section: &|sides: &[Side<'_>]| study::section(outcome, sides),
     };
     frame::page(records, Some(opening), None).into_string()
+}
+
+/// The page of a history.
+pub fn history(history: &History) -> String {
+    history::page(history)
+}
+
+/// The same for a page that has a title and [`history_script`].
+pub fn history_section(history: &History) -> Markup {
+    history::section(history)
 }

@@ -7,13 +7,14 @@ mod webdriver;
 
 use std::fs;
 
+use blocklab_compare::history::history;
 use blocklab_findings::Assessment;
 use blocklab_record::{Origin, Record};
 use blocklab_report::views::{self, Beside, Passing};
 use blocklab_sizing::{Arrivals, Lane};
 use blocklab_trace::Operation;
 use blocklab_trace::character::{Characterizer, TimeMap};
-use blocklab_units::{Nanos, latency, rate};
+use blocklab_units::{Nanos, count, latency, rate};
 use blocklab_workload::Direction;
 use serde_json::{Value, json};
 use webdriver::Browser;
@@ -214,6 +215,101 @@ fn a_crowded_page_stays_legible() {
     a_picture_says_what_its_colours_are(&browser);
     each_chart_keeps_its_own_zoom_in_the_link(&browser);
     nothing_was_said_or_fetched(&browser, &[&crowded, &crowded]);
+}
+
+/// A dot a run, whose figures are those of the JSON, by pointer and by keys; levels and where they
+/// begin; on every screen and in the dark; and a table without a script.
+#[test]
+fn a_history_is_drawn_and_read() {
+    if !webdriver::is_installed() {
+        println!("skipped: chromium is not installed (apt-get install chromium chromium-driver)");
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let history = history(&sample::history_runs());
+    let page = written(&folder, "history.html", &blocklab_page::history(&history));
+    let json = serde_json::to_value(&history).expect("JSON");
+    let series = json["series"].as_array().expect("series");
+    let series = series.iter().find(|series| series["is_headline"] == true);
+    let series = series.expect("the rate of the first load");
+
+    let browser = Browser::start();
+    browser.open(&page);
+    let points = series["points"].as_array().expect("points");
+    let chart = ".load [data-chart=history]";
+    let first = ".load:first-of-type .grid-2 > :first-child";
+    assert!(browser.count(chart) >= 2, "a chart a load at least");
+    let all = browser.count(&format!("{first} .dot"));
+    assert_eq!(all, points.len() as u64);
+    assert_eq!(
+        browser.count(&format!("{first} .dot.hollow")),
+        1,
+        "one was interrupted"
+    );
+    assert_eq!(browser.count(&format!("{first} .level")), 2);
+    assert_eq!(browser.count(&format!("{first} .begins")), 1);
+    assert_eq!(
+        browser.count(&format!("{first} .around-changed")),
+        1,
+        "the kernel"
+    );
+    let label = browser.run(
+        "return document.querySelector(arguments[0] + ' .begins-label').textContent",
+        json!([first]),
+    );
+    let change = &series["changes"][0];
+    let percent = change["change_percent"].as_f64().expect("a number");
+    let wanted = format!("2026-11-21  {percent:+.1} %").replace('-', "−");
+    let label = label.as_str().expect("a text").replace('-', "−");
+    assert!(label.starts_with(&wanted), "{wanted}: {label}");
+
+    for (place, point) in points.iter().enumerate() {
+        if ![0, sample::INTERRUPTED, sample::BEFORE].contains(&place) {
+            continue;
+        }
+        let run = point["run"].as_str().expect("an id");
+        let dot = format!("return document.querySelector(\"{first} .dot[data-run='{run}']\")");
+        browser.hover(browser.middle(&dot));
+        it_says(&browser.text(&format!("{first} .tooltip")), point);
+    }
+    browser.run(
+        "document.querySelector(arguments[0] + ' svg').focus()",
+        json!([first]),
+    );
+    for _ in 0..points.len() {
+        browser.key(ARROW_RIGHT);
+    }
+    let said = browser.text(&format!("{first} .unseen"));
+    it_says(&said, points.last().expect("a point"));
+    let dark = |scheme: &str| {
+        browser.set_colours(scheme);
+        let fill = "return getComputedStyle(document.querySelector('.dot')).fill";
+        browser.run(fill, json!([]))
+    };
+    assert_ne!(dark("dark"), dark("light"));
+    a_narrow_screen_scrolls_in_one_direction_only(&browser);
+    nothing_was_said_or_fetched(&browser, &[&page]);
+}
+
+/// Whether a run's words under the pointer are those of its point in the JSON.
+#[track_caller]
+fn it_says(tip: &str, point: &Value) {
+    let count = |name: &str| count(point[name].as_f64().expect("a figure"));
+    let mut wanted = vec![
+        point["run"].as_str().expect("an id").to_owned(),
+        format!("{} IOPS", count("value")),
+        format!("{} IOPS to {} IOPS", count("ci95_low"), count("ci95_high")),
+    ];
+    if point["is_left_out"] == true {
+        wanted.push("left out: interrupted".to_owned());
+    }
+    for changed in point["changed"].as_array().into_iter().flatten() {
+        let [before, after] = ["before", "after"].map(|name| changed[name].as_str().expect("it"));
+        wanted.push(format!("{before} → {after}"));
+    }
+    for text in wanted {
+        assert!(tip.contains(&text), "{text} in\n{tip}");
+    }
 }
 
 fn address(folder: &tempfile::TempDir, name: &str, records: &[(&Record, &Assessment)]) -> String {

@@ -506,3 +506,25 @@ fn an_old_run_says_assumed_once() {
         assert!(!page.contains(": assumed: as gp3"), "{page}");
     }
 }
+
+/// Without a script, every run of a load stands in a table, and names of others are text.
+#[test]
+fn a_history_is_a_table_without_a_script() {
+    let mut runs = sample::history_runs();
+    for run in &mut runs {
+        run.digest.study = "<img src=x onerror=alert(1)>".to_owned();
+    }
+    let history = blocklab_compare::history::history(&runs);
+    let page = blocklab_page::history(&history);
+    assert_eq!(page, blocklab_page::history(&history));
+    let tables = page.matches("<tbody>").count();
+    assert_eq!(page.matches("<th scope=\"row\">").count(), 28 * tables);
+    assert!(
+        tables > 0 && page.contains("left out: interrupted"),
+        "{page}"
+    );
+    assert!(
+        !page.contains("<img") && page.contains("&lt;img src=x"),
+        "{page}"
+    );
+}

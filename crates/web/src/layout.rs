@@ -34,7 +34,12 @@ pub fn styles() -> Vec<String> {
 
 /// Every script that stands in a page of ours.
 pub fn scripts() -> Vec<String> {
-    vec![page::script(), live_script(), ENTER.to_owned()]
+    vec![
+        page::script(),
+        page::history_script(),
+        live_script(),
+        ENTER.to_owned(),
+    ]
 }
 
 /// The pages that lead to all others.

@@ -49,13 +49,12 @@ fn build(_: &Store, query: &Query) -> Result<Vec<Built>, String> {
         if text == "bad" {
             return Err("no volume <bad>".to_owned());
         }
-        Ok(Built {
-            document: Document {
-                name: text.clone(),
-                parts: vec![Part::Prose("a `sheet`".to_owned())],
-            },
-            json: format!("{{\"address\": \"{text}\"}}\n"),
-        })
+        let document = Document {
+            name: text.clone(),
+            parts: vec![Part::Prose("a `sheet`".to_owned())],
+        };
+        let json = format!("{{\"address\": \"{text}\"}}\n");
+        Ok(Built::document(&document, json))
     });
     built.collect()
 }

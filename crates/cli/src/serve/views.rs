@@ -75,8 +75,8 @@ fn show_history(store: &Store, query: &Query) -> Result<Vec<Built>, String> {
     let Command::History(args) = cli.command else {
         return Err("`history` is a command".to_owned());
     };
-    let (document, json) = history::shown(&args, store).map_err(|error| format!("{error:#}"))?;
-    Ok(vec![Built { document, json }])
+    let built = history::shown(&args, store).map_err(|error| format!("{error:#}"))?;
+    Ok(vec![built])
 }
 
 /// Volumes and machines beside each other, as `catalog show` shows each.
@@ -99,7 +99,7 @@ fn show_addresses(_: &Store, query: &Query) -> Result<Vec<Built>, String> {
         .filter(|(name, text)| name == "address" && !text.trim().is_empty());
     let built = asked.map(|(_, text)| {
         let (document, json) = catalog::shown(sold(text)?).map_err(|error| format!("{error:#}"))?;
-        Ok(Built { document, json })
+        Ok(Built::document(&document, json))
     });
     built.collect()
 }

@@ -6,6 +6,7 @@
 
 mod against;
 mod digest;
+mod levels;
 mod series;
 mod surroundings;
 #[cfg(test)]
@@ -16,6 +17,6 @@ pub use against::{AgainstHistory, HistoryPair, Refused, against_history};
 pub use digest::{Course, DERIVED, Digest, Fastest, FigureDigest, LoadDigest, RunHead, derive};
 pub use levels::Level;
 pub use series::{
-    ChangePoint, Changed, Conditions, History, HistoryRun, Point, Series, SeriesVerdict, Suspected,
-    history,
+    ByHand, ChangePoint, Changed, Conditions, History, HistoryRun, Point, Series, SeriesVerdict,
+    Suspected, history,
 };

@@ -8,6 +8,7 @@ use blocklab_stats::{Change, TESTED, changes, discoveries, suspected};
 use blocklab_workload::Direction;
 use serde::Serialize;
 
+use super::levels::{Level, levels};
 use super::{Digest, LoadDigest};
 use crate::compare::Quantity;
 
@@ -20,6 +21,30 @@ pub struct HistoryRun {
     pub started_at: String,
     /// What is known of it.
     pub digest: Digest,
+    /// What the user decided.
+    pub by_hand: Option<ByHand>,
+}
+
+/// What the user decided of a run, whatever findings say of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ByHand {
+    /// It enters the test.
+    In,
+    /// It is left out.
+    Out,
+}
+
+impl ByHand {
+    /// By the tags of the run; whoever gives both leaves it out.
+    pub fn of_tags(tags: &[String]) -> Option<Self> {
+        let has = |tag: &str| tags.iter().any(|known| known == tag);
+        match () {
+            () if has("history-out") => Some(Self::Out),
+            () if has("history-in") => Some(Self::In),
+            () => None,
+        }
+    }
 }
 
 /// What makes two figures neighbours in a history.
@@ -71,6 +96,8 @@ pub struct Series {
     pub points: Vec<Point>,
     /// The oldest first.
     pub changes: Vec<ChangePoint>,
+    /// The stretches between the changes and the suspicion; none where too few runs are comparable.
+    pub levels: Vec<Level>,
     /// What the last one or two runs let one suspect.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub suspicion: Option<Suspected>,
@@ -107,9 +134,12 @@ pub struct Point {
     pub ci95_high: Option<f64>,
     /// The passes behind it.
     pub passes: u32,
-    /// Whether it is left out of the test and drawn hollow: something doubts it that is not usual
-    /// in its series.
+    /// Whether it is left out of the test and drawn hollow: by hand, or as something doubts it that
+    /// is not usual in its series.
     pub is_left_out: bool,
+    /// What the user decided of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by_hand: Option<ByHand>,
     /// Rules that doubt it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub doubts: Vec<String>,
@@ -242,6 +272,7 @@ fn drafts(runs: &[HistoryRun]) -> Vec<Draft<'_>> {
                     ci95_high: figure.interval.map(|(_, high)| high),
                     passes: figure.passes,
                     is_left_out: false,
+                    by_hand: run.by_hand,
                     doubts: load.doubts.clone(),
                     changed: changed.unwrap_or_default(),
                 });
@@ -271,7 +302,10 @@ impl Series {
         self.usual_doubts = usual.collect();
         for point in &mut self.points {
             let mut doubts = point.doubts.iter();
-            point.is_left_out = doubts.any(|doubt| !self.usual_doubts.contains(doubt));
+            point.is_left_out = match point.by_hand {
+                Some(by_hand) => by_hand == ByHand::Out,
+                None => doubts.any(|doubt| !self.usual_doubts.contains(doubt)),
+            };
         }
     }
 }
@@ -304,6 +338,7 @@ impl Draft<'_> {
                 usual_doubts: Vec::new(),
                 points: Vec::new(),
                 changes: Vec::new(),
+                levels: Vec::new(),
                 suspicion: None,
             },
             runs: Vec::new(),
@@ -406,7 +441,7 @@ impl Found {
             .count();
         let left_out = match doubted {
             0 => String::new(),
-            doubted => format!("; {doubted} more are left out, as findings doubt them"),
+            doubted => format!("; {doubted} more are left out, by hand or as findings doubt them"),
         };
         let needed = if exact { 2 } else { FEWEST };
         (series.verdict, series.why) = match (series.changes.last(), &series.suspicion) {
@@ -421,6 +456,11 @@ impl Found {
             ),
             (None, None) => (SeriesVerdict::NoChangeShown, String::new()),
         };
+        if series.verdict != SeriesVerdict::NotComparable {
+            let starts = self.changes.iter().map(|(at, _)| self.sound[*at]);
+            let suspected = series.suspicion.as_ref().map(|of| of.place);
+            series.levels = levels(&series.points, &self.sound, starts, suspected);
+        }
     }
 }
 

@@ -18,6 +18,7 @@ fn runs(records: &[Record]) -> Vec<HistoryRun> {
         id: id(number),
         started_at: format!("2026-11-20T19:{number:02}:00Z"),
         digest: Digest::new(record, &assess(record)),
+        by_hand: None,
     };
     records.iter().enumerate().map(run).collect()
 }
@@ -71,6 +72,13 @@ fn since_when_it_is_slower_by_how_much_and_what_else_changed() {
         after: "6.8".to_owned(),
     };
     assert_eq!(change.changed, [kernel]);
+    let levels = found.levels.iter();
+    let places: Vec<_> = levels
+        .map(|level| (level.from_place, level.to_place))
+        .collect();
+    assert_eq!(places, [(0, 19), (20, 27)]);
+    let medians: Vec<f64> = found.levels.iter().map(|level| level.median).collect();
+    assert_eq!(medians, [change.before, change.after]);
     assert_eq!(found.points[20].changed, change.changed);
     assert!(found.points[21].changed.is_empty());
 }
@@ -162,6 +170,24 @@ fn what_doubts_nearly_all_runs_sets_none_apart() {
     assert_eq!(found.verdict, SeriesVerdict::Regressed);
 }
 
+/// The user knows what no finding does: that a run was measured while a backup went on, or that what
+/// a finding doubts does not matter here.
+#[test]
+fn a_run_is_left_out_or_kept_by_hand() {
+    let mut records = records(&[(10_000.0, 20), (9_000.0, 8)]);
+    interrupt(&mut records[4]);
+    let mut all = runs(&records);
+    all[3].by_hand = ByHand::of_tags(&["history-out".to_owned(), "history-in".to_owned()]);
+    all[4].by_hand = ByHand::of_tags(&["history-in".to_owned()]);
+    all[5].by_hand = ByHand::of_tags(&["baseline".to_owned()]);
+    let found = history(&all);
+    let points = &found.series[0].points;
+    let left_out: Vec<bool> = points[3..6].iter().map(|point| point.is_left_out).collect();
+    assert_eq!(left_out, [true, false, false]);
+    assert_eq!(points[4].doubts, ["interrupted"]);
+    assert_eq!(found.series[0].levels[0].runs, 19);
+}
+
 #[test]
 fn one_or_two_runs_are_suspected_and_few_are_not_comparable() {
     for last in [1, 2] {
@@ -173,10 +199,13 @@ fn one_or_two_runs_are_suspected_and_few_are_not_comparable() {
             (id(20), SeriesVerdict::Regressed)
         );
         assert_eq!(found.why, "two more runs will tell");
+        let last = found.levels.last().expect("a level");
+        assert_eq!((last.from_place, last.is_suspected), (20, true));
     }
     let found = rate(&records(&[(10_000.0, 3), (5_000.0, 2)]));
     assert_eq!(found.verdict, SeriesVerdict::NotComparable);
     assert_eq!(found.why, "5 of the 6 runs that are needed");
+    assert_eq!(found.levels, []);
 }
 
 #[test]
@@ -250,6 +279,8 @@ fn what_the_index_remembers_is_what_was_derived() {
     );
     let read: Digest = serde_json::from_str(&text).expect("a digest");
     assert_eq!(read, Digest::new(&record, &assess(&record)));
+    let course: Course = serde_json::from_str(&text).expect("a course");
+    assert!(course.course_iops.len() <= 32, "{course:?}");
     let load = &read.loads[0];
     let names: Vec<&str> = load
         .figures
@@ -279,8 +310,6 @@ fn asked(percent: f64, records: &[Record]) -> Answer {
         comparison: None,
         history: Some(&against),
         compared: None,
-    let course: Course = serde_json::from_str(&text).expect("a course");
-    assert!(course.course_iops.len() <= 32, "{course:?}");
     };
     answer(&[condition.into()], evidence).expect("asked").answer
 }

@@ -5,11 +5,87 @@ use std::collections::BTreeSet;
 
 use blocklab_compare::compare::Quantity;
 use blocklab_compare::history::{
-    ChangePoint, Changed, Conditions, Series, SeriesVerdict, Suspected,
+    ByHand, ChangePoint, Changed, Conditions, History, Point, Series, SeriesVerdict, Suspected,
 };
 use blocklab_units::{Ink, count, latency, plural};
 
+use crate::words::answer::Tone;
 use crate::words::facts::word;
+
+/// What of a history is shown to people; JSON has all of it.
+pub struct Shown<'h> {
+    /// The loads that were measured often enough: of each the figure that is judged, and the others
+    /// where something changed.
+    pub loads: Vec<Vec<&'h Series>>,
+    /// What is left out, in words.
+    pub left: Vec<String>,
+}
+
+/// So many loads are shown.
+const LOADS: usize = 40;
+
+/// What is shown of it.
+pub fn shown(history: &History) -> Shown<'_> {
+    let all: Vec<&Series> = history.series.iter().collect();
+    let loads = all.chunk_by(|a, b| a.conditions == b.conditions);
+    let (lonely, loads): (Vec<_>, Vec<_>) = loads.partition(|load| is_lonely(load));
+    let more = loads.len().saturating_sub(LOADS);
+    let mut left = Vec::new();
+    if more > 0 {
+        left.push(format!("{} more (--json shows all)", plural(more, "load")));
+    }
+    if !lonely.is_empty() {
+        left.push(format!(
+            "not comparable: {} with too few runs under the same conditions (--json shows them)",
+            plural(lonely.len(), "load")
+        ));
+    }
+    let is_shown = |series: &&Series| series.is_headline || !is_quiet(series.verdict);
+    let loads = loads.into_iter().take(LOADS);
+    Shown {
+        loads: loads
+            .map(|load| load.iter().copied().filter(is_shown).collect())
+            .collect(),
+        left,
+    }
+}
+
+fn is_lonely(load: &[&Series]) -> bool {
+    let mut verdicts = load.iter().map(|series| series.verdict);
+    verdicts.all(|verdict| verdict == SeriesVerdict::NotComparable)
+}
+
+const fn is_quiet(verdict: SeriesVerdict) -> bool {
+    matches!(
+        verdict,
+        SeriesVerdict::NoChangeShown | SeriesVerdict::NotComparable
+    )
+}
+
+/// The changes of a series, each with what else changed there, and what is suspected.
+pub fn items(series: &Series) -> Vec<String> {
+    let quantity = series.quantity;
+    let changes = series.changes.iter().flat_map(|of| {
+        let around = match &of.changed[..] {
+            [] => "nothing else that is known changed there".to_owned(),
+            all => format!("changed there: {}", changed(all)),
+        };
+        [change(quantity, of), around]
+    });
+    let suspicion = series.suspicion.iter();
+    changes
+        .chain(suspicion.map(|of| suspicion_of(quantity, of)))
+        .collect()
+}
+
+/// What the marks mean, and when a change is shown. `signs`: the marks of this form.
+pub fn legend(signs: &str) -> String {
+    format!(
+        "{signs} A change is shown if chance alone does not explain it (exact rank test, at most 1 % \
+         of those shown are false) and the medians differ by 2 % or more; its interval is the \
+         Hodges-Lehmann one of 95 %."
+    )
+}
 
 /// A value of this figure with its unit: `12,345 IOPS`, `1.20 ms`.
 pub fn value(quantity: Quantity, value: f64) -> String {
@@ -42,31 +118,35 @@ pub fn verdict(series: &Series) -> String {
     format!("{}: {}{why}", series.quantity.label(), word(series.verdict))
 }
 
-/// Its colour.
-pub const fn ink(of: SeriesVerdict) -> Ink {
+/// What it amounts to.
+pub const fn tone(of: SeriesVerdict) -> Tone {
     match of {
-        SeriesVerdict::Regressed => Ink::Red,
-        SeriesVerdict::Improved => Ink::Green,
-        SeriesVerdict::Suspected => Ink::Yellow,
-        SeriesVerdict::NoChangeShown | SeriesVerdict::NotComparable => Ink::Dim,
+        SeriesVerdict::Regressed => Tone::Bad,
+        SeriesVerdict::Improved => Tone::Good,
+        SeriesVerdict::Suspected => Tone::Doubt,
+        SeriesVerdict::NoChangeShown | SeriesVerdict::NotComparable => Tone::Plain,
+    }
+}
+
+/// Its colour on a terminal.
+pub const fn ink(of: SeriesVerdict) -> Ink {
+    match tone(of) {
+        Tone::Plain => Ink::Dim,
+        tone => tone.ink(),
     }
 }
 
 /// `regressed by 12.5 % (12.1 to 12.9 %) since 20261120-190142-k3f (12 runs): 798 IOPS before, 700
 /// IOPS now`.
-pub fn change(quantity: Quantity, of: &ChangePoint) -> String {
-    let interval = of.ci95_low_percent.zip(of.ci95_high_percent);
-    let interval = interval.map_or_else(String::new, |(low, high)| {
-        format!(" ({} to {})", percent(low), percent(high))
-    });
+fn change(quantity: Quantity, of: &ChangePoint) -> String {
     let chance = match of.probability {
         Some(probability) => format!("chance does that once in {}", times(probability)),
         None => "simulated, so chance has no part in it".to_owned(),
     };
     format!(
-        "{}, {}{interval}, since {} ({}): from {} to {} in the median; {chance}",
+        "{}, {}, since {} ({}): from {} to {} in the median; {chance}",
         word(of.verdict),
-        percent(of.change_percent),
+        size(of),
         of.run,
         plural(of.runs[1], "run"),
         value(quantity, of.before),
@@ -74,7 +154,17 @@ pub fn change(quantity: Quantity, of: &ChangePoint) -> String {
     )
 }
 
-fn percent(value: f64) -> String {
+/// `−12.5 % (−12.9 % to −12.1 %)`.
+pub fn size(of: &ChangePoint) -> String {
+    let interval = of.ci95_low_percent.zip(of.ci95_high_percent);
+    let interval = interval.map_or_else(String::new, |(low, high)| {
+        format!(" ({} to {})", percent(low), percent(high))
+    });
+    format!("{}{interval}", percent(of.change_percent))
+}
+
+/// `−12.5 %`.
+pub fn percent(value: f64) -> String {
     format!("{value:+.1} %").replace('-', "−")
 }
 
@@ -101,7 +191,7 @@ pub fn changed(all: &[Changed]) -> String {
 }
 
 /// `suspected since 20261120-190142-k3f: 700 IOPS, 798 IOPS before; two more runs will tell`.
-pub fn suspicion(quantity: Quantity, of: &Suspected) -> String {
+fn suspicion_of(quantity: Quantity, of: &Suspected) -> String {
     format!(
         "suspected, {} since {}: from {} to {} in the median; two more runs will tell",
         word(of.verdict),
@@ -111,9 +201,49 @@ pub fn suspicion(quantity: Quantity, of: &Suspected) -> String {
     )
 }
 
+/// Why a run is left out of the test: `left out: machine-busy`.
+pub fn doubted(point: &Point) -> String {
+    match point.by_hand {
+        Some(_) => "left out by hand".to_owned(),
+        None => format!("left out: {}", point.doubts.join(", ")),
+    }
+}
+
+/// What sets a run apart from the one before it.
+pub fn remarks(point: &Point) -> String {
+    let doubted = point.is_left_out.then(|| doubted(point));
+    let changed = (!point.changed.is_empty()).then(|| changed(&point.changed));
+    doubted
+        .into_iter()
+        .chain(changed)
+        .collect::<Vec<_>>()
+        .join("; ")
+}
+
 /// How many of its runs are left out of the test, and why; and what doubts nearly all of them.
 pub fn left_out(series: &Series) -> Vec<String> {
-    let left_out = series.points.iter().filter(|point| point.is_left_out);
+    let decided = |by_hand: ByHand| {
+        let points = series.points.iter();
+        points
+            .filter(|point| point.by_hand == Some(by_hand))
+            .count()
+    };
+    let by_hand = [
+        (
+            ByHand::Out,
+            "left out of the test by hand, by the tag history-out",
+        ),
+        (
+            ByHand::In,
+            "tested whatever findings say, by the tag history-in",
+        ),
+    ];
+    let by_hand = by_hand.into_iter().filter_map(|(which, words)| {
+        let number = decided(which);
+        (number > 0).then(|| format!("{}: {words}", plural(number, "run")))
+    });
+    let left_out = series.points.iter();
+    let left_out = left_out.filter(|point| point.is_left_out && point.by_hand.is_none());
     let doubts = left_out.clone().flat_map(|point| &point.doubts);
     let rules: BTreeSet<&str> = doubts
         .filter(|doubt| !series.usual_doubts.contains(doubt))
@@ -123,13 +253,13 @@ pub fn left_out(series: &Series) -> Vec<String> {
     let number = left_out.count();
     let runs = plural(series.points.len(), "run");
     let left_out = (number > 0).then(|| {
-        format!("{number} of {runs} are left out of the test (·), as findings doubt them: {rules}")
+        format!("{number} of {runs} are left out of the test, as findings doubt them: {rules}")
     });
     let usual = (!series.usual_doubts.is_empty()).then(|| {
         let rules = series.usual_doubts.join(", ");
         format!("findings doubt nearly all of the {runs} alike, so they are compared all the same: {rules}")
     });
-    left_out.into_iter().chain(usual).collect()
+    left_out.into_iter().chain(by_hand).chain(usual).collect()
 }
 
 /// So many runs, the last ones, have a block.

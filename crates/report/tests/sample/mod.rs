@@ -5,6 +5,7 @@
 #![allow(dead_code, unused_imports)]
 
 mod findings;
+mod history;
 mod modelled;
 mod study;
 
@@ -23,6 +24,7 @@ use blocklab_workload::{
     Access, BlockSizes, Direction, Durability, EngineKind, Mix, Pattern, errno,
 };
 pub use findings::*;
+pub use history::*;
 pub use modelled::*;
 pub use study::outcome;
 

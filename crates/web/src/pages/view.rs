@@ -38,13 +38,31 @@ pub struct Field {
     pub times: usize,
 }
 
-/// A document and its JSON.
+/// What is shown, and its JSON.
 #[derive(Debug)]
 pub struct Built {
     /// For people.
-    pub document: Document,
+    pub body: Markup,
+    /// What draws its charts, where it has some.
+    pub script: Option<String>,
     /// For programs: an object.
     pub json: String,
+}
+
+impl Built {
+    /// A document, which needs no script.
+    pub fn document(document: &Document, json: String) -> Self {
+        let has_heading = matches!(document.parts.first(), Some(Part::Heading(_)));
+        let body = html! {
+            @if !has_heading { h2 { (document.name) } }
+            (printed::parts(&document.parts, &document.name))
+        };
+        Self {
+            body,
+            script: None,
+            json,
+        }
+    }
 }
 
 /// The page of a view.
@@ -64,14 +82,7 @@ pub fn view(view: &View, store: &Store, query: &Query, is_json: bool) -> Result<
         (form(view, query))
         @if let Some(why) = why { pre class="card bad" role="alert" { (why) } }
         div class=[(built.len() > 1).then_some("beside")] {
-            @for one in &built {
-                section class="view" {
-                    @if !matches!(one.document.parts.first(), Some(Part::Heading(_))) {
-                        h2 { (one.document.name) }
-                    }
-                    (printed::parts(&one.document.parts, &one.document.name))
-                }
-            }
+            @for one in &built { section class="view" { (one.body) } }
         }
     };
     let own = format!("/{}", view.place);
@@ -80,8 +91,9 @@ pub fn view(view: &View, store: &Store, query: &Query, is_json: bool) -> Result<
     let json = format!("{own}.json?{}", asked.collect::<String>());
     let more = [(json.trim_end_matches(['&', '?']).to_owned(), "JSON")];
     let shown: Vec<&str> = built.iter().map(|one| one.json.trim()).collect();
+    let script = built.iter().find_map(|one| one.script.clone());
     Ok(Page {
-        html: page(view.name, &above(&own, &more), &main, None),
+        html: page(view.name, &above(&own, &more), &main, script),
         json: match shown[..] {
             [one] => format!("{one}\n"),
             _ => format!(

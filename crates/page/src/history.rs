@@ -1,0 +1,281 @@
+//! In: the history of a store. Out: its page: a small chart for each figure that is shown of a load,
+//! with a dot a run, and a table of the same figures.
+//!
+//! A file of its own: it is about many runs and needs none of their Records.
+
+use std::collections::BTreeMap;
+
+use blocklab_compare::history::{ChangePoint, History, Point, Series, SeriesVerdict};
+use blocklab_report::document::head::head;
+use blocklab_report::document::html::prose;
+use blocklab_report::document::tables::{card, heads};
+use blocklab_report::fields;
+use blocklab_report::words::{answer, facts, history as words};
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use serde::Serialize;
+
+use super::charts::{self, six_figures};
+use super::frame::{STYLE, lines_script};
+
+/// So many runs of a load are drawn, the last ones: as many as are tested.
+const DRAWN: usize = 200;
+
+const SIGNS: &str = "A dot a run, the newest at the right, with the 95 % interval within it; hollow: \
+    left out; across: the median of a level; upright: where a level \
+    begins, broken where it is only suspected; a tick below: something else changed there. Axes need \
+    not begin at zero.";
+
+/// The page by itself.
+pub fn page(history: &History) -> String {
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            (head("History – blocklab", STYLE))
+            body {
+                main id="main" class="document" {
+                    h1 { "History" }
+                    (section(history))
+                }
+                script { (PreEscaped(script())) }
+            }
+        }
+    };
+    page.into_string() + "\n"
+}
+
+/// What draws the charts of [`section`].
+pub fn script() -> String {
+    lines_script(include_str!("../assets/js/history.js"))
+}
+
+/// All that the page has below its title.
+pub fn section(history: &History) -> Markup {
+    let shown = words::shown(history);
+    let answer = answer::history(history);
+    html! {
+        p class={ "answer " (answer.tone.class()) } { (answer.text) "." }
+        noscript {
+            p class="card hint" { "The charts need JavaScript. Every figure is in the tables." }
+        }
+        @for load in &shown.loads { (load_of(load)) }
+        @for text in &shown.left { p class="hint" { (prose(text)) } }
+        p class="hint" { (words::legend(SIGNS)) }
+        p class="hint needs-script no-print" {
+            "Drag across a chart to zoom, double-click to return. With the keyboard: Tab to a chart, "
+            "arrows read runs, " kbd { "+" } " " kbd { "−" } " zoom, " kbd { "Esc" } " returns."
+        }
+    }
+}
+
+/// The figures of a load, and in which runs they stand.
+struct Load<'h> {
+    figures: &'h [&'h Series],
+    /// The runs that are drawn, the oldest first, each with its first point.
+    runs: Vec<&'h Point>,
+    /// The place of a run among them.
+    places: BTreeMap<&'h str, usize>,
+}
+
+impl<'h> Load<'h> {
+    fn new(figures: &'h [&'h Series]) -> Self {
+        let longest = figures.iter().max_by_key(|series| series.points.len());
+        let points = longest.map_or(&[][..], |series| &series.points);
+        let runs: Vec<&Point> = points[points.len().saturating_sub(DRAWN)..]
+            .iter()
+            .collect();
+        let places = runs.iter().enumerate();
+        Self {
+            figures,
+            places: places.map(|(place, point)| (&*point.run, place)).collect(),
+            runs,
+        }
+    }
+
+    /// Where a point of a series stands, if it is drawn.
+    fn place(&self, point: &Point) -> Option<usize> {
+        self.places.get(&*point.run).copied()
+    }
+
+    fn has_older(&self) -> bool {
+        let mut figures = self.figures.iter();
+        figures.any(|series| series.points.len() > self.runs.len())
+    }
+}
+
+fn load_of(figures: &[&Series]) -> Markup {
+    let load = Load::new(figures);
+    let conditions = &figures[0].conditions;
+    let title = words::title(conditions);
+    let runs = load.runs.iter().map(|point| {
+        fields! {
+            run: &*point.run,
+            at: facts::moment(&point.started_at),
+            left_out: point.is_left_out.then(|| words::doubted(point)),
+            changed: (!point.changed.is_empty()).then(|| words::changed(&point.changed)),
+        }
+    });
+    let data = fields! {
+        title: title.clone(),
+        runs: runs.collect::<Vec<_>>(),
+        figures: figures.iter().map(|series| figure(&load, series)).collect::<Vec<_>>(),
+    };
+    html! {
+        section class="load" {
+            h2 { (title) }
+            p class="lead" { (words::conditions(conditions)) }
+            div class="verdicts" {
+                @for series in figures {
+                    p class={ "verdict " (words::tone(series.verdict).class()) } { (words::verdict(series)) }
+                }
+            }
+            (charts::card(&title, &data))
+            ul class="entries" {
+                @for series in figures {
+                    @for item in words::items(series) {
+                        li { strong { (series.quantity.label()) } " " (item) }
+                    }
+                }
+            }
+            @for text in words::left_out(figures[0]) { p class="hint" { (text) } }
+            @if load.has_older() {
+                p class="hint" { "The last " (load.runs.len()) " runs are drawn; " code { "--json" } " has all." }
+            }
+            details class="points" {
+                summary { (load.runs.len()) " runs as a table" }
+                (table(&load, &title))
+            }
+        }
+    }
+}
+
+/// One chart.
+fn figure(load: &Load<'_>, series: &Series) -> impl Serialize {
+    let quantity = series.quantity;
+    let text = |value: f64| words::value(quantity, value);
+    let points = series.points.iter().filter_map(|point| {
+        Some(fields! {
+            place: load.place(point)?,
+            value: six_figures(point.value),
+            text: text(point.value),
+            low: point.ci95_low.map(six_figures),
+            high: point.ci95_high.map(six_figures),
+            interval: interval(series, point),
+            passes: point.passes,
+            is_left_out: point.is_left_out,
+        })
+    });
+    // Of a level that began before the first run that is drawn, the rest is drawn.
+    let levels = series.levels.iter().filter_map(|level| {
+        let from = load.place(&series.points[level.from_place]).unwrap_or(0);
+        Some(fields! {
+            from: from,
+            to: load.place(&series.points[level.to_place])?,
+            median: six_figures(level.median),
+            text: text(level.median),
+            is_suspected: level.is_suspected,
+        })
+    });
+    fields! {
+        name: quantity.label(),
+        is_time: quantity.is_latency(),
+        points: points.collect::<Vec<_>>(),
+        levels: levels.collect::<Vec<_>>(),
+        marks: marks(load, series),
+    }
+}
+
+#[derive(Serialize)]
+struct Mark {
+    place: usize,
+    /// `−12.5 % (−12.9 % to −12.1 %)`
+    text: String,
+    /// `−12.5 %`, where there is no room.
+    brief: String,
+    is_worse: bool,
+    is_suspected: bool,
+}
+
+/// Where levels begin.
+fn marks(load: &Load<'_>, series: &Series) -> Vec<Mark> {
+    let day = |rfc3339: &str| rfc3339.split('T').next().unwrap_or_default().to_owned();
+    let is_worse = |verdict: SeriesVerdict| verdict == SeriesVerdict::Regressed;
+    let change = |of: &ChangePoint| {
+        Some(Mark {
+            place: load.place(&series.points[of.place])?,
+            text: format!("{}  {}", day(&of.started_at), words::size(of)),
+            brief: words::percent(of.change_percent),
+            is_worse: is_worse(of.verdict),
+            is_suspected: false,
+        })
+    };
+    let suspected = series.suspicion.as_ref().and_then(|of| {
+        let point = &series.points[of.place];
+        let brief = words::percent((of.after / of.before - 1.0) * 100.0);
+        Some(Mark {
+            place: load.place(point)?,
+            text: format!("{}  {brief}, suspected", day(&point.started_at)),
+            brief: format!("{brief}?"),
+            is_worse: is_worse(of.verdict),
+            is_suspected: true,
+        })
+    });
+    let changes = series.changes.iter().filter_map(change);
+    changes.chain(suspected).collect()
+}
+
+/// `770 IOPS to 790 IOPS`.
+fn interval(series: &Series, point: &Point) -> Option<String> {
+    let text = |value: f64| words::value(series.quantity, value);
+    let (low, high) = point.ci95_low.zip(point.ci95_high)?;
+    Some(format!("{} to {}", text(low), text(high)))
+}
+
+/// A row a run, the newest first.
+fn table(load: &Load<'_>, title: &str) -> Markup {
+    let figures = load.figures.iter().flat_map(|series| {
+        let label = series.quantity.label();
+        [
+            (label.to_owned(), "number"),
+            (format!("{label}, 95 % interval"), "number"),
+        ]
+    });
+    let titles: Vec<(String, &str)> = [("run", ""), ("began", "")]
+        .map(|(name, class)| (name.to_owned(), class))
+        .into_iter()
+        .chain(figures)
+        .chain([("left out; what changed".to_owned(), "")])
+        .collect();
+    let titles: Vec<(&str, &str)> = titles
+        .iter()
+        .map(|(name, class)| (&**name, *class))
+        .collect();
+    // A run may lack a figure.
+    let points: Vec<BTreeMap<&str, &Point>> = load
+        .figures
+        .iter()
+        .map(|series| {
+            series
+                .points
+                .iter()
+                .map(|point| (&*point.run, point))
+                .collect()
+        })
+        .collect();
+    let rows = html! {
+        @for run in load.runs.iter().rev() {
+            tr {
+                th scope="row" { (run.run) }
+                td { (facts::moment(&run.started_at)) }
+                @for (series, points) in load.figures.iter().zip(&points) {
+                    @let point = points.get(&*run.run);
+                    @let value = point.map(|point| words::value(series.quantity, point.value));
+                    @let interval = point.and_then(|point| interval(series, point));
+                    td class="number" { (value.as_deref().unwrap_or("–")) }
+                    td class="number" { (interval.as_deref().unwrap_or("–")) }
+                }
+                td { (words::remarks(run)) }
+            }
+        }
+    };
+    card(title, "", heads(&titles), rows)
+}
