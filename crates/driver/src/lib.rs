@@ -24,6 +24,7 @@ mod layout;
 mod min_rate;
 mod open_set;
 mod overhead;
+mod prompt;
 mod real;
 mod results;
 mod room;

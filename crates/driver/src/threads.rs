@@ -15,6 +15,7 @@ use blocklab_units::Nanos;
 use blocklab_worker::{Shared, Stopper};
 
 use super::entry::{Entry, permitted};
+use super::prompt::Prompt;
 use super::room;
 use super::thread::{Ended, Gate, Order, Ready, ThreadSpec};
 use super::thread_groups::{Allowances, ThreadGroup, thread_groups};
@@ -35,15 +36,23 @@ pub(crate) struct Threads {
 
 /// The last part of a wait is spent awake: a sleep ends late by up to a tick of the kernel.
 const AWAKE: Nanos = Nanos::from_millis(2);
+/// The same of a thread that gets its processor at once: others, perhaps of other hosts on this machine,
+/// wait for it meanwhile.
+const AWAKE_PROMPTLY: Nanos = Nanos(200_000);
 
 /// Sleeps in short pieces, so that a signal ends it.
-fn wait_until(moment: Nanos, clock: Clock, interrupted: &AtomicBool) {
+fn wait_until(moment: Nanos, clock: Clock, interrupted: &AtomicBool, prompt: &Prompt) {
+    let awake = if prompt.is_granted() {
+        AWAKE_PROMPTLY
+    } else {
+        AWAKE
+    };
     loop {
         let left = moment.since(clock.now());
         if left == Nanos::ZERO || interrupted.load(Ordering::Relaxed) {
             return;
         }
-        let asleep = left.since(AWAKE).min(Nanos::from_millis(50));
+        let asleep = left.since(awake).min(Nanos::from_millis(50));
         if asleep > Nanos::ZERO {
             std::thread::sleep(Duration::from(asleep));
         }
@@ -184,7 +193,11 @@ impl Threads {
 
     /// Releases all threads at the moment at which they are to begin, and returns when that was.
     pub(crate) fn open_gate(&self, clock: Clock, control: Control<'_>) -> Nanos {
-        wait_until(control.begin_at, clock, control.interrupted);
+        // Only a moment that others have, too, is worth that.
+        let prompt = (control.begin_at > clock.now()).then(Prompt::ask);
+        if let Some(prompt) = &prompt {
+            wait_until(control.begin_at, clock, control.interrupted, prompt);
+        }
         let start = clock.now();
         self.gate.give(Order::Begin(start));
         start
