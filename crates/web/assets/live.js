@@ -62,7 +62,7 @@ function add(state) {
   for (const [name, text] of Object.entries(state.words)) show(name, text);
 }
 
-function listen() {
+function subscribe() {
   const source = new EventSource(`/live/${page.dataset.run}/events`);
   source.addEventListener("frame", (event) => add(JSON.parse(event.data)));
   source.addEventListener("done", (event) => {
@@ -76,14 +76,16 @@ function listen() {
 }
 
 document.documentElement.classList.add("scripted");
-let source = page.dataset.state === "done" ? null : listen();
+/** A page that was saved shows what was known then, and asks nobody. */
+const isOver = () => page.dataset.state === "done" || location.protocol === "file:";
+let source = isOver() ? null : subscribe();
 // A browser has six connections to a host: pages that nobody sees hold none.
 document.addEventListener("visibilitychange", () => {
-  if (page.dataset.state === "done") return;
+  if (isOver()) return;
   if (document.hidden && source) {
     source.close();
     source = null;
   } else if (!document.hidden && !source) {
-    source = listen();
+    source = subscribe();
   }
 });

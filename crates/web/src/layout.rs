@@ -127,3 +127,26 @@ pub fn query_text(text: &str) -> String {
         all
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    /// The story: the page of a run that lasts had a function of the name of one that every chart
+    /// calls. So each of its charts opened a connection of its own for events, and neither pointer
+    /// nor keys read a value.
+    #[test]
+    fn no_script_has_two_functions_of_one_name() {
+        for script in scripts() {
+            let mut names = BTreeSet::new();
+            let functions = script
+                .lines()
+                .filter_map(|line| line.strip_prefix("function "));
+            for name in functions.filter_map(|rest| rest.split('(').next()) {
+                assert!(names.insert(name), "two functions are called {name}");
+            }
+        }
+    }
+}

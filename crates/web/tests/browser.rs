@@ -10,11 +10,28 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use blocklab_compare::history::history;
 use blocklab_store::Store;
-use blocklab_web::{ENTER, More, Server, Simulator, Token};
+use blocklab_web::{Built, ENTER, More, Server, Simulator, Token, View};
 use serde_json::{Value, json};
 use stored::{FIRST, GOES_ON, SECOND, begin, frame, run};
 use webdriver::Browser;
+
+/// The history as the command gives it, of runs of its own.
+const HISTORY: View = View {
+    place: "history",
+    name: "History",
+    lead: "Every load in its place.",
+    fields: &[],
+    build: |_, _| {
+        let found = history(&stored::sample::history_runs());
+        Ok(vec![Built {
+            body: blocklab_page::history_section(&found),
+            script: Some(blocklab_page::history_script()),
+            json: serde_json::to_string(&found).expect("JSON"),
+        }])
+    },
+};
 
 struct Lab {
     store: Store,
@@ -22,7 +39,7 @@ struct Lab {
     base: String,
     port: u16,
     token: String,
-    _folder: tempfile::TempDir,
+    folder: tempfile::TempDir,
 }
 
 fn lab() -> Option<Lab> {
@@ -43,7 +60,7 @@ fn lab() -> Option<Lab> {
     // It ends with the test.
     thread::spawn(move || {
         server.serve(More {
-            views: Vec::new(),
+            views: vec![HISTORY],
             simulator: Simulator {
                 studies: Vec::new,
                 simulate: |_, _| Err("nothing is simulated here".to_owned()),
@@ -55,7 +72,7 @@ fn lab() -> Option<Lab> {
         base: format!("http://127.0.0.1:{port}"),
         port,
         token: text,
-        _folder: folder,
+        folder,
     })
 }
 
@@ -220,6 +237,11 @@ fn a_run_that_lasts_is_seen_until_it_is_done() {
     let steps = "return document.querySelector('[data-chart=rate] .line').getAttribute('d').match(/H/g).length";
     assert_eq!(browser.run(steps, json!([])), 3);
     it_fits_a_narrow_screen(&browser);
+    let light = background(&browser);
+    browser.set_colours("dark");
+    assert_ne!(background(&browser), light);
+    browser.set_colours("light");
+    keys_alone_read_a_second(&browser);
     lab.store.save(&run(GOES_ON, 1.0)).expect("kept");
     drop(spool);
     until(
@@ -234,6 +256,64 @@ fn a_run_that_lasts_is_seen_until_it_is_done() {
         "return document.querySelector('#summary') !== null",
     );
     nothing_was_said_or_fetched_elsewhere(&browser, &lab.base);
+}
+
+/// From the top of the page, with Tab alone, to the first chart, whose seconds the arrows read.
+fn keys_alone_read_a_second(browser: &Browser) {
+    browser.run(
+        "document.activeElement.blur(); window.scrollTo(0, 0)",
+        json!([]),
+    );
+    let is_reached = "return document.activeElement.closest('[data-chart=rate]') !== null";
+    let reached = (0..20).any(|_| {
+        browser.key('\u{e004}');
+        browser.run(is_reached, json!([])) == json!(true)
+    });
+    assert!(reached, "twenty times Tab");
+    browser.key('\u{e014}');
+    let said = browser.text("[data-chart=rate] .unseen");
+    assert!(
+        said.starts_with("0 s – 1 s: ") && said.contains("IOPS"),
+        "{said}"
+    );
+}
+
+/// A page that somebody saves is a file that works: it draws its charts, asks nobody for anything, and
+/// says nothing on the console.
+#[test]
+fn a_saved_page_works_as_a_file() {
+    let Some(lab) = lab() else { return };
+    let mut spool = begin(&lab.store);
+    spool.frame(&frame(1)).expect("written");
+    let browser = Browser::start();
+    lab.enter(&browser);
+    let pages = [
+        ("/", ".runs svg.spark path"),
+        (&*format!("/run/{FIRST}"), "[data-chart=percentiles] .line"),
+        (
+            &*format!("/compare?runs={FIRST},{SECOND}"),
+            "[data-chart=forest] .ratio",
+        ),
+        ("/history", "[data-chart=history] .dot"),
+        (&*format!("/live/{GOES_ON}"), "#state"),
+    ]
+    .map(|(place, drawn)| (saved(&browser, &lab, place), place.to_owned(), drawn));
+    let _ = (browser.log("browser"), browser.log("performance"));
+    for (page, place, drawn) in pages {
+        let file = lab.folder.path().join("saved.html");
+        std::fs::write(&file, page).expect("written");
+        let address = format!("file://{}", file.display());
+        browser.open(&address);
+        assert!(browser.count(drawn) > 0, "{place}: {drawn}");
+        nothing_was_said_or_fetched_elsewhere(&browser, &address);
+    }
+}
+
+/// The bytes that the server sends for a page.
+fn saved(browser: &Browser, lab: &Lab, place: &str) -> String {
+    let script = "return fetch(arguments[0]).then((answer) => answer.text())";
+    let page = browser.run(script, json!([format!("{}{place}", lab.base)]));
+    page.as_str().expect("a page").to_owned()
 }
 
 /// The status of each answer that the browser got, with its address.
