@@ -19,6 +19,7 @@ use super::credentials;
 use super::drop_cache::DropCache;
 use super::entry::{Entry, emulated};
 use super::open_set::OpenSet;
+use super::prompt::Prompt;
 use super::real::{BufferFiller, DrivenTarget, Grouping, ToDrive};
 use super::usage::ThreadUsage;
 use crate::Error;
@@ -86,6 +87,8 @@ pub(super) struct ThreadSpec {
     pub(super) parts: Vec<JobParts>,
     /// Whether it fails alone if it cannot be prepared.
     pub(super) fails_alone: bool,
+    /// Whether others begin at the same moment.
+    pub(super) is_awaited: bool,
 }
 
 /// Everything a thread needs, prepared before the gate.
@@ -116,11 +119,13 @@ impl ThreadSpec {
             }
         };
         let _ = ready.send(Ok(state.note.take().or(unmoved)));
+        let prompt = self.is_awaited.then(Prompt::ask);
         let Order::Begin(start) = gate.wait() else {
             return;
         };
         state.worker.begin(start);
         let begun = self.clock.now();
+        drop(prompt);
         self.recorder.first_issue.set(begun.0);
         let before = ThreadUsage::now();
         let driven = state

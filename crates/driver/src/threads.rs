@@ -119,6 +119,7 @@ impl Threads {
                     keys: keys.of_job(&group.job),
                     journal: journals.journal_for(&group.job),
                     fails_alone: control.fails_alone,
+                    is_awaited: control.begin_at > Nanos::ZERO,
                     parts,
                 };
                 let number = self.workers.members.len() as u32 + 1;
