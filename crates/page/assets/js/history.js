@@ -54,16 +54,24 @@ function markColor({ is_worse: isWorse, is_suspected: isSuspected }) {
   return isWorse ? "var(--bad)" : "var(--good)";
 }
 
-/** An upright line where a level begins, with its words in a row of their own. */
+/** So many changes have their words in full, each in a row of its own above the plot. */
+const MOST_WORDED = 3;
+const MARK_ROW = 15;
+
+function markRows({ marks }) {
+  return marks.length <= MOST_WORDED ? Math.max(1, marks.length) : 1;
+}
+
+/** An upright line where a level begins, with its words. */
 function paintMarks(chart, marks) {
   const { left, right, top, bottom } = chart.box;
+  const isFew = marks.length <= MOST_WORDED;
   const seen = marks.map((mark) => ({ ...mark, px: chart.px(mark.place - 0.5) })).filter(({ px }) => px >= left - 1 && px <= right + 1);
   let free = left;
   for (const [row, mark] of seen.entries()) {
     const style = { "--dye": markColor(mark) };
     const class_ = mark.is_suspected ? "begins suspected" : "begins";
     chart.plot.append(svg("line", { x1: mark.px, x2: mark.px, y1: top - 4, y2: bottom, class: class_, style }));
-    const isFew = seen.length <= MOST_WORDED;
     const text = isFew && mark.text.length * 6.4 < right - left ? mark.text : mark.brief;
     const room = text.length * 6.4;
     const isLeft = mark.px + room > right;
@@ -71,13 +79,10 @@ function paintMarks(chart, marks) {
     // Each of few has a row; of many those that find room have their size.
     if (!isFew && (start < free || mark.px + room > right)) continue;
     free = start + room + 12;
-    const y = top + 8 + (isFew ? 15 * row : 0);
+    const y = top - 14 - (isFew ? MARK_ROW * row : 0);
     chart.labels.append(svg("text", { x: isLeft ? mark.px - 5 : mark.px + 5, y, class: isLeft ? "begins-label end" : "begins-label", style }, text));
   }
 }
-
-/** So many changes have their words in full. */
-const MOST_WORDED = 3;
 
 function paintHistory(chart, { figure, runs, axis }) {
   const [low, high] = valueRange(chart, figure);
@@ -139,7 +144,10 @@ function historyCharts(host) {
       name: "history", view: `history-${title}`, kind: "History", title: `${title}: ${figure.name}`,
       how: "Arrows read runs.", hint: HISTORY_HINT, fitsHeight: true,
       x: { axis: runAxis(runs), title: "runs, the newest at the right", full: () => full },
-      box: (width) => ({ left: 64, right: width - 12, top: 34, bottom: 186, height: 230 }),
+      box: (width) => {
+        const top = 34 + MARK_ROW * (markRows(figure) - 1);
+        return { left: 64, right: width - 12, top, bottom: top + 152, height: top + 196 };
+      },
       lines: () => [],
       paint: (chart) => paintHistory(chart, options),
       probe: (chart, px) => probeHistory(chart, options, px),
