@@ -74,6 +74,7 @@ Examples:
   blocklab catalog show st1:10TB,as-of=2016-04-19@m4.10xlarge
   blocklab catalog show gp3:1TiB,region=ap-northeast-1   prices of another region
   blocklab catalog show r5d.xlarge                       an instance by itself
+  blocklab catalog show gp2:1TiB gp3:1TiB st1:1TiB       several, one after another
   blocklab catalog show gp2:100GiB --load 600iops,16KiB  how long credits last at this load
   blocklab catalog show azure/P30@D8s_v5                 a disk and a machine of Azure
   blocklab catalog show 2xgcp/pd-ssd:500GiB@n2-standard-8
@@ -89,9 +90,9 @@ interface, cache and hits, engine, as-of (a day), region, and profile. Vendors c
 #[derive(Debug, Args)]
 #[command(after_help = SHOW_EXAMPLES)]
 pub struct CatalogShowArgs {
-    /// What to show: an address, a volume type or an instance type
-    #[arg(value_hint = ValueHint::Other)]
-    pub address: String,
+    /// What to show: an address, a volume type or an instance type; several are shown one after another
+    #[arg(value_name = "ADDRESS", required = true, value_hint = ValueHint::Other)]
+    pub addresses: Vec<String>,
     /// Show how long burst credits last at this load and what is left then: 600iops,16KiB or
     /// 40MB/s,128KiB,30%write,sequential
     #[arg(long, value_name = "LOAD")]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use blocklab_catalog::import::{Change, ImportFile, Imported, import};
-use blocklab_catalog::{Catalog, Filter, Listed, currency_of, describe, describe_load};
+use blocklab_catalog::{Catalog, Filter, Listed, Sheet, currency_of, describe, describe_load};
 use blocklab_units::{count, did_you_mean};
 use blocklab_workload::Date;
 
@@ -14,7 +14,7 @@ use blocklab_args::{
     CatalogArgs, CatalogCommand, CatalogImportArgs, CatalogListArgs, CatalogShowArgs,
 };
 use blocklab_console::{place, terminal};
-use blocklab_report::document::{Column, Document, Part, Table};
+use blocklab_report::document::{Column, Document, Form, Part, Table};
 
 mod sheet;
 
@@ -27,16 +27,43 @@ pub fn run(args: &CatalogArgs) -> Result<()> {
     }
 }
 
+/// Shows what can be shown; the addresses that cannot be used are named afterwards, all of them.
 fn show(args: &CatalogShowArgs) -> Result<()> {
     let catalog = place::load_catalog()?;
-    let sheet = match &args.load {
-        Some(load) => describe_load(&args.address, load, &catalog),
-        None => describe(&args.address, &catalog),
+    let described = args.addresses.iter().map(|address| match &args.load {
+        Some(load) => describe_load(address, load, &catalog),
+        None => describe(address, &catalog),
+    });
+    let (sheets, refused): (Vec<_>, Vec<_>) = described.partition(Result::is_ok);
+    let sheets: Vec<Sheet> = sheets.into_iter().flatten().collect();
+    if !sheets.is_empty() {
+        terminal::print_styled(sheets_in(args.form.form(terminal::style()), &sheets)?)?;
+    }
+    let refused = refused.into_iter().filter_map(Result::err);
+    let refused: Vec<String> = refused.map(|error| readable(error).to_string()).collect();
+    if refused.is_empty() {
+        return Ok(());
+    }
+    bail!(refused.join("\n"))
+}
+
+/// Sheets in a form: in JSON one object after another, each as it is by itself.
+fn sheets_in(form: Option<Form>, sheets: &[Sheet]) -> Result<String> {
+    let Some(form) = form else {
+        let objects = sheets
+            .iter()
+            .map(|sheet| answer::json(("catalog_show_format", 1), sheet));
+        return objects.collect();
     };
-    let sheet = sheet.map_err(readable)?;
-    answer::print(args.form, ("catalog_show_format", 1), &sheet, || {
-        sheet::document(&sheet)
-    })
+    let names = sheets.iter().map(|sheet| sheet.address.as_str());
+    let whole = Document {
+        name: names.collect::<Vec<_>>().join(", "),
+        parts: sheets
+            .iter()
+            .flat_map(|sheet| sheet::document(sheet).parts)
+            .collect(),
+    };
+    Ok(whole.print(form))
 }
 
 /// What an address names, in words and as JSON.
@@ -244,7 +271,6 @@ fn account(done: &Imported) -> String {
 
 #[cfg(test)]
 mod tests {
-    use blocklab_report::document::Form;
     use blocklab_units::Style;
 
     use super::*;

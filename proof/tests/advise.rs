@@ -1,0 +1,365 @@
+//! `blocklab advise` compared with trying everything that is sold, by what the command line prints
+//! alone: `catalog list --json` has the machines, `catalog show --json` what each volume on each of
+//! them reaches and costs, and `run --target sim:` whether the winner carries the need. A file of its
+//! own: no code of the search takes part, nor of the catalog.
+//!
+//! What is tried is not cut by the rules that the search uses:
+//!
+//! - Of a type, every size and every provisioned figure is a candidate at which some rule of the
+//!   vendor just holds, and one step less of each. A price grows with each figure, so the cheapest
+//!   that is enough is among them; one step less shows that nothing below it is.
+//! - Volumes that do not carry the need by themselves do not carry it on a machine either.
+//! - A pair costs what its parts cost, so pairs are tried from the cheapest one up to the first that
+//!   carries the need.
+
+use std::collections::BTreeMap;
+
+use blocklab_proof::{Lab, Said, good, json};
+use blocklab_random::Stream;
+use serde_json::Value;
+
+const SEED: u64 = 20_261_127;
+
+/// Needs that are drawn, and their seed: `BLOCKLAB_NEEDS=200 BLOCKLAB_SEED=1` draws others.
+const NEEDS: u64 = 12;
+
+const HOURS: f64 = 730.0;
+
+/// So many addresses are shown at once.
+const BATCH: usize = 250;
+
+/// The cheapest of a type and a number that are tried on machines: one, and others that show that a
+/// machine treats them alike.
+const OF_A_TYPE: usize = 2;
+
+/// Sizes of operations that `catalog show` shows, in KiB.
+const BLOCKS: [u64; 3] = [4, 16, 64];
+
+#[derive(Debug)]
+struct Need {
+    gib: u64,
+    iops: u64,
+    kib: u64,
+    mib_per_s: u64,
+    /// `None`: whichever direction is slower.
+    read: Option<u64>,
+    vcpus: u64,
+    memory_gib: u64,
+    volumes: u64,
+}
+
+impl Need {
+    fn drawn(chance: &mut Stream) -> Self {
+        let reads = [None, Some(100), Some(0), Some(70)];
+        let small = chance.next_u64().is_multiple_of(2);
+        let (gib, iops, mib) = if small {
+            (800, 4_000, 150)
+        } else {
+            (6_000, 60_000, 1_500)
+        };
+        Self {
+            gib: 1 + chance.next_u64() % gib,
+            iops: 1 + chance.next_u64() % iops,
+            kib: one_of(chance, &BLOCKS),
+            mib_per_s: chance.next_u64() % 2 * (1 + chance.next_u64() % mib),
+            read: one_of(chance, &reads),
+            vcpus: one_of(chance, &[1, 2, 4, 16]),
+            memory_gib: one_of(chance, &[1, 8, 32]),
+            volumes: one_of(chance, &[1, 1, 2, 4]),
+        }
+    }
+
+    fn text(&self) -> String {
+        let read = self.read.map(|read| format!(",read={read}"));
+        format!(
+            "capacity={}GiB,iops={},block={}KiB,throughput={}MiB/s{}",
+            self.gib,
+            self.iops,
+            self.kib,
+            self.mib_per_s,
+            read.unwrap_or_default()
+        )
+    }
+
+    /// Whether what `catalog show` says an address reaches for ever is enough. The operations of a mix
+    /// share one budget on every type that is tried, so both directions must reach them.
+    fn is_met(&self, sheet: &Value) -> bool {
+        let reaches = || {
+            list(&sheet["reaches"]).filter(|reach| match self.read {
+                Some(100) => reach["direction"] == "read",
+                Some(0) => reach["direction"] == "write",
+                _ => true,
+            })
+        };
+        let least = |block: u64, pattern: &str| {
+            let rates = reaches()
+                .filter(|reach| reach["block_bytes"] == block && reach["pattern"] == pattern)
+                .map(last_iops);
+            rates.reduce(f64::min)
+        };
+        // Only disks that seek are shown in order too.
+        let large = least(1 << 20, "sequential").or_else(|| least(1 << 20, "random"));
+        is_enough(least(self.kib << 10, "random"), self.iops) && is_enough(large, self.mib_per_s)
+    }
+
+    /// The volumes that may be bought: the figures at which a rule of the vendor just holds.
+    fn volumes(&self) -> Vec<String> {
+        let mut all = Vec::new();
+        for count in 1..=self.volumes {
+            let gib = self.gib.div_ceil(count);
+            let mib = self.mib_per_s.max((self.iops * self.kib).div_ceil(1024));
+            let mib = mib.div_ceil(count);
+            // A large operation counts as one of each 256 KiB.
+            let iops = self.iops.div_ceil(count).max(4 * mib).max(100);
+            let times = if count == 1 {
+                String::new()
+            } else {
+                format!("{count}x")
+            };
+            let random = self.iops.div_ceil(count);
+            for (kind, sizes) in [
+                ("gp2", vec![gib, iops.div_ceil(3), 170, 171, 334]),
+                // A random operation of any size costs a hard disk 1 MiB.
+                ("st1", vec![gib, (random.max(mib) * 1024).div_ceil(40), 125]),
+                ("sc1", vec![gib, (random.max(mib) * 1024).div_ceil(12), 125]),
+            ] {
+                let sizes = with_one_less(&sizes)
+                    .into_iter()
+                    .filter(|size| *size >= gib);
+                all.extend(sizes.map(|size| format!("{times}{kind}:{size}GiB")));
+            }
+            for (kind, per_gib, least) in [
+                ("gp3", 500, 1),
+                ("io1", 50, 4),
+                ("io2", 1000, 4),
+                ("io2", 500, 4),
+            ] {
+                let rates = if kind == "gp3" {
+                    vec![iops]
+                } else {
+                    let by_bytes = (mib as f64 / 0.256).ceil() as u64;
+                    vec![iops, by_bytes, 64 * mib, 32_000, 32_001]
+                };
+                for rate in with_one_less(&rates)
+                    .into_iter()
+                    .filter(|rate| *rate >= random)
+                {
+                    let sizes = with_one_less(&[gib, rate.div_ceil(per_gib), least]);
+                    for size in sizes.into_iter().filter(|size| *size >= gib) {
+                        let volume = format!("{times}{kind}:{size}GiB,iops={rate}");
+                        if kind == "gp3" {
+                            let bytes = with_one_less(&[mib]).into_iter().filter(|one| *one > 125);
+                            all.extend(
+                                bytes
+                                    .clone()
+                                    .map(|mib| format!("{times}gp3:{size}GiB,throughput={mib}")),
+                            );
+                            all.extend(bytes.map(|mib| format!("{volume},throughput={mib}")));
+                            all.push(format!("{times}gp3:{size}GiB"));
+                        }
+                        all.push(volume);
+                    }
+                }
+            }
+        }
+        all.sort();
+        all.dedup();
+        all
+    }
+}
+
+fn one_of<T: Copy>(chance: &mut Stream, all: &[T]) -> T {
+    all[(chance.next_u64() % all.len() as u64) as usize]
+}
+
+fn with_one_less(figures: &[u64]) -> Vec<u64> {
+    let mut all: Vec<u64> = figures.iter().flat_map(|one| [*one, one - 1]).collect();
+    all.retain(|one| *one > 0);
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+fn list(value: &Value) -> impl Iterator<Item = &Value> {
+    value.as_array().into_iter().flatten()
+}
+
+/// What nothing is known of is not enough.
+fn is_enough(rate: Option<f64>, needed: u64) -> bool {
+    rate.is_some_and(|rate| rate >= needed as f64 * (1.0 - 1e-9))
+}
+
+/// What is left for ever.
+fn last_iops(reach: &Value) -> f64 {
+    let phase = list(&reach["phases"]).last();
+    phase
+        .and_then(|phase| phase["iops"].as_f64())
+        .unwrap_or(0.0)
+}
+
+/// What `catalog show` prints of some addresses; those that are not sold are left out.
+fn shown(lab: &Lab, addresses: &[String]) -> Vec<Value> {
+    let mut sheets = Vec::new();
+    for batch in addresses.chunks(BATCH) {
+        let words = ["catalog", "show", "--json"].into_iter();
+        let said: Said = lab.blocklab(words.chain(batch.iter().map(String::as_str)));
+        assert!(said.code == Some(0) || !said.err.is_empty(), "{}", said.err);
+        let objects = serde_json::Deserializer::from_str(&said.out).into_iter::<Value>();
+        sheets.extend(objects.map(|object| object.expect("JSON")));
+    }
+    sheets
+}
+
+fn address(sheet: &Value) -> &str {
+    sheet["address"].as_str().expect("an address")
+}
+
+/// A machine of the list, with what a month of it costs.
+struct Machine {
+    name: String,
+    per_month: f64,
+    vcpus: u64,
+    memory_mib: u64,
+}
+
+/// Those whose limits are documented: `catalog show` gives the others the limits of their volumes, and
+/// nobody knows what they would really do.
+fn machines(lab: &Lab) -> Vec<Machine> {
+    let listed = json(&good(lab.blocklab(["catalog", "list", "--json"])));
+    let documented = list(&listed["types"])
+        .filter(|one| one["ebs_base_iops"].is_f64() && one["ebs_base_mb_per_s"].is_f64());
+    let machines = documented.filter_map(|one| {
+        Some(Machine {
+            name: one["name"].as_str()?.to_owned(),
+            per_month: one["usd_per_hour"].as_f64()? * HOURS,
+            vcpus: one["vcpus"].as_u64()?,
+            memory_mib: one["memory_mib"].as_u64()?,
+        })
+    });
+    machines.collect()
+}
+
+/// The cheapest that carries a need, by trying; its price is infinite where nothing does.
+fn tried(lab: &Lab, need: &Need, machines: &[Machine]) -> (f64, String) {
+    let mut of_type: BTreeMap<String, Vec<(f64, String)>> = BTreeMap::new();
+    for sheet in shown(lab, &need.volumes()) {
+        let price = sheet["usd_per_month"].as_f64();
+        if let Some(price) = price.filter(|_| need.is_met(&sheet)) {
+            let kind = address(&sheet)
+                .split(':')
+                .next()
+                .expect("a type")
+                .to_owned();
+            of_type
+                .entry(kind)
+                .or_default()
+                .push((price, address(&sheet).to_owned()));
+        }
+    }
+    let mut pairs = Vec::new();
+    for volumes in of_type.values_mut() {
+        volumes.sort_by(|a, b| a.0.total_cmp(&b.0));
+        for (price, volume) in volumes.iter().take(OF_A_TYPE) {
+            let wanted = machines.iter().filter(|machine| {
+                machine.vcpus >= need.vcpus && machine.memory_mib >= need.memory_gib << 10
+            });
+            pairs.extend(wanted.map(|machine| {
+                (
+                    price + machine.per_month,
+                    format!("{volume}@{}", machine.name),
+                )
+            }));
+        }
+    }
+    pairs.sort_by(|a, b| a.0.total_cmp(&b.0));
+    for batch in pairs.chunks(BATCH) {
+        let addresses: Vec<String> = batch.iter().map(|(_, address)| address.clone()).collect();
+        let sheets = shown(lab, &addresses).into_iter();
+        let carrying = sheets.filter(|sheet| need.is_met(sheet)).map(|sheet| {
+            let price = sheet["usd_per_month"].as_f64().expect("a price");
+            (price, address(&sheet).to_owned())
+        });
+        if let Some(best) = carrying.min_by(|a, b| a.0.total_cmp(&b.0)) {
+            return best;
+        }
+    }
+    (f64::INFINITY, "nothing".to_owned())
+}
+
+fn advised(lab: &Lab, need: &Need) -> (f64, String) {
+    let words = format!(
+        "advise --previous --no-simulation --json --vcpu {} --memory {}GiB --volumes 1..{} --need {}",
+        need.vcpus,
+        need.memory_gib,
+        need.volumes,
+        need.text()
+    );
+    let answer = json(&good(lab.blocklab(words.split_whitespace())));
+    let best = &answer["chosen"][0];
+    let price = best["per_month"].as_f64().unwrap_or(f64::INFINITY);
+    (
+        price,
+        best["address"].as_str().unwrap_or("nothing").to_owned(),
+    )
+}
+
+/// Runs the random part of a need on an address, and reads from the Record what was delivered.
+fn runs(lab: &Lab, need: &Need, address: &str) {
+    let reads: Vec<u64> = need.read.map_or_else(|| vec![100, 0], |read| vec![read]);
+    for read in reads {
+        let kind = match read {
+            100 => "randread".to_owned(),
+            0 => "randwrite".to_owned(),
+            mix => format!("randrw --mix {mix}"),
+        };
+        let words = format!(
+            "run --rw {kind} --bs {}KiB --rate {} --arrivals fixed --runtime 2s \
+             --repeat 1 --target sim:{address} --json",
+            need.kib, need.iops
+        );
+        // Progress goes to standard error.
+        let ran = lab.blocklab(words.split_whitespace());
+        assert_eq!(ran.code, Some(0), "{need:?}: {address}: {}", ran.err);
+        let record = json(&ran.out);
+        let rates = list(&record["rows"]).filter_map(|row| row["iops"]["value"].as_f64());
+        let done: f64 = rates.sum();
+        assert!(
+            done >= need.iops as f64 * 0.98,
+            "{need:?}: {address} delivers {done}"
+        );
+    }
+}
+
+fn drawn(name: &str, usual: u64) -> u64 {
+    let given = std::env::var(name).ok();
+    given.map_or(usual, |text| text.parse().expect("a number"))
+}
+
+#[test]
+fn the_cheapest_is_what_trying_everything_finds() {
+    let lab = Lab::new();
+    let machines = machines(&lab);
+    assert!(machines.len() > 900, "{}", machines.len());
+    let mut chance = Stream::new(drawn("BLOCKLAB_SEED", SEED), "needs", 0);
+    let (needs, mut possible) = (drawn("BLOCKLAB_NEEDS", NEEDS), 0);
+    let mut wrong = Vec::new();
+    for _ in 0..needs {
+        let need = Need::drawn(&mut chance);
+        let (tried, found) = (tried(&lab, &need, &machines), advised(&lab, &need));
+        if tried.0 != found.0 && (tried.0 - found.0).abs() > 0.005 {
+            wrong.push(format!(
+                "{need:?}: {tried:?} by trying, {found:?} is advised"
+            ));
+            continue;
+        }
+        if found.0.is_finite() {
+            possible += 1;
+            runs(&lab, &need, &found.1);
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(
+        possible * 2 > needs,
+        "{possible} of {needs} needs are possible"
+    );
+}
