@@ -5,7 +5,7 @@ use blocklab_report::document::html::parts;
 use blocklab_report::document::{Document, Part};
 use blocklab_report::fields;
 use blocklab_report::views::{Beside, moment, shown_rate};
-use blocklab_sizing::{Lane, Window};
+use blocklab_sizing::{Quantity, Window};
 use blocklab_trace::character::{Character, Slot, TimeMap};
 use blocklab_units::{Bytes, count, latency, rate, trimmed};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -193,38 +193,37 @@ fn arrivals(beside: &Beside) -> Markup {
                 "The most that comes within a window, a second, and what each volume lets pass in it \
                  after a rest. Where the load is above a volume, operations wait there."
             }
-            @for (lane, unit) in Beside::LANES { (lane_card(beside, lane, unit)) }
+            @for (quantity, unit) in Beside::QUANTITIES { (arrival_card(beside, quantity, unit)) }
         }
     }
 }
 
-fn lane_card(beside: &Beside, lane: Lane, unit: &'static str) -> Markup {
-    let scale = match lane {
-        Lane::Operations => 1.0,
-        Lane::Bytes => MIB,
+fn arrival_card(beside: &Beside, quantity: Quantity, unit: &'static str) -> Markup {
+    let scale = match quantity {
+        Quantity::Operations => 1.0,
+        Quantity::Bytes => MIB,
     };
     let point = |window: &Window, value: f64| DrawnPoint {
         x: window.window_ns as f64,
         y: six_figures(value / scale),
         at: format!("within {}", latency(window.window_ns as f64)),
-        text: format!("{} {unit}", shown_rate(value, lane)),
+        text: format!("{} {unit}", shown_rate(value, quantity)),
         size: None,
         past_peak: false,
     };
     let windows = beside.windows.iter();
     let load = windows
         .clone()
-        .map(|window| point(window, Beside::load(window, lane)));
+        .map(|window| point(window, Beside::load(window, quantity)));
     let mut lines = vec![line(
         "the load",
         0,
         load.filter(|point| point.y > 0.0).collect(),
     )];
     for (index, volume) in beside.volumes.iter().enumerate() {
-        let points = windows
-            .clone()
-            .enumerate()
-            .filter_map(|(place, window)| Some(point(window, volume.rate(window, place, lane)?)));
+        let points = windows.clone().enumerate().filter_map(|(place, window)| {
+            Some(point(window, volume.rate(window, place, quantity)?))
+        });
         lines.push(line(&volume.address, index + 1, points.collect()));
     }
     lines.retain(|line| !line.points.is_empty());

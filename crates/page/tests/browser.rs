@@ -11,7 +11,7 @@ use blocklab_compare::history::history;
 use blocklab_findings::Assessment;
 use blocklab_record::{Origin, Record};
 use blocklab_report::views::{self, Beside, Passing};
-use blocklab_sizing::{Arrivals, Lane};
+use blocklab_sizing::{Arrivals, Quantity};
 use blocklab_trace::Operation;
 use blocklab_trace::character::{Characterizer, TimeMap};
 use blocklab_units::{Nanos, count, latency, rate};
@@ -175,7 +175,7 @@ fn the_load_stands_beside_a_volume(browser: &Browser, beside: &Beside) {
     let first = &beside.windows[0];
     browser.hover(browser.middle("return document.querySelector('#arrivals .dot')"));
     let tip = browser.text("#arrivals .tooltip:not([hidden])");
-    let load = rate(Beside::load(first, Lane::Operations));
+    let load = rate(Beside::load(first, Quantity::Operations));
     assert!(
         tip.contains(&load) && tip.contains("within 10.0 ms"),
         "{tip}: {load}"

@@ -15,7 +15,7 @@ use crate::Envelope;
 /// What is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Lane {
+pub enum Quantity {
     /// Operations.
     Operations,
     /// Bytes.
@@ -77,7 +77,7 @@ impl Arrivals {
 
 /// What a device lets pass within a window, from a rest; `None` where no limit counts that for all
 /// directions, or several volumes share the load.
-pub fn passes(spec: &DeviceSpec, lane: Lane, window_ns: u64) -> Option<f64> {
+pub fn passes(spec: &DeviceSpec, quantity: Quantity, window_ns: u64) -> Option<f64> {
     let [volume] = &spec.volumes[..] else {
         return None;
     };
@@ -87,35 +87,35 @@ pub fn passes(spec: &DeviceSpec, lane: Lane, window_ns: u64) -> Option<f64> {
     let machine = machine.map(|machine| (&machine.caps[..], &machine.credits[..]));
     let lists = [Some(own), machine].into_iter().flatten();
     let found = lists.flat_map(|(caps, credits)| {
-        let caps = caps.iter().filter_map(|cap| of_cap(cap, lane, seconds));
+        let caps = caps.iter().filter_map(|cap| of_cap(cap, quantity, seconds));
         let credits = credits.iter();
-        caps.chain(credits.filter_map(|credit| of_credit(credit, lane, seconds)))
+        caps.chain(credits.filter_map(|credit| of_credit(credit, quantity, seconds)))
     });
     found.reduce(f64::min)
 }
 
-fn of_cap(cap: &Cap, lane: Lane, seconds: f64) -> Option<f64> {
+fn of_cap(cap: &Cap, quantity: Quantity, seconds: f64) -> Option<f64> {
     if cap.covers != Covers::All {
         return None;
     }
-    let rate = per_second(cap.rate, lane)?;
+    let rate = per_second(cap.rate, quantity)?;
     let saved = rate * (seconds + cap.bucket.0 as f64 / 1e9);
-    let peak = cap.peak.and_then(|peak| per_second(peak, lane));
+    let peak = cap.peak.and_then(|peak| per_second(peak, quantity));
     Some(peak.map_or(saved, |peak| saved.min(peak * seconds)))
 }
 
-fn of_credit(credit: &Credit, lane: Lane, seconds: f64) -> Option<f64> {
-    let base = per_second(credit.baseline, lane)?;
-    let burst = per_second(credit.burst, lane)?;
+fn of_credit(credit: &Credit, quantity: Quantity, seconds: f64) -> Option<f64> {
+    let base = per_second(credit.baseline, quantity)?;
+    let burst = per_second(credit.burst, quantity)?;
     let saved = credit.capacity * credit.initial_share;
     Some((saved + base * seconds).min(burst * seconds))
 }
 
-fn per_second(rate: Rate, lane: Lane) -> Option<f64> {
-    match (rate, lane) {
-        (Rate::Iops(iops), Lane::Operations) => Some(iops),
-        (Rate::MibPerS(mib), Lane::Bytes) => Some(mib * 1_048_576.0),
-        (Rate::MbPerS(mb), Lane::Bytes) => Some(mb * 1e6),
+fn per_second(rate: Rate, quantity: Quantity) -> Option<f64> {
+    match (rate, quantity) {
+        (Rate::Iops(iops), Quantity::Operations) => Some(iops),
+        (Rate::MibPerS(mib), Quantity::Bytes) => Some(mib * 1_048_576.0),
+        (Rate::MbPerS(mb), Quantity::Bytes) => Some(mb * 1e6),
         _ => None,
     }
 }
@@ -157,7 +157,10 @@ mod tests {
             origin: Origin::Given,
         };
         let device = limited(cap, Accounting::default());
-        assert_eq!(passes(&device, Lane::Operations, 500_000_000), Some(150.0));
-        assert_eq!(passes(&device, Lane::Bytes, 500_000_000), None);
+        assert_eq!(
+            passes(&device, Quantity::Operations, 500_000_000),
+            Some(150.0)
+        );
+        assert_eq!(passes(&device, Quantity::Bytes, 500_000_000), None);
     }
 }

@@ -21,7 +21,7 @@ mod replay;
 #[cfg(test)]
 mod testing;
 
-pub use arrivals::{Arrivals, Lane, Window, passes};
+pub use arrivals::{Arrivals, Quantity, Window, passes};
 pub use bounds::{Bound, Bounds, Gates, Worst};
 pub use envelope::Envelope;
 pub use rates::{ASSUMED_BYTES, BalanceCheck, DISPERSION, RatesOutcome, operations_in, play_rates};

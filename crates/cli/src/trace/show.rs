@@ -6,7 +6,7 @@ use blocklab_device::DeviceSpec;
 use blocklab_page as page;
 use blocklab_report::document::{Document, Form};
 use blocklab_report::views::{self, Beside, Passing};
-use blocklab_sizing::{Arrivals, Lane, Window, passes};
+use blocklab_sizing::{Arrivals, Quantity, Window, passes};
 use blocklab_trace::Source;
 use blocklab_trace::character::{Character, Characterizer};
 use serde::Serialize;
@@ -99,16 +99,16 @@ fn read(
 }
 
 fn beside(windows: Vec<Window>, volumes: &[(String, DeviceSpec)]) -> Beside {
-    let passing = |spec: &DeviceSpec, lane: Lane| {
+    let passing = |spec: &DeviceSpec, quantity: Quantity| {
         let windows = windows.iter();
         windows
-            .map(|window| passes(spec, lane, window.window_ns))
+            .map(|window| passes(spec, quantity, window.window_ns))
             .collect()
     };
     let volumes = volumes.iter().map(|(address, spec)| Passing {
         address: address.clone(),
-        operations: passing(spec, Lane::Operations),
-        bytes: passing(spec, Lane::Bytes),
+        operations: passing(spec, Quantity::Operations),
+        bytes: passing(spec, Quantity::Bytes),
     });
     Beside {
         volumes: volumes.collect(),

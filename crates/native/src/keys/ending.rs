@@ -4,7 +4,7 @@ use blocklab_units::Nanos;
 use blocklab_workload::{Direction, ErrorPolicy, Job, Limit, Steady, SteadyVariable, Verify, When};
 
 use super::super::value::{Value, fields, optional};
-use super::study::at_most;
+use super::words::at_most;
 use super::words::{
     self, CHECKSUMS, DIRECTIONS, ENDS, KINDS, POLICIES, RULES, Rule, SYNC_RANGES, VARIABLES, WHENS,
     list, names, number, or, pair, shown_table, size, spoken, time,

@@ -5,7 +5,7 @@ use blocklab_workload::{Order, Plan};
 
 use super::super::value::Value;
 use super::trace::{self, WantedTrace};
-use super::words::{self, AGGREGATES, ORDERS, PAUSES, list, names, pair, spoken};
+use super::words::{self, AGGREGATES, ORDERS, PAUSES, at_most, list, names, pair, spoken};
 use super::{Allowed, Key, called, keys, put, quoted, row, text};
 use blocklab_syntax::toml_tree::Complaint;
 
@@ -136,13 +136,6 @@ fn shares(value: Value<'_>) -> Result<Vec<f64>, Complaint> {
         share => Err(value.complaint(format!("`{share}` is not above 0 and at most 1000"))),
     };
     value.list()?.into_iter().map(share).collect()
-}
-
-pub fn at_most(value: Value<'_>, number: u64, least: u64, most: u64) -> Result<(), Complaint> {
-    if (least..=most).contains(&number) {
-        return Ok(());
-    }
-    Err(value.complaint(format!("`{number}` is not from {least} to {most}")))
 }
 
 fn settings(value: Value<'_>) -> Result<Vec<(String, String)>, Complaint> {

@@ -6,7 +6,7 @@
 use blocklab_units::Nanos;
 
 use super::super::value::{Value, Word, optional};
-use super::words::or;
+use super::words::{at_most, or};
 use blocklab_syntax::toml_tree::Complaint;
 
 /// A recorded load instead of a pattern: the choices of `blocklab run --trace`.
@@ -186,6 +186,6 @@ fn file(value: Value<'_>) -> Result<String, Complaint> {
 
 fn within(value: Value<'_>, least: u64, most: u64) -> Result<u64, Complaint> {
     let number = value.whole()?;
-    super::study::at_most(value, number, least, most)?;
+    at_most(value, number, least, most)?;
     Ok(number)
 }

@@ -217,6 +217,14 @@ pub fn pair(one: String, other: String) -> String {
     format!("[{one}, {other}]")
 }
 
+/// Complains of a number that is out of bounds.
+pub fn at_most(value: Value<'_>, number: u64, least: u64, most: u64) -> Result<(), Complaint> {
+    if (least..=most).contains(&number) {
+        return Ok(());
+    }
+    Err(value.complaint(format!("`{number}` is not from {least} to {most}")))
+}
+
 /// A field of a small table, or what stands for none given.
 pub fn or<'v, T>(
     field: Option<Value<'v>>,

@@ -1,7 +1,7 @@
 //! In: the most that a load brings within windows of any length, and what volumes let pass in the same.
 //! Out: both as a table.
 
-use blocklab_sizing::{Lane, Window};
+use blocklab_sizing::{Quantity, Window};
 use blocklab_units::{latency, rate};
 use serde::Serialize;
 
@@ -29,15 +29,15 @@ pub struct Passing {
 }
 
 impl Beside {
-    /// The lanes with their titles.
-    pub const LANES: [(Lane, &'static str); 2] =
-        [(Lane::Operations, "IOPS"), (Lane::Bytes, "MiB/s")];
+    /// The quantities with their titles.
+    pub const QUANTITIES: [(Quantity, &'static str); 2] =
+        [(Quantity::Operations, "IOPS"), (Quantity::Bytes, "MiB/s")];
 
     /// What the load brings a second within a window.
-    pub fn load(window: &Window, lane: Lane) -> f64 {
-        let amount = match lane {
-            Lane::Operations => window.operations,
-            Lane::Bytes => window.bytes,
+    pub fn load(window: &Window, quantity: Quantity) -> f64 {
+        let amount = match quantity {
+            Quantity::Operations => window.operations,
+            Quantity::Bytes => window.bytes,
         };
         amount / (window.window_ns as f64 / 1e9)
     }
@@ -45,10 +45,10 @@ impl Beside {
 
 impl Passing {
     /// What it lets pass a second in the window of this index.
-    pub fn rate(&self, window: &Window, index: usize, lane: Lane) -> Option<f64> {
-        let amounts = match lane {
-            Lane::Operations => &self.operations,
-            Lane::Bytes => &self.bytes,
+    pub fn rate(&self, window: &Window, index: usize, quantity: Quantity) -> Option<f64> {
+        let amounts = match quantity {
+            Quantity::Operations => &self.operations,
+            Quantity::Bytes => &self.bytes,
         };
         let amount = amounts.get(index).copied().flatten()?;
         Some(amount / (window.window_ns as f64 / 1e9))
@@ -56,10 +56,10 @@ impl Passing {
 }
 
 /// A rate as people read it.
-pub fn shown(value: f64, lane: Lane) -> String {
-    match lane {
-        Lane::Operations => rate(value),
-        Lane::Bytes => throughput(value),
+pub fn shown(value: f64, quantity: Quantity) -> String {
+    match quantity {
+        Quantity::Operations => rate(value),
+        Quantity::Bytes => throughput(value),
     }
 }
 
@@ -69,17 +69,17 @@ pub fn arrivals(of: &Beside) -> Part {
                 after a rest: where the load is above a volume, operations wait there. Operations count \
                 as recorded; a volume may merge or split them.";
     let mut parts = vec![Part::Prose(text.to_owned())];
-    for (lane, title) in Beside::LANES {
+    for (quantity, title) in Beside::QUANTITIES {
         let mut columns = vec!["WINDOW", title];
         columns.extend(of.volumes.iter().map(|volume| &*volume.address));
         let rows = of.windows.iter().enumerate().map(|(index, window)| {
             let mut row = vec![
                 latency(window.window_ns as f64),
-                shown(Beside::load(window, lane), lane),
+                shown(Beside::load(window, quantity), quantity),
             ];
             row.extend(of.volumes.iter().map(|volume| {
-                let passed = volume.rate(window, index, lane);
-                passed.map_or_else(|| "-".to_owned(), |passed| shown(passed, lane))
+                let passed = volume.rate(window, index, quantity);
+                passed.map_or_else(|| "-".to_owned(), |passed| shown(passed, quantity))
             }));
             row
         });
