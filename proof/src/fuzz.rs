@@ -10,8 +10,11 @@ pub mod hunt;
 
 use std::io;
 use std::path::Path;
+use std::sync::LazyLock;
 
-use blocklab_catalog::{Catalog, describe, device_file};
+use blocklab_advice::Need;
+use blocklab_catalog::{Catalog, describe, device_file, resolve_text};
+use blocklab_device::DeviceSpec;
 use blocklab_diskspd::{self as diskspd_language, Overrides, Profile, Requested};
 use blocklab_emulator::nbd::handshake::{Export, Handshake, Privacy, Session, Step};
 use blocklab_emulator::nbd::transmission::{Command, REQUEST, Request};
@@ -34,7 +37,7 @@ use blocklab_workload::Address;
 pub type Target = fn(&[u8]);
 
 /// By the names of the files in `fuzz/fuzz_targets`.
-pub const TARGETS: [(&str, Target); 25] = [
+pub const TARGETS: [(&str, Target); 26] = [
     ("address", address),
     ("device_toml", device_toml),
     ("diskspd", diskspd),
@@ -47,6 +50,7 @@ pub const TARGETS: [(&str, Target); 25] = [
     ("journal", journal),
     ("native", native),
     ("nbd", nbd),
+    ("need", need),
     ("record", record),
     ("results", results),
     ("signatures", signatures),
@@ -130,6 +134,35 @@ pub fn address(bytes: &[u8]) {
             assert!(text.get(error.at.clone()).is_some());
             let _ = error.to_string();
         }
+    }
+}
+
+/// Needs: what is read lies within its bounds and says the same when it is read on top of itself, and
+/// every limit of a volume is held against it.
+pub fn need(bytes: &[u8]) {
+    static VOLUME: LazyLock<DeviceSpec> = LazyLock::new(|| {
+        let resolved = resolve_text("gp2:1TiB@m5.large", &Catalog::embedded());
+        resolved.expect("an address").spec
+    });
+    let Some(text) = text(bytes) else { return };
+    let need = match text.parse::<Need>() {
+        Ok(need) => need,
+        Err(error) => {
+            assert!(!error.to_string().is_empty());
+            return;
+        }
+    };
+    assert!(need.capacity.0 > 0 && (512..=16 << 20).contains(&need.block.0));
+    assert!(need.iops >= 0.0 && need.iops.is_finite() && need.bytes_per_s >= 0.0);
+    assert!(need.read_percent.is_none_or(|percent| percent <= 100));
+    assert!(need.p99.is_none_or(|p99| p99.0 > 0));
+    assert_eq!(need.with(text).as_ref(), Ok(&need), "{text}");
+    assert!(!need.to_string().is_empty());
+    for margin in need.margins(&VOLUME) {
+        assert!(
+            !margin.used().is_nan() && margin.needs.is_finite(),
+            "{margin:?}"
+        );
     }
 }
 

@@ -37,7 +37,7 @@ macro_rules! hunts {
 
 hunts! {
     address device_toml diskspd fio_blktrace fio_iolog fio_job fio_log fio_state import journal
-    native nbd record results signatures spool trace_biosnoop trace_blkparse trace_own
+    native nbd need record results signatures spool trace_biosnoop trace_blkparse trace_own
     trace_perf trace_rates trace_table trace_vscsi trace_xperf vdbench
 }
 

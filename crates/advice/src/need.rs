@@ -493,5 +493,39 @@ mod tests {
         fn no_text_is_too_strange(text in "[a-z0-9=,/.%_ é-]{0,40}") {
             let _ = text.parse::<Need>();
         }
+
+        /// Parts in any order are the need that they say, and a part that is written twice is refused.
+        #[test]
+        fn every_need_can_be_written(
+            gib in 1_u64..1 << 20,
+            iops in 0_u64..1_000_000_000,
+            mib in 0_u64..1 << 20,
+            sectors in 1_u64..=(16 << 20) / 512,
+            read in proptest::option::of(0_u8..=100),
+            p99 in proptest::option::of(1_u64..1 << 40),
+            turn in 0_usize..6,
+        ) {
+            let need = Need {
+                iops: iops as f64,
+                bytes_per_s: Bytes(mib << 20).as_f64(),
+                block: Bytes(sectors * 512),
+                read_percent: read,
+                p99: p99.map(Nanos),
+                ..Need::new(Bytes(gib << 30))
+            };
+            let mut parts = vec![
+                format!("{gib}GiB"),
+                format!("{iops} IOPS"),
+                format!("throughput={mib}MiB/s"),
+                format!("BLOCK = {}B", sectors * 512),
+            ];
+            parts.extend(read.map(|read| format!("read={read}%")));
+            parts.extend(p99.map(|p99| format!("p99={p99}ns")));
+            let turn = turn % parts.len();
+            parts.rotate_left(turn);
+            proptest::prop_assert_eq!(parts.join(",").parse::<Need>(), Ok(need));
+            parts.push(parts[0].clone());
+            proptest::prop_assert!(parts.join(",").parse::<Need>().is_err());
+        }
     }
 }

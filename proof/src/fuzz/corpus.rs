@@ -21,6 +21,14 @@ const ADDRESSES: [&str; 8] = [
     "/dev/nvme1n1",
 ];
 
+const NEEDS: [&str; 5] = [
+    "1TiB,10000iops,300MB/s",
+    "capacity=2TiB,iops=20000,throughput=800MiB/s,block=16KiB,read=70,p99=5ms",
+    "500 GiB, 6_000 IOPS, read=100%",
+    "100GB,p99=0.7ms,iops=1e3,block=512B",
+    "4TiB,throughput=0.5GiB/s,read=0",
+];
+
 /// Of a target, by its name.
 ///
 /// # Panics
@@ -48,6 +56,7 @@ pub fn corpus(target: &str) -> Vec<Vec<u8>> {
             all
         }
         "nbd" => vec![client(0), client(1)],
+        "need" => NEEDS.map(|text| text.as_bytes().to_vec()).to_vec(),
         "record" => files("crates/record/golden/v2", &["json"]),
         "spool" => files("crates/store/golden", &["ndjson"]),
         "results" => {
