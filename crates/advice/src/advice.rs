@@ -183,7 +183,7 @@ impl<E> Table<'_, '_, '_, E> {
                 last.count += 1;
                 continue;
             }
-            let Some(finalist) = Finalist::new(candidate.clone(), catalog, &question.need) else {
+            let Some(finalist) = Finalist::new(candidate.clone(), catalog, question) else {
                 continue;
             };
             let simulated = self.judged(&finalist, &question.need)?;
@@ -225,7 +225,7 @@ impl<E> Table<'_, '_, '_, E> {
         let mut near = Vec::new();
         for candidate in after.take(2) {
             let catalog = self.market.catalog;
-            if let Some(one) = Finalist::new(candidate.clone(), catalog, &question.need) {
+            if let Some(one) = Finalist::new(candidate.clone(), catalog, question) {
                 let simulated = self.judged(&one, &question.need)?;
                 near.push((one, simulated));
             }

@@ -1,14 +1,16 @@
 //! A candidate by the road that everybody takes: its address is resolved, and the need is held against
 //! the device that comes of it. What its simulations showed is put beside it.
 
-use blocklab_catalog::{Catalog, Price, Resolved, resolve};
+use blocklab_catalog::{Catalog, Price, Resolved, SteadyLoad, resolve};
 use blocklab_device::{LimitKind, Origin};
-use blocklab_workload::Address;
+use blocklab_units::Nanos;
+use blocklab_workload::{Address, Offer};
 use serde::Serialize;
 
 use crate::candidate::Candidate;
 use crate::impossible::{named, unit};
-use crate::need::{Margin, Need, Wanted};
+use crate::need::{LARGE, Margin, Need, Wanted};
+use crate::question::Question;
 
 /// A candidate, and the device that its address names.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,6 +21,9 @@ pub struct Finalist {
     pub resolved: Resolved,
     /// What the need takes of each of its limits, the tightest first.
     pub bounds: Vec<Bound>,
+    /// What becomes of each load of the need from each start, in closed form; empty: nothing is
+    /// predicted of it.
+    pub courses: Vec<Course>,
     /// Figures that decide and that nobody has shown, one sentence each.
     pub rests_on: Vec<String>,
 }
@@ -81,9 +86,89 @@ pub enum Verdict {
     NotSimulated,
 }
 
+/// What becomes of a load of a need, by the closed form of the device, for as long as it lasts.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Course {
+    /// `iops` or `throughput`.
+    pub of: &'static str,
+    /// Share of reads in per cent.
+    pub read_percent: u8,
+    /// What burst buckets hold when it begins.
+    pub start: Start,
+    /// How long all that is asked for is done; `None`: for ever.
+    pub lasts_s: Option<f64>,
+    /// The part of what is asked for that is done at last, 0 to 1.
+    pub share_at_last: f64,
+}
+
+impl Course {
+    fn lasts_for(&self, horizon: Nanos) -> bool {
+        let horizon = horizon.as_secs_f64();
+        self.lasts_s.is_none_or(|seconds| seconds >= horizon)
+    }
+}
+
+/// Rates that differ by less are the same: they were rounded.
+const SAME: f64 = 1e-6;
+
+/// Each load of a need from each start.
+fn courses(finalist: &Finalist, catalog: &Catalog, need: &Need) -> Vec<Course> {
+    let mut found = Vec::new();
+    for start in finalist.starts(need) {
+        let address = Address::Sold(finalist.offer_begun(*start));
+        let Ok(device) = resolve(&address, catalog) else {
+            continue;
+        };
+        for (of, load) in steady(need) {
+            let phases = device.endure(&load).map(|endured| endured.phases);
+            let phases = phases.unwrap_or_default();
+            let short = phases
+                .iter()
+                .find(|phase| phase.iops < load.iops * (1.0 - SAME));
+            found.extend(phases.last().map(|last| Course {
+                of,
+                read_percent: load.read_percent,
+                start: *start,
+                lasts_s: short.map(|phase| phase.begins_s),
+                share_at_last: (last.iops / load.iops).min(1.0),
+            }));
+        }
+    }
+    found
+}
+
+/// The loads of a need at the rates that it asks for.
+fn steady(need: &Need) -> Vec<(&'static str, SteadyLoad)> {
+    let random = need
+        .random()
+        .into_iter()
+        .map(|load| ("iops", load, need.iops));
+    let large = need.bytes_per_s / LARGE.as_f64();
+    let large = need
+        .streams()
+        .into_iter()
+        .map(|load| ("throughput", load, large));
+    let asked = random.chain(large).filter(|(.., rate)| *rate > 0.0);
+    let loads = asked.map(|(of, load, iops)| {
+        let steady = SteadyLoad {
+            iops,
+            block: load.block,
+            read_percent: load.read_percent,
+            is_sequential: load.streams > 0,
+        };
+        (of, steady)
+    });
+    loads.collect()
+}
+
 impl Finalist {
     /// The device of a candidate; `None` where it does not meet the need after all.
-    pub(crate) fn new(candidate: Candidate, catalog: &Catalog, need: &Need) -> Option<Self> {
+    pub(crate) fn new(
+        candidate: Candidate,
+        catalog: &Catalog,
+        question: &Question,
+    ) -> Option<Self> {
+        let need = &question.need;
         let address = Address::Sold(candidate.offer.clone());
         let resolved = resolve(&address, catalog).ok()?;
         let margins = need.margins(&resolved.spec);
@@ -91,12 +176,18 @@ impl Finalist {
             return None;
         }
         let bounds = margins.iter().map(|margin| Bound::new(margin, &resolved));
-        Some(Self {
+        let mut finalist = Self {
             bounds: bounds.collect(),
             rests_on: rests_on(&resolved, &margins),
+            courses: Vec::new(),
             candidate,
             resolved,
-        })
+        };
+        finalist.courses = courses(&finalist, catalog, need);
+        let mut courses = finalist.courses.iter();
+        courses
+            .all(|course| course.lasts_for(question.horizon))
+            .then_some(finalist)
     }
 
     /// The limit of which the least is left, and the next one.
@@ -129,8 +220,22 @@ impl Finalist {
         ]
     }
 
+    /// From which states of its buckets it is judged. Where credits may be spent, an empty bucket is
+    /// not asked for.
+    pub fn starts(&self, need: &Need) -> &'static [Start] {
+        if self.has_credits() && need.lasts.is_none() {
+            &[Start::Empty, Start::Full]
+        } else {
+            &[Start::Full]
+        }
+    }
+
     /// Its address with buckets as they are at such a start.
     pub fn begun(&self, start: Start) -> String {
+        self.offer_begun(start).to_string()
+    }
+
+    fn offer_begun(&self, start: Start) -> Offer {
         let [of_volumes, of_machine] = self.credits();
         let share = match start {
             Start::Full => 100,
@@ -139,7 +244,7 @@ impl Finalist {
         let mut offer = self.candidate.offer.clone();
         offer.credits = of_volumes.then_some(share);
         offer.instance_credits = of_machine.then_some(share);
-        offer.to_string()
+        offer
     }
 }
 

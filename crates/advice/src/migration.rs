@@ -82,7 +82,7 @@ pub fn migration(market: &Market<'_>, question: &Question, current: &Resolved) -
             continue;
         }
         let kind = candidate.kind.clone();
-        let Some(finalist) = Finalist::new(candidate, market.catalog, &question.need) else {
+        let Some(finalist) = Finalist::new(candidate, market.catalog, question) else {
             continue;
         };
         let found = compared(&finalist, current, &question.need);

@@ -3,6 +3,7 @@
 use std::ops::RangeInclusive;
 
 use blocklab_catalog::Hosts;
+use blocklab_units::Nanos;
 
 use crate::need::Need;
 
@@ -32,6 +33,8 @@ pub struct Question {
     pub volumes: RangeInclusive<u32>,
     /// What is stored outlives the machine.
     pub durable: bool,
+    /// How long the load lasts.
+    pub horizon: Nanos,
     /// Share of the price of machines that is not paid, 0 to 1.
     pub discount: f64,
     /// The only machine that counts, where the volumes stay on it.

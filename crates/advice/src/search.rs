@@ -58,7 +58,7 @@ impl Market<'_> {
     /// The cheapest that carries a need by its limits, not simulated; `None`: nothing does.
     pub fn cheapest(&self, question: &Question) -> Option<Finalist> {
         let mut ranked = self.search(question).ranked.into_iter();
-        ranked.find_map(|one| Finalist::new(one, self.catalog, &question.need))
+        ranked.find_map(|one| Finalist::new(one, self.catalog, question))
     }
 
     /// The cheapest that carry a need by their limits.

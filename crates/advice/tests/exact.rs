@@ -10,7 +10,7 @@ use blocklab_advice::{Advice, Finalist, LARGE, Market, Need, Question, Reason, S
 use blocklab_catalog::{Catalog, Hosts, Resolved, resolve, resolve_text};
 use blocklab_device::{DeviceSpec, Load, predict};
 use blocklab_random::Stream;
-use blocklab_units::Bytes;
+use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{Address, Offer};
 
 const SEED: u64 = 20_261_127;
@@ -35,6 +35,7 @@ fn question(need: Need, machine: Option<Hosts>) -> Question {
         own: None,
         volumes: 1..=MOST,
         durable: true,
+        horizon: Nanos::from_secs(86_400),
         discount: 0.0,
         only: None,
         at_least: false,

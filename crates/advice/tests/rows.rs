@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use blocklab_advice::{Choice, Market, Question, Seller, advise};
 use blocklab_catalog::{Catalog, Hosts};
-use blocklab_units::Bytes;
+use blocklab_units::{Bytes, Nanos};
 
 static CATALOG: LazyLock<Catalog> = LazyLock::new(|| {
     let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/frozen"));
@@ -28,6 +28,7 @@ fn question(need: &str, (vcpus, gib): (u32, u64)) -> Question {
         own: None,
         volumes: 1..=28,
         durable: true,
+        horizon: Nanos::from_secs(86_400),
         discount: 0.0,
         only: None,
         at_least: false,
@@ -114,4 +115,34 @@ fn a_machine_that_one_has_may_be_old() {
     assert_eq!(own.choice, Choice::OnOwnMachine);
     let address = own.address().expect("something carries it");
     assert_eq!(address, "gp3:140GiB,iops=6000@r5.xlarge");
+}
+
+/// st1 of 2 TiB has 80 MiB/s for ever and 2 TiB of credits, by measurements 2^30 / 10^9 times as much of
+/// both. At 500 MiB/s they last an hour and a half: they count over an hour and not over a day, and
+/// the answer says when they end.
+#[test]
+fn credits_count_over_the_horizon() {
+    let over = |hours: u64| {
+        let mut question = question("2TiB,500MiB/s", (8, 32));
+        question.volumes = 1..=1;
+        question.horizon = Nanos::from_secs(hours * 3600);
+        question.need.lasts = Some(question.horizon);
+        let market = Market::new(&CATALOG, &question).expect("machines");
+        market.cheapest(&question).expect("something carries it")
+    };
+    let hour = over(1);
+    assert_eq!(hour.candidate.kind, "st1");
+    let lasts: Vec<f64> = hour.courses.iter().filter_map(|one| one.lasts_s).collect();
+    let least = lasts.iter().copied().fold(f64::INFINITY, f64::min);
+    let measured = Bytes::GIB.as_f64() / 1e9;
+    let [credits, baseline] = [2_097_152.0 * measured, 80.0 * measured];
+    assert!(
+        (least - credits / (500.0 - baseline)).abs() < 1.0,
+        "{lasts:?}"
+    );
+    assert!((hour.courses[0].share_at_last - baseline / 500.0).abs() < 1e-6);
+    let day = over(24);
+    assert_eq!(day.candidate.kind, "gp3");
+    assert!(!day.courses.is_empty());
+    assert!(day.courses.iter().all(|one| one.lasts_s.is_none()));
 }

@@ -1,7 +1,8 @@
 //! In: an advice. Out: its form for programs. A file of its own: the words for people are a view.
 
 use blocklab_advice::{
-    Advice, Bound, Choice, Chosen, Finalist, Impossible, Migration, More, Point, Refused, Simulated,
+    Advice, Bound, Choice, Chosen, Course, Finalist, Impossible, Migration, More, Point, Refused,
+    Simulated,
 };
 use blocklab_catalog::Price;
 use serde::Serialize;
@@ -69,6 +70,7 @@ struct ConfigurationForm<'a> {
     currency: &'a str,
     bounds: &'a [Bound],
     prices: Vec<&'a Price>,
+    courses: &'a [Course],
     rests_on: &'a [String],
     assumptions: Vec<&'a str>,
     is_lost_at_stop: bool,
@@ -144,6 +146,7 @@ fn configuration<'a>(finalist: &'a Finalist, simulated: &'a [Simulated]) -> Conf
         bounds: &finalist.bounds,
         prices: finalist.paid().collect(),
         rests_on: &finalist.rests_on,
+        courses: &finalist.courses,
         assumptions: assumed.map(String::as_str).collect(),
         is_lost_at_stop: candidate.is_lost_at_stop,
         simulated,

@@ -25,6 +25,7 @@ pub fn question(args: &AdviseArgs, taken: Taken, catalog: &Catalog) -> Result<Qu
         own: own.map(|host| host.name),
         volumes: args.volumes.clone(),
         durable: args.durable,
+        horizon: args.horizon,
         discount: args.instance_discount.unwrap_or(0.0) / 100.0,
         only: None,
         at_least: taken.at_least,

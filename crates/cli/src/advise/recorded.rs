@@ -84,10 +84,7 @@ impl Recorded<'_> {
         need: &Need,
         catalog: &Catalog,
     ) -> Result<Vec<Simulated>> {
-        let starts = match (finalist.has_credits(), need.lasts) {
-            (true, None) => vec![Start::Empty, Start::Full],
-            _ => vec![Start::Full],
-        };
+        let starts = finalist.starts(need);
         let addresses: Vec<String> = starts.iter().map(|start| finalist.begun(*start)).collect();
         let resolved = addresses.iter().map(|address| {
             let resolved = resolve_text(address, catalog);
@@ -96,9 +93,9 @@ impl Recorded<'_> {
         let resolved = resolved.collect::<Result<Vec<_>>>()?;
         let specs: Vec<_> = resolved.iter().map(|resolved| &resolved.spec).collect();
         let outcomes = played_on(&self.load, &specs, self.tolerated)?;
-        let each = starts.into_iter().zip(addresses).zip(outcomes);
+        let each = starts.iter().zip(addresses).zip(outcomes);
         let judged =
-            each.map(|((start, address), outcome)| self.judged(start, address, &outcome, need));
+            each.map(|((start, address), outcome)| self.judged(*start, address, &outcome, need));
         Ok(judged.collect())
     }
 

@@ -44,14 +44,9 @@ pub fn simulated(
     if plan.cases.is_empty() {
         return Ok(Some(Vec::new()));
     }
-    // Where credits may be spent, an empty bucket is not asked for.
-    let starts = match (finalist.has_credits(), need.lasts) {
-        (true, None) => vec![Start::Empty, Start::Full],
-        _ => vec![Start::Full],
-    };
     let mut all = Vec::new();
-    for start in starts {
-        match one(&finalist.begun(start), start, need, &plan, setting)? {
+    for start in finalist.starts(need) {
+        match one(&finalist.begun(*start), *start, need, &plan, setting)? {
             Some(simulated) => all.push(simulated),
             None => return Ok(None),
         }

@@ -125,6 +125,7 @@ fn choice(chosen: &Chosen, advice: &Advice) -> Row {
     };
     let candidate = &finalist.candidate;
     let mut below = vec![binding(finalist)];
+    below.extend(lasts(finalist));
     below.extend(simulated(&chosen.simulated));
     let is_striped = candidate.volumes > 1 && !candidate.is_lost_at_stop;
     if is_striped {
@@ -159,6 +160,28 @@ fn binding(finalist: &Finalist) -> String {
     let next = bounds.next().map(|next| format!("Next: {next}."));
     let both: Vec<String> = first.into_iter().chain(next).collect();
     both.join(" ")
+}
+
+/// How long the need is carried, by arithmetic: a simulation is shorter.
+fn lasts(finalist: &Finalist) -> Option<String> {
+    let courses = finalist.courses.iter();
+    let shortest = courses.min_by(|a, b| {
+        let [a, b] = [a, b].map(|course| course.lasts_s.unwrap_or(f64::INFINITY));
+        a.total_cmp(&b)
+    })?;
+    let from = match finalist.courses.first()?.start {
+        Start::Empty => ", from empty and from full buckets",
+        Start::Full if finalist.has_credits() => ", from full buckets",
+        Start::Full => "",
+    };
+    Some(match shortest.lasts_s {
+        None => format!("Computed: carried for ever{from}."),
+        Some(seconds) => format!(
+            "Computed: carried for {}{from}; then {} % of it.",
+            Nanos::from_secs_f64(seconds),
+            trimmed(shortest.share_at_last * 100.0, 1)
+        ),
+    })
 }
 
 fn bound(bound: &Bound) -> String {
