@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::candidate::Candidate;
 use crate::finalist::{Finalist, Simulated, Verdict};
-use crate::front::{Point, front};
+use crate::front::{Point, beside, front};
 use crate::impossible::{Impossible, impossible, named, parts, unit, value, with};
 use crate::market::Market;
 use crate::migration::Migration;
@@ -86,6 +86,8 @@ pub struct Advice {
     pub more: Vec<More>,
     /// Price against latency.
     pub front: Vec<Point>,
+    /// Answers under other terms and the next in price, where they are not on it.
+    pub beside: Vec<Point>,
     /// Where nothing carries the need.
     pub impossible: Option<Impossible>,
     /// The neighbours of the cheapest that were simulated too, the next one in price first.
@@ -121,17 +123,19 @@ pub fn advise<E>(
     let mut chosen = table.others(question, &best)?;
     chosen.insert(0, best);
     let carries = chosen[0].finalist.is_some();
+    let front = if carries {
+        front(market, question)
+    } else {
+        Vec::new()
+    };
     Ok(Advice {
+        beside: beside(&front, &chosen, &neighbours, question),
         more: if carries {
             more(market, question, price)
         } else {
             Vec::new()
         },
-        front: if carries {
-            front(market, question)
-        } else {
-            Vec::new()
-        },
+        front,
         impossible: (found.ranked.is_empty() && found.unpriced.is_empty())
             .then(|| impossible(market, question)),
         question: question.clone(),

@@ -6,17 +6,22 @@
 use blocklab_units::Nanos;
 use serde::Serialize;
 
+use crate::advice::Chosen;
+use crate::finalist::Finalist;
 use crate::market::Market;
 use crate::question::Question;
 
 /// The most points that a front has.
 const POINTS: usize = 10;
 
-/// A configuration that is cheaper than every quicker one.
+/// What a configuration costs, and how quick it is. On the front, it is cheaper than every quicker
+/// one.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Point {
     /// What is bought.
     pub address: String,
+    /// Its type.
+    pub volume_type: String,
     /// A month, in `currency`.
     pub per_month: f64,
     /// `USD`, or `CNY` in the regions of China.
@@ -29,7 +34,6 @@ pub struct Point {
 
 /// The front of a need, whatever latency it asks for.
 pub(crate) fn front(market: &Market<'_>, question: &Question) -> Vec<Point> {
-    let asked = question.need.p99;
     let mut points: Vec<Point> = Vec::new();
     let mut need = question.need;
     need.p99 = None;
@@ -37,20 +41,47 @@ pub(crate) fn front(market: &Market<'_>, question: &Question) -> Vec<Point> {
         let Some(best) = market.cheapest(&question.with_need(need)) else {
             break;
         };
-        let Some(p99) = need.least_p99(&best.resolved.spec) else {
+        let Some(point) = point(&best, question) else {
             break;
         };
-        points.push(Point {
-            address: best.candidate.address(),
-            per_month: best.candidate.price(),
-            currency: best.candidate.currency,
-            p99_ns: p99.0,
-            is_enough: asked.is_none_or(|asked| p99 <= asked),
-        });
-        if p99.0 < 2 {
+        let p99 = point.p99_ns;
+        points.push(point);
+        if p99 < 2 {
             break;
         }
-        need.p99 = Some(Nanos(p99.0 - 1));
+        need.p99 = Some(Nanos(p99 - 1));
+    }
+    points
+}
+
+/// Where a finalist stands; `None`: it has no price, or nobody knows its latency.
+fn point(finalist: &Finalist, question: &Question) -> Option<Point> {
+    let p99 = question.need.least_p99(&finalist.resolved.spec)?;
+    Some(Point {
+        address: finalist.candidate.address(),
+        volume_type: finalist.candidate.kind.clone(),
+        per_month: finalist.candidate.per_month?,
+        currency: finalist.candidate.currency,
+        p99_ns: p99.0,
+        is_enough: question.need.p99.is_none_or(|asked| p99 <= asked),
+    })
+}
+
+/// Of what was looked at besides, under other terms or next in price, what is not on the front.
+pub(crate) fn beside<S>(
+    front: &[Point],
+    chosen: &[Chosen],
+    neighbours: &[(Finalist, S)],
+    question: &Question,
+) -> Vec<Point> {
+    let chosen = chosen.iter().filter_map(|one| one.finalist.as_ref());
+    let others = chosen.chain(neighbours.iter().map(|(finalist, _)| finalist));
+    let mut points: Vec<Point> = Vec::new();
+    for point in others.filter_map(|one| point(one, question)) {
+        let mut known = front.iter().chain(&points);
+        if known.all(|other| other.address != point.address) {
+            points.push(point);
+        }
     }
     points
 }

@@ -19,7 +19,8 @@ use blocklab_advice::{
     Advice, Finalist, Market, Need, Question, Simulated, advise as advice, migration, promised,
 };
 use blocklab_catalog::{Catalog, Resolved, resolve_text};
-use blocklab_console::{listen, place, status};
+use blocklab_console::{listen, place, status, terminal};
+use blocklab_report::document::Form;
 use blocklab_report::{advice as form, views};
 use blocklab_runner::{Guard, Setting};
 use blocklab_store::Store;
@@ -60,13 +61,18 @@ pub fn advise(args: &AdviseArgs, store: &Store) -> Result<ExitCode> {
         },
         ..answer
     };
-    answer::print(
-        args.form,
-        ("advice_format", 1),
-        &form::advice(&answer),
-        || views::advice(&answer),
-    )?;
+    print(args, &answer)?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn print(args: &AdviseArgs, answer: &Advice) -> Result<()> {
+    if let Some(Form::Html) = args.form.form(terminal::style()) {
+        return terminal::print_styled(blocklab_page::advice(answer));
+    }
+    let form = form::advice(answer);
+    answer::print(args.form, ("advice_format", 1), &form, || {
+        views::advice(answer)
+    })
 }
 
 fn market<'c>(catalog: &'c Catalog, question: &Question) -> Result<Market<'c>> {

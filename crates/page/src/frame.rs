@@ -51,6 +51,11 @@ pub fn lines_script(own: &str) -> String {
     closed(&[draw, chart, take, limits, lines, rows, own])
 }
 
+/// The script of an advice.
+pub fn front_script() -> String {
+    lines_script(include_str!("../assets/js/front.js"))
+}
+
 /// In one closure, without the comments: they are for those who read the source.
 fn closed(files: &[&str]) -> String {
     let is_code = |line: &&str| {

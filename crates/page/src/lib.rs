@@ -1,4 +1,4 @@
-//! In: Records, their findings, and what was compared and judged of them.
+//! In: Records, their findings, and what was compared and judged of them; an advice.
 //! Out: one self-contained HTML file with charts: no network, no third party, the same bytes for the
 //! same Records.
 //! Never: computes a statistic, judges a figure, says a figure in other words than a Document does.
@@ -15,6 +15,7 @@ mod data;
 mod diagnosis;
 mod findings;
 mod frame;
+mod front;
 mod headline;
 mod history;
 mod hosts;
@@ -28,6 +29,7 @@ mod sweeps;
 mod systems;
 mod trace;
 
+use blocklab_advice::Advice;
 use blocklab_compare::compare::Comparison;
 use blocklab_compare::expect::Diagnosis;
 use blocklab_compare::history::History;
@@ -112,6 +114,11 @@ pub fn trace(
     beside: Option<&Beside>,
 ) -> String {
     trace::page(document, of, begins, beside).into_string()
+}
+
+/// The page of an advice: its Document, with price against latency drawn.
+pub fn advice(advice: &Advice) -> String {
+    front::page(advice).into_string() + "\n"
 }
 
 /// The page of all runs of a study, opened by what the study shows.

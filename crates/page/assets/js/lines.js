@@ -6,6 +6,7 @@
 //   stairs   true: a value holds from the point before it to its own (series), drawn so
 //   range    the places that the side spans, where several charts share them
 //   dots     true: only the points are known, {at, text} in words; a line may have a `mark`
+//   over     draws what else stands on the chart
 
 function lineChart(host, options) {
   const content = {
@@ -96,8 +97,9 @@ function paintLines(chart, options) {
   const { left, right } = chart.box;
   if (hasBound(options.side)) {
     const py = chart.sidePx(options.side.bound);
-    chart.plot.append(svg("line", { x1: left, x2: right, y1: py, y2: py, class: "bound" }));
+    chart.plot.append(svg("line", { x1: left, x2: right, y1: py, y2: py, class: "bound", "data-bound": options.side.bound }));
   }
+  if (options.over) options.over(chart);
 }
 
 /** The name of each line at its right end, pushed apart so that none lies on another. */

@@ -103,7 +103,7 @@ fn table_of(table: &Table, title: &str) -> Markup {
                 }
             }
             @if !row.below.is_empty() {
-                tr { td class="wrap" colspan=(table.columns.len()) { (row.below) } }
+                tr { td class="wrap" colspan=(table.columns.len()) { div { (row.below) } } }
             }
         }
     };

@@ -78,7 +78,7 @@ pub fn advice(advice: &Advice) -> Document {
 }
 
 /// `123.40 USD`.
-fn money(amount: Option<f64>, currency: &str) -> String {
+pub fn money(amount: Option<f64>, currency: &str) -> String {
     amount.map_or_else(
         || "no price known".to_owned(),
         |amount| format!("{} {currency}", cents(amount)),

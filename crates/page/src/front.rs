@@ -1,0 +1,89 @@
+//! The page of an advice. In: an advice. Out: its Document, with price against latency drawn below the
+//! answer. A file of its own: it has no Record, so it is no page of runs.
+
+use blocklab_advice::{Advice, Point};
+use blocklab_report::document::head::head;
+use blocklab_report::document::html::parts;
+use blocklab_report::fields;
+use blocklab_report::views;
+use blocklab_units::latency;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use serde::Serialize;
+
+use super::charts;
+use super::frame::{STYLE, front_script};
+
+/// The whole page: the answer, the chart, and all else that the Document has.
+pub fn page(advice: &Advice) -> Markup {
+    let document = views::advice(advice);
+    let (answer, others) = document.parts.split_at(1);
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            (head(&format!("{} – blocklab", document.name), STYLE))
+            body {
+                main id="main" class="document" {
+                    (parts(answer, &document.name))
+                    @if !advice.front.is_empty() { (chart(advice)) }
+                    (parts(others, &document.name))
+                }
+                @if !advice.front.is_empty() {
+                    script type="application/json" id="data" { (charts::embedded(&data(advice))) }
+                    script { (PreEscaped(front_script())) }
+                }
+            }
+        }
+    }
+}
+
+fn chart(advice: &Advice) -> Markup {
+    html! {
+        section id="front" class="needs-script" {
+            h2 { "Price against latency" }
+            div class="card study-chart front-chart" data-label="Price against latency" {
+                div class="front-keys" {
+                    span class="key" { span class="key-ring" {} "advised" }
+                    span class="key" { span class="key-dot front-dot" {} "nothing is cheaper and quicker" }
+                    @if !advice.beside.is_empty() {
+                        span class="key" { span class="key-dot hollow" {} "under other terms, or next in price" }
+                    }
+                    @if advice.question.need.p99.is_some() {
+                        span class="key" { span class="key-bound" {} "p99 that is needed" }
+                    }
+                }
+            }
+            p class="hint" {
+                "The p99 of an operation that waits for nothing. A table below has the points of the line."
+            }
+        }
+    }
+}
+
+fn data(advice: &Advice) -> impl Serialize {
+    let advised = advice.chosen.first().and_then(|best| best.address());
+    let points = |points: &[Point]| -> Vec<_> {
+        let points = points.iter().map(|point| {
+            fields! {
+                address: point.address.clone(),
+                volume_type: point.volume_type.clone(),
+                per_month: point.per_month,
+                p99_ns: point.p99_ns,
+                is_advised: advised.as_ref() == Some(&point.address),
+                text: format!(
+                    "{}, {} a month",
+                    latency(point.p99_ns as f64),
+                    views::money(Some(point.per_month), point.currency)
+                ),
+            }
+        });
+        points.collect()
+    };
+    fields! {
+        records: [fields! { id: "advice" }],
+        limits: [0; 0],
+        need_p99_ns: advice.question.need.p99.map(|p99| p99.0),
+        currency: advice.front.first().map(|point| point.currency),
+        front: points(&advice.front),
+        beside: points(&advice.beside),
+    }
+}
