@@ -1,13 +1,63 @@
-//! The hosts of a merged run on its page: the same document as in a terminal.
+//! The hosts of a merged run on its page: the same document as in a terminal, and a bar for each.
 
+use std::borrow::Cow;
+
+use blocklab_findings::fleet::host_rows;
+use blocklab_record::Record;
+use blocklab_units::rate;
 use maud::{Markup, html};
 
+use super::charts::{Bar, BarChart, BarRow, card};
 use super::side::Side;
 use blocklab_report::document::html::parts;
 use blocklab_report::views;
+use blocklab_report::words::facts;
+
+/// More cases than this have no bars here: the table has them all.
+const DRAWN: usize = 4;
 
 /// The section; nothing of a run of one host.
 pub fn section(side: &Side<'_>) -> Markup {
     let hosts = views::fleet(side.record, side.assessment);
-    html! { @if !hosts.is_empty() { div id="hosts" { (parts(&hosts, "Hosts")) } } }
+    let cases = side.assessment.rows.iter().take(DRAWN);
+    html! {
+        @if !hosts.is_empty() {
+            div id="hosts" {
+                (parts(&hosts, "Hosts"))
+                @for row in cases {
+                    @let title = format!("Rate of each host: {}", row.case);
+                    h3 { (title) }
+                    (card(&title, &bars(side.record, &row.case)))
+                }
+            }
+        }
+    }
+}
+
+/// A row a host, a bar for each direction.
+fn bars<'a>(record: &Record, case: &str) -> BarChart<'a> {
+    let rows = host_rows(record, case).into_iter().map(|of_host| {
+        let directions = of_host.row.directions.iter().enumerate();
+        let bars = directions.map(|(color, of)| Bar {
+            name: Cow::Owned(of.direction.to_string()),
+            color,
+            value: Some(of.iops.value),
+            low: of.iops.low,
+            high: of.iops.high,
+            published: None,
+            text: rate(of.iops.value),
+            details: vec![
+                ("MB/s", rate(of.bytes_per_s.value / 1e6)),
+                ("mean", facts::mean(of)),
+            ],
+        });
+        BarRow {
+            bars: bars.collect(),
+            label: Cow::Owned(of_host.host.clone()),
+        }
+    });
+    BarChart {
+        unit: "IOPS",
+        rows: rows.collect(),
+    }
 }

@@ -8,8 +8,8 @@ mod webdriver;
 use std::fs;
 
 use blocklab_compare::history::history;
-use blocklab_findings::Assessment;
-use blocklab_record::{Origin, Record};
+use blocklab_findings::{Assessment, assess};
+use blocklab_record::{HostRun, Origin, Record, merge};
 use blocklab_report::views::{self, Beside, Passing};
 use blocklab_sizing::{Arrivals, Quantity};
 use blocklab_trace::Operation;
@@ -310,6 +310,49 @@ fn it_says(tip: &str, point: &Value) {
     for text in wanted {
         assert!(tip.contains(&text), "{text} in\n{tip}");
     }
+}
+
+/// A bar and a row of the table for each of thirty hosts, on a telephone as on a desk.
+#[test]
+fn thirty_hosts_stay_legible() {
+    if !webdriver::is_installed() {
+        println!("skipped: chromium is not installed (apt-get install chromium chromium-driver)");
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let hosts = (1..=30).map(|number| {
+        let (mut record, _) = sample::run(&format!("7f{number:02}ac"), 1.0);
+        record.environment.host_name = Some(format!("storage-node-{number:02}"));
+        HostRun::unnamed(record)
+    });
+    let hosts: Vec<HostRun> = hosts.collect();
+    let merged = merge(&hosts, &[]).expect("one load");
+    let assessment = assess(&merged);
+    let page = address(&folder, "rack.html", &[(&merged, &assessment)]);
+    let browser = Browser::start();
+    browser.open(&page);
+    let charts = browser.count("#hosts .study-chart svg");
+    assert!((1..=4).contains(&charts), "{charts} charts of hosts");
+    assert!(browser.count("#hosts tbody tr") >= 30, "a row each");
+    for width in [360, 900, 1360] {
+        browser.set_width(width);
+        let seen = browser.run("return document.documentElement.scrollWidth", json!([]));
+        assert_eq!(seen, width);
+        let script = "const chart = document.querySelector('#hosts .study-chart');
+                      return [...chart.querySelectorAll('svg text')]
+                          .filter((it) => it.textContent.startsWith('storage-node-'))
+                          .map((it) => it.getBoundingClientRect().top)";
+        let tops = browser.run(script, json!([]));
+        let tops = tops.as_array().expect("places").iter();
+        let tops: Vec<f64> = tops.filter_map(Value::as_f64).collect();
+        assert_eq!(tops.len(), 30, "at {width}: every host is named");
+        let apart = tops.windows(2).map(|pair| pair[1] - pair[0]);
+        let least = apart.fold(f64::MAX, f64::min);
+        assert!(least >= 12.0, "at {width}: names lie {least} px apart");
+    }
+    // Percentiles of slices cannot be added: there is no empty frame for them.
+    assert_eq!(browser.count("[data-chart=time-p99]"), 0);
+    nothing_was_said_or_fetched(&browser, &[&page]);
 }
 
 fn address(folder: &tempfile::TempDir, name: &str, records: &[(&Record, &Assessment)]) -> String {

@@ -325,11 +325,17 @@ function overTime(card) {
   fillKeys();
   // A simulated run costs no processor that would say anything of its device.
   const paid = all.some(({ cpu }) => cpu.some((percent) => percent > 0));
-  const quantities = QUANTITIES.filter(({ name: quantity }) => paid || quantity !== "cpu");
+  const quantities = QUANTITIES.filter(({ name: quantity }) => (quantity === "cpu" ? paid : isKnown(all, quantity)));
   state.charts = quantities.map((quantity) => timeChart(grid, quantity, () => name, hiddenPasses, hiddenRuns));
   for (const chart of state.charts) chart.peers = state.charts;
   picked(redraw);
   wholeRun(card);
+}
+
+/** Whether any slice has this figure: the percentiles of several hosts are in none. */
+function isKnown(passes, quantity) {
+  const has = (values) => values.some((value) => value !== null);
+  return passes.some(({ directions }) => Object.values(directions).some((series) => has(series[quantity])));
 }
 
 /** A row's passes as one line: a value holds until the next, and between passes there is none. */
@@ -348,12 +354,12 @@ function wholeRun(card) {
   if (several || !passes.some(({ started }) => started > 0)) return;
   const host = el("div", { class: "map" });
   const grid = el("div", { class: "grid-2" });
-  const kinds = [{ of: "iops", title: "IOPS", axis: shortText, say: (v) => `${countText(v)} IOPS` }, { of: "p99", title: "p99 latency", axis: shortLatency, say: latencyText }];
+  const kinds = [{ of: "iops", title: "IOPS", axis: shortText, say: (v) => `${countText(v)} IOPS` }, { of: "p99", title: "p99 latency", axis: shortLatency, say: latencyText }].filter(({ of }) => isKnown(passes, of));
   const hidden = new Set();
   const lines = ({ of }) => rows.filter((item) => isPickedCase(item) && !hidden.has(item.row.label))
     .map((item) => lineOfRun(item, passes, of)).filter(({ x }) => x.length);
   const drawn = lines(kinds[0]);
-  if (!drawn.length) return;
+  if (!drawn.length || !kinds.length) return;
   const full = [0, Math.max(...passes.map(({ started, end }) => started + (end[end.length - 1] || 0)))];
   const redraw = () => charts.forEach((chart) => chart.render());
   head(host, "The whole run", el("span", { class: "key" }, "every pass where it lay in the run"));
