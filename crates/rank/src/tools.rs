@@ -6,7 +6,8 @@ use anyhow::Result;
 use blocklab_fleet::{ForeignHost, ForeignLoad, ForeignTools};
 use blocklab_record::Record;
 use blocklab_runner::Observer;
-use blocklab_tools::hosts::{ShareHost, run_share};
+use blocklab_tools::hosts::ShareHost;
+use blocklab_tools::share::run_share;
 
 /// All tools whose languages are spoken.
 pub struct Tools;

@@ -5,21 +5,19 @@
 
 use std::sync::atomic::AtomicBool;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use blocklab_record::{Measurement, Record, Served};
 use blocklab_runner::{Event, Observer, Questions};
 use blocklab_store::Store;
 use blocklab_units::Nanos;
 use blocklab_workload::{Case, Plan};
 
-use crate::{fio, vdbench};
-
 /// What one host is to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostShare {
     /// As the user named it.
     pub host: String,
-    /// What [`run_share`] reads there.
+    /// What [`crate::share::run_share`] reads there.
     pub text: String,
 }
 
@@ -104,24 +102,6 @@ pub struct ShareHost<'a> {
     pub store: &'a Store,
     /// Ends the run.
     pub interrupted: &'a AtomicBool,
-}
-
-/// The share of one host: looks at everything, asks whether all hosts may go on, and runs it.
-///
-/// # Errors
-/// What is refused on this host, and what fails before the first measurement.
-pub fn run_share(
-    tool: &str,
-    text: &str,
-    host: &ShareHost<'_>,
-    permitted: &mut dyn FnMut() -> bool,
-    observer: &mut dyn Observer,
-) -> Result<Option<Record>> {
-    match tool {
-        "fio" => fio::share::run(text, host, permitted, observer),
-        "vdbench" => vdbench::share::run(text, host, permitted, observer),
-        other => bail!("there is no language {other} here: install the same version on all hosts"),
-    }
 }
 
 /// Two observers of one run: that of the tool, whose answers count, and that of the fleet, which says

@@ -9,6 +9,7 @@ pub mod fio;
 pub mod hosts;
 mod own_options;
 mod processors;
+pub mod share;
 pub mod tool_run;
 pub mod vdbench;
 
