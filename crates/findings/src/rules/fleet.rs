@@ -136,10 +136,34 @@ fn own_limit(record: &Record, host: &str, case: &str) -> Option<String> {
     })
 }
 
+/// Whether all hosts have jobs of the same kind in a case, so that their rates can be held against each
+/// other: the parts of a parameter file of Vdbench need not be alike.
+fn is_one_load(record: &Record, case: &str) -> bool {
+    let passes = record.measurements.iter();
+    let mut of_case = passes.filter(|pass| pass.case == case);
+    of_case.all(|pass| {
+        let mut hosts: BTreeMap<Option<&str>, Vec<_>> = BTreeMap::new();
+        for job in &pass.jobs {
+            let kind = (&job.pattern, &job.block_sizes, &job.mix, job.requested_iops);
+            let size = (job.threads, job.depth);
+            hosts
+                .entry(job.host.as_deref())
+                .or_default()
+                .push((kind, size));
+        }
+        let mut kinds = hosts.into_values();
+        let first = kinds.next();
+        kinds.all(|kind| Some(kind) == first)
+    })
+}
+
 /// One host delivers far less than the others.
 pub(super) fn straggler(cases: &Cases<'_>) -> Vec<Finding> {
     let advice = "Look at the run of that host by itself: `blocklab diagnose` names its limit.";
     per_case(cases, "straggler", Some(advice), |case| {
+        if !is_one_load(cases.record, case.name) {
+            return None;
+        }
         let hosts = host_rows(cases.record, case.name);
         let rates: Vec<f64> = hosts.iter().map(HostRow::iops).collect();
         let usual = median(&rates);
@@ -173,7 +197,7 @@ pub(super) fn tail_of_one(cases: &Cases<'_>) -> Vec<Finding> {
                   operations have in common.";
     per_case(cases, "tail-of-one-host", Some(advice), |case| {
         let hosts = latencies(cases.record, case.name)?;
-        if hosts.len() < FEW {
+        if hosts.len() < FEW || !is_one_load(cases.record, case.name) {
             return None;
         }
         let mut all = Histogram::new();
@@ -258,7 +282,7 @@ pub(super) fn hosts_differ(cases: &Cases<'_>) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use blocklab_record::{ClockQuality, HostRun, Record, merge};
+    use blocklab_record::{ClockQuality, HostRun, Record, merge, merge_parts};
 
     use crate::testing::{Sketch, record, silent, the};
 
@@ -321,6 +345,23 @@ mod tests {
             "{}",
             found.statement
         );
+    }
+
+    /// Hosts with parts of their own deliver what their parts ask for.
+    #[test]
+    fn hosts_that_do_something_else_are_no_stragglers() {
+        let mut hosts = alike();
+        hosts[2] = host("c", 6_000.0, 1e6);
+        for job in hosts[2]
+            .measurements
+            .iter_mut()
+            .flat_map(|pass| &mut pass.jobs)
+        {
+            job.depth += 1;
+        }
+        let runs: Vec<HostRun> = hosts.iter().cloned().map(HostRun::unnamed).collect();
+        let parts = merge_parts(&runs, &[]).expect("parts of one load");
+        silent(&parts, "straggler");
     }
 
     #[test]
