@@ -1,12 +1,10 @@
-//! In: the points of a series, those of them that enter the test, and where something begins. Out: the
-//! stretches between. A file of its own: charts draw them, and nothing is decided by them.
+//! In: the values of a series that enter the test, and where something begins. Out: the stretches
+//! between. A file of its own: charts draw them, and nothing is decided by them.
 
 use std::collections::BTreeSet;
 
 use blocklab_stats::median;
 use serde::Serialize;
-
-use super::Point;
 
 /// A stretch of a series between two changes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -23,24 +21,24 @@ pub struct Level {
     pub is_suspected: bool,
 }
 
-/// The levels of the points at the places `sound`. `starts`: the first places of those after the
-/// first; `suspected`: that of what is only suspected.
+/// The levels of values, each with its place among the points. `starts`: the first places of those
+/// after the first; `suspected`: that of what is only suspected.
 pub(super) fn levels(
-    points: &[Point],
-    sound: &[usize],
+    sound: &[(usize, f64)],
     starts: impl Iterator<Item = usize>,
     suspected: Option<usize>,
 ) -> Vec<Level> {
     let starts: BTreeSet<usize> = starts.chain(suspected).collect();
-    let stretches = sound.chunk_by(|_, next| !starts.contains(next));
-    let level = |places: &[usize]| {
-        let values: Vec<f64> = places.iter().map(|place| points[*place].value).collect();
+    let stretches = sound.chunk_by(|_, (next, _)| !starts.contains(next));
+    let level = |stretch: &[(usize, f64)]| {
+        let values: Vec<f64> = stretch.iter().map(|(_, value)| *value).collect();
+        let first = stretch[0].0;
         Level {
-            from_place: places[0],
-            to_place: places[places.len() - 1],
-            runs: places.len(),
+            from_place: first,
+            to_place: stretch[stretch.len() - 1].0,
+            runs: stretch.len(),
             median: median(&values),
-            is_suspected: suspected == Some(places[0]),
+            is_suspected: suspected == Some(first),
         }
     };
     stretches.map(level).collect()

@@ -459,7 +459,11 @@ impl Found {
         if series.verdict != SeriesVerdict::NotComparable {
             let starts = self.changes.iter().map(|(at, _)| self.sound[*at]);
             let suspected = series.suspicion.as_ref().map(|of| of.place);
-            series.levels = levels(&series.points, &self.sound, starts, suspected);
+            let sound = self.sound.iter();
+            let sound: Vec<(usize, f64)> = sound
+                .map(|place| (*place, series.points[*place].value))
+                .collect();
+            series.levels = levels(&sound, starts, suspected);
         }
     }
 }
