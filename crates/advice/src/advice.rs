@@ -128,8 +128,10 @@ pub fn advise<E>(
     } else {
         Vec::new()
     };
+    let under_other_terms = chosen.iter().filter_map(|one| one.finalist.as_ref());
+    let others = under_other_terms.chain(neighbours.iter().map(|(finalist, _)| finalist));
     Ok(Advice {
-        beside: beside(&front, &chosen, &neighbours, question),
+        beside: beside(&front, others, question),
         more: if carries {
             more(market, question, price)
         } else {

@@ -6,7 +6,6 @@
 use blocklab_units::Nanos;
 use serde::Serialize;
 
-use crate::advice::Chosen;
 use crate::finalist::Finalist;
 use crate::market::Market;
 use crate::question::Question;
@@ -68,14 +67,11 @@ fn point(finalist: &Finalist, question: &Question) -> Option<Point> {
 }
 
 /// Of what was looked at besides, under other terms or next in price, what is not on the front.
-pub(crate) fn beside<S>(
+pub(crate) fn beside<'f>(
     front: &[Point],
-    chosen: &[Chosen],
-    neighbours: &[(Finalist, S)],
+    others: impl Iterator<Item = &'f Finalist>,
     question: &Question,
 ) -> Vec<Point> {
-    let chosen = chosen.iter().filter_map(|one| one.finalist.as_ref());
-    let others = chosen.chain(neighbours.iter().map(|(finalist, _)| finalist));
     let mut points: Vec<Point> = Vec::new();
     for point in others.filter_map(|one| point(one, question)) {
         let mut known = front.iter().chain(&points);
