@@ -323,13 +323,23 @@ mod tests {
             let of_doubled: Vec<usize> = changes(&doubled).iter().map(|change| change.at).collect();
             prop_assert_eq!(places, of_doubled);
         }
+    }
 
-        /// Turned round in time, the same levels are there.
-        #[test]
-        fn a_clear_step_is_found_wherever_it_is(before in 6_usize..40, after in 6_usize..40) {
-            let values = [level(1000.0, before), level(700.0, after)].concat();
-            let places: Vec<usize> = changes(&values).iter().map(|change| change.at).collect();
-            prop_assert_eq!(places, [before]);
+    /// The story: drawn at random, six values before and six after came up in one run of the tests
+    /// out of five, and failed it: chance alone parts twelve values as clearly in 2 of 924 orders.
+    #[test]
+    fn a_clear_step_is_found_wherever_it_is() {
+        for before in 6..40 {
+            for after in 6..40 {
+                let values = [level(1000.0, before), level(700.0, after)].concat();
+                let places: Vec<usize> = changes(&values).iter().map(|change| change.at).collect();
+                let wanted = if before + after > 12 {
+                    vec![before]
+                } else {
+                    Vec::new()
+                };
+                assert_eq!(places, wanted, "{before} and {after}");
+            }
         }
     }
 }
