@@ -1,9 +1,12 @@
 //! Loads of fio and Vdbench on several hosts: what their command lines start, and what they leave.
 
+mod stand;
+
 use std::fs;
 
 use blocklab_proof::rack::{Rack, can_run};
 use blocklab_proof::{Lab, json};
+use stand::kernel::Loop;
 
 /// What became of a command on these hosts.
 fn said(rack: &Rack, words: &[String]) -> (Option<i32>, String, String) {
@@ -99,6 +102,22 @@ fn a_client_that_refuses_ends_all() {
     // As many as there are clients that failed.
     assert_eq!(code, Some(2), "{out}{err}");
     assert!(err.contains("is not a directory"), "{err}");
+
+    // A device with data stays as it is, whichever host is asked.
+    let Some(device) = Loop::attach(1 << 20, &[]) else {
+        return;
+    };
+    fs::write(device.path(), vec![7; 1 << 20]).expect("root writes to devices");
+    let line = format!(
+        "fio --client={} --client={} --name=a --rw=write --size=64k --filename={}",
+        rack.host(1),
+        rack.host(2),
+        device.path()
+    );
+    let (code, out, err) = said(&rack, &words(&line));
+    assert_eq!(code, Some(2), "{out}{err}");
+    assert!(err.contains("--destroy-data"), "{err}");
+    assert!(device.bytes().iter().all(|byte| *byte == 7));
 }
 
 /// Two hosts with a file each: the summary is of both, and each has a report of its own.
