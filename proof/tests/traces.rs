@@ -390,7 +390,7 @@ fn a_model_has_phases_bursts_and_hot_places() {
                 .wrapping_mul(6_364_136_223_846_793_005)
                 .wrapping_add(1);
             let drawn = place >> 33;
-            let page = if drawn % 4 > 0 {
+            let page = if !drawn.is_multiple_of(4) {
                 drawn % 100
             } else {
                 drawn % 100_000

@@ -67,11 +67,11 @@ pub fn page(
 }
 
 fn over_time(of: &Character, begins: Option<u64>) -> Markup {
-    let iops = [
-        ("mean", (|slot| slot.iops) as fn(&Slot) -> f64),
+    let iops: [Figure<'_>; 2] = [
+        ("mean", |slot| slot.iops),
         ("busiest second", |slot| slot.iops_max as f64),
     ];
-    let bytes = [("mean", (|slot| slot.bytes_per_s / MIB) as fn(&Slot) -> f64)];
+    let bytes: [Figure<'_>; 1] = [("mean", |slot| slot.bytes_per_s / MIB)];
     html! {
         section id="rate" {
             h2 { "Rate over time" }
@@ -81,10 +81,13 @@ fn over_time(of: &Character, begins: Option<u64>) -> Markup {
     }
 }
 
+/// The name of a figure, and its value in a slot.
+type Figure<'a> = (&'a str, fn(&Slot) -> f64);
+
 /// A figure of each slot at its beginning.
 fn line_card(
     unit: &'static str,
-    figures: &[(&str, fn(&Slot) -> f64)],
+    figures: &[Figure<'_>],
     slots: &[Slot],
     begins: Option<u64>,
 ) -> Markup {

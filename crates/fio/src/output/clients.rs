@@ -33,8 +33,8 @@ pub fn json_of_clients(clients: &[ClientResult<'_>], moment: &Moment, bins: bool
         "timestamp": moment.unix_ms / 1000,
         "time": &moment.text,
     };
-    let globals = clients.iter().map(|client| &client.prepared.globals);
-    if let Some(globals) = globals.filter(|globals| !globals.is_empty()).next() {
+    let mut globals = clients.iter().map(|client| &client.prepared.globals);
+    if let Some(globals) = globals.find(|globals| !globals.is_empty()) {
         members.extend(members! { "global options": json::options(globals) });
     }
     let mut stats = Vec::new();

@@ -181,7 +181,7 @@ fn what_a_log_alone_cannot_tell_is_refused() {
         (&[("x_lat.1.log", "1, 2, 3, 4, 5\n")], "is no line"),
         (
             &[("x_lat.1.log", &*mixed)],
-            "x_lat.1.log:5: single operations and windows",
+            "x_lat.1.log:5: one log holds both single operations and windows",
         ),
         (
             &[("x_lat.1.log", LAT), ("x_iops.1.log", &lines)],

@@ -175,7 +175,8 @@ mod tests {
         let placed: u64 = map.places.iter().flatten().sum();
         assert_eq!((all, placed), (1000, 1000));
         for (slot, bands) in map.places.iter().enumerate() {
-            let from = slot as u64 * map.slot_ns / 1_000_000_000;
+            // The first whole second in it.
+            let from = (slot as u64 * map.slot_ns).div_ceil(1_000_000_000);
             let first = bands.iter().position(|count| *count > 0).expect("busy");
             assert_eq!(first as u64, from / 32, "slot {slot}");
         }
