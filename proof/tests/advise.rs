@@ -8,7 +8,8 @@
 //! - Of a type, every size and every provisioned figure is a candidate at which some rule of the
 //!   vendor just holds, and one step less of each. A price grows with each figure, so the cheapest
 //!   that is enough is among them; one step less shows that nothing below it is.
-//! - Volumes that do not carry the need by themselves do not carry it on a machine either.
+//! - Volumes that carry the need neither by themselves nor on the machine that grants most carry it on no
+//!   machine: io2 is another type on newer ones.
 //! - A pair costs what its parts cost, so pairs are tried from the cheapest one up to the first that
 //!   carries the need.
 
@@ -120,8 +121,8 @@ impl Need {
             for (kind, sizes) in [
                 ("gp2", vec![gib, iops.div_ceil(3), 170, 171, 334]),
                 // A random operation of any size costs a hard disk 1 MiB.
-                ("st1", vec![gib, (random.max(mib) * 1024).div_ceil(40), 125]),
-                ("sc1", vec![gib, (random.max(mib) * 1024).div_ceil(12), 125]),
+                ("st1", vec![gib, at_rate(random.max(mib), 40), 125]),
+                ("sc1", vec![gib, at_rate(random.max(mib), 12), 125]),
             ] {
                 let sizes = with_one_less(&sizes)
                     .into_iter()
@@ -172,6 +173,12 @@ fn one_of<T: Copy>(chance: &mut Stream, all: &[T]) -> T {
     all[(chance.next_u64() % all.len() as u64) as usize]
 }
 
+/// The size in GiB at which a hard disk sustains so many MiB/s, of which each 1,024 x 10^9 bytes bring
+/// `each`.
+fn at_rate(mib: u64, each: u64) -> u64 {
+    (mib * 1024 * 1_000_000_000).div_ceil(each << 30)
+}
+
 fn with_one_less(figures: &[u64]) -> Vec<u64> {
     let mut all: Vec<u64> = figures.iter().flat_map(|one| [*one, one - 1]).collect();
     all.retain(|one| *one > 0);
@@ -220,6 +227,7 @@ struct Machine {
     per_month: f64,
     vcpus: u64,
     memory_mib: u64,
+    mb_per_s: f64,
 }
 
 /// Those whose limits are documented: `catalog show` gives the others the limits of their volumes, and
@@ -234,6 +242,7 @@ fn machines(lab: &Lab) -> Vec<Machine> {
             per_month: one["usd_per_hour"].as_f64()? * HOURS,
             vcpus: one["vcpus"].as_u64()?,
             memory_mib: one["memory_mib"].as_u64()?,
+            mb_per_s: one["ebs_base_mb_per_s"].as_f64()?,
         })
     });
     machines.collect()
@@ -241,19 +250,26 @@ fn machines(lab: &Lab) -> Vec<Machine> {
 
 /// The cheapest that carries a need, by trying; its price is infinite where nothing does.
 fn tried(lab: &Lab, need: &Need, machines: &[Machine]) -> (f64, String) {
-    let mut of_type: BTreeMap<String, Vec<(f64, String)>> = BTreeMap::new();
-    for sheet in shown(lab, &need.volumes()) {
-        let price = sheet["usd_per_month"].as_f64();
-        if let Some(price) = price.filter(|_| need.is_met(&sheet)) {
-            let kind = address(&sheet)
-                .split(':')
-                .next()
-                .expect("a type")
-                .to_owned();
-            of_type
-                .entry(kind)
-                .or_default()
-                .push((price, address(&sheet).to_owned()));
+    let strongest = machines
+        .iter()
+        .max_by(|a, b| a.mb_per_s.total_cmp(&b.mb_per_s));
+    let mut of_type: BTreeMap<(bool, String), Vec<(f64, String)>> = BTreeMap::new();
+    for host in [None, strongest] {
+        let on = host.map_or_else(String::new, |host| format!("@{}", host.name));
+        let volumes = need.volumes();
+        let attached: Vec<String> = volumes.iter().map(|one| format!("{one}{on}")).collect();
+        for sheet in shown(lab, &attached) {
+            let Some(price) = sheet["usd_per_month"].as_f64() else {
+                continue;
+            };
+            if !need.is_met(&sheet) {
+                continue;
+            }
+            let volume = address(&sheet).trim_end_matches(&on).to_owned();
+            let kind = volume.split(':').next().expect("a type").to_owned();
+            let price = price - host.map_or(0.0, |host| host.per_month);
+            let found = of_type.entry((host.is_some(), kind)).or_default();
+            found.push((price, volume));
         }
     }
     let mut pairs = Vec::new();
