@@ -1,14 +1,12 @@
 //! The way from a record to its assessment: group the passes by case, sum each case up, judge.
 
-use std::collections::HashMap;
-
-use blocklab_record::{Measurement, Origin, Record};
+use blocklab_record::{Origin, Record};
 use blocklab_stats::Histogram;
 
 use crate::Assessment;
-use crate::rows::{Aggregate, row};
+use crate::rows::summed;
 use crate::rules;
-use crate::view::{CaseView, Cases};
+use crate::view::Cases;
 
 /// Summarises a Record by case and judges it.
 ///
@@ -16,42 +14,14 @@ use crate::view::{CaseView, Cases};
 /// panics on a damaged record: what cannot be read is left out of its row and named in a finding.
 /// Takes a few tens of microseconds a measurement, most of it to unpack histograms.
 pub fn assess(record: &Record) -> Assessment {
-    let groups = by_case(&record.measurements);
-    let aggregate = Aggregate::named(&record.requested.aggregate);
-    let rows: Vec<_> = groups.iter().map(|group| row(group, aggregate)).collect();
-    let views = groups.into_iter().zip(&rows);
-    let cases = Cases {
-        record,
-        list: views
-            .map(|(g, r)| CaseView::new(g, &r.row, r.damaged))
-            .collect(),
-    };
-    let findings = rules::judge(&cases);
+    let rows = summed(record);
+    let findings = rules::judge(&Cases::new(record, &rows));
     Assessment {
         rows: rows.into_iter().map(|summed| summed.row).collect(),
         findings,
         quantile_error_percent: (record.origin != Origin::Imported)
             .then_some(Histogram::ERROR_BOUND * 100.0),
     }
-}
-
-/// The passes of each case, in the order in which cases first appear; without those that were run
-/// to be thrown away.
-pub fn by_case(measurements: &[Measurement]) -> Vec<Vec<&Measurement>> {
-    let mut groups: Vec<Vec<&Measurement>> = Vec::new();
-    let mut places: HashMap<&str, usize> = HashMap::new();
-    // Pass 0 was run to be thrown away.
-    for measurement in measurements.iter().filter(|m| m.pass > 0) {
-        let place = *places.entry(&measurement.case).or_insert(groups.len());
-        if place == groups.len() {
-            groups.push(Vec::new());
-        }
-        groups[place].push(measurement);
-    }
-    for group in &mut groups {
-        group.sort_by_key(|measurement| measurement.pass);
-    }
-    groups
 }
 
 #[cfg(test)]

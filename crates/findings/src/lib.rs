@@ -22,13 +22,13 @@ mod what;
 #[cfg(test)]
 mod testing;
 
-pub use assess::{assess, by_case};
+pub use assess::assess;
 pub use assessment::{
     Assessment, Confidence, Estimate, Evidence, Finding, OnlyJob, ResponseNs, Row, RowDirection,
     Severity,
 };
 pub use held::{NEAR, holding, is_held};
-pub use rows::{Aggregate, best_output};
+pub use rows::{Aggregate, best_output, by_case};
 pub use rules::drop_needless_guesses;
 pub use rules::episode::undisturbed;
 pub use rules::processor::shows_target;

@@ -1,11 +1,12 @@
 //! Sums up the passes of a case in one row: rates and latencies with their confidence intervals,
 //! percentiles from merged histograms, and counts of failures.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use blocklab_catalog::unit_price::{Delivered, Output};
 use blocklab_record::{
-    DirectionResult, ErrorCount, JobResult, Latency, Measurement, Percentiles, Statistic, Unknown,
+    DirectionResult, ErrorCount, JobResult, Latency, Measurement, Percentiles, Record, Statistic,
+    Unknown,
 };
 use blocklab_stats::{Histogram, Interval, Summary, confidence, median_confidence};
 use blocklab_workload::Direction;
@@ -41,6 +42,32 @@ impl Aggregate {
 pub(crate) struct Summed {
     pub(crate) row: Row,
     pub(crate) damaged: u32,
+}
+
+/// The passes of each case, in the order in which cases first appear; without those that were run
+/// to be thrown away.
+pub fn by_case(measurements: &[Measurement]) -> Vec<Vec<&Measurement>> {
+    let mut groups: Vec<Vec<&Measurement>> = Vec::new();
+    let mut places: HashMap<&str, usize> = HashMap::new();
+    // Pass 0 was run to be thrown away.
+    for measurement in measurements.iter().filter(|m| m.pass > 0) {
+        let place = *places.entry(&measurement.case).or_insert(groups.len());
+        if place == groups.len() {
+            groups.push(Vec::new());
+        }
+        groups[place].push(measurement);
+    }
+    for group in &mut groups {
+        group.sort_by_key(|measurement| measurement.pass);
+    }
+    groups
+}
+
+/// All cases of a record, summed up, in the order in which they first appear.
+pub(crate) fn summed(record: &Record) -> Vec<Summed> {
+    let aggregate = Aggregate::named(&record.requested.aggregate);
+    let groups = by_case(&record.measurements).into_iter();
+    groups.map(|group| row(&group, aggregate)).collect()
 }
 
 /// Sums up all passes of one case. Passes without a single completed operation count for

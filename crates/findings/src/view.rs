@@ -15,6 +15,20 @@ pub struct Cases<'a> {
     pub list: Vec<CaseView<'a>>,
 }
 
+impl<'a> Cases<'a> {
+    /// The cases of a record, of which `rows` are the sums.
+    pub(crate) fn new(record: &'a Record, rows: &'a [rows::Summed]) -> Self {
+        let groups = rows::by_case(&record.measurements).into_iter();
+        let views = groups.zip(rows);
+        Self {
+            record,
+            list: views
+                .map(|(group, summed)| CaseView::new(group, &summed.row, summed.damaged))
+                .collect(),
+        }
+    }
+}
+
 impl Cases<'_> {
     /// Whether a real block device can lie below the load.
     pub fn on_storage(&self) -> bool {

@@ -9,6 +9,7 @@ use blocklab_workload::Direction;
 
 use crate::fleet::{HostRow, alone, host_rows};
 use crate::hit::{critical, info, of_run, per_case, warning};
+use crate::rows::summed;
 use crate::statement::{delay, listed, percent as share_of, word};
 use crate::view::Cases;
 use crate::{Confidence, Finding};
@@ -120,7 +121,8 @@ const LIMITS: [&str; 8] = [
 /// What holds a host back in a case, as a run of its own would say it.
 fn own_limit(record: &Record, host: &str, case: &str) -> Option<String> {
     let own = alone(record, host)?;
-    let findings = crate::assess(&own).findings;
+    let rows = summed(&own);
+    let findings = super::judge(&Cases::new(&own, &rows));
     let is_about = |finding: &&Finding| {
         finding.subject.is_empty() || finding.subject.iter().any(|of| of == case)
     };
