@@ -3,29 +3,11 @@
 //! A file of its own: the languages are spoken by crates that this one does not know; the rank
 //! program brings them.
 
-use std::sync::atomic::AtomicBool;
-
 use anyhow::Result;
 use blocklab_record::Record;
-use blocklab_runner::Observer;
-use blocklab_store::Store;
+use blocklab_runner::{HostSetting, Observer};
 
 use crate::plan::ForeignLoad;
-
-/// The host on which such a load runs.
-#[derive(Debug, Clone, Copy)]
-pub struct ForeignHost<'a> {
-    /// As the user named it.
-    pub name: &'a str,
-    /// The id of its run.
-    pub run: &'a str,
-    /// What it may overwrite, by name.
-    pub destroy_data: &'a [String],
-    /// Where it keeps its run.
-    pub store: &'a Store,
-    /// Ends the run.
-    pub interrupted: &'a AtomicBool,
-}
 
 /// What runs loads in the languages of other tools.
 pub trait ForeignTools: Sync {
@@ -38,7 +20,7 @@ pub trait ForeignTools: Sync {
     fn run(
         &self,
         load: &ForeignLoad,
-        host: &ForeignHost<'_>,
+        host: &HostSetting<'_>,
         permitted: &mut dyn FnMut() -> bool,
         observer: &mut dyn Observer,
     ) -> Result<Option<Record>>;

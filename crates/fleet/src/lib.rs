@@ -28,7 +28,7 @@ mod watch;
 pub use clock::Now;
 pub use collect::collect;
 pub use coordinator::{Coordinator, Order};
-pub use foreign::{ForeignHost, ForeignTools};
+pub use foreign::ForeignTools;
 pub use launch::{Launcher, Unreachable, machine, probe, program};
 pub use launching::Launching;
 pub use message::{Ended, FromHost, Hello, Line, ToHost};

@@ -11,12 +11,12 @@ use anyhow::{Context, Result};
 use blocklab_console::place;
 use blocklab_record::Record;
 use blocklab_results::Spooling;
-use blocklab_runner::{Event, Finished, Observer, Prepared, Questions, Setting};
+use blocklab_runner::{Event, Finished, HostSetting, Observer, Prepared, Questions, Setting};
 use blocklab_store::Store;
 use blocklab_units::Nanos;
 
 use crate::clock::clocks;
-use crate::foreign::{ForeignHost, ForeignTools};
+use crate::foreign::ForeignTools;
 use crate::message::{Ended, FromHost, Line};
 use crate::plan::{FleetPlan, HostTask};
 
@@ -145,7 +145,7 @@ impl Member {
     /// them out by its own rules.
     fn measure_foreign(&self, task: &HostTask, store: &Store) -> Result<Option<Record>> {
         let load = task.foreign.as_ref().context("the task has no such load")?;
-        let host = ForeignHost {
+        let host = HostSetting {
             name: &task.name,
             run: &task.run,
             destroy_data: &task.destroy_data,

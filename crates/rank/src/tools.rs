@@ -3,10 +3,9 @@
 //! A file of its own: the only place of this program that knows that there are other languages.
 
 use anyhow::Result;
-use blocklab_fleet::{ForeignHost, ForeignLoad, ForeignTools};
+use blocklab_fleet::{ForeignLoad, ForeignTools};
 use blocklab_record::Record;
-use blocklab_runner::Observer;
-use blocklab_tools::hosts::ShareHost;
+use blocklab_runner::{HostSetting, Observer};
 use blocklab_tools::share::run_share;
 
 /// All tools whose languages are spoken.
@@ -16,17 +15,10 @@ impl ForeignTools for Tools {
     fn run(
         &self,
         load: &ForeignLoad,
-        host: &ForeignHost<'_>,
+        host: &HostSetting<'_>,
         permitted: &mut dyn FnMut() -> bool,
         observer: &mut dyn Observer,
     ) -> Result<Option<Record>> {
-        let host = ShareHost {
-            name: host.name,
-            run: host.run,
-            destroy_data: host.destroy_data,
-            store: host.store,
-            interrupted: host.interrupted,
-        };
-        run_share(&load.tool, &load.text, &host, permitted, observer)
+        run_share(&load.tool, &load.text, host, permitted, observer)
     }
 }

@@ -28,7 +28,7 @@ pub use forecast::Forecast;
 pub use opened_target::Missing;
 pub use planned::{Written, planned, planned_if_timed, planned_run};
 pub use prepared::{Finished, Prepared};
-pub use request::{Request, Setting, Study};
+pub use request::{HostSetting, Request, Setting, Study};
 pub use resume_state::ResumeState;
 pub use run_plan::plan_of;
 pub use target_forecast::TargetForecast;

@@ -110,3 +110,18 @@ pub struct Setting<'a> {
     /// Set by a signal handler.
     pub interrupted: &'a AtomicBool,
 }
+
+/// One of several hosts that run a load together, and what its part of it runs with.
+#[derive(Debug, Clone, Copy)]
+pub struct HostSetting<'a> {
+    /// As the user named it.
+    pub name: &'a str,
+    /// The id of its run.
+    pub run: &'a str,
+    /// What it may overwrite, by name.
+    pub destroy_data: &'a [String],
+    /// Where it keeps its run.
+    pub store: &'a Store,
+    /// Ends the run.
+    pub interrupted: &'a AtomicBool,
+}

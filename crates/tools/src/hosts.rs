@@ -3,12 +3,9 @@
 //! A file of its own: the tools know their languages, and what starts something on many hosts is the
 //! business of another crate. Here is what both sides hand to each other.
 
-use std::sync::atomic::AtomicBool;
-
 use anyhow::Result;
 use blocklab_record::{Measurement, Record, Served};
 use blocklab_runner::{Event, Observer, Questions};
-use blocklab_store::Store;
 use blocklab_units::Nanos;
 use blocklab_workload::{Case, Plan};
 
@@ -87,21 +84,6 @@ pub trait ManyHosts {
     /// Hosts that cannot be used, and launchers that cannot be started.
     fn run(&self, load: &HostsLoad, see: &mut dyn FnMut(usize, &HostEvent<'_>))
     -> Result<HostsEnd>;
-}
-
-/// The host on which a share runs.
-#[derive(Debug, Clone, Copy)]
-pub struct ShareHost<'a> {
-    /// As the user named it.
-    pub name: &'a str,
-    /// The id of its run.
-    pub run: &'a str,
-    /// What may be overwritten, by name.
-    pub destroy_data: &'a [String],
-    /// Where the run is kept.
-    pub store: &'a Store,
-    /// Ends the run.
-    pub interrupted: &'a AtomicBool,
 }
 
 /// Two observers of one run: that of the tool, whose answers count, and that of the fleet, which says

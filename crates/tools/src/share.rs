@@ -4,9 +4,8 @@
 
 use anyhow::{Result, bail};
 use blocklab_record::Record;
-use blocklab_runner::Observer;
+use blocklab_runner::{HostSetting, Observer};
 
-use crate::hosts::ShareHost;
 use crate::{fio, vdbench};
 
 /// The share of one host: looks at everything, asks whether all hosts may go on, and runs it.
@@ -16,7 +15,7 @@ use crate::{fio, vdbench};
 pub fn run_share(
     tool: &str,
     text: &str,
-    host: &ShareHost<'_>,
+    host: &HostSetting<'_>,
     permitted: &mut dyn FnMut() -> bool,
     observer: &mut dyn Observer,
 ) -> Result<Option<Record>> {

@@ -4,13 +4,13 @@ use anyhow::{Result, anyhow};
 use blocklab_console::place;
 use blocklab_fio as dialect;
 use blocklab_record::Record;
-use blocklab_runner::Observer;
+use blocklab_runner::{HostSetting, Observer};
 use serde::{Deserialize, Serialize};
 
 use super::environment::{self, Presence, Texts};
 use super::watch::Watcher;
 use super::{artifacts, files, name, run_plan, sections};
-use crate::hosts::{Joined, ShareHost};
+use crate::hosts::Joined;
 
 /// What a host gets.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -24,7 +24,7 @@ pub(super) struct Share {
 /// Runs it, as `blocklab fio` on this host would, when all hosts may go on.
 pub(crate) fn run(
     text: &str,
-    host: &ShareHost<'_>,
+    host: &HostSetting<'_>,
     permitted: &mut dyn FnMut() -> bool,
     observer: &mut dyn Observer,
 ) -> Result<Option<Record>> {

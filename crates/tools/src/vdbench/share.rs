@@ -8,14 +8,14 @@ use std::path::Path;
 use anyhow::Result;
 use blocklab_console::place;
 use blocklab_record::Record;
-use blocklab_runner::{Event, Missing, Observer, Questions};
+use blocklab_runner::{Event, HostSetting, Missing, Observer, Questions};
 use blocklab_units::Nanos;
 use blocklab_vdbench::{self as dialect, Inputs, ParameterFile, Prepared, Validation, prepare};
 use blocklab_workload::{Case, Workload};
 use serde::{Deserialize, Serialize};
 
 use super::{luns, restart};
-use crate::hosts::{Joined, ShareHost};
+use crate::hosts::Joined;
 use crate::tool_run::{ToolRun, run_tool};
 
 /// What a host gets.
@@ -43,7 +43,7 @@ pub(super) fn supposed(file: &ParameterFile) -> Vec<u64> {
 /// Runs it when all hosts may go on.
 pub(crate) fn run(
     text: &str,
-    host: &ShareHost<'_>,
+    host: &HostSetting<'_>,
     permitted: &mut dyn FnMut() -> bool,
     observer: &mut dyn Observer,
 ) -> Result<Option<Record>> {
