@@ -1,5 +1,7 @@
 //! `blocklab list`: a line for each run that fits.
 
+use std::mem;
+
 use anyhow::Result;
 use blocklab_compare::gate::fits;
 use blocklab_compare::history::Fastest;
@@ -120,10 +122,10 @@ pub fn is_wanted(store: &Store, run: &Listed, filter: &FilterArgs, now: Timestam
             .targets
             .iter()
             .any(|target| is_like(&filter.target, target));
-    let began = run.started_at.parse::<Timestamp>();
-    let is_late_enough = filter
-        .since
-        .is_none_or(|since| began.is_ok_and(|began| began >= since.moment(now)));
+    let is_late_enough = filter.since.is_none_or(|since| {
+        let began = run.started_at.parse::<Timestamp>();
+        began.is_ok_and(|began| began >= since.moment(now))
+    });
     is_like(&filter.name, &run.name)
         && is_like(&filter.study, &run.study)
         && (filter.status.is_empty() || filter.status.contains(&ended(run)))
@@ -181,15 +183,15 @@ fn document(lines: &[Line], width: Option<usize>) -> Document {
         NUMBER => Column::figure(HEAD[NUMBER]),
         column => Column::words(HEAD[column]),
     });
-    let shown_of = |row: &[String; 6]| -> Row {
-        let cells = shown.iter().map(|column| row[*column].clone());
-        cells.collect::<Vec<_>>().into()
-    };
+    let rows = rows.into_iter().skip(1).map(|mut row| {
+        let cells = shown.iter().map(|column| mem::take(&mut row[*column]));
+        Row::from(cells.collect::<Vec<_>>())
+    });
     Document {
         name: NAME_OF_VIEW.to_owned(),
         parts: vec![Part::Table(Table {
             columns: columns.collect(),
-            rows: rows[1..].iter().map(shown_of).collect(),
+            rows: rows.collect(),
             ..Table::wide(0)
         })],
     }

@@ -18,7 +18,7 @@ use crate::store::{Store, load_found};
 mod line;
 mod lines;
 
-use lines::{Batch, Kept, Lines};
+use lines::{Batch, Kept, Known, Lines};
 
 /// What is derived from a Record and remembered of it.
 #[derive(Debug)]
@@ -89,11 +89,14 @@ impl Store {
         } = listing::folders_or(root, &mut damaged);
         let mut found: Vec<Option<Indexed<H>>> = folders.iter().map(|_| None).collect();
         let mut lines = Lines::open(root, derivation.version);
-        lines.read(&folders, |place, front, kept| {
-            if let Some(run) = remembered(&folders[place], front, kept) {
-                found[place] = Some(run);
+        let known = lines.read(&folders);
+        let remembered = each(&known, |known| remembered(&folders[known.place], known));
+        for (known, run) in known.iter().zip(remembered) {
+            if run.is_some() {
+                found[known.place] = run;
             }
-        });
+        }
+        drop(known);
         lines.compact(
             folders.len(),
             found.iter_mut().flatten().filter_map(Indexed::kept),
@@ -152,8 +155,9 @@ impl<H> Indexed<H> {
     }
 }
 
-fn remembered<H: DeserializeOwned>(folder: &Folder, front: &str, kept: Kept) -> Option<Indexed<H>> {
-    let front: Front<H> = serde_json::from_str(front).ok()?;
+/// The run of a line, unless another version of blocklab wrote its front otherwise.
+fn remembered<H: DeserializeOwned>(folder: &Folder, known: &Known) -> Option<Indexed<H>> {
+    let front: Front<H> = serde_json::from_str(&known.front).ok()?;
     Some(Indexed {
         run: Listed {
             id: folder.id.clone(),
@@ -166,7 +170,7 @@ fn remembered<H: DeserializeOwned>(folder: &Folder, front: &str, kept: Kept) -> 
             measurements: front.measurements,
         },
         head: Some(front.head),
-        text: Text::Kept(kept),
+        text: Text::Kept(known.kept),
     })
 }
 

@@ -2,14 +2,14 @@
 //!
 //! A file of its own: it reads only the few fields that a list shows, so that a large store is listed quickly.
 
-use std::collections::BTreeMap;
-use std::os::unix::fs::MetadataExt;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use blocklab_record::{BadRecord, Record, Status, TargetFacts, check_format, study_of};
 use blocklab_units::visible;
 use jiff::{SignedDuration, Timestamp};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
@@ -150,21 +150,29 @@ fn oldest_first(folders: &mut [Folder], now: Timestamp) {
     });
 }
 
+/// The runs of the names, which are sorted: that of a finished run comes before that of its spool.
 fn by_id(root: &Path, names: Vec<String>) -> Vec<Folder> {
-    let stamps = each(&names, |name| stamp(&root.join(name)));
-    let mut found: BTreeMap<String, Folder> = BTreeMap::new();
-    for (name, stamp) in names.into_iter().zip(stamps) {
+    // From an open folder the way to each of thousands of records is short.
+    let Ok(store) = rustix::fs::open(root, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()) else {
+        return Vec::new();
+    };
+    let stamps = each(&names, |name| stamp(&store, name));
+    let mut found: Vec<Folder> = Vec::with_capacity(names.len());
+    for (mut name, stamp) in names.into_iter().zip(stamps) {
         let Some(stamp) = stamp else { continue };
-        let id = name.strip_suffix(PARTIAL).unwrap_or(&name).to_owned();
-        let partial = id.len() < name.len();
-        let folder = Folder { id, partial, stamp };
+        let partial = name.ends_with(PARTIAL);
         if partial {
-            found.entry(folder.id.clone()).or_insert(folder);
-        } else {
-            found.insert(folder.id.clone(), folder);
+            name.truncate(name.len() - PARTIAL.len());
+        }
+        if found.last().is_none_or(|last| last.id != name) {
+            found.push(Folder {
+                id: name,
+                partial,
+                stamp,
+            });
         }
     }
-    found.into_values().collect()
+    found
 }
 
 /// The names of all folders in the store, hidden ones aside: those are being made or removed.
@@ -186,12 +194,14 @@ fn names(root: &Path) -> io::Result<Vec<String>> {
 }
 
 /// That of the record, or of what a run has left that has no end; `None` where there is neither.
-fn stamp(folder: &Path) -> Option<Stamp> {
+fn stamp(store: &OwnedFd, folder: &str) -> Option<Stamp> {
     [RECORD, SPOOL].iter().find_map(|name| {
-        let facts = fs::metadata(folder.join(name)).ok()?;
-        facts.is_file().then(|| Stamp {
-            modified: (facts.mtime(), facts.mtime_nsec()),
-            bytes: facts.len(),
+        let path = format!("{folder}/{name}");
+        let facts = rustix::fs::statat(store, path, AtFlags::empty()).ok()?;
+        let is_file = FileType::from_raw_mode(facts.st_mode) == FileType::RegularFile;
+        is_file.then_some(Stamp {
+            modified: (facts.st_mtime, facts.st_mtime_nsec as i64),
+            bytes: facts.st_size as u64,
         })
     })
 }

@@ -1,6 +1,8 @@
 //! The one writer of tables for a terminal. It knows how wide the terminal is, and leaves no figure
 //! out on a narrow one.
 
+use std::borrow::Cow;
+use std::iter::repeat_n;
 use std::ops::Range;
 
 use blocklab_units::{Ink, Style, width, wrapped};
@@ -18,7 +20,7 @@ pub fn lines<R: AsRef<[String]>>(
     room: usize,
     least: usize,
 ) -> Vec<String> {
-    painted(rows, right, room, least, |_, _, text| text.to_owned())
+    painted(rows, right, room, least, |_, _, text| text.into())
 }
 
 /// The same; `paint` colours a cell by its row and its column.
@@ -27,7 +29,7 @@ pub fn painted<R: AsRef<[String]>>(
     right: impl Fn(usize) -> bool,
     room: usize,
     least: usize,
-    paint: impl Fn(usize, usize, &str) -> String,
+    paint: impl for<'t> Fn(usize, usize, &'t str) -> Cow<'t, str>,
 ) -> Vec<String> {
     let columns = rows.iter().map(|row| row.as_ref().len()).max().unwrap_or(0);
     let cells = |column: usize| rows.iter().filter_map(move |row| row.as_ref().get(column));
@@ -38,26 +40,32 @@ pub fn painted<R: AsRef<[String]>>(
     };
     let ways = [(0, GAP), (0, least), (1, GAP), (1, least)];
     let (from, gap) = ways.into_iter().find(fits).unwrap_or((1, GAP));
-    let line = |(at, row): (usize, &R)| {
-        let cell = |(column, cell): (usize, &String)| {
-            let blanks = " ".repeat(widths[column] - width(cell));
-            let text = paint(at, column, cell);
-            if right(column) {
-                blanks + &text
-            } else {
-                text + &blanks
-            }
-        };
-        let cells = row.as_ref().iter().enumerate().skip(from).map(cell);
-        let line = cells.collect::<Vec<_>>().join(&" ".repeat(gap));
-        let line = line.trim_end();
-        match &row.as_ref()[..from] {
-            [] => line.to_owned(),
-            [name] if name.is_empty() => " ".repeat(gap) + line,
-            name => format!("{}\n{}{line}", name.concat(), " ".repeat(gap)),
+    let mut lines = Vec::with_capacity(rows.len());
+    for (at, row) in rows.iter().enumerate() {
+        let (above, cells) = row.as_ref().split_at(from);
+        let mut line = above.concat();
+        if !line.is_empty() {
+            line.push('\n');
         }
-    };
-    rows.iter().enumerate().map(line).collect()
+        // Where the first cell has a line of its own, the others follow behind a gap.
+        let mut blanks = if from > 0 { gap } else { 0 };
+        let first = line.len() + blanks;
+        for (column, cell) in cells.iter().enumerate() {
+            let column = from + column;
+            let missing = widths[column] - width(cell);
+            let (before, behind) = if right(column) {
+                (missing, 0)
+            } else {
+                (0, missing)
+            };
+            line.extend(repeat_n(' ', blanks + before));
+            line.push_str(&paint(at, column, cell));
+            blanks = behind + gap;
+        }
+        line.truncate(line.trim_end().len().max(first));
+        lines.push(line);
+    }
+    lines
 }
 
 /// Columns next to a margin; no bound where no terminal is the reader.
@@ -69,9 +77,13 @@ pub fn room(style: Style, margin: usize) -> usize {
 
 /// Every line of a text behind this many blanks.
 pub fn indented(text: &str, margin: usize) -> String {
-    let blanks = " ".repeat(margin);
-    let lines = text.lines().map(|line| format!("{blanks}{line}\n"));
-    lines.collect()
+    let mut indented = String::with_capacity(text.len() + margin + 1);
+    for line in text.lines() {
+        indented.extend(repeat_n(' ', margin));
+        indented.push_str(line);
+        indented.push('\n');
+    }
+    indented
 }
 
 /// What stands in a table: a title a column, and named rows of as many cells.

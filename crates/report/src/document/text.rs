@@ -101,16 +101,21 @@ fn table_of(table: &Table, style: Style) -> String {
     let titles = Some(titles).filter(|_| table.has_titles());
     let cells = table.rows.iter().map(|row| &row.cells);
     let rows: Vec<&[String]> = titles.iter().chain(cells).map(Vec::as_slice).collect();
-    let is_figure = |column: usize| table.columns[column].kind == Kind::Figure;
     let verdicts = table.columns.len().saturating_sub(1);
-    let paint = |line: usize, column: usize, text: &str| {
-        let row = line.checked_sub(usize::from(titles.is_some()));
-        match row.and_then(|row| table.rows[row].ink) {
-            Some(ink) if column == verdicts => style.paint(ink, text),
-            _ => text.to_owned(),
-        }
-    };
-    let mut lines = grid::painted(&rows, is_figure, room, LEAST_GAP, paint).into_iter();
+    let lines = grid::painted(
+        &rows,
+        |column| table.columns[column].kind == Kind::Figure,
+        room,
+        LEAST_GAP,
+        |line, column, text| {
+            let row = line.checked_sub(usize::from(titles.is_some()));
+            match row.and_then(|row| table.rows[row].ink) {
+                Some(ink) if column == verdicts => style.paint(ink, text).into(),
+                _ => text.into(),
+            }
+        },
+    );
+    let mut lines = lines.into_iter();
     let mut out = String::new();
     if titles.is_some()
         && let Some(line) = lines.next()

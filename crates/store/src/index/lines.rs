@@ -42,6 +42,17 @@ pub(super) struct Kept {
     text_bytes: usize,
 }
 
+/// A line of a run that is as it was when the line was written.
+#[derive(Debug)]
+pub(super) struct Known {
+    /// The place of the run among the folders.
+    pub(super) place: usize,
+    /// The first part of the line.
+    pub(super) front: String,
+    /// Where all of it is.
+    pub(super) kept: Kept,
+}
+
 /// Lines that are written at once, each with the place of what it belongs to.
 #[derive(Debug, Default)]
 pub(super) struct Batch {
@@ -77,10 +88,11 @@ impl Lines {
         }
     }
 
-    /// Gives the lines of runs that are as they were when the line was written: the place among
-    /// `folders`, the first part, and where all of it is. The last of a run is the one that counts.
-    pub(super) fn read(&mut self, folders: &[Folder], mut found: impl FnMut(usize, &str, Kept)) {
-        let Some(file) = &self.file else { return };
+    /// The lines of runs that are as they were when the line was written, in the order of the file:
+    /// the last of a run is the one that counts.
+    pub(super) fn read(&mut self, folders: &[Folder]) -> Vec<Known> {
+        let mut known = Vec::new();
+        let Some(file) = &self.file else { return known };
         let finished = folders
             .iter()
             .enumerate()
@@ -89,18 +101,21 @@ impl Lines {
             .map(|(place, folder)| (&*folder.id, place))
             .collect();
         let mut reader = BufReader::with_capacity(LONGEST, file);
-        let (mut bytes, mut at, mut lines) = (Vec::new(), 0, 0);
+        let (mut copied, mut at, mut lines) = (Vec::new(), 0, 0);
         let mut used = vec![false; folders.len()];
         loop {
-            bytes.clear();
-            // A file without line ends is no reason to hold all of it.
-            let mut line = reader.by_ref().take(LONGEST as u64);
-            match line.read_until(b'\n', &mut bytes) {
-                Ok(1..) => {}
-                Ok(0) | Err(_) => break,
-            }
+            copied.clear();
+            // A line lies in the buffer as a whole, or is copied where it goes beyond it or is not
+            // as long as it says.
+            let bytes = match line::first(reader.buffer()) {
+                Some(line) => line,
+                None => match copy_line(&mut reader, &mut copied) {
+                    Ok(1..) => &copied,
+                    Ok(0) | Err(_) => break,
+                },
+            };
             lines += 1;
-            if let Some(line) = line::read(self.version, &bytes)
+            if let Some(line) = line::read(self.version, bytes)
                 && let Some(place) = places.get(line.id)
                 && folders[*place].stamp == line.stamp
             {
@@ -110,11 +125,20 @@ impl Lines {
                     bytes: bytes.len(),
                     text_bytes: line.text.len(),
                 };
-                found(*place, line.front, kept);
+                known.push(Known {
+                    place: *place,
+                    front: line.front.to_owned(),
+                    kept,
+                });
             }
             at += bytes.len() as u64;
+            if copied.is_empty() {
+                let bytes = bytes.len();
+                reader.consume(bytes);
+            }
         }
         self.stale = lines - used.iter().filter(|used| **used).count();
+        known
     }
 
     /// Writes a new file of the lines in use where most are not, and tells each where it is now.
@@ -191,9 +215,15 @@ impl Lines {
         let mut line = vec![0; kept.bytes];
         self.file.as_ref()?.read_exact_at(&mut line, kept.at).ok()?;
         let read = line::read(self.version, &line)?;
-        (read.text.len() == kept.text_bytes && line::is_visible(read.text))
-            .then(|| read.text.to_owned())
+        let text = str::from_utf8(read.text).ok()?;
+        (text.len() == kept.text_bytes && line::is_visible(text)).then(|| text.to_owned())
     }
+}
+
+/// A file without line ends is no reason to hold all of it.
+fn copy_line(reader: &mut BufReader<&File>, line: &mut Vec<u8>) -> io::Result<usize> {
+    let mut rest = reader.by_ref().take(LONGEST as u64);
+    rest.read_until(b'\n', line)
 }
 
 /// The file, to read and to add to, or only to read.
