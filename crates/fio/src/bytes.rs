@@ -48,20 +48,21 @@ pub(super) fn parts(text: &str, read: Reader<'_>) -> Result<Vec<PatternPart>, St
     }
 }
 
-/// The bytes of the first piece, and what stands behind it.
+/// The bytes of the first piece, and the text after it.
 fn piece<'a>(rest: &'a str, all: &str, read: Reader<'_>) -> Result<(Vec<u8>, &'a str), String> {
-    let inside = |mark: char| {
-        let quoted = rest.strip_prefix(mark)?;
-        let missing = || format!("`{all}`: a quotation mark is missing");
-        Some(quoted.split_once(mark).ok_or_else(missing))
-    };
-    if let Some(quoted) = inside('"') {
-        return quoted.map(|(text, behind)| (text.as_bytes().to_vec(), behind));
-    }
-    if let Some(quoted) = inside('\'') {
-        let (path, behind) = quoted?;
-        let bytes = read(path).map_err(|why| format!("`{path}`: {why}"))?;
-        return Ok((bytes, behind));
+    for mark in ['"', '\''] {
+        let Some(quoted) = rest.strip_prefix(mark) else {
+            continue;
+        };
+        let (text, after) = quoted
+            .split_once(mark)
+            .ok_or_else(|| format!("`{all}`: a quotation mark is missing"))?;
+        // Text stands in double quotes, the path of a file with the bytes in single ones.
+        let bytes = match mark {
+            '"' => text.as_bytes().to_vec(),
+            _ => read(text).map_err(|why| format!("`{text}`: {why}"))?,
+        };
+        return Ok((bytes, after));
     }
     let found = match rest.strip_prefix("0x").or_else(|| rest.strip_prefix("0X")) {
         Some(digits) => hexadecimal(digits),

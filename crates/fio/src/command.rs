@@ -343,16 +343,19 @@ fn long_option(argument: &str) -> Option<&str> {
 
 /// An option may be shortened as long as it is clear which one is meant.
 fn full_name(name: &str) -> Result<&str, Mistake> {
-    let own = || OWN.iter().map(|(own, ..)| *own);
-    if find(name).is_some() || own().any(|own| own == name) || engine::is_of_absent(name) {
+    let own: Vec<&str> = OWN.iter().map(|(own, ..)| *own).collect();
+    if find(name).is_some() || own.contains(&name) || engine::is_of_absent(name) {
         return Ok(name);
     }
-    let long = own().chain(options().iter().flat_map(Opt::names));
-    let mut fitting = long.filter(|long| !name.is_empty() && long.starts_with(name));
+    let all = own
+        .iter()
+        .copied()
+        .chain(options().iter().flat_map(Opt::names));
+    let mut fitting = all.filter(|full| !name.is_empty() && full.starts_with(name));
     if let (Some(only), None) = (fitting.next(), fitting.next()) {
         return Ok(only);
     }
-    let near = match blocklab_units::nearest(name, own()) {
+    let near = match blocklab_units::nearest(name, own) {
         Some(near) => format!("; did you mean --{near}?"),
         None => hint(name),
     };
@@ -403,30 +406,30 @@ fn profiled(word: &str) -> Result<Profiled, String> {
 }
 
 fn formats(text: &str) -> Result<Vec<Format>, String> {
-    let format = |word: &str| match word.trim() {
-        "normal" => Ok(Format::Normal),
-        "terse" | "minimal" => Ok(Format::Terse),
-        "json" => Ok(Format::Json),
-        "json+" => Ok(Format::JsonPlus),
-        other => Err(format!(
-            "output format {other} is none of normal, terse, json and json+"
-        )),
-    };
-    text.split(',').map(format).collect()
+    let words = text.split(',').map(str::trim);
+    words
+        .map(|word| match word {
+            "normal" => Ok(Format::Normal),
+            "terse" | "minimal" => Ok(Format::Terse),
+            "json" => Ok(Format::Json),
+            "json+" => Ok(Format::JsonPlus),
+            other => Err(format!(
+                "output format {other} is none of normal, terse, json and json+"
+            )),
+        })
+        .collect()
 }
 
 fn debug(text: &str) -> Result<Vec<String>, String> {
-    let words: Vec<String> = text.split(',').map(str::to_owned).collect();
-    let is_known = |word: &str| {
-        let word = word.split(':').next().unwrap_or_default();
-        DEBUG_WORDS.split(',').any(|known| known == word) || ["?", "help"].contains(&word)
-    };
-    match words.iter().find(|word| !is_known(word)) {
-        Some(word) => Err(format!(
-            "debug mask {word} not found; there are {DEBUG_WORDS}"
-        )),
-        None => Ok(words),
+    for word in text.split(',') {
+        let name = word.split(':').next().unwrap_or_default();
+        if !DEBUG_WORDS.split(',').any(|known| known == name) && !["?", "help"].contains(&name) {
+            return Err(format!(
+                "debug mask {word} not found; there are {DEBUG_WORDS}"
+            ));
+        }
     }
+    Ok(text.split(',').map(str::to_owned).collect())
 }
 
 /// The subjects of `--debug`.

@@ -77,8 +77,9 @@ pub(super) fn latency_target(options: &Options) -> Option<LatencyTarget> {
 pub(super) fn start_delay(spec: &Spec, number: u32) -> Result<Nanos, Mistake> {
     let text = &*spec.options.startdelay;
     let (low, high) = text.split_once(['-', ':']).unwrap_or((text, text));
-    let span = |text| time(text, Clock::Seconds).map_err(|why| spec.mistake("startdelay", why));
-    let (low, high) = (span(low)?, span(high)?);
+    let [low, high] = [low, high].map(|text| time(text, Clock::Seconds));
+    let low = low.map_err(|why| spec.mistake("startdelay", why))?;
+    let high = high.map_err(|why| spec.mistake("startdelay", why))?;
     // Multiples of the golden ratio are spread evenly, however many there are.
     let share = (f64::from(number) * 0.618_033_988_749_895).fract();
     Ok(Nanos(

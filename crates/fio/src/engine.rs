@@ -50,8 +50,10 @@ fn own_options(name: &str) -> Option<&'static Row> {
 
 /// The names of the engines, each with the names of its own options.
 pub fn engines() -> impl Iterator<Item = (&'static str, &'static [&'static str])> {
-    let own = |name| own_options(name).map_or(&[][..], |(_, _, names)| names);
-    Engine::ALL.iter().map(move |(name, _)| (*name, own(*name)))
+    Engine::ALL.iter().map(|(name, _)| {
+        let own = own_options(name).map_or(&[][..], |(_, _, names)| names);
+        (*name, own)
+    })
 }
 
 /// An engine that fio has and blocklab lacks.
@@ -278,15 +280,15 @@ pub struct Program {
     pub redirects: bool,
 }
 
-/// That of `ioengine=exec`.
+/// The program that `ioengine=exec` runs.
 pub(super) fn program(options: &Options, job: &Job, name: &str) -> Option<Program> {
     let path = options
         .program
         .clone()
         .filter(|_| job.engine == Engine::Exec)?;
     let seconds = (options.runtime.0 / 1_000_000_000).to_string();
-    let arguments = options.arguments.as_deref().unwrap_or_default();
-    let arguments = arguments.replace("%r", &seconds).replace("%n", name);
+    let given = options.arguments.as_deref().unwrap_or_default();
+    let arguments = given.replace("%r", &seconds).replace("%n", name);
     Some(Program {
         path,
         // As fio, which knows no quotes.

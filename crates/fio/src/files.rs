@@ -114,10 +114,12 @@ pub(super) fn working_set(
     let paths = paths(spec, number, context)?;
     let count = paths.len() as u64;
     // All files are made before the first job begins.
-    let size = |path: &String| (context.size_of)(path).max(made.length(path));
-    let sizes: Vec<Option<u64>> = paths.iter().map(size).collect();
-    let there: u64 = sizes.iter().flatten().sum();
-    let mut offset = offset(spec, number, there / count)?;
+    let sizes = paths
+        .iter()
+        .map(|path| (context.size_of)(path).max(made.length(path)));
+    let sizes: Vec<Option<u64>> = sizes.collect();
+    let existing: u64 = sizes.iter().flatten().sum();
+    let mut offset = offset(spec, number, existing / count)?;
     if spec.options.file_append {
         offset += sizes.iter().flatten().max().copied().unwrap_or(0);
     }
@@ -134,17 +136,17 @@ pub(super) fn working_set(
     }
     let size = match filled(spec, rw, &paths, context)? {
         Some(size) => Some(size),
-        None => each(spec, &paths, there, offset)?,
+        None => each(spec, &paths, existing, offset)?,
     };
     let Some(size) = size.filter(|size| *size > 0) else {
         let needs_size =
             !engine::is_diskless(&spec.options) && !paths.iter().all(|path| Target::is_model(path));
-        if there == 0 && needs_size {
+        if existing == 0 && needs_size {
             let why = Mistake::here(&spec.at, unsized_words(spec, &paths));
             return Err(Fault::invalid(why));
         }
         return Ok(WorkingSet {
-            space: there.saturating_sub(offset * count),
+            space: existing.saturating_sub(offset * count),
             targets: paths,
             offset,
             size: None,
@@ -197,12 +199,13 @@ fn drawn(
         return Ok(None);
     }
     let first = u64::from(number) * paths.len() as u64 + 1;
-    let length = |file: u64| {
+    let files = first..first + paths.len() as u64;
+    let lengths = files.map(|file| {
         // Multiples of the golden ratio are spread evenly, however many there are.
-        let share = ((first + file) as f64 * 0.618_033_988_749_895).fract();
+        let share = (file as f64 * 0.618_033_988_749_895).fract();
         (low + (share * (high - low + 1) as f64) as u64) * block
-    };
-    Ok(Some((0..paths.len() as u64).map(length).collect()))
+    });
+    Ok(Some(lengths.collect()))
 }
 
 /// Bytes of each file of a job that goes straight on until its file system is full: more than there
@@ -394,17 +397,18 @@ fn directory(options: &Options, number: u32) -> Option<String> {
 /// Of several clients each has names of its own, as they may share a file system.
 fn generated(spec: &Spec, number: u32, client: Option<&str>) -> Vec<String> {
     let options = &spec.options;
-    let uid = client.unwrap_or_default();
-    let format = options.filename_format.replace("$clientuid", uid);
-    let format = match client {
-        Some(client) if options.unique_filename => format!("{client}.{format}"),
-        _ => format,
-    };
-    // A job's name may hold what is no part of a file's.
-    let format = format.replace("$jobname", &spec.section.replace('/', "_"));
-    let format = format.replace("$jobnum", &number.to_string());
-    let name = |file: u64| format.replace("$filenum", &file.to_string());
-    (0..options.nrfiles.max(1)).map(name).collect()
+    let mut format = options
+        .filename_format
+        .replace("$clientuid", client.unwrap_or_default())
+        // A job's name may contain a slash, a file's name may not.
+        .replace("$jobname", &spec.section.replace('/', "_"))
+        .replace("$jobnum", &number.to_string());
+    if let Some(client) = client.filter(|_| options.unique_filename) {
+        format = format!("{client}.{format}");
+    }
+    (0..options.nrfiles.max(1))
+        .map(|file| format.replace("$filenum", &file.to_string()))
+        .collect()
 }
 
 /// At `:`, where it is not escaped. A model's address is one name to its end.

@@ -54,13 +54,14 @@ pub fn resolve(sections: &[Section], only: &[String]) -> Result<Resolved, Mistak
         }
         resolved.specs.push(spec);
     }
-    let is_missing = |name: &&String| !sections.iter().any(|section| section.name == **name);
-    if let Some(missing) = only.iter().find(is_missing) {
-        let jobs = sections.iter().filter(|section| !section.is_global());
-        let known: Vec<&str> = jobs.map(|section| &*section.name).collect();
-        let known = known.join(", ");
-        let message = format!("there is no section `{missing}`; there are {known}");
-        return Err(Mistake::here(&Place::COMMAND_LINE, message));
+    for name in only {
+        if !sections.iter().any(|section| section.name == *name) {
+            let jobs = sections.iter().filter(|section| !section.is_global());
+            let known: Vec<&str> = jobs.map(|section| &*section.name).collect();
+            let known = known.join(", ");
+            let message = format!("there is no section `{name}`; there are {known}");
+            return Err(Mistake::here(&Place::COMMAND_LINE, message));
+        }
     }
     Ok(resolved)
 }
@@ -101,11 +102,11 @@ fn belongs(spec: &Spec, settings: &[Setting], setting: &Setting) -> Result<(), M
     if !priority::OF_OPERATIONS.contains(&&*setting.key) {
         return Ok(());
     }
-    let own = settings
+    let engine = settings
         .iter()
-        .rfind(|other| other.key == "ioengine" && other.at.file.is_some());
-    let own = own.and_then(|setting| setting.value.as_deref());
-    let engine = own.map_or_else(|| spec.meant().ioengine, str::to_owned);
+        .rfind(|other| other.key == "ioengine" && other.at.file.is_some())
+        .and_then(|setting| setting.value.clone())
+        .unwrap_or_else(|| spec.meant().ioengine);
     if priority::ENGINES.contains(&&*engine) || engine::absent(&engine).is_some() {
         return Ok(());
     }
@@ -123,15 +124,14 @@ fn belongs(spec: &Spec, settings: &[Setting], setting: &Setting) -> Result<(), M
 fn in_order(settings: &[Setting]) -> Vec<&Setting> {
     const FIRST: [&str; 4] = ["cpus_allowed_policy", "lockfile", "unit_base", "kb_base"];
     const LAST: [&str; 2] = ["filename", "filename_format"];
-    let place = |setting: &&Setting| match &*setting.key {
+    let mut ordered: Vec<&Setting> = settings.iter().collect();
+    ordered.sort_by_key(|setting| match &*setting.key {
         _ if setting.at.file.is_none() => 1,
         key if FIRST.contains(&key) => 0,
         key if LAST.contains(&key) => 2,
         key if find(key).map_or_else(|| engine::is_of_absent(key), is_of_engines) => 3,
         _ => 1,
-    };
-    let mut ordered: Vec<&Setting> = settings.iter().collect();
-    ordered.sort_by_key(place);
+    });
     ordered
 }
 

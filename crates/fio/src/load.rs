@@ -231,10 +231,11 @@ fn open_targets(spec: &Spec, targets: &[String]) -> Result<Option<u32>, Mistake>
 fn order(spec: &Spec) -> Result<(TargetOrder, u32), Mistake> {
     let mut parts = spec.options.file_service_type.split(':');
     let word = parts.next().unwrap_or_default();
-    let number = parts.next().filter(|text| !text.is_empty());
-    let number = number.map(str::parse::<f64>).transpose();
-    let number =
-        number.map_err(|_| spec.mistake("file_service_type", "no number follows the `:`"))?;
+    let text = parts.next().filter(|text| !text.is_empty());
+    let number = text
+        .map(str::parse::<f64>)
+        .transpose()
+        .map_err(|_| spec.mistake("file_service_type", "no number follows the `:`"))?;
     let turn = number.unwrap_or(1.0).clamp(1.0, 1e6) as u32;
     Ok(match word {
         "roundrobin" => (TargetOrder::RoundRobin, turn),
@@ -330,15 +331,14 @@ fn list_of(text: &str) -> Result<Vec<u32>, String> {
     let mut list = Vec::new();
     for part in text.split([',', ':']).filter(|part| !part.is_empty()) {
         let (low, high) = part.split_once('-').unwrap_or((part, part));
-        let number = |text: &str| {
-            let parsed = text.trim().parse::<u32>().ok();
-            parsed
-                .filter(|number| *number < 4096)
-                .ok_or_else(|| format!("`{text}` is no processor's or node's number"))
-        };
-        list.extend(number(low)?..=number(high)?);
+        list.extend(cpu_or_node(low)?..=cpu_or_node(high)?);
     }
     Ok(list)
+}
+
+fn cpu_or_node(text: &str) -> Result<u32, String> {
+    let number = text.trim().parse().ok().filter(|number| *number < 4096);
+    number.ok_or_else(|| format!("`{text}` is no processor's or node's number"))
 }
 
 /// `ba`; 0 keeps the smallest block.
@@ -417,8 +417,8 @@ fn fill(spec: &Spec, context: &PlanContext<'_>) -> Result<Option<Arc<[u8]>>, Mis
     let Some(text) = &spec.options.buffer_pattern else {
         return Ok(None);
     };
-    let bytes = super::bytes::pattern(text, context.bytes_of);
-    let bytes = bytes.map_err(|why| spec.mistake("buffer_pattern", why))?;
+    let bytes = super::bytes::pattern(text, context.bytes_of)
+        .map_err(|why| spec.mistake("buffer_pattern", why))?;
     Ok(Some(bytes.into()))
 }
 
@@ -454,13 +454,11 @@ fn range(spec: &Spec) -> Result<(u32, u32), Mistake> {
             }
         };
     }
-    let wrong = |_| {
-        spec.mistake(
-            "sync_file_range",
-            format!("`{every}` is no number of writes"),
-        )
-    };
-    Ok((flags, every.parse().map_err(wrong)?))
+    let every = every.parse().map_err(|_| {
+        let wrong = format!("`{every}` is no number of writes");
+        spec.mistake("sync_file_range", wrong)
+    })?;
+    Ok((flags, every))
 }
 
 fn on_error(spec: &Spec) -> Result<ErrorPolicy, Mistake> {
@@ -493,9 +491,10 @@ fn ignored_errors(spec: &Spec) -> Result<Vec<(Direction, i32)>, Mistake> {
     let directions = [Direction::Read, Direction::Write];
     for (direction, part) in directions.into_iter().zip(text.split(',')) {
         for word in part.split(':').filter(|word| !word.is_empty()) {
-            let number = word.parse().ok().or_else(|| errno::number(word));
-            let wrong = || format!("`{word}` is no error's name or number");
-            let number = number.ok_or_else(|| spec.mistake("ignore_error", wrong()))?;
+            let Some(number) = word.parse().ok().or_else(|| errno::number(word)) else {
+                let wrong = format!("`{word}` is no error's name or number");
+                return Err(spec.mistake("ignore_error", wrong));
+            };
             ignored.push((direction, number));
         }
     }

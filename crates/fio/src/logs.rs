@@ -135,33 +135,32 @@ pub struct Logged {
 impl LogRule {
     pub(super) fn for_job(spec: &Spec, job: &Job) -> Self {
         let options = &spec.options;
-        let name = |given: &Option<String>| match given.as_deref()? {
-            "" => Some(spec.name.clone()),
-            given => Some(given.to_owned()),
-        };
-        let millis = |ms: u32| some(Nanos::from_millis(ms.into()));
         let sizes = [&job.sizes.read, &job.sizes.write, &job.sizes.trim];
         Self {
             names: [
-                name(&options.write_bw_log),
-                name(&options.write_lat_log),
-                name(&options.write_iops_log),
-                name(&options.write_hist_log),
-            ],
+                &options.write_bw_log,
+                &options.write_lat_log,
+                &options.write_iops_log,
+                &options.write_hist_log,
+            ]
+            .map(|given| match given.as_deref()? {
+                "" => Some(spec.name.clone()),
+                given => Some(given.to_owned()),
+            }),
             untaken: [
                 options.disable_lat,
                 options.disable_slat,
                 options.disable_clat,
             ]
             .map(|off| off || options.gtod_reduce),
-            average: millis(options.log_avg_msec),
+            average: some(Nanos::from_millis(options.log_avg_msec.into())),
             window: match options.log_window_value {
                 "both" => WindowValue::Both,
                 "max" | "1" => WindowValue::Largest,
                 _ if options.log_max_value => WindowValue::Largest,
                 _ => WindowValue::Mean,
             },
-            histogram: millis(options.log_hist_msec).unwrap_or(Nanos::MAX),
+            histogram: some(Nanos::from_millis(options.log_hist_msec.into())).unwrap_or(Nanos::MAX),
             coarseness: options.log_hist_coarseness,
             with_offset: options.log_offset,
             with_issue: options.log_offset && options.log_issue_time,
@@ -227,17 +226,18 @@ impl LogRule {
         self.chunk.filter(|_| kind != LogKind::Histogram)
     }
 
-    /// A line; `epoch_ms` is what its moment counts from. The largest value is that of a span.
+    /// A line of the log. Its time counts from `epoch_ms`. `largest`: the largest value of the
+    /// averaged window that ends here.
     pub fn sample(
         &self,
         epoch_ms: u64,
         logged: Logged,
         (value, largest): (u64, Option<u64>),
     ) -> Sample {
-        let of_the_job = || self.priority.map_or(0, IoPriority::encoded);
         let priority = match logged.priority {
-            Some(0) => of_the_job(),
-            carried => carried.unwrap_or(0),
+            // The operation has none of its own: that of its job.
+            Some(0) => self.priority.map_or(0, IoPriority::encoded),
+            own => own.unwrap_or(0),
         };
         Sample {
             ms: epoch_ms + logged.at.0 / 1_000_000,

@@ -30,8 +30,10 @@ pub const fn options() -> &'static [Opt] {
 /// The option of this name or alias.
 pub fn find(name: &str) -> Option<&'static Opt> {
     static INDEX: LazyLock<HashMap<&str, &Opt>> = LazyLock::new(|| {
-        let names = |option: &'static Opt| option.names().map(move |name| (name, option));
-        options().iter().flat_map(names).collect()
+        let options = options().iter();
+        options
+            .flat_map(|option| option.names().map(move |name| (name, option)))
+            .collect()
     });
     INDEX.get(name).copied()
 }

@@ -103,14 +103,13 @@ pub(super) fn block_sizes(spec: &Spec) -> Result<BlockSizes, Mistake> {
         };
     }
     if let Some(text) = &options.bssplit {
-        let wrong = |why| spec.mistake("bssplit", why);
         let splits: Vec<&str> = text.split(',').collect();
         for (index, mix) in mixes.iter_mut().enumerate() {
-            match splits.get(index).or(splits.last()) {
-                Some(part) if !part.is_empty() => {
-                    *mix = split(part, options.scale(), options.bs_unaligned).map_err(wrong)?;
-                }
-                _ => {}
+            // The last part is that of all directions that have none of their own.
+            let part = splits.get(index).or(splits.last());
+            if let Some(part) = part.filter(|part| !part.is_empty()) {
+                *mix = split(part, options.scale(), options.bs_unaligned)
+                    .map_err(|why| spec.mistake("bssplit", why))?;
             }
         }
     }
@@ -210,19 +209,19 @@ pub(super) fn pattern(
     if options.sprandom {
         return preconditioning(spec, rw, sizes, space);
     }
-    let percent = percent_random(&options.percentage_random);
-    let percent = percent.map_err(|why| spec.mistake("percentage_random", why))?;
+    let percent = percent_random(&options.percentage_random)
+        .map_err(|why| spec.mistake("percentage_random", why))?;
     let once = keeps_a_map(options, rw, sizes);
-    let spread = match options.random_distribution.strip_prefix("sequence:") {
+    let distribution = match options.random_distribution.strip_prefix("sequence:") {
         Some(list) => listed(list, options.random_sequence_stride),
         None => distribution(&options.random_distribution, once, (space, options.scale())),
-    };
-    let spread = spread.map_err(|why| spec.mistake("random_distribution", why))?;
+    }
+    .map_err(|why| spec.mistake("random_distribution", why))?;
     Ok(match percent {
         _ if !rw.random => sequential(rw, largest_block(sizes, rw)),
         0 => Pattern::Sequential,
         1..100 => Pattern::PercentRandom(percent),
-        _ => spread,
+        _ => distribution,
     })
 }
 
@@ -308,8 +307,7 @@ const MOST_LISTED: usize = 64;
 
 /// `2,0,1`: numbers of blocks.
 fn listed(text: &str, moves_on: bool) -> Result<Pattern, String> {
-    let number = |part: &str| part.trim().parse::<u64>();
-    let blocks: Result<Vec<u64>, _> = text.split(',').map(number).collect();
+    let blocks: Result<Vec<u64>, _> = text.split(',').map(|part| part.trim().parse()).collect();
     match blocks {
         Ok(blocks) if blocks.len() <= MOST_LISTED => Ok(Pattern::Listed { blocks, moves_on }),
         Ok(blocks) => Err(format!(
@@ -389,19 +387,15 @@ fn zones(text: &str, space: Option<(u64, Scale)>) -> Result<Pattern, String> {
     let mut zones = Vec::new();
     for part in first.split(':') {
         let (access, size) = part.split_once('/').unwrap_or((part, ""));
-        let number = |text: &str| {
-            let parsed = text.trim().parse::<f64>();
-            parsed.map_err(|_| format!("zone `{part}` is not ACCESS/SIZE"))
-        };
         let space_percent = match (size, space) {
             ("", _) => f64::NAN,
-            (size, None) => number(size)?,
+            (size, None) => zone_percent(size, part)?,
             (size, Some((space, scale))) => {
                 amount(size, scale)? as f64 * 100.0 / space.max(1) as f64
             }
         };
         zones.push(Zone {
-            access_percent: number(access)?,
+            access_percent: zone_percent(access, part)?,
             space_percent,
         });
     }
@@ -424,6 +418,11 @@ fn zones(text: &str, space: Option<(u64, Scale)>) -> Result<Pattern, String> {
         });
     }
     Ok(Pattern::Zones(zones))
+}
+
+fn zone_percent(text: &str, zone: &str) -> Result<f64, String> {
+    let parsed = text.trim().parse();
+    parsed.map_err(|_| format!("zone `{zone}` is not ACCESS/SIZE"))
 }
 
 /// Zones without a size share what is left.

@@ -137,11 +137,12 @@ impl PlanBuilder<'_> {
         self.prepared
             .directories
             .extend(files::directories(options));
-        let group = control_group(options, self.context);
-        let known = |group: &ControlGroup| self.prepared.control_groups.contains(group);
-        self.prepared
-            .control_groups
-            .extend(group.filter(|group| !known(group)));
+        let groups = &mut self.prepared.control_groups;
+        if let Some(group) = control_group(options, self.context)
+            && !groups.contains(&group)
+        {
+            groups.push(group);
+        }
         let count = options.numjobs.max(1);
         if count > 4096 {
             return Err(spec.mistake("numjobs", format!("{count} is more than 4096")));

@@ -30,13 +30,13 @@ pub(super) const ENGINES: [&str; 2] = ["libaio", "io_uring"];
 /// Best effort is what a level without a class belongs to.
 const BEST_EFFORT: i64 = 2;
 
-/// Of the threads.
+/// The priority of the job's threads.
 pub(super) fn priority(options: &Options) -> Priority {
     let is_given = options.prioclass.is_some() || options.prio.is_some();
-    let io = || io_priority(options.prioclass.unwrap_or(0), options.prio.unwrap_or(0));
     Priority {
         nice: options.nice.clamp(-20, 19) as i32,
-        io: is_given.then(io),
+        io: is_given
+            .then(|| io_priority(options.prioclass.unwrap_or(0), options.prio.unwrap_or(0))),
     }
 }
 
@@ -49,7 +49,7 @@ fn io_priority(class: i64, level: i64) -> IoPriority {
     }
 }
 
-/// Of single operations.
+/// Priorities of single operations: which share of them has which.
 pub(super) fn shares(spec: &Spec, engine: Engine) -> Result<Vec<PriorityShare>, Mistake> {
     if !matches!(engine, Engine::Libaio | Engine::IoUring(_)) {
         // Options of another engine, from a global section.
@@ -58,10 +58,13 @@ pub(super) fn shares(spec: &Spec, engine: Engine) -> Result<Vec<PriorityShare>, 
     let options = &spec.options;
     let numbers =
         |name, text, range| by_direction(text, range).map_err(|why| spec.mistake(name, why));
-    let percentages = &options.cmdprio_percentage;
-    let percentages = numbers("cmdprio_percentage", percentages, (i64::MIN, 100))?;
-    // Below 0 it is as good as all, as with fio.
-    let percentages = percentages.map(|percent| match percent.unwrap_or(0) {
+    let percentages = numbers(
+        "cmdprio_percentage",
+        &options.cmdprio_percentage,
+        (i64::MIN, 100),
+    )?
+    .map(|percent| match percent.unwrap_or(0) {
+        // A negative percentage means all operations, as with fio.
         ..0 => 100,
         percent => percent as u8,
     });
@@ -173,19 +176,18 @@ fn entry(text: &str, scale: Scale) -> Result<(Bytes, u8, Option<IoPriority>), St
         let number = field.parse::<i64>();
         number.map_err(|_| format!("`{field}` in `{text}` is no number"))
     };
-    let percent = |field| number(field).map(|percent| percent.clamp(0, 100) as u8);
     let (percent, priority) = match fields[1..] {
         [] => (0, None),
-        [share] => (percent(share)?, None),
+        [share] => (number(share)?, None),
         [share, class, level] => {
             let priority = io_priority(number(class)?, number(level)?);
-            (percent(share)?, Some(priority))
+            (number(share)?, Some(priority))
         }
         // The hint is not passed to the kernel, as with fio 3.33; a note reports that.
         [share, class, level, hint] => {
             number(hint)?;
             let priority = io_priority(number(class)?, number(level)?);
-            (percent(share)?, Some(priority))
+            (number(share)?, Some(priority))
         }
         _ => {
             return Err(format!(
@@ -194,7 +196,7 @@ fn entry(text: &str, scale: Scale) -> Result<(Bytes, u8, Option<IoPriority>), St
             ));
         }
     };
-    Ok((Bytes(size as u64), percent, priority))
+    Ok((Bytes(size as u64), percent.clamp(0, 100) as u8, priority))
 }
 
 #[cfg(test)]

@@ -25,8 +25,8 @@ pub(super) fn read(
     if spec.options.read_iolog.is_none() {
         return Ok(None);
     }
-    let path = path(&spec.options, number);
-    let path = path.ok_or_else(|| spec.mistake("read_iolog", "no file is named"))?;
+    let path = path(&spec.options, number)
+        .ok_or_else(|| spec.mistake("read_iolog", "no file is named"))?;
     let unfit = |why| Fault::invalid(spec.mistake("read_iolog", format!("{path}: {why}")));
     // A wrong word stops all, whether there is a trace or not.
     let mut changes = changes(spec)?;
@@ -99,20 +99,17 @@ fn changes(spec: &Spec) -> Result<TraceChanges, Mistake> {
 }
 
 fn skipped(spec: &Spec) -> Result<Vec<Direction>, Mistake> {
-    let words = spec
-        .options
-        .replay_skip
-        .split(',')
-        .filter(|word| !word.is_empty());
-    let direction = |word: &str| {
+    let words = spec.options.replay_skip.split(',');
+    let mut skipped = Vec::new();
+    for word in words.filter(|word| !word.is_empty()) {
         let mut all = Direction::ALL.into_iter();
-        all.find(|direction| direction.name() == word.trim())
-            .ok_or_else(|| {
-                let wrong = format!("`{word}` is none of read, write, trim, sync");
-                spec.mistake("replay_skip", wrong)
-            })
-    };
-    words.map(direction).collect()
+        let Some(direction) = all.find(|direction| direction.name() == word.trim()) else {
+            let wrong = format!("`{word}` is none of read, write, trim, sync");
+            return Err(spec.mistake("replay_skip", wrong));
+        };
+        skipped.push(direction);
+    }
+    Ok(skipped)
 }
 
 /// What a clone works on that replays: what is written may make a file, and make it longer.
@@ -160,14 +157,17 @@ pub(super) fn working_set(
 
 /// Makes the job replay.
 pub(super) fn apply(options: &Options, job: &mut Job, trace: Trace) {
-    let largest = |trims: bool| {
-        let of = |op: &&Replayed| (op.direction == Direction::Trim) == trims;
-        let lengths = trace.operations.iter().filter(of).map(|op| op.len.into());
-        SizeMix::fixed(Bytes(lengths.max().unwrap_or(0).max(512)))
-    };
+    let (mut largest, mut largest_trim) = (512, 512);
+    for op in &trace.operations {
+        let largest = match op.direction {
+            Direction::Trim => &mut largest_trim,
+            _ => &mut largest,
+        };
+        *largest = (*largest).max(op.len.into());
+    }
     job.sizes = BlockSizes {
-        trim: largest(true),
-        ..BlockSizes::fixed(largest(false).largest())
+        trim: SizeMix::fixed(Bytes(largest_trim)),
+        ..BlockSizes::fixed(Bytes(largest))
     };
     job.stop = Stop {
         runtime: job.stop.runtime,

@@ -92,14 +92,14 @@ impl State {
         if number(fixed, 0).checked_mul(16) != Some(recent.len() as u64) {
             return Err("it does not hold the completions that it tells of".to_owned());
         }
-        let half = |at: usize| (number(fixed, at) & 0xffff_ffff) as u32;
         let name = &fixed[FIXED - NAME..];
         let end = name.iter().position(|byte| *byte == 0).unwrap_or(NAME);
         Ok(Self {
             thread: number(fixed, 24),
             name: String::from_utf8_lossy(&name[..end]).into_owned(),
-            depth: half(8),
-            files: half(12),
+            // The lower 32 bits of what begins there.
+            depth: number(fixed, 8) as u32,
+            files: number(fixed, 12) as u32,
             writes: number(fixed, 16),
             seed: number(fixed, 40),
             durable: number(fixed, 48),

@@ -52,8 +52,10 @@ pub(super) fn verify(
         let wrong = format!("`{word}` is none of 0, {}", names.join(", "));
         return Err(spec.mistake("verify", wrong));
     };
-    let pattern = text.map(|text| parts(text, read)).transpose();
-    let pattern = pattern.map_err(|why| spec.mistake("verify_pattern", why))?;
+    let pattern = text
+        .map(|text| parts(text, read))
+        .transpose()
+        .map_err(|why| spec.mistake("verify_pattern", why))?;
     let trims = trims(options);
     Ok(Some(Verify {
         interval: some(options.verify_interval).map(Bytes),

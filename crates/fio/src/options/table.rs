@@ -43,9 +43,8 @@ macro_rules! options {
         impl Options {
             /// As they were given, and as the table says where they were not.
             pub(crate) fn new<'v>(given: impl Fn(&str) -> Option<&'v Value>) -> Self {
-                let row = |name| find(name).expect(name);
                 Self {
-                    $($($($field: Meant::from_given(row($name), given($name)),)?)*)*
+                    $($($($field: Meant::from_given(find($name).expect($name), given($name)),)?)*)*
                 }
             }
         }

@@ -19,8 +19,7 @@ pub(super) fn short(value: f64, digits: usize, base: Base) -> String {
     };
     let mut value = value.max(0.0);
     let mut power = 0;
-    let width = |value: f64| (value as u64).to_string().len();
-    while width(value) > digits && power + 1 < LETTERS.len() {
+    while whole_digits(value) > digits && power + 1 < LETTERS.len() {
         value /= step;
         power += 1;
     }
@@ -31,7 +30,7 @@ pub(super) fn short(value: f64, digits: usize, base: Base) -> String {
         Base::Binary => LETTERS[power].to_uppercase(),
         Base::Decimal => LETTERS[power].to_owned(),
     };
-    let decimals = digits.saturating_sub(width(value) + 1);
+    let decimals = digits.saturating_sub(whole_digits(value) + 1);
     // What rounds up to a digit more has a place after the point less.
     let text = format!("{value:.decimals$}");
     let text = if text.len() > digits && decimals > 0 {
@@ -40,6 +39,11 @@ pub(super) fn short(value: f64, digits: usize, base: Base) -> String {
         text
     };
     format!("{text}{letter}{infix}")
+}
+
+/// The number of digits before the decimal point.
+fn whole_digits(value: f64) -> usize {
+    (value as u64).to_string().len()
 }
 
 #[cfg(test)]

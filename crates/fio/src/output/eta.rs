@@ -1,6 +1,6 @@
 //! The line that shows the progress of a run.
 
-use blocklab_record::{Interval, IntervalDirection};
+use blocklab_record::Interval;
 use blocklab_units::Nanos;
 use blocklab_workload::{Job, Pace, Rate};
 
@@ -12,26 +12,31 @@ const YOUNG: Nanos = Nanos::from_millis(2500);
 
 /// `, 0-1000 IOPS` or `, 0B/s-6144KiB/s`: between which rates the jobs are to stay, if they are.
 pub fn eta_rates(jobs: &[Job]) -> String {
-    let sums = |rates: &dyn Fn(&Job) -> Option<[Option<Rate>; 3]>| {
-        let rates = jobs.iter().filter_map(rates).flatten().flatten();
-        rates.fold((0.0, 0.0), |(bytes, iops), rate| match rate {
-            Rate::Bytes(rate) => (bytes + rate, iops),
-            Rate::Iops(rate) => (bytes, iops + rate),
-        })
-    };
-    let (least_bytes, least_iops) = sums(&|job| job.min_rate.map(|least| least.rates));
-    let (most_bytes, most_iops) = sums(&|job| match job.pace {
+    let (min_bytes, min_iops) = sums(jobs.iter().filter_map(|job| Some(job.min_rate?.rates)));
+    let (max_bytes, max_iops) = sums(jobs.iter().filter_map(|job| match job.pace {
         Pace::ByDirection { rates, .. } => Some(rates),
         _ => None,
-    });
-    if least_bytes + most_bytes > 0.0 {
-        let shown = |bytes| short(bytes, 4, Base::Binary);
-        return format!(", {}B/s-{}B/s", shown(least_bytes), shown(most_bytes));
+    }));
+    if min_bytes + max_bytes > 0.0 {
+        let [min, max] = [min_bytes, max_bytes].map(|bytes| short(bytes, 4, Base::Binary));
+        return format!(", {min}B/s-{max}B/s");
     }
-    if least_iops + most_iops > 0.0 {
-        return format!(", {least_iops:.0}-{most_iops:.0} IOPS");
+    if min_iops + max_iops > 0.0 {
+        return format!(", {min_iops:.0}-{max_iops:.0} IOPS");
     }
     String::new()
+}
+
+/// The rates in bytes per second added up, and those in operations per second.
+fn sums(rates: impl Iterator<Item = [Option<Rate>; 3]>) -> (f64, f64) {
+    let (mut bytes, mut iops) = (0.0, 0.0);
+    for rate in rates.flatten().flatten() {
+        match rate {
+            Rate::Bytes(rate) => bytes += rate,
+            Rate::Iops(rate) => iops += rate,
+        }
+    }
+    (bytes, iops)
 }
 
 /// `Jobs: 1 (f=1): [r(1)][75.0%][r=97.1MiB/s][r=24.9k IOPS][eta 00m:01s]`, without an end of line.
@@ -53,14 +58,13 @@ pub fn eta_line(
         ("w", &interval.write),
         ("t", &interval.trim),
     ];
-    let each = |of: fn(&IntervalDirection) -> u64, base, unit: &str| {
-        let moving = flows.iter().filter(|(_, flow)| flow.ios > 0);
-        let rate = |flow| short(of(flow) as f64 / seconds, 4, base);
-        let rates = moving.map(|(letter, flow)| format!("{letter}={}{unit}", rate(flow)));
-        rates.collect::<Vec<_>>().join(",")
-    };
-    let speeds = each(|flow| flow.bytes, Base::Binary, "B/s");
-    let iops = each(|flow| flow.ios, Base::Decimal, "");
+    let (mut speeds, mut iops) = (Vec::new(), Vec::new());
+    for (letter, flow) in flows.into_iter().filter(|(_, flow)| flow.ios > 0) {
+        let speed = short(flow.bytes as f64 / seconds, 4, Base::Binary);
+        speeds.push(format!("{letter}={speed}B/s"));
+        let rate = short(flow.ios as f64 / seconds, 4, Base::Decimal);
+        iops.push(format!("{letter}={rate}"));
+    }
     let (share, left) = match total {
         Nanos::ZERO => ("-.-%".to_owned(), 0),
         total => {
@@ -71,7 +75,7 @@ pub fn eta_line(
     };
     line.push_str(&format!(": [{}][{share}]", letters(clones)));
     if !speeds.is_empty() {
-        line.push_str(&format!("[{speeds}][{iops} IOPS]"));
+        line.push_str(&format!("[{}][{} IOPS]", speeds.join(","), iops.join(",")));
     }
     line.push_str(&format!("[eta {}]", clock(left)));
     line

@@ -237,8 +237,7 @@ impl<'a> Figures<'a> {
     /// Shares of the running time in user mode and in the kernel, in per cent.
     pub(super) fn processor(&self) -> [f64; 2] {
         let used = &self.used;
-        let share = |ns: u64| ns as f64 * 100.0 / used.running_ns.max(1) as f64;
-        [share(used.user_ns), share(used.system_ns)]
+        [used.user_ns, used.system_ns].map(|ns| ns as f64 * 100.0 / used.running_ns.max(1) as f64)
     }
 
     pub(super) const fn switches(&self) -> u64 {

@@ -1,6 +1,6 @@
 //! The figures of one direction: what was moved, and how long it took.
 
-use blocklab_record::{ByPriority, DirectionResult, Latency, Samples};
+use blocklab_record::{DirectionResult, Latency, Samples};
 use blocklab_stats::Histogram;
 
 use super::super::plan::CloneFacts;
@@ -41,13 +41,18 @@ impl Spread {
         }
         let (n, m) = (self.count as f64, other.count as f64);
         let mean = (self.mean * n + other.mean * m) / (n + m);
-        let squares = |part: &Self, n: f64| n * (part.stddev.powi(2) + (part.mean - mean).powi(2));
-        self.stddev = ((squares(self, n) + squares(other, m)) / (n + m)).sqrt();
+        let squares = self.squares_about(mean) + other.squares_about(mean);
+        self.stddev = (squares / (n + m)).sqrt();
         self.mean = mean;
         self.count += other.count;
         self.min = self.min.min(other.min);
         self.max = self.max.max(other.max);
         self.histogram.merge(&other.histogram);
+    }
+
+    /// The sum of the squared distances of all values from `center`.
+    fn squares_about(&self, center: f64) -> f64 {
+        self.count as f64 * (self.stddev.powi(2) + (self.mean - center).powi(2))
     }
 }
 
@@ -104,15 +109,15 @@ impl Flow {
                 spread: all.clone(),
             }];
         }
-        let of = |row: &ByPriority| OfPriority {
+        let priorities = rows.iter().map(|row| OfPriority {
             class: row.class,
             level: row.level,
             spread: Spread::from_latency(match (kind, &row.completion) {
                 (Told::Completion, Some(completion)) => completion,
                 _ => &row.service,
             }),
-        };
-        rows.iter().map(of).collect()
+        });
+        priorities.collect()
     }
 
     fn without_priorities(result: &DirectionResult, runtime_ms: u64) -> Self {
@@ -155,8 +160,8 @@ impl Flow {
     }
 
     fn merge_priority(&mut self, more: &OfPriority) {
-        let same = |known: &&mut OfPriority| (known.class, known.level) == (more.class, more.level);
-        match self.priorities.iter_mut().find(same) {
+        let mut all = self.priorities.iter_mut();
+        match all.find(|known| (known.class, known.level) == (more.class, more.level)) {
             Some(known) => known.spread.merge(&more.spread),
             None => self.priorities.push(more.clone()),
         }

@@ -5,7 +5,7 @@ use blocklab_record::Measurement;
 use super::super::VERSION;
 use super::super::plan::{CloneFacts, Prepared};
 use super::figures::{BATCHES, DEPTHS, EDGES, Figures, all, shares};
-use super::flow::{Flow, OfPriority, Spread};
+use super::flow::{Flow, Spread};
 use super::percentiles::{middle, percentiles};
 use super::steady;
 use super::style::{Style, Unified};
@@ -196,14 +196,14 @@ fn flow(flow: &Flow, style: &Style, bins: bool) -> Members {
 /// One entry a priority, where there are several.
 fn priorities(flow: &Flow, style: &Style, bins: bool) -> Option<Vec<Tree>> {
     let kind = style.by_priority()?;
-    let entry = |of: &OfPriority| {
+    let mut entries = Vec::new();
+    for of in flow.shown_priorities() {
         let mut members =
             members! { "prioclass": i32::from(of.class), "prio": i32::from(of.level) };
         let latency = spread(&of.spread, style, style.percentiles_of[kind.place()], bins);
         members.push((format!("{}_ns", kind.name()), latency.into()));
-        members.into()
-    };
-    let entries: Vec<Tree> = flow.shown_priorities().iter().map(entry).collect();
+        entries.push(members.into());
+    }
     (!entries.is_empty()).then_some(entries)
 }
 
@@ -216,14 +216,17 @@ fn spread(figures: &Spread, style: &Style, with_percentiles: bool, bins: bool) -
         "N": figures.count,
     };
     if with_percentiles && figures.count > 0 {
-        let found = percentiles(&figures.histogram, &style.percentiles).into_iter();
-        let found = found.map(|(percent, ns)| (format!("{percent:.6}"), Tree::from(ns)));
-        members.extend(members! { "percentile": found.collect::<Members>() });
+        let percentiles: Members = percentiles(&figures.histogram, &style.percentiles)
+            .into_iter()
+            .map(|(percent, ns)| (format!("{percent:.6}"), ns.into()))
+            .collect();
+        members.extend(members! { "percentile": percentiles });
         if bins {
-            let buckets = figures.histogram.edges();
-            let buckets =
-                buckets.map(|(low, high, count)| (middle(low, high).to_string(), count.into()));
-            members.extend(members! { "bins": buckets.collect::<Members>() });
+            let edges = figures.histogram.edges();
+            let buckets: Members = edges
+                .map(|(low, high, count)| (middle(low, high).to_string(), count.into()))
+                .collect();
+            members.extend(members! { "bins": buckets });
         }
     }
     members

@@ -7,7 +7,7 @@ use super::super::VERSION;
 use super::super::plan::{CloneFacts, Prepared};
 use super::amount::{Base, short};
 use super::figures::{BATCHES, DEPTHS, EDGES, Figures, all, shares};
-use super::flow::{Flow, OfPriority, Spread};
+use super::flow::{Flow, Spread};
 use super::percentiles::percentiles;
 use super::steady;
 use super::style::{Style, Unified};
@@ -39,36 +39,40 @@ pub fn header(prepared: &Prepared) -> String {
 
 /// A line for each job that asks for a depth its engine cannot have.
 pub fn capped(prepared: &Prepared) -> String {
-    let deep = |clone: &&CloneFacts| clone.depth > 1 && !clone.is_asynchronous;
     let line = "note: both iodepth >= 1 and synchronous I/O engine are selected, queue depth will \
                 be capped at 1\n";
-    line.repeat(prepared.clones.iter().filter(deep).count())
+    let clones = prepared.clones.iter();
+    line.repeat(
+        clones
+            .filter(|clone| clone.depth > 1 && !clone.is_asynchronous)
+            .count(),
+    )
 }
 
 /// `1 thread and 2 processes`: what the jobs ask for.
 fn clones_started(clones: &[CloneFacts]) -> String {
     let threads = clones.iter().filter(|clone| clone.thread).count();
-    let counted = |count: usize, one: &str, more: &str| match count {
-        0 => None,
-        1 => Some(format!("1 {one}")),
-        _ => Some(format!("{count} {more}")),
-    };
-    let parts = [
-        counted(threads, "thread", "threads"),
-        counted(clones.len() - threads, "process", "processes"),
+    let kinds = [
+        (threads, "thread", "threads"),
+        (clones.len() - threads, "process", "processes"),
     ];
-    parts
-        .into_iter()
-        .flatten()
-        .collect::<Vec<_>>()
-        .join(" and ")
+    let mut parts = Vec::new();
+    for (count, one, more) in kinds {
+        match count {
+            0 => {}
+            1 => parts.push(format!("1 {one}")),
+            _ => parts.push(format!("{count} {more}")),
+        }
+    }
+    parts.join(" and ")
 }
 
 fn introduction(clone: &CloneFacts) -> String {
     let [base, _] = clone.style.bases();
-    let bytes = |value: u64| format!("{}B", short(value as f64, 4, base));
-    let range = |(low, high)| format!("{}-{}", bytes(low), bytes(high));
-    let [read, write, trim] = clone.blocks.map(range);
+    let [read, write, trim] = clone.blocks.map(|(low, high)| {
+        let [low, high] = [low, high].map(|size| short(size as f64, 4, base));
+        format!("{low}B-{high}B")
+    });
     let third = if clone.style.by_order {
         "bs_is_seq_rand".to_owned()
     } else {
@@ -80,17 +84,16 @@ fn introduction(clone: &CloneFacts) -> String {
     )
 }
 
-/// The report.
+/// The whole output of `--output-format=normal`.
 pub fn normal(measurements: &[Measurement], prepared: &Prepared, moment: &Moment) -> String {
     let entries = all(&prepared.clones, measurements);
     let mut text = String::from("\n");
-    // As with fio, a job that did not begin, or whose files were only made, has no paragraph.
-    let shown = |entry: &&Figures<'_>| {
+    for entry in &entries {
+        // As with fio, a job that did not begin, or whose files were only made, has no paragraph.
         let did_nothing = entry.clone.create_only || entry.clone.failed.is_some();
-        !did_nothing || entry.flows.iter().any(|flow| flow.ios > 0)
-    };
-    for entry in entries.iter().filter(shown) {
-        text.push_str(&job(entry, moment));
+        if !did_nothing || entry.flows.iter().any(|flow| flow.ios > 0) {
+            text.push_str(&job(entry, moment));
+        }
     }
     let groups = entries.iter().map(|entry| entry.clone.group).max();
     for group in 0..=groups.unwrap_or(0) {
@@ -188,14 +191,15 @@ fn priorities(flow: &Flow, style: &Style) -> String {
     let Some(latency) = style.by_priority() else {
         return String::new();
     };
-    let line = |of: &OfPriority| {
+    let mut lines = String::new();
+    for of in flow.shown_priorities() {
         let label = format!("{} prio {}/{}", latency.name(), of.class, of.level);
-        spread(&label, &of.spread, "    ")
-    };
-    flow.shown_priorities().iter().map(line).collect()
+        lines.push_str(&spread(&label, &of.spread, "    "));
+    }
+    lines
 }
 
-/// The percentiles of each.
+/// A table of percentiles for each priority.
 fn priority_tables(flow: &Flow, style: &Style) -> String {
     let latency = style.by_priority();
     let Some(latency) = latency.filter(|latency| style.percentiles_of[latency.place()]) else {
@@ -203,13 +207,14 @@ fn priority_tables(flow: &Flow, style: &Style) -> String {
     };
     let rows = flow.shown_priorities();
     let all: u64 = rows.iter().map(|of| of.spread.count).sum();
-    let one = |of: &OfPriority| {
+    let mut tables = String::new();
+    for of in rows {
         let share = of.spread.count as f64 * 100.0 / all.max(1) as f64;
         let (name, class, level) = (latency.name(), of.class, of.level);
         let label = format!("{name} prio {class}/{level} ({share:3.2}% of IOs)");
-        table(&label, &of.spread, style)
-    };
-    rows.iter().map(one).collect()
+        tables.push_str(&table(&label, &of.spread, style));
+    }
+    tables
 }
 
 /// `53.8MiB/s`, or in bits.
@@ -223,27 +228,23 @@ fn rate(bytes: u64, style: &Style, base: Base) -> String {
 
 /// Nanoseconds as they are, or in larger units where nothing is lost.
 fn unit(figures: &Spread) -> (&'static str, f64) {
-    let fits = |factor: f64| {
-        figures.min as f64 > 2000.0 * factor
-            && figures.max as f64 > 99_999.0 * factor
-            && figures.stddev > 1000.0 * factor
-    };
-    if fits(1000.0) {
-        ("msec", 1e6)
-    } else if fits(1.0) {
-        ("usec", 1e3)
-    } else {
-        ("nsec", 1.0)
+    for (name, factor) in [("msec", 1e6), ("usec", 1e3)] {
+        if figures.min as f64 > 2.0 * factor
+            && figures.max as f64 > 99.999 * factor
+            && figures.stddev > factor
+        {
+            return (name, factor);
+        }
     }
+    ("nsec", 1.0)
 }
 
 fn spread(label: &str, figures: &Spread, indent: &str) -> String {
     let (unit, factor) = unit(figures);
-    let whole = |ns: u64| short((ns as f64 / factor).floor(), 6, Base::Decimal);
+    let [min, max] =
+        [figures.min, figures.max].map(|ns| short((ns as f64 / factor).floor(), 6, Base::Decimal));
     format!(
-        "{indent}{label} ({unit}): min={}, max={}, avg={:5.2}, stdev={:5.2}\n",
-        whole(figures.min),
-        whole(figures.max),
+        "{indent}{label} ({unit}): min={min}, max={max}, avg={:5.2}, stdev={:5.2}\n",
         figures.mean / factor,
         figures.stddev / factor
     )
@@ -287,11 +288,9 @@ fn table(label: &str, figures: &Spread, style: &Style) -> String {
 
 /// Places after the point that the list needs.
 fn precision(list: &[f64]) -> usize {
-    let places = |value: &f64| {
-        let text = value.to_string();
-        text.split_once('.').map_or(0, |(_, places)| places.len())
-    };
-    list.iter().map(places).max().unwrap_or(0)
+    let texts = list.iter().map(f64::to_string);
+    let places = texts.map(|text| text.split_once('.').map_or(0, |(_, places)| places.len()));
+    places.max().unwrap_or(0)
 }
 
 fn samples(flow: &Flow, style: &Style) -> String {
@@ -347,16 +346,7 @@ fn latencies(shares: &[f64; 32]) -> String {
 fn closing(figures: &Figures<'_>) -> String {
     let style = &figures.clone.style;
     let [user, system] = figures.processor();
-    let named = |names: &[&str], counts: &[u64; 7]| {
-        let values = shares(counts);
-        let pairs = names.iter().zip(values);
-        let texts = pairs.map(|(name, value)| format!("{name}={value:3.1}%"));
-        texts.collect::<Vec<_>>().join(", ")
-    };
-    let counts = |of: fn(&Flow) -> u64, syncs: u64| {
-        let [read, write, trim] = [0, 1, 2].map(|index| of(&figures.flows[index]));
-        format!("{read},{write},{trim},{syncs}")
-    };
+    let [read, write, trim] = &figures.flows;
     let errors = match figures.errors {
         _ if !figures.clone.counts_errors => String::new(),
         (total, first) => format!(
@@ -380,64 +370,72 @@ fn closing(figures: &Figures<'_>) -> String {
          \x20 IO depths    : {}\n\
          \x20    submit    : {}\n\
          \x20    complete  : {}\n\
-         \x20    issued rwts: total={} short={} dropped={}\n\
+         \x20    issued rwts: total={},{},{},{} short={},{},{},0 dropped={},{},{},0\n\
          {errors}{depth}",
         user,
         system,
         figures.switches(),
         figures.used.major_faults,
         figures.used.minor_faults,
-        named(&DEPTHS, &figures.depths),
-        named(&BATCHES, &figures.submits),
-        named(&BATCHES, &figures.completes),
-        counts(|flow| flow.ios, figures.syncs.count),
-        counts(|flow| flow.short, 0),
-        counts(|flow| flow.dropped, 0),
+        named_shares(&DEPTHS, &figures.depths),
+        named_shares(&BATCHES, &figures.submits),
+        named_shares(&BATCHES, &figures.completes),
+        read.ios,
+        write.ios,
+        trim.ios,
+        figures.syncs.count,
+        read.short,
+        write.short,
+        trim.short,
+        read.dropped,
+        write.dropped,
+        trim.dropped,
     )
+}
+
+/// `1=50.0%, 2=50.0%, 4=0.0%`: the share of each count.
+fn named_shares(names: &[&str], counts: &[u64; 7]) -> String {
+    let pairs = names.iter().zip(shares(counts));
+    let texts = pairs.map(|(name, value)| format!("{name}={value:3.1}%"));
+    texts.collect::<Vec<_>>().join(", ")
 }
 
 fn summary(group: u32, members: &[&Figures<'_>]) -> String {
     let mut text = format!("\nRun status group {group} (all jobs):\n");
     let style = &members[0].clone.style;
-    let has = |unified| members.iter().any(|m| m.clone.style.unified == unified);
-    let mut add = |name: &str, flows: Vec<&Flow>| {
-        let flows: Vec<&Flow> = flows.into_iter().filter(|flow| flow.ios > 0).collect();
-        if !flows.is_empty() {
-            text.push_str(&total(name, &flows, style));
-        }
-    };
-    let first = if has(Unified::Mixed) {
+    let unified: Vec<Unified> = members.iter().map(|m| m.clone.style.unified).collect();
+    let first = if unified.contains(&Unified::Mixed) {
         "  MIXED"
     } else {
         "   READ"
     };
     for (index, name) in [first, "  WRITE", "   TRIM"].into_iter().enumerate() {
-        add(
-            name,
-            members.iter().map(|member| &member.flows[index]).collect(),
-        );
+        let flows = members.iter().map(|member| &member.flows[index]);
+        text.push_str(&total(name, flows, style));
     }
-    if has(Unified::Both) {
-        add(
-            "  MIXED",
-            members.iter().flat_map(|member| &member.flows).collect(),
-        );
+    if unified.contains(&Unified::Both) {
+        let flows = members.iter().flat_map(|member| &member.flows);
+        text.push_str(&total("  MIXED", flows, style));
     }
     text
 }
 
-fn total(name: &str, flows: &[&Flow], style: &Style) -> String {
-    let rates = || flows.iter().map(|flow| flow.bytes_per_second());
-    let times = || flows.iter().map(|flow| flow.runtime_ms);
+/// The line of a group's summary; empty where no flow has an operation.
+fn total<'a>(name: &str, flows: impl Iterator<Item = &'a Flow>, style: &Style) -> String {
+    let flows: Vec<&Flow> = flows.filter(|flow| flow.ios > 0).collect();
+    let rates = flows.iter().map(|flow| flow.bytes_per_second());
+    let times = flows.iter().map(|flow| flow.runtime_ms);
+    let (Some(slowest), Some(fastest)) = (rates.clone().min(), rates.max()) else {
+        return String::new();
+    };
+    let (shortest, longest) = (times.clone().min().unwrap_or(0), times.max().unwrap_or(0));
     let bytes: u64 = flows.iter().map(|flow| flow.bytes).sum();
-    let (shortest, longest) = (times().min().unwrap_or(0), times().max().unwrap_or(0));
-    let all = bytes as f64 * 1000.0 / longest.max(1) as f64;
+    let all = (bytes as f64 * 1000.0 / longest.max(1) as f64) as u64;
+    // Each figure with a decimal and with a binary prefix.
     let bases = style.bases();
-    let both = |value: u64| bases.map(|base| rate(value, style, base));
     let [moved, moved_other] = bases.map(|base| short(bytes as f64, style.figures, base));
-    let [all, all_other] = both(all as u64);
-    let [low, low_other] = both(rates().min().unwrap_or(0));
-    let [high, high_other] = both(rates().max().unwrap_or(0));
+    let [[all, all_other], [low, low_other], [high, high_other]] =
+        [all, slowest, fastest].map(|value| bases.map(|base| rate(value, style, base)));
     format!(
         "{name}: bw={all} ({all_other}), {low}-{high} ({low_other}-{high_other}), io={moved}B \
          ({moved_other}B), run={shortest}-{longest}msec\n"

@@ -1,6 +1,5 @@
 //! What a steady state was judged by.
 
-use blocklab_record::SteadyRound;
 use blocklab_workload::{Limit, Steady, SteadyVariable};
 
 use super::amount::{Base, short};
@@ -39,12 +38,12 @@ fn verdict(figures: &Figures<'_>) -> Option<Verdict> {
         } => (variable, (rounds, round), limit, false),
         Steady::Snia { .. } => return None,
     };
-    let judged = |round: &SteadyRound| match variable {
+    let values = figures.rounds.iter().map(|round| match variable {
         SteadyVariable::Iops => round.iops,
         SteadyVariable::Bandwidth => round.bytes_per_s,
         SteadyVariable::Latency => round.latency_ns,
-    };
-    let values: Vec<f64> = figures.rounds.iter().map(judged).collect();
+    });
+    let values: Vec<f64> = values.collect();
     let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
     let deviations = values.iter().map(|value| (value - mean).abs());
     let (deviation, slope) = if is_slope {
@@ -55,9 +54,9 @@ fn verdict(figures: &Figures<'_>) -> Option<Verdict> {
     } else {
         (deviations.fold(0.0, f64::max), 0.0)
     };
-    let mean_of = |of: fn(&SteadyRound) -> f64| {
-        figures.rounds.iter().map(of).sum::<f64>() / figures.rounds.len().max(1) as f64
-    };
+    let rounds_seen = figures.rounds.len().max(1) as f64;
+    let bytes_per_s: f64 = figures.rounds.iter().map(|round| round.bytes_per_s).sum();
+    let iops: f64 = figures.rounds.iter().map(|round| round.iops).sum();
     // One of them is 0.
     let change = deviation + slope;
     Some(Verdict {
@@ -73,8 +72,8 @@ fn verdict(figures: &Figures<'_>) -> Option<Verdict> {
         limit,
         rounds,
         seconds: u64::from(rounds) * round.0 / 1_000_000_000,
-        bw_mean: mean_of(|round| round.bytes_per_s) as u64,
-        iops_mean: mean_of(|round| round.iops) as u64,
+        bw_mean: (bytes_per_s / rounds_seen) as u64,
+        iops_mean: (iops / rounds_seen) as u64,
         deviation,
         slope,
         criterion: match limit {
@@ -94,21 +93,24 @@ impl Verdict {
     }
 }
 
-/// Of the JSON.
+/// The members of `steadystate` in the JSON output.
 pub(super) fn members(figures: &Figures<'_>) -> Option<Members> {
     let verdict = verdict(figures)?;
     let (Limit::Percent(limit) | Limit::Absolute(limit)) = verdict.limit;
+    let (mut iops, mut bytes): (Vec<Tree>, Vec<Tree>) = figures
+        .rounds
+        .iter()
+        .map(|round| {
+            (
+                Tree::from(round.iops as u64),
+                Tree::from(round.bytes_per_s as u64),
+            )
+        })
+        .unzip();
     // As fio, which prints zeros for the rounds that a window lacks.
-    let values = |of: fn(&SteadyRound) -> f64| {
-        let rounds = figures.rounds.iter().map(of);
-        let padded = rounds.chain(std::iter::repeat(0.0));
-        let count = figures.rounds.len().max(verdict.rounds as usize);
-        padded.take(count).map(|value| Tree::from(value as u64))
-    };
-    let (ios, bytes) = (
-        values(|round| round.iops),
-        values(|round| round.bytes_per_s),
-    );
+    for values in [&mut iops, &mut bytes] {
+        values.resize(values.len().max(verdict.rounds as usize), Tree::from(0_u64));
+    }
     let sign = verdict.sign();
     Some(members! {
         "ss": format!("{}:{limit:.6}{sign}", verdict.word),
@@ -120,8 +122,8 @@ pub(super) fn members(figures: &Figures<'_>) -> Option<Members> {
         "data": members! {
             "bw_mean": verdict.bw_mean,
             "iops_mean": verdict.iops_mean,
-            "iops": ios.collect::<Vec<_>>(),
-            "bw": bytes.collect::<Vec<_>>(),
+            "iops": iops,
+            "bw": bytes,
         },
     })
 }

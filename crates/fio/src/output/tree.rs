@@ -61,16 +61,16 @@ impl Tree {
             Self::Float(number) => write!(text, "{number:.6}").unwrap_or(()),
             Self::Text(words) => text.push_str(&quoted(words)),
             Self::Object(members) => {
-                let open = |text: &mut String, (key, value): &(String, Self)| {
+                list(text, depth, ('{', '}'), members, |text, (key, value)| {
                     text.push_str(&quoted(key));
                     text.push_str(" : ");
                     value.write(text, depth + 1);
-                };
-                list(text, depth, ('{', '}'), members, open);
+                });
             }
             Self::Array(items) => {
-                let open = |text: &mut String, item: &Self| item.write(text, depth + 1);
-                list(text, depth, ('[', ']'), items, open);
+                list(text, depth, ('[', ']'), items, |text, item| {
+                    item.write(text, depth + 1);
+                });
             }
         }
     }

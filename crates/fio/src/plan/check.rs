@@ -50,7 +50,6 @@ impl PlanBuilder<'_> {
                          zonemode=strided works zone by zone";
             return Err(spec.mistake("zonesize", wrong));
         }
-        let is_given = |rates: Sizes| rates.iter().any(|rate| *rate > 0);
         if is_given(options.rate) && is_given(options.rate_iops) {
             return Err(spec.mistake("rate", "rate and rate_iops are mutually exclusive"));
         }
@@ -100,10 +99,14 @@ impl PlanBuilder<'_> {
     }
 }
 
-/// A rate that must be reached is not above the one that holds the job back.
+/// Whether there is a rate for any direction.
+fn is_given(rates: Sizes) -> bool {
+    rates.iter().any(|rate| *rate > 0)
+}
+
+/// A minimum rate must not exceed the rate that throttles the job.
 fn check_least_rates(spec: &Spec) -> Result<(), Mistake> {
     let options = &spec.options;
-    let is_given = |rates: Sizes| rates.iter().any(|rate| *rate > 0);
     if is_given(options.rate_min) && is_given(options.rate_iops_min) {
         let wrong = "rate_min and rate_iops_min are mutually exclusive";
         return Err(spec.mistake("rate_min", wrong));
