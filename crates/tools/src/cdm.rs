@@ -104,24 +104,23 @@ fn print(args: &CdmArgs, record: &Record, form: &Form) -> Result<()> {
         arch: std::env::consts::ARCH.to_owned(),
         comment: args.comment.clone(),
     };
-    let report = cdm::report(record, form, &imprint);
-    // CR LF where the original would write them.
-    let with_line_ends = |windows| {
-        if windows {
-            report.replace('\n', "\r\n")
-        } else {
-            report.clone()
-        }
-    };
-    if let Some(path) = &args.output {
-        let report = with_line_ends(path != Path::new("-") || args.crlf);
-        output::write(path, report, Over::Files)?;
+    let mut report = cdm::report(record, form, &imprint);
+    // The original writes CR LF into files.
+    let into_file = args
+        .output
+        .as_ref()
+        .is_some_and(|path| path != Path::new("-"));
+    if into_file || args.crlf {
+        report = report.replace('\n', "\r\n");
     }
     let mut words = match (args.json, &args.output) {
         (true, _) => cdm::json(record, form),
         (false, Some(_)) => String::new(),
-        (false, None) => with_line_ends(args.crlf),
+        (false, None) => report.clone(),
     };
+    if let Some(path) = &args.output {
+        output::write(path, report, Over::Files)?;
+    }
     if args.all_passes {
         words.push_str(&format!("\n{}", cdm::all_passes(record, form)));
     }

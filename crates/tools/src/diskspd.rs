@@ -13,7 +13,7 @@ use std::{fs, io};
 use anyhow::{Context, Result, bail};
 use blocklab_diskspd::{
     self as dialect, Buffers, Format, Mistake, Overrides, Parsed, Prepared, Profile, Requested,
-    System, Target, Terms,
+    System, Terms,
 };
 use blocklab_driver::{FileFiller, Layout};
 use blocklab_host::guard::{Guard, mark};
@@ -38,14 +38,16 @@ const NOT_UNDERSTOOD: u8 = 3;
 
 /// Runs what the arguments request.
 pub fn run(args: &DiskspdArgs, store: &Store) -> Result<ExitCode> {
-    let code = |error: &anyhow::Error| {
-        if error.is::<Mistake>() {
-            NOT_UNDERSTOOD
-        } else {
-            code_of(error, status::FAILED)
-        }
-    };
-    supervisor::supervise(|| attempt(&args.args, store), code)
+    supervisor::supervise(
+        || attempt(&args.args, store),
+        |error| {
+            if error.is::<Mistake>() {
+                NOT_UNDERSTOOD
+            } else {
+                code_of(error, status::FAILED)
+            }
+        },
+    )
 }
 
 fn attempt(arguments: &[String], store: &Store) -> Result<u8> {
@@ -102,13 +104,13 @@ fn from_xml(overrides: &Overrides) -> Result<Profile> {
 fn only_reads(profile: &mut Profile) -> Vec<Note> {
     let spans = profile.timespans.iter_mut();
     let targets = spans.flat_map(|span| &mut span.targets);
-    let writing = targets.filter(|target| target.write_ratio > 0);
-    let note = |target: &mut Target| {
+    let mut notes = Vec::new();
+    for target in targets.filter(|target| target.write_ratio > 0) {
         let subject = format!("-w{}", std::mem::take(&mut target.write_ratio));
         let text = format!("{} is only read, because of --read-only", target.path);
-        Note::new(NoteLevel::Approximated, subject, text)
-    };
-    writing.map(note).collect()
+        notes.push(Note::new(NoteLevel::Approximated, subject, text));
+    }
+    notes
 }
 
 fn measure(profile: &Profile, mut notes: Vec<Note>, own: &OwnOptions, store: &Store) -> Result<u8> {
@@ -164,20 +166,20 @@ fn measure(profile: &Profile, mut notes: Vec<Note>, own: &OwnOptions, store: &St
     Ok(with_keeping(exit_code(&record), is_kept))
 }
 
-/// The kinds of the targets that exist already: files and block devices.
+/// The sizes of the targets that exist already: files and block devices.
 fn sizes(profile: &Profile, own: &OwnOptions, guard: &Guard) -> Vec<(String, Bytes)> {
     let targets = profile.timespans.iter().flat_map(|span| &span.targets);
     let paths = targets.filter_map(|target| dialect::here(&target.path, &own.mappings).ok());
-    let sized = |path: String| {
-        let handle = guard.open(Path::new(&path)).ok()?;
-        let facts = facts_of(&handle).ok()?;
-        let is_sized = matches!(facts.kind, TargetKind::File | TargetKind::BlockDevice);
-        is_sized.then_some((path, facts.size_bytes))
-    };
-    paths
-        .filter(|path| blocklab_workload::Target::is_path(path))
-        .filter_map(sized)
-        .collect()
+    let mut sizes = Vec::new();
+    for path in paths.filter(|path| blocklab_workload::Target::is_path(path)) {
+        if let Ok(handle) = guard.open(Path::new(&path))
+            && let Ok(facts) = facts_of(&handle)
+            && matches!(facts.kind, TargetKind::File | TargetKind::BlockDevice)
+        {
+            sizes.push((path, facts.size_bytes));
+        }
+    }
+    sizes
 }
 
 /// What the files hold from which writes take their bytes, as far as the buffers go.
@@ -198,8 +200,8 @@ fn sources(profile: &Profile, own: &OwnOptions) -> Result<Vec<(String, Arc<[u8]>
     read.collect()
 }
 
-/// Makes the files that are not there. They are ours then, and may be written to; they stay, as
-/// the original leaves them. Whether that was not interrupted.
+/// Makes the missing files, which may be written to then; they stay, as the original leaves them.
+/// Returns false when that was interrupted.
 fn make_files(
     prepared: &Prepared,
     own: &OwnOptions,
@@ -221,10 +223,8 @@ fn make_files(
                 None => continue,
             },
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let new = guard.new_path(Path::new(path))?;
-                let made = new.create(0o600);
-                let made = made.with_context(|| format!("cannot make {path}"))?;
-                (made, true)
+                let made = guard.new_path(Path::new(path))?.create(0o600);
+                (made.with_context(|| format!("cannot make {path}"))?, true)
             }
             Err(error) => return Err(error).with_context(|| format!("cannot use {path}")),
         };
@@ -289,13 +289,10 @@ fn computer() -> String {
 
 /// The argument as it was typed, in quotes where it has blanks.
 fn command_line(arguments: &[String]) -> String {
-    let quoted = |argument: &String| {
-        if argument.contains(' ') {
-            format!("\"{argument}\"")
-        } else {
-            argument.clone()
-        }
-    };
-    let words: Vec<String> = arguments.iter().map(quoted).collect();
-    format!("diskspd {}", words.join(" "))
+    let mut line = String::from("diskspd");
+    for argument in arguments {
+        let quote = if argument.contains(' ') { "\"" } else { "" };
+        line.push_str(&format!(" {quote}{argument}{quote}"));
+    }
+    line
 }

@@ -21,17 +21,15 @@ use std::process::{self, ExitCode};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use anyhow::{Result, anyhow};
+use anyhow::{Context, Result, anyhow};
 use blocklab_fio::{
-    self as dialect, CloneFacts, General, Input, Mistake, Place, Prepared, Profiled, Resolved,
-    Section, Setting,
+    self as dialect, General, Input, Mistake, Place, Prepared, Profiled, Resolved, Section, Setting,
 };
 use blocklab_host::guard::Guard;
 use blocklab_record::{ErrorKind, JobResult, Note, NoteLevel, Record, Status, Stopped};
 use blocklab_runner::{Missing, Observer};
 use blocklab_store::Store;
 use blocklab_units::Nanos;
-use blocklab_workload::Job;
 
 use self::artifacts::Aggregate;
 use self::debug::Debug;
@@ -70,8 +68,7 @@ impl OwnOptions {
             match name {
                 "no-save" => own.no_save = true,
                 "destroy-data" => {
-                    let name = value();
-                    let name = name.ok_or_else(|| anyhow!("--destroy-data: a name must follow"))?;
+                    let name = value().context("--destroy-data: a name must follow")?;
                     own.destroy.push(name);
                 }
                 _ => return Ok(false),
@@ -108,8 +105,10 @@ impl OwnOptions {
 
 /// Runs what the arguments request.
 pub fn run(args: &FioArgs, store: &Store, hosts: &dyn ManyHosts) -> Result<ExitCode> {
-    let code = |error: &_| code_of(error, status::FAILED);
-    supervisor::supervise(|| attempt(&args.args, store, hosts), code)
+    supervisor::supervise(
+        || attempt(&args.args, store, hosts),
+        |error| code_of(error, status::FAILED),
+    )
 }
 
 fn attempt(arguments: &[String], store: &Store, hosts: &dyn ManyHosts) -> Result<u8> {
@@ -165,9 +164,10 @@ fn attempt(arguments: &[String], store: &Store, hosts: &dyn ManyHosts) -> Result
     if general.read_only {
         files::leaves_all_as_it_is(&prepared)?;
     }
-    let ignored = general.ignored.iter();
-    let ignored = ignored.map(|(option, why)| Note::new(NoteLevel::Ignored, &**option, *why));
-    prepared.notes.extend(ignored);
+    for (option, why) in &general.ignored {
+        let note = Note::new(NoteLevel::Ignored, &**option, *why);
+        prepared.notes.push(note);
+    }
     debug.prepare(&mut prepared.plan);
     let debugging = Debugging {
         debug,
@@ -252,8 +252,8 @@ fn measure(
     }
     let prepared = &*prepared;
     let failed = u8::try_from(prepared.failed().count()).unwrap_or(u8::MAX);
-    let is_over = |clone: &CloneFacts| clone.create_only || clone.failed.is_some();
-    if prepared.clones.iter().all(is_over) {
+    let mut clones = prepared.clones.iter();
+    if clones.all(|clone| clone.create_only || clone.failed.is_some()) {
         files::remove(prepared, &guard);
         out.borrow_mut().end(&[], prepared, Nanos::ZERO)?;
         return Ok(failed);
@@ -268,9 +268,8 @@ fn measure(
     let profiler = general.idle.map(Profiler::start);
     let record = run_plan(prepared, &guard, interrupted, store, (None, &mut watcher));
     watcher.finished();
-    let trigger = watcher.trigger.take();
-    let trigger = trigger.as_ref().filter(|trigger| trigger.is_pulled());
-    if let Some(trigger) = trigger {
+    let trigger = watcher.trigger.take().filter(Trigger::is_pulled);
+    if let Some(trigger) = &trigger {
         trigger.run(prepared);
     }
     out.borrow_mut().idleness = profiler.map(Profiler::finish);
@@ -328,8 +327,8 @@ fn run_plan(
 ) -> Result<Option<Record>> {
     let mut plan = prepared.plan.clone();
     for case in &mut plan.cases {
-        let failed = |job: &Job| prepared.failed().any(|clone| clone.job == job.name);
-        case.workload.jobs.retain(|job| !failed(job));
+        let jobs = &mut case.workload.jobs;
+        jobs.retain(|job| !prepared.failed().any(|clone| clone.job == job.name));
     }
     let tool_run = ToolRun {
         plan,
@@ -349,10 +348,14 @@ fn exit_code(record: &Record) -> u8 {
         .measurements
         .iter()
         .flat_map(|measurement| &measurement.jobs);
-    let line = |job| not_begun(record, job).or_else(|| complaint(job));
-    let lines: Vec<String> = jobs.filter_map(line).collect();
-    lines.iter().for_each(|line| terminal::inform(line));
-    if let Some(failure) = record.failure.as_ref().filter(|_| lines.is_empty()) {
+    let mut complained = false;
+    for job in jobs {
+        if let Some(line) = not_begun(record, job).or_else(|| complaint(job)) {
+            terminal::inform(&line);
+            complained = true;
+        }
+    }
+    if let Some(failure) = record.failure.as_ref().filter(|_| !complained) {
         terminal::inform(&format!("fio: {failure}"));
     }
     match record.status {

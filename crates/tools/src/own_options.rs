@@ -16,12 +16,11 @@ pub fn split<E>(
                     Some((name, value)) => (name, Some(value)),
                     None => (option, None),
                 };
-                let mut value = || {
+                take(name, &mut || {
                     given
                         .map(str::to_owned)
                         .or_else(|| arguments.next().cloned())
-                };
-                take(name, &mut value)?
+                })?
             }
             None => false,
         };

@@ -15,15 +15,15 @@ impl Ticks {
     }
 
     fn read(stat: &str) -> Self {
-        let processor = |line: &str| {
+        // The first line, `cpu ` without a number, is the sum of all.
+        let lines = stat.lines().filter(|line| !line.starts_with("cpu "));
+        let processors = lines.filter_map(|line| {
             let mut words = line.strip_prefix("cpu")?.split_ascii_whitespace();
             let number = words.next()?.parse().ok()?;
             let [user, kernel, wait, idle] = kinds(words);
             Some((number, [user, kernel, wait + idle]))
-        };
-        // The first line is the sum of all: its name has no number and no blank in its place.
-        let own = stat.lines().filter(|line| !line.starts_with("cpu "));
-        Self(own.filter_map(processor).collect())
+        });
+        Self(processors.collect())
     }
 
     /// Numbers of the processors.
@@ -44,30 +44,36 @@ impl Ticks {
 /// Ticks as user, kernel, waiting and idle. The columns are user, nice, system, idle, iowait, irq,
 /// softirq, steal: proc(5).
 pub fn kinds<'w>(columns: impl Iterator<Item = &'w str>) -> [u64; 4] {
-    let ticks: Vec<u64> = columns.map_while(|word| word.parse().ok()).collect();
-    let of = |column: usize| ticks.get(column).copied().unwrap_or(0);
-    [of(0) + of(1), of(2) + of(5) + of(6) + of(7), of(4), of(3)]
+    let mut ticks = [0; 8];
+    for (column, word) in ticks.iter_mut().zip(columns) {
+        *column = word.parse().unwrap_or(0);
+    }
+    let [user, nice, system, idle, wait, irq, softirq, steal] = ticks;
+    [user + nice, system + irq + softirq + steal, wait, idle]
 }
 
 fn processor(id: u32, ticks: [u64; 3], before: [u64; 3]) -> Processor {
-    let spent = |kind: usize| ticks[kind].saturating_sub(before[kind]) as f64;
-    let all = (spent(0) + spent(1) + spent(2)).max(1.0);
-    let fact = |name: &str| {
-        let path = format!("/sys/devices/system/cpu/cpu{id}/topology/{name}");
-        let text = fs::read_to_string(path).unwrap_or_default();
-        text.trim().parse().unwrap_or(0)
-    };
+    let [user, kernel, idle] =
+        [0, 1, 2].map(|kind| ticks[kind].saturating_sub(before[kind]) as f64);
+    let all = (user + kernel + idle).max(1.0);
     Processor {
         id,
-        core: fact("core_id"),
-        socket: fact("physical_package_id"),
+        core: topology(id, "core_id"),
+        socket: topology(id, "physical_package_id"),
         node: node(id),
         usage: Usage {
-            user: spent(0) * 100.0 / all,
-            kernel: spent(1) * 100.0 / all,
-            idle: 100.0 - (spent(0) + spent(1)) * 100.0 / all,
+            user: user * 100.0 / all,
+            kernel: kernel * 100.0 / all,
+            idle: 100.0 - (user + kernel) * 100.0 / all,
         },
     }
+}
+
+/// A number that the kernel gives for this processor; 0 where it gives none.
+fn topology(id: u32, name: &str) -> u32 {
+    let path = format!("/sys/devices/system/cpu/cpu{id}/topology/{name}");
+    let text = fs::read_to_string(path).unwrap_or_default();
+    text.trim().parse().unwrap_or(0)
 }
 
 /// The memory node of a processor: its folder holds a link called `node0`.

@@ -48,13 +48,12 @@ pub fn run(args: &VdbenchArgs, store: &Store, hosts: &dyn ManyHosts) -> Result<E
 
 fn attempt(arguments: &[String], store: &Store, hosts: &dyn ManyHosts) -> Result<u8> {
     let own = OwnOptions::split(arguments)?;
-    let help = || terminal::print(dialect::usage()).map(|()| status::DONE);
     if own.help {
-        return help();
+        return print_usage();
     }
     let mut command = dialect::command(&own.rest)?;
     if command.help {
-        return help();
+        return print_usage();
     }
     let quick = std::env::temp_dir().join("quick_vdbench_test");
     if command.quick_test {
@@ -109,21 +108,28 @@ fn greeting(command: &Command, folder: &Folder) -> String {
     text
 }
 
-/// `-r RD`: what comes before it is left out.
+fn print_usage() -> Result<u8> {
+    terminal::print(dialect::usage()).map(|()| status::DONE)
+}
+
+/// `-r RD`: leaves out the runs before this one.
 fn restart(file: &mut ParameterFile, command: &Command) -> Result<()> {
     let Some(name) = &command.restart else {
         return Ok(());
     };
-    let at = file.runs.iter().position(|run| run.name == *name);
-    let missing = || Mistake::new("-r", format!("there is no run {name}"));
-    let at = at.ok_or_else(|| missing().at(&Place::COMMAND_LINE))?;
-    file.runs.drain(..at);
+    let Some(first) = file.runs.iter().position(|run| run.name == *name) else {
+        let missing = Mistake::new("-r", format!("there is no run {name}"));
+        return Err(missing.at(&Place::COMMAND_LINE).into());
+    };
+    file.runs.drain(..first);
     Ok(())
 }
 
 fn ignored(command: &Command) -> Vec<Note> {
-    let note = |word: &String| Note::new(NoteLevel::Ignored, &**word, "has no effect here");
-    command.ignored.iter().map(note).collect()
+    let words = command.ignored.iter();
+    words
+        .map(|word| Note::new(NoteLevel::Ignored, &**word, "has no effect here"))
+        .collect()
 }
 
 /// `-s`: prints the runs, their number and how long they take.

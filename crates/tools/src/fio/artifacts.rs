@@ -144,8 +144,8 @@ fn open(path: &str, per_job: bool) -> Result<File> {
 /// Whether everything that the jobs are to leave can be written, before they run.
 pub fn try_out(prepared: &Prepared) -> Result<()> {
     for (number, clone) in prepared.clones.iter().enumerate() {
-        let logs = LogKind::ALL.into_iter();
-        let logs = logs.filter_map(|kind| clone.logs.file(kind, number + 1));
+        let kinds = LogKind::ALL.into_iter();
+        let logs = kinds.filter_map(|kind| clone.logs.file(kind, number + 1));
         let others = [&clone.logs.trace, &clone.state].into_iter().flatten();
         for path in logs.chain(others.cloned()) {
             output::try_out(Path::new(&path), Over::Files)?;
@@ -213,13 +213,11 @@ fn samples(
     if kind == LogKind::Submission && !clone.is_asynchronous {
         return Ok(());
     }
-    let moved = |direction| direction != Direction::Sync;
     let by_one = rule.average.is_none();
-    for entry in log
-        .entries
-        .iter()
-        .filter(|entry| by_one && moved(entry.direction))
-    {
+    for entry in &log.entries {
+        if !by_one || entry.direction == Direction::Sync {
+            continue;
+        }
         let logged = Logged {
             at: entry.end,
             direction: entry.direction,
@@ -233,8 +231,8 @@ fn samples(
         };
         put(rule.sample(epoch_ms, logged, (of_entry(entry, kind), None)))?;
     }
-    for span in log.spans.iter().filter(|span| moved(span.direction)) {
-        if is_tail(span, rule) {
+    for span in &log.spans {
+        if span.direction == Direction::Sync || is_tail(span, rule) {
             continue;
         }
         let Some((mean, largest)) = of_span(span, kind, rule) else {
@@ -271,20 +269,24 @@ fn of_entry(entry: &LogEntry, kind: LogKind) -> u64 {
     }
 }
 
-/// The mean and the largest of a span. Rates of the cut span at the end are left out: fio prints
-/// whole ones only.
+/// The mean and the largest value of a span. Rates of the incomplete span at the end are left out:
+/// fio prints only those of whole spans.
 fn of_span(span: &LogSpan, kind: LogKind, rule: &LogRule) -> Option<(u64, u64)> {
     let is_whole = Some(span.length) == rule.average;
-    let latency = |sum: Nanos, max: Nanos| (sum.0 / span.operations.max(1), max.0);
-    let rate = |rate: u64| (rate, rate);
-    Some(match kind {
-        LogKind::Bandwidth if is_whole => rate(mean_speed(span.bytes, span.length)),
-        LogKind::Operations if is_whole => rate(per_second(span.operations, span.length)),
+    let (sum, max) = match kind {
+        LogKind::Bandwidth | LogKind::Operations if is_whole => {
+            let rate = match kind {
+                LogKind::Bandwidth => mean_speed(span.bytes, span.length),
+                _ => per_second(span.operations, span.length),
+            };
+            return Some((rate, rate));
+        }
         LogKind::Bandwidth | LogKind::Operations | LogKind::Histogram => return None,
-        LogKind::Latency => latency(span.service_sum, span.service_max),
-        LogKind::Submission => latency(span.submit_sum, span.submit_max),
-        LogKind::Completion => latency(span.completion_sum(), span.completion_max),
-    })
+        LogKind::Latency => (span.service_sum, span.service_max),
+        LogKind::Submission => (span.submit_sum, span.submit_max),
+        LogKind::Completion => (span.completion_sum(), span.completion_max),
+    };
+    Some((sum.0 / span.operations.max(1), max.0))
 }
 
 /// The files of `--bandwidth-log`: the throughput of all jobs together, by direction.
@@ -296,8 +298,8 @@ pub struct Aggregate([File; 3]);
 impl Aggregate {
     /// The files are in the current folder, as fio's.
     pub fn open() -> Result<Self> {
-        let open = |path| output::create(Path::new(path), Over::Files);
-        let [read, write, trim] = AGGREGATES.map(open);
+        let [read, write, trim] =
+            AGGREGATES.map(|path| output::create(Path::new(path), Over::Files));
         Ok(Self([read?, write?, trim?]))
     }
 

@@ -110,14 +110,14 @@ fn parts(command: &Command) -> Result<Vec<Part>> {
 }
 
 /// The host that was named, or those of the file of this name. Ports are those of fio's server, which
-/// nobody needs here.
+/// is not used here.
 fn host_names(client: &Client) -> Result<Vec<String>> {
     let path = Path::new(&client.host);
     if !path.is_file() {
         return Ok(vec![host_name(&client.host)?]);
     }
-    let bytes = read_input(path, LARGEST_SCRIPT);
-    let bytes = bytes.with_context(|| format!("--client={}", client.host))?;
+    let bytes =
+        read_input(path, LARGEST_SCRIPT).with_context(|| format!("--client={}", client.host))?;
     let text = String::from_utf8_lossy(&bytes).into_owned();
     let words = text.lines().filter_map(|line| {
         let line = line.split(['#', ';']).next().unwrap_or_default();
@@ -137,9 +137,11 @@ fn host_name(text: &str) -> Result<String> {
              work"
         ));
     }
-    let bare = text.strip_prefix("ip:").or(text.strip_prefix("ip4:"));
-    let bare = bare.unwrap_or(text);
-    Ok(bare.split(',').next().unwrap_or(bare).to_owned())
+    let address = text
+        .strip_prefix("ip:")
+        .or(text.strip_prefix("ip4:"))
+        .unwrap_or(text);
+    Ok(address.split(',').next().unwrap_or(address).to_owned())
 }
 
 /// The inputs as words of a command line, with the options that hold on a host.

@@ -31,22 +31,22 @@ pub struct Debug {
 
 impl Debug {
     pub fn new(general: &General) -> Self {
-        let requested = |word: &str| {
+        let all = DEBUG_WORDS.split(',');
+        let words = all.filter(|word| {
             let mut given = general.debug.iter();
-            given.any(|given| given == "all" || given.split(':').next() == Some(word))
-        };
-        let words = DEBUG_WORDS.split(',');
-        let words = words.filter(|word| !["all", "job"].contains(word));
-        let mut given = general
+            !["all", "job"].contains(word)
+                && given.any(|given| given == "all" || given.split(':').next() == Some(word))
+        });
+        let mut jobs = general
             .debug
             .iter()
             .filter_map(|word| word.strip_prefix("job"));
-        let only = given.next().map(|number| {
+        let only = jobs.next().map(|number| {
             let number = number.trim_start_matches(':');
             number.parse().unwrap_or(0)
         });
         Self {
-            words: words.filter(|word| requested(word)).collect(),
+            words: words.collect(),
             only,
         }
     }
@@ -251,7 +251,7 @@ impl Debug {
         }
     }
 
-    /// By what a steady state was judged.
+    /// The intervals by which the steady state was judged, a line for each.
     pub fn rounds(&self, clones: &[&CloneFacts], measured: &Measurement) -> String {
         let mut text = String::new();
         let judged = clones.iter().filter(|clone| clone.steady.is_some());
@@ -265,9 +265,8 @@ impl Debug {
                 let tail = number % rounds.max(1) as usize;
                 let flows = [&slice.read, &slice.write, &slice.trim];
                 let ms = slice.length_ns / 1_000_000;
-                let per_second = |sum: u64| sum * 1000 / ms.max(1);
-                let iops = per_second(flows.iter().map(|flow| flow.ios).sum());
-                let bw = per_second(flows.iter().map(|flow| flow.bytes).sum());
+                let iops = flows.iter().map(|flow| flow.ios).sum::<u64>() * 1000 / ms.max(1);
+                let bw = flows.iter().map(|flow| flow.bytes).sum::<u64>() * 1000 / ms.max(1);
                 let group = clone.group;
                 let line = format_args!(
                     "steadystate_check() thread: 0, groupid: {group}, rate_msec: {ms}, \

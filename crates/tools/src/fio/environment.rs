@@ -43,10 +43,10 @@ impl Texts {
         let bytes = match path {
             "-" => read_at_most(io::stdin().lock(), LARGEST_SCRIPT),
             path => read_input(path.as_ref(), LARGEST_SCRIPT),
-        };
-        let bytes = bytes.with_context(|| format!("unable to open '{path}' job file"))?;
-        let text = String::from_utf8(bytes);
-        let text = text.map_err(|_| anyhow!("{path} is no text: a job file is expected"))?;
+        }
+        .with_context(|| format!("unable to open '{path}' job file"))?;
+        let text = String::from_utf8(bytes)
+            .map_err(|_| anyhow!("{path} is no text: a job file is expected"))?;
         self.files.insert(path.to_owned(), text.clone());
         Ok(text)
     }
@@ -138,12 +138,12 @@ fn size_of(path: &str) -> Option<u64> {
         .map(|facts| facts.size_bytes.0)
 }
 
-/// Free bytes, those included that are kept for the administrator.
+/// Free bytes of the file system, including those reserved for root.
 fn room_at(path: &Path) -> Option<u64> {
     let parent = path
         .parent()
-        .filter(|parent| !parent.as_os_str().is_empty());
-    let parent = parent.unwrap_or(Path::new("."));
+        .filter(|parent| !parent.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
     let nearest = parent.ancestors().find(|ancestor| ancestor.is_dir())?;
     let found = statvfs(nearest).ok()?;
     Some(found.f_bfree.saturating_mul(found.f_frsize))
@@ -171,12 +171,14 @@ fn files_below(directory: &Path) -> Vec<String> {
 fn node_processors(node: u32) -> Vec<u32> {
     let path = format!("/sys/devices/system/node/node{node}/cpulist");
     let text = fs::read_to_string(path).unwrap_or_default();
-    let part = |part: &str| {
+    let mut processors = Vec::new();
+    for part in text.trim().split(',') {
         let (low, high) = part.split_once('-').unwrap_or((part, part));
-        Some(low.parse::<u32>().ok()?..=high.parse::<u32>().ok()?)
-    };
-    let parts = text.trim().split(',').filter_map(part);
-    parts.flatten().collect()
+        if let (Ok(low), Ok(high)) = (low.parse::<u32>(), high.parse()) {
+            processors.extend(low..=high);
+        }
+    }
+    processors
 }
 
 fn page_size() -> i64 {
@@ -188,10 +190,9 @@ fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// As the kernel calls it; a number where it knows none.
+/// The kernel's name of the device; its number where the kernel has none.
 fn device_of(major: u32, minor: u32) -> String {
-    let link = fs::read_link(format!("/sys/dev/block/{major}:{minor}"));
-    let link = link.unwrap_or_default();
+    let link = fs::read_link(format!("/sys/dev/block/{major}:{minor}")).unwrap_or_default();
     let name = link.file_name().map(|name| name.display().to_string());
     format!(
         "/dev/{}",
@@ -201,9 +202,9 @@ fn device_of(major: u32, minor: u32) -> String {
 
 /// Where the block I/O controller of control groups of version 1 is mounted.
 fn control_groups() -> Option<String> {
-    let has_blkio = |options: &str| options.split(',').any(|option| option == "blkio");
-    let mut mounts = mounts().into_iter();
-    let found = mounts.find(|mount| mount.kind == "cgroup" && has_blkio(&mount.options))?;
+    let found = mounts().into_iter().find(|mount| {
+        mount.kind == "cgroup" && mount.options.split(',').any(|option| option == "blkio")
+    })?;
     Some(found.point.to_string_lossy().into_owned())
 }
 

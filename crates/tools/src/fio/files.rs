@@ -20,8 +20,8 @@ use rustix::fs::{Advice, FallocateFlags, fadvise, fallocate};
 
 use blocklab_results::output::{self, Over};
 
-/// Makes what is missing. Whether that was not interrupted. Jobs may overwrite the content of
-/// regular files that they name, as with fio. Where a file cannot be made, its jobs alone fail.
+/// Makes the missing files; returns false when that was interrupted. Jobs may overwrite the content
+/// of regular files that they name, as with fio. Where a file cannot be made, only its jobs fail.
 pub fn make(prepared: &mut Prepared, interrupted: &AtomicBool, guard: &Guard) -> Result<bool> {
     for directory in &prepared.directories {
         if !Path::new(directory).is_dir() {
@@ -68,11 +68,13 @@ pub fn make(prepared: &mut Prepared, interrupted: &AtomicBool, guard: &Guard) ->
     }
     leave_out(prepared, &failed);
     // Jobs may overwrite what they name.
-    let failed = |job: &Job| prepared.failed().any(|clone| clone.job == job.name);
-    let jobs = prepared.jobs().filter(|job| !failed(job));
-    for job in jobs.filter(|job| is_used && job.changes()) {
-        let paths = job.targets.iter().map(Path::new);
-        paths.for_each(|path| guard.give_up_content_at(path));
+    for job in prepared.jobs().filter(|job| is_used && job.changes()) {
+        if prepared.failed().any(|clone| clone.job == job.name) {
+            continue;
+        }
+        for path in &job.targets {
+            guard.give_up_content_at(Path::new(path));
+        }
     }
     Ok(true)
 }
@@ -85,8 +87,11 @@ pub fn permit_devices(prepared: &Prepared, guard: &Guard) -> Result<()> {
         .filter(|job| job.engine.opens_files())
         .flat_map(|job| &job.targets)
     {
-        let is_device = |metadata: Metadata| !metadata.is_file() && !metadata.is_dir();
-        if !made.contains(path) && fs::metadata(path).is_ok_and(is_device) {
+        if !made.contains(path)
+            && let Ok(metadata) = fs::metadata(path)
+            && !metadata.is_file()
+            && !metadata.is_dir()
+        {
             guard.may_write(&guard.open(Path::new(path))?)?;
         }
     }
@@ -108,11 +113,10 @@ fn leave_out(prepared: &mut Prepared, failed: &[(String, i32)]) {
     }
     let cases = prepared.plan.cases.iter_mut();
     for job in cases.flat_map(|case| &case.workload.jobs) {
-        let mut failed = failed.iter();
-        let failed = failed.find(|(path, _)| job.targets.contains(path));
+        let failure = failed.iter().find(|(path, _)| job.targets.contains(path));
         let mut clones = prepared.clones.iter_mut();
-        if let (Some((_, number)), Some(clone)) =
-            (failed, clones.find(|clone| clone.job == job.name))
+        if let Some((_, number)) = failure
+            && let Some(clone) = clones.find(|clone| clone.job == job.name)
         {
             clone.failed = Some(*number);
         }
@@ -306,13 +310,13 @@ pub fn leaves_all_as_it_is(prepared: &Prepared) -> Result<()> {
 
 /// What is about to be made, a line for each job that names it first.
 pub fn plans(prepared: &Prepared) -> Vec<String> {
-    let short = |file: &&Planned| match fs::metadata(&file.path) {
+    let laid_out = prepared.files.iter();
+    let missing = laid_out.filter(|file| match fs::metadata(&file.path) {
+        _ if file.layout == Layout::Name => false,
         Ok(metadata) => metadata.is_file() && metadata.len() < file.length.0,
         Err(_) => true,
-    };
-    let laid_out = prepared.files.iter();
-    let laid_out = laid_out.filter(|file| file.layout != Layout::Name);
-    let mut missing: Vec<&Planned> = laid_out.filter(short).collect();
+    });
+    let mut missing: Vec<&Planned> = missing.collect();
     let jobs = prepared.jobs();
     let mut lines = Vec::new();
     for (clone, job) in prepared.clones.iter().zip(jobs) {
@@ -357,12 +361,10 @@ fn make_directories(path: &Path, guard: &Guard) -> Result<()> {
 /// Gives the file its length, and the space for it where that can be had.
 fn reserve(open: &File, file: &Planned) -> io::Result<()> {
     let length = file.length.0;
-    let set_aside = || fallocate(open, FallocateFlags::empty(), 0, length).is_ok();
-    if file.layout == Layout::Space && set_aside() {
-        Ok(())
-    } else {
-        open.set_len(length)
+    if file.layout == Layout::Space && fallocate(open, FallocateFlags::empty(), 0, length).is_ok() {
+        return Ok(());
     }
+    open.set_len(length)
 }
 
 /// Before the jobs of a case: cached pages are read or dropped.

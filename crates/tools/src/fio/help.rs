@@ -49,8 +49,10 @@ pub fn usage() -> String {
         ("--no-save", "Do not keep the run"),
     ];
     let ours = OURS.map(|(option, what)| (option.to_owned(), what));
-    let row = |(option, what): (String, &str)| format!("  {option:<23} {what}\n");
-    let rows: String = general_options().chain(ours).map(row).collect();
+    let rows: String = general_options()
+        .chain(ours)
+        .map(|(option, what)| format!("  {option:<23} {what}\n"))
+        .collect();
     format!(
         "{VERSION}\nfio [options] [job options] <job file(s)>\n{rows}\
          Options of jobs follow --name=JOB. Run by blocklab {}.\n\n\
@@ -65,8 +67,7 @@ pub fn usage() -> String {
 
 fn command_help(name: &str) -> Result<String> {
     if name.is_empty() || name == "all" {
-        let line = |option: &Opt| format!("{:<24}: {}\n", option.name, option.meaning);
-        return Ok(options().iter().map(line).collect());
+        return Ok(options().iter().map(help_line).collect());
     }
     let Some(option) = find_option(name) else {
         terminal::inform(&format!("No such command: {name}{}", option_hint(name)));
@@ -75,35 +76,29 @@ fn command_help(name: &str) -> Result<String> {
     Ok(described(option))
 }
 
+fn help_line(option: &Opt) -> String {
+    format!("{:<24}: {}\n", option.name, option.meaning)
+}
+
 fn described(option: &Opt) -> String {
-    let mut text = format!("{:>20}: {}\n", option.name, option.meaning);
-    let mut row = |label: &str, value: &str| {
-        text.push_str(&format!("{label:>20}: {value}\n"));
-    };
+    let mut rows = vec![(option.name, option.meaning.to_owned())];
     for alias in option.aliases {
-        row("alias", alias);
+        rows.push(("alias", (*alias).to_owned()));
     }
     let (kind, range) = kind(option.value.kind);
-    row("type", kind);
-    row(
-        "default",
-        if option.default == "-" {
-            "no default"
-        } else {
-            option.default
-        },
-    );
-    if let Some(range) = range {
-        row("range", &range);
-    }
+    let default = match option.default {
+        "-" => "no default",
+        default => default,
+    };
+    rows.extend([("type", kind.to_owned()), ("default", default.to_owned())]);
+    rows.extend(range.map(|range| ("range", range)));
     if let Kind::Word(choices) = option.value.kind {
-        row(
-            "valid values",
-            &choices.split(' ').collect::<Vec<_>>().join(", "),
-        );
+        rows.push(("valid values", choices.replace(' ', ", ")));
     }
-    row("here", &option.honoured());
-    text
+    rows.push(("here", option.honoured()));
+    rows.iter()
+        .map(|(label, value)| format!("{label:>20}: {value}\n"))
+        .collect()
 }
 
 fn kind(kind: Kind) -> (&'static str, Option<String>) {
@@ -156,10 +151,8 @@ fn engine_help(name: &str) -> Result<String> {
     if own.is_empty() {
         return Ok(format!("IO engine {engine} has no options\n"));
     }
-    let line = |name: &&str| {
-        find_option(name).map(|option| format!("{:<24}: {}\n", option.name, option.meaning))
-    };
-    Ok(own.iter().filter_map(line).collect())
+    let options = own.iter().filter_map(|name| find_option(name));
+    Ok(options.map(help_line).collect())
 }
 
 /// `--showcmd`: the jobs as a command line, global options first.

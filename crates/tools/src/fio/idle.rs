@@ -6,7 +6,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use blocklab_fio::{Idleness, Profiled};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
@@ -92,17 +92,19 @@ fn unit(page: &mut [u8]) {
 /// each, for others may be at work meanwhile.
 fn calibrate() -> (f64, f64) {
     let mut page = vec![0; UNIT];
-    let mut time = || {
-        let begun = now();
+    for _warm_up in 0..SAMPLES {
         unit(&mut page);
-        begun.elapsed()
-    };
-    let _warm = (0..SAMPLES).map(|_| time()).max();
-    let sample = |_| (0..5).map(|_| time()).min().unwrap_or(Duration::ZERO);
-    let times: Vec<f64> = (0..SAMPLES)
-        .map(sample)
-        .map(|time| time.as_secs_f64() * 1e6)
-        .collect();
+    }
+    let mut times = Vec::new();
+    for _ in 0..SAMPLES {
+        let rounds = (0..5).map(|_| {
+            let begun = now();
+            unit(&mut page);
+            begun.elapsed()
+        });
+        let shortest = rounds.min().unwrap_or_default();
+        times.push(shortest.as_secs_f64() * 1e6);
+    }
     let mean = times.iter().sum::<f64>() / SAMPLES as f64;
     let squares: f64 = times.iter().map(|time| (time - mean).powi(2)).sum();
     (mean, (squares / (SAMPLES - 1) as f64).sqrt())

@@ -29,12 +29,11 @@ pub struct Out<'a> {
 impl<'a> Out<'a> {
     /// Opens it: a file that cannot be written is reported before anything runs.
     pub fn open(general: &'a General) -> Result<Self> {
-        let create = |path: &String| output::create(Path::new(path), Over::Files);
-        let to = general.output.as_ref().map(create).transpose();
-        let to = to.context("--output")?;
+        let path = general.output.as_ref();
+        let to = path.map(|path| output::create(Path::new(path), Over::Files));
         Ok(Self {
             general,
-            to,
+            to: to.transpose().context("--output")?,
             idleness: None,
             starts: BTreeMap::new(),
         })
@@ -114,7 +113,7 @@ impl<'a> Out<'a> {
         })
     }
 
-    /// In every form that is wanted.
+    /// Prints in every format that is requested.
     fn print_forms(&mut self, print: &dyn Fn(Format) -> String) -> Result<()> {
         const ORDER: [Format; 4] = [
             Format::Terse,
@@ -123,13 +122,12 @@ impl<'a> Out<'a> {
             Format::Normal,
         ];
         for format in ORDER {
-            let wants = |format| self.general.formats.contains(&format);
-            // With all buckets it holds the same and more.
-            let repeats = format == Format::Json && wants(Format::JsonPlus);
-            if !wants(format) || repeats {
-                continue;
+            let formats = &self.general.formats;
+            // `json+` contains all of `json`.
+            let repeats = format == Format::Json && formats.contains(&Format::JsonPlus);
+            if formats.contains(&format) && !repeats {
+                self.put(&print(format))?;
             }
-            self.put(&print(format))?;
         }
         Ok(())
     }

@@ -29,7 +29,7 @@ pub struct Programs {
 }
 
 impl Programs {
-    /// Starts those of these clones.
+    /// Starts the programs of these clones, each with a thread that waits for it.
     pub fn start<'a>(clones: impl Iterator<Item = &'a CloneFacts>) -> Self {
         let mut programs = Self::default();
         for clone in clones {
@@ -37,12 +37,11 @@ impl Programs {
                 continue;
             };
             let (name, over) = (clone.name.clone(), Arc::clone(&programs.over));
-            let run = move || {
+            programs.threads.push(thread::spawn(move || {
                 if let Err(error) = run(&name, &program, &over) {
                     terminal::warn(&format!("job {name}: {error:#}"));
                 }
-            };
-            programs.threads.push(thread::spawn(run));
+            }));
         }
         programs
     }
@@ -65,15 +64,14 @@ fn run(name: &str, program: &Program, over: &AtomicBool) -> Result<()> {
     let mut child = spawn(name, program)
         .with_context(|| format!("cannot start the program {}", program.path))?;
     let mut failure = None;
-    let mut is_over = || match child.try_wait() {
+    waits(program.limit, || match child.try_wait() {
         Ok(None) => over.load(Ordering::Relaxed),
         Ok(Some(_)) => true,
         Err(error) => {
             failure = Some(error);
             true
         }
-    };
-    waits(program.limit, &mut is_over);
+    });
     match failure {
         Some(error) => Err(error).context("cannot wait for its program"),
         None => end(&mut child, program.grace).context("its program does not end"),
@@ -97,8 +95,9 @@ fn spawn(name: &str, program: &Program) -> Result<Child> {
     command.args(&program.arguments).stdin(Stdio::null());
     if program.redirects {
         let own = name.replace('/', "_");
-        let file = |end: &str| output::create(Path::new(&format!("{own}.{end}")), Over::Files);
-        command.stdout(file("stdout")?).stderr(file("stderr")?);
+        let [stdout, stderr] = ["stdout", "stderr"]
+            .map(|end| output::create(Path::new(&format!("{own}.{end}")), Over::Files));
+        command.stdout(stdout?).stderr(stderr?);
     }
     // SAFETY: between fork and exec one system call is made, which takes no memory.
     unsafe {
@@ -111,15 +110,14 @@ fn spawn(name: &str, program: &Program) -> Result<Child> {
     Ok(command.spawn()?)
 }
 
-/// Asks it to end, and ends it where it has not done so in time.
+/// Asks the program to end, and kills it when it has not done so after `grace`.
 fn end(child: &mut Child, grace: Nanos) -> io::Result<()> {
     if child.try_wait()?.is_some() {
         return Ok(());
     }
     // The child was not waited for, so the number is its own.
     let _ = kill_process(Pid::from_child(child), Signal::TERM);
-    let is_gone = || !matches!(child.try_wait(), Ok(None));
-    if waits(grace, is_gone) {
+    if waits(grace, || !matches!(child.try_wait(), Ok(None))) {
         child.kill()?;
     }
     child.wait().map(|_| ())

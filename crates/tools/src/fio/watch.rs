@@ -9,7 +9,7 @@ use std::time::Instant;
 use anyhow::Result;
 
 use blocklab_driver::Outcome;
-use blocklab_fio::{CloneFacts, General, Prepared, eta_line, eta_rates};
+use blocklab_fio::{General, Prepared, eta_line, eta_rates};
 use blocklab_record::{Interval, Measurement, Record};
 use blocklab_runner::{Event, Observer, Questions};
 use blocklab_store::Store;
@@ -292,8 +292,9 @@ impl Watcher<'_> {
         self.note_starts(step, &case.workload.jobs);
         files::before(self.prepared.clones_of(step), &case.workload.jobs);
         let jobs = &case.workload.jobs;
-        let runs = |clone: &&CloneFacts| jobs.iter().any(|job| job.name == clone.job);
-        self.programs = Programs::start(self.prepared.clones_of(step).filter(runs));
+        let clones = self.prepared.clones_of(step);
+        self.programs =
+            Programs::start(clones.filter(|clone| jobs.iter().any(|job| job.name == clone.job)));
     }
 
     fn keep_artifacts(&mut self, case: &Case, outcome: &Outcome) {

@@ -13,10 +13,10 @@ pub fn run(words: &[String], folder: &Folder) -> Result<()> {
     let own = [
         "cons", "console", "log", "sum", "summary", "slave", "master",
     ];
-    let is_own = |word: &&String| own.contains(&word.as_str());
-    let (outputs, commands): (Vec<&String>, Vec<&String>) = words.iter().partition(is_own);
-    let is_requested = |start: &str| outputs.iter().any(|word| word.starts_with(start));
-    let (to_console, to_summary) = (is_requested("cons"), is_requested("sum"));
+    let (outputs, commands): (Vec<&String>, Vec<&String>) =
+        words.iter().partition(|word| own.contains(&word.as_str()));
+    let to_console = outputs.iter().any(|word| word.starts_with("cons"));
+    let to_summary = outputs.iter().any(|word| word.starts_with("sum"));
     for command in commands {
         let output = shell(command, folder, &[])?;
         let text = format!("Command: {command}\n{}", both(&output));
@@ -72,6 +72,7 @@ fn shell(command: &str, folder: &Folder, variables: &[(&str, String)]) -> Result
 }
 
 fn both(output: &Output) -> String {
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    text(&output.stdout) + &text(&output.stderr)
+    let [stdout, stderr] =
+        [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));
+    format!("{stdout}{stderr}")
 }

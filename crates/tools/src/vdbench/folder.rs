@@ -93,7 +93,7 @@ impl Folder {
         self.append("status", &format!("{stamp} \t{event}{run}\n"))
     }
 
-    /// What was read, as it was read.
+    /// Copies the parameter files as they were read, and lists the lines with parameters.
     pub fn copy_parameters(
         &self,
         files: &[String],
@@ -106,9 +106,13 @@ impl Folder {
             text.push_str(&context(read(path), "read", path)?);
         }
         self.create("parmfile", &text)?;
-        let is_scanned = |line: &&str| line.contains('=') && !line.starts_with(['*', '#', '/']);
-        let lines = text.lines().filter(is_scanned);
-        let scanned: String = lines.map(|line| format!("line: {line}\n")).collect();
+        let mut scanned = String::new();
+        for line in text.lines() {
+            let is_comment = line.starts_with(['*', '#', '/']);
+            if line.contains('=') && !is_comment {
+                scanned.push_str(&format!("line: {line}\n"));
+            }
+        }
         self.create("parmscan", &scanned)
     }
 }
@@ -130,9 +134,10 @@ fn is_report(path: &Path) -> bool {
     let mut head = Vec::new();
     let read = File::open(path).and_then(|file| file.take(8192).read_to_end(&mut head));
     let head = String::from_utf8_lossy(&head);
-    let title = head.strip_prefix(TITLE);
-    let title = title.and_then(|rest| rest.split_once("</title>"));
-    let written = title.and_then(|(title, _)| Path::new(title).file_name());
+    let written = head
+        .strip_prefix(TITLE)
+        .and_then(|rest| rest.split_once("</title>"))
+        .and_then(|(title, _)| Path::new(title).file_name());
     read.is_ok()
         && path
             .extension()

@@ -30,8 +30,8 @@ pub fn requested(
 ) -> (Validation, PathBuf) {
     let mut validation = of_command;
     validation.add_words(&file.general.validate);
-    let directory = validation.add_journal_words(&file.general.journal);
-    let directory = directory.map_or(folder.path.clone(), PathBuf::from);
+    let given = validation.add_journal_words(&file.general.journal);
+    let directory = given.map_or(folder.path.clone(), PathBuf::from);
     (validation, directory)
 }
 
@@ -100,8 +100,8 @@ impl<'a> Journals<'a> {
         let directory = sd.journal.as_deref().map_or(self.directory, Path::new);
         let made = fs::create_dir_all(directory);
         context(made, "make the directory", directory)?;
-        let path = directory.join(sd.name.replace('/', "_"));
-        let path = path.to_string_lossy().into_owned();
+        let file = directory.join(sd.name.replace('/', "_"));
+        let path = file.to_string_lossy().into_owned();
         let notes = journal_path(&path);
         if !self.requested.recover || notes.exists() {
             self.locks.push(lock(sd, &notes)?);
@@ -123,8 +123,8 @@ impl<'a> Journals<'a> {
     ) -> Result<KeyMap, Mistake> {
         let map = map_path(&journal.path);
         let notes = journal_path(&journal.path);
-        let saved = SavedKeys::from_bytes(&read(sd, &map)?);
-        let mut saved = saved.map_err(|fault| cannot_use(sd, &map, fault))?;
+        let mut saved =
+            SavedKeys::from_bytes(&read(sd, &map)?).map_err(|fault| cannot_use(sd, &map, fault))?;
         let blocks = size / plan.block;
         let same = (saved.name, saved.block, saved.keys.len() as u64)
             == (saved_name(&plan.name), plan.block, blocks);
@@ -140,8 +140,9 @@ impl<'a> Journals<'a> {
             );
             return Err(cannot_use(sd, &map, fault));
         }
-        let pending = saved.replay(&read(sd, &notes)?);
-        let mut pending = pending.map_err(|fault| cannot_use(sd, &notes, fault))?;
+        let mut pending = saved
+            .replay(&read(sd, &notes)?)
+            .map_err(|fault| cannot_use(sd, &notes, fault))?;
         if self.requested.ignore_pending {
             for block in pending.keys() {
                 saved.keys[*block] = 0;

@@ -1,7 +1,8 @@
 //! What the storage definitions name: how large it is, and whether it must be written first.
 
+use std::collections::HashSet;
 use std::fs::File;
-use std::io::{self, ErrorKind};
+use std::io::ErrorKind;
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -95,13 +96,11 @@ pub fn permit(plan: &Plan, guard: &Guard) -> Result<()> {
 /// Looks at every lun that a run uses, and makes files that are missing. Those may be overwritten.
 /// Returns the sizes of all storage definitions, and which of them are written first.
 pub fn look(file: &ParameterFile, guard: &Guard, keep: bool) -> Result<(Vec<u64>, Vec<usize>)> {
-    let used = |index: usize| {
-        let uses = file.runs.iter().flat_map(|run| &run.uses);
-        uses.flat_map(|one| &one.sds).any(|sd| *sd == index)
-    };
+    let uses = file.runs.iter().flat_map(|run| &run.uses);
+    let used: HashSet<usize> = uses.flat_map(|one| one.sds.iter().copied()).collect();
     let (mut sizes, mut format) = (Vec::new(), Vec::new());
     for (index, sd) in file.sds.iter().enumerate() {
-        if !used(index) {
+        if !used.contains(&index) {
             sizes.push(sd.size);
             continue;
         }
@@ -174,9 +173,12 @@ fn make(sd: &Sd, size: u64, there: u64, guard: &Guard) -> Result<()> {
         }
         Err(_) => context(guard.new_path(path)?.create(0o666), "make the file", path)?,
     };
-    let sized = |file: File| -> io::Result<()> { file.set_len(size) };
-    let made = handle.reopen(File::options().write(true)).and_then(sized);
-    context(made, "make the file", path)?;
+    let opened = handle.reopen(File::options().write(true));
+    context(
+        opened.and_then(|file| file.set_len(size)),
+        "make the file",
+        path,
+    )?;
     if there == 0 {
         mark(&handle);
     }

@@ -23,10 +23,12 @@ pub fn is_here(name: &str) -> bool {
     }
 }
 
-/// The full name and its first part are one name.
+/// Whether `name` is the full name of this host, `own`, or the part before its first dot.
 fn is_name_of(name: &str, own: &str) -> bool {
-    let same = |own: &str| !own.is_empty() && name.eq_ignore_ascii_case(own);
-    same(own) || own.split_once('.').is_some_and(|(first, _)| same(first))
+    let short = own.split('.').next().unwrap_or_default();
+    [own, short]
+        .iter()
+        .any(|own| !own.is_empty() && name.eq_ignore_ascii_case(own))
 }
 
 /// All processors together: the kernel's counters at the last look.
@@ -42,12 +44,12 @@ impl Processors {
         let spent = [0, 1, 2, 3].map(|kind| now[kind].saturating_sub(self.last[kind]) as f64);
         self.last = now;
         let all = spent.iter().sum::<f64>().max(1.0);
-        let share = |kind: usize| spent[kind] * 100.0 / all;
+        let [user, kernel, wait, idle] = spent.map(|ticks| ticks * 100.0 / all);
         Cpu {
-            user: share(0),
-            kernel: share(1),
-            wait: share(2),
-            idle: share(3),
+            user,
+            kernel,
+            wait,
+            idle,
         }
     }
 }

@@ -103,11 +103,10 @@ enum Part {
 }
 
 impl Part {
-    /// Those of which a job is. Formatting and recovery are of no workload.
+    /// The parts that a job belongs to. Formatting and recovery belong to no workload.
     fn of_job(job: &PlannedJob) -> impl Iterator<Item = Self> {
-        let workload = Some(&job.wd).filter(|wd| !wd.is_empty());
-        let workload = workload.cloned().map(Self::Workload);
-        iter::once(Self::Storage(job.sd)).chain(workload)
+        let workload = Some(job.wd.clone()).filter(|wd| !wd.is_empty());
+        iter::once(Self::Storage(job.sd)).chain(workload.map(Self::Workload))
     }
 
     /// The same, and its host where there are several.
@@ -171,10 +170,10 @@ impl<'a> Reporter<'a> {
         options: &OwnOptions,
         validated: &'a [Option<Validated>],
     ) -> Result<Self> {
-        let reported = |validated: &Option<Validated>| {
+        let reported = validated.iter().map(|validated| {
             let keys = validated.as_ref().map(|validated| &validated.keys);
             keys.map_or(0, |keys| keys.wrong_blocks(0).len())
-        };
+        });
         let jobs = prepared.runs.iter().flat_map(|run| &run.planned_jobs);
         let reporter = Self {
             file,
@@ -189,7 +188,7 @@ impl<'a> Reporter<'a> {
             run: CurrentRun::default(),
             earlier: Earlier::default(),
             processors: Processors::default(),
-            reported: validated.iter().map(reported).collect(),
+            reported: reported.collect(),
             validated,
             trouble: None,
         };
@@ -353,10 +352,10 @@ impl<'a> Reporter<'a> {
         let run = &self.planned().run;
         let used: BTreeSet<usize> = self.run.planned_jobs.iter().map(|job| job.sd).collect();
         let own = only(used.iter().map(|sd| self.file.sds[*sd].threads));
-        let threads = run.uses.iter();
-        let threads = threads.map(|one| concatenated_threads(self.file, run, one).or(own));
+        let uses = run.uses.iter();
+        let threads = uses.map(|one| concatenated_threads(self.file, run, one).or(own));
         let bytes: u64 = used.iter().map(|sd| self.inputs.sizes[*sd]).sum();
-        // What lies on other hosts is as large as the parameters say; else nobody knows it here.
+        // The size of storage on other hosts is known only where the parameters give it.
         let is_known =
             self.file.hosts.is_empty() || used.iter().all(|sd| self.file.sds[*sd].size > 0);
         let general = &self.file.general;

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::path::Path;
 
 use anyhow::Result;
 use blocklab_console::place;
@@ -36,8 +35,10 @@ const SUPPOSED: u64 = 1 << 40;
 
 /// The sizes of all storage, as far as the parameters have them.
 pub(super) fn supposed(file: &ParameterFile) -> Vec<u64> {
-    let size = |size: u64| if size > 0 { size } else { SUPPOSED };
-    file.sds.iter().map(|sd| size(sd.size)).collect()
+    let sizes = file.sds.iter().map(|sd| sd.size);
+    sizes
+        .map(|size| if size > 0 { size } else { SUPPOSED })
+        .collect()
 }
 
 /// Runs it when all hosts may go on.
@@ -93,14 +94,17 @@ pub(crate) fn run(
     run_tool(tool_run, host.interrupted, host.store, &mut both)
 }
 
-/// The parameters, as the launcher has them: whose address is whose is settled there.
+/// The parameters, with the addresses as the launcher has resolved them.
 fn read(share: &Share) -> Result<ParameterFile> {
     let command = dialect::command(&share.arguments)?;
-    let text = |path: &Path| -> io::Result<String> {
-        let known = share.files.get(&*path.to_string_lossy());
-        known.cloned().ok_or(io::ErrorKind::NotFound.into())
-    };
-    let mut file = dialect::parse(&command, &text, &|_| false)?;
+    let mut file = dialect::parse(
+        &command,
+        &|path| {
+            let known = share.files.get(&*path.to_string_lossy());
+            known.cloned().ok_or(io::ErrorKind::NotFound.into())
+        },
+        &|_| false,
+    )?;
     restart(&mut file, &command)?;
     Ok(file)
 }

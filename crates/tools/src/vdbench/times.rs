@@ -19,12 +19,12 @@ pub fn now() -> Moment {
     moment_at(&Zoned::now())
 }
 
-/// This one as the heads of reports have it: here, and in UTC.
+/// Now, as in the heads of reports: in local time, and in UTC.
 pub fn created() -> String {
+    const FORM: &str = "%H:%M:%S %b %d %Y %Z";
     let now = Zoned::now();
     let utc = now.with_time_zone(jiff::tz::TimeZone::UTC);
-    let text = |moment: &Zoned| moment.strftime("%H:%M:%S %b %d %Y %Z").to_string();
-    format!("{} ({})", text(&now), text(&utc))
+    format!("{} ({})", now.strftime(FORM), utc.strftime(FORM))
 }
 
 /// A moment so long after another: of simulated time.
@@ -41,10 +41,9 @@ pub fn at_micros(micros: u64) -> String {
 }
 
 fn moment_at(moment: &Zoned) -> Moment {
-    let text = |form: &str| moment.strftime(form).to_string();
     Moment {
-        clock: text("%H:%M:%S%.3f"),
-        stamp: text("%m/%d/%Y-%H:%M:%S-%Z"),
-        date: text("%b %d, %Y"),
+        clock: moment.strftime("%H:%M:%S%.3f").to_string(),
+        stamp: moment.strftime("%m/%d/%Y-%H:%M:%S-%Z").to_string(),
+        date: moment.strftime("%b %d, %Y").to_string(),
     }
 }

@@ -75,19 +75,22 @@ impl Reporter<'_> {
     }
 
     fn sections(&self, jobs: &[&JobResult]) -> String {
-        let section = |title: &str, ways: &[Direction]| {
+        const SECTIONS: [(&str, &[Direction]); 3] = [
+            ("Reads and writes:", &[Direction::Read, Direction::Write]),
+            ("Reads:", &[Direction::Read]),
+            ("Writes:", &[Direction::Write]),
+        ];
+        let mut text = String::new();
+        for (title, directions) in SECTIONS {
             let mut sum = Histogram::new();
-            for way in ways {
-                let results = jobs.iter().filter_map(|job| job.directions.get(way));
+            for direction in directions {
+                let results = jobs.iter().filter_map(|job| job.directions.get(direction));
                 for histogram in results.filter_map(|result| result.service.histogram().ok()) {
                     sum.merge(&histogram);
                 }
             }
-            histogram(title, &sum, &self.file.general.histogram)
-        };
-        let text = section("Reads and writes:", &[Direction::Read, Direction::Write])
-            + &section("Reads:", &[Direction::Read])
-            + &section("Writes:", &[Direction::Write]);
+            text.push_str(&histogram(title, &sum, &self.file.general.histogram));
+        }
         if text.is_empty() {
             NO_STATISTICS.to_owned()
         } else {
@@ -108,34 +111,31 @@ impl Reporter<'_> {
 
     /// What each storage definition and workload did.
     fn shares(&self) -> Skew {
-        let row = |(part, figures): (&Part, &Figures)| {
-            let own = || self.run.planned_jobs.iter().filter(|job| part.has(job));
-            let has_rate = own().any(|job| job.fixed.is_some());
-            SkewRow {
-                name: self.name(part).to_owned(),
+        let (mut slaves, mut sds, mut wds) = (Vec::new(), Vec::new(), Vec::new());
+        for (part, figures) in &self.run.counted.parts {
+            let (rows, suffix) = match part {
+                Part::Host(_) => (&mut slaves, "-0"),
+                Part::Storage(_) => (&mut sds, ""),
+                Part::Workload(_) => (&mut wds, ""),
+            };
+            let jobs = self.run.planned_jobs.iter().filter(|job| part.has(job));
+            // A fixed rate is not shared by skew, and no skew is requested of a whole host.
+            let has_none =
+                matches!(part, Part::Host(_)) || jobs.clone().any(|job| job.fixed.is_some());
+            rows.push(SkewRow {
+                name: format!("{}{suffix}", self.name(part)),
                 figures: *figures,
-                requested: (!has_rate).then(|| own().map(|job| job.skew).sum()),
-            }
-        };
-        let parts = self.run.counted.parts.iter();
-        let (hosts, parts): (Vec<_>, Vec<_>) =
-            parts.partition(|(part, _)| matches!(part, Part::Host(_)));
-        let parts = parts.into_iter();
-        let (sds, wds): (Vec<_>, Vec<_>) =
-            parts.partition(|(part, _)| matches!(part, Part::Storage(_)));
+                requested: (!has_none).then(|| jobs.map(|job| job.skew).sum()),
+            });
+        }
         let slave = format!("{}-0", self.file.host);
         let names = self.parts.iter().map(|part| self.name(part));
         let widths = names.chain([&*slave]).map(str::len);
-        let slave_row = |(part, figures): (&Part, &Figures)| SkewRow {
-            name: format!("{}-0", self.name(part)),
-            figures: *figures,
-            requested: None,
-        };
         Skew {
-            slaves: hosts.into_iter().map(slave_row).collect(),
+            slaves,
             width: widths.max().unwrap_or(0),
-            sds: sds.into_iter().map(row).collect(),
-            wds: wds.into_iter().map(row).collect(),
+            sds,
+            wds,
             total: self.run.counted.all,
             controlled: self.planned().run.controlled,
         }

@@ -4,7 +4,7 @@
 use anyhow::Result;
 use blocklab_console::terminal;
 use blocklab_record::{ErrorKind, Measurement, Stopped};
-use blocklab_vdbench::{PlannedJob, RECOVERY, miscompare_text, settled_text};
+use blocklab_vdbench::{RECOVERY, miscompare_text, settled_text};
 use blocklab_workload::Case;
 
 use super::super::commands::{self, ErrorPlace};
@@ -14,12 +14,15 @@ use super::Reporter;
 impl Reporter<'_> {
     /// Leaves the jobs out whose storage definition is used no more. Returns whether any is left.
     pub(super) fn leave_out_removed(&mut self, case: &mut Case) -> bool {
-        let planned_jobs = &self.planned().planned_jobs;
-        let keeps = |planned_job: &PlannedJob| !self.earlier.removed.contains(&planned_job.sd);
-        let mut kept = planned_jobs.iter().map(keeps);
+        let mut planned_jobs = self.planned().planned_jobs.clone();
+        let removed = &self.earlier.removed;
+        // The jobs of the case are in the order of the planned ones.
+        let mut kept = planned_jobs
+            .iter()
+            .map(|planned| !removed.contains(&planned.sd));
         case.workload.jobs.retain(|_| kept.next().unwrap_or(true));
-        let kept = planned_jobs.iter().filter(|planned_job| keeps(planned_job));
-        self.run.planned_jobs = kept.cloned().collect();
+        planned_jobs.retain(|planned| !removed.contains(&planned.sd));
+        self.run.planned_jobs = planned_jobs;
         !self.run.planned_jobs.is_empty()
     }
 

@@ -121,11 +121,11 @@ impl Reporter<'_> {
         let slave = format!("{host}-0");
         let stdout = format!("{slave}.stdout");
         let summary = format!("{slave} summary");
-        let both = links("Link to slave summary report:", &[(&slave, &summary)]);
-        let both = both.trim_end();
+        let link = links("Link to slave summary report:", &[(&slave, &summary)]);
         let text = format!(
-            "Host summary report(s) for host={host}\n\n{both}   <A HREF=\"{stdout}.html\">{slave} \
-             stdout</A>\n\n{runs}"
+            "Host summary report(s) for host={host}\n\n{}   <A HREF=\"{stdout}.html\">{slave} \
+             stdout</A>\n\n{runs}",
+            link.trim_end()
         );
         self.folder.create(host, &text)?;
         let console = links("Console log:", &[(&stdout, "Slave stdout/stderr")]);
