@@ -113,18 +113,18 @@ fn complete(job: &Job, used: &[Entry<'_>]) -> Result<(), Complaint> {
 
 /// What pace and end need from each other.
 fn settle_end(job: &mut Job, used: &[Entry<'_>]) -> Result<(), Complaint> {
-    let open = |entry: &&Entry<'_>| entry.value().text().is_ok_and(|word| word != "closed");
-    if let (Pace::Closed, Some(entry)) = (job.pace, find(used, "arrivals").filter(open)) {
-        let wrong = "arrivals of an open loop need a rate";
-        return Err(Complaint::new(entry.value().span(), wrong)
-            .hint("add rate_iops = 3000 or rate_bytes = \"100MB\""));
-    }
-    if let (Pace::ByDirection { .. }, Some(entry)) = (job.pace, find(used, "arrivals"))
-        && !open(&entry)
-    {
-        let wrong = "rates by direction are schedules: operations arrive at them";
-        return Err(Complaint::new(entry.value().span(), wrong)
-            .hint("arrivals = \"fixed\" or \"poisson\" would work, or one rate for all"));
+    if let Some(entry) = find(used, "arrivals") {
+        let is_open = entry.value().text().is_ok_and(|word| word != "closed");
+        if matches!(job.pace, Pace::Closed) && is_open {
+            let wrong = "arrivals of an open loop need a rate";
+            return Err(Complaint::new(entry.value().span(), wrong)
+                .hint("add rate_iops = 3000 or rate_bytes = \"100MB\""));
+        }
+        if matches!(job.pace, Pace::ByDirection { .. }) && !is_open {
+            let wrong = "rates by direction are schedules: operations arrive at them";
+            return Err(Complaint::new(entry.value().span(), wrong)
+                .hint("arrivals = \"fixed\" or \"poisson\" would work, or one rate for all"));
+        }
     }
     if find(used, "runtime").is_some() {
         return Ok(());

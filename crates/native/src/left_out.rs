@@ -115,11 +115,11 @@ pub(super) fn differences(path: &str, one: &Value, other: &Value, found: &mut BT
 
 /// A field in words, with its name in the language that has it.
 pub(super) fn in_words(field: &str) -> String {
-    let within = |row: &&Row| {
+    // The row of the field itself, or of the nearest one that it is a part of.
+    let rows = ROWS.iter().filter(|row| {
         let rest = field.strip_prefix(row.field);
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-    };
-    let rows = ROWS.iter().filter(within);
+    });
     match rows.max_by_key(|row| row.field.len()) {
         Some(row) => format!("{} ({}: {})", row.what, row.language, row.option),
         None => field.to_owned(),

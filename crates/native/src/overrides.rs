@@ -2,7 +2,7 @@
 
 use blocklab_record::{Note, NoteLevel};
 use blocklab_units::{Bytes, Nanos};
-use blocklab_workload::{Case, Job, Plan, Region, Spread};
+use blocklab_workload::{Job, Plan, Region, Spread};
 
 /// What replaces a part of a plan; `None` leaves it as it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -50,11 +50,14 @@ fn resize(region: &mut Region, size: Option<Bytes>) {
 }
 
 fn drop_writers(plan: &mut Plan) -> Vec<Note> {
-    let writes = |case: &Case| case.workload.jobs.iter().any(Job::writes);
     let why = "left out: it writes, and the run is read-only";
-    let left_out = |case: &Case| Note::new(NoteLevel::Ignored, &*case.name, why);
-    let notes = plan.cases.iter().filter(|case| writes(case)).map(left_out);
-    let notes = notes.collect();
-    plan.cases.retain(|case| !writes(case));
+    let mut notes = Vec::new();
+    plan.cases.retain(|case| {
+        let writes = case.workload.jobs.iter().any(Job::writes);
+        if writes {
+            notes.push(Note::new(NoteLevel::Ignored, &*case.name, why));
+        }
+        !writes
+    });
     notes
 }

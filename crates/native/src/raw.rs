@@ -60,9 +60,9 @@ impl Raw<'_> {
     /// Whether any key is that of the engine, or one that only some engine has.
     pub fn chooses_engine(&self) -> bool {
         let jobs = self.cases.iter().flat_map(|case| &case.jobs);
-        let lists = self.cases.iter().map(|case| &case.entries);
-        let lists = lists.chain(jobs.map(|job| &job.entries));
-        let entries = lists.chain([&self.defaults]).flatten();
+        let of_cases = self.cases.iter().map(|case| &case.entries);
+        let of_jobs = jobs.map(|job| &job.entries);
+        let entries = of_cases.chain(of_jobs).chain([&self.defaults]).flatten();
         let axes = self.cases.iter().flat_map(|case| &case.axes);
         let swept = axes.chain(&self.axes).map(|axis| axis.key);
         let mut keys = entries.map(|entry| entry.key).chain(swept);
@@ -213,26 +213,27 @@ fn job_entry<'a>(
 }
 
 fn axes<'a>(table: Value<'a>) -> Result<Vec<Axis<'a>>, Complaint> {
-    let axis = |(name, place, value): (&str, Range<usize>, Value<'a>)| {
+    let mut axes = Vec::new();
+    for (name, place, value) in table.entries()? {
         let key = job_key(name, &place, "[matrix]", &[])?;
         let values = axis_values(key, value)?;
-        Ok(Axis { key, place, values })
-    };
-    table.entries()?.into_iter().map(axis).collect()
+        axes.push(Axis { key, place, values });
+    }
+    Ok(axes)
 }
 
 fn axis_values<'a>(key: &Key<Job>, value: Value<'a>) -> Result<Vec<&'a Node<'a>>, Complaint> {
-    let sweep = || format!("example: {} = [{}]", key.name, key.example);
+    let example = format!("example: {} = [{}]", key.name, key.example);
     let Ok(list) = value.list() else {
         let wrong = format!("`{}` in a matrix needs the list of its values", key.name);
-        return Err(value.complaint(wrong).hint(sweep()));
+        return Err(value.complaint(wrong).hint(example));
     };
     if list.is_empty() {
         let wrong = format!(
             "`{}` has no values here, so no case would be left",
             key.name
         );
-        return Err(value.complaint(wrong).hint(sweep()));
+        return Err(value.complaint(wrong).hint(example));
     }
     for item in &list {
         key.read(&mut Job::new("trial"), *item)?;

@@ -77,11 +77,10 @@ fn meaning<T>(key: &Key<T>) -> String {
 
 /// What holds where the key is not given.
 fn default<T>(key: &Key<T>, plain: &T) -> String {
-    let shown = || (key.show)(plain);
     match (key.default, key.need) {
         (Some(words), _) => words.to_owned(),
         (None, Need::Completes(..)) => "must be given".to_owned(),
-        (None, _) => shown().unwrap_or_else(|| "none".to_owned()),
+        (None, _) => (key.show)(plain).unwrap_or_else(|| "none".to_owned()),
     }
 }
 

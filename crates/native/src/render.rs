@@ -36,11 +36,11 @@ fn text(plan: &Plan) -> String {
     };
     let mut text = lines(STUDY, &study);
     let plain = shown(&Job::new(""), &[]);
-    let jobs = |case: &Case| -> Vec<Row> {
+    let mut rows: Vec<Vec<Row>> = Vec::new();
+    for case in &plan.cases {
         let jobs = case.workload.jobs.iter();
-        jobs.map(|job| shown(job, &plain)).collect()
-    };
-    let rows: Vec<Vec<Row>> = plan.cases.iter().map(jobs).collect();
+        rows.push(jobs.map(|job| shown(job, &plain)).collect());
+    }
     let common = common(rows.iter().flatten());
     text.push_str("\n[defaults]\n");
     write_keys(&mut text, &common, &[]);
@@ -146,12 +146,12 @@ pub fn left_out(plan: &Plan) -> Vec<(String, String)> {
     let Ok(read) = parse(&text(&plan), "") else {
         return vec![(plan.name, "a combination of its settings".to_owned())];
     };
-    let jobs = |plan: Plan| {
+    let [jobs, read] = [plan, read.plan].map(|plan| {
         let cases = plan.cases.into_iter();
         cases.flat_map(|case| case.workload.jobs)
-    };
+    });
     let mut found = Vec::new();
-    for (job, read) in jobs(plan).zip(jobs(read.plan)) {
+    for (job, read) in jobs.zip(read) {
         if job == read {
             continue;
         }

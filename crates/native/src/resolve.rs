@@ -115,20 +115,19 @@ fn case_trace(
 
 /// The axes of a case: the study's, unless the case has its own of that name, then its own.
 fn axes_of<'r>(raw: &'r Raw<'r>, case: &'r RawCase<'r>) -> Vec<&'r Axis<'r>> {
-    let replaced = |axis: &&Axis<'_>| case.axes.iter().any(|own| own.key.name == axis.key.name);
-    let shared = raw.axes.iter().filter(|axis| !replaced(axis));
+    let own: Vec<&str> = case.axes.iter().map(|axis| axis.key.name).collect();
+    let shared = raw.axes.iter().filter(|axis| !own.contains(&axis.key.name));
     shared.chain(&case.axes).collect()
 }
 
 /// Whether the text gives every seed. Where it gives only some, the others could not be drawn
 /// without replacing those.
 fn seeds(raw: &Raw<'_>) -> Result<bool, Complaint> {
-    let own = |case: &&RawCase<'_>| case.head.seed.is_some();
-    let with_own = raw.cases.iter().filter(own).count();
-    if raw.study.seed.is_some() || with_own == raw.cases.len() {
+    let mut cases = raw.cases.iter();
+    if raw.study.seed.is_some() || cases.all(|case| case.head.seed.is_some()) {
         return Ok(true);
     }
-    match raw.cases.iter().find(own) {
+    match raw.cases.iter().find(|case| case.head.seed.is_some()) {
         None => Ok(false),
         Some(case) => {
             let wrong = "this case has a seed, and others have none";
@@ -331,8 +330,8 @@ impl<'r> Resolver<'r> {
             if chosen.iter().any(|axis| axis.place == entry.place) {
                 continue;
             }
-            let inherited = self.fates.entry(entry.place.start);
-            let inherited = inherited.or_insert_with(|| Inherited {
+            let at = self.fates.entry(entry.place.start);
+            let inherited = at.or_insert_with(|| Inherited {
                 entry,
                 used: false,
                 replaced: false,
@@ -432,9 +431,8 @@ pub fn swept_name(name: &str, swept: &[(String, String)]) -> String {
 
 /// Letters, digits, `.` and `_` of a value; any other characters between become one dash.
 fn slug(value: &str) -> String {
-    let keep = |c: char| c.is_alphanumeric() || c == '.' || c == '_';
     let words: Vec<&str> = value
-        .split(|c| !keep(c))
+        .split(|c: char| !c.is_alphanumeric() && c != '.' && c != '_')
         .filter(|word| !word.is_empty())
         .collect();
     words.join("-")

@@ -2,7 +2,7 @@
 
 use std::num::NonZero;
 use std::panic::resume_unwind;
-use std::thread::{self, ScopedJoinHandle};
+use std::thread::{self};
 
 /// What `work` makes of each item, in their order: on all processors.
 pub fn each<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
@@ -15,10 +15,11 @@ pub fn each<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec
             .chunks(share)
             .map(|chunk| scope.spawn(move || chunk.iter().map(work).collect::<Vec<R>>()))
             .collect();
-        let join = |thread: ScopedJoinHandle<'_, Vec<R>>| {
-            thread.join().unwrap_or_else(|panic| resume_unwind(panic))
-        };
-        threads.into_iter().flat_map(join).collect()
+        let mut results = Vec::with_capacity(items.len());
+        for thread in threads {
+            results.extend(thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        }
+        results
     })
 }
 

@@ -95,40 +95,45 @@ pub(crate) fn find(
     choice: Choice,
     name: impl Fn(&Folder) -> Option<String>,
 ) -> Result<Found, FindError> {
-    let newest_of = |folder: &Folder, runs| Found {
-        folder: root.join(folder.name()),
-        partial: folder.partial,
-        of_its_name: runs,
-    };
-    let run = |folder: &Folder| newest_of(folder, 1);
     if spec == "latest" {
-        return folders
-            .last()
-            .map(run)
-            .ok_or_else(|| FindError::Empty(root.to_path_buf()));
+        return match folders.last() {
+            Some(newest) => Ok(found(root, newest, 1)),
+            None => Err(FindError::Empty(root.to_path_buf())),
+        };
     }
     if let Some(exact) = folders.iter().find(|folder| folder.id == spec) {
-        return Ok(run(exact));
+        return Ok(found(root, exact, 1));
     }
-    let wanted = |f: &&Folder| fits(&f.id, spec) || name(f).as_deref() == Some(spec);
-    let fits: Vec<&Folder> = match spec {
-        "" => Vec::new(),
-        _ => folders.iter().filter(wanted).collect(),
-    };
-    let named = fits
-        .iter()
-        .all(|folder| name(folder).as_deref() == Some(spec));
-    match fits[..] {
-        [one] => Ok(run(one)),
-        [.., newest] if named && choice == Choice::Newest => Ok(newest_of(newest, fits.len())),
+    let mut fitting = Vec::new();
+    let mut all_named = true;
+    for folder in folders.iter().filter(|_| !spec.is_empty()) {
+        let is_named = name(folder).as_deref() == Some(spec);
+        if is_named || fits(&folder.id, spec) {
+            fitting.push(folder);
+            all_named &= is_named;
+        }
+    }
+    match fitting[..] {
+        [one] => Ok(found(root, one, 1)),
+        [.., newest] if all_named && choice == Choice::Newest => {
+            Ok(found(root, newest, fitting.len()))
+        }
         [] => by_path(spec).ok_or_else(|| FindError::Unknown {
             spec: spec.to_owned(),
             root: root.to_path_buf(),
         }),
         _ => Err(FindError::Ambiguous {
             spec: spec.to_owned(),
-            ids: fits.iter().map(|folder| folder.id.clone()).collect(),
+            ids: fitting.iter().map(|folder| folder.id.clone()).collect(),
         }),
+    }
+}
+
+fn found(root: &Path, folder: &Folder, of_its_name: usize) -> Found {
+    Found {
+        folder: root.join(folder.name()),
+        partial: folder.partial,
+        of_its_name,
     }
 }
 

@@ -31,23 +31,27 @@ pub(crate) fn compose(now: Timestamp, salt: u64) -> String {
 
 /// Whether a text has the form of the ids that the store gives to runs.
 pub fn is_id(text: &str) -> bool {
-    let form = |(at, byte): (usize, u8)| match at {
-        0..8 | 9..15 => byte.is_ascii_digit(),
-        8 | 15 => byte == b'-',
-        _ => ALPHABET.contains(&byte),
-    };
-    text.len() == 19 && text.bytes().enumerate().all(form)
+    let mut bytes = text.bytes().enumerate();
+    text.len() == 19
+        && bytes.all(|(at, byte)| match at {
+            0..8 | 9..15 => byte.is_ascii_digit(),
+            8 | 15 => byte == b'-',
+            _ => ALPHABET.contains(&byte),
+        })
 }
 
 /// The id that a run of the same moment with the next salt has.
 pub(crate) fn next(id: &str) -> String {
     assert!(is_id(id), "`{id}` has no next one");
     let (moment, salt) = id.split_at(id.len().saturating_sub(2));
-    let value = |digit: u8| ALPHABET.iter().position(|known| *known == digit);
-    let digits = salt.bytes().map(|digit| value(digit).unwrap_or(0));
-    let salt = digits.fold(0, |salt, digit| salt << 5 | digit) + 1;
+    let mut number = 0;
+    for digit in salt.bytes() {
+        let value = ALPHABET.iter().position(|known| *known == digit);
+        number = number << 5 | value.unwrap_or(0);
+    }
+    number += 1;
     let mut next = moment.to_owned();
-    for digit in [salt >> 5, salt] {
+    for digit in [number >> 5, number] {
         next.push(char::from(ALPHABET[digit & 31]));
     }
     next

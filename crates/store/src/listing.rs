@@ -6,7 +6,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use blocklab_record::{BadRecord, Record, Status, TargetFacts, check_format, study_of};
+use blocklab_record::{BadRecord, Record, Status, check_format, study_of};
 use blocklab_units::visible;
 use jiff::{SignedDuration, Timestamp};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
@@ -129,8 +129,9 @@ pub(crate) fn folders(root: &Path) -> io::Result<Vec<Folder>> {
 
 /// All that lies in the store, which is read once: a large one takes its time.
 fn all_folders(root: &Path) -> io::Result<Folders> {
-    let is_run = |name: &String| is_id(name.strip_suffix(PARTIAL).unwrap_or(name));
-    let (runs, others) = names(root)?.into_iter().partition(is_run);
+    let (runs, others) = names(root)?
+        .into_iter()
+        .partition(|name| is_id(name.strip_suffix(PARTIAL).unwrap_or(name)));
     let mut runs = by_id(root, runs);
     oldest_first(&mut runs, Timestamp::now());
     Ok(Folders { runs, others })
@@ -140,13 +141,13 @@ fn all_folders(root: &Path) -> io::Result<Folders> {
 const SKEW: SignedDuration = SignedDuration::from_secs(60);
 
 /// What "newest", `latest` and the order of a list mean: by the moment in the id. A run of the future was
-/// started under a wrong clock, nobody knows when, and comes before all others: it would be the
+/// started under a wrong clock, at an unknown time. It comes before all others, or it would be the
 /// latest one for ever.
 fn oldest_first(folders: &mut [Folder], now: Timestamp) {
     let last_known = id::compose(now.saturating_add(SKEW).unwrap_or(now), u64::MAX);
     folders.sort_by(|a, b| {
-        let key = |folder: &Folder| folder.id <= last_known;
-        (key(a), &a.id).cmp(&(key(b), &b.id))
+        let [a, b] = [a, b].map(|folder| (folder.id <= last_known, &folder.id));
+        a.cmp(&b)
     });
 }
 
@@ -193,7 +194,7 @@ fn names(root: &Path) -> io::Result<Vec<String>> {
     Ok(names)
 }
 
-/// That of the record, or of what a run has left that has no end; `None` where there is neither.
+/// The stamp of the record, or of the spool of an unfinished run; `None` where there is neither.
 fn stamp(store: &OwnedFd, folder: &str) -> Option<Stamp> {
     [RECORD, SPOOL].iter().find_map(|name| {
         let path = format!("{folder}/{name}");
@@ -247,7 +248,7 @@ pub(crate) fn listed(root: &Path, folder: &Folder) -> Result<Listed, Damaged> {
     glance(&path, folder).map_err(|why| Damaged::new(&path, &why))
 }
 
-/// Those of other folders that are runs by their paths only.
+/// Other folders that hold runs, which can be named by their paths only.
 pub(crate) fn renamed(root: &Path, others: &[String]) -> Vec<Damaged> {
     let renamed = others.iter().filter_map(|name| renamed_run(root, name));
     renamed.collect()
@@ -298,9 +299,9 @@ struct Target {
 }
 
 impl Head {
-    /// Of a run that has no end; such runs are few.
+    /// The summary of a run that was not finished. Such runs are few, so their records are read.
     fn new(record: Record) -> Self {
-        let target = |facts: TargetFacts| Target { path: facts.path };
+        let targets = record.targets.into_iter();
         Self {
             format: record.format,
             started_at: record.started_at,
@@ -309,7 +310,7 @@ impl Head {
                 name: record.requested.name,
                 system: record.requested.system,
             },
-            targets: record.targets.into_iter().map(target).collect(),
+            targets: targets.map(|facts| Target { path: facts.path }).collect(),
             measurements: vec![IgnoredAny; record.measurements.len()],
         }
     }

@@ -357,20 +357,19 @@ impl Store {
         } else {
             found.as_path()
         };
-        let outside = || StoreError::Outside {
-            path: run.to_path_buf(),
-            root: self.root.clone(),
-        };
-        let id = self.own(run).ok_or_else(outside)?;
         let mut removals = Vec::new();
-        for folder in [self.finished(&id), self.partial(&id)] {
-            removals.extend(Removal::look(&folder).map_err(io_error("read", &folder))?);
+        if let Some(id) = self.own(run) {
+            for folder in [self.finished(&id), self.partial(&id)] {
+                removals.extend(Removal::look(&folder).map_err(io_error("read", &folder))?);
+            }
         }
         if removals.is_empty() {
-            Err(outside())
-        } else {
-            Ok(removals)
+            return Err(StoreError::Outside {
+                path: run.to_path_buf(),
+                root: self.root.clone(),
+            });
         }
+        Ok(removals)
     }
 
     /// Removes what a run wrote. Whether the folder is gone: what else is in it stays.
@@ -416,8 +415,9 @@ impl Store {
             return Ok(found);
         }
         let ids = listing::folders(&self.root).map_err(io_error("read", &self.root))?;
-        let name = |folder: &listing::Folder| listing::name(&self.root, folder);
-        Ok(find::find(&self.root, &ids, spec, choice, name)?)
+        Ok(find::find(&self.root, &ids, spec, choice, |folder| {
+            listing::name(&self.root, folder)
+        })?)
     }
 
     /// Where the page of a run lies.
@@ -509,8 +509,9 @@ fn run_file(found: PathBuf) -> PathBuf {
 /// A spool cannot know that its run goes no further, so its reader marks the run as interrupted.
 fn admit_the_end_is_missing(record: &mut Record) {
     record.status = Status::Interrupted;
-    let why = || "the run was killed, or is still running".to_owned();
-    record.failure.get_or_insert_with(why);
+    record
+        .failure
+        .get_or_insert_with(|| "the run was killed, or is still running".to_owned());
 }
 
 fn checked(id: &str) -> Result<&str, StoreError> {

@@ -16,8 +16,10 @@ const LONGEST: usize = 64;
 /// Whether a word can be a tag: letters, digits, `-`, `_` and `.`, so that no terminal, page or
 /// shell makes more of it.
 pub fn is_tag(word: &str) -> bool {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
-    (1..=LONGEST).contains(&word.len()) && word.bytes().all(is_plain)
+    (1..=LONGEST).contains(&word.len())
+        && word
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
 }
 
 impl Store {
@@ -64,21 +66,17 @@ impl Store {
     pub(crate) fn newest_of_tag(&self, spec: &str) -> Option<Result<String, FindError>> {
         let tag = spec.strip_prefix(OF_TAG)?;
         let folders = listing::folders(self.root()).unwrap_or_default();
-        let has_tag = |id: &str| {
-            of_folder(&self.root().join(id))
-                .iter()
-                .any(|known| known == tag)
-        };
-        let mut newest_first = folders.into_iter().rev().filter(|folder| !folder.partial);
-        let found = newest_first.find(|folder| has_tag(&folder.id));
-        Some(
-            found
-                .map(|folder| folder.id)
-                .ok_or_else(|| FindError::Untagged {
-                    tag: tag.to_owned(),
-                    root: self.root().to_path_buf(),
-                }),
-        )
+        let newest_first = folders.into_iter().rev();
+        for folder in newest_first.filter(|folder| !folder.partial) {
+            let tags = of_folder(&self.root().join(&folder.id));
+            if tags.iter().any(|known| known == tag) {
+                return Some(Ok(folder.id));
+            }
+        }
+        Some(Err(FindError::Untagged {
+            tag: tag.to_owned(),
+            root: self.root().to_path_buf(),
+        }))
     }
 }
 

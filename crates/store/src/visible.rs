@@ -28,10 +28,9 @@ pub(crate) fn made_visible(record: &Record, json: &str) -> Option<Record> {
 /// escapes are quotes, backslashes, and the line ends of the fields that have lines.
 fn is_visible(record: &Record, json: &str) -> bool {
     let requested = &record.requested;
-    let lines = |text: &str| text.matches('\n').count();
-    let planned = requested.plan.as_ref().map(|plan| lines(&plan.description));
-    let mut ends =
-        lines(&requested.native) + lines(&requested.description) + planned.unwrap_or_default();
+    let planned = requested.plan.as_ref().map_or("", |plan| &plan.description);
+    let texts = [&*requested.native, &*requested.description, planned];
+    let mut ends: usize = texts.map(|text| text.matches('\n').count()).iter().sum();
     let mut bytes = json.bytes();
     while let Some(byte) = bytes.next() {
         if byte != b'\\' {

@@ -210,14 +210,15 @@ pub const THROTTLING: Section<Job> = Section {
 };
 
 fn zones(value: Value<'_>) -> Result<Vec<Zone>, Complaint> {
-    let zone = |value: Value<'_>| {
-        let [access, space] = value.pair()?;
-        Ok(Zone {
+    let mut zones = Vec::new();
+    for zone in value.list()? {
+        let [access, space] = zone.pair()?;
+        zones.push(Zone {
             access_percent: access.number()?,
             space_percent: space.number()?,
-        })
-    };
-    value.list()?.into_iter().map(zone).collect()
+        });
+    }
+    Ok(zones)
 }
 
 fn shown_zone(zone: &Zone) -> String {
@@ -249,12 +250,12 @@ fn sizes(value: Value<'_>) -> Result<SizeMix, Complaint> {
     if !value.is_list() {
         return value.size().map(SizeMix::fixed);
     }
-    let weighted = |pair: Value<'_>| {
+    let mut weighted = Vec::new();
+    for pair in value.list()? {
         let [size, weight] = pair.pair()?;
-        Ok((size.size()?, weight.count()?))
-    };
-    let pairs: Result<_, Complaint> = value.list()?.into_iter().map(weighted).collect();
-    pairs.map(SizeMix)
+        weighted.push((size.size()?, weight.count()?));
+    }
+    Ok(SizeMix(weighted))
 }
 
 fn block_sizes(value: Value<'_>) -> Result<BlockSizes, Complaint> {
@@ -329,12 +330,14 @@ fn shown_window(window: &MovingWindow) -> String {
 /// Bytes from pairs of hexadecimal digits.
 fn hex(value: Value<'_>) -> Result<Arc<[u8]>, Complaint> {
     let text = value.text()?;
-    let digit = |byte: u8| char::from(byte).to_digit(16).map(|digit| digit as u8);
-    let byte = |pair: &[u8]| Some(digit(pair[0])? << 4 | digit(*pair.get(1)?)?);
-    let bytes: Option<Vec<u8>> = text.as_bytes().chunks(2).map(byte).collect();
-    let bytes = bytes.filter(|bytes| !bytes.is_empty());
-    let wrong = || value.complaint(format!("`{text}` is not pairs of hexadecimal digits"));
-    bytes.map(Arc::from).ok_or_else(wrong)
+    let digits: Option<Vec<u32>> = text.chars().map(|digit| digit.to_digit(16)).collect();
+    match digits {
+        Some(digits) if !digits.is_empty() && digits.len().is_multiple_of(2) => {
+            let pairs = digits.chunks_exact(2);
+            Ok(pairs.map(|pair| (pair[0] << 4 | pair[1]) as u8).collect())
+        }
+        _ => Err(value.complaint(format!("`{text}` is not pairs of hexadecimal digits"))),
+    }
 }
 
 fn shown_hex(bytes: &[u8]) -> String {

@@ -131,17 +131,22 @@ pub static CASE: &[Key<Case>] = keys! { Case:
 };
 
 fn shares(value: Value<'_>) -> Result<Vec<f64>, Complaint> {
-    let share = |value: Value<'_>| match value.number()? {
-        share if share > 0.0 && share <= 1000.0 => Ok(share),
-        share => Err(value.complaint(format!("`{share}` is not above 0 and at most 1000"))),
-    };
-    value.list()?.into_iter().map(share).collect()
+    let mut shares = Vec::new();
+    for value in value.list()? {
+        let share = value.number()?;
+        if share <= 0.0 || share > 1000.0 {
+            return Err(value.complaint(format!("`{share}` is not above 0 and at most 1000")));
+        }
+        shares.push(share);
+    }
+    Ok(shares)
 }
 
 fn settings(value: Value<'_>) -> Result<Vec<(String, String)>, Complaint> {
-    let pair = |pair: Value<'_>| {
+    let mut settings = Vec::new();
+    for pair in value.list()? {
         let [axis, setting] = pair.pair()?;
-        Ok((axis.text()?.to_owned(), setting.text()?.to_owned()))
-    };
-    value.list()?.into_iter().map(pair).collect()
+        settings.push((axis.text()?.to_owned(), setting.text()?.to_owned()));
+    }
+    Ok(settings)
 }

@@ -147,10 +147,6 @@ pub fn read(value: Value<'_>) -> Result<WantedTrace, Complaint> {
     };
     let files = named.list_or_one().into_iter().map(self::file);
     let plain = WantedTrace::new(files.collect::<Result<_, _>>()?);
-    let words = |value: Option<Value<'_>>| {
-        let text = value.map(Value::text).transpose();
-        text.map(|text| text.map(str::to_owned))
-    };
     let wanted = WantedTrace {
         pace: or(pace, |value| value.word(&MOMENTS), plain.pace)?,
         speed_percent: or(speed, |value| within(value, 1, 100_000), 100)?,
@@ -164,9 +160,9 @@ pub fn read(value: Value<'_>) -> Result<WantedTrace, Complaint> {
         trims: or(trims, Value::flag, false)?,
         from: from.map(Value::time).transpose()?,
         until: until.map(Value::time).transpose()?,
-        input: words(input)?,
-        columns: words(columns)?,
-        device: words(device)?,
+        input: input.map(Value::text).transpose()?.map(str::to_owned),
+        columns: columns.map(Value::text).transpose()?.map(str::to_owned),
+        device: device.map(Value::text).transpose()?.map(str::to_owned),
         ..plain
     };
     if let (Some(from), Some(until), Some(place)) = (wanted.from, wanted.until, until)

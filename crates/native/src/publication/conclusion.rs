@@ -68,12 +68,12 @@ fn of_system(
     at: &[(String, Vec<String>)],
     known: &Known,
 ) -> Result<Vec<Cell>, Complaint> {
-    let wrong = |message: String| entry.complaint(message);
     if pick
         .figure
         .is_some_and(|figure| figure.scope() == Scope::System)
     {
-        return Ok(pick.cell(known).map_err(wrong)?.into_iter().collect());
+        let cell = pick.cell(known).map_err(|wrong| entry.complaint(wrong))?;
+        return Ok(cell.into_iter().collect());
     }
     let cases = cases.ok_or_else(|| missing(entry, "cases", "cases = [\"read\"]"))?;
     let mut cells = Vec::new();
@@ -95,7 +95,7 @@ fn of_system(
                 than: than(entry, pick, &settings, known)?,
                 ..pick.clone()
             };
-            cells.extend(pick.cell(known).map_err(wrong)?);
+            cells.extend(pick.cell(known).map_err(|wrong| entry.complaint(wrong))?);
         }
     }
     Ok(cells)
@@ -113,20 +113,24 @@ fn than(
         return Ok(pick.than.clone());
     };
     let mut made = known.made(sweep).into_iter();
-    let same = made.find(|(own, _)| own == settings);
-    let wrong = || entry.complaint(format!("no case of `{sweep}` has the same settings"));
-    Ok(Some(same.ok_or_else(wrong)?.1))
+    match made.find(|(own, _)| own == settings) {
+        Some((_, case)) => Ok(Some(case)),
+        None => Err(entry.complaint(format!("no case of `{sweep}` has the same settings"))),
+    }
 }
 
 /// `{ threads = ["1", "2"], block_size = "4KiB" }`.
 fn settings(value: Value<'_>) -> Result<Vec<(String, Vec<String>)>, Complaint> {
-    let one = |value: Value<'_>| match value.whole() {
-        Ok(number) => Ok(number.to_string()),
-        Err(_) => value.text().map(str::to_owned),
-    };
-    let entry = |(key, _, value): (&str, _, Value<'_>)| {
-        let values = value.list_or_one().into_iter().map(one);
-        Ok((key.to_owned(), values.collect::<Result<_, _>>()?))
-    };
-    value.entries()?.into_iter().map(entry).collect()
+    let mut settings = Vec::new();
+    for (key, _, value) in value.entries()? {
+        let mut values = Vec::new();
+        for value in value.list_or_one() {
+            values.push(match value.whole() {
+                Ok(number) => number.to_string(),
+                Err(_) => value.text()?.to_owned(),
+            });
+        }
+        settings.push((key.to_owned(), values));
+    }
+    Ok(settings)
 }

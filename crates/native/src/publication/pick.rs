@@ -39,10 +39,11 @@ impl Known {
 
     /// All cases of a sweep, or the case itself.
     pub fn made(&self, name: &str) -> Vec<Made> {
-        let family = self.families.iter().find(|family| family.name == name);
-        let all = || self.families.iter().flat_map(|family| &family.cases);
-        let alone = || all().filter(|(_, case)| case == name).cloned().collect();
-        family.map_or_else(alone, |family| family.cases.clone())
+        if let Some(family) = self.families.iter().find(|family| family.name == name) {
+            return family.cases.clone();
+        }
+        let cases = self.families.iter().flat_map(|family| &family.cases);
+        cases.filter(|(_, case)| case == name).cloned().collect()
     }
 }
 

@@ -21,10 +21,6 @@ pub(super) fn systems(sections: Vec<Value<'_>>) -> Result<Vec<System>, Complaint
         let address = address
             .ok_or_else(|| missing(section, "an address", "address = \"local@i3.xlarge\""))?
             .name()?;
-        let at_least_one = |value: Value<'_>| match value.count()? {
-            0 => Err(value.complaint("at least one is needed")),
-            count => Ok(count),
-        };
         systems.push(System {
             name,
             address,
@@ -38,6 +34,13 @@ pub(super) fn systems(sections: Vec<Value<'_>>) -> Result<Vec<System>, Complaint
         });
     }
     Ok(systems)
+}
+
+fn at_least_one(value: Value<'_>) -> Result<u32, Complaint> {
+    match value.count()? {
+        0 => Err(value.complaint("at least one is needed")),
+        count => Ok(count),
+    }
 }
 
 const HEAD: &str = "system,case,figure,value";
@@ -78,10 +81,10 @@ pub(super) fn published(
             continue;
         }
         let figure = figure(line, known).map_err(|what| wrong(number, what))?;
-        let again = |it: &&Published| {
-            (&it.system, &it.case, it.figure) == (&figure.system, &figure.case, figure.figure)
-        };
-        if found.iter().any(|known| again(&known)) {
+        if found.iter().any(|known| {
+            (&known.system, &known.case, known.figure)
+                == (&figure.system, &figure.case, figure.figure)
+        }) {
             return Err(wrong(number, "this figure stands there twice".to_owned()));
         }
         found.push(figure);

@@ -35,16 +35,9 @@ pub(super) fn table(section: Value<'_>, known: &Known) -> Result<Table, Complain
         figure: figure.map(pick::figure).transpose()?,
         ..Pick::default()
     };
-    let no_axis = |what: &str| {
-        missing(
-            section,
-            &format!("`{what}`"),
-            &format!("{what} = \"system\""),
-        )
-    };
-    let rows = rows.ok_or_else(|| no_axis("rows"))?;
+    let rows = rows.ok_or_else(|| missing(section, "`rows`", "rows = \"system\""))?;
     let row_axis = axis(rows, known, &choice)?;
-    let columns = columns.ok_or_else(|| no_axis("columns"))?;
+    let columns = columns.ok_or_else(|| missing(section, "`columns`", "columns = \"system\""))?;
     let mut column_axis = axis(columns, known, &choice)?;
     if let Some(ratio) = ratio {
         column_axis.push(quotient(ratio, known)?);
@@ -73,18 +66,22 @@ fn choice(
     cases: Option<Value<'_>>,
     figures: Option<Value<'_>>,
 ) -> Result<Choice, Complaint> {
-    let list = |value: Value<'_>, read: &dyn Fn(Value<'_>) -> Result<String, Complaint>| {
-        let names = value.list_or_one().into_iter().map(read);
-        names.collect::<Result<Vec<String>, Complaint>>()
-    };
     let measured = known.systems.iter().filter(|system| system.measured);
     Ok(Choice {
         systems: match systems {
-            Some(value) => list(value, &|name| known.system(name))?,
+            Some(value) => value
+                .list_or_one()
+                .into_iter()
+                .map(|name| known.system(name))
+                .collect::<Result<_, _>>()?,
             None => measured.map(|measured| measured.name.clone()).collect(),
         },
         cases: match cases {
-            Some(value) => list(value, &|name| known.case(name))?,
+            Some(value) => value
+                .list_or_one()
+                .into_iter()
+                .map(|name| known.case(name))
+                .collect::<Result<_, _>>()?,
             None => known
                 .families
                 .iter()
@@ -107,34 +104,43 @@ fn axis(value: Value<'_>, known: &Known, choice: &Choice) -> Result<Axis, Compla
         let entries = value.list()?.into_iter();
         return entries.map(|entry| named(entry, known)).collect();
     }
-    let named = |name: &String, pick: Pick| (name.clone(), pick);
-    let found: Axis = match value.text()? {
+    let mut found: Axis = Vec::new();
+    match value.text()? {
         "system" => {
-            let all = choice.systems.iter();
-            let pick = |name: &String| Pick {
-                system: Some(name.clone()),
-                ..Pick::default()
-            };
-            all.map(|name| named(name, pick(name))).collect()
+            for name in &choice.systems {
+                let system = Some(name.clone());
+                found.push((
+                    name.clone(),
+                    Pick {
+                        system,
+                        ..Pick::default()
+                    },
+                ));
+            }
         }
         "case" => {
-            let made = choice.cases.iter().flat_map(|case| known.made(case));
-            let pick = |name: &String| Pick {
-                case: Some(name.clone()),
-                ..Pick::default()
-            };
-            made.map(|(_, it)| named(&it, pick(&it))).collect()
+            for (_, name) in choice.cases.iter().flat_map(|case| known.made(case)) {
+                let case = Some(name.clone());
+                found.push((
+                    name,
+                    Pick {
+                        case,
+                        ..Pick::default()
+                    },
+                ));
+            }
         }
         "figure" => {
-            let pick = |figure: Figure| Pick {
-                figure: Some(figure),
-                ..Pick::default()
-            };
-            let all = choice.figures.iter();
-            all.map(|figure| (figure.title(), pick(*figure))).collect()
+            for figure in &choice.figures {
+                let pick = Pick {
+                    figure: Some(*figure),
+                    ..Pick::default()
+                };
+                found.push((figure.title(), pick));
+            }
         }
-        setting => values(setting, known, choice),
-    };
+        setting => found = values(setting, known, choice),
+    }
     if found.is_empty() {
         Err(value
             .complaint(format!("no case has a value for the axis `{}`", value.text()?))
@@ -194,14 +200,18 @@ fn cells(
     fixed: &Pick,
     known: &Known,
 ) -> Result<Vec<Vec<Option<Cell>>>, Complaint> {
-    let cell = |row: &(String, Pick), column: &(String, Pick)| {
-        let pick = row.1.or(&column.1).or(fixed);
-        pick.cell(known).map_err(|wrong| {
-            section.complaint(format!("row {}, column {}: {wrong}", row.0, column.0))
-        })
-    };
-    let line = |row: &(String, Pick)| columns.iter().map(|column| cell(row, column)).collect();
-    rows.iter().map(line).collect()
+    let mut lines = Vec::new();
+    for (row, of_row) in rows {
+        let mut line = Vec::new();
+        for (column, of_column) in columns {
+            let pick = of_row.or(of_column).or(fixed);
+            line.push(pick.cell(known).map_err(|wrong| {
+                section.complaint(format!("row {row}, column {column}: {wrong}"))
+            })?);
+        }
+        lines.push(line);
+    }
+    Ok(lines)
 }
 
 pub(super) fn curve(section: Value<'_>, known: &Known) -> Result<Curve, Complaint> {
@@ -210,14 +220,13 @@ pub(super) fn curve(section: Value<'_>, known: &Known) -> Result<Curve, Complain
     let cases =
         cases.ok_or_else(|| missing(section, "the sweeps", "cases = [\"rand-read-4k\"]"))?;
     let choice = choice(known, systems, Some(cases), None)?;
-    let axis = |value: Option<Value<'_>>, default| value.map_or(Ok(default), figure);
     Ok(Curve {
         title: title.name()?,
         note: text_or_empty(note)?,
         families: choice.cases,
         systems: choice.systems,
-        x: axis(x, Figure::Iops)?,
-        y: axis(y, Figure::MeanUs)?,
+        x: x.map_or(Ok(Figure::Iops), figure)?,
+        y: y.map_or(Ok(Figure::MeanUs), figure)?,
         bound: bound.map(Value::number).transpose()?,
     })
 }

@@ -3,8 +3,8 @@
 //! A file of its own: which columns there are and what each holds; how they are printed is not.
 
 use blocklab_record::{
-    Cpu, DirectionResult, Interval, IntervalDirection, JobResult, KnownAccounting, Latency,
-    Measurement, Origin, PERCENTILES, Percentile, Record, Statistic,
+    DirectionResult, Interval, IntervalDirection, JobResult, KnownAccounting, Latency, Measurement,
+    Origin, PERCENTILES, Record, Statistic,
 };
 use blocklab_workload::Direction;
 use serde::Serialize;
@@ -18,30 +18,30 @@ use super::table::{Cell, Named, Table};
 /// the same columns as any other.
 pub(super) fn table(record: &Record, rows: Rows) -> Table {
     let axes = axes(record);
-    let line = |measurement: Option<&Measurement>, own: Named| {
-        let mut line = head(record, measurement);
-        line.extend(own);
-        line.extend(settings(&axes, measurement));
-        line.push(text("note", record.note.as_ref()));
-        line
-    };
-    let all: Vec<Named> = record
-        .measurements
-        .iter()
-        .flat_map(|measurement| {
-            let own = match rows {
-                Rows::Figures => figures(record.origin, measurement),
-                Rows::Series => series(measurement),
-            };
-            own.into_iter().map(move |own| (measurement, own))
-        })
-        .map(|(measurement, own)| line(Some(measurement), own))
-        .collect();
-    let nothing = match rows {
+    let mut lines = Vec::new();
+    for measurement in &record.measurements {
+        let own = match rows {
+            Rows::Figures => figures(record.origin, measurement),
+            Rows::Series => series(measurement),
+        };
+        for row in own {
+            lines.push(line(record, &axes, Some(measurement), row));
+        }
+    }
+    let empty = match rows {
         Rows::Figures => figure(None, None, None, None),
         Rows::Series => slice(None, true),
     };
-    Table::new(line(None, nothing), all)
+    Table::new(line(record, &axes, None, empty), lines)
+}
+
+/// A whole line: what all rows of the record have around the cells of this one.
+fn line(record: &Record, axes: &[String], measurement: Option<&Measurement>, row: Named) -> Named {
+    let mut line = head(record, measurement);
+    line.extend(row);
+    line.extend(settings(axes, measurement));
+    line.push(text("note", record.note.as_ref()));
+    line
 }
 
 /// The names that any measurement's sweep has set, in the order in which they occur.
@@ -56,12 +56,16 @@ fn axes(record: &Record) -> Vec<String> {
 }
 
 fn settings(axes: &[String], measurement: Option<&Measurement>) -> Named {
-    let value = |axis: &String| {
-        let mut settings = measurement?.settings.iter();
-        settings.find(|(name, _)| name == axis).map(|(_, v)| v)
-    };
-    let cell = |axis| text(&format!("setting_{axis}"), value(axis));
-    axes.iter().map(cell).collect()
+    let mut cells = Vec::new();
+    for axis in axes {
+        let mut settings = measurement.iter().flat_map(|measured| &measured.settings);
+        let value = settings.find(|(name, _)| name == axis);
+        cells.push(text(
+            &format!("setting_{axis}"),
+            value.map(|(_, value)| value),
+        ));
+    }
+    cells
 }
 
 /// The first columns of both tables.
@@ -86,12 +90,12 @@ fn figures(origin: Origin, measurement: &Measurement) -> Vec<Named> {
     let mut rows = Vec::new();
     for job in &measurement.jobs {
         let census = Some(job.accounting.known(origin));
-        let row = |direction| figure(Some(measurement), Some(job), census, direction);
         for (direction, result) in &job.directions {
-            rows.push(row(Some((direction, result))));
+            let direction = Some((direction, &**result));
+            rows.push(figure(Some(measurement), Some(job), census, direction));
         }
         if job.directions.is_empty() {
-            rows.push(row(None));
+            rows.push(figure(Some(measurement), Some(job), census, None));
         }
     }
     rows
@@ -148,33 +152,35 @@ fn known(count: Option<u32>) -> Option<u64> {
 }
 
 fn totals(job: Option<&JobResult>, direction: Option<&DirectionResult>) -> Named {
-    let per_second = |what: fn(&DirectionResult) -> u64| {
-        let seconds = job?.elapsed_ns.max(1) as f64 / 1e9;
-        Some(what(direction?) as f64 / seconds)
-    };
+    let elapsed_ns = job.map(|job| job.elapsed_ns);
+    let ios = direction.map(|direction| direction.ios);
+    let bytes = direction.map(|direction| direction.bytes);
     vec![
-        count("measured_ns", job.map(|j| j.elapsed_ns)),
-        count("ios", direction.map(|d| d.ios)),
-        count("bytes", direction.map(|d| d.bytes)),
-        real("iops", per_second(|d| d.ios)),
-        real("bytes_per_s", per_second(|d| d.bytes)),
+        count("measured_ns", elapsed_ns),
+        count("ios", ios),
+        count("bytes", bytes),
+        real("iops", per_second(ios, elapsed_ns)),
+        real("bytes_per_s", per_second(bytes, elapsed_ns)),
     ]
+}
+
+fn per_second(amount: Option<u64>, length_ns: Option<u64>) -> Option<f64> {
+    Some(amount? as f64 / (length_ns?.max(1) as f64 / 1e9))
 }
 
 fn latency(which: &str, latency: Option<&Latency>) -> Named {
     let ns = |statistic: &str| format!("{which}_ns_{statistic}");
     let known = |what| latency.filter(|latency| !latency.unknown.has(what));
-    let whole = |statistic: &str, what, value: fn(&Latency) -> u64| {
-        count(&ns(statistic), known(what).map(value))
-    };
     let mut row = vec![
-        whole("min", Statistic::Min, |l| l.min_ns),
+        count(&ns("min"), known(Statistic::Min).map(|l| l.min_ns)),
         real(&ns("mean"), known(Statistic::Mean).map(|l| l.mean_ns)),
         real(&ns("stddev"), known(Statistic::Stddev).map(|l| l.stddev_ns)),
     ];
-    let percentile = |it: &Percentile| count(&ns(it.name), latency.and_then(|l| l.percentile(it)));
-    row.extend(PERCENTILES.iter().map(percentile));
-    row.push(whole("max", Statistic::Max, |l| l.max_ns));
+    for percentile in &PERCENTILES {
+        let value = latency.and_then(|l| l.percentile(percentile));
+        row.push(count(&ns(percentile.name), value));
+    }
+    row.push(count(&ns("max"), known(Statistic::Max).map(|l| l.max_ns)));
     row.push(text(
         &format!("{which}_histogram_hdr"),
         known(Statistic::P50).map(|l| &l.histogram_hdr),
@@ -183,32 +189,37 @@ fn latency(which: &str, latency: Option<&Latency>) -> Named {
 }
 
 fn census(job: Option<&JobResult>, census: Option<KnownAccounting>) -> Named {
-    let of = |figure: fn(KnownAccounting) -> Option<u64>| census.and_then(figure);
+    let oldest_in_flight_ns = census.and_then(|a| a.oldest_in_flight_ns);
     vec![
-        count("job_issued", of(|a| a.issued)),
-        count("job_completed", of(|a| Some(a.completed))),
-        count("job_completed_in_ramp", of(|a| a.completed_in_ramp)),
-        count("job_failed", of(|a| a.failed)),
-        count("job_in_flight", of(|a| a.in_flight)),
-        count("job_oldest_in_flight_ns", of(|a| a.oldest_in_flight_ns)),
-        count("job_overdue", of(|a| a.overdue)),
+        count("job_issued", census.and_then(|a| a.issued)),
+        count("job_completed", census.map(|a| a.completed)),
+        count(
+            "job_completed_in_ramp",
+            census.and_then(|a| a.completed_in_ramp),
+        ),
+        count("job_failed", census.and_then(|a| a.failed)),
+        count("job_in_flight", census.and_then(|a| a.in_flight)),
+        count("job_oldest_in_flight_ns", oldest_in_flight_ns),
+        count("job_overdue", census.and_then(|a| a.overdue)),
         text("job_errors", job.map(errors).as_ref()),
     ]
 }
 
 /// `EIO write 3; short read 1`.
 fn errors(job: &JobResult) -> String {
-    let error = |e: &blocklab_record::ErrorCount| format!("{} {} {}", e.kind, e.direction, e.count);
-    job.errors.iter().map(error).collect::<Vec<_>>().join("; ")
+    let errors = job.errors.iter();
+    let texts: Vec<String> = errors
+        .map(|error| format!("{} {} {}", error.kind, error.direction, error.count))
+        .collect();
+    texts.join("; ")
 }
 
 fn process(measurement: Option<&Measurement>) -> Named {
     let cpu = measurement.map(|m| m.cpu);
     let busy = cpu.filter(|cpu| !cpu.unknown.has(Statistic::MachineBusy));
-    // The process that issued the load was another program's.
-    let own = |_: &Cpu| !cpu.is_some_and(|cpu| cpu.unknown.has(Statistic::Process));
-    let ours = measurement.filter(|m| own(&m.cpu));
-    let cpu = cpu.filter(own);
+    // Nothing is known of the process where another program issued the load.
+    let ours = measurement.filter(|m| !m.cpu.unknown.has(Statistic::Process));
+    let cpu = ours.map(|m| m.cpu);
     let busy = busy.map(|c| c.machine_busy_percent.into());
     let busiest = cpu.map(|c| c.busiest_thread_percent.into());
     let workers = ours.map(|m| m.uring_workers_max.into());
@@ -251,27 +262,35 @@ fn slice(interval: Option<&Interval>, ours: bool) -> Named {
 }
 
 fn slice_direction(name: &str, length: Option<u64>, did: Option<IntervalDirection>) -> Named {
-    let per_second = |amount: Option<u64>| {
-        let seconds = length?.max(1) as f64 / 1e9;
-        Some(amount? as f64 / seconds)
-    };
     // Without operations there is no latency: the Record's zeros would read as a fast disk.
     let served = did.filter(|d| d.ios > 0);
     let column = |what: &str| format!("{name}_{what}");
-    let ns = |statistic: &str, what, value: fn(IntervalDirection) -> u64| {
-        let known = served.filter(|d| !d.unknown.has(what));
-        count(&format!("{name}_service_ns_{statistic}"), known.map(value))
-    };
+    let known = |what| served.filter(|d| !d.unknown.has(what));
     let bytes = did.filter(|d| d.ios == 0 || !d.unknown.has(Statistic::Bytes));
     vec![
         count(&column("ios"), did.map(|d| d.ios)),
         count(&column("bytes"), bytes.map(|d| d.bytes)),
-        real(&column("iops"), per_second(did.map(|d| d.ios))),
-        real(&column("bytes_per_s"), per_second(bytes.map(|d| d.bytes))),
-        ns("mean", Statistic::Mean, |d| d.mean_ns),
-        ns("p50", Statistic::P50, |d| d.p50_ns),
-        ns("p99", Statistic::P99, |d| d.p99_ns),
-        ns("max", Statistic::Max, |d| d.max_ns),
+        real(&column("iops"), per_second(did.map(|d| d.ios), length)),
+        real(
+            &column("bytes_per_s"),
+            per_second(bytes.map(|d| d.bytes), length),
+        ),
+        count(
+            &column("service_ns_mean"),
+            known(Statistic::Mean).map(|d| d.mean_ns),
+        ),
+        count(
+            &column("service_ns_p50"),
+            known(Statistic::P50).map(|d| d.p50_ns),
+        ),
+        count(
+            &column("service_ns_p99"),
+            known(Statistic::P99).map(|d| d.p99_ns),
+        ),
+        count(
+            &column("service_ns_max"),
+            known(Statistic::Max).map(|d| d.max_ns),
+        ),
     ]
 }
 

@@ -37,17 +37,19 @@ impl Table {
     /// `shape` gives the head, also when there are no rows. All rows must have its names in its
     /// order, since all are made by one function.
     pub(super) fn new(shape: Named, rows: Vec<Named>) -> Self {
-        let fits = |((name, like), (own, cell)): (&(String, Cell), &(String, Cell))| {
-            name == own && discriminant(like) == discriminant(cell)
-        };
         for row in &rows {
-            assert!(row.len() == shape.len() && shape.iter().zip(row).all(fits));
+            assert_eq!(row.len(), shape.len());
+            for ((name, like), (own, cell)) in shape.iter().zip(row) {
+                assert!(name == own && discriminant(like) == discriminant(cell));
+            }
         }
-        let column = |(name, like): (String, Cell)| Column { name, like };
-        let cells = |row: Named| row.into_iter().map(|(_, cell)| cell).collect();
+        let columns = shape.into_iter();
+        let rows = rows.into_iter();
         Self {
-            columns: shape.into_iter().map(column).collect(),
-            rows: rows.into_iter().map(cells).collect(),
+            columns: columns.map(|(name, like)| Column { name, like }).collect(),
+            rows: rows
+                .map(|row| row.into_iter().map(|(_, cell)| cell).collect())
+                .collect(),
         }
     }
 }

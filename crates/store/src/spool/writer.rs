@@ -40,15 +40,14 @@ impl Spool {
         let measured = record.measurements.iter();
         let lines = measured.map(|measured| Line::Measured(Cow::Borrowed(measured)).text());
         let lines: String = lines.collect();
-        let head = |is_locked| head(record, is_locked);
         if !folder.exists() {
             // Whoever sees the folder can read it.
-            let text = head(false) + &lines;
+            let text = head(record, false) + &lines;
             flush(folder::make(folder, |hidden| {
                 fs::write(hidden.join(SPOOL), &text)
             })?)?;
         }
-        let (file, head, bytes) = replace(folder, head, &lines)?;
+        let (file, head, bytes) = replace(folder, |is_locked| head(record, is_locked), &lines)?;
         Ok(Self {
             folder: folder.to_owned(),
             file,
