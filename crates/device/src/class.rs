@@ -143,12 +143,11 @@ fn r5d_nvme() -> Service {
 /// the other end of the line. Writes there took 100 µs, and no other size was measured.
 fn nitro(spread: Spread) -> Service {
     let per_kib = (214.0 - 171.0) / 124.0;
-    let at_4_kib = |micros: f64, origin| line(micros - 4.0 * per_kib, per_kib, origin);
     let reads = Origin::measured(&format!("{IS4GEN}; 214 µs for 128 KiB: {IM4GN_STUDY}"));
     let writes = Origin::measured(&format!("{IS4GEN}; other sizes as reads (assumed)"));
     Service {
-        write: at_4_kib(100.0, writes),
-        ..Service::even(at_4_kib(171.0, reads), spread)
+        write: line(100.0 - 4.0 * per_kib, per_kib, writes),
+        ..Service::even(line(171.0 - 4.0 * per_kib, per_kib, reads), spread)
     }
 }
 
@@ -216,7 +215,7 @@ impl Service {
         }
     }
 
-    /// The same with a physical maximum.
+    /// The service with a physical maximum.
     #[must_use]
     pub fn saturating_at(mut self, read_iops: f64, write_iops: f64, origin: Origin) -> Self {
         self.saturation = Some(Saturation {
@@ -235,8 +234,10 @@ impl Service {
             &mut self.interleaved_read,
             &mut self.interleaved_write,
         ];
-        let latencies = in_order.into_iter().flatten();
-        let latencies = latencies.chain([&mut self.read, &mut self.write]);
+        let latencies = in_order
+            .into_iter()
+            .flatten()
+            .chain([&mut self.read, &mut self.write]);
         let others = [
             Some(&mut self.spread.origin),
             self.saturation
@@ -244,8 +245,9 @@ impl Service {
                 .map(|saturation| &mut saturation.origin),
             self.programs.as_mut().map(|program| &mut program.origin),
         ];
-        let latencies = latencies.map(|latency| &mut latency.origin);
-        latencies.chain(others.into_iter().flatten())
+        latencies
+            .map(|latency| &mut latency.origin)
+            .chain(others.into_iter().flatten())
     }
 
     /// Whether an operation's time depends on the ones before it.

@@ -165,12 +165,12 @@ impl Device {
         self.explain(now, io, &mut |_| ())
     }
 
-    /// As [`Device::admit`]; `held` receives what the operation waits for.
+    /// As [`Device::admit`]; `on_wait` is called with each limit that the operation waits for.
     ///
     /// # Panics
     /// As [`Device::admit`].
     #[inline(always)]
-    pub fn explain(&mut self, now: Nanos, io: Io, held: &mut impl FnMut(Wait)) -> Answer {
+    pub fn explain(&mut self, now: Nanos, io: Io, on_wait: &mut impl FnMut(Wait)) -> Answer {
         assert!(now >= self.last, "arrivals must come in order of time");
         let end = io.offset.checked_add(u64::from(io.len));
         assert!(
@@ -178,7 +178,7 @@ impl Device {
             "an operation must lie within the capacity"
         );
         self.last = now;
-        let answer = self.parts(now, io, held);
+        let answer = self.parts(now, io, on_wait);
         assert!(answer.at >= now, "nothing leaves before it arrives");
         self.came.ios += 1;
         self.came.bytes += u64::from(io.len);
@@ -189,21 +189,21 @@ impl Device {
 
     /// An operation is done when its last part is, and failed when one of them is.
     #[inline(always)]
-    fn parts(&mut self, now: Nanos, io: Io, held: &mut impl FnMut(Wait)) -> Answer {
+    fn parts(&mut self, now: Nanos, io: Io, on_wait: &mut impl FnMut(Wait)) -> Answer {
         if matches!(self.map, Map::One) {
-            return self.part(now, 0, io, held);
+            return self.part(now, 0, io, on_wait);
         }
-        self.cut_parts(now, io, held)
+        self.cut_parts(now, io, on_wait)
     }
 
     #[inline(never)]
-    fn cut_parts(&mut self, now: Nanos, io: Io, held: &mut impl FnMut(Wait)) -> Answer {
+    fn cut_parts(&mut self, now: Nanos, io: Io, on_wait: &mut impl FnMut(Wait)) -> Answer {
         let mut cut = self.map.cut(io);
-        let mut answer = self.part(now, cut.volume, cut.part, held);
+        let mut answer = self.part(now, cut.volume, cut.part, on_wait);
         let mut moved = u64::from(cut.part.len);
         while let Some(rest) = cut.rest {
             cut = self.map.cut(rest);
-            let part = self.part(now, cut.volume, cut.part, held);
+            let part = self.part(now, cut.volume, cut.part, on_wait);
             answer.at = answer.at.max(part.at);
             answer.result = answer.result.and(part.result);
             moved += u64::from(cut.part.len);
@@ -213,20 +213,26 @@ impl Device {
     }
 
     #[inline(always)]
-    fn part(&mut self, now: Nanos, index: usize, io: Io, held: &mut impl FnMut(Wait)) -> Answer {
+    fn part(&mut self, now: Nanos, index: usize, io: Io, on_wait: &mut impl FnMut(Wait)) -> Answer {
         if !self.faults.is_empty() {
-            return self.part_with_faults(now, index, io, held);
+            return self.part_with_faults(now, index, io, on_wait);
         }
-        let at = self.admitted(now, index, io, held);
+        let at = self.admitted(now, index, io, on_wait);
         Answer { at, result: Ok(()) }
     }
 
     #[inline(always)]
-    fn admitted(&mut self, now: Nanos, index: usize, io: Io, held: &mut impl FnMut(Wait)) -> Nanos {
+    fn admitted(
+        &mut self,
+        now: Nanos,
+        index: usize,
+        io: Io,
+        on_wait: &mut impl FnMut(Wait),
+    ) -> Nanos {
         let volume = &mut self.volumes[index];
         match &mut self.cache {
-            None => volume.admit(&mut self.instance, now, io, held),
-            Some(path) => volume.admit_cached(path, &mut self.instance, now, io, held),
+            None => volume.admit(&mut self.instance, now, io, on_wait),
+            Some(path) => volume.admit_cached(path, &mut self.instance, now, io, on_wait),
         }
     }
 
@@ -236,7 +242,7 @@ impl Device {
         now: Nanos,
         index: usize,
         io: Io,
-        held: &mut impl FnMut(Wait),
+        on_wait: &mut impl FnMut(Wait),
     ) -> Answer {
         if self.faults.is_gone(now, index) {
             return Answer {
@@ -244,7 +250,7 @@ impl Device {
                 result: Err(Fault::Detached),
             };
         }
-        let at = self.admitted(now, index, io, held);
+        let at = self.admitted(now, index, io, on_wait);
         self.faults.befall(now, at, index, io.direction)
     }
 
@@ -461,10 +467,10 @@ impl Volume {
         instance: &mut Instance,
         now: Nanos,
         io: Io,
-        held: &mut impl FnMut(Wait),
+        on_wait: &mut impl FnMut(Wait),
     ) -> Nanos {
-        let passage = self.counter.enter(io);
-        self.serve(instance, now, passage, held)
+        let charged_io = self.counter.enter(io);
+        self.serve(instance, now, charged_io, on_wait)
     }
 
     /// As [`Self::admit`], through the cache of the host.
@@ -475,26 +481,26 @@ impl Volume {
         instance: &mut Instance,
         now: Nanos,
         io: Io,
-        held: &mut impl FnMut(Wait),
+        on_wait: &mut impl FnMut(Wait),
     ) -> Nanos {
-        let passage = self.counter.enter(io);
+        let charged_io = self.counter.enter(io);
         let CachedPath { limits, state } = path;
         if io.direction == Direction::Flush {
-            return self.serve(instance, state.flushed_at(now), passage, held);
+            return self.serve(instance, state.flushed_at(now), charged_io, on_wait);
         }
         let mut by_cache =
-            |link, meter, from, until| held(Wait::new(Place::Cache, link, meter, from, until));
-        let at = limits.explain(now, &passage, &mut by_cache);
+            |link, meter, from, until| on_wait(Wait::new(Place::Cache, link, meter, from, until));
+        let at = limits.explain(now, &charged_io, &mut by_cache);
         let is_read = io.direction == Direction::Read;
         if is_read && state.hits() {
             return state.answer(at, io.len);
         }
         if is_read || !state.writes_back() {
-            return self.serve(instance, at, passage, held);
+            return self.serve(instance, at, charged_io, on_wait);
         }
         let at = state.room_at(at, io.len);
         // It is written in the background: nothing waits for that but a flush, and a write without room.
-        let written = self.serve(instance, at, passage, &mut |_| ());
+        let written = self.serve(instance, at, charged_io, &mut |_| ());
         state.write_back(written, io.len);
         state.answer(at, io.len)
     }
@@ -505,28 +511,30 @@ impl Volume {
         &mut self,
         instance: &mut Instance,
         now: Nanos,
-        passage: ChargedIo,
-        held: &mut impl FnMut(Wait),
+        charged_io: ChargedIo,
+        on_wait: &mut impl FnMut(Wait),
     ) -> Nanos {
-        let mut by_instance =
-            |link, meter, from, until| held(Wait::new(Place::Instance, link, meter, from, until));
-        let at = instance.explain(now, &passage, &mut by_instance);
+        let mut by_instance = |link, meter, from, until| {
+            on_wait(Wait::new(Place::Instance, link, meter, from, until))
+        };
+        let at = instance.explain(now, &charged_io, &mut by_instance);
         debug_assert!(
             at >= now,
             "the instance lets nothing pass before it arrives"
         );
         let at = self.tags.as_ref().map_or(at, |tags| tags.admit(at));
         let mut by_volume =
-            |link, meter, from, until| held(Wait::new(Place::Volume, link, meter, from, until));
+            |link, meter, from, until| on_wait(Wait::new(Place::Volume, link, meter, from, until));
         let there = at.saturating_add(self.way);
-        let at = self.chain.explain(there, &passage, &mut by_volume);
+        let at = self.chain.explain(there, &charged_io, &mut by_volume);
         let medium = self.chain.links().len();
-        let mut by_medium = |meter, from, until| {
-            if until > from {
-                by_volume(medium, meter, from, until);
-            }
-        };
-        let served = self.media.explain(at, &passage, &mut by_medium);
+        let served = self
+            .media
+            .explain(at, &charged_io, &mut |meter, from, until| {
+                if until > from {
+                    by_volume(medium, meter, from, until);
+                }
+            });
         let done = served.saturating_add(self.way);
         if let Some(tags) = &mut self.tags {
             tags.hold(done);

@@ -5,7 +5,7 @@ use blocklab_units::Nanos;
 
 use crate::{
     Accounting, Cap, Credit, DeviceSpec, FaultKind, FaultSpec, Latency, Layout, Rate, Service,
-    Tail, VolumeSpec,
+    VolumeSpec,
 };
 
 /// A specification that cannot be a device, and what would work.
@@ -157,12 +157,11 @@ impl Rate {
 
 impl Cap {
     fn check(&self, owner: &str) -> Verdict {
-        let higher = |peak: Rate| peak.is_sound() && peak.exceeds(self.rate);
         rules! { &format!("{owner}: {}", self.name);
             self.rate.is_sound(), RATES;
             self.bucket <= Nanos::from_secs(86_400), "its bucket may be at most a day of its rate";
             between(self.refill_share, 1e-4, 1.0), "its bucket takes 0.0001 to 1 of an unused rate";
-            self.peak.is_none_or(higher),
+            self.peak.is_none_or(|peak| peak.is_sound() && peak.exceeds(self.rate)),
                 "its peak must lie above its rate, both in operations or both in bytes";
         }
         Ok(())
@@ -189,12 +188,12 @@ impl Service {
         }
         let spread = &self.spread;
         let tail = spread.tail.as_ref();
-        let rare = |it: &Tail| it.share > 0.0 && between(it.share, 0.0, 0.5);
-        let shape = |it: &Tail| between(it.factor, 1.0, 1e4) && between(it.sigma, 0.0, 2.0);
         rules! { &format!("{owner}: scatter of latencies");
             between(spread.sigma, 0.0, 2.0), "sigma must be 0 to 2";
-            tail.is_none_or(rare), "the tail's share must be above 0 and at most 0.5";
-            tail.is_none_or(shape), "the tail's factor must be 1 to 10,000 and its sigma 0 to 2";
+            tail.is_none_or(|tail| tail.share > 0.0 && between(tail.share, 0.0, 0.5)),
+                "the tail's share must be above 0 and at most 0.5";
+            tail.is_none_or(|tail| between(tail.factor, 1.0, 1e4) && between(tail.sigma, 0.0, 2.0)),
+                "the tail's factor must be 1 to 10,000 and its sigma 0 to 2";
         }
         if let Some(programs) = &self.programs {
             let time = Nanos(1000)..=Nanos::from_secs(1);

@@ -138,7 +138,7 @@ macro_rules! units {
             /// All of them.
             pub const ALL: [Self; [$($text),*].len()] = [$(Self::$variant),*];
 
-            /// As it is written behind a number.
+            /// The text after a number.
             pub const fn text(self) -> &'static str {
                 [$($text),*][self as usize]
             }
@@ -189,7 +189,7 @@ impl fmt::Display for LimitUnit {
 }
 
 impl Operation {
-    /// In words: `sequential read`.
+    /// The name in words: `sequential read`.
     pub const fn text(self) -> &'static str {
         match self {
             Self::Read => "read",

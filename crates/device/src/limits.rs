@@ -102,7 +102,7 @@ impl Credit {
     }
 }
 
-/// Of caps and credits that have the same owner.
+/// The limits of caps and credits that have the same owner.
 fn limiters(owner: Owner<'_>, caps: &[Cap], credits: &[Credit]) -> Vec<Limit> {
     let caps = caps.iter().flat_map(|cap| cap.limits(owner));
     let credits = credits.iter().flat_map(|credit| credit.limits(owner));
@@ -166,54 +166,54 @@ impl DeviceSpec {
         found
     }
 
-    /// What nobody has shown: a sentence for each owner and reason, each figure once.
+    /// The figures that are assumed: a sentence for each owner and reason, each figure once.
     pub fn assumptions(&self) -> Vec<String> {
-        let mut groups: Vec<(String, String, Vec<String>)> = Vec::new();
-        let mut add = |owner: Owner<'_>, figure: String, origin: &Origin| {
-            let Origin::Assumed { because } = origin else {
-                return;
-            };
-            let owner = owner.to_string();
-            let same = |group: &&mut (String, String, Vec<String>)| {
-                (&group.0, &group.1) == (&owner, because)
-            };
-            match groups.iter_mut().find(same) {
-                Some((.., figures)) if figures.contains(&figure) => {}
-                Some((.., figures)) => figures.push(figure),
-                None => groups.push((owner, because.clone(), vec![figure])),
-            }
-        };
-        for limit in self.limits() {
+        let mut figures: Vec<(Owner<'_>, String, &Origin)> = Vec::new();
+        let limits = self.limits();
+        for limit in &limits {
             let name = &limit.name;
             let figure = format!("{} {} {}", name.kind, limit.value, limit.unit);
-            add(name.by(), figure, &limit.origin);
+            figures.push((name.by(), figure, &limit.origin));
         }
         for (volume, owner) in self.distinct_volumes() {
             if let Some(service) = &volume.service {
                 let spread = &service.spread;
                 let scatter = format!("scatter of latencies, sigma {}", spread.sigma);
-                add(owner, scatter, &spread.origin);
+                figures.push((owner, scatter, &spread.origin));
                 if let Some(programs) = &service.programs {
                     let (time, page) = (programs.time, programs.page);
                     let figure = format!("programs of {time} for each {page} written");
-                    add(owner, figure, &programs.origin);
+                    figures.push((owner, figure, &programs.origin));
                 }
             }
             if let Some(network) = &volume.network {
                 let figure = format!("network round trip {}", network.round_trip);
-                add(owner, figure, &network.origin);
+                figures.push((owner, figure, &network.origin));
             }
         }
         if let Some(instance) = &self.instance
             && let Some(cache) = &instance.cache
         {
             let figure = format!("an answer of the cache in {}", cache.latency.base);
-            add(instance.owner(), figure, &cache.latency.origin);
+            figures.push((instance.owner(), figure, &cache.latency.origin));
         }
-        let sentence = |(owner, why, figures): (String, String, Vec<String>)| {
-            format!("{owner}: {}: {why}", figures.join(", "))
-        };
-        groups.into_iter().map(sentence).collect()
+        let mut groups: Vec<(String, &str, Vec<String>)> = Vec::new();
+        for (owner, figure, origin) in figures {
+            let Origin::Assumed { because } = origin else {
+                continue;
+            };
+            let owner = owner.to_string();
+            let mut known = groups.iter_mut();
+            match known.find(|(by, why, _)| *by == owner && *why == because) {
+                Some((.., figures)) if figures.contains(&figure) => {}
+                Some((.., figures)) => figures.push(figure),
+                None => groups.push((owner, because, vec![figure])),
+            }
+        }
+        let sentences = groups.into_iter();
+        sentences
+            .map(|(owner, why, figures)| format!("{owner}: {}: {why}", figures.join(", ")))
+            .collect()
     }
 
     /// Each kind of volume once, with how many there are.

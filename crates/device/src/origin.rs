@@ -61,7 +61,7 @@ impl Origin {
         }
     }
 
-    /// Whether nobody has shown it.
+    /// Whether the figure is an assumption.
     pub const fn is_assumed(&self) -> bool {
         matches!(self, Self::Assumed { .. })
     }

@@ -7,8 +7,8 @@ use blocklab_units::{Bytes, Nanos};
 use crate::limit::Owner;
 use crate::stage::spread;
 use crate::{
-    Accounting, Binding, Cap, Covers, Credit, DeviceSpec, Invalid, Latency, LimitKind, LimitName,
-    Rate, VolumeSpec,
+    Accounting, Binding, Cap, Covers, Credit, DeviceSpec, Invalid, LimitKind, LimitName, Rate,
+    VolumeSpec,
 };
 use demand::Demand;
 
@@ -86,8 +86,8 @@ impl Prediction {
 
     /// Operations per second on average between two moments, the first before the second.
     pub fn iops_mean(&self, from: Nanos, until: Nanos) -> f64 {
-        let ends = self.all().skip(1).map(|phase| phase.begins);
-        let ends = ends.chain([Nanos::MAX]);
+        let next = self.all().skip(1).map(|phase| phase.begins);
+        let ends = next.chain([Nanos::MAX]);
         let parts = self.all().zip(ends).map(|(phase, end)| {
             let inside = end.min(until).since(phase.begins.max(from));
             phase.iops * inside.as_secs_f64()
@@ -108,8 +108,8 @@ impl Prediction {
 pub fn predict(spec: &DeviceSpec, load: Load) -> Result<Prediction, Invalid> {
     spec.check()?;
     let load = load.sound();
-    let services = spec.volumes.iter().map(VolumeSpec::promised);
-    let services = services.collect::<Result<Vec<_>, _>>()?;
+    let promised = spec.volumes.iter().map(VolumeSpec::promised);
+    let services = promised.collect::<Result<Vec<_>, _>>()?;
     let demand = Demand::new(spec, services[0], load);
     let mut meters = meters(spec, load);
     let phases = until_steady(&demand, &mut meters, load, 0.0);
@@ -229,9 +229,9 @@ pub fn service_quantile(spec: &DeviceSpec, load: Load, share: f64) -> Result<Nan
             (load.read_percent < 100, &service.write),
         ];
         let factor = spread::quantile(&service.spread, share);
-        let mean = |(_, line): (bool, &Latency)| line.seconds(part) * factor + way;
-        let here = sides.into_iter().filter(|(is_done, _)| *is_done).map(mean);
-        slowest = here.fold(slowest, f64::max);
+        for (_, latency) in sides.into_iter().filter(|(is_done, _)| *is_done) {
+            slowest = slowest.max(latency.seconds(part) * factor + way);
+        }
     }
     Ok(Nanos::from_secs_f64(slowest))
 }
@@ -255,8 +255,8 @@ pub struct Grant {
 /// As [`crate::Device::new`].
 pub fn grants(spec: &DeviceSpec, load: Load) -> Result<Vec<Grant>, Invalid> {
     spec.check()?;
-    let granted = meters(spec, load.sound()).into_iter();
-    let granted = granted.map(|meter| Grant {
+    let meters = meters(spec, load.sound()).into_iter();
+    let granted = meters.map(|meter| Grant {
         name: meter.rate_name,
         iops: meter.rate,
         burst_name: meter.ceiling_name,
@@ -356,7 +356,8 @@ fn part_of(spec: &DeviceSpec, load: Load) -> Bytes {
     }
 }
 
-/// Of the operations of a load, those that a limiter counts where this many of the reads reach it.
+/// The share of a load's operations that a limiter counts; `missed` is the share of reads that
+/// reach it.
 fn share_of(covers: Covers, load: Load, missed: f64) -> f64 {
     let all_reads = f64::from(load.read_percent) / 100.0;
     let (reads, writes) = (all_reads * missed, 1.0 - all_reads);
@@ -367,7 +368,7 @@ fn share_of(covers: Covers, load: Load, missed: f64) -> f64 {
     }
 }
 
-/// Of reads, the share that reaches the volumes: what a cache of the host does not hold.
+/// The share of reads that reaches the volumes, because the host's cache does not contain the data.
 fn missed(spec: &DeviceSpec) -> f64 {
     let cache = spec.instance.as_ref().and_then(|spec| spec.cache.as_ref());
     cache.map_or(1.0, |cache| 1.0 - cache.hit_share)
@@ -380,15 +381,14 @@ fn meters(spec: &DeviceSpec, load: Load) -> Vec<Metered> {
     let missed = missed(spec);
     for (volume, owner) in spec.distinct_volumes() {
         let count = counted(spec, volume.accounting, load);
-        let each = |rate: Rate| {
+        let (caps, credits) = (&volume.caps, &volume.credits);
+        found.extend(limiters(owner, caps, credits, (load, missed), |rate| {
             if rate.counts_bytes() {
                 count.charged / volumes
             } else {
                 count.ops / volumes
             }
-        };
-        let (caps, credits) = (&volume.caps, &volume.credits);
-        found.extend(limiters(owner, caps, credits, (load, missed), each));
+        }));
     }
     if let Some(instance) = &spec.instance {
         let count = counted(spec, spec.volumes[0].accounting, load);

@@ -91,7 +91,7 @@ pub struct VolumeSpec {
 }
 
 impl VolumeSpec {
-    /// Without limiters, and without a medium that anybody knows.
+    /// A volume without limiters and with an unknown medium.
     pub fn new(kind: &str, capacity: Bytes) -> Self {
         Self {
             kind: kind.to_owned(),
@@ -237,7 +237,7 @@ pub struct Cap {
     /// operation.
     #[serde(rename = "bucket_ns", default)]
     pub bucket: Nanos,
-    /// Share of the rate, while nobody uses it, that the bucket takes, above 0 and at most 1: with
+    /// Share of the unused rate that refills the bucket, above 0 and at most 1: with
     /// 1, a bucket of a second is full again after a second of rest.
     #[serde(default = "full")]
     pub refill_share: f64,

@@ -68,6 +68,9 @@ struct Side {
 }
 
 impl Side {
+    /// `share`: of all operations. `random` gives the number of channels with `most_iops`, the
+    /// physical maximum; `here` is the latency of the load's own pattern, whose parts have `part`
+    /// bytes.
     fn new(
         share: f64,
         random: &Latency,
@@ -230,8 +233,8 @@ impl Channels {
             read.program = programs.time.as_secs_f64();
             read.programmed = (1.0 - reads) * pages * read.program / read.channels;
         }
-        let round_trip = volume.network.as_ref();
-        let round_trip = round_trip.map_or(Nanos::ZERO, |network| network.round_trip);
+        let network = volume.network.as_ref();
+        let round_trip = network.map_or(Nanos::ZERO, |network| network.round_trip);
         Self {
             read,
             write: Side::new(1.0 - reads, write, &here_write, part, most_writes),
@@ -273,7 +276,8 @@ impl Channels {
 }
 
 impl Latency {
-    /// What is left of reading ahead where this many streams take turns.
+    /// The latency between this one and that of a stream alone: read-ahead gains less with each
+    /// stream that takes turns.
     fn towards(&self, stream: &Self, streams: u32) -> Self {
         let between = streams - 1;
         let kept = if (between as usize) < RECENT {

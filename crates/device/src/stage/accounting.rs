@@ -31,12 +31,12 @@ use super::{ChargedIo, Follows};
 pub struct Charges(ChargeCounter);
 
 impl Charges {
-    /// By an accounting, whose units must be powers of two.
+    /// A counter for an accounting, whose units must be powers of two.
     pub fn new(accounting: Accounting) -> Self {
         Self(ChargeCounter::with_order(accounting, false))
     }
 
-    /// As how many operations, and as how many bytes of its volume, an operation counts.
+    /// The number of operations and bytes that an operation is charged as.
     #[inline]
     pub fn count(&mut self, io: Io) -> (u64, u64) {
         let counted = self.0.enter(io);
@@ -86,12 +86,12 @@ impl ChargeCounter {
             Direction::Flush => whole(io, 0, 0),
             Direction::Trim => whole(io, 1, 0),
             Direction::Read | Direction::Write => {
-                let passage = self.enter_data(io);
+                let charged_io = self.enter_data(io);
                 debug_assert!(
-                    passage.moved == u64::from(io.len),
+                    charged_io.moved == u64::from(io.len),
                     "what counts as more or less moves as many bytes"
                 );
-                passage
+                charged_io
             }
         }
     }
@@ -199,12 +199,12 @@ mod tests {
         let mut counter = ChargeCounter::new(accounting, &Class::LocalSsd.service());
         let mut sum = (0, 0);
         for (direction, at, kib) in ios {
-            let passage = counter.enter(Io {
+            let charged_io = counter.enter(Io {
                 direction: *direction,
                 offset: at << 10,
                 len: kib << 10,
             });
-            sum = (sum.0 + passage.ops, sum.1 + passage.charged);
+            sum = (sum.0 + charged_io.ops, sum.1 + charged_io.charged);
         }
         assert_eq!(sum, (ops, charged_kib << 10));
     }

@@ -47,24 +47,23 @@ impl Chain {
         Self { links, routes }
     }
 
-    /// When an operation that arrives `now` has passed all links: a fold over them. `held` receives
-    /// of each wait.
+    /// When an operation that arrives `now` has passed all links: a fold over them. `on_wait` is
+    /// called with each wait.
     #[inline(always)]
     pub(crate) fn explain(
         &mut self,
         now: Nanos,
-        passage: &ChargedIo,
-        held: &mut impl FnMut(usize, Meters, Nanos, Nanos),
+        charged_io: &ChargedIo,
+        on_wait: &mut impl FnMut(usize, Meters, Nanos, Nanos),
     ) -> Nanos {
         let mut at = now;
-        for link in &self.routes[passage.io.direction as usize] {
+        for link in &self.routes[charged_io.io.direction as usize] {
             let link = usize::from(*link);
-            let mut waited = |meter, from, until| {
+            let left = self.links[link].explain(at, charged_io, &mut |meter, from, until| {
                 if until > from {
-                    held(link, meter, from, until);
+                    on_wait(link, meter, from, until);
                 }
-            };
-            let left = self.links[link].explain(at, passage, &mut waited);
+            });
             debug_assert!(
                 left >= at,
                 "link {link} lets go at {left} what came at {at}"
@@ -75,16 +74,16 @@ impl Chain {
     }
 
     #[cfg(test)]
-    pub(crate) fn admit(&mut self, now: Nanos, passage: &ChargedIo) -> Nanos {
-        self.explain(now, passage, &mut |_, _, _, _| ())
+    pub(crate) fn admit(&mut self, now: Nanos, charged_io: &ChargedIo) -> Nanos {
+        self.explain(now, charged_io, &mut |_, _, _, _| ())
     }
 
     pub(crate) fn links(&self) -> &[Link] {
         &self.links
     }
 
-    /// Each limiter and each bucket goes on from its like in another chain; one without a like begins
-    /// rested.
+    /// Each limiter and bucket takes over the state of its counterpart in another chain; without
+    /// one it begins rested.
     pub(crate) fn go_on_from(&mut self, before: &Self, now: Nanos) {
         let bursts = before.links.iter().filter_map(|link| match link {
             Link::Burst(burst) => Some(burst),

@@ -102,12 +102,12 @@ impl Burst {
         self.baseline.saved(now)
     }
 
-    /// From now on it holds this share of what it can hold.
+    /// Fills the bucket to this share of its size.
     pub(crate) fn set_share(&mut self, now: Nanos, share: f64) {
         self.baseline.set_saved(now, self.baseline.size() * share);
     }
 
-    /// It holds the share that another one holds of what it can hold, and was full when that was.
+    /// Takes over the fill level of another bucket, as a share, and when that was last full.
     pub(crate) fn go_on_from(&mut self, before: &Self, now: Nanos) {
         self.baseline.go_on_from(&before.baseline, now);
         self.burst.go_on_from(&before.burst, now);
@@ -130,20 +130,20 @@ impl Stage for Burst {
     fn explain(
         &mut self,
         now: Nanos,
-        passage: &ChargedIo,
-        held: &mut impl FnMut(Meters, Nanos, Nanos),
+        charged_io: &ChargedIo,
+        on_wait: &mut impl FnMut(Meters, Nanos, Nanos),
     ) -> Nanos {
         if let Some(at_the_latest) = self.full_again {
             self.fill_in_time(now, at_the_latest);
         }
-        let units = self.counts.of(passage);
+        let units = self.counts.of(charged_io);
         let at = self.baseline.admit(now, units);
-        held(Meters::First, now, at);
+        on_wait(Meters::First, now, at);
         let baseline = &self.baseline;
-        let share = || baseline.saved(now) / baseline.size();
-        self.emptied.look(at > now, now, share);
+        self.emptied
+            .look(at > now, now, || baseline.saved(now) / baseline.size());
         let left = self.burst.admit(at, units);
-        held(Meters::Second, at, left);
+        on_wait(Meters::Second, at, left);
         left
     }
 }
@@ -166,7 +166,7 @@ mod tests {
         }
     }
 
-    fn passage(units: u64) -> ChargedIo {
+    fn charged_io(units: u64) -> ChargedIo {
         ChargedIo {
             io: Io {
                 direction: Direction::Read,
@@ -185,7 +185,7 @@ mod tests {
         let small = credit(Rate::Iops(1000.0), Rate::Iops(2000.0), 4.0);
         let mut stage = Burst::forgiving(&small, Counts::Operations, Nanos::ZERO);
         let starts: Vec<_> = (0..11)
-            .map(|_| stage.admit(Nanos(0), &passage(1)).0)
+            .map(|_| stage.admit(Nanos(0), &charged_io(1)).0)
             .collect();
         // Every half millisecond until the bucket is empty, 4 / (2000 - 1000) s later.
         assert_eq!(
@@ -206,7 +206,7 @@ mod tests {
             &credit(Rate::Iops(1000.0), Rate::Iops(2000.0), 1e6),
             Counts::Operations,
         );
-        let at_once = (0..200).filter(|_| stage.admit(Nanos(0), &passage(1)) == Nanos(0));
+        let at_once = (0..200).filter(|_| stage.admit(Nanos(0), &charged_io(1)) == Nanos(0));
         let at_once = at_once.count();
         assert!((36..=44).contains(&at_once), "{at_once}");
     }
@@ -218,12 +218,12 @@ mod tests {
             &credit(Rate::Iops(100.0), Rate::Iops(1000.0), 90_000.0),
             Counts::Operations,
         );
-        stage.admit(Nanos(0), &passage(90_001));
+        stage.admit(Nanos(0), &charged_io(90_001));
         for time in 0..=times {
             let now = Nanos::from_millis(time * pause);
-            stage.admit(now, &passage(1));
-            stage.admit(now, &passage(stage.balance(now) as u64 + 1));
-            stage.admit(now, &passage(1));
+            stage.admit(now, &charged_io(1));
+            stage.admit(now, &charged_io(stage.balance(now) as u64 + 1));
+            stage.admit(now, &charged_io(1));
         }
         stage.emptied().to_vec()
     }
@@ -269,7 +269,7 @@ mod tests {
         let mut started = [0u64; 110];
         let mut now = Nanos(0);
         while now < Nanos::from_secs(110) {
-            now = stage.admit(now, &passage(1));
+            now = stage.admit(now, &charged_io(1));
             started[(now.0 / 1_000_000_000).min(109) as usize] += 1;
         }
         assert_eq!(

@@ -74,20 +74,20 @@ impl SharedInstance {
         }
     }
 
-    /// The same machine for volumes that are reached in another way, with or without its cache: what
-    /// both ways have in common they share. `None`: nothing.
+    /// The same machine for volumes that are reached in another way, with or without its cache.
+    /// Both share the limiters that are equal; `None` when the machine itself has others.
     pub fn beside(&self, spec: &InstanceSpec) -> Option<Self> {
-        let limits = |spec: &InstanceSpec| (spec.caps.clone(), spec.credits.clone());
-        if self.spec.name != spec.name || limits(&self.spec) != limits(spec) {
+        let own = &self.spec;
+        if (&own.name, &own.caps, &own.credits) != (&spec.name, &spec.caps, &spec.credits) {
             return None;
         }
-        let of_cache = |spec: &InstanceSpec| {
-            let cache = spec.cache.as_ref();
-            cache.map(|cache| (cache.caps.clone(), cache.credits.clone()))
-        };
         let mut other = Self::new(spec);
         other.chain = Arc::clone(&self.chain);
-        if of_cache(&self.spec) == of_cache(spec) {
+        let [own, its] = [own, spec].map(|spec| {
+            let cache = spec.cache.as_ref();
+            cache.map(|cache| (&cache.caps, &cache.credits))
+        });
+        if own == its {
             other.cached = Arc::clone(&self.cached);
         }
         Some(other)
@@ -123,12 +123,12 @@ impl Instance {
     pub(crate) fn explain(
         &mut self,
         now: Nanos,
-        passage: &ChargedIo,
-        held: &mut impl FnMut(usize, Meters, Nanos, Nanos),
+        charged_io: &ChargedIo,
+        on_wait: &mut impl FnMut(usize, Meters, Nanos, Nanos),
     ) -> Nanos {
         match self {
-            Self::Own(chain) => chain.explain(now, passage, held),
-            Self::Shared(shared) => shared.explain(now, passage, held),
+            Self::Own(chain) => chain.explain(now, charged_io, on_wait),
+            Self::Shared(shared) => shared.explain(now, charged_io, on_wait),
         }
     }
 
@@ -158,10 +158,10 @@ impl SharedInstance {
     fn explain(
         &self,
         now: Nanos,
-        passage: &ChargedIo,
-        held: &mut impl FnMut(usize, Meters, Nanos, Nanos),
+        charged_io: &ChargedIo,
+        on_wait: &mut impl FnMut(usize, Meters, Nanos, Nanos),
     ) -> Nanos {
-        self.lock().explain(now, passage, held)
+        self.lock().explain(now, charged_io, on_wait)
     }
 }
 
@@ -171,7 +171,7 @@ mod tests {
     use crate::stage::{ChargedIo, Follows};
     use crate::{Cap, Covers, Direction, Io};
 
-    fn passage(moved: u64) -> ChargedIo {
+    fn charged_io(moved: u64) -> ChargedIo {
         ChargedIo {
             io: Io {
                 direction: Direction::Read,
@@ -202,7 +202,7 @@ mod tests {
             cache: None,
         };
         let mut chain = chain(Some(&spec));
-        let starts = [0; 3].map(|_| chain.admit(Nanos(0), &passage(4096)).0);
+        let starts = [0; 3].map(|_| chain.admit(Nanos(0), &charged_io(4096)).0);
         assert_eq!(starts, [0, 1_000_000, 2_000_000]);
     }
 
@@ -216,6 +216,6 @@ mod tests {
 
     #[test]
     fn no_instance_no_limit() {
-        assert_eq!(chain(None).admit(Nanos(7), &passage(1)), Nanos(7));
+        assert_eq!(chain(None).admit(Nanos(7), &charged_io(1)), Nanos(7));
     }
 }

@@ -73,8 +73,8 @@ impl Map {
                 rest: None,
             },
             Self::Joined { ends } => {
-                let volume = ends.partition_point(|end| *end <= io.offset);
-                let volume = volume.min(ends.len() - 1);
+                let before = ends.partition_point(|end| *end <= io.offset);
+                let volume = before.min(ends.len() - 1);
                 let begin = volume.checked_sub(1).map_or(0, |before| ends[before]);
                 divide(io, volume, io.offset - begin, ends[volume] - io.offset)
             }

@@ -84,19 +84,19 @@ impl Stage for Limiter {
     fn explain(
         &mut self,
         now: Nanos,
-        passage: &ChargedIo,
-        held: &mut impl FnMut(Meters, Nanos, Nanos),
+        charged_io: &ChargedIo,
+        on_wait: &mut impl FnMut(Meters, Nanos, Nanos),
     ) -> Nanos {
-        let units = self.counts.of(passage);
+        let units = self.counts.of(charged_io);
         let at = match &mut self.savings {
             Some(savings) => self.rate.admit_saving(now, units, savings),
             None => self.rate.admit(now, units),
         };
-        held(Meters::First, now, at);
+        on_wait(Meters::First, now, at);
         match &mut self.peak {
             Some(peak) => {
                 let left = peak.admit(at, units);
-                held(Meters::Second, at, left);
+                on_wait(Meters::Second, at, left);
                 left
             }
             None => at,

@@ -94,8 +94,7 @@ pub(crate) const PREFETCH_KEPT: f64 = 0.67;
 
 /// Whether a stream takes less time than streams that alternate: it was read ahead.
 pub(crate) fn is_ahead(stream: &Latency, interleaved: &Latency) -> bool {
-    let at = |it: &Latency| Line::new(it).at(STATED_AT);
-    at(stream) < at(interleaved)
+    Line::new(stream).at(STATED_AT) < Line::new(interleaved).at(STATED_AT)
 }
 
 /// One direction of a medium.
@@ -167,8 +166,11 @@ impl Media {
             most.map(|most| most.read_iops),
         );
         let channels = read.channels.as_ref().map(|channel| channel.free_at.len());
-        let programs = service.programs.as_ref().zip(channels);
-        let programs = programs.map(|(spec, channels)| ProgramQueue::new(spec, channels));
+        let programs = service
+            .programs
+            .as_ref()
+            .zip(channels)
+            .map(|(spec, channels)| ProgramQueue::new(spec, channels));
         let write = Side::new(
             &service.write,
             service.stream_write.as_ref(),
@@ -195,14 +197,14 @@ impl Stage for Media {
     fn explain(
         &mut self,
         now: Nanos,
-        passage: &ChargedIo,
-        held: &mut impl FnMut(Meters, Nanos, Nanos),
+        charged_io: &ChargedIo,
+        on_wait: &mut impl FnMut(Meters, Nanos, Nanos),
     ) -> Nanos {
         // Looked up and not branched on: which way the next operation goes cannot be foretold.
-        let meter =
-            [Meters::Second, Meters::First][usize::from(passage.io.direction == Direction::Read)];
+        let meter = [Meters::Second, Meters::First]
+            [usize::from(charged_io.io.direction == Direction::Read)];
         let side = &mut self.sides[meter as usize];
-        let line = match passage.follows {
+        let line = match charged_io.follows {
             Follows::Recent(between) if side.is_ahead => {
                 if self.chance.next_u64() < self.kept[usize::from(between)] {
                     side.stream
@@ -212,16 +214,16 @@ impl Stage for Media {
             }
             follows => side.line(follows),
         };
-        let mean = line.at(passage.moved);
+        let mean = line.at(charged_io.moved);
         let start = match &mut side.channels {
-            Some(channels) if passage.io.direction != Direction::Flush => {
-                let (direction, offset) = (passage.io.direction, passage.io.offset);
+            Some(channels) if charged_io.io.direction != Direction::Flush => {
+                let (direction, offset) = (charged_io.io.direction, charged_io.io.offset);
                 channels.admit(now, offset, mean, |start| match &mut self.programs {
                     Some(programs) if direction == Direction::Read => {
                         programs.let_read(now, start, offset)
                     }
                     Some(programs) if direction == Direction::Write => {
-                        programs.write(now, passage.moved);
+                        programs.write(now, charged_io.moved);
                         start
                     }
                     _ => start,
@@ -230,7 +232,7 @@ impl Stage for Media {
             _ => now,
         };
         side.use_so_far.add(1, Nanos(start.0 - now.0));
-        held(meter, now, start);
+        on_wait(meter, now, start);
         let factor = self.scatter.draw(&mut self.chance);
         start.saturating_add(Nanos(share(mean, factor)))
     }
@@ -272,7 +274,7 @@ mod tests {
         Media::new(service, scatter, Stream::new(1, "media", 0))
     }
 
-    fn passage(direction: Direction, offset: u64, kib: u64, follows: Follows) -> ChargedIo {
+    fn charged_io(direction: Direction, offset: u64, kib: u64, follows: Follows) -> ChargedIo {
         ChargedIo {
             io: Io {
                 direction,
@@ -293,7 +295,7 @@ mod tests {
     fn a_base_and_a_slope_by_direction_and_by_what_came_before() {
         let mut media = media(&service());
         let mut check = |direction, kib, follows, nanos: u64| {
-            let moved = passage(direction, 0, kib, follows);
+            let moved = charged_io(direction, 0, kib, follows);
             assert_eq!(media.admit(Nanos(1_000), &moved), Nanos(1_000 + nanos));
         };
         check(Read, 4, Nothing, 100_000);
@@ -343,7 +345,7 @@ mod tests {
         let ends = ends.map(|(direction, offset)| {
             let kib = if direction == Flush { 0 } else { 4 };
             media
-                .admit(Nanos(0), &passage(direction, offset, kib, Nothing))
+                .admit(Nanos(0), &charged_io(direction, offset, kib, Nothing))
                 .0
         });
         assert_eq!(ends, [100_000, 200_000, 40_000, 50_000, 300_000]);
@@ -353,9 +355,9 @@ mod tests {
     fn the_same_block_waits_for_itself_and_the_maximum_is_kept() {
         // 80,000 a second: eight channels.
         let mut media = with_channels(80_000.0);
-        let twice = [0; 2].map(|_| media.admit(Nanos(0), &passage(Read, 0, 4, Nothing)).0);
+        let twice = [0; 2].map(|_| media.admit(Nanos(0), &charged_io(Read, 0, 4, Nothing)).0);
         assert_eq!(twice, [100_000, 200_000]);
-        let blocks = (0..800_000u64).map(|block| passage(Read, block << 12, 4, Nothing));
+        let blocks = (0..800_000u64).map(|block| charged_io(Read, block << 12, 4, Nothing));
         let last = blocks.map(|block| media.admit(Nanos(0), &block).0).max();
         // Ten seconds of work on eight channels, the fullest of which has a little more.
         let seconds = last.unwrap_or(0) as f64 / 1e9;

@@ -154,8 +154,7 @@ impl Meter {
         self.due += (units * self.step as f64) as i128;
     }
 
-    /// From now on the bucket holds so much, of at most its size. What it owes beyond that is
-    /// forgotten.
+    /// Fills the bucket to `units`, at most to its size, and forgets what it owes.
     pub(crate) fn set_saved(&mut self, now: Nanos, units: f64) {
         assert!(units >= 0.0, "a bucket that holds {units} units");
         let saved = (units * self.step as f64) as i128;

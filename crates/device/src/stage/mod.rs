@@ -101,11 +101,11 @@ pub(crate) enum Counts {
 }
 
 impl Counts {
-    pub(crate) const fn of(self, passage: &ChargedIo) -> u64 {
+    pub(crate) const fn of(self, charged_io: &ChargedIo) -> u64 {
         match self {
-            Self::Operations => passage.ops,
-            Self::ChargedBytes => passage.charged,
-            Self::MovedBytes => passage.moved,
+            Self::Operations => charged_io.ops,
+            Self::ChargedBytes => charged_io.charged,
+            Self::MovedBytes => charged_io.moved,
         }
     }
 }
@@ -122,17 +122,17 @@ pub(crate) enum Meters {
 /// One verb: when may an operation that arrives `now` go on? Asked only of operations that it
 /// concerns.
 pub(crate) trait Stage {
-    /// `held` receives what it waited for, from when to when.
+    /// `on_wait` is called with what it waited for, from when to when.
     fn explain(
         &mut self,
         now: Nanos,
-        passage: &ChargedIo,
-        held: &mut impl FnMut(Meters, Nanos, Nanos),
+        charged_io: &ChargedIo,
+        on_wait: &mut impl FnMut(Meters, Nanos, Nanos),
     ) -> Nanos;
 
     #[cfg(test)]
-    fn admit(&mut self, now: Nanos, passage: &ChargedIo) -> Nanos {
-        self.explain(now, passage, &mut |_, _, _| ())
+    fn admit(&mut self, now: Nanos, charged_io: &ChargedIo) -> Nanos {
+        self.explain(now, charged_io, &mut |_, _, _| ())
     }
 }
 
@@ -158,12 +158,12 @@ impl Stage for Link {
     fn explain(
         &mut self,
         now: Nanos,
-        passage: &ChargedIo,
-        held: &mut impl FnMut(Meters, Nanos, Nanos),
+        charged_io: &ChargedIo,
+        on_wait: &mut impl FnMut(Meters, Nanos, Nanos),
     ) -> Nanos {
         match self {
-            Self::Limiter(stage) => stage.explain(now, passage, held),
-            Self::Burst(stage) => stage.explain(now, passage, held),
+            Self::Limiter(stage) => stage.explain(now, charged_io, on_wait),
+            Self::Burst(stage) => stage.explain(now, charged_io, on_wait),
         }
     }
 }
@@ -178,19 +178,27 @@ pub(crate) fn limiters(caps: &[Cap], credits: &[Credit], bytes: Counts) -> Vec<L
         }
     };
     let limiter = |cap: &Cap| Link::Limiter(Limiter::new(cap, counts(cap.rate)));
-    let burst = |credit: &Credit| Link::Burst(Burst::new(credit, counts(credit.baseline)));
     let (all, directed): (Vec<_>, Vec<_>) = caps.iter().partition(|cap| cap.covers == Covers::All);
-    let chain = all.into_iter().map(limiter);
-    let chain = chain.chain(credits.iter().map(burst));
-    chain.chain(directed.into_iter().map(limiter)).collect()
+    let mut links: Vec<Link> = all.into_iter().map(limiter).collect();
+    for credit in credits {
+        links.push(Link::Burst(Burst::new(credit, counts(credit.baseline))));
+    }
+    links.extend(directed.into_iter().map(limiter));
+    links
 }
 
 /// What the two meters of each of [`limiters`] are, in the same order.
 pub(crate) fn limiter_kinds(caps: &[Cap], credits: &[Credit]) -> Vec<[LimitKind; 2]> {
     let (all, directed): (Vec<_>, Vec<_>) = caps.iter().partition(|cap| cap.covers == Covers::All);
-    let of_cap = |cap: &Cap| [cap.steady(), cap.at_peak()];
-    let of_credit = |credit: &Credit| [credit.at_baseline(), credit.in_burst()];
-    let kinds = all.into_iter().map(of_cap);
-    let kinds = kinds.chain(credits.iter().map(of_credit));
-    kinds.chain(directed.into_iter().map(of_cap)).collect()
+    let mut kinds: Vec<_> = all
+        .iter()
+        .map(|cap| [cap.steady(), cap.at_peak()])
+        .collect();
+    kinds.extend(
+        credits
+            .iter()
+            .map(|credit| [credit.at_baseline(), credit.in_burst()]),
+    );
+    kinds.extend(directed.iter().map(|cap| [cap.steady(), cap.at_peak()]));
+    kinds
 }

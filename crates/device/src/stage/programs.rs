@@ -103,7 +103,7 @@ impl ProgramQueue {
 }
 
 impl Die {
-    /// Begins what waits, as far as the die is idle before `now`.
+    /// Begins the queued programs for which the die had time before `now`.
     #[inline]
     fn work(&mut self, now: Nanos, time: Nanos) {
         if self.waiting == 0 || self.free_at > now {

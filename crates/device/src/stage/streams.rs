@@ -47,8 +47,8 @@ const EMPTY: Set = Set {
 };
 
 impl Set {
-    /// The first way with this end. All are compared: which of them it is cannot be foretold, and
-    /// a processor that guesses loses more than four comparisons cost.
+    /// The first way with this end. All are compared without a branch: which of them it is cannot
+    /// be predicted, and a misprediction costs more than four comparisons.
     #[inline(always)]
     fn way_of(&self, end: u64) -> Option<usize> {
         let equal = |way: usize| u32::from(self.ends[way] == end) << way;
