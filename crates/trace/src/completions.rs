@@ -176,8 +176,8 @@ fn xperf(line: &[u8], titles: &mut Vec<String>, names: &mut Names) -> Result<Opt
     let field = |names: &[&str]| {
         let place = titles
             .iter()
-            .position(|title| names.contains(&title.as_str()));
-        let place = place.ok_or_else(|| format!("the head has no column {}", names[0]))?;
+            .position(|title| names.contains(&title.as_str()))
+            .ok_or_else(|| format!("the head has no column {}", names[0]))?;
         let field = fields.get(place).copied();
         field.ok_or_else(|| format!("column {}, {}, is missing", place + 1, names[0]))
     };

@@ -113,10 +113,10 @@ impl Columns {
     /// # Errors
     /// What is wrong with the description, and what would work.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let unset = || Number(0);
+        const UNSET: Column = Number(0);
         let mut columns = Self {
             clock: Clock::Unknown,
-            ..plain((unset(), 0), unset(), unset(), unset())
+            ..plain((UNSET, 0), UNSET, UNSET, UNSET)
         };
         for part in text
             .split(',')
@@ -131,7 +131,7 @@ impl Columns {
             ("length", &columns.len.0),
             ("op", &columns.operation),
         ] {
-            if *column == unset() {
+            if *column == UNSET {
                 return Err(format!("`{what}` is missing; {EXAMPLE}"));
             }
         }
@@ -455,10 +455,10 @@ fn moment(text: &[u8], columns: &Columns) -> Result<u64, String> {
     if columns.since == 0 {
         return time(text, columns.time.1, "time");
     }
-    let units = whole(text, "time")?;
-    let units = units
+    let given = whole(text, "time")?;
+    let units = given
         .checked_sub(columns.since)
-        .ok_or_else(|| format!("the time {units} lies before 1970: is it another unit?"))?;
+        .ok_or_else(|| format!("the time {given} lies before 1970: is it another unit?"))?;
     let at = units.checked_mul(columns.time.1);
     at.ok_or_else(|| format!("the time {units} is beyond any clock"))
 }
@@ -503,53 +503,52 @@ pub(crate) fn letters(rwbs: &[u8]) -> Option<Direction> {
     if rwbs.is_empty() || !rwbs.iter().all(|letter| b"RWDFSAMNEB".contains(letter)) {
         return None;
     }
-    let has = |letter: u8| rwbs.contains(&letter);
-    if has(b'D') || has(b'E') {
-        Some(Direction::Trim)
-    } else if has(b'W') {
-        Some(Direction::Write)
-    } else if has(b'R') {
-        Some(Direction::Read)
-    } else if has(b'F') {
-        Some(Direction::Sync)
-    } else {
-        None
-    }
+    const KINDS: [(u8, Direction); 5] = [
+        (b'D', Direction::Trim),
+        (b'E', Direction::Trim),
+        (b'W', Direction::Write),
+        (b'R', Direction::Read),
+        (b'F', Direction::Sync),
+    ];
+    let mut kinds = KINDS.into_iter();
+    let (_, direction) = kinds.find(|(letter, _)| rwbs.contains(letter))?;
+    Some(direction)
 }
 
 fn places(columns: &Columns, titles: &[String]) -> Result<Places, String> {
-    let place = |column: &Column| match column {
-        Number(number) => Ok(number - 1),
-        Column::Named(name) => {
-            let same = |title: &String| title.trim_matches('"').eq_ignore_ascii_case(name);
-            let found = titles.iter().position(same);
-            found.ok_or_else(|| {
-                format!(
-                    "no column is called `{name}`; the header has {}",
-                    titles.join(", ")
-                )
-            })
-        }
-    };
-    let device = columns
-        .device
-        .iter()
-        .map(place)
-        .collect::<Result<Vec<_>, _>>()?;
-    let took = columns.took.as_ref().map(|(column, _)| place(column));
+    let device = columns.device.iter().map(|column| place(column, titles));
+    let took = columns
+        .took
+        .as_ref()
+        .map(|(column, _)| place(column, titles));
     let mut places = Places {
-        time: place(&columns.time.0)?,
+        time: place(&columns.time.0, titles)?,
         took: took.transpose()?,
-        operation: place(&columns.operation)?,
-        offset: place(&columns.offset.0)?,
-        len: place(&columns.len.0)?,
-        device,
+        operation: place(&columns.operation, titles)?,
+        offset: place(&columns.offset.0, titles)?,
+        len: place(&columns.len.0, titles)?,
+        device: device.collect::<Result<_, _>>()?,
         most: 0,
     };
     let all = [places.time, places.operation, places.offset, places.len];
     let others = places.device.iter().chain(&places.took).copied();
     places.most = all.into_iter().chain(others).max().unwrap_or(0);
     Ok(places)
+}
+
+fn place(column: &Column, titles: &[String]) -> Result<usize, String> {
+    match column {
+        Number(number) => Ok(number - 1),
+        Column::Named(name) => titles
+            .iter()
+            .position(|title| title.trim_matches('"').eq_ignore_ascii_case(name))
+            .ok_or_else(|| {
+                format!(
+                    "no column is called `{name}`; the header has {}",
+                    titles.join(", ")
+                )
+            }),
+    }
 }
 
 /// Begin and end of each value of a line; quotes hold separators together.

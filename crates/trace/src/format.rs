@@ -49,11 +49,10 @@ pub type Unpack = fn(Box<dyn BufRead>) -> Box<dyn BufRead>;
 
 /// How a file that begins with these bytes is unpacked; `None`: it is not compressed.
 pub fn unpacked(first: &[u8]) -> Option<Unpack> {
-    let unpack: Unpack = |input| {
+    first.starts_with(&[0x1f, 0x8b]).then_some(|input| {
         let unpacked = flate2::bufread::MultiGzDecoder::new(input);
         Box::new(std::io::BufReader::with_capacity(LOOKED_AT, unpacked))
-    };
-    first.starts_with(&[0x1f, 0x8b]).then_some(unpack)
+    })
 }
 
 /// Bytes of a file from which its format is detected.
@@ -143,27 +142,28 @@ impl Format {
 }
 
 fn detect_text(text: &str) -> Result<Format, TraceError> {
-    let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
-    let has = |what: &str| lines().any(|line| line.contains(what));
-    let first = lines().next().unwrap_or_default();
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let first = lines.clone().next().unwrap_or_default();
     if first.starts_with("fio version ") {
         return Ok(Format::Iolog);
     }
-    if has("block_rq_issue: ") || has("block_rq_complete: ") || first.starts_with("# tracer:") {
+    if first.starts_with("# tracer:")
+        || text.contains("block_rq_issue: ")
+        || text.contains("block_rq_complete: ")
+    {
         return Ok(Format::Kernel(KernelText::Events));
     }
     if first.starts_with("TIME") && first.contains("LAT") {
         return Ok(Format::Completions(CompletionText::Biosnoop));
     }
-    if has("BeginHeader") && has("Disk") {
+    if text.contains("BeginHeader") && text.contains("Disk") {
         return Ok(Format::Completions(CompletionText::Xperf));
     }
     let preset = |name: &str| Preset::find(name).map(|preset| Format::Table(preset.columns()));
-    let is_load = |line: &str| {
+    if lines.any(|line| {
         let mut columns = line.split(';').map(str::trim);
         columns.next() == Some("start") && columns.next() == Some("sector")
-    };
-    if lines().any(is_load) {
+    }) {
         return preset("blkreplay").map_err(TraceError::Ask);
     }
     let blanks: Vec<&str> = first.split_whitespace().collect();
@@ -186,12 +186,6 @@ fn detect_text(text: &str) -> Result<Format, TraceError> {
 /// The public set whose rows look like this one.
 fn set_of_row(first: &str, blanks: &[&str]) -> Option<&'static str> {
     let columns: Vec<&str> = first.split(',').map(str::trim).collect();
-    let is_kind = |word: &str| {
-        matches!(
-            word.to_ascii_lowercase().as_str(),
-            "r" | "w" | "read" | "write"
-        )
-    };
     match columns[..] {
         ["Timestamp", "Response", "IOType", "LUN", ..] => Some("systor"),
         [time, took, kind, lun, ..]
@@ -233,6 +227,12 @@ fn set_of_row(first: &str, blanks: &[&str]) -> Option<&'static str> {
         }
         _ => None,
     }
+}
+
+/// Whether a word is the kind of an operation.
+fn is_kind(word: &str) -> bool {
+    let word = word.to_ascii_lowercase();
+    ["r", "w", "read", "write"].contains(&&*word)
 }
 
 fn is_whole(word: &str) -> bool {

@@ -70,7 +70,7 @@ struct Line<'a> {
     rwbs: &'a [u8],
     sector: u64,
     bytes: u64,
-    /// Of a completion without bytes: whether it is that of a flush.
+    /// Whether a completion without bytes is that of a flush.
     is_flush: bool,
 }
 
@@ -158,8 +158,9 @@ fn take_in(names: &mut Names, paired: &mut Paired, line: &Line<'_>) -> Result<()
                 (_, 0) => return Ok(()),
                 (direction, _) => direction,
             };
-            let offset = line.sector.checked_mul(SECTOR);
-            let offset = offset
+            let offset = line
+                .sector
+                .checked_mul(SECTOR)
                 .ok_or_else(|| format!("sector {} is beyond the end of any device", line.sector))?;
             let raw = Raw {
                 at: Nanos(line.at),
@@ -211,9 +212,9 @@ fn event(line: &[u8]) -> Result<Option<Line<'_>>, String> {
         .unwrap_or(&line[..place]);
     let stamp = before
         .rsplit(u8::is_ascii_whitespace)
-        .find(|word| !word.is_empty());
-    let stamp = stamp.and_then(|word| word.strip_suffix(b":"));
-    let stamp = stamp.ok_or("the time before the event is missing")?;
+        .find(|word| !word.is_empty())
+        .and_then(|word| word.strip_suffix(b":"))
+        .ok_or("the time before the event is missing")?;
     let at = time(stamp, SECOND, "time")?;
     let mut words = words(rest);
     let mut word = |what: &str| words.next().ok_or_else(|| format!("the {what} is missing"));

@@ -14,7 +14,7 @@ pub struct Merged<'a> {
 }
 
 impl<'a> Merged<'a> {
-    /// Of sources that are in order of time.
+    /// Merges sources that are in order of time.
     pub fn new(sources: Vec<Box<dyn Source + 'a>>) -> Self {
         Self {
             heads: Vec::new(),
@@ -29,11 +29,13 @@ impl<'a> Merged<'a> {
         for source in &mut self.sources {
             self.heads.push(source.next()?);
         }
-        let mut clocks = self.sources.iter().zip(&self.heads);
-        let first = clocks.find(|(_, head)| head.is_some());
-        let first = first.map_or(Clock::Recording, |(source, _)| source.clock());
-        let mut pairs = self.sources.iter().zip(&self.heads);
-        if pairs.any(|(source, head)| head.is_some() && source.clock() != first) {
+        // Files without an operation count no time.
+        let pairs = self.sources.iter().zip(&self.heads);
+        let mut clocks = pairs
+            .filter(|(_, head)| head.is_some())
+            .map(|(source, _)| source.clock());
+        let first = clocks.next();
+        if clocks.any(|clock| Some(clock) != first) {
             return Err(TraceError::Ask(
                 "the files count time from different moments, so they cannot be merged: import each \
                  by itself"

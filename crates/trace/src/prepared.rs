@@ -128,19 +128,15 @@ fn copied(operations: Vec<Operation>, wanted: &Wanted) -> Vec<Operation> {
     if wanted.copies <= 1 {
         return operations;
     }
-    let one = |copy: u32| {
-        operations.iter().map(move |operation| Operation {
-            at: Nanos(
-                operation
-                    .at
-                    .0
-                    .saturating_add(wanted.shift.0 * u64::from(copy)),
-            ),
+    let mut all = Vec::new();
+    for copy in 0..wanted.copies {
+        let shift = Nanos(wanted.shift.0 * u64::from(copy));
+        all.extend(operations.iter().map(|operation| Operation {
+            at: operation.at.saturating_add(shift),
             target: copy,
             ..*operation
-        })
-    };
-    let mut all: Vec<Operation> = (0..wanted.copies).flat_map(one).collect();
+        }));
+    }
     all.sort_by_key(|operation| operation.at);
     all
 }

@@ -42,7 +42,7 @@ pub struct Selected<'a> {
 }
 
 impl<'a> Selected<'a> {
-    /// Of a source in order of time.
+    /// A selection of a source in order of time.
     pub fn new(source: Box<dyn Source + 'a>, selection: Selection) -> Self {
         Self {
             source,
@@ -67,8 +67,9 @@ impl<'a> Selected<'a> {
             return Ok(is_it);
         }
         let names = self.source.targets();
-        let name = names.get(operation.target as usize);
-        let name = name.map_or("", String::as_str);
+        let name = names
+            .get(operation.target as usize)
+            .map_or("", String::as_str);
         if let Some(wanted) = &self.selection.device {
             if name != wanted {
                 return Ok(false);

@@ -22,24 +22,19 @@ const fn version(field: u16) -> u16 {
 
 /// Whether a file begins with records of vscsiStats, and of which version.
 pub(crate) fn detect(bytes: &[u8]) -> Option<u16> {
-    let field = |at: usize| {
-        let bytes = bytes.get(at..at + 2)?;
-        Some(u16::from_le_bytes([bytes[0], bytes[1]]))
-    };
-    let is_scsi = |command: u16| (1..=0xff).contains(&command);
-    let agree = |at: usize, record: usize, wanted: u16| {
-        let both = [at, at + record];
-        let known = both.map(|at| {
-            let (version_field, command) = (field(at + 2), field(at));
-            version_field.is_some_and(|found| version(found) == wanted)
-                && command.is_some_and(is_scsi)
-        });
-        known == [true, true]
-    };
-    if agree(12, 32, 1) {
-        return Some(1);
+    // The version, where the command begins in a record, and the size of a record.
+    for (wanted, command_at, size) in [(1, 12, 32), (2, 0, 40)] {
+        let is_record = |begin: usize| {
+            let fields = bytes.get(begin + command_at..begin + command_at + 4)?;
+            let command = u16::from_le_bytes([fields[0], fields[1]]);
+            let found = u16::from_le_bytes([fields[2], fields[3]]);
+            Some(version(found) == wanted && (1..=0xff).contains(&command))
+        };
+        if is_record(0) == Some(true) && is_record(size) == Some(true) {
+            return Some(wanted);
+        }
     }
-    agree(0, 40, 2).then_some(2)
+    None
 }
 
 /// A trace of vscsiStats.

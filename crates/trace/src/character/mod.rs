@@ -70,7 +70,7 @@ pub struct Character {
     pub working_set_bytes: u64,
     /// Pages that are written.
     pub written_set_bytes: u64,
-    /// Of the pages that writes write, those that an earlier one wrote; `None` without writes.
+    /// The share of written pages that an earlier write had written; `None` without writes.
     pub rewritten_percent: Option<f64>,
     /// End of the last byte that is touched.
     pub end_bytes: u64,

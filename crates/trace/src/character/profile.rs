@@ -97,15 +97,14 @@ impl Profile {
 
     pub(super) fn slots(&self, last_ns: u64) -> Vec<Slot> {
         let seconds = last_ns / SECOND + 1;
-        let fits = |width: &u64| seconds.div_ceil(*width) <= MOST_GIVEN;
         let held = WIDTHS[self.width];
         let fitting = WIDTHS
             .into_iter()
-            .find(fits)
+            .find(|width| seconds.div_ceil(*width) <= MOST_GIVEN)
             .unwrap_or(WIDTHS[WIDTHS.len() - 1]);
         let width = fitting.max(held);
-        let slots = joined(&self.held, width / held);
-        let slot = |(index, held): (usize, &Held)| {
+        let joined = joined(&self.held, width / held);
+        let slots = joined.iter().enumerate().map(|(index, held)| {
             let from_ns = index as u64 * width * SECOND;
             let length_ns = (width * SECOND)
                 .min((last_ns + 1).saturating_sub(from_ns))
@@ -120,8 +119,8 @@ impl Profile {
                 bytes_per_s: held.bytes as f64 / length,
                 working_set_bytes: held.touched * super::PAGE,
             }
-        };
-        slots.iter().enumerate().map(slot).collect()
+        });
+        slots.collect()
     }
 }
 

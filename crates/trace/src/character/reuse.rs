@@ -149,7 +149,7 @@ impl Distances {
     }
 
     pub(super) fn end(self) -> Reuse {
-        let percent = |part: f64| 100.0 * part / self.total.max(1e-9);
+        let total = self.total.max(1e-9);
         let furthest = self.counts.iter().rposition(|count| *count > 0.0);
         let mut sum = 0.0;
         let mut hits = Vec::new();
@@ -161,7 +161,7 @@ impl Distances {
             if sum > 0.0 && (is_step || is_last) {
                 hits.push(Hit {
                     cache_bytes: 1 << power,
-                    hit_percent: percent(sum),
+                    hit_percent: 100.0 * sum / total,
                 });
             }
             if is_last {
@@ -174,7 +174,7 @@ impl Distances {
                 0 => 0.0,
                 _ => 100.0 / (self.last.len().max(1) as f64).sqrt(),
             },
-            first_percent: percent(self.first),
+            first_percent: 100.0 * self.first / total,
             hits,
         }
     }

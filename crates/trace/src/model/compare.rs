@@ -9,9 +9,9 @@ use crate::character::{Character, Mix};
 pub struct Compared {
     /// What it is, with its unit.
     pub figure: String,
-    /// Of the trace; `None`: it has none.
+    /// The figure of the trace; `None`: it has none.
     pub trace: Option<f64>,
-    /// Of the model.
+    /// The figure of the model.
     pub model: Option<f64>,
 }
 

@@ -50,7 +50,7 @@ pub struct ModelJob {
     from_s: u64,
     length_s: u64,
     is_sequential: bool,
-    /// Bursts, each of so many operations and so many seconds after the one before; `None`: at random
+    /// Bursts: the operations of each, and the seconds since the one before; `None`: at random
     /// moments.
     burst: Option<(u64, f64)>,
     /// Operations a second of reads, writes and trims.
@@ -268,11 +268,10 @@ fn jobs(parts: &[[[Part; 2]; 2]], phases: &[Phase]) -> Vec<ModelJob> {
 }
 
 impl Model {
-    /// Gives every job its place: sequential ones an area each, random ones the rest, together.
+    /// Sets the area of every job: one for each sequential job, and the rest for all random ones.
     fn place(&mut self, parts: &Parts, end: u64) {
         let moved: u64 = self.sequential_jobs().map(|job| job.area.1).sum();
-        let touched = parts.sequential.touched() * PAGE;
-        let touched = touched.min(end);
+        let touched = (parts.sequential.touched() * PAGE).min(end);
         let mut next = 0;
         for job in self.jobs.iter_mut().filter(|job| job.is_sequential) {
             let share = touched as f64 * (job.area.1 as f64 / moved.max(1) as f64);

@@ -39,9 +39,11 @@ pub(super) fn few_sizes(counts: &BTreeMap<u32, u64>) -> Vec<(u64, u32)> {
         *rows.entry(sectors(sum / group)).or_default() += group;
     }
     // Weights are shares of a hundred thousand, so that they are short and fit 32 bits.
-    let weight = |count: u64| (count as f64 / all as f64 * 1e5).round().max(1.0) as u32;
-    let rows = rows.into_iter();
-    rows.map(|(size, count)| (size, weight(count))).collect()
+    let rows = rows.into_iter().map(|(size, count)| {
+        let weight = (count as f64 / all as f64 * 1e5).round().max(1.0);
+        (size, weight as u32)
+    });
+    rows.collect()
 }
 
 fn sectors(bytes: u64) -> u64 {
@@ -226,29 +228,31 @@ fn rates(rates: [f64; 3]) -> String {
 }
 
 fn sizes(job: &ModelJob) -> String {
-    let list = |sizes: &[(u64, u32)]| match sizes {
-        [(only, _)] => only.to_string(),
-        several => {
-            let rows: Vec<String> = several
-                .iter()
-                .map(|(size, weight)| format!("[{size}, {weight}]"))
-                .collect();
-            format!("[{}]", rows.join(", "))
-        }
-    };
     let present: Vec<_> = NAMES
         .iter()
         .zip(&job.sizes)
         .filter(|(_, sizes)| !sizes.is_empty())
         .collect();
     match &present[..] {
-        [(_, only)] => list(only),
+        [(_, only)] => size_list(only),
         several => table_of(
             several
                 .iter()
-                .map(|(name, sizes)| format!("{name} = {}", list(sizes))),
+                .map(|(name, sizes)| format!("{name} = {}", size_list(sizes))),
         ),
     }
+}
+
+/// `4096`, or `[[4096, 70], [8192, 30]]` with the weight of each.
+fn size_list(sizes: &[(u64, u32)]) -> String {
+    if let [(only, _)] = sizes {
+        return only.to_string();
+    }
+    let rows: Vec<String> = sizes
+        .iter()
+        .map(|(size, weight)| format!("[{size}, {weight}]"))
+        .collect();
+    format!("[{}]", rows.join(", "))
 }
 
 fn table_of(fields: impl Iterator<Item = String>) -> String {

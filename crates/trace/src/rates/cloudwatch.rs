@@ -72,7 +72,7 @@ fn metric(label: &str) -> Option<(Metric, bool)> {
     found.map(|(_, metric, is_sum)| (*metric, *is_sum))
 }
 
-/// Of `get-metric-data`: columns of moments and values.
+/// Reads the answer of `get-metric-data`: columns of moments and values.
 fn data(results: &[Value], remarks: &mut Vec<String>) -> Result<Vec<Series>, String> {
     let mut series = Vec::new();
     for result in results {
@@ -85,8 +85,9 @@ fn data(results: &[Value], remarks: &mut Vec<String>) -> Result<Vec<Series>, Str
         if word("StatusCode") == "PartialData" {
             remarks.push(format!("`{label}` goes on in further pages of the answer"));
         }
-        let list = |name: &str| result.get(name).and_then(Value::as_array);
-        let (Some(moments), Some(values)) = (list("Timestamps"), list("Values")) else {
+        let [moments, values] =
+            ["Timestamps", "Values"].map(|name| result.get(name).and_then(Value::as_array));
+        let (Some(moments), Some(values)) = (moments, values) else {
             return Err(format!("`{label}` has no Timestamps or no Values"));
         };
         let points = moments
@@ -105,7 +106,7 @@ fn data(results: &[Value], remarks: &mut Vec<String>) -> Result<Vec<Series>, Str
     Ok(series)
 }
 
-/// Of `get-metric-statistics`: one metric, its points in any order.
+/// Reads the answer of `get-metric-statistics`: one metric, its points in any order.
 fn statistics(json: &Value) -> Result<Vec<Series>, String> {
     let label = json
         .get("Label")
@@ -119,14 +120,17 @@ fn statistics(json: &Value) -> Result<Vec<Series>, String> {
         )
     })?;
     let statistic = if is_sum { "Sum" } else { "Average" };
-    let points = json.get("Datapoints").and_then(Value::as_array);
-    let points = points.ok_or("no Datapoints in it")?.iter().map(|found| {
+    let found = json.get("Datapoints").and_then(Value::as_array);
+    let mut points = Vec::new();
+    for found in found.ok_or("no Datapoints in it")? {
         let value = found.get(statistic).ok_or_else(|| {
             format!("{label} has no {statistic}: ask for it with --statistics {statistic}")
         })?;
-        point(found.get("Timestamp").unwrap_or(&Value::Null), value)
-    });
-    let points: Vec<(u64, f64)> = points.collect::<Result<_, _>>()?;
+        points.push(point(
+            found.get("Timestamp").unwrap_or(&Value::Null),
+            value,
+        )?);
+    }
     Ok(vec![(metric, is_sum, points)])
 }
 
@@ -147,8 +151,10 @@ fn point(at: &Value, value: &Value) -> Result<(u64, f64), String> {
     };
     let nanos = nanos.ok_or_else(|| format!("the Timestamp {at} is no moment since 1970"))?;
     let value = value.as_f64().and_then(figure);
-    let value = value.ok_or("a value is not a number that a rate can have")?;
-    Ok((nanos, value))
+    Ok((
+        nanos,
+        value.ok_or("a value is not a number that a rate can have")?,
+    ))
 }
 
 #[cfg(test)]

@@ -49,8 +49,8 @@ fn header(line: &str) -> Option<(Vec<&str>, usize)> {
     let device = words
         .iter()
         .position(|word| ["Device", "Device:", "DEV"].contains(word))?;
-    let is_rate = |word: &&str| COLUMNS.iter().any(|(title, ..)| title == word);
-    words.iter().any(is_rate).then_some((words, device))
+    let has_rates = COLUMNS.iter().any(|(title, ..)| words.contains(title));
+    has_rates.then_some((words, device))
 }
 
 /// A device in a report.
@@ -242,21 +242,23 @@ fn date(line: &str) -> Option<u64> {
 /// The reports of `iostat -o JSON` and `sadf -j`; whether they have dates.
 fn json(text: &str, length_ns: &mut Option<u64>) -> Result<(Vec<Row>, bool), String> {
     let json: Value = serde_json::from_str(text).map_err(|why| format!("no sound JSON: {why}"))?;
-    let statistics = json.pointer("/sysstat/hosts/0/statistics");
-    let statistics = statistics.and_then(Value::as_array);
-    let statistics = statistics.ok_or("no statistics of a host in it")?;
+    let statistics = json
+        .pointer("/sysstat/hosts/0/statistics")
+        .and_then(Value::as_array)
+        .ok_or("no statistics of a host in it")?;
     let (mut rows, mut has_dates) = (Vec::new(), true);
     for (found, report) in statistics.iter().zip(0_u64..) {
         let moment = found.get("timestamp");
         let at_ns = match moment {
             Some(Value::String(text)) => date(text),
             Some(moment) => {
-                let word = |name: &str| moment.get(name).and_then(Value::as_str);
                 let interval = moment.get("interval").and_then(Value::as_u64);
-                let interval = interval.filter(|seconds| *seconds > 0);
-                *length_ns = length_ns.or(interval.map(|seconds| seconds.saturating_mul(SECOND)));
-                let pair = word("date").zip(word("time"));
-                pair.and_then(|(day, time)| date(&format!("{day}T{time}")))
+                let length = interval.map(|seconds| seconds.saturating_mul(SECOND));
+                *length_ns = length_ns.or(length.filter(|length| *length > 0));
+                let [day, time] =
+                    ["date", "time"].map(|name| moment.get(name).and_then(Value::as_str));
+                day.zip(time)
+                    .and_then(|(day, time)| date(&format!("{day}T{time}")))
             }
             None => None,
         };
