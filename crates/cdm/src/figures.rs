@@ -36,20 +36,21 @@ impl Row {
 
 /// All rows, in the order in which they were measured.
 pub fn rows(record: &Record, form: &Form) -> Vec<Row> {
-    let of_way = |way| {
-        let row = move |test: &Test| row(record, form.wish.taking, *test, way);
-        form.tests.iter().map(row)
-    };
-    form.ways.iter().copied().flat_map(of_way).collect()
+    let mut rows = Vec::new();
+    for way in &form.ways {
+        for test in &form.tests {
+            rows.push(row(record, form.wish.taking, *test, *way));
+        }
+    }
+    rows
 }
 
 fn row(record: &Record, taking: Taking, test: Test, way: Way) -> Row {
     let name = case_name(&test, way);
-    let counted = |m: &&Measurement| m.pass > 0 && m.case == name;
     let passes: Vec<Figures> = record
         .measurements
         .iter()
-        .filter(counted)
+        .filter(|measured| measured.pass > 0 && measured.case == name)
         .filter_map(figures)
         .collect();
     let shown = match taking {
@@ -64,13 +65,17 @@ fn row(record: &Record, taking: Taking, test: Test, way: Way) -> Row {
     }
 }
 
-/// Nothing of a pass in which no operation came back.
+/// The figures of a pass; `None` where no operation came back.
 fn figures(measurement: &Measurement) -> Option<Figures> {
-    let directions = || measurement.jobs.iter().flat_map(|j| j.directions.values());
-    let ios: u64 = directions().map(|direction| direction.ios).sum();
-    let waited: f64 = directions()
-        .map(|direction| direction.service.mean_ns * direction.ios as f64)
-        .sum();
+    let (mut ios, mut waited) = (0, 0.0);
+    for direction in measurement
+        .jobs
+        .iter()
+        .flat_map(|job| job.directions.values())
+    {
+        ios += direction.ios;
+        waited += direction.service.mean_ns * direction.ios as f64;
+    }
     let bytes: f64 = measurement.jobs.iter().map(JobResult::bytes_per_s).sum();
     (ios > 0).then(|| Figures {
         mb_per_s: bytes / 1e6,
@@ -87,9 +92,10 @@ fn best(passes: &[Figures]) -> Option<Figures> {
 
 fn mean(passes: &[Figures]) -> Option<Figures> {
     let number = passes.len() as f64;
-    let sum = |what: fn(&Figures) -> f64| passes.iter().map(what).sum::<f64>() / number;
+    let mb_per_s: f64 = passes.iter().map(|pass| pass.mb_per_s).sum();
+    let latency_us: f64 = passes.iter().map(|pass| pass.latency_us).sum();
     (!passes.is_empty()).then(|| Figures {
-        mb_per_s: sum(|figures| figures.mb_per_s),
-        latency_us: sum(|figures| figures.latency_us),
+        mb_per_s: mb_per_s / number,
+        latency_us: latency_us / number,
     })
 }

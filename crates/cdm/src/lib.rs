@@ -135,8 +135,10 @@ pub struct Prepared {
 /// [`Mistake`] for a combination that the version does not have, and for numbers out of range.
 pub fn prepare(wish: &Wish) -> Result<Prepared, Mistake> {
     let form = form(wish)?;
-    let both = |way| form.tests.iter().map(move |test| (test, way));
-    let pairs = form.ways.iter().flat_map(both);
+    let mut cases = Vec::new();
+    for way in &form.ways {
+        cases.extend(form.tests.iter().map(|test| case(test, *way, &form)));
+    }
     let (aggregate, discard) = match wish.taking {
         Taking::Best => (Aggregate::Best, 1),
         Taking::Mean => (Aggregate::Mean, 0),
@@ -145,7 +147,7 @@ pub fn prepare(wish: &Wish) -> Result<Prepared, Mistake> {
     let plan = Plan {
         name: "cdm".to_owned(),
         description: format!("The tests of CrystalDiskMark {release}, profile {profile}."),
-        cases: pairs.map(|(test, way)| case(test, *way, &form)).collect(),
+        cases,
         passes: form.loops,
         discard,
         aggregate,
@@ -163,8 +165,7 @@ fn form(wish: &Wish) -> Result<Form, Mistake> {
     let newer = "--cdm-version 8 or 9 has them";
     let no_profiles =
         format!("CrystalDiskMark {release} has no profiles, only its four tests; {newer}");
-    let tests = tests(wish.version, wish.profile);
-    let tests = tests.ok_or_else(|| Mistake::new("", no_profiles))?;
+    let tests = tests(wish.version, wish.profile).ok_or_else(|| Mistake::new("", no_profiles))?;
     if wish.mix.is_some() && !wish.version.has_profiles() {
         let wrong = format!("CrystalDiskMark {release} has no mixed tests; {newer}");
         return Err(Mistake::new("", wrong));

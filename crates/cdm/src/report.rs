@@ -4,7 +4,7 @@ use blocklab_record::{Record, TargetFacts, TargetKind};
 use blocklab_units::Bytes;
 use serde_json::{Value, json};
 
-use super::{Figures, Form, Row, Taking, Version, Way, rows};
+use super::{Form, Row, Taking, Version, Way, rows};
 
 /// Facts of the report that no record holds.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -191,9 +191,9 @@ fn place_of(record: &Record, is_older: bool) -> String {
 fn date(record: &Record) -> String {
     let at = &record.finished_at;
     let (day, time) = at.split_once('T').unwrap_or((at, ""));
-    let time = time.get(..8).unwrap_or(time);
-    let time = time.strip_prefix('0').unwrap_or(time);
-    format!("{} {time}", day.replace('-', "/"))
+    let seconds = time.get(..8).unwrap_or(time);
+    let short = seconds.strip_prefix('0').unwrap_or(seconds);
+    format!("{} {short}", day.replace('-', "/"))
 }
 
 /// Every pass of every test in MB/s, with what the best one hides: the median, and how far the
@@ -262,7 +262,7 @@ fn middle(row: &Row) -> Option<(f64, f64)> {
 /// Shape of what [`json`] writes. A change of meaning needs a new number.
 const FORMAT: u32 = 1;
 
-/// The same figures for programs.
+/// The figures of the report as JSON.
 pub fn json(record: &Record, form: &Form) -> String {
     let rows: Vec<Value> = rows(record, form).iter().map(json_row).collect();
     let value = json!({
@@ -285,7 +285,10 @@ pub fn json(record: &Record, form: &Form) -> String {
 }
 
 fn json_row(row: &Row) -> Value {
-    let pass = |pass: &Figures| json!({"mb_per_s": pass.mb_per_s, "latency_us": pass.latency_us});
+    let mut passes = Vec::new();
+    for pass in &row.passes {
+        passes.push(json!({"mb_per_s": pass.mb_per_s, "latency_us": pass.latency_us}));
+    }
     json!({
         "test": format!("{} {}", row.test.kind(), row.test.queue()),
         "direction": row.way.title().to_lowercase(),
@@ -293,6 +296,6 @@ fn json_row(row: &Row) -> Value {
         "mb_per_s": row.shown.map(|shown| shown.mb_per_s),
         "iops": row.shown.map(|_| row.iops()),
         "latency_us": row.shown.map(|shown| shown.latency_us),
-        "passes": row.passes.iter().map(pass).collect::<Vec<_>>(),
+        "passes": passes,
     })
 }

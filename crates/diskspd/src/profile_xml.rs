@@ -383,8 +383,9 @@ fn write_flush(target: &Target, sheet: &mut Sheet) {
     let own = FLUSHES
         .iter()
         .find(|(_, flush)| Some(*flush) == target.map_flush);
-    own.into_iter()
-        .for_each(|(name, _)| sheet.leaf("FlushType", name));
+    if let Some((name, _)) = own {
+        sheet.leaf("FlushType", name);
+    }
 }
 
 /// Whether it requests bytes that are made anew for each write: random ones without a source.
@@ -454,7 +455,7 @@ fn write_offsets(target: &Target, sheet: &mut Sheet) {
     }
 }
 
-/// Of ranges: in per cent, or in bytes.
+/// The units of ranges: per cent, or bytes.
 const WIDTHS: [&str; 2] = ["Percent", "Absolute"];
 
 fn read_distribution(target: &mut Target, element: &Element) -> Result<(), Mistake> {

@@ -19,7 +19,7 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// All that is not idle.
+    /// The share of time that is not idle.
     pub fn busy(&self) -> f64 {
         self.user + self.kernel
     }
@@ -203,7 +203,7 @@ pub(super) fn outcomes<'a>(
     })
 }
 
-/// What some jobs did in each interval.
+/// The rates of the jobs that `of` picks, in each interval.
 fn rates(
     measurement: &Measurement,
     buckets: &[Bucket],
@@ -239,8 +239,10 @@ fn row<'a>(
     pair: &'a Pair,
 ) -> Row<'a> {
     let mut both = Both::default();
-    let is_own = |job: &JobResult| pair.jobs.contains(&job.name);
-    for job in measurement.jobs.iter().filter(|job| is_own(job)) {
+    for job in &measurement.jobs {
+        if !pair.jobs.contains(&job.name) {
+            continue;
+        }
         for (name, direction) in &job.directions {
             match name {
                 Direction::Read => both.read.merge(&Tally::new(direction)),
@@ -264,7 +266,7 @@ fn row<'a>(
             (made, 0) => made,
             (made, size) => made.min(size),
         },
-        rates: rates(measurement, buckets, is_own),
+        rates: rates(measurement, buckets, |job| pair.jobs.contains(&job.name)),
     }
 }
 

@@ -159,21 +159,22 @@ fn usage_table(processors: &[Processor], layout: Layout) -> String {
     let kernel = if new { 7 } else { 8 };
     let kernel_head = if new { " Kernel |" } else { "  Kernel |" };
     let dashes = "-".repeat(if new { lead + 35 } else { 43 });
-    let figures = |of: Usage| {
-        let (busy, user, idle) = (of.busy(), of.user, of.idle);
-        let of_kernel = format!("{:>kernel$.2}%", of.kernel);
-        format!("{busy:>7.2}%|{user:>7.2}%|{of_kernel}|{idle:>7.2}%\n")
-    };
     let mut text = format!("{head}  Usage |  User  |{kernel_head}  Idle\n{dashes}\n");
     for processor in processors {
         for ((_, _, value), width) in shown.iter().zip(&widths) {
             text.push_str(&format!("{:>width$}|", value(processor)));
         }
-        text.push_str(&figures(processor.usage));
+        text.push_str(&usage(processor.usage, kernel));
     }
-    let mean = figures(average(processors));
+    let mean = usage(average(processors), kernel);
     text.push_str(&format!("{dashes}\n{:>lead$}{mean}", "avg.|"));
     text
+}
+
+/// The figures of a processor; `width` is that of the time in the kernel.
+fn usage(usage: Usage, width: usize) -> String {
+    let (busy, user, kernel, idle) = (usage.busy(), usage.user, usage.kernel, usage.idle);
+    format!("{busy:>7.2}%|{user:>7.2}%|{kernel:>width$.2}%|{idle:>7.2}%\n")
 }
 
 fn table(

@@ -2,7 +2,7 @@
 
 const UNITS: [(u32, &str); 4] = [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")];
 
-/// In the largest unit that it reaches, with two decimals where it is no whole number of them:
+/// Bytes in the largest unit, with two decimals unless the number is whole:
 /// `64KiB`, `1.95MiB`, `512B`.
 pub(super) fn kmgt(bytes: u64) -> String {
     let Some((shift, unit)) = UNITS.into_iter().find(|(shift, _)| bytes >> shift > 0) else {
@@ -13,7 +13,8 @@ pub(super) fn kmgt(bytes: u64) -> String {
     format!("{number}{unit}")
 }
 
-/// As 2.0.21a writes the size of a file: whole units, cut off, from more than ten of them on.
+/// The size of a file as 2.0.21a writes it: in the largest unit of which there are more than ten,
+/// truncated.
 pub(super) fn old_file_size(bytes: u64) -> String {
     let fitting = UNITS[1..].iter().find(|(shift, _)| bytes > 10 << shift);
     match fitting {

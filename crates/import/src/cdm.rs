@@ -64,7 +64,7 @@ fn is_row(line: &str) -> bool {
     (is_label || line.contains(" MB/s")) && !line.starts_with('*')
 }
 
-/// One report, whose first line has this index.
+/// Reads the report whose first line has this index.
 fn report(lines: &[&str], first: usize) -> Result<Printed, Mistake> {
     let mut found = Found {
         tool: tool(lines[0]).unwrap_or_default(),

@@ -412,7 +412,7 @@ const SETTINGS: [Setting; 9] = [
     ("think time:", "time", |job, rest| { job.think = rest != "0ms"; Some(()) }),
 ];
 
-/// A line below `path:`.
+/// Reads a line below `path:`.
 fn setting(job: &mut Job, line: &str) -> Result<(), String> {
     for (label, wanted, set) in SETTINGS {
         if let Some(rest) = after(line, label) {

@@ -62,7 +62,7 @@ fn not_a_result(message: impl Into<String>) -> Mistake {
     not_a_result_at(0, message)
 }
 
-/// The same of one line. A parser does not know the name of its file.
+/// An error at a line. A parser does not know the name of its file.
 fn not_a_result_at(line: usize, message: impl Into<String>) -> Mistake {
     Mistake::here(&Place { file: None, line }, message)
 }

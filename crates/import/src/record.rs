@@ -93,7 +93,7 @@ impl Found {
         }
     }
 
-    /// A job of the case of this name.
+    /// Adds a job to the case of this name.
     pub fn job(&mut self, case: String, job: Job) {
         match self.cases.iter_mut().find(|known| known.name == case) {
             Some(known) => known.jobs.push(job),

@@ -88,7 +88,7 @@ impl Runs {
 }
 
 impl Printed {
-    /// Of the program, the cases and their jobs.
+    /// The names of the program, the cases and their jobs.
     fn names(&self) -> String {
         let mut names = self.found.tool.clone();
         for case in &self.found.cases {

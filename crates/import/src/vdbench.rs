@@ -480,7 +480,7 @@ fn name_runs(reports: [&[Start]; 2], found: &mut Found) {
     }
 }
 
-/// Those settings of the same names that are not the same for all.
+/// The settings whose values differ between the runs.
 fn differing<'s>(
     all: impl Iterator<Item = &'s Vec<(String, String)>>,
 ) -> Vec<Vec<(String, String)>> {

@@ -262,18 +262,16 @@ impl Hosts<'_> {
         if words.iter().any(|word| word == "*" || word == "default") {
             return Ok(Vec::new());
         }
-        let is_known = |word: &String| match &self.defined[..] {
-            [] => word == "localhost",
-            [(only, _)] => word == only || word == "localhost",
-            several => several.iter().any(|(name, _)| name == word),
-        };
-        match words.iter().find(|word| !is_known(word)) {
-            None if self.defined.len() < 2 => Ok(Vec::new()),
-            None => Ok(words),
-            Some(name) => Err(arg.parameter.error(format_args!(
-                "there is no hd={name}; hosts are defined before storage: hd={name},system=ADDRESS"
-            ))),
+        let is_one = self.defined.len() < 2;
+        for name in &words {
+            let is_local = is_one && name == "localhost";
+            if !is_local && !self.defined.iter().any(|(known, _)| known == name) {
+                return Err(arg.parameter.error(format_args!(
+                    "there is no hd={name}; hosts are defined before storage: hd={name},system=ADDRESS"
+                )));
+            }
         }
+        Ok(if is_one { Vec::new() } else { words })
     }
 }
 

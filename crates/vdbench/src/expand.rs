@@ -234,7 +234,7 @@ fn uses(rd: &Rd, all: &Definitions<'_>) -> Result<Vec<Use>, Mistake> {
     Ok(uses)
 }
 
-/// The names that a pattern matches; one at least.
+/// The places of the names that a pattern matches; one at least.
 fn matching<'n>(
     subject: &impl Subject,
     keyword: &str,

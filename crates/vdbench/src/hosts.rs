@@ -14,11 +14,13 @@ impl ParameterFile {
         if self.hosts.is_empty() {
             return vec![0];
         }
-        let has = |names: &[String], name: &String| names.is_empty() || names.contains(name);
-        let storage = &self.sds[sd];
+        let lists = [&self.sds[sd].hosts, &wd.hosts];
         let all = self.hosts.iter().enumerate();
-        let found =
-            all.filter(|(_, host)| has(&storage.hosts, &host.name) && has(&wd.hosts, &host.name));
+        // A definition without a list of hosts is for all of them.
+        let found = all.filter(|(_, host)| {
+            let mut lists = lists.iter();
+            lists.all(|names| names.is_empty() || names.contains(&host.name))
+        });
         let places = found.map(|(place, _)| place);
         let most = match wd.seek {
             Seek::Eof | Seek::SequentialAnywhere => 1,

@@ -90,8 +90,8 @@ pub fn prepare(file: &ParameterFile, inputs: &Inputs) -> Result<Prepared, Mistak
     })
 }
 
-/// Gives the jobs of all runs their limit. All runs count together, and with
-/// `remove` each storage definition by itself.
+/// Sets the limit of errors of the jobs of all runs. It counts all runs, and with `remove` each
+/// storage definition by itself.
 pub(super) fn limit_errors(file: &ParameterFile, cases: &mut [Case], runs: &[Planned]) {
     let requested = &file.general.data_errors;
     let all = MostErrors::new(requested.most, 0);

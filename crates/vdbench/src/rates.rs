@@ -39,7 +39,8 @@ pub(super) fn nominal(run: &Run) -> f64 {
     run.rate.number(10_000.0, 10_000.0)
 }
 
-/// Gives every job of a case its part of a rate. A maximum leaves all free, or keeps their shares.
+/// Sets every job of a case to its part of a rate. A maximum leaves all free, or keeps their
+/// shares.
 pub fn set_rate(case: &mut Case, run: &Run, planned_jobs: &[PlannedJob], rate: f64) {
     let mut in_pool: BTreeMap<(usize, String), f64> = BTreeMap::new();
     for (job, planned_job) in case.workload.jobs.iter().zip(planned_jobs) {

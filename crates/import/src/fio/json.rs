@@ -39,7 +39,7 @@ struct Entry {
     groupid: Option<u64>,
     error: Option<i64>,
     total_err: Option<u64>,
-    /// Of all threads together, in ms.
+    /// The run time of all threads added up, in ms.
     job_runtime: Option<f64>,
     #[serde(rename = "job options", default)]
     options: Map<String, Value>,
@@ -419,7 +419,7 @@ impl Side {
         ))
     }
 
-    /// Of flushes, fio 3.33 gives no count but that of its samples.
+    /// The figures of flushes. fio 3.33 prints no count of them but that of their samples.
     fn flushes(&self) -> Figures {
         let latency = sampled(&self.lat_ns, 1.0).or(sampled(&self.lat, 1e3));
         let samples = latency.and_then(|(latency, _)| latency.samples);

@@ -274,7 +274,7 @@ impl JobLogs<'_> {
         self.log(Kind::Completion).or(self.log(Kind::Latency))
     }
 
-    /// Each line is an operation.
+    /// Reads logs in which each line is an operation.
     fn of_operations(
         &self,
         block: &mut u64,
@@ -380,7 +380,7 @@ fn rate_at(rates: &[Span], ms: f64) -> f64 {
     near.map_or(0.0, |(_, _, rate)| *rate)
 }
 
-/// Of latencies by the operations of their windows.
+/// The mean latency, weighted by the operations of each window.
 fn mean(weighted: &[Span]) -> Option<f64> {
     let weight: f64 = weighted.iter().map(|(_, _, ios)| ios).sum();
     let sum: f64 = weighted.iter().map(|(_, ns, ios)| ns * ios).sum();

@@ -45,8 +45,10 @@ pub(super) fn requested(printed: Job, options: &Options, threads: u32, found: &m
         return printed;
     }
     let engine = options.get("ioengine").map_or("psync", String::as_str);
-    let rw = options.get("rw").or(options.get("readwrite"));
-    let rw = rw.map_or("read", |rw| rw.split(':').next().unwrap_or_default());
+    let rw = options
+        .get("rw")
+        .or(options.get("readwrite"))
+        .map_or("read", |rw| rw.split(':').next().unwrap_or_default());
     let can = ways(rw);
     let did = [&printed.read, &printed.write, &printed.trim].map(|figures| figures.ios > 0);
     // Reads of a check of what was written are no load.

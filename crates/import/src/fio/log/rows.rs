@@ -26,9 +26,9 @@ pub(super) struct Rows {
 /// Reads, writes or trims of a log.
 #[derive(Debug, Default)]
 pub(super) struct Way {
-    /// Of windows: their ends in ms, and values.
+    /// The ends of windows in ms, and their values.
     pub windows: Vec<(f64, f64)>,
-    /// Of operations: how many and their bytes.
+    /// The number of operations.
     pub ios: u64,
     pub bytes: f64,
     /// Block size of all of them; `None`: they differ.
