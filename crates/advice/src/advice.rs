@@ -27,7 +27,7 @@ const TWICE: usize = 2;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Choice {
-    /// Those of the question.
+    /// The terms that the question names.
     Cheapest,
     /// One volume.
     WithoutStriping,
@@ -310,7 +310,7 @@ impl Chosen {
     }
 }
 
-/// What would be cheaper under terms that nobody asked for.
+/// Cheaper offers under other terms than those of the question.
 fn relaxed(market: &Market<'_>, question: &Question, price: f64) -> Vec<Refused> {
     let mut terms = Vec::new();
     if question.need.lasts.is_none() {

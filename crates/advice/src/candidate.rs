@@ -23,7 +23,7 @@ pub struct Candidate {
     pub offer: Offer,
     /// A month of it all, in `currency`; `None`: a part has no price.
     pub per_month: Option<f64>,
-    /// Of this, the volumes.
+    /// The part of the price that is for the volumes.
     pub volumes_per_month: Option<f64>,
     /// `USD`, or `CNY` in the regions of China.
     pub currency: &'static str,
@@ -99,7 +99,7 @@ impl Candidate {
         alone.to_string()
     }
 
-    /// As `run --target sim:` takes it.
+    /// The address as `run --target sim:` takes it.
     pub fn address(&self) -> String {
         self.offer.to_string()
     }

@@ -24,7 +24,7 @@ pub struct Finalist {
     /// What becomes of each load of the need from each start, in closed form; empty: nothing is
     /// predicted of it.
     pub courses: Vec<Course>,
-    /// Figures that decide and that nobody has shown, one sentence each.
+    /// Assumed figures that decide, one sentence each.
     pub rests_on: Vec<String>,
 }
 
@@ -66,7 +66,7 @@ pub struct Simulated {
     pub verdict: Verdict,
     /// With the figures that it rests on.
     pub why: Vec<String>,
-    /// Of the random operations; `None`: none were asked for.
+    /// The p99 of the random operations; `None`: the need names none.
     pub p99_ns: Option<f64>,
     /// Virtual time, all loads together.
     pub simulated_ns: u64,
@@ -111,7 +111,7 @@ impl Course {
 /// Rates that differ by less are the same: they were rounded.
 const SAME: f64 = 1e-6;
 
-/// Each load of a need from each start.
+/// The course of each load of a need from each state of the buckets.
 fn courses(finalist: &Finalist, catalog: &Catalog, need: &Need) -> Vec<Course> {
     let mut found = Vec::new();
     for start in finalist.starts(need) {
@@ -120,8 +120,10 @@ fn courses(finalist: &Finalist, catalog: &Catalog, need: &Need) -> Vec<Course> {
             continue;
         };
         for (of, load) in steady(need) {
-            let phases = device.endure(&load).map(|endured| endured.phases);
-            let phases = phases.unwrap_or_default();
+            let phases = match device.endure(&load) {
+                Ok(endured) => endured.phases,
+                Err(_) => Vec::new(),
+            };
             let short = phases
                 .iter()
                 .find(|phase| phase.iops < load.iops * (1.0 - SAME));
@@ -220,8 +222,8 @@ impl Finalist {
         ]
     }
 
-    /// From which states of its buckets it is judged. Where credits may be spent, an empty bucket is
-    /// not asked for.
+    /// The states of its buckets from which it is judged. Where credits may be spent, an empty
+    /// bucket is not asked for.
     pub fn starts(&self, need: &Need) -> &'static [Start] {
         if self.has_credits() && need.lasts.is_none() {
             &[Start::Empty, Start::Full]
@@ -263,7 +265,7 @@ impl Bound {
     }
 }
 
-/// Of all that is assumed of a device, what decides here: limits that count the need, the latency
+/// The assumptions about a device that decide here: limits that count the need, the latency
 /// where one is asked for, and prices that are paid.
 fn rests_on(resolved: &Resolved, margins: &[Margin]) -> Vec<String> {
     let mut found = Vec::new();

@@ -53,7 +53,7 @@ pub(crate) fn front(market: &Market<'_>, question: &Question) -> Vec<Point> {
     points
 }
 
-/// Where a finalist stands; `None`: it has no price, or nobody knows its latency.
+/// The price and latency of a finalist; `None`: one of them is unknown.
 fn point(finalist: &Finalist, question: &Question) -> Option<Point> {
     let p99 = question.need.least_p99(&finalist.resolved.spec)?;
     Some(Point {
@@ -66,7 +66,7 @@ fn point(finalist: &Finalist, question: &Question) -> Option<Point> {
     })
 }
 
-/// Of what was looked at besides, under other terms or next in price, what is not on the front.
+/// The finalists under other terms or next in price that are not on the front.
 pub(crate) fn beside<'f>(
     front: &[Point],
     others: impl Iterator<Item = &'f Finalist>,

@@ -49,7 +49,7 @@ pub(crate) fn parts(need: &Need) -> Vec<Wanted> {
         .collect()
 }
 
-/// As JSON and texts name it.
+/// The name of a part of a need in JSON and texts.
 pub(crate) const fn named(wanted: Wanted) -> &'static str {
     match wanted {
         Wanted::Capacity => "capacity",
@@ -59,7 +59,7 @@ pub(crate) const fn named(wanted: Wanted) -> &'static str {
     }
 }
 
-/// In which its values are.
+/// The unit of its values.
 pub(crate) const fn unit(wanted: Wanted) -> &'static str {
     match wanted {
         Wanted::Capacity => "bytes",

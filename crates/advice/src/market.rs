@@ -30,7 +30,7 @@ type Place = (usize, usize);
 pub struct Market<'c> {
     pub(crate) catalog: &'c Catalog,
     pub(crate) sellers: Vec<Seller>,
-    /// Of each seller, the cheapest first.
+    /// The machines of each seller, the cheapest first.
     hosts: Vec<Vec<Host>>,
     /// The least volumes for each need, by seller, number and class of machine.
     offered: RefCell<Vec<(Asked, Rc<Vec<Offered>>)>>,
@@ -91,7 +91,7 @@ impl<'c> Market<'c> {
         Ok(market)
     }
 
-    /// Of a wish that no machine meets: which part of it alone is too much.
+    /// The part of a wish for a machine that no machine meets even alone.
     fn no_machine(&self, wanted: &Hosts) -> Contradiction {
         let all = Hosts {
             previous: true,
@@ -122,7 +122,7 @@ impl<'c> Market<'c> {
         Contradiction(message)
     }
 
-    /// The same with one machine.
+    /// The market with this machine only.
     pub(crate) fn only(&self, name: &str) -> Self {
         Self {
             catalog: self.catalog,
@@ -133,7 +133,7 @@ impl<'c> Market<'c> {
         }
     }
 
-    /// Of each seller, the machine of that name.
+    /// The machine of that name, for each seller.
     pub(crate) fn named(&self, name: &str) -> Vec<Vec<Host>> {
         let sellers = self.sellers.iter();
         let hosts = sellers.map(|seller| {

@@ -41,9 +41,9 @@ pub struct Move {
 pub struct Change {
     /// `IOPS for ever`, `IOPS in bursts`, `MB/s for ever`, `MB/s in bursts`, `p99 in ns`.
     pub what: &'static str,
-    /// Of the volume in use.
+    /// The figure of the volume in use.
     pub from: f64,
-    /// Of the other one.
+    /// The figure of the other volume.
     pub to: f64,
 }
 

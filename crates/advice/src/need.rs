@@ -118,13 +118,13 @@ impl Need {
         let shares = self
             .read_percent
             .map_or_else(|| vec![100, 0], |percent| vec![percent]);
-        let load = |read_percent| Load {
+        let loads = shares.into_iter().map(|read_percent| Load {
             read_percent,
             block: self.block,
             streams: 0,
             in_flight: 1,
-        };
-        shares.into_iter().map(load).collect()
+        });
+        loads.collect()
     }
 
     /// The loads in large operations that it stands for: each direction that it has, by itself.
@@ -133,13 +133,13 @@ impl Need {
             let only = self.read_percent.filter(|share| share % 100 == 0);
             only.is_none_or(|only| only == *percent)
         });
-        let load = |read_percent| Load {
+        let loads = shares.map(|read_percent| Load {
             read_percent,
             block: LARGE,
             streams: 1,
             in_flight: 1,
-        };
-        shares.map(load).collect()
+        });
+        loads.collect()
     }
 
     /// Every limit that counts what it asks for, the tightest first. What it does not ask for is no
@@ -259,16 +259,17 @@ impl Need {
     /// Operations and bytes a second as a volume counts them that is one of several.
     pub(crate) fn counted(&self, accounting: Accounting, is_striped: bool) -> (f64, f64) {
         let stripe = blocklab_device::Layout::default().part(self.block.max(LARGE));
-        let per_second = |block: Bytes, each_second: f64, in_order: bool| {
+        let large = self.bytes_per_s / LARGE.as_f64();
+        let (mut most_ops, mut most_bytes) = (0.0_f64, 0.0_f64);
+        for (block, each_second, in_order) in [(self.block, self.iops, false), (LARGE, large, true)]
+        {
             let part = if is_striped { block.min(stripe) } else { block }.as_f64();
             let (ops, bytes) = accounting.charge(part, in_order);
             let parts = block.as_f64() / part * each_second;
-            (ops * parts, bytes * parts)
-        };
-        let (ops, bytes) = per_second(self.block, self.iops, false);
-        let large = self.bytes_per_s / LARGE.as_f64();
-        let (large_ops, large_bytes) = per_second(LARGE, large, true);
-        (ops.max(large_ops), bytes.max(large_bytes))
+            most_ops = most_ops.max(ops * parts);
+            most_bytes = most_bytes.max(bytes * parts);
+        }
+        (most_ops, most_bytes)
     }
 }
 
@@ -277,21 +278,19 @@ fn is_documented(spec: &DeviceSpec, wanted: Wanted) -> bool {
     let Some(volume) = spec.volumes.first() else {
         return false;
     };
-    let of_volume = volume.caps.iter().map(|cap| cap.rate);
-    let of_volume = of_volume.chain(volume.credits.iter().map(|credit| credit.baseline));
-    let machine = spec.instance.iter();
-    let of_machine = machine.flat_map(|spec| {
-        let caps = spec.caps.iter().map(|cap| cap.rate);
-        caps.chain(spec.credits.iter().map(|credit| credit.baseline))
-    });
-    let (bytes, ops): (Vec<Rate>, Vec<Rate>) = of_volume
-        .chain(of_machine)
-        .partition(|rate| rate.counts_bytes());
+    let mut rates: Vec<Rate> = volume.caps.iter().map(|cap| cap.rate).collect();
+    rates.extend(volume.credits.iter().map(|credit| credit.baseline));
+    if let Some(machine) = &spec.instance {
+        rates.extend(machine.caps.iter().map(|cap| cap.rate));
+        rates.extend(machine.credits.iter().map(|credit| credit.baseline));
+    }
+    let counts_bytes = rates.iter().any(|rate| rate.counts_bytes());
+    let counts_ops = rates.iter().any(|rate| !rate.counts_bytes());
     // A random operation of any size costs a whole unit there.
     let by_units = matches!(volume.accounting, Accounting::WholeUnits { .. });
     match wanted {
-        Wanted::Iops => !ops.is_empty() || by_units && !bytes.is_empty(),
-        _ => !bytes.is_empty(),
+        Wanted::Iops => counts_ops || by_units && counts_bytes,
+        _ => counts_bytes,
     }
 }
 

@@ -101,16 +101,14 @@ impl Offered {
 
 /// The cheapest first, then what has no price, then what does not exist.
 fn ranked(mut found: Vec<Offered>) -> Vec<Offered> {
-    let rank = |offered: &Offered| match &offered.found {
-        Ok(fitting) => (
-            fitting.per_month.is_none(),
-            fitting.per_month.unwrap_or(0.0),
-        ),
-        Err(_) => (true, f64::INFINITY),
-    };
     found.sort_by(|a, b| {
-        let (a_lacks, a_costs) = rank(a);
-        let (b_lacks, b_costs) = rank(b);
+        let [(a_lacks, a_costs), (b_lacks, b_costs)] = [a, b].map(|offered| match &offered.found {
+            Ok(fitting) => (
+                fitting.per_month.is_none(),
+                fitting.per_month.unwrap_or(0.0),
+            ),
+            Err(_) => (true, f64::INFINITY),
+        });
         (a_lacks.cmp(&b_lacks)).then(a_costs.total_cmp(&b_costs))
     });
     found

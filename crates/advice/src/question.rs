@@ -51,7 +51,7 @@ pub struct Question {
 pub struct Contradiction(pub(crate) String);
 
 impl Question {
-    /// The same with another need.
+    /// The question with another need.
     #[must_use]
     pub fn with_need(&self, need: Need) -> Self {
         Self {
@@ -60,7 +60,7 @@ impl Question {
         }
     }
 
-    /// The same with one volume.
+    /// The question with one volume only.
     #[must_use]
     pub fn without_striping(&self) -> Self {
         Self {

@@ -79,7 +79,7 @@ impl Market<'_> {
         only.search(&named)
     }
 
-    /// The same of those that cost less than a price.
+    /// The search among candidates that cost less than a price.
     pub(crate) fn search_below(&self, question: &Question, below: f64) -> Found {
         let mut found = Found::default();
         for seller in 0..self.sellers.len() {
@@ -282,8 +282,11 @@ fn note(names: &mut Vec<String>, name: &str) {
 /// The cheaper one first; of equals the one with fewer volumes, then by name, so that the order is the
 /// same every time.
 fn is_before(a: &Candidate, b: &Candidate) -> bool {
-    let rank = |one: &Candidate| ((one.price() * 1e4).round(), one.volumes);
-    let (a_rank, b_rank) = (rank(a), rank(b));
-    let by_price = a_rank.0.total_cmp(&b_rank.0).then(a_rank.1.cmp(&b_rank.1));
-    by_price.then_with(|| a.address().cmp(&b.address())).is_lt()
+    // Prices are equal when they round to the same hundredth of a cent.
+    let [price, other] = [a, b].map(|candidate| (candidate.price() * 1e4).round());
+    price
+        .total_cmp(&other)
+        .then(a.volumes.cmp(&b.volumes))
+        .then_with(|| a.address().cmp(&b.address()))
+        .is_lt()
 }

@@ -42,7 +42,7 @@ impl Load {
         format!("{size} {pattern} {way}, depth {depth}")
     }
 
-    /// As the closed form takes it.
+    /// The load in the terms of the closed form.
     pub(super) fn steady(self) -> Steady {
         Steady {
             read_percent: self.read_percent(),
@@ -52,7 +52,7 @@ impl Load {
         }
     }
 
-    /// As how many operations and bytes one operation counts.
+    /// The number of operations and bytes that one operation is charged as.
     pub(super) fn charged(self, accounting: Accounting) -> (f64, f64) {
         accounting.charge(self.block as f64, self.sequential)
     }
@@ -80,9 +80,9 @@ pub(super) struct Cell {
     pub lasting_iops: f64,
     /// From the slowest to the fastest pass, relative to the mean; `None`: one pass.
     pub range: Option<f64>,
-    /// Of all operations.
+    /// Mean latency of all operations.
     pub mean_ns: f64,
-    /// Of the reads; 0 without any.
+    /// Mean latency of the reads; 0 without any.
     pub read_mean_ns: f64,
     /// Standard error of the mean, relative to it.
     pub mean_error: f64,

@@ -15,7 +15,7 @@ pub(super) struct Choice {
     pub write: Option<Side>,
     pub accounting: Accounting,
     pub scatter: LatencyDistribution,
-    /// Of reads and of writes alone, where both were measured.
+    /// The sigma of reads alone and of writes alone, where both were measured.
     pub sigmas: Option<[f64; 2]>,
     pub scatter_cells: usize,
     /// What a rate may be off by without telling anything.
@@ -142,8 +142,9 @@ fn measured(sweep: &Sweep, way: Way) -> Result<Option<Vec<&Cell>>, CannotCalibra
     Ok(Some(cells))
 }
 
-/// Cells of depth 1 whose scatter is the medium's: more depth brought more. Where no cell is such
-/// a one (a medium that works on one operation at a time), all of them.
+/// The cells of depth 1 from which the scatter of the medium is fitted: those whose load was faster
+/// at a larger depth, so that no limit held depth 1 back. All of depth 1, where no load was (a medium
+/// that works on one operation at a time).
 fn scattering(sweep: &Sweep) -> Vec<&Cell> {
     let alone = sweep.cells.iter().filter(|cell| {
         cell.load.depth == 1 && !cell.cpu_bound && !matches!(cell.load.way, Way::Mixed(_))

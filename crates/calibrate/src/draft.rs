@@ -185,7 +185,8 @@ impl Draft<'_> {
         }
     }
 
-    /// One side that was never full has more channels than any queue fills.
+    /// The physical maximum; a direction that was never full gets more channels than any queue
+    /// fills.
     fn saturation(&self) -> Option<Saturation> {
         let [read_iops, write_iops] = [self.read, self.write].map(|side| {
             let channels = side.channels.unwrap_or(UNSEEN);

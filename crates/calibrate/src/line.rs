@@ -63,7 +63,7 @@ impl Line {
         self.base + self.per_kib * block as f64 / 1024.0
     }
 
-    /// The same for operations that take `factor` times as long.
+    /// The line of operations that take `factor` times as long.
     pub(super) fn times(self, factor: f64) -> Self {
         Self {
             base: self.base * factor,

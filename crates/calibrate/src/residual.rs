@@ -10,9 +10,9 @@ use super::cells::{Cell, Sweep, pattern};
 /// A figure of the disk and of the model.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Compared {
-    /// Of the disk.
+    /// The figure of the disk.
     pub measured: f64,
-    /// Of the model.
+    /// The figure of the model.
     pub simulated: f64,
     /// Simulated against measured: above 0, the model promises too much.
     pub error_percent: f64,

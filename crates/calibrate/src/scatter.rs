@@ -32,7 +32,7 @@ const FEWEST: f64 = 20.0;
 const LEAST_SHARE: f64 = 2e-4;
 
 impl LatencyDistribution {
-    /// Of all these cells together, each weighing the same. `None` without cells.
+    /// The scatter of all these cells, each with the same weight. `None` without cells.
     pub(super) fn of_cells(cells: &[&Cell]) -> Option<Self> {
         let bodies: Vec<Body> = cells
             .iter()
@@ -82,7 +82,7 @@ impl Body {
 /// Sums over the operations beyond the body, in medians of their cells, cells weighing the same.
 #[derive(Default)]
 struct Sums {
-    /// Of each cell: half of them have less, so that one stall does not become the rule.
+    /// The share of each cell. Their median counts, so that one stall does not become the rule.
     shares: Vec<f64>,
     share: f64,
     value: f64,

@@ -239,7 +239,7 @@ impl Errors {
     }
 }
 
-/// Each level, and none first.
+/// `None`, and then each level.
 fn with_none(levels: impl IntoIterator<Item = Level>) -> impl Iterator<Item = Option<Level>> {
     std::iter::once(None).chain(levels.into_iter().map(Some))
 }

@@ -12,7 +12,7 @@ use super::plateau::plateaus;
 /// misstates them.
 const ONE_SCATTER: f64 = 1.5;
 
-/// One sentence each.
+/// What the sweep leaves unknown, one sentence each.
 pub(super) fn sentences(sweep: &Sweep, choice: &Choice) -> Vec<String> {
     let mut found = Vec::new();
     missing(sweep, choice, &mut found);

@@ -40,8 +40,9 @@ impl Catalog {
     }
 
     pub(crate) fn tables(&self, section: Section) -> impl Iterator<Item = Table<'_>> {
-        let of_users = [self.own.text(section), self.user.text(section)];
-        let of_users = of_users.into_iter().filter(|text| !text.is_empty());
+        let of_users = [self.own.text(section), self.user.text(section)]
+            .into_iter()
+            .filter(|text| !text.is_empty());
         let embedded = section.embedded().iter().copied();
         of_users
             .map(Table::new)

@@ -12,11 +12,11 @@ use crate::price_list::List;
 pub(crate) struct Purchase {
     pub(crate) volume: Option<String>,
     pub(crate) volumes: f64,
-    /// Of each volume.
+    /// The size of each volume.
     pub(crate) gib: f64,
     pub(crate) iops: Option<f64>,
     pub(crate) mibps: Option<f64>,
-    /// Of these, what comes with the volume and costs nothing.
+    /// The operations that come with the volume and cost nothing.
     pub(crate) included_iops: f64,
     pub(crate) included_mibps: f64,
     /// What is switched on besides and has a price of its own.
@@ -52,7 +52,7 @@ pub struct Cost {
     pub what: String,
     /// How many are paid for in a month, of all volumes together.
     pub quantity: f64,
-    /// Of what.
+    /// What the price is paid for.
     pub per: Per,
     /// For one, in `currency`.
     pub usd_each: f64,
@@ -60,7 +60,7 @@ pub struct Cost {
     pub usd_per_month: Option<f64>,
     /// `USD`, or `CNY` in the regions of China.
     pub currency: &'static str,
-    /// Of a price by use, what is counted, where it is documented.
+    /// What a price by use counts, where it is documented.
     #[serde(skip)]
     pub above: Option<Above>,
 }

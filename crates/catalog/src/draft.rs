@@ -15,7 +15,7 @@ pub(crate) struct Draft {
     pub(crate) purchase: Purchase,
     pub(crate) assumptions: Vec<String>,
     pub(crate) notes: Vec<Remark>,
-    /// Of these, what its price rests on or leaves out.
+    /// The notes about what its price rests on or leaves out.
     pub(crate) cost_notes: Vec<String>,
 }
 

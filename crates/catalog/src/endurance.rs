@@ -84,8 +84,10 @@ impl Written {
     }
 
     fn load(self) -> Result<SteadyLoad, String> {
-        let block = self.block.filter(|block| block.0 > 0);
-        let block = block.ok_or("the size of an operation is missing")?;
+        let block = self
+            .block
+            .filter(|block| block.0 > 0)
+            .ok_or("the size of an operation is missing")?;
         let iops = match (self.iops, self.bytes_per_s) {
             (Some(iops), None) => iops,
             (None, Some(bytes)) => bytes / block.as_f64(),
@@ -195,13 +197,13 @@ impl Resolved {
             },
         });
         let phases: Vec<Stretch> = phases.collect();
-        let by_use = self.costs.iter();
-        let by_use = by_use.filter_map(|cost| by_use_of(cost, &phases)).collect();
+        let costs = self.costs.iter();
         Ok(Endurance {
             asked_iops: load.iops,
             block_bytes: load.block.0,
             read_percent: load.read_percent,
             is_sequential: load.is_sequential,
+            by_use: costs.filter_map(|cost| by_use_of(cost, &phases)).collect(),
             phases,
             buckets: buckets
                 .into_iter()
@@ -211,7 +213,6 @@ impl Resolved {
                     lasts_s: drain.lasts.map(|lasts| lasts.as_secs_f64()),
                 })
                 .collect(),
-            by_use,
         })
     }
 }

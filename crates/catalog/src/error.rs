@@ -100,7 +100,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// The same of a text that was typed: it is what a message shows and points at.
+    /// The error of a text that was typed: the message shows that text and points into it.
     #[must_use]
     pub fn echoing(self, text: &str) -> Self {
         match self {

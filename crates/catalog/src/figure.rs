@@ -17,7 +17,7 @@ pub(crate) struct Figure {
 }
 
 impl Figure {
-    /// As a bound of what may be bought from `owner`.
+    /// The figure as a bound of what may be bought from `owner`.
     pub(crate) fn bound(self, owner: &str, what: impl Into<String>) -> Limit {
         Limit {
             name: LimitName {

@@ -27,7 +27,7 @@ pub struct Hosts {
     pub memory: Bytes,
     /// `x86_64`, `arm64`: only these; `None`: any.
     pub arch: Option<String>,
-    /// Those of previous generations as well.
+    /// Include instance types of previous generations.
     pub previous: bool,
 }
 
@@ -44,7 +44,7 @@ pub struct Host {
     pub arch: Option<String>,
     /// US dollars an hour, Linux, on demand; `None`: no list has a price.
     pub per_hour: Option<f64>,
-    /// Of no previous generation, as far as a list says.
+    /// Whether it is of the current generation, as far as a list says.
     pub is_current: bool,
     /// How many volumes it takes; `None`: no list has it.
     pub attachments: Option<u32>,
@@ -57,7 +57,7 @@ pub struct Host {
 /// Machines on which a type of volume is the same.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HostClass {
-    /// Of those families that run some type as another one; else empty.
+    /// The family, if it runs some type as another one; else empty.
     family: String,
     nitro: bool,
 }
@@ -89,10 +89,8 @@ impl Catalog {
             }
         }
         hosts.sort_by(|a, b| {
-            let hour = |host: &Host| host.per_hour.unwrap_or(f64::INFINITY);
-            hour(a)
-                .total_cmp(&hour(b))
-                .then_with(|| a.name.cmp(&b.name))
+            let [cost, other] = [a, b].map(|host| host.per_hour.unwrap_or(f64::INFINITY));
+            cost.total_cmp(&other).then_with(|| a.name.cmp(&b.name))
         });
         hosts
     }

@@ -172,7 +172,7 @@ impl Catalog {
 }
 
 impl Machine<'_> {
-    /// It in a list, with what it grants to a group.
+    /// The machine as a row of a list, with what it grants to a group.
     fn listed(&self, group: &str) -> Listed {
         let rows = self.granted(group);
         let first = rows

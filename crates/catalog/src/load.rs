@@ -36,11 +36,14 @@ impl Catalog {
 /// The line of a row, counted from 1.
 fn line_of(text: &str, row: &UnsoundRow) -> usize {
     let section = Section::named(row.section);
-    let opens = |line: &str| line.strip_prefix("%% ").map(Section::named) == Some(section);
-    let mut lines = text.lines().zip(1..).skip_while(|(line, _)| !opens(line));
-    lines
-        .find(|(line, _)| line.split(',').next() == Some(&row.name))
-        .map_or(1, |(_, number)| number)
+    let mut in_section = false;
+    for (line, number) in text.lines().zip(1..) {
+        in_section |= line.strip_prefix("%% ").map(Section::named) == Some(section);
+        if in_section && line.split(',').next() == Some(&row.name) {
+            return number;
+        }
+    }
+    1
 }
 
 /// The figures of a file and its text; none where there is no such file. `wording` makes of a problem

@@ -283,7 +283,7 @@ impl<'t> Machine<'t> {
         }
     }
 
-    /// All that the tables say of what it grants, group by group.
+    /// All limits of the machine in the tables, group by group.
     pub(crate) fn all_limits(&self) -> Vec<Limit> {
         let mut groups: Vec<String> = Vec::new();
         for key in [self.name.clone(), self.series()] {
@@ -379,7 +379,7 @@ impl<'t> Machine<'t> {
         Ok(draft)
     }
 
-    /// As many disks as are named, on a machine to which one may attach some.
+    /// The number of attached disks that the offer names, on a machine that takes them.
     fn attached(&self, offer: &Offer) -> Result<u32, Refusal> {
         if self.granted("attached").is_empty() {
             let message = format!("{} has no disk of its own", self.name);
@@ -437,10 +437,9 @@ impl<'t> Machine<'t> {
             let shared = "the figures are those of local disk and cached disks together";
             draft.notes.push(Remark::from(shared.to_owned()));
         }
-        let rates = spec.caps.iter().map(|cap| cap.rate);
-        let mut rates = rates.chain(spec.credits.iter().map(|credit| credit.baseline));
-        let unknown = rates.all(Rate::counts_bytes);
-        if unknown {
+        let of_caps = spec.caps.iter().map(|cap| cap.rate);
+        let mut rates = of_caps.chain(spec.credits.iter().map(|credit| credit.baseline));
+        if rates.all(Rate::counts_bytes) {
             draft.notes.push(Remark::no_prediction(
                 "no document gives its IOPS: no prediction is made".to_owned(),
             ));

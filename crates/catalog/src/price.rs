@@ -10,7 +10,7 @@ use crate::figure::{Held, Seen, holds};
 use crate::price_list::{List, lists};
 use crate::table::Row;
 
-/// Whose prices are shown when nobody names a region: the vendor's first and longest list.
+/// The region whose prices are shown by default: the vendor's first and longest list.
 pub const DEFAULT_REGION: &str = "us-east-1";
 
 /// How the remark of a price begins that no list has.
@@ -19,7 +19,7 @@ pub(crate) const ASSUMED: &str = "assumed: ";
 /// A month, as the vendor's calculators count it: 365 days × 24 hours / 12.
 pub const HOURS_PER_MONTH: f64 = 730.0;
 
-/// In which money the lists of a region are: AWS sells in yuan in China, in US dollars elsewhere.
+/// The currency of a region's price list: AWS sells in yuan in China, in US dollars elsewhere.
 pub fn currency_of(region: &str) -> &'static str {
     if region.starts_with("cn-") {
         "CNY"
@@ -33,7 +33,7 @@ pub fn currency_of(region: &str) -> &'static str {
 pub struct Price {
     /// `gp3 storage`, `r5d.xlarge, Linux`.
     pub what: String,
-    /// Of one `per`, in `currency`.
+    /// The price of one `per`, in `currency`.
     pub usd: f64,
     /// `USD`, or `CNY` in the regions of China.
     pub currency: &'static str,
@@ -90,7 +90,7 @@ pub enum Per {
     TenThousandIo,
 }
 
-/// Of what a price is.
+/// What a price counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Counted {
     Storage,
@@ -126,7 +126,7 @@ impl Per {
         }
     }
 
-    /// Of a price by use: for how many operations it is.
+    /// The number of operations that a price by use is for.
     pub(crate) const fn operations(self) -> f64 {
         match self {
             Self::TenThousandIo => 1e4,
@@ -142,7 +142,7 @@ impl Per {
         }
     }
 
-    /// As it is written behind a number of dollars: `per GiB-month`.
+    /// The text after an amount: `per GiB-month`.
     pub const fn text(self) -> &'static str {
         let texts = [
             "GiB-month",
@@ -160,7 +160,7 @@ impl Per {
         texts[self as usize]
     }
 
-    /// As the tables write it.
+    /// The word of the tables.
     pub(crate) fn key(self) -> &'static str {
         let found = Self::NAMES.iter().find(|(_, per)| *per == self);
         found.map_or("hour", |(key, _)| key)

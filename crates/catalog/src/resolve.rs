@@ -36,7 +36,7 @@ pub struct Resolved {
     pub prices: Vec<Price>,
     /// What a month of it costs, item by item.
     pub costs: Vec<Cost>,
-    /// What nobody has shown of the device, one sentence each.
+    /// What is assumed of the device, one sentence each.
     pub assumptions: Vec<String>,
     /// What its cost rests on besides, one sentence each.
     pub cost_assumptions: Vec<String>,
@@ -244,8 +244,11 @@ fn unknown_volume(catalog: &Catalog, name: &str) -> Refusal {
         )
     } else {
         let vendor = name.split_once('/').map(|(vendor, _)| vendor);
-        let is_near = |known: &&str| known.split_once('/').map(|(vendor, _)| vendor) == vendor;
-        let near: Vec<&str> = types.iter().map(String::as_str).filter(is_near).collect();
+        let near: Vec<&str> = types
+            .iter()
+            .map(String::as_str)
+            .filter(|known| known.split_once('/').map(|(vendor, _)| vendor) == vendor)
+            .collect();
         let hint = did_you_mean(name, near.iter().copied(), || match near.as_slice() {
             [] => {
                 let vendors: Vec<String> = catalog
@@ -405,13 +408,8 @@ fn bare_name<'n>(vendor: &Vendor, name: &'n str, kind: &Kind) -> Result<&'n str,
 /// The machine and its buckets by the names that the service gives them.
 fn rename_balances(vendor: &Vendor, name: &str, draft: &mut Draft) {
     let [of_ops, of_bytes, of_volume] = &vendor.balances;
-    let called = |credit: &mut Credit, balance: &str| {
-        if !balance.is_empty() {
-            credit.name = format!("{} ({balance})", credit.name);
-        }
-    };
     for credit in &mut draft.volume.credits {
-        called(credit, of_volume);
+        add_balance(credit, of_volume);
     }
     let Some(spec) = &mut draft.instance else {
         return;
@@ -423,7 +421,14 @@ fn rename_balances(vendor: &Vendor, name: &str, draft: &mut Draft) {
         } else {
             of_ops
         };
-        called(credit, balance);
+        add_balance(credit, balance);
+    }
+}
+
+/// Adds the name that the service gives to a bucket, if it has one.
+fn add_balance(credit: &mut Credit, balance: &str) {
+    if !balance.is_empty() {
+        credit.name = format!("{} ({balance})", credit.name);
     }
 }
 
@@ -654,7 +659,7 @@ fn grant(name: &str, ebs: &Ebs) -> InstanceSpec {
     spec
 }
 
-/// Lets a measured device stand in for what nobody promises.
+/// Replaces what no document promises by a measured device.
 fn stand_in(
     catalog: &Catalog,
     offer: &Offer,

@@ -38,14 +38,14 @@ pub struct Sheet {
     pub currency: &'static str,
     /// What a delivered unit costs.
     pub ratios: Vec<Ratio>,
-    /// What nobody has shown.
+    /// What is assumed.
     pub assumed: Vec<String>,
     /// What else is good to know.
     pub notes: Vec<String>,
     /// What becomes of a load, where one was given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub endurance: Option<Endurance>,
-    /// Of both, what concerns the cost.
+    /// The assumptions and notes that concern the cost.
     #[serde(skip)]
     pub(crate) cost: CostBasis,
 }
@@ -94,7 +94,7 @@ pub struct Burst {
     pub burst: f64,
     /// Afterwards.
     pub baseline: f64,
-    /// Of both.
+    /// The unit of both figures.
     pub unit: &'static str,
     /// How long a full bucket lasts at the burst rate, in seconds.
     pub lasts_s: f64,
@@ -125,7 +125,7 @@ pub struct Ratio {
 /// The sizes that are shown, in KiB.
 const BLOCKS: [u64; 6] = [4, 16, 64, 128, 256, 1024];
 
-/// Of each volume: enough that limits bind and not latencies.
+/// Operations in flight on each volume: enough that limits bind and not latencies.
 const IN_FLIGHT: u32 = 256;
 
 /// All that is known of an address, of a bare volume type, or of a bare instance type.

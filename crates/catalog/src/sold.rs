@@ -45,15 +45,13 @@ impl Catalog {
     pub fn places(&self) -> Vec<Place> {
         let mut places: Vec<Place> = Vec::new();
         for row in self.tables(Section::Places).flat_map(Table::rows) {
-            let text = |column| row.text(column).to_owned();
-            let region = (text("vendor"), text("region"), text("where"));
-            match places
-                .iter_mut()
-                .find(|place| place.name == row.text("place"))
-            {
+            let [name, vendor, region, location] =
+                ["place", "vendor", "region", "where"].map(|column| row.text(column).to_owned());
+            let region = (vendor, region, location);
+            match places.iter_mut().find(|place| place.name == name) {
                 Some(place) => place.regions.push(region),
                 None => places.push(Place {
-                    name: text("place"),
+                    name,
                     regions: vec![region],
                 }),
             }
@@ -160,8 +158,8 @@ impl Sold<'_> {
                 region: Some(self.region.clone()),
                 ..Offer::default()
             };
-            let draft = on_class(self.catalog, &self.kind, &offer, self.host);
-            let draft = draft.map_err(|refusal| refusal.message)?;
+            let draft = on_class(self.catalog, &self.kind, &offer, self.host)
+                .map_err(|refusal| refusal.message)?;
             match lack(&draft.spec()) {
                 None => Ok((offer, draft)),
                 Some(lack) => Err(lack),

@@ -73,7 +73,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// As it is written behind "per".
+    /// The text after "per".
     pub const fn text(self) -> &'static str {
         match self {
             Self::Iops => "IOPS and month",
@@ -88,7 +88,7 @@ impl Unit {
 /// A quotient: `usd` = `paid_usd` / `delivered`, and what the use itself costs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct UnitPrice {
-    /// Of what.
+    /// What the price is for.
     pub unit: Unit,
     /// US dollars for one.
     pub usd: f64,
@@ -102,7 +102,7 @@ pub struct UnitPrice {
     pub delivered_unit: &'static str,
     /// Which figure that is: `documented, sustained: random reads of 4 KiB`.
     pub delivered_by: String,
-    /// Of `usd`, what every million operations cost besides.
+    /// The part of `usd` that every million operations cost in addition.
     pub by_use_usd: f64,
 }
 

@@ -117,8 +117,8 @@ impl Catalog {
     }
 
     fn know_volume(&self, offer: &mut Offer) -> Result<(), Refusal> {
-        let is_vendor = |vendor: &Vendor| vendor.name == offer.volume;
-        if self.vendors().iter().any(is_vendor) {
+        let vendors = self.vendors();
+        if vendors.iter().any(|vendor| vendor.name == offer.volume) {
             let kind = offer.size_name.as_deref().unwrap_or("TYPE");
             let message = format!(
                 "{vendor} is a vendor: {vendor}/{kind} names a type of it",
@@ -129,9 +129,8 @@ impl Catalog {
         if self.volume_type_row(&offer.volume).is_some() {
             return Ok(());
         }
-        let names = self.tables(Section::Names).flat_map(|table| table.rows());
-        let mut names = names.filter(|row| row.text("name").eq_ignore_ascii_case(&offer.volume));
-        if let Some(row) = names.next() {
+        let mut names = self.tables(Section::Names).flat_map(|table| table.rows());
+        if let Some(row) = names.find(|row| row.text("name").eq_ignore_ascii_case(&offer.volume)) {
             row.text("means").clone_into(&mut offer.volume);
             return Ok(());
         }

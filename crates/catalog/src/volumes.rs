@@ -490,15 +490,21 @@ impl Terms<'_> {
     /// The most that goes with this many operations, and the least that goes with the size.
     fn throughput_range(&self, iops: f64, least: &Figure, most: &Figure) -> (f64, f64) {
         let gib = self.limits.gib();
-        let ratio = |name: &str, of: f64| self.limits.get(name).map(|per| per.value * of);
-        let by_iops = ratio("max_mibps_per_iops", iops).unwrap_or(f64::INFINITY);
-        let by_size = ratio("max_mibps_per_gib", gib).unwrap_or(f64::INFINITY);
-        let floors = [
-            ratio("min_mibps_per_gib", gib),
-            ratio("min_mibps_per_tib", gib / 1024.0),
-        ];
-        let floor = floors.into_iter().flatten().fold(least.value, f64::max);
-        (floor.ceil(), most.value.min(by_iops).min(by_size).floor())
+        let (mut floor, mut ceiling) = (least.value, most.value);
+        for (name, amount) in [("max_mibps_per_iops", iops), ("max_mibps_per_gib", gib)] {
+            if let Some(per) = self.limits.get(name) {
+                ceiling = ceiling.min(per.value * amount);
+            }
+        }
+        for (name, amount) in [
+            ("min_mibps_per_gib", gib),
+            ("min_mibps_per_tib", gib / 1024.0),
+        ] {
+            if let Some(per) = self.limits.get(name) {
+                floor = floor.max(per.value * amount);
+            }
+        }
+        (floor.ceil(), ceiling.floor())
     }
 
     fn throughput_is_missing(&self, iops: f64, least: &Figure, most: &Figure) -> Refusal {
@@ -559,8 +565,9 @@ impl Terms<'_> {
             let rate = bytes_at(most.value.min(iops * per.value), &most);
             return cap("volume throughput", rate, &per);
         }
-        let below = self.first_in_force("throughput_to_", "_iops");
-        let below = below.map_or_else(|| most.clone(), |(_, figure)| figure);
+        let below = self
+            .first_in_force("throughput_to_", "_iops")
+            .map_or_else(|| most.clone(), |(_, figure)| figure);
         let per = self.limits.need("max_kib_per_iops");
         let first = below.value.min(iops * per.value / 1024.0);
         match self.first_in_force("max_kib_per_iops_above_", "") {
@@ -632,7 +639,7 @@ impl Terms<'_> {
         }
     }
 
-    /// Where nothing is known to limit a volume, nothing is predicted.
+    /// Notes that nothing is predicted of a volume without known limits.
     fn nothing_known(&self, draft: &mut Draft) {
         let of_machine = draft.instance.as_ref().map_or(0, |spec| spec.caps.len());
         if draft.volume.caps.len() + draft.volume.credits.len() + of_machine > 0 {

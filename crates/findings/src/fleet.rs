@@ -1,6 +1,6 @@
 //! In: a Record of several hosts. Out: the row of each host by itself.
 
-use blocklab_record::{FleetPass, HostMachine, Measurement, Record};
+use blocklab_record::{HostMachine, Measurement, Record};
 
 use crate::Row;
 use crate::rows::{Aggregate, row};
@@ -67,12 +67,12 @@ pub(crate) fn alone(record: &Record, host: &str) -> Option<Record> {
         })
     });
     let measurements = record.measurements.iter().filter_map(|pass| {
-        let of_fleet = fleet.passes.iter();
-        let mut of_fleet = of_fleet.filter(|of| of.case == pass.case && of.pass == pass.pass);
-        let machine = of_fleet.find_map(|of: &FleetPass| {
-            let mut machines = of.machines.iter();
-            machines.find(|machine| machine.host as usize == place)
-        });
+        let mut machines = fleet
+            .passes
+            .iter()
+            .filter(|of| of.case == pass.case && of.pass == pass.pass)
+            .flat_map(|of| &of.machines);
+        let machine = machines.find(|machine| machine.host as usize == place);
         let own = with_machine(only(pass, host), machine);
         (!own.jobs.is_empty()).then_some(own)
     });

@@ -135,7 +135,7 @@ pub(crate) fn waits(cases: &Cases<'_>, case: &CaseView<'_>) -> bool {
     used.iter().any(|limit| limit.waited >= HELD)
 }
 
-/// Of each target, the limit for which its operations waited longest.
+/// For each target, the limit for which its operations waited longest.
 fn longest_waits(used: Vec<UsedLimit<'_>>) -> Vec<UsedLimit<'_>> {
     let targets: BTreeSet<u32> = used
         .iter()

@@ -40,7 +40,7 @@ pub fn info(text: &'static str, slots: impl Into<Vec<Slot>>) -> Hit {
 }
 
 impl Hit {
-    /// Follows from the figures, unless it is given another confidence; `slots` in the order of
+    /// A hit of high confidence, until it is given another one. `slots` are in the order of
     /// the `{}`.
     pub fn new(severity: Severity, text: &'static str, slots: impl Into<Vec<Slot>>) -> Self {
         Self {
@@ -54,7 +54,7 @@ impl Hit {
         }
     }
 
-    /// The same with another confidence.
+    /// The hit with another confidence.
     pub fn confidence(self, confidence: Confidence) -> Self {
         Self { confidence, ..self }
     }

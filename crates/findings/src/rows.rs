@@ -28,7 +28,7 @@ pub enum Aggregate {
 }
 
 impl Aggregate {
-    /// By its name in the record; anything unknown is the mean.
+    /// The aggregate of this name in the record; the mean for an unknown name.
     pub fn named(name: &str) -> Self {
         match name {
             "median" => Self::Median,
@@ -196,7 +196,7 @@ fn direction(
     })
 }
 
-/// Of each pass, the sum of its jobs' rates.
+/// The sum of the jobs' rates in each pass.
 fn per_second(parts: &[Part<'_>], what: fn(&DirectionResult) -> u64) -> Vec<f64> {
     parts
         .iter()
@@ -255,7 +255,7 @@ impl Merged {
         merged
     }
 
-    /// Those of what could be read.
+    /// The percentiles of the histograms that could be read.
     fn percentiles(&self) -> Percentiles {
         Percentiles::new(&self.histogram, self.min, self.max)
     }
@@ -328,7 +328,7 @@ pub(crate) fn failures_by_kind<'a>(passes: &[&'a Measurement]) -> Vec<Failures<'
 /// Failures of one kind in one direction.
 pub(crate) struct Failures<'a> {
     pub(crate) count: u64,
-    /// Those of the first pass that had any.
+    /// The errors of the first pass that had any.
     pub(crate) first: &'a ErrorCount,
 }
 

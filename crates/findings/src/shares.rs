@@ -8,9 +8,9 @@ use crate::view::CaseView;
 /// The part of a case that fell on one target.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Share {
-    /// Of its operations.
+    /// The share of its operations.
     pub of_ios: f64,
-    /// Of the operations in flight.
+    /// The share of the operations in flight.
     pub of_flight: f64,
 }
 

@@ -67,8 +67,7 @@ fn range(least: &str, most: &str) -> String {
     }
 }
 
-/// Of more words than a reader keeps in mind the first, and how many others there are:
-/// `a, b, c or 17 others`.
+/// The first words of a long list, and the number of the others: `a, b, c or 17 others`.
 fn few(words: &[&str]) -> String {
     if words.len() <= WORDS {
         return listed(words, "or");

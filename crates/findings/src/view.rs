@@ -163,7 +163,8 @@ impl<'a> CaseView<'a> {
         }
     }
 
-    /// As the tables show it: by the record's own aggregate of the passes, without syncs.
+    /// The IOPS as the tables show them: by the record's own aggregate of the passes, without
+    /// syncs.
     pub fn iops(&self) -> f64 {
         self.row.moved().map(|moved| moved.iops.value).sum()
     }
@@ -177,7 +178,7 @@ impl<'a> CaseView<'a> {
             .sum()
     }
 
-    /// As the tables show it.
+    /// The throughput as the tables show it.
     pub fn bytes_per_s(&self) -> f64 {
         self.row.moved().map(|moved| moved.bytes_per_s.value).sum()
     }
@@ -215,7 +216,7 @@ impl<'a> CaseView<'a> {
         self.once_a_pool(&|job| u64::from(job.threads) * u64::from(job.effective_depth))
     }
 
-    /// All that issue operations, each pool once.
+    /// The number of threads that issue operations; those of a pool count once.
     pub fn threads(&self) -> u64 {
         self.once_a_pool(&|job| u64::from(job.threads))
     }

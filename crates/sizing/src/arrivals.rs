@@ -83,8 +83,8 @@ pub fn passes(spec: &DeviceSpec, quantity: Quantity, window_ns: u64) -> Option<f
     };
     let seconds = window_ns as f64 / 1e9;
     let own = (&volume.caps[..], &volume.credits[..]);
-    let machine = spec.instance.as_ref();
-    let machine = machine.map(|machine| (&machine.caps[..], &machine.credits[..]));
+    let instance = spec.instance.as_ref();
+    let machine = instance.map(|machine| (&machine.caps[..], &machine.credits[..]));
     let lists = [Some(own), machine].into_iter().flatten();
     let found = lists.flat_map(|(caps, credits)| {
         let caps = caps.iter().filter_map(|cap| of_cap(cap, quantity, seconds));

@@ -70,7 +70,7 @@ impl Gate {
         self.due += u128::from(units) * u128::from(self.step);
     }
 
-    /// The longest wait with a bucket of so many units.
+    /// The longest wait with a bucket of this many units.
     fn worst(&self, per_second: f64, bucket: f64) -> Worst {
         let tolerance = (bucket * step(per_second)) as u128;
         let wait = self.ahead.saturating_sub(tolerance);
@@ -159,7 +159,7 @@ impl Limiter {
 }
 
 impl Gates {
-    /// Of everything that these devices count.
+    /// A gate for everything that these devices count.
     pub fn new<'a>(specs: impl Iterator<Item = &'a DeviceSpec>) -> Self {
         let mut all = Self::default();
         for limiter in specs.flat_map(limiters) {
@@ -171,10 +171,8 @@ impl Gates {
     }
 
     fn put(&mut self, limiter: &Limiter) {
-        let known = self.accountings.iter();
-        let known = known
-            .map(|known| known.0)
-            .position(|own| own == limiter.accounting);
+        let mut accountings = self.accountings.iter();
+        let known = accountings.position(|(known, _)| *known == limiter.accounting);
         let charges = known.unwrap_or_else(|| {
             let charges = Charges::new(limiter.accounting);
             self.accountings.push((limiter.accounting, charges));
@@ -319,11 +317,10 @@ fn add(
             is_credit,
         });
     };
-    let units = |rate: Rate, time: Nanos| rate.per_second() * time.as_secs_f64();
     for cap in caps {
         let saves_all = cap.refill_share >= 1.0 || cap.bucket <= AT_RATE;
         let least = if saves_all { cap.bucket } else { AT_RATE };
-        let bucket = [least, cap.bucket].map(|time| units(cap.rate, time));
+        let bucket = [least, cap.bucket].map(|time| cap.rate.per_second() * time.as_secs_f64());
         push(&cap.name, cap.covers, cap.rate, bucket, false);
         if let Some(peak) = cap.peak {
             push(&cap.name, cap.covers, peak, [0.0, 0.0], false);
@@ -332,7 +329,7 @@ fn add(
     for credit in credits {
         let held = [credit.capacity * credit.initial_share, credit.capacity];
         push(&credit.name, Covers::All, credit.baseline, held, true);
-        let forgiven = units(credit.burst, AT_RATE);
+        let forgiven = credit.burst.per_second() * AT_RATE.as_secs_f64();
         let bucket = [forgiven, forgiven];
         push(&credit.name, Covers::All, credit.burst, bucket, false);
     }

@@ -37,9 +37,9 @@ struct Pair {
 /// Hulls of a run of operations.
 #[derive(Debug, Default)]
 struct Run {
-    /// Those that may be the later one of a pair.
+    /// The points that may be the later one of a pair.
     upper: Vec<Point>,
-    /// Those that may be the earlier one.
+    /// The points that may be the earlier one of a pair.
     lower: Vec<Point>,
     pairs: Vec<Pair>,
 }
@@ -178,11 +178,11 @@ fn merged(one: Vec<Pair>, other: Vec<Pair>) -> Vec<Pair> {
 
 /// On which side of the line from `a` to `b` the point `c` lies: above 0 to its left.
 fn turn(a: (u64, u64), b: (u64, u64), c: (u64, u64)) -> i128 {
-    let to = |p: (u64, u64)| {
-        let x = i128::from(p.0) - i128::from(a.0);
-        (x, i128::from(p.1) - i128::from(a.1))
-    };
-    let ((bx, by), (cx, cy)) = (to(b), to(c));
+    // Both as seen from `a`.
+    let [(bx, by), (cx, cy)] = [b, c].map(|(x, y)| {
+        let x = i128::from(x) - i128::from(a.0);
+        (x, i128::from(y) - i128::from(a.1))
+    });
     bx * cy - by * cx
 }
 

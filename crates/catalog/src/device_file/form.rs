@@ -91,7 +91,7 @@ fn in_text<T>(value: Value<'_>, wanted: &str, read: impl Fn(&str) -> Result<T, S
     }
 }
 
-/// Without the digits that a float has for itself: `1` for `1.0`.
+/// The number without a fraction of zero: `1` for `1.0`.
 fn number(number: &f64) -> String {
     let text = format!("{number:?}");
     text.strip_suffix(".0").map_or(text.clone(), str::to_owned)

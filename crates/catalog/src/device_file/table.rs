@@ -125,15 +125,13 @@ pub(super) struct Fields<'v> {
 impl<'v> Fields<'v> {
     fn new<T: Table>(table: Value<'v>) -> Read<Self> {
         let rows = T::rows();
-        let known = || rows.iter().map(|row| row.name);
+        let known: Vec<&str> = rows.iter().map(|row| row.name).collect();
         let entries = table.entries()?;
-        let unknown = entries
-            .iter()
-            .find(|(name, ..)| !known().any(|known| known == *name));
-        if let Some((name, span, _)) = unknown {
-            let hint = match nearest(name, known()) {
+        let mut names = entries.iter();
+        if let Some((name, span, _)) = names.find(|(name, ..)| !known.contains(name)) {
+            let hint = match nearest(name, known.iter().copied()) {
                 Some(guess) => format!("did you mean `{guess}`?"),
-                None => format!("here may stand {}", known().collect::<Vec<_>>().join(", ")),
+                None => format!("here may stand {}", known.join(", ")),
             };
             let wrong = format!("unknown key `{name}`; {hint}");
             return Err(Complaint::new(span.clone(), wrong));

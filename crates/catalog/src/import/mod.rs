@@ -137,8 +137,8 @@ pub fn import(files: &[ImportFile], folder: &Path) -> Result<Vec<Imported>, Erro
     Ok(done)
 }
 
-/// How many figures a file brings to the embedded catalog, kept nowhere: for tests and fuzzing,
-/// which have no files.
+/// The number of figures that a file adds to the embedded catalog. Nothing is stored: for tests and
+/// fuzzing, which have no files.
 ///
 /// # Errors
 /// Why it is of no use.
@@ -219,7 +219,7 @@ fn number(value: &Value) -> String {
     }
 }
 
-/// As [`number`], where only a count makes sense.
+/// A number as [`number`] gives it, where only a count makes sense.
 fn counted(value: &Value) -> String {
     let text = number(value);
     match text.parse::<u32>() {

@@ -264,8 +264,7 @@ impl Kind {
         tiers
     }
 
-    /// From where on and up to where the price of a thing holds, where the price list gives it
-    /// for that tier, counted from 1.
+    /// The amounts between which a tier of the price list, counted from 1, gives the price.
     pub(crate) fn price_step(
         &self,
         catalog: &Catalog,
@@ -291,10 +290,8 @@ impl Kind {
     /// # Errors
     /// A limit that a rule of this type needs and that the tables do not have.
     fn check(&self, catalog: &Catalog) -> Result<(), String> {
-        let engine = Limits::engines(catalog, self.limits_of())
-            .into_iter()
-            .next();
-        let engine = engine.as_deref().and_then(|known| known.split('|').next());
+        let engines = Limits::engines(catalog, self.limits_of());
+        let engine = engines.first().and_then(|known| known.split('|').next());
         let limits = Limits::find(catalog, self.limits_of(), None, engine)
             .map_err(|refusal| refusal.message)?;
         let of_iops = IOPS_RULES.iter().find(|(_, rule, _)| *rule == self.iops);
@@ -382,7 +379,7 @@ fn tail(row: &Row<'_>) -> Result<Tail, String> {
     })
 }
 
-/// Of the scatter, and of its tail where that rests on something else. What is assumed of either is
+/// The origin of the scatter, and of its tail where that has another. What is assumed of either is
 /// said.
 fn scatter_origin(scatter: &Row<'_>, tail: Option<&Row<'_>>) -> Result<Origin, String> {
     let body = origin(scatter)?;

@@ -94,7 +94,7 @@ impl<'k> Limits<'k> {
         found
     }
 
-    /// The same for a size.
+    /// The limits for a size.
     pub(super) fn at(self, gib: f64) -> Self {
         Self {
             gib: Some(gib),
@@ -114,7 +114,7 @@ impl<'k> Limits<'k> {
         Some(held.figure(units[0]))
     }
 
-    /// From which size on the row holds that holds for this size.
+    /// The smallest size of the row that applies to this size.
     pub(super) fn begins(&self, limit: &str) -> Option<f64> {
         let gib = self.gib.unwrap_or(f64::INFINITY);
         let sizes = self.sizes_of(limit);
@@ -160,7 +160,7 @@ impl<'k> Limits<'k> {
         found
     }
 
-    /// All that holds, in the words of the table.
+    /// All limits in force, in the words of the table.
     pub(super) fn all(&self) -> Vec<Limit> {
         let mut names: Vec<&String> = Vec::new();
         for row in &self.rows {

@@ -176,8 +176,8 @@ fn modelled(cases: &Cases<'_>, case: &CaseView<'_>, next: Option<&UsedLimit<'_>>
     by_law(hit, case)
 }
 
-/// In flight, the latency of each, and the rate: with flushes, which take their share of the time, the
-/// first two give more than the third.
+/// The operations in flight, the latency of each, and the rate. Flushes take a share of the time,
+/// so with them the first two give more than the third.
 fn gives(case: &CaseView<'_>) -> Vec<Slot> {
     let beside = if case.does(Direction::Sync) {
         " beside its flushes"

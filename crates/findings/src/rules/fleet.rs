@@ -75,19 +75,15 @@ pub(super) fn hosts_lost(cases: &Cases<'_>) -> Vec<Finding> {
     vec![of_run("hosts-lost", Some(advice), hit)]
 }
 
-/// The time of day of a host is not kept in step: what is said of skews may be wrong.
+/// The clock of a host is not synchronised: the reported skews may be wrong.
 pub(super) fn unsynchronised(cases: &Cases<'_>) -> Vec<Finding> {
     let Some(fleet) = &cases.record.fleet else {
         return Vec::new();
     };
-    let is_loose = |environment: &Environment| {
-        let quality = environment.clock_quality;
+    let loose = fleet.hosts.iter().filter(|host| {
+        let quality = host.environment.clock_quality;
         quality.is_some_and(|quality| !quality.is_synchronised)
-    };
-    let loose = fleet
-        .hosts
-        .iter()
-        .filter(|host| is_loose(&host.environment));
+    });
     let names: Vec<&str> = loose.map(|host| host.name.as_str()).collect();
     // Where the clocks were compared, their own times do not matter.
     let is_compared = fleet.hosts.iter().any(|host| host.clock.is_some());
@@ -118,17 +114,16 @@ const LIMITS: [&str; 8] = [
     "latency-bound",
 ];
 
-/// What holds a host back in a case, as a run of its own would say it.
+/// The limit that holds a host back in a case, in the words of a finding of its own run.
 fn own_limit(record: &Record, host: &str, case: &str) -> Option<String> {
     let own = alone(record, host)?;
     let rows = summed(&own);
     let findings = super::judge(&Cases::new(&own, &rows));
-    let is_about = |finding: &&Finding| {
-        finding.subject.is_empty() || finding.subject.iter().any(|of| of == case)
-    };
     let found = LIMITS.iter().find_map(|rule| {
-        let mut of_case = findings.iter().filter(is_about);
-        of_case.find(|finding| finding.rule == *rule)
+        findings.iter().find(|finding| {
+            let subject = &finding.subject;
+            finding.rule == *rule && (subject.is_empty() || subject.iter().any(|of| of == case))
+        })
     });
     found.map(|finding| {
         let statement = finding.statement.trim_end_matches('.');
@@ -138,8 +133,8 @@ fn own_limit(record: &Record, host: &str, case: &str) -> Option<String> {
     })
 }
 
-/// Whether all hosts have jobs of the same kind in a case, so that their rates can be held against each
-/// other: the parts of a parameter file of Vdbench need not be alike.
+/// Whether all hosts have jobs of the same kind in a case, so that their rates can be compared with
+/// each other: the parts of a parameter file of Vdbench need not be alike.
 fn is_one_load(record: &Record, case: &str) -> bool {
     let passes = record.measurements.iter();
     let mut of_case = passes.filter(|pass| pass.case == case);
@@ -228,8 +223,8 @@ pub(super) fn tail_of_one(cases: &Cases<'_>) -> Vec<Finding> {
 /// cannot be read.
 fn latencies<'a>(record: &'a Record, case: &str) -> Option<BTreeMap<&'a str, Histogram>> {
     let mut hosts: BTreeMap<&str, Histogram> = BTreeMap::new();
-    let passes = record.measurements.iter();
-    let passes = passes.filter(|pass| pass.case == case && pass.pass > 0);
+    let all = record.measurements.iter();
+    let passes = all.filter(|pass| pass.case == case && pass.pass > 0);
     for job in passes.flat_map(|pass| &pass.jobs) {
         let Some(host) = &job.host else { continue };
         let of_host = hosts.entry(host).or_default();

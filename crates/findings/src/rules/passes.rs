@@ -124,8 +124,8 @@ pub(super) fn scatter(cases: &Cases<'_>) -> Vec<Finding> {
     per_case(cases, "scatter", Some(advice), |case| {
         let summary = Summary::new(&case.pass_iops).filter(|summary| summary.count >= 2)?;
         let scatter = summary.cv() * 100.0;
-        let is_told = outlier(case).is_some() || drifts(case).is_some();
-        if scatter <= SCATTER_PERCENT || is_told || fell_by_credits(cases, case) {
+        let is_explained = outlier(case).is_some() || drifts(case).is_some();
+        if scatter <= SCATTER_PERCENT || is_explained || fell_by_credits(cases, case) {
             return None;
         }
         Some(

@@ -9,7 +9,7 @@ use crate::statement::word;
 use crate::view::{CaseView, Cases};
 use crate::{Finding, Severity};
 
-/// One sentence on a complete run; nothing where there is nothing to say it of.
+/// A sentence on a complete run; `None` for a run without figures.
 pub(super) fn established(cases: &Cases<'_>) -> Option<Finding> {
     let measured = !cases.list.is_empty() && cases.list.iter().all(|case| case.ios() > 0);
     if cases.record.status != Status::Complete || !measured {
