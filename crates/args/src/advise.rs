@@ -124,11 +124,12 @@ const MOST: u32 = 128;
 
 /// `8`, `1..8`.
 fn numbers(text: &str) -> Result<RangeInclusive<u32>, String> {
-    let wrong = || format!("`{text}` is no number of volumes such as 4 or 1..8, {MOST} at most");
     let (from, to) = text.split_once("..").unwrap_or((text, text));
     let [from, to] = [from, to.trim_start_matches('=')].map(|text| text.trim().parse::<u32>());
     match (from, to) {
         (Ok(from), Ok(to)) if 1 <= from && from <= to && to <= MOST => Ok(from..=to),
-        _ => Err(wrong()),
+        _ => Err(format!(
+            "`{text}` is no number of volumes such as 4 or 1..8, {MOST} at most"
+        )),
     }
 }

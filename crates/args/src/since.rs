@@ -20,23 +20,26 @@ impl FromStr for Since {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let day = text.parse::<Date>().ok();
         // `2026-11-01T18:00:00Z` is a date as well, whose time would be left out.
-        let day = day.filter(|_| text.len() == "2026-11-01".len());
-        let midnight = day.and_then(|day| day.to_zoned(TimeZone::UTC).ok());
-        let midnight = midnight.map(|midnight| midnight.timestamp());
-        let moment = midnight.or_else(|| text.parse().ok());
-        if let Some(moment) = moment {
+        if text.len() == "2026-11-01".len()
+            && let Ok(day) = text.parse::<Date>()
+            && let Ok(midnight) = day.to_zoned(TimeZone::UTC)
+        {
+            return Ok(Self::Moment(midnight.timestamp()));
+        }
+        if let Ok(moment) = text.parse() {
             return Ok(Self::Moment(moment));
         }
-        let has_unit = text.ends_with(char::is_alphabetic);
-        let ago = text.parse::<Nanos>().ok().filter(|_| has_unit);
-        let ago = ago.and_then(|ago| i64::try_from(ago.0).ok());
-        ago.map(|ns| Self::Ago(SignedDuration::from_nanos(ns)))
-            .ok_or_else(|| {
-                "2d, 12h and 30min ago would be understood, and 2026-11-01 or 2026-11-01T18:00:00Z"
-                    .to_owned()
-            })
+        if text.ends_with(char::is_alphabetic)
+            && let Ok(ago) = text.parse::<Nanos>()
+            && let Ok(ns) = i64::try_from(ago.0)
+        {
+            return Ok(Self::Ago(SignedDuration::from_nanos(ns)));
+        }
+        Err(
+            "2d, 12h and 30min ago would be understood, and 2026-11-01 or 2026-11-01T18:00:00Z"
+                .to_owned(),
+        )
     }
 }
 

@@ -6,18 +6,23 @@ use blocklab_workload::Job;
 
 use super::workers::WorkerStatus;
 
-/// `None` for a job that replays nothing.
+/// How closely a job kept to the trace that it replays; `None` for a job that replays nothing.
 pub(crate) fn fidelity(job: &Job, members: &[&WorkerStatus]) -> Option<Box<Fidelity>> {
     let replay = job.replay.as_ref()?;
-    let recorders = || members.iter().map(|member| &member.recorder);
-    let times: Vec<&IssueTimes> = recorders()
-        .filter_map(|recorder| recorder.issue_times.as_deref())
-        .collect();
+    let (mut issued, mut reordered, mut conflicts) = (0, 0, 0);
+    let mut times: Vec<&IssueTimes> = Vec::new();
+    for member in members {
+        let recorder = &member.recorder;
+        issued += recorder.issued.get();
+        reordered += recorder.reordered.get();
+        conflicts += recorder.conflicts.get();
+        times.extend(recorder.issue_times.as_deref());
+    }
     Some(Box::new(Fidelity {
         due: replay.operations.len() as u64 * members.len() as u64,
-        issued: recorders().map(|recorder| recorder.issued.get()).sum(),
-        reordered: recorders().map(|recorder| recorder.reordered.get()).sum(),
-        conflicts: recorders().map(|recorder| recorder.conflicts.get()).sum(),
+        issued,
+        reordered,
+        conflicts,
         adapted: replay.adapted,
         timing: timing(&times).map(Box::new),
     }))

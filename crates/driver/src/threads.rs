@@ -67,7 +67,7 @@ impl Threads {
         keys: &RunKeys,
         journals: &Journals,
     ) -> Result<Self, Error> {
-        install_nudge();
+        install_interrupt();
         let (end_sender, endings) = channel();
         let (ready_sender, ready) = channel::<Ready>();
         let mut threads = Self {
@@ -288,7 +288,7 @@ fn epoch_micros(clock: Clock) -> u64 {
 /// Its default action would end the process, so no other program sends it for another purpose.
 const INTERRUPT: i32 = libc::SIGUSR2;
 
-fn install_nudge() {
+fn install_interrupt() {
     extern "C" fn nothing(_: i32) {}
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

@@ -70,7 +70,7 @@ struct ActiveFault {
 #[derive(Debug, Default)]
 pub(crate) struct Faults {
     active: Vec<ActiveFault>,
-    /// Of those that are over: number and hits.
+    /// Number and hits of the faults that are over.
     past: Vec<(u64, u64)>,
 }
 

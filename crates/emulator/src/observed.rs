@@ -74,9 +74,9 @@ pub struct OperationCounter {
     pub bytes: u64,
     /// Failed.
     pub failed: u64,
-    /// Of those that were done: began where the operation before them ended.
+    /// Completed operations that began where the one before them ended.
     pub sequential: u64,
-    /// Of those that were done, by size: up to 512 bytes, up to 1 KiB and so on.
+    /// Completed operations by size: up to 512 bytes, up to 1 KiB and so on.
     pub sizes: [u64; SIZES],
     /// From arrival to reply.
     pub latency: LatencyCounter,
@@ -126,7 +126,7 @@ pub(crate) struct Done {
     pub offset: u64,
     pub follows: bool,
     /// How many others were in flight when it came.
-    pub among: u32,
+    pub others: u32,
 }
 
 impl Observed {
@@ -149,7 +149,8 @@ impl Observed {
     pub(crate) fn record(&mut self, done: Done) {
         let counter = &mut self.directions[done.direction as usize];
         self.late.record(done.at.since(done.due));
-        let class = (u32::BITS - done.among.leading_zeros()).min(6);
+        // Classes of the number of others: 0, 1, 2 to 3, 4 to 7 and so on.
+        let class = (u32::BITS - done.others.leading_zeros()).min(6);
         self.depths[class as usize] += 1;
         self.first = Some(
             self.first
@@ -158,11 +159,10 @@ impl Observed {
         self.last = self.last.max(done.at);
         if let Some(failure) = done.failure {
             counter.failed += 1;
-            let known = self.failures.iter_mut();
-            let same = known
-                .into_iter()
-                .find(|known| (known.failure, known.direction) == (failure, done.direction));
-            match same {
+            let mut failures = self.failures.iter_mut();
+            match failures
+                .find(|known| (known.failure, known.direction) == (failure, done.direction))
+            {
                 Some(same) => same.count += 1,
                 None => self.failures.push(FailureCounter {
                     failure,
@@ -213,7 +213,7 @@ mod tests {
             failure: None,
             offset: 0,
             follows: false,
-            among: 0,
+            others: 0,
         };
         observed.record(done);
         assert_eq!(observed.active(), None);
@@ -234,12 +234,12 @@ mod tests {
             failure: None,
             offset: 0,
             follows: true,
-            among: 5,
+            others: 5,
         };
         observed.record(done);
         observed.record(Done {
             failure: Some(Failure::Io),
-            among: 0,
+            others: 0,
             ..done
         });
         assert_eq!(observed.failures[0].count, 1);

@@ -8,7 +8,7 @@ use blocklab_units::Nanos;
 /// of that length, and raises the rate of the first second by at most 2 %.
 const FORGIVEN: Nanos = Nanos::from_millis(20);
 
-/// Gives every limiter at least a bucket of 20 ms of its rate. Whether one had less.
+/// Gives every limiter at least a bucket of 20 ms of its rate. Returns whether one had less.
 pub fn forgive_stalls(spec: &mut DeviceSpec) -> bool {
     let volumes = spec.volumes.iter_mut().flat_map(|volume| &mut volume.caps);
     let instance = spec

@@ -45,14 +45,14 @@ pub(crate) struct Ticket {
     /// When it would complete without a stall.
     planned: Nanos,
     result: Result<(), Failure>,
-    /// Of a flush: the generation of writes that it covers.
+    /// For a flush, the generation of writes that it covers.
     mark: Option<u64>,
     /// Its data is durable on completion.
     forced: bool,
     /// How often the volume had been removed when it arrived.
     removals: u64,
     follows: bool,
-    among: u32,
+    others: u32,
 }
 
 impl Ticket {
@@ -199,7 +199,7 @@ impl Volume {
         let mark = matches!(direction, Direction::Flush).then(|| self.bytes.flush_arrives());
         let end = offset + u64::from(len);
         let follows = self.last_end.swap(end, Ordering::Relaxed) == offset;
-        let among = self.in_flight.fetch_add(1, Ordering::Relaxed);
+        let others = self.in_flight.fetch_add(1, Ordering::Relaxed);
         let removals = self.removals.load(Ordering::Acquire);
         let (arrived, due, result) = self.model_answer(io);
         let mut ticket = Ticket {
@@ -212,7 +212,7 @@ impl Volume {
             forced: false,
             removals,
             follows,
-            among,
+            others,
         };
         if self.has_faults.load(Ordering::Acquire) {
             self.apply_faults(&mut ticket);
@@ -338,7 +338,7 @@ impl Volume {
             failure: result.err(),
             offset: ticket.io.offset,
             follows: ticket.follows,
-            among: ticket.among,
+            others: ticket.others,
         });
     }
 

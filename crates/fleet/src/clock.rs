@@ -14,12 +14,12 @@ pub struct Now {
 
 /// The time now.
 pub(crate) fn clocks() -> Now {
-    let read = |id| {
+    let [monotonic_ns, unix_ns] = [ClockId::Monotonic, ClockId::Realtime].map(|id| {
         let time = clock_gettime(id);
         time.tv_sec * 1_000_000_000 + time.tv_nsec
-    };
+    });
     Now {
-        monotonic_ns: read(ClockId::Monotonic),
-        unix_ns: read(ClockId::Realtime),
+        monotonic_ns,
+        unix_ns,
     }
 }

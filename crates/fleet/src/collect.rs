@@ -23,8 +23,9 @@ use crate::plan::HostTask;
 /// # Errors
 /// When nothing of it is kept.
 pub fn collect(run: &str, store: Option<PathBuf>) -> Result<()> {
-    let stored = place::store(store)?.load_unchanged(run);
-    let stored = stored.map_err(|_| anyhow!("it kept nothing of its run"))?;
+    let stored = place::store(store)?
+        .load_unchanged(run)
+        .map_err(|_| anyhow!("it kept nothing of its run"))?;
     let mut record = stored.record;
     if stored.partial {
         record.status = Status::Interrupted;
@@ -61,8 +62,9 @@ fn from_one(program: &str, task: &HostTask) -> Option<Record> {
         }
         // An agent that does not reach the host will not reach it in a moment either.
         let output = run_there(program, &task.name, &arguments, LIMIT).ok()?;
-        let record = Record::from_json(&String::from_utf8_lossy(&output.stdout)).ok();
-        let record = record.filter(|record| !record.measurements.is_empty());
+        let record = Record::from_json(&String::from_utf8_lossy(&output.stdout))
+            .ok()
+            .filter(|record| !record.measurements.is_empty());
         // The rank program fails with 1 where it has nothing yet; an agent fails otherwise.
         if record.is_some() || again == TRIES || output.status.code() != Some(1) {
             return record;

@@ -80,15 +80,15 @@ pub struct Coordinator {
 }
 
 impl Coordinator {
-    /// With as many hosts as there are ranks.
+    /// A coordinator of as many hosts as there are ranks.
     pub fn new(plan: FleetPlan, ranks: usize, now: Now) -> Self {
-        let host = |_| Host {
+        let hosts = (0..ranks).map(|_| Host {
             heard_ns: now.monotonic_ns,
             ..Host::default()
-        };
+        });
         Self {
             plan,
-            hosts: (0..ranks).map(host).collect(),
+            hosts: hosts.collect(),
             phase: Phase::Meeting,
             since_ns: now.monotonic_ns,
             named_ns: now.monotonic_ns,
@@ -106,7 +106,7 @@ impl Coordinator {
         std::mem::take(&mut self.orders)
     }
 
-    /// A line of a host was passed on.
+    /// Notes that a line of a host was passed on.
     pub fn passed(&mut self, rank: usize, now: Now) {
         self.hosts[rank].heard_ns = now.monotonic_ns;
         self.hosts[rank].moved_ns = now.monotonic_ns;
@@ -255,21 +255,20 @@ impl Coordinator {
         self.enter(Phase::Preparing, now);
     }
 
-    /// The barrier: what is late is named, and at the deadline it ends.
+    /// The barrier before the load: names the hosts that are late, and gives them up at the
+    /// deadline.
     fn hurry(&mut self, waited: i64, now: Now) {
-        let late = |host: &Host| !host.is_ready && !host.is_lost;
+        let mut late: Vec<usize> = (0..self.hosts.len()).collect();
+        late.retain(|rank| !self.hosts[*rank].is_ready && !self.hosts[*rank].is_lost);
         if waited > self.plan.prepare_within.0 as i64 {
             let within = Nanos(self.plan.prepare_within.0);
-            for rank in 0..self.hosts.len() {
-                if late(&self.hosts[rank]) {
-                    let why = format!("not ready within {within}");
-                    self.lose(rank, why, now);
-                }
+            for rank in late {
+                let why = format!("not ready within {within}");
+                self.lose(rank, why, now);
             }
         } else if now.monotonic_ns - self.named_ns > STILL {
-            let still = |host: &Host| late(host) && now.monotonic_ns - host.moved_ns > STILL;
-            let ranks = (0..self.hosts.len()).filter(|rank| still(&self.hosts[*rank]));
-            let names: Vec<String> = ranks.map(|rank| self.name(rank)).collect();
+            late.retain(|rank| now.monotonic_ns - self.hosts[*rank].moved_ns > STILL);
+            let names: Vec<String> = late.iter().map(|rank| self.name(*rank)).collect();
             if !names.is_empty() {
                 self.tell(Line::Waiting(names));
                 self.named_ns = now.monotonic_ns;
@@ -345,7 +344,7 @@ impl Coordinator {
         self.compare(rank + 1, is_after, now);
     }
 
-    /// One moment for all, by the clock of each.
+    /// Sends the moment of the start to all hosts, each in the time of its own clock.
     fn start(&mut self, now: Now) {
         let moment = now.monotonic_ns + AHEAD;
         for rank in 0..self.hosts.len() {

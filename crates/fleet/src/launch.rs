@@ -226,8 +226,8 @@ pub(crate) fn run_there(
 
 /// A word as a shell takes it.
 fn quoted(word: &str) -> String {
-    let is_plain = |sign: char| sign.is_ascii_alphanumeric() || "/._-+=:@%".contains(sign);
-    if word.chars().all(is_plain) {
+    let mut chars = word.chars();
+    if chars.all(|sign| sign.is_ascii_alphanumeric() || "/._-+=:@%".contains(sign)) {
         word.to_owned()
     } else {
         format!("'{}'", word.replace('\'', "'\\''"))
@@ -241,9 +241,8 @@ fn is_here(host: &str) -> bool {
 
 /// The program that starts others on a host: that of Open MPI's own setting, else ssh.
 fn agent() -> (OsString, Vec<String>) {
-    let variable = |name: &str| env::var(format!("OMPI_MCA_{name}"));
-    let agent = variable("plm_rsh_agent").unwrap_or_else(|_| "ssh".to_owned());
-    let arguments = variable("plm_rsh_args").unwrap_or_else(|_| SETTINGS[0].1.to_owned());
+    let agent = env::var("OMPI_MCA_plm_rsh_agent").unwrap_or_else(|_| "ssh".to_owned());
+    let arguments = env::var("OMPI_MCA_plm_rsh_args").unwrap_or_else(|_| SETTINGS[0].1.to_owned());
     // Several agents may be named: the first one that there is counts.
     let first = agent.split(':').next().unwrap_or("ssh").trim();
     let mut words = first.split_whitespace().map(str::to_owned);

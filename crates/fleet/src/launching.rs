@@ -49,7 +49,7 @@ impl Launching<'_> {
         Ok(watch.outcome())
     }
 
-    /// One launch, until nothing comes any more.
+    /// Runs one launch until no more output comes.
     fn follow(
         &self,
         plan: &FleetPlan,
@@ -58,8 +58,8 @@ impl Launching<'_> {
     ) -> Result<Watch> {
         let names = plan.hosts.iter().map(|host| host.name.clone());
         let mut watch = Watch::new(names.collect());
-        let launched = self.launcher.start(&self.program, plan);
-        let mut launched = launched.with_context(|| match self.launcher {
+        let started = self.launcher.start(&self.program, plan);
+        let mut launched = started.with_context(|| match self.launcher {
             Launcher::Mpirun => "cannot start mpirun: Debian's package openmpi-bin has it",
             Launcher::Srun => "cannot start srun",
         })?;
@@ -142,13 +142,11 @@ impl Launching<'_> {
 fn why_gone(host: &str, words: &[String]) -> Option<String> {
     const ENDS: [&str; 6] = ["exited", "signal", "Killed", "daemon", "lost", "timed out"];
     let machine = machine(host);
-    let is_of_name = |sign: char| sign.is_alphanumeric() || ".-_".contains(sign);
-    let names_host = |line: &&String| {
-        let mut names = line.split(|sign: char| !is_of_name(sign));
+    let line = words.iter().find(|line| {
+        let mut names = line.split(|sign: char| !sign.is_alphanumeric() && !".-_".contains(sign));
         names.any(|word| word.trim_end_matches('.') == machine)
-    };
-    let mut of_host = words.iter().filter(names_host);
-    let line = of_host.find(|line| ENDS.iter().any(|end| line.contains(end)))?;
+            && ENDS.iter().any(|end| line.contains(end))
+    })?;
     Some(line.trim().trim_end_matches('.').to_owned())
 }
 

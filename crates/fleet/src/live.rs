@@ -144,12 +144,12 @@ impl Live {
 
     /// The hosts and their rates, as long as they fit on a line.
     fn rates(&self) -> String {
-        let rates = self.latest.iter();
-        let rates = rates.map(|(host, interval)| format!("{host} {}", count(iops(interval))));
+        let latest = self.latest.iter();
+        let rates = latest.map(|(host, interval)| format!("{host} {}", count(iops(interval))));
         rates.collect::<Vec<_>>().join("   ")
     }
 
-    /// Where there is no screen: what the measurement that is over came to in its last second.
+    /// Without a screen, prints the rate of the last second of a measurement that is over.
     fn report_step(&mut self) {
         let Some(step) = self.step.take() else {
             return;
@@ -167,7 +167,7 @@ fn iops(interval: &Interval) -> f64 {
     ios as f64 / (interval.length_ns.max(1) as f64 / 1e9)
 }
 
-/// All hosts together; the percentiles are those of the slowest host, because intervals have none
+/// The sum of all hosts; the percentiles are those of the slowest host, because intervals have none
 /// that could be merged.
 fn sum<'a>(all: impl Iterator<Item = &'a Interval>) -> Interval {
     let mut sum = Interval::default();

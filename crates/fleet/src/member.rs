@@ -63,7 +63,7 @@ impl Member {
         }
     }
 
-    /// From the first look to the end.
+    /// Does the work of this host, from the first check to the end.
     pub(crate) fn work(self) {
         let task = self.plan.hosts[0].clone();
         let ended = match self.measure(&task) {
@@ -141,7 +141,7 @@ impl Member {
         Ok(self.keep(*record, &store))
     }
 
-    /// The same of a load in the language of another tool, which looks at its targets and lays
+    /// Measures a load in the language of another tool, which looks at its targets and lays
     /// them out by its own rules.
     fn measure_foreign(&self, task: &HostTask, store: &Store) -> Result<Option<Record>> {
         let load = task.foreign.as_ref().context("the task has no such load")?;
@@ -153,13 +153,17 @@ impl Member {
             interrupted: &self.interrupted,
         };
         let mut is_permitted = false;
-        let mut permitted = || {
-            is_permitted = true;
-            self.word(FromHost::Checked(Ok(())));
-            matches!(self.commands.recv(), Ok(Command::Prepare))
-        };
         let mut view = self.view(task, store);
-        let record = self.tools.run(load, &host, &mut permitted, &mut view);
+        let record = self.tools.run(
+            load,
+            &host,
+            &mut || {
+                is_permitted = true;
+                self.word(FromHost::Checked(Ok(())));
+                matches!(self.commands.recv(), Ok(Command::Prepare))
+            },
+            &mut view,
+        );
         drop(view);
         match record {
             Err(error) if !is_permitted => {

@@ -83,7 +83,7 @@ pub enum Ended {
 pub struct Hello {
     /// Its name in the plan.
     pub name: String,
-    /// Of its program.
+    /// The version of its program.
     pub version: String,
     /// The form of loads that it reads.
     pub plan_format: u32,
@@ -133,7 +133,7 @@ pub enum Line {
         pass: u32,
         /// From 0.
         step: usize,
-        /// Of how many.
+        /// The number of steps.
         steps: usize,
     },
     /// What a host has just done.
@@ -202,7 +202,7 @@ pub enum Line {
 }
 
 impl Line {
-    /// As it is written, without the end of the line.
+    /// The text of the message, without the end of the line.
     pub fn to_text(&self) -> String {
         serde_json::to_string(self).expect("lines are plain data")
     }

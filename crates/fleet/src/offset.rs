@@ -49,7 +49,7 @@ impl Pings {
     /// Pings to one host each time.
     pub const COUNT: u32 = 64;
 
-    /// One more answer.
+    /// Adds an answer.
     pub fn add(&mut self, sample: Sample) {
         self.answered += 1;
         let best = self.best.map_or(i64::MAX, |best| best.round_trip());

@@ -90,7 +90,7 @@ impl FleetPlan {
 }
 
 impl Load {
-    /// The same as a request of one host.
+    /// The load as a request of one host.
     pub fn request(&self, task: &HostTask) -> Request {
         let study = Study {
             notes: self.notes.clone(),

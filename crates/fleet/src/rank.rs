@@ -46,7 +46,7 @@ pub struct Envelope {
 
 /// Carries messages between ranks, and never waits.
 pub trait Wire {
-    /// From 0.
+    /// The number of this rank, from 0.
     fn rank(&self) -> usize;
     /// How many ranks there are.
     fn size(&self) -> usize;
@@ -309,7 +309,8 @@ impl Part<'_> {
         }
     }
 
-    /// Whether this rank may leave; `false`: without waiting for the others.
+    /// `None` while this rank has work to do. When it may end: whether all ranks end together, or
+    /// this one without waiting for the others.
     fn is_over(&mut self) -> Option<bool> {
         let now = clocks().monotonic_ns;
         if let Some((since, is_whole)) = self.ending {

@@ -40,16 +40,16 @@ pub struct Watch {
 pub struct Outcome {
     /// The hosts that left a run.
     pub runs: Vec<HostRun>,
-    /// Those that left none, or were lost.
+    /// The hosts that left no run, or were lost.
     pub lost: Vec<LostHost>,
-    /// Those that refused: nothing was written anywhere.
+    /// The hosts that refused: nothing was written anywhere.
     pub refused: Vec<LostHost>,
     /// Whether a host was lost, or failed, be its run here or not.
     pub is_incomplete: bool,
 }
 
 impl Watch {
-    /// Of these hosts.
+    /// A watch over these hosts.
     pub fn new(hosts: Vec<String>) -> Self {
         Self {
             hosts,
@@ -57,7 +57,7 @@ impl Watch {
         }
     }
 
-    /// One more line.
+    /// Takes a line in.
     pub fn take(&mut self, line: Line) {
         match line {
             Line::Run { host, record } => {
@@ -115,16 +115,15 @@ impl Watch {
         self.ends.insert(host, HostEnd::Run(Box::new(record)));
     }
 
-    /// All of it, in the order in which the hosts were named.
+    /// What became of all hosts, in the order in which they were named.
     pub fn outcome(mut self) -> Outcome {
         let mut outcome = Outcome {
             is_incomplete: self.is_broken,
             ..Outcome::default()
         };
         for name in self.hosts {
-            let end = self.ends.remove(&name);
-            let end = end.unwrap_or_else(|| HostEnd::Lost("it told nothing".to_owned()));
-            match end {
+            let told = self.ends.remove(&name);
+            match told.unwrap_or_else(|| HostEnd::Lost("it told nothing".to_owned())) {
                 HostEnd::Run(record) => {
                     outcome.is_incomplete |= record.status == Status::Failed;
                     outcome.runs.push(HostRun {

@@ -221,11 +221,11 @@ fn transport(roots: &Roots, disk: &str) -> String {
     if transport != "scsi" {
         return transport.to_owned();
     }
-    let way = fs::canonicalize(roots.path(disk)).unwrap_or_default();
-    let way = way.to_string_lossy();
-    let bus = if way.contains("/usb") {
+    let real = fs::canonicalize(roots.path(disk)).unwrap_or_default();
+    let real = real.to_string_lossy();
+    let bus = if real.contains("/usb") {
         "usb"
-    } else if way.contains("/ata") {
+    } else if real.contains("/ata") {
         "ata"
     } else {
         "scsi"

@@ -76,11 +76,10 @@ pub(crate) fn check_device(
 
 /// What makes a write impossible.
 fn state(node: &Node) -> Option<Cause> {
-    match () {
-        () if !node.has_capacity() => Some(Cause::NoCapacity),
-        () if node.read_only => Some(Cause::ReadOnly),
-        () => None,
+    if !node.has_capacity() {
+        return Some(Cause::NoCapacity);
     }
+    node.read_only.then_some(Cause::ReadOnly)
 }
 
 /// The device that is checked.

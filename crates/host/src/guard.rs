@@ -166,7 +166,7 @@ impl Guard {
         self.keep(handle);
     }
 
-    /// The same of a file that may have been marked as ours.
+    /// Takes a file that was just made and may have been marked as ours.
     pub fn adopt(&self, handle: &Handle) {
         if ours::is_marked(handle) {
             self.remains.allow(Allowed::file(handle), false);
@@ -182,7 +182,7 @@ impl Guard {
         }
     }
 
-    /// The same of the regular file that `path` will lead to, if it leads to one.
+    /// Permits to overwrite the content of the regular file at `path`, if there will be one.
     pub fn give_up_content_at(&self, path: &Path) {
         let mut paths = self.paths.borrow_mut();
         paths.insert(path.as_os_str().to_owned());
@@ -190,7 +190,7 @@ impl Guard {
 
     /// Decides whether this may be written to.
     ///
-    /// A block device may when it is blank and nobody uses it; a file when it has no content or
+    /// A block device may when it is blank and not in use; a file when it has no content or
     /// blocklab made it ([`mark`]). Names lift reasons about content, never about use. A directory
     /// may always: what is made there is ours.
     ///
@@ -211,13 +211,18 @@ impl Guard {
             Err(error) => return refuse(Cause::Unreachable(plain(&error))),
         };
         let kind = metadata.file_type();
-        match () {
-            () if kind.is_block_device() => self.device(handle, &metadata),
-            () if kind.is_file() => self.file(handle, &metadata),
-            () if is_sink(&metadata) => Ok(free()),
-            () if kind.is_char_device() => refuse(Cause::CharDevice),
-            () if kind.is_fifo() => refuse(Cause::NotStorage("a pipe")),
-            () => refuse(Cause::NotStorage("a socket")),
+        if kind.is_block_device() {
+            self.device(handle, &metadata)
+        } else if kind.is_file() {
+            self.file(handle, &metadata)
+        } else if is_sink(&metadata) {
+            Ok(free())
+        } else if kind.is_char_device() {
+            refuse(Cause::CharDevice)
+        } else if kind.is_fifo() {
+            refuse(Cause::NotStorage("a pipe"))
+        } else {
+            refuse(Cause::NotStorage("a socket"))
         }
     }
 

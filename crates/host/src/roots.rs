@@ -29,7 +29,7 @@ impl Roots {
         self.base.is_none()
     }
 
-    /// Where `path` is in this tree. On the real machine a relative path stays one.
+    /// The place of `path` in this tree. On the real machine a relative path stays one.
     pub(crate) fn path(&self, path: impl AsRef<Path>) -> PathBuf {
         let path = path.as_ref();
         match &self.base {

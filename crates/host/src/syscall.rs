@@ -29,7 +29,7 @@ pub(crate) fn extra(path: &Path) -> io::Result<Extra> {
     statx(CWD, path, AtFlags::empty())
 }
 
-/// The same of an open file, without the way through its path.
+/// The same facts of an open file, without a look-up of its path.
 ///
 /// # Errors
 /// As `fstat`.

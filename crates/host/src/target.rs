@@ -114,15 +114,17 @@ fn facts(path: &Path) -> io::Result<TargetFacts> {
 
 fn kind(metadata: &fs::Metadata) -> io::Result<TargetKind> {
     let kind = metadata.file_type();
-    match () {
-        () if kind.is_dir() => Ok(TargetKind::Scratch),
-        () if kind.is_file() => Ok(TargetKind::File),
-        () if kind.is_block_device() => Ok(TargetKind::BlockDevice),
-        () if kind.is_char_device() => Ok(TargetKind::CharDevice),
-        () => Err(io::Error::new(
-            io::ErrorKind::InvalidInput,
-            "a pipe or socket stores nothing; a target is a directory, a file or a device",
-        )),
+    if kind.is_dir() {
+        Ok(TargetKind::Scratch)
+    } else if kind.is_file() {
+        Ok(TargetKind::File)
+    } else if kind.is_block_device() {
+        Ok(TargetKind::BlockDevice)
+    } else if kind.is_char_device() {
+        Ok(TargetKind::CharDevice)
+    } else {
+        let why = "a pipe or socket stores nothing; a target is a directory, a file or a device";
+        Err(io::Error::new(io::ErrorKind::InvalidInput, why))
     }
 }
 

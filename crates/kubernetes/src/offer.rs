@@ -26,7 +26,7 @@ impl Provisioner {
         })
     }
 
-    /// Those that are known.
+    /// The names of all known provisioners.
     fn names() -> String {
         let rows = PROVISIONERS.lines().filter(|line| !line.starts_with('#'));
         let names = rows.skip(1).filter_map(|line| line.split(',').next());
@@ -75,8 +75,9 @@ pub fn address(class: &str, node: Option<&str>, size: Bytes) -> Result<String, M
         )));
     };
     let parameters = Parameters::of_class(&class)?;
-    let kind = parameters.text(provisioner.text("kind"));
-    let kind = kind.unwrap_or(provisioner.text("usual"));
+    let kind = parameters
+        .text(provisioner.text("kind"))
+        .unwrap_or(provisioner.text("usual"));
     let gib = size.0.div_ceil(1 << 30);
     let mut address = format!("{}{kind}:{gib}GiB", provisioner.text("prefix"));
     if let Some(iops) = iops(&parameters, &provisioner, kind, gib)? {

@@ -234,11 +234,9 @@ impl Names {
         for (known, stand_in) in self.long() {
             text = text.replace(known, stand_in);
         }
-        // The words between what can stand around a path, with those characters.
-        let ends = |c: char| c.is_whitespace() || "\"'`,;()[]{}<>=".contains(c);
         let mut out = String::with_capacity(text.len());
-        for piece in text.split_inclusive(ends) {
-            let word = piece.trim_end_matches(ends);
+        for piece in text.split_inclusive(ends_word) {
+            let word = piece.trim_end_matches(ends_word);
             out.push_str(&self.word(word));
             out.push_str(&piece[word.len()..]);
         }
@@ -269,7 +267,7 @@ impl Names {
         text
     }
 
-    /// Those that are no word of a sentence, the longest first: one may begin as another.
+    /// The names that are not words of a sentence, the longest first: one may begin as another.
     fn long(&self) -> Vec<(&String, &String)> {
         let mut long: Vec<_> = self
             .known
@@ -303,6 +301,11 @@ impl Names {
             word.to_owned()
         }
     }
+}
+
+/// Whether a character separates words: a path in a sentence may stand in quotes or parentheses.
+fn ends_word(c: char) -> bool {
+    c.is_whitespace() || "\"'`,;()[]{}<>=".contains(c)
 }
 
 #[cfg(test)]

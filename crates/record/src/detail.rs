@@ -123,7 +123,7 @@ pub struct Verified {
     pub began_ns: Option<u64>,
     /// Blocks compared.
     pub blocks: u64,
-    /// Those that differ.
+    /// The blocks that differ.
     #[serde(alias = "flawed")]
     pub miscompared: u64,
     /// Writes for which a job stands that only reads back; they were not made.

@@ -83,8 +83,8 @@ impl HostClock {
         let Some(last) = &self.after else {
             return first.offset_ns;
         };
-        let moment = |of: &ClockOffset| of.at_unix_us as f64 * 1e3 + of.offset_ns as f64;
-        let (from, to) = (moment(first), moment(last));
+        let [from, to] = [first, last]
+            .map(|measured| measured.at_unix_us as f64 * 1e3 + measured.offset_ns as f64);
         if to <= from {
             return first.offset_ns;
         }
@@ -307,8 +307,8 @@ fn check(records: &[&Record], lost: &[LostHost]) -> Result<(), NoFleet> {
     Ok(())
 }
 
-/// In what the load of another run differs in a case that both have; a case that one of them lacks
-/// may have been cut off.
+/// How the load of another run differs in a case that both have; a case that one of them lacks may
+/// have been cut off.
 fn difference(first: &Record, other: &Record) -> Option<String> {
     for theirs in &other.measurements {
         let mut all = first.measurements.iter();
@@ -325,11 +325,10 @@ fn difference(first: &Record, other: &Record) -> Option<String> {
             return Some(format!("the jobs of case {} are others", theirs.case));
         }
     }
-    let cases = |record: &Record| -> Vec<String> {
-        let all = record.measurements.iter().map(|one| one.case.clone());
-        all.collect()
-    };
-    let (ours, theirs) = (cases(first), cases(other));
+    let [ours, theirs] = [first, other].map(|record| -> Vec<&str> {
+        let all = record.measurements.iter();
+        all.map(|measured| &*measured.case).collect()
+    });
     let is_strange =
         !ours.is_empty() && !theirs.is_empty() && !theirs.iter().any(|case| ours.contains(case));
     is_strange.then(|| format!("it has no case of {}", first.requested.name))
@@ -354,8 +353,8 @@ fn load(job: &JobResult) -> impl PartialEq + '_ {
 fn host_names(runs: &[HostRun]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for (place, run) in runs.iter().enumerate() {
-        let own = || run.record.environment.host_name.clone();
-        let known = run.name.clone().or_else(own);
+        let own = &run.record.environment.host_name;
+        let known = run.name.as_ref().or(own.as_ref()).cloned();
         let base = known.unwrap_or_else(|| format!("host{}", place + 1));
         let mut name = base.clone();
         let mut number = 2;
@@ -424,33 +423,41 @@ fn span(part: &Part<'_>) -> Option<Span> {
 }
 
 fn pass(parts: &[Part<'_>]) -> FleetPass {
-    let spans: Option<Vec<Span>> = parts.iter().map(span).collect();
-    let spans = spans.unwrap_or_default();
-    let skew = |moments: Vec<u64>| Some(moments.iter().max()? - moments.iter().min()?);
+    let known: Option<Vec<Span>> = parts.iter().map(span).collect();
+    let spans = known.unwrap_or_default();
+    let begins = spans.iter().map(|span| span.begin);
+    let ends = spans.iter().map(|span| span.end);
     let from = spans.iter().map(|span| span.ramp_end).max();
-    let to = spans.iter().map(|span| span.end).min();
+    let to = ends.clone().min();
     let window = from.zip(to).map(|(from, to)| (from, to.max(from)));
     let length = window.map(|(from, to)| to - from);
     let longest = spans.iter().map(|span| span.end - span.ramp_end).max();
     let moved = window.map(|window| moved(parts, &spans, window));
-    let a_second = |amount: f64| {
-        let seconds = length.filter(|length| *length > 0)? as f64 / 1e9;
-        Some(amount / seconds)
-    };
+    let rates = moved
+        .zip(length.filter(|length| *length > 0))
+        .map(|((ios, bytes), length)| {
+            let seconds = length as f64 / 1e9;
+            (ios / seconds, bytes / seconds)
+        });
     FleetPass {
         case: parts[0].measured.case.clone(),
         pass: parts[0].measured.pass,
         hosts: u32::try_from(parts.len()).unwrap_or(u32::MAX),
-        start_skew_ns: skew(spans.iter().map(|span| span.begin).collect()),
-        end_skew_ns: skew(spans.iter().map(|span| span.end).collect()),
+        start_skew_ns: skew(begins),
+        end_skew_ns: skew(ends),
         window_ns: length,
         window_percent: length
             .zip(longest.filter(|longest| *longest > 0))
             .map(|(length, longest)| length as f64 / longest as f64 * 100.0),
-        iops: moved.and_then(|(ios, _)| a_second(ios)),
-        bytes_per_s: moved.and_then(|(_, bytes)| a_second(bytes)),
+        iops: rates.map(|(iops, _)| iops),
+        bytes_per_s: rates.map(|(_, bytes_per_s)| bytes_per_s),
         machines: parts.iter().map(machine).collect(),
     }
+}
+
+/// How far moments lie apart.
+fn skew(moments: impl Iterator<Item = u64> + Clone) -> Option<u64> {
+    Some(moments.clone().max()? - moments.min()?)
 }
 
 fn machine(part: &Part<'_>) -> HostMachine {
@@ -576,16 +583,16 @@ fn added(all: impl Iterator<Item = IntervalDirection>) -> IntervalDirection {
 }
 
 fn status(records: &[&Record], lost: &[LostHost]) -> Status {
-    let any = |status: Status| records.iter().any(|record| record.status == status);
     if !lost.is_empty() {
-        Status::Incomplete
-    } else if any(Status::Failed) {
-        Status::Failed
-    } else if any(Status::Interrupted) {
-        Status::Interrupted
-    } else {
-        Status::Complete
+        return Status::Incomplete;
     }
+    // The worst of any host is that of the fleet.
+    for worst in [Status::Failed, Status::Interrupted] {
+        if records.iter().any(|record| record.status == worst) {
+            return worst;
+        }
+    }
+    Status::Complete
 }
 
 fn failure(records: &[&Record], names: &[String], lost: &[LostHost]) -> Option<String> {

@@ -54,18 +54,19 @@ impl Latency {
         let count = histogram.count();
         let divisor = count.max(1) as f64;
         let mean = sum / divisor;
-        let quantile = |q| histogram.quantile(q).clamp(min, max);
+        let [p50_ns, p90_ns, p99_ns, p999_ns, p9999_ns] =
+            [0.5, 0.9, 0.99, 0.999, 0.9999].map(|q| histogram.quantile(q).clamp(min, max));
         Self {
             count,
             min_ns: min,
             max_ns: max,
             mean_ns: mean,
             stddev_ns: (sum_squares / divisor - mean * mean).max(0.0).sqrt(),
-            p50_ns: quantile(0.5),
-            p90_ns: quantile(0.9),
-            p99_ns: quantile(0.99),
-            p999_ns: quantile(0.999),
-            p9999_ns: quantile(0.9999),
+            p50_ns,
+            p90_ns,
+            p99_ns,
+            p999_ns,
+            p9999_ns,
             histogram_hdr: histogram.to_hdr_base64(),
             unknown: Unknown::default(),
         }

@@ -44,7 +44,7 @@ pub struct Accounting {
     pub issued: u64,
     /// Came back with all their bytes, ramp included.
     pub completed: u64,
-    /// Those of the completed that ended during the ramp: they are in no histogram.
+    /// Completed operations that ended during the ramp: they are in no histogram.
     pub completed_in_ramp: u64,
     /// Came back with an error or short.
     pub failed: u64,
@@ -90,15 +90,14 @@ impl Accounting {
     /// failures where there were any.
     pub fn known(self, origin: Origin) -> KnownAccounting {
         let own = origin != Origin::Imported;
-        let of_ours = |count: u64| own.then_some(count);
         KnownAccounting {
-            issued: of_ours(self.issued),
+            issued: own.then_some(self.issued),
             completed: self.completed,
-            completed_in_ramp: of_ours(self.completed_in_ramp),
+            completed_in_ramp: own.then_some(self.completed_in_ramp),
             failed: (own || self.failed > 0).then_some(self.failed),
-            in_flight: of_ours(self.in_flight),
+            in_flight: own.then_some(self.in_flight),
             oldest_in_flight_ns: self.oldest_in_flight_ns,
-            overdue: of_ours(self.overdue),
+            overdue: own.then_some(self.overdue),
         }
     }
 }
@@ -305,7 +304,7 @@ impl JobResult {
         sizes.map_or_else(|| UNKNOWN.to_owned(), |sizes| sizes.text(mix))
     }
 
-    /// The size of all operations in bytes; `None`: they have several sizes, or nobody knows it.
+    /// The size of all operations in bytes; `None`: they have several sizes, or it is unknown.
     pub fn block_bytes(&self) -> Option<u64> {
         let common = self
             .block_sizes

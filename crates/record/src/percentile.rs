@@ -47,12 +47,12 @@ pub const PERCENTILES: [Percentile; 7] = [
 ];
 
 impl Percentile {
-    /// Those that short tables show.
+    /// The percentiles that short tables show.
     pub fn brief() -> impl Iterator<Item = &'static Self> {
         PERCENTILES.iter().filter(|percentile| percentile.brief)
     }
 
-    /// Those that a Record keeps in a field, with the statistic that may be unknown.
+    /// The percentiles that a Record keeps in a field, with the statistic that may be unknown.
     pub fn kept() -> impl DoubleEndedIterator<Item = (&'static Self, Statistic)> {
         PERCENTILES
             .iter()

@@ -184,9 +184,11 @@ fn print(of: &mut dyn Conclusion, wanted: &Wanted, page: &str) -> Result<()> {
         Form::Json => of.json().1,
         Form::JsonLines => {
             let (kind, result) = of.json();
-            let records = of.runs().into_iter();
-            let records = records.map(|record| report::line("record", &record.to_json()));
-            report::line(kind, &result) + &records.collect::<String>()
+            let mut lines = report::line(kind, &result);
+            for record in of.runs() {
+                lines.push_str(&report::line("record", &record.to_json()));
+            }
+            lines
         }
     };
     terminal::print_styled(text)
@@ -204,13 +206,12 @@ fn closing(page: Option<&Path>, again: Option<&str>) -> String {
 }
 
 fn exit_code(of: &mut dyn Conclusion, wanted: &Wanted, is_well: bool) -> u8 {
-    let runs = of.runs();
-    let any = |status: Status| runs.iter().any(|record| record.status == status);
-    if any(Status::Interrupted) {
+    let ends: Vec<Status> = of.runs().iter().map(|record| record.status).collect();
+    if ends.contains(&Status::Interrupted) {
         INTERRUPTED
-    } else if any(Status::Incomplete) {
+    } else if ends.contains(&Status::Incomplete) {
         INCOMPLETE
-    } else if any(Status::Failed) || !is_well {
+    } else if ends.contains(&Status::Failed) || !is_well {
         FAILED
     } else {
         gate::status(of.gate(), wanted.is_strict)

@@ -39,7 +39,7 @@ pub struct View {
 }
 
 impl View {
-    /// Of a run that ends by itself: its progress, if that is to be seen.
+    /// The view of a run that ends by itself: its progress, if `is_shown`.
     pub const fn progress(is_shown: bool) -> Self {
         Self {
             is_shown,
@@ -57,14 +57,14 @@ struct Part {
 }
 
 impl LiveView {
-    /// Of plans that take turns, each with the name of its system where there are several. `store`:
-    /// where runs are kept, if they are.
+    /// A view of plans that take turns, each with the name of its system where there are several.
+    /// `store`: where runs are kept, if they are.
     pub fn new(view: View, plans: &[(Option<&str>, &Plan)], store: Option<&Store>) -> Self {
-        let part = |(system, plan): &(Option<&str>, &Plan)| Part {
+        let parts = plans.iter().map(|(system, plan)| Part {
             system: system.map(str::to_owned),
             cases: plan.cases.iter().map(|case| case.name.clone()).collect(),
             passes: plan.passes,
-        };
+        });
         let total = if view.has_end {
             let times = plans.iter().map(|(_, plan)| planned_run(plan));
             times.fold(Nanos::ZERO, Nanos::saturating_add)
@@ -74,7 +74,7 @@ impl LiveView {
         Self {
             screen: Screen::new(view.is_shown, terminal::size(), total),
             spooling: Spooling::new(store),
-            parts: plans.iter().map(part).collect(),
+            parts: parts.collect(),
             current: 0,
             before: Nanos::ZERO,
             now: Nanos::ZERO,

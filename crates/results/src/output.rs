@@ -140,10 +140,10 @@ fn reopen(path: &Path, over: Over) -> io::Result<File> {
 /// Takes a new file away again that lies among the devices: the name of a disk that is not there was
 /// meant, and the kernel keeps such a file in memory until the next boot.
 fn not_in_dev(file: &File) -> io::Result<()> {
-    let device = |path: &str| fs::metadata(path).ok().map(|metadata| metadata.dev());
+    let [dev, root] =
+        ["/dev", "/"].map(|path| fs::metadata(path).ok().map(|metadata| metadata.dev()));
     let metadata = file.metadata()?;
-    let is_there = device("/dev") != device("/") && device("/dev") == Some(metadata.dev());
-    if !metadata.is_file() || !is_there {
+    if !metadata.is_file() || dev == root || dev != Some(metadata.dev()) {
         return Ok(());
     }
     // Removed by its real name: a link may lead to another place by now. What cannot be removed is
@@ -181,16 +181,15 @@ fn judge(metadata: &Metadata, through: Option<&Path>, over: Over) -> io::Result<
 fn is_harmless(metadata: &Metadata, through: Option<&Path>) -> bool {
     let device = metadata.rdev();
     let (major, minor) = (libc::major(device), libc::minor(device));
-    let is_terminal = || {
-        let mut options = OpenOptions::new();
-        options.write(true).custom_flags(libc::O_NOCTTY);
-        let file = through.and_then(|path| options.open(path).ok());
-        file.is_some_and(|file| io::IsTerminal::is_terminal(&file))
-    };
-    // The majors of terminals, so that nothing else is opened to be queried.
     match major {
         1 => [3, 5, 7].contains(&minor),
-        4 | 5 | 136..=143 => is_terminal(),
+        // The majors of terminals, so that nothing else is opened to be queried.
+        4 | 5 | 136..=143 => {
+            let mut options = OpenOptions::new();
+            options.write(true).custom_flags(libc::O_NOCTTY);
+            let file = through.and_then(|path| options.open(path).ok());
+            file.is_some_and(|file| io::IsTerminal::is_terminal(&file))
+        }
         _ => false,
     }
 }

@@ -260,7 +260,7 @@ impl Writer {
         let waiting = Arc::clone(&started.waiting);
         let has_failed = Arc::clone(&started.has_failed);
         let cost_ns = Arc::clone(&started.cost_ns);
-        let write = move || {
+        Builder::new().name("spool".to_owned()).spawn(move || {
             let mut spools = Spools::new(store);
             for (id, order) in received {
                 let before = processor_time();
@@ -270,8 +270,7 @@ impl Writer {
                 waiting.fetch_sub(1, Ordering::Relaxed);
             }
             drop(at_end);
-        };
-        Builder::new().name("spool".to_owned()).spawn(write)?;
+        })?;
         Ok(started)
     }
 
@@ -340,7 +339,7 @@ impl Spools {
     }
 }
 
-/// Of this thread.
+/// The processor time of this thread.
 fn processor_time() -> Nanos {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
@@ -351,9 +350,9 @@ fn shares_a_disk(store: &Store, targets: &[TargetFacts]) -> bool {
     let Ok(below) = target_facts(store.root()) else {
         return false;
     };
-    let is_below = |name: &str| below.devices.iter().any(|device| device.name == name);
+    let below: Vec<&str> = below.devices.iter().map(|device| &*device.name).collect();
     let mut devices = targets.iter().flat_map(|target| &target.devices);
-    devices.any(|device| is_below(&device.name))
+    devices.any(|device| below.contains(&&*device.name))
 }
 
 fn without_measurements(record: &Record) -> Record {

@@ -51,7 +51,7 @@ fn listed(address: &Address, catalog: &Catalog) -> Option<Listed> {
 
 /// The runs of a study, by the name of the system.
 pub(crate) struct StudyRuns {
-    /// Those that stood for a system before.
+    /// The runs that stood for a system before.
     pub(crate) earlier: Vec<(String, Record)>,
     /// Those that were measured now.
     pub(crate) measured: Vec<(String, Record)>,
@@ -105,7 +105,7 @@ pub(crate) fn conclude_study(
 struct StudyEnd<'a> {
     study: &'a Study,
     outcome: Outcome,
-    /// Of all systems, in the order of the study.
+    /// The runs of all systems, in the order of the study.
     runs: Vec<(&'a Record, &'a Assessment)>,
     /// Those that were measured now.
     fresh: &'a mut [Record],

@@ -1,7 +1,6 @@
 //! In: the plan of one system. Out: its Record, measured step by step.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -119,12 +118,11 @@ impl<'a> SystemRun<'a> {
         let (requested, mut notes) = adapt(&mut part.assignment)?;
         // A model that is resumed must not draw the random numbers of its first passes again.
         let context = part.assignment.context(done as u64)?;
-        let mut laying_out = |path: &Path, done, total| {
-            observer.event(Event::LayingOut { path, done, total });
-        };
         let plan = &part.assignment.plan;
-        let opened_targets = OpenedTargets::prepare(plan, &context, &mut laying_out)?;
-        let opened_targets = opened_targets.ok_or(Error::Interrupted)?;
+        let opened_targets = OpenedTargets::prepare(plan, &context, &mut |path, done, total| {
+            observer.event(Event::LayingOut { path, done, total });
+        })?
+        .ok_or(Error::Interrupted)?;
         notes.extend(opened_targets.notes.iter().cloned());
         let Assignment {
             id,
@@ -137,9 +135,11 @@ impl<'a> SystemRun<'a> {
         } = part.assignment;
         let clock = Clock::start();
         // In virtual time no host waits for another.
-        let agreed = observer.start_in().map(Duration::from);
-        let start_at = agreed.map_or(start_at, |ahead| Some(Timestamp::now() + ahead));
-        let start_at = start_at.filter(|_| opened_targets.origin() != Origin::Simulated);
+        let start_at = observer
+            .start_in()
+            .map(|ahead| Timestamp::now() + Duration::from(ahead))
+            .or(start_at)
+            .filter(|_| opened_targets.origin() != Origin::Simulated);
         let starts = match start_at {
             Some(moment) => schedule::starts(&plan, moment, Timestamp::now(), clock.now())?,
             None => Vec::new(),
@@ -277,7 +277,7 @@ impl<'a> SystemRun<'a> {
         }
     }
 
-    /// Gives a case its share of the rate that another one has reached in the same pass.
+    /// Sets the rate of a case to its share of what another case has reached in the same pass.
     fn settle_rate(&mut self, case: usize, pass: u32) {
         let name = &self.plan.cases[case].name;
         let Some(share) = self.shares.iter().find(|share| share.case == *name) else {

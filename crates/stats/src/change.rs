@@ -12,11 +12,11 @@ use crate::summary::{Interval, median};
 pub const TESTED: usize = 200;
 /// A split that may be one, until its neighbours are known.
 const WEAK: f64 = 0.01;
-/// So much may be left to chance of a change that is clear: so many standard errors large. Three
-/// values cannot reach less than the first, and a few wild ones on the other side raise the figure
-/// of any step.
+/// Pairs of a probability by chance and a size in standard errors: a change below the one and above
+/// the other is clear. Three values cannot reach less than the first, and a few wild ones on the
+/// other side raise the figure of any step.
 const IF_CLEAR: [(f64, f64); 2] = [(0.001, 5.0), (0.002, 6.0)];
-/// The energy places a change within so many values.
+/// The energy places a change within this many values.
 const NEAR: usize = 3;
 /// A smaller difference of the medians is none that anybody could act on.
 const LEAST: f64 = 0.02;
@@ -97,10 +97,10 @@ impl Change {
     fn is_shown(&self, before: &[f64], after: &[f64]) -> bool {
         let chance = self.probability;
         let errors = self.errors_away(before, after);
-        let is_clear = |(most, least): &(f64, f64)| chance < *most && errors >= *least;
+        let mut rules = IF_CLEAR.iter();
+        let is_clear = rules.any(|(most, least)| chance < *most && errors >= *least);
         let shorter = before.len().min(after.len());
-        let is_unlikely = chance < strict(shorter) || IF_CLEAR.iter().any(is_clear);
-        is_unlikely && is_large(self.before, self.after)
+        (is_clear || chance < strict(shorter)) && is_large(self.before, self.after)
     }
 
     /// How many standard errors the levels are apart, by the median distance of their values from
@@ -108,12 +108,11 @@ impl Change {
     fn errors_away(&self, before: &[f64], after: &[f64]) -> f64 {
         /// The standard deviation of normal values over their median distance from the median.
         const NORMAL: f64 = 1.4826;
-        let distances = |values: &[f64], middle: f64| -> Vec<f64> {
-            values.iter().map(|value| (value - middle).abs()).collect()
-        };
-        let all = [distances(before, self.before), distances(after, self.after)].concat();
+        let before_off = before.iter().map(|value| (value - self.before).abs());
+        let after_off = after.iter().map(|value| (value - self.after).abs());
+        let distances: Vec<f64> = before_off.chain(after_off).collect();
         let (n, m) = (before.len() as f64, after.len() as f64);
-        let scatter = NORMAL * median(&all) * ((n + m) / (n + m - 2.0)).sqrt();
+        let scatter = NORMAL * median(&distances) * ((n + m) / (n + m - 2.0)).sqrt();
         let shift = (self.ratio - 1.0).abs() * self.before.abs();
         shift / (scatter * (1.0 / n + 1.0 / m).sqrt())
     }
@@ -172,8 +171,7 @@ fn settle(values: &[f64], places: &mut [usize]) {
         let end = places.get(which + 1).copied().unwrap_or(values.len());
         let first = (from + SHORTEST).max(places[which].saturating_sub(NEAR));
         let last = (end - SHORTEST).min(places[which] + NEAR);
-        let probability = |at: usize| rank_test(&values[from..at], &values[at..end]);
-        let near = (first..=last).map(|at| (probability(at), at));
+        let near = (first..=last).map(|at| (rank_test(&values[from..at], &values[at..end]), at));
         let surest = near.min_by(|(a, _), (b, _)| a.total_cmp(b));
         places[which] = surest.map_or(places[which], |(_, at)| at);
     }
@@ -199,19 +197,19 @@ pub fn suspected(level: &[f64]) -> Option<Suspicion> {
         let (before, after) = (median(old), median(new));
         let distances: Vec<f64> = old.iter().map(|value| (value - before).abs()).collect();
         let apart = FAR * median(&distances);
-        let is_beyond = |sign: f64| {
-            let most = old
-                .iter()
-                .map(|value| sign * value)
-                .fold(f64::MIN, f64::max);
-            let edge = most.max(sign * before + apart);
-            new.iter().all(|value| sign * value > edge)
-        };
-        (is_large(before, after) && (is_beyond(1.0) || is_beyond(-1.0))).then_some(Suspicion {
-            at,
-            before,
-            after,
-        })
+        let most = old
+            .iter()
+            .copied()
+            .fold(f64::MIN, f64::max)
+            .max(before + apart);
+        let least = old
+            .iter()
+            .copied()
+            .fold(f64::MAX, f64::min)
+            .min(before - apart);
+        let is_beyond =
+            new.iter().all(|value| *value > most) || new.iter().all(|value| *value < least);
+        (is_large(before, after) && is_beyond).then_some(Suspicion { at, before, after })
     })
 }
 
@@ -219,18 +217,21 @@ pub fn suspected(level: &[f64]) -> Option<Suspicion> {
 const FAR: f64 = 5.0;
 
 /// Which of the changes of many series are shown, by their probabilities, of `tested` series: at
-/// most 1 % of those shown are false (Benjamini and Hochberg). Eight cases with four figures each
-/// would cry in one run of six otherwise.
+/// most 1 % of those shown are false (Benjamini and Hochberg). Without this, eight cases with four
+/// figures each would raise a false alarm in one run of six.
 pub fn discoveries(probabilities: &[f64], tested: usize) -> Vec<bool> {
     let mut sorted = probabilities.to_vec();
     sorted.sort_by(f64::total_cmp);
-    let bound = |rank: usize| FALSE_SHARE * rank as f64 / tested.max(sorted.len()) as f64;
-    let largest = (sorted.iter().enumerate())
-        .rev()
-        .find(|(place, probability)| **probability <= bound(place + 1))
-        .map(|(_, probability)| *probability);
-    let is_shown = |probability: &f64| largest.is_some_and(|largest| *probability <= largest);
-    probabilities.iter().map(is_shown).collect()
+    let all = tested.max(sorted.len()) as f64;
+    let by_rank = sorted.iter().enumerate().rev();
+    let largest = by_rank
+        .map(|(index, probability)| (index + 1, *probability))
+        .find(|(rank, probability)| *probability <= FALSE_SHARE * *rank as f64 / all)
+        .map(|(_, probability)| probability);
+    probabilities
+        .iter()
+        .map(|probability| largest.is_some_and(|largest| *probability <= largest))
+        .collect()
 }
 
 #[cfg(test)]

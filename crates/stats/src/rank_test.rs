@@ -38,8 +38,8 @@ struct Tail {
 }
 
 impl Tail {
-    /// Of doubled ranks, those of the smaller sample first. Seen from the other end, an upper tail is
-    /// a lower one.
+    /// The tail for these doubled ranks, those of the smaller sample first. Seen from the other
+    /// end, an upper tail is a lower one.
     fn new(mut ranks: Vec<u64>, count: usize) -> Self {
         let top = 2 * (ranks.len() as u64 + 1);
         let mut sum: u64 = ranks[..count].iter().sum();

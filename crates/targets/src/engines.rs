@@ -111,7 +111,7 @@ fn requested(flags: OperationFlags) -> [libc::c_int; 4] {
     })
 }
 
-/// Those of preadv2 and pwritev2.
+/// The flags of preadv2 and pwritev2.
 fn vectored(own: CallFlags, flags: OperationFlags) -> [libc::c_int; 2] {
     let own = bits(own);
     let [read, write, ..] = requested(flags);

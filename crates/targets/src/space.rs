@@ -72,7 +72,7 @@ pub enum NameCall {
 pub struct NamesCall {
     call: NameCall,
     paths: Vec<CString>,
-    /// Those that were made or removed: an operation on a later block has nothing left to do.
+    /// The files that were made or removed: an operation on a later block has nothing left to do.
     done: RefCell<Vec<bool>>,
 }
 

@@ -381,27 +381,31 @@ fn build(depth: u32, options: UringOptions) -> io::Result<IoUring> {
     } else {
         depth
     };
-    let attempt = |level: u8| {
-        let mut builder = IoUring::builder();
-        builder.setup_clamp();
-        if options.iopoll {
-            builder.setup_iopoll();
-        }
-        if options.sqpoll {
-            builder.setup_sqpoll(1000);
-        } else if level >= 1 {
-            builder
-                .setup_single_issuer()
-                .setup_defer_taskrun()
-                .setup_taskrun_flag();
-        }
-        if level >= 2 {
-            builder.setup_no_sqarray();
-        }
-        builder.build(entries.next_power_of_two())
-    };
     // NO_SQARRAY came with 6.6, DEFER_TASKRUN with 6.1, io_uring itself with 5.1.
-    attempt(2).or_else(|_| attempt(1)).or_else(|_| attempt(0))
+    build_at(2, entries, options)
+        .or_else(|_| build_at(1, entries, options))
+        .or_else(|_| build_at(0, entries, options))
+}
+
+/// `level`: 0 for the flags of every kernel, 1 with those of 6.1, 2 with those of 6.6.
+fn build_at(level: u8, entries: u32, options: UringOptions) -> io::Result<IoUring> {
+    let mut builder = IoUring::builder();
+    builder.setup_clamp();
+    if options.iopoll {
+        builder.setup_iopoll();
+    }
+    if options.sqpoll {
+        builder.setup_sqpoll(1000);
+    } else if level >= 1 {
+        builder
+            .setup_single_issuer()
+            .setup_defer_taskrun()
+            .setup_taskrun_flag();
+    }
+    if level >= 2 {
+        builder.setup_no_sqarray();
+    }
+    builder.build(entries.next_power_of_two())
 }
 
 #[cfg(test)]

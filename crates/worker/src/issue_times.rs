@@ -33,7 +33,7 @@ pub struct IssueTimes {
 }
 
 impl IssueTimes {
-    /// For a replay that keeps its moments; `None`: it has none to keep.
+    /// The counters for a replay that keeps the moments of its trace; `None` for any other.
     pub(crate) fn for_replay(replay: &Replay) -> Option<Self> {
         let last = replay.operations.last().filter(|_| replay.keeps_time)?;
         let span = SECOND.max(last.at.0 / MOST_SPANS);
@@ -71,8 +71,8 @@ impl IssueTimes {
 
     /// How many operations were due in a span, and how many were issued in it.
     pub fn counts(&self, span: usize) -> (u64, u64) {
-        let count = |counters: &[Counter]| counters.get(span).map_or(0, Counter::get);
-        (count(&self.due), count(&self.issued))
+        let due = self.due.get(span).map_or(0, Counter::get);
+        (due, self.issued.get(span).map_or(0, Counter::get))
     }
 
     fn at<'a>(&self, counters: &'a [Counter], moment: Nanos) -> &'a Counter {

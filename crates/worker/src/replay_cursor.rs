@@ -62,11 +62,13 @@ impl Followers {
     }
 
     fn completed(&mut self, replay: &Replay, slot: usize, now: Nanos) {
-        let done = self.in_slots.get_mut(slot);
-        let done = done.map(|done| std::mem::replace(done, NONE));
-        let Some(done) = done.filter(|done| *done != NONE) else {
+        let Some(in_slot) = self.in_slots.get_mut(slot) else {
             return;
         };
+        let done = std::mem::replace(in_slot, NONE);
+        if done == NONE {
+            return;
+        }
         let mut follower = self.last[done as usize];
         while follower > 0 {
             let think = Nanos(replay.dependencies[follower as usize].think_ns.into());

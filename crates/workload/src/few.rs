@@ -17,7 +17,7 @@ pub(crate) struct Few {
     at_random: bool,
     /// Sorted.
     open: Vec<usize>,
-    /// Those that the pass has not reached yet, sorted.
+    /// The places that the pass has not reached yet, sorted.
     waiting: Vec<usize>,
 }
 

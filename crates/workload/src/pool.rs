@@ -24,7 +24,7 @@ with_defaults! {
         pub pool: String = String::new(),
         /// Operations in flight of the whole pool, at least 1.
         pub depth: u32 = 0,
-        /// Of several jobs with an operation to issue, the one with the lowest rank goes first.
+        /// The lowest rank goes first, where several jobs have an operation to issue.
         pub rank: u32 = 0,
         /// Share of the operations of all jobs of a group, in any pool.
         pub share: Option<Share> = None,

@@ -16,10 +16,10 @@ pub struct Answer {
     /// The volumes that were selected, as they are now.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub volumes: Vec<VolumeState>,
-    /// Of a power cut: pages of 4 KiB that came back otherwise than they were.
+    /// After a power cut, the number of 4 KiB pages that differ from before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost_pages: Option<u64>,
-    /// Of bit flips: volume, and offset of the byte.
+    /// Where bits were flipped: volume, and offset of the byte.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flipped: Vec<(String, u64)>,
 }

@@ -222,7 +222,8 @@ impl FromStr for Command {
 }
 
 impl Subcommand for Command {
-    /// Those of a fault stand behind `fault`, and, hidden, without it.
+    /// The commands of a fault come after `fault`; without it they work as well, hidden from the
+    /// help.
     fn augment_subcommands(command: clap::Command) -> clap::Command {
         let faults = FaultVerb::augment_subcommands(clap::Command::new("fault"));
         let bare = faults.get_subcommands().cloned();
@@ -370,21 +371,20 @@ impl Scope {
 }
 
 fn range(text: &str) -> Result<(u64, u64), String> {
-    let wrong = || "it is no range such as 1GiB..2GiB, ..4KiB or 1GiB..".to_owned();
-    let (first, beyond) = text.split_once("..").ok_or_else(wrong)?;
-    let bound = |text: &str, open: u64| match text {
-        "" => Ok(open),
-        text => text
-            .parse::<Bytes>()
-            .map(|bytes| bytes.0)
-            .map_err(|_| wrong()),
+    let wrong = "it is no range such as 1GiB..2GiB, ..4KiB or 1GiB..";
+    let (first, end) = text.split_once("..").ok_or(wrong)?;
+    let first = match first {
+        "" => 0,
+        first => first.parse::<Bytes>().map_err(|_| wrong)?.0,
     };
-    let range = (bound(first, 0)?, bound(beyond, u64::MAX)?);
-    if range.0 < range.1 {
-        Ok(range)
-    } else {
-        Err("the range holds nothing".to_owned())
+    let end = match end {
+        "" => u64::MAX,
+        end => end.parse::<Bytes>().map_err(|_| wrong)?.0,
+    };
+    if first >= end {
+        return Err("the range holds nothing".to_owned());
     }
+    Ok((first, end))
 }
 
 fn time(text: &str) -> Result<Nanos, String> {

@@ -54,7 +54,7 @@ pub struct Controller {
 #[derive(Debug)]
 struct Done {
     events: Vec<Event>,
-    /// Of each volume.
+    /// The settings of each volume.
     settings: Vec<Vec<(String, String)>>,
 }
 
@@ -303,7 +303,7 @@ impl Controller {
         )
     }
 
-    /// Gives when it is over.
+    /// Returns when the fault is over.
     fn inject(&self, selected: &[usize], now: Nanos, number: u64, order: &Order) -> Option<Nanos> {
         let faults = match order {
             Order::Course(template) => course(template, now, number),

@@ -147,7 +147,7 @@ impl Artifacts {
         self.file.write_all(&text)
     }
 
-    /// Undoes all that nobody uses; gives who uses the rest.
+    /// Undoes all that is not in use; returns what uses the rest.
     pub fn undo(&mut self) -> Vec<Holder> {
         undo(&mut self.made, &self.name, Unmount::Idle)
     }
@@ -266,7 +266,7 @@ fn clean_note(path: &Path, found: &mut Vec<Leftover>) {
     }
 }
 
-/// Undoes all that may be undone, the last thing first. Gives who uses the rest.
+/// Undoes all that may be undone, the last thing first. Returns what still uses the rest.
 fn undo(made: &mut Made, source: &str, how: Unmount) -> Vec<Holder> {
     let mut holders = Vec::new();
     for at in &made.mounts {

@@ -43,7 +43,7 @@ mod opcode {
     pub const FALLOCATE: u32 = 43;
 }
 
-/// Of INIT.
+/// Flags of INIT.
 mod offer {
     /// Reads of one file may be sent together.
     pub const ASYNC_READ: u32 = 1 << 0;
@@ -55,7 +55,7 @@ mod offer {
     pub const MAX_PAGES: u32 = 1 << 22;
 }
 
-/// Of OPEN.
+/// Flags of OPEN.
 mod open {
     /// No page cache.
     pub const DIRECT_IO: u32 = 1 << 0;
@@ -65,7 +65,7 @@ mod open {
     pub const PARALLEL_DIRECT_WRITES: u32 = 1 << 6;
 }
 
-/// Of SETATTR.
+/// Flags of SETATTR.
 mod set {
     pub const MODE: u32 = 1 << 0;
     pub const UID: u32 = 1 << 1;

@@ -334,19 +334,20 @@ impl<'a> Handshake<'a> {
         let (name, wanted) = info_request(data).ok_or(reply::ERR_INVALID)?;
         let place = self.find(name).ok_or(reply::ERR_UNKNOWN)?;
         let export = &self.exports[place];
-        let mut send = |kind: u16, parts: [&[u8]; 3]| {
-            let [a, b, c] = parts;
-            answer(out, number, reply::INFO, &[&kind.to_be_bytes(), a, b, c]);
-        };
-        let flags = self.flags(place).to_be_bytes();
-        send(info::EXPORT, [&export.size.to_be_bytes(), &flags, &[]]);
+        let (size, flags) = (export.size.to_be_bytes(), self.flags(place).to_be_bytes());
         let sizes = [1, PREFERRED_BLOCK, MAX_BLOCK].map(u32::to_be_bytes);
-        send(info::BLOCK_SIZE, [&sizes[0], &sizes[1], &sizes[2]]);
+        let mut facts = vec![
+            (info::EXPORT, [&size[..], &flags].concat()),
+            (info::BLOCK_SIZE, sizes.concat()),
+        ];
         if wanted.contains(&info::NAME) {
-            send(info::NAME, [export.name.as_bytes(), &[], &[]]);
+            facts.push((info::NAME, export.name.as_bytes().to_vec()));
         }
         if wanted.contains(&info::DESCRIPTION) {
-            send(info::DESCRIPTION, [export.description.as_bytes(), &[], &[]]);
+            facts.push((info::DESCRIPTION, export.description.as_bytes().to_vec()));
+        }
+        for (kind, fact) in facts {
+            answer(out, number, reply::INFO, &[&kind.to_be_bytes(), &fact]);
         }
         answer(out, number, reply::ACK, &[]);
         Ok(place)

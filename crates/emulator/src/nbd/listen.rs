@@ -148,7 +148,7 @@ impl Listener {
         &self.uri
     }
 
-    /// Of a unix socket: where it is.
+    /// The path of a unix socket.
     pub fn path(&self) -> Option<&Path> {
         self.path.as_deref()
     }

@@ -16,7 +16,7 @@ const ENOUGH: usize = 1 << 20;
 pub(super) struct Outbox {
     bytes: Vec<u8>,
     sent: usize,
-    /// Of a long read: what is still to be fetched.
+    /// The part of a long read that is still to be fetched.
     rest: Option<(u64, u64)>,
     /// The wire has taken bytes that the socket has not.
     is_held: bool,

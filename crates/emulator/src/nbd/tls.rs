@@ -35,7 +35,7 @@ pub enum TlsError {
     /// The authority.
     #[error("{0}: {AUTHORITY} cannot verify anybody: {1}")]
     Authority(PathBuf, VerifierBuilderError),
-    /// Of the library.
+    /// An error of the TLS library.
     #[error("TLS cannot be begun: {0}")]
     Library(rustls::Error),
 }
@@ -44,7 +44,7 @@ pub enum TlsError {
 #[derive(Debug, Clone)]
 pub struct Tls(Arc<ServerConfig>);
 
-/// Of one file: what `read` makes of it.
+/// Reads one file with `read`; an error names it.
 fn from<T>(path: &Path, read: impl Fn(&Path) -> Result<T, pem::Error>) -> Result<T, TlsError> {
     read(path).map_err(|error| {
         let why = match error {

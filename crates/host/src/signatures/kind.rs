@@ -19,7 +19,7 @@ macro_rules! kinds {
                 match self { $(Self::$variant => $name,)* }
             }
 
-            /// As the end of a sentence: `an ext4 file system`.
+            /// The kind as the end of a sentence: `an ext4 file system`.
             pub const fn phrase(self) -> &'static str {
                 match self { $(Self::$variant => $phrase,)* }
             }

@@ -45,11 +45,14 @@ fn ext(view: &mut View<'_>) -> io::Result<Option<Signature>> {
     }
     let (compatible, incompatible, read_only) =
         (le32(&block, 92), le32(&block, 96), le32(&block, 100));
-    let kind = match () {
-        () if incompatible & JOURNAL_DEVICE != 0 => Kind::ExtJournal,
-        () if incompatible & !INCOMPATIBLE_3 != 0 || read_only & !READ_ONLY_3 != 0 => Kind::Ext4,
-        () if compatible & HAS_JOURNAL != 0 => Kind::Ext3,
-        () => Kind::Ext2,
+    let kind = if incompatible & JOURNAL_DEVICE != 0 {
+        Kind::ExtJournal
+    } else if incompatible & !INCOMPATIBLE_3 != 0 || read_only & !READ_ONLY_3 != 0 {
+        Kind::Ext4
+    } else if compatible & HAS_JOURNAL != 0 {
+        Kind::Ext3
+    } else {
+        Kind::Ext2
     };
     Ok(Some(Signature { kind, offset: BASE }))
 }
@@ -163,12 +166,14 @@ fn boot_sector(view: &mut View<'_>, found: &[Signature]) -> io::Result<Option<Si
     }
     let has_gpt = found.iter().any(|mark| mark.kind == Kind::Gpt);
     let bootable = sector[510..] == [0x55, 0xaa];
-    let kind = match () {
-        () if is_fat(&sector, bootable) => Kind::Vfat,
-        () if !bootable => return Ok(None),
-        () if protects_gpt(&sector) && has_gpt => return Ok(None),
-        () if partition_types(&sector).any(|kind| kind != 0) => Kind::Mbr,
-        () => Kind::BootSector,
+    let kind = if is_fat(&sector, bootable) {
+        Kind::Vfat
+    } else if !bootable || protects_gpt(&sector) && has_gpt {
+        return Ok(None);
+    } else if partition_types(&sector).any(|kind| kind != 0) {
+        Kind::Mbr
+    } else {
+        Kind::BootSector
     };
     Ok(Some(Signature { kind, offset: 0 }))
 }

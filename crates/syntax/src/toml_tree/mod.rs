@@ -52,8 +52,9 @@ fn no_toml(text: &str, error: &toml::de::Error, twice: &str) -> Complaint {
 fn bare_text(line: &str) -> Option<(&str, &str)> {
     let (key, value) = line.split_once('=')?;
     let value = value.split('#').next().unwrap_or(value).trim();
-    let bare = |c: char| c.is_alphanumeric() || "_-./%:".contains(c);
-    let is_bare = value.chars().all(bare) && value.contains(char::is_alphabetic);
+    let mut chars = value.chars();
+    let is_bare = chars.all(|c| c.is_alphanumeric() || "_-./%:".contains(c))
+        && value.contains(char::is_alphabetic);
     (is_bare && !["true", "false"].contains(&value)).then_some((key.trim(), value))
 }
 
@@ -254,12 +255,14 @@ impl<'v> Value<'v> {
 
     /// The tables of a name in double brackets; a complaint about it points to `place`.
     pub fn tables(self, name: &str, place: Range<usize>, written: &str) -> Read<Vec<Self>> {
-        let list = self.list().ok();
-        let list = list.filter(|list| list.iter().all(|item| item.is_table()));
-        list.ok_or_else(|| {
-            let wrong = format!("`{name}` is a section that can be repeated");
-            Complaint::new(place, wrong).hint(format!("write it in double brackets: {written}"))
-        })
+        match self.list() {
+            Ok(list) if list.iter().all(|item| item.is_table()) => Ok(list),
+            _ => {
+                let wrong = format!("`{name}` is a section that can be repeated");
+                let hint = format!("write it in double brackets: {written}");
+                Err(Complaint::new(place, wrong).hint(hint))
+            }
+        }
     }
 
     /// The elements of a list, or one value that stands for a list of one.

@@ -56,7 +56,7 @@ pub enum Steady {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Limit {
-    /// Of the mean.
+    /// A limit in per cent of the mean.
     Percent(f64),
     /// In the unit of the quantity: operations or bytes a second, nanoseconds.
     Absolute(f64),
