@@ -84,9 +84,9 @@ with_defaults! {
 /// Whose idleness `--idle-prof` reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Profiled {
-    /// That of all processors together.
+    /// The idle time of all processors together.
     System,
-    /// That of each, too.
+    /// The idle time of each processor as well.
     Each,
     /// Nobody's: only how long a unit of work takes.
     Calibration,
@@ -122,7 +122,7 @@ pub struct Client {
 }
 
 impl Command {
-    /// Where the jobs go that come now.
+    /// The list that the next jobs are added to.
     fn current(&mut self) -> &mut Vec<Input> {
         match self.clients.last_mut() {
             Some(client) => &mut client.inputs,

@@ -130,7 +130,7 @@ pub struct Packer<W> {
 }
 
 impl<W: Write> Packer<W> {
-    /// With chunks of this many bytes.
+    /// A writer with chunks of this many bytes.
     pub fn new(to: W, chunk: usize) -> Self {
         Self {
             to,

@@ -183,7 +183,7 @@ pub(super) fn is_of_absent(option: &str) -> bool {
     ABSENT.iter().any(|absent| absent.own.contains(&option))
 }
 
-/// Of an engine that is not there: so, and which one would do.
+/// Why an engine of fio is not available here, and which one would do; `None` for any other name.
 pub(super) fn absent(name: &str) -> Option<String> {
     if Engine::named(name).is_some() {
         return None;

@@ -44,8 +44,8 @@ pub struct Planned {
     pub is_opened: bool,
     /// Whether it is removed after the run.
     pub unlink: bool,
-    /// Of a file that is filled, once it is made: its length before, down to which it is cut after
-    /// the run, as far as nothing was written.
+    /// The length of a filled file before it was made longer. It is cut to that after the run,
+    /// unless it was written.
     pub cut_to: Option<Bytes>,
 }
 
@@ -85,7 +85,7 @@ pub(super) struct WorkingSet {
     /// Targets, as the engine names them.
     pub targets: Vec<String>,
     pub offset: u64,
-    /// Of each target; nothing: to its end.
+    /// The size of the part of each target; `None`: to its end.
     pub size: Option<u64>,
     /// In all files.
     pub space: u64,
@@ -279,7 +279,7 @@ fn each(spec: &Spec, paths: &[String], there: u64, offset: u64) -> Result<Option
     })
 }
 
-/// In multiples of the smallest block; all of it is all of it.
+/// A share of `whole` in multiples of the smallest block; 100 per cent are exactly all of it.
 fn part(spec: &Spec, whole: u64, percent: f64) -> Result<u64, Mistake> {
     if percent == 100.0 {
         return Ok(whole);
@@ -394,7 +394,8 @@ fn directory(options: &Options, number: u32) -> Option<String> {
     Some(directory.trim_end_matches('/').to_owned()).filter(|directory| !directory.is_empty())
 }
 
-/// Of several clients each has names of its own, as they may share a file system.
+/// The generated names of a clone's files. Several clients have names of their own, as they may
+/// share a file system.
 fn generated(spec: &Spec, number: u32, client: Option<&str>) -> Vec<String> {
     let options = &spec.options;
     let mut format = options

@@ -35,7 +35,7 @@ const GROUPS: &str = "jobs of other groups that run at the same time are ended, 
 const ON_ERROR: &str = "a failure ends the jobs that run at the same time; what follows still runs";
 
 impl Groups {
-    /// Where this job belongs, behind those before it.
+    /// The case and group of this job, after the jobs before it.
     pub(super) fn next(&mut self, spec: &Spec) -> Result<Turn, Mistake> {
         let options = &spec.options;
         let is_first = self.begun.is_empty();

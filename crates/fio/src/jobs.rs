@@ -148,25 +148,23 @@ fn one(spec: &mut Spec, setting: &Setting) -> Result<(), Mistake> {
             Some(value) => format!("{key}={value}"),
             None => key.clone(),
         };
-        // Its engine's own options are told by their engine.
+        // An unknown option may be one of an engine that is not available here.
         let why = match engine::absent(&engine) {
             Some(absent) => format!("<{written}>: {absent}"),
             None => format!("Bad option <{written}>{}", hint(key)),
         };
         return Err(Mistake::here(at, why));
     };
-    // What `k` means holds for what is read after it.
+    // `kb_base`, which says what `k` means, applies to the options after it.
     let scale = spec.meant().scale();
-    let read = Value::read(option, value.as_deref(), scale);
-    let read =
-        read.map_err(|why| Mistake::here(at, format!("failed parsing {key}={text}: {why}")))?;
-    let read = match read {
-        // A directory that is given later does not hold for them.
-        Value::Names(names) if option.name == "filename" => {
-            Value::Names(files::named(&names, &spec.meant()))
-        }
-        other => other,
-    };
+    let mut read = Value::read(option, value.as_deref(), scale)
+        .map_err(|why| Mistake::here(at, format!("failed parsing {key}={text}: {why}")))?;
+    if let Value::Names(names) = &mut read
+        && option.name == "filename"
+    {
+        // A `directory` that is given later does not apply to these names.
+        *names = files::named(names, &spec.meant());
+    }
     let value = match spec.value(option.name) {
         Some(old) => joined(option.name, read, old),
         None => read,
@@ -175,7 +173,7 @@ fn one(spec: &mut Spec, setting: &Setting) -> Result<(), Mistake> {
         .extend(dropped(option, text).map(|words| (option.name, words)));
     let at = at.clone();
     spec.given.insert(option.name, Given { option, at, value });
-    // Each takes back the other.
+    // Each of the two replaces the other.
     match option.name {
         "direct" => spec.given.remove("buffered"),
         "buffered" => spec.given.remove("direct"),

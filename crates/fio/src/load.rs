@@ -153,7 +153,7 @@ pub(super) fn unfit(spec: &Spec, rw: ReadWrite, name: &str) -> Result<Job, Mista
     })
 }
 
-/// Where operations go, how big they are, which way.
+/// The pattern, the block sizes and the directions of a job.
 fn outline(
     spec: &Spec,
     rw: ReadWrite,

@@ -70,7 +70,7 @@ pub enum WindowValue {
 pub enum Epoch {
     /// 1970.
     Unix,
-    /// That of the clock of this number.
+    /// The epoch of the clock of this number.
     Clock(i32),
 }
 
@@ -81,7 +81,7 @@ pub enum LogKind {
     Bandwidth,
     /// The whole latency.
     Latency,
-    /// That of submission.
+    /// The submission latency.
     Submission,
     /// That from submission to completion.
     Completion,

@@ -84,7 +84,7 @@ impl Scale {
 }
 
 impl Clock {
-    /// In seconds.
+    /// The seconds in one unit of this suffix.
     fn factor(self, suffix: &str) -> Option<f64> {
         Some(match suffix.to_ascii_lowercase().as_str() {
             "" => match self {

@@ -38,7 +38,7 @@ pub fn find(name: &str) -> Option<&'static Opt> {
     INDEX.get(name).copied()
 }
 
-/// For a name that there is not: the nearest one, as a question.
+/// A question with the nearest name, for an unknown one.
 pub fn hint(name: &str) -> String {
     match blocklab_units::nearest(name, options().iter().flat_map(Opt::names)) {
         Some(near) => format!("; did you mean {near}?"),

@@ -12,7 +12,7 @@ use blocklab_syntax::Mistake;
 /// The kinds of operation that `rw` asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ReadWrite {
-    /// Of two names for the same, the one that is printed.
+    /// The name that is printed, where there are two for the same.
     pub word: &'static str,
     pub random: bool,
     pub reads: bool,

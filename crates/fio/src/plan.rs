@@ -117,7 +117,7 @@ pub fn prepare(
 
 const PASSED_OVER: &str = "a `wait` without a fourth word is passed over, as by fio 3.33";
 
-/// Of one job.
+/// The most files of one job.
 const MOST_FILES: u64 = 1_000_000;
 
 struct PlanBuilder<'a> {
@@ -291,7 +291,7 @@ impl PlanBuilder<'_> {
         jobs.find(|job| job.name == clone.job)
     }
 
-    /// Of the case at hand.
+    /// The seed of the current case.
     fn seed(&self) -> u64 {
         self.prepared
             .plan

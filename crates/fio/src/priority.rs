@@ -96,7 +96,7 @@ pub(super) fn shares(spec: &Spec, engine: Engine) -> Result<Vec<PriorityShare>, 
     Ok(shares)
 }
 
-/// Of texts with commas between them; a single one is that of all directions.
+/// The part of a list with commas that is for this direction; a single part is for all.
 fn of_direction(text: &str, index: usize) -> &str {
     if text.contains(',') {
         text.split(',').nth(index).unwrap_or_default()

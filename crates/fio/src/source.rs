@@ -31,7 +31,7 @@ pub struct Section {
 }
 
 impl Section {
-    /// Without settings.
+    /// A section without settings.
     pub(super) const fn new(name: String, at: Place) -> Self {
         Self {
             name,

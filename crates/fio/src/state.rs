@@ -40,7 +40,7 @@ pub struct State {
 }
 
 impl State {
-    /// As the file holds it.
+    /// The bytes of the file.
     pub fn encode(&self) -> Vec<u8> {
         let mut rest = Vec::with_capacity(FIXED + 16 * self.recent.len());
         rest.extend((self.recent.len() as u64).to_le_bytes());
@@ -111,7 +111,7 @@ impl State {
     }
 }
 
-/// As fio has it: not inverted at the end.
+/// The CRC as fio computes it: not inverted at the end.
 fn check_of(bytes: &[u8]) -> u32 {
     !crc32c::crc32c(bytes)
 }
@@ -124,7 +124,7 @@ fn number(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(word)
 }
 
-/// Where clone `thread` leaves it; `aux` is the directory of such files.
+/// The path of the state file of clone `thread`; `aux` is the directory of such files.
 pub(super) fn path(aux: Option<&str>, name: &str, thread: usize) -> String {
     let file = format!("local-{}-{thread}-verify.state", name.replace('/', "."));
     match aux {

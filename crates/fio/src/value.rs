@@ -32,7 +32,8 @@ impl Share {
         }
     }
 
-    /// With zones of this size as bytes; nothing where there are none, as with fio.
+    /// The value with zones of this size converted to bytes; `None` where there are none, as with
+    /// fio.
     pub(super) fn of_zones(self, zone: Option<u64>) -> Option<Self> {
         match self {
             Self::Zones(zones) => Some(Self::Bytes(zones.saturating_mul(zone?))),
@@ -41,9 +42,9 @@ impl Share {
     }
 }
 
-/// Of reads, writes and trims; 0: none.
+/// Sizes of reads, writes and trims; 0: none.
 pub(super) type Sizes = [u64; 3];
-/// Of reads, writes and trims: from and to.
+/// Ranges for reads, writes and trims: from and to.
 pub(super) type Ranges = [(u64, u64); 3];
 /// One of the words of an option; nothing where there is none.
 pub(super) type Word = &'static str;
@@ -119,7 +120,7 @@ impl<T: Meant> Meant for Option<T> {
     }
 }
 
-/// Nothing of what is 0: fio means none by it.
+/// The value, or `None` for 0, by which fio means none.
 pub(super) fn some<T: PartialOrd + Default>(value: T) -> Option<T> {
     (value > T::default()).then_some(value)
 }

@@ -32,7 +32,7 @@ const CHECKSUMS: [(&str, Checksum); 19] = [
     ("null", Checksum::Null),
 ];
 
-/// Nothing where nothing is verified.
+/// What is verified and how; `None` where nothing is.
 pub(super) fn verify(
     spec: &Spec,
     rw: ReadWrite,
@@ -93,7 +93,8 @@ fn goes_on(options: &Options) -> bool {
     words.any(|word| ["verify", "all", "1"].contains(&word))
 }
 
-/// Nothing without `trim_backlog`: fio chooses what to trim, then, and never does it.
+/// The trims of written blocks. `None` without `trim_backlog`: fio then chooses blocks and never
+/// trims them.
 fn trims(options: &Options) -> Option<Trims> {
     let percent = some(options.trim_percentage)?;
     let every = some(options.trim_backlog)?;

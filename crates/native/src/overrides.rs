@@ -38,7 +38,7 @@ pub fn apply(plan: &mut Plan, overrides: &Overrides) -> Vec<Note> {
     }
 }
 
-/// Regions that lay one behind the other still do.
+/// Changes the size of a region; regions that were adjacent stay adjacent.
 fn resize(region: &mut Region, size: Option<Bytes>) {
     let Some(size) = size else { return };
     if let (Spread::Increment(step), Some(old)) = (region.spread, region.size)

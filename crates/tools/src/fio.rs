@@ -55,7 +55,7 @@ const GIVEN_UP: &str = "BLOCKLAB_FIO_DESTROY_DATA";
 #[derive(Debug, Default)]
 struct OwnOptions {
     destroy: Vec<String>,
-    /// Those of them that stand in the environment.
+    /// The ones that the environment gives.
     by_environment: Vec<String>,
     no_save: bool,
     rest: Vec<String>,
@@ -162,7 +162,7 @@ fn attempt(arguments: &[String], store: &Store, hosts: &dyn ManyHosts) -> Result
         return Ok(status::DONE);
     }
     if general.read_only {
-        files::leaves_all_as_it_is(&prepared)?;
+        files::refuse_changes(&prepared)?;
     }
     for (option, why) in &general.ignored {
         let note = Note::new(NoteLevel::Ignored, &**option, *why);
@@ -455,7 +455,7 @@ pub fn study(file: &JobFile<'_>, store: &Store) -> Result<Option<Record>> {
         ));
     }
     if file.read_only {
-        files::leaves_all_as_it_is(&prepared)?;
+        files::refuse_changes(&prepared)?;
     }
     artifacts::try_out(&prepared)?;
     let interrupted = listen()?;

@@ -46,7 +46,7 @@ pub enum HostEvent<'a> {
     Begins(&'a str),
     /// An interval has ended.
     Slice {
-        /// Of this case.
+        /// The case of this share.
         case: &'a str,
         /// From 1.
         number: u32,

@@ -41,7 +41,7 @@ macro_rules! options {
         }
 
         impl Options {
-            /// As they were given, and as the table says where they were not.
+            /// The options as they were given, with the table's defaults for the others.
             pub(crate) fn new<'v>(given: impl Fn(&str) -> Option<&'v Value>) -> Self {
                 Self {
                     $($($($field: Meant::from_given(find($name).expect($name), given($name)),)?)*)*

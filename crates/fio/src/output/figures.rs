@@ -118,7 +118,7 @@ fn clone_figures<'a>(clone: &'a CloneFacts, measurement: Option<&Measurement>) -
 }
 
 impl<'a> Figures<'a> {
-    /// Of a clone that has done nothing.
+    /// The figures of a clone that has done nothing.
     pub(super) fn of_none(clone: &'a CloneFacts) -> Self {
         Self {
             clone,
@@ -244,7 +244,7 @@ impl<'a> Figures<'a> {
         self.used.voluntary_switches + self.used.involuntary_switches
     }
 
-    /// All directions together.
+    /// The figures of all directions together.
     pub(super) fn mixed(&self) -> Flow {
         let mut mixed = Flow::default();
         for flow in &self.flows {

@@ -91,7 +91,7 @@ impl Flow {
         }
     }
 
-    /// Where no operation has a priority of its own, all of them have that of the job.
+    /// The latencies by priority. Operations without one of their own have that of the job.
     fn by_priority(&self, result: &DirectionResult, clone: &CloneFacts) -> Vec<OfPriority> {
         let Some(kind) = clone.style.by_priority() else {
             return Vec::new();

@@ -8,7 +8,7 @@ use super::tree::{Members, Tree, members};
 pub struct Idleness {
     /// Which part of it is reported.
     pub how: Profiled,
-    /// Of each processor its number, and how much of its time was left over, in per cent.
+    /// Each processor's number, and its idle time in per cent.
     pub processors: Vec<(usize, f64)>,
     /// Time of a unit of work by which that is known: mean.
     pub unit_us_mean: f64,
@@ -22,7 +22,7 @@ impl Idleness {
         sum / self.processors.len().max(1) as f64
     }
 
-    /// For people.
+    /// The idle times in the normal output.
     pub fn normal(&self) -> String {
         let mut text = String::from("CPU idleness:\n");
         if self.how != Profiled::Calibration {

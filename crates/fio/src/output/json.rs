@@ -46,7 +46,7 @@ pub fn json(
     Tree::from(members).print()
 }
 
-/// As given, also what was given twice; flags without a value are not repeated.
+/// The options as they were given, duplicates as well; flags without a value are not repeated.
 pub(super) fn options(given: &[(String, String)]) -> Members {
     let reported = given.iter().filter(|(_, value)| !value.is_empty());
     reported
@@ -123,7 +123,7 @@ fn flows(figures: &Figures<'_>, bins: bool) -> Members {
     if style.unified == Unified::Mixed {
         return members! { "mixed": flow(read, style, bins) };
     }
-    // Nothing where they are not wanted.
+    // 0 where the job does not count its flushes.
     let syncs = if figures.clone.flushes[0] {
         figures.syncs.count
     } else {
@@ -193,7 +193,7 @@ fn flow(flow: &Flow, style: &Style, bins: bool) -> Members {
     members
 }
 
-/// One entry a priority, where there are several.
+/// An entry for each priority, where there are several.
 fn priorities(flow: &Flow, style: &Style, bins: bool) -> Option<Vec<Tree>> {
     let kind = style.by_priority()?;
     let mut entries = Vec::new();

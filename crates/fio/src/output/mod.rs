@@ -35,7 +35,7 @@ pub struct Moment {
     pub unix_ms: u64,
     /// `Sat Nov 21 15:38:51 2026`, local time.
     pub text: String,
-    /// Of this process.
+    /// The number of this process.
     pub pid: u32,
     /// Since the run began.
     pub elapsed_s: u64,

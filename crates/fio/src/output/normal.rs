@@ -186,7 +186,7 @@ fn direction(name: &str, flow: &Flow, style: &Style) -> String {
     text
 }
 
-/// A line a priority, where there are several.
+/// A line for each priority, where there are several.
 fn priorities(flow: &Flow, style: &Style) -> String {
     let Some(latency) = style.by_priority() else {
         return String::new();

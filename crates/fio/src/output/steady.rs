@@ -128,7 +128,7 @@ pub(super) fn members(figures: &Figures<'_>) -> Option<Members> {
     })
 }
 
-/// Of the output for people.
+/// The line of the normal output.
 pub(super) fn line(figures: &Figures<'_>) -> Option<String> {
     let verdict = verdict(figures)?;
     let digits = figures.clone.style.figures;

@@ -131,7 +131,7 @@ fn flow(flow: &Flow, style: &Style, version: u8, fields: &mut Vec<String>) {
     }
 }
 
-/// In microseconds.
+/// Adds the fields of a latency, in microseconds.
 fn spread(figures: &Spread, shown: bool, fields: &mut Vec<String>) {
     let none = Spread::default();
     let figures = if shown { figures } else { &none };

@@ -46,7 +46,7 @@ from! {
 }
 
 impl Tree {
-    /// With two blanks a level, and blanks around the colons.
+    /// The text, indented by two blanks a level, with blanks around the colons.
     pub(super) fn print(&self) -> String {
         let mut text = String::new();
         self.write(&mut text, 0);

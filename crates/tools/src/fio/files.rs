@@ -219,7 +219,7 @@ impl Maker<'_> {
         Ok(true)
     }
 
-    /// A file that is too short is made longer, where nobody else uses it and no job forbids it.
+    /// Makes a file longer that is too short, unless it is in use or a job forbids that.
     fn fit(&mut self, handle: &Handle, file: &Planned) -> Result<bool> {
         let metadata = handle.metadata()?;
         if metadata.is_dir() {
@@ -267,7 +267,7 @@ fn forbidden(file: &Planned) -> anyhow::Error {
 /// Refuses, in a run that only reads, jobs for which a file would have to be made or to grow. Fio
 /// prints these words, measures what there is, and fails at the end of the file; here nothing
 /// is run.
-pub fn leaves_all_as_it_is(prepared: &Prepared) -> Result<()> {
+pub fn refuse_changes(prepared: &Prepared) -> Result<()> {
     const REFUSED: &str = "refusing extend of file due to read-only";
     for job in prepared.jobs() {
         let (engine, name) = (job.engine, &job.name);
@@ -358,7 +358,7 @@ fn make_directories(path: &Path, guard: &Guard) -> Result<()> {
     fs::create_dir_all(parent).with_context(|| format!("cannot make {}", parent.display()))
 }
 
-/// Gives the file its length, and the space for it where that can be had.
+/// Sets the length of the file, and allocates its space where the file system can.
 fn reserve(open: &File, file: &Planned) -> io::Result<()> {
     let length = file.length.0;
     if file.layout == Layout::Space && fallocate(open, FallocateFlags::empty(), 0, length).is_ok() {
@@ -398,11 +398,11 @@ fn make_room(path: &Path) {
         return;
     };
     // Where it cannot go, creating a file opens it, and creating a directory fails.
-    let _ = match () {
-        () if metadata.is_dir() => fs::remove_dir(path),
-        () if metadata.is_file() && metadata.len() == 0 => fs::remove_file(path),
-        () => Ok(()),
-    };
+    if metadata.is_dir() {
+        let _ = fs::remove_dir(path);
+    } else if metadata.is_file() && metadata.len() == 0 {
+        let _ = fs::remove_file(path);
+    }
 }
 
 /// When a command of a job is run.

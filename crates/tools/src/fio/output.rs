@@ -56,7 +56,7 @@ impl<'a> Out<'a> {
         }
     }
 
-    /// A word that nobody may miss: on standard output, where no program reads the results there.
+    /// Prints an important line: on standard output, unless a program reads the results there.
     pub fn warn(&mut self, line: &str) -> Result<()> {
         if self.to.is_some() || self.general.formats.contains(&Format::Normal) {
             return terminal::print(line);

@@ -21,7 +21,7 @@ use blocklab_results::output::{self, Over};
 /// How often a program is looked after.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// Those of the case under way. They end with it.
+/// The programs of the current case. They end with it.
 #[derive(Default)]
 pub struct Programs {
     over: Arc<AtomicBool>,

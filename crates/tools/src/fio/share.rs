@@ -41,7 +41,7 @@ pub(crate) fn run(
         return Err(anyhow!("No job(s) defined"));
     }
     if general.read_only {
-        files::leaves_all_as_it_is(&prepared)?;
+        files::refuse_changes(&prepared)?;
     }
     artifacts::try_out(&prepared)?;
     let guard = place::guard(host.destroy_data, host.store);

@@ -33,7 +33,7 @@ enum Told {
 /// Puts the parts together. Hosts may be ahead of each other: what comes early waits.
 pub struct Gathering<'a> {
     prepared: &'a Prepared,
-    /// What each host has told and nobody has looked at.
+    /// What each host has sent and what was not evaluated yet.
     waiting: Vec<VecDeque<Told>>,
     /// The run that goes on, and whether it has begun.
     current: usize,

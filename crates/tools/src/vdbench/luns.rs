@@ -144,15 +144,17 @@ fn look_at(sd: &Sd, guard: &Guard) -> Result<(u64, bool)> {
     }
 }
 
+/// The size of what is there, and whether it is a regular file.
 fn there(sd: &Sd, handle: &Handle) -> Result<(u64, bool)> {
     let kind = handle.kind();
-    let unfit = match () {
-        () if kind.is_dir() => "a directory; a file in it would work",
-        () if kind.is_fifo() => "a pipe, which stores nothing; a file or a device would work",
-        () if kind.is_socket() => "a socket, which stores nothing; a file or a device would work",
-        () => {
-            return Ok((facts_of(handle)?.size_bytes.0, kind.is_file()));
-        }
+    let unfit = if kind.is_dir() {
+        "a directory; a file in it would work"
+    } else if kind.is_fifo() {
+        "a pipe, which stores nothing; a file or a device would work"
+    } else if kind.is_socket() {
+        "a socket, which stores nothing; a file or a device would work"
+    } else {
+        return Ok((facts_of(handle)?.size_bytes.0, kind.is_file()));
     };
     Err(sd.error(format_args!("{} is {unfit}", sd.lun)).into())
 }

@@ -113,11 +113,14 @@ fn conclude(file: &ParameterFile, end: &HostsEnd, folder: &Folder) -> Result<u8>
             }
         }
     }
-    code = match () {
-        () if end.is_interrupted => status::INTERRUPTED,
-        () if end.is_refused => status::MISTAKE,
-        () if end.is_incomplete => code.max(status::INCOMPLETE),
-        () => with_keeping(code, end.is_kept),
+    code = if end.is_interrupted {
+        status::INTERRUPTED
+    } else if end.is_refused {
+        status::MISTAKE
+    } else if end.is_incomplete {
+        code.max(status::INCOMPLETE)
+    } else {
+        with_keeping(code, end.is_kept)
     };
     if code == status::DONE {
         commands::run(&file.general.endcmd, folder)?;

@@ -69,7 +69,7 @@ struct CurrentRun {
     /// The rate that it requests.
     reqrate: f64,
     counted: Counted,
-    /// Those that enter no average, unless the run has no others.
+    /// The intervals that enter no average, unless the run has no others.
     warming: Counted,
 }
 
@@ -115,7 +115,8 @@ impl Part {
         Self::of_job(job).chain(host).collect()
     }
 
-    /// Those of which any of the jobs is: storage by its number, then workloads as they come.
+    /// The parts that any of the jobs belongs to: storage by its number, then workloads as they
+    /// come.
     fn of_jobs<'j>(jobs: impl Iterator<Item = &'j PlannedJob>) -> Vec<Self> {
         let mut seen = BTreeSet::new();
         let mut parts: Vec<Self> = jobs.flat_map(Self::of_job).collect();

@@ -30,7 +30,7 @@ pub(super) struct Share {
     pub(super) seed: u64,
 }
 
-/// Bytes that are supposed of storage at which nobody has looked: it is another host's.
+/// The assumed size of another host's storage, which was not looked at.
 const SUPPOSED: u64 = 1 << 40;
 
 /// The sizes of all storage, as far as the parameters have them.

@@ -143,7 +143,7 @@ impl Reporter<'_> {
         let own = process::id();
         self.folder.status("Starting slaves", None)?;
         for host in self.host_names() {
-            // Of a process on another host nobody knows the number here.
+            // The number of a process on another host is unknown here.
             let slave = if self.file.hosts.is_empty() {
                 format!("Slave {host}-0 (pid {own:>6}) connected to master {own}")
             } else {
