@@ -61,7 +61,7 @@ pub fn section(side: &Side<'_>) -> Markup {
                     (title) ", without ramps. Steady devices come close to 100 %."
                     @if drawn.len() < known.len() {
                         " The bars are the " (drawn.len()) " least steady of " (known.len())
-                        " cases; the table has all."
+                        " cases" span class="no-print" { "; the table has all" } "."
                     }
                 }
                 (charts::card(&title, &chart))

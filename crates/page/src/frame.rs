@@ -312,7 +312,7 @@ fn charts(sides: &[Side<'_>], has_suite: bool) -> Markup {
         @if !has_suite { (without_script()) }
         div id="picks" class="card needs-script" {}
         @if has_bars(sides) && !has_suite { (suite()) }
-        section id="latency" class="needs-script" {
+        section id="latency" class="needs-script by-pick" {
             h2 { "Latency" }
             p class="lead" {
                 "Service time, from submission to completion"
@@ -322,7 +322,7 @@ fn charts(sides: &[Side<'_>], has_suite: bool) -> Markup {
                 ". The percentile axis is stretched to the right, where the slow operations are; "
                 "pale segments are based on fewer than ten operations."
             }
-            div class="card" id="percentiles-card" {}
+            div class="card one-of-many" id="percentiles-card" {}
             div class="card" id="histogram-card" {}
         }
         section id="time" class="needs-script" {

@@ -65,7 +65,7 @@ pub fn table(sides: &[Side<'_>]) -> Markup {
                 @if doubted { " " (headline::doubt()) " leads to a finding that doubts the figure." }
             }
             @if rows().count() > MOST_ROWS {
-                details class="infos long" {
+                details class="infos" {
                     summary { (rows().count()) " rows" }
                     (card("All numbers", class, heads, body))
                 }

@@ -192,6 +192,9 @@ fn health_facts(of: &DeviceHealth) -> Facts {
     ])
 }
 
+/// A plan of more lines than this would fill sheet after sheet, and nobody types it in.
+const PAPER_LINES: usize = 200;
+
 /// The exact workload, to run it again.
 pub fn workload(sides: &[Side<'_>]) -> Markup {
     html! {
@@ -209,9 +212,17 @@ pub fn workload(sides: &[Side<'_>]) -> Markup {
                     code { "blocklab run --again " (side.record.id) } " repeats those, too, where "
                     "the record is stored."
                 }
+                @let plan = &side.record.requested.native;
+                @let lines = plan.lines().count();
+                @let is_long = lines > PAPER_LINES;
                 div class="card flush" {
                     (copyable(&command(side.record, &file), "command"))
-                    (copyable(&side.record.requested.native, "workload"))
+                    div class=[is_long.then_some("no-print")] { (copyable(plan, "workload")) }
+                }
+                @if is_long {
+                    p class="hint paper-only" {
+                        "Not printed: the plan, " (count(lines as f64)) " lines. The page on a screen has it."
+                    }
                 }
                 @if let Some(text) = permission(side.record) { p class="hint" { (text) } }
             }

@@ -38,6 +38,12 @@ fn nothing_is_fetched_and_the_file_stays_small() {
 }
 
 #[test]
+fn the_script_stays_below_a_hundred_kilobytes() {
+    let bytes = blocklab_page::script().len();
+    assert!(bytes <= 100_000, "{bytes} bytes");
+}
+
+#[test]
 fn a_long_run_of_many_cases_stays_below_two_megabytes() {
     let (mut record, mut assessment) = sample::run("7f3a2c", 1.0);
     let rows = assessment.rows.clone();

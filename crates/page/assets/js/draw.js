@@ -25,6 +25,11 @@ function svg(tag, attributes, ...children) {
   return fill(document.createElementNS(SVG_SPACE, tag), attributes, children);
 }
 
+/** Whether the page is about to be printed. */
+function isPaper() {
+  return document.documentElement.classList.contains("paper");
+}
+
 // ---- numbers for people: the same rules as on the terminal
 
 function threeFigures(value) {

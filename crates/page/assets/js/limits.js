@@ -47,8 +47,10 @@ function paintLimitsUpright(chart, limits, forward) {
     const x = chart.px(forward(limit.value));
     if (x < left - 1 || x > right + 1) continue;
     chart.plot.append(svg("line", { x1: x, x2: x, y1: top - 4, y2: bottom, class: limit.is_burst ? "limit burst" : "limit", "data-limit": limit.value }));
-    const isLeft = x - left > limit.label.length * 6;
-    chart.labels.append(svg("text", { x: isLeft ? x - 4 : x + 4, y: top + 6 + 13 * row, class: isLeft ? "limit-label" : "limit-label start" }, limit.label));
+    // Beside its line where there is room, else across it.
+    const room = limit.label.length * 6;
+    const isRight = x - left <= room && right - x > room;
+    chart.labels.append(svg("text", { x: isRight ? x + 4 : x - left > room ? x - 4 : right, y: top + 6 + 13 * row, class: isRight ? "limit-label start" : "limit-label" }, limit.label));
     row += 1;
   }
 }

@@ -27,7 +27,7 @@ const placeOf = new Map(data.records.flatMap(({ rows }) => rows.map(({ label, pl
 const caseEntries = labels.map((label) => ({ key: label, name: label, color: placeOf.get(label) && lineColor(placeOf.get(label)) }));
 /** Of a sweep its corners and knees first: the others lie between them. */
 const telling = caseEntries.filter(({ key }) => (placeOf.get(key) || {}).is_telling);
-const cases = labels.length > MOST_SERIES ? new Picks(caseEntries, [...telling, ...caseEntries.filter((entry) => !telling.includes(entry))]) : null;
+const cases = labels.length > MOST_SERIES ? new Picks(caseEntries, [...telling, ...caseEntries.filter((entry) => !telling.includes(entry))], telling.length > 0) : null;
 
 function recordColor(record) {
   return systems ? systems.color(record) : seriesColor(record);
@@ -143,6 +143,7 @@ function suite(card) {
   if (!card) return;
   const barred = rows.filter(({ row }) => !row.is_swept);
   const isMany = several || barred.length > MOST_BARS;
+  card.parentElement.classList.toggle("by-pick", isMany);
   const hidden = new Set();
   const drawn = [];
   const redraw = () => drawn.forEach((chart) => chart.render());
@@ -302,6 +303,7 @@ function overTime(card) {
   const hiddenRuns = new Set();
   const keys = el("div", {});
   const grid = el("div", { class: "grid-2" });
+  const host = el("div", { class: "one-of-many" });
   const state = { charts: [] };
   const redraw = () => state.charts.forEach((chart) => chart.render());
   const fillKeys = () => {
@@ -320,8 +322,9 @@ function overTime(card) {
     fillKeys();
     state.charts[0].whole();
   };
-  head(card, "One case over time", picker("Case", names, "time", choose));
-  card.append(keys, grid);
+  card.append(host);
+  head(host, "One case over time", picker("Case", names, "time", choose));
+  host.append(keys, grid);
   fillKeys();
   // A simulated run costs no processor that would say anything of its device.
   const paid = all.some(({ cpu }) => cpu.some((percent) => percent > 0));
@@ -352,7 +355,7 @@ function lineOfRun(item, passes, of) {
 function wholeRun(card) {
   const [{ passes }] = data.records;
   if (several || !passes.some(({ started }) => started > 0)) return;
-  const host = el("div", { class: "map" });
+  const host = el("div", { class: cases ? "map no-print" : "map" });
   const grid = el("div", { class: "grid-2" });
   const kinds = [{ of: "iops", title: "IOPS", axis: shortText, say: (v) => `${countText(v)} IOPS` }, { of: "p99", title: "p99 latency", axis: shortLatency, say: latencyText }].filter(({ of }) => isKnown(passes, of));
   const hidden = new Set();
@@ -466,7 +469,7 @@ function printing() {
   let opened = [];
   const setPaper = (is) => {
     document.documentElement.classList.toggle("paper", is);
-    charts.forEach((chart) => chart.resized());
+    charts.forEach((chart) => chart.render());
   };
   addEventListener("beforeprint", () => {
     setPaper(true);

@@ -5,8 +5,10 @@
 const MOST_SERIES = 8;
 
 class Picks {
-  constructor(entries, first = entries) {
+  /** `isTelling`: the first are those that tell of all. Else a reader of paper, who cannot pick, gets none. */
+  constructor(entries, first = entries, isTelling = false) {
     this.entries = entries;
+    this.isChosen = isTelling || entries.length <= MOST_SERIES;
     this.places = first.slice(0, MOST_SERIES).map(({ key }) => key);
     this.changed = [];
   }
@@ -36,6 +38,7 @@ class Picks {
   }
 
   notify() {
+    this.isChosen = true;
     for (const listener of this.changed) listener();
   }
 
@@ -53,6 +56,7 @@ class Picks {
       const list = el("select", { "aria-label": `Draw another of ${this.entries.length}: ${what}` },
         el("option", {}, `${shown.length} of ${this.entries.length} drawn: add …`), ...others.map(({ name }) => el("option", {}, name)));
       list.addEventListener("change", () => { if (list.selectedIndex) this.add(others[list.selectedIndex - 1].key); });
+      box.classList.toggle("unchosen", !this.isChosen);
       box.replaceChildren(...buttons, el("span", { class: "picker" }, list));
     };
     this.changed.push(fill);

@@ -11,7 +11,7 @@ function rowLayout(width, rows, thickness, zoomed, above, lines = 1) {
   const places = rows.map(({ items }) => {
     const head = stacked ? 18 * lines : 0;
     const place = { top: top + head, height: thickness(items.length) };
-    top += head + place.height + (stacked ? 12 : 14);
+    top += head + place.height + (stacked ? 12 : isPaper() ? 5 : 14);
     return place;
   });
   return { stacked, left, places, bottom: top };
@@ -56,10 +56,11 @@ function rowAt({ places }, py) {
 
 const BAR_HINT = "Whiskers: 95 % interval; dots: passes; upright lines: published.";
 const BAR = 20;
+const PAPER_BAR = 12;
 const THIN_BAR = 13;
 
 function barChart(host, options) {
-  const thickness = (items) => (items === 1 ? BAR : items * THIN_BAR + (items - 1) * 3);
+  const thickness = (items) => (items === 1 ? barHeight() : items * THIN_BAR + (items - 1) * 3);
   const texts = () => options.rows().flatMap(({ items }) => items.map(({ row }) => `${figureText(options.figure(row))} ${options.unit()}`));
   const margin = () => 7.5 * Math.max(...texts().map(({ length }) => length), 8) + 16;
   const content = rowContent({ ...options, margin }, (width, rows, zoomed) => rowLayout(width, rows, thickness, zoomed, options.limits ? 13 * options.limits().length : 0));
@@ -67,6 +68,11 @@ function barChart(host, options) {
   content.probe = (chart, px, py) => probeBars(chart, content, py);
   content.stops = (chart, here) => barStops(chart, content, here);
   return new Chart(host, content);
+}
+
+/** Of paper forty bars fill a sheet. */
+function barHeight() {
+  return isPaper() ? PAPER_BAR : BAR;
 }
 
 function barTop(place, index, items) {
@@ -80,7 +86,7 @@ function paintBars(chart, content) {
     const place = layout.places[index];
     paintRowLabel(chart, layout, place, label);
     items.forEach((item, k) => {
-      const box = { top: barTop(place, k, items.length), height: items.length === 1 ? BAR : THIN_BAR };
+      const box = { top: barTop(place, k, items.length), height: items.length === 1 ? barHeight() : THIN_BAR };
       paintBar(chart, item, content.figure(item.row), box, content.unit());
       if (content.caps) paintBarCaps(chart, item, box);
     });
@@ -164,7 +170,7 @@ function probeBars(chart, content, py) {
   const unit = content.unit();
   const entries = items.flatMap((item, k) => {
     const figure = content.figure(item.row);
-    const middle = barTop(place, k, items.length) + (items.length === 1 ? BAR : THIN_BAR) / 2;
+    const middle = barTop(place, k, items.length) + (items.length === 1 ? barHeight() : THIN_BAR) / 2;
     const head = {
       color: item.color, name: item.name || `${data.records[item.record].aggregate}`, value: `${figureText(figure)} ${unit}`,
       py: middle, mark: chart.px(figure.value), near: true,

@@ -106,7 +106,7 @@ function smallMultiples(host, given, all) {
     const cell = el("div", { class: "multiple" }, el("p", {}, name));
     grid.append(cell);
     lineFrame(cell, given, {
-      name: "study", title: `${host.dataset.label}: ${name}`, all, range, lines: () => own, height: () => 190,
+      name: "study", title: `${host.dataset.label}: ${name}`, all, range, lines: () => own, height: () => (isPaper() ? 150 : 190),
     });
   }
 }

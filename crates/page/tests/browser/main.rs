@@ -1,6 +1,7 @@
 //! The page in a real browser: hover, zoom, legends, keys, colours, a narrow screen; and silence
 //! on the console and on the network.
 
+mod paper;
 #[path = "../../../report/tests/sample/mod.rs"]
 mod sample;
 mod views;

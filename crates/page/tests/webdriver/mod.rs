@@ -187,6 +187,15 @@ impl Browser {
         );
     }
 
+    /// Pretends that the page is on paper.
+    #[allow(dead_code, reason = "each test uses a part of it")]
+    pub fn print_media(&self) {
+        self.post(
+            "/goog/cdp/execute",
+            &json!({"cmd": "Emulation.setEmulatedMedia", "params": { "media": "print" }}),
+        );
+    }
+
     /// What the console and the network said since the last call: `browser` or `performance`.
     pub fn log(&self, kind: &str) -> Vec<Value> {
         let entries = self.post("/se/log", &json!({ "type": kind }));
