@@ -8,6 +8,7 @@ use blocklab_units::latency;
 use maud::{Markup, PreEscaped, html};
 use serde::Serialize;
 
+use super::played::Played;
 use blocklab_report::words::shown::{self, fixed};
 
 /// One figure over another.
@@ -16,13 +17,16 @@ pub struct LineChart<'a> {
     pub x: Axis<'a>,
     pub y: Axis<'a>,
     pub lines: Vec<DrawnLine>,
+    /// The directions whose limits are drawn; empty: all.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ways: Vec<&'static str>,
 }
 
 #[derive(Serialize)]
 pub struct Axis<'a> {
     pub title: Cow<'a, str>,
     pub logarithmic: bool,
-    /// `iops` or `mbps`, where limits can be drawn at its figures.
+    /// `iops`, `mbps` or `mibps`, where limits can be drawn at its figures.
     pub quantity: Option<&'static str>,
     /// Whether the figures are nanoseconds.
     pub is_time: bool,
@@ -42,6 +46,9 @@ pub struct DrawnLine {
     pub points: Vec<DrawnPoint>,
     /// The place of its saturation point or knee.
     pub mark: Option<f64>,
+    /// The run whose limits are its own; `None`: those of all runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub record: Option<usize>,
 }
 
 #[derive(Serialize)]
@@ -63,6 +70,11 @@ pub struct DrawnPoint {
 #[derive(Serialize)]
 pub struct BarChart<'a> {
     pub unit: &'a str,
+    /// As of an axis.
+    pub quantity: Option<&'static str>,
+    /// As of lines.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ways: Vec<&'static str>,
     pub rows: Vec<BarRow<'a>>,
 }
 
@@ -83,6 +95,12 @@ pub struct Bar<'a> {
     pub text: String,
     /// More about it: a name and a text each.
     pub details: Vec<(&'static str, String)>,
+    /// The run whose limits are its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub record: Option<usize>,
+    /// Bytes of an operation, where a limit of bytes can hold it back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub size: Option<f64>,
 }
 
 /// The place of a chart, with its data. In an attribute every quotation mark would cost six bytes.
@@ -95,7 +113,7 @@ pub fn card(label: &str, chart: &impl Serialize) -> Markup {
 }
 
 /// The chart of a table, or one for each unit; nothing where its author draws none.
-pub fn of_table(table: &Table) -> Markup {
+pub fn of_table(table: &Table, played: &Played<'_>) -> Markup {
     let mut units: Vec<&str> = Vec::new();
     for column in plain(table) {
         if !units.contains(&unit(table, column)) {
@@ -106,12 +124,21 @@ pub fn of_table(table: &Table) -> Markup {
     match (table.drawing, &table.places) {
         (Drawn::Lines, Some(places)) => {
             let unit = units.first().copied().unwrap_or_default();
-            card(&title(unit), &lines(table, places, unit))
+            card(&title(unit), &lines(table, places, unit, played))
         }
         (Drawn::Bars, _) => html! {
-            @for unit in units { (card(&title(unit), &bars(table, unit))) }
+            @for unit in units { (card(&title(unit), &bars(table, unit, played))) }
         },
         _ => html! {},
+    }
+}
+
+/// Whether a table has a chart.
+pub const fn is_drawn(table: &Table) -> bool {
+    match table.drawing {
+        Drawn::Lines => table.places.is_some(),
+        Drawn::Bars => true,
+        Drawn::No => false,
     }
 }
 
@@ -120,9 +147,17 @@ fn plain(table: &Table) -> impl Iterator<Item = usize> {
     (0..table.columns.len()).filter(|column| !table.ratios[*column])
 }
 
+fn entries(table: &Table, column: usize) -> impl Iterator<Item = &Entry> {
+    table
+        .cells
+        .iter()
+        .filter_map(move |row| row[column].as_ref())
+}
+
 fn unit(table: &Table, column: usize) -> &str {
-    let mut entries = table.cells.iter().filter_map(|row| row[column].as_ref());
-    entries.next().map_or("", |chart| &*chart.unit)
+    entries(table, column)
+        .next()
+        .map_or("", |chart| &*chart.unit)
 }
 
 impl<'a> Axis<'a> {
@@ -138,8 +173,29 @@ impl<'a> Axis<'a> {
     }
 }
 
+/// As limits know a unit.
+fn quantity(unit: &str) -> Option<&'static str> {
+    match unit {
+        "IOPS" => Some("iops"),
+        "MB/s" => Some("mbps"),
+        "MiB/s" => Some("mibps"),
+        _ => None,
+    }
+}
+
+/// The directions of all figures of a unit.
+fn ways(table: &Table, of: &str, played: &Played<'_>) -> Vec<&'static str> {
+    let entries = table.cells.iter().flatten().flatten();
+    played.ways(entries.filter(|entry| entry.unit == of))
+}
+
 /// A line a column over rows that are numbers, and one for what was published.
-fn lines<'a>(table: &'a Table, places: &[f64], unit: &'a str) -> LineChart<'a> {
+fn lines<'a>(
+    table: &'a Table,
+    places: &[f64],
+    unit: &'a str,
+    played: &Played<'_>,
+) -> LineChart<'a> {
     let mut lines = Vec::new();
     for (color, column) in plain(table).enumerate() {
         for is_published in [false, true] {
@@ -155,7 +211,7 @@ fn lines<'a>(table: &'a Table, places: &[f64], unit: &'a str) -> LineChart<'a> {
                     y,
                     at: format!("{} {}", table.rows[row], table.corner),
                     text: format!("{} {}", fixed(y, entry.decimals), entry.unit),
-                    size: None,
+                    size: (unit == "IOPS").then(|| played.size(entry)).flatten(),
                     past_peak: false,
                 })
             };
@@ -169,6 +225,7 @@ fn lines<'a>(table: &'a Table, places: &[f64], unit: &'a str) -> LineChart<'a> {
                 mark: saturated
                     .filter(|_| !is_published)
                     .map(|saturated| saturated.at),
+                record: entries(table, column).find_map(|entry| played.record(&entry.system)),
             });
         }
     }
@@ -179,12 +236,16 @@ fn lines<'a>(table: &'a Table, places: &[f64], unit: &'a str) -> LineChart<'a> {
             ticks: places.iter().copied().zip(names).collect(),
             ..Axis::new(&*table.corner, is_wide(places))
         },
-        y: Axis::new(unit, false),
+        y: Axis {
+            quantity: quantity(unit),
+            ..Axis::new(unit, false)
+        },
         lines,
+        ways: ways(table, unit, played),
     }
 }
 
-fn bars<'a>(table: &'a Table, of: &'a str) -> BarChart<'a> {
+fn bars<'a>(table: &'a Table, of: &'a str, played: &Played<'_>) -> BarChart<'a> {
     let row = |(label, cells): (&'a String, &'a Vec<Option<Entry>>)| {
         let drawn = plain(table).filter(|column| unit(table, *column) == of);
         let bar = |(color, column): (usize, usize)| {
@@ -205,6 +266,8 @@ fn bars<'a>(table: &'a Table, of: &'a str) -> BarChart<'a> {
                     .into_iter()
                     .filter_map(|(name, text)| Some((name, text?)))
                     .collect(),
+                record: played.record(&entry.system),
+                size: (of == "IOPS").then(|| played.size(entry)).flatten(),
             })
         };
         BarRow {
@@ -214,14 +277,20 @@ fn bars<'a>(table: &'a Table, of: &'a str) -> BarChart<'a> {
     };
     BarChart {
         unit: of,
+        quantity: quantity(of),
+        ways: ways(table, of, played),
         rows: table.rows.iter().zip(&table.cells).map(row).collect(),
     }
 }
 
 /// A line a system and sweep.
 ///
-/// `rank`: of a line by its name, where numbers have colours.
-pub fn of_plot(plot: &Plot, rank: &dyn Fn(&str) -> Option<f64>) -> Markup {
+/// `rank`: of a line by its name, where numbers have colours. `record`: the run of a system.
+pub fn of_plot(
+    plot: &Plot,
+    rank: &dyn Fn(&str) -> Option<f64>,
+    record: &dyn Fn(&str) -> Option<usize>,
+) -> Markup {
     let scale = plot.y.nanos();
     let up_title = match scale {
         // The rules along the axis have units of their own.
@@ -249,10 +318,11 @@ pub fn of_plot(plot: &Plot, rank: &dyn Fn(&str) -> Option<f64>) -> Markup {
         is_published: false,
         points: line.points.iter().map(point).collect(),
         mark: line.knee.map(|knee| knee.x),
+        record: record(&line.system),
     };
     let chart = LineChart {
         x: Axis {
-            quantity: (plot.x.unit == "IOPS").then_some("iops"),
+            quantity: quantity(plot.x.unit),
             ..Axis::new(plot.x.to_string(), is_wide(&across))
         },
         y: Axis {
@@ -261,6 +331,7 @@ pub fn of_plot(plot: &Plot, rank: &dyn Fn(&str) -> Option<f64>) -> Markup {
             ..Axis::new(up_title, is_wide(&up))
         },
         lines: plot.lines.iter().enumerate().map(line).collect(),
+        ways: Vec::new(),
     };
     html! {
         @if !across.is_empty() {

@@ -40,11 +40,15 @@ pub fn section(side: &Side<'_>) -> Markup {
             published: None,
             text: text(share),
             details: Vec::new(),
+            record: None,
+            size: None,
         }],
     };
     let rows = drawn.iter().map(|(label, share)| row(label, *share));
     let chart = BarChart {
         unit: "%",
+        quantity: None,
+        ways: Vec::new(),
         rows: rows.collect(),
     };
     let titles = [("case", ""), ("% of the time", "number")];

@@ -228,10 +228,16 @@ fn sections(sides: &[Side<'_>], opening: Option<&Opening<'_>>) -> Markup {
         }
         (findings::findings(sides))
         @if !sweeps_first { (sweeps::section(sides)) }
-        @if let Some(plot) = plots(sides) { (study::curves(&plot, &|name| match sides {
+        @if let Some(plot) = plots(sides) {
+            @let rank = |name: &str| match sides {
                 [side] => sweeps::rank_of(side, name),
                 _ => None,
-            })) }
+            };
+            @let record = |system: &str| {
+                sides.iter().position(|side| side.alone || system.starts_with(&lines_of(side)))
+            };
+            (study::curves(&plot, &rank, &record))
+        }
         @if has_figures(sides) {
             (charts(sides, suite_first))
             @if let [side] = sides { (consistency::section(side)) }
@@ -244,6 +250,11 @@ fn sections(sides: &[Side<'_>], opening: Option<&Opening<'_>>) -> Markup {
     }
 }
 
+/// With what the names of the lines of one of several Records begin.
+fn lines_of(side: &Side<'_>) -> String {
+    format!("{}: ", side.label)
+}
+
 /// The curves of all Records; of several the name of each stands before those of its lines. A study
 /// draws its own.
 fn plots(sides: &[Side<'_>]) -> Option<Plot> {
@@ -251,7 +262,7 @@ fn plots(sides: &[Side<'_>]) -> Option<Plot> {
     let of = |side: &Side<'_>| {
         let mut plot = curves(side.record)?;
         for line in plot.lines.iter_mut().filter(|_| several) {
-            line.system = format!("{}: {}", side.label, line.system);
+            line.system = format!("{}{}", lines_of(side), line.system);
         }
         Some(plot)
     };

@@ -50,6 +50,8 @@ fn bars<'a>(record: &Record, case: &str) -> BarChart<'a> {
                 ("MB/s", rate(of.bytes_per_s.value / 1e6)),
                 ("mean", facts::mean(of)),
             ],
+            record: None,
+            size: None,
         });
         BarRow {
             bars: bars.collect(),
@@ -58,6 +60,8 @@ fn bars<'a>(record: &Record, case: &str) -> BarChart<'a> {
     });
     BarChart {
         unit: "IOPS",
+        quantity: None,
+        ways: Vec::new(),
         rows: rows.collect(),
     }
 }

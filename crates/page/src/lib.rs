@@ -23,6 +23,7 @@ mod limits;
 mod model;
 mod numbers;
 mod origin;
+mod played;
 mod side;
 mod study;
 mod sweeps;

@@ -2,15 +2,17 @@
 //! Out: the limits that its charts draw, in the units of the charts. One place, so that a line and a
 //! tick of any chart stand at the same figure as in JSON.
 
-use blocklab_compare::expect::Compared;
+use std::collections::BTreeSet;
+
+use blocklab_compare::expect::{Compared, LimitCheck};
 use blocklab_device::{Covers, Limit, LimitKind, LimitUnit};
 use blocklab_record::Record;
 use blocklab_units::stated;
 use serde::Serialize;
 
-use super::side::Side;
+use super::side::{Side, alike};
 
-/// A limit as it is drawn.
+/// A limit as it is drawn. Where several targets or several Records have the same, it is one.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Drawn {
     /// `gp3: volume IOPS 6,000`.
@@ -23,26 +25,73 @@ pub struct Drawn {
     is_burst: bool,
     /// `read` or `write`, where it counts these alone.
     only: Option<&'static str>,
+    /// The Records that it holds for; empty: all of the page.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    of: Vec<usize>,
 }
 
-/// Those that hold for every Record of the page.
+/// Those of every Record of the page; the name of one that not all have says whose it is.
 pub fn in_force(sides: &[Side<'_>]) -> Vec<Drawn> {
-    let mut all = sides.iter().map(|side| of_record(side.record));
-    let first = all.next().unwrap_or_default();
-    all.fold(first, |common, its| {
-        common
-            .into_iter()
-            .filter(|limit| its.contains(limit))
-            .collect()
-    })
+    let all = sides.iter().flat_map(|side| {
+        let own = of_record(side.record).into_iter();
+        own.map(move |limit| (limit, side))
+    });
+    let named = |(limit, members): (Drawn, Vec<&Side<'_>>)| {
+        if members.len() == sides.len() {
+            return limit;
+        }
+        let whose = match members[..] {
+            [one] => one.brief(),
+            [one, other] => format!("{} and {}", one.brief(), other.brief()),
+            _ => format!("{} of {} runs", members.len(), sides.len()),
+        };
+        // A system may be called as its disk is.
+        let prefix = format!("{whose}: ");
+        let label = if limit.label.starts_with(&prefix) {
+            limit.label
+        } else {
+            format!("{prefix}{}", limit.label)
+        };
+        Drawn {
+            label,
+            of: members.iter().map(|side| side.index).collect(),
+            ..limit
+        }
+    };
+    alike(all).into_iter().map(named).collect()
 }
 
-/// Of one target: what several targets are allowed holds for none of the sums that are drawn.
 fn of_record(record: &Record) -> Vec<Drawn> {
-    match &record.targets[..] {
-        [target] => target.limits.iter().filter_map(drawn).collect(),
-        _ => Vec::new(),
-    }
+    let targets = record.targets.iter();
+    let all = targets.flat_map(|target| {
+        let name = target.address.as_deref().unwrap_or(&target.path);
+        target.limits.iter().map(move |limit| (limit, name))
+    });
+    of_targets(all, record.targets.len())
+}
+
+/// The same limit of several targets is one. What is drawn is the sum of all targets: what holds for
+/// each of them, or for some alone, says so.
+fn of_targets<'a>(all: impl Iterator<Item = (&'a Limit, &'a str)>, targets: usize) -> Vec<Drawn> {
+    let known = all.filter_map(|(limit, name)| {
+        // A machine grants its limits to all of its volumes together.
+        let is_shared = limit.name.volumes.is_none();
+        Some(((drawn(limit)?, is_shared), name))
+    });
+    let named = |((limit, is_shared), members): ((Drawn, bool), Vec<&str>)| {
+        let whose = match members[..] {
+            _ if targets < 2 => return limit,
+            _ if members.len() == targets && is_shared => return limit,
+            _ if members.len() == targets => "each target".to_owned(),
+            [one] => one.to_owned(),
+            _ => format!("{} of {targets} targets", members.len()),
+        };
+        Drawn {
+            label: format!("{whose}: {}", limit.label),
+            ..limit
+        }
+    };
+    alike(known).into_iter().map(named).collect()
 }
 
 fn drawn(limit: &Limit) -> Option<Drawn> {
@@ -69,13 +118,18 @@ fn drawn(limit: &Limit) -> Option<Drawn> {
     )
 }
 
-/// Those that a diagnosis holds a run against; of several targets none, whose sums are drawn.
+/// Those that a diagnosis holds a run against.
 pub fn expected(compared: &Compared) -> Vec<Drawn> {
-    let alone = compared
-        .limits
-        .iter()
-        .filter(|limit| limit.target.is_none());
-    alone.filter_map(|limit| drawn(&limit.documented)).collect()
+    let target = |limit: &'_ LimitCheck| limit.target.clone().unwrap_or_default();
+    let targets: BTreeSet<String> = compared.limits.iter().map(target).collect();
+    let all = compared.limits.iter();
+    let all = all.map(|limit| {
+        (
+            &limit.documented,
+            limit.target.as_deref().unwrap_or_default(),
+        )
+    });
+    of_targets(all, targets.len())
 }
 
 fn one(
@@ -99,5 +153,6 @@ fn one(
         is_bytes,
         is_burst,
         only,
+        of: Vec::new(),
     })
 }

@@ -3,6 +3,7 @@
 use blocklab_compare::study::{Judged, Outcome, Party, Plot, Table, Verdict};
 use maud::{Markup, html};
 
+use super::played::Played;
 use super::side::{self, Side};
 use super::{charts, headline, systems};
 use blocklab_report::document::tables::{card, heads};
@@ -17,10 +18,12 @@ const FEW_PLOTS: usize = 4;
 /// The section, before all else that the runs have to say.
 pub fn section(outcome: &Outcome, sides: &[Side<'_>]) -> Markup {
     let many = side::many(sides);
+    let played = Played { sides, outcome };
+    let record = |system: &str| played.record(system);
     html! {
         section id="study" {
             h2 class="unseen" { "The study" }
-            (first_chart(outcome))
+            (first_chart(&played))
             (conclusions(outcome))
             @if many { (systems::table(sides, Some(outcome))) (headline::tiles(sides)) }
             @else { (parties(outcome)) }
@@ -39,24 +42,32 @@ pub fn section(outcome: &Outcome, sides: &[Side<'_>]) -> Markup {
                 @let steps = html! { ol { @for step in &outcome.preparation { li { (step) } } } };
                 (folded("How the author prepared it", &steps))
             }
-            @for (at, it) in outcome.tables.iter().enumerate() { (table(it, at > 0)) }
-            @let plots = outcome.plots.iter().skip(usize::from(outcome.tables.is_empty()));
+            @let first = drawn_first(outcome);
+            @for (at, it) in outcome.tables.iter().enumerate() { (table(it, first != Some(at), &played)) }
+            @let plots = outcome.plots.iter().skip(usize::from(first.is_none()));
             div class=(if outcome.plots.len() > FEW_PLOTS { "trio" } else { "pair" }) {
-                @for it in plots { div { h3 { (it.title) } (plotted(it, &|_| None)) } }
+                @for it in plots { div { h3 { (it.title) } (plotted(it, &|_| None, &record)) } }
             }
         }
     }
 }
 
-/// The chart that the author's first table is, or the first curve.
-fn first_chart(outcome: &Outcome) -> Markup {
+/// The first of the author's tables that is a chart, too.
+fn drawn_first(outcome: &Outcome) -> Option<usize> {
+    let mut tables = outcome.tables.iter();
+    tables.position(charts::is_drawn)
+}
+
+/// The chart of that table, or the first curve.
+fn first_chart(played: &Played<'_>) -> Markup {
+    let outcome = played.outcome;
     html! {
-        @if let Some(first) = outcome.tables.first() {
+        @if let Some(first) = drawn_first(outcome).map(|at| &outcome.tables[at]) {
             h3 { (first.title) }
-            div class="pair" { (charts::of_table(first)) }
+            div class="pair" { (charts::of_table(first, played)) }
         } @else if let Some(first) = outcome.plots.first() {
             h3 { (first.title) }
-            (plotted(first, &|_| None))
+            (plotted(first, &|_| None, &|system| played.record(system)))
         }
     }
 }
@@ -121,10 +132,10 @@ fn conclusion(judged: &Judged) -> Markup {
 }
 
 /// `is_drawn`: whether its chart stands here, and not at the top already.
-fn table(table: &Table, is_drawn: bool) -> Markup {
+fn table(table: &Table, is_drawn: bool, played: &Played<'_>) -> Markup {
     html! {
         h3 { (table.title) }
-        @if is_drawn { div class="pair" { (charts::of_table(table)) } }
+        @if is_drawn { div class="pair" { (charts::of_table(table, played)) } }
         (figures(table))
         @for column in 0..table.columns.len() {
             @if let Some(text) = shown::saturation(table, column) { p class="hint" { (text) } }
@@ -156,17 +167,25 @@ fn figures(table: &Table) -> Markup {
     card(&table.title, class, heads(&titles), rows)
 }
 
-/// The curves of a run by itself.
-pub fn curves(plot: &Plot, rank: &dyn Fn(&str) -> Option<f64>) -> Markup {
+/// The curves of runs by themselves.
+pub fn curves(
+    plot: &Plot,
+    rank: &dyn Fn(&str) -> Option<f64>,
+    record: &dyn Fn(&str) -> Option<usize>,
+) -> Markup {
     html! {
         section id="curve" {
             h2 { (plot.title) }
-            (plotted(plot, rank))
+            (plotted(plot, rank, record))
         }
     }
 }
 
-fn plotted(plot: &Plot, rank: &dyn Fn(&str) -> Option<f64>) -> Markup {
+fn plotted(
+    plot: &Plot,
+    rank: &dyn Fn(&str) -> Option<f64>,
+    record: &dyn Fn(&str) -> Option<usize>,
+) -> Markup {
     let (x, y) = (plot.x.to_string(), plot.y.to_string());
     let titles = [
         ("curve", ""),
@@ -187,7 +206,7 @@ fn plotted(plot: &Plot, rank: &dyn Fn(&str) -> Option<f64>) -> Markup {
         }
     };
     html! {
-        (charts::of_plot(plot, rank))
+        (charts::of_plot(plot, rank, record))
         @if !plot.note.is_empty() { p class="hint" { (plot.note) } }
         details class="points" {
             summary { "Peaks, knees and points" }

@@ -181,12 +181,13 @@ pub fn section(sides: &[Side<'_>]) -> Markup {
 fn sweep_of(side: &Side<'_>, sweep: &Sweep<'_>) -> Markup {
     let title = side.own(&format!("{}, {}", sweep.name, sweep.direction));
     let figures = FIGURES.iter().map(|figure| {
-        fields! { name: figure.name, chart: chart(sweep, figure) }
+        fields! { name: figure.name, chart: chart(side.index, sweep, figure) }
     });
     let is_map = sweep.by.as_ref().is_some_and(|by| by.places.is_some());
     let data = fields! {
         title: title.clone(),
         direction: sweep.direction,
+        record: side.index,
         across: words(&sweep.across),
         by: sweep.by.as_ref().map(words),
         is_map: is_map && sweep.across.values.len() > 2,
@@ -206,7 +207,11 @@ fn words(axis: &Axis) -> String {
     axis.setting.replace('_', " ")
 }
 
-fn chart<'a>(sweep: &'a Sweep<'_>, figure: &'static Figure) -> impl Serialize + use<'a> {
+fn chart<'a>(
+    record: usize,
+    sweep: &'a Sweep<'_>,
+    figure: &'static Figure,
+) -> impl Serialize + use<'a> {
     let places = sweep.across.places.as_deref().unwrap_or_default();
     let line = |(index, cells): (usize, &Vec<Option<&RowDirection>>)| {
         let point = |(place, cell): (usize, &Option<&RowDirection>)| {
@@ -238,6 +243,7 @@ fn chart<'a>(sweep: &'a Sweep<'_>, figure: &'static Figure) -> impl Serialize + 
             is_published: false,
             points: cells.iter().enumerate().filter_map(point).collect(),
             mark: None,
+            record: Some(record),
         }
     };
     let lines: Vec<_> = sweep.cells.iter().enumerate().map(line).collect();
@@ -258,6 +264,7 @@ fn chart<'a>(sweep: &'a Sweep<'_>, figure: &'static Figure) -> impl Serialize + 
             ..charts::Axis::new(figure.title, charts::is_wide(&up))
         },
         lines,
+        ways: vec![sweep.direction.name()],
     }
 }
 

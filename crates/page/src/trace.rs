@@ -117,6 +117,7 @@ fn line_card(
         },
         y: Axis::new(unit, false),
         lines: lines.collect(),
+        ways: Vec::new(),
     };
     charts::card(unit, &chart)
 }
@@ -129,6 +130,7 @@ fn line(name: &str, color: usize, points: Vec<DrawnPoint>) -> DrawnLine {
         is_published: false,
         points,
         mark: None,
+        record: None,
     }
 }
 
@@ -237,6 +239,7 @@ fn arrival_card(beside: &Beside, quantity: Quantity, unit: &'static str) -> Mark
         },
         y: Axis::new(unit, true),
         lines,
+        ways: Vec::new(),
     };
     let label = format!(
         "{unit} by window, {} windows",

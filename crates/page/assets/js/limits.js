@@ -1,31 +1,76 @@
 // Limits: thin broken lines where a device is held back, dotted where a burst ends. A limit of bytes
 // is a tick for each series on a chart of operations: there it depends on their size.
-//   data.limits  [{label, value, is_bytes, is_burst, only}], `value` in IOPS or MB/s
+//   data.limits  [{label, value, is_bytes, is_burst, only, of}], `value` in IOPS or MB/s, `of`: the
+//                records that it holds for, where it does not hold for all
 
 /** Nearer than this to a limit, as a share of it, is at the limit. */
 const AT_LIMIT = 0.03;
 
-/** Those of a quantity, "iops" or "mbps", that count one of these directions. */
-function limitsOf(quantity, ways) {
-  if (quantity !== "iops" && quantity !== "mbps") return [];
-  const isBytes = quantity === "mbps";
-  return data.limits.filter((limit) => limit.is_bytes === isBytes && (!limit.only || ways.includes(limit.only)));
+/** More lines than this are a grid, and their names lie on one another. */
+const MOST_LIMITS = 4;
+
+const MIB_PER_MB = 1e6 / 1048576;
+
+/** Those of a quantity, "iops", "mbps" or "mibps", that count one of these directions and hold for one
+ * of these records. */
+function limitsOf(quantity, ways, records) {
+  if (!["iops", "mbps", "mibps"].includes(quantity)) return [];
+  const isBytes = quantity !== "iops";
+  const scale = quantity === "mibps" ? MIB_PER_MB : 1;
+  const holds = ({ of }) => !of || !records || records.some((record) => of.includes(record));
+  return data.limits.filter((limit) => limit.is_bytes === isBytes && (!limit.only || ways.includes(limit.only)) && holds(limit))
+    .map((limit) => ({ ...limit, value: limit.value * scale }));
 }
 
-/** What is drawn beside figures up to `most`: what lies near them, and the least one beyond. */
+/** Each once. */
+function once(all) {
+  return [...new Set(all)];
+}
+
+/** Limits at one value are one line: the first names it, and says how many there are. */
+function merged(limits) {
+  const places = new Map();
+  for (const limit of limits) {
+    const place = `${limit.value} ${limit.is_burst}`;
+    places.set(place, [...(places.get(place) || []), limit]);
+  }
+  return [...places.values()].map(([first, ...others]) => ({ ...first, label: others.length ? `${first.label}, and ${others.length} more` : first.label }));
+}
+
+/** What is drawn beside figures up to `most`: what lies near them, and the least one beyond. Others
+ * would press the figures together. */
 function limitsNear(limits, most) {
-  const beyond = limits.filter(({ value }) => value > most).map(({ value }) => value);
+  const all = merged(limits);
+  const beyond = all.filter(({ value }) => value > most).map(({ value }) => value);
   const next = Math.min(...beyond);
-  return limits.filter(({ value }) => value <= most * 1.25 || (value === next && value <= most * 2.5));
+  const near = all.filter(({ value }) => value <= most * 1.25 || (value === next && value <= most * 2.5));
+  return near.sort((a, b) => Math.abs(a.value - most) - Math.abs(b.value - most)).slice(0, MOST_LIMITS);
 }
 
 /** The limits of bytes, as rates of operations of this size. */
-function byteCaps(size, ways) {
+function byteCaps(size, ways, record) {
   if (!(size > 0)) return [];
-  return limitsOf("mbps", ways).filter((limit) => !limit.is_burst).map((limit) => ({ ...limit, cap: (limit.value * 1e6) / size }));
+  return limitsOf("mbps", ways, [record]).filter((limit) => !limit.is_burst).map((limit) => ({ ...limit, cap: (limit.value * 1e6) / size }));
 }
 
-/** Lines across, each with its label at the right end; labels do not lie on one another. */
+/** The limits that have no line, the least first. */
+function undrawn(limits, drawn) {
+  return merged(limits).filter(({ value }) => !drawn.some((limit) => limit.value === value)).sort((a, b) => a.value - b.value);
+}
+
+/** In words below the chart: the limits that it has no line for. */
+function paintUndrawn(chart, limits, drawn) {
+  const left = undrawn(limits, drawn);
+  if (!left.length) return;
+  const [head, more] = ["not drawn: ", left.length > 1 ? ` and ${left.length - 1} more` : ""];
+  const room = chart.box.right - 6.4 * (chart.content.x.title.length + head.length + more.length) - 20;
+  if (room < 90) return;
+  chart.labels.append(svg("text", { x: 0, y: chart.box.bottom + 36, class: "title undrawn" }, svg("title", {}, left.map(({ label }) => label).join("; ")),
+    head + shortened(left[0].label, room) + more));
+}
+
+/** Lines across, each with its label at the right end; labels do not lie on one another. Answers what is
+ * drawn. */
 function paintLimits(chart, limits) {
   const { left, right, top, bottom } = chart.box;
   let free = Infinity;
@@ -37,27 +82,28 @@ function paintLimits(chart, limits) {
     for (const other of shown) if (other.y < free && other.y > free - 9) free = other.y - 4;
     if (free > top - 8) chart.labels.append(svg("text", { x: right - 2, y: free, class: "limit-label" }, shortened(limit.label, right - left)));
   }
+  return shown.map(({ limit }) => limit);
 }
 
-/** Upright lines over an axis of rates, each with its label at the upper end. */
+/** Upright lines over an axis of rates, each with its label at the upper end; answers what is drawn. */
 function paintLimitsUpright(chart, limits, forward) {
   const { left, right, top, bottom } = chart.box;
-  let row = 0;
-  for (const limit of [...limits].sort((a, b) => b.value - a.value)) {
-    const x = chart.px(forward(limit.value));
-    if (x < left - 1 || x > right + 1) continue;
+  const drawn = merged(limits).map((limit) => ({ limit, x: chart.px(forward(limit.value)) })).filter(({ x }) => x >= left - 1 && x <= right + 1)
+    .sort((a, b) => b.x - a.x).slice(0, MOST_LIMITS);
+  drawn.forEach(({ limit, x }, row) => {
     chart.plot.append(svg("line", { x1: x, x2: x, y1: top - 4, y2: bottom, class: limit.is_burst ? "limit burst" : "limit", "data-limit": limit.value }));
     // Beside its line where there is room, else across it.
-    const room = limit.label.length * 6;
+    const label = shortened(limit.label, right - left);
+    const room = label.length * 6;
     const isRight = x - left <= room && right - x > room;
-    chart.labels.append(svg("text", { x: isRight ? x + 4 : x - left > room ? x - 4 : right, y: top + 6 + 13 * row, class: isRight ? "limit-label start" : "limit-label" }, limit.label));
-    row += 1;
-  }
+    chart.labels.append(svg("text", { x: isRight ? x + 4 : x - left > room ? x - 4 : right, y: top + 6 + 13 * row, class: isRight ? "limit-label start" : "limit-label" }, label));
+  });
+  return drawn.map(({ limit }) => limit);
 }
 
 /** A short tick of a series at what a limit of bytes leaves of its operations: at the right end where
  * all are of one size, else at each point. */
-function paintCaps(chart, { color, points = [], x }, ways) {
+function paintCaps(chart, { color, points = [], x, record }, ways) {
   const sizes = points.map(({ size }) => size);
   const isOne = sizes.length > 0 && sizes.every((size) => size === sizes[0]);
   const { right, top, bottom } = chart.box;
@@ -66,13 +112,13 @@ function paintCaps(chart, { color, points = [], x }, ways) {
     if (y < top - 1 || y > bottom + 1) return;
     chart.plot.append(svg("line", { x1: px - 7, x2: px + 7, y1: y, y2: y, class: "cap", "data-limit": value, style: { stroke: color } }));
   };
-  if (isOne) byteCaps(sizes[0], ways).forEach(({ cap, value }) => tick(right - 7, cap, value));
-  else points.forEach(({ size }, k) => byteCaps(size, ways).forEach(({ cap, value }) => tick(chart.px(x[k]), cap, value)));
+  if (isOne) byteCaps(sizes[0], ways, record).forEach(({ cap, value }) => tick(right - 7, cap, value));
+  else points.forEach(({ size }, k) => byteCaps(size, ways, record).forEach(({ cap, value }) => tick(chart.px(x[k]), cap, value)));
 }
 
 /** The limit at which a figure stands: a class for its frame, or nothing. */
-function atLimit(iops, mbps, ways) {
-  const near = (value, quantity) => limitsOf(quantity, ways).some((limit) => Math.abs(value / limit.value - 1) <= AT_LIMIT);
+function atLimit(iops, mbps, ways, record) {
+  const near = (value, quantity) => limitsOf(quantity, ways, [record]).some((limit) => Math.abs(value / limit.value - 1) <= AT_LIMIT);
   if (near(iops, "iops")) return "at-iops";
   return near(mbps, "mbps") ? "at-bytes" : null;
 }

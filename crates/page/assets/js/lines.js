@@ -63,7 +63,7 @@ function sideRange(chart, options) {
 }
 
 /** The limits of the quantity at the side that lie near its figures. */
-function drawnLimits({ side, lines, limits }) {
+function drawnLimits({ lines, limits }) {
   const all = limits ? limits() : [];
   return all.length ? limitsNear(all, Math.max(0, ...lines().flatMap(({ y }) => y))) : [];
 }
@@ -91,10 +91,12 @@ function paintLines(chart, options) {
     if (options.dots) paintDots(chart, line);
   }
   if (options.ends) paintEnds(chart, options.lines());
-  paintLimits(chart, drawnLimits(options));
+  const limits = paintLimits(chart, drawnLimits(options));
   if (options.caps) options.lines().forEach((line) => paintCaps(chart, line, options.caps()));
-  if (options.upright) paintLimitsUpright(chart, options.upright(), options.x.axis.forward);
   const { left, right } = chart.box;
+  const upright = options.upright ? paintLimitsUpright(chart, options.upright(), options.x.axis.forward) : [];
+  // Of many small frames one says it for all.
+  if (!options.range) paintUndrawn(chart, [options.limits, options.upright].flatMap((all) => (all ? all() : [])), [...limits, ...upright]);
   if (hasBound(options.side)) {
     const py = chart.sidePx(options.side.bound);
     chart.plot.append(svg("line", { x1: left, x2: right, y1: py, y2: py, class: "bound", "data-bound": options.side.bound }));

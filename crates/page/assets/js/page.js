@@ -159,7 +159,8 @@ function suite(card) {
     const visible = () => barred.filter((item) => isPicked(item) && (!isMany || isPickedCase(item)) && (panels.length < 2 || panel.has(item)))
       .filter(({ record, row }) => !hidden.has(several ? record : row.direction));
     const most = () => Math.max(1e-9, ...visible().map(({ row }) => Math.max(state.kind.of(row).value, state.kind.of(row).high || 0, ...state.kind.of(row).each)));
-    const limits = () => limitsNear(limitsOf(state.kind.quantity, visible().map(({ row }) => row.direction)), most());
+    const allLimits = () => limitsOf(state.kind.quantity, visible().map(({ row }) => row.direction), once(visible().map(({ record }) => record)));
+    const limits = () => limitsNear(allLimits(), most());
     const title = el("span", {}, panels.length > 1 ? panel.part : panel.title);
     head(host, title, ...(panels.length > 1 ? [] : [choice("Quantity", KINDS.map(({ unit }) => unit), (index) => {
       state.kind = KINDS[index];
@@ -170,7 +171,7 @@ function suite(card) {
       name: "suite", view: `suite-${place + 1}`, kind: "Bars", title: "suite", about: () => title.textContent, how: "Up and down choose a case.",
       hint: BAR_HINT,
       x: { axis: linearAxis(shortText), get title() { return state.kind.unit; }, full: () => [0, Math.max(most(), ...limits().map(({ value }) => value)) * 1.02] },
-      limits, caps: state.kind.quantity === "iops",
+      limits, allLimits, caps: state.kind.quantity === "iops",
       rows: () => grouped(visible()), figure: (row) => state.kind.of(row), unit: () => state.kind.unit,
     }));
   }
@@ -392,12 +393,13 @@ function timeChart(grid, quantity, name, hiddenPasses, hiddenRuns) {
   const passes = () => data.records.flatMap((record) => record.passes).filter((pass) => pass.case === name());
   const host = el("div", {});
   grid.append(host);
+  const lines = () => passesOf(name(), quantity).filter(({ record, pass }) => !hiddenPasses.has(pass) && !hiddenRuns.has(record) && isPicked({ record }));
   return lineChart(host, {
     name: `time-${quantity.name}`, view: "over-time", kind: "Lines", title: `${quantity.title} over time`, about: name,
     x: { axis: clockAxis, title: "time", full: () => [0, Math.max(0.001, ...passes().flatMap(({ end }) => end.slice(-1)))], say: secondsText },
     side: { axis: quantity.axis, title: quantity.title, zero: quantity.zero }, say: quantity.say,
-    limits: () => limitsOf(quantity.name, waysOf(name())), caps: quantity.name === "iops" ? () => waysOf(name()) : null,
-    stairs: true, lines: () => passesOf(name(), quantity).filter(({ record, pass }) => !hiddenPasses.has(pass) && !hiddenRuns.has(record) && isPicked({ record })),
+    limits: () => limitsOf(quantity.name, waysOf(name()), once(lines().map(({ record }) => record))), caps: quantity.name === "iops" ? () => waysOf(name()) : null,
+    stairs: true, lines,
     shade: () => Math.max(0, ...passes().map(({ ramp }) => ramp)), height: () => 250,
   });
 }

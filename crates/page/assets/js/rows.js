@@ -81,21 +81,22 @@ function barTop(place, index, items) {
 
 function paintBars(chart, content) {
   const layout = content.layout(chart);
-  if (content.limits) paintLimitsUpright(chart, content.limits(), content.x.axis.forward);
+  if (content.limits) paintUndrawn(chart, content.allLimits(), paintLimitsUpright(chart, content.limits(), content.x.axis.forward));
   content.rows().forEach(({ label, items }, index) => {
     const place = layout.places[index];
     paintRowLabel(chart, layout, place, label);
     items.forEach((item, k) => {
       const box = { top: barTop(place, k, items.length), height: items.length === 1 ? barHeight() : THIN_BAR };
       paintBar(chart, item, content.figure(item.row), box, content.unit());
-      if (content.caps) paintBarCaps(chart, item, box);
+      if (content.caps) paintBarCaps(chart, item, box, content.ways);
     });
   });
 }
 
 /** Where a limit of bytes holds back operations of this size. */
-function paintBarCaps(chart, { color, row }, { top, height }) {
-  for (const { cap, value } of byteCaps((row.mbps.value * 1e6) / row.iops.value, [row.direction])) {
+function paintBarCaps(chart, { color, record, row }, { top, height }, ways) {
+  const size = row.mbps ? (row.mbps.value * 1e6) / row.iops.value : row.size;
+  for (const { cap, value } of byteCaps(size, ways || [row.direction], record)) {
     const x = chart.px(cap);
     if (x <= chart.box.right) chart.plot.append(svg("line", { x1: x, x2: x, y1: top - 3, y2: top + height + 3, class: "cap", "data-limit": value, style: { stroke: color } }));
   }

@@ -43,7 +43,7 @@ function drawnLines({ x, lines }) {
     const part = (points) => ({ points, x: points.map((point) => across.forward(point.x)), y: points.map((point) => point.y) });
     const whole = part(line.points.filter((point) => !point.past_peak));
     const past = part(line.points.filter((point) => point.past_peak));
-    const base = { key, color: lineColor(line), name: line.is_published ? `${line.name}, published` : line.name, thin: line.is_published };
+    const base = { key, color: lineColor(line), record: line.record, name: line.is_published ? `${line.name}, published` : line.name, thin: line.is_published };
     const mark = line.mark === null ? null : across.forward(line.mark);
     const drawn = [{ ...base, ...whole, mark, dash: line.is_published && "5 4" }];
     if (past.points.length) {
@@ -64,7 +64,8 @@ function lineKeys(lines) {
 
 const WAYS = ["read", "write", "trim"];
 
-function lineFrame(host, { x, y }, options) {
+function lineFrame(host, { x, y, ways = WAYS }, options) {
+  const records = () => once(options.lines().map(({ record }) => record));
   const named = options.all.filter(({ path, thin }) => !path && !thin);
   const ends = named.length > 1 && named.length <= MOST_SERIES && !options.range && named.every(({ name }) => name.length <= 14);
   const full = givenRange(options.all.flatMap((line) => line.x), x);
@@ -72,9 +73,9 @@ function lineFrame(host, { x, y }, options) {
     kind: "Lines", dots: true, ends,
     x: { axis: givenAxis(x), title: x.title, full: () => full },
     side: { axis: givenAxis(y), title: y.title, zero: !y.logarithmic, bound: y.bound },
-    upright: x.quantity ? () => limitsOf(x.quantity, options.ways || WAYS) : null,
-    limits: y.quantity ? () => limitsOf(y.quantity, options.ways || WAYS) : null,
-    caps: y.quantity === "iops" ? () => options.ways || WAYS : null,
+    upright: x.quantity ? () => limitsOf(x.quantity, ways, records()) : null,
+    limits: y.quantity ? () => limitsOf(y.quantity, ways, records()) : null,
+    caps: y.quantity === "iops" ? () => ways : null,
     ...options,
   });
 }
@@ -100,6 +101,11 @@ function smallMultiples(host, given, all) {
   const values = all.flatMap(({ y }) => y).filter((value) => value !== null).map(givenAxis(given.y).forward);
   const [low, high] = [Math.min(...values), Math.max(...values)];
   const range = given.y.logarithmic ? [low - 0.06, high + 0.06] : [Math.min(0, low), high * 1.08 || 1];
+  const [from, to] = givenRange(all.flatMap(({ x }) => x), given.x);
+  const limits = limitsOf(given.x.quantity, given.ways || WAYS, once(all.map(({ record }) => record)));
+  const across = givenAxis(given.x).forward;
+  const beyond = undrawn(limits, limits.filter(({ value }) => across(value) >= from && across(value) <= to));
+  if (beyond.length) grid.before(el("p", { class: "hint undrawn" }, `not drawn: ${beyond.map(({ label }) => label).join("; ")}`));
   for (const { name } of given.lines) {
     const lines = all.filter((line) => line.name === name || line.name === `${name}, overload` || line.name === `${name}, published`);
     const own = lines.map((line) => ({ ...line, color: "var(--s1)" }));
@@ -112,7 +118,7 @@ function smallMultiples(host, given, all) {
 }
 
 /** One sweep: every figure over the first axis, and a heat map where the second is of numbers too. */
-function sweepCharts(host, { title, direction, across, by, figures, is_map: isMap }) {
+function sweepCharts(host, { title, direction, record, across, by, figures, is_map: isMap }) {
   const lines = figures[0].chart.lines.map((line, key) => ({ key, name: line.name, color: lineColor(line) }));
   head(host, title, ...(by ? [el("span", { class: "key" }, `a line for each ${by}`)] : []));
   const grid = el("div", { class: "grid-2" });
@@ -125,15 +131,15 @@ function sweepCharts(host, { title, direction, across, by, figures, is_map: isMa
     const frame = el("div", {});
     grid.append(frame);
     drawn.push(lineFrame(frame, chart, {
-      name: `sweep-${name}`, view: `sweep-${title}`, title: `${title}: ${name}`, all, ways: [direction],
+      name: `sweep-${name}`, view: `sweep-${title}`, title: `${title}: ${name}`, all,
       lines: () => all.filter(({ key }) => shown.has(key)), height: () => 250,
     }));
   }
   drawn.forEach((chart) => { chart.peers = drawn; });
-  if (isMap) sweepMap(host, { title, direction, across, by, figures });
+  if (isMap) sweepMap(host, { title, direction, record, across, by, figures });
 }
 
-function sweepMap(host, { title, direction, across, by, figures }) {
+function sweepMap(host, { title, direction, record, across, by, figures }) {
   const { chart: { x } } = figures[0];
   let shown = figures[0];
   const frame = el("div", { class: "map" });
@@ -145,7 +151,7 @@ function sweepMap(host, { title, direction, across, by, figures }) {
   // The border says which limit holds a cell, whatever quantity is shown.
   const [iops, mbps] = ["IOPS", "MB/s"].map((name) => figures.find((figure) => figure.name === name).chart.lines);
   const figureAt = (lines, k, place) => (lines[k].points.find((one) => one.x === place) || { y: 0 }).y;
-  const bordered = (cell, k, [place]) => cell && { ...cell, at: atLimit(figureAt(iops, k, place), figureAt(mbps, k, place), [direction]) };
+  const bordered = (cell, k, [place]) => cell && { ...cell, at: atLimit(figureAt(iops, k, place), figureAt(mbps, k, place), [direction], record) };
   const rows = () => shown.chart.lines.map((line, k) => ({ label: line.name, cells: x.ticks.map((tick) => bordered(cellOf(line, tick), k, tick)) }));
   head(frame, "Heat map", el("span", { class: "key" }, "stronger colour: larger figure"), ...(data.limits.length ? [el("span", { class: "key" }, el("span", { class: "key-cell" }), "at an IOPS limit", el("span", { class: "key-cell bytes" }), "at a byte limit")] : []), choice("Quantity", figures.map(({ name }) => name), (index) => {
     shown = figures[index];
@@ -167,17 +173,21 @@ function givenMap(host, { map, by, columns, rows: given }) {
   });
 }
 
-function studyBars(host, { unit, rows: given }) {
+function studyBars(host, { unit, quantity, ways = WAYS, rows: given }) {
   const names = [...new Map(given.flatMap(({ bars }) => bars).map((bar) => [bar.name, bar])).values()];
   const entries = names.map(({ name, color }) => ({ key: name, name, color: names.length > MOST_SERIES ? null : seriesColor(color) }));
-  const items = (bars) => bars.map((bar) => ({ name: bar.name, color: shown.color(bar.name), row: bar }));
+  const items = (bars) => bars.map((bar) => ({ name: bar.name, record: bar.record, color: shown.color(bar.name), row: bar }));
   const visible = () => given.map(({ label, bars }) => ({ label, items: items(bars.filter(({ name }) => shown.has(name))) }))
     .filter((row) => row.items.length);
-  const most = () => Math.max(1e-9, ...visible().flatMap((row) => row.items).map(({ row }) => Math.max(row.value, row.high, row.published)));
+  const bars = () => visible().flatMap((row) => row.items);
+  const most = () => Math.max(1e-9, ...bars().map(({ row }) => Math.max(row.value, row.high, row.published)));
+  const allLimits = () => limitsOf(quantity, ways, once(bars().map(({ record }) => record)));
+  const limits = () => limitsNear(allLimits(), most());
   const shown = shownBy(host, entries, "Bars", () => chart.render());
   const chart = barChart(host, {
     name: "study", kind: "Bars", title: host.dataset.label, how: "Up and down choose a row.", hint: BAR_HINT,
-    x: { axis: linearAxis(shortText), title: unit, full: () => [0, most() * 1.02] },
+    x: { axis: linearAxis(shortText), title: unit, full: () => [0, Math.max(most(), ...limits().map(({ value }) => value)) * 1.02] },
+    limits, allLimits, ways, caps: quantity === "iops",
     rows: visible, figure: (bar) => bar, unit: () => unit,
   });
 }
