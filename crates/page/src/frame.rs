@@ -121,6 +121,7 @@ pub fn page(
         html lang="en" {
             (head(&title(&sides), STYLE))
             body {
+                a class="skip" href="#main" { "Skip to the report" }
                 @if let Some(above) = above { (above) }
                 (top(&sides, opening))
                 main id="main" { (sections(&sides, opening)) }
@@ -170,7 +171,6 @@ fn title(sides: &[Side<'_>]) -> String {
 
 fn top(sides: &[Side<'_>], opening: Option<&Opening<'_>>) -> Markup {
     html! {
-        a class="skip" href="#main" { "Skip to the report" }
         header class="top" {
             div class="inner" {
                 a class="brand" href="#summary" { (mark()) "blocklab" }

@@ -50,7 +50,9 @@ pub fn table(sides: &[Side<'_>], outcome: Option<&Outcome>) -> Markup {
         @for party in alone { (row(&party.name, None, Some(party))) }
     };
     html! {
-        h3 { (sides.len()) " systems, the best figure of each" }
+        @let title = format!("{} systems, the best figure of each", sides.len());
+        // Of a study it stands below the head of the study.
+        @if outcome.is_some() { h3 { (title) } } @else { h2 { (title) } }
         (card("Systems", "brief", heads(&titles), rows))
     }
 }

@@ -102,6 +102,7 @@ fn it_fits_a_narrow_screen(browser: &Browser) {
     browser.set_width(360);
     let width = browser.run("return document.documentElement.scrollWidth", json!([]));
     assert_eq!(width, 360, "it scrolls in one direction only");
+    assert_eq!(browser.faults(), Vec::<String>::new());
     browser.set_width(1280);
 }
 

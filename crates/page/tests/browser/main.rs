@@ -332,6 +332,7 @@ fn a_narrow_screen_scrolls_in_one_direction_only(browser: &Browser) {
         browser.set_width(width);
         let seen = browser.run("return document.documentElement.scrollWidth", json!([]));
         assert_eq!(seen, width);
+        assert_eq!(browser.faults(), Vec::<String>::new(), "at {width} px");
     }
 }
 

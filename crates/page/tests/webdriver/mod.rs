@@ -19,6 +19,28 @@ const ARGUMENTS: [&str; 9] = [
     "--window-size=1280,1000",
 ];
 
+/// Controls without a name or smaller than 24 px, landmarks that are called alike, ids that occur
+/// twice, heads of columns without a word, levels of headings that are left out.
+const FAULTS: &str = "const faults = [];
+    const say = (what, node) => faults.push(`${what}: ${node.outerHTML.slice(0, 160)}`);
+    const all = (selector) => [...document.querySelectorAll(selector)].filter((node) =>
+      node.checkVisibility({contentVisibilityAuto: true, visibilityProperty: true}));
+    for (const node of all('a[href], button, select, input, summary, [tabindex]')) {
+      const label = node.closest('label') || (node.id && document.querySelector(`label[for='${node.id}']`));
+      const name = node.getAttribute('aria-label') || node.textContent || (label && label.textContent);
+      if (!name || !name.trim()) say('no name', node);
+      const {width, height} = node.getBoundingClientRect();
+      // A link within a sentence is as high as its line.
+      if (!node.matches('a:not(.doubted), .unseen') && Math.min(width, height) < 23.5) say('small', node);
+    }
+    const twice = (nodes, key) => nodes.filter((node, k) => nodes.findIndex((other) => key(other) === key(node)) < k);
+    twice(all('[role=region], nav, [role=navigation]'), (node) => node.getAttribute('aria-label')).forEach((node) => say('called alike', node));
+    twice([...document.querySelectorAll('[id]')], (node) => node.id).forEach((node) => say('an id twice', node));
+    all('th').filter((node) => !node.textContent.trim()).forEach((node) => say('an empty head', node));
+    const heads = all('h1, h2, h3, h4');
+    heads.filter((node, k) => k && node.tagName[1] - heads[k - 1].tagName[1] > 1).forEach((node) => say('a level is left out', node));
+    return faults;";
+
 /// Whether the two programs are there.
 pub fn is_installed() -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -194,6 +216,13 @@ impl Browser {
             "/goog/cdp/execute",
             &json!({"cmd": "Emulation.setEmulatedMedia", "params": { "media": "print" }}),
         );
+    }
+
+    /// What keeps readers out who do not see the page, or do not hit small things: each with its
+    /// element. Empty where all is well.
+    #[allow(dead_code, reason = "each test uses a part of it")]
+    pub fn faults(&self) -> Vec<String> {
+        serde_json::from_value(self.run(FAULTS, json!([]))).expect("texts")
     }
 
     /// What the console and the network said since the last call: `browser` or `performance`.

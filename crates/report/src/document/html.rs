@@ -24,10 +24,16 @@ pub(super) fn print(document: &Document) -> String {
     page.into_string() + "\n"
 }
 
-/// `title`: of the section that they are in.
+/// `title`: of the section that they are in. Every table is a landmark: those of one section are
+/// counted, so that no two have one name.
 pub fn parts(all: &[Part], title: &str) -> Markup {
+    let own = |place: usize| {
+        let before = all[..place].iter();
+        let tables = before.filter(|part| matches!(part, Part::Table(_))).count();
+        counted(title, tables)
+    };
     html! {
-        @for part in all.iter().filter(|part| !part.is_empty()) {
+        @for (place, part) in all.iter().enumerate().filter(|(_, part)| !part.is_empty()) {
             @match part {
                 Part::Heading(text) => h1 { (text) },
                 Part::Prose(text) => p { (prose(text)) },
@@ -39,15 +45,26 @@ pub fn parts(all: &[Part], title: &str) -> Markup {
                     @for entry in entries { (item(entry)) }
                 },
                 Part::Blocks(blocks) => {
-                    @for block in blocks { div class="block" { (parts(block, title)) } }
+                    @for (index, block) in blocks.iter().enumerate() {
+                        div class="block" { (parts(block, &counted(title, index))) }
+                    }
                 },
-                Part::Table(table) => (table_of(table, title)),
+                Part::Table(table) => (table_of(table, &own(place))),
                 Part::Folded { title, parts: inner } => details class="infos" {
                     summary { (title) }
                     (parts(inner, title))
                 },
             }
         }
+    }
+}
+
+/// `Findings`, then `Findings 2`.
+fn counted(title: &str, before: usize) -> String {
+    if before == 0 {
+        title.to_owned()
+    } else {
+        format!("{title} {}", before + 1)
     }
 }
 

@@ -19,11 +19,14 @@ pub fn scrolling(label: &str, class: &str, heads: Markup, rows: Markup) -> Marku
     }
 }
 
-/// Titles of columns, each with the class of its cells.
+/// Titles of columns, each with the class of its cells. A column without a title has no head that a
+/// reader of the screen would announce as empty.
 pub fn heads(titles: &[(&str, &str)]) -> Markup {
     html! {
         @for (title, class) in titles {
-            th scope="col" class=[Some(class).filter(|name| !name.is_empty())] { (title) }
+            @if title.is_empty() { td {} } @else {
+                th scope="col" class=[Some(class).filter(|name| !name.is_empty())] { (title) }
+            }
         }
     }
 }
