@@ -69,7 +69,7 @@ pub fn page(
 fn over_time(of: &Character, begins: Option<u64>) -> Markup {
     let iops: [Figure<'_>; 2] = [
         ("mean", |slot| slot.iops),
-        ("busiest second", |slot| slot.iops_max as f64),
+        ("busiest 1 s", |slot| slot.iops_max as f64),
     ];
     let bytes: [Figure<'_>; 1] = [("mean", |slot| slot.bytes_per_s / MIB)];
     html! {

@@ -14,7 +14,7 @@ function lineChart(host, options) {
     fitsHeight: true,
     box: (width) => {
       const height = options.height(width);
-      const names = options.ends ? options.lines().map(({ name }) => Math.min(name.length, 14)) : [];
+      const names = options.ends ? options.lines().filter(({ thin }) => !thin).map(({ name }) => name.length) : [];
       return { left: 64, right: width - 12 - (names.length > 1 ? 6.6 * Math.max(...names) : 0), top: 34, bottom: height - 44, height };
     },
     paint: (chart) => paintLines(chart, options),
@@ -119,7 +119,7 @@ function paintEnds(chart, lines) {
   for (const end of ends.reverse()) {
     end.at = Math.min(end.at, last);
     last = end.at - 12;
-    chart.labels.append(svg("text", { x: right + 8, y: end.at + 4, class: "end-label", style: { fill: `color-mix(in oklab, ${end.color} 60%, var(--ink))` } }, shortened(end.name, 96)));
+    chart.labels.append(svg("text", { x: right + 8, y: end.at + 4, class: "end-label", style: { fill: `color-mix(in oklab, ${end.color} 60%, var(--ink))` } }, end.name));
   }
 }
 

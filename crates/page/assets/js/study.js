@@ -63,11 +63,13 @@ function lineKeys(lines) {
 }
 
 const WAYS = ["read", "write", "trim"];
+/** Longer names stand in the legend alone: at the ends of lines they would be cut, or take their room. */
+const LONGEST_END = 14;
 
 function lineFrame(host, { x, y, ways = WAYS }, options) {
   const records = () => once(options.lines().map(({ record }) => record));
   const named = options.all.filter(({ path, thin }) => !path && !thin);
-  const ends = named.length > 1 && named.length <= MOST_SERIES && !options.range && named.every(({ name }) => name.length <= 14);
+  const ends = named.length > 1 && named.length <= MOST_SERIES && !options.range && named.every(({ name }) => name.length <= LONGEST_END);
   const full = givenRange(options.all.flatMap((line) => line.x), x);
   return lineChart(host, {
     kind: "Lines", dots: true, ends,

@@ -60,6 +60,9 @@ fn a_trace_is_looked_at() {
     browser.open(&address);
     a_map_says_what_the_figures_say(&browser, &character.map);
     the_load_stands_beside_a_volume(&browser, &beside);
+    // The story: the name at the end of the line was cut to "busies…econd".
+    let ends = "return [...document.querySelectorAll('#rate .end-label')].map((it) => it.textContent).sort()";
+    assert_eq!(browser.run(ends, json!([])), json!(["busiest 1 s", "mean"]));
     a_narrow_screen_scrolls_in_one_direction_only(&browser);
     browser.set_colours("dark");
     assert!(browser.count("[data-chart=map-sizes] .cell") > 0);
