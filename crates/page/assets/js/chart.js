@@ -89,9 +89,9 @@ class Chart {
       const x = this.px(at);
       const half = label.length * 3.4 + 5;
       this.grid.append(svg("line", { x1: x, x2: x, y1: top, y2: bottom, class: "rule" }));
-      if (x - half < free) continue;
-      free = x + half;
       const inside = Math.min(Math.max(x, half - 5), this.width - half + 5);
+      if (inside - half < free) continue;
+      free = inside + half;
       this.labels.append(svg("text", { x: inside, y: bottom + 18, class: "tick tick-x" }, label));
     }
     this.labels.append(svg("text", { x: right, y: bottom + 36, class: "title title-x" }, title));

@@ -53,6 +53,12 @@ function byteCaps(size, ways, record) {
   return limitsOf("mbps", ways, [record]).filter((limit) => !limit.is_burst).map((limit) => ({ ...limit, cap: (limit.value * 1e6) / size }));
 }
 
+/** What of a label fits: its name is cut, its figure never. */
+function limitText(label, width) {
+  const [figure] = label.match(/ [\d.,]+( [^\d ]+)?(, and \d+ more)?$/) || [""];
+  return shortened(label.slice(0, label.length - figure.length), width - 6.5 * figure.length) + figure;
+}
+
 /** The limits that have no line, the least first. */
 function undrawn(limits, drawn) {
   return merged(limits).filter(({ value }) => !drawn.some((limit) => limit.value === value)).sort((a, b) => a.value - b.value);
@@ -62,11 +68,12 @@ function undrawn(limits, drawn) {
 function paintUndrawn(chart, limits, drawn) {
   const left = undrawn(limits, drawn);
   if (!left.length) return;
-  const [head, more] = ["not drawn: ", left.length > 1 ? ` and ${left.length - 1} more` : ""];
-  const room = chart.box.right - 6.4 * (chart.content.x.title.length + head.length + more.length) - 20;
-  if (room < 90) return;
+  const more = left.length > 1 ? ` and ${left.length - 1} more` : "";
+  const room = chart.box.right - 6.5 * chart.content.x.title.length - 16;
+  const long = `not drawn: ${limitText(left[0].label, room - 6.5 * (11 + more.length))}${more}`;
+  const brief = left.length > 1 ? `${left.length} limits not drawn` : "a limit is not drawn";
   chart.labels.append(svg("text", { x: 0, y: chart.box.bottom + 36, class: "title undrawn" }, svg("title", {}, left.map(({ label }) => label).join("; ")),
-    head + shortened(left[0].label, room) + more));
+    long.length * 6.5 <= room ? long : brief));
 }
 
 /** Lines across, each with its label at the right end; labels do not lie on one another. Answers what is
@@ -80,7 +87,7 @@ function paintLimits(chart, limits) {
     free = Math.min(y - 4, free - 13);
     // The line of the next limit would strike the words out.
     for (const other of shown) if (other.y < free && other.y > free - 9) free = other.y - 4;
-    if (free > top - 8) chart.labels.append(svg("text", { x: right - 2, y: free, class: "limit-label" }, shortened(limit.label, right - left)));
+    if (free > top - 8) chart.labels.append(svg("text", { x: right - 2, y: free, class: "limit-label" }, limitText(limit.label, right - left)));
   }
   return shown.map(({ limit }) => limit);
 }
@@ -93,7 +100,7 @@ function paintLimitsUpright(chart, limits, forward) {
   drawn.forEach(({ limit, x }, row) => {
     chart.plot.append(svg("line", { x1: x, x2: x, y1: top - 4, y2: bottom, class: limit.is_burst ? "limit burst" : "limit", "data-limit": limit.value }));
     // Beside its line where there is room, else across it.
-    const label = shortened(limit.label, right - left);
+    const label = limitText(limit.label, right - left);
     const room = label.length * 6;
     const isRight = x - left <= room && right - x > room;
     chart.labels.append(svg("text", { x: isRight ? x + 4 : x - left > room ? x - 4 : right, y: top + 6 + 13 * row, class: isRight ? "limit-label start" : "limit-label" }, label));

@@ -14,14 +14,20 @@ function lineChart(host, options) {
     fitsHeight: true,
     box: (width) => {
       const height = options.height(width);
-      const names = options.ends ? options.lines().filter(({ thin }) => !thin).map(({ name }) => name.length) : [];
-      return { left: 64, right: width - 12 - (names.length > 1 ? 6.6 * Math.max(...names) : 0), top: 34, bottom: height - 44, height };
+      return { left: 64, right: width - 12 - endsRoom(width, options), top: 34, bottom: height - 44, height };
     },
     paint: (chart) => paintLines(chart, options),
     probe: (chart, px, py) => probeLines(chart, options, px, py),
     stops: (chart) => lineStops(chart, options),
   };
   return new Chart(host, content);
+}
+
+/** What names at the ends of lines take of the width; nothing where they would leave too little. */
+function endsRoom(width, { ends, lines }) {
+  const names = ends ? lines().filter(({ thin }) => !thin).map(({ name }) => name.length) : [];
+  const room = 6.8 * Math.max(...names);
+  return names.length > 1 && room < width / 5 ? room : 0;
 }
 
 /** First index whose place is not before `place`. */
@@ -90,7 +96,7 @@ function paintLines(chart, options) {
     if (weak) draw(weak, "pale");
     if (options.dots) paintDots(chart, line);
   }
-  if (options.ends) paintEnds(chart, options.lines());
+  if (endsRoom(chart.width, options)) paintEnds(chart, options.lines());
   const limits = paintLimits(chart, drawnLimits(options));
   if (options.caps) options.lines().forEach((line) => paintCaps(chart, line, options.caps()));
   const { left, right } = chart.box;

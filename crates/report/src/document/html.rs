@@ -37,9 +37,10 @@ pub fn parts(all: &[Part], title: &str) -> Markup {
             @match part {
                 Part::Heading(text) => h1 { (text) },
                 Part::Prose(text) => p { (prose(text)) },
-                Part::Section { title, parts: inner } => section {
-                    h2 { (title) }
-                    (parts(inner, title))
+                Part::Section { title: own, parts: inner } => section {
+                    // The page has said it already.
+                    @if own != title { h2 { (own) } }
+                    (parts(inner, own))
                 },
                 Part::Entries(entries) => ul class="entries" {
                     @for entry in entries { (item(entry)) }
@@ -86,6 +87,9 @@ fn item(entry: &Entry) -> Markup {
     }
 }
 
+/// Names of more bytes than this take a second line on a telephone, where they would fill the screen.
+const LONG: usize = 24;
+
 fn table_of(table: &Table, title: &str) -> Markup {
     let class = |column: &Column| match column.kind {
         Kind::Words => "",
@@ -110,7 +114,9 @@ fn table_of(table: &Table, title: &str) -> Markup {
             }
             tr {
                 @for (cell, column) in row.cells.iter().zip(&table.columns).take(1) {
-                    th scope="row" class=[Some(class(column)).filter(|name| !name.is_empty())] {
+                    @let long = if cell.len() > LONG { "long" } else { "" };
+                    @let classes = [class(column), long].join(" ");
+                    th scope="row" class=[Some(classes.trim()).filter(|name| !name.is_empty())] {
                         @if row.is_doubted { "! " }
                         (cell)
                     }
