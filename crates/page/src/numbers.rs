@@ -35,11 +35,22 @@ pub fn table(sides: &[Side<'_>]) -> Markup {
     } else {
         Vec::new()
     };
+    // With two latencies, those that short tables leave out have no room on paper.
+    let kind = |column: &Column, kind: &str| {
+        let spare = if paced && !column.is_brief {
+            "spare"
+        } else {
+            ""
+        };
+        [kind, spare].join(" ").trim().to_owned()
+    };
     let heads = html! {
         @if !alone { (head("run", "text")) }
         (head("case", "text"))
-        @for column in &service { (head(column.title, "number")) }
-        @for column in &response { (head(&format!("resp. {}", column.title), "number")) }
+        @for column in &service { (head(column.title, &kind(column, "number"))) }
+        @for column in &response {
+            (head(&format!("resp. {}", column.title), &kind(column, "number")))
+        }
         @if paid { (head("CPU per op", "number")) }
         @if failed { (head("errors", "number")) }
     };
@@ -48,7 +59,7 @@ pub fn table(sides: &[Side<'_>]) -> Markup {
             tr {
                 @if !alone { td class="text" { (side.swatch()) (side.brief()) } }
                 (name(side, row, direction))
-                @for column in service.iter().chain(&response) { (column_cell(column, direction)) }
+                @for column in service.iter().chain(&response) { (column_cell(&kind(column, ""), column, direction)) }
                 @if paid { td { (latency(row.cpu_ns_per_io)) } }
                 @if failed { td { (count(row.errors as f64)) } }
             }
@@ -56,7 +67,11 @@ pub fn table(sides: &[Side<'_>]) -> Markup {
     };
     // Smaller on paper, which would cut the last columns.
     let is_wide = paced || !alone;
-    let class = if is_wide { "sortable wide" } else { "sortable" };
+    let class = match (paced, is_wide) {
+        (true, _) => "sortable wide paced",
+        (false, true) => "sortable wide",
+        (false, false) => "sortable",
+    };
     html! {
         section id="numbers" {
             h2 { "All numbers" }
@@ -113,9 +128,12 @@ fn name(side: &Side<'_>, row: &Row, direction: &RowDirection) -> Markup {
 }
 
 /// Pale, where too few operations stand behind it.
-fn column_cell(column: &Column, direction: &RowDirection) -> Markup {
+fn column_cell(kind: &str, column: &Column, direction: &RowDirection) -> Markup {
     let weak = column.quantile.is_some_and(|q| !direction.supports(q));
+    let classes = [kind, if weak { "weak" } else { "" }].join(" ");
     html! {
-        td class=[weak.then_some("weak")] { ((column.text)(direction)) }
+        td class=[Some(classes.trim()).filter(|classes| !classes.is_empty())] {
+            ((column.text)(direction))
+        }
     }
 }

@@ -51,12 +51,38 @@ fn five_hundred_cases_fit_thirty_sheets() {
         0,
         "nothing shows the first few of many"
     );
-    let heights =
-        "return [...document.querySelectorAll('#numbers tbody tr')].map((row) => row.offsetHeight)";
-    let heights: Vec<u64> =
-        serde_json::from_value(browser.run(heights, json!([]))).expect("heights");
-    let tallest = heights.iter().max().expect("rows");
-    assert!(*tallest <= 30, "a row is {tallest} px high");
+    assert!(tallest_row(&browser) <= 30);
+    names_keep_their_room_beside_two_latencies(&browser, &folder);
+}
+
+/// The story: beside service and response latency of two runs, the names of cases had the width of a
+/// letter on paper, and the table filled eighty sheets.
+fn names_keep_their_room_beside_two_latencies(browser: &Browser, folder: &TempDir) {
+    let (record, mut assessment) = sample::run("7f3a2c", 1.0);
+    sample::pace(&mut assessment);
+    let (other, mut better) = sample::run("91be04c", 1.31);
+    sample::pace(&mut better);
+    browser.open(&address(
+        folder,
+        "paced.html",
+        &[(&record, &assessment), (&other, &better)],
+    ));
+    browser.set_width(720);
+    browser.print_media();
+    browser.run("dispatchEvent(new Event('beforeprint'))", json!([]));
+    assert!(tallest_row(browser) <= 40);
+    let ends = "const right = (it) => document.querySelector(it).getBoundingClientRect().right;
+        return right('#numbers table') - right('main')";
+    let over = browser.run(ends, json!([]));
+    let over = over.as_f64().expect("a number");
+    assert!(over < 1.0, "{over} px of the table lie beyond the paper");
+}
+
+/// In the table of all numbers, in pixels.
+fn tallest_row(browser: &Browser) -> u64 {
+    let script = "return Math.max(...[...document.querySelectorAll('#numbers tbody tr')].map((row) => row.offsetHeight))";
+    let tallest = browser.run(script, json!([]));
+    tallest.as_u64().expect("a height")
 }
 
 /// Sheets of A4 or Letter, as the browser prints a page by itself.
