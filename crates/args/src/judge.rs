@@ -30,13 +30,13 @@ one run are listed. To call anything faster, each side needs at least two passes
 --fail-on slower:5% looks at the 95 % interval of each load's rate (of its mean latency, if the \
 load has a given rate). It fails if the whole interval lies beyond a loss of 5 %, passes if the \
 whole interval lies within, and is undecided otherwise; the output then shows how many passes \
-would decide. `slower` alone allows --at-least, else 5 %. Loads that only the baseline has, and \
+would decide. Of several loads, one may lie beyond by chance: it fails only if Holm's rule over \
+all of them excludes that it lost nothing. `slower` alone allows --at-least, else 5 %. Loads that only the baseline has, and \
 runs that did not end as planned, are undecided. --fail-on warning fails if a finding of a run \
 is a warning or worse. 'p99>5ms', 'iops<5000' and the like are asked of every run but the baseline.
 
 --against-history compares each load with the runs since the last change of its series (three or \
-more): the interval holds the scatter between runs, and with many loads a loss is called by Holm's \
-rule. What has no history under the same conditions is refused with the reason, and undecided.
+more): the interval holds the scatter between runs. What has no history under the same conditions is refused with the reason, and undecided.
 
 Exit status: 4 a condition fails, 5 with --strict if one is undecided.";
 

@@ -11,6 +11,7 @@ mod beyond;
 mod condition;
 mod history;
 mod loads;
+mod lost;
 mod missed;
 mod slower;
 mod warning;

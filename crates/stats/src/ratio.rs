@@ -1,7 +1,7 @@
 //! In: two samples, as the rates of two runs. Out: how many times one is the other, with a
 //! confidence interval: the statistic of every comparison.
 
-use crate::student::critical;
+use crate::student::{critical, within};
 use crate::summary::{Interval, Summary};
 
 /// The ratio of two samples.
@@ -11,6 +11,52 @@ pub struct Ratio {
     pub value: f64,
     /// Where the true ratio lies, at the requested level.
     pub interval: Interval,
+    /// Standard error of its logarithm.
+    pub error: f64,
+    /// Degrees of freedom of that error.
+    pub freedom: u32,
+}
+
+impl Ratio {
+    /// The ratio of this logarithm, with the interval at `level` that Student's t gives it.
+    pub fn new(log: f64, error: f64, freedom: u32, level: f64) -> Self {
+        let half = if error > 0.0 {
+            critical(level, freedom) * error
+        } else {
+            0.0
+        };
+        Self {
+            value: log.exp(),
+            interval: Interval {
+                low: (log - half).exp(),
+                high: (log + half).exp(),
+            },
+            error,
+            freedom,
+        }
+    }
+
+    /// How probable a ratio at least as far above `limit` is, if the true one is there; 1 where this
+    /// one does not lie above.
+    pub fn chance_above(&self, limit: f64) -> f64 {
+        self.chance(self.value.ln() - limit.ln())
+    }
+
+    /// How probable a ratio at least as far below `limit` is, if the true one is there; 1 where this
+    /// one does not lie below.
+    pub fn chance_below(&self, limit: f64) -> f64 {
+        self.chance(limit.ln() - self.value.ln())
+    }
+
+    fn chance(&self, beyond: f64) -> f64 {
+        if beyond <= 0.0 {
+            1.0
+        } else if self.error > 0.0 {
+            (1.0 - within(beyond / self.error, self.freedom)) / 2.0
+        } else {
+            0.0
+        }
+    }
 }
 
 /// The ratio of two samples of positive values, with its confidence interval.
@@ -26,18 +72,8 @@ pub fn ratio(over: &[f64], under: &[f64], level: f64) -> Option<Ratio> {
     let (over, under) = (logs(over)?, logs(under)?);
     let difference = over.mean - under.mean;
     let (a, b) = (error_squared(&over), error_squared(&under));
-    let half = if a + b > 0.0 {
-        critical(level, welch(&over, &under)) * (a + b).sqrt()
-    } else {
-        0.0
-    };
-    Some(Ratio {
-        value: difference.exp(),
-        interval: Interval {
-            low: (difference - half).exp(),
-            high: (difference + half).exp(),
-        },
-    })
+    let error = (a + b).sqrt();
+    Some(Ratio::new(difference, error, welch(&over, &under), level))
 }
 
 /// The logarithms of positive values; `None` with fewer than two, or where one is not above 0.
@@ -82,6 +118,24 @@ mod tests {
     fn scatter_on_both_sides_leaves_it_open() {
         let found = ratio(&[90.0, 110.0, 130.0], &[80.0, 120.0, 100.0], 0.95).unwrap();
         assert!(found.interval.low < 1.0 && found.interval.high > 1.0);
+    }
+
+    /// The end of an interval of 95 % is where chance has 2.5 %, and nothing scatters beyond equal.
+    #[test]
+    fn the_interval_ends_where_chance_has_its_share() {
+        let found = ratio(&[90.0, 110.0, 130.0], &[80.0, 120.0, 100.0], 0.95).unwrap();
+        for chance in [
+            found.chance_above(found.interval.low),
+            found.chance_below(found.interval.high),
+        ] {
+            assert!((chance - 0.025).abs() < 1e-9, "{chance}");
+        }
+        assert_eq!(found.chance_below(found.value * 0.9), 1.0);
+        let exact = ratio(&[4.0, 4.0], &[2.0, 2.0], 0.95).unwrap();
+        assert_eq!(
+            [exact.chance_above(1.9), exact.chance_above(2.1)],
+            [0.0, 1.0]
+        );
     }
 
     #[test]

@@ -150,18 +150,23 @@ pub struct Contrast {
     /// Variance of the logarithms of either side, for other questions of this kind.
     #[serde(skip)]
     pub scatter: Option<[f64; 2]>,
+    /// The ratio with its error; `None` with one pass on a side.
+    #[serde(skip)]
+    pub estimate: Option<Ratio>,
     /// What that means.
     pub verdict: Verdict,
 }
 
 impl Contrast {
-    /// Passes on each side that bring the interval down to `half` either way, in logarithms.
-    pub fn passes_for(&self, half: f64) -> Option<u32> {
-        passes_for(self.scatter?, half, LEVEL_PERCENT / 100.0)
+    /// Passes on each side that bring the interval of this level down to `half` either way, in
+    /// logarithms.
+    pub fn passes_for(&self, half: f64, level_percent: f64) -> Option<u32> {
+        passes_for(self.scatter?, half, level_percent / 100.0)
     }
 
     fn planned(mut self, margins: Margins) -> Self {
-        self.passes_to_show = self.passes_for((margins.show_percent / 100.0).ln_1p());
+        self.passes_to_show =
+            self.passes_for((margins.show_percent / 100.0).ln_1p(), LEVEL_PERCENT);
         self
     }
 }
@@ -222,6 +227,7 @@ fn contrast(quantity: Quantity, base: &Load<'_>, other: &Load<'_>, margins: Marg
         scatter: log_variance(&base_passes)
             .zip(log_variance(&other_passes))
             .map(|(base, other)| [base, other]),
+        estimate: found,
         verdict: found.map_or(Verdict::Unknown, |ratio| verdict(quantity, ratio, margins)),
     }
 }

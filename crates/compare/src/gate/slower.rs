@@ -2,8 +2,9 @@
 
 use blocklab_record::{Record, Status};
 
+use super::lost::{Change, verdicts};
 use super::{Answer, Judged, Loads};
-use crate::compare::{Against, Comparison, Contrast, Pair, Quantity};
+use crate::compare::{Against, Comparison, Contrast, Pair};
 
 /// Whether a run lost more than `percent` of the baseline, load by load: of the rate, and where a
 /// rate was requested, whether the mean latency grew by more than that.
@@ -18,16 +19,12 @@ pub fn slower(
     percent: f64,
     loads: &Loads,
 ) -> Vec<Judged> {
-    let mut judged = Vec::new();
-    judged.extend(unfinished(records));
+    let mut judged: Vec<Judged> = unfinished(records).collect();
     for against in &comparison.against {
-        judged.extend(
-            against
-                .pairs
-                .iter()
-                .filter(|pair| loads.has(&pair.case, pair.direction))
-                .map(|pair| load(against.run, pair, percent)),
-        );
+        let pairs = against.pairs.iter();
+        let pairs = pairs.filter(|pair| loads.has(&pair.case, pair.direction));
+        let pairs: Vec<&Pair> = pairs.collect();
+        judged.extend(in_run(against.run, &pairs, percent));
         judged.extend(missing(comparison, against, loads));
     }
     judged
@@ -59,52 +56,42 @@ fn missing<'a>(
     })
 }
 
-fn load(run: usize, pair: &Pair, percent: f64) -> Judged {
-    let subject = format!("{} {}", pair.case, pair.direction);
-    let Some(contrast) = pair.headline() else {
-        let why = "neither its rate nor its latency is known".to_owned();
-        return Judged::new(run, subject, Answer::Undecided, why);
-    };
-    let (answer, why) = verdict(contrast, percent);
-    Judged::new(run, subject, answer, why).decided_by(passes(contrast, percent))
+fn in_run(run: usize, pairs: &[&Pair], percent: f64) -> Vec<Judged> {
+    let changes: Vec<Change> = pairs.iter().filter_map(|pair| change(pair)).collect();
+    let verdicts = verdicts(&changes, percent);
+    let mut known = changes.iter().zip(verdicts);
+    let judged = pairs.iter().map(|pair| {
+        let subject = format!("{} {}", pair.case, pair.direction);
+        let undecided = |why: &str| Judged::new(run, &*subject, Answer::Undecided, why.to_owned());
+        let Some(contrast) = pair.headline() else {
+            return undecided("neither its rate nor its latency is known");
+        };
+        let known = contrast.estimate.and_then(|_| known.next());
+        let Some((change, (answer, why))) = known else {
+            return undecided("one pass on a side shows no scatter; 3 or more on each side would");
+        };
+        let passes = passes(contrast, change.deciding(percent, changes.len()));
+        Judged::new(run, &*subject, answer, why).decided_by(passes)
+    });
+    judged.collect()
 }
 
-fn verdict(of: &Contrast, percent: f64) -> (Answer, String) {
-    let (Some(ratio), Some(low), Some(high)) = (of.ratio, of.ci95_low, of.ci95_high) else {
-        let why = "one pass on a side shows no scatter; 3 or more on each side would";
-        return (Answer::Undecided, why.to_owned());
-    };
-    let limit = bound(of.quantity, percent);
-    let (beyond, within) = if of.quantity.is_latency() {
-        (low > limit, high <= limit)
-    } else {
-        (high < limit, low >= limit)
-    };
-    let answer = match (beyond, within) {
-        (true, _) => Answer::Fail,
-        (_, true) => Answer::Pass,
-        _ => Answer::Undecided,
-    };
-    let name = of.quantity.label();
-    let figures = format!("{name} {ratio:.3} of the baseline, {low:.3} to {high:.3}");
-    (answer, format!("{figures}; allowed {limit:.3}"))
+fn change(pair: &Pair) -> Option<Change> {
+    let contrast = pair.headline()?;
+    Some(Change {
+        quantity: contrast.quantity,
+        ratio: contrast.estimate?,
+        of: "the baseline".to_owned(),
+    })
 }
 
-/// The ratio at which more than the allowed share is lost. What cannot be distinguished at all is no
-/// loss.
-pub(super) fn bound(of: Quantity, percent: f64) -> f64 {
-    let share = (percent / 100.0).max(of.resolution());
-    if of.is_latency() {
-        1.0 + share
-    } else {
-        1.0 - share
-    }
-}
-
-/// Passes on each side that bring the end of the interval to the bound.
-fn passes(of: &Contrast, percent: f64) -> Option<u32> {
-    let away = of.ratio?.ln() - bound(of.quantity, percent).ln();
-    of.passes_for(away.abs())
+/// Passes on each side that make the interval narrow enough for all of these.
+fn passes(of: &Contrast, deciding: Vec<(f64, f64)>) -> Option<u32> {
+    let all = deciding
+        .into_iter()
+        .map(|(half, level)| of.passes_for(half, level));
+    let all: Option<Vec<u32>> = all.collect();
+    all?.into_iter().max()
 }
 
 #[cfg(test)]

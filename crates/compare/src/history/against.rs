@@ -2,7 +2,7 @@
 //! series, or why that cannot be.
 
 use blocklab_record::Origin;
-use blocklab_stats::{Summary, critical, within};
+use blocklab_stats::{Ratio, Summary};
 use blocklab_workload::Direction;
 use serde::Serialize;
 
@@ -46,10 +46,9 @@ pub struct HistoryPair {
     pub ci95_high: f64,
     /// Whether it is faster or slower; with several loads, by Holm's rule.
     pub verdict: Verdict,
+    /// The ratio with its error.
     #[serde(skip)]
-    error: f64,
-    #[serde(skip)]
-    freedom: u32,
+    pub(crate) estimate: Ratio,
 }
 
 /// A load that cannot be compared.
@@ -167,11 +166,7 @@ fn pair(load: &LoadDigest, series: &Series) -> Result<HistoryPair, String> {
     let count = logs.len();
     let error = summary.stddev * (1.0 + 1.0 / count as f64).sqrt();
     let freedom = u32::try_from(count - 1).unwrap_or(u32::MAX);
-    let half = if error > 0.0 {
-        critical(LEVEL_PERCENT / 100.0, freedom) * error
-    } else {
-        0.0
-    };
+    let estimate = Ratio::new(away, error, freedom, LEVEL_PERCENT / 100.0);
     Ok(HistoryPair {
         conditions: series.conditions.clone(),
         quantity: series.quantity,
@@ -179,42 +174,22 @@ fn pair(load: &LoadDigest, series: &Series) -> Result<HistoryPair, String> {
         of_runs: [first.run.clone(), last.run.clone()],
         baseline: summary.mean.exp(),
         value,
-        ratio: away.exp(),
-        ci95_low: (away - half).exp(),
-        ci95_high: (away + half).exp(),
+        ratio: estimate.value,
+        ci95_low: estimate.interval.low,
+        ci95_high: estimate.interval.high,
         verdict: Verdict::Unknown,
-        error,
-        freedom,
+        estimate,
     })
 }
 
 impl HistoryPair {
     /// How probable it is that a run of the level lies as far away, on either side.
     fn chance_of_equal(&self) -> f64 {
-        let errors = self.ratio.ln().abs() / self.error;
-        if self.error > 0.0 {
-            1.0 - within(errors, self.freedom)
-        } else {
-            f64::from(u8::from(self.ratio == 1.0))
-        }
-    }
-
-    /// How probable it is that a run lies as far beyond `limit`, a ratio, whose true one is at it;
-    /// 1 where this one does not.
-    pub(crate) fn chance_of_limit(&self, limit: f64) -> f64 {
-        let beyond = self.ratio.ln() - limit.ln();
-        let beyond = if self.quantity.is_latency() {
-            beyond
-        } else {
-            -beyond
-        };
-        if beyond <= 0.0 {
-            1.0
-        } else if self.error > 0.0 {
-            (1.0 - within(beyond / self.error, self.freedom)) / 2.0
-        } else {
-            0.0
-        }
+        let one_side = self
+            .estimate
+            .chance_above(1.0)
+            .min(self.estimate.chance_below(1.0));
+        (2.0 * one_side).min(1.0)
     }
 }
 
