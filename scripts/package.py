@@ -27,8 +27,9 @@ ABOUT = """Benchmarks disks and cloud volumes, tells how far to trust each numbe
 names the limit that holds a disk back. Runs the scripts of fio, DiskSpd,
 Vdbench and CrystalDiskMark unchanged, and simulates or serves volumes that
 nobody rented."""
-# Who answers for a package is whoever publishes it.
-MAINTAINER = os.environ.get("DEB_MAINTAINER", "The blocklab authors <blocklab@example.org>")
+# Who answers for a package is whoever publishes it. Debian wants an address; one below .invalid
+# (RFC 2606) is known to be none.
+MAINTAINER = os.environ.get("DEB_MAINTAINER", "The blocklab authors <blocklab@packager.invalid>")
 
 
 # What a package page shows, and where people search.
@@ -56,12 +57,16 @@ def version():
 
 
 def repository():
-    """Where the source is: the repository of the workflow, else what Cargo.toml names, else unknown."""
+    """Where the source is: what the publisher says, else the repository of the workflow, else unknown.
+
+    Every link of every package comes from here; where it is unknown, they have none.
+    """
+    if os.environ.get("BLOCKLAB_REPOSITORY"):
+        return os.environ["BLOCKLAB_REPOSITORY"].rstrip("/")
     if "GITHUB_REPOSITORY" in os.environ:
         server = os.environ.get("GITHUB_SERVER_URL", "https://github.com")
         return f"{server}/{os.environ['GITHUB_REPOSITORY']}"
-    named = of_cargo("repository")
-    return None if "//example.org/" in named else named
+    return None
 
 
 def revision():
