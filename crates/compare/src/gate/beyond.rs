@@ -115,20 +115,17 @@ fn longest(run: usize, subject: String, name: &str, load: &Load<'_>, bound: Boun
     } else {
         Answer::Pass
     };
-    let [longest, allowed] = [longest, bound.value].map(|ns| bound.figure.stated(ns));
-    let why = format!("{name} {longest} in all passes; {allowed} is the bound");
+    let (longest, allowed) = (bound.figure.shown(longest), bound.allowed());
+    let why = format!("{name} {longest} in all passes; allowed: {allowed}");
     Judged::new(run, subject, answer, why)
 }
 
 fn verdict(run: usize, subject: &str, name: &str, passes: &[f64], bound: Bound) -> Judged {
     let value = passes.iter().sum::<f64>() / passes.len().max(1) as f64;
-    let stated = |value: f64| bound.figure.stated(value);
-    let allowed = stated(bound.value);
+    let (figure, allowed) = (bound.figure, bound.allowed());
+    let named = figure.named_value(name, value);
     let Some(interval) = confidence(passes, LEVEL_PERCENT / 100.0) else {
-        let why = format!(
-            "{name} {} in one pass, which shows no scatter; {allowed} is the bound",
-            stated(value)
-        );
+        let why = format!("{named} in one pass, which shows no scatter; allowed: {allowed}");
         return Judged::new(run, subject, Answer::Undecided, why);
     };
     let Interval { low, high } = blurred(interval, bound.figure);
@@ -140,10 +137,10 @@ fn verdict(run: usize, subject: &str, name: &str, passes: &[f64], bound: Bound) 
         _ => Answer::Undecided,
     };
     let why = format!(
-        "{name} {} ({} to {}); {allowed} is the bound",
-        stated(value),
-        stated(low.max(0.0)),
-        stated(high)
+        "{named}, the mean of {} passes ({} to {}); allowed: {allowed}",
+        passes.len(),
+        figure.shown(low.max(0.0)),
+        figure.shown(high)
     );
     Judged::new(run, subject, answer, why).decided_by(passes_to_decide(passes, value, bound))
 }

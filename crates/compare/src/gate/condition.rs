@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use blocklab_record::{PERCENTILES, Percentile};
-use blocklab_units::{Nanos, stated};
+use blocklab_units::{Nanos, rate, stated};
 
 /// What a pipeline shall not let pass.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -22,6 +22,9 @@ pub enum Condition {
     /// A figure of a load that lies beyond a bound.
     Beyond(Bound),
 }
+
+/// More than anything moves in a second; a figure of more digits says nothing.
+const MOST_RATE: f64 = 1e12;
 
 /// A figure of a load that a bound can be set for.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -73,13 +76,40 @@ impl Figure {
         all.find(|figure| figure.name() == name)
     }
 
-    /// A value of it with its unit: `5 ms`, `5,000 IOPS`.
-    pub fn stated(self, value: f64) -> String {
+    /// A measured value of it with its name and unit: `p99 5.12 ms`, `5,012 IOPS`.
+    pub fn named_value(self, name: &str, value: f64) -> String {
+        if self.is_latency() {
+            format!("{name} {}", self.shown(value))
+        } else {
+            self.shown(value)
+        }
+    }
+
+    /// A measured value of it with its unit: `5.12 ms`, `5,012 IOPS`.
+    pub fn shown(self, value: f64) -> String {
+        self.with_unit(value, rate)
+    }
+
+    /// A value that somebody wrote: `5 ms`, `5,000.25 IOPS`.
+    fn stated(self, value: f64) -> String {
+        self.with_unit(value, stated)
+    }
+
+    fn with_unit(self, value: f64, rate: fn(f64) -> String) -> String {
         match self {
-            Self::Iops => format!("{} IOPS", stated(value)),
-            Self::MbPerS => format!("{} MB/s", stated(value)),
+            Self::Iops => format!("{} IOPS", rate(value)),
+            Self::MbPerS => format!("{} MB/s", rate(value)),
             Self::Mean | Self::Percentile(_) | Self::Max => Nanos(value.round() as u64).to_string(),
         }
+    }
+}
+
+impl Bound {
+    /// `at most 5.00 ms`, `at least 5,000 IOPS`: a condition says what must not be, and is easily read
+    /// as what shall be.
+    pub fn allowed(self) -> String {
+        let most = if self.is_above { "at most" } else { "at least" };
+        format!("{most} {}", self.figure.stated(self.value))
     }
 }
 
@@ -92,6 +122,12 @@ impl FromStr for Bound {
             .find(['<', '>'])
             .ok_or_else(|| NoCondition::unknown(text))?;
         let (name, rest) = (text[..at].trim(), &text[at + 1..]);
+        if name == "slower" {
+            return Err(NoCondition::slower(
+                text,
+                rest.trim_start_matches('=').trim(),
+            ));
+        }
         let figure = Figure::named(name).ok_or_else(|| {
             let percentiles: Vec<&str> = PERCENTILES.iter().map(|known| known.title).collect();
             let percentiles = percentiles.join(", ");
@@ -100,6 +136,11 @@ impl FromStr for Bound {
             ))
         })?;
         let value = rest.strip_prefix('=').unwrap_or(rest).trim();
+        if figure.is_latency() && text[at..].starts_with('<') {
+            return Err(wrong(format!(
+                "it says what must not be, and would fail if the latency is low: {name}>{value}"
+            )));
+        }
         let number = if figure.is_latency() {
             if value.ends_with(|last: char| last.is_ascii_digit()) {
                 return Err(wrong(format!("`{value}` lacks its unit: {name}>{value}ms")));
@@ -108,7 +149,7 @@ impl FromStr for Bound {
             time.map_err(|error| wrong(error.to_string()))?.0 as f64
         } else {
             let number: Option<f64> = value.parse().ok();
-            let number = number.filter(|number| number.is_finite() && *number >= 0.0);
+            let number = number.filter(|number| (0.0..=MOST_RATE).contains(number));
             number.ok_or_else(|| wrong(format!("`{value}` is not a number such as 5000")))?
         };
         Ok(Self {
@@ -153,7 +194,16 @@ impl NoCondition {
         }
     }
 
+    /// A loss behind another sign than the colon.
+    fn slower(text: &str, loss: &str) -> Self {
+        Self::new(text, format!("a loss is written as slower:{loss}"))
+    }
+
     fn unknown(text: &str) -> Self {
+        if let Some(loss) = text.strip_prefix("slower") {
+            let loss = loss.trim_start_matches([' ', '=']);
+            return Self::slower(text, if loss.is_empty() { "5%" } else { loss });
+        }
         let why = "p99>5ms, iops<5000, mbps<200, slower:5%, missed and warning are some";
         Self::new(text, why.to_owned())
     }
@@ -224,7 +274,7 @@ mod tests {
             ("warning", "warning"),
             ("p99>5ms", "p99>5ms"),
             ("p99.9 >= 500us", "p99.9>500us"),
-            ("max<1s", "max<1s"),
+            ("max>1s", "max>1s"),
             ("iops<5000", "iops<5000"),
             ("mbps<=200.5", "mbps<200.5"),
         ] {
@@ -255,9 +305,14 @@ mod tests {
             ("p98>5ms", "p99.9"),
             ("p99>5", "p99>5ms"),
             ("p99>fast", "30s"),
+            ("p99<5ms", "p99>5ms"),
+            ("slower>5%", "slower:5%"),
+            ("slower=5%", "slower:5%"),
+            ("slower 5%", "slower:5%"),
             ("iops<many", "5000"),
             ("iops<-1", "5000"),
             ("iops<inf", "5000"),
+            ("iops<1e300", "5000"),
             ("iops<", "5000"),
         ] {
             let error = text.parse::<Condition>().expect_err(text);

@@ -193,6 +193,11 @@ impl HistoryPair {
     }
 }
 
+/// A simulated run has no machine, and a measured one no seed.
+fn or_none(aspect: &str) -> &str {
+    if aspect.is_empty() { "none" } else { aspect }
+}
+
 /// Why no earlier run is a neighbour: what differs at the newest one of the same case.
 fn why_none(of: &Conditions, earlier: &[HistoryRun]) -> String {
     let same_case = |digest: &Digest| {
@@ -219,7 +224,7 @@ fn why_none(of: &Conditions, earlier: &[HistoryRun]) -> String {
     ];
     let differing = aspects.iter().filter(|(_, a, b)| a != b);
     let differing: Vec<String> = differing
-        .map(|(name, a, b)| format!("{name} differs: {a} | {b}"))
+        .map(|(name, a, b)| format!("{name} differs: {} | {}", or_none(a), or_none(b)))
         .collect();
     match &differing[..] {
         [] => format!(
