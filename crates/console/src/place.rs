@@ -23,6 +23,25 @@ pub fn store(given: Option<PathBuf>) -> Result<Store> {
     )
 }
 
+/// ` --store DIR`, where a later command needs it to find what is kept; empty where it does not.
+pub fn store_option(store: &Store) -> String {
+    if root(|name| env::var_os(name)).is_some_and(|usual| usual == store.root()) {
+        return String::new();
+    }
+    let path = store.root().display().to_string();
+    format!(" --store {}", shell_word(&path))
+}
+
+/// A word as it is typed in a shell.
+pub fn shell_word(word: &str) -> String {
+    let is_plain = |sign: char| sign.is_ascii_alphanumeric() || "/._-+=:@%".contains(sign);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
 /// The guard that decides what a command may write to. It remembers in the store what runs wrote to
 /// devices.
 pub fn guard(names: &[String], store: &Store) -> Guard {

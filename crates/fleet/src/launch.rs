@@ -15,6 +15,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use blocklab_console::place::shell_word;
 use rustix::process::{Pid, Signal, geteuid, kill_process_group};
 
 use crate::message::Line;
@@ -209,8 +210,8 @@ pub(crate) fn run_there(
         let mut command = Command::new(agent);
         command.args(of_agent).arg(machine);
         // A shell reads them there.
-        command.arg(quoted(program));
-        command.args(arguments.iter().map(|argument| quoted(argument)));
+        command.arg(shell_word(program));
+        command.args(arguments.iter().map(|argument| shell_word(argument)));
         command
     };
     command
@@ -222,16 +223,6 @@ pub(crate) fn run_there(
         .spawn()
         .map_err(|error| format!("cannot start {:?}: {error}", command.get_program()))?;
     within(child, limit)
-}
-
-/// A word as a shell takes it.
-fn quoted(word: &str) -> String {
-    let mut chars = word.chars();
-    if chars.all(|sign| sign.is_ascii_alphanumeric() || "/._-+=:@%".contains(sign)) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', "'\\''"))
-    }
 }
 
 /// Whether a name is that of this machine: only an address of its own can be bound.

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use blocklab_compare::gate::{Asked, Gate};
 use blocklab_console::status::{FAILED, INCOMPLETE, INTERRUPTED};
-use blocklab_console::terminal;
+use blocklab_console::{place, terminal};
 use blocklab_record::{Record, Status};
 use blocklab_report::document::{self, Document};
 use blocklab_report::junit::Answered;
@@ -136,6 +136,8 @@ pub fn conclude(of: &mut dyn Conclusion, wanted: &Wanted, store: &Store) -> Resu
     let is_kept = wanted.is_kept && keeping.is_well;
     keeping.reported(printed);
     let (show, page_again) = of.again();
+    let place = place::store_option(store);
+    let (show, page_again) = (show + &place, page_again + &place);
     let usual = of.usual_page(folder.as_deref(), is_kept);
     let path = wanted.page_path(usual).filter(|path| {
         let again = Some(&*page_again).filter(|_| is_kept);
