@@ -335,8 +335,8 @@ impl Need {
         let mut given: Vec<&str> = Vec::new();
         for part in text.split(',').map(str::trim) {
             let (key, value) = match part.split_once('=') {
-                Some((key, value)) => (key.trim(), value.trim()),
-                None => bare(part),
+                Some((key, value)) => (key.trim_end_matches(['<', ' ']), value.trim()),
+                None => bare(part).map_err(wrong)?,
             };
             let key = known_key(key).map_err(wrong)?;
             need.set(key, value).map_err(wrong)?;
@@ -349,7 +349,14 @@ impl Need {
     }
 }
 
+/// A key as it is written here, or as `run` has it.
 fn known_key(key: &str) -> Result<&'static str, String> {
+    let key = match key {
+        "bs" => "block",
+        "mix" | "reads" => "read",
+        "size" => "capacity",
+        key => key,
+    };
     let found = KEYS.iter().find(|known| known.eq_ignore_ascii_case(key));
     found.copied().ok_or_else(|| {
         let hint = did_you_mean(key, KEYS, || format!("there are {}", KEYS.join(", ")));
@@ -357,14 +364,23 @@ fn known_key(key: &str) -> Result<&'static str, String> {
     })
 }
 
-/// The key that a value stands for by its unit.
-fn bare(part: &str) -> (&'static str, &str) {
+/// The key that a value stands for by its unit. A number without one could be anything: 5000 was
+/// taken for bytes, where operations a second were meant.
+fn bare(part: &str) -> Result<(&'static str, &str), String> {
+    if let Some(limit) = part.strip_prefix("p99<") {
+        return Ok(("p99", limit.trim()));
+    }
+    if part.ends_with(|last: char| last.is_ascii_digit()) && part.parse::<f64>().is_ok() {
+        return Err(format!(
+            "`{part}` lacks its unit, such as {part}iops or {part}GiB"
+        ));
+    }
     let digits = part.len().saturating_sub("iops".len());
-    match (part.get(digits..), part.ends_with("/s")) {
+    Ok(match (part.get(digits..), part.ends_with("/s")) {
         (Some(unit), _) if unit.eq_ignore_ascii_case("iops") => ("iops", &part[..digits]),
         (_, true) => ("throughput", part),
         _ => ("capacity", part),
-    }
+    })
 }
 
 /// The most operations a second that anybody asks for.
@@ -405,6 +421,9 @@ impl Need {
                     Some(sound.ok_or_else(|| unreadable("share of reads such as 70"))?);
             }
             _ => {
+                if value.ends_with(|last: char| last.is_ascii_digit()) {
+                    return Err(format!("`{value}` lacks its unit: p99={value}ms"));
+                }
                 let time: Option<Nanos> = value.parse().ok();
                 let sound = time.filter(|time| *time > Nanos::ZERO);
                 self.p99 = Some(sound.ok_or_else(|| unreadable("latency such as 5ms"))?);
@@ -466,6 +485,10 @@ mod tests {
             whole.to_string(),
             "2 TiB, 20,000 IOPS of 8 KiB, 800 MiB/s, 70 % reads, p99 below 5.00 ms"
         );
+        let as_run: Need = "size=2TiB,20000iops,800MiB/s,bs=8k,mix=70,p99<5ms"
+            .parse()
+            .expect("a need");
+        assert_eq!(as_run, whole);
     }
 
     #[test]
@@ -475,6 +498,8 @@ mod tests {
             assert!(told.contains(why), "{told}");
         };
         refuse("10000iops", "the size is missing");
+        refuse("5000", "`5000` lacks its unit, such as 5000iops or 5000GiB");
+        refuse("1TiB,p99<5", "`5` lacks its unit: p99=5ms");
         refuse("1TiB,many", "`many` is no size");
         refuse("1TiB,2TiB", "capacity is given twice");
         refuse("1TiB,iopz=5", "did you mean iops");

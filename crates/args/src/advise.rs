@@ -14,6 +14,7 @@ Examples:
   blocklab advise --need 1TiB,10000iops,300MB/s               the volume alone
   blocklab advise --need 1TiB,10000iops,300MB/s --vcpu 8 --memory 32GiB
   blocklab advise --need capacity=2TiB,iops=20000,throughput=800MiB/s,block=16KiB,read=70,p99=5ms --instance r5d.2xlarge
+  blocklab advise --need 500GiB,5000iops,bs=8k,mix=70,p99=5ms
   blocklab advise --need 500GiB,3000iops --volumes 1..4 --vcpu 2
   blocklab advise --need 500GiB,3000iops --place ireland      every vendor there
   blocklab advise --run latest --vcpu 4

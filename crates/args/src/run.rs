@@ -31,9 +31,9 @@ Examples:
                                                   a single load, without a file
   blocklab run --rw randread --bs 4k,64k --depth 1,4,16,64
                                                   ... and every combination of lists
-  blocklab run --rw randrw --mix 70 --bs 8k --rate 5000 --target sim:gp3:500GiB@m5.xlarge
+  blocklab run --rw randrw --mix 70 --bs 8k --rate 5000 --target sim:gp3:500GiB@m5.xlarge --fail-on 'p99>5ms'
                                                   a given rate, on a volume that is not rented,
-      --fail-on 'p99>5ms'                         ... which fails if a percentile is too long
+                                                  which fails if a percentile is too long
   blocklab run --fail-on warning --junit ci.xml   the answers for a CI system, as tests
   blocklab run --list                             the built-in studies
   blocklab run quick --list                       ... and the cases of one
@@ -205,13 +205,13 @@ pub struct LoadArgs {
     )]
     pub bs: Vec<Bytes>,
     /// Operations in flight in each thread (default: 1; with --rate at most 256)
-    #[arg(long, alias = "iodepth", value_name = "N", value_delimiter = ',', requires = "rw", value_parser = at_least_one)]
+    #[arg(long, aliases = ["iodepth", "qd"], value_name = "N", value_delimiter = ',', requires = "rw", value_parser = in_a_list)]
     pub depth: Vec<NonZeroU32>,
     /// Threads, each with its own operations in flight
-    #[arg(long, alias = "numjobs", value_name = "N", value_delimiter = ',', requires = "rw", default_value = "1", value_parser = at_least_one)]
+    #[arg(long, alias = "numjobs", value_name = "N", value_delimiter = ',', requires = "rw", default_value = "1", value_parser = in_a_list)]
     pub threads: Vec<NonZeroU32>,
     /// Share of reads of `rw` and `randrw`, in per cent
-    #[arg(long, visible_alias = "mix", alias = "rwmixread", value_name = "PERCENT", requires = "rw", default_value = "50", value_parser = clap::value_parser!(u8).range(1..=99))]
+    #[arg(long, visible_alias = "mix", alias = "rwmixread", value_name = "PERCENT", requires = "rw", default_value = "50", value_parser = reads)]
     pub reads: u8,
     /// Operations that arrive a second, whatever the target does; latency counts from the arrival
     #[arg(long, alias = "rate-iops", value_name = "IOPS", value_delimiter = ',', requires = "rw", value_parser = rate)]
@@ -239,6 +239,28 @@ pub enum Arrivals {
     Fixed,
     /// When the one before has ended, and no faster than the rate: what a stall delays is not made up for
     Closed,
+}
+
+/// A number of a list.
+fn in_a_list(text: &str) -> Result<NonZeroU32, String> {
+    at_least_one(text.trim()).map_err(|why| format!("{why}; a list is written as 1,4,16"))
+}
+
+/// `70`, `70%`, `70/30`: reads, and writes behind the slash.
+fn reads(text: &str) -> Result<u8, String> {
+    let (reads, writes) = text.split_once('/').unzip();
+    let reads = reads.unwrap_or(text).trim_end_matches('%');
+    let percent = reads
+        .parse()
+        .ok()
+        .filter(|percent| (1..=99).contains(percent));
+    let is_whole = |percent: &u8| {
+        let rest = writes.map(|writes| writes.trim_end_matches('%').parse());
+        rest.is_none_or(|rest| rest == Ok(100 - percent))
+    };
+    percent.filter(is_whole).ok_or_else(|| {
+        format!("`{text}` is no share of reads: 1 to 99 per cent are, such as 70 or 70/30")
+    })
 }
 
 /// `5000`, `5,000` is a list of two.
@@ -389,6 +411,11 @@ mod tests {
                     && a.load.rate.len() == 1
             },
         );
+        for share in ["70", "70%", "70/30"] {
+            check(&format!("blocklab run --rw randrw --mix {share}"), |a| {
+                a.load.reads == 70
+            });
+        }
         check("blocklab run --repeat-until 2%", |a| {
             a.repeat_until == Some(2.0) && a.repeat_for == Nanos::from_secs(600)
         });

@@ -355,9 +355,11 @@ fn full_name(name: &str) -> Result<&str, Mistake> {
     if let (Some(only), None) = (fitting.next(), fitting.next()) {
         return Ok(only);
     }
-    let near = match blocklab_units::nearest(name, own) {
-        Some(near) => format!("; did you mean --{near}?"),
-        None => hint(name),
+    let near = match (name, blocklab_units::nearest(name, own)) {
+        ("html", _) => "; `blocklab report latest --html FILE` makes the page of a run".to_owned(),
+        ("json", _) => "; did you mean --output-format=json?".to_owned(),
+        (_, Some(near)) => format!("; did you mean --{near}?"),
+        (_, None) => hint(name),
     };
     let message = format!("unrecognized option '--{name}'{near}");
     Err(Mistake::here(&Place::COMMAND_LINE, message))
