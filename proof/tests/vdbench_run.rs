@@ -57,7 +57,7 @@ fn a_curve_on_a_model_holds_its_rates() {
         "{words}"
     );
     assert!(
-        words.contains("Curve rd1") && words.contains("; 1,000 µs are "),
+        words.contains("Curve rd1") && words.contains("; 1.00 ms is "),
         "{words}"
     );
     let out = lab.path().join("out");

@@ -9,6 +9,8 @@ use crate::{Confidence, Evidence, Finding, Severity};
 
 /// Up to this many cases are named; of more, only their number is.
 const NAMES: usize = 2;
+/// And up to so many letters.
+const LONGEST: usize = 40;
 
 /// What a rule finds in one case, or in the run: a sentence and the figures that it rests on.
 pub struct Hit {
@@ -212,10 +214,14 @@ fn worst(hits: &[Hit]) -> Option<usize> {
     (grades.len() == hits.len() && most > least).then_some(place)
 }
 
-/// `a:`, `a and b:`, `In 5 of 8 cases,`: the cases of the statement, out of `of` cases.
+/// `a:`, `a and b:`, `In 5 of 8 cases,`: the cases of the statement, out of `of` cases. Two long names
+/// would leave no room on the line for what is said of them.
 fn opening(names: &[&str], of: usize) -> String {
+    let length: usize = names.iter().map(|name| name.chars().count()).sum();
     match names.len() {
-        0..=NAMES => format!("{}:", listed(names, "and")),
+        0 | 1 => format!("{}:", listed(names, "and")),
+        2..=NAMES if length <= LONGEST => format!("{}:", listed(names, "and")),
+        2 if of == 2 => "In both cases,".to_owned(),
         n if n == of => format!("In all {n} cases,"),
         n => format!("In {n} of {of} cases,"),
     }
@@ -287,6 +293,14 @@ mod tests {
         for (names, of, expected) in [
             (&["a"][..], 1, "a:"),
             (&["a", "b"], 2, "a and b:"),
+            (
+                &[
+                    "rand-read-block_size4KiB-depth1",
+                    "rand-read-block_size4KiB-depth4",
+                ],
+                8,
+                "In 2 of 8 cases,",
+            ),
             (&["a", "b", "c"], 8, "In 3 of 8 cases,"),
             (&["a", "b", "c"], 3, "In all 3 cases,"),
         ] {

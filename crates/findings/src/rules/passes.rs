@@ -52,7 +52,7 @@ pub(super) fn outlier_pass(cases: &Cases<'_>) -> Vec<Finding> {
         let median = Summary::new(&case.pass_iops)?.median;
         Some(
             warning(
-                "pass {} reached {} IOPS, {} against the median of {} passes",
+                "pass {} delivered {} IOPS, {} against the median of {} passes",
                 [
                     word(case.pass_numbers[found.index].to_string()),
                     speed(iops),
@@ -198,7 +198,7 @@ mod tests {
         assert!(
             finding
                 .statement
-                .contains("pass 4 reached 4,000 IOPS, -60 %")
+                .contains("pass 4 delivered 4,000 IOPS, -60 %")
         );
         silent(&record, "scatter");
         silent(&passes(&[10_000.0, 9000.0, 11_000.0]), "outlier-pass");

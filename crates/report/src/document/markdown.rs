@@ -88,7 +88,7 @@ fn table_of(table: &Table) -> String {
         let cells = cells.iter().map(String::as_str);
         out.push_str(&row(&cells.collect::<Vec<_>>()));
     }
-    let remarks: Vec<(&str, &str)> = table.rows.iter().flat_map(remarks).collect();
+    let remarks = remarks(&table.rows);
     if !remarks.is_empty() {
         out.push('\n');
     }
@@ -98,13 +98,21 @@ fn table_of(table: &Table) -> String {
     out
 }
 
-/// What is said of a row and of the group that begins with it, each behind its name.
-fn remarks(row: &Row) -> Vec<(&str, &str)> {
-    let name = row.cells.first().map_or("", String::as_str);
-    let group = row.group.iter();
-    let of_group = group.map(|group| (&*group.title, &*group.warning));
-    let all = of_group.chain([(name, &*row.below)]);
-    all.filter(|(_, text)| !text.is_empty()).collect()
+/// What is said of groups and rows, each behind its name. A row of a group has that of the group: its
+/// own, such as `p99.9`, is that of many.
+fn remarks(rows: &[Row]) -> Vec<(&str, &str)> {
+    let mut group = None;
+    let mut all = Vec::new();
+    for row in rows {
+        if let Some(begun) = &row.group {
+            group = Some(&*begun.title);
+            all.push((&*begun.title, &*begun.warning));
+        }
+        let own = row.cells.first().map_or("", String::as_str);
+        all.push((group.unwrap_or(own), &*row.below));
+    }
+    all.retain(|(_, text)| !text.is_empty());
+    all
 }
 
 fn row(cells: &[&str]) -> String {

@@ -186,10 +186,7 @@ fn found(runs: &[(&Record, &Assessment)]) -> Vec<Part> {
 pub fn curves(record: &Record) -> Option<Part> {
     let plot = study::curves(record)?;
     let lines = plot.lines.iter();
-    let lines = lines.map(|line| Entry {
-        fit: document::Fit::Whole,
-        ..Entry::new(Ink::Dim, "", 2, shown::line(&plot, line))
-    });
+    let lines = lines.map(|line| Entry::new(Ink::Dim, " ", 4, shown::line(&plot, line)));
     Some(Part::section(
         &plot.title,
         vec![Part::Entries(lines.collect())],

@@ -233,6 +233,11 @@ fn phrase(rule: &str) -> String {
         "setting-not-in-effect" => "a setting that was bought is not in effect",
         "below-documented-limit" => "less than a documented limit allows",
         "memory-target" => "the target lies in memory",
+        "littles-law" => "time went by outside the measured latency",
+        "useless-depth" => "depth has no effect with this engine",
+        "above-limit" => "more than a limit allows",
+        "quicker-than-published" => "quicker than anything published",
+        "slower-than-published" => "slower than anything published",
         name => return name.replace('-', " "),
     };
     known.to_owned()
@@ -295,7 +300,10 @@ fn one_against(against: &Against) -> (Tone, String) {
     if parts.is_empty() {
         return (
             Tone::Plain,
-            format!("{name} shows no difference that matters in {loads}"),
+            match number(Verdict::Negligible) {
+                0 => format!("{name} shows no difference in {loads}"),
+                _ => format!("{name} shows no difference that matters in {loads}"),
+            },
         );
     }
     (tone, format!("{name} is {}", parts.join(", ")))

@@ -3,7 +3,7 @@
 use blocklab_compare::study::{
     Entry, Judged, Line, Nearness, Outcome, Party, Plot, REACHED, Saturation, Table, Verdict,
 };
-use blocklab_units::{count, stated};
+use blocklab_units::{Nanos, count, stated};
 
 use crate::words::facts;
 
@@ -186,11 +186,14 @@ pub fn line_name(plot: &Plot, line: &Line) -> String {
     }
 }
 
-/// `NVMe: peak 3,300,000 IOPS at 310 µs mean service time; knee at …; 1,000 µs is passed at … (between … and …)`.
+/// `NVMe: peak 3,300,000 IOPS at 310 µs mean service time; knee at …; 1.00 ms is passed at … (between … and …)`.
 pub fn line(plot: &Plot, line: &Line) -> String {
     let name = line_name(plot, line);
     let across = |value: f64| format!("{} {}", count(value), plot.x.unit);
-    let up = |value: f64| format!("{} {}", rounded(value), plot.y.unit);
+    let up = |value: f64| match plot.y.unit {
+        "µs" => Nanos((value * 1e3).round() as u64).to_string(),
+        unit => format!("{} {unit}", rounded(value)),
+    };
     let mut parts = Vec::new();
     if let Some(peak) = line.peak {
         // The same load has a service time and a response time, far apart.
@@ -207,15 +210,15 @@ pub fn line(plot: &Plot, line: &Line) -> String {
             let (after, before) = (at.after.min(at.before), at.after.max(at.before));
             let (after, before) = (count(after), count(before));
             parts.push(format!(
-                "{} are passed at {} (between {after} and {before})",
+                "{} is passed at {} (between {after} and {before})",
                 up(bound),
                 across(at.at)
             ));
         }
         (Some(bound), None) if line.points.iter().all(|point| point.y > bound) => {
-            parts.push(format!("{} are exceeded at every point", up(bound)));
+            parts.push(format!("{} is exceeded at every point", up(bound)));
         }
-        (Some(bound), None) => parts.push(format!("{} are never passed", up(bound))),
+        (Some(bound), None) => parts.push(format!("{} is never passed", up(bound))),
         _ => {}
     }
     format!("{name}: {}.", parts.join("; "))
