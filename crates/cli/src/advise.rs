@@ -43,8 +43,8 @@ pub fn advise(args: &AdviseArgs, store: &Store) -> Result<ExitCode> {
         },
         tolerated: args.max_wait,
     });
-    let current = args.migrate.as_deref().map(|text| in_use(text, &catalog));
-    let current = current.transpose()?;
+    let migrated = args.migrate.as_deref().map(|text| in_use(text, &catalog));
+    let current = migrated.transpose()?;
     let taken = taken(args, store, recorded.as_ref(), current.as_ref())?;
     let mut question = question::question(args, taken, &catalog)?;
     stay(&mut question, current.as_ref());
@@ -91,7 +91,7 @@ fn in_use(text: &str, catalog: &Catalog) -> Result<Resolved> {
     }
 }
 
-/// The need, from wherever it comes.
+/// The need: of a stored run, of a recorded load or of a volume in use, with the parts of `--need`.
 fn taken(
     args: &AdviseArgs,
     store: &Store,
@@ -112,8 +112,8 @@ fn taken(
             .need
             .with(text)
             .map_err(|error| anyhow!("--need: {error}"))?;
-        let is_rate = |part: &str| part.contains("iops") || part.contains("/s");
-        taken.at_least &= !is_rate(text);
+        let names_a_rate = text.contains("iops") || text.contains("/s");
+        taken.at_least &= !names_a_rate;
     }
     if let Some(current) = current {
         let is_asked = taken.need.iops > 0.0 || taken.need.bytes_per_s > 0.0;

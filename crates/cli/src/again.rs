@@ -84,8 +84,8 @@ pub fn plan_of(record: &Record) -> Result<Plan> {
 
 /// The operations of a trace, if its file is still what it was.
 fn read_again(id: &str, replay: &Replay) -> Result<Replay> {
-    let source = replay.source.as_ref();
-    let source = source.with_context(|| format!("the record of {id} names no trace file"))?;
+    let named = replay.source.as_ref();
+    let source = named.with_context(|| format!("the record of {id} names no trace file"))?;
     let path = &source.path;
     let bytes = read_input(path.as_ref(), LARGEST_REPORT)
         .with_context(|| format!("cannot read {path}, the trace that {id} replays"))?;
@@ -105,10 +105,10 @@ fn read_again(id: &str, replay: &Replay) -> Result<Replay> {
     })
 }
 
-/// On the null target every job had the null engine, whatever its study named, and that is what
-/// the text of an older record holds.
+/// Whether the run was on the null target. Every job had the null engine there, whatever its study
+/// named, and so has the text of an older record.
 fn ran_on_nothing(record: &Record, jobs: &[&Job]) -> bool {
-    let is_null = |job: &&Job| job.engine == Engine::Null;
-    let mut kinds = record.targets.iter().map(|target| target.kind);
-    kinds.any(|kind| kind == TargetKind::Null) && jobs.iter().any(is_null)
+    let mut targets = record.targets.iter();
+    targets.any(|target| target.kind == TargetKind::Null)
+        && jobs.iter().any(|job| job.engine == Engine::Null)
 }

@@ -91,11 +91,9 @@ fn runs(
         .iter()
         .map(|indexed| &*indexed.run.id)
         .collect();
-    let is_tagged = |run: &blocklab_store::Listed| {
-        tag.is_none_or(|tag| store.tags(run).iter().any(|known| known == tag))
-    };
     let earlier = history_runs(store, &index, |run| {
-        before.contains(&*run.id) && is_tagged(run)
+        before.contains(&*run.id)
+            && tag.is_none_or(|tag| store.tags(run).iter().any(|known| known == tag))
     });
     if let (Some(tag), true) = (tag, earlier.is_empty()) {
         bail!(

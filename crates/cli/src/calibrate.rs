@@ -25,17 +25,15 @@ use blocklab_args::CalibrateArgs;
 use blocklab_console::{listen, place, status, terminal};
 use blocklab_results::output::{self, Over};
 
-/// Fits a device, holds it against the disk, and writes it.
+/// Fits a device, compares its simulated runs with those of the disk, and writes it.
 pub fn calibrate(args: &CalibrateArgs, store: &Store) -> Result<ExitCode> {
     if let Some(path) = &args.output {
         output::try_out(path, Over::forced(args.force))?;
     }
-    let load = |run: &String| chosen::record(run, store);
-    let records = args
-        .runs
-        .iter()
-        .map(load)
-        .collect::<Result<Vec<Record>>>()?;
+    let runs = args.runs.iter();
+    let records: Vec<Record> = runs
+        .map(|run| chosen::record(run, store))
+        .collect::<Result<_>>()?;
     let measured: Vec<&Record> = records.iter().collect();
     let fitted = fit(&measured, args.allow_simulated)?;
     let bare = device_file::render(&fitted.device);
@@ -58,21 +56,19 @@ pub fn calibrate(args: &CalibrateArgs, store: &Store) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Where the device is, and what can be done with it.
+/// The last lines: where the device was written, and a command that uses it.
 fn closing(args: &CalibrateArgs) -> Part {
     let Some(path) = &args.output else {
         let text = "Nothing is written; -o FILE keeps this device.";
         return Part::Prose(text.to_owned());
     };
-    let line = |head: &str, text: String| Entry {
+    let command = format!("blocklab run quick --target sim:{}", address(path));
+    let lines = [("Written", path.display().to_string()), ("Try", command)];
+    let entries = lines.map(|(head, text)| Entry {
         fit: Fit::Whole,
         ..Entry::new(Ink::Dim, head, 9, text)
-    };
-    let command = format!("blocklab run quick --target sim:{}", address(path));
-    Part::Entries(vec![
-        line("Written", path.display().to_string()),
-        line("Try", command),
-    ])
+    });
+    Part::Entries(entries.into())
 }
 
 /// A path as an address takes it: never a name of something that is sold.

@@ -1,10 +1,10 @@
 //! `blocklab catalog`: lists, explains and imports what can be bought.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use blocklab_catalog::import::{Change, ImportFile, Imported, import};
+use blocklab_catalog::import::{ImportFile, Imported, import};
 use blocklab_catalog::{Catalog, Filter, Listed, Sheet, currency_of, describe, describe_load};
 use blocklab_units::{count, did_you_mean};
 use blocklab_workload::Date;
@@ -160,15 +160,6 @@ fn document(listed: &[Listed], currency: &str, is_foreign: bool) -> Document {
 }
 
 fn row(one: &Listed) -> [String; 11] {
-    let number = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), count);
-    // A maximum that lasts for ever is no news.
-    let up_to = |base: Option<f64>, max: Option<f64>| {
-        if base == max {
-            String::new()
-        } else {
-            number(max)
-        }
-    };
     let disks = match one.disk_gb {
         Some(gb) => format!("{} x {} GB", one.disks, count(gb)),
         None => "-".to_owned(),
@@ -191,6 +182,19 @@ fn row(one: &Listed) -> [String; 11] {
     ]
 }
 
+fn number(value: Option<f64>) -> String {
+    value.map_or_else(|| "-".to_owned(), count)
+}
+
+/// The maximum of a burst; empty where the base is no less, since it lasts for ever then.
+fn up_to(base: Option<f64>, max: Option<f64>) -> String {
+    if base == max {
+        String::new()
+    } else {
+        number(max)
+    }
+}
+
 /// `143.75`, `1,250`: to three decimals below a thousand.
 fn trimmed(value: f64) -> String {
     if value.abs() < 1000.0 {
@@ -203,15 +207,15 @@ fn trimmed(value: f64) -> String {
 fn bring(args: &CatalogImportArgs) -> Result<()> {
     let folder = place::catalog()
         .context("cannot find your catalog: neither XDG_DATA_HOME nor HOME is set")?;
-    let given = args.date.as_deref().map(str::parse::<Date>).transpose();
-    let given = given.context("--date")?;
-    let file = |path: &PathBuf| -> Result<ImportFile> {
-        Ok(ImportFile {
+    let date = args.date.as_deref().map(str::parse::<Date>);
+    let given = date.transpose().context("--date")?;
+    let mut files = Vec::new();
+    for path in &args.files {
+        files.push(ImportFile {
             path: path.clone(),
             date: given.map_or_else(|| written(path), Ok)?,
-        })
-    };
-    let files = args.files.iter().map(file).collect::<Result<Vec<_>>>()?;
+        });
+    }
     let done = import(&files, &folder)?;
     terminal::print(if args.json {
         answer::json(("catalog_import_format", 1), &answer::only("files", &done))?
@@ -222,8 +226,9 @@ fn bring(args: &CatalogImportArgs) -> Result<()> {
 
 /// The day on which a file was last written (UTC).
 fn written(path: &Path) -> Result<Date> {
-    let moment = fs::metadata(path).and_then(|facts| facts.modified());
-    let moment = moment.with_context(|| format!("cannot read {}", path.display()))?;
+    let moment = fs::metadata(path)
+        .and_then(|facts| facts.modified())
+        .with_context(|| format!("cannot read {}", path.display()))?;
     let day = jiff::Timestamp::try_from(moment)?
         .strftime("%Y-%m-%d")
         .to_string();
@@ -245,19 +250,17 @@ fn account(done: &Imported) -> String {
         done.kind,
         done.date
     );
-    let line = |sign: &str, change: &Change| match &change.old {
-        Some(old) => format!("  {sign} {}: {old} -> {}\n", change.what, change.new),
-        None => format!("  {sign} {}: {}\n", change.what, change.new),
-    };
-    let changed = done.changed.iter().map(|change| line("~", change));
-    let added = done.added.iter().map(|change| line("+", change));
-    let lines: Vec<String> = changed.chain(added).collect();
-    text.extend(lines.iter().take(SHOWN).cloned());
-    if lines.len() > SHOWN {
-        text.push_str(&format!(
-            "  … and {} more (--json shows all)\n",
-            lines.len() - SHOWN
-        ));
+    let changed = done.changed.iter().map(|change| ("~", change));
+    let added = done.added.iter().map(|change| ("+", change));
+    for (sign, change) in changed.chain(added).take(SHOWN) {
+        text.push_str(&match &change.old {
+            Some(old) => format!("  {sign} {}: {old} -> {}\n", change.what, change.new),
+            None => format!("  {sign} {}: {}\n", change.what, change.new),
+        });
+    }
+    let more = (done.changed.len() + done.added.len()).saturating_sub(SHOWN);
+    if more > 0 {
+        text.push_str(&format!("  … and {more} more (--json shows all)\n"));
     }
     text.push_str(&format!(
         "  {} changed, {} added, {} unchanged; {} entries not used here\n",

@@ -7,15 +7,16 @@ use blocklab_store::{Store, Stored};
 
 /// The run, with a line where its name could also mean an older one.
 pub fn record(run: &str, store: &Store) -> Result<Record> {
-    Ok(told(run, store.load(run)?))
+    Ok(announced(run, store.load(run)?))
 }
 
-/// The same with all texts as they are stored.
+/// The record with all texts as they are stored.
 pub fn record_unchanged(run: &str, store: &Store) -> Result<Record> {
-    Ok(told(run, store.load_unchanged(run)?))
+    Ok(announced(run, store.load_unchanged(run)?))
 }
 
-fn told(run: &str, stored: Stored) -> Record {
+/// The record; a line on the terminal says which one is meant, where several have its name.
+fn announced(run: &str, stored: Stored) -> Record {
     if stored.of_its_name > 1 {
         let (id, runs) = (&stored.record.id, stored.of_its_name);
         terminal::inform(&format!(

@@ -77,7 +77,7 @@ fn margins(args: &CompareArgs, asked: &[Asked]) -> Margins {
     }
 }
 
-/// Without a share of its own, `slower` allows the least difference that matters.
+/// The conditions of the gates. `slower` without a share allows the least difference that matters.
 fn asked(args: &CompareArgs) -> Result<Vec<Asked>> {
     let mut asked = gate_args::asked(&args.gate, Asking::Compare)?;
     let usual = args.at_least.unwrap_or(Condition::LOSS_PERCENT);
@@ -103,7 +103,7 @@ fn judge(asked: &[Asked], records: &[&Record], comparison: &Comparison) -> Optio
     answer(asked, evidence)
 }
 
-/// In words or JSON, and as a page.
+/// Prints the comparison in words or JSON, and writes its page.
 fn show(
     args: &CompareArgs,
     all: &[&Record],
@@ -136,7 +136,8 @@ fn show(
     }
 }
 
-/// Where the baseline stands; a run that was not named among the others comes first.
+/// The place of the baseline among the records; a run that was not named among the others comes
+/// first.
 fn baseline(args: &CompareArgs, store: &Store, records: &mut Vec<Record>) -> Result<usize> {
     let Some(run) = &args.baseline else {
         return Ok(0);

@@ -25,8 +25,8 @@ const ASKED: &str = "__complete";
 /// The words to complete, where the shell requests it.
 pub fn requested(arguments: &[OsString]) -> Option<Vec<String>> {
     let (word, rest) = arguments.get(1..)?.split_first()?;
-    let text = |word: &OsString| word.to_string_lossy().into_owned();
-    (word == ASKED).then(|| rest.iter().map(text).collect())
+    let words = rest.iter().map(|word| word.to_string_lossy().into_owned());
+    (word == ASKED).then(|| words.collect())
 }
 
 /// Prints what fits, one a line. A shell shows no errors here.
@@ -70,17 +70,10 @@ fn expected(words: &[String]) -> Option<Place> {
             positionals += 1;
         }
     }
-    let named = |arg: &Arg, begun: &str| Place {
-        kind: kind(command, arg),
-        begun: begun.to_owned(),
-        store: store.clone(),
-    };
-    match (pending, last.split_once('=')) {
-        (Some(arg), _) => Some(named(arg, last)),
-        (None, Some((name, begun))) if name.starts_with("--") => {
-            Some(named(option(command, name)?, begun))
-        }
-        (None, _) if last.starts_with('-') => None,
+    let (arg, begun) = match (pending, last.split_once('=')) {
+        (Some(arg), _) => (arg, &**last),
+        (None, Some((name, begun))) if name.starts_with("--") => (option(command, name)?, begun),
+        (None, _) if last.starts_with('-') => return None,
         (None, _) => {
             // The last one may take many words.
             let all: Vec<&Arg> = command.get_positionals().collect();
@@ -88,9 +81,14 @@ fn expected(words: &[String]) -> Option<Place> {
                 let last = all.last();
                 last.filter(|last| last.get_num_args().is_some_and(|n| n.max_values() > 1))
             });
-            Some(named(arg?, last))
+            (*arg?, &**last)
         }
-    }
+    };
+    Some(Place {
+        kind: kind(command, arg),
+        begun: begun.to_owned(),
+        store,
+    })
 }
 
 /// An address of a volume that is modelled, and not only looked up.
@@ -121,7 +119,7 @@ fn option<'c>(command: &'c Command, word: &str) -> Option<&'c Arg> {
     found.filter(|arg| arg.get_action().takes_values())
 }
 
-/// All that begins so. Without a store or a catalog nothing of them fits.
+/// The words of a kind that begin with `begun`. Those of a store or a catalog need one.
 fn candidates(
     kind: &str,
     begun: &str,
@@ -155,8 +153,8 @@ fn candidates(
 
 fn runs(store: Option<&Store>) -> Vec<String> {
     let listed = store.map(|store| store.list().runs).unwrap_or_default();
-    let listed = listed.into_iter().rev().map(|run| (run.id, run.name));
-    calls(&listed.collect::<Vec<_>>())
+    let newest_first = listed.into_iter().rev().map(|run| (run.id, run.name));
+    calls(&newest_first.collect::<Vec<_>>())
 }
 
 /// What runs of these ids and names are called by: `latest`, the ids in this order, and each name that
@@ -190,17 +188,15 @@ fn can_be_modelled(begun: &str, catalog: &Catalog) -> bool {
         streams: 0,
         in_flight: 1,
     };
-    let is_modelled = |address: &str| {
-        let resolved = resolve_text(address, catalog);
-        resolved.is_ok_and(|resolved| predict(&resolved.spec, load).is_ok())
+    let rests: &[&str] = match begun.chars().last() {
+        Some('@') => return true,
+        Some(':') => &["1TiB", "1TiB,iops=3000"],
+        _ => &[""],
     };
-    match begun.chars().last() {
-        Some('@') => true,
-        Some(':') => ["1TiB", "1TiB,iops=3000"]
-            .iter()
-            .any(|rest| is_modelled(&format!("{begun}{rest}"))),
-        _ => is_modelled(begun),
-    }
+    rests.iter().any(|rest| {
+        let resolved = resolve_text(&format!("{begun}{rest}"), catalog);
+        resolved.is_ok_and(|resolved| predict(&resolved.spec, load).is_ok())
+    })
 }
 
 /// The part that is being typed: the type of a volume, or of the instance after `@`.
@@ -249,16 +245,18 @@ pub fn with_names(shell: Shell, words: &str) -> String {
     format!("{words}{asks}")
 }
 
-/// For the value of an option fish runs the completion of that option alone, so each needs its own.
+/// The completions for fish, which completes the value of an option by that option's line alone, so
+/// each gets the rule.
 fn fish(words: &str) -> String {
-    let line = |line: &str| {
+    let mut text = String::new();
+    for line in words.lines() {
+        text.push_str(line);
         if line.ends_with(" -r") || line.ends_with(" -r -F") {
-            format!("{line} -k -a \"(__blocklab_names)\"\n")
-        } else {
-            format!("{line}\n")
+            text.push_str(" -k -a \"(__blocklab_names)\"");
         }
-    };
-    words.lines().map(line).chain([FISH.to_owned()]).collect()
+        text.push('\n');
+    }
+    text + FISH
 }
 
 const BASH: &str = r#"

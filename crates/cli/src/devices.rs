@@ -50,10 +50,10 @@ fn document(devices: &[Device]) -> Document {
     let refused = devices.iter().filter(|device| !device.verdict.writes);
     for device in refused.clone() {
         let reasons = device.verdict.reasons.iter();
-        let reasons = reasons.map(|reason| Entry::listed("-", reason));
+        let entries = reasons.map(|reason| Entry::listed("-", reason));
         parts.push(Part::section(
             format!("{} is not written to:", device.node.facts.name),
-            vec![Part::Entries(reasons.collect())],
+            vec![Part::Entries(entries.collect())],
         ));
     }
     if refused.count() > 0 {

@@ -40,14 +40,17 @@ pub fn diagnose(args: &DiagnoseArgs, store: &Store) -> Result<ExitCode> {
     };
     let asked = gate_args::asked(&args.gate, asking)?;
     let catalog = blocklab_console::place::load_catalog()?;
-    let page = |run: &String| {
+    let judged = each(&args.runs, |run| -> Result<_> {
         let record = chosen::record(run, store)?;
         let (page, gate) = one(args, &asked, &record, &catalog)?;
         Ok((page, (record, gate)))
-    };
-    let judged = each(&args.runs, page).into_iter();
-    let judged: Vec<(String, (Record, Option<Gate>))> = judged.collect::<Result<_>>()?;
-    let (pages, gates): (Vec<String>, Vec<(Record, Option<Gate>)>) = judged.into_iter().unzip();
+    });
+    let (mut pages, mut gates) = (Vec::new(), Vec::new());
+    for judged in judged {
+        let (page, gate) = judged?;
+        pages.push(page);
+        gates.push(gate);
+    }
     let answers = gates.iter().filter_map(|(_, gate)| gate.as_ref());
     let worst = answers.max_by_key(|gate| gate.answer);
     if args.html.as_deref() == Some(Path::new("-")) {
@@ -81,15 +84,15 @@ fn one(
     catalog: &Catalog,
 ) -> Result<(String, Option<Gate>)> {
     let addresses = addresses(&args.expect, record)?;
-    let bought = addresses.iter().map(|text| find(text, record, catalog));
-    let bought = bought.collect::<Result<Vec<_>>>()?;
+    let found = addresses.iter().map(|text| find(text, record, catalog));
+    let bought = found.collect::<Result<Vec<_>>>()?;
     let hosts: Vec<_> = bought.iter().map(|(resolved, _)| host(resolved)).collect();
-    let neighbours = |place: usize| -> Vec<usize> {
-        let all = (0..hosts.len())
-            .filter(|other| hosts[*other].is_some() && hosts[*other] == hosts[place]);
-        all.collect()
-    };
-    let together: Vec<_> = (0..bought.len()).map(neighbours).collect();
+    // The places of all volumes on the host of each.
+    let mut together: Vec<Vec<usize>> = Vec::new();
+    for host in &hosts {
+        let all = (0..hosts.len()).filter(|other| host.is_some() && hosts[*other] == *host);
+        together.push(all.collect());
+    }
     let several = bought.len() > 1;
     let each = bought.iter().zip(&together).enumerate();
     let expectations = each.map(|(place, ((resolved, priced), together))| Expectation {
@@ -116,9 +119,9 @@ fn one(
         }
         Some(form) => {
             let words = views::diagnosis(record, &diagnosis).print(form);
-            let page = args.html.iter();
-            let page = page.map(|path| format!("\nReport  {}\n", path.display()));
-            words + &page.collect::<String>() + &gate::words(gate.as_ref(), form)
+            let file = args.html.as_ref();
+            let page = file.map(|path| format!("\nReport  {}\n", path.display()));
+            words + &page.unwrap_or_default() + &gate::words(gate.as_ref(), form)
         }
     };
     Ok((text, gate))
@@ -155,17 +158,17 @@ fn addresses(given: &[String], record: &Record) -> Result<Vec<String>> {
             ),
         };
     }
-    let address = |(place, target): (usize, &TargetFacts)| {
-        let own = named.iter().find(|(known, _)| *known == place);
-        let missing = || {
-            anyhow!(
+    let mut addresses = Vec::new();
+    for (place, target) in targets.iter().enumerate() {
+        let Some((_, own)) = named.iter().find(|(known, _)| *known == place) else {
+            bail!(
                 "no --expect {0}=ADDRESS is given for the target {0}",
                 target.path
-            )
+            );
         };
-        Ok(own.ok_or_else(missing)?.1.to_owned())
-    };
-    targets.iter().enumerate().map(address).collect()
+        addresses.push((*own).to_owned());
+    }
+    Ok(addresses)
 }
 
 /// The place of the target and the address of `TARGET=ADDRESS`; `None` for an address alone.

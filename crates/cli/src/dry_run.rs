@@ -18,7 +18,7 @@ use blocklab_args::FormArgs;
 /// Width of the names at the left.
 const INDENT: usize = 10;
 
-/// What a disk may take that nobody has measured yet.
+/// The rate that is assumed of a disk without a measurement.
 const FOR_SCALE: Bytes = Bytes(1_000_000_000);
 
 /// What one system of a study would see, or the only one.
@@ -147,17 +147,21 @@ fn lines_of(of: &TargetForecast) -> Vec<(&'static str, String)> {
 
 /// The price of what the addresses stand for, over the time of the run.
 fn cost(found: &Forecast, catalog: &Catalog) -> Option<Cost> {
-    let address = |it: &TargetForecast| {
-        let target = Target::parse(&it.facts.path).ok()?;
-        Bought::find(&target.address()?.to_string(), None, catalog).ok()
-    };
-    let bought: Option<Vec<Bought>> = found.targets.iter().map(address).collect();
+    let mut bought = Vec::new();
+    for forecast in &found.targets {
+        let target = Target::parse(&forecast.facts.path).ok()?;
+        let address = target.address()?.to_string();
+        bought.push(Bought::find(&address, None, catalog).ok()?);
+    }
+    if bought.is_empty() {
+        return None;
+    }
     let Priced {
         usd_per_hour,
         money,
         regions,
         ..
-    } = price("", &bought.filter(|bought| !bought.is_empty())?, None);
+    } = price("", &bought, None);
     Some(Cost {
         amount: usd_per_hour? * found.time.as_secs_f64() / 3600.0,
         currency: money,
@@ -252,11 +256,11 @@ impl SystemForecast {
         }
     }
 
-    /// The same, with the size of the devices below: endurance is counted in full writes.
+    /// How often that writes the whole devices below; vendors state endurance in such full writes.
     fn times_over(&self) -> String {
         let size: u64 = self.targets.iter().map(|target| target.size_bytes).sum();
-        let is_device = |it: &TargetLine| it.kind == TargetKind::BlockDevice;
-        if self.targets.iter().all(is_device) && size > 0 {
+        let mut targets = self.targets.iter();
+        if targets.all(|target| target.kind == TargetKind::BlockDevice) && size > 0 {
             let times = self.unbounded_s * FOR_SCALE.as_f64() / size as f64;
             format!(", {times:.2} times its size")
         } else {
@@ -304,7 +308,7 @@ impl Cost {
     }
 }
 
-/// In the unit that keeps three figures: a small load writes 16.4 MB, not 0 GB.
+/// Bytes in the unit that keeps three digits: a small load writes 16.4 MB, not 0 GB.
 fn amount(bytes: f64) -> String {
     let (unit, name) = match bytes {
         ..1e6 => (1e3, "kB"),

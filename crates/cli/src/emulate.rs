@@ -174,19 +174,20 @@ impl Model {
 
     fn volumes(&self, args: &EmulateArgs) -> Result<Vec<Arc<Volume>>> {
         let memory = MemoryLimit::new(args.memory_limit.unwrap_or_else(default_memory));
-        let volume = |index| -> Result<Arc<Volume>> {
+        let mut volumes = Vec::new();
+        for index in 0..self.count() {
             let size = self.size(args, index)?;
             let model = self.instance.as_ref();
-            Ok(Volume::new(VolumeSetup {
+            volumes.push(Volume::new(VolumeSetup {
                 name: self.name(args, index),
                 size,
                 read_only: args.read_only,
                 backing: backing(args, &memory, index, size)?,
                 model: model.map(|instance| (Arc::clone(instance), index)),
                 clock: self.clock,
-            }))
-        };
-        (0..self.count()).map(volume).collect()
+            }));
+        }
+        Ok(volumes)
     }
 
     fn name(&self, args: &EmulateArgs, index: usize) -> String {
@@ -201,7 +202,6 @@ impl Model {
 
     fn export(&self, index: usize, volume: &Volume) -> Export {
         let spec = self.spec().map(|spec| &spec.volumes[index]);
-        let counts_units = |accounting| matches!(accounting, Accounting::WholeUnits { .. });
         Export {
             name: volume.name().to_owned(),
             description: match self.addresses.get(index) {
@@ -211,7 +211,8 @@ impl Model {
             size: volume.size(),
             read_only: volume.is_read_only(),
             // Only media that seek are metered in whole units.
-            rotational: spec.is_some_and(|spec| counts_units(spec.accounting)),
+            rotational: spec
+                .is_some_and(|spec| matches!(spec.accounting, Accounting::WholeUnits { .. })),
         }
     }
 
@@ -259,20 +260,20 @@ impl Model {
 
 impl Model {
     fn notes(&self, args: &EmulateArgs) -> Vec<Note> {
-        let note = |subject: &str, text: String| Note::new(NoteLevel::Approximated, subject, text);
-        let speed = args.speed.map(|factor| {
+        let mut notes = Vec::new();
+        if let Some(factor) = args.speed {
             let text = format!(
                 "burst buckets hold 1/{factor} of what the provider sells, and are full again in \
                  1/{factor} of the time; rates are the provider's"
             );
-            note("--speed", text)
-        });
-        let forgives = self.forgives.then(|| {
+            notes.push(Note::new(NoteLevel::Approximated, "--speed", text));
+        }
+        if self.forgives {
             let text = "limiters without a bucket hold 20 ms of their rate, so that a client that \
                         the machine held up loses nothing: up to 2 % more in the first second";
-            note("limiters", text.to_owned())
-        });
-        speed.into_iter().chain(forgives).collect()
+            notes.push(Note::new(NoteLevel::Approximated, "limiters", text));
+        }
+        notes
     }
 }
 
@@ -431,10 +432,11 @@ impl<'a> Watch<'a> {
         self.drawn = lines.len();
     }
 
-    /// What was seen until the end of the last slice.
+    /// The measurement of each volume, up to the end of the last interval.
     fn measurements(&self, clients: u64, control: &Control) -> Vec<Measurement> {
-        let measurement = |(index, volume): (usize, &Arc<Volume>)| {
-            self.samplers[index].measurement(ServiceFacts {
+        let mut measurements = Vec::new();
+        for (index, volume) in self.volumes.iter().enumerate() {
+            measurements.push(self.samplers[index].measurement(ServiceFacts {
                 name: volume.name(),
                 protocol: protocol(self.args),
                 clients,
@@ -442,9 +444,9 @@ impl<'a> Watch<'a> {
                 in_flight: volume.in_flight(),
                 waited: self.waited[index].clone(),
                 events: control.events_of(index),
-            })
-        };
-        self.volumes.iter().enumerate().map(measurement).collect()
+            }));
+        }
+        measurements
     }
 }
 

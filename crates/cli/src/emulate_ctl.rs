@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::{Result, anyhow};
+use anyhow::{Result, anyhow, bail};
 use blocklab_console::{status, terminal};
 use blocklab_emulator::control::{Answer, VolumeState, ask};
 use blocklab_report::observed::credits;
@@ -14,17 +14,14 @@ use blocklab_args::EmulateCtlArgs;
 
 /// Sends the command, and shows the answer.
 pub fn emulate_ctl(args: &EmulateCtlArgs) -> Result<ExitCode> {
-    let path = args
-        .server
-        .strip_prefix("unix:")
-        .filter(|text| !text.is_empty());
-    let path = path.map(Path::new).ok_or_else(|| {
-        anyhow!(
+    let given = args.server.strip_prefix("unix:");
+    let Some(path) = given.filter(|text| !text.is_empty()) else {
+        bail!(
             "`{}` is not a command socket; write unix:PATH, as given to `emulate --control`",
             args.server
-        )
-    })?;
-    let (answer, line) = ask(path, &args.command.text).map_err(|error| {
+        );
+    };
+    let (answer, line) = ask(Path::new(path), &args.command.text).map_err(|error| {
         let why = match error.kind() {
             io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => {
                 "no server takes commands there; start `blocklab emulate ADDRESS --control` with it"
@@ -63,14 +60,11 @@ fn in_words(answer: &Answer) -> String {
 fn volume(state: &VolumeState) -> Vec<String> {
     let size = Bytes(state.size_bytes);
     let attached = if state.attached { "" } else { ", detached" };
-    let number = |value: u64| count(value as f64);
+    let [reads, writes, failed] =
+        [state.reads, state.writes, state.failed].map(|operations| count(operations as f64));
     let mut lines = vec![format!(
-        "{} ({size}){attached}: {} reads, {} writes, {} failed, {} in flight",
-        state.name,
-        number(state.reads),
-        number(state.writes),
-        number(state.failed),
-        state.in_flight,
+        "{} ({size}){attached}: {reads} reads, {writes} writes, {failed} failed, {} in flight",
+        state.name, state.in_flight,
     )];
     let balances = state.balances.iter();
     lines.extend(balances.map(|balance| format!("  {} left", credits(balance))));
@@ -84,7 +78,7 @@ fn volume(state: &VolumeState) -> Vec<String> {
             fault.number,
             fault.command,
             fault.from_s,
-            number(fault.hits),
+            count(fault.hits as f64),
         ));
     }
     lines

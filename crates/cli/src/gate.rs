@@ -71,7 +71,7 @@ pub fn asked(args: &GateArgs, asking: Asking) -> Result<Vec<Asked>> {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Gates {
-    /// Of all loads.
+    /// Conditions for all loads.
     #[serde(default)]
     fail_on: Vec<Written>,
     #[serde(default)]

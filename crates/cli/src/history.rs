@@ -38,7 +38,7 @@ pub fn history(args: &HistoryArgs, store: &Store) -> Result<()> {
     })
 }
 
-/// The same for a page.
+/// The history for a page.
 pub fn shown(args: &HistoryArgs, store: &Store) -> Result<Built> {
     let (runs, found) = found(args, store, &store.index(&DERIVATION))?;
     Ok(Built {

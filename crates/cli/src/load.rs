@@ -50,16 +50,18 @@ pub fn plan(load: &LoadArgs) -> Result<Plan> {
 }
 
 fn refuse_what_does_not_fit(load: &LoadArgs) -> Result<()> {
-    let is_mixed = |kind: &OperationKind| matches!(kind, OperationKind::Rw | OperationKind::Randrw);
-    if load.reads != 50 && !load.rw.iter().any(is_mixed) {
+    let (mut is_mixed, mut has_writes) = (false, false);
+    for kind in &load.rw {
+        is_mixed |= matches!(kind, OperationKind::Rw | OperationKind::Randrw);
+        has_writes |= !matches!(kind, OperationKind::Read | OperationKind::Randread);
+    }
+    if load.reads != 50 && !is_mixed {
         bail!("--reads works only with --rw rw and --rw randrw: here all operations are alike");
     }
     if load.arrivals.is_some() && load.rate.is_empty() {
         bail!("--arrivals says when operations of a given rate arrive: add --rate IOPS");
     }
-    let reads =
-        |kind: &OperationKind| matches!(kind, OperationKind::Read | OperationKind::Randread);
-    if load.fsync.is_some() && load.rw.iter().all(reads) {
+    if load.fsync.is_some() && !has_writes {
         bail!("--fsync follows writes, and here all operations are reads");
     }
     Ok(())
@@ -212,7 +214,7 @@ pub fn name_of(job: &Job) -> Option<String> {
     name_without(job, &[])
 }
 
-/// The same without the settings that a sweep adds to the name by itself.
+/// The name of a job without the settings that a sweep adds to it.
 fn name_without(job: &Job, swept: &[&str]) -> Option<String> {
     let order = match job.pattern {
         Pattern::Sequential => "seq",

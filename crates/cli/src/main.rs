@@ -79,12 +79,13 @@ fn main() -> ExitCode {
 /// The arguments, with the command that the program's own name stands for.
 fn by_name(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let mut arguments: Vec<OsString> = arguments.into_iter().collect();
-    let name = arguments
+    let file = arguments
         .first()
-        .and_then(|path| Path::new(path).file_name());
-    let name = name.and_then(OsStr::to_str).unwrap_or_default();
-    let name = name.strip_suffix(".exe").unwrap_or(name).to_owned();
-    if blocklab_tools::NAMES.contains(&name.as_str()) {
+        .and_then(|path| Path::new(path).file_name())
+        .and_then(OsStr::to_str)
+        .unwrap_or_default();
+    let program = file.strip_suffix(".exe").unwrap_or(file);
+    if let Some(name) = blocklab_tools::NAMES.iter().find(|name| **name == program) {
         arguments.insert(1, name.into());
     }
     arguments
@@ -94,8 +95,7 @@ fn by_name(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
 /// All languages would take it for the name of a file. A dash before a space opens a text.
 fn no_hyphen(argument: &OsStr) -> Option<String> {
     let text = argument.to_str()?;
-    let is_dash = |sign: char| matches!(sign, '\u{2010}'..='\u{2015}' | '\u{2212}');
-    let bare = text.trim_start_matches(is_dash);
+    let bare = text.trim_start_matches(|sign| matches!(sign, '\u{2010}'..='\u{2015}' | '\u{2212}'));
     let is_option =
         bare.len() < text.len() && bare.starts_with(|sign: char| sign.is_alphanumeric());
     is_option.then(|| {

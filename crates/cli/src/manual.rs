@@ -61,8 +61,8 @@ fn pages(command: &Command, dir: &Path, over: Over) -> Result<()> {
         .try_for_each(|below| pages(below, dir, over))
 }
 
-/// One page. The text after the options is our list of examples, whose lines must stay as they
-/// are, so it is not left to the generator.
+/// The manual page of a command. The text after the options is our list of examples, whose lines
+/// must stay as they are, so it is not left to the generator.
 fn page(command: &Command, name: &str) -> io::Result<Vec<u8>> {
     let man = Man::new(command.clone())
         .title(name)
@@ -78,8 +78,8 @@ fn page(command: &Command, name: &str) -> io::Result<Vec<u8>> {
         man.render_subcommands_section(&mut roff)?;
     }
     let after = command.get_after_long_help().or(command.get_after_help());
-    let after = after.map(ToString::to_string).unwrap_or_default();
-    closing(&mut roff, &after)?;
+    let examples = after.map(ToString::to_string).unwrap_or_default();
+    closing(&mut roff, &examples)?;
     Ok(roff)
 }
 

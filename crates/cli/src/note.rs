@@ -7,7 +7,7 @@ use blocklab_console::terminal;
 use blocklab_findings::assess;
 use blocklab_native::studies;
 use blocklab_results::output::{self, Over};
-use blocklab_store::{Listed, Store, Stored};
+use blocklab_store::{Store, Stored};
 
 use crate::chosen;
 use blocklab_args::NoteArgs;
@@ -55,11 +55,11 @@ pub fn note(args: &NoteArgs, store: &Store) -> Result<()> {
 /// its text, which no run keeps.
 fn studies(id: &str, store: &Store) -> Vec<String> {
     let runs = store.list().runs;
-    let page = |listed: &Listed| {
+    let pages = runs.iter().filter_map(|listed| {
         let path = Store::study_page(&store.root().join(&listed.id));
         let page = fs::read_to_string(&path)
             .ok()
-            .filter(|read_to_string| read_to_string.contains(id))?;
+            .filter(|page| page.contains(id))?;
         let shown = runs.iter().filter(|run| page.contains(&run.id));
         let with: String = shown.map(|shown| format!(" --with {}", shown.id)).collect();
         let study = match studies::builtin(&listed.study) {
@@ -70,8 +70,8 @@ fn studies(id: &str, store: &Store) -> Vec<String> {
             "{} shows it after  blocklab run {study}{with}\n",
             path.display()
         ))
-    };
-    runs.iter().filter_map(page).collect()
+    });
+    pages.collect()
 }
 
 /// The page that the run left with its record shows the note as well. A page that somebody

@@ -99,12 +99,12 @@ fn document(need: &Need, place: &Place, offered: &[Offered]) -> Document {
         rows,
         ..Table::wide(2)
     };
-    let lacking = offered
-        .iter()
-        .filter_map(|one| Some((one, one.found.as_ref().err()?)));
-    let lacking = lacking.map(|(one, why)| format!("{}: {why}", one.kind));
-    let regions = place.regions.iter();
-    let regions = regions.map(|(vendor, region, at)| format!("{vendor}: {region} ({at})"));
+    let lacking = offered.iter().filter_map(|one| {
+        let why = one.found.as_ref().err()?;
+        Some(format!("{}: {why}", one.kind))
+    });
+    let all_regions = place.regions.iter();
+    let regions = all_regions.map(|(vendor, region, at)| format!("{vendor}: {region} ({at})"));
     let prices =
         "A month has 730 hours. A machine is not part of it; what is billed by use neither.";
     let sustained = "Rates are those that the limits allow for ever, at random and in large operations; \
@@ -124,15 +124,19 @@ fn document(need: &Need, place: &Place, offered: &[Offered]) -> Document {
 }
 
 fn row(fitting: &Fitting) -> [String; 4] {
-    let number = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |it| count(it.floor()));
+    let mb_per_s = fitting.bytes_per_s.map(|bytes| bytes / 1e6);
+    let [iops, mb_per_s] = [fitting.iops, mb_per_s].map(|rate| match rate {
+        Some(rate) => count(rate.floor()),
+        None => "-".to_owned(),
+    });
     [
         fitting.address.clone(),
         fitting.per_month.map_or_else(
             || "not known".to_owned(),
             |month| format!("{month:.2} {}", fitting.currency),
         ),
-        number(fitting.iops),
-        number(fitting.bytes_per_s.map(|bytes| bytes / 1e6)),
+        iops,
+        mb_per_s,
     ]
 }
 

@@ -60,10 +60,10 @@ const RUN: &str = "run ";
 
 /// The error where nothing has a price: a table of dashes would be no answer.
 fn unpriced(all: &[Priced]) -> Option<String> {
-    let known = |it: &Priced| it.usd_per_month.is_some() || !it.costs.is_empty();
     // The output for an address names the list that holds no price of it.
-    let a_run = all.iter().any(|offer| offer.name.starts_with(RUN));
-    if !a_run || all.iter().any(known) {
+    let has_run = all.iter().any(|offer| offer.name.starts_with(RUN));
+    let mut offers = all.iter();
+    if !has_run || offers.any(|offer| offer.usd_per_month.is_some() || !offer.costs.is_empty()) {
         return None;
     }
     let names: Vec<&str> = all.iter().map(|offer| &*offer.name).collect();
@@ -83,18 +83,12 @@ pub fn is_address(text: &str, catalog: &Catalog) -> bool {
     match text.parse() {
         Ok(Address::File(path)) => path.ends_with(".toml"),
         Ok(Address::Sold(offer)) => {
-            let named = |known: &str| known == offer.volume;
-            let written = text.contains([':', '@', ',', '=']);
-            written
-                || catalog
-                    .volume_types()
-                    .iter()
-                    .any(|volume_type| named(volume_type))
-                || offer.volume.contains('/')
+            text.contains([':', '@', ',', '=', '/'])
+                || catalog.volume_types().contains(&offer.volume)
                 || catalog
                     .instance_types()
                     .iter()
-                    .any(|instance_type| named(instance_type))
+                    .any(|known| *known == offer.volume)
         }
         Err(_) => text.contains([':', '@', ',', '=']),
     }

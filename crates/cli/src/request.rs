@@ -14,7 +14,7 @@ use blocklab_runner::{Missing, Request, Study, Until, planned_run};
 use blocklab_store::Store;
 use blocklab_units::{Nanos, did_you_mean};
 use blocklab_workload::publication::Publication;
-use blocklab_workload::{Case, Job, Plan, Target};
+use blocklab_workload::{Job, Plan, Target};
 
 use crate::again;
 use crate::chosen;
@@ -188,24 +188,26 @@ fn of_trace(args: &RunArgs) -> Result<Loaded> {
 
 /// Leaves the cases of these names; the name of a matrix stands for all its cases.
 fn choose(plan: &mut Plan, names: &[String]) -> Result<()> {
-    let is_of = |case: &str, name: &str| {
-        let rest = case.strip_prefix(name);
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
-    };
+    let known: Vec<&str> = plan.cases.iter().map(|case| &*case.name).collect();
     for name in names {
-        let known = || plan.cases.iter().map(|case| &*case.name);
-        if !known().any(|case| is_of(case, name)) {
-            let hint = did_you_mean(name, known(), || {
-                format!("its cases are: {}", known().collect::<Vec<_>>().join(", "))
+        if !known.iter().any(|case| is_case_of(case, name)) {
+            let hint = did_you_mean(name, known.iter().copied(), || {
+                format!("its cases are: {}", known.join(", "))
             });
             bail!("the study {} has no case {name}; {hint}", plan.name);
         }
     }
-    let is_chosen = |case: &Case| names.iter().any(|name| is_of(&case.name, name));
     if !names.is_empty() {
-        plan.cases.retain(is_chosen);
+        let cases = &mut plan.cases;
+        cases.retain(|case| names.iter().any(|name| is_case_of(&case.name, name)));
     }
     Ok(())
+}
+
+/// Whether a case has this name, or is one of the matrix of this name: `read-4k` is of `read`.
+fn is_case_of(case: &str, name: &str) -> bool {
+    let rest = case.strip_prefix(name);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
 }
 
 fn of_text(name_or_path: &str, args: &RunArgs) -> Result<Loaded> {
@@ -273,11 +275,11 @@ fn fits_the_clock(args: &RunArgs, name: &str, study: &Study) -> Result<()> {
     if planned_run(plan) <= CLOCK {
         return Ok(());
     }
-    let jobs = || plan.cases.iter().flat_map(|case| &case.workload.jobs);
+    let jobs = plan.cases.iter().flat_map(|case| &case.workload.jobs);
     let times = [
         ("pause", Some(plan.pause)),
-        ("ramp", jobs().map(|job| job.ramp).max()),
-        ("runtime", jobs().filter_map(|job| job.stop.runtime).max()),
+        ("ramp", jobs.clone().map(|job| job.ramp).max()),
+        ("runtime", jobs.filter_map(|job| job.stop.runtime).max()),
     ];
     let longest = times.into_iter().max_by_key(|(_, time)| *time);
     let (key, time) = longest.expect("of three times one is the longest");
@@ -294,15 +296,13 @@ fn fits_the_clock(args: &RunArgs, name: &str, study: &Study) -> Result<()> {
 
 /// The first line of a study that sets this key: `study.toml:3: `pause = "9h"``.
 fn place_of(key: &str, name: &str, source: &str) -> String {
-    let sets = |line: &str| line.split('=').next().map(str::trim) == Some(key);
-    let found = source.lines().zip(1..).find(|(line, _)| sets(line));
-    found.map_or_else(
-        || name.to_owned(),
-        |(line, number)| {
+    for (line, number) in source.lines().zip(1..) {
+        if line.split('=').next().map(str::trim) == Some(key) {
             let text = line.split('#').next().unwrap_or(line).trim();
-            format!("{name}:{number}: `{text}`")
-        },
-    )
+            return format!("{name}:{number}: `{text}`");
+        }
+    }
+    name.to_owned()
 }
 
 /// A region without a single block cannot be worked on; the error comes before anything runs.

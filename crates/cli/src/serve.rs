@@ -76,8 +76,8 @@ fn token_of(path: &Path) -> Result<Token> {
     })
 }
 
-/// Without a browser, the address that was printed is enough. The list of processes shows an
-/// argument to every user: it is worth nothing once the browser has used it.
+/// Opens a browser. Without one, the address that was printed is enough. The list of processes
+/// shows an argument to every user: it is worth nothing once the browser has used it.
 fn open(address: &str) {
     let mut command = Command::new("xdg-open");
     command

@@ -36,13 +36,13 @@ pub fn show(args: &ShowArgs, store: &Store) -> Result<()> {
     })
 }
 
-/// Leaves the cases of these names, and what was found about them in the light of all others.
+/// Leaves the cases of these names, and the findings about them, which were judged among all cases.
 fn only(names: &[String], record: &mut Record, assessment: &mut Assessment) -> Result<()> {
-    let known = || assessment.rows.iter().map(|row| &*row.case);
+    let known: Vec<&str> = assessment.rows.iter().map(|row| &*row.case).collect();
     for name in names {
-        if !known().any(|case| case == name) {
-            let hint = did_you_mean(name, known(), || {
-                format!("its cases are: {}", known().collect::<Vec<_>>().join(", "))
+        if !known.contains(&&**name) {
+            let hint = did_you_mean(name, known.iter().copied(), || {
+                format!("its cases are: {}", known.join(", "))
             });
             bail!("{} has no case {name}; {hint}", record.id);
         }
@@ -149,7 +149,7 @@ fn public_cases() -> BTreeSet<String> {
         .collect()
 }
 
-/// As requested, else as the name of the output file ends.
+/// The requested format, else the one that the name of the output file ends with.
 fn format(args: &ExportArgs) -> Result<Format> {
     let end = args.output.as_ref().and_then(|path| path.extension());
     let of_name = end.and_then(|end| Format::from_str(&end.to_string_lossy(), true).ok());
@@ -183,12 +183,10 @@ fn removed(removal: &Removal, gone: bool, dry_run: bool) -> String {
     if gone {
         return format!("{word} {folder}\n");
     }
-    let stays = removal
-        .stays()
-        .iter()
-        .map(|name| name.display().to_string());
-    let stays = stays.collect::<Vec<_>>().join(", ");
+    let names = removal.stays().iter();
+    let stays: Vec<String> = names.map(|name| name.display().to_string()).collect();
     format!(
-        "{word} the run in {folder}; the folder stays, because blocklab did not write: {stays}\n"
+        "{word} the run in {folder}; the folder stays, because blocklab did not write: {}\n",
+        stays.join(", ")
     )
 }

@@ -3,7 +3,7 @@
 
 use anyhow::Result;
 use blocklab_native::{self as native, studies};
-use blocklab_report::document::{Column, Document, Entry, Layout, Part, Table};
+use blocklab_report::document::{Column, Document, Entry, Layout, Part, Row, Table};
 use blocklab_runner::planned_if_timed;
 use blocklab_store::Store;
 use blocklab_units::{Nanos, plural};
@@ -77,7 +77,7 @@ fn case_line(case: &Case) -> CaseLine<'_> {
 }
 
 fn studies_document(studies: &[StudyLine]) -> Document {
-    let pair = |study: &StudyLine| {
+    let pairs = studies.iter().map(|study| {
         let cases = plural(study.cases, "case");
         let passes = plural(study.passes as usize, "pass");
         let systems = match study.systems.len() {
@@ -86,21 +86,22 @@ fn studies_document(studies: &[StudyLine]) -> Document {
         };
         let text = format!("{} ({cases}, {passes}{systems})", study.description);
         (study.name.to_owned(), text)
-    };
-    let pairs: Vec<_> = studies.iter().map(pair).collect();
+    });
+    let pairs: Vec<_> = pairs.collect();
     Document {
         name: "Built-in studies".to_owned(),
         parts: vec![Part::Entries(Entry::pairs(&pairs, 0))],
     }
 }
 
-/// Without a column of settings where no case has any.
+/// The cases as a table, with a column of settings where a case has any.
 fn cases_document(study: &str, cases: &[CaseLine]) -> Document {
     let mut columns = vec![Column::words("CASE"), Column::figure("A PASS")];
     if cases.iter().any(|case| !case.settings.is_empty()) {
         columns.push(Column::words("SETTINGS"));
     }
-    let row = |case: &CaseLine| {
+    let mut rows: Vec<Row> = Vec::new();
+    for case in cases {
         let planned = case.pass_s.map(Nanos::from_secs_f64);
         let pass = planned.map_or_else(String::new, |time| time.to_string());
         let settings: Vec<_> = (case.settings.iter())
@@ -108,12 +109,12 @@ fn cases_document(study: &str, cases: &[CaseLine]) -> Document {
             .collect();
         let mut cells = vec![case.name.to_owned(), pass, settings.join(", ")];
         cells.truncate(columns.len());
-        cells.into()
-    };
+        rows.push(cells.into());
+    }
     Document {
         name: format!("Cases of {study}"),
         parts: vec![Part::Table(Table {
-            rows: cases.iter().map(row).collect(),
+            rows,
             columns,
             layout: Layout::Fitted { margin: 0 },
         })],

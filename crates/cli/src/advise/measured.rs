@@ -93,8 +93,8 @@ fn bytes_per_s(row: &Row) -> f64 {
 }
 
 fn read_percent(row: &Row) -> u8 {
-    let reads = row.directions.iter();
-    let reads = reads.filter(|one| one.direction == Direction::Read);
-    let reads: f64 = reads.map(|one| one.iops.value).sum();
-    (100.0 * reads / iops(row)).round() as u8
+    let mut directions = row.directions.iter();
+    let reads = directions.find(|one| one.direction == Direction::Read);
+    let read_iops = reads.map_or(0.0, |one| one.iops.value);
+    (100.0 * read_iops / iops(row)).round() as u8
 }

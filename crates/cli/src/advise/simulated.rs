@@ -144,9 +144,19 @@ fn plan_cases(record: &Record) -> Vec<&str> {
     cases
 }
 
-/// What must not be of a load.
+/// The conditions that fail a load: a figure, and whether it is above or below a value.
 fn conditions(case: &str, need: &Need) -> Vec<Asked> {
-    let bound = |figure, is_above, value| Asked {
+    let mut bounds = Vec::new();
+    if case.starts_with(RANDOM) {
+        bounds.push((Figure::Iops, false, need.iops * DELIVERED));
+        let known = PERCENTILES.iter().find(|known| known.title == "p99");
+        if let (Some(p99), Some(known)) = (need.p99, known) {
+            bounds.push((Figure::Percentile(known), true, p99.0 as f64));
+        }
+    } else {
+        bounds.push((Figure::MbPerS, false, need.bytes_per_s / 1e6 * DELIVERED));
+    }
+    let asked = bounds.into_iter().map(|(figure, is_above, value)| Asked {
         condition: Condition::Beyond(Bound {
             figure,
             is_above,
@@ -156,16 +166,8 @@ fn conditions(case: &str, need: &Need) -> Vec<Asked> {
             case: Some(case.to_owned()),
             ..Loads::default()
         },
-    };
-    if !case.starts_with(RANDOM) {
-        let least = need.bytes_per_s / 1e6 * DELIVERED;
-        return vec![bound(Figure::MbPerS, false, least)];
-    }
-    let mut asked = vec![bound(Figure::Iops, false, need.iops * DELIVERED)];
-    let p99 = PERCENTILES.iter().find(|known| known.title == "p99");
-    let bounds = need.p99.zip(p99);
-    asked.extend(bounds.map(|(p99, known)| bound(Figure::Percentile(known), true, p99.0 as f64)));
-    asked
+    });
+    asked.collect()
 }
 
 /// The loads of a need at the rates that it asks for, evenly paced, whatever the device does.

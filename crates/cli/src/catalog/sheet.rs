@@ -7,13 +7,13 @@ use blocklab_units::{Bytes, Nanos, count, rate};
 use super::trimmed;
 use blocklab_report::document::{Column, Document, Entry, Part, Row, Table, cited};
 
-/// All of it: what it reaches first, its evidence last.
+/// The sheet as a document: what the device reaches first, its evidence last.
 pub fn document(sheet: &Sheet) -> Document {
     let mut sources = Vec::new();
     let limits = limits(&sheet.limits, &mut sources);
     let prices = prices(&sheet.prices, &mut sources);
-    let sources = sources.iter().zip(1..);
-    let sources = sources.map(|(source, number)| Entry::listed(&format!("[{number}]"), source));
+    let numbered = sources.iter().zip(1..);
+    let sources = numbered.map(|(source, number)| Entry::listed(&format!("[{number}]"), source));
     Document {
         name: sheet.address.clone(),
         parts: vec![
@@ -274,7 +274,7 @@ fn money(amount: f64, currency: &str) -> String {
 }
 
 fn ratios(ratios: &[Ratio], currency: &str) -> Part {
-    let row = |ratio: &Ratio| {
+    let rows = ratios.iter().map(|ratio| {
         let inputs = format!(
             "= {} for {} / {} {}",
             money(ratio.usd_per_month, currency),
@@ -283,13 +283,9 @@ fn ratios(ratios: &[Ratio], currency: &str) -> Part {
             ratio.unit
         );
         [ratio.name.clone(), format!("{:.4}", ratio.value), inputs]
-    };
+    });
     let columns = [Column::words(""), Column::figure(""), Column::words("")];
-    table(
-        "What a delivered unit costs",
-        columns,
-        ratios.iter().map(row),
-    )
+    table("What a delivered unit costs", columns, rows)
 }
 
 fn limits(limits: &[Figure], sources: &mut Vec<String>) -> Part {

@@ -34,7 +34,7 @@ pub(super) fn resolved(args: &EmulateArgs) -> Result<(Resolved, Vec<Address>)> {
     Ok((found, addresses))
 }
 
-/// With the instance of `--on`, where it has none of its own.
+/// Parses an address, with the instance of `--on` where it names none.
 fn address(text: &str, on: Option<&str>) -> Result<Address> {
     let target = Target::parse(text).map_err(|error| in_one_line(error.into()))?;
     if let Some(volume) = target.address() {
@@ -55,7 +55,7 @@ fn address(text: &str, on: Option<&str>) -> Result<Address> {
     Ok(address)
 }
 
-/// Without the pointer below the part that is wrong, which the message names.
+/// The message of an error without the line that points at the wrong part.
 pub(super) fn in_one_line(error: Error) -> anyhow::Error {
     match error {
         Error::Address(AddressError { text, message, .. }) => anyhow!("{text}: {message}"),

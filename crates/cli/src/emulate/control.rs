@@ -46,7 +46,8 @@ pub(super) fn listener(args: &EmulateArgs) -> Result<Option<Listener>> {
 
 /// What `--at` asks for, in the order of time.
 pub(super) fn planned(args: &EmulateArgs) -> Result<Vec<(Nanos, Command)>> {
-    let pair = |pair: &[String]| -> Result<(Nanos, Command)> {
+    let mut planned: Vec<(Nanos, Command)> = Vec::new();
+    for pair in args.at.chunks(2) {
         let [at, line] = pair else {
             bail!("--at needs a time and a command");
         };
@@ -54,9 +55,8 @@ pub(super) fn planned(args: &EmulateArgs) -> Result<Vec<(Nanos, Command)>> {
         let command = line
             .parse()
             .map_err(|error| anyhow!("--at {at}: {error}"))?;
-        Ok((at, command))
-    };
-    let mut planned = args.at.chunks(2).map(pair).collect::<Result<Vec<_>>>()?;
+        planned.push((at, command));
+    }
     // Commands of one moment run in the order in which they were written.
     planned.reverse();
     planned.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
@@ -97,7 +97,7 @@ impl Control {
         })
     }
 
-    /// From now on clients of the socket can give commands.
+    /// Lets clients of the socket give commands.
     pub(super) fn listen(&mut self, listener: Option<Listener>) -> Result<()> {
         let socket =
             listener.map(|listener| ControlSocket::start(listener, Arc::clone(&self.controller)));
@@ -174,8 +174,8 @@ fn changed(
             }
         }
     }
-    let resolved = resolve(&Address::Sold(offer), catalog);
-    let mut resolved = resolved.map_err(|error| in_one_line(error).to_string())?;
+    let mut resolved =
+        resolve(&Address::Sold(offer), catalog).map_err(|error| in_one_line(error).to_string())?;
     if let Some(factor) = speed {
         // Without burst buckets there is nothing to divide.
         let _ = super::quicken(&mut resolved.spec, factor);

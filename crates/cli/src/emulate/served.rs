@@ -64,8 +64,9 @@ impl Served {
         let nbd = if listeners.is_empty() {
             None
         } else {
-            let served = volumes.iter().enumerate();
-            let served = served.map(|(index, volume)| (Arc::clone(volume), export(index, volume)));
+            let numbered = volumes.iter().enumerate();
+            let served =
+                numbered.map(|(place, volume)| (Arc::clone(volume), export(place, volume)));
             let limits = Limits::default();
             let server = Server::start(served.collect(), listeners, limits, spin, tls);
             Some(server.context("cannot start the server")?)
@@ -87,7 +88,7 @@ impl Served {
         nbd + files as usize
     }
 
-    /// Where clients find the volumes.
+    /// The addresses at which clients find the volumes.
     pub(super) fn places(&self) -> &str {
         &self.places
     }
@@ -97,7 +98,7 @@ impl Served {
         self.visits
     }
 
-    /// Ends all of it. Whether nobody used it any more.
+    /// Ends all of it. Returns whether nothing was in use any more.
     pub(super) fn stop(&mut self) -> bool {
         if let Some(nbd) = &mut self.nbd {
             nbd.stop();
@@ -170,11 +171,12 @@ fn listen(args: &EmulateArgs) -> Result<Vec<Listener>> {
         (None, true) => Access::Insecure,
         (None, false) => Access::Local,
     };
-    let listen = |text: &String| -> Result<Listener> {
+    let mut listeners = Vec::new();
+    for text in &args.nbd {
         let address: nbd::Address = text.parse()?;
-        Ok(Listener::new(&address, access)?)
-    };
-    args.nbd.iter().map(listen).collect()
+        listeners.push(Listener::new(&address, access)?);
+    }
+    Ok(listeners)
 }
 
 /// Files, where somebody wants them, and devices.
@@ -243,20 +245,15 @@ fn release(artifacts: &mut Artifacts) -> bool {
     false
 }
 
-/// Who holds what, and what lets it go.
+/// What uses a served device, and what ends that.
 fn words(holder: &Holder) -> String {
-    let name = |path: &Path| path.display().to_string();
     match holder {
         Holder::FileSystem { device, at } => {
-            format!("{} is mounted (umount {})", name(device), name(at))
+            format!("{} is mounted (umount {})", device.display(), at.display())
         }
-        Holder::Program {
-            path,
-            name: program,
-            pid,
-        } => {
-            format!("{} is open in {program} (process {pid})", name(path))
+        Holder::Program { path, name, pid } => {
+            format!("{} is open in {name} (process {pid})", path.display())
         }
-        Holder::Unknown { path } => format!("{} is in use", name(path)),
+        Holder::Unknown { path } => format!("{} is in use", path.display()),
     }
 }

@@ -52,8 +52,8 @@ impl Hosts {
     pub(super) fn new(args: &FleetRunArgs, store: Option<PathBuf>) -> Result<Self> {
         let names = match &args.hostfile {
             Some(path) => {
-                let bytes = read_input(path, LARGEST_SCRIPT);
-                let bytes = bytes.with_context(|| format!("cannot read {}", path.display()))?;
+                let bytes = read_input(path, LARGEST_SCRIPT)
+                    .with_context(|| format!("cannot read {}", path.display()))?;
                 hostfile(&String::from_utf8_lossy(&bytes))
             }
             None if args.slurm => nodes()?,
@@ -170,7 +170,7 @@ impl Hosts {
         self.leave_out(&program, least)
     }
 
-    /// The same with this program, of so many hosts at least; `None`: all of them.
+    /// The same with this program and at least this number of hosts; `None`: all of them.
     pub(super) fn leave_out(
         &mut self,
         program: &str,
@@ -250,7 +250,7 @@ fn nodes() -> Result<Vec<String>> {
     Ok(names.lines().map(str::to_owned).collect())
 }
 
-/// Names that are told apart: `h1`, and `h1#2` where it is named again.
+/// A distinct name for each host: `h1`, and `h1#2` where it is named again.
 fn numbered(names: &[String]) -> Result<Vec<String>> {
     let mut numbered: Vec<String> = Vec::new();
     for name in names {

@@ -147,8 +147,8 @@ pub fn fit(args: &TraceFitArgs) -> Result<()> {
 
 pub fn candidate(address: &str, catalog: &Catalog) -> Result<Candidate> {
     let text = address.strip_prefix("sim:").unwrap_or(address);
-    let resolved = resolve_text(text, catalog);
-    let resolved = resolved.map_err(|error| anyhow!("cannot use this address:\n{error}"))?;
+    let resolved = resolve_text(text, catalog)
+        .map_err(|error| anyhow!("cannot use this address:\n{error}"))?;
     let sheet = describe(text, catalog).ok();
     Ok(Candidate {
         address: text.to_owned(),
@@ -166,9 +166,9 @@ fn answered(
     catalog: &Catalog,
 ) -> Result<(Fit, Option<u64>)> {
     let tolerated = args.max_wait;
-    let parts = load::shared(candidates.iter().map(|candidate| &candidate.spec));
-    let parts = parts.iter().map(|specs| Gates::new(specs.iter().copied()));
-    let read = load.given_to(parts.collect(), Gates::add)?;
+    let shared = load::shared(candidates.iter().map(|candidate| &candidate.spec));
+    let gates = shared.iter().map(|specs| Gates::new(specs.iter().copied()));
+    let read = load.given_to(gates.collect(), Gates::add)?;
     let (operations, end) = (read.operations, read.end);
     let name = load.name();
     if operations == 0 {
@@ -182,11 +182,12 @@ fn answered(
         })
         .collect();
     let play_all = operations * candidates.len() as u64 <= PLAYED_AT_ONCE;
-    let is_near = |bounds: &Option<Bounds>| {
-        let is_open = |bounds: &Bounds| bounds.least <= tolerated && bounds.most > tolerated;
-        play_all || bounds.as_ref().is_none_or(is_open)
-    };
-    let near: Vec<bool> = bounds.iter().map(is_near).collect();
+    // In a long trace, only the devices are played whose bounds leave the answer open.
+    let near = bounds.iter().map(|bounds| match bounds {
+        Some(bounds) if !play_all => bounds.least <= tolerated && bounds.most > tolerated,
+        _ => true,
+    });
+    let near: Vec<bool> = near.collect();
     let played = candidates.iter().zip(&near).filter(|(_, near)| **near);
     let specs: Vec<&DeviceSpec> = played.map(|(candidate, _)| &candidate.spec).collect();
     let mut outcomes = played_on(load, &specs, tolerated)?.into_iter();

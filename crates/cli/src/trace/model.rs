@@ -52,8 +52,7 @@ pub fn model(args: &TraceModelArgs) -> Result<()> {
         );
     }
     let mut opened = opened::open(&args.files, &args.read, false)?;
-    let survey = Survey::take(&mut opened.source);
-    let survey = survey.map_err(|error| opened.named(error))?;
+    let survey = Survey::take(&mut opened.source).map_err(|error| opened.named(error))?;
     let operations = survey.character.operations;
     if operations == 0 {
         bail!("{}: no operations in it", opened.name);
@@ -68,8 +67,9 @@ pub fn model(args: &TraceModelArgs) -> Result<()> {
         );
     }
     let mut again = opened::open(&args.files, &args.read, false)?;
-    let model = survey.model(&mut again.source);
-    let model = model.map_err(|error| again.named(error))?;
+    let model = survey
+        .model(&mut again.source)
+        .map_err(|error| again.named(error))?;
     let text = study(&model, &opened.name, &[]);
     let played = played(&text, model.end()).context("the model cannot be played")?;
     let figures = compared(&survey.character, &played);

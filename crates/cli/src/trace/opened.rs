@@ -30,8 +30,8 @@ impl Opened {
 
 /// Opens the files; `is_one`: operations of several devices are a mistake.
 pub fn open(files: &[PathBuf], wanted: &TraceInput, is_one: bool) -> Result<Opened> {
-    let columns = wanted.columns.as_deref().map(Columns::parse).transpose();
-    let columns = columns.map_err(|why| anyhow!("--columns: {why}"))?;
+    let parsed = wanted.columns.as_deref().map(Columns::parse).transpose();
+    let columns = parsed.map_err(|why| anyhow!("--columns: {why}"))?;
     let moment = match wanted.event {
         EventArg::Issue => Moment::Issue,
         EventArg::Queue => Moment::Queue,

@@ -29,8 +29,8 @@ pub fn table(files: &[PathBuf], read: &TraceInput) -> Result<Option<RateTable>> 
             }
             return Ok(None);
         }
-        let bytes = read_input(file, LARGEST_REPORT);
-        let bytes = bytes.with_context(|| format!("cannot read {name}"))?;
+        let bytes =
+            read_input(file, LARGEST_REPORT).with_context(|| format!("cannot read {name}"))?;
         texts.push((name, String::from_utf8_lossy(&bytes).into_owned()));
     }
     let wanted = WantedRates {

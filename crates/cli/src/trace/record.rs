@@ -45,8 +45,8 @@ pub fn record(args: &TraceRecordArgs) -> Result<()> {
     let instance = Instance::new(&tracefs()?, device)?;
     let file = output::create(&args.output, Over::forced(args.force))?;
     let wall = jiff::Timestamp::now().as_nanosecond();
-    let zero = clock_gettime(ClockId::Monotonic);
-    let zero = zero.tv_sec as u64 * 1_000_000_000 + zero.tv_nsec as u64;
+    let now = clock_gettime(ClockId::Monotonic);
+    let zero = now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64;
     let began = Instant::now();
     let pipe = instance.begin(Duration::from_nanos(args.length.0), &interrupted)?;
     // Whoever reads this line may begin the load that is to be recorded.
@@ -58,8 +58,10 @@ pub fn record(args: &TraceRecordArgs) -> Result<()> {
     let events = Events::new(BufReader::new(pipe), KernelText::Events, Moment::Issue);
     let mut source = Sorted::new(events);
     let mut writer = Writer::new(BufWriter::new(file), u64::try_from(wall).ok())?;
-    let read = |error| anyhow::anyhow!("tracefs gave what is not understood: {error}");
-    while let Some(mut operation) = source.next().map_err(read)? {
+    while let Some(mut operation) = source
+        .next()
+        .map_err(|error| anyhow::anyhow!("tracefs gave what is not understood: {error}"))?
+    {
         // What was issued before the recording began has no place in it.
         operation.at = Nanos(operation.at.0.saturating_sub(zero));
         writer.add(operation, source.targets())?;
@@ -126,13 +128,8 @@ fn device(path: &Path) -> Result<(u64, bool)> {
     let node = node.canonicalize().unwrap_or(node);
     let number = fs::read_to_string(node.join(file)).context("sysfs does not know the device")?;
     let parts = number.trim().split_once(':');
-    let parse = |(major, minor): (&str, &str)| {
-        Some(major.parse::<u64>().ok()? << 20 | minor.parse::<u64>().ok()?)
-    };
-    let number = parts
-        .and_then(parse)
-        .context("sysfs does not know the device")?;
-    Ok((number, is_part))
+    let (major, minor) = parts.context("sysfs does not know the device")?;
+    Ok((major.parse::<u64>()? << 20 | minor.parse::<u64>()?, is_part))
 }
 
 /// Where tracefs is; it is mounted for this process alone where it is not.
@@ -144,22 +141,24 @@ fn tracefs() -> Result<PathBuf> {
     if !Path::new(TRACEFS).is_dir() {
         bail!("this kernel has no tracefs ({TRACEFS} is missing); {ELSEWHERE}");
     }
-    let alone = || -> io::Result<()> {
-        // SAFETY: the mount namespace is all that is left: no file descriptor is shared otherwise.
-        unsafe { rustix::thread::unshare_unsafe(rustix::thread::UnshareFlags::NEWNS) }?;
-        let flags = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
-        mount_change("/", flags)?;
-        mount(
-            "tracefs",
-            TRACEFS,
-            "tracefs",
-            MountFlags::empty(),
-            None::<&std::ffi::CStr>,
-        )?;
-        Ok(())
-    };
-    alone().with_context(|| format!("tracefs is not mounted and cannot be; {ELSEWHERE}"))?;
+    mount_alone().with_context(|| format!("tracefs is not mounted and cannot be; {ELSEWHERE}"))?;
     Ok(PathBuf::from(TRACEFS))
+}
+
+/// Mounts tracefs where only this process sees it.
+fn mount_alone() -> io::Result<()> {
+    // SAFETY: the mount namespace is all that is left: no file descriptor is shared otherwise.
+    unsafe { rustix::thread::unshare_unsafe(rustix::thread::UnshareFlags::NEWNS) }?;
+    let flags = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
+    mount_change("/", flags)?;
+    mount(
+        "tracefs",
+        TRACEFS,
+        "tracefs",
+        MountFlags::empty(),
+        None::<&std::ffi::CStr>,
+    )?;
+    Ok(())
 }
 
 /// A buffer and events of our own, which go with the value.
@@ -201,9 +200,10 @@ impl Instance {
     }
 
     fn begin<'a>(&'a self, length: Duration, interrupted: &'a AtomicBool) -> Result<Pipe<'a>> {
-        let mut open = OpenOptions::new();
-        let open = open.read(true).custom_flags(libc::O_NONBLOCK);
-        let file = open.open(self.folder.join("trace_pipe"))?;
+        let file = OpenOptions::new()
+            .read(true)
+            .custom_flags(libc::O_NONBLOCK)
+            .open(self.folder.join("trace_pipe"))?;
         for event in ["block_rq_issue", "block_rq_complete"] {
             self.set(&format!("events/block/{event}/enable"), "1")?;
         }

@@ -84,15 +84,15 @@ pub fn put_into(plan: &mut Plan, traces: &[CaseTrace], targets: &[String]) -> Re
         } else {
             &job.targets
         };
-        let whose = || format!("line {line}: the case `{case}`");
+        let of_case = format!("line {line}: the case `{case}`");
         let [target] = own else {
             bail!(
-                "{}: a trace is replayed on one target, and there are {}: name one with --target, or                  with `targets` in the case",
-                whose(),
+                "{of_case}: a trace is replayed on one target, and there are {}: name one with \
+                 --target, or with `targets` in the case",
                 own.len()
             );
         };
-        let (replay, said, _) = replayed(&arguments(wanted), target).with_context(whose)?;
+        let (replay, said, _) = replayed(&arguments(wanted), target).context(of_case)?;
         notes.extend(said);
         *job = Job {
             sizes: replay.sizes,
@@ -143,8 +143,8 @@ fn replayed(args: &ReplayArgs, target: &str) -> Result<(Job, Vec<Note>, String)>
     let operations = all(&mut opened, args.copies.get())?;
     let is_virtual = target.starts_with("sim:");
     let wanted = wanted(args, target);
-    let replay = prepared(operations, &wanted, room(target)?);
-    let replay = replay.map_err(|why| anyhow!("{}: {why}", opened.name))?;
+    let replay = prepared(operations, &wanted, room(target)?)
+        .map_err(|why| anyhow!("{}: {why}", opened.name))?;
     if replay.operations.is_empty() {
         bail!("{}: no operations in it that are replayed", opened.name);
     }
@@ -199,7 +199,7 @@ fn note(text: &str) -> Note {
     Note::new(NoteLevel::Approximated, "trace", text)
 }
 
-/// What is to be said of a load that nobody recorded.
+/// The notes on a load that differs from the recorded one.
 fn notes(args: &ReplayArgs, replay: &Replay) -> Vec<Note> {
     let mut notes = Vec::new();
     if replay.adapted.folded > 0 {
@@ -232,14 +232,15 @@ fn notes(args: &ReplayArgs, replay: &Replay) -> Vec<Note> {
 
 fn job(args: &ReplayArgs, replay: Replay, is_virtual: bool) -> Result<Job> {
     let operations = &replay.operations;
-    let largest = |trims: bool| {
-        let same = operations
-            .iter()
-            .filter(|op| (op.direction == Direction::Trim) == trims);
-        let most = same.map(|op| op.len).max().unwrap_or(0);
-        SizeMix::fixed(Bytes(u64::from(most).max(SECTOR)))
-    };
-    let block = largest(false).largest();
+    let (mut largest, mut largest_trim) = (SECTOR, SECTOR);
+    for op in operations {
+        let largest = match op.direction {
+            Direction::Trim => &mut largest_trim,
+            _ => &mut largest,
+        };
+        *largest = (*largest).max(op.len.into());
+    }
+    let block = Bytes(largest);
     let depth = match args.max_in_flight {
         Some(depth) if !is_virtual && depth.get() > MOST_REAL => {
             bail!("--max-in-flight: the kernel takes at most {MOST_REAL} operations in flight")
@@ -257,7 +258,7 @@ fn job(args: &ReplayArgs, replay: Replay, is_virtual: bool) -> Result<Job> {
     };
     Ok(Job {
         sizes: BlockSizes {
-            trim: largest(true),
+            trim: SizeMix::fixed(Bytes(largest_trim)),
             ..BlockSizes::fixed(block)
         },
         region,
@@ -304,13 +305,13 @@ fn source(args: &ReplayArgs, replay: &Replay) -> Result<Option<TraceFile>> {
     }))
 }
 
-/// What is known of a target.
+/// The size of a target and the alignment that it needs, as far as both are known.
 fn room(target: &str) -> Result<Room> {
     let parsed = Target::parse(target)?;
     if let Some(address) = parsed.address() {
         let catalog = place::load_catalog()?;
-        let resolved = resolve(address, &catalog);
-        let resolved = resolved.map_err(|error| anyhow!("cannot use {target}:\n{error}"))?;
+        let resolved =
+            resolve(address, &catalog).map_err(|error| anyhow!("cannot use {target}:\n{error}"))?;
         let sizes = resolved.spec.volumes.iter().map(|volume| volume.capacity.0);
         return Ok(Room {
             size: Some(sizes.sum()),

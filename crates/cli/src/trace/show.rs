@@ -99,16 +99,18 @@ fn read(
 }
 
 fn beside(windows: Vec<Window>, volumes: &[(String, DeviceSpec)]) -> Beside {
-    let passing = |spec: &DeviceSpec, quantity: Quantity| {
-        let windows = windows.iter();
-        windows
-            .map(|window| passes(spec, quantity, window.window_ns))
-            .collect()
-    };
-    let volumes = volumes.iter().map(|(address, spec)| Passing {
-        address: address.clone(),
-        operations: passing(spec, Quantity::Operations),
-        bytes: passing(spec, Quantity::Bytes),
+    let volumes = volumes.iter().map(|(address, spec)| {
+        let [operations, bytes] = [Quantity::Operations, Quantity::Bytes].map(|quantity| {
+            let passed = windows
+                .iter()
+                .map(|window| passes(spec, quantity, window.window_ns));
+            passed.collect()
+        });
+        Passing {
+            address: address.clone(),
+            operations,
+            bytes,
+        }
     });
     Beside {
         volumes: volumes.collect(),

@@ -57,7 +57,7 @@ impl Load<'_> {
         names.collect::<Vec<_>>().join(", ")
     }
 
-    /// Gives every operation, on this thread.
+    /// Calls `take` with every operation, on this thread.
     pub fn each(&self, mut take: impl FnMut(&Operation)) -> Result<()> {
         let mut opened = opened::open(self.files, self.read, true)?;
         while let Some(operation) = opened.source.next().map_err(|error| opened.named(error))? {
@@ -66,7 +66,7 @@ impl Load<'_> {
         Ok(())
     }
 
-    /// Gives every operation to every taker.
+    /// Passes every operation to every taker.
     pub(super) fn given_to<T: Send>(
         &self,
         takers: Vec<T>,

@@ -133,13 +133,11 @@ impl Tries<'_> {
                 None => return Ok(Err("no rate of a volume of this kind is enough".to_owned())),
             }
         }
-        let figure = |of| {
-            needed
-                .iter()
-                .find(|(known, _)| *known == of)
-                .map(|(_, value)| *value)
-        };
-        self.sold(offer, &spec, figure(Of::Iops), figure(Of::Bytes))
+        let [iops, mibps] = [Of::Iops, Of::Bytes].map(|of| {
+            let found = needed.iter().find(|(known, _)| *known == of);
+            found.map(|(_, value)| *value)
+        });
+        self.sold(offer, &spec, iops, mibps)
     }
 
     /// The smallest factor that carries the load, to a thousandth.
@@ -153,8 +151,8 @@ impl Tries<'_> {
                 .map(|factor| scaled(spec, of, *factor))
                 .collect();
             let outcomes = played_on(self.load, &specs.iter().collect::<Vec<_>>(), self.tolerated)?;
-            let fits = |outcome: &blocklab_sizing::Outcome| outcome.wait_max_ns <= self.tolerated.0;
-            let Some(first) = outcomes.iter().position(fits) else {
+            let mut waits = outcomes.iter().map(|outcome| outcome.wait_max_ns);
+            let Some(first) = waits.position(|wait| wait <= self.tolerated.0) else {
                 return Ok(None);
             };
             high = factors[first];
@@ -179,12 +177,11 @@ impl Tries<'_> {
         let mut factor = 1.0;
         // Rates in a row add their waits up, and some are sold only together with enough of the other.
         for _ in 0..24 {
-            let times = |value: u64| (value as f64 * factor).ceil() as u64;
-            let wanted = [iops.map(times), mibps.map(times)];
-            let [iops, throughput] = std::array::from_fn(|index| {
-                let wanted: Option<u64> = wanted[index];
+            let needed = [(iops, included[0]), (mibps, included[1])];
+            let [iops, throughput] = needed.map(|(needed, included)| {
+                let wanted = needed.map(|value| (value as f64 * factor).ceil() as u64);
                 // What is included costs nothing, and less may not be sold.
-                wanted.filter(|wanted| included[index].is_none_or(|included| *wanted > included))
+                wanted.filter(|wanted| included.is_none_or(|included| *wanted > included))
             });
             let larger = Offer {
                 iops: iops.or(offer.iops),

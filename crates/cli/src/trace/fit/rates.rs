@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, bail};
 use blocklab_report::document::{Column, Document, Entry, Part, Row, Table};
 use blocklab_report::views::moment;
-use blocklab_sizing::{DISPERSION, Outcome, RatesOutcome, operations_in, play_rates};
+use blocklab_sizing::{DISPERSION, RatesOutcome, operations_in, play_rates};
 use blocklab_trace::rates::RateTable;
 use blocklab_units::{Ink, Nanos, count, latency, trimmed};
 use serde::Serialize;
@@ -82,16 +82,16 @@ pub(super) fn fit(
 }
 
 fn answered(args: &TraceFitArgs, table: &RateTable, candidate: Candidate) -> Result<Answer> {
-    let outcome = play_rates(table, &candidate.spec, args.max_wait);
-    let outcome = outcome.with_context(|| format!("cannot simulate {}", candidate.address))?;
-    let fits = |outcome: &Outcome| outcome.wait_max_ns <= args.max_wait.0;
+    let outcome = play_rates(table, &candidate.spec, args.max_wait)
+        .with_context(|| format!("cannot simulate {}", candidate.address))?;
+    let tolerated = args.max_wait.0;
     Ok(Answer {
-        verdict: if !fits(&outcome.even) {
+        verdict: if outcome.even.wait_max_ns > tolerated {
             Verdict::DoesNotFit
-        } else if fits(&outcome.bursty) {
-            Verdict::Fits
-        } else {
+        } else if outcome.bursty.wait_max_ns > tolerated {
             Verdict::FitsIfEven
+        } else {
+            Verdict::Fits
         },
         address: candidate.address,
         usd_per_month: candidate.usd_per_month,
@@ -129,8 +129,9 @@ fn document(fit: &Fit, table: &RateTable) -> Document {
             about.push(assumption);
         }
     }
-    let about = about.into_iter();
-    let about = about.map(|text| Entry::listed("-", text.as_str()));
+    let about = about
+        .into_iter()
+        .map(|text| Entry::listed("-", text.as_str()));
     let heading = format!(
         "{}: {} intervals of {} s",
         fit.name,
@@ -149,7 +150,6 @@ fn document(fit: &Fit, table: &RateTable) -> Document {
 }
 
 fn row(answer: &Answer, table: &RateTable) -> Row {
-    let wait = |outcome: &Outcome| latency(outcome.wait_max_ns as f64);
     let (verdict, ink) = match answer.verdict {
         Verdict::Fits => ("fits", Ink::Green),
         Verdict::FitsIfEven => ("fits only if operations come evenly", Ink::Yellow),
@@ -170,8 +170,8 @@ fn row(answer: &Answer, table: &RateTable) -> Row {
         below,
         ..Row::from([
             answer.address.clone(),
-            wait(&answer.outcome.even),
-            wait(&answer.outcome.bursty),
+            latency(answer.outcome.even.wait_max_ns as f64),
+            latency(answer.outcome.bursty.wait_max_ns as f64),
             super::shown::money(answer.usd_per_month, answer.currency),
             verdict.to_owned(),
         ])

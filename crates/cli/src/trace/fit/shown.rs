@@ -32,11 +32,12 @@ pub(super) fn document(fit: &Fit, begins: Option<u64>) -> Document {
             assumptions.push(assumption);
         }
     }
-    let listed = |texts: &[&String]| {
-        let entries = texts.iter().map(|text| Entry::listed("-", text.as_str()));
-        Part::Entries(entries.collect())
-    };
     let remarks: Vec<&String> = fit.remarks.iter().collect();
+    let lists = [("Assumed", assumptions), ("About the recording", remarks)];
+    let [assumed, about] = lists.map(|(title, texts)| {
+        let entries = texts.iter().map(|text| Entry::listed("-", text.as_str()));
+        Part::section(title, vec![Part::Entries(entries.collect())])
+    });
     Document {
         name: format!("What would carry {}", fit.name),
         parts: vec![
@@ -48,8 +49,8 @@ pub(super) fn document(fit: &Fit, begins: Option<u64>) -> Document {
             )),
             Part::Table(table),
             Part::Prose(rule),
-            Part::section("Assumed", vec![listed(&assumptions)]),
-            Part::section("About the recording", vec![listed(&remarks)]),
+            assumed,
+            about,
         ],
     }
 }
