@@ -1,6 +1,6 @@
 //! `blocklab list`: a line for each run that fits.
 
-use std::mem;
+use std::iter;
 
 use anyhow::Result;
 use blocklab_compare::gate::fits;
@@ -173,8 +173,8 @@ const LEAST: usize = 8;
 /// Cut to `width` columns where there is one: the target gives way first, then the name, and on a
 /// terminal that is too narrow for a word of each, whole columns.
 fn document(lines: &[Line], width: Option<usize>) -> Document {
-    let head = HEAD.map(str::to_owned);
-    let mut rows: Vec<[String; 6]> = std::iter::once(head).chain(lines.iter().map(row)).collect();
+    let head = HEAD.map(str::to_owned).to_vec();
+    let mut rows: Vec<Vec<String>> = iter::once(head).chain(lines.iter().map(row)).collect();
     let shown: Vec<usize> = match width {
         Some(width) => fit(&mut rows, width),
         None => (0..HEAD.len()).collect(),
@@ -183,9 +183,10 @@ fn document(lines: &[Line], width: Option<usize>) -> Document {
         NUMBER => Column::figure(HEAD[NUMBER]),
         column => Column::words(HEAD[column]),
     });
-    let rows = rows.into_iter().skip(1).map(|mut row| {
-        let cells = shown.iter().map(|column| mem::take(&mut row[*column]));
-        Row::from(cells.collect::<Vec<_>>())
+    let rows = rows.into_iter().skip(1).map(|row| {
+        let cells = row.into_iter().zip(0..);
+        let shown = cells.filter(|(_, column)| shown.contains(column));
+        Row::from(shown.map(|(cell, _)| cell).collect::<Vec<_>>())
     });
     Document {
         name: NAME_OF_VIEW.to_owned(),
@@ -197,13 +198,13 @@ fn document(lines: &[Line], width: Option<usize>) -> Document {
     }
 }
 
-fn widest(rows: &[[String; 6]], column: usize) -> usize {
+fn widest(rows: &[Vec<String>], column: usize) -> usize {
     let cells = rows.iter().map(|row| row[column].chars().count());
     cells.max().unwrap_or(0)
 }
 
 /// Which columns `width` has room for; cuts name and target to what the others leave.
-fn fit(rows: &mut [[String; 6]], width: usize) -> Vec<usize> {
+fn fit(rows: &mut [Vec<String>], width: usize) -> Vec<usize> {
     let mut shown: Vec<usize> = (0..HEAD.len())
         .filter(|column| *column != STARTED || width >= WIDE)
         .collect();
@@ -254,7 +255,7 @@ fn cut_start(text: &str, width: usize) -> String {
     }
 }
 
-fn row(line: &Line) -> [String; 6] {
+fn row(line: &Line) -> Vec<String> {
     let run = &line.run;
     let status = match ended(run) {
         Ended::Unfinished => "unfinished",
@@ -264,7 +265,7 @@ fn row(line: &Line) -> [String; 6] {
         Ended::Incomplete => "incomplete",
     };
     let fastest = line.fastest.as_ref();
-    [
+    vec![
         run.id.clone(),
         moment(&run.started_at),
         status.to_owned(),

@@ -1,26 +1,28 @@
 //! In: many runs, and what is to be made of one. Out: that of each, made on all processors.
 
 use std::num::NonZero;
-use std::panic::resume_unwind;
-use std::thread::{self};
+use std::thread;
 
 /// What `work` makes of each item, in their order: on all processors.
 pub fn each<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let processors = thread::available_parallelism().map_or(1, NonZero::get);
     // A thread costs more than a few items.
     let share = items.len().div_ceil(processors).max(8);
+    let mut results: Vec<Option<R>> = items.iter().map(|_| None).collect();
     thread::scope(|scope| {
         let work = &work;
-        let threads: Vec<_> = items
-            .chunks(share)
-            .map(|chunk| scope.spawn(move || chunk.iter().map(work).collect::<Vec<R>>()))
-            .collect();
-        let mut results = Vec::with_capacity(items.len());
-        for thread in threads {
-            results.extend(thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        for (items, results) in items.chunks(share).zip(results.chunks_mut(share)) {
+            scope.spawn(move || {
+                for (item, result) in items.iter().zip(results) {
+                    *result = Some(work(item));
+                }
+            });
         }
-        results
-    })
+    });
+    let results = results.into_iter();
+    results
+        .map(|result| result.expect("each thread fills its share"))
+        .collect()
 }
 
 #[cfg(test)]

@@ -87,16 +87,9 @@ impl Store {
             runs: folders,
             others,
         } = listing::folders_or(root, &mut damaged);
-        let mut found: Vec<Option<Indexed<H>>> = folders.iter().map(|_| None).collect();
         let mut lines = Lines::open(root, derivation.version);
-        let known = lines.read(&folders);
-        let remembered = each(&known, |known| remembered(&folders[known.place], known));
-        for (known, run) in known.iter().zip(remembered) {
-            if run.is_some() {
-                found[known.place] = run;
-            }
-        }
-        drop(known);
+        let mut found: Vec<Option<Indexed<H>>> =
+            each(&lines.read(&folders), |known| remembered(known.as_ref()?));
         lines.compact(
             folders.len(),
             found.iter_mut().flatten().filter_map(Indexed::kept),
@@ -156,11 +149,11 @@ impl<H> Indexed<H> {
 }
 
 /// The run of a line, unless another version of blocklab wrote its front otherwise.
-fn remembered<H: DeserializeOwned>(folder: &Folder, known: &Known) -> Option<Indexed<H>> {
+fn remembered<H: DeserializeOwned>(known: &Known) -> Option<Indexed<H>> {
     let front: Front<H> = serde_json::from_str(&known.front).ok()?;
     Some(Indexed {
         run: Listed {
-            id: folder.id.clone(),
+            id: known.id.clone(),
             started_at: front.started_at,
             name: front.name,
             study: front.study,

@@ -20,17 +20,17 @@ pub fn lines<R: AsRef<[String]>>(
     room: usize,
     least: usize,
 ) -> Vec<String> {
-    painted(rows, right, room, least, |_, _, text| text.into())
+    painted(rows, right, room, least, |_, _, text| text.into()).collect()
 }
 
-/// The same; `paint` colours a cell by its row and its column.
+/// The same, one by one; `paint` colours a cell by its row and its column.
 pub fn painted<R: AsRef<[String]>>(
     rows: &[R],
     right: impl Fn(usize) -> bool,
     room: usize,
     least: usize,
     paint: impl for<'t> Fn(usize, usize, &'t str) -> Cow<'t, str>,
-) -> Vec<String> {
+) -> impl Iterator<Item = String> {
     let columns = rows.iter().map(|row| row.as_ref().len()).max().unwrap_or(0);
     let cells = |column: usize| rows.iter().filter_map(move |row| row.as_ref().get(column));
     let widest = |column| cells(column).map(|cell| width(cell)).max().unwrap_or(0);
@@ -40,8 +40,7 @@ pub fn painted<R: AsRef<[String]>>(
     };
     let ways = [(0, GAP), (0, least), (1, GAP), (1, least)];
     let (from, gap) = ways.into_iter().find(fits).unwrap_or((1, GAP));
-    let mut lines = Vec::with_capacity(rows.len());
-    for (at, row) in rows.iter().enumerate() {
+    rows.iter().enumerate().map(move |(at, row)| {
         let (above, cells) = row.as_ref().split_at(from);
         let mut line = above.concat();
         if !line.is_empty() {
@@ -63,9 +62,8 @@ pub fn painted<R: AsRef<[String]>>(
             blanks = behind + gap;
         }
         line.truncate(line.trim_end().len().max(first));
-        lines.push(line);
-    }
-    lines
+        line
+    })
 }
 
 /// Columns next to a margin; no bound where no terminal is the reader.

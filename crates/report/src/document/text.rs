@@ -102,7 +102,7 @@ fn table_of(table: &Table, style: Style) -> String {
     let cells = table.rows.iter().map(|row| &row.cells);
     let rows: Vec<&[String]> = titles.iter().chain(cells).map(Vec::as_slice).collect();
     let verdicts = table.columns.len().saturating_sub(1);
-    let lines = grid::painted(
+    let mut lines = grid::painted(
         &rows,
         |column| table.columns[column].kind == Kind::Figure,
         room,
@@ -115,7 +115,6 @@ fn table_of(table: &Table, style: Style) -> String {
             }
         },
     );
-    let mut lines = lines.into_iter();
     let mut out = String::new();
     if titles.is_some()
         && let Some(line) = lines.next()

@@ -45,8 +45,8 @@ pub(super) struct Kept {
 /// A line of a run that is as it was when the line was written.
 #[derive(Debug)]
 pub(super) struct Known {
-    /// The place of the run among the folders.
-    pub(super) place: usize,
+    /// The run.
+    pub(super) id: String,
     /// The first part of the line.
     pub(super) front: String,
     /// Where all of it is.
@@ -88,10 +88,10 @@ impl Lines {
         }
     }
 
-    /// The lines of runs that are as they were when the line was written, in the order of the file:
-    /// the last of a run is the one that counts.
-    pub(super) fn read(&mut self, folders: &[Folder]) -> Vec<Known> {
-        let mut known = Vec::new();
+    /// The line of each folder's run, if it is as it was when the line was written. The last line of
+    /// a run is the one that counts.
+    pub(super) fn read(&mut self, folders: &[Folder]) -> Vec<Option<Known>> {
+        let mut known: Vec<Option<Known>> = folders.iter().map(|_| None).collect();
         let Some(file) = &self.file else { return known };
         let finished = folders
             .iter()
@@ -102,7 +102,6 @@ impl Lines {
             .collect();
         let mut reader = BufReader::with_capacity(LONGEST, file);
         let (mut copied, mut at, mut lines) = (Vec::new(), 0, 0);
-        let mut used = vec![false; folders.len()];
         loop {
             copied.clear();
             // A line lies in the buffer as a whole, or is copied where it goes beyond it or is not
@@ -119,14 +118,13 @@ impl Lines {
                 && let Some(place) = places.get(line.id)
                 && folders[*place].stamp == line.stamp
             {
-                used[*place] = true;
                 let kept = Kept {
                     at,
                     bytes: bytes.len(),
                     text_bytes: line.text.len(),
                 };
-                known.push(Known {
-                    place: *place,
+                known[*place] = Some(Known {
+                    id: line.id.to_owned(),
                     front: line.front.to_owned(),
                     kept,
                 });
@@ -137,7 +135,7 @@ impl Lines {
                 reader.consume(bytes);
             }
         }
-        self.stale = lines - used.iter().filter(|used| **used).count();
+        self.stale = lines - known.iter().flatten().count();
         known
     }
 
