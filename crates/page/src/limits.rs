@@ -25,12 +25,15 @@ pub struct Drawn {
     is_burst: bool,
     /// `read` or `write`, where it counts these alone.
     only: Option<&'static str>,
+    /// Whose it is, for a chart of several Records; empty: that of all of the page, or named so.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    whose: String,
     /// The Records that it holds for; empty: all of the page.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     of: Vec<usize>,
 }
 
-/// Those of every Record of the page; the name of one that not all have says whose it is.
+/// Those of every Record of the page; one that not all have says whose it is.
 pub fn in_force(sides: &[Side<'_>]) -> Vec<Drawn> {
     let all = sides.iter().flat_map(|side| {
         let own = of_record(side.record).into_iter();
@@ -46,14 +49,9 @@ pub fn in_force(sides: &[Side<'_>]) -> Vec<Drawn> {
             _ => format!("{} of {} runs", members.len(), sides.len()),
         };
         // A system may be called as its disk is.
-        let prefix = format!("{whose}: ");
-        let label = if limit.label.starts_with(&prefix) {
-            limit.label
-        } else {
-            format!("{prefix}{}", limit.label)
-        };
+        let is_named = limit.label.starts_with(&format!("{whose}: "));
         Drawn {
-            label,
+            whose: if is_named { String::new() } else { whose },
             of: members.iter().map(|side| side.index).collect(),
             ..limit
         }
@@ -153,6 +151,7 @@ fn one(
         is_bytes,
         is_burst,
         only,
+        whose: String::new(),
         of: Vec::new(),
     })
 }

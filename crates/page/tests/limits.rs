@@ -52,14 +52,24 @@ fn every_limit_stands_at_its_value() {
     let compared = compare(&[&record, &other], 0, Margins::default());
     open("compared.html", &blocklab_page::comparison(&all, &compared));
     lines_stand_at_values(&browser, &all);
-    let names = names(&browser);
-    let has = |name: &str| names.iter().any(|known| known == name);
-    assert!(has("A: gp2: burst credits (burst) 3,000"), "{names:?}");
-    assert!(has("B: gp2: burst credits (burst) 6,000"), "{names:?}");
+    let known = names(&browser);
+    let has = |name: &str| known.iter().any(|other| other == name);
+    assert!(
+        has("gp2: burst credits (burst) 3,000"),
+        "a sweep of one run says no letter: {known:?}"
+    );
     assert!(
         has("gp2: volume throughput 128 MiB/s"),
-        "both have it: {names:?}"
+        "both have it: {known:?}"
     );
+    // Bars of both runs stand in one chart.
+    let rows = sample::run("7f3a2c", 1.0).1;
+    let barred = [(&record, &rows), (&other, &rows)];
+    open("bars.html", &blocklab_page::comparison(&barred, &compared));
+    let known = names(&browser);
+    let has = |name: &str| known.iter().any(|other| other == name);
+    assert!(has("A: gp2: burst credits (burst) 3,000"), "{known:?}");
+    assert!(has("B: gp2: burst credits (burst) 6,000"), "{known:?}");
 
     let mut outcome = sample::outcome();
     outcome.systems = [("small", &record), ("large", &other)]

@@ -1,7 +1,7 @@
 // Limits: thin broken lines where a device is held back, dotted where a burst ends. A limit of bytes
 // is a tick for each series on a chart of operations: there it depends on their size.
-//   data.limits  [{label, value, is_bytes, is_burst, only, of}], `value` in IOPS or MB/s, `of`: the
-//                records that it holds for, where it does not hold for all
+//   data.limits  [{label, value, is_bytes, is_burst, only, whose, of}], `value` in IOPS or MB/s, `of`:
+//                the records that it holds for, where it does not hold for all, and `whose` their names
 
 /** Nearer than this to a limit, as a share of it, is at the limit. */
 const AT_LIMIT = 0.03;
@@ -19,7 +19,7 @@ function limitsOf(quantity, ways, records) {
   const scale = quantity === "mibps" ? MIB_PER_MB : 1;
   const holds = ({ of }) => !of || !records || records.some((record) => of.includes(record));
   return data.limits.filter((limit) => limit.is_bytes === isBytes && (!limit.only || ways.includes(limit.only)) && holds(limit))
-    .map((limit) => ({ ...limit, value: limit.value * scale }));
+    .map((limit) => ({ ...limit, value: limit.value * scale, label: limit.whose && !(records && records.length === 1) ? `${limit.whose}: ${limit.label}` : limit.label }));
 }
 
 /** Each once. */
